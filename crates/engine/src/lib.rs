@@ -1,0 +1,22 @@
+//! What every device and every workload shares: time, requests, randomness and statistics.
+//!
+//! A [`Device`] is a state machine that is told the time; a [`Workload`] says what is asked of it;
+//! [`drive`] puts one on the other by jumping from event to event. Nothing in this crate knows what
+//! flash is, what a file is, or how a configuration is written.
+
+mod drive;
+mod events;
+mod random;
+mod request;
+mod stats;
+
+pub use drive::{Observer, drive};
+pub use events::EventQueue;
+pub use random::{Distribution, Drand48, Random, Xoshiro256};
+pub use request::{
+    Arrival, Breakdown, Completion, Device, Lba, Op, Request, SECTOR_BYTES, Workload, WorkloadError,
+};
+pub use stats::{Bin, LatencyStats, TimeSeries};
+
+/// A point in simulated time, or a span of it: integer nanoseconds since the start of the run.
+pub type Time = u64;

@@ -1,0 +1,199 @@
+//! Requests, completions, and the two traits between which they travel.
+
+use crate::Time;
+use std::fmt;
+use std::ops::{Add, AddAssign};
+
+/// Bytes in a sector, the unit of every host address.
+pub const SECTOR_BYTES: u64 = 512;
+
+/// A logical block address in sectors of [`SECTOR_BYTES`].
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Default)]
+pub struct Lba(pub u64);
+
+/// What the host asks for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum Op {
+    /// Return the data of the range.
+    Read,
+    /// Replace the data of the range.
+    Write,
+    /// Declare the content of the range worthless.
+    Trim,
+    /// Complete once every write submitted before it is durable; the range is ignored.
+    Flush,
+}
+
+impl Op {
+    /// Every kind, in the order in which results list them.
+    pub const ALL: [Op; 4] = [Op::Read, Op::Write, Op::Trim, Op::Flush];
+
+    /// The name used in results.
+    pub fn name(self) -> &'static str {
+        match self {
+            Op::Read => "read",
+            Op::Write => "write",
+            Op::Trim => "trim",
+            Op::Flush => "flush",
+        }
+    }
+}
+
+/// One request of the host.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Request {
+    /// Number of the request in its workload, from 0; returned with the completion.
+    pub id: u64,
+    /// What is asked.
+    pub op: Op,
+    /// First sector.
+    pub lba: Lba,
+    /// Length in sectors; at least 1 except for a flush.
+    pub sectors: u32,
+}
+
+impl Request {
+    /// Length in bytes.
+    pub fn bytes(&self) -> u64 {
+        u64::from(self.sectors) * SECTOR_BYTES
+    }
+}
+
+/// Where the latency of one request went, in nanoseconds; the parts add up to the latency.
+///
+/// For a request of several pages the parts are those of the page that finished last.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct Breakdown {
+    /// Waiting before the device because its queue depth was reached.
+    pub host_queue: Time,
+    /// Waiting for and using the link between host and device.
+    pub host_link: Time,
+    /// Waiting for the flash unit (package, die or plane) while it served others' requests.
+    pub unit_wait: Time,
+    /// Waiting for the flash unit while it was cleaning.
+    pub cleaning_wait: Time,
+    /// Waiting for and using the bus between controller and flash.
+    pub bus: Time,
+    /// Sensing, programming or erasing the cell array.
+    pub cell: Time,
+}
+
+impl Breakdown {
+    /// Names of the parts, in the order of [`Breakdown::parts`].
+    pub const NAMES: [&'static str; 6] =
+        ["host_queue", "host_link", "unit_wait", "cleaning_wait", "bus", "cell"];
+
+    /// The parts as an array, in the order of [`Breakdown::NAMES`].
+    pub fn parts(&self) -> [Time; 6] {
+        [self.host_queue, self.host_link, self.unit_wait, self.cleaning_wait, self.bus, self.cell]
+    }
+
+    /// The sum of all parts: the latency.
+    pub fn total(&self) -> Time {
+        self.parts().iter().sum()
+    }
+}
+
+impl AddAssign for Breakdown {
+    fn add_assign(&mut self, other: Self) {
+        *self = *self + other;
+    }
+}
+
+impl Add for Breakdown {
+    type Output = Self;
+    fn add(self, other: Self) -> Self {
+        Breakdown {
+            host_queue: self.host_queue + other.host_queue,
+            host_link: self.host_link + other.host_link,
+            unit_wait: self.unit_wait + other.unit_wait,
+            cleaning_wait: self.cleaning_wait + other.cleaning_wait,
+            bus: self.bus + other.bus,
+            cell: self.cell + other.cell,
+        }
+    }
+}
+
+/// The answer to one [`Request`].
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Completion {
+    /// The request that is answered.
+    pub request: Request,
+    /// When it was submitted.
+    pub submitted: Time,
+    /// When it was answered: `submitted + breakdown.total()`.
+    pub at: Time,
+    /// Where the time between went.
+    pub breakdown: Breakdown,
+}
+
+impl Completion {
+    /// From submission to completion, nanoseconds.
+    pub fn latency(&self) -> Time {
+        self.at - self.submitted
+    }
+}
+
+/// Something that answers requests: a state machine that is told the time.
+///
+/// The caller guarantees that time never goes backwards over all calls, and that it calls
+/// [`advance`](Device::advance) up to every [`next_event`](Device::next_event) before it submits
+/// at a later instant. The implementor must be deterministic: same calls, same answers.
+pub trait Device {
+    /// Hands over a request at `now`. Its range must lie within the capacity.
+    fn submit(&mut self, now: Time, request: Request);
+
+    /// When the device next changes by itself; `None` while it waits for requests only.
+    ///
+    /// An event need not complete a request (background work also has events).
+    fn next_event(&self) -> Option<Time>;
+
+    /// Processes every event up to and including `to`, and appends what completed, in order.
+    fn advance(&mut self, to: Time, completions: &mut Vec<Completion>);
+
+    /// Sectors that the host may address; constant.
+    fn capacity_sectors(&self) -> u64;
+}
+
+/// A request together with the instant at which the workload wants it submitted.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Arrival {
+    /// When to submit; never before the previous arrival.
+    pub at: Time,
+    /// What to submit.
+    pub request: Request,
+}
+
+/// The input behind a workload could not be read: the user's mistake, never the device's.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct WorkloadError(pub String);
+
+impl fmt::Display for WorkloadError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.0)
+    }
+}
+
+impl std::error::Error for WorkloadError {}
+
+/// Something that asks: a source of arrivals, open (by the clock) or closed (by completions).
+pub trait Workload {
+    /// The next request, or `None` when nothing can be submitted before another completion.
+    ///
+    /// `now` is the current instant; the arrival's time must not lie before it.
+    ///
+    /// # Errors
+    /// When the input that describes the requests is broken at this point.
+    fn next(&mut self, now: Time) -> Result<Option<Arrival>, WorkloadError>;
+
+    /// Tells the workload that one of its requests completed.
+    fn completed(&mut self, completion: &Completion);
+
+    /// Requests that will have been issued at the end, when that is known beforehand.
+    fn expected_requests(&self) -> Option<u64>;
+
+    /// What was noticed, changed or dropped on the way, as (what, how many), for the results.
+    fn notices(&self) -> Vec<(&'static str, u64)> {
+        Vec::new()
+    }
+}

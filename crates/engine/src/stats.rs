@@ -1,0 +1,260 @@
+//! Latency statistics: exact moments, percentiles to 0.1 %, the breakdown, and a time series.
+
+use crate::{Breakdown, Completion, Time};
+use hdrhistogram::Histogram;
+
+/// Statistics of the latencies of one class of requests.
+///
+/// Count, bytes, mean, standard deviation, extremes and breakdown are exact; percentiles come from
+/// a high-dynamic-range histogram of three significant digits.
+#[derive(Debug, Clone)]
+pub struct LatencyStats {
+    histogram: Histogram<u64>,
+    requests: u64,
+    bytes: u64,
+    sum_ns: u128,
+    sum_squares_ns2: f64,
+    min_ns: Time,
+    max_ns: Time,
+    breakdown_ns: [u128; 6],
+}
+
+impl Default for LatencyStats {
+    fn default() -> Self {
+        Self::new()
+    }
+}
+
+impl LatencyStats {
+    /// No requests yet.
+    ///
+    /// # Panics
+    /// Never: the histogram's constants are valid.
+    pub fn new() -> Self {
+        let mut histogram = Histogram::new(3).expect("three digits are a valid precision");
+        histogram.auto(true);
+        LatencyStats {
+            histogram,
+            requests: 0,
+            bytes: 0,
+            sum_ns: 0,
+            sum_squares_ns2: 0.0,
+            min_ns: Time::MAX,
+            max_ns: 0,
+            breakdown_ns: [0; 6],
+        }
+    }
+
+    /// Counts one completion.
+    pub fn record(&mut self, completion: &Completion) {
+        let latency = completion.latency();
+        // Resizing covers every u64, so recording cannot fail.
+        let _ = self.histogram.record(latency);
+        self.requests += 1;
+        self.bytes += completion.request.bytes();
+        self.sum_ns += u128::from(latency);
+        self.sum_squares_ns2 += latency as f64 * latency as f64;
+        self.min_ns = self.min_ns.min(latency);
+        self.max_ns = self.max_ns.max(latency);
+        for (sum, part) in self.breakdown_ns.iter_mut().zip(completion.breakdown.parts()) {
+            *sum += u128::from(part);
+        }
+    }
+
+    /// Adds everything that `other` has seen.
+    ///
+    /// # Panics
+    /// Never: both histograms have the same precision and resize.
+    pub fn merge(&mut self, other: &LatencyStats) {
+        self.histogram.add(&other.histogram).expect("histograms of one kind add");
+        self.requests += other.requests;
+        self.bytes += other.bytes;
+        self.sum_ns += other.sum_ns;
+        self.sum_squares_ns2 += other.sum_squares_ns2;
+        self.min_ns = self.min_ns.min(other.min_ns);
+        self.max_ns = self.max_ns.max(other.max_ns);
+        for (sum, part) in self.breakdown_ns.iter_mut().zip(other.breakdown_ns) {
+            *sum += part;
+        }
+    }
+
+    /// Requests counted.
+    pub fn requests(&self) -> u64 {
+        self.requests
+    }
+
+    /// Bytes they asked for.
+    pub fn bytes(&self) -> u64 {
+        self.bytes
+    }
+
+    /// Mean latency, ns; 0 without requests.
+    pub fn mean_ns(&self) -> f64 {
+        if self.requests == 0 { 0.0 } else { self.sum_ns as f64 / self.requests as f64 }
+    }
+
+    /// Standard deviation of the latency over the requests counted, ns.
+    pub fn std_ns(&self) -> f64 {
+        if self.requests == 0 {
+            return 0.0;
+        }
+        let mean = self.mean_ns();
+        (self.sum_squares_ns2 / self.requests as f64 - mean * mean).max(0.0).sqrt()
+    }
+
+    /// Smallest latency, ns; 0 without requests.
+    pub fn min_ns(&self) -> Time {
+        if self.requests == 0 { 0 } else { self.min_ns }
+    }
+
+    /// Largest latency, ns.
+    pub fn max_ns(&self) -> Time {
+        self.max_ns
+    }
+
+    /// The latency that `percent` of the requests do not exceed, ns, to 0.1 %.
+    pub fn percentile_ns(&self, percent: f64) -> Time {
+        self.histogram.value_at_percentile(percent).min(self.max_ns)
+    }
+
+    /// Mean of each part of the breakdown, ns, in the order of [`Breakdown::NAMES`]; the parts add
+    /// up to the mean latency.
+    pub fn mean_breakdown_ns(&self) -> [f64; 6] {
+        if self.requests == 0 {
+            return [0.0; Breakdown::NAMES.len()];
+        }
+        self.breakdown_ns.map(|sum| sum as f64 / self.requests as f64)
+    }
+}
+
+/// Completions over time in a bounded number of bins, whose width doubles as the run grows.
+#[derive(Debug, Clone)]
+pub struct TimeSeries {
+    bin_ns: Time,
+    bins: Vec<Bin>,
+}
+
+/// One interval of a [`TimeSeries`].
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct Bin {
+    /// Requests that completed in it.
+    pub requests: u64,
+    /// Bytes that they asked for.
+    pub bytes: u64,
+    /// Sum of their latencies, ns.
+    pub latency_sum_ns: u128,
+    /// Largest of their latencies, ns.
+    pub latency_max_ns: Time,
+}
+
+impl TimeSeries {
+    const BINS: usize = 256;
+
+    /// An empty series that begins with bins of 1 ms.
+    pub fn new() -> Self {
+        TimeSeries { bin_ns: 1_000_000, bins: Vec::with_capacity(Self::BINS) }
+    }
+
+    /// Counts a completion `since_start` after the start of the measurement.
+    pub fn record(&mut self, since_start: Time, completion: &Completion) {
+        let mut index = (since_start / self.bin_ns) as usize;
+        while index >= Self::BINS {
+            self.halve();
+            index = (since_start / self.bin_ns) as usize;
+        }
+        if index >= self.bins.len() {
+            self.bins.resize(index + 1, Bin::default());
+        }
+        let latency = completion.latency();
+        let bin = &mut self.bins[index];
+        bin.requests += 1;
+        bin.bytes += completion.request.bytes();
+        bin.latency_sum_ns += u128::from(latency);
+        bin.latency_max_ns = bin.latency_max_ns.max(latency);
+    }
+
+    /// Joins neighbouring bins, so that each covers twice the time.
+    fn halve(&mut self) {
+        self.bin_ns *= 2;
+        let joined = self.bins.chunks(2).map(|pair| {
+            let mut bin = pair[0];
+            if let Some(next) = pair.get(1) {
+                bin.requests += next.requests;
+                bin.bytes += next.bytes;
+                bin.latency_sum_ns += next.latency_sum_ns;
+                bin.latency_max_ns = bin.latency_max_ns.max(next.latency_max_ns);
+            }
+            bin
+        });
+        self.bins = joined.collect();
+    }
+
+    /// Width of a bin, ns.
+    pub fn bin_ns(&self) -> Time {
+        self.bin_ns
+    }
+
+    /// The bins from the start to the last completion.
+    pub fn bins(&self) -> &[Bin] {
+        &self.bins
+    }
+}
+
+impl Default for TimeSeries {
+    fn default() -> Self {
+        Self::new()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{Lba, Op, Request};
+
+    fn completion(at: Time, latency: Time) -> Completion {
+        let request = Request { id: 0, op: Op::Read, lba: Lba(0), sectors: 8 };
+        let breakdown = Breakdown { cell: latency, ..Breakdown::default() };
+        Completion { request, submitted: at - latency, at, breakdown }
+    }
+
+    #[test]
+    fn moments_are_exact_and_percentiles_close() {
+        let mut stats = LatencyStats::new();
+        for latency in 1..=1000 {
+            stats.record(&completion(2_000_000, latency * 1000));
+        }
+        assert_eq!(stats.requests(), 1000);
+        assert_eq!(stats.bytes(), 4_096_000);
+        assert!((stats.mean_ns() - 500_500.0).abs() < 1e-9);
+        assert!((stats.std_ns() - 288_674.99).abs() < 0.01);
+        assert_eq!((stats.min_ns(), stats.max_ns()), (1000, 1_000_000));
+        let p99 = stats.percentile_ns(99.0) as f64;
+        assert!((p99 / 990_000.0 - 1.0).abs() < 0.001, "{p99}");
+        assert!((stats.mean_breakdown_ns().iter().sum::<f64>() - stats.mean_ns()).abs() < 1e-6);
+    }
+
+    #[test]
+    fn merging_equals_recording_together() {
+        let (mut left, mut right, mut both) =
+            (LatencyStats::new(), LatencyStats::new(), LatencyStats::new());
+        for latency in 1..100 {
+            let side = if latency % 3 == 0 { &mut left } else { &mut right };
+            side.record(&completion(1000, latency));
+            both.record(&completion(1000, latency));
+        }
+        left.merge(&right);
+        assert_eq!(left.requests(), both.requests());
+        assert_eq!(left.percentile_ns(50.0), both.percentile_ns(50.0));
+        assert_eq!((left.min_ns(), left.max_ns()), (both.min_ns(), both.max_ns()));
+    }
+
+    #[test]
+    fn a_series_loses_nothing_as_it_grows() {
+        let mut series = TimeSeries::new();
+        for i in 0..10_000u64 {
+            series.record(i * 1_000_000, &completion(i * 1_000_000 + 5000, 5000));
+        }
+        assert!(series.bins().len() <= TimeSeries::BINS);
+        assert_eq!(series.bins().iter().map(|bin| bin.requests).sum::<u64>(), 10_000);
+    }
+}

@@ -1,0 +1,15 @@
+//! Quantities with units ("25us", "4KiB"), and the table from which every config section is made.
+//!
+//! A section is declared once, with [`options!`]: name, type, default and meaning of each key. From
+//! that row come the resolved struct that the program uses, the partial struct that a file or an
+//! override is read into, how layers of them are merged, and the reference of all keys. Devices and
+//! workloads both declare sections, which is why this is a room of its own.
+
+mod quantity;
+mod section;
+
+pub use quantity::{Bandwidth, Duration, PerByte, QuantityError, Size};
+pub use section::{Choice, Invalid, KeyInfo, Setting, nearest};
+
+#[doc(hidden)]
+pub use serde;

@@ -1,0 +1,351 @@
+//! Config sections: declared once, read in layers, merged, resolved, documented.
+
+use crate::{Bandwidth, Duration, PerByte, Size};
+use serde::de::DeserializeOwned;
+use std::fmt;
+use std::str::FromStr;
+
+/// Something that a config key can hold: a value, or a section of further keys.
+///
+/// Several layers (preset, file, command line) each give a [`Partial`](Setting::Partial); laid over
+/// one another and completed with the defaults they make the setting.
+pub trait Setting: Sized {
+    /// What one layer says of it: possibly nothing.
+    type Partial: Default + DeserializeOwned;
+
+    /// Lays `over` on `under`: what `over` says wins.
+    fn overlay(under: &mut Self::Partial, over: Self::Partial);
+
+    /// Fills what no layer said from `default`.
+    fn complete(partial: Self::Partial, default: Self) -> Self;
+
+    /// Appends a row for this key, or for each key of this section, to the reference.
+    fn describe(path: &str, doc: &str, default: &Self, rows: &mut Vec<KeyInfo>);
+}
+
+/// One row of the reference of config keys.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct KeyInfo {
+    /// Full path, such as `device.timing.read`.
+    pub path: String,
+    /// What the key means.
+    pub doc: String,
+    /// What a value must look like.
+    pub expected: String,
+    /// The default as it would be written; empty when there is none.
+    pub default: String,
+}
+
+/// A config value that contradicts another or cannot be built.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Invalid {
+    /// The offending keys, the first the most likely culprit.
+    pub keys: Vec<String>,
+    /// What the value is and which rule it breaks, in one sentence.
+    pub problem: String,
+}
+
+impl Invalid {
+    /// An error about one or more keys.
+    pub fn new(keys: &[&str], problem: impl Into<String>) -> Self {
+        Invalid { keys: keys.iter().map(ToString::to_string).collect(), problem: problem.into() }
+    }
+}
+
+impl fmt::Display for Invalid {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}: {}", self.keys.join(", "), self.problem)
+    }
+}
+
+impl std::error::Error for Invalid {}
+
+/// An enumeration whose values are words, made by [`choices!`](crate::choices).
+pub trait Choice: FromStr<Err = String> + fmt::Display + 'static {
+    /// Every word, with its meaning.
+    const WORDS: &'static [(&'static str, &'static str)];
+}
+
+/// The word in `words` that `typo` was most likely meant to be, if any is near.
+pub fn nearest<'a>(typo: &str, words: impl IntoIterator<Item = &'a str>) -> Option<&'a str> {
+    words
+        .into_iter()
+        .map(|word| (strsim::jaro_winkler(typo, word), word))
+        .filter(|(score, _)| *score > 0.75)
+        .max_by(|a, b| a.0.total_cmp(&b.0))
+        .map(|(_, word)| word)
+}
+
+/// Implements [`Setting`] for a plain value.
+#[doc(hidden)]
+#[macro_export]
+macro_rules! leaf_body {
+    ($expected:expr, $show:expr) => {
+        type Partial = Option<Self>;
+        fn overlay(under: &mut Self::Partial, over: Self::Partial) {
+            if over.is_some() {
+                *under = over;
+            }
+        }
+        fn complete(partial: Self::Partial, default: Self) -> Self {
+            partial.unwrap_or(default)
+        }
+        fn describe(path: &str, doc: &str, default: &Self, rows: &mut Vec<$crate::KeyInfo>) {
+            rows.push($crate::KeyInfo {
+                path: path.to_owned(),
+                doc: doc.trim().to_owned(),
+                expected: ($expected).to_string(),
+                default: ($show)(default),
+            });
+        }
+    };
+}
+
+macro_rules! leaves {
+    ($($type:ty: $expected:expr),* $(,)?) => {$(
+        impl Setting for $type {
+            leaf_body!($expected, |value: &Self| value.to_string());
+        }
+        impl Setting for Option<$type> {
+            type Partial = Option<$type>;
+            fn overlay(under: &mut Self::Partial, over: Self::Partial) {
+                <$type>::overlay(under, over);
+            }
+            fn complete(partial: Self::Partial, default: Self) -> Self {
+                partial.or(default)
+            }
+            fn describe(path: &str, doc: &str, default: &Self, rows: &mut Vec<KeyInfo>) {
+                rows.push(KeyInfo {
+                    path: path.to_owned(),
+                    doc: doc.trim().to_owned(),
+                    expected: $expected.to_string(),
+                    default: default.as_ref().map(ToString::to_string).unwrap_or_default(),
+                });
+            }
+        }
+    )*};
+}
+
+leaves! {
+    bool: "true or false",
+    u32: "a whole number",
+    u64: "a whole number",
+    f64: "a number",
+    String: "text",
+    Duration: Duration::EXPECTED,
+    PerByte: PerByte::EXPECTED,
+    Size: Size::EXPECTED,
+    Bandwidth: Bandwidth::EXPECTED,
+}
+
+/// Declares a config section: a table of keys with type, default and meaning.
+///
+/// `pub struct Timing as TimingPartial { /// doc \n read: Duration = Duration::from_ns(25_000), }`
+/// makes the resolved `Timing` (with `Default` and `Serialize`) and the layer `TimingPartial` (with
+/// `Deserialize` that refuses unknown keys). A key may itself be a section.
+#[macro_export]
+macro_rules! options {
+    ($(
+        $(#[doc = $section_doc:literal])+
+        pub struct $name:ident as $partial:ident {
+            $( $(#[doc = $doc:literal])+ $key:ident : $type:ty = $default:expr, )*
+        }
+    )+) => {$(
+        $(#[doc = $section_doc])+
+        #[derive(Debug, Clone, PartialEq, $crate::serde::Serialize)]
+        #[serde(crate = "options::serde")]
+        pub struct $name {
+            $(
+                $(#[doc = $doc])+
+                pub $key: $type,
+            )*
+        }
+
+        impl Default for $name {
+            fn default() -> Self {
+                $name { $( $key: $default, )* }
+            }
+        }
+
+        #[doc = concat!("One layer of [`", stringify!($name), "`]: what a file or an override says.")]
+        #[derive(Debug, Clone, Default, $crate::serde::Deserialize)]
+        #[serde(crate = "options::serde", deny_unknown_fields, default)]
+        pub struct $partial {
+            $(
+                #[doc = concat!("See [`", stringify!($name), "`].")]
+                pub $key: <$type as $crate::Setting>::Partial,
+            )*
+        }
+
+        impl $crate::Setting for $name {
+            type Partial = $partial;
+            fn overlay(under: &mut $partial, over: $partial) {
+                $( <$type as $crate::Setting>::overlay(&mut under.$key, over.$key); )*
+            }
+            fn complete(partial: $partial, default: Self) -> Self {
+                $name { $( $key: <$type as $crate::Setting>::complete(partial.$key, default.$key), )* }
+            }
+            fn describe(
+                path: &str,
+                _doc: &str,
+                default: &Self,
+                rows: &mut Vec<$crate::KeyInfo>,
+            ) {
+                $(
+                    let doc = concat!($($doc, "\n"),+);
+                    let key = format!("{path}.{}", stringify!($key));
+                    <$type as $crate::Setting>::describe(&key, doc, &default.$key, rows);
+                )*
+            }
+        }
+    )+};
+}
+
+/// Declares an enumeration whose config values are words.
+///
+/// `pub enum Order { /// doc \n Fifo = "fifo", }` makes the enum, its parsing with an error that lists
+/// the words, and its place in a config section.
+#[macro_export]
+macro_rules! choices {
+    ($(
+        $(#[doc = $enum_doc:literal])+
+        pub enum $name:ident {
+            $( $(#[doc = $doc:literal])+ $variant:ident = $word:literal, )+
+        }
+    )+) => {$(
+        $(#[doc = $enum_doc])+
+        #[derive(Debug, Clone, Copy, PartialEq, Eq)]
+        pub enum $name {
+            $( $(#[doc = $doc])+ $variant, )+
+        }
+
+        impl $crate::Choice for $name {
+            const WORDS: &'static [(&'static str, &'static str)] =
+                &[$( ($word, concat!($($doc),+)) ),+];
+        }
+
+        impl ::std::fmt::Display for $name {
+            fn fmt(&self, f: &mut ::std::fmt::Formatter<'_>) -> ::std::fmt::Result {
+                f.write_str(match self { $( $name::$variant => $word, )+ })
+            }
+        }
+
+        impl ::std::str::FromStr for $name {
+            type Err = String;
+            fn from_str(text: &str) -> Result<Self, String> {
+                match text {
+                    $( $word => Ok($name::$variant), )+
+                    _ => {
+                        let words = [$($word),+];
+                        let hint = $crate::nearest(text, words)
+                            .map(|word| format!(" (did you mean \"{word}\"?)"))
+                            .unwrap_or_default();
+                        Err(format!("\"{text}\" is not one of {}{hint}", words.join(", ")))
+                    }
+                }
+            }
+        }
+
+        impl $crate::serde::Serialize for $name {
+            fn serialize<S: $crate::serde::Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+                serializer.collect_str(self)
+            }
+        }
+
+        impl<'de> $crate::serde::Deserialize<'de> for $name {
+            fn deserialize<D: $crate::serde::Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+                let text = <String as $crate::serde::Deserialize>::deserialize(deserializer)?;
+                text.parse().map_err($crate::serde::de::Error::custom)
+            }
+        }
+
+        impl $crate::Setting for $name {
+            $crate::leaf_body!(
+                [$($word),+].join(" | "),
+                |value: &Self| value.to_string()
+            );
+        }
+    )+};
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate as options;
+
+    choices! {
+        /// How.
+        pub enum Way {
+            /// In order.
+            Forward = "forward",
+            /// Against it.
+            Backward = "backward",
+        }
+    }
+
+    options! {
+        /// Inner.
+        pub struct Inner as InnerPartial {
+            /// A span.
+            wait: Duration = Duration::from_ns(5),
+            /// A maybe.
+            limit: Option<u32> = None,
+        }
+
+        /// Outer.
+        pub struct Outer as OuterPartial {
+            /// A count.
+            count: u32 = 3,
+            /// A way.
+            way: Way = Way::Forward,
+            /// A section.
+            inner: Inner = Inner::default(),
+        }
+    }
+
+    fn layer(text: &str) -> OuterPartial {
+        toml::from_str(text).unwrap()
+    }
+
+    #[test]
+    fn later_layers_win_and_defaults_fill() {
+        let mut merged = layer("count = 7\n[inner]\nwait = '1us'");
+        Outer::overlay(&mut merged, layer("way = 'backward'\n[inner]\nlimit = 2"));
+        Outer::overlay(&mut merged, layer("count = 8"));
+        let outer = Outer::complete(merged, Outer::default());
+        assert_eq!(outer.count, 8);
+        assert_eq!(outer.way, Way::Backward);
+        assert_eq!(outer.inner, Inner { wait: Duration::from_ns(1000), limit: Some(2) });
+    }
+
+    #[test]
+    fn a_resolved_section_is_a_layer_that_changes_nothing() {
+        let outer = Outer::complete(layer("count = 9\n[inner]\nlimit = 1"), Outer::default());
+        let again = Outer::complete(layer(&toml::to_string(&outer).unwrap()), Outer::default());
+        assert_eq!(outer, again);
+    }
+
+    #[test]
+    fn refusals_list_the_choices() {
+        let error = toml::from_str::<OuterPartial>("cuont = 1").unwrap_err().to_string();
+        assert!(error.contains("unknown field `cuont`, expected one of `count`, `way`"), "{error}");
+        let error = toml::from_str::<OuterPartial>("way = 'bakward'").unwrap_err().to_string();
+        assert!(
+            error.contains("not one of forward, backward (did you mean \"backward\"?)"),
+            "{error}"
+        );
+        let error = toml::from_str::<OuterPartial>("inner.wait = 5").unwrap_err().to_string();
+        assert!(error.contains("a time with its unit"), "{error}");
+    }
+
+    #[test]
+    fn the_reference_lists_every_key() {
+        let mut rows = Vec::new();
+        Outer::describe("o", "", &Outer::default(), &mut rows);
+        let paths: Vec<&str> = rows.iter().map(|row| row.path.as_str()).collect();
+        assert_eq!(paths, ["o.count", "o.way", "o.inner.wait", "o.inner.limit"]);
+        assert_eq!(rows[1].expected, "forward | backward");
+        assert_eq!(rows[2].default, "5ns");
+        assert_eq!(rows[2].doc, "A span.");
+    }
+}
