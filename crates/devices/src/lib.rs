@@ -1,1 +1,125 @@
+//! Everything that answers: the simulated devices.
+//!
+//! A device is an [`engine::Device`]: a state machine that is told the time. It reads no clock, opens
+//! no file and knows nothing of workloads. Each kind is one module with its own config section and
+//! one row in the table below.
 
+pub mod ssd;
+
+use engine::Device;
+use options::{Invalid, KeyInfo, Setting};
+use serde::{Deserialize, Deserializer, Serialize};
+use ssd::{SsdConfig, SsdReport};
+
+/// A device that can be prepared, examined and reported on.
+pub trait Model: Device {
+    /// Pages that [`write_untimed`](Model::write_untimed) may address; 0 when the device has no
+    /// state worth preparing.
+    fn preparable_pages(&self) -> u32;
+
+    /// Overwrites a page in no time, to bring the device into a state; before the first request.
+    fn write_untimed(&mut self, page: u32);
+
+    /// Starts counting operations from zero.
+    fn reset_counts(&mut self);
+
+    /// Checks every invariant of the device's state.
+    ///
+    /// # Errors
+    /// The first broken invariant; always our mistake, never the user's.
+    fn audit(&self) -> Result<(), String>;
+
+    /// What the flash inside did during a run that ended at `end`.
+    fn report(&self, end: engine::Time) -> Option<SsdReport>;
+}
+
+/// A kind of device, implemented by its options.
+pub trait Kind: Setting + Default + Serialize + Clone {
+    /// What it is, in one line.
+    const SUMMARY: &'static str;
+
+    /// Lays one layer of configuration over another.
+    fn overlay(under: &mut Self::Partial, over: Self::Partial) {
+        <Self as Setting>::overlay(under, over);
+    }
+
+    /// Builds the device.
+    ///
+    /// # Errors
+    /// When the configuration contradicts itself; the error names the keys.
+    fn build(&self, seed: u64) -> Result<Box<dyn Model>, Invalid>;
+}
+
+/// Declares each kind's word in configurations, its variant and its options.
+macro_rules! devices {
+    ($($word:ident: $Variant:ident($Options:ty)),* $(,)?) => {
+        /// A device as configured: its kind and all its options, written with the word `kind`.
+        #[derive(Debug, Clone, PartialEq, Serialize)]
+        #[serde(tag = "kind", rename_all = "snake_case")]
+        pub enum DeviceConfig {
+            $(
+                #[doc = concat!("Kind `", stringify!($word), "`.")]
+                $Variant(Box<$Options>),
+            )*
+        }
+
+        impl DeviceConfig {
+            /// The kind of that name with what the layers say, later ones over earlier ones, and
+            /// defaults for the rest. A layer must not contain the word `kind` itself.
+            ///
+            /// # Errors
+            /// `None` when the kind is unknown; else which layer has an unknown key or an
+            /// ill-formed value, and what its deserializer says.
+            pub fn resolve<'de, D: Deserializer<'de>>(
+                kind: &str,
+                layers: impl IntoIterator<Item = D>,
+            ) -> Result<Self, Option<(usize, D::Error)>> {
+                match kind {
+                    $(stringify!($word) => {
+                        let options: $Options = merged(layers).map_err(Some)?;
+                        Ok(Self::$Variant(Box::new(options)))
+                    })*
+                    _ => Err(None),
+                }
+            }
+
+            /// The word of the kind.
+            pub fn kind(&self) -> &'static str {
+                match self { $(Self::$Variant(_) => stringify!($word),)* }
+            }
+
+            /// Builds the device.
+            ///
+            /// # Errors
+            /// When the configuration contradicts itself; the error names the keys.
+            pub fn build(&self, seed: u64) -> Result<Box<dyn Model>, Invalid> {
+                match self { $(Self::$Variant(options) => options.build(seed),)* }
+            }
+        }
+
+        /// Appends the reference of every kind's keys, with their defaults.
+        pub fn describe(rows: &mut Vec<KeyInfo>) {
+            $(<$Options>::describe("device", "", &<$Options>::default(), rows);)*
+        }
+
+        /// Every kind: its word and what it is.
+        pub fn kinds() -> &'static [(&'static str, &'static str)] {
+            &[$((stringify!($word), <$Options>::SUMMARY)),*]
+        }
+    };
+}
+
+devices! {
+    ssd: Ssd(SsdConfig),
+}
+
+fn merged<'de, T: Kind, D: Deserializer<'de>>(
+    layers: impl IntoIterator<Item = D>,
+) -> Result<T, (usize, D::Error)> {
+    let mut partial = T::Partial::default();
+    for (index, layer) in layers.into_iter().enumerate() {
+        let over = T::Partial::deserialize(layer).map_err(|error| (index, error))?;
+        <T as Kind>::overlay(&mut partial, over);
+    }
+    Ok(<T as Setting>::complete(partial, T::default()))
+}

@@ -1,0 +1,79 @@
+//! Erased blocks: which are free, and which is opened next.
+
+use super::config::FreeOrder;
+use super::geometry::{Block, Domain, Geometry};
+use super::sets::Sets;
+use std::collections::VecDeque;
+
+/// The erased blocks of every domain.
+#[derive(Debug, Clone)]
+pub struct FreeBlocks {
+    blocks_per_domain: u32,
+    count: Vec<u32>,
+    order: Order,
+}
+
+#[derive(Debug, Clone)]
+enum Order {
+    Rotating { members: Sets, cursor: Vec<u32> },
+    Fifo(Vec<VecDeque<u32>>),
+}
+
+impl FreeBlocks {
+    /// No block is free yet.
+    pub fn new(geometry: &Geometry, order: FreeOrder) -> Self {
+        let domains = geometry.domains as usize;
+        FreeBlocks {
+            blocks_per_domain: geometry.blocks_per_domain,
+            count: vec![0; domains],
+            order: match order {
+                FreeOrder::Rotating => Order::Rotating {
+                    members: Sets::new(domains, geometry.blocks_per_domain),
+                    cursor: vec![0; domains],
+                },
+                FreeOrder::Fifo => Order::Fifo(vec![VecDeque::new(); domains]),
+            },
+        }
+    }
+
+    /// Free blocks of a domain.
+    #[inline]
+    pub fn count(&self, domain: Domain) -> u32 {
+        self.count[domain.at()]
+    }
+
+    /// Adds an erased block.
+    pub fn insert(&mut self, domain: Domain, block: Block) {
+        self.count[domain.at()] += 1;
+        let relative = block.0 - domain.0 * self.blocks_per_domain;
+        match &mut self.order {
+            Order::Rotating { members, .. } => members.insert(domain.at(), relative),
+            Order::Fifo(queues) => queues[domain.at()].push_back(relative),
+        }
+    }
+
+    /// Takes the next block to open; the domain must have a free one.
+    pub fn take(&mut self, domain: Domain) -> Block {
+        let d = domain.at();
+        self.count[d] = self.count[d].checked_sub(1).expect("a domain keeps a block to clean into");
+        let relative = match &mut self.order {
+            Order::Rotating { members, cursor } => {
+                let next = members.next_wrapping(d, cursor[d]).expect("the count says so");
+                members.remove(d, next);
+                cursor[d] = (next + 1) % self.blocks_per_domain;
+                next
+            }
+            Order::Fifo(queues) => queues[d].pop_front().expect("the count says so"),
+        };
+        Block(domain.0 * self.blocks_per_domain + relative)
+    }
+
+    /// Whether a block is free; slow, for audits.
+    pub fn contains(&self, domain: Domain, block: Block) -> bool {
+        let relative = block.0 - domain.0 * self.blocks_per_domain;
+        match &self.order {
+            Order::Rotating { members, .. } => members.contains(domain.at(), relative),
+            Order::Fifo(queues) => queues[domain.at()].contains(&relative),
+        }
+    }
+}

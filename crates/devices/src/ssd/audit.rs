@@ -1,0 +1,147 @@
+//! The full audit: everything that must hold between map, flash, free lists and victim index.
+//!
+//! It looks at every page and block, so it is for the end of a run and for tests; the cheap
+//! invariants are asserted where they could break.
+
+use super::ftl::{BlockState, Programming};
+use super::geometry::{Block, Domain, Lpn, Ppn};
+use super::{Current, Ssd};
+
+/// Fails the audit with a formatted message unless the condition holds.
+macro_rules! ensure {
+    ($condition:expr, $($message:tt)+) => {
+        if !$condition {
+            return Err(format!($($message)+));
+        }
+    };
+}
+
+impl Ssd {
+    /// Checks every invariant of the drive.
+    ///
+    /// # Errors
+    /// The first broken one, with the page or block concerned.
+    pub fn check(&self) -> Result<(), String> {
+        self.audit_map()?;
+        for block in 0..self.ftl.geometry().blocks() {
+            self.audit_block(Block(block))?;
+        }
+        self.audit_counts()
+    }
+
+    /// Pages whose programming has begun: the map knows them, the flash does not yet.
+    fn in_flight(&self) -> impl Iterator<Item = Programming> + '_ {
+        self.units.iter().filter_map(|unit| match unit.current {
+            Current::Host(_, programming) => programming,
+            Current::Move(programming) => Some(programming),
+            Current::Idle | Current::Erase(_) => None,
+        })
+    }
+
+    fn is_in_flight(&self, ppn: Ppn, lpn: Lpn) -> bool {
+        self.in_flight().any(|programming| programming.ppn == ppn && programming.lpn == lpn)
+    }
+
+    /// The map and the stamps in the flash are inverse to each other.
+    fn audit_map(&self) -> Result<(), String> {
+        let geometry = self.ftl.geometry();
+        let mut mapped = 0u64;
+        for lpn in (0..geometry.exported_pages()).map(Lpn) {
+            let Some(ppn) = self.ftl.lookup(lpn) else { continue };
+            mapped += 1;
+            let (block, page) = (geometry.block_of(ppn), ppn.0 % geometry.pages_per_block);
+            ensure!(
+                geometry.domain_pool[geometry.domain_of(block).at()] == geometry.pool_of(lpn),
+                "logical page {} lies outside its pool, in block {}",
+                lpn.0,
+                block.0
+            );
+            let there = page < self.flash.programmed(block)
+                && page < geometry.data_pages
+                && self.flash.stamp(ppn) == lpn;
+            ensure!(
+                there || self.is_in_flight(ppn, lpn),
+                "logical page {} is mapped to page {page} of block {}, which does not hold it",
+                lpn.0,
+                block.0
+            );
+        }
+        let valid: u64 = (0..geometry.blocks()).map(|b| u64::from(self.ftl.valid(Block(b)))).sum();
+        ensure!(valid == mapped, "{mapped} logical pages are mapped, {valid} pages are valid");
+        Ok(())
+    }
+
+    /// One block's valid count, state, list membership and programming order agree.
+    fn audit_block(&self, block: Block) -> Result<(), String> {
+        let geometry = self.ftl.geometry();
+        let domain = geometry.domain_of(block);
+        let programmed = self.flash.programmed(block).min(geometry.data_pages);
+        let held = (0..programmed).map(|page| geometry.ppn(block, page));
+        let held = held.filter(|ppn| self.ftl.lookup(self.flash.stamp(*ppn)) == Some(*ppn)).count();
+        let begun: Vec<_> =
+            self.in_flight().filter(|p| geometry.block_of(p.ppn) == block).collect();
+        let begun_valid = begun.iter().filter(|p| self.ftl.lookup(p.lpn) == Some(p.ppn)).count();
+        let (b, state, valid) = (block.0, self.ftl.state(block), self.ftl.valid(block));
+        ensure!(
+            valid as usize == held + begun_valid,
+            "block {b} counts {valid} valid pages and holds {held}, {begun_valid} in flight"
+        );
+        let full = self.flash.programmed(block) == geometry.pages_per_block;
+        let (frontier, next) = self.ftl.frontier(domain);
+        ensure!(
+            self.ftl.is_free_listed(domain, block) == (state == BlockState::Free),
+            "block {b} is {state:?}, and the free list says otherwise"
+        );
+        ensure!(
+            self.ftl.is_indexed(domain, block) == (state == BlockState::Closed),
+            "block {b} is {state:?} with {valid} valid pages, and the victim index says otherwise"
+        );
+        match state {
+            BlockState::Free => {
+                ensure!(programmed == 0, "free block {b} has {programmed} programmed pages");
+            }
+            BlockState::Open => {
+                ensure!(frontier == b, "block {b} is open but not a frontier");
+                ensure!(
+                    next as usize == programmed as usize + begun.len(),
+                    "frontier {b} is at page {next} with {programmed} pages programmed"
+                );
+            }
+            BlockState::Closed | BlockState::Victim => {
+                ensure!(full, "block {b} is {state:?} with only {programmed} pages programmed");
+            }
+        }
+        Ok(())
+    }
+
+    /// Free blocks add up, and every page of the drive is accounted for.
+    fn audit_counts(&self) -> Result<(), String> {
+        let geometry = self.ftl.geometry();
+        let mut pages = [0u64; 3];
+        for domain in (0..geometry.domains).map(Domain) {
+            let first = geometry.first_block(domain).0;
+            let blocks = (first..first + geometry.blocks_per_domain).map(Block);
+            let mut free = 0;
+            for block in blocks {
+                let valid = u64::from(self.ftl.valid(block));
+                let begun = self.in_flight().filter(|p| geometry.block_of(p.ppn) == block).count();
+                let used = u64::from(self.flash.programmed(block).min(geometry.data_pages))
+                    + begun as u64;
+                ensure!(valid <= used, "block {} has more valid than used pages", block.0);
+                pages[0] += valid;
+                pages[1] += used - valid;
+                pages[2] += u64::from(geometry.data_pages) - used;
+                free += u32::from(self.ftl.state(block) == BlockState::Free);
+            }
+            let counted = self.ftl.free_blocks(domain);
+            ensure!(free == counted, "domain {} counts {counted} free blocks of {free}", domain.0);
+        }
+        let all = u64::from(geometry.blocks()) * u64::from(geometry.data_pages);
+        let [valid, superseded, erased] = pages;
+        ensure!(
+            valid + superseded + erased == all,
+            "{valid} valid + {superseded} superseded + {erased} erased pages are not {all}"
+        );
+        Ok(())
+    }
+}

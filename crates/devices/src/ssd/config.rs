@@ -1,0 +1,306 @@
+//! What a solid-state disk is made of: the config keys under `[device]`.
+//!
+//! Each key is declared once, here, with its default and its meaning; every one of them changes a
+//! result. Values that contradict each other are found when the [`Geometry`](super::Geometry) is
+//! derived, not here.
+
+use options::{Bandwidth, Duration, PerByte, Setting, Size, choices, leaf_body, options};
+use serde::{Deserialize, Deserializer, Serialize, Serializer, de};
+use std::fmt;
+
+choices! {
+    /// The unit that serves one flash operation at a time.
+    pub enum Interleave {
+        /// A package does one operation at a time.
+        None = "none",
+        /// The dies of a package work side by side and share its bus.
+        Die = "die",
+    }
+
+    /// How far an allocation pool reaches: a logical page may be placed anywhere in its pool.
+    pub enum Pool {
+        /// One plane.
+        Plane = "plane",
+        /// All planes of a die.
+        Die = "die",
+        /// All dies of a package.
+        Package = "package",
+        /// All packages on a channel.
+        Gang = "gang",
+        /// The whole drive.
+        Ssd = "ssd",
+    }
+
+    /// The order in which the logical pages of a filled drive were written.
+    pub enum FillOrder {
+        /// Ascending, as by one long copy.
+        Sequential = "sequential",
+        /// A random permutation.
+        Random = "random",
+    }
+
+    /// Which erased block is opened next.
+    pub enum FreeOrder {
+        /// Ascending block numbers from the last one opened, wrapping (the 2008 simulator's).
+        Rotating = "rotating",
+        /// The one erased longest ago.
+        Fifo = "fifo",
+    }
+
+    /// The order in which waiting requests enter the device when a place becomes free.
+    pub enum HostOrder {
+        /// As they came.
+        Fifo = "fifo",
+        /// Ascending addresses from the last one sent, wrapping (C-LOOK, `DiskSim`'s driver).
+        Clook = "clook",
+    }
+
+    /// How cleaning takes its time.
+    pub enum CleaningTime {
+        /// A block is cleaned in one go: its unit serves nothing else until the erase is done.
+        Blocking = "blocking",
+        /// Each move and each erase is an operation of its own that yields to requests.
+        Interleaved = "interleaved",
+    }
+
+    /// Which of several equally good victims is cleaned.
+    pub enum TieBreak {
+        /// The one with the highest block number.
+        Highest = "highest",
+        /// The one with the lowest block number.
+        Lowest = "lowest",
+    }
+}
+
+options! {
+    /// Times of the flash operations, as in a NAND datasheet.
+    pub struct Timing as TimingPartial {
+        /// From the cell array to the page register (Table 1 of the 2008 paper: 25 us).
+        read: Duration = Duration::from_ns(25_000),
+        /// From the page register to the cell array (Table 1: 200 us).
+        program: Duration = Duration::from_ns(200_000),
+        /// Erasing one block (Table 1: 1.5 ms).
+        erase: Duration = Duration::from_ns(1_500_000),
+        /// Moving one byte over the bus between controller and package (a 40 MHz 8-bit bus: 25 ns).
+        bus_per_byte: PerByte = PerByte::from_ps(25_000),
+    }
+
+    /// The connection to the host. One transfer at a time; answers go before new requests.
+    pub struct HostLink as HostLinkPartial {
+        /// Rate at which data crosses the link.
+        bandwidth: Bandwidth = Bandwidth::UNLIMITED,
+        /// Time from the host sending a request to the device seeing it.
+        latency: Duration = Duration::from_ns(0),
+        /// Requests that the device takes at a time; more wait in the host.
+        queue_depth: Depth = Depth::UNLIMITED,
+        /// Which waiting request is sent next.
+        order: HostOrder = HostOrder::Fifo,
+    }
+
+    /// Cleaning (garbage collection): how superseded pages become writable again.
+    pub struct Cleaning as CleaningPartial {
+        /// The rule that chooses the victim.
+        policy: super::clean::Policy = super::clean::Policy::Greedy,
+        /// Cleaning starts when at most this share of the blocks is erased.
+        min_free: f64 = 0.05,
+        /// Whether cleaning holds its unit or yields to requests.
+        time: CleaningTime = CleaningTime::Interleaved,
+        /// Move pages inside their plane, without crossing the bus.
+        copy_back: bool = false,
+        /// Which of several equally good victims is cleaned.
+        tie_break: TieBreak = TieBreak::Highest,
+    }
+
+    /// Endurance.
+    pub struct Wear as WearPartial {
+        /// Erasures that a block is rated for (Table 1: 100 K).
+        rated_cycles: u32 = 100_000,
+    }
+
+    /// A solid-state disk. The defaults are the baseline of the 2008 paper but for cleaning time.
+    pub struct SsdConfig as SsdPartial {
+        /// Buses between controller and packages.
+        channels: u32 = 8,
+        /// Packages that share a bus; more than one is a shared-bus gang.
+        packages_per_channel: u32 = 1,
+        /// Dies in a package.
+        dies_per_package: u32 = 2,
+        /// Planes in a die.
+        planes_per_die: u32 = 4,
+        /// Blocks in a plane.
+        blocks_per_plane: u32 = 2048,
+        /// Pages in a block, including the summary page if there is one.
+        pages_per_block: u32 = 64,
+        /// Data in a page.
+        page_size: Size = Size::from_bytes(4096),
+        /// Spare area of a page, transferred with it.
+        spare_size: Size = Size::from_bytes(128),
+        /// Keep the last page of each block for a summary of its content.
+        summary_page: bool = true,
+        /// What serves one operation at a time.
+        interleave: Interleave = Interleave::None,
+        /// How far a page may be placed from its neighbours.
+        pool: Pool = Pool::Package,
+        /// Consecutive data placed in one pool before the next pool's turn.
+        stripe: Size = Size::from_bytes(4096),
+        /// Spare space / physical space, both of data pages (the paper's definition).
+        spare_factor: Option<f64> = None,
+        /// Spare space / exported space (the industry's definition).
+        over_provisioning: Option<f64> = None,
+        /// Spare space as whole blocks of each plane (the 2008 simulator's definition).
+        spare_blocks_per_plane: Option<u32> = None,
+        /// What the drive holds at the start.
+        fill: Fill = Fill::FULL,
+        /// In which order that was written.
+        fill_order: FillOrder = FillOrder::Sequential,
+        /// Which erased block is opened next.
+        free_order: FreeOrder = FreeOrder::Rotating,
+        /// Times of the flash operations.
+        timing: Timing = Timing::default(),
+        /// The connection to the host.
+        host_link: HostLink = HostLink::default(),
+        /// Cleaning.
+        cleaning: Cleaning = Cleaning::default(),
+        /// Endurance.
+        wear: Wear = Wear::default(),
+    }
+}
+
+/// Spare space when no key states it: 15 % of the physical space, the paper's baseline.
+pub const DEFAULT_SPARE_FACTOR: f64 = 0.15;
+
+impl crate::Kind for SsdConfig {
+    const SUMMARY: &'static str = "A solid-state disk: packages of flash, an FTL, cleaning.";
+
+    /// A layer that states the spare space in one way replaces what lower layers stated in another.
+    fn overlay(under: &mut SsdPartial, over: SsdPartial) {
+        let stated = over.spare_factor.is_some()
+            || over.over_provisioning.is_some()
+            || over.spare_blocks_per_plane.is_some();
+        if stated {
+            under.spare_factor = None;
+            under.over_provisioning = None;
+            under.spare_blocks_per_plane = None;
+        }
+        <Self as Setting>::overlay(under, over);
+    }
+
+    fn build(&self, seed: u64) -> Result<Box<dyn crate::Model>, options::Invalid> {
+        Ok(Box::new(super::Ssd::new(self, seed)?))
+    }
+}
+
+/// How many requests may be in the device: a number, or no limit.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Depth(u32);
+
+impl Depth {
+    /// Every request enters at once.
+    pub const UNLIMITED: Depth = Depth(u32::MAX);
+
+    /// At most `requests`, which must be positive.
+    pub const fn of(requests: u32) -> Self {
+        Depth(requests)
+    }
+
+    /// The number of requests; `u32::MAX` without limit.
+    pub const fn requests(self) -> u32 {
+        self.0
+    }
+}
+
+impl fmt::Display for Depth {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        if *self == Self::UNLIMITED { f.write_str("unlimited") } else { write!(f, "{}", self.0) }
+    }
+}
+
+/// How much of the drive holds data at the start, as a share of its exported pages.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Fill(f64);
+
+impl Fill {
+    /// Every logical page holds data, as on a disk that was written once.
+    pub const FULL: Fill = Fill(1.0);
+
+    /// The share, from 0 to 1.
+    pub const fn share(self) -> f64 {
+        self.0
+    }
+}
+
+impl fmt::Display for Fill {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self.0 {
+            0.0 => f.write_str("empty"),
+            1.0 => f.write_str("full"),
+            share => write!(f, "{share}"),
+        }
+    }
+}
+
+/// Serde and [`Setting`] for the two types that are a word or a number.
+macro_rules! word_or_number {
+    ($name:ident, $expected:literal, $words:expr, $number:expr, $write:expr) => {
+        impl Setting for $name {
+            leaf_body!($expected, |value: &Self| value.to_string());
+        }
+
+        impl Serialize for $name {
+            fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+                ($write)(*self, serializer)
+            }
+        }
+
+        impl<'de> Deserialize<'de> for $name {
+            fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+                struct Visitor;
+                impl de::Visitor<'_> for Visitor {
+                    type Value = $name;
+                    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                        f.write_str($expected)
+                    }
+                    fn visit_str<E: de::Error>(self, text: &str) -> Result<$name, E> {
+                        ($words)(text)
+                            .ok_or_else(|| E::invalid_value(de::Unexpected::Str(text), &self))
+                    }
+                    fn visit_f64<E: de::Error>(self, number: f64) -> Result<$name, E> {
+                        ($number)(number)
+                            .ok_or_else(|| E::invalid_value(de::Unexpected::Float(number), &self))
+                    }
+                    fn visit_i64<E: de::Error>(self, number: i64) -> Result<$name, E> {
+                        ($number)(number as f64)
+                            .ok_or_else(|| E::invalid_value(de::Unexpected::Signed(number), &self))
+                    }
+                }
+                deserializer.deserialize_any(Visitor)
+            }
+        }
+    };
+}
+
+word_or_number!(
+    Depth,
+    "a positive whole number, or \"unlimited\"",
+    |text| (text == "unlimited").then_some(Depth::UNLIMITED),
+    |n: f64| (n >= 1.0 && n < f64::from(u32::MAX) && n.fract() == 0.0).then_some(Depth(n as u32)),
+    |depth: Depth, serializer: S| match depth {
+        Depth::UNLIMITED => serializer.serialize_str("unlimited"),
+        Depth(n) => serializer.serialize_u32(n),
+    }
+);
+
+word_or_number!(
+    Fill,
+    "\"full\", \"empty\" or a share between 0 and 1 such as 0.7",
+    |text| match text {
+        "full" => Some(Fill(1.0)),
+        "empty" => Some(Fill(0.0)),
+        _ => None,
+    },
+    |n: f64| (0.0..=1.0).contains(&n).then_some(Fill(n)),
+    |fill: Fill, serializer: S| match fill.0 {
+        0.0 | 1.0 => serializer.collect_str(&fill),
+        share => serializer.serialize_f64(share),
+    }
+);

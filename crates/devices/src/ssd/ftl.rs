@@ -1,0 +1,482 @@
+//! The flash translation layer: decides where pages go and which blocks are cleaned, and acts on it.
+//!
+//! Everything here is volatile: it is lost in a power cut and could be rebuilt from the
+//! [`Flash`]. No function knows what anything costs: the timed drive and fast-forward call the same
+//! ones. A decision (map, frontier, valid counts) holds from the moment an operation begins; the
+//! flash changes when it completes.
+
+use super::alloc::FreeBlocks;
+use super::clean::{Action, Policy, VictimIndex, View};
+use super::config::{FillOrder, SsdConfig, TieBreak};
+use super::geometry::{Block, Domain, Geometry, Lpn, PoolId, Ppn, Unit};
+use super::nand::Flash;
+use engine::{Random, Xoshiro256};
+
+/// Marks an unmapped logical page, and the absence of a block.
+const NONE: u32 = u32::MAX;
+
+/// What a block is being used for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum BlockState {
+    /// Erased, in the free list.
+    Free,
+    /// A frontier, or its last page is still being programmed.
+    Open,
+    /// Fully programmed; may be cleaned.
+    Closed,
+    /// Being cleaned.
+    Victim,
+}
+
+/// The block of a domain that is being filled, and its next page; full when that is past the end.
+#[derive(Debug, Clone, Copy)]
+struct Frontier {
+    block: u32,
+    next: u32,
+}
+
+/// A page that is being programmed: it takes effect in the flash on completion.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Programming {
+    /// Where.
+    pub ppn: Ppn,
+    /// Whose data.
+    pub lpn: Lpn,
+    /// It fills the block, so that the summary page follows.
+    pub last: bool,
+}
+
+/// The cleaning of one block.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Job {
+    /// Where.
+    pub domain: Domain,
+    /// The block.
+    pub victim: Block,
+    next_page: u32,
+}
+
+/// The next operation of a [`Job`].
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum CleanStep {
+    /// Move one valid page to the frontier.
+    Move(Programming),
+    /// Nothing valid is left: erase the victim.
+    Erase,
+}
+
+/// Counts of what the FTL had done to the flash, since the last reset.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct Counters {
+    /// Pages programmed for the host.
+    pub host_programs: u64,
+    /// Pages moved by cleaning.
+    pub moves: u64,
+    /// Summary pages programmed.
+    pub summaries: u64,
+    /// Blocks erased, each after cleaning.
+    pub erases: u64,
+}
+
+/// The FTL of one drive.
+#[derive(Debug, Clone)]
+pub struct Ftl {
+    geometry: Geometry,
+    policy: Policy,
+    tie_break: TieBreak,
+    summary_page: bool,
+    /// Physical page of each logical page, or `NONE`.
+    map: Vec<u32>,
+    /// Valid pages of each block, counting those still being programmed.
+    valid: Vec<u16>,
+    state: Vec<BlockState>,
+    /// Ascending number of each block's opening; 0 when erased.
+    sequence: Vec<u64>,
+    opened: u64,
+    frontier: Vec<Frontier>,
+    /// The block being cleaned in each domain, or `NONE`.
+    victim: Vec<u32>,
+    free: FreeBlocks,
+    index: VictimIndex,
+    /// Domains among which a write on a unit may choose: consecutive groups of this size.
+    group_size: u32,
+    /// The domain of each group at which the next choice begins.
+    write_pointer: Vec<u32>,
+    /// Domains of each unit at or below the cleaning threshold.
+    low_domains: Vec<u32>,
+    /// The domain of each unit at which the next search for a low one begins.
+    clean_pointer: Vec<u32>,
+    /// What was done.
+    pub counters: Counters,
+}
+
+impl Ftl {
+    /// The FTL of a drive that was filled as the configuration says, with the flash it was
+    /// written to.
+    pub fn new(config: &SsdConfig, geometry: &Geometry, random: &mut Xoshiro256) -> (Ftl, Flash) {
+        let blocks = geometry.blocks() as usize;
+        let domains = geometry.domains as usize;
+        let domains_per_pool = geometry.domains / geometry.pools;
+        let group_size = domains_per_pool.min(geometry.domains_per_unit);
+        let mut ftl = Ftl {
+            geometry: geometry.clone(),
+            policy: config.cleaning.policy,
+            tie_break: config.cleaning.tie_break,
+            summary_page: config.summary_page,
+            map: vec![NONE; geometry.exported_pages() as usize],
+            valid: vec![0; blocks],
+            state: vec![BlockState::Free; blocks],
+            sequence: vec![0; blocks],
+            opened: 0,
+            frontier: vec![Frontier { block: NONE, next: geometry.data_pages }; domains],
+            victim: vec![NONE; domains],
+            free: FreeBlocks::new(geometry, config.free_order),
+            index: VictimIndex::new(
+                geometry.domains,
+                geometry.blocks_per_domain,
+                geometry.data_pages,
+            ),
+            group_size,
+            write_pointer: vec![0; domains / group_size as usize],
+            low_domains: vec![geometry.domains_per_unit; geometry.units as usize],
+            clean_pointer: vec![0; geometry.units as usize],
+            counters: Counters::default(),
+        };
+        let mut flash = Flash::new(geometry);
+        for pool in 0..geometry.pools {
+            ftl.fill_pool(&mut flash, PoolId(pool), config, random);
+        }
+        ftl.counters = Counters::default();
+        (ftl, flash)
+    }
+
+    /// Writes the pool's share of the initial content: block by block, the domains in turn.
+    fn fill_pool(
+        &mut self,
+        flash: &mut Flash,
+        pool: PoolId,
+        config: &SsdConfig,
+        random: &mut Xoshiro256,
+    ) {
+        let pages = f64::from(self.geometry.pages_per_pool) * config.fill.share();
+        let mut content: Vec<u32> = (0..pages as u32).collect();
+        if config.fill_order == FillOrder::Random {
+            for i in (1..content.len()).rev() {
+                content.swap(i, random.below(i as u64 + 1) as usize);
+            }
+        }
+        let domains = self.geometry.pool_domains[pool.at()].clone();
+        let blocks = (0..self.geometry.blocks_per_domain)
+            .flat_map(|relative| domains.iter().map(move |domain| (*domain, relative)));
+        let mut pages = content.chunks(self.geometry.data_pages as usize);
+        for (domain, relative) in blocks {
+            let block = Block(self.geometry.first_block(domain).0 + relative);
+            let Some(content) = pages.next() else {
+                self.release(domain, block);
+                continue;
+            };
+            self.open(domain, block);
+            for index in content {
+                let lpn = self.geometry.lpn_in_pool(pool, *index);
+                let programming = self.begin_program(domain, lpn);
+                self.complete_program(flash, programming);
+            }
+        }
+        for domain in domains {
+            if self.frontier[domain.at()].next == self.geometry.data_pages {
+                let block = self.take_free(domain);
+                self.open(domain, block);
+            }
+        }
+    }
+
+    /// The shape of the drive.
+    #[inline]
+    pub fn geometry(&self) -> &Geometry {
+        &self.geometry
+    }
+
+    /// Where a logical page is, if it was ever written and not trimmed since.
+    #[inline]
+    pub fn lookup(&self, lpn: Lpn) -> Option<Ppn> {
+        let ppn = self.map[lpn.at()];
+        (ppn != NONE).then_some(Ppn(ppn))
+    }
+
+    /// The units that may take a write to `pool`; more than one when the pool is wider than a unit.
+    pub fn units_of(&self, pool: PoolId) -> (Unit, u32) {
+        let domains = &self.geometry.pool_domains[pool.at()];
+        let units = (domains.len() as u32 / self.geometry.domains_per_unit).max(1);
+        (self.geometry.unit_of(domains[0]), units)
+    }
+
+    /// The group of domains that a write to `pool` on `unit` may go to.
+    fn group(&self, pool: PoolId, unit: Unit) -> u32 {
+        let domains = &self.geometry.pool_domains[pool.at()];
+        if domains.len() as u32 > self.group_size {
+            return unit.0 * self.geometry.domains_per_unit / self.group_size;
+        }
+        domains[0].0 / self.group_size
+    }
+
+    /// Pages that can be programmed in a domain before another block must be erased.
+    #[inline]
+    fn room(&self, domain: Domain) -> u32 {
+        let data_pages = self.geometry.data_pages;
+        self.free.count(domain) * data_pages + data_pages - self.frontier[domain.at()].next
+    }
+
+    /// Whether a host write may go to a domain: what cleaning needs for its moves stays free.
+    #[inline]
+    fn accepts(&self, domain: Domain) -> bool {
+        let reserved = match self.victim[domain.at()] {
+            NONE => self.geometry.data_pages - 1,
+            victim => u32::from(self.valid[victim as usize]),
+        };
+        self.room(domain) > reserved
+    }
+
+    /// Pages that hosts may still write to `pool` on `unit`; 0 when writes there must wait.
+    pub fn room_for(&self, pool: PoolId, unit: Unit) -> u32 {
+        let first = self.group(pool, unit) * self.group_size;
+        let domains = (first..first + self.group_size).map(Domain);
+        domains.filter(|domain| self.accepts(*domain)).map(|domain| self.room(domain)).sum()
+    }
+
+    /// Where a write to `lpn` on `unit` goes, or `None` when it must wait for cleaning.
+    ///
+    /// Among the domains that accept writes, those whose open block is younger than the block of
+    /// the old copy come first: then a later copy always lies in a later block, and recovery can
+    /// tell copies apart by one number per block. Among them the one with most free pages is
+    /// taken, and of equals the next in turn.
+    pub fn choose_domain(&mut self, pool: PoolId, unit: Unit, lpn: Lpn) -> Option<Domain> {
+        let group = self.group(pool, unit);
+        let first = group * self.group_size;
+        if self.group_size == 1 {
+            return self.accepts(Domain(first)).then_some(Domain(first));
+        }
+        let age = |block: u32| if block == NONE { u64::MAX } else { self.sequence[block as usize] };
+        let old = self.lookup(lpn).map_or(0, |ppn| age(self.geometry.block_of(ppn).0));
+        let start = self.write_pointer[group as usize];
+        let mut best: Option<((bool, u32), u32)> = None;
+        for k in 0..self.group_size {
+            let turn = (start + k) % self.group_size;
+            let domain = Domain(first + turn);
+            if !self.accepts(domain) {
+                continue;
+            }
+            let frontier = self.frontier[domain.at()];
+            let pages = self.geometry.pages_per_block;
+            let free = self.free.count(domain) * pages + pages - frontier.next;
+            let rank = (age(frontier.block) >= old, free);
+            if best.is_none_or(|(other, _)| rank > other) {
+                best = Some((rank, turn));
+            }
+        }
+        let (_, turn) = best?;
+        self.write_pointer[group as usize] = (turn + 1) % self.group_size;
+        Some(Domain(first + turn))
+    }
+
+    /// Begins to program the data of `lpn` on the frontier of a domain: from now on the page is
+    /// there, and its old copy is superseded.
+    #[inline]
+    pub fn begin_program(&mut self, domain: Domain, lpn: Lpn) -> Programming {
+        if self.frontier[domain.at()].next == self.geometry.data_pages {
+            let block = self.take_free(domain);
+            self.open(domain, block);
+        }
+        let frontier = &mut self.frontier[domain.at()];
+        let block = frontier.block;
+        let ppn = self.geometry.ppn(Block(block), frontier.next);
+        frontier.next += 1;
+        let last = frontier.next == self.geometry.data_pages;
+        self.valid[block as usize] += 1;
+        self.supersede(lpn);
+        self.map[lpn.at()] = ppn.0;
+        Programming { ppn, lpn, last }
+    }
+
+    /// Completes what [`begin_program`](Ftl::begin_program) began.
+    #[inline]
+    pub fn complete_program(&mut self, flash: &mut Flash, programming: Programming) {
+        flash.program(programming.ppn, programming.lpn);
+        if !programming.last {
+            return;
+        }
+        let block = self.geometry.block_of(programming.ppn);
+        if self.summary_page {
+            flash.program_summary(block);
+            self.counters.summaries += 1;
+        }
+        let domain = self.geometry.domain_of(block);
+        self.state[block.at()] = BlockState::Closed;
+        let relative = block.0 - self.geometry.first_block(domain).0;
+        self.index.insert(domain.0, relative, u32::from(self.valid[block.at()]));
+    }
+
+    /// Makes the current copy of a logical page, if there is one, worthless.
+    #[inline]
+    fn supersede(&mut self, lpn: Lpn) {
+        let Some(old) = self.lookup(lpn) else { return };
+        let block = self.geometry.block_of(old);
+        let valid = self.valid[block.at()];
+        self.valid[block.at()] = valid - 1;
+        if self.state[block.at()] == BlockState::Closed {
+            let domain = self.geometry.domain_of(block);
+            let relative = block.0 - self.geometry.first_block(domain).0;
+            self.index.superseded(domain.0, relative, u32::from(valid));
+        }
+    }
+
+    /// Forgets a logical page; reading it finds nothing until it is written again.
+    pub fn trim(&mut self, lpn: Lpn) {
+        self.supersede(lpn);
+        self.map[lpn.at()] = NONE;
+    }
+
+    /// Whether some domain of a unit is at or below the cleaning threshold.
+    #[inline]
+    pub fn needs_cleaning(&self, unit: Unit) -> bool {
+        self.low_domains[unit.at()] > 0
+    }
+
+    /// Asks the policy for a victim in a low domain of a unit, the domains taking turns.
+    pub fn begin_cleaning(&mut self, unit: Unit) -> Option<Job> {
+        let domains = self.geometry.domains_per_unit;
+        let start = self.clean_pointer[unit.at()];
+        for k in 0..domains {
+            let turn = (start + k) % domains;
+            let domain = Domain(unit.0 * domains + turn);
+            if self.free.count(domain) > self.geometry.low_blocks {
+                continue;
+            }
+            let view = View {
+                index: &self.index,
+                domain: domain.0,
+                first_block: self.geometry.first_block(domain),
+                data_pages: self.geometry.data_pages,
+                tie_break: self.tie_break,
+            };
+            let emptiest = view.emptiest();
+            let action = self.policy.step(&view);
+            if let Some((_, valid)) = emptiest {
+                self.index.raise_least(domain.0, valid);
+            }
+            if let Action::Clean { victim } = action {
+                self.clean_pointer[unit.at()] = (turn + 1) % domains;
+                return Some(self.take_victim(domain, victim));
+            }
+        }
+        None
+    }
+
+    fn take_victim(&mut self, domain: Domain, victim: Block) -> Job {
+        assert!(self.geometry.domain_of(victim) == domain, "a victim lies in its domain");
+        assert!(self.state[victim.at()] == BlockState::Closed, "only closed blocks are cleaned");
+        let relative = victim.0 - self.geometry.first_block(domain).0;
+        self.index.remove(domain.0, relative, u32::from(self.valid[victim.at()]));
+        self.state[victim.at()] = BlockState::Victim;
+        self.victim[domain.at()] = victim.0;
+        Job { domain, victim, next_page: 0 }
+    }
+
+    /// The next operation of a cleaning: a move begins at once, an erase is up to the caller.
+    pub fn next_step(&mut self, flash: &Flash, job: &mut Job) -> CleanStep {
+        while job.next_page < self.geometry.data_pages {
+            let ppn = self.geometry.ppn(job.victim, job.next_page);
+            job.next_page += 1;
+            let lpn = flash.stamp(ppn);
+            if self.map[lpn.at()] == ppn.0 {
+                return CleanStep::Move(self.begin_program(job.domain, lpn));
+            }
+        }
+        CleanStep::Erase
+    }
+
+    /// The victim of a job has been erased: it is free again.
+    pub fn complete_erase(&mut self, flash: &mut Flash, job: Job) {
+        assert!(self.valid[job.victim.at()] == 0, "a block with valid pages is never erased");
+        flash.erase(job.victim);
+        self.victim[job.domain.at()] = NONE;
+        self.sequence[job.victim.at()] = 0;
+        self.release(job.domain, job.victim);
+    }
+
+    /// Writes a page in no time, cleaning first where the timed drive would: fast-forward.
+    pub fn write_untimed(&mut self, flash: &mut Flash, lpn: Lpn) {
+        let pool = self.geometry.pool_of(lpn);
+        let (first, units) = self.units_of(pool);
+        let candidates = first.0..first.0 + units;
+        let unit = candidates.max_by_key(|unit| self.room_for(pool, Unit(*unit))).map_or(first, Unit);
+        while self.needs_cleaning(unit) {
+            let Some(job) = self.begin_cleaning(unit) else { break };
+            self.clean_untimed(flash, job);
+        }
+        let domain = self.choose_domain(pool, unit, lpn).expect("cleaning has made room");
+        let programming = self.begin_program(domain, lpn);
+        self.complete_program(flash, programming);
+        self.counters.host_programs += 1;
+    }
+
+    fn clean_untimed(&mut self, flash: &mut Flash, mut job: Job) {
+        while let CleanStep::Move(programming) = self.next_step(flash, &mut job) {
+            self.complete_program(flash, programming);
+            self.counters.moves += 1;
+        }
+        self.complete_erase(flash, job);
+        self.counters.erases += 1;
+    }
+
+    fn open(&mut self, domain: Domain, block: Block) {
+        self.opened += 1;
+        self.sequence[block.at()] = self.opened;
+        self.state[block.at()] = BlockState::Open;
+        self.frontier[domain.at()] = Frontier { block: block.0, next: 0 };
+    }
+
+    fn take_free(&mut self, domain: Domain) -> Block {
+        let block = self.free.take(domain);
+        if self.free.count(domain) == self.geometry.low_blocks {
+            self.low_domains[self.geometry.unit_of(domain).at()] += 1;
+        }
+        block
+    }
+
+    fn release(&mut self, domain: Domain, block: Block) {
+        self.state[block.at()] = BlockState::Free;
+        self.free.insert(domain, block);
+        if self.free.count(domain) == self.geometry.low_blocks + 1 {
+            self.low_domains[self.geometry.unit_of(domain).at()] -= 1;
+        }
+    }
+
+    /// What a block is being used for.
+    pub fn state(&self, block: Block) -> BlockState {
+        self.state[block.at()]
+    }
+
+    /// Valid pages of a block.
+    pub fn valid(&self, block: Block) -> u32 {
+        u32::from(self.valid[block.at()])
+    }
+
+    /// Free blocks of a domain.
+    pub fn free_blocks(&self, domain: Domain) -> u32 {
+        self.free.count(domain)
+    }
+
+    pub(super) fn is_free_listed(&self, domain: Domain, block: Block) -> bool {
+        self.free.contains(domain, block)
+    }
+
+    pub(super) fn is_indexed(&self, domain: Domain, block: Block) -> bool {
+        let relative = block.0 - self.geometry.first_block(domain).0;
+        self.index.contains(domain.0, relative, self.valid(block))
+    }
+
+    pub(super) fn frontier(&self, domain: Domain) -> (u32, u32) {
+        let frontier = self.frontier[domain.at()];
+        (frontier.block, frontier.next)
+    }
+}

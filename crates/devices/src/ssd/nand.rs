@@ -1,0 +1,74 @@
+//! The flash itself: what survives a power cut.
+//!
+//! A page is programmed once per erasure, in ascending order within its block, and carries the
+//! number of the logical page that was written to it in its spare area. State changes only when an
+//! operation completes; the rules of NAND are asserted on every one.
+
+use super::geometry::{Block, Geometry, Lpn, Ppn};
+
+/// All flash of a drive.
+#[derive(Debug, Clone)]
+pub struct Flash {
+    pages_per_block: u32,
+    /// Logical page number in the spare area of each page; meaningless beyond `programmed`.
+    stamp: Vec<u32>,
+    /// Pages programmed since the erasure of each block.
+    programmed: Vec<u16>,
+    /// Erasures of each block.
+    erases: Vec<u32>,
+}
+
+impl Flash {
+    /// Factory-new flash: erased, never worn.
+    pub fn new(geometry: &Geometry) -> Self {
+        let blocks = geometry.blocks() as usize;
+        Flash {
+            pages_per_block: geometry.pages_per_block,
+            stamp: vec![0; blocks * geometry.pages_per_block as usize],
+            programmed: vec![0; blocks],
+            erases: vec![0; blocks],
+        }
+    }
+
+    /// Completes the programming of a page with the data of `lpn`.
+    #[inline]
+    pub fn program(&mut self, ppn: Ppn, lpn: Lpn) {
+        let block = (ppn.0 / self.pages_per_block) as usize;
+        let page = ppn.0 % self.pages_per_block;
+        assert!(u32::from(self.programmed[block]) == page, "pages are programmed in order, once");
+        self.programmed[block] += 1;
+        self.stamp[ppn.at()] = lpn.0;
+    }
+
+    /// Completes the programming of the summary page, the last of its block.
+    #[inline]
+    pub fn program_summary(&mut self, block: Block) {
+        let programmed = &mut self.programmed[block.at()];
+        assert!(u32::from(*programmed) + 1 == self.pages_per_block, "the summary page comes last");
+        *programmed += 1;
+    }
+
+    /// Completes the erasure of a block.
+    pub fn erase(&mut self, block: Block) {
+        assert!(self.programmed[block.at()] > 0, "an erased block is not erased again");
+        self.programmed[block.at()] = 0;
+        self.erases[block.at()] += 1;
+    }
+
+    /// The logical page that was written to a programmed page.
+    #[inline]
+    pub fn stamp(&self, ppn: Ppn) -> Lpn {
+        Lpn(self.stamp[ppn.at()])
+    }
+
+    /// Pages programmed in a block since its erasure.
+    #[inline]
+    pub fn programmed(&self, block: Block) -> u32 {
+        u32::from(self.programmed[block.at()])
+    }
+
+    /// Erasures of each block, by block number.
+    pub fn erases(&self) -> &[u32] {
+        &self.erases
+    }
+}

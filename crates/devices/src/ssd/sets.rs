@@ -1,0 +1,166 @@
+//! Sets of small numbers as bits in three levels, so that the first, last or next member is found
+//! in a few instructions whatever the size.
+
+const WORD: u32 = 64;
+
+/// Several sets over the same numbers 0..`universe`, with `universe` at most 262,144.
+///
+/// One bit per number and set, plus 1/64 of that for each of two levels of summary.
+#[derive(Debug, Clone)]
+pub struct Sets {
+    universe: u32,
+    /// Words of one set at each level.
+    width: [usize; 2],
+    bits: Vec<u64>,
+    /// Bit w of a set's summary: word w of its bits is not zero.
+    summary: Vec<u64>,
+    /// One word a set: which words of its summary are not zero.
+    top: Vec<u64>,
+}
+
+impl Sets {
+    /// The largest universe that three levels of 64 reach.
+    pub const LARGEST_UNIVERSE: u32 = WORD * WORD * WORD;
+
+    /// `sets` empty sets.
+    pub fn new(sets: usize, universe: u32) -> Self {
+        assert!(universe <= Self::LARGEST_UNIVERSE);
+        let words = universe.div_ceil(WORD) as usize;
+        let width = [words, words.div_ceil(WORD as usize)];
+        Sets {
+            universe,
+            width,
+            bits: vec![0; sets * width[0]],
+            summary: vec![0; sets * width[1]],
+            top: vec![0; sets],
+        }
+    }
+
+    /// Adds a number to a set.
+    #[inline]
+    pub fn insert(&mut self, set: usize, number: u32) {
+        let (word, bit) = ((number / WORD) as usize, number % WORD);
+        self.bits[set * self.width[0] + word] |= 1 << bit;
+        self.summary[set * self.width[1] + word / 64] |= 1 << (word % 64);
+        self.top[set] |= 1 << (word / 64);
+    }
+
+    /// Takes a number out of a set.
+    #[inline]
+    pub fn remove(&mut self, set: usize, number: u32) {
+        let (word, bit) = ((number / WORD) as usize, number % WORD);
+        let bits = &mut self.bits[set * self.width[0] + word];
+        *bits &= !(1 << bit);
+        if *bits == 0 {
+            let summary = &mut self.summary[set * self.width[1] + word / 64];
+            *summary &= !(1 << (word % 64));
+            if *summary == 0 {
+                self.top[set] &= !(1 << (word / 64));
+            }
+        }
+    }
+
+    /// Whether a number is in a set.
+    pub fn contains(&self, set: usize, number: u32) -> bool {
+        self.bits[set * self.width[0] + (number / WORD) as usize] >> (number % WORD) & 1 == 1
+    }
+
+    /// Whether a set has no members.
+    #[inline]
+    pub fn is_empty(&self, set: usize) -> bool {
+        self.top[set] == 0
+    }
+
+    /// The smallest member.
+    pub fn first(&self, set: usize) -> Option<u32> {
+        if self.is_empty(set) {
+            return None;
+        }
+        let group = self.top[set].trailing_zeros() as usize;
+        let summary = self.summary[set * self.width[1] + group];
+        let word = group * 64 + summary.trailing_zeros() as usize;
+        let bits = self.bits[set * self.width[0] + word];
+        Some(word as u32 * WORD + bits.trailing_zeros())
+    }
+
+    /// The largest member.
+    pub fn last(&self, set: usize) -> Option<u32> {
+        if self.is_empty(set) {
+            return None;
+        }
+        let group = 63 - self.top[set].leading_zeros() as usize;
+        let summary = self.summary[set * self.width[1] + group];
+        let word = group * 64 + 63 - summary.leading_zeros() as usize;
+        let bits = self.bits[set * self.width[0] + word];
+        Some(word as u32 * WORD + 63 - bits.leading_zeros())
+    }
+
+    /// The smallest member not below `from`, or else the smallest of all.
+    pub fn next_wrapping(&self, set: usize, from: u32) -> Option<u32> {
+        self.next(set, from).or_else(|| self.first(set))
+    }
+
+    fn next(&self, set: usize, from: u32) -> Option<u32> {
+        if from >= self.universe {
+            return None;
+        }
+        let above = |bits: u64, from: u32| if from < 64 { bits >> from << from } else { 0 };
+        let word = (from / WORD) as usize;
+        let bits = above(self.bits[set * self.width[0] + word], from % WORD);
+        if bits != 0 {
+            return Some(word as u32 * WORD + bits.trailing_zeros());
+        }
+        let group = word / 64;
+        let summary = above(self.summary[set * self.width[1] + group], word as u32 % 64 + 1);
+        let word = if summary != 0 {
+            group * 64 + summary.trailing_zeros() as usize
+        } else {
+            let top = above(self.top[set], group as u32 + 1);
+            if top == 0 {
+                return None;
+            }
+            let group = top.trailing_zeros() as usize;
+            let summary = self.summary[set * self.width[1] + group];
+            group * 64 + summary.trailing_zeros() as usize
+        };
+        let bits = self.bits[set * self.width[0] + word];
+        Some(word as u32 * WORD + bits.trailing_zeros())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+    use std::collections::BTreeSet;
+
+    proptest! {
+        /// The bits answer as an ordered set of the standard library does.
+        #[test]
+        fn agrees_with_a_btree_set(
+            universe in 1u32..20_000,
+            steps in prop::collection::vec((any::<bool>(), any::<u32>(), 0usize..3), 1..200),
+        ) {
+            let mut sets = Sets::new(3, universe);
+            let mut slow = vec![BTreeSet::new(); 3];
+            for (insert, number, set) in steps {
+                let number = number % universe;
+                if insert {
+                    sets.insert(set, number);
+                    slow[set].insert(number);
+                } else {
+                    sets.remove(set, number);
+                    slow[set].remove(&number);
+                }
+                prop_assert_eq!(sets.contains(set, number), insert);
+                prop_assert_eq!(sets.is_empty(set), slow[set].is_empty());
+                prop_assert_eq!(sets.first(set), slow[set].first().copied());
+                prop_assert_eq!(sets.last(set), slow[set].last().copied());
+                for from in [number, number + 1, universe - 1, universe] {
+                    let wrapped = slow[set].range(from..).next().or(slow[set].first());
+                    prop_assert_eq!(sets.next_wrapping(set, from), wrapped.copied());
+                }
+            }
+        }
+    }
+}
