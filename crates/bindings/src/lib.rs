@@ -1,1 +1,145 @@
+//! `ssdlab._core`: the laboratory as a Python extension module, and the only room that knows Python.
+//!
+//! It promises that a simulation never holds the interpreter's lock, that Ctrl-C ends it within
+//! about a tenth of a second, and that every mistake of the user arrives as `ssdlab.InputError`.
+//! It leaves out logic: arguments are put in order by `python/ssdlab`, meaning is given to them by
+//! `lab`.
 
+use pyo3::exceptions::{PyRuntimeError, PyValueError};
+
+pyo3::create_exception!(
+    ssdlab,
+    InputError,
+    PyValueError,
+    "The input is wrong: the message names the source, the key and the allowed values."
+);
+pyo3::create_exception!(
+    ssdlab,
+    CheckError,
+    PyRuntimeError,
+    "The audit behind `check=True` found a broken invariant: a defect of ssdlab, not of the input."
+);
+
+#[pyo3::pymodule]
+mod _core {
+    use std::ops::ControlFlow;
+    use std::time::{Duration, Instant};
+
+    use pyo3::exceptions::PyKeyboardInterrupt;
+    use pyo3::prelude::*;
+
+    use lab::{Experiment, Layer, Progress, RunError, RunSettings};
+
+    #[pymodule_export]
+    use super::{CheckError, InputError};
+
+    /// The version of the engine, which is the version of the package.
+    #[pymodule_export]
+    #[allow(non_upper_case_globals)] // a Python name
+    const version: &str = env!("CARGO_PKG_VERSION");
+
+    /// How much wall time passes between two visits to Python: short enough for Ctrl-C to feel
+    /// immediate, long enough to cost nothing. It never reaches the results.
+    const VISIT_INTERVAL: Duration = Duration::from_millis(100);
+
+    /// Runs the experiment made of `layers` (pairs of source and TOML text, from lowest to highest
+    /// priority) and returns the results as JSON text.
+    ///
+    /// `progress(phase, done, expected, simulated_ns)` is called about ten times a second. What it
+    /// raises, and a `KeyboardInterrupt`, ends the run and is passed on, with the number of
+    /// requests completed so far in the exception's attribute `requests`.
+    #[pyfunction]
+    #[pyo3(signature = (layers, check = false, progress = None))]
+    fn run(
+        py: Python<'_>,
+        layers: Vec<(String, String)>,
+        check: bool,
+        progress: Option<Bound<'_, PyAny>>,
+    ) -> PyResult<String> {
+        let progress = progress.map(Bound::unbind);
+        let mut raised = None;
+        let outcome = py.detach(|| {
+            let experiment = experiment(layers).map_err(RunError::Input)?;
+            let mut next_visit = Instant::now() + VISIT_INTERVAL;
+            lab::run(&experiment, &RunSettings { check }, &mut |now| {
+                if Instant::now() < next_visit {
+                    return ControlFlow::Continue(());
+                }
+                match Python::attach(|py| visit(py, now, progress.as_ref())) {
+                    Ok(()) => {
+                        next_visit = Instant::now() + VISIT_INTERVAL;
+                        ControlFlow::Continue(())
+                    }
+                    Err(error) => {
+                        raised = Some(error);
+                        ControlFlow::Break(())
+                    }
+                }
+            })
+        });
+        outcome.map_err(|error| match error {
+            RunError::Input(message) => InputError::new_err(message),
+            RunError::Check(message) => CheckError::new_err(message),
+            RunError::Interrupted { requests } => {
+                let error = raised.unwrap_or_else(|| PyKeyboardInterrupt::new_err(()));
+                // An exception class with slots may refuse the attribute; the exception counts.
+                let _ = error.value(py).setattr("requests", requests);
+                error
+            }
+        })
+    }
+
+    /// The experiment made of `layers`, complete and re-runnable, as TOML text.
+    #[pyfunction]
+    fn resolve(py: Python<'_>, layers: Vec<(String, String)>) -> PyResult<String> {
+        py.detach(|| experiment(layers).map(|it| it.to_toml())).map_err(InputError::new_err)
+    }
+
+    /// The layer (source, TOML text) that stands for `--set KEY=VALUE`.
+    #[pyfunction]
+    fn set_layer(assignment: &str) -> PyResult<(String, String)> {
+        lab::set_layer(assignment).map(pair).map_err(|error| InputError::new_err(error.to_string()))
+    }
+
+    /// The layer (source, TOML text) of a built-in device or workload, or None.
+    #[pyfunction]
+    fn preset_layer(section: &str, name: &str) -> Option<(String, String)> {
+        lab::preset_layer(section, name).map(pair)
+    }
+
+    /// The message for a name that is neither a preset nor a file: it lists the valid choices.
+    #[pyfunction]
+    fn unknown_preset(section: &str, name: &str) -> String {
+        lab::unknown_preset(section, name).to_string()
+    }
+
+    /// Names and one-line summaries of everything in a category, or None for an unknown category.
+    #[pyfunction]
+    fn list(what: &str) -> Option<Vec<(String, String)>> {
+        lab::list(what)
+    }
+
+    /// The categories that `list` knows.
+    #[pyfunction]
+    fn list_categories() -> Vec<&'static str> {
+        lab::list_categories().to_vec()
+    }
+
+    fn experiment(layers: Vec<(String, String)>) -> Result<Experiment, String> {
+        let layers: Vec<Layer> =
+            layers.into_iter().map(|(source, text)| Layer { source, text }).collect();
+        Experiment::from_layers(&layers).map_err(|error| error.to_string())
+    }
+
+    fn pair(layer: Layer) -> (String, String) {
+        (layer.source, layer.text)
+    }
+
+    fn visit(py: Python<'_>, now: &Progress, progress: Option<&Py<PyAny>>) -> PyResult<()> {
+        py.check_signals()?;
+        if let Some(progress) = progress {
+            progress.call1(py, (now.phase, now.done, now.expected, now.simulated_ns))?;
+        }
+        Ok(())
+    }
+}

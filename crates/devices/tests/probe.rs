@@ -108,7 +108,7 @@ fn about_to_clean(config: &SsdConfig, valid: u32) -> Ssd {
     // Every overwrite eats one page of the frontier; stop when the free blocks reach the mark.
     while ssd.account(1).block_erases == 0 && free_blocks(&ssd) > 3 {
         let index = stale[next % stale.len()];
-        ssd.write_untimed((2 * index));
+        ssd.write_untimed(2 * index);
         next += 1;
     }
     ssd.reset_counts();
@@ -158,10 +158,10 @@ fn moves_inside_a_plane_and_across_the_pins() {
         config.fill_order = FillOrder::Random;
         let mut ssd = Ssd::new(&config, 3).unwrap();
         for i in 0..20_000u32 {
-            ssd.write_untimed((i.wrapping_mul(2_654_435_761) % (2 * EXPORTED)));
+            ssd.write_untimed(i.wrapping_mul(2_654_435_761) % (2 * EXPORTED));
         }
         while free_blocks(&ssd) > 3 {
-            ssd.write_untimed((0));
+            ssd.write_untimed(0);
         }
         ssd.reset_counts();
         let done = run_on(&mut ssd, Script::pages(&[(0, Read, 0, 1)]));

@@ -1,1 +1,24 @@
+//! Puts a workload on a device: an [`Experiment`] (versioned TOML) in, results (versioned JSON) out.
+//!
+//! This is where configuration layers become one resolved experiment, where the next instant of
+//! simulated time is chosen, and where statistics are collected. Wall-clock time never influences a
+//! result; how long a run took is reported apart from it.
 
+mod catalogue;
+mod error;
+mod experiment;
+mod keys;
+mod layer;
+mod precondition;
+mod presets;
+mod results;
+mod run;
+
+pub use catalogue::{list, list_categories};
+pub use error::{InputError, RunError};
+pub use experiment::{Experiment, RunConfig, Until};
+pub use keys::set_layer;
+pub use layer::Layer;
+pub use precondition::Precondition;
+pub use presets::{preset_layer, unknown_preset};
+pub use run::{Progress, RunSettings, run};

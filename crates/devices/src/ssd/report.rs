@@ -65,6 +65,8 @@ pub struct WearReport {
     pub max_erases: u32,
     /// Mean erasures left of the rated ones.
     pub mean_remaining: f64,
+    /// Standard deviation of the erasures left over the blocks.
+    pub std_remaining: f64,
     /// Blocks erased at least as often as they are rated for.
     pub expired_blocks: u64,
 }
@@ -121,18 +123,18 @@ impl Ssd {
     }
 
     fn wear(&self) -> WearReport {
-        let erases = self.flash.erases();
-        let blocks = erases.len() as f64;
-        let mean = erases.iter().map(|e| f64::from(*e)).sum::<f64>() / blocks;
-        let squares = erases.iter().map(|e| (f64::from(*e) - mean).powi(2)).sum::<f64>();
         let rated = self.config.wear.rated_cycles;
-        let remaining = erases.iter().map(|e| f64::from(rated.saturating_sub(*e))).sum::<f64>();
+        let erases = self.flash.erases();
+        let (mean_erases, std_erases) = moments(erases.iter().copied());
+        let (mean_remaining, std_remaining) =
+            moments(erases.iter().map(|erases| rated.saturating_sub(*erases)));
         WearReport {
-            mean_erases: mean,
-            std_erases: (squares / blocks).sqrt(),
+            mean_erases,
+            std_erases,
             max_erases: erases.iter().copied().max().unwrap_or(0),
-            mean_remaining: remaining / blocks,
-            expired_blocks: erases.iter().filter(|e| **e >= rated).count() as u64,
+            mean_remaining,
+            std_remaining,
+            expired_blocks: erases.iter().filter(|erases| **erases >= rated).count() as u64,
         }
     }
 
@@ -151,4 +153,12 @@ impl Ssd {
 
 fn share(part: Time, whole: Time) -> f64 {
     if whole == 0 { 0.0 } else { part as f64 / whole as f64 }
+}
+
+/// Mean and standard deviation over the blocks.
+fn moments(values: impl ExactSizeIterator<Item = u32> + Clone) -> (f64, f64) {
+    let count = values.len() as f64;
+    let mean = values.clone().map(f64::from).sum::<f64>() / count;
+    let squares = values.map(|value| (f64::from(value) - mean).powi(2)).sum::<f64>();
+    (mean, (squares / count).sqrt())
 }

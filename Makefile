@@ -1,0 +1,100 @@
+# What a fresh clone can do. `make` alone lists it.
+#
+# Everything is built inside the clone: Rust in target/, Python in .venv/, the wheel in dist/. The
+# files named .stamp-* remember what is up to date, so that a second call is quick.
+
+SHELL := bash
+.SHELLFLAGS := -euo pipefail -c
+.DEFAULT_GOAL := help
+.DELETE_ON_ERROR:
+MAKEFLAGS += --no-print-directory
+
+PYTHON ?= python3
+PREFIX ?= $(HOME)/.local
+PIP_FLAGS := --quiet --disable-pip-version-check
+
+BIN := .venv/bin
+PIP := $(BIN)/python -m pip install $(PIP_FLAGS)
+SOURCES := Cargo.toml Cargo.lock pyproject.toml \
+	$(shell find crates python/ssdlab -type f -not -path '*/__pycache__/*')
+
+.PHONY: help
+help: ## show this list
+	@echo "make TARGET, where TARGET is one of"
+	@sed -nE 's/^([a-z-]+):.*## (.*)/  \1\t\2/p' $(MAKEFILE_LIST) | expand -t 14
+
+.PHONY: demo
+demo: dist/.stamp-installed ## simulate a small experiment, show its table, keep it in demo/
+	$(BIN)/ssdlab run --device agrawal2008 --workload mixed --out demo
+	@echo "The same as JSON: demo/results.json. To run it again: $(BIN)/ssdlab run demo/experiment.toml"
+
+.PHONY: test
+test: check-tools ## run every check and test: Rust, the wheel, Python
+	cargo fmt --all --check
+	cargo clippy --quiet --locked --workspace --all-targets -- -D warnings
+	cargo test --quiet --locked --workspace
+	@$(MAKE) dist/.stamp-tested
+	$(BIN)/ruff check --quiet
+	$(BIN)/ruff format --quiet --check
+	$(BIN)/pytest --quiet
+
+.PHONY: bench
+bench: check-tools ## run the benchmarks
+	cargo bench --locked --workspace
+
+.PHONY: install
+install: dist/.stamp-wheel ## put the command ssdlab into ~/.local/bin (PREFIX=~/.local)
+	$(PYTHON) -m venv --clear "$(PREFIX)/share/ssdlab"
+	"$(PREFIX)/share/ssdlab/bin/python" -m pip install $(PIP_FLAGS) dist/ssdlab-*.whl
+	mkdir -p "$(PREFIX)/bin"
+	ln -sfn "$(PREFIX)/share/ssdlab/bin/ssdlab" "$(PREFIX)/bin/ssdlab"
+	@echo "Installed $$("$(PREFIX)/bin/ssdlab" --version) as $(PREFIX)/bin/ssdlab"
+	@case ":$$PATH:" in *":$(PREFIX)/bin:"*) ;; *) \
+	  echo "$(PREFIX)/bin is not on your PATH. Add to your shell's profile:"; \
+	  echo "  export PATH=\"$(PREFIX)/bin:\$$PATH\"" ;; esac
+
+.PHONY: uninstall
+uninstall: ## remove what install has put there
+	rm -rf "$(PREFIX)/share/ssdlab" "$(PREFIX)/bin/ssdlab"
+
+.PHONY: clean
+clean: ## remove everything that was built here
+	rm -rf target dist demo .venv .pytest_cache .ruff_cache
+	find python -name __pycache__ -prune -exec rm -rf {} +
+
+# The tools that a machine must have; each missing one is named with the line that installs it.
+.PHONY: check-tools
+check-tools:
+	@missing=0; \
+	need() { missing=2; echo "ssdlab needs $$1. Install it: $$2" >&2; }; \
+	cargo --version >/dev/null 2>&1 || need "cargo (Rust 1.88 or newer)" "sudo apt-get install rustup && rustup default stable"; \
+	{ cargo fmt --version && cargo clippy --version; } >/dev/null 2>&1 \
+	  || need "rustfmt and clippy" "rustup component add rustfmt clippy"; \
+	command -v cc >/dev/null || need "a C compiler and linker (cc)" "sudo apt-get install build-essential"; \
+	$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 10))' 2>/dev/null \
+	  || need "Python 3.10 or newer ($(PYTHON))" "sudo apt-get install python3"; \
+	$(PYTHON) -c 'import ensurepip, venv' 2>/dev/null \
+	  || need "Python's venv and pip" "sudo apt-get install python3-venv"; \
+	exit $$missing
+
+.venv/.stamp-tools: pyproject.toml | check-tools
+	@echo "Preparing .venv"
+	@$(PYTHON) -m venv --clear .venv
+	@$(PIP) maturin
+	@touch $@
+
+dist/.stamp-wheel: $(SOURCES) | .venv/.stamp-tools
+	@echo "Building the wheel; the first time, this takes some minutes"
+	@rm -f dist/*.whl
+	$(BIN)/maturin build --quiet --release --locked --out dist
+	@touch $@
+
+# Twice, because pip takes a wheel of the same version for installed: first the dependencies.
+dist/.stamp-installed: dist/.stamp-wheel .venv/.stamp-tools
+	@$(PIP) dist/ssdlab-*.whl
+	@$(PIP) --force-reinstall --no-deps dist/ssdlab-*.whl
+	@touch $@
+
+dist/.stamp-tested: dist/.stamp-installed
+	@$(PIP) "$$(echo dist/ssdlab-*.whl)[dev]"
+	@touch $@

@@ -1,0 +1,39 @@
+//! What there is to choose from, for `ssdlab list`.
+
+use crate::presets;
+use devices::ssd::clean::Policy;
+use options::Choice;
+
+/// The categories that can be listed.
+pub fn list_categories() -> &'static [&'static str] {
+    &["devices", "cleaners", "workloads", "formats"]
+}
+
+/// Names and summaries of a category; `None` when there is no such category.
+pub fn list(what: &str) -> Option<Vec<(String, String)>> {
+    let of_presets = |section| {
+        let presets = presets::of(section).iter();
+        presets.map(|preset| (preset.name.to_owned(), preset.summary())).collect()
+    };
+    let kinds = |kinds: &[(&str, &str)]| -> Vec<(String, String)> {
+        kinds.iter().map(|(word, what)| (format!("kind = \"{word}\""), (*what).to_owned())).collect()
+    };
+    let mut rows: Vec<(String, String)> = match what {
+        "devices" => of_presets("device"),
+        "workloads" => of_presets("workload"),
+        "cleaners" => {
+            Policy::WORDS.iter().map(|(w, d)| ((*w).to_owned(), d.trim().to_owned())).collect()
+        }
+        "formats" => workloads::FORMATS
+            .iter()
+            .map(|format| (format.name.to_owned(), format.summary.to_owned()))
+            .collect(),
+        _ => return None,
+    };
+    match what {
+        "devices" => rows.extend(kinds(devices::kinds())),
+        "workloads" => rows.extend(kinds(workloads::kinds())),
+        _ => {}
+    }
+    Some(rows)
+}

@@ -1,0 +1,41 @@
+//! What can go wrong for the user: wrong input, an interruption, a broken invariant.
+
+use std::fmt;
+
+/// The user's mistake, as the message that says where it is and what would be right.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct InputError(pub String);
+
+impl fmt::Display for InputError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.0)
+    }
+}
+
+impl std::error::Error for InputError {}
+
+/// Why a run has no results.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum RunError {
+    /// The input was wrong: a contradiction in the configuration, or a trace that cannot be read.
+    Input(String),
+    /// The caller ended the run.
+    Interrupted {
+        /// Requests that had completed by then.
+        requests: u64,
+    },
+    /// The audit found a broken invariant: our mistake.
+    Check(String),
+}
+
+impl fmt::Display for RunError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            RunError::Input(message) => f.write_str(message),
+            RunError::Interrupted { requests } => write!(f, "interrupted after {requests} requests"),
+            RunError::Check(message) => write!(f, "the audit failed: {message}"),
+        }
+    }
+}
+
+impl std::error::Error for RunError {}

@@ -1,0 +1,212 @@
+//! An experiment: a device, a workload and how to run one on the other, fully resolved.
+
+use crate::error::InputError;
+use crate::layer::{Layer, Parsed, Section, blame};
+use crate::precondition::Precondition;
+use crate::presets;
+use devices::{DeviceConfig, Model};
+use options::{Duration, Invalid, Setting, leaf_body, options};
+use serde::{Deserialize, Deserializer, Serialize, Serializer, de};
+use std::fmt;
+use workloads::{ResolveError, WorkloadConfig};
+
+/// When a run ends: with its workload, or at a simulated time if that is earlier.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Until {
+    /// When the workload has nothing left to ask.
+    End,
+    /// Requests that arrive later are not submitted.
+    Time(Duration),
+}
+
+impl fmt::Display for Until {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Until::End => f.write_str("end"),
+            Until::Time(time) => time.fmt(f),
+        }
+    }
+}
+
+impl Serialize for Until {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.collect_str(self)
+    }
+}
+
+impl<'de> Deserialize<'de> for Until {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        let text = String::deserialize(deserializer)?;
+        if text == "end" {
+            return Ok(Until::End);
+        }
+        let problem = |error| de::Error::custom(format!("{error}; or \"end\""));
+        text.parse().map(Until::Time).map_err(problem)
+    }
+}
+
+impl Setting for Until {
+    leaf_body!("\"end\", or a simulated time such as \"60s\"", |value: &Self| value.to_string());
+}
+
+options! {
+    /// How an experiment is run.
+    pub struct RunConfig as RunPartial {
+        /// From which all randomness derives.
+        seed: u64 = 42,
+        /// What is written to the drive, in no simulated time, before the run.
+        precondition: Precondition = Precondition::None,
+        /// When the run ends.
+        until: Until = Until::End,
+    }
+}
+
+/// A device, a workload, and how to run it; every key has its value.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct Experiment {
+    version: u32,
+    /// What answers.
+    pub device: DeviceConfig,
+    /// What asks.
+    pub workload: WorkloadConfig,
+    /// How.
+    pub run: RunConfig,
+    /// The layers, so that errors found later can still name their line.
+    #[serde(skip)]
+    layers: Vec<Layer>,
+}
+
+impl Experiment {
+    /// Resolves layers, the lowest first. Where a layer names a `kind` or a `preset`, it replaces
+    /// all that lower layers say of that section.
+    ///
+    /// # Errors
+    /// Unknown keys, ill-formed values, unknown presets and contradictions, each with its place.
+    pub fn from_layers(layers: &[Layer]) -> Result<Experiment, InputError> {
+        let presets = presets_below(layers)?;
+        let own = presets.len();
+        let layers = [presets, layers.to_vec()].concat();
+        let parsed = layers.iter().map(Layer::parse).collect::<Result<Vec<_>, _>>()?;
+        let device = device(&sections(&parsed, own, "device"))?;
+        let workload = workload(&sections(&parsed, own, "workload"), &parsed)?;
+        let run = run_config(&sections(&parsed, own, "run"))?;
+        drop(parsed);
+        Ok(Experiment { version: 1, device, workload, run, layers })
+    }
+
+    /// The experiment as a file that reproduces it.
+    ///
+    /// # Panics
+    /// Never: everything in an experiment can be written.
+    pub fn to_toml(&self) -> String {
+        toml::to_string(self).expect("experiments are plain tables")
+    }
+
+    /// The experiment as JSON, without the keys that have no value.
+    pub(crate) fn to_json(&self) -> serde_json::Value {
+        let table = toml::Table::try_from(self).expect("experiments are plain tables");
+        serde_json::to_value(table).expect("tables are JSON")
+    }
+
+    /// Builds the device.
+    pub(crate) fn build_device(&self) -> Result<Box<dyn Model>, InputError> {
+        self.device.build(self.run.seed).map_err(|invalid| self.blame(&invalid))
+    }
+
+    /// The message for a contradiction, with the place of the key that is to blame.
+    pub(crate) fn blame(&self, invalid: &Invalid) -> InputError {
+        let parsed = self.layers.iter().filter_map(|layer| layer.parse().ok()).collect::<Vec<_>>();
+        blame(invalid, &parsed)
+    }
+}
+
+/// The presets on which the layers build: those that they name, or the defaults.
+fn presets_below(layers: &[Layer]) -> Result<Vec<Layer>, InputError> {
+    let parsed = layers.iter().map(Layer::parse).collect::<Result<Vec<_>, _>>()?;
+    let mut presets = Vec::new();
+    for (name, default) in presets::DEFAULTS {
+        let top = sections(&parsed, 0, name).first().copied();
+        let (kind, preset) = match top {
+            Some(top) => (top.word("kind")?, top.word("preset")?),
+            None => (None, None),
+        };
+        let preset = match (top, kind, preset) {
+            (Some(top), Some(_), Some(_)) => {
+                let problem = format!("{name} has both a kind and a preset; a preset has its kind");
+                return Err(top.error_at("kind", &problem));
+            }
+            (Some(top), None, Some(word)) => presets::find(name, &word).ok_or_else(|| {
+                let unknown = presets::unknown(name, &word);
+                top.error_at("preset", &format!("{name}.preset = \"{word}\": {unknown}"))
+            })?,
+            (_, Some(_), None) => continue,
+            // Keys alone refine the default.
+            _ => presets::find(name, default).expect("the default is a preset"),
+        };
+        presets.push(preset.layer());
+    }
+    Ok(presets)
+}
+
+/// The layers' sections of that name: what the first `presets` layers say, then the topmost layer
+/// that names a kind or a preset, and what lies above it.
+fn sections<'p, 'a>(
+    layers: &'p [Parsed<'a>],
+    presets: usize,
+    name: &str,
+) -> Vec<Section<'p, 'a>> {
+    let (below, own) = layers.split_at(presets);
+    let own: Vec<_> = own.iter().filter_map(|layer| layer.section(name)).collect();
+    let top = own.iter().rposition(|s| s.has("kind") || s.has("preset")).unwrap_or(0);
+    let below = below.iter().filter_map(|layer| layer.section(name));
+    below.chain(own[top..].iter().copied()).collect()
+}
+
+/// The kind that the lowest of the sections names.
+fn kind_of(sections: &[Section<'_, '_>], default: &str) -> Result<String, InputError> {
+    let kind = sections.first().map(|section| section.word("kind")).transpose()?.flatten();
+    Ok(kind.unwrap_or_else(|| default.to_owned()))
+}
+
+const CHOOSING: [&str; 2] = ["kind", "preset"];
+
+fn values<'a>(sections: &[Section<'_, 'a>]) -> Vec<toml::de::ValueDeserializer<'a>> {
+    sections.iter().map(|section| section.without(&CHOOSING).into()).collect()
+}
+
+fn device(sections: &[Section<'_, '_>]) -> Result<DeviceConfig, InputError> {
+    let kind = kind_of(sections, "ssd")?;
+    DeviceConfig::resolve(&kind, values(sections)).map_err(|error| match error {
+        Some((index, error)) => sections[index].blame(&error, "device"),
+        None => {
+            let words: Vec<&str> = devices::kinds().iter().map(|(word, _)| *word).collect();
+            let hint = options::nearest(&kind, words.iter().copied())
+                .map(|near| format!(" (did you mean \"{near}\"?)"))
+                .unwrap_or_default();
+            let list = words.join(", ");
+            let problem = format!("device.kind = \"{kind}\": the kinds are {list}{hint}");
+            sections[0].error_at("kind", &problem)
+        }
+    })
+}
+
+fn workload(
+    sections: &[Section<'_, '_>],
+    layers: &[Parsed<'_>],
+) -> Result<WorkloadConfig, InputError> {
+    let kind = kind_of(sections, "closed")?;
+    WorkloadConfig::resolve(&kind, values(sections)).map_err(|error| match error {
+        ResolveError::Layer { index, error } => sections[index].blame(&error, "workload"),
+        ResolveError::Kind(invalid) => blame(&invalid, layers),
+    })
+}
+
+fn run_config(sections: &[Section<'_, '_>]) -> Result<RunConfig, InputError> {
+    let mut partial = RunPartial::default();
+    for section in sections {
+        let value: toml::de::ValueDeserializer = section.without(&[]).into();
+        let over = RunPartial::deserialize(value).map_err(|error| section.blame(&error, "run"))?;
+        RunConfig::overlay(&mut partial, over);
+    }
+    Ok(RunConfig::complete(partial, RunConfig::default()))
+}

@@ -1,0 +1,125 @@
+//! The reference of every key, and `--set`, which may abbreviate them.
+
+use crate::error::InputError;
+use crate::experiment::RunConfig;
+use crate::layer::Layer;
+use options::{KeyInfo, Setting, nearest};
+use workloads::WorkloadConfig;
+
+/// Every key of an experiment, of all kinds of devices and workloads.
+pub(crate) fn reference() -> Vec<KeyInfo> {
+    let mut rows = vec![choice("device.kind"), choice("device.preset")];
+    devices::describe(&mut rows);
+    rows.extend([choice("workload.kind"), choice("workload.preset")]);
+    for (kind, _) in workloads::kinds() {
+        if let Ok(config) = WorkloadConfig::of_kind(kind) {
+            config.describe(&mut rows);
+        }
+    }
+    RunConfig::describe("run", "", &RunConfig::default(), &mut rows);
+    rows
+}
+
+fn choice(path: &str) -> KeyInfo {
+    KeyInfo {
+        path: path.to_owned(),
+        doc: "Which one; replaces what lower layers say of the section.".to_owned(),
+        expected: "a name that `ssdlab list` shows".to_owned(),
+        default: String::new(),
+    }
+}
+
+/// The layer of `--set KEY=VALUE`. The key may be the end of a path, such as `cleaning.policy`, if
+/// only one path ends so; the value is TOML, or else the text of a string.
+///
+/// # Errors
+/// When the assignment has no `=`, or the key is unknown or ambiguous.
+pub fn set_layer(assignment: &str) -> Result<Layer, InputError> {
+    let source = format!("--set {assignment}");
+    let refuse = |problem: &str| InputError(format!("{source}: {problem}"));
+    let Some((key, value)) = assignment.split_once('=') else {
+        return Err(refuse("expected KEY=VALUE, such as device.channels=4"));
+    };
+    let (key, value) = (key.trim(), value.trim());
+    let path = full_path(key).map_err(|problem| refuse(&problem))?;
+    let literal = format!("value = {value}");
+    let is_toml = !value.contains('\n') && literal.parse::<toml::Table>().is_ok();
+    let value = if is_toml { value.to_owned() } else { toml::Value::from(value).to_string() };
+    Ok(Layer::new(source, format!("{path} = {value}")))
+}
+
+fn full_path(key: &str) -> Result<String, String> {
+    let mut paths: Vec<String> = reference().into_iter().map(|row| row.path).collect();
+    paths.sort_unstable();
+    paths.dedup();
+    if paths.iter().any(|path| path == key) {
+        return Ok(key.to_owned());
+    }
+    let suffix = format!(".{key}");
+    let matching: Vec<&String> = paths.iter().filter(|path| path.ends_with(&suffix)).collect();
+    match matching.as_slice() {
+        [one] => Ok((*one).clone()),
+        [] => {
+            let last = key.rsplit('.').next().unwrap_or(key);
+            let ends = |path: &&String| path.rsplit('.').next() == Some(last);
+            let hint = nearest(key, paths.iter().map(String::as_str))
+                .or_else(|| paths.iter().find(ends).map(String::as_str))
+                .or_else(|| {
+                    let score = |path: &&String| {
+                        nearest(last, [path.rsplit('.').next().unwrap_or(path)]).is_some()
+                    };
+                    paths.iter().find(score).map(String::as_str)
+                })
+                .map(|near| format!(" (did you mean {near}?)"))
+                .unwrap_or_default();
+            Err(format!("unknown key \"{key}\"{hint}"))
+        }
+        several => {
+            let list: Vec<&str> = several.iter().map(|path| path.as_str()).collect();
+            Err(format!("\"{key}\" could be {}; write it in full", list.join(", ")))
+        }
+    }
+}
+
+/// The sentence for an unknown key: the nearest one, and those of its table. `rest` is what serde
+/// says after "unknown field `".
+pub(crate) fn unknown_key(parent: &str, word: &str, rest: &str) -> String {
+    let known: Vec<&str> = rest.split('`').skip(2).step_by(2).collect();
+    let hint = nearest(word, known.iter().copied())
+        .map(|near| format!(" (did you mean {near}?)"))
+        .unwrap_or_default();
+    format!("unknown key {parent}.{word}{hint}; the keys of {parent} are {}", known.join(", "))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn set_takes_full_and_abbreviated_keys_and_bare_words() {
+        let cases = [
+            ("device.channels=4", "device.channels = 4"),
+            ("cleaning.policy=greedy", "device.cleaning.policy = \"greedy\""),
+            ("timing.read = 25us", "device.timing.read = \"25us\""),
+            ("device.copy_back=true", ""),
+            ("copy_back=true", "device.cleaning.copy_back = true"),
+            ("device.fill=0.5", "device.fill = 0.5"),
+            ("device.pool=\"die\"", "device.pool = \"die\""),
+        ];
+        for (assignment, text) in cases {
+            match set_layer(assignment) {
+                Ok(layer) => assert_eq!(layer.text, text, "{assignment}"),
+                Err(_) => assert_eq!(text, "", "{assignment}"),
+            }
+        }
+    }
+
+    #[test]
+    fn set_refuses_with_the_nearest_key() {
+        let message = |text| set_layer(text).unwrap_err().to_string();
+        assert!(message("device.chanels=4").ends_with("(did you mean device.channels?)"));
+        assert!(message("device.copy_back=true").contains("device.cleaning.copy_back"));
+        assert!(message("channels").contains("expected KEY=VALUE"));
+        assert!(message("kind=ssd").contains("could be device.kind, workload.kind"));
+    }
+}

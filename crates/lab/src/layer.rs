@@ -1,0 +1,200 @@
+//! Layers of configuration: TOML texts from presets, files and the command line, lowest first.
+//!
+//! A layer remembers where each key stands, so that an error, even one that only shows when all
+//! layers are put together, names the file, the line and the value.
+
+use crate::error::InputError;
+use crate::keys;
+use options::{Invalid, nearest};
+use std::ops::Range;
+use toml::Spanned;
+use toml::de::{DeTable, DeValue};
+
+/// One TOML text and where it comes from.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Layer {
+    /// A file name, `preset agrawal2008` or `--set device.channels=4`: what errors begin with.
+    pub source: String,
+    /// The text.
+    pub text: String,
+}
+
+/// Sections of an experiment, and the one key beside them.
+const SECTIONS: [&str; 3] = ["device", "workload", "run"];
+const VERSION: &str = "version";
+
+/// A layer that is TOML and has only known sections.
+pub(crate) struct Parsed<'a> {
+    layer: &'a Layer,
+    root: Spanned<DeTable<'a>>,
+}
+
+impl Layer {
+    /// A layer from its source and text.
+    pub fn new(source: impl Into<String>, text: impl Into<String>) -> Self {
+        Layer { source: source.into(), text: text.into() }
+    }
+
+    /// `source:line`, or only the source when the text is a single line.
+    fn place(&self, span: &Range<usize>) -> String {
+        let text = self.text.trim_end();
+        if !text.contains('\n') {
+            return self.source.clone();
+        }
+        let before = &text[..span.start.min(text.len())];
+        format!("{}:{}", self.source, before.matches('\n').count() + 1)
+    }
+
+    fn error(&self, span: Option<Range<usize>>, problem: &str) -> InputError {
+        let place = span.map_or_else(|| self.source.clone(), |span| self.place(&span));
+        InputError(format!("{place}: {problem}"))
+    }
+
+    pub(crate) fn parse(&self) -> Result<Parsed<'_>, InputError> {
+        let root = DeTable::parse(&self.text)
+            .map_err(|error| self.error(error.span(), error.message()))?;
+        for (key, value) in root.get_ref() {
+            let word = key.get_ref().as_ref();
+            let problem = if word == VERSION {
+                match value.get_ref().as_integer().map(toml::de::DeInteger::as_str) {
+                    Some("1") => continue,
+                    _ => format!("version = {}: this ssdlab reads version 1", self.raw(value)),
+                }
+            } else if !SECTIONS.contains(&word) {
+                let hint = nearest(word, SECTIONS)
+                    .map(|near| format!(" (did you mean {near}?)"))
+                    .unwrap_or_default();
+                let sections = SECTIONS.join(", ");
+                format!("unknown section \"{word}\"; the sections are {sections}{hint}")
+            } else if !value.get_ref().is_table() {
+                format!("{word} = {}: {word} is a section of keys, not a value", self.raw(value))
+            } else {
+                continue;
+            };
+            return Err(self.error(Some(key.span()), &problem));
+        }
+        Ok(Parsed { layer: self, root })
+    }
+
+    /// The value as it is written, on one line and shortened.
+    fn raw(&self, value: &Spanned<DeValue<'_>>) -> String {
+        let text = self.text.get(value.span()).unwrap_or("?").replace('\n', " ");
+        if text.chars().count() <= 60 {
+            return text;
+        }
+        text.chars().take(57).chain("...".chars()).collect()
+    }
+}
+
+impl<'a> Parsed<'a> {
+    /// The layer's section, if it has it.
+    pub(crate) fn section(&self, name: &str) -> Option<Section<'_, 'a>> {
+        let value = self.root.get_ref().get(name)?;
+        Some(Section { parsed: self, value })
+    }
+
+    /// Where a full key path such as `device.timing.read` stands in this layer.
+    fn find(&self, path: &str) -> Option<&Spanned<DeValue<'a>>> {
+        let mut words = path.split('.');
+        let mut value = self.root.get_ref().get(words.next()?)?;
+        for word in words {
+            value = value.get_ref().as_table()?.get(word)?;
+        }
+        Some(value)
+    }
+}
+
+/// One section of one layer.
+#[derive(Clone, Copy)]
+pub(crate) struct Section<'p, 'a> {
+    parsed: &'p Parsed<'a>,
+    value: &'p Spanned<DeValue<'a>>,
+}
+
+impl<'a> Section<'_, 'a> {
+    /// The text of a key that must be a string.
+    pub(crate) fn word(&self, key: &str) -> Result<Option<String>, InputError> {
+        let table = self.value.get_ref().as_table();
+        let Some(value) = table.and_then(|table| table.get(key)) else { return Ok(None) };
+        if let Some(text) = value.get_ref().as_str() {
+            return Ok(Some(text.to_owned()));
+        }
+        let layer = self.parsed.layer;
+        let problem = format!("{key} = {}: {key} is a name in quotes", layer.raw(value));
+        Err(layer.error(Some(value.span()), &problem))
+    }
+
+    /// Whether the section has a key.
+    pub(crate) fn has(&self, key: &str) -> bool {
+        self.value.get_ref().as_table().is_some_and(|table| table.contains_key(key))
+    }
+
+    /// An error about a key of this section.
+    pub(crate) fn error_at(&self, key: &str, problem: &str) -> InputError {
+        let table = self.value.get_ref().as_table();
+        let span = table.and_then(|table| table.get(key)).map(Spanned::span);
+        self.parsed.layer.error(span, problem)
+    }
+
+    /// The section without the words that choose its kind, ready to be deserialized.
+    pub(crate) fn without(&self, words: &[&str]) -> Spanned<DeValue<'a>> {
+        let mut value = self.value.clone();
+        if let DeValue::Table(table) = value.get_mut() {
+            for word in words {
+                table.remove(*word);
+            }
+        }
+        value
+    }
+
+    /// The error of deserializing this section, with its place and key.
+    pub(crate) fn blame(&self, error: &toml::de::Error, section: &str) -> InputError {
+        let layer = self.parsed.layer;
+        let message = error.message();
+        let Some(span) = error.span() else {
+            return layer.error(None, &format!("{section}: {message}"));
+        };
+        let Some((path, value)) = path_at(self.value, section, &span) else {
+            return layer.error(Some(span), &format!("{section}: {message}"));
+        };
+        // Serde lists every key of the table; the nearest one is what the user needs first.
+        if let Some(rest) = message.strip_prefix("unknown field `") {
+            let word = rest.split('`').next().unwrap_or_default();
+            let parent = path.rsplit_once('.').map_or(section, |(parent, _)| parent);
+            return layer.error(Some(span), &keys::unknown_key(parent, word, rest));
+        }
+        layer.error(Some(span), &format!("{path} = {}: {message}", layer.raw(value)))
+    }
+}
+
+/// The innermost key whose name or value covers a span, with its full path.
+fn path_at<'v, 'a>(
+    value: &'v Spanned<DeValue<'a>>,
+    path: &str,
+    span: &Range<usize>,
+) -> Option<(String, &'v Spanned<DeValue<'a>>)> {
+    let table = value.get_ref().as_table()?;
+    table.iter().find_map(|(key, inner)| {
+        let inner_path = format!("{path}.{}", key.get_ref());
+        let covers = |outer: Range<usize>| outer.start <= span.start && span.end <= outer.end;
+        path_at(inner, &inner_path, span)
+            .or_else(|| (covers(key.span()) || covers(inner.span())).then_some((inner_path, inner)))
+    })
+}
+
+/// The message for a contradiction that only showed when all layers were put together: blames the
+/// topmost layer that states the first of the keys.
+pub(crate) fn blame(invalid: &Invalid, layers: &[Parsed<'_>]) -> InputError {
+    let stated = invalid.keys.iter().find_map(|key| {
+        let found = layers.iter().rev().find_map(|layer| Some((layer, layer.find(key)?)));
+        found.map(|(parsed, value)| (key, parsed.layer, value))
+    });
+    let keys = invalid.keys.join(", ");
+    let Some((key, layer, value)) = stated else {
+        return InputError(format!("{keys}: {}", invalid.problem));
+    };
+    let others: Vec<_> = invalid.keys.iter().filter(|other| *other != key).cloned().collect();
+    let with = if others.is_empty() { String::new() } else { format!(" with {}", others.join(", ")) };
+    let problem = format!("{key} = {}{with}: {}", layer.raw(value), invalid.problem);
+    layer.error(Some(value.span()), &problem)
+}

@@ -1,0 +1,75 @@
+//! Built-in devices and workloads: data, each a TOML file of this crate.
+
+use crate::error::InputError;
+use crate::layer::Layer;
+use options::nearest;
+
+/// A named text.
+pub(crate) struct Preset {
+    pub(crate) name: &'static str,
+    text: &'static str,
+}
+
+macro_rules! presets {
+    ($folder:literal: $($name:literal),* $(,)?) => {
+        &[$(Preset {
+            name: $name,
+            text: include_str!(concat!("../presets/", $folder, "/", $name, ".toml")),
+        }),*]
+    };
+}
+
+const DEVICES: &[Preset] = presets!("devices": "agrawal2008", "disksim-ssd");
+
+const WORKLOADS: &[Preset] = presets!(
+    "workloads":
+    "mixed",
+    "random-read",
+    "random-write",
+    "sequential-read",
+    "sequential-write",
+);
+
+/// What runs when nothing is said of a section.
+pub(crate) const DEFAULTS: [(&str, &str); 2] = [("device", "agrawal2008"), ("workload", "mixed")];
+
+impl Preset {
+    /// What it is: the comment at the head of its file.
+    pub(crate) fn summary(&self) -> String {
+        let head = self.text.lines().take_while(|line| line.starts_with('#'));
+        head.map(|line| line.trim_start_matches('#').trim()).collect::<Vec<_>>().join(" ")
+    }
+
+    pub(crate) fn layer(&self) -> Layer {
+        Layer::new(format!("preset {}", self.name), self.text)
+    }
+}
+
+/// The presets of `device` or `workload`.
+pub(crate) fn of(section: &str) -> &'static [Preset] {
+    if section == "device" { DEVICES } else { WORKLOADS }
+}
+
+pub(crate) fn find(section: &str, name: &str) -> Option<&'static Preset> {
+    of(section).iter().find(|preset| preset.name == name)
+}
+
+/// The layer that chooses a preset by name (`section` is `device` or `workload`); `None` when there
+/// is no preset of that name.
+pub fn preset_layer(section: &str, name: &str) -> Option<Layer> {
+    find(section, name)
+        .map(|_| Layer::new(format!("--{section} {name}"), format!("{section}.preset = \"{name}\"")))
+}
+
+/// The error for a name that is neither a preset nor a file.
+pub fn unknown_preset(section: &str, name: &str) -> InputError {
+    InputError(format!("--{section} {name}: {}", unknown(section, name)))
+}
+
+pub(crate) fn unknown(section: &str, name: &str) -> String {
+    let names: Vec<&str> = of(section).iter().map(|preset| preset.name).collect();
+    let hint = nearest(name, names.iter().copied())
+        .map(|near| format!(" (did you mean {near}?)"))
+        .unwrap_or_default();
+    format!("there is no {section} preset or file of that name; presets: {}{hint}", names.join(", "))
+}

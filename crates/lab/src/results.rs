@@ -1,0 +1,195 @@
+//! Results, schema 1: what a run found, ready to be written as JSON.
+//!
+//! Times are microseconds as floats, counts integers. Values that do not exist (the write
+//! amplification of a run without writes) are null, never zero.
+
+use devices::ssd::SsdReport;
+use engine::{Breakdown, Completion, LatencyStats, Op, Time, TimeSeries};
+use serde::Serialize;
+use serde_json::{Map, Value, json};
+
+/// Percentiles that every latency summary lists.
+const PERCENTILES: [&str; 7] = ["50", "90", "95", "99", "99.9", "99.99", "99.999"];
+
+/// Statistics of a run, collected completion by completion.
+#[derive(Debug, Default)]
+pub(crate) struct Collected {
+    by_op: [LatencyStats; 4],
+    series: TimeSeries,
+    start: Option<Time>,
+}
+
+impl Collected {
+    pub(crate) fn record(&mut self, completion: &Completion) {
+        let start = *self.start.get_or_insert(completion.submitted);
+        self.by_op[completion.request.op as usize].record(completion);
+        self.series.record(completion.at.saturating_sub(start), completion);
+    }
+
+    pub(crate) fn requests(&self) -> u64 {
+        self.by_op.iter().map(LatencyStats::requests).sum()
+    }
+
+    /// The `host` object: one summary per operation, and one of all.
+    fn host(&self, simulated_ns: Time) -> Value {
+        let mut all = LatencyStats::new();
+        let mut host = Map::new();
+        for op in Op::ALL {
+            let stats = &self.by_op[op as usize];
+            all.merge(stats);
+            host.insert(op.name().to_owned(), latency(stats, simulated_ns));
+        }
+        host.insert("all".to_owned(), latency(&all, simulated_ns));
+        Value::Object(host)
+    }
+
+    fn time_series(&self) -> Value {
+        let bins = self.series.bins();
+        let seconds = self.series.bin_ns() as f64 / 1e9;
+        let mean = |sum: u128, n: u64| (n > 0).then(|| sum as f64 / n as f64 / 1e3);
+        json!({
+            "bin_seconds": seconds,
+            "requests": bins.iter().map(|bin| bin.requests).collect::<Vec<_>>(),
+            "mb_per_s": bins.iter().map(|b| b.bytes as f64 / 1e6 / seconds).collect::<Vec<_>>(),
+            "mean_us": bins.iter().map(|b| mean(b.latency_sum_ns, b.requests)).collect::<Vec<_>>(),
+            "max_us": bins.iter().map(|b| b.latency_max_ns as f64 / 1e3).collect::<Vec<_>>(),
+        })
+    }
+}
+
+fn latency(stats: &LatencyStats, simulated_ns: Time) -> Value {
+    let seconds = simulated_ns as f64 / 1e9;
+    let requests = stats.requests();
+    let us = |ns: f64| (requests > 0).then_some(ns / 1e3);
+    let rate = |amount: f64| (seconds > 0.0).then_some(amount / seconds);
+    let percentiles: Map<String, Value> = PERCENTILES
+        .iter()
+        .map(|percent| {
+            let ns = stats.percentile_ns(percent.parse().expect("percentiles are numbers"));
+            ((*percent).to_owned(), json!(us(ns as f64)))
+        })
+        .collect();
+    let breakdown: Map<String, Value> = Breakdown::NAMES
+        .iter()
+        .zip(stats.mean_breakdown_ns())
+        .map(|(name, ns)| ((*name).to_owned(), json!(us(ns))))
+        .collect();
+    json!({
+        "requests": requests,
+        "bytes": stats.bytes(),
+        "mean_us": us(stats.mean_ns()),
+        "std_us": us(stats.std_ns()),
+        "min_us": us(stats.min_ns() as f64),
+        "max_us": us(stats.max_ns() as f64),
+        "iops": rate(requests as f64),
+        "mb_per_s": rate(stats.bytes() as f64 / 1e6),
+        "percentiles_us": percentiles,
+        "breakdown_us": breakdown,
+    })
+}
+
+/// What a run took on this machine; the only part of the results that differs between repeats.
+#[derive(Debug, Clone, Copy, Serialize)]
+pub(crate) struct Elapsed {
+    pub(crate) wall_seconds: f64,
+    pub(crate) requests_per_second: f64,
+    pub(crate) page_operations_per_second: f64,
+}
+
+/// Everything that goes into the results of one run.
+pub(crate) struct Results<'a> {
+    pub(crate) experiment: Value,
+    pub(crate) collected: &'a Collected,
+    pub(crate) first: Time,
+    pub(crate) last: Time,
+    pub(crate) notices: Vec<(&'static str, u64)>,
+    pub(crate) flash: Option<SsdReport>,
+    pub(crate) wall_seconds: f64,
+}
+
+impl Results<'_> {
+    /// The results as JSON, keys in the order of the schema.
+    pub(crate) fn to_json(&self) -> Value {
+        let simulated_ns = self.last - self.first;
+        let operations = self.flash.as_ref().map_or(0, |flash| {
+            flash.page_reads + flash.page_programs + flash.summary_programs
+        });
+        let per_second = |count: u64| count as f64 / self.wall_seconds.max(1e-9);
+        let elapsed = Elapsed {
+            wall_seconds: self.wall_seconds,
+            requests_per_second: per_second(self.collected.requests()),
+            page_operations_per_second: per_second(operations),
+        };
+        let notices: Map<String, Value> =
+            self.notices.iter().map(|(name, count)| ((*name).to_owned(), json!(count))).collect();
+        let mut results = json!({
+            "schema": 1,
+            "version": env!("CARGO_PKG_VERSION"),
+            "experiment": self.experiment,
+            "simulated_seconds": simulated_ns as f64 / 1e9,
+            "elapsed": elapsed,
+            "host": self.collected.host(simulated_ns),
+            "workload": { "notices": notices },
+        });
+        if let (Some(flash), Some(object)) = (&self.flash, results.as_object_mut()) {
+            object.append(&mut flash_sections(flash));
+        }
+        results["time_series"] = self.collected.time_series();
+        results
+    }
+}
+
+/// The sections `flash`, `wear`, `units` and `buses`.
+fn flash_sections(report: &SsdReport) -> Map<String, Value> {
+    let cleaning = &report.cleaning;
+    let wear = &report.wear;
+    let units: Vec<Value> = report
+        .units
+        .iter()
+        .map(|unit| {
+            json!({
+                "name": unit.name,
+                "busy": unit.busy,
+                "cleaning": unit.cleaning,
+                "queue_mean": unit.queue_mean,
+                "operations": unit.operations,
+            })
+        })
+        .collect();
+    let sections = json!({
+        "flash": {
+            "page_reads": report.page_reads,
+            "page_programs": report.page_programs,
+            "summary_programs": report.summary_programs,
+            "block_erases": report.block_erases,
+            "copy_backs": report.copy_backs,
+            "pages_moved": report.pages_moved,
+            "host_pages_read": report.host_pages_read,
+            "host_pages_written": report.host_pages_written,
+            "merge_reads": report.merge_reads,
+            "unmapped_pages_read": report.unmapped_pages_read,
+            "pages_trimmed": report.pages_trimmed,
+            "write_amplification": report.write_amplification,
+            "cleaning": {
+                "blocks_cleaned": cleaning.blocks_cleaned,
+                "efficiency": cleaning.efficiency,
+                "mean_block_us": cleaning.mean_block_ns.map(|ns| ns / 1e3),
+                "busy_us": cleaning.busy_ns as f64 / 1e3,
+            },
+        },
+        "wear": {
+            "mean_erases": wear.mean_erases,
+            "std_erases": wear.std_erases,
+            "max_erases": wear.max_erases,
+            "mean_remaining": wear.mean_remaining,
+            "std_remaining": wear.std_remaining,
+            "expired_blocks": wear.expired_blocks,
+        },
+        "units": units,
+        "buses": { "busy": report.bus_busy },
+    });
+    match sections {
+        Value::Object(sections) => sections,
+        _ => Map::new(),
+    }
+}

@@ -1,0 +1,140 @@
+//! Running an experiment: build, precondition, drive, audit, report.
+
+use crate::error::{InputError, RunError};
+use crate::experiment::{Experiment, Until};
+use crate::results::{Collected, Results};
+use engine::{Completion, Observer, Time, drive};
+use std::fs::File;
+use std::io::{self, Read};
+use std::ops::ControlFlow;
+use std::time::Instant;
+use workloads::{BuildError, Context};
+
+/// How far a run has come.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Progress {
+    /// What is being done: `preconditioning` or `running`.
+    pub phase: &'static str,
+    /// Requests (or preconditioning writes) done in this phase.
+    pub done: u64,
+    /// How many there will be, when that is known.
+    pub expected: Option<u64>,
+    /// Simulated time, ns.
+    pub simulated_ns: Time,
+}
+
+/// What a caller may ask of a run beside the experiment.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct RunSettings {
+    /// Audit the device at the end.
+    pub check: bool,
+}
+
+/// Collects statistics and passes progress on.
+struct Watch<'a> {
+    collected: Collected,
+    expected: Option<u64>,
+    first: Option<Time>,
+    interrupted: bool,
+    progress: &'a mut dyn FnMut(&Progress) -> ControlFlow<()>,
+}
+
+impl Observer for Watch<'_> {
+    fn completed(&mut self, completion: &Completion) {
+        let first = self.first.get_or_insert(completion.submitted);
+        *first = (*first).min(completion.submitted);
+        self.collected.record(completion);
+    }
+
+    fn tick(&mut self, now: Time) -> ControlFlow<()> {
+        let flow = (self.progress)(&Progress {
+            phase: "running",
+            done: self.collected.requests(),
+            expected: self.expected,
+            simulated_ns: now,
+        });
+        self.interrupted |= flow.is_break();
+        flow
+    }
+}
+
+/// Runs an experiment and returns its results as JSON text.
+///
+/// `progress` is called every few thousand requests and may end the run.
+///
+/// # Errors
+/// Input that only shows to be wrong now (a contradiction, a broken trace), an interruption, or a
+/// failed audit.
+pub fn run(
+    experiment: &Experiment,
+    settings: &RunSettings,
+    progress: &mut dyn FnMut(&Progress) -> ControlFlow<()>,
+) -> Result<String, RunError> {
+    let mut device = experiment.build_device()?;
+    let mut workload = experiment.workload.build(&Context {
+        capacity_sectors: device.capacity_sectors(),
+        seed: experiment.run.seed,
+        open: &open,
+    });
+    let workload = match &mut workload {
+        Ok(workload) => &mut **workload,
+        Err(BuildError::Invalid(invalid)) => return Err(experiment.blame(invalid).into()),
+        Err(BuildError::Input(message)) => return Err(RunError::Input(message.clone())),
+    };
+    let prepared = experiment.run.precondition.apply(
+        &mut *device,
+        experiment.run.seed,
+        &mut |done, expected| {
+            let expected = Some(expected);
+            progress(&Progress { phase: "preconditioning", done, expected, simulated_ns: 0 })
+        },
+    );
+    if prepared.is_break() {
+        return Err(RunError::Interrupted { requests: 0 });
+    }
+    let until = match experiment.run.until {
+        Until::End => Time::MAX,
+        Until::Time(time) => time.ns(),
+    };
+    let mut watch = Watch {
+        collected: Collected::default(),
+        expected: workload.expected_requests(),
+        first: None,
+        interrupted: false,
+        progress,
+    };
+    // The clock is for the report of the run's speed alone; no result depends on it.
+    let started = Instant::now();
+    let last = drive(&mut *device, workload, until, &mut watch)
+        .map_err(|error| RunError::Input(error.to_string()))?;
+    let wall_seconds = started.elapsed().as_secs_f64();
+    if watch.interrupted {
+        return Err(RunError::Interrupted { requests: watch.collected.requests() });
+    }
+    if settings.check {
+        device.audit().map_err(RunError::Check)?;
+    }
+    let results = Results {
+        experiment: experiment.to_json(),
+        collected: &watch.collected,
+        first: watch.first.unwrap_or(last),
+        last,
+        notices: workload.notices(),
+        flash: device.report(last),
+        wall_seconds,
+    };
+    serde_json::to_string(&results.to_json()).map_err(|error| RunError::Check(error.to_string()))
+}
+
+fn open(path: &str) -> io::Result<Box<dyn Read + Send>> {
+    if std::path::Path::new(path).is_dir() {
+        return Err(io::Error::new(io::ErrorKind::IsADirectory, "it is a directory"));
+    }
+    Ok(Box::new(File::open(path)?))
+}
+
+impl From<InputError> for RunError {
+    fn from(error: InputError) -> Self {
+        RunError::Input(error.0)
+    }
+}

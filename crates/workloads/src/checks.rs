@@ -1,0 +1,62 @@
+//! The rules that several workload kinds ask of their keys, each in one place.
+//!
+//! Every function refuses with the key, the value and the rule. Rules that only one kind has stay
+//! with that kind.
+
+use crate::time_scale::TimeScale;
+use engine::SECTOR_BYTES;
+use options::{Invalid, Size};
+
+/// Refuses zero for a key that counts something.
+pub(crate) fn positive(key: &str, value: u64) -> Result<(), Invalid> {
+    if value == 0 {
+        return Err(Invalid::new(&[key], "it is 0, but must be at least 1"));
+    }
+    Ok(())
+}
+
+/// Refuses a share outside 0 to 1.
+pub(crate) fn share(key: &str, value: f64) -> Result<(), Invalid> {
+    if !(0.0..=1.0).contains(&value) {
+        return Err(Invalid::new(&[key], format!("{value} is not a share between 0 and 1")));
+    }
+    Ok(())
+}
+
+/// The time scale of key `workload.time_scale`.
+pub(crate) fn time_scale(value: f64) -> Result<TimeScale, Invalid> {
+    TimeScale::new(value).ok_or_else(|| {
+        Invalid::new(&["workload.time_scale"], format!("{value} is not a number above 0"))
+    })
+}
+
+/// The sectors of key `workload.block_size`, which must fit `footprint_sectors`.
+pub(crate) fn block_sectors(size: Size, footprint_sectors: u64) -> Result<u32, Invalid> {
+    const KEY: &str = "workload.block_size";
+    let bytes = size.bytes();
+    if bytes == 0 || !bytes.is_multiple_of(SECTOR_BYTES) {
+        let problem = format!("{size} is not a positive multiple of {SECTOR_BYTES}B");
+        return Err(Invalid::new(&[KEY], problem));
+    }
+    let sectors = bytes / SECTOR_BYTES;
+    if sectors > footprint_sectors {
+        let footprint = Size::from_bytes(footprint_sectors.saturating_mul(SECTOR_BYTES));
+        let problem = format!("{size} is larger than the footprint of {footprint}");
+        return Err(Invalid::new(&[KEY, "workload.footprint"], problem));
+    }
+    u32::try_from(sectors)
+        .map_err(|_| Invalid::new(&[KEY], format!("{size} is too large (it must stay below 2TiB)")))
+}
+
+/// The error for a word that is not one of `words`, with the one that was probably meant.
+pub(crate) fn unknown_word<'a>(
+    key: &str,
+    word: &str,
+    words: impl Iterator<Item = &'a str> + Clone,
+) -> Invalid {
+    let hint = options::nearest(word, words.clone())
+        .map(|near| format!(" (did you mean \"{near}\"?)"))
+        .unwrap_or_default();
+    let list = words.collect::<Vec<_>>().join(", ");
+    Invalid::new(&[key], format!("\"{word}\" is not one of {list}{hint}"))
+}

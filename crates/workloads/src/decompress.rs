@@ -1,0 +1,97 @@
+//! Compressed input, recognised by its first bytes and never by a file's name.
+//!
+//! Files made of several compressed streams one after the other are read to their end. What no
+//! magic number marks is handed on as it is.
+
+use std::io::{self, Cursor, Read};
+
+/// Where traces come from: any stream of bytes.
+pub(crate) type Input = Box<dyn Read + Send>;
+
+/// One compression: the bytes that its files begin with, and its decoder.
+struct Compression {
+    magic: &'static [u8],
+    decode: fn(Input) -> io::Result<Input>,
+}
+
+const COMPRESSIONS: &[Compression] = &[
+    // RFC 1952, section 2.3.1: two magic bytes and the only compression method.
+    Compression {
+        magic: &[0x1F, 0x8B, 8],
+        decode: |input| Ok(Box::new(flate2::read::MultiGzDecoder::new(input))),
+    },
+    Compression {
+        magic: b"BZh",
+        decode: |input| Ok(Box::new(bzip2::read::MultiBzDecoder::new(input))),
+    },
+    // The .xz file format, section 2.1.1.1.
+    Compression {
+        magic: b"\xFD7zXZ\0",
+        decode: |input| Ok(Box::new(liblzma::read::XzDecoder::new_multi_decoder(input))),
+    },
+    // RFC 8878, section 3.1.1.
+    Compression {
+        magic: &[0x28, 0xB5, 0x2F, 0xFD],
+        decode: |input| Ok(Box::new(zstd::stream::read::Decoder::new(input)?)),
+    },
+];
+
+/// The content of `input`, decompressed if it is compressed.
+pub(crate) fn decompress(mut input: Input) -> io::Result<Input> {
+    let longest = COMPRESSIONS.iter().map(|row| row.magic.len()).max().unwrap_or(0);
+    let mut start = Vec::new();
+    input.by_ref().take(longest as u64).read_to_end(&mut start)?;
+    let found = COMPRESSIONS.iter().find(|row| start.starts_with(row.magic));
+    let whole = Box::new(Cursor::new(start).chain(input));
+    match found {
+        Some(compression) => (compression.decode)(whole),
+        None => Ok(whole),
+    }
+}
+
+/// Text in each of the compressions, for tests of what reads it.
+#[cfg(test)]
+pub(crate) fn compressed(text: &[u8]) -> Vec<(&'static str, Vec<u8>)> {
+    fn all(mut reader: impl Read) -> Vec<u8> {
+        let mut bytes = Vec::new();
+        reader.read_to_end(&mut bytes).unwrap();
+        bytes
+    }
+    vec![
+        ("gz", all(flate2::read::GzEncoder::new(text, flate2::Compression::fast()))),
+        ("bz2", all(bzip2::read::BzEncoder::new(text, bzip2::Compression::fast()))),
+        ("xz", all(liblzma::read::XzEncoder::new(text, 1))),
+        ("zst", zstd::stream::encode_all(text, 1).unwrap()),
+    ]
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn read(bytes: Vec<u8>) -> String {
+        let mut text = String::new();
+        decompress(Box::new(Cursor::new(bytes))).unwrap().read_to_string(&mut text).unwrap();
+        text
+    }
+
+    #[test]
+    fn each_compression_and_none() {
+        for text in ["", "B", "BZ", "plain text"] {
+            assert_eq!(read(text.as_bytes().to_vec()), text);
+            for (name, bytes) in compressed(text.as_bytes()) {
+                assert_eq!(read(bytes), text, "{name}");
+            }
+        }
+    }
+
+    #[test]
+    fn files_put_together_are_read_to_the_end() {
+        for ((name, mut first), (_, second)) in
+            compressed(b"one, ").into_iter().zip(compressed(b"two"))
+        {
+            first.extend(second);
+            assert_eq!(read(first), "one, two", "{name}");
+        }
+    }
+}

@@ -1,0 +1,259 @@
+//! The table of workload kinds: each a config section that can be built into a workload.
+//!
+//! A new kind is one file in `kinds/` with its options and their [`Kind`], and its row in the table
+//! below; configuration, lists and reference follow from there. Reading files of any syntax is
+//! left to the caller, who hands over deserializers.
+
+use engine::Workload;
+use options::{Invalid, KeyInfo, Setting};
+use serde::{Deserialize, Deserializer, Serialize};
+use std::fmt;
+use std::io::{self, Read};
+
+/// What a workload is built for.
+pub struct Context<'a> {
+    /// Sectors of 512 B that the device has.
+    pub capacity_sectors: u64,
+    /// The seed of the run, from which every random draw derives.
+    pub seed: u64,
+    /// Opens an input by the name that the configuration gives it, each time from its start.
+    pub open: &'a dyn Fn(&str) -> io::Result<Box<dyn Read + Send>>,
+}
+
+/// Why a configured workload cannot be built.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum BuildError {
+    /// A key has a value that cannot be.
+    #[error(transparent)]
+    Invalid(#[from] Invalid),
+    /// An input is missing or broken; one line that names it.
+    #[error("{0}")]
+    Input(String),
+}
+
+/// A kind of workload, implemented by its options.
+pub trait Kind: Setting + Default + Serialize + Clone {
+    /// What it does, in one line.
+    const SUMMARY: &'static str;
+
+    /// Builds the workload.
+    ///
+    /// # Errors
+    /// When a key's value breaks a rule, or the input behind the workload cannot be read.
+    fn build(&self, context: &Context) -> Result<Box<dyn Workload>, BuildError>;
+}
+
+/// Why layers of configuration do not resolve to a workload.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum ResolveError<E> {
+    /// The kind is unknown.
+    Kind(Invalid),
+    /// A layer has a wrong key or value.
+    Layer {
+        /// Which of the layers, from 0.
+        index: usize,
+        /// What its deserializer says.
+        error: E,
+    },
+}
+
+impl<E: fmt::Display> fmt::Display for ResolveError<E> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            ResolveError::Kind(invalid) => invalid.fmt(f),
+            ResolveError::Layer { error, .. } => error.fmt(f),
+        }
+    }
+}
+
+impl<E: fmt::Debug + fmt::Display> std::error::Error for ResolveError<E> {}
+
+/// Where the keys of a workload stand in an experiment.
+const SECTION: &str = "workload";
+
+/// Declares each kind's module, which is also its word in configurations, and its options.
+macro_rules! workloads {
+    ($($module:ident: $Options:ident),* $(,)?) => {
+        $(
+            pub mod $module;
+            pub use $module::$Options;
+        )*
+
+        /// A workload as configured: its kind and all its options.
+        ///
+        /// It is written as its options with the word `kind` beside them.
+        #[derive(Debug, Clone, PartialEq, Serialize)]
+        #[serde(tag = "kind", rename_all = "snake_case")]
+        pub enum WorkloadConfig {
+            $(
+                #[doc = concat!("Kind `", stringify!($module), "`.")]
+                $Options($Options),
+            )*
+        }
+
+        impl WorkloadConfig {
+            /// The kind of that name with its default options.
+            ///
+            /// # Errors
+            /// When there is no such kind: names the kinds there are, and the nearest.
+            pub fn of_kind(kind: &str) -> Result<Self, Invalid> {
+                match kind {
+                    $(stringify!($module) => Ok(Self::$Options($Options::default())),)*
+                    _ => Err(unknown_kind(kind)),
+                }
+            }
+
+            /// The kind of that name with what the layers say, later ones over earlier ones, and
+            /// defaults for the rest. A layer must not contain the word `kind` itself.
+            ///
+            /// # Errors
+            /// When the kind is unknown, or a layer has an unknown key or an ill-formed value.
+            pub fn resolve<'de, D: Deserializer<'de>>(
+                kind: &str,
+                layers: impl IntoIterator<Item = D>,
+            ) -> Result<Self, ResolveError<D::Error>> {
+                match kind {
+                    $(stringify!($module) => merged(layers).map(Self::$Options),)*
+                    _ => Err(ResolveError::Kind(unknown_kind(kind))),
+                }
+            }
+
+            /// The word of the kind.
+            pub fn kind(&self) -> &'static str {
+                match self { $(Self::$Options(_) => stringify!($module),)* }
+            }
+
+            /// Builds the workload.
+            ///
+            /// # Errors
+            /// When a key's value breaks a rule, or an input cannot be read.
+            pub fn build(&self, context: &Context) -> Result<Box<dyn Workload>, BuildError> {
+                match self { $(Self::$Options(options) => options.build(context),)* }
+            }
+
+            /// Appends the reference of the kind's keys, with their defaults.
+            pub fn describe(&self, rows: &mut Vec<KeyInfo>) {
+                match self {
+                    $(Self::$Options(_) => {
+                        $Options::describe(SECTION, "", &$Options::default(), rows);
+                    })*
+                }
+            }
+        }
+
+        /// Every kind: its word and what it does.
+        pub fn kinds() -> &'static [(&'static str, &'static str)] {
+            &[$((stringify!($module), $Options::SUMMARY)),*]
+        }
+    };
+}
+
+workloads! {
+    closed: Closed,
+    open: Open,
+    trace: Trace,
+}
+
+/// The error for a kind that does not exist: names those that do, and the nearest.
+pub fn unknown_kind(kind: &str) -> Invalid {
+    crate::checks::unknown_word("workload.kind", kind, kinds().iter().map(|(word, _)| *word))
+}
+
+/// Lays the layers over one another and over the defaults.
+fn merged<'de, T: Kind, D: Deserializer<'de>>(
+    layers: impl IntoIterator<Item = D>,
+) -> Result<T, ResolveError<D::Error>> {
+    let mut partial = T::Partial::default();
+    for (index, layer) in layers.into_iter().enumerate() {
+        let over =
+            T::Partial::deserialize(layer).map_err(|error| ResolveError::Layer { index, error })?;
+        T::overlay(&mut partial, over);
+    }
+    Ok(T::complete(partial, T::default()))
+}
+
+#[cfg(test)]
+pub(crate) mod tests {
+    use super::*;
+    use engine::{Arrival, Breakdown, Completion, Request, Time};
+
+    /// A context without inputs.
+    pub(crate) fn context(capacity_sectors: u64, seed: u64) -> Context<'static> {
+        Context { capacity_sectors, seed, open: &|_| Err(io::ErrorKind::NotFound.into()) }
+    }
+
+    /// The answer to a request at `at`.
+    pub(crate) fn answer(request: Request, at: Time) -> Completion {
+        Completion { request, submitted: at, at, breakdown: Breakdown::default() }
+    }
+
+    /// The arrivals of an open workload, or of a closed one whose requests complete at once.
+    pub(crate) fn arrivals(workload: &mut dyn Workload) -> Vec<Arrival> {
+        let mut all = Vec::new();
+        while let Some(arrival) = workload.next(0).unwrap() {
+            workload.completed(&answer(arrival.request, arrival.at));
+            all.push(arrival);
+        }
+        all
+    }
+
+    /// The requests of the kind that `text` (TOML) describes, on 1 GiB.
+    pub(crate) fn run(kind: &str, text: &str) -> Vec<Arrival> {
+        arrivals(&mut *build(kind, text).unwrap())
+    }
+
+    /// Builds the kind that `text` (TOML) describes, on 1 GiB, with seed 42.
+    pub(crate) fn build(kind: &str, text: &str) -> Result<Box<dyn Workload>, BuildError> {
+        let layer: toml::Table = toml::from_str(text).unwrap();
+        WorkloadConfig::resolve(kind, [layer]).unwrap().build(&context(1 << 21, 42))
+    }
+
+    /// Asserts that a config is refused, with the first key and a part of the sentence.
+    pub(crate) fn assert_refused(kind: &str, text: &str, key: &str, problem: &str) {
+        match build(kind, text).err() {
+            Some(BuildError::Invalid(error)) => {
+                assert_eq!(error.keys[0], key, "{text}: {error}");
+                assert!(error.problem.contains(problem), "{text}: {error}");
+            }
+            other => panic!("{text}: not refused as invalid: {other:?}"),
+        }
+    }
+
+    #[test]
+    fn every_kind_is_named_described_and_written_with_its_word() {
+        for (word, summary) in kinds() {
+            let config = WorkloadConfig::of_kind(word).unwrap();
+            assert_eq!(config.kind(), *word);
+            assert!(!summary.is_empty() && !summary.contains('\n'));
+            let mut rows = Vec::new();
+            config.describe(&mut rows);
+            assert!(rows.iter().all(|row| row.path.starts_with("workload.")), "{rows:?}");
+            let mut written = toml::Table::try_from(&config).unwrap();
+            assert_eq!(written.remove("kind").unwrap().as_str(), Some(*word));
+            assert_eq!(WorkloadConfig::resolve(word, [written]), Ok(config));
+        }
+    }
+
+    #[test]
+    fn layers_are_merged_and_blamed() {
+        let layer = |text: &str| toml::from_str::<toml::Table>(text).unwrap();
+        let layers = [layer("outstanding = 4\nrequests = 9"), layer("outstanding = 5")];
+        let WorkloadConfig::Closed(closed) = WorkloadConfig::resolve("closed", layers).unwrap()
+        else {
+            panic!("another kind")
+        };
+        assert_eq!((closed.outstanding, closed.requests, closed.read_share), (5, 9, 1.0));
+        let error = WorkloadConfig::resolve("closed", [layer(""), layer("outstandig = 1")]);
+        let Err(ResolveError::Layer { index: 1, error }) = error else { panic!("{error:?}") };
+        assert!(error.to_string().contains("expected one of `requests`, `outstanding`"), "{error}");
+    }
+
+    #[test]
+    fn unknown_kinds_are_refused_with_the_nearest() {
+        assert_eq!(
+            unknown_kind("clsed").to_string(),
+            "workload.kind: \"clsed\" is not one of closed, open, trace (did you mean \"closed\"?)"
+        );
+        assert!(WorkloadConfig::of_kind("fro").is_err());
+    }
+}

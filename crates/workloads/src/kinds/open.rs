@@ -1,0 +1,396 @@
+//! An open loop: requests arrive by the clock, whether or not earlier ones are answered.
+//!
+//! This is the synthetic generator of `DiskSim` 4.0 (one generator, one device) with the order of
+//! its draws, so that with its own random source it repeats its streams. Its time-critical,
+//! time-limited and local requests are left out; what it draws for them is drawn and dropped.
+
+use super::{BuildError, Context, Kind};
+use crate::time_scale::TimeScale;
+use crate::{DistributionSpec, Footprint, checks, streams};
+use engine::{
+    Arrival, Completion, Drand48, Lba, Op, Random, Request, Time, Workload, WorkloadError,
+    Xoshiro256,
+};
+use options::{Invalid, Size};
+
+options::choices! {
+    /// The random source of the open generator.
+    pub enum Generator {
+        /// The default source, as in every other workload.
+        Xoshiro = "xoshiro256++",
+        /// The C library's 48-bit source with `DiskSim`'s reseeding after the first request.
+        Drand48 = "drand48",
+    }
+}
+
+options::options! {
+    /// An open loop: requests arrive by the clock, as `DiskSim`'s synthetic generator draws them.
+    pub struct Open as OpenPartial {
+        /// Requests in all.
+        requests: u64 = 100_000,
+        /// Probability that a request follows the one before, with its size and direction.
+        sequential_share: f64 = 0.0,
+        /// Probability that a request that does not follow another reads.
+        read_share: f64 = 1.0,
+        /// Time before a request that does not follow another, in ms; negative draws count as 0.
+        interarrival: DistributionSpec = DistributionSpec::uniform(0.0, 1.0),
+        /// Time before a request that follows another, in ms; negative draws count as 0.
+        sequential_interarrival: DistributionSpec = DistributionSpec::uniform(0.0, 1.0),
+        /// Size in sectors of 512 B, cut to a whole number and rounded up to whole blocks; draws of
+        /// no block and requests beyond the footprint are drawn again.
+        size: DistributionSpec = DistributionSpec::exponential(0.0, 8.0),
+        /// The unit of addresses and sizes, a multiple of 512B.
+        block_size: Size = Size::from_bytes(4096),
+        /// The part of the device that is touched, from its start.
+        footprint: Footprint = Footprint::WHOLE,
+        /// The random source.
+        generator: Generator = Generator::Xoshiro,
+        /// Factor on all arrival times: 0.5 asks twice as fast.
+        time_scale: f64 = 1.0,
+    }
+}
+
+/// What `DiskSim` seeds its random source with once the first request is drawn, whatever the seed.
+const DISKSIM_RUN_SEED: u32 = 1_000_003;
+
+/// How often a request is drawn again until it fits; a size that fails so often never fits.
+const TRIES: u32 = 100_000;
+
+impl Kind for Open {
+    const SUMMARY: &'static str =
+        "open loop: arrivals by the clock, as DiskSim's synthetic generator draws them";
+
+    fn build(&self, context: &Context) -> Result<Box<dyn Workload>, BuildError> {
+        checks::positive("workload.requests", self.requests)?;
+        checks::share("workload.sequential_share", self.sequential_share)?;
+        checks::share("workload.read_share", self.read_share)?;
+        never_negative("workload.interarrival", self.interarrival)?;
+        never_negative("workload.sequential_interarrival", self.sequential_interarrival)?;
+        let scale = checks::time_scale(self.time_scale)?;
+        let footprint = self.footprint.sectors(context.capacity_sectors)?;
+        let block_sectors = checks::block_sectors(self.block_size, footprint)?;
+        let random: Box<dyn Random> = match self.generator {
+            Generator::Xoshiro => Box::new(Xoshiro256::new(context.seed, streams::OPEN)),
+            Generator::Drand48 => Box::new(Drand48::new(context.seed as u32)),
+        };
+        let mut open = OpenLoop {
+            options: self.clone(),
+            scale,
+            block_sectors,
+            blocks: footprint / u64::from(block_sectors),
+            random,
+            issued: 0,
+            clock_ms: 0.0,
+            now: Extent { op: Op::Read, block: 0, blocks: 0 },
+        };
+        open.jump().map_err(|problem| {
+            Invalid::new(&["workload.size", "workload.footprint", "workload.block_size"], problem)
+        })?;
+        if self.generator == Generator::Drand48 {
+            open.random = Box::new(Drand48::new(DISKSIM_RUN_SEED));
+        }
+        Ok(Box::new(open))
+    }
+}
+
+/// Refuses times that are negative by intention; a normal distribution may stray below 0.
+fn never_negative(key: &str, interarrival: DistributionSpec) -> Result<(), Invalid> {
+    if interarrival.floor() < 0.0 {
+        let problem = format!("{interarrival} gives negative times between arrivals");
+        return Err(Invalid::new(&[key], problem));
+    }
+    Ok(())
+}
+
+/// A request in blocks.
+#[derive(Debug, Clone, Copy)]
+struct Extent {
+    op: Op,
+    block: u64,
+    blocks: u64,
+}
+
+/// The generator while it runs; `now` and `clock_ms` are those of the request drawn last.
+struct OpenLoop {
+    options: Open,
+    scale: TimeScale,
+    block_sectors: u32,
+    blocks: u64,
+    random: Box<dyn Random>,
+    issued: u64,
+    clock_ms: f64,
+    now: Extent,
+}
+
+impl OpenLoop {
+    /// Draws the next request: one that follows if chance wills it and two more of its size fit.
+    fn draw(&mut self) -> Result<(), String> {
+        let follows = self.random.unit() < self.options.sequential_share;
+        if follows && self.now.block + 2 * self.now.blocks < self.blocks {
+            self.pass(self.options.sequential_interarrival);
+            self.now.block += self.now.blocks;
+            self.random.unit(); // the class of the request (time-critical and so on)
+            Ok(())
+        } else {
+            self.jump()
+        }
+    }
+
+    /// Draws a request that does not follow another.
+    fn jump(&mut self) -> Result<(), String> {
+        self.pass(self.options.interarrival);
+        self.random.unit(); // the device, of which there is one
+        let (block, blocks) = self.place()?;
+        let reads = self.random.unit() < self.options.read_share;
+        self.random.unit(); // the class of the request
+        self.now = Extent { op: if reads { Op::Read } else { Op::Write }, block, blocks };
+        Ok(())
+    }
+
+    /// Lets the time between two arrivals pass.
+    fn pass(&mut self, interarrival: DistributionSpec) {
+        self.clock_ms += interarrival.distribution().sample(&mut *self.random).max(0.0);
+    }
+
+    /// Draws position and size, in blocks, until they lie within the footprint.
+    ///
+    /// The end itself is excluded, as in the original.
+    fn place(&mut self) -> Result<(u64, u64), String> {
+        let block_sectors = i64::from(self.block_sectors);
+        let mut any_positive = false;
+        for _ in 0..TRIES {
+            let block = self.random.below(self.blocks);
+            // The cast cuts towards 0 and saturates, which the comparisons below then refuse.
+            let sectors = self.options.size.distribution().sample(&mut *self.random) as i64;
+            let blocks = sectors.saturating_add(block_sectors - 1).div_euclid(block_sectors);
+            if blocks <= 0 {
+                continue;
+            }
+            any_positive = true;
+            let blocks = blocks as u64;
+            let within = block.checked_add(blocks).is_some_and(|end| end < self.blocks);
+            let sectors = blocks.checked_mul(u64::from(self.block_sectors));
+            if within && sectors.is_some_and(|sectors| u32::try_from(sectors).is_ok()) {
+                return Ok((block, blocks));
+            }
+        }
+        let size = self.options.size;
+        Err(if any_positive {
+            let blocks = self.blocks;
+            format!("{size} gave no request inside the footprint of {blocks} blocks")
+        } else {
+            format!("{size} gave no size of at least one sector")
+        } + &format!(" in {TRIES} draws"))
+    }
+}
+
+impl Workload for OpenLoop {
+    fn next(&mut self, now: Time) -> Result<Option<Arrival>, WorkloadError> {
+        if self.issued == self.options.requests {
+            return Ok(None);
+        }
+        // The first request was drawn when the generator was built.
+        if self.issued > 0 {
+            self.draw().map_err(|problem| WorkloadError(format!("workload.size: {problem}")))?;
+        }
+        let clock_ns = (self.clock_ms * 1e6).round();
+        let in_range = (clock_ns < Time::MAX as f64).then_some(clock_ns as Time);
+        let Some(at) = in_range.and_then(|at| self.scale.apply(at)) else {
+            return Err(WorkloadError(format!(
+                "workload.interarrival: request {} would arrive after more than 500 years",
+                self.issued
+            )));
+        };
+        let request = Request {
+            id: self.issued,
+            op: self.now.op,
+            lba: Lba(self.now.block * u64::from(self.block_sectors)),
+            sectors: self.now.blocks as u32 * self.block_sectors,
+        };
+        self.issued += 1;
+        Ok(Some(Arrival { at: at.max(now), request }))
+    }
+
+    fn completed(&mut self, _completion: &Completion) {}
+
+    fn expected_requests(&self) -> Option<u64> {
+        Some(self.options.requests)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::tests::{arrivals, assert_refused, build, context, run};
+    use super::*;
+
+    /// The streams of the original's validation runs: its drive, its seed.
+    fn original(requests: u64, sequential_share: f64, read_share: f64) -> Vec<Arrival> {
+        let generator = Generator::Drand48;
+        let open = Open { requests, sequential_share, read_share, generator, ..Open::default() };
+        arrivals(&mut *open.build(&context(7_018_904, 42)).unwrap())
+    }
+
+    #[test]
+    fn the_first_requests_are_the_original_s() {
+        type Row = (Time, u64, u32, Op);
+        let (r, w) = (Op::Read, Op::Write);
+        let rows: [(f64, f64, &[Row]); 3] = [
+            (
+                0.0,
+                1.0,
+                &[
+                    (744_525, 779_696, 8, r),
+                    (1_072_442, 492_344, 8, r),
+                    (1_632_493, 2_458_248, 24, r),
+                    (1_693_468, 6_924_840, 8, r),
+                    (2_132_365, 3_345_016, 8, r),
+                    (3_001_463, 3_942_848, 16, r),
+                ],
+            ),
+            (
+                1.0,
+                0.0,
+                &[
+                    (744_525, 779_696, 8, w),
+                    (1_072_442, 779_704, 8, w),
+                    (1_511_074, 779_712, 8, w),
+                    (1_554_861, 779_720, 8, w),
+                ],
+            ),
+            (
+                0.5,
+                0.5,
+                &[
+                    (744_525, 779_696, 8, r),
+                    (1_072_442, 779_704, 8, r),
+                    (1_511_074, 779_712, 8, r),
+                    (1_554_861, 1_041_136, 8, w),
+                    (1_577_563, 1_041_144, 8, w),
+                    (1_995_127, 1_041_152, 8, w),
+                    (2_577_943, 5_546_864, 32, r),
+                    (3_076_268, 5_546_896, 32, r),
+                ],
+            ),
+        ];
+        for (sequential_share, read_share, expected) in rows {
+            let drawn: Vec<Row> = original(expected.len() as u64, sequential_share, read_share)
+                .iter()
+                .map(|Arrival { at, request: r }| (*at, r.lba.0, r.sectors, r.op))
+                .collect();
+            assert_eq!(drawn, expected);
+        }
+    }
+
+    #[test]
+    fn whole_runs_are_the_original_s() {
+        // Shares, then sum of positions, sum of sizes, reads and last arrival.
+        let rows = [
+            (0.0, 1.0, 876_282_951_744, 3_161_048, 250_000, 124_964_081_263),
+            (1.0, 0.0, 444_923_000_000, 2_000_000, 0, 124_853_569_311),
+            (0.5, 0.5, 876_934_331_144, 3_154_512, 124_736, 124_897_355_566),
+        ];
+        for (sequential_share, read_share, positions, sizes, reads, last_ns) in rows {
+            let drawn = original(250_000, sequential_share, read_share);
+            assert_eq!(drawn.iter().map(|a| a.request.lba.0).sum::<u64>(), positions);
+            assert_eq!(drawn.iter().map(|a| u64::from(a.request.sectors)).sum::<u64>(), sizes);
+            assert_eq!(drawn.iter().filter(|a| a.request.op == Op::Read).count(), reads);
+            assert_eq!(drawn[drawn.len() - 1].at, last_ns);
+            assert!(drawn.is_sorted_by_key(|a| a.at));
+        }
+    }
+
+    #[test]
+    fn the_seed_decides_only_the_first_request_of_the_original() {
+        let with = |seed, generator| {
+            let open = Open { requests: 3, generator, ..Open::default() };
+            arrivals(&mut *open.build(&context(7_018_904, seed)).unwrap())
+                .iter()
+                .map(|a| a.request)
+                .collect::<Vec<_>>()
+        };
+        let (one, two) = (with(1, Generator::Drand48), with(2, Generator::Drand48));
+        assert!(one[0] != two[0] && one[1..] == two[1..]);
+        let (one, two) = (with(1, Generator::Xoshiro), with(2, Generator::Xoshiro));
+        assert!(one[0] != two[0] && one[1] != two[1]);
+    }
+
+    #[test]
+    fn the_default_source_has_the_distributions() {
+        let arrivals = run("open", "requests = 100000\nread_share = 0.3");
+        let reads = arrivals.iter().filter(|a| a.request.op == Op::Read).count();
+        assert!((29_000..31_000).contains(&reads), "{reads} reads");
+        let last_ms = arrivals[arrivals.len() - 1].at / 1_000_000;
+        assert!((49_500..50_500).contains(&last_ms), "{last_ms} ms");
+        // One page with probability 1 - 1/e^(9/8) or so: the mean is 1.583 pages.
+        let pages: u64 = arrivals.iter().map(|a| u64::from(a.request.sectors / 8)).sum();
+        assert!((156_000..160_500).contains(&pages), "{pages} pages");
+    }
+
+    #[test]
+    fn every_option_changes_the_requests() {
+        let base = run("open", "requests = 100");
+        for text in [
+            "sequential_share = 0.5",
+            "read_share = 0.5",
+            "interarrival = 'exponential(0, 1)'",
+            "sequential_interarrival = 'constant(1)'\nsequential_share = 0.5",
+            "size = 'constant(8)'",
+            "block_size = '8KiB'",
+            "footprint = 0.5",
+            "generator = 'drand48'",
+            "time_scale = 0.5",
+        ] {
+            assert_ne!(run("open", &format!("requests = 100\n{text}")), base, "{text}");
+        }
+        let follows = "requests = 100\nsequential_share = 0.5";
+        let other = format!("{follows}\nsequential_interarrival = 'constant(1)'");
+        assert_ne!(run("open", follows), run("open", &other));
+        assert_eq!(run("open", "requests = 99"), base[..99]);
+    }
+
+    #[test]
+    fn time_is_scaled_and_negative_draws_count_as_zero() {
+        let times = |text: &str| run("open", text).iter().map(|a| a.at).collect::<Vec<_>>();
+        let slow = times("requests = 3\ninterarrival = 'constant(1)'\ntime_scale = 2.5");
+        assert_eq!(slow, [2_500_000, 5_000_000, 7_500_000]);
+        let normal = times("requests = 1000\ninterarrival = 'normal(0, 1)'");
+        assert!(normal.is_sorted() && normal[999] > 0);
+    }
+
+    #[test]
+    fn what_cannot_be_is_refused() {
+        let rows = [
+            ("requests = 0", "workload.requests", "at least 1"),
+            ("sequential_share = 2.0", "workload.sequential_share", "2 is not a share"),
+            ("read_share = -1.0", "workload.read_share", "-1 is not a share"),
+            ("time_scale = 0.0", "workload.time_scale", "0 is not a number above 0"),
+            ("interarrival = 'constant(-1)'", "workload.interarrival", "negative times"),
+            (
+                "sequential_interarrival = 'uniform(-1, 1)'",
+                "workload.sequential_interarrival",
+                "negative times",
+            ),
+            ("size = 'constant(0)'", "workload.size", "no size of at least one sector"),
+            ("size = 'uniform(-9, 1)'", "workload.size", "no size of at least one sector"),
+            (
+                "size = 'constant(256)'\nfootprint = '128KiB'",
+                "workload.size",
+                "no request inside the footprint of 32 blocks",
+            ),
+            ("size = 'constant(1e300)'", "workload.size", "no request inside the footprint"),
+            ("block_size = '513B'", "workload.block_size", "multiple of 512B"),
+            ("footprint = '2GiB'", "workload.footprint", "more than the device's"),
+        ];
+        for (text, key, problem) in rows {
+            assert_refused("open", text, key, problem);
+        }
+    }
+
+    #[test]
+    fn time_that_ends_is_an_error() {
+        let mut workload = build("open", "interarrival = 'constant(1e13)'").unwrap();
+        assert!(workload.next(0).is_ok());
+        let error = workload.next(0).unwrap_err();
+        assert!(error.0.contains("request 1 would arrive after more than 500 years"), "{error}");
+    }
+}

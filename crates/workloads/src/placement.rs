@@ -1,0 +1,143 @@
+//! Where the addresses of a trace go on a device that may be smaller than the traced one.
+//!
+//! What is placed lies within the capacity. Requests that fit are never moved unless the whole
+//! trace is scaled; a request larger than the device is refused whatever the choice.
+
+options::choices! {
+    /// What becomes of requests beyond the device's capacity.
+    pub enum Beyond {
+        /// The run ends with an error.
+        Error = "error",
+        /// The address is taken modulo the capacity.
+        Wrap = "wrap",
+        /// If any request is beyond, all addresses shrink by the same factor until none is.
+        Scale = "scale",
+    }
+}
+
+/// Sectors in a page of 4 KiB, whose alignment scaling keeps.
+pub(crate) const PAGE_SECTORS: u64 = 8;
+
+/// The rule, bound to a capacity.
+#[derive(Debug)]
+pub(crate) enum Placement {
+    /// Nothing may be beyond.
+    Refuse {
+        /// Of the device, sectors.
+        capacity: u64,
+    },
+    /// Addresses modulo the capacity.
+    Wrap {
+        /// Of the device, sectors.
+        capacity: u64,
+    },
+    /// Addresses times capacity over span.
+    Shrink {
+        /// Of the device, sectors.
+        capacity: u64,
+        /// The largest end of a request in the trace, sectors; more than `capacity`.
+        span: u64,
+    },
+}
+
+/// A request that cannot be placed.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Misplaced {
+    /// It ends beyond the capacity.
+    Beyond,
+    /// It alone is larger than the capacity.
+    TooLarge,
+}
+
+impl Placement {
+    /// Where a request that the trace has at `sector` begins.
+    pub(crate) fn place(&self, sector: u64, sectors: u32) -> Result<u64, Misplaced> {
+        let sectors = u64::from(sectors);
+        let fits = |capacity: u64| {
+            sector.checked_add(sectors).is_some_and(|end| end <= capacity).then_some(sector)
+        };
+        match *self {
+            Placement::Refuse { capacity } => fits(capacity).ok_or(Misplaced::Beyond),
+            Placement::Wrap { capacity } => {
+                let last = capacity.checked_sub(sectors).ok_or(Misplaced::TooLarge)?;
+                Ok(fits(capacity).unwrap_or_else(|| (sector % capacity).min(last)))
+            }
+            Placement::Shrink { capacity, span } => {
+                let last = capacity.checked_sub(sectors).ok_or(Misplaced::TooLarge)?;
+                Ok(shrink(sector, capacity, span, last))
+            }
+        }
+    }
+}
+
+/// Scales the page that `sector` is in, keeps the sector's place within it, and backs off by whole
+/// pages until the request begins at `last` or before.
+fn shrink(sector: u64, capacity: u64, span: u64, last: u64) -> u64 {
+    let span_pages = span.div_ceil(PAGE_SECTORS);
+    let page = u128::from(sector / PAGE_SECTORS) * u128::from(capacity / PAGE_SECTORS)
+        / u128::from(span_pages);
+    // The page is below capacity / 8, because the sector is below the span.
+    let scaled = page as u64 * PAGE_SECTORS + sector % PAGE_SECTORS;
+    let back = scaled.saturating_sub(last).next_multiple_of(PAGE_SECTORS);
+    // Only a request nearly as large as the device has no aligned place.
+    scaled.checked_sub(back).unwrap_or(last)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    #[test]
+    fn each_choice_in_small() {
+        let refuse = Placement::Refuse { capacity: 100 };
+        let wrap = Placement::Wrap { capacity: 100 };
+        let shrink = Placement::Shrink { capacity: 800, span: 1600 };
+        let rows = [
+            (&refuse, 92, 8, Ok(92)),
+            (&refuse, 93, 8, Err(Misplaced::Beyond)),
+            (&refuse, u64::MAX, 8, Err(Misplaced::Beyond)),
+            (&wrap, 92, 8, Ok(92)),
+            (&wrap, 93, 8, Ok(92)),
+            (&wrap, 250, 8, Ok(50)),
+            (&wrap, 299, 8, Ok(92)),
+            (&wrap, 0, 100, Ok(0)),
+            (&wrap, 0, 101, Err(Misplaced::TooLarge)),
+            (&shrink, 0, 8, Ok(0)),
+            (&shrink, 1592, 8, Ok(792)),
+            (&shrink, 801, 8, Ok(401)),
+            (&shrink, 1597, 3, Ok(797)),
+            (&shrink, 1597, 4, Ok(789)),
+            (&shrink, 1, 800, Ok(0)),
+            (&shrink, 0, 801, Err(Misplaced::TooLarge)),
+        ];
+        for (placement, sector, sectors, expected) in rows {
+            let placed = placement.place(sector, sectors);
+            assert_eq!(placed, expected, "{placement:?}: {sector} + {sectors}");
+        }
+    }
+
+    proptest! {
+        #[test]
+        fn what_is_placed_fits(
+            capacity in 1..=u64::MAX / 2, more in 1..=u64::MAX / 2,
+            part in 0..=u64::MAX, sectors in 1..=u32::MAX,
+        ) {
+            let span = capacity + more;
+            let length = u64::from(sectors);
+            prop_assume!(length <= span);
+            let sector = part % (span - length + 1);
+            for placement in
+                [Placement::Wrap { capacity }, Placement::Shrink { capacity, span }]
+            {
+                match placement.place(sector, sectors) {
+                    Ok(placed) => prop_assert!(placed + length <= capacity),
+                    Err(error) => {
+                        prop_assert_eq!(error, Misplaced::TooLarge);
+                        prop_assert!(length > capacity);
+                    }
+                }
+            }
+        }
+    }
+}

@@ -1,0 +1,192 @@
+//! Puts arrivals in order of time that are nearly in order already.
+//!
+//! An item leaves as soon as nothing that may still come can precede it; equal times leave in order
+//! of arrival here. Memory is bounded: what steps back further than the window, or than the
+//! buffer holds, is refused.
+
+use engine::Time;
+use std::cmp::{Ordering, Reverse};
+use std::collections::BinaryHeap;
+
+/// Items held at once, at most: enough for the window of a busy trace, and a few MB.
+const CAPACITY: usize = 1 << 16;
+
+/// A buffer of items that step back in time by at most a window.
+pub(crate) struct Reorder<T> {
+    window_ns: Time,
+    held: BinaryHeap<Reverse<Held<T>>>,
+    pushed: u64,
+    previous: Time,
+    newest: Time,
+    released: Time,
+    backward_steps: u64,
+}
+
+/// Why an item cannot be put in order.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Late {
+    /// It is further than the window behind the newest time.
+    BeyondWindow {
+        /// The newest time seen, ns.
+        newest: Time,
+    },
+    /// It is within the window, but so many items are that its place has left already.
+    BeyondBuffer {
+        /// When the last item left, ns.
+        released: Time,
+        /// How many items the buffer holds.
+        capacity: usize,
+    },
+}
+
+struct Held<T> {
+    at: Time,
+    number: u64,
+    item: T,
+}
+
+impl<T> Held<T> {
+    fn key(&self) -> (Time, u64) {
+        (self.at, self.number)
+    }
+}
+
+impl<T> Ord for Held<T> {
+    fn cmp(&self, other: &Self) -> Ordering {
+        self.key().cmp(&other.key())
+    }
+}
+
+impl<T> PartialOrd for Held<T> {
+    fn partial_cmp(&self, other: &Self) -> Option<Ordering> {
+        Some(self.cmp(other))
+    }
+}
+
+impl<T> PartialEq for Held<T> {
+    fn eq(&self, other: &Self) -> bool {
+        self.key() == other.key()
+    }
+}
+
+impl<T> Eq for Held<T> {}
+
+impl<T> Reorder<T> {
+    /// An empty buffer that allows steps back of up to `window_ns`.
+    pub(crate) fn new(window_ns: Time) -> Self {
+        Reorder {
+            window_ns,
+            held: BinaryHeap::new(),
+            pushed: 0,
+            previous: 0,
+            newest: 0,
+            released: 0,
+            backward_steps: 0,
+        }
+    }
+
+    /// How often an item was earlier than the one before it.
+    pub(crate) fn backward_steps(&self) -> u64 {
+        self.backward_steps
+    }
+
+    /// Takes the next item.
+    pub(crate) fn push(&mut self, at: Time, item: T) -> Result<(), Late> {
+        if self.newest.saturating_sub(at) > self.window_ns {
+            return Err(Late::BeyondWindow { newest: self.newest });
+        }
+        if at < self.released {
+            return Err(Late::BeyondBuffer { released: self.released, capacity: CAPACITY });
+        }
+        self.backward_steps += u64::from(at < self.previous);
+        self.previous = at;
+        self.newest = self.newest.max(at);
+        self.held.push(Reverse(Held { at, number: self.pushed, item }));
+        self.pushed += 1;
+        Ok(())
+    }
+
+    /// Gives the earliest item back if none that may still come precedes it; `ended` says that
+    /// none comes any more.
+    pub(crate) fn pop(&mut self, ended: bool) -> Option<(Time, T)> {
+        let earliest = self.held.peek()?.0.at;
+        let settled = self.newest - earliest >= self.window_ns;
+        if !(settled || ended || self.held.len() >= CAPACITY) {
+            return None;
+        }
+        let Reverse(held) = self.held.pop()?;
+        self.released = held.at;
+        Some((held.at, held.item))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    fn ordered(window_ns: Time, times: &[Time]) -> Result<Vec<(Time, usize)>, Late> {
+        let mut reorder = Reorder::new(window_ns);
+        let mut left = Vec::new();
+        for (index, &at) in times.iter().enumerate() {
+            reorder.push(at, index)?;
+            left.extend(std::iter::from_fn(|| reorder.pop(false)));
+        }
+        left.extend(std::iter::from_fn(|| reorder.pop(true)));
+        Ok(left)
+    }
+
+    #[test]
+    fn the_window_is_exact() {
+        assert_eq!(ordered(3, &[10, 7, 10]), Ok(vec![(7, 1), (10, 0), (10, 2)]));
+        assert_eq!(ordered(2, &[10, 7]), Err(Late::BeyondWindow { newest: 10 }));
+        assert_eq!(ordered(0, &[5, 5, 6]), Ok(vec![(5, 0), (5, 1), (6, 2)]));
+    }
+
+    #[test]
+    fn nothing_is_held_longer_than_needed() {
+        let mut reorder = Reorder::new(5);
+        for at in [10, 14] {
+            reorder.push(at, ()).unwrap();
+            assert_eq!(reorder.pop(false), None);
+        }
+        reorder.push(15, ()).unwrap();
+        assert_eq!(reorder.pop(false), Some((10, ())));
+        assert_eq!(reorder.pop(false), None);
+        assert_eq!(reorder.backward_steps(), 0);
+    }
+
+    #[test]
+    fn the_buffer_is_bounded() {
+        let mut reorder = Reorder::new(1000);
+        for _ in 0..CAPACITY {
+            assert_eq!(reorder.pop(false), None);
+            reorder.push(7, ()).unwrap();
+        }
+        assert_eq!(reorder.pop(false), Some((7, ())));
+        assert_eq!(
+            reorder.push(6, ()),
+            Err(Late::BeyondBuffer { released: 7, capacity: CAPACITY })
+        );
+    }
+
+    proptest! {
+        #[test]
+        fn within_the_window_order_is_by_time_then_number(
+            gaps in proptest::collection::vec((0..20_u64, 0..=50_u64), 0..200),
+        ) {
+            let mut newest = 0;
+            let times: Vec<Time> = gaps
+                .iter()
+                .map(|(gap, back)| {
+                    let at = (newest + gap).saturating_sub(*back);
+                    newest = newest.max(at);
+                    at
+                })
+                .collect();
+            let mut expected: Vec<_> = times.iter().enumerate().map(|(i, t)| (*t, i)).collect();
+            expected.sort_unstable();
+            prop_assert_eq!(ordered(50, &times), Ok(expected));
+        }
+    }
+}

@@ -1,0 +1,28 @@
+"""What there is to choose from: devices, cleaners, workloads, trace formats."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from ssdlab import _core
+
+
+def categories() -> Sequence[str]:
+    """The categories that `list` knows, in the order in which they are shown."""
+    return _core.list_categories()
+
+
+def list(what: str) -> dict[str, str]:
+    """The names in the category `what`, each with its one-line summary, in their proper order.
+
+    `what` is one of "devices", "cleaners", "workloads", "formats". Raises `InputError`, with the
+    valid categories, for any other.
+
+    >>> import ssdlab
+    >>> "agrawal2008" in ssdlab.list("devices")
+    True
+    """
+    entries = _core.list(what)
+    if entries is None:
+        raise _core.InputError(f'"{what}" is not a category; choose from {", ".join(categories())}')
+    return dict(entries)

@@ -1,0 +1,347 @@
+"""What a person sees of a run: the progress bar and the table of results.
+
+Only this module needs rich, and only who shows something imports it: `ssdlab --help` and runs for a
+script start without it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
+from io import StringIO
+from typing import IO, Any
+
+from rich.console import Console, Group, RenderableType
+from rich.padding import Padding
+from rich.progress import (
+    BarColumn,
+    ProgressColumn,
+    SpinnerColumn,
+    Task,
+    TextColumn,
+    TimeRemainingColumn,
+)
+from rich.progress import Progress as Bars
+from rich.table import Table
+from rich.text import Text
+
+from ssdlab.api import Progress
+from ssdlab.results import Record, Results
+
+# The parts of a response time in the order in which a request meets them: label, the glyph that
+# tells them apart without colour, its substitute where there is only ASCII, and the colour.
+PARTS = {
+    "host_queue": ("waiting for the host queue", "░", ".", "bright_black"),
+    "host_link": ("on the host link", "─", "-", "blue"),
+    "unit_wait": ("waiting for a busy unit", "▒", ":", "yellow"),
+    "cleaning_wait": ("waiting for cleaning", "▓", "%", "red"),
+    "bus": ("on the bus", "═", "=", "cyan"),
+    "cell": ("in the flash cells", "█", "#", "green"),
+}
+MAX_WIDTH = 100
+BUSIEST_UNITS = 5
+UNIT_BAR = 30
+
+
+def results_table(results: Results, file: IO[str]) -> str:
+    """The table of `results` as text for `file`: in colour for a terminal, else plain.
+
+    It fits in 80 columns.
+    """
+    console, plain = _console(file)
+    sections = [
+        _headline(results),
+        _latencies(results.host),
+        _breakdown(results.host, console.width, plain),
+        _side_by_side(_flash(results), _wear(results)),
+        _units(results.get("units") or [], plain),
+        _notices(results),
+    ]
+    return _text(console, [section for section in sections if section is not None])
+
+
+def catalogue_table(catalogue: Mapping[str, Mapping[str, str]], file: IO[str]) -> str:
+    """One table for each category, names and summaries, as text for `file`."""
+    sections: list[RenderableType] = []
+    for category, entries in catalogue.items():
+        table = Table.grid(padding=(0, 2))
+        table.add_column(style="cyan", no_wrap=True)
+        table.add_column()
+        for name, summary in entries.items():
+            table.add_row(Text(name), Text(summary))
+        sections.append(Group(Text(category, style="bold"), Padding(table, (0, 0, 0, 2))))
+    console, _ = _console(file)
+    return _text(console, sections)
+
+
+def _console(file: IO[str]) -> tuple[Console, bool]:
+    """A console that writes nothing and draws for `file`, and whether that takes only ASCII."""
+    model = Console(file=file)
+    colours: Any = model.color_system
+    console = Console(
+        file=StringIO(),
+        width=min(model.width, MAX_WIDTH),
+        color_system=colours,
+        force_terminal=model.is_terminal,
+        highlight=False,
+    )
+    return console, model.options.ascii_only
+
+
+def _text(console: Console, sections: list[RenderableType]) -> str:
+    """The sections with an empty line between them, without the blanks that rich fills up with."""
+    texts = []
+    for section in sections:
+        with console.capture() as capture:
+            console.print(section)
+        texts.append("".join(f"{line.rstrip()}\n" for line in capture.get().splitlines()))
+    return "\n".join(texts)
+
+
+@contextmanager
+def progress_bar(file: IO[str]) -> Iterator[Callable[[Progress], None]]:
+    """A progress bar on the terminal `file`; calling what it yields moves it."""
+    bars = Bars(
+        SpinnerColumn(),
+        TextColumn("{task.description}"),
+        BarColumn(bar_width=20),
+        _Share(),
+        _Rate(),
+        TextColumn("{task.fields[simulated]}"),
+        TimeRemainingColumn(compact=True),
+        console=Console(file=file),
+        transient=True,
+    )
+    task = None
+    phase = None
+
+    def move(now: Progress) -> None:
+        nonlocal task, phase
+        if task is None or now.phase != phase:
+            if task is not None:
+                bars.remove_task(task)
+            task = bars.add_task(now.phase, total=now.expected, simulated="")
+            phase = now.phase
+        simulated = f"{duration(now.simulated_seconds * 1e6)} simulated"
+        bars.update(task, completed=now.done, total=now.expected, simulated=simulated)
+
+    with bars:
+        yield move
+
+
+class _Share(ProgressColumn):
+    """The share done, or the count where the end is not known."""
+
+    def render(self, task: Task) -> Text:
+        if task.total is None:
+            return Text(f"{task.completed:,.0f}")
+        return Text(f"{task.percentage:3.0f}%")
+
+
+class _Rate(ProgressColumn):
+    """Requests per second of wall time."""
+
+    def render(self, task: Task) -> Text:
+        return Text("" if task.speed is None else f"{count(task.speed)}/s")
+
+
+def duration(us: float, digits: int = 3) -> str:
+    """A time of `us` microseconds in the unit that suits it, to `digits` significant digits.
+
+    >>> duration(130.6), duration(130.6, 4), duration(1532.9), duration(0), duration(9999.9)
+    ('131us', '130.6us', '1.53ms', '0us', '10.0ms')
+    """
+    if us == 0:
+        return "0us"
+    for unit, size in (("ns", 1e-3), ("us", 1.0), ("ms", 1e3)):
+        text = _significant(us / size, digits)
+        if float(text) < 1000:
+            return text + unit
+    return _significant(us / 1e6, digits) + "s"
+
+
+def count(number: float) -> str:
+    """A large number, short: exact below a hundred million.
+
+    >>> count(61255.1), count(5704304), count(123456789)
+    ('61,255', '5,704,304', '123.5M')
+    """
+    for limit, size, unit in ((1e8, 1, ""), (1e11, 1e6, "M"), (1e14, 1e9, "G")):
+        if number < limit:
+            return f"{number / size:,.0f}" if size == 1 else f"{number / size:,.1f}{unit}"
+    return f"{number:.3g}"
+
+
+def _significant(value: float, digits: int) -> str:
+    """`value` to `digits` significant digits, with all digits before the point.
+
+    >>> _significant(130.62, 3), _significant(1.5329, 3), _significant(99.96, 3)
+    ('131', '1.53', '100')
+    """
+    before = len(str(int(float(f"{value:.{digits - 1}e}"))))  # after rounding: 99.96 has three
+    return f"{value:.{max(digits - before, 0)}f}"
+
+
+def _percent(share: float) -> str:
+    return f"{100 * share:.1f}%"
+
+
+def _headline(results: Results) -> RenderableType:
+    elapsed = results.elapsed
+    title = Text("ssdlab", style="bold")
+    title.append(f"  {_device_name(results.experiment)} under {_workload_name(results.experiment)}")
+    facts = (
+        f"{results.host.all.requests:,} requests in {duration(results.simulated_seconds * 1e6, 4)} "
+        f"of simulated time; took {duration(elapsed.wall_seconds * 1e6)}, "
+        f"{count(elapsed.requests_per_second)} requests/s"
+    )
+    return Group(title, Text(facts, style="dim"))
+
+
+def _device_name(experiment: Record) -> str:
+    device = experiment.get("device", {})
+    return str(device.get("preset") or device.get("kind") or "device")
+
+
+def _workload_name(experiment: Record) -> str:
+    workload = experiment.get("workload", {})
+    if "path" in workload:
+        return str(workload["path"])
+    return str(workload.get("preset") or workload.get("kind") or "workload")
+
+
+def _latencies(host: Record) -> RenderableType | None:
+    kinds = [(kind, host[kind]) for kind in ("read", "write", "trim", "flush") if kind in host]
+    kinds = [(kind, it) for kind, it in kinds if it.requests]
+    if len(kinds) != 1:  # with one kind, "all" would repeat it
+        kinds.append(("all", host.all))
+    table = Table(box=None, padding=(0, 1), collapse_padding=True, pad_edge=False)
+    table.add_column("", style="bold", no_wrap=True)
+    for name in "requests", "IOPS", "MB/s", "mean", "p50", "p95", "p99", "p99.9", "max":
+        table.add_column(name, justify="right", no_wrap=True, header_style="dim")
+    for kind, it in kinds:
+        p = it.percentiles_us
+        times = [p["50"], p["95"], p["99"], p["99.9"], it.max_us]
+        table.add_row(
+            kind,
+            count(it.requests),
+            count(it.iops),
+            _significant(it.mb_per_s, 4),
+            Text(duration(it.mean_us, 4), style="bold"),
+            *map(duration, times),
+        )
+    return table
+
+
+def _breakdown(host: Record, width: int, plain: bool) -> RenderableType | None:
+    measured = host.all.get("breakdown_us", {})
+    keys = sorted(measured, key=lambda key: list(PARTS).index(key) if key in PARTS else len(PARTS))
+    parts = {key: measured[key] for key in keys if measured[key] > 0}
+    total = sum(parts.values())
+    if not total:
+        return None
+    bar = Text()
+    table = Table.grid(padding=(0, 2))
+    table.add_column(no_wrap=True)
+    table.add_column(justify="right", no_wrap=True)
+    table.add_column(justify="right", no_wrap=True)
+    for (key, us), cells in zip(parts.items(), _shares(list(parts.values()), width), strict=True):
+        label, glyph, substitute, colour = PARTS.get(key, (key, "▪", "?", "magenta"))
+        glyph = substitute if plain else glyph
+        bar.append(glyph * cells, style=colour)
+        name = Text(glyph * 2, style=colour).append(f" {label}", style="default")
+        table.add_row(name, _percent(us / total), duration(us, 4))
+    return Group(Text("Where the time goes", style="bold"), bar, table)
+
+
+def _shares(values: list[float], cells: int) -> list[int]:
+    """`cells` dealt out in proportion to `values`: by largest remainder, so that they add up."""
+    exact = [value * cells / sum(values) for value in values]
+    dealt = [int(share) for share in exact]
+    order = sorted(range(len(values)), key=lambda i: dealt[i] - exact[i])
+    for i in order[: cells - sum(dealt)]:
+        dealt[i] += 1
+    return dealt
+
+
+def _flash(results: Results) -> RenderableType | None:
+    flash = results.get("flash")
+    if not flash:
+        return None
+    amplification = flash["write_amplification"]
+    rows = [
+        ("write amplification", "no writes" if amplification is None else f"{amplification:.3f}"),
+        ("pages read", count(flash["page_reads"])),
+        ("pages programmed", count(flash["page_programs"])),
+        ("pages moved", count(flash["pages_moved"])),
+        ("blocks erased", count(flash["block_erases"])),
+    ]
+    cleaning = flash.get("cleaning", {})
+    if cleaning.get("blocks_cleaned"):
+        rows.append(("cleaning efficiency", _percent(cleaning["efficiency"])))
+        rows.append(("mean time to clean", duration(cleaning["mean_block_us"])))
+    return _facts("Flash", rows)
+
+
+def _wear(results: Results) -> RenderableType | None:
+    wear = results.get("wear")
+    if not wear:
+        return None
+    rows = [
+        ("mean erases of a block", f"{wear['mean_erases']:.3f}"),
+        ("most erases", count(wear["max_erases"])),
+        ("mean erases left", f"{wear['mean_remaining']:,.1f}"),
+    ]
+    used = wear["mean_erases"] / (wear["mean_erases"] + wear["mean_remaining"] or 1)
+    rows.append(("rated life left", f"{100 * (1 - used):.3f}%"))
+    if wear["expired_blocks"]:
+        rows.append(("expired blocks", count(wear["expired_blocks"])))
+    return _facts("Wear", rows)
+
+
+def _facts(title: str, rows: list[tuple[str, str]]) -> RenderableType:
+    table = Table.grid(padding=(0, 2))
+    table.add_column(no_wrap=True)
+    table.add_column(justify="right", no_wrap=True)
+    for name, value in rows:
+        table.add_row(name, value)
+    return Group(Text(title, style="bold"), table)
+
+
+def _side_by_side(*parts: RenderableType | None) -> RenderableType | None:
+    shown = [part for part in parts if part is not None]
+    if not shown:
+        return None
+    table = Table.grid(padding=(0, 4))
+    table.add_row(*shown)
+    return table
+
+
+def _units(units: list[Any], plain: bool) -> RenderableType | None:
+    if not units:
+        return None
+    busiest = sorted(units, key=lambda unit: -unit["busy"])[:BUSIEST_UNITS]
+    full, empty = ("#", ".") if plain else ("█", "░")
+    table = Table.grid(padding=(0, 2))
+    table.add_column(no_wrap=True)
+    table.add_column(no_wrap=True)
+    table.add_column(justify="right", no_wrap=True)
+    table.add_column(no_wrap=True)
+    for unit in busiest:
+        cells = round(UNIT_BAR * min(unit["busy"], 1))
+        bar = Text(full * cells, style="green")
+        bar.append(empty * (UNIT_BAR - cells), style="bright_black")
+        notes = []
+        if unit.get("cleaning"):
+            notes.append(f"{_percent(unit['cleaning'])} cleaning")
+        if unit.get("queue_mean") is not None:
+            notes.append(f"queue {unit['queue_mean']:.2f}")
+        table.add_row(unit["name"], bar, _percent(unit["busy"]), ", ".join(notes))
+    title = "Busiest units" if len(units) > len(busiest) else "Units"
+    return Group(Text(title, style="bold").append(f" (of {len(units)})", style="dim"), table)
+
+
+def _notices(results: Results) -> RenderableType | None:
+    notices = results.get("workload", {}).get("notices", {})
+    notes = [f"{count(number)} {name}" for name, number in notices.items() if number]
+    return Text(f"Note: the workload had {', '.join(notes)}", style="yellow") if notes else None

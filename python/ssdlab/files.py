@@ -1,0 +1,110 @@
+"""Writing results: all files of a run or none, and never half a file.
+
+Each text goes to a temporary file beside its destination first; only when all of them are complete
+do they take their names. Devices and pipes (`/dev/null`, a shell's `>(...)`) cannot be replaced and
+are written to directly.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import secrets
+import stat
+from collections.abc import Mapping
+from pathlib import Path
+
+from ssdlab._core import InputError
+
+
+def refuse_unwritable(path: Path) -> None:
+    """Raise `InputError` if the file `path` could not be written in its existing directory."""
+    if path.is_dir():
+        raise InputError(f"{path}: is a directory, not a file")
+    if not path.parent.is_dir():
+        raise InputError(f"{path}: the directory {path.parent} does not exist")
+    needed = [path] if path.exists() else []
+    if not _is_special(path):
+        needed.append(_target(path).parent)
+    if not all(os.access(place, os.W_OK) for place in needed):
+        raise InputError(f"{path}: cannot be written: permission denied")
+
+
+def refuse_unwritable_directory(path: Path, names: tuple[str, ...]) -> None:
+    """Raise `InputError` if the files `names` could not be written in the directory `path`.
+
+    The directory itself need not exist yet.
+    """
+    if os.path.lexists(path) and not path.is_dir():
+        raise InputError(f"{path}: is a file, not a directory")
+    if path.is_dir():
+        for name in names:
+            refuse_unwritable(path / name)
+        return
+    ancestor = path.absolute().parent
+    while not os.path.lexists(ancestor):
+        ancestor = ancestor.parent
+    if not ancestor.is_dir():
+        raise InputError(f"{path}: cannot be created: {ancestor} is a file")
+    if not os.access(ancestor, os.W_OK | os.X_OK):
+        raise InputError(f"{path}: cannot be created: permission denied in {ancestor}")
+
+
+def write_together(texts: Mapping[Path, str]) -> None:
+    """Write each text to its path, creating directories; on failure leave nothing behind.
+
+    Raises `OSError`, whose `filename` is the path that could not be written.
+    """
+    created: list[Path] = []
+    waiting: dict[Path, Path] = {}
+    try:
+        for path, text in texts.items():
+            try:
+                _create_directories(path.parent, created)
+                if _is_special(path):
+                    path.write_text(text, encoding="utf-8")
+                else:
+                    target = _target(path)
+                    temporary = target.parent / f".{target.name}.{secrets.token_hex(6)}.tmp"
+                    waiting[temporary] = target
+                    _write_through(temporary, text)
+            except OSError as error:
+                error.filename = str(path)
+                raise
+        for temporary, target in waiting.items():
+            temporary.replace(target)
+    except BaseException:
+        for temporary in waiting:
+            with contextlib.suppress(OSError):
+                temporary.unlink(missing_ok=True)
+        for directory in reversed(created):
+            with contextlib.suppress(OSError):
+                directory.rmdir()
+        raise
+
+
+def _write_through(path: Path, text: str) -> None:
+    with path.open("x", encoding="utf-8") as file:
+        file.write(text)
+        file.flush()
+        os.fsync(file.fileno())
+
+
+def _create_directories(path: Path, created: list[Path]) -> None:
+    if path.is_dir():
+        return
+    _create_directories(path.parent, created)
+    path.mkdir()
+    created.append(path)
+
+
+def _is_special(path: Path) -> bool:
+    try:
+        return not stat.S_ISREG(path.stat().st_mode)
+    except OSError:
+        return False
+
+
+def _target(path: Path) -> Path:
+    """The file behind `path`: a symbolic link stays, what it points to is replaced."""
+    return Path(os.path.realpath(path))

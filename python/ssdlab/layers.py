@@ -1,0 +1,98 @@
+"""From arguments to layers: pairs of source and TOML text, from lowest to highest priority.
+
+A layer's source is what an error message calls it: a path, a preset, an option of the command line
+or an argument of `ssdlab.run`. What the text means is the engine's to say; nothing here knows a key
+or a default.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any, TypeAlias
+
+import tomli_w
+
+from ssdlab import _core
+from ssdlab._core import InputError
+
+Layer: TypeAlias = tuple[str, str]
+
+
+def from_file(path: str | os.PathLike[str]) -> Layer:
+    """The layer in the TOML file `path`. Raises `InputError` if it cannot be read as text."""
+    try:
+        return os.fspath(path), Path(path).read_text(encoding="utf-8")
+    except UnicodeDecodeError as error:
+        raise InputError(f"{path}: not UTF-8 text (at byte {error.start})") from None
+    except (OSError, ValueError) as error:  # ValueError: a NUL in the path
+        reason = error.strerror if isinstance(error, OSError) else str(error)
+        raise InputError(f"{path}: cannot be read: {reason}") from None
+
+
+def from_mapping(source: str, table: Mapping[str, Any]) -> Layer:
+    """The layer that a nested dict stands for. Raises `InputError` for what TOML cannot say."""
+    return source, tomli_w.dumps(_plain(source, table))
+
+
+def from_name(section: str, name: str | os.PathLike[str]) -> Layer:
+    """The layer of a preset or, where there is no preset of that name, of a file.
+
+    Raises `InputError`, which lists the presets, for a name that is neither.
+    """
+    if isinstance(name, str) and (layer := _core.preset_layer(section, name)) is not None:
+        return layer
+    if isinstance(name, str) and not _looks_like_path(name):
+        raise InputError(_core.unknown_preset(section, name))
+    return from_file(name)
+
+
+def from_assignment(key: str, value: Any) -> Layer:
+    """The layer of one override: `key` is a dotted path, `value` a Python value.
+
+    A text is read as `--set` reads it: "30us" is a duration, "5" a number.
+    """
+    if isinstance(value, os.PathLike):
+        value = os.fspath(value)
+    if hasattr(value, "item"):  # a NumPy scalar or array of one
+        value = value.item()
+    if not isinstance(value, str):
+        if not isinstance(value, bool | int | float | list | tuple):
+            raise InputError(
+                f"set {key}: a value is a text, a number, a truth value or a list, not {value!r}"
+            )
+        value = json.dumps(value, ensure_ascii=False)  # the same in TOML for these types
+    return _core.set_layer(f"{key}={value}")
+
+
+def from_trace(source: str, path: str | os.PathLike[str]) -> Layer:
+    """The layer that replays the trace file `path`."""
+    return from_mapping(source, {"workload": {"kind": "trace", "path": path}})
+
+
+def from_seed(source: str, seed: int) -> Layer:
+    """The layer that seeds the generator."""
+    return from_mapping(source, {"run": {"seed": seed}})
+
+
+def _looks_like_path(name: str) -> bool:
+    return os.path.lexists(name) or os.sep in name or name.endswith(".toml")
+
+
+def _plain(where: str, value: Any) -> Any:
+    """`value` in the types that TOML has; `where` names it in the error."""
+    if isinstance(value, Mapping):
+        return {str(key): _plain(f"{where}, {key}", item) for key, item in value.items()}
+    if isinstance(value, list | tuple):
+        return [_plain(where, item) for item in value]
+    if isinstance(value, os.PathLike):
+        return os.fspath(value)
+    if hasattr(value, "item"):  # a NumPy scalar
+        return value.item()
+    if not isinstance(value, str | bool | int | float):
+        raise InputError(
+            f"{where}: a value is a text, a number, a truth value, a list or a dict, not {value!r}"
+        )
+    return value

@@ -1,0 +1,126 @@
+"""What a run found out, with attribute access over the JSON of results schema 1."""
+
+from __future__ import annotations
+
+import html
+import json
+import os
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from typing import Any
+
+from ssdlab import files
+
+
+class Record(Mapping[str, Any]):
+    """A read-only JSON object: `record.key` and `record["key"]` are the same.
+
+    A number is a key too: `percentiles_us[99.9]` is `percentiles_us["99.9"]`. Times are in
+    microseconds (`_us`) unless the name says otherwise.
+    """
+
+    __slots__ = ("_data",)
+
+    def __init__(self, data: Mapping[str, Any]) -> None:
+        self._data = data
+
+    def __getitem__(self, key: str | float) -> Any:
+        return _wrapped(self._data[key if isinstance(key, str) else f"{key:.10g}"])
+
+    def __getattr__(self, name: str) -> Any:
+        if name.startswith("_"):  # never data; and `_data` itself while unpickling
+            raise AttributeError(name)
+        try:
+            return self[name]
+        except KeyError:
+            raise AttributeError(
+                f"no {name!r} here; there is {', '.join(map(str, self._data))}"
+            ) from None
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._data)
+
+    def __len__(self) -> int:
+        return len(self._data)
+
+    def __dir__(self) -> list[str]:
+        return [*super().__dir__(), *self._data]
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return type(self), (self._data,)
+
+    def __repr__(self) -> str:
+        return f"{type(self).__name__}({', '.join(map(str, self._data))})"
+
+    def to_dict(self) -> dict[str, Any]:
+        """A deep copy in plain dicts and lists."""
+        copy: dict[str, Any] = json.loads(json.dumps(self._data))
+        return copy
+
+
+class Results(Record):
+    """The results of one run: `r.host.read.mean_us`, `r.flash.write_amplification`, ...
+
+    In a notebook it shows itself as a small table. Everything in it but `elapsed` is the same
+    whenever the same experiment is run again.
+    """
+
+    __slots__ = ()
+
+    @classmethod
+    def from_json(cls, text: str) -> Results:
+        """The results in `text`. Raises `ValueError` if it is not JSON."""
+        return cls(json.loads(text))
+
+    def to_json(self) -> str:
+        """The results as JSON text, one key a line, with a line feed at the end."""
+        return json.dumps(self._data, indent=2) + "\n"
+
+    def save(self, path: str | os.PathLike[str]) -> None:
+        """Write the results to the JSON file `path`, whole or not at all. Raises `OSError`."""
+        files.write_together({Path(path): self.to_json()})
+
+    def __repr__(self) -> str:
+        parts = [f"{self.host.all.requests} requests in {self.simulated_seconds:.6g} s"]
+        parts += [f"{kind} mean {host.mean_us:.6g} us" for kind, host in self._kinds()]
+        if (amplification := self._amplification()) is not None:
+            parts.append(f"write amplification {amplification:.4g}")
+        return f"<Results: {', '.join(parts)}>"
+
+    def _repr_html_(self) -> str:
+        columns = ["requests", "IOPS", "MB/s", "mean us", "p50 us", "p99 us", "p99.9 us", "max us"]
+        rows = []
+        for kind, host in self._kinds():
+            p = host.percentiles_us
+            times = [host.mean_us, p["50"], p["99"], p["99.9"], host.max_us]
+            cells = [f"{host.requests:,}", f"{host.iops:,.0f}", f"{host.mb_per_s:,.1f}"]
+            cells += [f"{value:,.1f}" for value in times]
+            rows.append(_html_row("td", [kind, *cells]))
+        caption = f"{self.simulated_seconds:.6g} s simulated"
+        if (amplification := self._amplification()) is not None:
+            caption += f", write amplification {amplification:.4g}"
+        return (
+            f"<table><caption>{html.escape(caption)}</caption>"
+            f"<thead>{_html_row('th', ['', *columns])}</thead>"
+            f"<tbody>{''.join(rows)}</tbody></table>"
+        )
+
+    def _kinds(self) -> list[tuple[str, Record]]:
+        """The kinds of request that occurred, then all of them together."""
+        return [(kind, host) for kind, host in self.host.items() if host.requests]
+
+    def _amplification(self) -> float | None:
+        amplification: float | None = self._data.get("flash", {}).get("write_amplification")
+        return amplification
+
+
+def _html_row(tag: str, cells: list[str]) -> str:
+    return f"<tr>{''.join(f'<{tag}>{html.escape(cell)}</{tag}>' for cell in cells)}</tr>"
+
+
+def _wrapped(value: Any) -> Any:
+    if isinstance(value, dict):
+        return Record(value)
+    if isinstance(value, list):
+        return [_wrapped(item) for item in value]
+    return value

@@ -1,0 +1,69 @@
+"""What the tests share: the command line as a function, and a device small enough to be quick."""
+
+import subprocess
+import sys
+
+import pytest
+
+# 512 blocks of 64 pages of 4 KiB in each of 8 packages, and a few thousand requests.
+SMALL = {
+    "device.blocks_per_plane": 64,
+    "workload.requests": 2000,
+}
+# Hours of work: for tests that must end before the simulation does.
+ENDLESS = {"workload.requests": 10**12}
+
+
+def set_options(assignments):
+    return [word for key, value in assignments.items() for word in ("--set", f"{key}={value}")]
+
+
+@pytest.fixture
+def small():
+    """The overrides that make a run quick, for `ssdlab.run(set=...)`."""
+    return dict(SMALL)
+
+
+@pytest.fixture
+def small_options():
+    """The overrides that make a run quick, for the command line."""
+    return set_options(SMALL)
+
+
+@pytest.fixture
+def endless_options():
+    """The overrides that make a run endless, for the command line."""
+    return set_options(ENDLESS)
+
+
+@pytest.fixture
+def command():
+    """The words that start the command line."""
+    return [sys.executable, "-m", "ssdlab"]
+
+
+@pytest.fixture
+def ssdlab(command, tmp_path):
+    """The command line as a function of its arguments, run in an empty directory."""
+
+    def call(*arguments, **options):
+        options = {"capture_output": True, "text": True, "timeout": 120, "cwd": tmp_path} | options
+        return subprocess.run([*command, *map(str, arguments)], **options)
+
+    return call
+
+
+@pytest.fixture
+def refused(ssdlab):
+    """Asserts that the command line refuses its arguments as wrong input; the message."""
+
+    def call(*arguments, **options):
+        done = ssdlab(*arguments, **options)
+        assert done.returncode == 2, done
+        assert done.stdout == ""
+        assert done.stderr.startswith("ssdlab: ")
+        assert done.stderr.count("ssdlab: ") == 1
+        assert "Traceback" not in done.stderr
+        return done.stderr
+
+    return call

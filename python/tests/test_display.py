@@ -1,0 +1,121 @@
+"""The table of results, drawn from results made up for the purpose."""
+
+import doctest
+import io
+
+import pytest
+
+import ssdlab
+from ssdlab import display
+
+
+class Terminal(io.StringIO):
+    """Takes only the characters of its encoding."""
+
+    def __init__(self, encoding="utf-8"):
+        super().__init__()
+        self._encoding = encoding
+
+    @property
+    def encoding(self):
+        return self._encoding
+
+
+def latency(requests, breakdown=None):
+    return {
+        "requests": requests,
+        "bytes": requests * 4096,
+        "mean_us": 130.62 if requests else 0.0,
+        "max_us": 1532.9 if requests else 0.0,
+        "iops": 61255.1,
+        "mb_per_s": 250.9,
+        "percentiles_us": {"50": 130.6, "95": 140.0, "99": 999.9, "99.9": 1e6},
+        "breakdown_us": breakdown or {},
+    }
+
+
+def results(**changes):
+    breakdown = {"cell": 25.0, "bus": 105.62, "host_queue": 0.0}
+    host = {"read": latency(5, breakdown), "write": latency(0), "all": latency(5, breakdown)}
+    data = {
+        "experiment": {"device": {"preset": "baseline"}, "workload": {"kind": "closed"}},
+        "simulated_seconds": 1.5,
+        "elapsed": {"wall_seconds": 0.01, "requests_per_second": 500.0},
+        "host": host,
+    }
+    return ssdlab.Results(data | changes)
+
+
+def table(**changes):
+    return display.results_table(results(**changes), Terminal())
+
+
+def test_a_device_without_flash_has_no_flash_section():
+    text = table()
+    assert "baseline under closed" in text
+    assert "1.500s" in text
+    assert "Flash" not in text
+    assert "Wear" not in text
+
+
+def test_only_the_kinds_that_occurred_have_a_row():
+    rows = [line.split() for line in table().splitlines()]
+    row = next(words for words in rows if words and words[0] == "read")
+    assert " ".join(row) == "read 5 61,255 250.9 130.6us 131us 140us 1.00ms 1.00s 1.53ms"
+    assert not any(words and words[0] in ("write", "all") for words in rows)
+
+
+def test_no_requests_at_all_is_a_table_too():
+    none = {kind: latency(0) for kind in ("read", "write", "all")}
+    text = table(host=none)
+    assert "0 requests" in text
+    assert "Where the time goes" not in text
+
+
+def test_the_bar_shows_each_part_in_proportion():
+    bar = table().split("Where the time goes\n")[1].splitlines()[0]
+    assert bar == "═" * 65 + "█" * 15  # 105.62 : 25 in 80 columns
+
+
+@pytest.mark.parametrize("values", [[1, 1, 1], [0.001, 1000], [5], [3, 1, 4, 1, 5, 9]])
+def test_shares_add_up(values):
+    assert sum(display._shares(values, 77)) == 77
+
+
+def test_no_writes_are_said_in_words():
+    flash = {
+        "write_amplification": None,
+        "page_reads": 5,
+        "page_programs": 0,
+        "pages_moved": 0,
+        "block_erases": 0,
+        "cleaning": {"blocks_cleaned": 0, "efficiency": None, "mean_block_us": None},
+    }
+    text = table(flash=flash)
+    assert "no writes" in text
+    assert "efficiency" not in text
+
+
+def test_the_busiest_units_come_first():
+    units = [{"name": f"package {i}", "busy": i / 10, "cleaning": 0.0} for i in range(8)]
+    text = table(units=units).split("Busiest units")[1]
+    assert "package 7" in text.splitlines()[1]
+    assert "70.0%" in text.splitlines()[1]
+    assert "package 2" not in text
+
+
+def test_notices_are_shown_when_there_are_any():
+    assert "Note" not in table(workload={"notices": {"sorted": 0}})
+    assert "3 sorted" in table(workload={"notices": {"sorted": 3, "cut": 0}})
+
+
+def test_ascii_suffices():
+    units = [{"name": "die 0", "busy": 0.5}]
+    text = display.results_table(results(units=units), Terminal("ascii"))
+    assert text.isascii()
+    assert "Where the time goes" in text
+
+
+@pytest.mark.parametrize("module", [display, ssdlab.catalogue, ssdlab])
+def test_examples_in_docstrings(module):
+    assert doctest.testmod(module).failed == 0

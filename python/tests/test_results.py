@@ -1,0 +1,137 @@
+"""Schema 1 of the results: the names that scripts depend on."""
+
+import pytest
+
+import ssdlab
+
+KINDS = ("read", "write", "trim", "flush", "all")
+LATENCY = {
+    "requests",
+    "bytes",
+    "mean_us",
+    "std_us",
+    "min_us",
+    "max_us",
+    "iops",
+    "mb_per_s",
+    "percentiles_us",
+    "breakdown_us",
+}
+PERCENTILES = ["50", "90", "95", "99", "99.9", "99.99", "99.999"]
+BREAKDOWN = {"host_queue", "host_link", "unit_wait", "cleaning_wait", "bus", "cell"}
+
+
+@pytest.fixture(scope="module")
+def results():
+    return ssdlab.run(
+        set={
+            "device.blocks_per_plane": 64,
+            "workload.requests": 20_000,
+            "workload.read_share": 0.5,
+        }
+    )
+
+
+def test_top_level_keys(results):
+    assert set(results) >= {
+        "schema",
+        "version",
+        "experiment",
+        "simulated_seconds",
+        "elapsed",
+        "host",
+        "flash",
+        "wear",
+        "workload",
+        "units",
+        "time_series",
+    }
+    assert results.schema == 1
+    assert results.version == ssdlab.__version__
+    assert set(results.elapsed) >= {
+        "wall_seconds",
+        "requests_per_second",
+        "page_operations_per_second",
+    }
+
+
+def test_host_keys(results):
+    assert set(results.host) >= set(KINDS)
+    for kind in KINDS:
+        assert set(results.host[kind]) >= LATENCY
+        assert list(results.host[kind].percentiles_us) == PERCENTILES
+        assert set(results.host[kind].breakdown_us) >= BREAKDOWN
+
+
+def test_flash_and_wear_keys(results):
+    assert set(results.flash) >= {
+        "page_reads",
+        "page_programs",
+        "block_erases",
+        "copy_backs",
+        "pages_moved",
+        "pages_migrated",
+        "host_pages_read",
+        "host_pages_written",
+        "write_amplification",
+        "cleaning",
+    }
+    assert set(results.flash.cleaning) >= {
+        "blocks_cleaned",
+        "efficiency",
+        "mean_block_us",
+        "busy_us",
+    }
+    assert set(results.wear) >= {
+        "mean_erases",
+        "std_erases",
+        "max_erases",
+        "mean_remaining",
+        "std_remaining",
+        "expired_blocks",
+    }
+
+
+def test_units_and_time_series_keys(results):
+    for unit in results.units:
+        assert set(unit) >= {"name", "busy", "cleaning", "queue_mean"}
+        assert 0 <= unit.cleaning <= unit.busy <= 1
+    series = results.time_series
+    assert series.bin_seconds > 0
+    lengths = {len(series[key]) for key in ("requests", "mb_per_s", "mean_us", "max_us")}
+    assert len(lengths) == 1
+    assert sum(series.requests) == results.host.all.requests
+    assert max(series.max_us) == pytest.approx(results.host.all.max_us)
+
+
+def test_the_parts_add_up(results):
+    host = results.host
+    assert sum(host[kind].requests for kind in KINDS[:-1]) == host.all.requests == 20_000
+    assert sum(host[kind].bytes for kind in KINDS[:-1]) == host.all.bytes
+    for kind in ("read", "write", "all"):
+        latency = host[kind]
+        assert sum(latency.breakdown_us.values()) == pytest.approx(latency.mean_us, rel=1e-6)
+        percentiles = [latency.percentiles_us[key] for key in PERCENTILES]
+        assert percentiles == sorted(percentiles)
+        assert latency.min_us <= percentiles[0]
+        assert percentiles[-1] <= latency.max_us * 1.01  # a histogram's bin is up to 1 % wide
+
+
+def test_write_amplification_is_pages_programmed_by_pages_written(results):
+    flash = results.flash
+    ratio = flash.page_programs / flash.host_pages_written
+    assert flash.write_amplification == pytest.approx(ratio)
+    assert flash.write_amplification > 1
+
+
+def test_reading_alone_amplifies_nothing():
+    results = ssdlab.run(
+        set={
+            "device.blocks_per_plane": 64,
+            "workload.requests": 1000,
+            "workload.read_share": 1.0,
+        }
+    )
+    assert results.flash.host_pages_written == 0
+    assert results.flash.write_amplification is None
+    assert results.host.write.requests == 0
