@@ -51,7 +51,7 @@ def run(
     - `seed`: of the random generator.
 
     Dimensioned values are texts with units ("25us", "4KiB"). `check` audits the whole state of the
-    device as it goes, which is slow. The simulation runs outside the interpreter's lock: other
+    device after the run. The simulation runs outside the interpreter's lock: other
     threads go on meanwhile, and several may run at once.
 
     Raises `InputError` for wrong input and `CheckError` for a failed audit. Ctrl-C, and whatever

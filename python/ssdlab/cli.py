@@ -108,7 +108,7 @@ def cli(ctx: click.Context) -> None:
     metavar="FILE|-",
     help="Write the results to FILE; - prints them, and nothing else, on standard output.",
 )
-@click.option("--check", is_flag=True, help="Audit the device's whole state as it goes (slow).")
+@click.option("--check", is_flag=True, help="Audit the device's whole state after the run.")
 @click.option("--quiet", is_flag=True, help="No progress and no table.")
 def run(
     experiment: Path | None,
@@ -170,7 +170,8 @@ def run(
     elif not quiet:
         from ssdlab import display
 
-        click.echo(display.results_table(results, sys.stdout), nl=False)
+        names = {"device": device, "workload": workload or (trace and trace.name)}
+        click.echo(display.results_table(results, sys.stdout, names), nl=False)
 
 
 @cli.command(

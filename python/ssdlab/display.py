@@ -43,14 +43,17 @@ BUSIEST_UNITS = 5
 UNIT_BAR = 30
 
 
-def results_table(results: Results, file: IO[str]) -> str:
+def results_table(
+    results: Results, file: IO[str], names: Mapping[str, str | None] | None = None
+) -> str:
     """The table of `results` as text for `file`: in colour for a terminal, else plain.
 
-    It fits in 80 columns.
+    It fits in 80 columns. `names` are those by which the user calls the "device" and the
+    "workload"; without them, the headline says of which kind they are.
     """
     console, plain = _console(file)
     sections = [
-        _headline(results),
+        _headline(results, names or {}),
         _latencies(results.host),
         _breakdown(results.host, console.width, plain),
         _side_by_side(_flash(results), _wear(results)),
@@ -186,10 +189,14 @@ def _percent(share: float) -> str:
     return f"{100 * share:.1f}%"
 
 
-def _headline(results: Results) -> RenderableType:
+def _headline(results: Results, names: Mapping[str, str | None]) -> RenderableType:
     elapsed = results.elapsed
     title = Text("ssdlab", style="bold")
-    title.append(f"  {_device_name(results.experiment)} under {_workload_name(results.experiment)}")
+    device, workload = (
+        names.get(section) or results.experiment[section]["kind"]
+        for section in ("device", "workload")
+    )
+    title.append(f"  {device} under {workload}")
     facts = (
         f"{results.host.all.requests:,} requests in {duration(results.simulated_seconds * 1e6, 4)} "
         f"of simulated time; took {duration(elapsed.wall_seconds * 1e6)}, "
@@ -198,22 +205,12 @@ def _headline(results: Results) -> RenderableType:
     return Group(title, Text(facts, style="dim"))
 
 
-def _device_name(experiment: Record) -> str:
-    device = experiment.get("device", {})
-    return str(device.get("preset") or device.get("kind") or "device")
-
-
-def _workload_name(experiment: Record) -> str:
-    workload = experiment.get("workload", {})
-    if "path" in workload:
-        return str(workload["path"])
-    return str(workload.get("preset") or workload.get("kind") or "workload")
-
-
 def _latencies(host: Record) -> RenderableType | None:
     kinds = [(kind, host[kind]) for kind in ("read", "write", "trim", "flush") if kind in host]
     kinds = [(kind, it) for kind, it in kinds if it.requests]
-    if len(kinds) != 1:  # with one kind, "all" would repeat it
+    if not kinds:
+        return None
+    if len(kinds) > 1:  # with one kind, "all" would repeat it
         kinds.append(("all", host.all))
     table = Table(box=None, padding=(0, 1), collapse_padding=True, pad_edge=False)
     table.add_column("", style="bold", no_wrap=True)
@@ -236,7 +233,7 @@ def _latencies(host: Record) -> RenderableType | None:
 def _breakdown(host: Record, width: int, plain: bool) -> RenderableType | None:
     measured = host.all.get("breakdown_us", {})
     keys = sorted(measured, key=lambda key: list(PARTS).index(key) if key in PARTS else len(PARTS))
-    parts = {key: measured[key] for key in keys if measured[key] > 0}
+    parts = {key: measured[key] for key in keys if measured[key]}
     total = sum(parts.values())
     if not total:
         return None

@@ -120,9 +120,12 @@ def test_other_sections_are_keywords_and_seed_comes_last(small):
     assert run.experiment.run.seed == 7
 
 
-def test_presets_by_name(small):
-    for device in ("agrawal2008", "disksim-ssd"):
-        assert ssdlab.run(device=device, set=small).host.all.requests == 2000
+@pytest.mark.parametrize("device", [name for name in ssdlab.list("devices") if " " not in name])
+@pytest.mark.parametrize("workload", [name for name in ssdlab.list("workloads") if " " not in name])
+def test_every_preset_runs(device, workload):
+    run = ssdlab.run(device=device, workload=workload, set={"workload.requests": 1000}, check=True)
+    assert run.host.all.requests == 1000
+    assert run.host.all.mean_us > 0
 
 
 def test_an_override_moves_the_result_in_the_right_direction(small):

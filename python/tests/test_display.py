@@ -22,15 +22,17 @@ class Terminal(io.StringIO):
 
 
 def latency(requests, breakdown=None):
+    """As the engine reports it: without requests, there are no times."""
+    times = {"50": 130.6, "95": 140.0, "99": 999.9, "99.9": 1e6}
     return {
         "requests": requests,
         "bytes": requests * 4096,
-        "mean_us": 130.62 if requests else 0.0,
-        "max_us": 1532.9 if requests else 0.0,
-        "iops": 61255.1,
-        "mb_per_s": 250.9,
-        "percentiles_us": {"50": 130.6, "95": 140.0, "99": 999.9, "99.9": 1e6},
-        "breakdown_us": breakdown or {},
+        "mean_us": 130.62 if requests else None,
+        "max_us": 1532.9 if requests else None,
+        "iops": 61255.1 if requests else 0.0,
+        "mb_per_s": 250.9 if requests else 0.0,
+        "percentiles_us": times if requests else dict.fromkeys(times),
+        "breakdown_us": breakdown or dict.fromkeys(display.PARTS),
     }
 
 
@@ -38,7 +40,7 @@ def results(**changes):
     breakdown = {"cell": 25.0, "bus": 105.62, "host_queue": 0.0}
     host = {"read": latency(5, breakdown), "write": latency(0), "all": latency(5, breakdown)}
     data = {
-        "experiment": {"device": {"preset": "baseline"}, "workload": {"kind": "closed"}},
+        "experiment": {"device": {"kind": "ssd"}, "workload": {"kind": "closed"}},
         "simulated_seconds": 1.5,
         "elapsed": {"wall_seconds": 0.01, "requests_per_second": 500.0},
         "host": host,
@@ -52,10 +54,16 @@ def table(**changes):
 
 def test_a_device_without_flash_has_no_flash_section():
     text = table()
-    assert "baseline under closed" in text
+    assert "ssd under closed" in text
     assert "1.500s" in text
     assert "Flash" not in text
     assert "Wear" not in text
+
+
+def test_the_headline_takes_the_names_it_is_given():
+    names = {"device": "baseline", "workload": None}
+    text = display.results_table(results(), Terminal(), names)
+    assert "baseline under closed" in text
 
 
 def test_only_the_kinds_that_occurred_have_a_row():
@@ -69,6 +77,7 @@ def test_no_requests_at_all_is_a_table_too():
     none = {kind: latency(0) for kind in ("read", "write", "all")}
     text = table(host=none)
     assert "0 requests" in text
+    assert "p99" not in text
     assert "Where the time goes" not in text
 
 

@@ -28,6 +28,7 @@ def results():
             "device.blocks_per_plane": 64,
             "workload.requests": 20_000,
             "workload.read_share": 0.5,
+            "run.precondition": "random:1",
         }
     )
 

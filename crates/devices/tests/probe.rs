@@ -6,8 +6,8 @@
 mod common;
 
 use common::{Script, Step, US, fill, run, run_on, small, small_blocking, times};
-use devices::ssd::config::{Cleaning, Depth, FillOrder, HostLink, Interleave, Pool};
 use devices::Model;
+use devices::ssd::config::{Cleaning, Depth, FillOrder, HostLink, Interleave, Pool};
 use devices::ssd::{Ssd, SsdConfig};
 use engine::{Device, Lba, Op::*, Request, Time};
 
@@ -139,9 +139,8 @@ fn blocking_cleaning_costs_its_moves_and_an_erase() {
             let report = ssd.account(1);
             // Blocks that hold nothing valid are cleaned first; the last one holds `valid` pages.
             let erases = report.block_erases;
-            let expected = erases * ERASE
-                + report.pages_moved * move_ns
-                + report.summary_programs * SUMMARY;
+            let expected =
+                erases * ERASE + report.pages_moved * move_ns + report.summary_programs * SUMMARY;
             assert_eq!(wait, expected, "{valid} valid");
             assert_eq!(report.pages_moved, 0);
             assert_eq!(erases, 1, "one block brings the free list above its mark");

@@ -16,7 +16,10 @@ pub fn list(what: &str) -> Option<Vec<(String, String)>> {
         presets.map(|preset| (preset.name.to_owned(), preset.summary())).collect()
     };
     let kinds = |kinds: &[(&str, &str)]| -> Vec<(String, String)> {
-        kinds.iter().map(|(word, what)| (format!("kind = \"{word}\""), (*what).to_owned())).collect()
+        kinds
+            .iter()
+            .map(|(word, what)| (format!("kind = \"{word}\""), (*what).to_owned()))
+            .collect()
     };
     let mut rows: Vec<(String, String)> = match what {
         "devices" => of_presets("device"),

@@ -32,7 +32,9 @@ impl fmt::Display for RunError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             RunError::Input(message) => f.write_str(message),
-            RunError::Interrupted { requests } => write!(f, "interrupted after {requests} requests"),
+            RunError::Interrupted { requests } => {
+                write!(f, "interrupted after {requests} requests")
+            }
             RunError::Check(message) => write!(f, "the audit failed: {message}"),
         }
     }

@@ -150,11 +150,7 @@ fn presets_below(layers: &[Layer]) -> Result<Vec<Layer>, InputError> {
 
 /// The layers' sections of that name: what the first `presets` layers say, then the topmost layer
 /// that names a kind or a preset, and what lies above it.
-fn sections<'p, 'a>(
-    layers: &'p [Parsed<'a>],
-    presets: usize,
-    name: &str,
-) -> Vec<Section<'p, 'a>> {
+fn sections<'p, 'a>(layers: &'p [Parsed<'a>], presets: usize, name: &str) -> Vec<Section<'p, 'a>> {
     let (below, own) = layers.split_at(presets);
     let own: Vec<_> = own.iter().filter_map(|layer| layer.section(name)).collect();
     let top = own.iter().rposition(|s| s.has("kind") || s.has("preset")).unwrap_or(0);
@@ -176,17 +172,17 @@ fn values<'a>(sections: &[Section<'_, 'a>]) -> Vec<toml::de::ValueDeserializer<'
 
 fn device(sections: &[Section<'_, '_>]) -> Result<DeviceConfig, InputError> {
     let kind = kind_of(sections, "ssd")?;
-    DeviceConfig::resolve(&kind, values(sections)).map_err(|error| match error {
-        Some((index, error)) => sections[index].blame(&error, "device"),
-        None => {
-            let words: Vec<&str> = devices::kinds().iter().map(|(word, _)| *word).collect();
-            let hint = options::nearest(&kind, words.iter().copied())
-                .map(|near| format!(" (did you mean \"{near}\"?)"))
-                .unwrap_or_default();
-            let list = words.join(", ");
-            let problem = format!("device.kind = \"{kind}\": the kinds are {list}{hint}");
-            sections[0].error_at("kind", &problem)
+    DeviceConfig::resolve(&kind, values(sections)).map_err(|error| {
+        if let Some((index, error)) = error {
+            return sections[index].blame(&error, "device");
         }
+        let words: Vec<&str> = devices::kinds().iter().map(|(word, _)| *word).collect();
+        let hint = options::nearest(&kind, words.iter().copied())
+            .map(|near| format!(" (did you mean \"{near}\"?)"))
+            .unwrap_or_default();
+        let list = words.join(", ");
+        let problem = format!("device.kind = \"{kind}\": the kinds are {list}{hint}");
+        sections[0].error_at("kind", &problem)
     })
 }
 

@@ -82,7 +82,7 @@ fn full_path(key: &str) -> Result<String, String> {
 }
 
 /// The sentence for an unknown key: the nearest one, and those of its table. `rest` is what serde
-/// says after "unknown field `".
+/// says after the words "unknown field" and the opening quote.
 pub(crate) fn unknown_key(parent: &str, word: &str, rest: &str) -> String {
     let known: Vec<&str> = rest.split('`').skip(2).step_by(2).collect();
     let hint = nearest(word, known.iter().copied())

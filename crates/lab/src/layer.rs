@@ -37,7 +37,7 @@ impl Layer {
 
     /// `source:line`, or only the source when the text is a single line.
     fn place(&self, span: &Range<usize>) -> String {
-        let text = self.text.trim_end();
+        let text = &self.text;
         if !text.contains('\n') {
             return self.source.clone();
         }
@@ -194,7 +194,8 @@ pub(crate) fn blame(invalid: &Invalid, layers: &[Parsed<'_>]) -> InputError {
         return InputError(format!("{keys}: {}", invalid.problem));
     };
     let others: Vec<_> = invalid.keys.iter().filter(|other| *other != key).cloned().collect();
-    let with = if others.is_empty() { String::new() } else { format!(" with {}", others.join(", ")) };
+    let with =
+        if others.is_empty() { String::new() } else { format!(" with {}", others.join(", ")) };
     let problem = format!("{key} = {}{with}: {}", layer.raw(value), invalid.problem);
     layer.error(Some(value.span()), &problem)
 }

@@ -57,8 +57,9 @@ pub(crate) fn find(section: &str, name: &str) -> Option<&'static Preset> {
 /// The layer that chooses a preset by name (`section` is `device` or `workload`); `None` when there
 /// is no preset of that name.
 pub fn preset_layer(section: &str, name: &str) -> Option<Layer> {
-    find(section, name)
-        .map(|_| Layer::new(format!("--{section} {name}"), format!("{section}.preset = \"{name}\"")))
+    find(section, name).map(|_| {
+        Layer::new(format!("--{section} {name}"), format!("{section}.preset = \"{name}\""))
+    })
 }
 
 /// The error for a name that is neither a preset nor a file.
@@ -71,5 +72,8 @@ pub(crate) fn unknown(section: &str, name: &str) -> String {
     let hint = nearest(name, names.iter().copied())
         .map(|near| format!(" (did you mean {near}?)"))
         .unwrap_or_default();
-    format!("there is no {section} preset or file of that name; presets: {}{hint}", names.join(", "))
+    format!(
+        "there is no {section} preset or file of that name; presets: {}{hint}",
+        names.join(", ")
+    )
 }

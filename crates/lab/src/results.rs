@@ -111,9 +111,10 @@ impl Results<'_> {
     /// The results as JSON, keys in the order of the schema.
     pub(crate) fn to_json(&self) -> Value {
         let simulated_ns = self.last - self.first;
-        let operations = self.flash.as_ref().map_or(0, |flash| {
-            flash.page_reads + flash.page_programs + flash.summary_programs
-        });
+        let operations = self
+            .flash
+            .as_ref()
+            .map_or(0, |flash| flash.page_reads + flash.page_programs + flash.summary_programs);
         let per_second = |count: u64| count as f64 / self.wall_seconds.max(1e-9);
         let elapsed = Elapsed {
             wall_seconds: self.wall_seconds,

@@ -82,7 +82,7 @@ fn show(amount: u128, units: &[Unit], f: &mut fmt::Formatter<'_>) -> fmt::Result
     let exact = |&&(_, scale): &&Unit| {
         amount >= scale
             && amount.is_multiple_of(scale.div_ceil(1000).max(1))
-            && amount * 1000 % scale == 0
+            && (amount * 1000).is_multiple_of(scale)
     };
     let (name, scale) = units.iter().rev().find(exact).unwrap_or(&units[0]);
     let thousandths = amount * 1000 / scale;

@@ -125,8 +125,8 @@ impl Ssd {
             for block in blocks {
                 let valid = u64::from(self.ftl.valid(block));
                 let begun = self.in_flight().filter(|p| geometry.block_of(p.ppn) == block).count();
-                let used = u64::from(self.flash.programmed(block).min(geometry.data_pages))
-                    + begun as u64;
+                let used =
+                    u64::from(self.flash.programmed(block).min(geometry.data_pages)) + begun as u64;
                 ensure!(valid <= used, "block {} has more valid than used pages", block.0);
                 pages[0] += valid;
                 pages[1] += used - valid;

@@ -408,7 +408,8 @@ impl Ftl {
         let pool = self.geometry.pool_of(lpn);
         let (first, units) = self.units_of(pool);
         let candidates = first.0..first.0 + units;
-        let unit = candidates.max_by_key(|unit| self.room_for(pool, Unit(*unit))).map_or(first, Unit);
+        let unit =
+            candidates.max_by_key(|unit| self.room_for(pool, Unit(*unit))).map_or(first, Unit);
         while self.needs_cleaning(unit) {
             let Some(job) = self.begin_cleaning(unit) else { break };
             self.clean_untimed(flash, job);

@@ -358,11 +358,7 @@ fn spare(
     ];
     if stated.iter().filter(|s| **s).count() > 1 {
         return Err(Invalid::new(
-            &[
-                "device.spare_factor",
-                "device.over_provisioning",
-                "device.spare_blocks_per_plane",
-            ],
+            &["device.spare_factor", "device.over_provisioning", "device.spare_blocks_per_plane"],
             "the spare space is stated more than once; keep one of the three",
         ));
     }

@@ -190,8 +190,7 @@ mod tests {
 
     #[test]
     fn answers_go_before_new_requests_and_data_take_time() {
-        let config =
-            HostLink { bandwidth: "1GB/s".parse().unwrap(), ..HostLink::default() };
+        let config = HostLink { bandwidth: "1GB/s".parse().unwrap(), ..HostLink::default() };
         let mut link = Link::new(&config);
         link.send(1, 4096, 0);
         link.send(2, 0, 0);

@@ -244,8 +244,8 @@ impl Ssd {
                 let (first, last) = (start / sectors_per_page, (end - 1) / sectors_per_page);
                 active.pages_left = (last - first + 1) as u32;
                 for page in first..=last {
-                    let covered = start <= page * sectors_per_page
-                        && end >= (page + 1) * sectors_per_page;
+                    let covered =
+                        start <= page * sectors_per_page && end >= (page + 1) * sectors_per_page;
                     self.begin_page(slot, Lpn(page as u32), request.op, covered, now);
                 }
             }
@@ -346,8 +346,12 @@ impl Ssd {
         if queue.job.is_none() && self.ftl.needs_cleaning(unit) && (waiting || !blocking) {
             self.units[unit.at()].job = self.ftl.begin_cleaning(unit);
         }
-        let job = self.units[unit.at()].job.is_some();
-        if blocking && job || !self.serve_host(unit, now) && job {
+        let cleaning = self.units[unit.at()].job.is_some();
+        let cleaning_first = cleaning && blocking;
+        if !cleaning_first && self.serve_host(unit, now) {
+            return;
+        }
+        if cleaning {
             self.serve_cleaning(unit, now);
         }
     }
@@ -647,7 +651,10 @@ impl Model for Ssd {
     }
 
     fn write_untimed(&mut self, page: u32) {
-        assert!(self.now == 0 && self.in_device == 0, "fast-forward comes before the first request");
+        assert!(
+            self.now == 0 && self.in_device == 0,
+            "fast-forward comes before the first request"
+        );
         self.ftl.write_untimed(&mut self.flash, Lpn(page));
     }
 

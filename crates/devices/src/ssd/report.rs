@@ -140,7 +140,8 @@ impl Ssd {
 
     fn unit_report(&self, unit: Unit, end: Time) -> UnitReport {
         let queue = &self.units[unit.at()];
-        let running = self.timing.running_since(unit.0).map_or(0, |since| end.saturating_sub(since));
+        let running =
+            self.timing.running_since(unit.0).map_or(0, |since| end.saturating_sub(since));
         UnitReport {
             name: self.ftl.geometry().unit_name(unit),
             busy: share(queue.busy_ns + running, end),

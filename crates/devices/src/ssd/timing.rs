@@ -29,8 +29,8 @@ impl Plan {
     /// A plan of these stages, in order; at least one.
     pub fn new(stages: Vec<Stage>) -> Self {
         assert!(!stages.is_empty());
-        let cell_ns = stages.iter().filter_map(Stage::cell).sum();
-        let total_ns = stages.iter().map(Stage::ns).sum();
+        let cell_ns = stages.iter().copied().filter_map(Stage::cell).sum();
+        let total_ns = stages.iter().copied().map(Stage::ns).sum();
         Plan { stages, cell_ns, total_ns }
     }
 
@@ -51,17 +51,17 @@ impl Plan {
 }
 
 impl Stage {
-    fn cell(&self) -> Option<Time> {
+    fn cell(self) -> Option<Time> {
         match self {
-            Stage::Cell(ns) => Some(Time::from(*ns)),
+            Stage::Cell(ns) => Some(Time::from(ns)),
             Stage::Bus(_) => None,
         }
     }
 
     /// How long it lasts, ns.
-    pub fn ns(&self) -> Time {
+    pub fn ns(self) -> Time {
         match self {
-            Stage::Cell(ns) | Stage::Bus(ns) => Time::from(*ns),
+            Stage::Cell(ns) | Stage::Bus(ns) => Time::from(ns),
         }
     }
 }
@@ -168,10 +168,8 @@ impl Timing {
     pub fn new(plans: Vec<Plan>, unit_bus: &[u32]) -> Self {
         let buses = unit_bus.iter().max().map_or(0, |last| *last as usize + 1);
         let lone = |bus| unit_bus.iter().filter(|other| **other == bus).count() == 1;
-        let units = unit_bus
-            .iter()
-            .map(|&bus| UnitState { running: None, bus, lone: lone(bus) })
-            .collect();
+        let units =
+            unit_bus.iter().map(|&bus| UnitState { running: None, bus, lone: lone(bus) }).collect();
         Timing {
             plans,
             units,

@@ -30,7 +30,8 @@ pub fn small_blocking() -> SsdConfig {
 
 pub fn fill(share: &str) -> Fill {
     let text = format!("\"{share}\"");
-    let partial: Option<Fill> = serde_json::from_str(&text).or(serde_json::from_str(share)).unwrap();
+    let partial: Option<Fill> =
+        serde_json::from_str(&text).or(serde_json::from_str(share)).unwrap();
     Setting::complete(partial, Fill::FULL)
 }
 

@@ -1,0 +1,176 @@
+//! Do layers become the experiment that was meant, and do mistakes teach?
+
+use lab::{Experiment, Layer, RunError, RunSettings, preset_layer, run, set_layer};
+use std::ops::ControlFlow;
+
+fn file(text: &str) -> Layer {
+    Layer::new("e.toml", text)
+}
+
+fn set(assignment: &str) -> Layer {
+    set_layer(assignment).unwrap()
+}
+
+fn toml_of(layers: &[Layer]) -> toml::Table {
+    Experiment::from_layers(layers).unwrap().to_toml().parse().unwrap()
+}
+
+/// The message for layers that are refused, when they are resolved or when they are run.
+fn refusal(layers: &[Layer]) -> String {
+    let experiment = match Experiment::from_layers(layers) {
+        Ok(experiment) => experiment,
+        Err(error) => return error.to_string(),
+    };
+    match run(&experiment, &RunSettings::default(), &mut |_| ControlFlow::Continue(())) {
+        Err(RunError::Input(message)) => message,
+        other => panic!("not refused: {other:?}"),
+    }
+}
+
+const SMALL: &str = "
+[device]
+kind = 'ssd'
+channels = 2
+dies_per_package = 1
+planes_per_die = 1
+blocks_per_plane = 64
+[workload]
+kind = 'closed'
+requests = 2000
+outstanding = 4
+";
+
+#[test]
+fn nothing_said_runs_the_defaults() {
+    let experiment = toml_of(&[]);
+    assert_eq!(experiment["device"]["channels"].as_integer(), Some(8));
+    assert_eq!(experiment["device"]["cleaning"]["time"].as_str(), Some("blocking"));
+    assert_eq!(experiment["workload"]["kind"].as_str(), Some("open"));
+    assert_eq!(experiment["run"]["seed"].as_integer(), Some(42));
+}
+
+#[test]
+fn keys_refine_what_lies_below_and_names_replace_it() {
+    let base = file("[device]\npreset = 'disksim-ssd'\nchannels = 4");
+    let experiment = toml_of(std::slice::from_ref(&base));
+    assert_eq!(experiment["device"]["channels"].as_integer(), Some(4));
+    assert_eq!(experiment["device"]["host_link"]["queue_depth"].as_integer(), Some(20));
+    // A layer that names another preset replaces the whole section...
+    let chosen = preset_layer("device", "agrawal2008").unwrap();
+    let experiment = toml_of(&[base.clone(), chosen, set("device.channels=3")]);
+    assert_eq!(experiment["device"]["host_link"]["queue_depth"].as_str(), Some("unlimited"));
+    assert_eq!(experiment["device"]["channels"].as_integer(), Some(3));
+    // ... and so does one that names a kind, which starts from the defaults of that kind.
+    let experiment = toml_of(&[base, file("[device]\nkind = 'ssd'")]);
+    assert_eq!(experiment["device"]["channels"].as_integer(), Some(8));
+    assert_eq!(experiment["device"]["cleaning"]["copy_back"].as_bool(), Some(false));
+}
+
+#[test]
+fn spare_space_is_stated_in_one_way_at_a_time() {
+    let chosen = preset_layer("device", "disksim-ssd").unwrap();
+    let experiment = toml_of(&[chosen.clone(), set("spare_factor=0.3")]);
+    let device = experiment["device"].as_table().unwrap();
+    assert!(!device.contains_key("spare_blocks_per_plane"), "the upper layer replaces it");
+    assert_eq!(device["spare_factor"].as_float(), Some(0.3));
+    let both = file("[device]\nspare_factor = 0.1\nover_provisioning = 0.2");
+    assert!(refusal(&[both]).starts_with("e.toml:2: device.spare_factor = 0.1 with"));
+}
+
+#[test]
+fn a_resolved_experiment_reproduces_itself_and_its_results() {
+    let first = Experiment::from_layers(&[file(SMALL)]).unwrap();
+    let again = Experiment::from_layers(&[file(&first.to_toml())]).unwrap();
+    assert_eq!(first.to_toml(), again.to_toml());
+    assert_eq!(results_of(&first), results_of(&again));
+}
+
+#[test]
+fn every_preset_runs_and_passes_the_audit() {
+    for (section, category) in [("device", "devices"), ("workload", "workloads")] {
+        for (name, summary) in lab::list(category).unwrap() {
+            let Some(chosen) = preset_layer(section, &name) else {
+                assert!(name.starts_with("kind = "), "{name} is neither a preset nor a kind");
+                continue;
+            };
+            assert!(summary.len() > 10, "{name} says what it is");
+            let layers = [chosen, set("workload.requests=1000")];
+            let results = results_of(&Experiment::from_layers(&layers).unwrap());
+            assert_eq!(results["host"]["all"]["requests"].as_u64(), Some(1000), "{name}");
+        }
+    }
+}
+
+fn results_of(experiment: &Experiment) -> serde_json::Value {
+    let settings = RunSettings { check: true };
+    let text = run(experiment, &settings, &mut |_| ControlFlow::Continue(())).unwrap();
+    let mut results: serde_json::Value = serde_json::from_str(&text).unwrap();
+    results.as_object_mut().unwrap().remove("elapsed").unwrap();
+    results
+}
+
+#[test]
+fn mistakes_are_refused_with_their_place_their_value_and_the_choices() {
+    let cases = [
+        ("[device]\nchanels = 4", "e.toml:2: unknown key device.chanels (did you mean channels?); the keys"),
+        ("[device.timing]\n\nread = '25 parsec'", "e.toml:3: device.timing.read = '25 parsec': \"25 parsec\" is not a time: the unit is unknown (units: ns, us"),
+        ("[device]\nchannels = -1\n", "e.toml:2: device.channels = -1: "),
+        ("[device]\nchannels = 0\n", "e.toml:2: device.channels = 0: 0 is not possible"),
+        ("[device]\npool = 'plan'\n", "e.toml:2: device.pool = 'plan': \"plan\" is not one of plane, die, package, gang, ssd (did you mean \"plane\"?)"),
+        ("[device]\nspare_factor = 0.01\n", "e.toml:2: device.spare_factor = 0.01 with device.cleaning.min_free: the spare space of a pool"),
+        ("[device]\npreset = 'agraval'\n", "e.toml:2: device.preset = \"agraval\": there is no device preset"),
+        ("[device]\nkind = 'hdd'\n\n", "e.toml:2: device.kind = \"hdd\": the kinds are ssd"),
+        ("[device]\nkind = 3\n\n", "e.toml:2: kind = 3: kind is a name in quotes"),
+        ("[devise]\n\n", "e.toml:1: unknown section \"devise\"; the sections are device, workload, run (did you mean device?)"),
+        ("version = 2\n\n", "e.toml:1: version = 2: this ssdlab reads version 1"),
+        ("device = 3\n\n", "e.toml:1: device = 3: device is a section of keys, not a value"),
+        ("[device\n\n", "e.toml:1: "),
+        ("[workload]\nkind = 'clsed'\n", "e.toml:2: workload.kind = 'clsed': \"clsed\" is not one of closed, open, trace"),
+        ("[workload]\nkind = 'closed'\nrequests = -5\n", "e.toml:3: workload.requests = -5: "),
+        ("[workload]\nkind = 'closed'\noutstanding = 0\n", "e.toml:3: workload.outstanding = 0: "),
+        ("[workload]\nkind = 'trace'\npath = 'absent.trace'\n", "cannot open trace absent.trace: No such file"),
+        ("[run]\nprecondition = 'random'\n", "e.toml:2: run.precondition = 'random': \"random\" is not \"none\""),
+        ("[run]\nuntil = 'ever'\n", "e.toml:2: run.until = 'ever': \"ever\" is not a time: "),
+        ("[run]\nsede = 1\n", "e.toml:2: unknown key run.sede (did you mean seed?); the keys of run are seed"),
+        ("[device.host_link]\nqueue_depth = 0\n", "e.toml:2: device.host_link.queue_depth = 0: invalid value"),
+        ("[device]\nfill = 1.5\n", "e.toml:2: device.fill = 1.5: invalid value"),
+    ];
+    for (text, expected) in cases {
+        let message = refusal(&[file(text)]);
+        assert!(message.contains(expected), "\n{text}\ngives\n{message}\nnot\n{expected}");
+        assert!(!message.contains('\n'), "one line: {message}");
+    }
+    let message = refusal(&[file(SMALL), set("device.channels=0")]);
+    assert!(message.starts_with("--set device.channels=0: device.channels = 0: "), "{message}");
+}
+
+#[test]
+fn an_interrupted_run_says_how_far_it_came() {
+    let layers = [file(SMALL), set("workload.requests=100000")];
+    let experiment = Experiment::from_layers(&layers).unwrap();
+    let stopped = run(&experiment, &RunSettings::default(), &mut |progress| {
+        if progress.done > 0 { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
+    });
+    assert!(matches!(stopped, Err(RunError::Interrupted { requests }) if requests > 0));
+}
+
+#[test]
+fn the_run_section_changes_results() {
+    let with = |assignments: &[&str]| {
+        let mut layers = vec![file(SMALL), set("workload.read_share=0.0")];
+        layers.extend(assignments.iter().map(|assignment| set(assignment)));
+        results_of(&Experiment::from_layers(&layers).unwrap())
+    };
+    let base = with(&[]);
+    let amplification = |results: &serde_json::Value| {
+        results["flash"]["write_amplification"].as_f64().unwrap()
+    };
+    assert_ne!(with(&["run.seed=43"])["host"], base["host"]);
+    let worn = with(&["run.precondition=random:3"]);
+    assert!(amplification(&worn) > amplification(&base) + 0.2);
+    let sequential = with(&["run.precondition=sequential"]);
+    assert!(sequential["wear"]["mean_erases"].as_f64() > base["wear"]["mean_erases"].as_f64());
+    let short = with(&["run.until=10ms"]);
+    assert!(short["host"]["all"]["requests"].as_u64() < Some(500));
+    assert!(short["simulated_seconds"].as_f64().unwrap() < 0.02);
+}
