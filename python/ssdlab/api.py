@@ -60,21 +60,21 @@ def run(
     """
     if trace is not None and workload is not None:
         raise _core.InputError("trace and workload exclude each other: a trace is a workload")
-    stack = []
+    stack: list[layers.Layer] = []
     if experiment is not None:
-        stack.append(_file_or_mapping("argument experiment", experiment))
+        stack += _file_or_mapping("argument experiment", experiment)
     if device is not None:
-        stack.append(_section("device", device))
+        stack += _section("device", device)
     if workload is not None:
-        stack.append(_section("workload", workload))
+        stack += _section("workload", workload)
     if trace is not None:
-        stack.append(layers.from_trace("argument trace", trace))
+        stack += layers.from_trace("argument trace", trace)
     for name, keys in sections.items():
-        stack.append(layers.from_mapping(f"argument {name}", {name: keys}))
+        stack += layers.from_mapping(f"argument {name}", {name: keys})
     for key, value in (set or {}).items():
         stack.append(layers.from_assignment(key, value))
     if seed is not None:
-        stack.append(layers.from_seed("argument seed", seed))
+        stack += layers.from_seed("argument seed", seed)
     return run_layers(stack, check=check, progress=progress)
 
 
@@ -94,13 +94,13 @@ def run_layers(
     return Results.from_json(_core.run(stack, check, report))
 
 
-def _file_or_mapping(source: str, part: Part) -> layers.Layer:
+def _file_or_mapping(source: str, part: Part) -> list[layers.Layer]:
     if isinstance(part, Mapping):
         return layers.from_mapping(source, part)
-    return layers.from_file(part)
+    return [layers.from_file(part)]
 
 
-def _section(section: str, part: Part) -> layers.Layer:
+def _section(section: str, part: Part) -> list[layers.Layer]:
     if isinstance(part, Mapping):
         return layers.from_mapping(f"argument {section}", {section: part})
-    return layers.from_name(section, part)
+    return [layers.from_name(section, part)]

@@ -136,7 +136,7 @@ def run(
     if json_file is not None:
         files.refuse_unwritable(json_file)
 
-    stack = []
+    stack: list[layers.Layer] = []
     if experiment is not None:
         stack.append(layers.from_file(experiment))
     if device is not None:
@@ -144,10 +144,10 @@ def run(
     if workload is not None:
         stack.append(layers.from_name("workload", workload))
     if trace is not None:
-        stack.append(layers.from_trace(f"--trace {trace}", trace))
+        stack += layers.from_trace(f"--trace {trace}", trace)
     stack += map(_core.set_layer, assignments)
     if seed is not None:
-        stack.append(layers.from_seed(f"--seed {seed}", seed))
+        stack += layers.from_seed(f"--seed {seed}", seed)
     resolved = _core.resolve(stack)
 
     try:
@@ -170,7 +170,7 @@ def run(
     elif not quiet:
         from ssdlab import display
 
-        names = {"device": device, "workload": workload or (trace and trace.name)}
+        names = {"device": device, "workload": workload if trace is None else trace.name}
         click.echo(display.results_table(results, sys.stdout, names), nl=False)
 
 

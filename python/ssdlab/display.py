@@ -315,9 +315,9 @@ def _side_by_side(*parts: RenderableType | None) -> RenderableType | None:
 
 
 def _units(units: list[Any], plain: bool) -> RenderableType | None:
-    if not units:
-        return None
     busiest = sorted(units, key=lambda unit: -unit["busy"])[:BUSIEST_UNITS]
+    if not busiest or not busiest[0]["busy"]:
+        return None
     full, empty = ("#", ".") if plain else ("█", "░")
     table = Table.grid(padding=(0, 2))
     table.add_column(no_wrap=True)

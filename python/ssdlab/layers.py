@@ -13,8 +13,6 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, TypeAlias
 
-import tomli_w
-
 from ssdlab import _core
 from ssdlab._core import InputError
 
@@ -32,9 +30,15 @@ def from_file(path: str | os.PathLike[str]) -> Layer:
         raise InputError(f"{path}: cannot be read: {reason}") from None
 
 
-def from_mapping(source: str, table: Mapping[str, Any]) -> Layer:
-    """The layer that a nested dict stands for. Raises `InputError` for what TOML cannot say."""
-    return source, tomli_w.dumps(_plain(source, table))
+def from_mapping(source: str, table: Mapping[str, Any]) -> list[Layer]:
+    """The layers that a nested dict stands for, one for each section.
+
+    Raises `InputError` for what TOML cannot say.
+    """
+    return [
+        (source, f"{_inline(source, key)} = {_inline(f'{source}, {key}', value)}")
+        for key, value in table.items()
+    ]
 
 
 def from_name(section: str, name: str | os.PathLike[str]) -> Layer:
@@ -54,26 +58,17 @@ def from_assignment(key: str, value: Any) -> Layer:
 
     A text is read as `--set` reads it: "30us" is a duration, "5" a number.
     """
-    if isinstance(value, os.PathLike):
-        value = os.fspath(value)
-    if hasattr(value, "item"):  # a NumPy scalar or array of one
-        value = value.item()
-    if not isinstance(value, str):
-        if not isinstance(value, bool | int | float | list | tuple):
-            raise InputError(
-                f"set {key}: a value is a text, a number, a truth value or a list, not {value!r}"
-            )
-        value = json.dumps(value, ensure_ascii=False)  # the same in TOML for these types
-    return _core.set_layer(f"{key}={value}")
+    text = value if isinstance(value, str) else _inline(f"set {key}", value)
+    return _core.set_layer(f"{key}={text}")
 
 
-def from_trace(source: str, path: str | os.PathLike[str]) -> Layer:
-    """The layer that replays the trace file `path`."""
+def from_trace(source: str, path: str | os.PathLike[str]) -> list[Layer]:
+    """The layers that replay the trace file `path`."""
     return from_mapping(source, {"workload": {"kind": "trace", "path": path}})
 
 
-def from_seed(source: str, seed: int) -> Layer:
-    """The layer that seeds the generator."""
+def from_seed(source: str, seed: int) -> list[Layer]:
+    """The layers that seed the generator."""
     return from_mapping(source, {"run": {"seed": seed}})
 
 
@@ -81,18 +76,29 @@ def _looks_like_path(name: str) -> bool:
     return os.path.lexists(name) or os.sep in name or name.endswith(".toml")
 
 
-def _plain(where: str, value: Any) -> Any:
-    """`value` in the types that TOML has; `where` names it in the error."""
-    if isinstance(value, Mapping):
-        return {str(key): _plain(f"{where}, {key}", item) for key, item in value.items()}
-    if isinstance(value, list | tuple):
-        return [_plain(where, item) for item in value]
+def _inline(where: str, value: Any) -> str:
+    """`value` in TOML on a single line: its line number would mean nothing to the user.
+
+    `where` names it in the error.
+    """
     if isinstance(value, os.PathLike):
-        return os.fspath(value)
-    if hasattr(value, "item"):  # a NumPy scalar
-        return value.item()
-    if not isinstance(value, str | bool | int | float):
-        raise InputError(
-            f"{where}: a value is a text, a number, a truth value, a list or a dict, not {value!r}"
+        value = os.fspath(value)
+    elif hasattr(value, "item"):  # a NumPy scalar
+        value = value.item()
+    if isinstance(value, Mapping):
+        items = (
+            f"{_inline(where, key)} = {_inline(f'{where}, {key}', item)}"
+            for key, item in value.items()
         )
-    return value
+        return f"{{{', '.join(items)}}}"
+    if isinstance(value, list | tuple):
+        return f"[{', '.join(_inline(where, item) for item in value)}]"
+    if isinstance(value, str):
+        return json.dumps(value, ensure_ascii=False).replace("\x7f", "\\u007f")
+    if isinstance(value, bool):
+        return str(value).lower()
+    if isinstance(value, int | float):
+        return repr(value)
+    raise InputError(
+        f"{where}: a value is a text, a number, a truth value, a list or a dict, not {value!r}"
+    )

@@ -156,6 +156,34 @@ def test_wrong_input_is_an_input_error(arguments, message):
         ssdlab.run(**arguments)
 
 
+@pytest.mark.parametrize(
+    "text",
+    ["plain", 'quo"te', "back\\slash", "new\nline", "tab\t", "del\x7f", "ünïcödé 🐍", "a = {"],
+)
+def test_any_text_reaches_the_engine_as_it_is(text):
+    with pytest.raises(ssdlab.InputError) as raised:
+        ssdlab.run(trace=f"missing {text}")
+    assert f"missing {text}" in str(raised.value)
+
+
+def test_a_dict_of_all_types_is_an_experiment(small):
+    experiment = {
+        "version": 1,
+        "device": {"channels": 4, "summary_page": False, "timing": {"read": "30us"}},
+        "workload": {"read_share": 0.25},
+    }
+    resolved = ssdlab.run(experiment, set=small).experiment
+    assert resolved.device.channels == 4
+    assert resolved.device.summary_page is False
+    assert resolved.device.timing.read == "30us"
+    assert resolved.workload.read_share == 0.25
+
+
+def test_errors_in_arguments_name_no_line():
+    with pytest.raises(ssdlab.InputError, match="^argument experiment: "):
+        ssdlab.run({"version": 1, "run": {}, "device": {"chanels": 4}})
+
+
 def test_errors_are_of_the_usual_kinds():
     assert issubclass(ssdlab.InputError, ValueError)
     assert issubclass(ssdlab.CheckError, RuntimeError)

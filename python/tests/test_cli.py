@@ -342,4 +342,4 @@ def test_a_seed_is_taken_as_it_is_or_refused(ssdlab, small_options, seed):
         assert json.loads(done.stdout)["experiment"]["run"]["seed"] == seed
     else:
         assert done.returncode == 2
-        assert "seed" in done.stderr
+        assert done.stderr.startswith(f"ssdlab: --seed {seed}: ")

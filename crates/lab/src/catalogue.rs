@@ -1,12 +1,12 @@
 //! What there is to choose from, for `ssdlab list`.
 
-use crate::presets;
+use crate::{keys, presets};
 use devices::ssd::clean::Policy;
-use options::Choice;
+use options::{Choice, KeyInfo};
 
 /// The categories that can be listed.
 pub fn list_categories() -> &'static [&'static str] {
-    &["devices", "cleaners", "workloads", "formats"]
+    &["devices", "cleaners", "workloads", "formats", "keys"]
 }
 
 /// Names and summaries of a category; `None` when there is no such category.
@@ -31,12 +31,27 @@ pub fn list(what: &str) -> Option<Vec<(String, String)>> {
             .iter()
             .map(|format| (format.name.to_owned(), format.summary.to_owned()))
             .collect(),
+        "keys" => keys::keys().into_iter().flat_map(|s| s.keys).map(key_row).collect(),
         _ => return None,
     };
     match what {
+        "keys" => {
+            rows.sort();
+            rows.dedup();
+        }
         "devices" => rows.extend(kinds(devices::kinds())),
         "workloads" => rows.extend(kinds(workloads::kinds())),
         _ => {}
     }
     Some(rows)
+}
+
+/// A key, with what it means, expects and defaults to.
+fn key_row(key: KeyInfo) -> (String, String) {
+    let doc = key.doc.split_whitespace().collect::<Vec<_>>().join(" ");
+    let default = match key.default.as_str() {
+        "" => String::new(),
+        default => format!("; default {default}"),
+    };
+    (key.path, format!("{doc} ({}{default})", key.expected))
 }

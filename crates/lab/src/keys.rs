@@ -6,18 +6,32 @@ use crate::layer::Layer;
 use options::{KeyInfo, Setting, nearest};
 use workloads::WorkloadConfig;
 
-/// Every key of an experiment, of all kinds of devices and workloads.
-pub(crate) fn reference() -> Vec<KeyInfo> {
-    let mut rows = vec![choice("device.kind"), choice("device.preset")];
-    devices::describe(&mut rows);
-    rows.extend([choice("workload.kind"), choice("workload.preset")]);
+/// The keys of one section for one kind of device or workload.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct SectionKeys {
+    /// Such as `device, kind ssd`.
+    pub title: String,
+    /// Its keys, in order.
+    pub keys: Vec<KeyInfo>,
+}
+
+/// The reference of every key of an experiment.
+pub fn keys() -> Vec<SectionKeys> {
+    let mut sections = Vec::new();
+    let mut keys = vec![choice("device.kind"), choice("device.preset")];
+    devices::describe(&mut keys);
+    sections.push(SectionKeys { title: "device, kind ssd".to_owned(), keys });
     for (kind, _) in workloads::kinds() {
+        let mut keys = vec![choice("workload.kind"), choice("workload.preset")];
         if let Ok(config) = WorkloadConfig::of_kind(kind) {
-            config.describe(&mut rows);
+            config.describe(&mut keys);
         }
+        sections.push(SectionKeys { title: format!("workload, kind {kind}"), keys });
     }
-    RunConfig::describe("run", "", &RunConfig::default(), &mut rows);
-    rows
+    let mut keys = Vec::new();
+    RunConfig::describe("run", "", &RunConfig::default(), &mut keys);
+    sections.push(SectionKeys { title: "run".to_owned(), keys });
+    sections
 }
 
 fn choice(path: &str) -> KeyInfo {
@@ -49,7 +63,8 @@ pub fn set_layer(assignment: &str) -> Result<Layer, InputError> {
 }
 
 fn full_path(key: &str) -> Result<String, String> {
-    let mut paths: Vec<String> = reference().into_iter().map(|row| row.path).collect();
+    let keys = keys().into_iter().flat_map(|section| section.keys);
+    let mut paths: Vec<String> = keys.map(|key| key.path).collect();
     paths.sort_unstable();
     paths.dedup();
     if paths.iter().any(|path| path == key) {

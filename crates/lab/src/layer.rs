@@ -163,8 +163,20 @@ impl<'a> Section<'_, 'a> {
             let parent = path.rsplit_once('.').map_or(section, |(parent, _)| parent);
             return layer.error(Some(span), &keys::unknown_key(parent, word, rest));
         }
-        layer.error(Some(span), &format!("{path} = {}: {message}", layer.raw(value)))
+        layer.error(Some(span), &format!("{path} = {}: {}", layer.raw(value), in_words(message)))
     }
+}
+
+/// Serde's message with the types of this program in words of the user.
+fn in_words(message: &str) -> String {
+    let words = [
+        ("expected u32", "expected a whole number from 0 to 4294967295"),
+        ("expected u64", "expected a whole number, 0 or more"),
+        ("expected f64", "expected a number"),
+        ("expected a boolean", "expected true or false"),
+        ("expected struct", "expected the section"),
+    ];
+    words.iter().fold(message.to_owned(), |text, (rust, plain)| text.replace(rust, plain))
 }
 
 /// The innermost key whose name or value covers a span, with its full path.
@@ -183,11 +195,11 @@ fn path_at<'v, 'a>(
 }
 
 /// The message for a contradiction that only showed when all layers were put together: blames the
-/// topmost layer that states the first of the keys.
+/// topmost layer that states one of the keys, for what was said last is most likely wrong.
 pub(crate) fn blame(invalid: &Invalid, layers: &[Parsed<'_>]) -> InputError {
-    let stated = invalid.keys.iter().find_map(|key| {
-        let found = layers.iter().rev().find_map(|layer| Some((layer, layer.find(key)?)));
-        found.map(|(parsed, value)| (key, parsed.layer, value))
+    let stated = layers.iter().rev().find_map(|parsed| {
+        let mut keys = invalid.keys.iter();
+        keys.find_map(|key| Some((key, parsed.layer, parsed.find(key)?)))
     });
     let keys = invalid.keys.join(", ");
     let Some((key, layer, value)) = stated else {

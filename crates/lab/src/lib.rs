@@ -17,7 +17,7 @@ mod run;
 pub use catalogue::{list, list_categories};
 pub use error::{InputError, RunError};
 pub use experiment::{Experiment, RunConfig, Until};
-pub use keys::set_layer;
+pub use keys::{SectionKeys, keys, set_layer};
 pub use layer::Layer;
 pub use precondition::Precondition;
 pub use presets::{preset_layer, unknown_preset};

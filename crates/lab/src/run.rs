@@ -103,7 +103,10 @@ pub fn run(
         interrupted: false,
         progress,
     };
-    #[expect(clippy::disallowed_methods, reason = "reports the run's speed; no result depends on it")]
+    #[expect(
+        clippy::disallowed_methods,
+        reason = "reports the run's speed; no result depends on it"
+    )]
     let started = Instant::now();
     let last = drive(&mut *device, workload, until, &mut watch)
         .map_err(|error| RunError::Input(error.to_string()))?;

@@ -112,27 +112,67 @@ fn results_of(experiment: &Experiment) -> serde_json::Value {
 #[test]
 fn mistakes_are_refused_with_their_place_their_value_and_the_choices() {
     let cases = [
-        ("[device]\nchanels = 4", "e.toml:2: unknown key device.chanels (did you mean channels?); the keys"),
-        ("[device.timing]\n\nread = '25 parsec'", "e.toml:3: device.timing.read = '25 parsec': \"25 parsec\" is not a time: the unit is unknown (units: ns, us"),
-        ("[device]\nchannels = -1\n", "e.toml:2: device.channels = -1: "),
+        (
+            "[device]\nchanels = 4",
+            "e.toml:2: unknown key device.chanels (did you mean channels?); the keys",
+        ),
+        (
+            "[device.timing]\n\nread = '25 parsec'",
+            "e.toml:3: device.timing.read = '25 parsec': \"25 parsec\" is not a time: the unit is unknown (units: ns, us",
+        ),
+        (
+            "[device]\nchannels = -1\n",
+            "e.toml:2: device.channels = -1: invalid value: integer `-1`, expected a whole number from 0 to",
+        ),
+        (
+            "[device]\nblocks_per_plane = 4000000000\n",
+            "e.toml:2: device.blocks_per_plane = 4000000000 with device.channels: the drive has more than",
+        ),
         ("[device]\nchannels = 0\n", "e.toml:2: device.channels = 0: 0 is not possible"),
-        ("[device]\npool = 'plan'\n", "e.toml:2: device.pool = 'plan': \"plan\" is not one of plane, die, package, gang, ssd (did you mean \"plane\"?)"),
-        ("[device]\nspare_factor = 0.01\n", "e.toml:2: device.spare_factor = 0.01 with device.cleaning.min_free: the spare space of a pool"),
-        ("[device]\npreset = 'agraval'\n", "e.toml:2: device.preset = \"agraval\": there is no device preset"),
+        (
+            "[device]\npool = 'plan'\n",
+            "e.toml:2: device.pool = 'plan': \"plan\" is not one of plane, die, package, gang, ssd (did you mean \"plane\"?)",
+        ),
+        (
+            "[device]\nspare_factor = 0.01\n",
+            "e.toml:2: device.spare_factor = 0.01 with device.cleaning.min_free: the spare space of a pool",
+        ),
+        (
+            "[device]\npreset = 'agraval'\n",
+            "e.toml:2: device.preset = \"agraval\": there is no device preset",
+        ),
         ("[device]\nkind = 'hdd'\n\n", "e.toml:2: device.kind = \"hdd\": the kinds are ssd"),
         ("[device]\nkind = 3\n\n", "e.toml:2: kind = 3: kind is a name in quotes"),
-        ("[devise]\n\n", "e.toml:1: unknown section \"devise\"; the sections are device, workload, run (did you mean device?)"),
+        (
+            "[devise]\n\n",
+            "e.toml:1: unknown section \"devise\"; the sections are device, workload, run (did you mean device?)",
+        ),
         ("version = 2\n\n", "e.toml:1: version = 2: this ssdlab reads version 1"),
         ("device = 3\n\n", "e.toml:1: device = 3: device is a section of keys, not a value"),
         ("[device\n\n", "e.toml:1: "),
-        ("[workload]\nkind = 'clsed'\n", "e.toml:2: workload.kind = 'clsed': \"clsed\" is not one of closed, open, trace"),
+        (
+            "[workload]\nkind = 'clsed'\n",
+            "e.toml:2: workload.kind = 'clsed': \"clsed\" is not one of closed, open, trace",
+        ),
         ("[workload]\nkind = 'closed'\nrequests = -5\n", "e.toml:3: workload.requests = -5: "),
         ("[workload]\nkind = 'closed'\noutstanding = 0\n", "e.toml:3: workload.outstanding = 0: "),
-        ("[workload]\nkind = 'trace'\npath = 'absent.trace'\n", "cannot open trace absent.trace: No such file"),
-        ("[run]\nprecondition = 'random'\n", "e.toml:2: run.precondition = 'random': \"random\" is not \"none\""),
+        (
+            "[workload]\nkind = 'trace'\npath = 'absent.trace'\n",
+            "cannot open trace absent.trace: No such file",
+        ),
+        (
+            "[run]\nprecondition = 'random'\n",
+            "e.toml:2: run.precondition = 'random': \"random\" is not \"none\"",
+        ),
         ("[run]\nuntil = 'ever'\n", "e.toml:2: run.until = 'ever': \"ever\" is not a time: "),
-        ("[run]\nsede = 1\n", "e.toml:2: unknown key run.sede (did you mean seed?); the keys of run are seed"),
-        ("[device.host_link]\nqueue_depth = 0\n", "e.toml:2: device.host_link.queue_depth = 0: invalid value"),
+        (
+            "[run]\nsede = 1\n",
+            "e.toml:2: unknown key run.sede (did you mean seed?); the keys of run are seed",
+        ),
+        (
+            "[device.host_link]\nqueue_depth = 0\n",
+            "e.toml:2: device.host_link.queue_depth = 0: invalid value",
+        ),
         ("[device]\nfill = 1.5\n", "e.toml:2: device.fill = 1.5: invalid value"),
     ];
     for (text, expected) in cases {
@@ -162,9 +202,8 @@ fn the_run_section_changes_results() {
         results_of(&Experiment::from_layers(&layers).unwrap())
     };
     let base = with(&[]);
-    let amplification = |results: &serde_json::Value| {
-        results["flash"]["write_amplification"].as_f64().unwrap()
-    };
+    let amplification =
+        |results: &serde_json::Value| results["flash"]["write_amplification"].as_f64().unwrap();
     assert_ne!(with(&["run.seed=43"])["host"], base["host"]);
     let worn = with(&["run.precondition=random:3"]);
     assert!(amplification(&worn) > amplification(&base) + 0.2);

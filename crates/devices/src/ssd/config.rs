@@ -101,7 +101,7 @@ options! {
     pub struct Cleaning as CleaningPartial {
         /// The rule that chooses the victim.
         policy: super::clean::Policy = super::clean::Policy::Greedy,
-        /// Cleaning starts when at most this share of the blocks is erased.
+        /// Cleaning starts when at most this share of the blocks of a domain is erased.
         min_free: f64 = 0.05,
         /// Whether cleaning holds its unit or yields to requests.
         time: CleaningTime = CleaningTime::Interleaved,
@@ -143,7 +143,8 @@ options! {
         pool: Pool = Pool::Package,
         /// Consecutive data placed in one pool before the next pool's turn.
         stripe: Size = Size::from_bytes(4096),
-        /// Spare space / physical space, both of data pages (the paper's definition).
+        /// Spare space / physical space, both of data pages (the paper's definition); 0.15 when
+        /// neither this nor one of the next two is given.
         spare_factor: Option<f64> = None,
         /// Spare space / exported space (the industry's definition).
         over_provisioning: Option<f64> = None,
