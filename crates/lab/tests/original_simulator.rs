@@ -1,0 +1,120 @@
+//! Is it the original simulator, request by request? Replays runs of it on `disksim-ssd` and compares
+//! the device's response time of every single request with its log.
+//!
+//! The logs and traces are not part of this project: they are looked for in `shared/` beside it, and
+//! a run whose files are absent is skipped by name.
+
+use devices::{DeviceConfig, Model};
+use engine::{Completion, Observer, Time, drive};
+use std::fs::File;
+use std::io::{BufRead, BufReader, Read};
+use std::ops::ControlFlow;
+use std::path::PathBuf;
+use workloads::trace::{Trace, TraceReader};
+
+fn shared(path: &str) -> Option<PathBuf> {
+    let path = PathBuf::from(concat!(env!("CARGO_MANIFEST_DIR"), "/../../../shared")).join(path);
+    if !path.exists() {
+        eprintln!("skipped: {} is absent", path.display());
+        return None;
+    }
+    Some(path)
+}
+
+#[expect(clippy::disallowed_methods, reason = "a test reads its data")]
+fn open(path: &PathBuf) -> Box<dyn Read + Send> {
+    Box::new(File::open(path).unwrap())
+}
+
+struct Responses(Vec<Time>);
+
+impl Observer for Responses {
+    fn completed(&mut self, completion: &Completion) {
+        let id = completion.request.id as usize;
+        if self.0.len() <= id {
+            self.0.resize(id + 1, 0);
+        }
+        // The original's definition: from entry to the device.
+        self.0[id] = completion.latency() - completion.breakdown.host_queue;
+    }
+
+    fn tick(&mut self, _: Time) -> ControlFlow<()> {
+        ControlFlow::Continue(())
+    }
+}
+
+fn responses(mut device: Box<dyn Model>, trace: &PathBuf) -> Vec<Time> {
+    let options = Trace { path: trace.display().to_string(), ..Trace::default() };
+    let capacity = device.capacity_sectors();
+    let mut reader = TraceReader::new(&|| Ok(open(trace)), &options, capacity).unwrap();
+    let mut responses = Responses(Vec::new());
+    drive(&mut *device, &mut reader, Time::MAX, &mut responses).unwrap();
+    device.audit().unwrap();
+    responses.0
+}
+
+/// The original's drive, with this many blocks in a plane and 15 % of them spare, rounded down.
+fn drive_of(blocks_per_plane: u32) -> Box<dyn Model> {
+    let preset: toml::Table = include_str!("../presets/devices/disksim-ssd.toml").parse().unwrap();
+    let mut device = preset["device"].as_table().unwrap().clone();
+    device.remove("kind");
+    device.insert("blocks_per_plane".into(), i64::from(blocks_per_plane).into());
+    device.insert("spare_blocks_per_plane".into(), i64::from(blocks_per_plane * 15 / 100).into());
+    DeviceConfig::resolve("ssd", [device]).unwrap().build(0).unwrap()
+}
+
+/// A run compared with its log.
+struct Comparison {
+    requests: u32,
+    /// Requests whose response differs by more than 100 ns.
+    differ: u32,
+    /// Our mean over the original's, less one.
+    mean_difference: f64,
+}
+
+fn compare(trace: &str, log: &str, blocks_per_plane: u32) -> Option<Comparison> {
+    let (trace, log) = (shared(trace)?, shared(log)?);
+    let ours = responses(drive_of(blocks_per_plane), &trace);
+    let lines = BufReader::new(zstd::Decoder::new(open(&log)).unwrap()).lines();
+    let (mut requests, mut differ, mut sum_ours, mut sum_theirs) = (0u32, 0u32, 0.0, 0.0);
+    for line in lines.skip(1) {
+        let line = line.unwrap();
+        let mut fields = line.split_whitespace();
+        let id: usize = fields.next().unwrap().parse().unwrap();
+        let theirs = fields.next_back().unwrap().parse::<f64>().unwrap() * 1e6;
+        let ours = ours[id] as f64;
+        requests += 1;
+        differ += u32::from((ours - theirs).abs() > 100.0);
+        sum_ours += ours;
+        sum_theirs += theirs;
+    }
+    let mean_difference = sum_ours / sum_theirs - 1.0;
+    eprintln!(
+        "{requests} requests, {differ} differ, mean {mean_difference:+.6}: {}",
+        log.display()
+    );
+    Some(Comparison { requests, differ, mean_difference })
+}
+
+#[test]
+fn every_request_of_postmark_on_the_full_drive() {
+    let trace = "traces/disksim_postmark_aligned2.trace.zst";
+    let Some(run) = compare(trace, "oracle/per_request/postmark.txt.zst", 2048) else { return };
+    assert_eq!((run.requests, run.differ), (62_256, 0));
+}
+
+/// On drives of 64 blocks a plane the original loses one block of 512 for good (see
+/// docs/original-simulator.md), 1.3 % of the spare space, so that it cleans a little more than this
+/// model. With that block withheld here too, none of the requests below differs but 41 of the
+/// TPC-C-like ones, which are ties at equal times.
+#[test]
+fn small_drives_are_within_one_percent() {
+    for (name, requests) in [("w_rw4k", 199_993), ("w_tpcc", 199_997), ("w_wr128k", 19_997)] {
+        let trace = format!("traces/oracle_{name}.trace.zst");
+        let log = format!("oracle/per_request/small-{name}.txt.zst");
+        let Some(run) = compare(&trace, &log, 64) else { continue };
+        assert_eq!(run.requests, requests, "{name}");
+        let below = (-0.01..=0.0).contains(&run.mean_difference);
+        assert!(below, "{name}: the mean differs by {}", run.mean_difference);
+    }
+}
