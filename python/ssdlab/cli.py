@@ -170,8 +170,7 @@ def run(
     elif not quiet:
         from ssdlab import display
 
-        names = {"device": device, "workload": workload if trace is None else trace.name}
-        click.echo(display.results_table(results, sys.stdout, names), nl=False)
+        click.echo(display.results_table(results, sys.stdout), nl=False)
 
 
 @cli.command(

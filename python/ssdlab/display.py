@@ -43,17 +43,14 @@ BUSIEST_UNITS = 5
 UNIT_BAR = 30
 
 
-def results_table(
-    results: Results, file: IO[str], names: Mapping[str, str | None] | None = None
-) -> str:
+def results_table(results: Results, file: IO[str]) -> str:
     """The table of `results` as text for `file`: in colour for a terminal, else plain.
 
-    It fits in 80 columns. `names` are those by which the user calls the "device" and the
-    "workload"; without them, the headline says of which kind they are.
+    It fits in 80 columns.
     """
     console, plain = _console(file)
     sections = [
-        _headline(results, names or {}),
+        _headline(results),
         _latencies(results.host),
         _breakdown(results.host, console.width, plain),
         _side_by_side(_flash(results), _wear(results)),
@@ -189,14 +186,10 @@ def _percent(share: float) -> str:
     return f"{100 * share:.1f}%"
 
 
-def _headline(results: Results, names: Mapping[str, str | None]) -> RenderableType:
+def _headline(results: Results) -> RenderableType:
     elapsed = results.elapsed
     title = Text("ssdlab", style="bold")
-    device, workload = (
-        names.get(section) or results.experiment[section]["kind"]
-        for section in ("device", "workload")
-    )
-    title.append(f"  {device} under {workload}")
+    title.append(f"  {results.experiment.title}")
     facts = (
         f"{results.host.all.requests:,} requests in {duration(results.simulated_seconds * 1e6, 4)} "
         f"of simulated time; took {duration(elapsed.wall_seconds * 1e6)}, "

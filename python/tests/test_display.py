@@ -40,7 +40,7 @@ def results(**changes):
     breakdown = {"cell": 25.0, "bus": 105.62, "host_queue": 0.0}
     host = {"read": latency(5, breakdown), "write": latency(0), "all": latency(5, breakdown)}
     data = {
-        "experiment": {"device": {"kind": "ssd"}, "workload": {"kind": "closed"}},
+        "experiment": {"title": "ssd under closed"},
         "simulated_seconds": 1.5,
         "elapsed": {"wall_seconds": 0.01, "requests_per_second": 500.0},
         "host": host,
@@ -58,12 +58,6 @@ def test_a_device_without_flash_has_no_flash_section():
     assert "1.500s" in text
     assert "Flash" not in text
     assert "Wear" not in text
-
-
-def test_the_headline_takes_the_names_it_is_given():
-    names = {"device": "baseline", "workload": None}
-    text = display.results_table(results(), Terminal(), names)
-    assert "baseline under closed" in text
 
 
 def test_only_the_kinds_that_occurred_have_a_row():

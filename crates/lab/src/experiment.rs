@@ -5,9 +5,10 @@ use crate::layer::{Layer, Parsed, Section, blame};
 use crate::precondition::Precondition;
 use crate::presets;
 use devices::{DeviceConfig, Model};
-use options::{Duration, Invalid, Setting, leaf_body, options};
-use serde::{Deserialize, Deserializer, Serialize, Serializer, de};
+use options::{Duration, Invalid, Setting, options, text_setting};
+use serde::{Deserialize, Serialize};
 use std::fmt;
+use std::str::FromStr;
 use workloads::{ResolveError, WorkloadConfig};
 
 /// When a run ends: with its workload, or at a simulated time if that is earlier.
@@ -28,26 +29,17 @@ impl fmt::Display for Until {
     }
 }
 
-impl Serialize for Until {
-    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        serializer.collect_str(self)
-    }
-}
-
-impl<'de> Deserialize<'de> for Until {
-    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        let text = String::deserialize(deserializer)?;
+impl FromStr for Until {
+    type Err = String;
+    fn from_str(text: &str) -> Result<Self, String> {
         if text == "end" {
             return Ok(Until::End);
         }
-        let problem = |error| de::Error::custom(format!("{error}; or \"end\""));
-        text.parse().map(Until::Time).map_err(problem)
+        text.parse().map(Until::Time).map_err(|error| format!("{error}; or \"end\""))
     }
 }
 
-impl Setting for Until {
-    leaf_body!("\"end\", or a simulated time such as \"60s\"", |value: &Self| value.to_string());
-}
+text_setting!(Until: "\"end\", or a simulated time such as \"60s\"");
 
 options! {
     /// How an experiment is run.
@@ -65,6 +57,8 @@ options! {
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct Experiment {
     version: u32,
+    /// What it is called; by default its device and workload.
+    pub title: String,
     /// What answers.
     pub device: DeviceConfig,
     /// What asks.
@@ -90,8 +84,18 @@ impl Experiment {
         let device = device(&sections(&parsed, own, "device"))?;
         let workload = workload(&sections(&parsed, own, "workload"), &parsed)?;
         let run = run_config(&sections(&parsed, own, "run"))?;
+        if i64::try_from(run.seed).is_err() {
+            let problem =
+                format!("a seed is at most {}, the largest whole number of TOML", i64::MAX);
+            return Err(blame(&Invalid::new(&["run.seed"], problem), &parsed));
+        }
+        let title = parsed.iter().rev().find_map(Parsed::title).unwrap_or_else(|| {
+            let device = label(&layers[..own], "device").unwrap_or(device.kind());
+            let workload = label(&layers[..own], "workload").unwrap_or(workload.kind());
+            format!("{device} under {workload}")
+        });
         drop(parsed);
-        Ok(Experiment { version: 1, device, workload, run, layers })
+        Ok(Experiment { version: 1, title, device, workload, run, layers })
     }
 
     /// The experiment as a file that reproduces it.
@@ -146,6 +150,13 @@ fn presets_below(layers: &[Layer]) -> Result<Vec<Layer>, InputError> {
         presets.push(preset.layer());
     }
     Ok(presets)
+}
+
+/// The name of the preset, of those below, that says something of a section.
+fn label<'a>(presets: &'a [Layer], section: &str) -> Option<&'a str> {
+    let heading = format!("[{section}]");
+    let preset = presets.iter().find(|layer| layer.text.lines().any(|line| line == heading))?;
+    preset.source.strip_prefix("preset ")
 }
 
 /// The layers' sections of that name: what the first `presets` layers say, then the topmost layer

@@ -19,9 +19,10 @@ pub struct Layer {
     pub text: String,
 }
 
-/// Sections of an experiment, and the one key beside them.
+/// Sections of an experiment, and the keys beside them.
 const SECTIONS: [&str; 3] = ["device", "workload", "run"];
 const VERSION: &str = "version";
+const TITLE: &str = "title";
 
 /// A layer that is TOML and has only known sections.
 pub(crate) struct Parsed<'a> {
@@ -60,6 +61,11 @@ impl Layer {
                     Some("1") => continue,
                     _ => format!("version = {}: this ssdlab reads version 1", self.raw(value)),
                 }
+            } else if word == TITLE {
+                match value.get_ref().as_str() {
+                    Some(_) => continue,
+                    None => format!("title = {}: a title is text in quotes", self.raw(value)),
+                }
             } else if !SECTIONS.contains(&word) {
                 let hint = nearest(word, SECTIONS)
                     .map(|near| format!(" (did you mean {near}?)"))
@@ -87,6 +93,11 @@ impl Layer {
 }
 
 impl<'a> Parsed<'a> {
+    /// What the layer calls the experiment.
+    pub(crate) fn title(&self) -> Option<String> {
+        self.root.get_ref().get(TITLE)?.get_ref().as_str().map(str::to_owned)
+    }
+
     /// The layer's section, if it has it.
     pub(crate) fn section(&self, name: &str) -> Option<Section<'_, 'a>> {
         let value = self.root.get_ref().get(name)?;

@@ -2,8 +2,7 @@
 
 use devices::Model;
 use engine::{Random, Xoshiro256};
-use options::{Setting, leaf_body};
-use serde::{Deserialize, Deserializer, Serialize, Serializer, de};
+use options::text_setting;
 use std::fmt;
 use std::ops::ControlFlow;
 use std::str::FromStr;
@@ -54,24 +53,9 @@ impl fmt::Display for Precondition {
     }
 }
 
-impl Serialize for Precondition {
-    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        serializer.collect_str(self)
-    }
-}
-
-impl<'de> Deserialize<'de> for Precondition {
-    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        String::deserialize(deserializer)?.parse().map_err(de::Error::custom)
-    }
-}
-
-impl Setting for Precondition {
-    leaf_body!(
-        "\"none\", \"sequential\" or \"random:N\" with N overwrites of the drive",
-        |value: &Self| value.to_string()
-    );
-}
+text_setting!(
+    Precondition: "\"none\", \"sequential\" or \"random:N\" with N overwrites of the drive"
+);
 
 impl Precondition {
     /// Applies it to a drive. `tick` is told the writes done and to do, now and then.

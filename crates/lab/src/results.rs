@@ -165,6 +165,7 @@ fn flash_sections(report: &SsdReport) -> Map<String, Value> {
             "block_erases": report.block_erases,
             "copy_backs": report.copy_backs,
             "pages_moved": report.pages_moved,
+            "pages_migrated": report.pages_migrated,
             "host_pages_read": report.host_pages_read,
             "host_pages_written": report.host_pages_written,
             "merge_reads": report.merge_reads,

@@ -50,6 +50,15 @@ fn nothing_said_runs_the_defaults() {
 }
 
 #[test]
+fn an_experiment_is_called_by_its_parts_unless_it_has_a_title() {
+    let title = |layers: &[Layer]| toml_of(layers)["title"].as_str().unwrap().to_owned();
+    assert_eq!(title(&[]), "agrawal2008 under mixed");
+    assert_eq!(title(&[file(SMALL)]), "ssd under closed");
+    assert_eq!(title(&[file("title = 'first try'"), set("device.channels=4")]), "first try");
+    assert!(refusal(&[file("title = 3\n")]).contains("e.toml:1: title = 3: a title is text"));
+}
+
+#[test]
 fn keys_refine_what_lies_below_and_names_replace_it() {
     let base = file("[device]\npreset = 'disksim-ssd'\nchannels = 4");
     let experiment = toml_of(std::slice::from_ref(&base));

@@ -1,6 +1,5 @@
 //! Numbers that carry their unit as text and are integers inside.
 
-use serde::{Deserialize, Deserializer, Serialize, Serializer, de};
 use std::fmt;
 use std::str::FromStr;
 
@@ -94,41 +93,10 @@ fn show(amount: u128, units: &[Unit], f: &mut fmt::Formatter<'_>) -> fmt::Result
     }
 }
 
-macro_rules! text_quantity {
-    ($($name:ident: $expected:literal),*) => {$(
-        impl Serialize for $name {
-            fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-                serializer.collect_str(self)
-            }
-        }
-        impl<'de> Deserialize<'de> for $name {
-            fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-                struct Visitor;
-                impl de::Visitor<'_> for Visitor {
-                    type Value = $name;
-                    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-                        f.write_str($expected)
-                    }
-                    fn visit_str<E: de::Error>(self, text: &str) -> Result<$name, E> {
-                        text.parse().map_err(E::custom)
-                    }
-                }
-                deserializer.deserialize_any(Visitor)
-            }
-        }
-        impl $name {
-            /// What a config value of this type must look like.
-            pub const EXPECTED: &'static str = $expected;
-        }
-    )*};
-}
-
-text_quantity! {
-    Duration: "a time with its unit, such as \"25us\" or \"1.5ms\"",
-    PerByte: "a time per byte with its unit, such as \"25ns\" or \"0.625ns\"",
-    Size: "a size with its unit, such as \"4KiB\" or \"128B\"",
-    Bandwidth: "a rate with its unit, such as \"300MB/s\", or \"unlimited\""
-}
+crate::text_setting!(Duration: "a time with its unit, such as \"25us\" or \"1.5ms\"");
+crate::text_setting!(PerByte: "a time per byte with its unit, such as \"25ns\" or \"0.625ns\"");
+crate::text_setting!(Size: "a size with its unit, such as \"4KiB\" or \"128B\"");
+crate::text_setting!(Bandwidth: "a rate with its unit, such as \"300MB/s\", or \"unlimited\"");
 
 /// A span of time: whole nanoseconds.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Default)]
@@ -268,7 +236,9 @@ impl FromStr for Bandwidth {
             return Ok(Self::UNLIMITED);
         }
         let Some(amount) = text.trim().strip_suffix("/s") else {
-            return Err(QuantityError(format!("\"{text}\" is not {}", Self::EXPECTED)));
+            return Err(QuantityError(format!(
+                "\"{text}\" is not a rate with its unit, such as \"300MB/s\", or \"unlimited\""
+            )));
         };
         match parse(amount, SIZE_BYTES, "a rate")? {
             0 => Err(QuantityError(format!("\"{text}\": a rate of zero never finishes"))),

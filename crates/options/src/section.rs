@@ -1,6 +1,5 @@
 //! Config sections: declared once, read in layers, merged, resolved, documented.
 
-use crate::{Bandwidth, Duration, PerByte, Size};
 use serde::de::DeserializeOwned;
 use std::fmt;
 use std::str::FromStr;
@@ -101,6 +100,47 @@ macro_rules! leaf_body {
     };
 }
 
+/// Makes a type whose config value is a text a [`Setting`]: it must have `FromStr` and `Display`,
+/// which are each other's inverse. Other TOML types are refused with `$expected`.
+#[macro_export]
+macro_rules! text_setting {
+    ($name:ty: $expected:expr) => {
+        impl $crate::serde::Serialize for $name {
+            fn serialize<S: $crate::serde::Serializer>(
+                &self,
+                serializer: S,
+            ) -> Result<S::Ok, S::Error> {
+                serializer.collect_str(self)
+            }
+        }
+
+        impl<'de> $crate::serde::Deserialize<'de> for $name {
+            fn deserialize<D: $crate::serde::Deserializer<'de>>(
+                deserializer: D,
+            ) -> Result<Self, D::Error> {
+                struct Visitor;
+                impl $crate::serde::de::Visitor<'_> for Visitor {
+                    type Value = $name;
+                    fn expecting(&self, f: &mut ::std::fmt::Formatter<'_>) -> ::std::fmt::Result {
+                        f.write_str($expected)
+                    }
+                    fn visit_str<E: $crate::serde::de::Error>(
+                        self,
+                        text: &str,
+                    ) -> Result<$name, E> {
+                        text.parse().map_err(E::custom)
+                    }
+                }
+                deserializer.deserialize_any(Visitor)
+            }
+        }
+
+        impl $crate::Setting for $name {
+            $crate::leaf_body!($expected, |value: &Self| value.to_string());
+        }
+    };
+}
+
 macro_rules! leaves {
     ($($type:ty: $expected:expr),* $(,)?) => {$(
         impl Setting for $type {
@@ -132,10 +172,6 @@ leaves! {
     u64: "a whole number",
     f64: "a number",
     String: "text",
-    Duration: Duration::EXPECTED,
-    PerByte: PerByte::EXPECTED,
-    Size: Size::EXPECTED,
-    Bandwidth: Bandwidth::EXPECTED,
 }
 
 /// Declares a config section: a table of keys with type, default and meaning.
@@ -271,7 +307,7 @@ macro_rules! choices {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate as options;
+    use crate::{self as options, Duration};
 
     choices! {
         /// How.

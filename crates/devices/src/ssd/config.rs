@@ -269,6 +269,11 @@ macro_rules! word_or_number {
                         ($number)(number)
                             .ok_or_else(|| E::invalid_value(de::Unexpected::Float(number), &self))
                     }
+                    fn visit_u64<E: de::Error>(self, number: u64) -> Result<$name, E> {
+                        ($number)(number as f64).ok_or_else(|| {
+                            E::invalid_value(de::Unexpected::Unsigned(number), &self)
+                        })
+                    }
                     fn visit_i64<E: de::Error>(self, number: i64) -> Result<$name, E> {
                         ($number)(number as f64)
                             .ok_or_else(|| E::invalid_value(de::Unexpected::Signed(number), &self))

@@ -72,6 +72,8 @@ pub struct Counters {
     pub host_programs: u64,
     /// Pages moved by cleaning.
     pub moves: u64,
+    /// Pages moved to level wear.
+    pub migrations: u64,
     /// Summary pages programmed.
     pub summaries: u64,
     /// Blocks erased, each after cleaning.
@@ -204,10 +206,10 @@ impl Ftl {
     }
 
     /// The units that may take a write to `pool`; more than one when the pool is wider than a unit.
-    pub fn units_of(&self, pool: PoolId) -> (Unit, u32) {
+    pub fn units_of(&self, pool: PoolId) -> impl ExactSizeIterator<Item = Unit> {
         let domains = &self.geometry.pool_domains[pool.at()];
-        let units = (domains.len() as u32 / self.geometry.domains_per_unit).max(1);
-        (self.geometry.unit_of(domains[0]), units)
+        let first_of_each = domains.iter().step_by(self.geometry.domains_per_unit as usize);
+        first_of_each.map(|domain| self.geometry.unit_of(*domain))
     }
 
     /// The group of domains that a write to `pool` on `unit` may go to.
@@ -341,6 +343,30 @@ impl Ftl {
         self.low_domains[unit.at()] > 0
     }
 
+    /// Whether [`begin_cleaning`](Ftl::begin_cleaning) would find a victim in a unit.
+    pub fn can_clean(&self, unit: Unit) -> bool {
+        let first = unit.0 * self.geometry.domains_per_unit;
+        let domains = (first..first + self.geometry.domains_per_unit).map(Domain);
+        let mut low = domains.filter(|domain| self.is_low(*domain));
+        self.needs_cleaning(unit)
+            && low.any(|domain| self.policy.step(&self.view(domain)) != Action::Rest)
+    }
+
+    #[inline]
+    fn is_low(&self, domain: Domain) -> bool {
+        self.free.count(domain) <= self.geometry.low_blocks
+    }
+
+    fn view(&self, domain: Domain) -> View<'_> {
+        View {
+            index: &self.index,
+            domain: domain.0,
+            first_block: self.geometry.first_block(domain),
+            data_pages: self.geometry.data_pages,
+            tie_break: self.tie_break,
+        }
+    }
+
     /// Asks the policy for a victim in a low domain of a unit, the domains taking turns.
     pub fn begin_cleaning(&mut self, unit: Unit) -> Option<Job> {
         let domains = self.geometry.domains_per_unit;
@@ -348,16 +374,10 @@ impl Ftl {
         for k in 0..domains {
             let turn = (start + k) % domains;
             let domain = Domain(unit.0 * domains + turn);
-            if self.free.count(domain) > self.geometry.low_blocks {
+            if !self.is_low(domain) {
                 continue;
             }
-            let view = View {
-                index: &self.index,
-                domain: domain.0,
-                first_block: self.geometry.first_block(domain),
-                data_pages: self.geometry.data_pages,
-                tie_break: self.tie_break,
-            };
+            let view = self.view(domain);
             let emptiest = view.emptiest();
             let action = self.policy.step(&view);
             if let Some((_, valid)) = emptiest {
@@ -406,10 +426,8 @@ impl Ftl {
     /// Writes a page in no time, cleaning first where the timed drive would: fast-forward.
     pub fn write_untimed(&mut self, flash: &mut Flash, lpn: Lpn) {
         let pool = self.geometry.pool_of(lpn);
-        let (first, units) = self.units_of(pool);
-        let candidates = first.0..first.0 + units;
-        let unit =
-            candidates.max_by_key(|unit| self.room_for(pool, Unit(*unit))).map_or(first, Unit);
+        let rank = |unit: &Unit| (self.room_for(pool, *unit), self.can_clean(*unit));
+        let unit = self.units_of(pool).max_by_key(rank).expect("a pool has a unit");
         while self.needs_cleaning(unit) {
             let Some(job) = self.begin_cleaning(unit) else { break };
             self.clean_untimed(flash, job);

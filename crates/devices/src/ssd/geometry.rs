@@ -5,6 +5,7 @@
 //! is computed with a [`Geometry`] afterwards cannot fail.
 
 use super::config::{DEFAULT_SPARE_FACTOR, Interleave, Pool, SsdConfig};
+use super::sets::Sets;
 use engine::SECTOR_BYTES;
 use options::Invalid;
 
@@ -123,6 +124,15 @@ impl Geometry {
             Level::Ssd => planes,
         };
         let planes_per_domain = planes_in(domain);
+        let blocks = u64::from(planes_per_domain) * u64::from(config.blocks_per_plane);
+        if blocks > u64::from(Sets::LARGEST_UNIVERSE) {
+            let problem = format!(
+                "{blocks} blocks that share a frontier are too many; at most {}",
+                Sets::LARGEST_UNIVERSE
+            );
+            let keys = ["device.blocks_per_plane", "device.pool", "device.interleave"];
+            return Err(Invalid::new(&keys, problem));
+        }
         let domains = planes / planes_per_domain;
         let pools = planes / planes_in(pool);
         let mut pool_domains = vec![Vec::new(); pools as usize];
@@ -175,10 +185,14 @@ impl Geometry {
         let physical = u64::from(blocks) * u64::from(self.data_pages);
         let (key, exported) = spare(config, blocks, physical, self.data_pages)?;
         let stripe = u64::from(self.stripe_pages);
-        let exported = if self.pools > 1 { exported / stripe * stripe } else { exported };
         if exported == 0 {
             let problem = "no page is left to export: the spare space is the whole drive";
             return Err(Invalid::new(&[key], problem));
+        }
+        let exported = if self.pools > 1 { exported / stripe * stripe } else { exported };
+        if exported == 0 {
+            let problem = format!("{} is more than a pool exports", config.stripe);
+            return Err(Invalid::new(&["device.stripe", key], problem));
         }
         // When every domain is down to its threshold and has one block open, the closed blocks must
         // still hold superseded pages; otherwise cleaning could not make progress.
@@ -269,6 +283,9 @@ impl Geometry {
     }
 }
 
+/// A stage of an operation is kept in 32 bits of nanoseconds.
+const LONGEST_STAGE_NS: u64 = 4_000_000_000;
+
 /// Counts and sizes that stand alone: positive, dividing, addressable.
 fn check_counts(config: &SsdConfig) -> Result<(), Invalid> {
     let counts = [
@@ -315,13 +332,19 @@ fn check_counts(config: &SsdConfig) -> Result<(), Invalid> {
         ("device.host_link.latency", config.host_link.latency),
     ];
     for (key, time) in times {
-        if time.ns() > 4_000_000_000 {
+        if time.ns() > LONGEST_STAGE_NS {
             return Err(Invalid::new(&[key], format!("{time} is too long; at most 4s")));
         }
     }
     if config.spare_size.bytes() > page {
         let problem = format!("{} is more than the page, {}", config.spare_size, config.page_size);
         return Err(Invalid::new(&["device.spare_size"], problem));
+    }
+    let bus_per_byte = config.timing.bus_per_byte;
+    if bus_per_byte.time_ns(page + config.spare_size.bytes()) > LONGEST_STAGE_NS {
+        let problem =
+            format!("{bus_per_byte} is too long for {}; at most 4s a page", config.page_size);
+        return Err(Invalid::new(&["device.timing.bus_per_byte", "device.page_size"], problem));
     }
     if !(0.0..1.0).contains(&config.cleaning.min_free) {
         let problem = format!("{} is not a share from 0 to below 1", config.cleaning.min_free);

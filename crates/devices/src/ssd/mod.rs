@@ -290,11 +290,9 @@ impl Ssd {
     /// Queues a page at the unit that will serve it.
     fn enqueue(&mut self, mut op: PageOp, now: Time) {
         let pool = self.ftl.geometry().pool_of(op.lpn);
-        let (first, units) = self.ftl.units_of(pool);
-        let unit = match (units, op.kind) {
-            (1, _) => first,
-            (_, Kind::Write) => self.choose_unit(pool, first, units),
-            _ => self.unit_holding(op.lpn).unwrap_or(first),
+        let unit = match op.kind {
+            Kind::Write => self.choose_unit(pool),
+            _ => self.unit_holding(op.lpn).expect("only mapped pages are read"),
         };
         op.enqueued = now;
         op.cleaning_mark = self.cleaning_ns(unit, now);
@@ -308,17 +306,22 @@ impl Ssd {
         Some(geometry.unit_of(geometry.domain_of(block)))
     }
 
-    /// Of the units that a pool spans: one with room, the shortest queue, then the most room.
-    fn choose_unit(&self, pool: PoolId, first: Unit, units: u32) -> Unit {
+    /// Of the units that a pool spans: one with room, else one where cleaning makes some, and of
+    /// those the one with the shortest queue, then the most room.
+    fn choose_unit(&self, pool: PoolId) -> Unit {
+        let mut units = self.ftl.units_of(pool);
+        if units.len() == 1 {
+            return units.next().expect("it has one");
+        }
         let rank = |unit: &Unit| {
             let queue = &self.units[unit.at()];
             let busy = usize::from(!self.timing.is_idle(unit.0));
             let room = self.ftl.room_for(pool, *unit);
-            let cleaning = queue.job.is_some();
+            let hopeless = room == 0 && queue.job.is_none() && !self.ftl.can_clean(*unit);
             let length = queue.waiting.len() + queue.stalled.len() + busy;
-            (room == 0, room == 0 && !cleaning, length, std::cmp::Reverse(room))
+            (room == 0, hopeless, length, std::cmp::Reverse(room))
         };
-        (first.0..first.0 + units).map(Unit).min_by_key(rank).expect("a pool has a unit")
+        units.min_by_key(rank).expect("a pool has a unit")
     }
 
     /// How long a unit has been cleaning up to now, ns.
@@ -357,40 +360,47 @@ impl Ssd {
     }
 
     /// Starts the first waiting page that can start; writes without room step aside, in order.
+    /// Returns whether the unit is busy now: what it hands over may come back as other work.
     fn serve_host(&mut self, unit: Unit, now: Time) -> bool {
-        while let Some(op) = self.units[unit.at()].stalled.front().copied() {
-            if self.start_write(unit, op, now) {
-                self.units[unit.at()].stalled.pop_front();
-                return true;
+        while self.timing.is_idle(unit.0)
+            && let Some(op) = self.units[unit.at()].stalled.pop_front()
+        {
+            if !self.start_write(unit, op, now) {
+                self.units[unit.at()].stalled.push_front(op);
+                break;
             }
-            let Some(other) = self.better_unit(unit, op) else { break };
-            self.units[unit.at()].stalled.pop_front();
-            self.hand_over(op, unit, other, now);
         }
-        while let Some(op) = self.units[unit.at()].waiting.pop_front() {
+        while self.timing.is_idle(unit.0)
+            && let Some(op) = self.units[unit.at()].waiting.pop_front()
+        {
             if op.kind == Kind::Write {
                 let first = self.units[unit.at()].stalled.is_empty();
-                if first && self.start_write(unit, op, now) {
-                    return true;
+                if !(first && self.start_write(unit, op, now)) {
+                    self.units[unit.at()].stalled.push_back(op);
                 }
-                self.units[unit.at()].stalled.push_back(op);
             } else if let Some(other) = self.new_holder(op, unit) {
                 self.hand_over(op, unit, other, now);
             } else {
                 self.start(unit, op, None, now);
-                return true;
             }
         }
-        false
+        !self.timing.is_idle(unit.0)
     }
 
-    /// Starts a write on an idle unit, unless it must wait for cleaning.
+    /// Starts a write on an idle unit or hands it to a better one, unless it must wait for
+    /// cleaning here.
     fn start_write(&mut self, unit: Unit, op: PageOp, now: Time) -> bool {
         let pool = self.ftl.geometry().pool_of(op.lpn);
-        let Some(domain) = self.ftl.choose_domain(pool, unit, op.lpn) else { return false };
-        let programming = self.ftl.begin_program(domain, op.lpn);
-        self.start(unit, op, Some(programming), now);
-        true
+        if let Some(domain) = self.ftl.choose_domain(pool, unit, op.lpn) {
+            let programming = self.ftl.begin_program(domain, op.lpn);
+            self.start(unit, op, Some(programming), now);
+            return true;
+        }
+        if let Some(other) = self.better_unit(unit, op) {
+            self.hand_over(op, unit, other, now);
+            return true;
+        }
+        false
     }
 
     fn start(&mut self, unit: Unit, op: PageOp, programming: Option<Programming>, now: Time) {
@@ -409,7 +419,7 @@ impl Ssd {
 
     /// The unit to which the page of a waiting read has moved, which only wide pools allow.
     fn new_holder(&self, op: PageOp, unit: Unit) -> Option<Unit> {
-        if self.ftl.units_of(self.ftl.geometry().pool_of(op.lpn)).1 == 1 {
+        if self.ftl.units_of(self.ftl.geometry().pool_of(op.lpn)).len() == 1 {
             return None;
         }
         self.unit_holding(op.lpn).filter(|holder| *holder != unit)
@@ -420,9 +430,8 @@ impl Ssd {
         if self.units[unit.at()].job.is_some() {
             return None;
         }
-        let pool = self.ftl.geometry().pool_of(op.lpn);
-        let (first, units) = self.ftl.units_of(pool);
-        Some(self.choose_unit(pool, first, units)).filter(|other| *other != unit)
+        let other = self.choose_unit(self.ftl.geometry().pool_of(op.lpn));
+        (other != unit).then_some(other)
     }
 
     /// Moves a waiting page to another unit's queue; what it waited so far stays on its account.

@@ -19,6 +19,8 @@ pub struct SsdReport {
     pub copy_backs: u64,
     /// Pages moved by cleaning, in whichever way.
     pub pages_moved: u64,
+    /// Pages moved to level wear.
+    pub pages_migrated: u64,
     /// Pages read for the host.
     pub host_pages_read: u64,
     /// Pages written for the host.
@@ -103,6 +105,7 @@ impl Ssd {
             block_erases: ftl.erases,
             copy_backs: if self.config.cleaning.copy_back { ftl.moves } else { 0 },
             pages_moved: ftl.moves,
+            pages_migrated: ftl.migrations,
             host_pages_read: self.counts.host_reads,
             host_pages_written: self.counts.host_writes,
             merge_reads: self.counts.merge_reads,
