@@ -4,9 +4,11 @@
 //! no file and knows nothing of workloads. Each kind is one module with its own config section and
 //! one row in the table below.
 
+pub mod linear;
 pub mod ssd;
 
 use engine::Device;
+use linear::LinearConfig;
 use options::{Invalid, KeyInfo, Setting};
 use serde::{Deserialize, Deserializer, Serialize};
 use ssd::{SsdConfig, SsdReport};
@@ -97,9 +99,14 @@ macro_rules! devices {
             }
         }
 
-        /// Appends the reference of every kind's keys, with their defaults.
-        pub fn describe(rows: &mut Vec<KeyInfo>) {
-            $(<$Options>::describe("device", "", &<$Options>::default(), rows);)*
+        /// Appends the reference of the keys of a kind, with their defaults.
+        pub fn describe(kind: &str, rows: &mut Vec<KeyInfo>) {
+            match kind {
+                $(stringify!($word) => {
+                    <$Options>::describe("device", "", &<$Options>::default(), rows);
+                })*
+                _ => {}
+            }
         }
 
         /// Every kind: its word and what it is.
@@ -111,6 +118,7 @@ macro_rules! devices {
 
 devices! {
     ssd: Ssd(SsdConfig),
+    linear: Linear(LinearConfig),
 }
 
 fn merged<'de, T: Kind, D: Deserializer<'de>>(

@@ -9,7 +9,7 @@ use common::{Script, Step, US, fill, run, run_on, small, small_blocking, times};
 use devices::Model;
 use devices::ssd::config::{Cleaning, Depth, FillOrder, HostLink, Interleave, Pool};
 use devices::ssd::{Ssd, SsdConfig};
-use engine::{Device, Lba, Op::*, Request, Time};
+use engine::{Completion, Device, Lba, Op::*, Request, Time};
 
 const READ: Time = 130_600;
 const WRITE: Time = 305_600;
@@ -48,7 +48,7 @@ fn the_write_that_fills_a_block_pays_for_its_summary() {
     // Even pages go to the first package; its frontier is fresh after the fill but for 25 pages.
     let config = SsdConfig { fill: fill("empty"), ..small() };
     let steps: Vec<Step> = (0..64).map(|i| (i * 1000 * US, Write, 2 * i, 1)).collect();
-    let latencies: Vec<Time> = run(&config, &steps).iter().map(|c| c.latency()).collect();
+    let latencies: Vec<Time> = run(&config, &steps).iter().map(Completion::latency).collect();
     assert_eq!(latencies[61], WRITE);
     assert_eq!(latencies[62], CLOSING_WRITE);
     assert_eq!(latencies[63], WRITE);
@@ -85,7 +85,7 @@ fn two_dies_share_their_bus_and_nothing_else() {
     let writes = times(&dies, &[(0, Write, 0, 1), (0, Write, 1, 1)]);
     assert_eq!(writes, [305_600, 411_200]);
     // The bus is taken when the read needs it, not when it was issued: the write goes first.
-    let mixed = times(&dies, &[(0, Read, 0, 1), (1 * US, Write, 1, 1)]);
+    let mixed = times(&dies, &[(0, Read, 0, 1), (US, Write, 1, 1)]);
     assert_eq!(mixed, [1_000 + 105_600 + 105_600, 306_600]);
     // Without interleaving the package serves one after the other.
     let alone = SsdConfig { interleave: Interleave::None, ..dies };
@@ -218,7 +218,7 @@ fn the_host_link_moves_one_request_at_a_time() {
     assert_eq!(done[1].at, 4096 + READ + 4096);
     let slow = HostLink { latency: "7us".parse().unwrap(), ..HostLink::default() };
     let config = SsdConfig { host_link: slow, ..small() };
-    let done = run(&config, &[(0, Read, 0, 1), (1 * US, Write, 1, 1)]);
+    let done = run(&config, &[(0, Read, 0, 1), (US, Write, 1, 1)]);
     assert_eq!((done[0].at, done[1].latency()), (READ + 7000, WRITE + 7000));
     assert_eq!(done[1].breakdown.host_link, 7000);
 }

@@ -18,9 +18,11 @@ pub struct SectionKeys {
 /// The reference of every key of an experiment.
 pub fn keys() -> Vec<SectionKeys> {
     let mut sections = Vec::new();
-    let mut keys = vec![choice("device.kind"), choice("device.preset")];
-    devices::describe(&mut keys);
-    sections.push(SectionKeys { title: "device, kind ssd".to_owned(), keys });
+    for (kind, _) in devices::kinds() {
+        let mut keys = vec![choice("device.kind"), choice("device.preset")];
+        devices::describe(kind, &mut keys);
+        sections.push(SectionKeys { title: format!("device, kind {kind}"), keys });
+    }
     for (kind, _) in workloads::kinds() {
         let mut keys = vec![choice("workload.kind"), choice("workload.preset")];
         if let Ok(config) = WorkloadConfig::of_kind(kind) {

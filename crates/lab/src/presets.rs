@@ -19,7 +19,7 @@ macro_rules! presets {
     };
 }
 
-const DEVICES: &[Preset] = presets!("devices": "agrawal2008", "disksim-ssd");
+const DEVICES: &[Preset] = presets!("devices": "agrawal2008", "disksim-ssd", "zeus-linear");
 
 const WORKLOADS: &[Preset] = presets!(
     "workloads":

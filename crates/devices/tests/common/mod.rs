@@ -3,10 +3,11 @@
 
 use devices::ssd::config::{Cleaning, CleaningTime, Fill};
 use devices::ssd::{Ssd, SsdConfig};
+use devices::{DeviceConfig, Model};
 use engine::{
     Arrival, Completion, Lba, Observer, Op, Request, Time, Workload, WorkloadError, drive,
 };
-use options::Setting;
+use options::{KeyInfo, Setting};
 use std::ops::ControlFlow;
 
 pub const US: Time = 1000;
@@ -107,4 +108,86 @@ pub fn run(config: &SsdConfig, steps: &[Step]) -> Vec<Completion> {
 /// The completion times of page-sized steps on a new drive, by request.
 pub fn times(config: &SsdConfig, steps: &[Step]) -> Vec<Time> {
     run(config, steps).iter().map(|completion| completion.at).collect()
+}
+
+/// Runs a property for every seed, one after the other; a failure names its seed.
+///
+/// With the environment variable `SEED` set, only that one runs.
+pub fn seeds(range: std::ops::Range<u64>, mut property: impl FnMut(u64)) {
+    let only = std::env::var("SEED").ok().map(|seed| seed.parse().expect("SEED is a number"));
+    for seed in only.map_or(range, |seed: u64| seed..seed + 1) {
+        let run = std::panic::AssertUnwindSafe(|| property(seed));
+        if let Err(cause) = std::panic::catch_unwind(run) {
+            eprintln!("failed with seed {seed}; SEED={seed} runs it alone");
+            std::panic::resume_unwind(cause);
+        }
+    }
+}
+
+/// A fixed number of requests outstanding, each made from its number.
+pub struct Closed<F> {
+    make: F,
+    issued: u64,
+    requests: u64,
+    room: u32,
+    begin_at: Time,
+}
+
+impl<F: FnMut(u64) -> Request> Closed<F> {
+    pub fn new(outstanding: u32, requests: u64, make: F) -> Self {
+        Closed { make, issued: 0, requests, room: outstanding, begin_at: 0 }
+    }
+
+    pub fn begin_at(&mut self, at: Time) {
+        self.begin_at = at;
+    }
+}
+
+impl<F: FnMut(u64) -> Request> Workload for Closed<F> {
+    fn next(&mut self, now: Time) -> Result<Option<Arrival>, WorkloadError> {
+        if self.room == 0 || self.issued == self.requests {
+            return Ok(None);
+        }
+        self.room -= 1;
+        self.issued += 1;
+        let request = (self.make)(self.issued - 1);
+        Ok(Some(Arrival { at: now.max(self.begin_at), request }))
+    }
+
+    fn completed(&mut self, _: &Completion) {
+        self.room += 1;
+    }
+
+    fn expected_requests(&self) -> Option<u64> {
+        Some(self.requests)
+    }
+}
+
+/// Runs a closed load to its end and audits the drive. Returns when the last request was
+/// answered, and the completions in order of completion.
+pub fn run_closed(device: &mut dyn Model, workload: &mut dyn Workload) -> (Time, Vec<Completion>) {
+    let mut keep = Keep::default();
+    let end = drive(device, workload, Time::MAX, &mut keep).unwrap();
+    device.audit().unwrap();
+    (end, keep.0)
+}
+
+/// An SSD as a file would configure it: full paths of keys, such as `device.timing.read`.
+pub fn configured(keys: &[(&str, serde_json::Value)]) -> DeviceConfig {
+    let layer = |(path, value): &(&str, serde_json::Value)| {
+        let parts = path.split('.').skip(1).collect::<Vec<_>>();
+        let nest = |inner, part: &&str| serde_json::json!({ *part: inner });
+        parts.iter().rev().fold(value.clone(), nest)
+    };
+    match DeviceConfig::resolve("ssd", keys.iter().map(layer)) {
+        Ok(config) => config,
+        Err(error) => panic!("{keys:?}: {error:?}"),
+    }
+}
+
+/// The reference of the keys of an SSD.
+pub fn reference() -> Vec<KeyInfo> {
+    let mut rows = Vec::new();
+    devices::describe("ssd", &mut rows);
+    rows
 }

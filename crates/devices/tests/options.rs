@@ -1,0 +1,248 @@
+//! No dead options: every key changes a result, in the direction in which it should.
+//!
+//! One row a key of the SSD: two values, a load, a figure, and whether the second value makes it
+//! less, more or just different. A key of the reference without a row fails.
+
+mod common;
+
+use Direction::{Different, Less, More};
+use common::{Closed, configured, reference, run_closed};
+use devices::ssd::SsdReport;
+use engine::{Completion, Lba, Op, Random, Request, Time, Xoshiro256};
+use options::Choice;
+use serde_json::{Value, json};
+
+/// What a run gave.
+struct Outcome {
+    end: Time,
+    capacity: u64,
+    completions: Vec<Completion>,
+    report: SsdReport,
+}
+
+impl Outcome {
+    fn mean_of(&self, of: impl Fn(&Completion) -> Time) -> f64 {
+        let sum: Time = self.completions.iter().map(of).sum();
+        sum as f64 / self.completions.len() as f64
+    }
+}
+
+// ---- figures --------------------------------------------------------------------------------
+
+type Figure = fn(&Outcome) -> f64;
+
+const MEAN_LATENCY: Figure = |o| o.mean_of(Completion::latency);
+const READ_WAIT: Figure =
+    |o| o.mean_of(|c| if c.request.op == Op::Read { c.breakdown.cleaning_wait } else { 0 });
+const HOST_QUEUE: Figure = |o| o.mean_of(|c| c.breakdown.host_queue);
+const HOST_LINK: Figure = |o| o.mean_of(|c| c.breakdown.host_link);
+const CELL: Figure = |o| o.mean_of(|c| c.breakdown.cell);
+const BUS: Figure = |o| o.mean_of(|c| c.breakdown.bus);
+const TOTAL_TIME: Figure = |o| o.end as f64;
+const CAPACITY: Figure = |o| o.capacity as f64;
+const AMPLIFICATION: Figure = |o| o.report.write_amplification.unwrap();
+const CLEANED_BLOCK_TIME: Figure = |o| o.report.cleaning.mean_block_ns.unwrap();
+const ERASES: Figure = |o| o.report.block_erases as f64;
+const COPY_BACKS: Figure = |o| o.report.copy_backs as f64;
+const SUMMARIES: Figure = |o| o.report.summary_programs as f64;
+const BUS_BUSY: Figure = |o| o.report.bus_busy.iter().sum::<f64>();
+const SPREAD_OF_WEAR: Figure = |o| o.report.wear.std_erases;
+const REMAINING: Figure = |o| o.report.wear.mean_remaining;
+const EXPIRED: Figure = |o| o.report.wear.expired_blocks as f64;
+/// Requests that were answered after one with a higher address.
+const BACKWARD_STEPS: Figure = |o| {
+    let pairs = o.completions.windows(2);
+    pairs.filter(|pair| pair[1].request.lba < pair[0].request.lba).count() as f64
+};
+
+// ---- loads ----------------------------------------------------------------------------------
+
+/// The n-th request of a load on a drive of so many 4 KiB pages: what, first page, pages.
+type Load = fn(u64, u64, &mut Xoshiro256) -> (Op, u64, u64);
+
+const READS: Load = |_, pages, random| (Op::Read, random.below(pages), 1);
+const WRITES: Load = |_, pages, random| (Op::Write, random.below(pages), 1);
+const SEQUENTIAL_WRITES: Load = |n, pages, _| (Op::Write, n % pages, 1);
+const LARGE_READS: Load = |n, pages, _| (Op::Read, n * 16 % (pages - 16), 16);
+const MIXED: Load = |_, pages, random| {
+    let op = if random.below(2) == 0 { Op::Read } else { Op::Write };
+    (op, random.below(pages), 1)
+};
+/// Every second page of a drive: with narrow pools on two channels, always the same one.
+const LOPSIDED_WRITES: Load = |_, pages, random| (Op::Write, random.below(pages / 2) * 2, 1);
+
+// ---- the table ------------------------------------------------------------------------------
+
+#[derive(Debug, Clone, Copy, PartialEq)]
+enum Direction {
+    Less,
+    More,
+    Different,
+}
+
+struct Row {
+    key: &'static str,
+    from: Value,
+    to: Value,
+    load: Load,
+    figure: Figure,
+    direction: Direction,
+    /// What else must be so for the key to matter.
+    given: Vec<(&'static str, Value)>,
+}
+
+fn row(
+    key: &'static str,
+    values: [Value; 2],
+    load: Load,
+    (figure, direction): (Figure, Direction),
+) -> Row {
+    let [from, to] = values;
+    Row { key, from, to, load, figure, direction, given: Vec::new() }
+}
+
+impl Row {
+    fn given(mut self, key: &'static str, value: Value) -> Row {
+        self.given.push((key, value));
+        self
+    }
+}
+
+/// A small drive of two packages that cleans soon.
+fn base() -> Vec<(&'static str, Value)> {
+    vec![
+        ("device.channels", json!(2)),
+        ("device.dies_per_package", json!(1)),
+        ("device.planes_per_die", json!(1)),
+        ("device.blocks_per_plane", json!(48)),
+        ("device.pages_per_block", json!(16)),
+    ]
+}
+
+fn shape() -> Vec<Row> {
+    let words = |a: &str, b: &str| [json!(a), json!(b)];
+    vec![
+        row("device.channels", [json!(2), json!(4)], READS, (TOTAL_TIME, Less)),
+        row("device.packages_per_channel", [json!(1), json!(2)], READS, (TOTAL_TIME, Less)),
+        row("device.dies_per_package", [json!(1), json!(2)], READS, (TOTAL_TIME, Less))
+            .given("device.interleave", json!("die")),
+        row("device.planes_per_die", [json!(1), json!(2)], READS, (CAPACITY, More)),
+        row("device.blocks_per_plane", [json!(48), json!(64)], READS, (CAPACITY, More)),
+        row("device.pages_per_block", [json!(16), json!(24)], READS, (CAPACITY, More)),
+        row("device.pages_per_block", [json!(8), json!(32)], WRITES, (CLEANED_BLOCK_TIME, More)),
+        row("device.page_size", words("4KiB", "8KiB"), READS, (BUS, More))
+            .given("device.stripe", json!("8KiB")),
+        row("device.page_size", words("4KiB", "8KiB"), READS, (CAPACITY, More))
+            .given("device.stripe", json!("8KiB")),
+        row("device.spare_size", words("0B", "512B"), READS, (BUS, More)),
+        row("device.summary_page", [json!(false), json!(true)], WRITES, (SUMMARIES, More)),
+        row("device.summary_page", [json!(false), json!(true)], READS, (CAPACITY, Less)),
+        row("device.interleave", words("none", "die"), READS, (TOTAL_TIME, Less))
+            .given("device.dies_per_package", json!(2)),
+        row("device.pool", words("package", "ssd"), LOPSIDED_WRITES, (TOTAL_TIME, Less)),
+        row("device.stripe", words("4KiB", "64KiB"), LARGE_READS, (MEAN_LATENCY, More))
+            .given("device.host_link.queue_depth", json!(1)),
+    ]
+}
+
+fn space() -> Vec<Row> {
+    let words = |a: &str, b: &str| [json!(a), json!(b)];
+    vec![
+        row("device.spare_factor", [json!(0.15), json!(0.4)], WRITES, (AMPLIFICATION, Less)),
+        row("device.spare_factor", [json!(0.15), json!(0.4)], WRITES, (CAPACITY, Less)),
+        row("device.over_provisioning", [json!(0.2), json!(0.6)], WRITES, (AMPLIFICATION, Less)),
+        row("device.over_provisioning", [json!(0.2), json!(0.6)], WRITES, (CAPACITY, Less)),
+        row("device.spare_blocks_per_plane", [json!(8), json!(20)], WRITES, (AMPLIFICATION, Less)),
+        row("device.spare_blocks_per_plane", [json!(8), json!(20)], WRITES, (CAPACITY, Less)),
+        row("device.fill", words("full", "empty"), WRITES, (ERASES, Less)),
+        row("device.fill", [json!(0.9), json!(0.1)], READS, (CELL, Less)),
+        row(
+            "device.fill_order",
+            words("sequential", "random"),
+            SEQUENTIAL_WRITES,
+            (AMPLIFICATION, More),
+        ),
+        row("device.free_order", words("rotating", "fifo"), WRITES, (SPREAD_OF_WEAR, Different)),
+        row("device.wear.rated_cycles", [json!(50), json!(500)], WRITES, (REMAINING, More)),
+        row("device.wear.rated_cycles", [json!(500), json!(5)], WRITES, (EXPIRED, More)),
+    ]
+}
+
+fn times() -> Vec<Row> {
+    let words = |a: &str, b: &str| [json!(a), json!(b)];
+    vec![
+        row("device.timing.read", words("25us", "50us"), READS, (CELL, More)),
+        row("device.timing.program", words("200us", "900us"), WRITES, (CELL, More)),
+        row("device.timing.erase", words("1.5ms", "3ms"), WRITES, (CLEANED_BLOCK_TIME, More)),
+        row("device.timing.bus_per_byte", words("25ns", "2.5ns"), READS, (BUS, Less)),
+        row("device.timing.bus_per_byte", words("25ns", "2.5ns"), READS, (BUS_BUSY, Less)),
+        row("device.host_link.bandwidth", words("unlimited", "100MB/s"), READS, (HOST_LINK, More)),
+        row("device.host_link.latency", words("0us", "20us"), READS, (HOST_LINK, More)),
+        row("device.host_link.queue_depth", [json!(1), json!(8)], READS, (HOST_QUEUE, Less)),
+        row("device.host_link.queue_depth", [json!(1), json!(8)], READS, (TOTAL_TIME, Less)),
+        row("device.host_link.order", words("fifo", "clook"), READS, (BACKWARD_STEPS, Less))
+            .given("device.host_link.queue_depth", json!(1)),
+        row("device.cleaning.min_free", [json!(0.02), json!(0.12)], WRITES, (AMPLIFICATION, More))
+            .given("device.spare_factor", json!(0.25))
+            .given("device.cleaning.time", json!("blocking")),
+        row("device.cleaning.time", words("blocking", "interleaved"), MIXED, (READ_WAIT, Less)),
+        row("device.cleaning.copy_back", [json!(false), json!(true)], WRITES, (COPY_BACKS, More)),
+        row("device.cleaning.copy_back", [json!(false), json!(true)], WRITES, (TOTAL_TIME, Less))
+            .given("device.cleaning.time", json!("blocking")),
+        row(
+            "device.cleaning.tie_break",
+            words("highest", "lowest"),
+            WRITES,
+            (SPREAD_OF_WEAR, Different),
+        ),
+    ]
+}
+
+// ---- running it -----------------------------------------------------------------------------
+
+fn outcome(keys: &[(&str, Value)], load: Load) -> Outcome {
+    let mut device = configured(keys).build(9).unwrap_or_else(|refusal| panic!("{refusal}"));
+    let capacity = device.capacity_sectors();
+    let mut random = Xoshiro256::new(9, 0);
+    let mut closed = Closed::new(16, 6000, |id| {
+        let (op, page, pages) = load(id, capacity / 8, &mut random);
+        Request { id, op, lba: Lba(page * 8), sectors: pages as u32 * 8 }
+    });
+    let (end, completions) = run_closed(device.as_mut(), &mut closed);
+    let report = device.report(end).expect("an SSD reports");
+    Outcome { end, capacity, completions, report }
+}
+
+fn verdict(row: &Row) -> Result<(), String> {
+    let figure = |value: &Value| {
+        let mut keys = base();
+        keys.extend(row.given.iter().cloned());
+        keys.push((row.key, value.clone()));
+        (row.figure)(&outcome(&keys, row.load))
+    };
+    let (from, to) = (figure(&row.from), figure(&row.to));
+    let holds = match row.direction {
+        Less => to < from,
+        More => to > from,
+        Different => (to - from).abs() > f64::EPSILON,
+    };
+    let Row { key, from: a, to: b, direction, .. } = row;
+    println!("{key} = {a} -> {b}: {from:.3} -> {to:.3} ({direction:?})");
+    if holds {
+        return Ok(());
+    }
+    Err(format!("{key}: from {a} to {b} should give {direction:?}, and gave {from} and {to}"))
+}
+
+#[test]
+fn every_key_changes_a_result_in_the_right_direction() {
+    let table: Vec<Row> = shape().into_iter().chain(space()).chain(times()).collect();
+    let failed: Vec<String> = table.iter().filter_map(|row| verdict(row).err()).collect();
+    assert!(failed.is_empty(), "{failed:#?}");
+    let mut missing: Vec<String> = reference().into_iter().map(|row| row.path).collect();
+    missing.retain(|path| table.iter().all(|row| row.key != path));
+    // A choice of one word cannot change anything yet.
+    let one = ["device.cleaning.policy"];
+    assert_eq!(devices::ssd::clean::Policy::WORDS.len(), 1, "a second policy needs a row");
+    assert_eq!(missing, one, "keys without a row");
+}

@@ -1,0 +1,119 @@
+//! What went wrong once and must not again: the smallest picture of each bug that was found.
+
+mod common;
+
+use common::{Script, Step, US, fill, run_on, small};
+use devices::ssd::config::{Depth, Fill, HostLink, Pool};
+use devices::ssd::{Geometry, Ssd, SsdConfig};
+use devices::{DeviceConfig, Model};
+use engine::Op::{Read, Write};
+use options::{PerByte, Size};
+
+/// The packages of a gang are not numbered consecutively, and its pages stay on them.
+#[test]
+fn a_gang_is_the_packages_of_its_channel() {
+    let config = SsdConfig { packages_per_channel: 2, pool: Pool::Gang, ..small() };
+    let mut ssd = Ssd::new(&config, 0).unwrap();
+    let pages = ssd.preparable_pages();
+    // Every second page belongs to the first gang, on the channel of packages 0 and 2.
+    for page in (0..pages).step_by(2) {
+        ssd.write_untimed(page);
+    }
+    ssd.check().unwrap();
+    let steps: Vec<Step> = (0..40).map(|i| (0, Write, i * 2, 1)).collect();
+    let end = run_on(&mut ssd, Script::pages(&steps)).iter().map(|done| done.at).max().unwrap();
+    let served: Vec<u64> = ssd.account(end).units.iter().map(|unit| unit.operations).collect();
+    assert_eq!(served, [20, 0, 20, 0]);
+}
+
+/// Two packages in one pool; the first is full of valid pages, up to its last free block.
+fn one_package_full() -> Ssd {
+    let config = SsdConfig {
+        blocks_per_plane: 8,
+        pages_per_block: 4,
+        summary_page: false,
+        spare_factor: Some(0.3),
+        pool: Pool::Ssd,
+        fill: fill("empty"),
+        ..small()
+    };
+    let mut ssd = Ssd::new(&config, 0).unwrap();
+    // Page 0 goes to the first package, page 1 to the emptier second. Reading page 1 keeps that
+    // one busy, so that the other pages go to the first.
+    let ms = 1000 * US;
+    let mut steps: Vec<Step> = vec![(0, Write, 0, 1), (ms, Write, 1, 1)];
+    for page in 2..=28 {
+        steps.push((page * ms, Read, 1, 1));
+        steps.push((page * ms, Write, page, 1));
+    }
+    run_on(&mut ssd, Script::pages(&steps));
+    assert_eq!(ssd.free_blocks(0), 1, "28 pages fill seven of eight blocks");
+    ssd
+}
+
+/// A write that queued where there was room, and finds none when its turn comes, goes elsewhere
+/// even if nothing else ever happens on that unit.
+#[test]
+fn a_write_that_loses_its_room_is_not_forgotten() {
+    let mut ssd = one_package_full();
+    let at = 40 * 1000 * US;
+    let steps = [
+        (at, Read, 0, 1),
+        (at, Read, 1, 1),
+        (at, Read, 1, 1),
+        (at, Read, 1, 1),
+        (at, Write, 29, 1),
+        (at, Write, 30, 1),
+    ];
+    let done = run_on(&mut ssd, Script::pages(&steps));
+    assert_eq!(done.len(), steps.len());
+}
+
+/// A domain of more blocks than its index reaches is refused, with the keys that make it.
+#[test]
+fn too_many_blocks_in_a_domain_are_a_refusal_not_a_panic() {
+    let most = SsdConfig {
+        channels: 1,
+        dies_per_package: 1,
+        planes_per_die: 1,
+        pages_per_block: 4,
+        blocks_per_plane: 262_144,
+        ..SsdConfig::default()
+    };
+    assert!(Geometry::new(&most).is_ok());
+    let more = SsdConfig { planes_per_die: 2, ..most };
+    let refusal = Geometry::new(&more).unwrap_err();
+    assert!(refusal.keys.contains(&"device.blocks_per_plane".to_owned()), "{refusal}");
+}
+
+/// Transfers that would overflow a stage are refused; 1 ms a byte alone is not too slow.
+#[test]
+fn a_transfer_too_long_for_a_stage_is_refused() {
+    let slow = |page_size| {
+        let mut config = SsdConfig { page_size: Size::from_bytes(page_size), ..small() };
+        config.stripe = config.page_size;
+        config.timing.bus_per_byte = PerByte::from_ps(1_000_000_000);
+        Geometry::new(&config)
+    };
+    assert!(slow(2048).is_ok());
+    let refusal = slow(8192).unwrap_err();
+    assert!(refusal.keys.contains(&"device.timing.bus_per_byte".to_owned()), "{refusal}");
+}
+
+/// A stripe longer than its pool is refused for what it is.
+#[test]
+fn a_stripe_that_leaves_no_whole_stripe_is_blamed_on_the_stripe() {
+    let config = SsdConfig { stripe: Size::from_bytes(1 << 30), ..small() };
+    let refusal = Geometry::new(&config).unwrap_err();
+    assert!(refusal.keys.contains(&"device.stripe".to_owned()), "{refusal}");
+}
+
+/// Some formats know unsigned numbers: a whole number is one in all of them.
+#[test]
+fn whole_numbers_are_read_from_json_too() {
+    let layer = serde_json::json!({ "host_link": { "queue_depth": 32 }, "fill": 1 });
+    let config = DeviceConfig::resolve("ssd", [layer]).unwrap();
+    let host_link = HostLink { queue_depth: Depth::of(32), ..HostLink::default() };
+    let expected = SsdConfig { host_link, fill: Fill::FULL, ..SsdConfig::default() };
+    assert_eq!(config, DeviceConfig::Ssd(Box::new(expected)));
+}

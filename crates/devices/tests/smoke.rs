@@ -1,0 +1,116 @@
+//! Does it run at all? Every word of every choice, 1,000 requests each, and the audit.
+//!
+//! A new policy or variant is run without being named here, and a new choice is missed.
+
+mod common;
+
+use common::{Closed, configured, reference, run_closed};
+use devices::ssd::clean::Policy;
+use devices::ssd::config::{
+    CleaningTime, FillOrder, FreeOrder, HostOrder, Interleave, Pool, TieBreak,
+};
+use engine::{Completion, Lba, Op, Random, Request, Xoshiro256};
+use options::Choice;
+use serde_json::{Value, json};
+
+/// Two channels of two packages, small enough that 1,000 requests clean.
+fn tiny() -> Vec<(&'static str, Value)> {
+    vec![
+        ("device.channels", json!(2)),
+        ("device.packages_per_channel", json!(2)),
+        ("device.planes_per_die", json!(2)),
+        ("device.blocks_per_plane", json!(10)),
+        ("device.pages_per_block", json!(5)),
+        ("device.spare_factor", json!(0.3)),
+        ("device.host_link.queue_depth", json!(8)),
+    ]
+}
+
+/// 1,000 requests of all kinds with 16 outstanding; most of them write.
+fn thousand(keys: &[(&str, Value)]) -> Vec<Completion> {
+    let mut device = configured(keys).build(5).unwrap_or_else(|refusal| panic!("{refusal}"));
+    let pages = device.capacity_sectors() / 8;
+    let mut random = Xoshiro256::new(5, 0);
+    let mut load = Closed::new(16, 1000, |id| {
+        let op = match random.below(20) {
+            0 => Op::Flush,
+            1 => Op::Trim,
+            2..6 => Op::Read,
+            _ => Op::Write,
+        };
+        let first = random.below(pages - 3) * 8;
+        Request { id, op, lba: Lba(first + random.below(4)), sectors: 1 + random.below(20) as u32 }
+    });
+    let (end, done) = run_closed(device.as_mut(), &mut load);
+    assert_eq!(done.len(), 1000, "{keys:?}");
+    let report = device.report(end).expect("an SSD reports");
+    assert!(report.block_erases > 20, "{keys:?}: {} erases", report.block_erases);
+    done
+}
+
+#[test]
+fn every_word_of_every_choice_runs() {
+    let choices: [(&str, &[(&str, &str)]); 8] = [
+        ("device.interleave", Interleave::WORDS),
+        ("device.pool", Pool::WORDS),
+        ("device.fill_order", FillOrder::WORDS),
+        ("device.free_order", FreeOrder::WORDS),
+        ("device.host_link.order", HostOrder::WORDS),
+        ("device.cleaning.policy", Policy::WORDS),
+        ("device.cleaning.time", CleaningTime::WORDS),
+        ("device.cleaning.tie_break", TieBreak::WORDS),
+    ];
+    for (key, words) in choices {
+        for (word, meaning) in words {
+            assert!(!meaning.trim().is_empty(), "{key} = {word} says what it means");
+            let mut keys = tiny();
+            keys.push((key, json!(word)));
+            thousand(&keys);
+        }
+    }
+    // A key whose default is one of the words it expects is a choice, and stands above.
+    for row in reference() {
+        let is_choice = row.expected.split(" | ").any(|word| word == row.default);
+        let listed = choices.iter().any(|(key, _)| *key == row.path);
+        assert_eq!(listed, is_choice, "{} is {}", row.path, row.expected);
+    }
+}
+
+#[test]
+fn every_policy_runs_in_every_way_of_cleaning() {
+    for (policy, _) in Policy::WORDS {
+        for (time, _) in CleaningTime::WORDS {
+            for (pool, _) in Pool::WORDS {
+                for copy_back in [false, true] {
+                    let mut keys = tiny();
+                    keys.push(("device.cleaning.policy", json!(policy)));
+                    keys.push(("device.cleaning.time", json!(time)));
+                    keys.push(("device.pool", json!(pool)));
+                    keys.push(("device.cleaning.copy_back", json!(copy_back)));
+                    let once = thousand(&keys);
+                    assert!(once == thousand(&keys), "{keys:?}: two runs differ");
+                }
+            }
+        }
+    }
+}
+
+#[test]
+fn every_kind_runs_as_it_comes() {
+    for (kind, summary) in devices::kinds() {
+        assert!(!summary.is_empty());
+        let none: [Value; 0] = [];
+        let config = devices::DeviceConfig::resolve(kind, none).unwrap();
+        assert_eq!(config.kind(), *kind);
+        let mut device = config.build(0).unwrap();
+        let sectors = device.capacity_sectors();
+        let mut random = Xoshiro256::new(6, 0);
+        let mut load = Closed::new(4, 1000, |id| {
+            let op = if random.below(2) == 0 { Op::Read } else { Op::Write };
+            Request { id, op, lba: Lba(random.below(sectors - 8)), sectors: 8 }
+        });
+        let mut keep = common::Keep::default();
+        engine::drive(device.as_mut(), &mut load, engine::Time::MAX, &mut keep).unwrap();
+        assert_eq!(keep.0.len(), 1000, "{kind}");
+    }
+}
