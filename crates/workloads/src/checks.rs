@@ -15,6 +15,15 @@ pub(crate) fn positive(key: &str, value: u64) -> Result<(), Invalid> {
     Ok(())
 }
 
+/// Refuses a count that is too low or too high.
+pub(crate) fn within(key: &str, value: u64, least: u64, most: u64) -> Result<(), Invalid> {
+    if !(least..=most).contains(&value) {
+        let problem = format!("{value} is not possible; it must be from {least} to {most}");
+        return Err(Invalid::new(&[key], problem));
+    }
+    Ok(())
+}
+
 /// Refuses a share outside 0 to 1.
 pub(crate) fn share(key: &str, value: f64) -> Result<(), Invalid> {
     if !(0.0..=1.0).contains(&value) {

@@ -3,6 +3,8 @@
 //! Workloads keep to the numbers from 16 up, so that none shares its draws with a device that
 //! takes the low ones from the same seed. The numbers decide results: they never change.
 
+use crate::permutation::scramble;
+
 /// What the next request of a closed loop is: its direction and whether it jumps.
 pub(crate) const CLOSED_DECISIONS: u64 = 16;
 
@@ -11,3 +13,12 @@ pub(crate) const CLOSED_POSITIONS: u64 = 17;
 
 /// Every draw of the open generator, whose order is part of its definition.
 pub(crate) const OPEN: u64 = 18;
+
+/// Where a closed loop's locality scatters its blocks.
+pub(crate) const SCATTER: u64 = 19;
+
+/// The seed of part `index` of a workload, such as a thread or a stream. The first part has the
+/// seed itself, so that a workload of one part draws as if it had none.
+pub(crate) fn derived(seed: u64, index: u64) -> u64 {
+    if index == 0 { seed } else { seed ^ scramble(index) }
+}

@@ -1,28 +1,41 @@
 //! A closed loop: a fixed number of requests are outstanding, and each completion issues the next.
 //!
-//! Addresses are whole blocks within the footprint, and what the nth request asks never depends on
-//! when others complete. The loop leaves out thinking: the next request follows at once.
+//! Addresses are whole blocks within the footprint. What the nth request of a thread asks never
+//! depends on when others complete; with one thread that is true of the whole stream. This is the
+//! load of `DiskSpd` and its like: threads with their own positions, each keeping its requests
+//! outstanding. Where `DiskSpd` starts every thread at the beginning unless told otherwise, here
+//! each starts at its own equal share of the footprint; all run through the whole of it.
 //!
-//! Measured: 100 million rounds a second of issue and completion, with either share at any value.
+//! Measured, rounds of issue and completion a second on one core: SPEEDS
 
 use super::{BuildError, Context, Kind};
-use crate::{Footprint, checks, streams};
-use engine::{
-    Arrival, Completion, Lba, Op, Random, Request, Time, Workload, WorkloadError, Xoshiro256,
-};
-use options::Size;
+use crate::in_flight::InFlight;
+use crate::pattern::{Cursor, Pattern, PatternKeys};
+use crate::{Footprint, Locality, checks};
+use engine::{Arrival, Completion, Time, Workload, WorkloadError};
+use options::{Duration, Size};
+use std::collections::VecDeque;
 
 options::options! {
-    /// A closed loop: `outstanding` requests at any time until `requests` were issued.
+    /// A closed loop: `outstanding` requests of each thread until `requests` were issued.
     pub struct Closed as ClosedPartial {
         /// Requests in all.
         requests: u64 = 1_000_000,
-        /// Requests outstanding at any time.
+        /// Requests that each thread has outstanding at any time.
         outstanding: u32 = 32,
+        /// Threads, each with its own position, from equal shares of the footprint on.
+        threads: u32 = 1,
+        /// Time from a completion to the request that follows it.
+        think_time: Duration = Duration::from_ns(0),
         /// Share of the requests that read; the others write.
         read_share: f64 = 1.0,
         /// Share of the requests that go to a random block; the others follow the one before.
         random_share: f64 = 1.0,
+        /// How random requests spread over the footprint.
+        locality: Locality = Locality::UNIFORM,
+        /// Scatter the blocks that are asked for often over the footprint; else they are at its
+        /// start.
+        scatter: bool = true,
         /// Size of each request, a multiple of 512B.
         block_size: Size = Size::from_bytes(4096),
         /// The part of the device that is touched, from its start.
@@ -30,116 +43,101 @@ options::options! {
     }
 }
 
+/// The most threads: more would only take memory.
+const MOST_THREADS: u32 = 65_536;
+
+/// The most requests outstanding over all threads.
+const MOST_OUTSTANDING: u64 = 1 << 24;
+
 impl Kind for Closed {
     const SUMMARY: &'static str =
-        "closed loop: a fixed number of requests outstanding, random or sequential";
+        "closed loop: a fixed number of requests outstanding, random, skewed or sequential";
 
     fn build(&self, context: &Context) -> Result<Box<dyn Workload>, BuildError> {
         checks::positive("workload.requests", self.requests)?;
         checks::positive("workload.outstanding", u64::from(self.outstanding))?;
-        checks::share("workload.read_share", self.read_share)?;
-        checks::share("workload.random_share", self.random_share)?;
-        let footprint = self.footprint.sectors(context.capacity_sectors)?;
-        let block_sectors = checks::block_sectors(self.block_size, footprint)?;
-        Ok(Box::new(ClosedLoop {
-            requests: self.requests,
-            issued: 0,
-            free: self.outstanding,
-            reads: Chance::new(self.read_share),
-            jumps: Chance::new(self.random_share),
-            block_sectors,
-            blocks: footprint / u64::from(block_sectors),
-            next_block: 0,
-            decisions: Xoshiro256::new(context.seed, streams::CLOSED_DECISIONS),
-            positions: Xoshiro256::new(context.seed, streams::CLOSED_POSITIONS),
-        }))
-    }
-}
-
-/// A yes with a given probability, decided by 31 random bits.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Chance {
-    Never,
-    Always,
-    Below(u64),
-}
-
-impl Chance {
-    const BITS: u32 = 31;
-
-    fn new(share: f64) -> Self {
-        if share <= 0.0 {
-            Chance::Never
-        } else if share >= 1.0 {
-            Chance::Always
+        checks::within("workload.threads", u64::from(self.threads), 1, u64::from(MOST_THREADS))?;
+        let slots = u64::from(self.threads) * u64::from(self.outstanding);
+        let keys = PatternKeys {
+            read_share: self.read_share,
+            random_share: self.random_share,
+            locality: &self.locality,
+            scatter: self.scatter,
+            block_size: self.block_size,
+            footprint: self.footprint,
+        };
+        let pattern = Pattern::new(&keys, context.capacity_sectors, context.seed)?;
+        let cursor = |index| pattern.cursor(index, self.threads, context.seed);
+        let threads: Vec<Cursor> = (0..self.threads).map(cursor).collect();
+        let slots = if self.threads == 1 && self.think_time.ns() == 0 {
+            Slots::Free(self.outstanding)
         } else {
-            Chance::Below((share * f64::from(1u32 << Self::BITS)).round() as u64)
-        }
+            checks::within("workload.outstanding", slots, 1, MOST_OUTSTANDING)?;
+            let rounds = 0..self.outstanding;
+            Slots::Timed {
+                ready: rounds.flat_map(|_| (0..self.threads).map(|thread| (0, thread))).collect(),
+                asked_by: InFlight::new(),
+                think: self.think_time.ns(),
+            }
+        };
+        Ok(Box::new(ClosedLoop { requests: self.requests, issued: 0, slots, pattern, threads }))
     }
+}
 
-    fn needs_bits(self) -> bool {
-        matches!(self, Chance::Below(_))
-    }
-
-    fn decide(self, bits: u64) -> bool {
-        match self {
-            Chance::Never => false,
-            Chance::Always => true,
-            Chance::Below(limit) => bits < limit,
-        }
-    }
+/// Who may ask, and when.
+enum Slots {
+    /// One thread that does not think: how many more requests it may have outstanding.
+    Free(u32),
+    /// Several threads, or thinking ones.
+    Timed {
+        /// From when on which thread may ask, in order of time, because all think equally long.
+        ready: VecDeque<(Time, u32)>,
+        asked_by: InFlight<u32>,
+        think: Time,
+    },
 }
 
 /// The loop while it runs.
 struct ClosedLoop {
     requests: u64,
     issued: u64,
-    free: u32,
-    reads: Chance,
-    jumps: Chance,
-    block_sectors: u32,
-    blocks: u64,
-    next_block: u64,
-    decisions: Xoshiro256,
-    positions: Xoshiro256,
-}
-
-impl ClosedLoop {
-    /// Draws the next request: one draw decides direction and jump, and a jump takes another.
-    fn draw(&mut self) -> Request {
-        let bits = if self.reads.needs_bits() || self.jumps.needs_bits() {
-            self.decisions.below(1 << (2 * Chance::BITS))
-        } else {
-            0
-        };
-        let reads = self.reads.decide(bits >> Chance::BITS);
-        let jumps = self.jumps.decide(bits & ((1 << Chance::BITS) - 1));
-        let block = if jumps { self.positions.below(self.blocks) } else { self.next_block };
-        self.next_block = if block + 1 == self.blocks { 0 } else { block + 1 };
-        Request {
-            id: self.issued,
-            op: if reads { Op::Read } else { Op::Write },
-            lba: Lba(block * u64::from(self.block_sectors)),
-            sectors: self.block_sectors,
-        }
-    }
+    slots: Slots,
+    pattern: Pattern,
+    threads: Vec<Cursor>,
 }
 
 impl Workload for ClosedLoop {
     #[inline]
     fn next(&mut self, now: Time) -> Result<Option<Arrival>, WorkloadError> {
-        if self.free == 0 || self.issued == self.requests {
+        if self.issued == self.requests {
             return Ok(None);
         }
-        let request = self.draw();
-        self.free -= 1;
+        let (at, thread) = match &mut self.slots {
+            Slots::Free(0) => return Ok(None),
+            Slots::Free(free) => {
+                *free -= 1;
+                (now, 0)
+            }
+            Slots::Timed { ready, asked_by, .. } => {
+                let Some((at, thread)) = ready.pop_front() else { return Ok(None) };
+                asked_by.issue(thread);
+                (at.max(now), thread)
+            }
+        };
+        let request = self.pattern.draw(&mut self.threads[thread as usize], self.issued);
         self.issued += 1;
-        Ok(Some(Arrival { at: now, request }))
+        Ok(Some(Arrival { at, request }))
     }
 
     #[inline]
-    fn completed(&mut self, _completion: &Completion) {
-        self.free += 1;
+    fn completed(&mut self, completion: &Completion) {
+        match &mut self.slots {
+            Slots::Free(free) => *free += 1,
+            Slots::Timed { ready, asked_by, think } => {
+                let thread = asked_by.complete(completion.request.id);
+                ready.push_back((completion.at.saturating_add(*think), thread));
+            }
+        }
     }
 
     fn expected_requests(&self) -> Option<u64> {
@@ -151,6 +149,7 @@ impl Workload for ClosedLoop {
 mod tests {
     use super::super::tests::{answer, assert_refused, build, run};
     use super::*;
+    use engine::Op;
 
     #[test]
     fn the_number_outstanding_is_kept_and_never_exceeded() {
@@ -207,6 +206,62 @@ mod tests {
     }
 
     #[test]
+    fn threads_start_at_equal_shares_and_keep_their_own_positions() {
+        let text = "threads = 4\noutstanding = 1\nrandom_share = 0\nrequests = 8\n\
+                    footprint = '64KiB'";
+        let mut workload = build("closed", text).unwrap();
+        let issue = |workload: &mut dyn Workload, now| {
+            let mut issued = Vec::new();
+            while let Some(arrival) = workload.next(now).unwrap() {
+                assert_eq!(arrival.at, now);
+                issued.push(arrival.request);
+            }
+            issued
+        };
+        let blocks = |requests: &[engine::Request]| -> Vec<u64> {
+            requests.iter().map(|request| request.lba.0 / 8).collect()
+        };
+        let first = issue(&mut *workload, 0);
+        assert_eq!(blocks(&first), [0, 4, 8, 12]);
+        // Whoever is answered asks: only its position moves.
+        for (answered, next) in [(2, 9), (0, 1)] {
+            workload.completed(&answer(first[answered], 5));
+            assert_eq!(blocks(&issue(&mut *workload, 5)), [next]);
+        }
+        workload.completed(&answer(first[3], 6));
+        assert_eq!(blocks(&issue(&mut *workload, 6)), [13]);
+    }
+
+    #[test]
+    fn a_thread_thinks_before_it_asks_again() {
+        let text = "outstanding = 2\nrequests = 4\nthink_time = '10ns'";
+        let mut workload = build("closed", text).unwrap();
+        let first = workload.next(0).unwrap().unwrap();
+        let second = workload.next(0).unwrap().unwrap();
+        assert_eq!((first.at, second.at, workload.next(0).unwrap()), (0, 0, None));
+        workload.completed(&answer(second.request, 100));
+        workload.completed(&answer(first.request, 103));
+        assert_eq!(workload.next(103).unwrap().unwrap().at, 110);
+        assert_eq!(workload.next(110).unwrap().unwrap().at, 113);
+        // Late is late: nothing is asked in the past.
+        let mut workload = build("closed", text).unwrap();
+        let first = workload.next(0).unwrap().unwrap();
+        workload.completed(&answer(first.request, 0));
+        assert_eq!(workload.next(5).unwrap().unwrap().at, 5);
+        assert_eq!(workload.next(15).unwrap().unwrap().at, 15);
+    }
+
+    #[test]
+    fn skewed_requests_are_skewed_and_within_bounds() {
+        let text = "requests = 100000\nlocality = 'hot-cold(0.8, 0.2)'\nscatter = false\n\
+                    footprint = '4MiB'";
+        let arrivals = run("closed", text);
+        assert!(arrivals.iter().all(|a| a.request.lba.0 + 8 <= 8192));
+        let hot = arrivals.iter().filter(|a| a.request.lba.0 < 8 * 205).count();
+        assert!((79_400..80_600).contains(&hot), "{hot}");
+    }
+
+    #[test]
     fn every_option_changes_the_requests() {
         let base = run("closed", "requests = 100");
         for text in [
@@ -215,10 +270,15 @@ mod tests {
             "requests = 100\nrandom_share = 0.5",
             "requests = 100\nblock_size = '8KiB'",
             "requests = 100\nfootprint = 0.5",
+            "requests = 100\nlocality = 'zipf(1)'",
+            "requests = 100\nthreads = 2",
+            "requests = 100\nthink_time = '1us'",
         ] {
             assert_ne!(run("closed", text), base, "{text}");
         }
         assert_eq!(run("closed", "requests = 100"), base);
+        let skewed = "requests = 100\nlocality = 'zipf(1)'";
+        assert_ne!(run("closed", skewed), run("closed", &format!("{skewed}\nscatter = false")));
         let mut other_seed =
             Closed::default().build(&super::super::tests::context(1 << 21, 43)).unwrap();
         assert_ne!(other_seed.next(0).unwrap().unwrap(), base[0]);
@@ -228,6 +288,14 @@ mod tests {
     fn what_cannot_be_is_refused() {
         let rows = [
             ("requests = 0", "workload.requests", "at least 1"),
+            ("threads = 0", "workload.threads", "it must be from 1 to 65536"),
+            ("threads = 65537", "workload.threads", "it must be from 1 to 65536"),
+            ("threads = 9000\noutstanding = 9000", "workload.outstanding", "81000000 is not"),
+            (
+                "locality = 'hot-cold(0.9, 0.1)'\nfootprint = '16KiB'",
+                "workload.locality",
+                "0.1 of a footprint of 4 blocks",
+            ),
             ("outstanding = 0", "workload.outstanding", "at least 1"),
             ("read_share = 1.1", "workload.read_share", "1.1 is not a share"),
             ("read_share = nan", "workload.read_share", "NaN is not a share"),

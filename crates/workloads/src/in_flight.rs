@@ -1,0 +1,54 @@
+//! What belongs to each request that is still unanswered, by the number of the request.
+
+use std::collections::VecDeque;
+
+/// Values by consecutive request numbers, from the issue of a request to its completion.
+///
+/// The numbers between the oldest unanswered request and the newest take memory.
+#[derive(Debug)]
+pub(crate) struct InFlight<T> {
+    first: u64,
+    values: VecDeque<Option<T>>,
+}
+
+impl<T> InFlight<T> {
+    pub(crate) fn new() -> Self {
+        InFlight { first: 0, values: VecDeque::new() }
+    }
+
+    /// Keeps the value of the next request and returns its number.
+    pub(crate) fn issue(&mut self, value: T) -> u64 {
+        self.values.push_back(Some(value));
+        self.first + self.values.len() as u64 - 1
+    }
+
+    /// The value of a request that completes.
+    pub(crate) fn complete(&mut self, id: u64) -> T {
+        let index = id.checked_sub(self.first).expect("the request was answered before");
+        let value = self.values[index as usize].take().expect("the request was answered before");
+        while let Some(None) = self.values.front() {
+            self.values.pop_front();
+            self.first += 1;
+        }
+        value
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn values_come_back_in_any_order() {
+        let mut in_flight = InFlight::new();
+        for id in 0..4 {
+            assert_eq!(in_flight.issue(id * 10), id);
+        }
+        for id in [2, 0, 3, 1] {
+            assert_eq!(in_flight.complete(id), id * 10);
+        }
+        assert_eq!(in_flight.values.len(), 0);
+        assert_eq!(in_flight.issue(40), 4);
+        assert_eq!(in_flight.complete(4), 40);
+    }
+}

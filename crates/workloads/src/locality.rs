@@ -1,0 +1,323 @@
+//! Where random requests go: "uniform", "hot-cold(0.9, 0.1)", "zipf(0.99)", "zones(...)".
+//!
+//! A [`Locality`] is what a config says, a [`Spread`] draws blocks from it. What is accepted can be
+//! drawn from in bounded time and is written back as it was read.
+
+use crate::permutation::Permutation;
+use crate::streams;
+use crate::zipf::Zipf;
+use engine::{Random, Xoshiro256};
+use options::Invalid;
+use serde::{Deserialize, Deserializer, Serialize, Serializer, de};
+use std::fmt;
+use std::str::FromStr;
+
+/// How random requests spread over the blocks of a footprint.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Locality(Shape);
+
+#[derive(Debug, Clone, PartialEq)]
+enum Shape {
+    Uniform,
+    /// Shares of the requests and of the blocks; the rest goes to the rest.
+    HotCold(Zone),
+    /// The exponent.
+    Zipf(f64),
+    /// In the order of the blocks.
+    Zones(Vec<Zone>),
+}
+
+/// A share of the requests that goes to a share of the blocks.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub(crate) struct Zone {
+    pub(crate) requests: f64,
+    pub(crate) blocks: f64,
+}
+
+/// How far shares may be from adding up to 1: what decimal fractions lose.
+const ROUNDING: f64 = 1e-6;
+
+/// The largest exponent: beyond it the first block takes all but a thousandth of the requests.
+const LARGEST_THETA: f64 = 10.0;
+
+impl Locality {
+    /// What a config value of this type must look like.
+    pub const EXPECTED: &'static str = "\"uniform\"; \"hot-cold(R, F)\", share R of the requests to \
+         share F of the blocks; \"zipf(THETA)\"; or \"zones(R/F, R/F, ...)\" with as many zones as \
+         needed, in the order of addresses";
+
+    /// Every block is equally likely.
+    pub const UNIFORM: Locality = Locality(Shape::Uniform);
+
+    /// What draws from `blocks` blocks; `scatter` puts what is frequent all over the footprint.
+    ///
+    /// # Errors
+    /// When a zone has no whole block; names `key`.
+    pub(crate) fn spread(
+        &self,
+        key: &str,
+        blocks: u64,
+        scatter: bool,
+        seed: u64,
+    ) -> Result<Spread, Invalid> {
+        let law = match &self.0 {
+            Shape::Uniform => return Ok(Spread { law: Law::Uniform(blocks), scatter: None }),
+            Shape::Zipf(theta) => Law::Zipf(Zipf::new(blocks, *theta)),
+            Shape::HotCold(hot) => Law::Zones(bands(key, &[*hot, hot.rest()], blocks)?),
+            Shape::Zones(zones) => Law::Zones(bands(key, zones, blocks)?),
+        };
+        let mut keys = Xoshiro256::new(seed, streams::SCATTER);
+        Ok(Spread { law, scatter: scatter.then(|| Permutation::new(blocks, &mut keys)) })
+    }
+}
+
+impl Zone {
+    fn rest(self) -> Zone {
+        Zone { requests: 1.0 - self.requests, blocks: 1.0 - self.blocks }
+    }
+}
+
+/// Draws blocks.
+#[derive(Debug, Clone)]
+pub(crate) struct Spread {
+    law: Law,
+    scatter: Option<Permutation>,
+}
+
+#[derive(Debug, Clone)]
+enum Law {
+    Uniform(u64),
+    Zipf(Zipf),
+    Zones(Vec<Band>),
+}
+
+/// A zone in blocks.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Band {
+    /// Shares of the requests up to and with this band.
+    until: f64,
+    first: u64,
+    blocks: u64,
+}
+
+impl Spread {
+    /// The next block.
+    #[inline]
+    pub(crate) fn block(&self, random: &mut Xoshiro256) -> u64 {
+        match &self.law {
+            Law::Uniform(blocks) => random.below(*blocks),
+            _ => self.skewed(random),
+        }
+    }
+
+    fn skewed(&self, random: &mut Xoshiro256) -> u64 {
+        let block = match &self.law {
+            Law::Uniform(blocks) => random.below(*blocks),
+            Law::Zipf(zipf) => zipf.rank(random),
+            Law::Zones(bands) => band_block(bands, random),
+        };
+        self.scatter.as_ref().map_or(block, |scatter| scatter.apply(block))
+    }
+}
+
+/// A block of one of the bands.
+pub(crate) fn band_block(bands: &[Band], random: &mut Xoshiro256) -> u64 {
+    let share = random.unit();
+    let band = bands.iter().find(|band| share < band.until).unwrap_or(&bands[bands.len() - 1]);
+    band.first + random.below(band.blocks)
+}
+
+/// The zones on `blocks` blocks, those without requests left out.
+///
+/// # Errors
+/// When a zone with requests has no whole block; names `key`.
+pub(crate) fn bands(key: &str, zones: &[Zone], blocks: u64) -> Result<Vec<Band>, Invalid> {
+    let mut bands = Vec::new();
+    let (mut until, mut end, mut first) = (0.0, 0.0, 0);
+    for zone in zones {
+        until += zone.requests;
+        end += zone.blocks;
+        let last = ((blocks as f64 * end).round() as u64).min(blocks);
+        if zone.requests > 0.0 {
+            if last == first {
+                let share = zone.blocks;
+                let problem =
+                    format!("share {share} of a footprint of {blocks} blocks is no whole block");
+                return Err(Invalid::new(&[key, "workload.footprint"], problem));
+            }
+            bands.push(Band { until, first, blocks: last - first });
+        }
+        first = last;
+    }
+    Ok(bands)
+}
+
+impl fmt::Display for Locality {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match &self.0 {
+            Shape::Uniform => f.write_str("uniform"),
+            Shape::HotCold(hot) => write!(f, "hot-cold({}, {})", hot.requests, hot.blocks),
+            Shape::Zipf(theta) => write!(f, "zipf({theta})"),
+            Shape::Zones(zones) => {
+                let zones: Vec<String> =
+                    zones.iter().map(|zone| format!("{}/{}", zone.requests, zone.blocks)).collect();
+                write!(f, "zones({})", zones.join(", "))
+            }
+        }
+    }
+}
+
+impl FromStr for Locality {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, String> {
+        let not = |why: &str| format!("\"{text}\" is not {}: {why}", Self::EXPECTED);
+        let trimmed = text.trim();
+        if trimmed == "uniform" {
+            return Ok(Self::UNIFORM);
+        }
+        let (name, rest) = trimmed.split_once('(').ok_or_else(|| not("the name is unknown"))?;
+        let inner =
+            rest.strip_suffix(')').ok_or_else(|| not("the closing parenthesis is missing"))?;
+        let number = |part: &str| match part.trim().parse::<f64>() {
+            Ok(number) if number.is_finite() && number >= 0.0 => Ok(number),
+            _ => Err(not(&format!("\"{}\" is no number from 0 up", part.trim()))),
+        };
+        let parts: Vec<&str> = inner.split(',').collect();
+        match (name.trim(), &parts[..]) {
+            ("zipf", [theta]) => match number(theta)? {
+                theta if theta <= LARGEST_THETA => Ok(Locality(Shape::Zipf(theta))),
+                _ => Err(not("the exponent is above 10")),
+            },
+            ("hot-cold", [requests, blocks]) => {
+                let zone = Zone { requests: number(requests)?, blocks: number(blocks)? };
+                let inside = zone.blocks > 0.0 && zone.blocks < 1.0 && zone.requests <= 1.0;
+                inside.then_some(Locality(Shape::HotCold(zone))).ok_or_else(|| {
+                    not("share F must lie between 0 and 1, and share R must not exceed 1")
+                })
+            }
+            ("zones", parts) => {
+                let zone = |part: &&str| {
+                    let (requests, blocks) =
+                        part.split_once('/').ok_or_else(|| not("a zone is written R/F"))?;
+                    Ok(Zone { requests: number(requests)?, blocks: number(blocks)? })
+                };
+                let zones = parts.iter().map(zone).collect::<Result<Vec<_>, String>>()?;
+                for (what, sum) in [
+                    ("requests", zones.iter().map(|zone| zone.requests).sum::<f64>()),
+                    ("blocks", zones.iter().map(|zone| zone.blocks).sum::<f64>()),
+                ] {
+                    if (sum - 1.0).abs() > ROUNDING {
+                        return Err(not(&format!("the shares of the {what} add up to {sum}")));
+                    }
+                }
+                Ok(Locality(Shape::Zones(zones)))
+            }
+            ("zipf" | "hot-cold", _) => Err(not(&format!("it has {} parameters", parts.len()))),
+            _ => Err(not("the name is unknown")),
+        }
+    }
+}
+
+impl Serialize for Locality {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.collect_str(self)
+    }
+}
+
+impl<'de> Deserialize<'de> for Locality {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        String::deserialize(deserializer)?.parse().map_err(de::Error::custom)
+    }
+}
+
+impl options::Setting for Locality {
+    options::leaf_body!(Self::EXPECTED, |value: &Self| value.to_string());
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn spread(text: &str, blocks: u64, scatter: bool) -> Spread {
+        text.parse::<Locality>().unwrap().spread("k", blocks, scatter, 7).unwrap()
+    }
+
+    fn counts(spread: &Spread, blocks: usize, draws: u32) -> Vec<u32> {
+        let mut random = Xoshiro256::new(3, 0);
+        let mut counts = vec![0; blocks];
+        for _ in 0..draws {
+            counts[spread.block(&mut random) as usize] += 1;
+        }
+        counts
+    }
+
+    #[test]
+    fn every_form_is_read_and_written_back() {
+        let rows = ["uniform", "hot-cold(0.9, 0.1)", "zipf(1.2)", "zones(0.5/0.05, 0.5/0.95)"];
+        for text in rows {
+            assert_eq!(text.parse::<Locality>().unwrap().to_string(), text);
+        }
+    }
+
+    #[test]
+    fn refusals_say_why_and_list_the_forms() {
+        let rows = [
+            ("normal(3)", "the name is unknown"),
+            ("zipf", "the name is unknown"),
+            ("zipf(1.2", "the closing parenthesis is missing"),
+            ("zipf(-1)", "\"-1\" is no number from 0 up"),
+            ("zipf(11)", "above 10"),
+            ("zipf(1, 2)", "it has 2 parameters"),
+            ("hot-cold(0.9)", "it has 1 parameters"),
+            ("hot-cold(0.9, 0)", "share F must lie between 0 and 1"),
+            ("hot-cold(1.1, 0.5)", "share R must not exceed 1"),
+            ("zones(1)", "a zone is written R/F"),
+            ("zones(0.5/0.5, 0.4/0.5)", "the shares of the requests add up to 0.9"),
+            ("zones(0.5/0.5, 0.5/0.6)", "the shares of the blocks add up to 1.1"),
+        ];
+        for (text, why) in rows {
+            let error = text.parse::<Locality>().unwrap_err();
+            assert!(error.contains(why) && error.contains("zipf(THETA)"), "{error}");
+        }
+        let tiny = "hot-cold(0.9, 0.01)".parse::<Locality>().unwrap();
+        let error = tiny.spread("workload.locality", 10, true, 1).unwrap_err();
+        assert!(error.to_string().contains("0.01 of a footprint of 10 blocks"), "{error}");
+    }
+
+    #[test]
+    fn hot_blocks_get_their_share_and_the_blocks_of_a_zone_are_alike() {
+        let counts = counts(&spread("hot-cold(0.9, 0.1)", 1000, false), 1000, 1_000_000);
+        let hot: u32 = counts[..100].iter().sum();
+        assert!((899_000..901_000).contains(&hot), "{hot}");
+        // 9,000 and 111 expected a block, five deviations.
+        assert!(counts[..100].iter().all(|count| (8_500..9_500).contains(count)));
+        assert!(counts[100..].iter().all(|count| (55..170).contains(count)));
+    }
+
+    #[test]
+    fn zones_lie_in_the_order_of_addresses() {
+        let counts =
+            counts(&spread("zones(0.2/0.8, 0/0.1, 0.8/0.1)", 100, false), 100, 100_000);
+        let share = |range: std::ops::Range<usize>| counts[range].iter().sum::<u32>();
+        assert!((19_500..20_500).contains(&share(0..80)));
+        assert_eq!(share(80..90), 0);
+        assert!((79_500..80_500).contains(&share(90..100)));
+    }
+
+    #[test]
+    fn scattering_moves_blocks_and_keeps_their_frequencies() {
+        let mut plain = counts(&spread("zipf(1.2)", 1000, false), 1000, 100_000);
+        let mut scattered = counts(&spread("zipf(1.2)", 1000, true), 1000, 100_000);
+        assert!(plain[0] > plain[10] && plain[10] > plain[300]);
+        assert_ne!(plain, scattered);
+        // The middle of the hottest tenth of the blocks lies in the middle, not at the start.
+        let mut by_heat: Vec<usize> = (0..1000).collect();
+        by_heat.sort_by_key(|block| std::cmp::Reverse(scattered[*block]));
+        let mean = by_heat[..100].iter().sum::<usize>() / 100;
+        assert!((400..600).contains(&mean), "{mean}");
+        plain.sort_unstable();
+        scattered.sort_unstable();
+        assert_eq!(plain, scattered);
+    }
+}

@@ -1,0 +1,86 @@
+//! What a request asks and where: the keys that closed loops and bursts share, while they run.
+
+use crate::chance::Chance;
+use crate::locality::Spread;
+use crate::{Footprint, Locality, checks, streams};
+use engine::{Lba, Op, Random, Request, Xoshiro256};
+use options::{Invalid, Size};
+
+/// The keys.
+pub(crate) struct PatternKeys<'a> {
+    pub(crate) read_share: f64,
+    pub(crate) random_share: f64,
+    pub(crate) locality: &'a Locality,
+    pub(crate) scatter: bool,
+    pub(crate) block_size: Size,
+    pub(crate) footprint: Footprint,
+}
+
+/// How requests are drawn.
+pub(crate) struct Pattern {
+    reads: Chance,
+    jumps: Chance,
+    needs_bits: bool,
+    block_sectors: u32,
+    blocks: u64,
+    spread: Spread,
+}
+
+/// Where one thread of requests is, and its randomness.
+pub(crate) struct Cursor {
+    next_block: u64,
+    decisions: Xoshiro256,
+    positions: Xoshiro256,
+}
+
+impl Pattern {
+    pub(crate) fn new(
+        keys: &PatternKeys<'_>,
+        capacity_sectors: u64,
+        seed: u64,
+    ) -> Result<Self, Invalid> {
+        checks::share("workload.read_share", keys.read_share)?;
+        checks::share("workload.random_share", keys.random_share)?;
+        let footprint = keys.footprint.sectors(capacity_sectors)?;
+        let block_sectors = checks::block_sectors(keys.block_size, footprint)?;
+        let blocks = footprint / u64::from(block_sectors);
+        let (reads, jumps) = (Chance::new(keys.read_share), Chance::new(keys.random_share));
+        Ok(Pattern {
+            reads,
+            jumps,
+            needs_bits: reads.needs_bits() || jumps.needs_bits(),
+            block_sectors,
+            blocks,
+            spread: keys.locality.spread("workload.locality", blocks, keys.scatter, seed)?,
+        })
+    }
+
+    /// The start of thread `index` of `threads`: its equal share of the footprint.
+    pub(crate) fn cursor(&self, index: u32, threads: u32, seed: u64) -> Cursor {
+        let seed = streams::derived(seed, u64::from(index));
+        let share = u128::from(self.blocks) * u128::from(index) / u128::from(threads);
+        Cursor {
+            next_block: share as u64,
+            decisions: Xoshiro256::new(seed, streams::CLOSED_DECISIONS),
+            positions: Xoshiro256::new(seed, streams::CLOSED_POSITIONS),
+        }
+    }
+
+    /// Draws the next request: one draw decides direction and jump, and a jump takes another.
+    #[inline]
+    pub(crate) fn draw(&self, cursor: &mut Cursor, id: u64) -> Request {
+        let bits =
+            if self.needs_bits { cursor.decisions.below(1 << (2 * Chance::BITS)) } else { 0 };
+        let reads = self.reads.decide(bits >> Chance::BITS);
+        let jumps = self.jumps.decide(bits & ((1 << Chance::BITS) - 1));
+        let block =
+            if jumps { self.spread.block(&mut cursor.positions) } else { cursor.next_block };
+        cursor.next_block = if block + 1 == self.blocks { 0 } else { block + 1 };
+        Request {
+            id,
+            op: if reads { Op::Read } else { Op::Write },
+            lba: Lba(block * u64::from(self.block_sectors)),
+            sectors: self.block_sectors,
+        }
+    }
+}
