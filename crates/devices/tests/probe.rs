@@ -256,6 +256,17 @@ fn trimmed_and_unwritten_pages_are_answered_without_the_flash() {
 }
 
 #[test]
+fn a_read_follows_its_page_to_another_package() {
+    // Pages 0 and 1 begin on the first package. While that one reads page 0, page 1 is rewritten
+    // on the second: the read of it that waits here goes there when its turn comes.
+    let config = SsdConfig { pool: Pool::Ssd, ..small() };
+    let done = run(&config, &[(0, Read, 0, 1), (0, Read, 1, 1), (0, Write, 1, 1)]);
+    let ends: Vec<Time> = done.iter().map(|c| c.at).collect();
+    assert_eq!(ends, [READ, WRITE + READ, WRITE]);
+    assert_eq!(done[1].breakdown.unit_wait, WRITE);
+}
+
+#[test]
 fn a_request_of_many_pages_ends_with_its_last() {
     let done = run(&small(), &[(0, Read, 0, 4)]);
     assert_eq!(done[0].at, 2 * READ);

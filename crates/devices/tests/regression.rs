@@ -2,11 +2,12 @@
 
 mod common;
 
-use common::{Script, Step, US, fill, run_on, small};
+use common::{Script, Step, US, fill, run_on, seeds, small, small_blocking};
 use devices::ssd::config::{Depth, Fill, HostLink, Pool};
 use devices::ssd::{Geometry, Ssd, SsdConfig};
 use devices::{DeviceConfig, Model};
 use engine::Op::{Read, Write};
+use engine::{Random, Time, Xoshiro256};
 use options::{PerByte, Size};
 
 /// The packages of a gang are not numbered consecutively, and its pages stay on them.
@@ -67,6 +68,67 @@ fn a_write_that_loses_its_room_is_not_forgotten() {
     ];
     let done = run_on(&mut ssd, Script::pages(&steps));
     assert_eq!(done.len(), steps.len());
+}
+
+/// Of packages without room, a write goes to one that cleaning can help, not to one that is full of
+/// valid pages: there it would wait for ever.
+#[test]
+fn a_write_without_room_anywhere_goes_where_cleaning_makes_some() {
+    let config = SsdConfig {
+        channels: 3,
+        blocks_per_plane: 8,
+        pages_per_block: 4,
+        summary_page: false,
+        spare_factor: Some(0.26),
+        pool: Pool::Ssd,
+        fill: fill("empty"),
+        ..small_blocking()
+    };
+    let mut ssd = Ssd::new(&config, 0).unwrap();
+    assert_eq!(ssd.preparable_pages(), 71);
+    let mut steps: Vec<Step> = vec![(0, Write, 69, 1), (1, Write, 70, 1)];
+    let mut at = 0;
+    // Reading page 69 or 70 keeps the first or second package busy, so that a write goes past it.
+    let mut write = |pages: std::ops::Range<u64>, busy: &[u64]| {
+        for page in pages {
+            at += 1000 * US;
+            steps.extend(busy.iter().map(|read| (at, Read, *read, 1)));
+            steps.push((at, Write, page, 1));
+        }
+    };
+    // The third package takes 29 pages, its last room; then the first takes 16 of these again and
+    // 12 others, and the second 28: both are full of valid pages.
+    write(0..29, &[69, 70]);
+    write(0..16, &[70]);
+    write(29..41, &[70]);
+    write(41..69, &[]);
+    write(69..70, &[]);
+    let requests = steps.len();
+    assert_eq!(run_on(&mut ssd, Script::pages(&steps)).len(), requests);
+    let room = |package| ssd.free_blocks(package);
+    assert_eq!([room(0), room(1)], [0, 0], "what the test is about has happened");
+    assert!(ssd.account(Time::MAX).block_erases > 0);
+}
+
+/// The same in fast-forward, where no picture is small: it takes tiny blocks and many writes.
+#[test]
+fn fast_forward_finds_room_where_cleaning_makes_some() {
+    let config = SsdConfig {
+        blocks_per_plane: 24,
+        pages_per_block: 2,
+        summary_page: false,
+        spare_blocks_per_plane: Some(3),
+        pool: Pool::Ssd,
+        ..small()
+    };
+    seeds(0..400, |seed| {
+        let mut ssd = Ssd::new(&config, seed).unwrap();
+        let mut random = Xoshiro256::new(seed, 0);
+        for _ in 0..1000 {
+            ssd.write_untimed(random.below(u64::from(ssd.preparable_pages())) as u32);
+        }
+        ssd.check().unwrap();
+    });
 }
 
 /// A domain of more blocks than its index reaches is refused, with the keys that make it.

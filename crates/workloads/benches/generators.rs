@@ -54,8 +54,16 @@ fn main() {
     let many = "requests = 100000000";
     let rows = [
         ("closed, uniform", "closed", many.to_owned()),
-        ("closed, half reads, half sequential", "closed", format!("{many}\nread_share = 0.5\nrandom_share = 0.5")),
-        ("closed, hot-cold(0.9, 0.1)", "closed", format!("{many}\nlocality = 'hot-cold(0.9, 0.1)'")),
+        (
+            "closed, half reads, half sequential",
+            "closed",
+            format!("{many}\nread_share = 0.5\nrandom_share = 0.5"),
+        ),
+        (
+            "closed, hot-cold(0.9, 0.1)",
+            "closed",
+            format!("{many}\nlocality = 'hot-cold(0.9, 0.1)'"),
+        ),
         ("closed, zipf(0.99)", "closed", format!("{many}\nlocality = 'zipf(0.99)'")),
         ("closed, 4 threads", "closed", format!("{many}\nthreads = 4")),
         ("open", "open", many.to_owned()),

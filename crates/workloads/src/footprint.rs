@@ -39,7 +39,12 @@ impl Footprint {
     /// # Errors
     /// When it is larger than the device, no whole number of sectors, or nothing.
     pub fn sectors(&self, capacity_sectors: u64) -> Result<u64, Invalid> {
-        let refused = |problem: String| Invalid::new(&["workload.footprint"], problem);
+        self.sectors_of("workload.footprint", capacity_sectors)
+    }
+
+    /// The same for another key than `workload.footprint`.
+    pub(crate) fn sectors_of(&self, key: &str, capacity_sectors: u64) -> Result<u64, Invalid> {
+        let refused = |problem: String| Invalid::new(&[key], problem);
         let device = || Size::from_bytes(capacity_sectors.saturating_mul(SECTOR_BYTES));
         let sectors = match self.0 {
             Extent::Share(share) => {

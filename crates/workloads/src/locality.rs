@@ -49,7 +49,8 @@ impl Locality {
     /// Every block is equally likely.
     pub const UNIFORM: Locality = Locality(Shape::Uniform);
 
-    /// What draws from `blocks` blocks; `scatter` puts what is frequent all over the footprint.
+    /// What draws from `blocks` blocks, or `None` where all are equally likely; `scatter` puts what
+    /// is frequent all over the footprint.
     ///
     /// # Errors
     /// When a zone has no whole block; names `key`.
@@ -59,15 +60,15 @@ impl Locality {
         blocks: u64,
         scatter: bool,
         seed: u64,
-    ) -> Result<Spread, Invalid> {
+    ) -> Result<Option<Spread>, Invalid> {
         let law = match &self.0 {
-            Shape::Uniform => return Ok(Spread { law: Law::Uniform(blocks), scatter: None }),
+            Shape::Uniform => return Ok(None),
             Shape::Zipf(theta) => Law::Zipf(Zipf::new(blocks, *theta)),
             Shape::HotCold(hot) => Law::Zones(bands(key, &[*hot, hot.rest()], blocks)?),
             Shape::Zones(zones) => Law::Zones(bands(key, zones, blocks)?),
         };
         let mut keys = Xoshiro256::new(seed, streams::SCATTER);
-        Ok(Spread { law, scatter: scatter.then(|| Permutation::new(blocks, &mut keys)) })
+        Ok(Some(Spread { law, scatter: scatter.then(|| Permutation::new(blocks, &mut keys)) }))
     }
 }
 
@@ -86,7 +87,6 @@ pub(crate) struct Spread {
 
 #[derive(Debug, Clone)]
 enum Law {
-    Uniform(u64),
     Zipf(Zipf),
     Zones(Vec<Band>),
 }
@@ -102,17 +102,8 @@ pub(crate) struct Band {
 
 impl Spread {
     /// The next block.
-    #[inline]
     pub(crate) fn block(&self, random: &mut Xoshiro256) -> u64 {
-        match &self.law {
-            Law::Uniform(blocks) => random.below(*blocks),
-            _ => self.skewed(random),
-        }
-    }
-
-    fn skewed(&self, random: &mut Xoshiro256) -> u64 {
         let block = match &self.law {
-            Law::Uniform(blocks) => random.below(*blocks),
             Law::Zipf(zipf) => zipf.rank(random),
             Law::Zones(bands) => band_block(bands, random),
         };
@@ -240,7 +231,7 @@ mod tests {
     use super::*;
 
     fn spread(text: &str, blocks: u64, scatter: bool) -> Spread {
-        text.parse::<Locality>().unwrap().spread("k", blocks, scatter, 7).unwrap()
+        text.parse::<Locality>().unwrap().spread("k", blocks, scatter, 7).unwrap().unwrap()
     }
 
     fn counts(spread: &Spread, blocks: usize, draws: u32) -> Vec<u32> {
@@ -297,8 +288,7 @@ mod tests {
 
     #[test]
     fn zones_lie_in_the_order_of_addresses() {
-        let counts =
-            counts(&spread("zones(0.2/0.8, 0/0.1, 0.8/0.1)", 100, false), 100, 100_000);
+        let counts = counts(&spread("zones(0.2/0.8, 0/0.1, 0.8/0.1)", 100, false), 100, 100_000);
         let share = |range: std::ops::Range<usize>| counts[range].iter().sum::<u32>();
         assert!((19_500..20_500).contains(&share(0..80)));
         assert_eq!(share(80..90), 0);

@@ -23,7 +23,8 @@ pub(crate) struct Pattern {
     needs_bits: bool,
     block_sectors: u32,
     blocks: u64,
-    spread: Spread,
+    /// `None` where every block is equally likely: the common case, kept short.
+    skew: Option<Spread>,
 }
 
 /// Where one thread of requests is, and its randomness.
@@ -51,7 +52,7 @@ impl Pattern {
             needs_bits: reads.needs_bits() || jumps.needs_bits(),
             block_sectors,
             blocks,
-            spread: keys.locality.spread("workload.locality", blocks, keys.scatter, seed)?,
+            skew: keys.locality.spread("workload.locality", blocks, keys.scatter, seed)?,
         })
     }
 
@@ -73,8 +74,11 @@ impl Pattern {
             if self.needs_bits { cursor.decisions.below(1 << (2 * Chance::BITS)) } else { 0 };
         let reads = self.reads.decide(bits >> Chance::BITS);
         let jumps = self.jumps.decide(bits & ((1 << Chance::BITS) - 1));
-        let block =
-            if jumps { self.spread.block(&mut cursor.positions) } else { cursor.next_block };
+        let block = match &self.skew {
+            _ if !jumps => cursor.next_block,
+            None => cursor.positions.below(self.blocks),
+            Some(skew) => skew.block(&mut cursor.positions),
+        };
         cursor.next_block = if block + 1 == self.blocks { 0 } else { block + 1 };
         Request {
             id,

@@ -17,6 +17,21 @@ pub(crate) const OPEN: u64 = 18;
 /// Where a closed loop's locality scatters its blocks.
 pub(crate) const SCATTER: u64 = 19;
 
+/// Every draw of the JESD219 workload.
+pub(crate) const JESD219: u64 = 20;
+
+/// When requests of bursts arrive.
+pub(crate) const BURSTS: u64 = 21;
+
+/// Which stream of a mix takes its turn.
+pub(crate) const MIX: u64 = 22;
+
+/// Every draw of Postmark.
+pub(crate) const POSTMARK: u64 = 23;
+
+/// Every draw of a fio job.
+pub(crate) const FIO: u64 = 24;
+
 /// The seed of part `index` of a workload, such as a thread or a stream. The first part has the
 /// seed itself, so that a workload of one part draws as if it had none.
 pub(crate) fn derived(seed: u64, index: u64) -> u64 {

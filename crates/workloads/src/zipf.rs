@@ -72,9 +72,16 @@ mod tests {
 
     #[test]
     fn ranks_follow_the_law() {
-        for (n, theta) in
-            [(1, 1.2), (2, 0.5), (100, 0.0), (100, 0.5), (100, 0.99), (100, 1.0), (50, 1.2), (9, 3.0)]
-        {
+        for (n, theta) in [
+            (1, 1.2),
+            (2, 0.5),
+            (100, 0.0),
+            (100, 0.5),
+            (100, 0.99),
+            (100, 1.0),
+            (50, 1.2),
+            (9, 3.0),
+        ] {
             let zipf = Zipf::new(n, theta);
             let mut random = Xoshiro256::new(5, 0);
             let draws = 400_000;

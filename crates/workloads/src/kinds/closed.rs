@@ -68,76 +68,97 @@ impl Kind for Closed {
         };
         let pattern = Pattern::new(&keys, context.capacity_sectors, context.seed)?;
         let cursor = |index| pattern.cursor(index, self.threads, context.seed);
-        let threads: Vec<Cursor> = (0..self.threads).map(cursor).collect();
-        let slots = if self.threads == 1 && self.think_time.ns() == 0 {
-            Slots::Free(self.outstanding)
-        } else {
-            checks::within("workload.outstanding", slots, 1, MOST_OUTSTANDING)?;
-            let rounds = 0..self.outstanding;
-            Slots::Timed {
-                ready: rounds.flat_map(|_| (0..self.threads).map(|thread| (0, thread))).collect(),
-                asked_by: InFlight::new(),
-                think: self.think_time.ns(),
-            }
+        if self.threads == 1 && self.think_time.ns() == 0 {
+            let asker = Single { free: self.outstanding, cursor: cursor(0) };
+            return Ok(Box::new(ClosedLoop { requests: self.requests, issued: 0, pattern, asker }));
+        }
+        checks::within("workload.outstanding", slots, 1, MOST_OUTSTANDING)?;
+        let rounds = 0..self.outstanding;
+        let asker = Thinkers {
+            ready: rounds.flat_map(|_| (0..self.threads).map(|thread| (0, thread))).collect(),
+            asked_by: InFlight::new(),
+            think: self.think_time.ns(),
+            cursors: (0..self.threads).map(cursor).collect(),
         };
-        Ok(Box::new(ClosedLoop { requests: self.requests, issued: 0, slots, pattern, threads }))
+        Ok(Box::new(ClosedLoop { requests: self.requests, issued: 0, pattern, asker }))
     }
 }
 
 /// Who may ask, and when.
-enum Slots {
-    /// One thread that does not think: how many more requests it may have outstanding.
-    Free(u32),
-    /// Several threads, or thinking ones.
-    Timed {
-        /// From when on which thread may ask, in order of time, because all think equally long.
-        ready: VecDeque<(Time, u32)>,
-        asked_by: InFlight<u32>,
-        think: Time,
-    },
+trait Asker {
+    /// Takes the right to ask: from when on, and whose position it is.
+    fn ask(&mut self, now: Time) -> Option<(Time, &mut Cursor)>;
+
+    /// A request was answered.
+    fn answered(&mut self, completion: &Completion);
+}
+
+/// One thread that does not think: all that matters is how many more requests it may ask.
+struct Single {
+    free: u32,
+    cursor: Cursor,
+}
+
+impl Asker for Single {
+    #[inline]
+    fn ask(&mut self, now: Time) -> Option<(Time, &mut Cursor)> {
+        self.free = self.free.checked_sub(1)?;
+        Some((now, &mut self.cursor))
+    }
+
+    #[inline]
+    fn answered(&mut self, _completion: &Completion) {
+        self.free += 1;
+    }
+}
+
+/// Several threads, or thinking ones.
+struct Thinkers {
+    /// From when on which thread may ask, in order of time, because all think equally long.
+    ready: VecDeque<(Time, u32)>,
+    asked_by: InFlight<u32>,
+    think: Time,
+    cursors: Vec<Cursor>,
+}
+
+impl Asker for Thinkers {
+    #[inline]
+    fn ask(&mut self, now: Time) -> Option<(Time, &mut Cursor)> {
+        let (at, thread) = self.ready.pop_front()?;
+        self.asked_by.issue(thread);
+        Some((at.max(now), &mut self.cursors[thread as usize]))
+    }
+
+    #[inline]
+    fn answered(&mut self, completion: &Completion) {
+        let thread = self.asked_by.complete(completion.request.id);
+        self.ready.push_back((completion.at.saturating_add(self.think), thread));
+    }
 }
 
 /// The loop while it runs.
-struct ClosedLoop {
+struct ClosedLoop<A> {
     requests: u64,
     issued: u64,
-    slots: Slots,
     pattern: Pattern,
-    threads: Vec<Cursor>,
+    asker: A,
 }
 
-impl Workload for ClosedLoop {
+impl<A: Asker> Workload for ClosedLoop<A> {
     #[inline]
     fn next(&mut self, now: Time) -> Result<Option<Arrival>, WorkloadError> {
         if self.issued == self.requests {
             return Ok(None);
         }
-        let (at, thread) = match &mut self.slots {
-            Slots::Free(0) => return Ok(None),
-            Slots::Free(free) => {
-                *free -= 1;
-                (now, 0)
-            }
-            Slots::Timed { ready, asked_by, .. } => {
-                let Some((at, thread)) = ready.pop_front() else { return Ok(None) };
-                asked_by.issue(thread);
-                (at.max(now), thread)
-            }
-        };
-        let request = self.pattern.draw(&mut self.threads[thread as usize], self.issued);
+        let Some((at, cursor)) = self.asker.ask(now) else { return Ok(None) };
+        let request = self.pattern.draw(cursor, self.issued);
         self.issued += 1;
         Ok(Some(Arrival { at, request }))
     }
 
     #[inline]
     fn completed(&mut self, completion: &Completion) {
-        match &mut self.slots {
-            Slots::Free(free) => *free += 1,
-            Slots::Timed { ready, asked_by, think } => {
-                let thread = asked_by.complete(completion.request.id);
-                ready.push_back((completion.at.saturating_add(*think), thread));
-            }
-        }
+        self.asker.answered(completion);
     }
 
     fn expected_requests(&self) -> Option<u64> {

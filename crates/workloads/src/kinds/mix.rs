@@ -1,0 +1,247 @@
+//! Several workloads at once, each a full section of its own, on its own part of the addresses.
+//!
+//! A stream without a weight keeps its own pace: its clock or its number outstanding. Streams with
+//! weights take turns: whose turn it is is drawn by weight, and the turn waits until that stream
+//! can ask, so that the shares of the requests are those of the weights for as long as all last.
+//! Streams draw from independent randomness, and each is built as if its part were the device.
+
+mod config;
+mod value;
+
+use super::{BuildError, Context, Kind, WorkloadConfig};
+use crate::in_flight::InFlight;
+use crate::{checks, streams};
+pub use config::{Stream, Streams};
+use engine::{
+    Arrival, Completion, Lba, Random, Request, SECTOR_BYTES, Time, Workload, WorkloadError,
+    Xoshiro256,
+};
+use options::{Invalid, Size};
+
+options::options! {
+    /// Several workloads at once.
+    pub struct Mix as MixPartial {
+        /// Only the first so many requests; without it, until every stream has ended.
+        requests: Option<u64> = None,
+        /// The workloads.
+        streams: Streams = Streams::default(),
+    }
+}
+
+/// The most streams: more would only take memory.
+const MOST_STREAMS: usize = 1024;
+
+impl Kind for Mix {
+    const SUMMARY: &'static str =
+        "several workloads at once, by weight or at their own pace, each on its part of the device";
+
+    fn build(&self, context: &Context) -> Result<Box<dyn Workload>, BuildError> {
+        let limit = self.requests.unwrap_or(u64::MAX);
+        checks::positive("workload.requests", limit)?;
+        let streams = &self.streams.0;
+        if streams.is_empty() || streams.len() > MOST_STREAMS {
+            let problem = format!(
+                "a mix has 1 to {MOST_STREAMS} streams, each a table [[workload.streams]] with its \
+                 kind; here are {}",
+                streams.len()
+            );
+            return Err(Invalid::new(&["workload.streams"], problem).into());
+        }
+        let built = streams.iter().enumerate().map(|(index, stream)| {
+            part(stream, index, context).map_err(|error| within_stream(index, error))
+        });
+        Ok(Box::new(Mixture {
+            parts: built.collect::<Result<_, _>>()?,
+            turn: None,
+            limit,
+            issued: 0,
+            in_flight: InFlight::new(),
+            random: Xoshiro256::new(context.seed, streams::MIX),
+        }))
+    }
+}
+
+/// Says of which stream an error is, and keeps the key of all streams for its place in the file.
+fn within_stream(index: usize, error: BuildError) -> BuildError {
+    match error {
+        BuildError::Invalid(mut invalid) => {
+            for key in &mut invalid.keys {
+                *key = key.replacen("workload.", &format!("workload.streams[{index}]."), 1);
+            }
+            invalid.keys.push("workload.streams".to_owned());
+            BuildError::Invalid(invalid)
+        }
+        BuildError::Input(message) => {
+            BuildError::Input(format!("workload.streams[{index}]: {message}"))
+        }
+    }
+}
+
+/// Builds a stream on its part of the device.
+fn part(stream: &Stream, index: usize, context: &Context) -> Result<Part, BuildError> {
+    let bound = |key: &str, bound: Option<crate::Footprint>| {
+        bound.map(|bound| bound.sectors_of(key, context.capacity_sectors)).transpose()
+    };
+    let first = bound("workload.from", stream.from)?.unwrap_or(0);
+    let end = bound("workload.to", stream.to)?.unwrap_or(context.capacity_sectors);
+    if first >= end {
+        let size = |sectors: u64| Size::from_bytes(sectors.saturating_mul(SECTOR_BYTES));
+        let problem = format!("from {} to {} is nothing", size(first), size(end));
+        return Err(Invalid::new(&["workload.from", "workload.to"], problem).into());
+    }
+    if let Some(weight) = stream.weight {
+        if !(weight.is_finite() && weight > 0.0) {
+            let problem = format!("{weight} is not a number above 0");
+            return Err(Invalid::new(&["workload.weight"], problem).into());
+        }
+        if by_clock(&stream.workload) {
+            let kind = stream.workload.kind();
+            let problem = format!("{kind} asks by the clock and cannot wait for its turn");
+            return Err(Invalid::new(&["workload.weight"], problem).into());
+        }
+    }
+    let seed = streams::derived(context.seed, index as u64);
+    let inner = Context { capacity_sectors: end - first, seed, open: context.open };
+    Ok(Part {
+        workload: stream.workload.build(&inner)?,
+        first,
+        weight: stream.weight,
+        outstanding: 0,
+        held: None,
+    })
+}
+
+/// Whether a workload has times of its own, which turns would distort.
+fn by_clock(workload: &WorkloadConfig) -> bool {
+    match workload {
+        WorkloadConfig::Open(_) | WorkloadConfig::Bursts(_) | WorkloadConfig::Trace(_) => true,
+        WorkloadConfig::Mix(mix) => mix.streams.0.iter().any(|inner| by_clock(&inner.workload)),
+        _ => false,
+    }
+}
+
+/// A stream while it runs.
+struct Part {
+    workload: Box<dyn Workload>,
+    /// The device's sector that is its sector 0.
+    first: u64,
+    /// `None` at its own pace; removed when the stream has ended.
+    weight: Option<f64>,
+    outstanding: u64,
+    /// Its next arrival, asked for but not yet passed on.
+    held: Option<Arrival>,
+}
+
+impl Part {
+    /// Asks for the next arrival unless one is held.
+    fn ask(&mut self, now: Time) -> Result<Option<Time>, WorkloadError> {
+        if self.held.is_none() {
+            self.held = self.workload.next(now)?;
+        }
+        Ok(self.held.map(|arrival| arrival.at))
+    }
+}
+
+/// The mixture while it runs.
+struct Mixture {
+    parts: Vec<Part>,
+    /// Which of the weighted streams asks next.
+    turn: Option<usize>,
+    limit: u64,
+    issued: u64,
+    /// The stream and its own number of each unanswered request.
+    in_flight: InFlight<(usize, u64)>,
+    random: Xoshiro256,
+}
+
+impl Mixture {
+    /// The weighted stream whose turn it is; `None` when it has to wait or none is left.
+    fn weighted(&mut self, now: Time) -> Result<Option<(Time, usize)>, WorkloadError> {
+        loop {
+            let Some(index) = self.turn.or_else(|| self.draw_turn()) else { return Ok(None) };
+            self.turn = Some(index);
+            let part = &mut self.parts[index];
+            if let Some(at) = part.ask(now)? {
+                return Ok(Some((at, index)));
+            }
+            if part.outstanding > 0 {
+                return Ok(None);
+            }
+            // Nothing to wait for and nothing to ask: it has ended.
+            part.weight = None;
+            self.turn = None;
+        }
+    }
+
+    fn draw_turn(&mut self) -> Option<usize> {
+        let weights = || self.parts.iter().enumerate().filter_map(|(i, p)| Some((i, p.weight?)));
+        let total: f64 = weights().map(|(_, weight)| weight).sum();
+        let last = weights().last()?.0;
+        let mut left = self.random.unit() * total;
+        let drawn = weights().find(|(_, weight)| {
+            left -= weight;
+            left < 0.0
+        });
+        Some(drawn.map_or(last, |(index, _)| index))
+    }
+}
+
+impl Workload for Mixture {
+    fn next(&mut self, now: Time) -> Result<Option<Arrival>, WorkloadError> {
+        if self.issued == self.limit {
+            return Ok(None);
+        }
+        let mut earliest = self.weighted(now)?;
+        for (index, part) in self.parts.iter_mut().enumerate() {
+            if part.weight.is_none()
+                && let Some(at) = part.ask(now)?
+                && earliest.is_none_or(|(other, _)| at < other)
+            {
+                earliest = Some((at, index));
+            }
+        }
+        let Some((at, index)) = earliest else { return Ok(None) };
+        let part = &mut self.parts[index];
+        let request = part.held.take().expect("it was asked for").request;
+        part.outstanding += 1;
+        if part.weight.is_some() {
+            self.turn = None;
+        }
+        self.issued += 1;
+        let id = self.in_flight.issue((index, request.id));
+        let lba = Lba(part.first + request.lba.0);
+        Ok(Some(Arrival { at: at.max(now), request: Request { id, lba, ..request } }))
+    }
+
+    fn completed(&mut self, completion: &Completion) {
+        let (index, id) = self.in_flight.complete(completion.request.id);
+        let part = &mut self.parts[index];
+        part.outstanding -= 1;
+        let lba = Lba(completion.request.lba.0 - part.first);
+        let request = Request { id, lba, ..completion.request };
+        part.workload.completed(&Completion { request, ..*completion });
+    }
+
+    fn expected_requests(&self) -> Option<u64> {
+        let parts = self.parts.iter().map(|part| part.workload.expected_requests());
+        let sum = parts.sum::<Option<u64>>();
+        match self.limit {
+            u64::MAX => sum,
+            limit => Some(sum.map_or(limit, |sum| sum.min(limit))),
+        }
+    }
+
+    fn notices(&self) -> Vec<(&'static str, u64)> {
+        let mut notices: Vec<(&'static str, u64)> = Vec::new();
+        for (what, count) in self.parts.iter().flat_map(|part| part.workload.notices()) {
+            match notices.iter_mut().find(|(known, _)| *known == what) {
+                Some((_, sum)) => *sum += count,
+                None => notices.push((what, count)),
+            }
+        }
+        notices
+    }
+}
+
+#[cfg(test)]
+mod tests;
