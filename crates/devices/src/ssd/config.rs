@@ -69,6 +69,8 @@ choices! {
         Highest = "highest",
         /// The one with the lowest block number.
         Lowest = "lowest",
+        /// Any of them.
+        Random = "random",
     }
 }
 
@@ -97,6 +99,18 @@ options! {
         order: HostOrder = HostOrder::Fifo,
     }
 
+    /// Parameters of the policy `windowed-greedy`.
+    pub struct WindowedGreedy as WindowedGreedyPartial {
+        /// How many of the oldest blocks of a domain are looked at.
+        window: u32 = 256,
+    }
+
+    /// Parameters of the policy `d-choices`.
+    pub struct DChoices as DChoicesPartial {
+        /// How many blocks are drawn.
+        d: u32 = 10,
+    }
+
     /// Cleaning (garbage collection): how superseded pages become writable again.
     pub struct Cleaning as CleaningPartial {
         /// The rule that chooses the victim.
@@ -109,6 +123,10 @@ options! {
         copy_back: bool = false,
         /// Which of several equally good victims is cleaned.
         tie_break: TieBreak = TieBreak::Highest,
+        /// Parameters of the policy `windowed-greedy`.
+        windowed_greedy: WindowedGreedy = WindowedGreedy::default(),
+        /// Parameters of the policy `d-choices`.
+        d_choices: DChoices = DChoices::default(),
     }
 
     /// Endurance.

@@ -6,11 +6,15 @@
 //! flash changes when it completes.
 
 use super::alloc::FreeBlocks;
-use super::clean::{Action, Policy, VictimIndex, View};
-use super::config::{FillOrder, SsdConfig, TieBreak};
+use super::clean::{Action, AgeOrder, VictimIndex, View};
+use super::config::{Cleaning, FillOrder, SsdConfig};
 use super::geometry::{Block, Domain, Geometry, Lpn, PoolId, Ppn, Unit};
 use super::nand::Flash;
 use engine::{Random, Xoshiro256};
+
+/// Streams of the drive's randomness: its initial content, and its cleaning policy.
+const FILL_STREAM: u64 = 7;
+const CLEANING_STREAM: u64 = 9;
 
 /// Marks an unmapped logical page, and the absence of a block.
 const NONE: u32 = u32::MAX;
@@ -84,8 +88,8 @@ pub struct Counters {
 #[derive(Debug, Clone)]
 pub struct Ftl {
     geometry: Geometry,
-    policy: Policy,
-    tie_break: TieBreak,
+    config: Cleaning,
+    random: Xoshiro256,
     summary_page: bool,
     /// Physical page of each logical page, or `NONE`.
     map: Vec<u32>,
@@ -100,6 +104,7 @@ pub struct Ftl {
     victim: Vec<u32>,
     free: FreeBlocks,
     index: VictimIndex,
+    order: AgeOrder,
     /// Domains among which a write on a unit may choose: consecutive groups of this size.
     group_size: u32,
     /// The domain of each group at which the next choice begins.
@@ -115,15 +120,15 @@ pub struct Ftl {
 impl Ftl {
     /// The FTL of a drive that was filled as the configuration says, with the flash it was
     /// written to.
-    pub fn new(config: &SsdConfig, geometry: &Geometry, random: &mut Xoshiro256) -> (Ftl, Flash) {
+    pub fn new(config: &SsdConfig, geometry: &Geometry, seed: u64) -> (Ftl, Flash) {
         let blocks = geometry.blocks() as usize;
         let domains = geometry.domains as usize;
         let domains_per_pool = geometry.domains / geometry.pools;
         let group_size = domains_per_pool.min(geometry.domains_per_unit);
         let mut ftl = Ftl {
             geometry: geometry.clone(),
-            policy: config.cleaning.policy,
-            tie_break: config.cleaning.tie_break,
+            config: config.cleaning.clone(),
+            random: Xoshiro256::new(seed, CLEANING_STREAM),
             summary_page: config.summary_page,
             map: vec![NONE; geometry.exported_pages() as usize],
             valid: vec![0; blocks],
@@ -133,6 +138,7 @@ impl Ftl {
             frontier: vec![Frontier { block: NONE, next: geometry.data_pages }; domains],
             victim: vec![NONE; domains],
             free: FreeBlocks::new(geometry, config.free_order),
+            order: AgeOrder::new(geometry.domains, geometry.blocks()),
             index: VictimIndex::new(
                 geometry.domains,
                 geometry.blocks_per_domain,
@@ -145,6 +151,7 @@ impl Ftl {
             counters: Counters::default(),
         };
         let mut flash = Flash::new(geometry);
+        let random = &mut Xoshiro256::new(seed, FILL_STREAM);
         for pool in 0..geometry.pools {
             ftl.fill_pool(&mut flash, PoolId(pool), config, random);
         }
@@ -232,7 +239,7 @@ impl Ftl {
     #[inline]
     fn accepts(&self, domain: Domain) -> bool {
         let reserved = match self.victim[domain.at()] {
-            NONE => self.geometry.data_pages - 1,
+            NONE => self.geometry.data_pages,
             victim => u32::from(self.valid[victim as usize]),
         };
         self.room(domain) > reserved
@@ -315,6 +322,7 @@ impl Ftl {
         self.state[block.at()] = BlockState::Closed;
         let relative = block.0 - self.geometry.first_block(domain).0;
         self.index.insert(domain.0, relative, u32::from(self.valid[block.at()]));
+        self.order.push(domain.0, block.0);
     }
 
     /// Makes the current copy of a logical page, if there is one, worthless.
@@ -349,7 +357,7 @@ impl Ftl {
         let domains = (first..first + self.geometry.domains_per_unit).map(Domain);
         let mut low = domains.filter(|domain| self.is_low(*domain));
         self.needs_cleaning(unit)
-            && low.any(|domain| self.policy.step(&self.view(domain)) != Action::Rest)
+            && low.any(|domain| self.least_valid(domain) < self.geometry.data_pages)
     }
 
     #[inline]
@@ -357,18 +365,14 @@ impl Ftl {
         self.free.count(domain) <= self.geometry.low_blocks
     }
 
-    fn view(&self, domain: Domain) -> View<'_> {
-        View {
-            index: &self.index,
-            domain: domain.0,
-            first_block: self.geometry.first_block(domain),
-            data_pages: self.geometry.data_pages,
-            tie_break: self.tie_break,
-        }
+    /// Valid pages of the emptiest closed block of a domain; more than a block has when none is
+    /// closed. Every policy finds a victim when this is less than a block's data pages.
+    fn least_valid(&self, domain: Domain) -> u32 {
+        self.index.least(domain.0).unwrap_or(u32::MAX)
     }
 
     /// Asks the policy for a victim in a low domain of a unit, the domains taking turns.
-    pub fn begin_cleaning(&mut self, unit: Unit) -> Option<Job> {
+    pub fn begin_cleaning(&mut self, flash: &Flash, unit: Unit) -> Option<Job> {
         let domains = self.geometry.domains_per_unit;
         let start = self.clean_pointer[unit.at()];
         for k in 0..domains {
@@ -377,13 +381,23 @@ impl Ftl {
             if !self.is_low(domain) {
                 continue;
             }
-            let view = self.view(domain);
-            let emptiest = view.emptiest();
-            let action = self.policy.step(&view);
-            if let Some((_, valid)) = emptiest {
-                self.index.raise_least(domain.0, valid);
-            }
-            if let Action::Clean { victim } = action {
+            self.index
+                .raise_least(domain.0, self.least_valid(domain).min(self.geometry.data_pages));
+            let view = View {
+                index: &self.index,
+                order: &self.order,
+                domain: domain.0,
+                first_block: self.geometry.first_block(domain),
+                blocks: self.geometry.blocks_per_domain,
+                data_pages: self.geometry.data_pages,
+                valid: &self.valid,
+                state: &self.state,
+                sequence: &self.sequence,
+                opened: self.opened,
+                erases: flash.erases(),
+                config: &self.config,
+            };
+            if let Action::Clean { victim } = self.config.policy.step(&view, &mut self.random) {
                 self.clean_pointer[unit.at()] = (turn + 1) % domains;
                 return Some(self.take_victim(domain, victim));
             }
@@ -396,6 +410,7 @@ impl Ftl {
         assert!(self.state[victim.at()] == BlockState::Closed, "only closed blocks are cleaned");
         let relative = victim.0 - self.geometry.first_block(domain).0;
         self.index.remove(domain.0, relative, u32::from(self.valid[victim.at()]));
+        self.order.remove(domain.0, victim.0);
         self.state[victim.at()] = BlockState::Victim;
         self.victim[domain.at()] = victim.0;
         Job { domain, victim, next_page: 0 }
@@ -429,7 +444,7 @@ impl Ftl {
         let rank = |unit: &Unit| (self.room_for(pool, *unit), self.can_clean(*unit));
         let unit = self.units_of(pool).max_by_key(rank).expect("a pool has a unit");
         while self.needs_cleaning(unit) {
-            let Some(job) = self.begin_cleaning(unit) else { break };
+            let Some(job) = self.begin_cleaning(flash, unit) else { break };
             self.clean_untimed(flash, job);
         }
         let domain = self.choose_domain(pool, unit, lpn).expect("cleaning has made room");

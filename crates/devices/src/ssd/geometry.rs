@@ -296,6 +296,8 @@ fn check_counts(config: &SsdConfig) -> Result<(), Invalid> {
         ("device.blocks_per_plane", config.blocks_per_plane),
         ("device.pages_per_block", config.pages_per_block),
         ("device.wear.rated_cycles", config.wear.rated_cycles),
+        ("device.cleaning.windowed_greedy.window", config.cleaning.windowed_greedy.window),
+        ("device.cleaning.d_choices.d", config.cleaning.d_choices.d),
     ];
     for (key, count) in counts {
         if count == 0 {

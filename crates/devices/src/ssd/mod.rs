@@ -22,7 +22,7 @@ pub use report::{CleaningReport, SsdReport, UnitReport, WearReport};
 
 use crate::Model;
 use config::CleaningTime;
-use engine::{Breakdown, Completion, Device, Op, Request, Time, Xoshiro256};
+use engine::{Breakdown, Completion, Device, Op, Request, Time};
 use ftl::{CleanStep, Ftl, Job, Programming};
 use geometry::{Lpn, PoolId, Unit};
 use link::{HostQueue, Link, Slot, Turn};
@@ -143,7 +143,7 @@ impl Ssd {
     /// When the configuration contradicts itself; the error names the keys.
     pub fn new(config: &SsdConfig, seed: u64) -> Result<Ssd, Invalid> {
         let geometry = Geometry::new(config)?;
-        let (ftl, flash) = Ftl::new(config, &geometry, &mut Xoshiro256::new(seed, 7));
+        let (ftl, flash) = Ftl::new(config, &geometry, seed);
         let unit_bus: Vec<u32> =
             (0..geometry.units).map(|unit| geometry.channel_of(Unit(unit))).collect();
         let unit = UnitQueue {
@@ -347,7 +347,7 @@ impl Ssd {
         let queue = &self.units[unit.at()];
         let waiting = !(queue.waiting.is_empty() && queue.stalled.is_empty());
         if queue.job.is_none() && self.ftl.needs_cleaning(unit) && (waiting || !blocking) {
-            self.units[unit.at()].job = self.ftl.begin_cleaning(unit);
+            self.units[unit.at()].job = self.ftl.begin_cleaning(&self.flash, unit);
         }
         let cleaning = self.units[unit.at()].job.is_some();
         let cleaning_first = cleaning && blocking;

@@ -2,6 +2,7 @@
 
 use crate::ssd::config::TieBreak;
 use crate::ssd::sets::Sets;
+use engine::Xoshiro256;
 
 /// For each domain and each number of valid pages, the set of closed blocks; one bit per block and
 /// number, so that following a superseded page and finding the emptiest block take constant time.
@@ -45,23 +46,34 @@ impl VictimIndex {
         self.insert(domain, block, valid - 1);
     }
 
-    /// The block with the fewest valid pages, and how many those are.
-    pub fn emptiest(&self, domain: u32, tie_break: TieBreak) -> Option<(u32, u32)> {
+    /// The fewest valid pages that a closed block of the domain has.
+    pub fn least(&self, domain: u32) -> Option<u32> {
         let base = domain as usize * self.stride;
         let least = self.least[domain as usize] as usize;
         let valid = (least..self.stride).find(|valid| !self.sets.is_empty(base + valid))?;
-        let block = match tie_break {
-            TieBreak::Highest => self.sets.last(base + valid),
-            TieBreak::Lowest => self.sets.first(base + valid),
-        };
-        block.map(|block| (block, valid as u32))
+        Some(valid as u32)
     }
 
-    /// Remembers that no block has fewer than `valid` valid pages, which [`emptiest`] has found.
+    /// Remembers that no block has fewer than `valid` valid pages, which [`least`] has found.
     ///
-    /// [`emptiest`]: VictimIndex::emptiest
+    /// [`least`]: VictimIndex::least
     pub fn raise_least(&mut self, domain: u32, valid: u32) {
         self.least[domain as usize] = valid;
+    }
+
+    /// One of the blocks that have the fewest valid pages.
+    pub fn emptiest(
+        &self,
+        domain: u32,
+        tie_break: TieBreak,
+        random: &mut Xoshiro256,
+    ) -> Option<u32> {
+        let set = domain as usize * self.stride + self.least(domain)? as usize;
+        match tie_break {
+            TieBreak::Highest => self.sets.last(set),
+            TieBreak::Lowest => self.sets.first(set),
+            TieBreak::Random => self.sets.draw(set, random),
+        }
     }
 
     /// Whether a block is listed as closed with `valid` valid pages.

@@ -4,13 +4,18 @@
 //! nothing and charges nothing: the FTL acts, the timing charges. Adding a policy is one file in
 //! this folder and one row in the table below; the config key, the listing and the tests follow.
 
-mod greedy;
+mod age;
 mod index;
+#[cfg(test)]
+mod pictures;
 
+pub use age::AgeOrder;
 pub use index::VictimIndex;
 
-use super::config::TieBreak;
+use super::config::{Cleaning, TieBreak};
+use super::ftl::BlockState;
 use super::geometry::Block;
+use engine::{Random, Xoshiro256};
 
 /// What a policy wants done.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -25,30 +30,113 @@ pub enum Action {
 }
 
 /// What a policy sees of a domain.
+///
+/// Slices are indexed by the number of a block of the whole drive; those of the domain are
+/// `first_block` and the `blocks` from there.
 #[derive(Debug, Clone, Copy)]
 pub struct View<'a> {
     /// The domain's closed blocks by number of valid pages.
     pub index: &'a VictimIndex,
-    /// Number of the domain in the index.
+    /// The domain's closed blocks by age.
+    pub order: &'a AgeOrder,
+    /// Number of the domain in `index` and `order`.
     pub domain: u32,
-    /// The domain's first block; block numbers in the index are relative to it.
+    /// The domain's first block; numbers in `index` are relative to it.
     pub first_block: Block,
+    /// Blocks of the domain.
+    pub blocks: u32,
     /// Data pages of a block.
     pub data_pages: u32,
-    /// Which of equally good victims to take.
-    pub tie_break: TieBreak,
+    /// Valid pages of each block.
+    pub valid: &'a [u16],
+    /// Use of each block.
+    pub state: &'a [BlockState],
+    /// Ascending number of each block's opening.
+    pub sequence: &'a [u64],
+    /// Blocks opened so far: the clock in which ages are measured.
+    pub opened: u64,
+    /// Erasures of each block.
+    pub erases: &'a [u32],
+    /// The parameters of the policies, and the tie-break.
+    pub config: &'a Cleaning,
 }
 
 impl View<'_> {
-    /// The closed block with the fewest valid pages, and how many those are.
-    pub fn emptiest(&self) -> Option<(Block, u32)> {
-        let (relative, valid) = self.index.emptiest(self.domain, self.tie_break)?;
-        Some((Block(self.first_block.0 + relative), valid))
+    /// The closed block with the fewest valid pages, the tie-break deciding between equals.
+    pub fn emptiest(&self, random: &mut Xoshiro256) -> Option<Block> {
+        let relative = self.index.emptiest(self.domain, self.config.tie_break, random)?;
+        Some(Block(self.first_block.0 + relative))
+    }
+
+    /// The closed blocks, oldest first.
+    pub fn oldest(&self) -> impl Iterator<Item = Block> + '_ {
+        self.order.iter(self.domain).map(Block)
+    }
+
+    /// Valid pages of a block.
+    pub fn valid(&self, block: Block) -> u32 {
+        u32::from(self.valid[block.at()])
+    }
+
+    /// Whether cleaning some closed block gains anything; if not, a policy must rest.
+    pub fn some_block_pays(&self) -> bool {
+        self.index.least(self.domain).is_some_and(|valid| valid < self.data_pages)
+    }
+
+    /// Whether cleaning a block gains anything.
+    pub fn pays(&self, block: Block) -> bool {
+        self.valid(block) < self.data_pages
+    }
+
+    /// Block openings since a block was opened itself; at least 1 for a closed one.
+    pub fn age(&self, block: Block) -> u64 {
+        self.opened - self.sequence[block.at()] + 1
+    }
+
+    /// A closed block drawn uniformly, if the domain has any.
+    pub fn draw(&self, random: &mut Xoshiro256) -> Option<Block> {
+        self.oldest().next()?;
+        // Nearly all blocks of a full drive are closed, so few draws miss.
+        loop {
+            let block = Block(self.first_block.0 + random.below(u64::from(self.blocks)) as u32);
+            if self.state[block.at()] == BlockState::Closed {
+                return Some(block);
+            }
+        }
+    }
+
+    /// Of the blocks that pay, the one that ranks lowest; of equals the tie-break decides.
+    pub fn best<R: PartialOrd>(
+        &self,
+        blocks: impl Iterator<Item = Block>,
+        rank: impl Fn(Block) -> R,
+    ) -> Action {
+        let mut best: Option<(R, Block)> = None;
+        for block in blocks.filter(|block| self.pays(*block)) {
+            let rank = rank(block);
+            let better = best.as_ref().is_none_or(|(other, incumbent)| {
+                rank < *other
+                    || rank == *other
+                        && match self.config.tie_break {
+                            TieBreak::Highest => block > *incumbent,
+                            TieBreak::Lowest => block < *incumbent,
+                            // The first of equals: policies that rank all blocks rarely have any.
+                            TieBreak::Random => false,
+                        }
+            });
+            if better {
+                best = Some((rank, block));
+            }
+        }
+        best.map_or(Action::Rest, |(_, victim)| Action::Clean { victim })
     }
 }
 
+/// Declares each policy's module, its word and its meaning.
 macro_rules! cleaners {
     ($($module:ident: $variant:ident = $word:literal, $summary:literal;)+) => {
+        $(mod $module;)+
+
         options::choices! {
             /// The cleaning policies, by the names of the literature.
             pub enum Policy {
@@ -59,9 +147,9 @@ macro_rules! cleaners {
         impl Policy {
             /// The policy's decision for a domain.
             #[inline]
-            pub fn step(self, view: &View<'_>) -> Action {
+            pub fn step(self, view: &View<'_>, random: &mut Xoshiro256) -> Action {
                 match self {
-                    $(Policy::$variant => $module::step(view),)+
+                    $(Policy::$variant => $module::step(view, random),)+
                 }
             }
         }
@@ -70,4 +158,12 @@ macro_rules! cleaners {
 
 cleaners! {
     greedy: Greedy = "greedy", "The block with the fewest valid pages.";
+    random: Random = "random", "Any closed block that has a superseded page.";
+    fifo: Fifo = "fifo", "The block opened longest ago: a circular log.";
+    windowed_greedy: WindowedGreedy = "windowed-greedy",
+        "The block with the fewest valid pages among the oldest.";
+    d_choices: DChoices = "d-choices", "The emptiest of a few blocks drawn at random.";
+    cost_benefit: CostBenefit = "cost-benefit",
+        "The block with the most space to gain, weighted by age, for its cost.";
+    cat: Cat = "cat", "Cost, age and times: cost-benefit that also spares worn blocks.";
 }

@@ -1,0 +1,83 @@
+//! The closed blocks of every domain in the order in which they were opened.
+
+/// Marks the end of a list, and a block that is in none.
+const NONE: u32 = u32::MAX;
+
+/// One doubly linked list per domain, oldest first; every operation takes constant time.
+#[derive(Debug, Clone)]
+pub struct AgeOrder {
+    oldest: Vec<u32>,
+    newest: Vec<u32>,
+    older: Vec<u32>,
+    newer: Vec<u32>,
+}
+
+impl AgeOrder {
+    /// Empty lists.
+    pub fn new(domains: u32, blocks: u32) -> Self {
+        AgeOrder {
+            oldest: vec![NONE; domains as usize],
+            newest: vec![NONE; domains as usize],
+            older: vec![NONE; blocks as usize],
+            newer: vec![NONE; blocks as usize],
+        }
+    }
+
+    /// A block was closed; it is the newest of its domain.
+    pub fn push(&mut self, domain: u32, block: u32) {
+        let newest = std::mem::replace(&mut self.newest[domain as usize], block);
+        self.older[block as usize] = newest;
+        self.newer[block as usize] = NONE;
+        match newest {
+            NONE => self.oldest[domain as usize] = block,
+            newest => self.newer[newest as usize] = block,
+        }
+    }
+
+    /// A listed block is about to be cleaned.
+    pub fn remove(&mut self, domain: u32, block: u32) {
+        let (older, newer) = (self.older[block as usize], self.newer[block as usize]);
+        match older {
+            NONE => self.oldest[domain as usize] = newer,
+            older => self.newer[older as usize] = newer,
+        }
+        match newer {
+            NONE => self.newest[domain as usize] = older,
+            newer => self.older[newer as usize] = older,
+        }
+    }
+
+    /// The listed blocks of a domain, oldest first.
+    pub fn iter(&self, domain: u32) -> impl Iterator<Item = u32> + '_ {
+        let some = |block: u32| (block != NONE).then_some(block);
+        let first = some(self.oldest[domain as usize]);
+        std::iter::successors(first, move |block| some(self.newer[*block as usize]))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::AgeOrder;
+
+    #[test]
+    fn order_is_that_of_closing_whatever_is_taken_out() {
+        let mut order = AgeOrder::new(2, 10);
+        for block in [3, 1, 4, 5, 9] {
+            order.push(1, block);
+        }
+        order.push(0, 2);
+        let blocks = |order: &AgeOrder| order.iter(1).collect::<Vec<_>>();
+        assert_eq!(blocks(&order), [3, 1, 4, 5, 9]);
+        order.remove(1, 4);
+        order.remove(1, 3);
+        order.remove(1, 9);
+        assert_eq!(blocks(&order), [1, 5]);
+        order.push(1, 3);
+        assert_eq!(blocks(&order), [1, 5, 3]);
+        for block in [1, 5, 3] {
+            order.remove(1, block);
+        }
+        assert_eq!(blocks(&order), []);
+        assert_eq!(order.iter(0).collect::<Vec<_>>(), [2]);
+    }
+}
