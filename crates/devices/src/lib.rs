@@ -19,8 +19,14 @@ pub trait Model: Device {
     /// state worth preparing.
     fn preparable_pages(&self) -> u32;
 
-    /// Overwrites a page in no time, to bring the device into a state; before the first request.
-    fn write_untimed(&mut self, page: u32);
+    /// Overwrites pages, in order and in no time, to bring the device into a state; before the first
+    /// request.
+    fn overwrite_untimed(&mut self, pages: &[u32]);
+
+    /// Overwrites one page in no time.
+    fn write_untimed(&mut self, page: u32) {
+        self.overwrite_untimed(&[page]);
+    }
 
     /// Starts counting operations from zero.
     fn reset_counts(&mut self);

@@ -142,7 +142,7 @@ impl Model for Linear {
         0
     }
 
-    fn write_untimed(&mut self, _page: u32) {}
+    fn overwrite_untimed(&mut self, _pages: &[u32]) {}
 
     fn reset_counts(&mut self) {}
 

@@ -9,7 +9,6 @@ use Direction::{Different, Less, More};
 use common::{Closed, configured, reference, run_closed};
 use devices::ssd::SsdReport;
 use engine::{Completion, Lba, Op, Random, Request, Time, Xoshiro256};
-use options::Choice;
 use serde_json::{Value, json};
 
 /// What a run gave.

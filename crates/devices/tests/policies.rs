@@ -38,8 +38,8 @@ fn cleaning(policy: Policy) -> Cleaning {
     Cleaning { policy, ..Cleaning::default() }
 }
 
-fn d_choices(d: u32) -> Cleaning {
-    Cleaning { d_choices: DChoices { d }, ..cleaning(Policy::DChoices) }
+fn d_choices(d: u8) -> Cleaning {
+    Cleaning { d_choices: DChoices { d: u32::from(d) }, ..cleaning(Policy::DChoices) }
 }
 
 /// Writes pages drawn by `draw` until the drive has settled, then measures.
@@ -137,7 +137,7 @@ fn d_choices_lie_between_random_and_greedy() {
         for d in [2, 4, 10] {
             // The fewer the choices, the longer a drive takes to settle.
             let report = uniform(&d_choices(d), op, 8.0, 12.0);
-            let expected = van_houdt(1.0 + op, 64, d as i32);
+            let expected = van_houdt(1.0 + op, 64, i32::from(d));
             let what = format!("d = {d}, {op}");
             within(report.write_amplification.unwrap(), expected, 0.01, &what);
         }
@@ -159,7 +159,7 @@ fn a_window_leads_from_fifo_to_greedy() {
 }
 
 /// The share of writes that hit a share of the data, FIFO with one log: A solves
-/// A = sum of r_i / (1 - exp(-(r_i / f_i) alpha / A)).
+/// `A = sum of r / (1 - exp(-(r / f) alpha / A))`.
 #[test]
 fn fifo_on_hot_and_cold_data() {
     let (hot_writes, hot_data) = (0.9, 0.1);

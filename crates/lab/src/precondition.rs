@@ -66,6 +66,8 @@ impl Precondition {
         tick: &mut dyn FnMut(u64, u64) -> ControlFlow<()>,
     ) -> ControlFlow<()> {
         const TICK: u64 = 1 << 16;
+        // Several at a time let the drive fetch what it will need.
+        const BATCH: u64 = 64;
         let pages = u64::from(device.preparable_pages());
         let writes = match self {
             Precondition::None => 0,
@@ -76,15 +78,18 @@ impl Precondition {
             return ControlFlow::Continue(());
         }
         let mut random = Xoshiro256::new(seed, 8);
-        for write in 0..writes {
-            if write % TICK == 0 {
-                tick(write, writes)?;
+        let mut batch = Vec::with_capacity(BATCH as usize);
+        for first in (0..writes).step_by(BATCH as usize) {
+            if first % TICK == 0 {
+                tick(first, writes)?;
             }
-            let page = match self {
-                Precondition::Random(_) => random.below(pages),
-                _ => write,
-            };
-            device.write_untimed(page as u32);
+            let numbers = first..writes.min(first + BATCH);
+            batch.clear();
+            batch.extend(numbers.map(|write| match self {
+                Precondition::Random(_) => random.below(pages) as u32,
+                _ => write as u32,
+            }));
+            device.overwrite_untimed(&batch);
         }
         device.reset_counts();
         ControlFlow::Continue(())

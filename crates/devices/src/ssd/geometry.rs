@@ -5,6 +5,7 @@
 //! is computed with a [`Geometry`] afterwards cannot fail.
 
 use super::config::{DEFAULT_SPARE_FACTOR, Interleave, Pool, SsdConfig};
+use super::divisor::Divisor;
 use super::sets::Sets;
 use engine::SECTOR_BYTES;
 use options::Invalid;
@@ -90,6 +91,10 @@ pub struct Geometry {
     pub sectors_per_page: u32,
     /// A domain is cleaned when it has at most this many erased blocks; at least 1.
     pub low_blocks: u32,
+    by_pools: Divisor,
+    by_pages_per_block: Divisor,
+    by_blocks_per_domain: Divisor,
+    by_domains_per_unit: Divisor,
 }
 
 impl Geometry {
@@ -171,6 +176,10 @@ impl Geometry {
             stripe_pages: (config.stripe.bytes() / page_bytes) as u32,
             sectors_per_page: (page_bytes / SECTOR_BYTES) as u32,
             low_blocks: 0,
+            by_pools: Divisor::new(pools),
+            by_pages_per_block: Divisor::new(config.pages_per_block),
+            by_blocks_per_domain: Divisor::new(planes_per_domain * config.blocks_per_plane),
+            by_domains_per_unit: Divisor::new(planes_in(unit) / planes_per_domain),
         };
         let share = f64::from(geometry.blocks_per_domain) * config.cleaning.min_free;
         geometry.low_blocks = (share as u32).max(1);
@@ -227,9 +236,9 @@ impl Geometry {
     #[inline]
     pub fn pool_of(&self, lpn: Lpn) -> PoolId {
         if self.stripe_pages == 1 {
-            return PoolId(lpn.0 % self.pools);
+            return PoolId(self.by_pools.remainder(lpn.0));
         }
-        PoolId(lpn.0 / self.stripe_pages % self.pools)
+        PoolId(self.by_pools.remainder(lpn.0 / self.stripe_pages))
     }
 
     /// The logical page at position `index` of a pool; positions ascend with addresses.
@@ -241,7 +250,7 @@ impl Geometry {
     /// The block that a physical page is in.
     #[inline]
     pub fn block_of(&self, ppn: Ppn) -> Block {
-        Block(ppn.0 / self.pages_per_block)
+        Block(self.by_pages_per_block.quotient(ppn.0))
     }
 
     /// Page `page` of a block.
@@ -253,7 +262,7 @@ impl Geometry {
     /// The domain that a block belongs to.
     #[inline]
     pub fn domain_of(&self, block: Block) -> Domain {
-        Domain(block.0 / self.blocks_per_domain)
+        Domain(self.by_blocks_per_domain.quotient(block.0))
     }
 
     /// The first block of a domain.
@@ -265,7 +274,7 @@ impl Geometry {
     /// The unit that serves a domain.
     #[inline]
     pub fn unit_of(&self, domain: Domain) -> Unit {
-        Unit(domain.0 / self.domains_per_unit)
+        Unit(self.by_domains_per_unit.quotient(domain.0))
     }
 
     /// The bus that a unit's data cross.

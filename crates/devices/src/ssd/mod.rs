@@ -8,6 +8,7 @@ pub mod alloc;
 mod audit;
 pub mod clean;
 pub mod config;
+mod divisor;
 pub mod ftl;
 pub mod geometry;
 mod link;
@@ -659,12 +660,12 @@ impl Model for Ssd {
         self.ftl.geometry().exported_pages()
     }
 
-    fn write_untimed(&mut self, page: u32) {
+    fn overwrite_untimed(&mut self, pages: &[u32]) {
         assert!(
             self.now == 0 && self.in_device == 0,
             "fast-forward comes before the first request"
         );
-        self.ftl.write_untimed(&mut self.flash, Lpn(page));
+        self.ftl.overwrite_untimed(&mut self.flash, pages);
     }
 
     /// Erase counts stay: they are the drive's age.

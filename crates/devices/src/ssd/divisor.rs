@@ -1,0 +1,63 @@
+//! Division by a number that is known at run time only but never changes: a multiplication.
+
+/// Divides 32-bit numbers.
+///
+/// With m = floor(2^64 / d) + 1, the high half of n m is n / d for every 32-bit n and d: the error of
+/// m is at most 1, so that of the product is below n / 2^64, less than the 1 / d that could matter.
+#[derive(Debug, Clone, Copy)]
+pub struct Divisor {
+    divisor: u32,
+    multiplier: u64,
+}
+
+impl Divisor {
+    /// For a positive divisor.
+    pub fn new(divisor: u32) -> Self {
+        // For 1 the multiplier would be 2^64; `quotient` does without it.
+        Divisor { divisor, multiplier: (u64::MAX / u64::from(divisor)).wrapping_add(1) }
+    }
+
+    /// n / d, rounded down.
+    #[inline]
+    pub fn quotient(self, n: u32) -> u32 {
+        if self.divisor == 1 {
+            return n;
+        }
+        ((u128::from(n) * u128::from(self.multiplier)) >> 64) as u32
+    }
+
+    /// What is left of n.
+    #[inline]
+    pub fn remainder(self, n: u32) -> u32 {
+        n - self.quotient(n) * self.divisor
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::Divisor;
+    use proptest::prelude::*;
+
+    #[test]
+    fn edges_are_exact() {
+        for d in [1, 2, 3, 7, 63, 64, 65, 641, 65_535, 65_537, u32::MAX - 1, u32::MAX] {
+            for n in [0, 1, d - 1, d, d.wrapping_add(1), u32::MAX - 1, u32::MAX] {
+                assert_eq!(Divisor::new(d).quotient(n), n / d, "{n} / {d}");
+                assert_eq!(Divisor::new(d).remainder(n), n % d, "{n} % {d}");
+            }
+        }
+    }
+
+    proptest! {
+        #[test]
+        fn agrees_with_division(n: u32, d in 1..=u32::MAX, small in 1u32..100_000) {
+            for d in [d, small] {
+                prop_assert_eq!(Divisor::new(d).quotient(n), n / d);
+            }
+            // Multiples and their neighbours are where rounding would show.
+            let multiple = n / small * small;
+            prop_assert_eq!(Divisor::new(small).quotient(multiple), multiple / small);
+            prop_assert_eq!(Divisor::new(small).remainder(multiple), 0);
+        }
+    }
+}
