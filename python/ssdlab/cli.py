@@ -17,7 +17,7 @@ from typing import Any
 
 import click
 
-from ssdlab import __version__, _core, catalogue, files, layers
+from ssdlab import __version__, _core, catalogue, files, layers, outputs
 from ssdlab.api import Progress, run_layers
 
 NOT_COMPLETED = 1
@@ -108,6 +108,13 @@ def cli(ctx: click.Context) -> None:
     metavar="FILE|-",
     help="Write the results to FILE; - prints them, and nothing else, on standard output.",
 )
+@click.option(
+    "form",
+    "--format",
+    type=click.Choice(["table", *outputs.FORMS]),
+    default="table",
+    help="How the results are printed: as a table, as fio's JSON, or as DiskSpd's table.",
+)
 @click.option("--check", is_flag=True, help="Audit the device's whole state after the run.")
 @click.option("--quiet", is_flag=True, help="No progress and no table.")
 def run(
@@ -119,6 +126,7 @@ def run(
     seed: int | None,
     out: Path | None,
     json_path: str | None,
+    form: str,
     check: bool,
     quiet: bool,
 ) -> None:
@@ -130,6 +138,8 @@ def run(
     if trace is not None and workload is not None:
         raise click.UsageError("--trace and --workload exclude each other: a trace is a workload")
     to_stdout = json_path == "-"
+    if to_stdout and form != "table":
+        raise click.UsageError("--json - and --format exclude each other on standard output")
     json_file = None if json_path is None or to_stdout else Path(json_path)
     if out is not None:
         files.refuse_unwritable_directory(out, (RESULTS_FILE, EXPERIMENT_FILE))
@@ -167,6 +177,8 @@ def run(
     _write(texts)
     if to_stdout:
         click.echo(results.to_json(), nl=False)
+    elif form in outputs.FORMS:
+        click.echo(outputs.FORMS[form](results), nl=False)
     elif not quiet:
         from ssdlab import display
 

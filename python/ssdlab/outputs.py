@@ -1,0 +1,113 @@
+"""Results in the forms that other tools print and other tools read.
+
+`fio` is the subset of fio's JSON output that plotting scripts use; `diskspd` is DiskSpd's table.
+Both are made from the results alone, and say nothing that the results do not.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Mapping
+from typing import Any
+
+from ssdlab.results import Results
+
+NS_PER_US = 1000
+KIB = 1024
+MIB = 1024 * 1024
+#: The rows of DiskSpd's table of percentiles that the results have, in its words.
+DISKSPD_PERCENTILES = {
+    "50": "50th",
+    "90": "90th",
+    "95": "95th",
+    "99": "99th",
+    "99.9": "3-nines",
+    "99.99": "4-nines",
+    "99.999": "5-nines",
+}
+
+
+def fio(results: Results) -> str:
+    """The results as fio's `--output-format=json` has them: one job; times in ns, `bw` in KiB/s.
+
+    The latency is from submission to completion, fio's `lat_ns`. The simulator has no submission
+    latency of its own, so `clat_ns` is the same.
+    """
+    job: dict[str, Any] = {"jobname": results.experiment.title, "error": 0}
+    for op in ("read", "write", "trim"):
+        job[op] = _fio_direction(results.host[op], results.simulated_seconds)
+    text = {"fio version": f"ssdlab-{results.version}", "jobs": [job]}
+    return json.dumps(text, indent=2) + "\n"
+
+
+def _fio_direction(stats: Any, seconds: float) -> dict[str, Any]:
+    def nanoseconds(us: float | None) -> float:
+        return 0 if us is None else us * NS_PER_US
+
+    latency = {
+        "min": round(nanoseconds(stats.min_us)),
+        "max": round(nanoseconds(stats.max_us)),
+        "mean": nanoseconds(stats.mean_us),
+        "stddev": nanoseconds(stats.std_us),
+        "N": stats.requests,
+    }
+    percentiles = {
+        f"{float(percent):.6f}": round(nanoseconds(us))
+        for percent, us in stats.percentiles_us.to_dict().items()
+        if stats.requests
+    }
+    rate = stats.bytes / seconds if seconds else 0.0
+    return {
+        "io_bytes": stats.bytes,
+        "io_kbytes": stats.bytes // KIB,
+        "bw_bytes": round(rate),
+        "bw": round(rate / KIB),
+        "iops": stats.iops or 0.0,
+        "runtime": round(seconds * 1000),
+        "total_ios": stats.requests,
+        "clat_ns": latency | ({"percentile": percentiles} if percentiles else {}),
+        "lat_ns": latency,
+    }
+
+
+def diskspd(results: Results) -> str:
+    """The results as DiskSpd prints them: totals, reads, writes, then percentiles, times in ms."""
+    host, seconds = results.host, results.simulated_seconds
+    lines = []
+    for title, stats in ("Total IO", host.all), ("Read IO", host.read), ("Write IO", host.write):
+        lines += [title, DISKSPD_HEAD, RULE, _diskspd_row(stats, seconds), ""]
+    lines += ["total:", "  %-ile |  Read (ms) | Write (ms) | Total (ms)", "-" * 46]
+    columns = (host.read, host.write, host.all)
+    for name, value in _diskspd_percentiles():
+        cells = (_milliseconds(value(stats)) for stats in columns)
+        lines.append(f"{name:>7} | " + " | ".join(f"{cell:>10}" for cell in cells))
+    return "\n".join(lines) + "\n"
+
+
+DISKSPD_HEAD = (
+    "       bytes     |     I/Os     |    MiB/s   |  I/O per s |  AvgLat (ms) | LatStdDev (ms)"
+)
+RULE = "-" * len(DISKSPD_HEAD)
+
+
+def _diskspd_row(stats: Any, seconds: float) -> str:
+    rate = stats.bytes / MIB / seconds if seconds else 0.0
+    return (
+        f"{stats.bytes:>16} | {stats.requests:>12} | {rate:>10.2f} | {stats.iops or 0.0:>10.2f} | "
+        f"{_milliseconds(stats.mean_us):>12} | {_milliseconds(stats.std_us):>14}"
+    )
+
+
+def _diskspd_percentiles() -> list[tuple[str, Callable[[Any], float | None]]]:
+    rows: list[tuple[str, Callable[[Any], float | None]]] = [("min", lambda stats: stats.min_us)]
+    for percent, name in DISKSPD_PERCENTILES.items():
+        rows.append((name, lambda stats, percent=percent: stats.percentiles_us[percent]))
+    return [*rows, ("max", lambda stats: stats.max_us)]
+
+
+def _milliseconds(us: float | None) -> str:
+    return "N/A" if us is None else f"{us / 1000:.3f}"
+
+
+#: Each form by the word that chooses it.
+FORMS: Mapping[str, Callable[[Results], str]] = {"fio": fio, "diskspd": diskspd}
