@@ -11,7 +11,8 @@ import contextlib
 import json
 import os
 import sys
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from importlib import import_module
 from pathlib import Path
 from typing import Any
 
@@ -47,7 +48,23 @@ class ExamplesFirst(click.Command):
 
 
 class ExamplesFirstGroup(ExamplesFirst, click.Group):
-    """A group of commands whose help shows `examples` before its options."""
+    """A group of commands whose help shows `examples` before its options.
+
+    A command of `LATER` is imported when it is first asked for, so that the others start fast.
+    """
+
+    LATER: Mapping[str, str] = {"paper": "ssdlab.paper.command"}
+
+    def list_commands(self, ctx: click.Context) -> list[str]:
+        """Every command, those to be imported included."""
+        return sorted({*super().list_commands(ctx), *self.LATER})
+
+    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
+        """The command of that name, imported if need be."""
+        if cmd_name in self.LATER:
+            command: click.Command = getattr(import_module(self.LATER[cmd_name]), cmd_name)
+            return command
+        return super().get_command(ctx, cmd_name)
 
 
 @click.group(

@@ -26,6 +26,7 @@ from rich.table import Table
 from rich.text import Text
 
 from ssdlab.api import Progress
+from ssdlab.paper.item import Item
 from ssdlab.results import Record, Results
 
 # The parts of a response time in the order in which a request meets them: label, the glyph that
@@ -96,6 +97,67 @@ def _text(console: Console, sections: list[RenderableType]) -> str:
             console.print(section)
         texts.append("".join(f"{line.rstrip()}\n" for line in capture.get().splitlines()))
     return "\n".join(texts)
+
+
+@contextmanager
+def steps(file: IO[str], what: str) -> Iterator[Callable[[int, int], None] | None]:
+    """A progress bar on `file`, if it is a terminal; it is told the steps done and to do."""
+    if not file.isatty():
+        yield None
+        return
+    columns = (SpinnerColumn(), TextColumn("{task.description}"), BarColumn(), _Share())
+    with Bars(*columns, TimeRemainingColumn(), console=Console(file=file), transient=True) as bars:
+        task = bars.add_task(what, total=None)
+        yield lambda done, expected: bars.update(task, completed=done, total=expected)
+
+
+def item_table(item: Item, file: IO[str]) -> str:
+    """An item of a study as text for `file`: rows that compare, then the series of its figures."""
+    console, _ = _console(file)
+    verdicts = {"pass": "green", "fail": "bold red", "info": "dim"}
+    rows = Table(box=None, padding=(0, 1), pad_edge=False)
+    rows.add_column("")
+    for name in "published", "simulated", "difference", "":
+        rows.add_column(name, justify="right", header_style="dim", no_wrap=True)
+    for row in item.rows:
+        difference = row.difference_percent
+        rows.add_row(
+            row.name,
+            "" if row.published is None else count(row.published),
+            count(row.simulated),
+            "" if difference is None else f"{difference:+.1f}%",
+            Text(row.verdict, style=verdicts[row.verdict]),
+        )
+    sections: list[RenderableType] = [Text(item.title, style="bold"), rows]
+    for figure in item.figures:
+        table = Table(box=None, padding=(0, 1), collapse_padding=True, pad_edge=False)
+        table.add_column("", justify="right", no_wrap=True)
+        for line in figure.series:
+            table.add_column(
+                _initials(line.name), justify="right", header_style="dim", no_wrap=True
+            )
+        for number, x in enumerate(figure.series[0].x):
+            table.add_row(f"{x:g}", *(_short(line.y[number]) for line in figure.series))
+        title = Text(f"{figure.title} ({figure.y_label}) by {figure.x_label}", style="bold")
+        sections.append(Group(title, table))
+    if item.figures:
+        names = (f"{_initials(line.name)} {line.name}" for line in item.figures[0].series)
+        sections.append(Text("; ".join(names), style="dim"))
+    return _text(console, sections)
+
+
+def _initials(name: str) -> str:
+    """A name in as few characters as a narrow column has: "sequential read, 4 out" is "sr4"."""
+    words, _, rest = name.partition(", ")
+    return "".join(word[0] for word in words.split()) + rest.split(" ")[0]
+
+
+def _short(number: float) -> str:
+    """A number in at most five characters."""
+    for limit, scale, unit in ((1e3, 1.0, ""), (1e6, 1e3, "k"), (1e9, 1e6, "M")):
+        if number < limit:
+            return f"{number / scale:.3g}{unit}"
+    return f"{number:.1e}"
 
 
 @contextmanager

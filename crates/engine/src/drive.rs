@@ -68,10 +68,10 @@ pub fn drive(
             outstanding -= 1;
             workload.completed(completion);
             observer.completed(completion);
-            until_tick -= 1;
+            until_tick = until_tick.saturating_sub(1);
         }
         completions.clear();
-        if until_tick < 64 {
+        if until_tick == 0 {
             until_tick = TICK;
             if observer.tick(now).is_break() {
                 return Ok(last);
@@ -80,5 +80,104 @@ pub fn drive(
         if arrival.is_none() {
             arrival = workload.next(now)?;
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{Arrival, Breakdown, Lba, Op, Request};
+
+    /// Answers everything it was asked together, 10 ns after the last submission.
+    #[derive(Default)]
+    struct Together(Vec<(Time, Request)>);
+
+    impl Device for Together {
+        fn submit(&mut self, now: Time, request: Request) {
+            self.0.push((now, request));
+        }
+
+        fn next_event(&self) -> Option<Time> {
+            self.0.last().map(|(now, _)| now + 10)
+        }
+
+        fn advance(&mut self, to: Time, completions: &mut Vec<Completion>) {
+            if self.next_event().is_some_and(|at| at <= to) {
+                let answer = |(submitted, request)| Completion {
+                    request,
+                    submitted,
+                    at: to,
+                    breakdown: Breakdown { cell: to - submitted, ..Breakdown::default() },
+                };
+                completions.extend(self.0.drain(..).map(answer));
+            }
+        }
+
+        fn capacity_sectors(&self) -> u64 {
+            1 << 20
+        }
+    }
+
+    /// One request every nanosecond up to a number.
+    struct Steady(u64, u64);
+
+    impl Workload for Steady {
+        fn next(&mut self, _: Time) -> Result<Option<Arrival>, WorkloadError> {
+            let id = self.0;
+            self.0 += 1;
+            let request = Request { id, op: Op::Read, lba: Lba(id), sectors: 1 };
+            Ok((id < self.1).then_some(Arrival { at: id, request }))
+        }
+
+        fn completed(&mut self, _: &Completion) {}
+
+        fn expected_requests(&self) -> Option<u64> {
+            Some(self.1)
+        }
+    }
+
+    #[derive(Default)]
+    struct Count {
+        completions: u64,
+        ticks: u64,
+        stop_after: Option<u64>,
+    }
+
+    impl Observer for Count {
+        fn completed(&mut self, _: &Completion) {
+            self.completions += 1;
+        }
+
+        fn tick(&mut self, _: Time) -> ControlFlow<()> {
+            self.ticks += 1;
+            if Some(self.ticks) == self.stop_after {
+                return ControlFlow::Break(());
+            }
+            ControlFlow::Continue(())
+        }
+    }
+
+    #[test]
+    fn any_number_may_complete_together() {
+        let mut count = Count::default();
+        let mut load = Steady(0, 3 * TICK);
+        let last = drive(&mut Together::default(), &mut load, Time::MAX, &mut count).unwrap();
+        assert_eq!((count.completions, count.ticks), (3 * TICK, 1));
+        assert_eq!(last, 3 * TICK - 1 + 10);
+    }
+
+    #[test]
+    fn arrivals_after_the_end_are_not_submitted() {
+        let mut count = Count::default();
+        drive(&mut Together::default(), &mut Steady(0, 1000), 99, &mut count).unwrap();
+        assert_eq!(count.completions, 100);
+    }
+
+    #[test]
+    fn the_observer_can_end_a_run() {
+        let mut count = Count { stop_after: Some(1), ..Count::default() };
+        let mut device = Together::default();
+        let last = drive(&mut device, &mut Steady(0, 2 * TICK), Time::MAX, &mut count).unwrap();
+        assert_eq!((count.ticks, last), (1, 2 * TICK - 1 + 10));
     }
 }

@@ -330,7 +330,7 @@ impl Ssd {
         let queue = &self.units[unit.at()];
         let running = match queue.current {
             Current::Move(_) | Current::Erase(_) => {
-                now - self.timing.running_since(unit.0).expect("it is busy")
+                now.saturating_sub(self.timing.running_since(unit.0).expect("it is busy"))
             }
             Current::Idle | Current::Host(..) => 0,
         };

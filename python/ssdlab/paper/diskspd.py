@@ -1,0 +1,140 @@
+"""Gray and Fitzgerald, *Flash Disk Opportunity for Server Applications* (2008).
+
+Sequential and random reads and writes of 512 B to 1 MiB, with 1, 2 and 4 requests outstanding, in
+a file of 1 GiB; then what the figures mean when flash replaces an array of disks. They measured a
+beta of a 32 GB Samsung drive, so their figures stand beside those of another device as information.
+The arithmetic is checked with their inputs.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from ssdlab.api import Part
+from ssdlab.api import run as run_experiment
+from ssdlab.paper.item import Figure, Item, Row, Series
+
+SUMMARY = "Gray and Fitzgerald 2008: patterns x block sizes x outstanding, and what flash replaces"
+
+FILE_BYTES = 1 << 30
+BLOCK_BYTES = [512 << power for power in range(12)]
+OUTSTANDING = (1, 2, 4)
+PATTERNS = {
+    "sequential read": (1.0, 0.0),
+    "random read": (1.0, 1.0),
+    "sequential write": (0.0, 0.0),
+    "random write": (0.0, 1.0),
+}
+#: Requests a second that they measured, four outstanding (their Figure 2 and text).
+PUBLISHED_IOPS = {("random read", 8192): 2804, ("sequential write", 8192): 1233}
+
+
+@dataclass(frozen=True)
+class Array:
+    """The disks that flash is to replace, and the flash; as in the article's TPC-C example."""
+
+    disks: int = 90
+    disk_iops: float = 200
+    disk_watts: float = 14
+    array_dollars: float = 45_000
+    flash_watts: float = 0.9
+    flash_dollars: float = 600
+
+
+def harmonic_mean(reads: float, writes: float) -> float:
+    """Requests a second of an equal mix of reads and writes, one after the other."""
+    return 2 / (1 / reads + 1 / writes)
+
+
+def run(
+    device: Part | None = None,
+    quick: bool = False,
+    array: Array | None = None,
+    progress: Callable[[int, int], object] | None = None,
+) -> Item:
+    """Measure every point on `device` (as `ssdlab.run` takes it) and work out what it replaces.
+
+    `quick` measures a tenth as many requests at each point; `progress` is told the points done and
+    to do. The disks and prices of the arithmetic are those of `array`.
+    """
+    array = array or Array()
+    iops: dict[tuple[str, int], list[float]] = {}
+    points = len(PATTERNS) * len(OUTSTANDING) * len(BLOCK_BYTES)
+    for pattern in PATTERNS:
+        for outstanding in OUTSTANDING:
+            line = iops.setdefault((pattern, outstanding), [])
+            for size in BLOCK_BYTES:
+                if progress is not None:
+                    progress(len(BLOCK_BYTES) * (len(iops) - 1) + len(line), points)
+                line.append(_iops(device, pattern, size, outstanding, quick))
+    sizes = [size / 1024 for size in BLOCK_BYTES]
+    requests = [
+        Series(f"{pattern}, {outstanding} outstanding", sizes, line)
+        for (pattern, outstanding), line in iops.items()
+    ]
+    bytes_ = [
+        Series(
+            line.name, sizes, [n * kib * 1024 / 1e6 for n, kib in zip(line.y, sizes, strict=True)]
+        )
+        for line in requests
+    ]
+    at_8_kib = BLOCK_BYTES.index(8192)
+    rows = [
+        Row(
+            f"{pattern}, {BLOCK_BYTES[at_8_kib] // 1024} KiB, {outstanding} outstanding, IOPS",
+            PUBLISHED_IOPS.get((pattern, 8192)) if outstanding == max(OUTSTANDING) else None,
+            line[at_8_kib],
+            note="published: the beta of a Samsung drive, another device",
+        )
+        for (pattern, outstanding), line in iops.items()
+    ]
+    deepest = max(OUTSTANDING)
+    mix = harmonic_mean(
+        iops["random read", deepest][at_8_kib], iops["sequential write", deepest][at_8_kib]
+    )
+    article = harmonic_mean(*PUBLISHED_IOPS.values())
+    rows += [
+        Row(
+            "TPC-C mix of their drive, IOPS", 1713, article, 0.1, "harmonic mean of 2,804 and 1,233"
+        ),
+        Row("disks' IOPS in all", 18_000, array.disks * array.disk_iops, 0.1, "disks x 200"),
+        Row("their drives to replace the disks", 10, array.disks * array.disk_iops / article, 6),
+        Row("power of the disks, W", 1_300, array.disks * array.disk_watts, 5, "about 1.3 kW"),
+        Row("TPC-C mix of this device, IOPS", None, mix),
+        *_replacing(mix, array),
+    ]
+    figures = [
+        Figure("Requests a second", "block size, KiB", "requests/s", requests),
+        Figure("Throughput", "block size, KiB", "MB/s", bytes_),
+    ]
+    return Item("diskspd", "The DiskSpd study (Gray and Fitzgerald 2008)", rows, figures)
+
+
+def _replacing(mix_iops: float, array: Array) -> list[Row]:
+    """What replacing the array by this device saves."""
+    drives = array.disks * array.disk_iops / mix_iops
+    power = array.disks * array.disk_watts - drives * array.flash_watts
+    money = array.array_dollars - drives * array.flash_dollars
+    note = "rate for rate; whether the data fit is another question"
+    return [
+        Row("this device to replace the disks, drives", None, drives, note=note),
+        Row("power saved, W", None, power),
+        Row("money saved, $", None, money),
+    ]
+
+
+def _iops(device: Part | None, pattern: str, size: int, outstanding: int, quick: bool) -> float:
+    read_share, random_share = PATTERNS[pattern]
+    # Enough requests to average over, at most four passes over the file.
+    requests = min(20_000, 4 * FILE_BYTES // size) // (10 if quick else 1)
+    workload = {
+        "kind": "closed",
+        "requests": requests,
+        "outstanding": outstanding,
+        "read_share": read_share,
+        "random_share": random_share,
+        "block_size": f"{size}B",
+        "footprint": f"{FILE_BYTES}B",
+    }
+    return run_experiment(device=device, workload=workload).host.all.iops

@@ -1,0 +1,104 @@
+"""The studies: their arithmetic, their shape, and their command."""
+
+import json
+
+import pytest
+
+from ssdlab import paper
+from ssdlab.paper import Row, diskspd
+
+
+#: The baseline with 2 GiB instead of 32: the same rates, built sooner.
+SMALL = {"preset": "agrawal2008", "blocks_per_plane": 128}
+
+
+@pytest.fixture(scope="module")
+def item():
+    return diskspd.run(SMALL, quick=True)
+
+
+def test_a_row_compares_and_judges():
+    assert Row("x", 100, 103, 5).verdict == "pass"
+    assert Row("x", 100, 106, 5).verdict == "fail"
+    assert Row("x", 100, 106).verdict == "info"
+    assert Row("x", None, 106, 5).verdict == "info"
+    assert Row("x", 200, 150).difference_percent == -25
+
+
+def test_the_article_s_arithmetic(item):
+    rows = {row.name: row for row in item.rows}
+    assert rows["TPC-C mix of their drive, IOPS"].simulated == pytest.approx(1712.8, abs=0.1)
+    assert rows["disks' IOPS in all"].simulated == 18_000
+    assert rows["their drives to replace the disks"].simulated == pytest.approx(10.5, abs=0.01)
+    assert all(row.verdict != "fail" for row in item.rows)
+
+
+def test_inputs_change_the_arithmetic():
+    few = diskspd._replacing(1000.0, diskspd.Array(disks=10))
+    many = diskspd._replacing(1000.0, diskspd.Array(disks=90))
+    assert few[0].simulated == 2
+    assert many[0].simulated == 18
+    assert many[1].simulated == pytest.approx(90 * 14 - 18 * 0.9)
+    assert many[2].simulated == pytest.approx(45_000 - 18 * 600)
+
+
+def test_every_point_is_measured(item):
+    requests, throughput = item.figures
+    assert len(requests.series) == len(throughput.series) == 12
+    assert all(len(line.y) == 12 and all(y > 0 for y in line.y) for line in requests.series)
+
+
+def test_the_shape_is_that_of_flash(item):
+    rates = {line.name: line.y for line in item.figures[0].series}
+    # Small blocks are one page; more outstanding means more packages at work.
+    eight_kib = diskspd.BLOCK_BYTES.index(8192)
+    assert rates["random read, 4 outstanding"][eight_kib] > (
+        2 * rates["random read, 1 outstanding"][eight_kib]
+    )
+    assert (
+        rates["random read, 1 outstanding"][eight_kib]
+        > (rates["random write, 1 outstanding"][eight_kib])
+    )
+    # Below a page a write has to read first.
+    assert rates["random write, 1 outstanding"][0] < rates["random write, 1 outstanding"][3]
+
+
+def test_the_command_prints_draws_and_writes(ssdlab, tmp_path):
+    pytest.importorskip("matplotlib")
+    (tmp_path / "small.toml").write_text(
+        "[device]\npreset = 'agrawal2008'\nblocks_per_plane = 128\n"
+    )
+    form = ["--quick", "--device", "small.toml"]
+    done = ssdlab("paper", "diskspd", *form, "--plot", "figures.png", "--json", "items.json")
+    assert done.returncode == 0, done.stderr
+    assert "TPC-C mix of this device, IOPS" in done.stdout
+    assert (tmp_path / "figures.png").read_bytes().startswith(b"\x89PNG")
+    (item,) = json.loads((tmp_path / "items.json").read_text())["items"]
+    assert item["item"] == "diskspd"
+    assert set(item["rows"][0]) == {
+        "name",
+        "published",
+        "simulated",
+        "difference_percent",
+        "tolerance_percent",
+        "verdict",
+        "note",
+    }
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (["disksdp"], "disksdp"),
+        (["--input", "disk=3"], "the inputs are disks, disk_iops"),
+        (["--input", "disks=many"], "'many' is not a number"),
+        (["--input", "disks=0"], "disks must be positive"),
+        (["--device", "nothing", "--quick"], "there is no device preset or file"),
+    ],
+)
+def test_mistakes_are_refused(refused, arguments, message):
+    assert message in refused("paper", *arguments)
+
+
+def test_every_item_says_what_it_is():
+    assert all(module.SUMMARY for module in paper.ITEMS.values())
