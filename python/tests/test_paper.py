@@ -7,7 +7,6 @@ import pytest
 from ssdlab import paper
 from ssdlab.paper import Row, diskspd
 
-
 #: The baseline with 2 GiB instead of 32: the same rates, built sooner.
 SMALL = {"preset": "agrawal2008", "blocks_per_plane": 128}
 
