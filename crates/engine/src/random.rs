@@ -163,8 +163,8 @@ mod tests {
     fn drand48_is_the_c_library_s() {
         // srand48(42); drand48() on glibc.
         let mut random = Drand48::new(42);
-        assert!((random.unit() - 0.7445250000610066).abs() < 1e-12);
-        assert!((random.unit() - 0.342701478718908).abs() < 1e-12);
+        assert!((random.unit() - 0.744_525_000_061_006_6).abs() < 1e-12);
+        assert!((random.unit() - 0.342_701_478_718_908).abs() < 1e-12);
     }
 
     #[test]

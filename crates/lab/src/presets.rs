@@ -23,11 +23,18 @@ const DEVICES: &[Preset] = presets!("devices": "agrawal2008", "disksim-ssd", "ze
 
 const WORKLOADS: &[Preset] = presets!(
     "workloads":
+    "bursts",
+    "hot-cold-write",
+    "iozone",
+    "jesd219",
     "mixed",
+    "postmark",
     "random-read",
     "random-write",
+    "reads-and-log",
     "sequential-read",
     "sequential-write",
+    "zipf-mixed",
 );
 
 /// What runs when nothing is said of a section.

@@ -3,9 +3,13 @@
 //! Every function refuses with the key, the value and the rule. Rules that only one kind has stay
 //! with that kind.
 
+use crate::files::BLOCK_BYTES;
 use crate::time_scale::TimeScale;
 use engine::SECTOR_BYTES;
 use options::{Invalid, Size};
+
+/// The most blocks of 4 KiB of a record or a request.
+const MOST_BLOCKS: u64 = 1 << 18;
 
 /// Refuses zero for a key that counts something.
 pub(crate) fn positive(key: &str, value: u64) -> Result<(), Invalid> {
@@ -30,6 +34,16 @@ pub(crate) fn share(key: &str, value: f64) -> Result<(), Invalid> {
         return Err(Invalid::new(&[key], format!("{value} is not a share between 0 and 1")));
     }
     Ok(())
+}
+
+/// The blocks of 4 KiB of a size, of which there must be at least one.
+pub(crate) fn blocks(key: &str, size: Size) -> Result<u64, Invalid> {
+    let blocks = size.bytes() / BLOCK_BYTES;
+    if blocks == 0 || !size.bytes().is_multiple_of(BLOCK_BYTES) || blocks > MOST_BLOCKS {
+        let problem = format!("{size} is no multiple of 4KiB from 4KiB to 1GiB");
+        return Err(Invalid::new(&[key], problem));
+    }
+    Ok(blocks)
 }
 
 /// The time scale of key `workload.time_scale`.

@@ -155,6 +155,9 @@ workloads! {
     bursts: Bursts,
     jesd219: Jesd219,
     mix: Mix,
+    fio: Fio,
+    iozone: Iozone,
+    postmark: Postmark,
 }
 
 /// The error for a kind that does not exist: names those that do, and the nearest.

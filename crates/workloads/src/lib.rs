@@ -8,6 +8,7 @@ mod chance;
 mod checks;
 mod decompress;
 mod distribution;
+mod files;
 mod footprint;
 mod formats;
 mod in_flight;

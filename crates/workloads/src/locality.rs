@@ -42,9 +42,9 @@ const LARGEST_THETA: f64 = 10.0;
 
 impl Locality {
     /// What a config value of this type must look like.
-    pub const EXPECTED: &'static str = "\"uniform\"; \"hot-cold(R, F)\", share R of the requests to \
-         share F of the blocks; \"zipf(THETA)\"; or \"zones(R/F, R/F, ...)\" with as many zones as \
-         needed, in the order of addresses";
+    pub const EXPECTED: &'static str = "\"uniform\"; \"hot-cold(R, F)\", share R of the requests \
+         to share F of the blocks; \"zipf(THETA)\"; or \"zones(R/F, R/F, ...)\" with as many zones \
+         as needed, in the order of addresses";
 
     /// Every block is equally likely.
     pub const UNIFORM: Locality = Locality(Shape::Uniform);

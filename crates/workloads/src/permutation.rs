@@ -30,6 +30,11 @@ impl Permutation {
         Permutation { bound, low_bits: bits / 2, high_bits: bits - bits / 2, keys }
     }
 
+    /// How many numbers are permuted.
+    pub(crate) fn bound(&self) -> u64 {
+        self.bound
+    }
+
     /// Where `index` goes; both are below the bound.
     pub(crate) fn apply(&self, index: u64) -> u64 {
         assert!(index < self.bound, "index {index} is not below {}", self.bound);

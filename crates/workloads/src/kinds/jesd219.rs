@@ -61,7 +61,8 @@ const AREAS: [Zone; 3] = [
 ];
 
 impl Kind for Jesd219 {
-    const SUMMARY: &'static str = "the JESD219 enterprise workload: mixed sizes, half of the accesses to 5 % of the addresses";
+    const SUMMARY: &'static str =
+        "the JESD219 enterprise workload: mixed sizes, half of them to 5 % of the space";
 
     fn build(&self, context: &Context) -> Result<Box<dyn Workload>, BuildError> {
         const FOOTPRINT: &str = "workload.footprint";

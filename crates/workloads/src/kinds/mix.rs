@@ -4,6 +4,10 @@
 //! weights take turns: whose turn it is is drawn by weight, and the turn waits until that stream
 //! can ask, so that the shares of the requests are those of the weights for as long as all last.
 //! Streams draw from independent randomness, and each is built as if its part were the device.
+//!
+//! Left out: an arrival that was handed to the run loop is not taken back. While the earliest one
+//! lies in the future, an answer that would let another stream ask before it is followed up only
+//! when that instant has come; streams that all ask by answers never meet this.
 
 mod config;
 mod value;
@@ -176,7 +180,7 @@ impl Mixture {
     fn draw_turn(&mut self) -> Option<usize> {
         let weights = || self.parts.iter().enumerate().filter_map(|(i, p)| Some((i, p.weight?)));
         let total: f64 = weights().map(|(_, weight)| weight).sum();
-        let last = weights().last()?.0;
+        let last = weights().next_back()?.0;
         let mut left = self.random.unit() * total;
         let drawn = weights().find(|(_, weight)| {
             left -= weight;

@@ -206,6 +206,7 @@ fn recorded(file: &str) -> Option<(u64, f64)> {
 }
 
 #[test]
+#[expect(clippy::disallowed_methods, reason = "a test reads its data")]
 fn recorded_traces_have_their_published_mix() {
     for file in ["disksim_iozone_aligned2_100K.trace.zst", "disksim_postmark_aligned2.trace.zst"] {
         let Some((requests, read_percent)) = recorded(file) else { continue };

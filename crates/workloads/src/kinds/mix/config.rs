@@ -32,8 +32,8 @@ pub struct Streams(pub Vec<Stream>);
 impl Streams {
     /// What a config value of this type must look like.
     pub const EXPECTED: &'static str = "tables `[[workload.streams]]`, each with the `kind` of a \
-         workload and its keys; and where wanted a `weight` (a number: the streams with weights take \
-         turns), and `from` and `to`, the part of the device (shares of it or sizes)";
+         workload and its keys; and where wanted a `weight` (a number: the streams with weights \
+         take turns), and `from` and `to`, the part of the device (shares of it or sizes)";
 }
 
 impl<'de> Deserialize<'de> for Streams {

@@ -71,8 +71,8 @@ fn a_turn_waits_for_its_stream() {
 #[test]
 fn clocks_and_loops_keep_their_own_pace() {
     let text = "[[streams]]\nkind = 'open'\nrequests = 5\ninterarrival = 'constant(1)'\n\
-                size = 'constant(8)'\n[[streams]]\nkind = 'closed'\nrequests = 3\nread_share = 0.0\n\
-                outstanding = 1\nthink_time = '1500us'";
+                size = 'constant(8)'\n[[streams]]\nkind = 'closed'\nrequests = 3\n\
+                read_share = 0.0\noutstanding = 1\nthink_time = '1500us'";
     let times: Vec<(Time, Op)> = run("mix", text).iter().map(|a| (a.at, a.request.op)).collect();
     let (r, w) = (Op::Read, Op::Write);
     let expected =

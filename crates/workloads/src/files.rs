@@ -1,0 +1,316 @@
+//! Files on a simple file system, and the requests that using them makes.
+//!
+//! Known are the operations; how they become requests is assumed, and kept simple: space is given
+//! out in blocks of 4 KiB as extents, first fit; each file has an inode in a table at the start of
+//! the footprint, 16 to a block, and creating, growing or deleting a file writes the block with its
+//! inode; reading one does not (as without access times). There is no journal and no directory, and
+//! no cache: every operation reaches the device at once. What is read or written of a file are its
+//! whole blocks, in requests that end with their extent or with the largest request size.
+
+use engine::{Lba, Op, Request};
+use std::collections::{BTreeMap, VecDeque};
+
+/// Bytes in a block, the granularity of everything.
+pub(crate) const BLOCK_BYTES: u64 = 4096;
+
+/// Sectors in a block.
+pub(crate) const BLOCK_SECTORS: u64 = BLOCK_BYTES / engine::SECTOR_BYTES;
+
+/// Inodes in a block of the table: 256 bytes each.
+const INODES_A_BLOCK: u64 = 16;
+
+/// Consecutive blocks.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+struct Extent {
+    first: u64,
+    blocks: u64,
+}
+
+/// Free space, given out from its lowest address on.
+#[derive(Debug)]
+struct Allocator {
+    /// First block and number of each free extent; no two touch.
+    free: BTreeMap<u64, u64>,
+}
+
+impl Allocator {
+    /// Takes `blocks` blocks, in one extent where one is large enough, else in several.
+    ///
+    /// `None`, with nothing taken, when not so many are free.
+    fn take(&mut self, blocks: u64) -> Option<Vec<Extent>> {
+        if let Some(first) = self.free.iter().find(|(_, free)| **free >= blocks).map(|(f, _)| *f) {
+            return Some(vec![self.cut(first, blocks)]);
+        }
+        if self.free.values().sum::<u64>() < blocks {
+            return None;
+        }
+        let (mut left, mut extents) = (blocks, Vec::new());
+        while left > 0 {
+            let (first, free) = self.free.first_key_value().map(|(f, n)| (*f, *n))?;
+            let extent = self.cut(first, free.min(left));
+            left -= extent.blocks;
+            extents.push(extent);
+        }
+        Some(extents)
+    }
+
+    /// Takes the first blocks of a free extent.
+    fn cut(&mut self, first: u64, blocks: u64) -> Extent {
+        let free = self.free.remove(&first).expect("it was free");
+        if free > blocks {
+            self.free.insert(first + blocks, free - blocks);
+        }
+        Extent { first, blocks }
+    }
+
+    /// Gives an extent back and joins it with its neighbours.
+    fn give(&mut self, extent: Extent) {
+        let Extent { mut first, mut blocks } = extent;
+        if let Some(after) = self.free.remove(&(first + blocks)) {
+            blocks += after;
+        }
+        if let Some((before, free)) = self.free.range(..first).next_back().map(|(f, n)| (*f, *n))
+            && before + free == first
+        {
+            first = before;
+            blocks += free;
+        }
+        self.free.insert(first, blocks);
+    }
+}
+
+/// A file: its size and where it lies.
+#[derive(Debug, Default)]
+struct File {
+    bytes: u64,
+    extents: Vec<Extent>,
+}
+
+/// The file system: files by number, and the requests that were not yet fetched.
+#[derive(Debug)]
+pub(crate) struct Files {
+    allocator: Allocator,
+    entries: Vec<Option<File>>,
+    largest_blocks: u64,
+    trim: bool,
+    requests: VecDeque<(Op, Extent)>,
+}
+
+impl Files {
+    /// A file system of `sectors` with room for `most` files, whose requests have at most
+    /// `largest_blocks` blocks. `None` when not even the inodes fit.
+    pub(crate) fn new(sectors: u64, most: u64, largest_blocks: u64, trim: bool) -> Option<Self> {
+        let blocks = sectors / BLOCK_SECTORS;
+        let table = most.div_ceil(INODES_A_BLOCK);
+        let data = blocks.checked_sub(table).filter(|data| *data > 0)?;
+        Some(Files {
+            allocator: Allocator { free: BTreeMap::from([(table, data)]) },
+            entries: Vec::new(),
+            largest_blocks,
+            trim,
+            requests: VecDeque::new(),
+        })
+    }
+
+    /// The next request in the order of the operations; its number is `id`.
+    pub(crate) fn fetch(&mut self, id: u64) -> Option<Request> {
+        let (op, extent) = self.requests.pop_front()?;
+        let lba = Lba(extent.first * BLOCK_SECTORS);
+        Some(Request { id, op, lba, sectors: (extent.blocks * BLOCK_SECTORS) as u32 })
+    }
+
+    /// Bytes of a file; 0 when there is none of that number.
+    pub(crate) fn bytes(&self, file: usize) -> u64 {
+        self.entries.get(file).and_then(Option::as_ref).map_or(0, |file| file.bytes)
+    }
+
+    /// Creates an empty file under the number.
+    pub(crate) fn create(&mut self, file: usize) {
+        if self.entries.len() <= file {
+            self.entries.resize_with(file + 1, || None);
+        }
+        self.entries[file] = Some(File::default());
+        self.write_inode(file);
+    }
+
+    /// Writes `bytes` behind the end of a file; `false`, with nothing done, when space runs out.
+    ///
+    /// A last block that was only partly full is written again. `inode` says whether the new size
+    /// is written, too: not for the writes in the middle of a longer operation.
+    pub(crate) fn append(&mut self, file: usize, bytes: u64, inode: bool) -> bool {
+        let at = self.bytes(file);
+        let has = at.div_ceil(BLOCK_BYTES);
+        let needs = (at + bytes).div_ceil(BLOCK_BYTES);
+        let Some(new) = self.allocator.take(needs - has) else { return false };
+        let entry = self.entries[file].as_mut().expect("the file exists");
+        for extent in new {
+            match entry.extents.last_mut() {
+                Some(last) if last.first + last.blocks == extent.first => {
+                    last.blocks += extent.blocks;
+                }
+                _ if extent.blocks > 0 => entry.extents.push(extent),
+                _ => {}
+            }
+        }
+        entry.bytes += bytes;
+        self.range(Op::Write, file, at, bytes);
+        if inode {
+            self.write_inode(file);
+        }
+        true
+    }
+
+    /// Reads a range of a file.
+    pub(crate) fn read(&mut self, file: usize, at: u64, bytes: u64) {
+        self.range(Op::Read, file, at, bytes);
+    }
+
+    /// Writes a range of a file anew, in place.
+    pub(crate) fn rewrite(&mut self, file: usize, at: u64, bytes: u64) {
+        self.range(Op::Write, file, at, bytes);
+    }
+
+    /// Deletes a file.
+    pub(crate) fn delete(&mut self, file: usize) {
+        let Some(entry) = self.entries[file].take() else { return };
+        self.write_inode(file);
+        for extent in entry.extents {
+            if self.trim {
+                self.ask(Op::Trim, extent);
+            }
+            self.allocator.give(extent);
+        }
+    }
+
+    /// Writes the block of the table that has the file's inode.
+    pub(crate) fn write_inode(&mut self, file: usize) {
+        let extent = Extent { first: file as u64 / INODES_A_BLOCK, blocks: 1 };
+        self.requests.push_back((Op::Write, extent));
+    }
+
+    /// Asks for the blocks of a range of a file.
+    fn range(&mut self, op: Op, file: usize, at: u64, bytes: u64) {
+        if bytes == 0 {
+            return;
+        }
+        let mut skip = at / BLOCK_BYTES;
+        let mut left = (at + bytes).div_ceil(BLOCK_BYTES) - skip;
+        let entry = self.entries[file].as_ref().expect("the file exists");
+        let mut parts = Vec::new();
+        for extent in &entry.extents {
+            if skip >= extent.blocks {
+                skip -= extent.blocks;
+                continue;
+            }
+            let blocks = (extent.blocks - skip).min(left);
+            parts.push(Extent { first: extent.first + skip, blocks });
+            left -= blocks;
+            skip = 0;
+            if left == 0 {
+                break;
+            }
+        }
+        for part in parts {
+            self.ask(op, part);
+        }
+    }
+
+    /// Asks for consecutive blocks, in requests of the largest size.
+    fn ask(&mut self, op: Op, extent: Extent) {
+        let end = extent.first + extent.blocks;
+        let mut first = extent.first;
+        while first < end {
+            let blocks = self.largest_blocks.min(end - first);
+            self.requests.push_back((op, Extent { first, blocks }));
+            first += blocks;
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use engine::{Random, Xoshiro256};
+
+    fn fetched(files: &mut Files) -> Vec<(Op, u64, u64)> {
+        let mut all = Vec::new();
+        while let Some(request) = files.fetch(0) {
+            let blocks = u64::from(request.sectors) / BLOCK_SECTORS;
+            all.push((request.op, request.lba.0 / BLOCK_SECTORS, blocks));
+        }
+        all
+    }
+
+    #[test]
+    fn a_file_is_created_grown_read_and_deleted() {
+        // 100 blocks, of which 2 are inodes.
+        let mut files = Files::new(800, 20, 2, true).unwrap();
+        let (r, w, t) = (Op::Read, Op::Write, Op::Trim);
+        files.create(0);
+        assert!(files.append(0, 10_000, true));
+        assert_eq!(fetched(&mut files), [(w, 0, 1), (w, 2, 2), (w, 4, 1), (w, 0, 1)]);
+        // The last block had 1,808 bytes in it, and is written again.
+        assert!(files.append(0, 2_481, true));
+        assert_eq!(fetched(&mut files), [(w, 4, 2), (w, 0, 1)]);
+        files.create(17);
+        assert!(files.append(17, 1, false));
+        assert_eq!(fetched(&mut files), [(w, 1, 1), (w, 6, 1)]);
+        // The next block is taken: the file goes on elsewhere.
+        assert!(files.append(0, 4096, false));
+        files.read(0, 0, files.bytes(0));
+        let reads = [(r, 2, 2), (r, 4, 2), (r, 7, 1)];
+        assert_eq!(fetched(&mut files), [[(w, 5, 1), (w, 7, 1)].as_slice(), &reads].concat());
+        files.read(0, 4096, 1);
+        files.rewrite(0, 16_383, 2);
+        assert_eq!(fetched(&mut files), [(r, 3, 1), (w, 5, 1), (w, 7, 1)]);
+        files.delete(0);
+        assert_eq!(fetched(&mut files), [(w, 0, 1), (t, 2, 2), (t, 4, 2), (t, 7, 1)]);
+        assert_eq!(files.bytes(0), 0);
+        // What was freed is given out again, the lowest address first.
+        files.create(0);
+        assert!(files.append(0, 4 * 4096, false));
+        assert_eq!(fetched(&mut files), [(w, 0, 1), (w, 2, 2), (w, 4, 2)]);
+    }
+
+    #[test]
+    fn space_that_runs_out_leaves_everything_as_it_was() {
+        let mut files = Files::new(80, 1, 8, false).unwrap();
+        files.create(0);
+        assert!(files.append(0, 8 * 4096, false));
+        files.requests.clear();
+        assert!(!files.append(0, 2 * 4096, true));
+        assert_eq!((files.bytes(0), files.requests.len()), (8 * 4096, 0));
+        assert!(files.append(0, 4096, false));
+        assert!(Files::new(8, 1, 8, false).is_none());
+    }
+
+    #[test]
+    fn no_block_has_two_files_and_all_space_comes_back() {
+        let mut files = Files::new(8 * 1000, 16, 4, false).unwrap();
+        let mut random = Xoshiro256::new(1, 0);
+        for _ in 0..5_000 {
+            let file = random.below(16) as usize;
+            if files.bytes(file) > 0 && random.below(3) == 0 {
+                files.delete(file);
+            } else {
+                if files.bytes(file) == 0 {
+                    files.create(file);
+                }
+                files.append(file, 1 + random.below(80_000), false);
+            }
+            files.requests.clear();
+            let mut owned = vec![0; 1000];
+            let extents = files.entries.iter().flatten().flat_map(|file| &file.extents);
+            let used = extents.map(|extent| (extent.first, extent.blocks));
+            let free = files.allocator.free.iter().map(|(first, blocks)| (*first, *blocks));
+            for (first, blocks) in used.chain(free) {
+                assert!(blocks > 0);
+                for block in first..first + blocks {
+                    owned[block as usize] += 1;
+                }
+            }
+            assert_eq!(owned[0], 0);
+            assert!(owned[1..].iter().all(|owners| *owners == 1));
+        }
+    }
+}

@@ -1,0 +1,208 @@
+//! A useful subset of fio's job files: what a job asks, in the order and at the times as in fio.
+//!
+//! Read after fio's manual (version 3.33) and compared with the request logs of that version in
+//! `fio/compare.rs`. Every key is either honoured, or known not to change what is asked and counted
+//! in the notices, or refused with its line. What to know:
+//!
+//! - The job's file is the device, whatever `filename` says; several jobs share it. A job without
+//!   `size` touches all of it.
+//! - `iodepth` holds unless the `ioengine` is one of fio's synchronous ones, which keep one request
+//!   outstanding. Without `ioengine` it holds too, although fio's own default is synchronous.
+//! - Without `norandommap` a job asks every block once before it repeats one. Where all requests
+//!   have one size this is a permutation in constant memory; where sizes differ, a bitmap as fio
+//!   has it, with its consequence that a request is cut short where it runs into blocks that
+//!   were asked before; a loop over it repeats itself, as in fio. Skewed distributions and
+//!   `blockalign` switch this off, as in fio; so does `zoned`, because fio looks its map up before
+//!   it adds the start of the zone, so that blocks do repeat.
+//! - `zipf` draws with fio's approximation, not the exact law of the `closed` kind, and ranks
+//!   become places by a hash that on other numbers of blocks than powers of two puts several ranks
+//!   on one block, as in fio. Each direction has as many places as its block size gives.
+//! - `thinktime` waits for all requests, then thinks; `thinktime_blocks` are counted when issued.
+//! - A `rate` sets the earliest time of each request. fio also waits for all outstanding requests
+//!   whenever it is ahead (unless `io_submit_mode=offload`); that is left out.
+//! - As in a mix, a job's answer is followed up only after the arrival that the run loop holds:
+//!   beside jobs with rates, thinking or delays, those without them are held up by that.
+//! - Left out and refused: verification, zones of zoned devices, `rw=randread:8` and its like,
+//!   `trimwrite`, `zoned_abs`, several files, batching of submissions, start delays from a range.
+
+mod job;
+mod keys;
+mod map;
+mod parse;
+mod places;
+mod run;
+mod units;
+
+use super::{BuildError, Context, Kind};
+use crate::in_flight::InFlight;
+use crate::{checks, streams};
+use engine::{Arrival, Completion, Lba, Request, SECTOR_BYTES, Time, Workload, WorkloadError};
+use job::Job;
+use keys::IGNORED;
+use options::Invalid;
+use run::Clone as Runner;
+use std::io::Read;
+
+options::options! {
+    /// A fio job file.
+    pub struct Fio as FioPartial {
+        /// The job file.
+        path: String = String::new(),
+        /// The text of a job file, instead of one.
+        job: String = String::new(),
+        /// Only the first so many requests; without it, until every job has ended.
+        requests: Option<u64> = None,
+    }
+}
+
+/// The most bytes of a job file, and the most clones of all its jobs.
+const LARGEST_FILE: u64 = 1 << 20;
+const MOST_CLONES: u64 = 4096;
+
+impl Kind for Fio {
+    const SUMMARY: &'static str =
+        "a fio job file: rw, bs, bssplit, rwmixread, iodepth, rate and more";
+
+    fn build(&self, context: &Context) -> Result<Box<dyn Workload>, BuildError> {
+        let limit = self.requests.unwrap_or(u64::MAX);
+        checks::positive("workload.requests", limit)?;
+        let (name, text) = self.text(context)?;
+        let fault = |fault: parse::Fault| {
+            BuildError::Input(format!("{name}, line {}: {}", fault.line, fault.problem))
+        };
+        let sections = parse::sections(&text).map_err(fault)?;
+        let jobs = sections.iter().map(Job::read).collect::<Result<Vec<_>, _>>().map_err(fault)?;
+        if jobs.iter().map(|job| job.clones).fold(0, u64::saturating_add) > MOST_CLONES {
+            let problem = format!("{name}: the jobs have more than {MOST_CLONES} clones");
+            return Err(BuildError::Input(problem));
+        }
+        let capacity = context.capacity_sectors.saturating_mul(SECTOR_BYTES);
+        let mut phases: Vec<Vec<Runner>> = Vec::new();
+        let mut clones = 0;
+        for job in &jobs {
+            if job.stonewall || phases.is_empty() {
+                phases.push(Vec::new());
+            }
+            for index in 0..job.clones {
+                let seed = streams::derived(context.seed, clones);
+                clones += 1;
+                let runner = Runner::new(job, index, capacity, seed).map_err(|problem| {
+                    fault(parse::Fault::new(job.line, format!("job {}: {problem}", job.name)))
+                })?;
+                phases.last_mut().expect("it was pushed").push(runner);
+            }
+        }
+        phases.reverse();
+        Ok(Box::new(JobFile {
+            running: Vec::new(),
+            phases,
+            limit,
+            issued: 0,
+            in_flight: InFlight::new(),
+            notices: notices(&jobs),
+        }))
+    }
+}
+
+impl Fio {
+    /// The name of the job file in messages, and its text.
+    fn text(&self, context: &Context) -> Result<(String, String), BuildError> {
+        match (self.path.as_str(), self.job.as_str()) {
+            ("", "") => {
+                let problem = "a fio workload needs the path of a job file, or its text as job";
+                Err(Invalid::new(&["workload.path", "workload.job"], problem).into())
+            }
+            ("", text) => Ok(("workload.job".to_owned(), text.to_owned())),
+            (path, "") => {
+                let name = format!("fio job {path}");
+                let mut bytes = Vec::new();
+                let opened = (context.open)(path);
+                opened
+                    .and_then(|file| file.take(LARGEST_FILE + 1).read_to_end(&mut bytes))
+                    .map_err(|error| BuildError::Input(format!("cannot open {name}: {error}")))?;
+                if bytes.len() as u64 > LARGEST_FILE {
+                    let problem = format!("{name} is larger than 1 MiB, and so no job file");
+                    return Err(BuildError::Input(problem));
+                }
+                let text = String::from_utf8(bytes)
+                    .map_err(|_| BuildError::Input(format!("{name} is not text")))?;
+                Ok((name, text))
+            }
+            _ => {
+                let problem = "path and job exclude one another";
+                Err(Invalid::new(&["workload.path", "workload.job"], problem).into())
+            }
+        }
+    }
+}
+
+/// What of the jobs is not honoured to the letter, and in how many jobs.
+fn notices(jobs: &[Job]) -> Vec<(&'static str, u64)> {
+    let mut notices = Vec::new();
+    for (index, (_, notice)) in IGNORED.iter().enumerate() {
+        let count = jobs.iter().filter(|job| job.ignored.contains(&index)).count();
+        notices.push((*notice, count as u64));
+    }
+    let capped = jobs.iter().filter(|job| job.synchronous && job.depth > 1).count();
+    notices.push(("fio_iodepth_1_by_synchronous_ioengine", capped as u64));
+    notices.retain(|(_, count)| *count > 0);
+    notices
+}
+
+/// A job file while it runs.
+struct JobFile {
+    /// Jobs that run until the next one that waits for them.
+    running: Vec<Runner>,
+    /// Those after them, the next last.
+    phases: Vec<Vec<Runner>>,
+    limit: u64,
+    issued: u64,
+    in_flight: InFlight<usize>,
+    notices: Vec<(&'static str, u64)>,
+}
+
+impl Workload for JobFile {
+    fn next(&mut self, now: Time) -> Result<Option<Arrival>, WorkloadError> {
+        if self.issued == self.limit {
+            return Ok(None);
+        }
+        let (at, index) = loop {
+            let jobs = self.running.iter_mut().enumerate();
+            let ready = jobs.filter_map(|(index, job)| Some((job.ready(now)?, index)));
+            if let Some(first) = ready.min() {
+                break first;
+            }
+            if !self.running.iter().all(Runner::idle) {
+                return Ok(None);
+            }
+            let Some(phase) = self.phases.pop() else { return Ok(None) };
+            self.running = phase;
+            for job in &mut self.running {
+                job.start(now);
+            }
+        };
+        let asked = self.running[index].submit();
+        let id = self.in_flight.issue(index);
+        self.issued += 1;
+        let (sector, sectors) = asked.sectors();
+        Ok(Some(Arrival { at, request: Request { id, op: asked.op, lba: Lba(sector), sectors } }))
+    }
+
+    fn completed(&mut self, completion: &Completion) {
+        let index = self.in_flight.complete(completion.request.id);
+        self.running[index].completed(completion.at);
+    }
+
+    fn expected_requests(&self) -> Option<u64> {
+        Some(self.limit).filter(|limit| *limit < u64::MAX)
+    }
+
+    fn notices(&self) -> Vec<(&'static str, u64)> {
+        self.notices.clone()
+    }
+}
+
+#[cfg(test)]
+mod compare;
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,376 @@
+//! What a job says: its keys with their meanings and fio's defaults.
+
+use super::keys::{HONOURED, IGNORED, synchronous, unknown};
+use super::parse::{Fault, Section};
+use super::units::{
+    Amount, DIRECTIONS, amount, block, count, flag, number, percentage, sectors_in_bytes, three,
+    time_ns,
+};
+use crate::locality::Zone;
+use engine::Op;
+
+/// Directions in fio's order.
+pub(super) const OPS: [Op; DIRECTIONS] = [Op::Read, Op::Write, Op::Trim];
+pub(super) const READ: usize = 0;
+pub(super) const WRITE: usize = 1;
+const TRIM: usize = 2;
+
+/// Sizes of the requests of one direction, bytes.
+#[derive(Debug, Clone, PartialEq)]
+pub(super) enum Sizes {
+    /// All are alike.
+    One(u64),
+    /// Multiples of the first up to the second.
+    Range(u64, u64),
+    /// Sizes and their percentages, which add up to 100.
+    Split(Vec<(u64, u64)>),
+}
+
+impl Sizes {
+    pub(super) fn least(&self) -> u64 {
+        match self {
+            Sizes::One(size) | Sizes::Range(size, _) => *size,
+            Sizes::Split(sizes) => sizes.iter().map(|(size, _)| *size).min().unwrap_or(0),
+        }
+    }
+
+    pub(super) fn largest(&self) -> u64 {
+        match self {
+            Sizes::One(size) | Sizes::Range(_, size) => *size,
+            Sizes::Split(sizes) => sizes.iter().map(|(size, _)| *size).max().unwrap_or(0),
+        }
+    }
+}
+
+/// Where random requests go.
+#[derive(Debug, Clone, PartialEq)]
+pub(super) enum Random {
+    Uniform,
+    /// Exponent, and the centre as a share of the blocks.
+    Zipf(f64, Option<f64>),
+    /// Power and centre.
+    Pareto(f64, Option<f64>),
+    /// Deviation in percent and centre.
+    Normal(f64, Option<f64>),
+    /// Percentages of requests and blocks as shares, by direction.
+    Zoned([Vec<Zone>; DIRECTIONS]),
+}
+
+/// A job as it is written, with fio's defaults.
+#[derive(Debug, Clone, PartialEq)]
+#[expect(clippy::struct_excessive_bools, reason = "fio has as many flags")]
+pub(super) struct Job {
+    pub(super) name: String,
+    pub(super) line: usize,
+    /// Which directions are asked; reads and writes together are a mix.
+    pub(super) directions: [bool; DIRECTIONS],
+    pub(super) random: bool,
+    pub(super) sizes: [Sizes; DIRECTIONS],
+    pub(super) align: [Option<u64>; DIRECTIONS],
+    pub(super) read_percent: u64,
+    pub(super) depth: u64,
+    pub(super) synchronous: bool,
+    pub(super) clones: u64,
+    pub(super) size: Option<Amount>,
+    pub(super) offset: Amount,
+    pub(super) offset_increment: Amount,
+    pub(super) io_size: Option<Amount>,
+    pub(super) most_requests: Option<u64>,
+    pub(super) loops: u64,
+    pub(super) runtime_ns: Option<u64>,
+    pub(super) time_based: bool,
+    pub(super) delay_ns: u64,
+    /// Bytes a second.
+    pub(super) rate: [Option<u64>; DIRECTIONS],
+    pub(super) rate_iops: [Option<u64>; DIRECTIONS],
+    pub(super) poisson: bool,
+    pub(super) distribution: Random,
+    pub(super) random_percent: [u64; DIRECTIONS],
+    pub(super) map: bool,
+    pub(super) think_ns: u64,
+    pub(super) think_after: u64,
+    pub(super) stonewall: bool,
+    /// Flush after so many writes; 0 is never.
+    pub(super) flush_after: u64,
+    /// Keys that were read over, as indices of [`IGNORED`].
+    pub(super) ignored: Vec<usize>,
+}
+
+impl Job {
+    fn new(section: &Section) -> Self {
+        Job {
+            name: section.name.clone(),
+            line: section.line,
+            directions: [true, false, false],
+            random: false,
+            sizes: [const { Sizes::One(4096) }; DIRECTIONS],
+            align: [None; DIRECTIONS],
+            read_percent: 50,
+            depth: 1,
+            synchronous: false,
+            clones: 1,
+            size: None,
+            offset: Amount::Bytes(0),
+            offset_increment: Amount::Bytes(0),
+            io_size: None,
+            most_requests: None,
+            loops: 1,
+            runtime_ns: None,
+            time_based: false,
+            delay_ns: 0,
+            rate: [None; DIRECTIONS],
+            rate_iops: [None; DIRECTIONS],
+            poisson: false,
+            distribution: Random::Uniform,
+            random_percent: [100; DIRECTIONS],
+            map: true,
+            think_ns: 0,
+            think_after: 1,
+            stonewall: false,
+            flush_after: 0,
+            ignored: Vec::new(),
+        }
+    }
+
+    /// The job of a section.
+    pub(super) fn read(section: &Section) -> Result<Self, Fault> {
+        let mut job = Job::new(section);
+        for entry in &section.entries {
+            job.set(&entry.key, entry.value.as_deref())
+                .map_err(|problem| Fault::new(entry.line, problem))?;
+        }
+        if job.time_based && job.runtime_ns.is_none() {
+            let problem = format!("job {}: time_based needs a runtime", job.name);
+            return Err(Fault::new(job.line, problem));
+        }
+        Ok(job)
+    }
+
+    /// Sets one key.
+    fn set(&mut self, key: &str, value: Option<&str>) -> Result<(), String> {
+        if let Some(index) = IGNORED.iter().position(|(name, _)| *name == key) {
+            if key == "filename" && value.is_some_and(|names| names.contains(':')) {
+                return Err("several files are not supported; the file is the device".to_owned());
+            }
+            self.ignored.push(index);
+            return Ok(());
+        }
+        match key {
+            "time_based" => self.time_based = flag(value)?,
+            "norandommap" => self.map = !flag(value)?,
+            "stonewall" | "wait_for_previous" => self.stonewall = flag(value)?,
+            _ if !HONOURED.contains(&key) => return Err(unknown(key)),
+            _ => {
+                let text = value.ok_or_else(|| format!("{key} needs a value: {key}=..."))?;
+                self.set_value(key, text).map_err(|problem| format!("{key}={text}: {problem}"))?;
+            }
+        }
+        Ok(())
+    }
+
+    fn set_value(&mut self, key: &str, text: &str) -> Result<(), String> {
+        match key {
+            "rw" | "readwrite" => (self.directions, self.random) = pattern(text)?,
+            "bs" | "blocksize" => overlay(&mut self.sizes, three(text, one_size)?),
+            "bsrange" | "blocksize_range" => overlay(&mut self.sizes, three(text, size_range)?),
+            "bssplit" => overlay(&mut self.sizes, three(text, size_split)?),
+            "ba" | "blockalign" => {
+                let aligns = three(text, block)?;
+                overlay(&mut self.align, aligns.map(|align| align.map(Some)));
+            }
+            "rwmixread" => self.read_percent = percentage(text)?,
+            "rwmixwrite" => self.read_percent = 100 - percentage(text)?,
+            "random_distribution" => self.distribution = distribution(text)?,
+            "percentage_random" => overlay(&mut self.random_percent, three(text, percentage)?),
+            "size" => self.size = Some(amount(text)?),
+            "offset" => self.offset = amount(text)?,
+            "offset_increment" => self.offset_increment = amount(text)?,
+            "io_size" | "io_limit" => self.io_size = Some(total(text)?),
+            _ => return self.set_pace(key, text),
+        }
+        Ok(())
+    }
+
+    /// The keys of when and how often.
+    fn set_pace(&mut self, key: &str, text: &str) -> Result<(), String> {
+        const SECOND: u64 = 1_000_000_000;
+        match key {
+            "iodepth" => self.depth = count(text, 1)?,
+            "ioengine" => self.synchronous = synchronous(text)?,
+            "numjobs" => self.clones = count(text, 1)?,
+            "number_ios" => self.most_requests = Some(count(text, 1)?),
+            "loops" => self.loops = count(text, 1)?,
+            "runtime" | "timeout" => {
+                self.runtime_ns = Some(time_ns(text, SECOND)?).filter(|runtime| *runtime > 0);
+            }
+            "startdelay" => self.delay_ns = time_ns(text, SECOND)?,
+            "rate" => {
+                let rates = three(text, |text| count(text, 1))?;
+                overlay(&mut self.rate, rates.map(|rate| rate.map(Some)));
+            }
+            "rate_iops" => {
+                let rates = three(text, |text| count(text, 1))?;
+                overlay(&mut self.rate_iops, rates.map(|rate| rate.map(Some)));
+            }
+            "rate_process" => {
+                self.poisson = match text {
+                    "linear" => false,
+                    "poisson" => true,
+                    _ => return Err("it is linear or poisson".to_owned()),
+                }
+            }
+            "thinktime" => self.think_ns = time_ns(text, 1_000)?,
+            "thinktime_blocks" => self.think_after = count(text, 1)?,
+            "fsync" | "fdatasync" => self.flush_after = number(text)?,
+            _ => unreachable!("{key} is in the list of keys"),
+        }
+        Ok(())
+    }
+
+    /// Whether reads and writes are mixed.
+    pub(super) fn mixed(&self) -> bool {
+        self.directions[READ] && self.directions[WRITE]
+    }
+
+    /// The directions that are asked.
+    pub(super) fn used(&self) -> impl Iterator<Item = usize> + '_ {
+        (0..DIRECTIONS).filter(|direction| self.directions[*direction])
+    }
+}
+
+fn overlay<T, const N: usize>(under: &mut [T; N], over: [Option<T>; N]) {
+    for (under, over) in under.iter_mut().zip(over) {
+        if let Some(over) = over {
+            *under = over;
+        }
+    }
+}
+
+fn pattern(text: &str) -> Result<([bool; DIRECTIONS], bool), String> {
+    let of = |directions: &[usize]| std::array::from_fn(|i| directions.contains(&i));
+    Ok(match text {
+        "read" => (of(&[READ]), false),
+        "write" => (of(&[WRITE]), false),
+        "trim" => (of(&[TRIM]), false),
+        "rw" | "readwrite" => (of(&[READ, WRITE]), false),
+        "randread" => (of(&[READ]), true),
+        "randwrite" => (of(&[WRITE]), true),
+        "randtrim" => (of(&[TRIM]), true),
+        "randrw" => (of(&[READ, WRITE]), true),
+        _ => {
+            return Err("it is one of read, write, trim, rw, readwrite, randread, randwrite, \
+                        randtrim, randrw"
+                .to_owned());
+        }
+    })
+}
+
+fn one_size(text: &str) -> Result<Sizes, String> {
+    block(text).map(Sizes::One)
+}
+
+fn size_range(text: &str) -> Result<Sizes, String> {
+    let (least, most) = text.split_once('-').ok_or("a range is written 1k-4k")?;
+    let (least, most) = (block(least)?, block(most)?);
+    if least > most {
+        return Err(format!("{least} is more than {most}"));
+    }
+    Ok(if least == most { Sizes::One(least) } else { Sizes::Range(least, most) })
+}
+
+/// Sizes with percentages; what no percentage is given for shares the rest.
+fn size_split(text: &str) -> Result<Sizes, String> {
+    let part = |part: &str| {
+        let (size, percent) = part.split_once('/').unwrap_or((part, ""));
+        let percent = Some(percent).filter(|percent| !percent.is_empty());
+        Ok((block(size)?, percent.map(percentage).transpose()?))
+    };
+    let parts = text.split(':').map(part).collect::<Result<Vec<_>, String>>()?;
+    let percents = shared_rest(parts.iter().map(|(_, percent)| *percent))?;
+    let sizes = parts.iter().zip(percents).map(|((size, _), percent)| (*size, percent));
+    let sizes: Vec<_> = sizes.filter(|(_, percent)| *percent > 0).collect();
+    Ok(if let [(size, _)] = sizes[..] { Sizes::One(size) } else { Sizes::Split(sizes) })
+}
+
+/// Percentages that add up to 100; those that are missing share the rest, the last of them with
+/// what does not divide.
+fn shared_rest(percents: impl Iterator<Item = Option<u64>> + Clone) -> Result<Vec<u64>, String> {
+    let sum: u64 = percents.clone().flatten().sum();
+    let missing = percents.clone().filter(Option::is_none).count() as u64;
+    if sum > 100 || missing == 0 && sum < 100 {
+        return Err(format!("the percentages add up to {sum}, not to 100"));
+    }
+    let mut left = 100 - sum;
+    let mut to_share = missing;
+    let shared = percents.map(|percent| {
+        percent.unwrap_or_else(|| {
+            let share = left / to_share;
+            to_share -= 1;
+            left -= share;
+            share
+        })
+    });
+    Ok(shared.collect())
+}
+
+fn total(text: &str) -> Result<Amount, String> {
+    match text.trim().strip_suffix('%') {
+        Some(percent) => number(percent).map(Amount::Percent),
+        None => sectors_in_bytes(text).map(Amount::Bytes),
+    }
+}
+
+fn distribution(text: &str) -> Result<Random, String> {
+    let (name, rest) = text.split_once(':').unwrap_or((text, ""));
+    if name == "zoned" {
+        return Ok(Random::Zoned(zones_by_direction(rest)?));
+    }
+    if name == "zoned_abs" {
+        return Err("zoned_abs is not supported; zoned takes percentages".to_owned());
+    }
+    let mut numbers = Vec::new();
+    for part in rest.split(':').filter(|part| !part.is_empty()) {
+        match part.parse::<f64>() {
+            Ok(value) if value.is_finite() => numbers.push(value),
+            _ => return Err(format!("\"{part}\" is not a number")),
+        }
+    }
+    let centre = numbers.get(1).copied();
+    if centre.is_some_and(|centre| !(0.0..=1.0).contains(&centre)) || numbers.len() > 2 {
+        return Err("a centre, the second number, lies from 0 to 1".to_owned());
+    }
+    match (name, numbers.first().copied()) {
+        ("random", None) => Ok(Random::Uniform),
+        ("zipf", Some(theta)) if theta > 0.0 && theta < 10.0 && (theta - 1.0).abs() > 1e-9 => {
+            Ok(Random::Zipf(theta, centre))
+        }
+        ("zipf", _) => Err("zipf:THETA, above 0, below 10 and not 1".to_owned()),
+        ("pareto", Some(h)) if h > 0.0 && h < 1.0 => Ok(Random::Pareto(h, centre)),
+        ("pareto", _) => Err("pareto:H, between 0 and 1".to_owned()),
+        ("normal", Some(deviation)) if (0.0..=100.0).contains(&deviation) => {
+            Ok(Random::Normal(deviation, centre))
+        }
+        ("normal", _) => Err("normal:DEVIATION, from 0 to 100".to_owned()),
+        _ => Err("it is random, zipf:THETA, pareto:H, normal:DEVIATION or \
+                  zoned:PERCENT/PERCENT:..."
+            .to_owned()),
+    }
+}
+
+fn zones_by_direction(text: &str) -> Result<[Vec<Zone>; DIRECTIONS], String> {
+    let zones = three(text, |part| {
+        let zone = |zone: &str| {
+            let (requests, blocks) = zone.split_once('/').unwrap_or((zone, ""));
+            let optional = |text: &str| Some(text).filter(|text| !text.is_empty()).map(percentage);
+            Ok((optional(requests).transpose()?, optional(blocks).transpose()?))
+        };
+        let parts = part.split(':').map(zone).collect::<Result<Vec<_>, String>>()?;
+        let requests = shared_rest(parts.iter().map(|(requests, _)| *requests))?;
+        let blocks = shared_rest(parts.iter().map(|(_, blocks)| *blocks))?;
+        let share = |percent: u64| percent as f64 / 100.0;
+        let pairs = requests.into_iter().zip(blocks);
+        Ok(pairs.map(|(r, b)| Zone { requests: share(r), blocks: share(b) }).collect::<Vec<_>>())
+    })?;
+    let whole = vec![Zone { requests: 1.0, blocks: 1.0 }];
+    Ok(zones.map(|zones| zones.unwrap_or_else(|| whole.clone())))
+}

@@ -1,0 +1,126 @@
+//! The syntax of a job file: sections in brackets, one key a line, comments after `;` and `#`.
+
+/// A key as it is written.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) struct Entry {
+    pub(super) line: usize,
+    pub(super) key: String,
+    pub(super) value: Option<String>,
+}
+
+/// A job with its keys, those of the global sections before it first.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) struct Section {
+    pub(super) line: usize,
+    pub(super) name: String,
+    pub(super) entries: Vec<Entry>,
+}
+
+/// A line that cannot be, and why.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) struct Fault {
+    pub(super) line: usize,
+    pub(super) problem: String,
+}
+
+impl Fault {
+    pub(super) fn new(line: usize, problem: impl Into<String>) -> Self {
+        Fault { line, problem: problem.into() }
+    }
+}
+
+/// The jobs of a file.
+pub(super) fn sections(text: &str) -> Result<Vec<Section>, Fault> {
+    let mut globals: Vec<Entry> = Vec::new();
+    let mut jobs: Vec<Section> = Vec::new();
+    let mut place: Option<bool> = None;
+    for (index, line) in text.lines().enumerate() {
+        let number = index + 1;
+        let line = line.find([';', '#']).map_or(line, |comment| &line[..comment]).trim();
+        if line.is_empty() {
+            continue;
+        }
+        if let Some(rest) = line.strip_prefix('[') {
+            let name = rest.strip_suffix(']').ok_or_else(|| {
+                Fault::new(number, format!("\"{line}\" opens a section and does not close it"))
+            })?;
+            let global = name.eq_ignore_ascii_case("global");
+            place = Some(global);
+            if !global {
+                jobs.push(Section {
+                    line: number,
+                    name: name.to_owned(),
+                    entries: globals.clone(),
+                });
+            }
+            continue;
+        }
+        let entry = entry(number, line)?;
+        match (place, jobs.last_mut()) {
+            (Some(true), _) => globals.push(entry),
+            (Some(false), Some(job)) => job.entries.push(entry),
+            _ => {
+                let problem =
+                    format!("\"{line}\" stands before the first section, such as [global]");
+                return Err(Fault::new(number, problem));
+            }
+        }
+    }
+    if jobs.is_empty() {
+        return Err(Fault::new(1, "there is no job: a section such as [job] that is not [global]"));
+    }
+    Ok(jobs)
+}
+
+fn entry(line: usize, text: &str) -> Result<Entry, Fault> {
+    if text.split_whitespace().next() == Some("include") {
+        return Err(Fault::new(
+            line,
+            "include is not supported; write the lines of that file here",
+        ));
+    }
+    if text.contains('$') {
+        let problem = format!("\"{text}\": variables after $ are not supported; write the value");
+        return Err(Fault::new(line, problem));
+    }
+    let (key, value) = match text.split_once('=') {
+        Some((key, value)) => (key.trim(), Some(value.trim().to_owned())),
+        None => (text, None),
+    };
+    Ok(Entry { line, key: key.to_owned(), value })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn jobs_begin_with_the_global_keys_before_them() {
+        let text = "; a comment\n[global]\nbs = 4k # why\nstonewall\n\n[one]\nrw=read\n\
+                    [global]\nsize=1m\n[two]\n";
+        let jobs = sections(text).unwrap();
+        let keys =
+            |job: &Section| job.entries.iter().map(|e| (e.line, e.key.clone())).collect::<Vec<_>>();
+        let key = |line, key: &str| (line, key.to_owned());
+        assert_eq!(keys(&jobs[0]), [key(3, "bs"), key(4, "stonewall"), key(7, "rw")]);
+        assert_eq!(keys(&jobs[1]), [key(3, "bs"), key(4, "stonewall"), key(9, "size")]);
+        assert_eq!((jobs[1].line, jobs[1].name.as_str()), (10, "two"));
+        assert_eq!(jobs[0].entries[0].value.as_deref(), Some("4k"));
+        assert_eq!(jobs[0].entries[1].value, None);
+    }
+
+    #[test]
+    fn faults_have_their_line() {
+        for (text, line, part) in [
+            ("[global]\nbs=4k\n", 1, "there is no job"),
+            ("\nbs=4k\n[a]", 2, "stands before the first section"),
+            ("[a]\n[b\n", 2, "does not close it"),
+            ("[a]\ninclude other.fio\n", 2, "include is not supported"),
+            ("[a]\nsize=${SIZE}\n", 2, "variables after $"),
+        ] {
+            let fault = sections(text).unwrap_err();
+            assert_eq!(fault.line, line, "{text}");
+            assert!(fault.problem.contains(part), "{fault:?}");
+        }
+    }
+}

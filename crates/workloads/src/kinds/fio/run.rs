@@ -1,0 +1,264 @@
+//! One clone of a job while it runs: what it asks next, and from when on it may.
+
+use super::job::{Job, OPS, READ, WRITE};
+use super::places::Places;
+use super::units::{Amount, DIRECTIONS};
+use crate::chance::Chance;
+use crate::streams;
+use engine::{Distribution, Op, Random, SECTOR_BYTES, Time, Xoshiro256};
+
+/// A request in bytes; of a flush the range does not matter.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Asked {
+    pub(super) op: Op,
+    pub(super) at: u64,
+    pub(super) bytes: u64,
+    /// Not before, because of the rate.
+    not_before: Time,
+}
+
+/// A clone of a job while it runs.
+pub(super) struct Clone {
+    job: Job,
+    reads: Chance,
+    random: Xoshiro256,
+    /// The randomness with which it began.
+    origin: Xoshiro256,
+    places: Places,
+    /// Bytes of one loop.
+    budget: u64,
+    loops_left: u64,
+    started: Time,
+    /// The first instant at which nothing is asked any more.
+    until: Time,
+    bytes: u64,
+    requests: u64,
+    writes: u64,
+    flush_due: bool,
+    pending: Option<Asked>,
+    in_flight: u64,
+    depth: u64,
+    since_thinking: u64,
+    resume: Time,
+    /// By direction: when the rate allows the next request, and the bytes that it counted.
+    due: [Time; DIRECTIONS],
+    paced_bytes: [u64; DIRECTIONS],
+    pub(super) done: bool,
+}
+
+/// The byte that a percentage of `whole` is.
+fn share(whole: u64, percent: u64) -> u64 {
+    (u128::from(whole) * u128::from(percent) / 100) as u64
+}
+
+impl Clone {
+    /// Clone `index` of a job on a device of so many bytes. The error is a sentence.
+    pub(super) fn new(job: &Job, index: u64, capacity: u64, seed: u64) -> Result<Self, String> {
+        let least = job.used().map(|direction| job.sizes[direction].least()).min().unwrap_or(1);
+        let place = |amount| match amount {
+            Amount::Bytes(bytes) => bytes,
+            Amount::Percent(percent) => share(capacity, percent).next_multiple_of(least),
+        };
+        let start =
+            place(job.offset).saturating_add(place(job.offset_increment).saturating_mul(index));
+        let rest = capacity.saturating_sub(start);
+        let size = match job.size {
+            None => rest,
+            Some(Amount::Bytes(bytes)) => bytes,
+            Some(Amount::Percent(percent)) => share(capacity, percent) / least * least,
+        };
+        let largest = job.used().map(|direction| job.sizes[direction].largest()).max().unwrap_or(1);
+        if size > rest {
+            return Err(format!(
+                "{size} bytes from byte {start} end beyond the device of {capacity} bytes"
+            ));
+        }
+        if size < largest {
+            return Err(format!("{size} bytes from byte {start} hold no request of {largest}"));
+        }
+        let budget = match job.io_size {
+            None => size,
+            Some(Amount::Bytes(bytes)) => bytes,
+            Some(Amount::Percent(percent)) => share(size, percent),
+        };
+        let mut random = Xoshiro256::new(seed, streams::FIO);
+        let places = Places::new(job, start, start + size, &mut random)
+            .map_err(|invalid| invalid.problem)?;
+        let depth = if job.synchronous { 1 } else { job.depth };
+        Ok(Clone {
+            reads: Chance::new(job.read_percent as f64 / 100.0),
+            origin: random.clone(),
+            random,
+            places,
+            budget,
+            loops_left: job.loops - 1,
+            started: 0,
+            until: Time::MAX,
+            bytes: 0,
+            requests: 0,
+            writes: 0,
+            flush_due: false,
+            pending: None,
+            in_flight: 0,
+            depth,
+            since_thinking: 0,
+            resume: 0,
+            due: [0; DIRECTIONS],
+            paced_bytes: [0; DIRECTIONS],
+            done: false,
+            job: job.clone(),
+        })
+    }
+
+    /// Its turn begins.
+    pub(super) fn start(&mut self, now: Time) {
+        self.started = now.saturating_add(self.job.delay_ns);
+        self.resume = self.started;
+        self.due = [self.started; DIRECTIONS];
+        if let Some(runtime) = self.job.runtime_ns {
+            self.until = self.started.saturating_add(runtime);
+        }
+    }
+
+    /// Whether it has nothing to ask and nothing unanswered.
+    pub(super) fn idle(&self) -> bool {
+        self.done && self.in_flight == 0
+    }
+
+    /// When it asks next, if nothing is answered before; draws the request.
+    pub(super) fn ready(&mut self, now: Time) -> Option<Time> {
+        if self.done || self.in_flight >= self.depth || self.since_thinking >= self.job.think_after
+        {
+            return None;
+        }
+        if self.pending.is_none() {
+            self.pending = self.draw(now.max(self.resume));
+        }
+        let Some(asked) = self.pending else {
+            self.done = true;
+            return None;
+        };
+        let at = now.max(self.resume).max(asked.not_before);
+        self.done = at >= self.until;
+        (!self.done).then_some(at)
+    }
+
+    /// The request that [`ready`](Clone::ready) drew is submitted.
+    pub(super) fn submit(&mut self) -> Asked {
+        let asked = self.pending.take().expect("it was ready");
+        self.in_flight += 1;
+        if self.job.think_ns > 0 && asked.op != Op::Flush {
+            self.since_thinking += 1;
+        }
+        asked
+    }
+
+    /// One of its requests was answered.
+    pub(super) fn completed(&mut self, at: Time) {
+        self.in_flight -= 1;
+        // As fio does, all requests are waited for before thinking begins.
+        if self.since_thinking >= self.job.think_after && self.in_flight == 0 {
+            self.since_thinking = 0;
+            self.resume = self.resume.max(at.saturating_add(self.job.think_ns));
+        }
+    }
+
+    /// Draws the next request; `None` when the job has come to its end.
+    fn draw(&mut self, now: Time) -> Option<Asked> {
+        if std::mem::take(&mut self.flush_due) {
+            return Some(Asked { op: Op::Flush, at: 0, bytes: 0, not_before: now });
+        }
+        let spent = self.job.most_requests.is_some_and(|most| self.requests >= most);
+        if (spent || self.bytes >= self.budget) && !self.again(spent) {
+            return None;
+        }
+        let direction = self.direction(now);
+        let (at, bytes) = match self.place(direction) {
+            Some(place) => place,
+            None if self.again(false) => self.place(direction)?,
+            None => return None,
+        };
+        self.bytes += bytes;
+        self.requests += 1;
+        if direction == WRITE {
+            self.writes += 1;
+            let after = self.job.flush_after;
+            self.flush_due = after > 0 && self.writes.is_multiple_of(after);
+        }
+        let not_before = self.pace(direction, bytes);
+        Some(Asked { op: OPS[direction], at, bytes, not_before })
+    }
+
+    /// Whether there is more to do, which then begins anew: the bytes, the blocks or (`spent`) the
+    /// requests of this round are used up.
+    fn again(&mut self, spent: bool) -> bool {
+        let more_bytes = !spent && self.job.io_size.is_some() && self.bytes < self.budget;
+        if !self.job.time_based && !more_bytes {
+            if self.loops_left == 0 {
+                return false;
+            }
+            self.loops_left -= 1;
+        }
+        if !more_bytes {
+            self.bytes = 0;
+            self.requests = 0;
+        }
+        // As in fio, a loop over a map repeats itself, but what is only based on time does not.
+        if !self.job.time_based && self.places.covered() {
+            self.random = self.origin.clone();
+        }
+        self.places.reset(self.job.time_based.then_some(&mut self.random));
+        true
+    }
+
+    fn direction(&mut self, now: Time) -> usize {
+        if !self.job.mixed() {
+            return self.job.used().next().expect("a job asks something");
+        }
+        let reads = self.reads.decide(self.random.below(1 << Chance::BITS));
+        let (drawn, other) = if reads { (READ, WRITE) } else { (WRITE, READ) };
+        let percent = if reads { 100 - self.job.read_percent } else { self.job.read_percent };
+        // A direction that is ahead of its rate leaves its turn to the one that is due earlier.
+        let swap = self.due[drawn] > now && percent > 0 && self.due[other] < self.due[drawn];
+        if swap { other } else { drawn }
+    }
+
+    fn place(&mut self, direction: usize) -> Option<(u64, u64)> {
+        let sizes = &self.job.sizes[direction];
+        let percent = self.job.random_percent[direction];
+        let jumps = self.job.random && (percent == 100 || self.random.below(100) < percent);
+        if !jumps {
+            let followed = self.places.follow(direction, sizes, &mut self.random);
+            if followed.is_some() || !self.job.random {
+                return followed;
+            }
+        }
+        self.places.jump(direction, sizes, &mut self.random)
+    }
+
+    /// When the rate allows this request; counts it.
+    fn pace(&mut self, direction: usize, bytes: u64) -> Time {
+        let least = self.job.sizes[direction].least();
+        let by_requests = self.job.rate_iops[direction].map(|rate| rate.saturating_mul(least));
+        let Some(rate) = self.job.rate[direction].or(by_requests) else { return self.started };
+        let at = self.due[direction];
+        let seconds = 1_000_000_000;
+        self.due[direction] = if self.job.poisson {
+            let mean = least as f64 / rate as f64 * 1e9;
+            let gap = Distribution::Exponential { base: 0.0, mean }.sample(&mut self.random);
+            at.saturating_add(gap.round() as Time)
+        } else {
+            self.paced_bytes[direction] += bytes;
+            let ns = u128::from(self.paced_bytes[direction]) * seconds / u128::from(rate);
+            self.started.saturating_add(u64::try_from(ns).unwrap_or(u64::MAX))
+        };
+        at
+    }
+}
+
+impl Asked {
+    /// First sector and length in sectors.
+    pub(super) fn sectors(&self) -> (u64, u32) {
+        (self.at / SECTOR_BYTES, (self.bytes / SECTOR_BYTES) as u32)
+    }
+}

@@ -1,0 +1,342 @@
+use super::super::tests::{answer, assert_refused, context};
+use super::*;
+use crate::WorkloadConfig;
+use engine::Op;
+use std::io::Cursor;
+
+/// The workload of a job file on 1 GiB.
+pub(super) fn build(job: &str) -> Result<Box<dyn Workload>, BuildError> {
+    Fio { job: job.to_owned(), ..Fio::default() }.build(&context(1 << 21, 42))
+}
+
+/// Its arrivals when every request takes `latency` ns.
+pub(super) fn run(job: &str, latency: Time) -> Vec<Arrival> {
+    let mut workload = build(job).unwrap();
+    let (mut all, mut answers) = (Vec::new(), std::collections::VecDeque::new());
+    let mut now = 0;
+    loop {
+        let arrival = workload.next(now).unwrap();
+        let due = answers.front().copied();
+        match (arrival, due) {
+            (None, None) => return all,
+            (None, Some((at, request))) => {
+                now = at;
+                answers.pop_front();
+                workload.completed(&answer(request, at));
+            }
+            (Some(arrival), _) => {
+                // What completes before comes first, as it would on a device.
+                while let Some((at, request)) = answers.front().copied()
+                    && at <= arrival.at
+                {
+                    answers.pop_front();
+                    workload.completed(&answer(request, at));
+                }
+                now = arrival.at;
+                answers.push_back((now + latency, arrival.request));
+                all.push(arrival);
+            }
+        }
+    }
+}
+
+fn blocks(job: &str, bytes: u64) -> Vec<u64> {
+    run(job, 0).iter().map(|a| a.request.lba.0 * 512 / bytes).collect()
+}
+
+fn times_us(job: &str, latency_us: Time) -> Vec<Time> {
+    run(job, latency_us * 1000).iter().map(|a| a.at / 1000).collect()
+}
+
+fn refusal(job: &str) -> String {
+    build(job).err().unwrap_or_else(|| panic!("not refused: {job}")).to_string()
+}
+
+#[test]
+fn sequential_jobs_run_through_their_part() {
+    assert_eq!(blocks("[j]\nrw=read\nsize=16k", 4096), [0, 1, 2, 3]);
+    assert_eq!(blocks("[j]\nrw=write\nbs=8k\noffset=64k\nsize=32k", 8192), [8, 9, 10, 11]);
+    assert_eq!(blocks("[j]\nrw=trim\nsize=8k\nloops=2", 4096), [0, 1, 0, 1]);
+    assert_eq!(blocks("[j]\nsize=12k\nio_size=20k", 4096), [0, 1, 2, 0, 1]);
+    assert_eq!(blocks("[j]\nsize=1m\nio_size=1%", 4096), [0, 1, 2]);
+    assert_eq!(blocks("[j]\nsize=1m\nnumber_ios=2", 4096), [0, 1]);
+    assert_eq!(blocks("[j]\noffset=50%\nsize=8k", 4096), [1 << 17, (1 << 17) + 1]);
+    // Of 1 GiB one percent, down to whole blocks.
+    assert_eq!(blocks("[j]\nsize=1%", 4096).len(), 2621);
+    assert_eq!(blocks("[j]\nsize=1m\nnumber_ios=2\nloops=2", 4096), [0, 1, 0, 1]);
+    let clones = "[j]\nsize=8k\nnumjobs=2\noffset_increment=16k";
+    assert_eq!(blocks(clones, 4096), [0, 4, 1, 5]);
+    assert!(run("[j]\nrw=trim\nsize=8k", 0).iter().all(|a| a.request.op == Op::Trim));
+}
+
+#[test]
+fn random_jobs_ask_every_block_once_before_they_repeat_one() {
+    for job in [
+        "[j]\nrw=randread\nsize=4000k\nloops=2",
+        "[j]\nrw=randrw\nbssplit=4k/50:16k/50\nsize=4000k\nloops=2",
+    ] {
+        let arrivals = run(job, 0);
+        let mut seen = vec![0; 1000];
+        let mut order = Vec::new();
+        for (index, Arrival { request, .. }) in arrivals.iter().enumerate() {
+            for block in 0..u64::from(request.sectors / 8) {
+                seen[(request.lba.0 / 8 + block) as usize] += 1;
+            }
+            order.push(request.lba.0);
+            if index == 0 {
+                continue;
+            }
+            let (least, most) = (seen.iter().min().unwrap(), seen.iter().max().unwrap());
+            assert!(most - least <= 1, "{job}");
+        }
+        assert!(seen.iter().all(|count| *count == 2), "{job}");
+        let half = order.len() / 2;
+        assert_eq!(order[..half], order[half..], "a loop repeats itself");
+    }
+    let timed = blocks("[j]\nrw=randread\nsize=400k\ntime_based\nruntime=3us\nrate=400g", 4096);
+    let (first, second) = (&timed[..100], &timed[100..200]);
+    assert!(first.iter().all(|block| second.contains(block)) && first != second);
+    let mut free = blocks("[j]\nrw=randread\nsize=4000k\nnorandommap", 4096);
+    assert_eq!(free.len(), 1000);
+    free.sort_unstable();
+    free.dedup();
+    assert!((600..670).contains(&free.len()), "1 - 1/e of them: {}", free.len());
+}
+
+#[test]
+fn sizes_and_mixes_follow_their_percentages() {
+    let job = "[j]\nrw=randrw\nrwmixread=70\nsize=400m\nnorandommap\n\
+               bssplit=4k/20:8k/:16k/,4k/90:64k/10";
+    let arrivals = run(job, 0);
+    let count = |op, bytes| {
+        arrivals.iter().filter(|a| a.request.op == op && a.request.bytes() == bytes).count()
+    };
+    let reads = arrivals.iter().filter(|a| a.request.op == Op::Read).count();
+    let share = |part: usize, of: usize| (part as f64 / of as f64 * 100.0).round() as u64;
+    assert!((69..=71).contains(&share(reads, arrivals.len())));
+    assert!((19..=21).contains(&share(count(Op::Read, 4096), reads)));
+    assert!((39..=41).contains(&share(count(Op::Read, 16384), reads)));
+    let writes = arrivals.len() - reads;
+    assert!((9..=11).contains(&share(count(Op::Write, 65536), writes)));
+    // The later of the two keys counts.
+    let later = run("[j]\nrw=rw\nrwmixread=70\nrwmixwrite=100\nsize=1m", 0);
+    assert!(later.iter().all(|a| a.request.op == Op::Write));
+    // Reads and writes have positions of their own.
+    let both = run("[j]\nrw=rw\nsize=1m", 0);
+    for op in [Op::Read, Op::Write] {
+        let positions = both.iter().filter(|a| a.request.op == op).map(|a| a.request.lba.0);
+        assert!(positions.enumerate().all(|(index, sector)| sector == index as u64 * 8));
+    }
+    let triple = run("[j]\nrw=rw\nbs=4k,64k\nsize=1m", 0);
+    assert!(
+        triple
+            .iter()
+            .all(|a| a.request.bytes() == if a.request.op == Op::Read { 4096 } else { 65536 })
+    );
+    let range = run("[j]\nrw=randread\nbsrange=4k-16k\nsize=64m", 0);
+    assert!(
+        range.iter().all(|a| (8..=32).contains(&a.request.sectors) && a.request.sectors % 8 == 0)
+    );
+}
+
+#[test]
+fn requests_may_be_aligned_otherwise_than_they_are_large() {
+    let arrivals = run("[j]\nrw=randread\nbs=512\nba=4k\nsize=64k\nio_size=1m", 0);
+    assert!(arrivals.iter().all(|a| a.request.sectors == 1 && a.request.lba.0 % 8 == 0));
+    let places: std::collections::BTreeSet<u64> =
+        arrivals.iter().map(|a| a.request.lba.0).collect();
+    assert_eq!(places.len(), 16);
+}
+
+#[test]
+fn a_share_may_be_sequential() {
+    let job = "[j]\nrw=randread\nsize=400m\nnorandommap\npercentage_random=30";
+    let arrivals = run(job, 0);
+    let follows =
+        arrivals.windows(2).filter(|w| w[1].request.lba.0 == w[0].request.lba.0 + 8).count();
+    let share = follows as f64 / arrivals.len() as f64;
+    assert!((share - 0.7).abs() < 0.01, "{share}");
+}
+
+#[test]
+fn depth_rate_and_thinking_set_the_times() {
+    assert_eq!(times_us("[j]\nsize=16k", 10), [0, 10, 20, 30]);
+    assert_eq!(times_us("[j]\nsize=16k\niodepth=2", 10), [0, 0, 10, 10]);
+    // A synchronous engine has one request outstanding.
+    let sync = "[j]\nsize=16k\niodepth=2\nioengine=psync";
+    assert_eq!(times_us(sync, 10), [0, 10, 20, 30]);
+    let notices = build(sync).unwrap().notices();
+    assert_eq!(notices, [("fio_iodepth_1_by_synchronous_ioengine", 1)]);
+    // 4 KiB at 4 MiB/s are 976 us.
+    assert_eq!(times_us("[j]\nsize=12k\nrate=4m\niodepth=8", 10), [0, 976, 1953]);
+    assert_eq!(times_us("[j]\nsize=12k\nrate_iops=1k\niodepth=8", 10), [0, 976, 1953]);
+    // Behind its rate it catches up.
+    assert_eq!(times_us("[j]\nsize=12k\nrate=4m", 2000), [0, 2000, 4000]);
+    assert_eq!(times_us("[j]\nsize=16k\nthinktime=5", 10), [0, 15, 30, 45]);
+    let pairs = "[j]\nsize=16k\nthinktime=1ms\nthinktime_blocks=2\niodepth=4";
+    assert_eq!(times_us(pairs, 10), [0, 0, 1010, 1010]);
+    assert_eq!(times_us("[j]\nsize=8k\nstartdelay=1ms", 10), [1000, 1010]);
+    assert_eq!(times_us("[j]\nsize=1m\nruntime=25us", 10), [0, 10, 20]);
+    let based = times_us("[j]\nsize=8k\nruntime=45us\ntime_based", 10);
+    assert_eq!(based, [0, 10, 20, 30, 40]);
+}
+
+#[test]
+fn a_poisson_rate_has_its_mean() {
+    let times = times_us("[j]\nrw=randread\nsize=40m\nrate_iops=1000\nrate_process=poisson", 0);
+    let last_ms = times[times.len() - 1] / 1000;
+    assert!((9_700..10_800).contains(&last_ms), "10,240 requests in {last_ms} ms");
+    let gaps: Vec<u64> = times.windows(2).map(|w| w[1] - w[0]).collect();
+    let short = gaps.iter().filter(|gap| **gap < 693).count() as f64 / gaps.len() as f64;
+    assert!((short - 0.5).abs() < 0.02, "half are below the median: {short}");
+}
+
+#[test]
+fn a_rated_direction_leaves_its_turns_to_the_other() {
+    let arrivals = run("[j]\nrw=randrw\nrate_iops=1000,3000\nsize=40m\niodepth=4", 1000);
+    let end = arrivals[arrivals.len() - 1].at as f64 / 1e9;
+    for (op, rate) in [(Op::Read, 1000.0), (Op::Write, 3000.0)] {
+        let found = arrivals.iter().filter(|a| a.request.op == op).count() as f64 / end;
+        assert!((found / rate - 1.0).abs() < 0.02, "{op:?}: {found} a second");
+    }
+}
+
+#[test]
+fn jobs_run_together_until_a_stonewall() {
+    let job = "[global]\nsize=8k\n[a]\n[b]\noffset=1m\n[c]\nstonewall\noffset=2m\n[d]\noffset=3m";
+    let requests: Vec<(Time, u64)> =
+        run(job, 10_000).iter().map(|a| (a.at / 1000, a.request.lba.0 / 8)).collect();
+    let expected =
+        [(0, 0), (0, 256), (10, 1), (10, 257), (20, 512), (20, 768), (30, 513), (30, 769)];
+    assert_eq!(requests, expected);
+}
+
+#[test]
+fn writes_are_flushed_now_and_then() {
+    let ops: Vec<Op> =
+        run("[j]\nrw=write\nsize=20k\nfsync=2", 10).iter().map(|a| a.request.op).collect();
+    let (w, f) = (Op::Write, Op::Flush);
+    assert_eq!(ops[..6], [w, w, f, w, w, f]);
+    assert_eq!(ops.len(), 7);
+}
+
+#[test]
+fn skewed_distributions_are_skewed() {
+    let top = |distribution: &str, blocks: usize| {
+        let job = format!("[j]\nrw=randread\nsize=4m\nio_size=400m\n{distribution}");
+        let arrivals = run(&job, 0);
+        let mut counts = vec![0u32; 1024];
+        for arrival in &arrivals {
+            counts[(arrival.request.lba.0 / 8) as usize] += 1;
+        }
+        counts.sort_unstable_by(|a, b| b.cmp(a));
+        f64::from(counts[..blocks].iter().sum::<u32>()) / arrivals.len() as f64
+    };
+    let near = |share: f64, expected: f64| assert!((share - expected).abs() < 0.02, "{share}");
+    near(top("norandommap", 102), 0.13);
+    // zeta(1024, 1.2) is 4.34; the first rank is exact.
+    near(top("random_distribution=zipf:1.2", 1), 1.0 / 4.34);
+    // Pareto 0.2: 80 % of the requests to 20 % of the blocks.
+    near(top("random_distribution=pareto:0.2", 205), 0.8);
+    // The mean of twelve uniforms deviates by 1/12 of the range: 68 % within one deviation.
+    near(top("random_distribution=normal:0", 171), 0.68);
+    near(top("random_distribution=zoned:90/10:10/90\nnorandommap", 102), 0.9);
+    let place = |job: &str| run(&format!("[j]\nrw=randread\nnumber_ios=50\n{job}"), 0);
+    let skewed = place("random_distribution=zipf:1.2:0.1");
+    assert_ne!(skewed, place("random_distribution=zipf:1.2:0.5"));
+    assert_ne!(place("random_distribution=normal:10"), place("random_distribution=normal:20"));
+}
+
+#[test]
+fn the_same_seed_gives_the_same_requests_and_clones_differ() {
+    let job = "[j]\nrw=randread\nsize=1m\nnumjobs=2";
+    assert_eq!(run(job, 10), run(job, 10));
+    let arrivals = run(job, 10);
+    let of = |clone: usize| arrivals.iter().skip(clone).step_by(2).map(|a| a.request.lba.0);
+    assert!(!of(0).eq(of(1)));
+    let other = Fio { job: job.to_owned(), ..Fio::default() };
+    let mut other = other.build(&context(1 << 21, 43)).unwrap();
+    assert_ne!(other.next(0).unwrap().unwrap(), arrivals[0]);
+}
+
+#[test]
+fn a_job_file_is_opened_and_limited() {
+    let open = |name: &str| -> std::io::Result<Box<dyn Read + Send>> {
+        assert_eq!(name, "a.fio");
+        Ok(Box::new(Cursor::new(
+            b"[j]\nsize=1m\ndirect=1\n[k]\nsize=1m\ndirect=1\nname=x".to_vec(),
+        )))
+    };
+    let context = Context { capacity_sectors: 1 << 21, seed: 1, open: &open };
+    let layer: toml::Table = toml::from_str("path = 'a.fio'\nrequests = 3").unwrap();
+    let config = WorkloadConfig::resolve("fio", [layer]).unwrap();
+    let mut workload = config.build(&context).unwrap();
+    assert_eq!(workload.expected_requests(), Some(3));
+    assert_eq!(workload.notices(), [("fio_ignored_direct", 2), ("fio_ignored_name", 1)]);
+    assert_eq!(super::super::tests::arrivals(&mut *workload).len(), 3);
+}
+
+#[test]
+fn what_cannot_be_is_refused_with_its_line() {
+    for (job, message) in [
+        (
+            "[j]\nrwmixred=70",
+            "workload.job, line 2: unknown key rwmixred (did you mean rwmixread?)",
+        ),
+        ("[j]\nverify=md5", "line 2: unknown key verify"),
+        ("[j]\n\nrw=randread:8", "line 3: rw=randread:8: it is one of read, write, trim"),
+        ("[j]\nbs=1000", "line 2: bs=1000: 1000 is not a multiple of 512 bytes"),
+        ("[j]\nbs=0", "a request has at least one sector"),
+        ("[j]\nbs=4k,4k,4k,4k", "more than 3 values"),
+        ("[j]\nbs", "bs needs a value"),
+        ("[j]\nbssplit=4k/50:8k/40", "the percentages add up to 90, not to 100"),
+        ("[j]\nbsrange=8k-4k", "8192 is more than 4096"),
+        ("[j]\nrwmixread=101", "101 is more than 100"),
+        ("[j]\niodepth=0", "0 is less than 1"),
+        ("[j]\nioengine=splice", "the engines that read and write a device are libaio"),
+        ("[j]\ntime_based", "line 1: job j: time_based needs a runtime"),
+        ("[j]\ntime_based=2", "\"2\" is not 0 or 1"),
+        ("[j]\nruntime=5x", "\"5x\" is not a time"),
+        ("[j]\nrandom_distribution=zipf:1", "zipf:THETA, above 0, below 10 and not 1"),
+        ("[j]\nrandom_distribution=zipf:1.2:3", "a centre, the second number, lies from 0 to 1"),
+        ("[j]\nrandom_distribution=pareto:2", "pareto:H, between 0 and 1"),
+        ("[j]\nrandom_distribution=normal:200", "normal:DEVIATION, from 0 to 100"),
+        ("[j]\nrandom_distribution=zoned_abs:5/1g", "zoned_abs is not supported"),
+        ("[j]\nrandom_distribution=zoned:50/10:60/90", "the percentages add up to 110"),
+        ("[j]\nrate_process=bursty", "it is linear or poisson"),
+        ("[j]\nfilename=/dev/sda:/dev/sdb", "several files are not supported"),
+        ("[j]\nsize=2g", "line 1: job j: 2147483648 bytes from byte 0 end beyond the device"),
+        ("[j]\nsize=4k\nbs=8k", "4096 bytes from byte 0 hold no request of 8192"),
+        ("[j]\nnumjobs=5000", "the jobs have more than 4096 clones"),
+        ("[j]\nrw=randread\nsize=8k\nba=16k", "8192 bytes hold no request at 16384"),
+        ("[j]\nrw=randread\nsize=8k\nrandom_distribution=zoned:50/1:50/99", "is no whole block"),
+    ] {
+        let refused = refusal(job);
+        assert!(refused.contains(message), "{job}:\n{refused}");
+        assert!(!refused.contains('\n'), "{refused}");
+    }
+    assert_refused("fio", "", "workload.path", "needs the path of a job file");
+    assert_refused("fio", "path = 'a'\njob = 'b'", "workload.path", "exclude one another");
+    assert_refused("fio", "requests = 0\njob = 'b'", "workload.requests", "at least 1");
+    let missing = super::super::tests::build("fio", "path = 'a.fio'").err().unwrap();
+    assert!(missing.to_string().starts_with("cannot open fio job a.fio"), "{missing}");
+}
+
+#[test]
+fn any_text_is_survived() {
+    use proptest::prelude::*;
+    let keys = "(rw|bs|bssplit|size|offset|rate|iodepth|random_distribution|ba|numjobs|x)";
+    let line = format!("{keys}(=[a-z0-9:/,%.-]{{0,12}})?");
+    let line = proptest::string::string_regex(&line).unwrap();
+    proptest!(|(lines in proptest::collection::vec(line, 0..6), noise in ".{0,40}")| {
+        let text = format!("[j]\n{}\n{noise}", lines.join("\n"));
+        if let Ok(mut workload) = build(&text) {
+            for _ in 0..20 {
+                let Some(arrival) = workload.next(0).unwrap() else { break };
+                let Request { lba, sectors, .. } = arrival.request;
+                prop_assert!(sectors > 0 && lba.0 + u64::from(sectors) <= 1 << 21);
+                workload.completed(&answer(arrival.request, arrival.at));
+            }
+        }
+    });
+}

@@ -1,0 +1,298 @@
+//! Postmark: a pool of small files, and transactions on it, as of a mail server.
+//!
+//! Known (Katcher, "`PostMark`: a new file system benchmark", Network Appliance TR3022, 1997, and
+//! version 1.5 of the program): a pool of files of uniformly distributed size is created; each
+//! transaction then reads a whole file or appends to one, and creates a file or deletes one, each
+//! with the same probability and on files chosen at random; at the end all files are deleted.
+//! Defaults are 500 files of 500 to 10,000 bytes and 500 transactions, with both biases 5 of 10. An
+//! append adds a random part of what the largest size leaves. Assumed: what
+//! [`files`](crate::files) says of the file system; operations follow one another without a cache
+//! (as after a sync), though several of their requests may be outstanding; subdirectories and the
+//! block sizes of reads and writes do not matter at 4 KiB. When the pool has run empty, the
+//! transactions end, as in the original; when it or the space is full, a creation is left out and
+//! counted.
+
+use super::{BuildError, Context, Kind};
+use crate::files::{BLOCK_BYTES, Files};
+use crate::{Footprint, checks, streams};
+use engine::{Arrival, Completion, Random, Time, Workload, WorkloadError, Xoshiro256};
+use options::{Invalid, Size};
+
+options::options! {
+    /// Postmark: small files that are created, read, appended to and deleted.
+    pub struct Postmark as PostmarkPartial {
+        /// Only the first so many requests; without it, until all files are deleted.
+        requests: Option<u64> = None,
+        /// Files that are created at first.
+        files: u64 = 500,
+        /// The smallest size of a new file.
+        min_size: Size = Size::from_bytes(500),
+        /// The largest size of a file.
+        max_size: Size = Size::from_bytes(10_000),
+        /// Transactions, each a read or an append and a creation or a deletion.
+        transactions: u64 = 500,
+        /// Share of the transactions that read; the others append.
+        read_share: f64 = 0.5,
+        /// Share of the transactions that create; the others delete.
+        create_share: f64 = 0.5,
+        /// The largest request, a multiple of 4KiB.
+        request_size: Size = Size::from_bytes(128 << 10),
+        /// Requests outstanding at any time.
+        outstanding: u32 = 1,
+        /// Trim the blocks of deleted files.
+        trim: bool = false,
+        /// The part of the device that is touched, from its start.
+        footprint: Footprint = Footprint::WHOLE,
+    }
+}
+
+/// The most files at first; more would only take memory.
+const MOST_FILES: u64 = 1 << 26;
+
+impl Kind for Postmark {
+    const SUMMARY: &'static str =
+        "Postmark: small files on a simple file system, created, read, appended to and deleted";
+
+    fn build(&self, context: &Context) -> Result<Box<dyn Workload>, BuildError> {
+        let limit = self.requests.unwrap_or(u64::MAX);
+        checks::positive("workload.requests", limit)?;
+        checks::within("workload.files", self.files, 1, MOST_FILES)?;
+        checks::share("workload.read_share", self.read_share)?;
+        checks::share("workload.create_share", self.create_share)?;
+        checks::positive("workload.outstanding", u64::from(self.outstanding))?;
+        let largest = checks::blocks("workload.request_size", self.request_size)?;
+        let (min, max) = (self.min_size.bytes(), self.max_size.bytes());
+        if min == 0 || min > max {
+            let problem = format!("from {} to {} is not possible", self.min_size, self.max_size);
+            let keys = ["workload.min_size", "workload.max_size"];
+            return Err(Invalid::new(&keys, problem).into());
+        }
+        // As in the original, there is room for as many files again as transactions may create.
+        let most = self.files.saturating_add(self.transactions).min(2 * MOST_FILES);
+        let sectors = self.footprint.sectors(context.capacity_sectors)?;
+        let needed = u128::from(self.files) * u128::from(max.div_ceil(BLOCK_BYTES));
+        let data = (sectors * engine::SECTOR_BYTES / BLOCK_BYTES).saturating_sub(most / 16 + 1);
+        let files = Files::new(sectors, most, largest, self.trim)
+            .filter(|_| needed <= u128::from(data))
+            .ok_or_else(|| {
+                let max = self.max_size;
+                let problem = format!("{} files of up to {max} do not fit", self.files);
+                Invalid::new(&["workload.files", "workload.footprint"], problem)
+            })?;
+        Ok(Box::new(Pool {
+            options: self.clone(),
+            files,
+            used: Vec::new(),
+            unused: (0..most as usize).rev().collect(),
+            created: 0,
+            done: 0,
+            skipped: 0,
+            free: self.outstanding,
+            issued: 0,
+            limit,
+            random: Xoshiro256::new(context.seed, streams::POSTMARK),
+        }))
+    }
+}
+
+/// The pool while it is used.
+struct Pool {
+    options: Postmark,
+    files: Files,
+    /// Numbers of the files that exist, in no order, and of those that may be created.
+    used: Vec<usize>,
+    unused: Vec<usize>,
+    /// Files of the first phase and transactions, so far.
+    created: u64,
+    done: u64,
+    skipped: u64,
+    free: u32,
+    issued: u64,
+    limit: u64,
+    random: Xoshiro256,
+}
+
+impl Pool {
+    /// Does the next operation on the files; `false` when the benchmark is over.
+    fn step(&mut self) -> bool {
+        if self.created < self.options.files {
+            self.created += 1;
+            self.create();
+        } else if self.done < self.options.transactions && !self.used.is_empty() {
+            self.done += 1;
+            self.transaction();
+        } else {
+            self.done = self.options.transactions;
+            let Some(file) = self.used.pop() else { return false };
+            self.files.delete(file);
+        }
+        true
+    }
+
+    fn transaction(&mut self) {
+        let file = self.used[self.random.below(self.used.len() as u64) as usize];
+        let bytes = self.files.bytes(file);
+        if self.random.unit() < self.options.read_share {
+            self.files.read(file, 0, bytes);
+        } else {
+            let room = self.options.max_size.bytes().saturating_sub(bytes);
+            let more = if room > 0 { self.random.below(room) } else { 0 };
+            if more > 0 && !self.files.append(file, more, true) {
+                self.skipped += 1;
+            }
+        }
+        if self.random.unit() < self.options.create_share {
+            self.create();
+        } else {
+            let index = self.random.below(self.used.len() as u64) as usize;
+            let file = self.used.swap_remove(index);
+            self.files.delete(file);
+            self.unused.push(file);
+        }
+    }
+
+    fn create(&mut self) {
+        let (min, max) = (self.options.min_size.bytes(), self.options.max_size.bytes());
+        let bytes = min + if max > min { self.random.below(max - min) } else { 0 };
+        let Some(file) = self.unused.pop() else {
+            self.skipped += 1;
+            return;
+        };
+        self.files.create(file);
+        if self.files.append(file, bytes, true) {
+            self.used.push(file);
+        } else {
+            self.files.delete(file);
+            self.unused.push(file);
+            self.skipped += 1;
+        }
+    }
+}
+
+impl Workload for Pool {
+    fn next(&mut self, now: Time) -> Result<Option<Arrival>, WorkloadError> {
+        if self.free == 0 || self.issued == self.limit {
+            return Ok(None);
+        }
+        loop {
+            if let Some(request) = self.files.fetch(self.issued) {
+                self.issued += 1;
+                self.free -= 1;
+                return Ok(Some(Arrival { at: now, request }));
+            }
+            if !self.step() {
+                return Ok(None);
+            }
+        }
+    }
+
+    fn completed(&mut self, _completion: &Completion) {
+        self.free += 1;
+    }
+
+    fn expected_requests(&self) -> Option<u64> {
+        Some(self.limit).filter(|limit| *limit < u64::MAX)
+    }
+
+    fn notices(&self) -> Vec<(&'static str, u64)> {
+        let skipped = Some(("postmark_operations_without_space", self.skipped));
+        skipped.into_iter().filter(|(_, count)| *count > 0).collect()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::tests::{arrivals, assert_refused, build, run};
+    use engine::Op;
+
+    fn count(text: &str, op: Op) -> usize {
+        run("postmark", text).iter().filter(|a| a.request.op == op).count()
+    }
+
+    #[test]
+    fn the_phases_follow_one_another() {
+        let text = "files = 100\ntransactions = 0\ntrim = true";
+        let requests: Vec<_> = run("postmark", text).iter().map(|a| a.request).collect();
+        let trims = requests.iter().filter(|r| r.op == Op::Trim);
+        let first = requests.iter().position(|r| r.op == Op::Trim).unwrap();
+        // Each file: its inode, its data, its inode again; then inode and trim.
+        assert_eq!((first, requests.len(), trims.clone().count()), (301, 500, 100));
+        let written: u32 = requests[..300].iter().skip(1).step_by(3).map(|r| r.sectors).sum();
+        assert_eq!(written, trims.map(|r| r.sectors).sum::<u32>(), "all is trimmed");
+        // Sizes are uniform from 500 to 10,000 bytes: 1 to 3 blocks, 1.95 on average.
+        assert!((1_380..1_740).contains(&written), "{written} sectors");
+        assert_eq!(count("files = 100", Op::Trim), 0);
+    }
+
+    #[test]
+    fn transactions_have_their_shares() {
+        let base = "files = 1000\ntransactions = 10000\n";
+        // 5,000 reads; a file that grew may lie in a few extents.
+        let reads = count(base, Op::Read);
+        assert!((4_800..8_000).contains(&reads), "{reads}");
+        assert!(count(&format!("{base}read_share = 0.9"), Op::Read) > 8_800);
+        assert_eq!(count(&format!("{base}read_share = 0.0"), Op::Read), 0);
+        let more = count(&format!("{base}create_share = 0.9"), Op::Write);
+        assert!(more > count(base, Op::Write) + 5_000, "{more}");
+    }
+
+    #[test]
+    fn an_empty_pool_ends_the_transactions() {
+        let text = "files = 10\ntransactions = 1000\ncreate_share = 0.0\nread_share = 1.0";
+        assert!((10..30).contains(&count(text, Op::Read)), "one or a few a transaction");
+    }
+
+    #[test]
+    fn a_full_disk_is_counted_and_survived() {
+        let text = "files = 20\nmax_size = '40KiB'\nmin_size = '40KiB'\ntransactions = 1000\n\
+                    create_share = 1.0\nfootprint = '2MiB'";
+        let mut workload = build("postmark", text).unwrap();
+        let last = arrivals(&mut *workload);
+        assert!(last.iter().all(|a| a.request.lba.0 + u64::from(a.request.sectors) <= 4096));
+        let [(what, count)] = workload.notices()[..] else { panic!("no notice") };
+        assert_eq!(what, "postmark_operations_without_space");
+        assert!((950..1_000).contains(&count), "{count}");
+    }
+
+    #[test]
+    fn every_option_changes_the_requests() {
+        let base = run("postmark", "");
+        for text in [
+            "requests = 5",
+            "files = 400",
+            "min_size = '5kB'",
+            "max_size = '20kB'",
+            "transactions = 600",
+            "read_share = 0.6",
+            "create_share = 0.6",
+            "request_size = '4KiB'",
+            "trim = true",
+        ] {
+            assert_ne!(run("postmark", text), base, "{text}");
+        }
+        assert_eq!(run("postmark", "requests = 5"), base[..5]);
+        assert_eq!(run("postmark", ""), base);
+        let mut workload = build("postmark", "outstanding = 3").unwrap();
+        for _ in 0..3 {
+            assert!(workload.next(0).unwrap().is_some());
+        }
+        assert!(workload.next(0).unwrap().is_none());
+    }
+
+    #[test]
+    fn what_cannot_be_is_refused() {
+        for (text, key, problem) in [
+            ("requests = 0", "workload.requests", "at least 1"),
+            ("files = 0", "workload.files", "0 is not possible"),
+            ("min_size = '0B'", "workload.min_size", "from 0B to 10000B is not possible"),
+            ("min_size = '20kB'", "workload.min_size", "from 20000B to 10000B"),
+            ("read_share = 2", "workload.read_share", "2 is not a share"),
+            ("create_share = -1", "workload.create_share", "-1 is not a share"),
+            ("request_size = '6KiB'", "workload.request_size", "no multiple of 4KiB"),
+            ("outstanding = 0", "workload.outstanding", "at least 1"),
+            ("footprint = '1MiB'", "workload.files", "500 files of up to 10000B do not fit"),
+        ] {
+            assert_refused("postmark", text, key, problem);
+        }
+    }
+}
