@@ -77,7 +77,7 @@ pub fn drive(
                 return Ok(last);
             }
         }
-        if arrival.is_none() {
+        if arrival.is_none_or(|next| next.at > now && workload.take_back()) {
             arrival = workload.next(now)?;
         }
     }
@@ -179,5 +179,75 @@ mod tests {
         let mut device = Together::default();
         let last = drive(&mut device, &mut Steady(0, 2 * TICK), Time::MAX, &mut count).unwrap();
         assert_eq!((count.ticks, last), (1, 2 * TICK - 1 + 10));
+    }
+
+    /// Answers each request after 10 ns.
+    struct Tenfold(Vec<(Time, Request)>);
+
+    impl Device for Tenfold {
+        fn submit(&mut self, now: Time, request: Request) {
+            self.0.push((now, request));
+        }
+
+        fn next_event(&self) -> Option<Time> {
+            self.0.first().map(|(at, _)| at + 10)
+        }
+
+        fn advance(&mut self, to: Time, completions: &mut Vec<Completion>) {
+            let (submitted, request) = self.0.remove(0);
+            let breakdown = Breakdown { cell: 10, ..Breakdown::default() };
+            completions.push(Completion { request, submitted, at: to, breakdown });
+        }
+
+        fn capacity_sectors(&self) -> u64 {
+            8
+        }
+    }
+
+    /// A clock that asks every 25 ns, and a loop that asks on each answer to its own request.
+    #[derive(Default)]
+    struct ClockAndLoop {
+        clock: Time,
+        waiting: bool,
+        given: Option<u64>,
+        asked: Vec<(Time, u64)>,
+    }
+
+    impl Workload for ClockAndLoop {
+        fn next(&mut self, now: Time) -> Result<Option<Arrival>, WorkloadError> {
+            let (at, id) = if self.waiting { (self.clock, 0) } else { (now, 1) };
+            self.given = Some(id);
+            if id == 0 {
+                self.clock += 25;
+            } else {
+                self.waiting = true;
+            }
+            self.asked.push((at, id));
+            let request = Request { id, op: Op::Read, lba: Lba(0), sectors: 1 };
+            Ok((at <= 50).then_some(Arrival { at, request }))
+        }
+
+        fn completed(&mut self, completion: &Completion) {
+            self.waiting &= completion.request.id != 1;
+        }
+
+        fn take_back(&mut self) -> bool {
+            self.asked.pop();
+            self.clock -= 25;
+            assert_eq!(self.given.take(), Some(0), "a loop asks at once");
+            true
+        }
+
+        fn expected_requests(&self) -> Option<u64> {
+            None
+        }
+    }
+
+    #[test]
+    fn an_answer_may_bring_the_next_arrival_forward() {
+        let mut workload = ClockAndLoop { clock: 25, ..ClockAndLoop::default() };
+        drive(&mut Tenfold(Vec::new()), &mut workload, Time::MAX, &mut Count::default()).unwrap();
+        let early: Vec<_> = workload.asked.iter().filter(|(at, _)| *at <= 50).copied().collect();
+        assert_eq!(early, [(0, 1), (10, 1), (20, 1), (25, 0), (30, 1), (40, 1), (50, 0), (50, 1)]);
     }
 }

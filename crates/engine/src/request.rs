@@ -189,6 +189,15 @@ pub trait Workload {
     /// Tells the workload that one of its requests completed.
     fn completed(&mut self, completion: &Completion);
 
+    /// Takes back the arrival given last, which lies in the future and was not submitted, because
+    /// an answer came in before its time: it then counts as never given, and
+    /// [`next`](Workload::next) is asked again. `false` keeps it.
+    ///
+    /// Only for workloads in which an answer can bring the next arrival forward.
+    fn take_back(&mut self) -> bool {
+        false
+    }
+
     /// Requests that will have been issued at the end, when that is known beforehand.
     fn expected_requests(&self) -> Option<u64>;
 

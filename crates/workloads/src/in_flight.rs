@@ -22,6 +22,11 @@ impl<T> InFlight<T> {
         self.first + self.values.len() as u64 - 1
     }
 
+    /// Forgets the request issued last, which was never submitted.
+    pub(crate) fn withdraw(&mut self) {
+        self.values.pop_back().flatten().expect("the request was issued and not answered");
+    }
+
     /// The value of a request that completes.
     pub(crate) fn complete(&mut self, id: u64) -> T {
         let index = id.checked_sub(self.first).expect("the request was answered before");
@@ -48,6 +53,8 @@ mod tests {
             assert_eq!(in_flight.complete(id), id * 10);
         }
         assert_eq!(in_flight.values.len(), 0);
+        in_flight.issue(50);
+        in_flight.withdraw();
         assert_eq!(in_flight.issue(40), 4);
         assert_eq!(in_flight.complete(4), 40);
     }

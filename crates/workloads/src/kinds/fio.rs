@@ -20,8 +20,6 @@
 //! - `thinktime` waits for all requests, then thinks; `thinktime_blocks` are counted when issued.
 //! - A `rate` sets the earliest time of each request. fio also waits for all outstanding requests
 //!   whenever it is ahead (unless `io_submit_mode=offload`); that is left out.
-//! - As in a mix, a job's answer is followed up only after the arrival that the run loop holds:
-//!   beside jobs with rates, thinking or delays, those without them are held up by that.
 //! - Left out and refused: verification, zones of zoned devices, `rw=randread:8` and its like,
 //!   `trimwrite`, `zoned_abs`, several files, batching of submissions, start delays from a range.
 
@@ -98,6 +96,7 @@ impl Kind for Fio {
             phases,
             limit,
             issued: 0,
+            given: None,
             in_flight: InFlight::new(),
             notices: notices(&jobs),
         }))
@@ -157,6 +156,8 @@ struct JobFile {
     phases: Vec<Vec<Runner>>,
     limit: u64,
     issued: u64,
+    /// The job that asked last.
+    given: Option<usize>,
     in_flight: InFlight<usize>,
     notices: Vec<(&'static str, u64)>,
 }
@@ -182,6 +183,7 @@ impl Workload for JobFile {
             }
         };
         let asked = self.running[index].submit();
+        self.given = Some(index);
         let id = self.in_flight.issue(index);
         self.issued += 1;
         let (sector, sectors) = asked.sectors();
@@ -191,6 +193,14 @@ impl Workload for JobFile {
     fn completed(&mut self, completion: &Completion) {
         let index = self.in_flight.complete(completion.request.id);
         self.running[index].completed(completion.at);
+    }
+
+    fn take_back(&mut self) -> bool {
+        let Some(index) = self.given.take() else { return false };
+        self.running[index].take_back();
+        self.issued -= 1;
+        self.in_flight.withdraw();
+        true
     }
 
     fn expected_requests(&self) -> Option<u64> {

@@ -4,10 +4,6 @@
 //! weights take turns: whose turn it is is drawn by weight, and the turn waits until that stream
 //! can ask, so that the shares of the requests are those of the weights for as long as all last.
 //! Streams draw from independent randomness, and each is built as if its part were the device.
-//!
-//! Left out: an arrival that was handed to the run loop is not taken back. While the earliest one
-//! lies in the future, an answer that would let another stream ask before it is followed up only
-//! when that instant has come; streams that all ask by answers never meet this.
 
 mod config;
 mod value;
@@ -59,6 +55,7 @@ impl Kind for Mix {
             turn: None,
             limit,
             issued: 0,
+            given: None,
             in_flight: InFlight::new(),
             random: Xoshiro256::new(context.seed, streams::MIX),
         }))
@@ -153,6 +150,8 @@ struct Mixture {
     turn: Option<usize>,
     limit: u64,
     issued: u64,
+    /// The stream whose arrival was given last, and that arrival as the stream gave it.
+    given: Option<(usize, Arrival)>,
     /// The stream and its own number of each unanswered request.
     in_flight: InFlight<(usize, u64)>,
     random: Xoshiro256,
@@ -206,7 +205,9 @@ impl Workload for Mixture {
         }
         let Some((at, index)) = earliest else { return Ok(None) };
         let part = &mut self.parts[index];
-        let request = part.held.take().expect("it was asked for").request;
+        let held = part.held.take().expect("it was asked for");
+        self.given = Some((index, held));
+        let request = held.request;
         part.outstanding += 1;
         if part.weight.is_some() {
             self.turn = None;
@@ -224,6 +225,23 @@ impl Workload for Mixture {
         let lba = Lba(completion.request.lba.0 - part.first);
         let request = Request { id, lba, ..completion.request };
         part.workload.completed(&Completion { request, ..*completion });
+        // The answer may bring forward what the stream asks next.
+        if part.held.is_some_and(|held| held.at > completion.at) && part.workload.take_back() {
+            part.held = None;
+        }
+    }
+
+    fn take_back(&mut self) -> bool {
+        let Some((index, held)) = self.given.take() else { return false };
+        let part = &mut self.parts[index];
+        part.outstanding -= 1;
+        part.held = (!part.workload.take_back()).then_some(held);
+        if part.weight.is_some() {
+            self.turn = Some(index);
+        }
+        self.issued -= 1;
+        self.in_flight.withdraw();
+        true
     }
 
     fn expected_requests(&self) -> Option<u64> {

@@ -36,6 +36,8 @@ pub(super) struct Clone {
     writes: u64,
     flush_due: bool,
     pending: Option<Asked>,
+    /// The request submitted last.
+    submitted: Option<Asked>,
     in_flight: u64,
     depth: u64,
     since_thinking: u64,
@@ -99,6 +101,7 @@ impl Clone {
             writes: 0,
             flush_due: false,
             pending: None,
+            submitted: None,
             in_flight: 0,
             depth,
             since_thinking: 0,
@@ -146,11 +149,23 @@ impl Clone {
     /// The request that [`ready`](Clone::ready) drew is submitted.
     pub(super) fn submit(&mut self) -> Asked {
         let asked = self.pending.take().expect("it was ready");
+        self.submitted = Some(asked);
         self.in_flight += 1;
         if self.job.think_ns > 0 && asked.op != Op::Flush {
             self.since_thinking += 1;
         }
         asked
+    }
+
+    /// The request submitted last was not submitted after all.
+    pub(super) fn take_back(&mut self) {
+        let asked = self.submitted.take().expect("one was submitted");
+        assert!(self.pending.is_none(), "another was drawn before");
+        self.in_flight -= 1;
+        if self.job.think_ns > 0 && asked.op != Op::Flush {
+            self.since_thinking -= 1;
+        }
+        self.pending = Some(asked);
     }
 
     /// One of its requests was answered.

@@ -212,6 +212,20 @@ fn jobs_run_together_until_a_stonewall() {
 }
 
 #[test]
+fn an_answer_brings_the_next_request_of_its_job_forward() {
+    let job = "[a]\nsize=8k\nrate_iops=1\niodepth=2\n[b]\noffset=1m\nsize=12k";
+    let mut workload = build(job).unwrap();
+    let [a, b, later] = std::array::from_fn(|_| workload.next(0).unwrap().unwrap());
+    assert_eq!([a.at, b.at, later.at], [0, 0, 1_000_000_000]);
+    workload.completed(&answer(b.request, 500));
+    assert!(workload.take_back());
+    let next = workload.next(500).unwrap().unwrap();
+    assert_eq!((next.at, next.request.lba.0, next.request.id), (500, 2048 + 8, 2));
+    let again = workload.next(500).unwrap().unwrap();
+    assert_eq!((again.at, again.request.lba), (later.at, later.request.lba));
+}
+
+#[test]
 fn writes_are_flushed_now_and_then() {
     let ops: Vec<Op> =
         run("[j]\nrw=write\nsize=20k\nfsync=2", 10).iter().map(|a| a.request.op).collect();

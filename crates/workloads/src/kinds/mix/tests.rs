@@ -81,6 +81,23 @@ fn clocks_and_loops_keep_their_own_pace() {
 }
 
 #[test]
+fn an_answer_brings_the_next_request_of_its_stream_forward() {
+    let text = "[[streams]]\nkind = 'open'\nrequests = 2\ninterarrival = 'constant(1)'\n\
+                size = 'constant(8)'\n[[streams]]\nkind = 'closed'\nrequests = 3\nread_share = 0.0\n\
+                outstanding = 1";
+    let mut workload = build("mix", text).unwrap();
+    let first = workload.next(0).unwrap().unwrap();
+    let clock = workload.next(0).unwrap().unwrap();
+    assert_eq!((first.at, clock.at), (0, 1_000_000));
+    workload.completed(&answer(first.request, 300));
+    assert!(workload.take_back());
+    let second = workload.next(300).unwrap().unwrap();
+    assert_eq!((second.at, second.request.op, second.request.id), (300, Op::Write, 1));
+    let clock = workload.next(300).unwrap().unwrap();
+    assert_eq!((clock.at, clock.request.op, clock.request.id), (1_000_000, Op::Read, 2));
+}
+
+#[test]
 fn a_mix_of_mixes_is_a_mix() {
     let text = "[[streams]]\nkind = 'mix'\nfrom = 0.5\n[[streams.streams]]\nkind = 'closed'\n\
                 requests = 9\nfrom = 0.5";
