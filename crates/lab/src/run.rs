@@ -7,8 +7,9 @@ use engine::{Completion, Observer, Time, drive};
 use std::fs::File;
 use std::io::{self, Read};
 use std::ops::ControlFlow;
+use std::sync::Arc;
 use std::time::Instant;
-use workloads::{BuildError, Context};
+use workloads::{BuildError, Context, Inputs};
 
 /// How far a run has come.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -74,7 +75,7 @@ pub fn run(
     let mut workload = experiment.workload.build(&Context {
         capacity_sectors: device.capacity_sectors(),
         seed: experiment.run.seed,
-        open: &open,
+        inputs: inputs(),
     });
     let workload = match &mut workload {
         Ok(workload) => &mut **workload,
@@ -129,12 +130,26 @@ pub fn run(
     serde_json::to_string(&results.to_json()).map_err(|error| RunError::Check(error.to_string()))
 }
 
+/// Files by their paths, and standard input as "-".
+fn inputs() -> Inputs {
+    Inputs {
+        open: Arc::new(|path| match path {
+            "-" => Ok(Box::new(io::stdin()) as Box<dyn Read + Send>),
+            _ => Ok(Box::new(file(path)?)),
+        }),
+        open_seekable: Arc::new(|path| match path {
+            "-" => Err(io::Error::new(io::ErrorKind::Unsupported, "it is standard input")),
+            _ => Ok(Box::new(file(path)?)),
+        }),
+    }
+}
+
 #[expect(clippy::disallowed_methods, reason = "the lab is where files are opened")]
-fn open(path: &str) -> io::Result<Box<dyn Read + Send>> {
+fn file(path: &str) -> io::Result<File> {
     if std::path::Path::new(path).is_dir() {
         return Err(io::Error::new(io::ErrorKind::IsADirectory, "it is a directory"));
     }
-    Ok(Box::new(File::open(path)?))
+    File::open(path)
 }
 
 impl From<InputError> for RunError {

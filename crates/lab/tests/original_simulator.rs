@@ -9,7 +9,8 @@ use engine::{Completion, Observer, Time, drive};
 use std::fs::File;
 use std::io::{BufRead, BufReader, Read};
 use std::ops::ControlFlow;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
+use workloads::Inputs;
 use workloads::trace::{Trace, TraceReader};
 
 fn shared(path: &str) -> Option<PathBuf> {
@@ -43,10 +44,11 @@ impl Observer for Responses {
     }
 }
 
-fn responses(mut device: Box<dyn Model>, trace: &PathBuf) -> Vec<Time> {
+fn responses(mut device: Box<dyn Model>, trace: &Path) -> Vec<Time> {
     let options = Trace { path: trace.display().to_string(), ..Trace::default() };
     let capacity = device.capacity_sectors();
-    let mut reader = TraceReader::new(&|| Ok(open(trace)), &options, capacity).unwrap();
+    let inputs = Inputs::streams(|path| Ok(open(&path.into())));
+    let mut reader = TraceReader::new(&inputs, &options, capacity, 0).unwrap();
     let mut responses = Responses(Vec::new());
     drive(&mut *device, &mut reader, Time::MAX, &mut responses).unwrap();
     device.audit().unwrap();

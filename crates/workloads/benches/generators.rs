@@ -23,7 +23,7 @@
 
 use engine::{Breakdown, Completion, Workload};
 use std::io;
-use workloads::{Context, WorkloadConfig};
+use workloads::{Context, Inputs, WorkloadConfig};
 
 const ROUNDS: u64 = 400_000;
 
@@ -34,7 +34,7 @@ fn best(kind: &str, text: &str) -> f64 {
     let context = Context {
         capacity_sectors: 64 << 21,
         seed: 42,
-        open: &|_| Err(io::ErrorKind::NotFound.into()),
+        inputs: Inputs::streams(|_| Err(io::ErrorKind::NotFound.into())),
     };
     let once = || {
         let mut workload = config.build(&context).expect("it can be built");

@@ -4,20 +4,20 @@
 //! below; configuration, lists and reference follow from there. Reading files of any syntax is
 //! left to the caller, who hands over deserializers.
 
+use crate::reading::Inputs;
 use engine::Workload;
 use options::{Invalid, KeyInfo, Setting};
 use serde::{Deserialize, Deserializer, Serialize};
 use std::fmt;
-use std::io::{self, Read};
 
 /// What a workload is built for.
-pub struct Context<'a> {
+pub struct Context {
     /// Sectors of 512 B that the device has.
     pub capacity_sectors: u64,
     /// The seed of the run, from which every random draw derives.
     pub seed: u64,
-    /// Opens an input by the name that the configuration gives it, each time from its start.
-    pub open: &'a dyn Fn(&str) -> io::Result<Box<dyn Read + Send>>,
+    /// Opens inputs by the names that the configuration gives them, each time from their start.
+    pub inputs: Inputs,
 }
 
 /// Why a configured workload cannot be built.
@@ -184,8 +184,9 @@ pub(crate) mod tests {
     use engine::{Arrival, Breakdown, Completion, Request, Time};
 
     /// A context without inputs.
-    pub(crate) fn context(capacity_sectors: u64, seed: u64) -> Context<'static> {
-        Context { capacity_sectors, seed, open: &|_| Err(io::ErrorKind::NotFound.into()) }
+    pub(crate) fn context(capacity_sectors: u64, seed: u64) -> Context {
+        let inputs = Inputs::streams(|_| Err(std::io::ErrorKind::NotFound.into()));
+        Context { capacity_sectors, seed, inputs }
     }
 
     /// The answer to a request at `at`.

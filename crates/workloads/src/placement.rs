@@ -3,6 +3,8 @@
 //! What is placed lies within the capacity. Requests that fit are never moved unless the whole
 //! trace is scaled; a request larger than the device is refused whatever the choice.
 
+use std::collections::HashMap;
+
 options::choices! {
     /// What becomes of requests beyond the device's capacity.
     pub enum Beyond {
@@ -12,6 +14,10 @@ options::choices! {
         Wrap = "wrap",
         /// If any request is beyond, all addresses shrink by the same factor until none is.
         Scale = "scale",
+        /// Each page of 4 KiB that is touched for the first time takes the next page of the device.
+        /// A request whose pages end up apart is split; memory grows with the pages touched, some
+        /// 30 B for each.
+        Dense = "dense",
     }
 }
 
@@ -47,6 +53,8 @@ pub(crate) enum Misplaced {
     Beyond,
     /// It alone is larger than the capacity.
     TooLarge,
+    /// The pages that the trace touches are more than the device has.
+    Full,
 }
 
 impl Placement {
@@ -67,6 +75,52 @@ impl Placement {
                 Ok(shrink(sector, capacity, span, last))
             }
         }
+    }
+}
+
+/// Compaction of what a trace touches: pages take their places in the order of their first touch.
+#[derive(Debug)]
+pub(crate) struct Dense {
+    capacity: u64,
+    /// From a page of the trace to one of the device; never more than the device has.
+    places: HashMap<u64, u64>,
+}
+
+impl Dense {
+    /// An empty device of `capacity` sectors.
+    pub(crate) fn new(capacity: u64) -> Self {
+        Dense { capacity, places: HashMap::new() }
+    }
+
+    /// Where the parts of a request that the trace has at `sector` go, as sectors and lengths.
+    pub(crate) fn place(
+        &mut self,
+        sector: u64,
+        sectors: u32,
+        pieces: &mut Vec<(u64, u32)>,
+    ) -> Result<(), Misplaced> {
+        let end = sector.checked_add(u64::from(sectors)).ok_or(Misplaced::Beyond)?;
+        if u64::from(sectors) > self.capacity {
+            return Err(Misplaced::TooLarge);
+        }
+        let mut at = sector;
+        while at < end {
+            let page = at / PAGE_SECTORS;
+            let new = self.places.len() as u64;
+            let place = *self.places.entry(page).or_insert(new);
+            if place >= self.capacity / PAGE_SECTORS {
+                return Err(Misplaced::Full);
+            }
+            let next = end.min((page + 1) * PAGE_SECTORS);
+            let start = place * PAGE_SECTORS + at % PAGE_SECTORS;
+            let length = (next - at) as u32;
+            match pieces.last_mut() {
+                Some((first, before)) if *first + u64::from(*before) == start => *before += length,
+                _ => pieces.push((start, length)),
+            }
+            at = next;
+        }
+        Ok(())
     }
 }
 
@@ -115,6 +169,23 @@ mod tests {
             let placed = placement.place(sector, sectors);
             assert_eq!(placed, expected, "{placement:?}: {sector} + {sectors}");
         }
+    }
+
+    #[test]
+    fn pages_take_their_places_in_order_of_first_touch() {
+        let mut dense = Dense::new(48);
+        let mut place = |sector, sectors| {
+            let mut pieces = Vec::new();
+            dense.place(sector, sectors, &mut pieces).map(|()| pieces)
+        };
+        assert_eq!(place(8005, 8), Ok(vec![(5, 8)]));
+        assert_eq!(place(4000, 8), Ok(vec![(16, 8)]));
+        assert_eq!(place(8004, 1), Ok(vec![(4, 1)]));
+        // Two new pages around an old one: three pieces.
+        assert_eq!(place(3992, 24), Ok(vec![(24, 8), (16, 8), (32, 8)]));
+        assert_eq!(place(0, 49), Err(Misplaced::TooLarge));
+        assert_eq!(place(u64::MAX, 8), Err(Misplaced::Beyond));
+        assert_eq!(place(80_000, 16), Err(Misplaced::Full));
     }
 
     proptest! {

@@ -1,64 +1,108 @@
-//! Reads a trace line by line: decompresses it, finds its format, and says where it is broken.
+//! Reads a trace record by record: decompresses it, finds its format, and says where it is broken.
 //!
 //! Memory stays bounded whatever the file holds, and every error is one line that names the file,
-//! the line and the offending text. Order, range and meaning of the records are left to others.
+//! the place in it and the offending text. Order, range and meaning of the records are left to
+//! others.
 
+use crate::BuildError;
+use crate::columns::Columns;
 use crate::decompress::{Input, decompress};
-use crate::formats::{FORMATS, Format, Record, detect};
-use engine::WorkloadError;
-use std::io::{self, BufRead, BufReader, Cursor, Read};
+use crate::formats::{Clock, FORMATS, Format, Line, LineError, Reader, Record, detect};
+use crate::head::{HEAD_BYTES, Head, first_lines, is_data};
+use crate::lines::{Fetched, LineParser, Lines};
+use crate::reading::{Inputs, ReadOptions};
+use crate::source::{Counted, Opening, Source, Unreadable};
+use crate::{checks, siblings, streams};
+use engine::{Op, Random, Time, WorkloadError, Xoshiro256};
+use options::Invalid;
+use std::io::{self, Cursor, Read};
 
-/// The longest line that is read, bytes; a longer one is no text of a trace.
-const LINE_LIMIT: usize = 64 << 10;
-
-/// How many lines with data a format may look at to recognise itself.
-const SNIFFED_LINES: usize = 16;
-
-/// Bytes read at once: few system calls for a plain file. From 8 KiB to 512 KiB the speed is the
-/// same, 15 million lines a second from memory (10 million when they are also put in order).
-const BUFFER_BYTES: usize = 64 << 10;
-
-/// The records of one trace, in the order of its lines.
+/// The records of one trace, in the order of its file.
 pub struct Records {
     name: String,
     format: &'static Format,
-    input: BufReader<Input>,
-    line: Vec<u8>,
-    line_number: u64,
+    tick_ns: Option<Time>,
+    body: Body,
+    counted: Counted,
+    tolerated: u64,
+    directions: Option<Directions>,
+    behind_flush: Option<Record>,
 }
 
+/// How the file is read.
+enum Body {
+    Lines { lines: Lines, parser: Box<dyn LineParser> },
+    Bytes(Box<dyn Source>),
+}
+
+/// Draws what a file without directions does not say.
+struct Directions {
+    read_share: f64,
+    random: Xoshiro256,
+}
+
+/// What a draw of the direction replaces is counted as.
+const DRAWN: &str = "drawn_directions";
+
 impl Records {
-    /// Starts to read `input`, plain or compressed, which messages call `name`.
-    ///
-    /// Without a `format` the first lines decide which it is.
+    /// Starts to read the trace `name` of `inputs`, plain or compressed.
     ///
     /// # Errors
-    /// When the input cannot be read, is empty, is binary, or is in no known format.
-    pub fn new(
-        input: Input,
-        name: &str,
-        format: Option<&'static Format>,
-    ) -> Result<Self, WorkloadError> {
-        let mut input = decompress(input).map_err(|error| broken(name, 0, &error))?;
-        let mut head = Vec::new();
-        let read = input.by_ref().take(LINE_LIMIT as u64).read_to_end(&mut head);
-        let lines = first_lines(&head, head.len() < LINE_LIMIT && read.is_ok());
-        let format = match (format, &read) {
-            (_, Err(error)) if lines.is_empty() => return Err(broken(name, 0, error)),
-            _ => recognise(&head, &lines, format)
-                .map_err(|problem| WorkloadError(format!("trace {name}: {problem}")))?,
+    /// When what is stated cannot be; when the input cannot be opened or read, is empty, is in no
+    /// known format or in several, or when its format needs something stated that is not.
+    pub fn open(inputs: &Inputs, name: &str, options: &ReadOptions) -> Result<Self, BuildError> {
+        let (input, name) = siblings::open_first(inputs, name).map_err(|error| {
+            BuildError::Input(format!("cannot open trace {name}: {}", reason(&error)))
+        })?;
+        let name = &name[..];
+        let mut input = decompress(input).map_err(|error| input_error(broken(name, "", &error)))?;
+        let mut bytes = Vec::new();
+        let read = input.by_ref().take(HEAD_BYTES as u64).read_to_end(&mut bytes);
+        let whole = bytes.len() < HEAD_BYTES && read.is_ok();
+        // What came before a fault is still delivered.
+        let input: Input = match read {
+            Err(error) if bytes.iter().all(u8::is_ascii_whitespace) || bytes.len() < 24 => {
+                return Err(input_error(broken(name, "", &error)));
+            }
+            Err(error) => Box::new(Cursor::new(bytes.clone()).chain(Broken(error))),
+            Ok(_) => Box::new(Cursor::new(bytes.clone()).chain(input)),
         };
-        let rest: Input = match read {
-            Ok(_) => input,
-            // What came before the fault is still delivered.
-            Err(error) => Box::new(Broken(error)),
+        let head = Head::new(&bytes, whole, options);
+        let format = recognise(&head, name, options)
+            .map_err(|problem| BuildError::Input(format!("trace {name}: {problem}")))?;
+        check_stated(format, options)?;
+        let body = match &format.reader {
+            Reader::Line(parse) => {
+                Body::Lines { lines: Lines::new(input), parser: Box::new(*parse) }
+            }
+            Reader::Lines(parser) => {
+                Body::Lines { lines: Lines::new(input), parser: parser(options, &head)? }
+            }
+            Reader::Bytes(open) => {
+                Body::Bytes(open(Opening { name, inputs, input, head: &head, options })?)
+            }
+        };
+        let directions = match options.read_share {
+            None => None,
+            Some(read_share) => {
+                checks::share("workload.read_share", read_share)?;
+                let random = Xoshiro256::new(options.seed, streams::TRACE_DIRECTIONS);
+                Some(Directions { read_share, random })
+            }
+        };
+        let tick_ns = match format.reader {
+            Reader::Lines(_) => format.tick_ns.or(options.columns.as_ref().map(Columns::time_ns)),
+            _ => format.tick_ns,
         };
         Ok(Records {
             name: name.to_owned(),
             format,
-            input: BufReader::with_capacity(BUFFER_BYTES, Box::new(Cursor::new(head).chain(rest))),
-            line: Vec::new(),
-            line_number: 0,
+            tick_ns,
+            body,
+            counted: Counted::default(),
+            tolerated: options.skip_bad,
+            directions,
+            behind_flush: None,
         })
     }
 
@@ -67,64 +111,156 @@ impl Records {
         self.format
     }
 
-    /// The number of the line that the last record came from, counted from 1.
-    pub fn line_number(&self) -> u64 {
-        self.line_number
+    /// From when its times count.
+    pub fn clock(&self) -> Clock {
+        self.format.clock
+    }
+
+    /// How coarse its clock is, ns, if many requests share a time for that reason.
+    pub fn tick_ns(&self) -> Option<Time> {
+        self.tick_ns
+    }
+
+    /// The number of the line or binary record that the last record came from, counted from 1.
+    pub fn number(&self) -> u64 {
+        match &self.body {
+            Body::Lines { lines, .. } => lines.number(),
+            Body::Bytes(source) => source.number(),
+        }
+    }
+
+    /// The line that the last record came from, without its end, if the format is text.
+    pub fn raw_line(&self) -> Option<&[u8]> {
+        match &self.body {
+            Body::Lines { lines, .. } => Some(lines.line()),
+            Body::Bytes(_) => None,
+        }
+    }
+
+    /// What was left out or changed so far, by reason.
+    pub fn counted(&self) -> &[(&'static str, u64)] {
+        self.counted.all()
+    }
+
+    /// The same, to be added up.
+    pub(crate) fn counts(&self) -> &Counted {
+        &self.counted
     }
 
     /// The next record, or `None` at the end of the trace.
     ///
     /// # Errors
-    /// When the line is no record, or the input ends early or cannot be read.
+    /// When the next line or record cannot be read and no more are tolerated, or the input ends
+    /// early or fails.
     pub fn next_record(&mut self) -> Result<Option<Record>, WorkloadError> {
-        while self.read_line()? {
-            let ended = self.line.pop_if(|last| *last == b'\n').is_some();
-            if !is_data(&self.line) {
+        let found = match &mut self.body {
+            Body::Lines { .. } => self.next_of_lines(),
+            Body::Bytes(_) => self.next_of_bytes(),
+        };
+        match (&mut self.directions, found) {
+            (Some(directions), Ok(Some(mut record))) => {
+                let read = directions.random.unit() < directions.read_share;
+                record.op = if read { Op::Read } else { Op::Write };
+                self.counted.add(DRAWN);
+                Ok(Some(record))
+            }
+            (_, found) => found,
+        }
+    }
+
+    fn next_of_lines(&mut self) -> Result<Option<Record>, WorkloadError> {
+        if let Some(record) = self.behind_flush.take() {
+            return Ok(Some(record));
+        }
+        let Body::Lines { lines, parser } = &mut self.body else { return Ok(None) };
+        loop {
+            if parser.ended() {
+                return Ok(None);
+            }
+            let whole = match lines.fetch() {
+                Ok(Fetched::End) => return Ok(None),
+                Ok(Fetched::Line { ended }) => ended,
+                Ok(Fetched::TooLong) => {
+                    let problem = format!(
+                        "the line is longer than {} KiB, expected a trace; it begins with \"{}\"",
+                        HEAD_BYTES >> 10,
+                        shown(lines.line())
+                    );
+                    return Err(self.error(&problem));
+                }
+                Err(error) => {
+                    let place = format!("line {}", lines.number());
+                    let place = if lines.number() == 0 { "" } else { &place };
+                    return Err(broken(&self.name, place, &error));
+                }
+            };
+            let line = lines.line();
+            if !is_data(line) {
                 continue;
             }
-            return match (self.format.parse)(&self.line) {
-                Ok(record) => Ok(Some(record)),
-                Err(error) => {
-                    let truncated = if ended {
+            match parser.line(line) {
+                Ok(Line::Record(record)) => return Ok(Some(record)),
+                Ok(Line::AfterFlush(record)) => {
+                    self.behind_flush = Some(record);
+                    return Ok(Some(Record::flush(record.at, record.device)));
+                }
+                Ok(Line::Rounded(record)) => {
+                    self.counted.add("rounded_to_sectors");
+                    return Ok(Some(record));
+                }
+                Ok(Line::Skip(why)) => self.counted.add(why),
+                Err(_) if self.tolerated > 0 => {
+                    self.tolerated -= 1;
+                    self.counted.add("unreadable_lines");
+                }
+                Err(LineError { problem, expected }) => {
+                    let truncated = if whole {
                         ""
                     } else {
                         "; the line has no end, so the file is probably truncated"
                     };
-                    let (problem, expected) = (error.problem, error.expected);
-                    let line = shown(&self.line);
-                    Err(self.error(&format!(
+                    let line = shown(line);
+                    return Err(self.error(&format!(
                         "{problem}, expected {expected}; the line is \"{line}\"{truncated}"
-                    )))
+                    )));
                 }
-            };
+            }
         }
-        Ok(None)
     }
 
-    /// Fetches the next line with its end; `false` at the end of the input.
-    fn read_line(&mut self) -> Result<bool, WorkloadError> {
-        self.line.clear();
-        let mut limited = self.input.by_ref().take(LINE_LIMIT as u64);
-        match limited.read_until(b'\n', &mut self.line) {
-            Ok(0) => return Ok(false),
-            Ok(_) => self.line_number += 1,
-            Err(error) => return Err(broken(&self.name, self.line_number, &error)),
+    fn next_of_bytes(&mut self) -> Result<Option<Record>, WorkloadError> {
+        let Body::Bytes(source) = &mut self.body else { return Ok(None) };
+        loop {
+            match source.next(&mut self.counted) {
+                Ok(found) => return Ok(found),
+                Err(Unreadable::Record(_)) if self.tolerated > 0 => {
+                    self.tolerated -= 1;
+                    self.counted.add("unreadable_records");
+                }
+                Err(Unreadable::Record(LineError { problem, expected })) => {
+                    return Err(self.error(&format!("{problem}, expected {expected}")));
+                }
+                Err(Unreadable::Lost(problem)) => return Err(self.error(&problem)),
+                Err(Unreadable::Input(error)) => {
+                    let place = format!("record {}", source.number());
+                    let place = if source.number() == 0 { "" } else { &place };
+                    return Err(broken(&self.name, place, &error));
+                }
+            }
         }
-        if self.line.len() == LINE_LIMIT && self.line.last() != Some(&b'\n') {
-            let start = shown(&self.line);
-            return Err(self.error(&format!(
-                "the line is longer than {} KiB, expected a trace; it begins with \"{start}\"",
-                LINE_LIMIT >> 10
-            )));
-        }
-        Ok(true)
     }
 
-    /// An error about the line read last.
+    /// An error about the line or record read last.
     #[cold]
     pub(crate) fn error(&self, problem: &str) -> WorkloadError {
-        WorkloadError(format!("trace {}, line {}: {problem}", self.name, self.line_number))
+        let (name, number) = (&self.name, self.number());
+        let unit = if self.raw_line().is_some() { "line" } else { "record" };
+        WorkloadError(format!("trace {name}, {unit} {number}: {problem}"))
     }
+}
+
+fn input_error(error: WorkloadError) -> BuildError {
+    BuildError::Input(error.0)
 }
 
 /// An input that only repeats the fault at which another one ended.
@@ -136,61 +272,53 @@ impl Read for Broken {
     }
 }
 
-/// Whether a line says something: it is not blank and no comment.
-fn is_data(line: &[u8]) -> bool {
-    !matches!(line.trim_ascii_start().first(), None | Some(b'#'))
-}
-
-/// The first lines with data in `head`; its last one counts only if it is `complete` or alone.
-fn first_lines(head: &[u8], complete: bool) -> Vec<&[u8]> {
-    let mut lines: Vec<&[u8]> = head.split(|byte| *byte == b'\n').collect();
-    if !complete && lines.len() > 1 {
-        lines.pop();
+/// Decides the format from the beginning of the file, or refuses what cannot be any.
+fn recognise(head: &Head, name: &str, options: &ReadOptions) -> Result<&'static Format, String> {
+    if let Some(format) = options.format {
+        return if head.bytes.is_empty() && siblings::prefix(name).is_none() {
+            Err("the file is empty, expected a trace".to_owned())
+        } else {
+            Ok(format)
+        };
     }
-    lines.into_iter().filter(|line| is_data(line)).take(SNIFFED_LINES).collect()
-}
-
-/// Decides the format from the first lines, or refuses what is no text at all.
-fn recognise(
-    head: &[u8],
-    lines: &[&[u8]],
-    format: Option<&'static Format>,
-) -> Result<&'static Format, String> {
-    if head.is_empty() {
-        return Err("the file is empty, expected a trace".to_owned());
+    if head.bytes.is_empty() {
+        // Of the files of a blktrace, those of idle processors are empty.
+        return match FORMATS.iter().find(|row| row.name == siblings::FORMAT) {
+            Some(format) if siblings::prefix(name).is_some() => Ok(format),
+            _ => Err("the file is empty, expected a trace".to_owned()),
+        };
     }
-    let Some(first) = lines.first() else {
+    let data = first_lines(head.bytes, head.whole);
+    let Some(first) = data.first() else {
         return Err(format!(
             "there are no requests, only blank lines and comments in its first {} KiB",
-            LINE_LIMIT >> 10
+            HEAD_BYTES >> 10
         ));
     };
     let start = shown(first);
-    let texts: Option<Vec<&str>> = lines.iter().map(|line| text(line)).collect();
-    let Some(texts) = texts else {
-        return Err(format!(
-            "looks like binary data, not a trace in a known format; it begins with \"{start}\""
-        ));
-    };
-    match format {
-        Some(format) => Ok(format),
-        None => detect(FORMATS, &texts)
-            .map_err(|problem| format!("{problem}; the first line is \"{start}\"")),
-    }
+    detect(head).map_err(|problem| {
+        let beginning = if head.lines.is_empty() { "it begins with" } else { "the first line is" };
+        format!("{problem}; {beginning} \"{start}\"")
+    })
 }
 
-/// The line as text, without a character cut off at its end; `None` for binary data.
-fn text(line: &[u8]) -> Option<&str> {
-    if line.contains(&0) {
-        return None;
-    }
-    match std::str::from_utf8(line) {
-        Ok(text) => Some(text),
-        Err(error) if error.error_len().is_none() => {
-            std::str::from_utf8(&line[..error.valid_up_to()]).ok()
+/// Refuses statements that the format has no use for.
+fn check_stated(format: &Format, options: &ReadOptions) -> Result<(), Invalid> {
+    let used = |key: &str| format.stated.iter().any(|(known, _)| *known == key);
+    let stated = [
+        ("time_unit", options.time_unit.ns().is_some()),
+        ("columns", options.columns.is_some()),
+        ("layout", options.layout.is_some()),
+        ("read_share", options.read_share.is_some()),
+        ("event", options.event != crate::BlockEvent::Auto),
+    ];
+    for (key, is_stated) in stated {
+        if is_stated && !used(key) && !format.may_state.contains(&key) {
+            let problem = format!("traces in format {} say this themselves", format.name);
+            return Err(Invalid::new(&[&format!("workload.{key}"), "workload.format"], problem));
         }
-        Err(_) => None,
     }
+    Ok(())
 }
 
 /// Bytes as a message shows them: escaped and shortened.
@@ -201,139 +329,23 @@ pub(crate) fn shown(bytes: &[u8]) -> String {
     format!("{}{cut}", bytes[..bytes.len().min(SHOWN_BYTES)].escape_ascii())
 }
 
-/// What the system says of a fault, without its number.
+/// What an error says, without the number that the system has for it.
 pub(crate) fn reason(error: &io::Error) -> String {
     let text = error.to_string();
     text.split(" (os error").next().unwrap_or_default().to_owned()
 }
 
-/// The error for input that fails after `line` whole lines.
-fn broken(name: &str, line: u64, error: &io::Error) -> WorkloadError {
-    let place = if line == 0 { "at its start".to_owned() } else { format!("after line {line}") };
+/// The error for input that fails after a `place`, which is empty for the start.
+fn broken(name: &str, place: &str, error: &io::Error) -> WorkloadError {
+    let place = if place.is_empty() { "at its start".to_owned() } else { format!("after {place}") };
     let reason = reason(error);
     WorkloadError(if error.kind() == io::ErrorKind::UnexpectedEof {
-        format!("trace {name} is truncated {place}: the compressed data end early ({reason})")
+        format!("trace {name} is truncated {place}: the data end early ({reason})")
     } else {
         format!("trace {name} cannot be read {place}: {reason}")
     })
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-    use crate::decompress::compressed;
-    use proptest::prelude::*;
-    use std::fmt::Write;
-
-    fn read(bytes: &[u8], format: Option<&'static Format>) -> Result<Vec<Record>, WorkloadError> {
-        let mut records = Records::new(Box::new(Cursor::new(bytes.to_vec())), "t", format)?;
-        std::iter::from_fn(|| records.next_record().transpose()).collect()
-    }
-
-    fn refused(bytes: &[u8]) -> String {
-        read(bytes, None).unwrap_err().0
-    }
-
-    #[test]
-    fn blank_lines_and_comments_are_skipped_and_counted() {
-        let text = b"# made by hand\n\n  \n1.5 0 100 8 1\r\n # more\n2.5 0 108 8 0";
-        assert_eq!(read(text, None).unwrap().len(), 2);
-        let error = refused(b"# one\n1.5 0 100 8 1\n\n1.5 0 100\n1.5 0 100 8 1\n");
-        assert!(error.starts_with("trace t, line 4: 3 columns, expected 5 columns"), "{error}");
-        assert!(error.ends_with("the line is \"1.5 0 100\""), "{error}");
-    }
-
-    #[test]
-    fn what_is_no_trace_is_told_apart() {
-        let good = b"1.5 0 100 8 1\n".repeat(4);
-        let long_line = [&good[..], &b"1".repeat(1 << 17)].concat();
-        let rows: [(&[u8], &str); 9] = [
-            (b"", "trace t: the file is empty, expected a trace"),
-            (b"\n# x\n", "trace t: there are no requests, only blank lines and comments in"),
-            (b"\x7fELF\x02\0\0", "looks like binary data, not a trace in a known format"),
-            (b"1.5 0 \xff 8 1\n", "begins with \"1.5 0 \\xff 8 1\""),
-            (b"hello world\n", "in no known format; the formats are: disksim (DiskSim ASCII"),
-            (b"hello \"world\"\n", "the first line is \"hello \\\"world\\\"\""),
-            (&b"y".repeat(1 << 17), &format!("the first line is \"{}...\"", "y".repeat(60))),
-            (&b"\0".repeat(1 << 17), "looks like binary data"),
-            (&long_line, "trace t, line 5: the line is longer than 64 KiB"),
-        ];
-        for (bytes, part) in rows {
-            let error = refused(bytes);
-            assert!(error.contains(part) && !error.contains('\n'), "{part}: {error}");
-        }
-    }
-
-    #[test]
-    fn a_format_can_be_named() {
-        let text = b"1 0 100 8 1\n";
-        assert!(read(text, None).is_err());
-        assert_eq!(read(text, Some(&FORMATS[0])).unwrap().len(), 1);
-    }
-
-    #[test]
-    fn a_last_line_without_end_counts_if_it_is_whole() {
-        assert_eq!(read(b"1.5 0 100 8 1\n2.5 0 100 8 1", None).unwrap().len(), 2);
-        let error = refused(b"1.5 0 100 8 1\n2.5 0 10");
-        assert!(error.starts_with("trace t, line 2: 3 columns"), "{error}");
-        assert!(error.ends_with("so the file is probably truncated"), "{error}");
-    }
-
-    #[test]
-    fn truncated_compressed_files_are_told_with_the_last_whole_line() {
-        // Lines without a pattern, so that half of the file is about half of the lines.
-        let mut text = String::new();
-        for line in 0..40_000_u64 {
-            let noise = line.wrapping_mul(0x9E37_79B9_7F4A_7C15) >> 34;
-            writeln!(text, "{line}.0 0 {noise} 8 1").unwrap();
-        }
-        for (name, bytes) in compressed(text.as_bytes()) {
-            assert_eq!(read(&bytes, None).unwrap().len(), 40_000, "{name}");
-            for keep in [bytes.len() / 2, bytes.len() - 1] {
-                let cut = Cursor::new(bytes[..keep].to_vec());
-                let mut records = Records::new(Box::new(cut), "t", None).unwrap();
-                let mut whole = 0;
-                let error = loop {
-                    match records.next_record() {
-                        Ok(Some(_)) => whole += 1,
-                        Ok(None) => panic!("{name}: the cut at {keep} went unnoticed"),
-                        Err(error) => break error.0,
-                    }
-                };
-                let start = format!("trace t is truncated after line {whole}: ");
-                assert!(error.starts_with(&start) && whole > 0, "{name}, {keep}: {error}");
-            }
-            let error = refused(&bytes[..12]);
-            assert!(error.starts_with("trace t is truncated at its start: "), "{name}: {error}");
-        }
-    }
-
-    #[test]
-    fn corrupt_compressed_files_are_errors() {
-        let text = b"1.5 0 100 8 1\n".repeat(1000);
-        for (name, mut bytes) in compressed(&text) {
-            let middle = bytes.len() / 2;
-            bytes[middle..].fill(0x55);
-            let error = refused(&bytes);
-            assert!(error.starts_with("trace t") && !error.contains('\n'), "{name}: {error}");
-        }
-    }
-
-    proptest! {
-        #[test]
-        fn any_bytes_are_survived(bytes in proptest::collection::vec(any::<u8>(), 0..300)) {
-            let _ = read(&bytes, None);
-            let _ = read(&bytes, Some(&FORMATS[0]));
-        }
-
-        #[test]
-        fn any_compressed_bytes_are_survived(
-            which in 0..4_usize, tail in proptest::collection::vec(any::<u8>(), 0..100),
-        ) {
-            let mut bytes = compressed(b"1.5 0 100 8 1\n").swap_remove(which).1;
-            bytes.truncate(bytes.len() - 4);
-            bytes.extend(tail);
-            let _ = read(&bytes, None);
-        }
-    }
-}
+#[path = "records_tests.rs"]
+mod tests;

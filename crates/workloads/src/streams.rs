@@ -32,6 +32,9 @@ pub(crate) const POSTMARK: u64 = 23;
 /// Every draw of a fio job.
 pub(crate) const FIO: u64 = 24;
 
+/// Which requests of a trace without directions read.
+pub(crate) const TRACE_DIRECTIONS: u64 = 32;
+
 /// The seed of part `index` of a workload, such as a thread or a stream. The first part has the
 /// seed itself, so that a workload of one part draws as if it had none.
 pub(crate) fn derived(seed: u64, index: u64) -> u64 {

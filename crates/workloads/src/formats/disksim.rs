@@ -3,162 +3,82 @@
 //! Times are read exactly, from decimal text to whole nanoseconds, and a line costs no allocation.
 //! Of the flags only the direction is used; the sixth column of the batch variant is refused.
 
-use super::{Format, LineError, Record};
-use engine::{Op, Time};
+use super::{Format, Line, LineError, Losses, Lost, Reader, Record};
+use crate::fields::{DEVICE, Field, MS, SECTOR, SECTORS, blanks, columns};
+use crate::head::{Head, blank_fields, is_digits, is_integer};
+use engine::Op;
+use std::io::{self, Write};
 
 pub(super) const FORMAT: Format = Format {
-    name: "disksim",
-    summary: "DiskSim ASCII: time in ms, device, first sector, sectors, hex flags (1 = read)",
-    sniff,
-    parse,
-    sample: "5265.313 0 6357144 8 0\n5265.703 0 6307768 8 1\n5297.450 1 33701824 64 4\n",
+    detect: Some(|head: &Head| head.mostly(has_shape)),
+    write: Some(write),
+    ..Format::new(
+        "disksim",
+        "DiskSim ASCII: time in ms, device, first sector, sectors, hex flags (1 = read)",
+        Reader::Line(parse),
+        || b"5265.313 0 6357144 8 0\n5265.703 0 6307768 8 1\n5297.450 1 33701824 64 4\n".to_vec(),
+    )
 };
 
-const COLUMNS: usize = 5;
-const COLUMNS_EXPECTED: &str = "5 columns separated by blanks: \
+const COLUMNS: &str = "5 columns separated by blanks: \
      time in ms, device number, first sector, sectors, flags in hex (bit 0 set for a read)";
-const TIME_EXPECTED: &str = "a time in ms such as 5265.313";
-const DEVICE_EXPECTED: &str = "a device number";
-const SECTOR_EXPECTED: &str = "the first sector as a whole number";
-const SIZE_EXPECTED: &str = "a number of sectors from 1 to 4294967295";
-const FLAGS_EXPECTED: &str = "flags in hex, bit 0 set for a read";
+const TIME: Field = Field::new("time", "a time in ms such as 5265.313");
+const FLAGS: Field = Field::new("flags", "flags in hex, bit 0 set for a read");
 
-/// Half of the lines must have the shape, so that one broken line is an error with its number
-/// rather than an unknown format. The decimal point tells these lines from those of formats that
-/// have the same columns in integers.
-fn sniff(lines: &[&str]) -> bool {
-    let shaped = lines.iter().filter(|line| has_shape(line)).count();
-    shaped * 2 >= lines.len()
-}
-
+/// Whether a line has five fields as they must be, the sign aside. The decimal point tells these
+/// lines from those of formats that have the same columns in integers.
 fn has_shape(line: &str) -> bool {
-    let fields: Vec<&str> = line.split_ascii_whitespace().collect();
+    let fields = blank_fields(line);
     let [time, integers @ .., flags] = &fields[..] else { return false };
-    let digits = |text: &str| !text.is_empty() && text.bytes().all(|b| b.is_ascii_digit());
-    let signless = |text: &str| digits(text.strip_prefix('-').unwrap_or(text));
-    fields.len() == COLUMNS
-        && time.split_once('.').is_some_and(|(whole, rest)| signless(whole) && digits(rest))
-        && integers.iter().all(|text| signless(text))
+    let signless = |text: &str| is_digits(text.strip_prefix('-').unwrap_or(text));
+    fields.len() == 5
+        && time.split_once('.').is_some_and(|(whole, rest)| signless(whole) && is_digits(rest))
+        && integers.iter().all(|text| is_integer(text))
         && flags.bytes().all(|b| b.is_ascii_hexdigit() || b == b'x')
 }
 
-fn parse(line: &[u8]) -> Result<Record, LineError> {
-    let mut fields: [&[u8]; COLUMNS] = [&[]; COLUMNS];
-    let mut count = 0;
-    for field in line.split(u8::is_ascii_whitespace).filter(|field| !field.is_empty()) {
-        if let Some(slot) = fields.get_mut(count) {
-            *slot = field;
-        }
-        count += 1;
-    }
-    if count != COLUMNS {
-        let plural = if count == 1 { "" } else { "s" };
-        let problem = format!("{count} column{plural}");
-        return Err(LineError { problem, expected: COLUMNS_EXPECTED });
-    }
-    let [time, device, sector, size, flags] = fields;
-    let at = milliseconds(time).map_err(|fault| fault.of("time", time, TIME_EXPECTED))?;
-    let device = integer(device, 10)
-        .and_then(|number| u32::try_from(number).map_err(|_| Fault::TooLarge))
-        .map_err(|fault| fault.of("device number", device, DEVICE_EXPECTED))?;
-    let sector =
-        integer(sector, 10).map_err(|fault| fault.of("sector", sector, SECTOR_EXPECTED))?;
-    let sectors = integer(size, 10)
-        .and_then(|number| u32::try_from(number).map_err(|_| Fault::TooLarge))
-        .and_then(|number| if number == 0 { Err(Fault::Zero) } else { Ok(number) })
-        .map_err(|fault| fault.of("size", size, SIZE_EXPECTED))?;
-    let digits = flags.strip_prefix(b"0x").unwrap_or(flags);
-    let bits = integer(digits, 16).map_err(|fault| fault.of("flags", flags, FLAGS_EXPECTED))?;
-    let op = if bits & 1 == 1 { Op::Read } else { Op::Write };
-    Ok(Record { at, device, op, sector, sectors })
+fn parse(line: &[u8]) -> Result<Line, LineError> {
+    let [time, device, sector, size, flags] =
+        blanks(line).map_err(|count| columns(count, COLUMNS))?;
+    let at = TIME.time(time, MS)?;
+    let device = DEVICE.u32(device)?;
+    let sector = SECTOR.u64(sector)?;
+    let sectors = SECTORS.positive(size)?;
+    let op = if FLAGS.hex(flags)? & 1 == 1 { Op::Read } else { Op::Write };
+    Ok(Line::Record(Record { at, device, op, sector, sectors, fua: false }))
 }
 
-/// What can be wrong with a number.
-enum Fault {
-    Bad,
-    Negative,
-    TooLarge,
-    Zero,
-}
-
-impl Fault {
-    #[cold]
-    fn of(self, what: &str, field: &[u8], expected: &'static str) -> LineError {
-        let field = crate::records::shown(field);
-        let problem = match self {
-            Fault::Bad => format!("bad {what} \"{field}\""),
-            Fault::Negative => format!("negative {what} \"{field}\""),
-            Fault::TooLarge => format!("too large a {what} \"{field}\""),
-            Fault::Zero => format!("zero {what}"),
+/// Reads and writes with exact times; the format has no trims, flushes or FUA.
+fn write(records: &mut dyn Iterator<Item = Record>, out: &mut dyn Write) -> io::Result<Losses> {
+    let mut lost = Lost::default();
+    for Record { at, device, op, sector, sectors, fua } in records {
+        let flag = match op {
+            Op::Read => 1,
+            Op::Write => 0,
+            Op::Trim | Op::Flush => {
+                lost.count(super::NOT_READ_OR_WRITE, true);
+                continue;
+            }
         };
-        LineError { problem, expected }
+        lost.count(super::FUA_LOST, fua);
+        writeln!(out, "{}.{:06} {device} {sector} {sectors} {flag}", at / MS, at % MS)?;
     }
-}
-
-/// A whole number in `base` (10 or 16); a minus sign is told apart from other rubbish.
-fn integer(field: &[u8], base: u32) -> Result<u64, Fault> {
-    let digits = match field {
-        [b'-', rest @ ..] => rest,
-        _ => field,
-    };
-    if digits.is_empty() {
-        return Err(Fault::Bad);
-    }
-    let mut value: u64 = 0;
-    let mut overflow = false;
-    for &byte in digits {
-        let digit = char::from(byte).to_digit(base).ok_or(Fault::Bad)?;
-        let next = value
-            .checked_mul(u64::from(base))
-            .and_then(|product| product.checked_add(u64::from(digit)));
-        overflow |= next.is_none();
-        value = next.unwrap_or(value);
-    }
-    match (digits.len() == field.len(), overflow) {
-        (false, _) => Err(Fault::Negative),
-        (true, true) => Err(Fault::TooLarge),
-        (true, false) => Ok(value),
-    }
-}
-
-/// Decimal milliseconds in whole nanoseconds: the six first decimals, rounded by the seventh.
-fn milliseconds(field: &[u8]) -> Result<Time, Fault> {
-    const NS_DIGITS: usize = 6;
-    let point = field.iter().position(|&byte| byte == b'.').unwrap_or(field.len());
-    let (whole, fraction) = (&field[..point], field.get(point + 1..).unwrap_or_default());
-    if !fraction.iter().all(u8::is_ascii_digit) {
-        return Err(Fault::Bad);
-    }
-    let whole_ms = match whole {
-        // ".5" and "-.5" are what some printers write for a half.
-        [] | [b'-'] if !fraction.is_empty() => 0,
-        _ => match integer(whole, 10) {
-            Err(Fault::Negative) => 0,
-            other => other?,
-        },
-    };
-    if whole.starts_with(b"-") {
-        return Err(Fault::Negative);
-    }
-    let mut fraction_ns: u64 = 0;
-    for place in 0..NS_DIGITS {
-        let digit = fraction.get(place).map_or(0, |byte| byte - b'0');
-        fraction_ns = fraction_ns * 10 + u64::from(digit);
-    }
-    let round_up = fraction.get(NS_DIGITS).is_some_and(|&byte| byte >= b'5');
-    whole_ms
-        .checked_mul(1_000_000)
-        .and_then(|ns| ns.checked_add(fraction_ns + u64::from(round_up)))
-        .ok_or(Fault::TooLarge)
+    Ok(lost.0)
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::reading::ReadOptions;
+    use engine::Time;
     use proptest::prelude::*;
 
-    fn record(at: Time, device: u32, op: Op, sector: u64, sectors: u32) -> Record {
-        Record { at, device, op, sector, sectors }
+    fn record(at: Time, device: u32, op: Op, sector: u64, sectors: u32) -> Line {
+        Line::Record(Record { at, device, op, sector, sectors, fua: false })
+    }
+
+    fn sniff(lines: &[&str]) -> bool {
+        Head::new(lines.join("\n").as_bytes(), true, &ReadOptions::default()).mostly(has_shape)
     }
 
     #[test]
@@ -182,22 +102,22 @@ mod tests {
     #[test]
     fn faults_name_the_field() {
         let rows = [
-            ("1.5 0 100", "3 columns", COLUMNS_EXPECTED),
-            ("1.5 0 100 8 1 0", "6 columns", COLUMNS_EXPECTED),
-            ("1.5", "1 column", COLUMNS_EXPECTED),
-            ("-1.5 0 100 8 1", "negative time \"-1.5\"", TIME_EXPECTED),
-            ("-.5 0 100 8 1", "negative time \"-.5\"", TIME_EXPECTED),
-            ("1e3 0 100 8 1", "bad time \"1e3\"", TIME_EXPECTED),
-            (". 0 100 8 1", "bad time \".\"", TIME_EXPECTED),
-            ("1.2.3 0 100 8 1", "bad time \"1.2.3\"", TIME_EXPECTED),
-            ("18446744073709.6 0 1 8 1", "too large a time \"18446744073709.6\"", TIME_EXPECTED),
-            ("1.5 x 100 8 1", "bad device number \"x\"", DEVICE_EXPECTED),
-            ("1.5 0 -1 8 1", "negative sector \"-1\"", SECTOR_EXPECTED),
-            ("1.5 0 100 -8 1", "negative size \"-8\"", SIZE_EXPECTED),
-            ("1.5 0 100 0 1", "zero size", SIZE_EXPECTED),
-            ("1.5 0 100 4294967296 1", "too large a size \"4294967296\"", SIZE_EXPECTED),
-            ("1.5 0 100 8 read", "bad flags \"read\"", FLAGS_EXPECTED),
-            ("1.5 0 100 8 0x", "bad flags \"0x\"", FLAGS_EXPECTED),
+            ("1.5 0 100", "3 columns", COLUMNS),
+            ("1.5 0 100 8 1 0", "6 columns", COLUMNS),
+            ("1.5", "1 column", COLUMNS),
+            ("-1.5 0 100 8 1", "negative time \"-1.5\"", TIME.expected()),
+            ("-.5 0 100 8 1", "negative time \"-.5\"", TIME.expected()),
+            ("1e3 0 100 8 1", "bad time \"1e3\"", TIME.expected()),
+            (". 0 100 8 1", "bad time \".\"", TIME.expected()),
+            ("1.2.3 0 100 8 1", "bad time \"1.2.3\"", TIME.expected()),
+            ("18446744073709.6 0 1 8 1", "too large a time \"18446744073709.6\"", TIME.expected()),
+            ("1.5 x 100 8 1", "bad device number \"x\"", DEVICE.expected()),
+            ("1.5 0 -1 8 1", "negative sector \"-1\"", SECTOR.expected()),
+            ("1.5 0 100 -8 1", "negative size \"-8\"", SECTORS.expected()),
+            ("1.5 0 100 0 1", "zero size", SECTORS.expected()),
+            ("1.5 0 100 4294967296 1", "too large a size \"4294967296\"", SECTORS.expected()),
+            ("1.5 0 100 8 read", "bad flags \"read\"", FLAGS.expected()),
+            ("1.5 0 100 8 0x", "bad flags \"0x\"", FLAGS.expected()),
         ];
         for (line, problem, expected) in rows {
             let error = LineError { problem: problem.to_owned(), expected };

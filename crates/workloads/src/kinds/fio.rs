@@ -115,7 +115,7 @@ impl Fio {
             (path, "") => {
                 let name = format!("fio job {path}");
                 let mut bytes = Vec::new();
-                let opened = (context.open)(path);
+                let opened = (context.inputs.open)(path);
                 opened
                     .and_then(|file| file.take(LARGEST_FILE + 1).read_to_end(&mut bytes))
                     .map_err(|error| BuildError::Input(format!("cannot open {name}: {error}")))?;

@@ -102,7 +102,7 @@ fn part(stream: &Stream, index: usize, context: &Context) -> Result<Part, BuildE
         }
     }
     let seed = streams::derived(context.seed, index as u64);
-    let inner = Context { capacity_sectors: end - first, seed, open: context.open };
+    let inner = Context { capacity_sectors: end - first, seed, inputs: context.inputs.clone() };
     Ok(Part {
         workload: stream.workload.build(&inner)?,
         first,

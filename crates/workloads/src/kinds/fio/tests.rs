@@ -1,6 +1,6 @@
 use super::super::tests::{answer, assert_refused, context};
 use super::*;
-use crate::WorkloadConfig;
+use crate::{Inputs, WorkloadConfig};
 use engine::Op;
 use std::io::Cursor;
 
@@ -281,7 +281,8 @@ fn a_job_file_is_opened_and_limited() {
             b"[j]\nsize=1m\ndirect=1\n[k]\nsize=1m\ndirect=1\nname=x".to_vec(),
         )))
     };
-    let context = Context { capacity_sectors: 1 << 21, seed: 1, open: &open };
+    let inputs = Inputs::streams(open);
+    let context = Context { capacity_sectors: 1 << 21, seed: 1, inputs };
     let layer: toml::Table = toml::from_str("path = 'a.fio'\nrequests = 3").unwrap();
     let config = WorkloadConfig::resolve("fio", [layer]).unwrap();
     let mut workload = config.build(&context).unwrap();

@@ -1,0 +1,102 @@
+//! What Linux's block layer traces have in common as text and as binary: which event of a request
+//! counts, and what the others are called when they are left out.
+//!
+//! A request passes several events, so exactly one kind is taken. A remap repeats a request whose
+//! queue event is there as well, and a merge puts a queued request into another; neither counts.
+
+use crate::formats::Record;
+use crate::reading::BlockEvent;
+use engine::{Op, Time};
+
+/// Which kinds of events the beginning of a trace has.
+#[derive(Debug, Clone, Copy, Default)]
+pub(crate) struct Seen {
+    queue: bool,
+    issue: bool,
+    complete: bool,
+}
+
+impl Seen {
+    /// Takes note of an event, by blkparse's letter.
+    pub(crate) fn note(&mut self, action: u8) {
+        match action {
+            b'Q' => self.queue = true,
+            b'D' => self.issue = true,
+            b'C' => self.complete = true,
+            _ => {}
+        }
+    }
+
+    /// The letter of the event that counts.
+    pub(crate) fn chosen(self, stated: BlockEvent) -> u8 {
+        match (stated, self) {
+            (BlockEvent::Issue, _) | (BlockEvent::Auto, Seen { queue: false, issue: true, .. }) => {
+                b'D'
+            }
+            (BlockEvent::Complete, _)
+            | (BlockEvent::Auto, Seen { queue: false, complete: true, .. }) => b'C',
+            (BlockEvent::Queue | BlockEvent::Auto, _) => b'Q',
+        }
+    }
+}
+
+/// What an event that does not count is counted as.
+pub(crate) fn left_out(action: u8) -> &'static str {
+    match action {
+        b'A' => "remap_events",
+        b'M' | b'F' => "merge_events",
+        b'X' => "split_events",
+        b'R' => "requeue_events",
+        b'Q' => "queue_events",
+        b'G' => "get_events",
+        b'I' => "insert_events",
+        b'D' => "issue_events",
+        b'C' => "complete_events",
+        b'P' | b'U' | b'T' => "plug_events",
+        b'm' => "messages",
+        _ => "other_events",
+    }
+}
+
+/// What an event asks.
+#[expect(clippy::struct_excessive_bools, reason = "the bits as the kernel has them")]
+#[derive(Debug, Clone, Copy, Default)]
+pub(crate) struct Asked {
+    pub(crate) read: bool,
+    pub(crate) write: bool,
+    pub(crate) discard: bool,
+    pub(crate) flush: bool,
+    pub(crate) fua: bool,
+}
+
+/// What an event that counts amounts to.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Request {
+    /// One request.
+    One(Record),
+    /// A flush and then this request.
+    AfterFlush(Record),
+    /// None: it moves no data and flushes nothing.
+    Nothing,
+}
+
+impl Asked {
+    /// The request of `sectors` from `sector` on.
+    pub(crate) fn request(self, at: Time, device: u32, sector: u64, sectors: u32) -> Request {
+        if sectors == 0 {
+            return if self.flush {
+                Request::One(Record::flush(at, device))
+            } else {
+                Request::Nothing
+            };
+        }
+        let op = match self {
+            Asked { discard: true, .. } => Op::Trim,
+            Asked { write: true, .. } => Op::Write,
+            Asked { read: true, .. } => Op::Read,
+            _ => return Request::Nothing,
+        };
+        let record = Record { at, device, op, sector, sectors, fua: self.fua };
+        if self.flush { Request::AfterFlush(record) } else { Request::One(record) }
+    }
+}

@@ -1,0 +1,85 @@
+//! Tests of blkparse's text: what counts once, what is left out, and declared layouts.
+
+use super::super::tests::{read, read_with, refused, skipped};
+use super::*;
+use crate::formats::Record;
+use crate::reading::BlockEvent;
+use engine::Op;
+
+const DEVICE_259_2: u32 = (259 << 20) + 2;
+
+#[test]
+fn each_request_counts_once_and_a_flush_before_it_is_kept() {
+    let record = |at, op, sector, sectors| Record {
+        at,
+        device: DEVICE_259_2,
+        op,
+        sector,
+        sectors,
+        fua: false,
+    };
+    let expected = [
+        record(0, Op::Write, 282_624, 8),
+        record(4650, Op::Read, 4096, 16),
+        record(5650, Op::Trim, 8192, 64),
+        Record::flush(6650, DEVICE_259_2),
+        Record { fua: true, ..record(6650, Op::Write, 64, 8) },
+    ];
+    assert_eq!(read(&FORMAT, SAMPLE), expected);
+    let counted = [("remap_events", 1), ("get_events", 1), ("plug_events", 1), ("text_lines", 2)];
+    assert_eq!(skipped(&FORMAT, SAMPLE), counted);
+}
+
+#[test]
+fn the_event_that_counts_is_the_first_there_is_or_the_stated() {
+    let text = b"8,0 0 1 1.000000000 7 D R 8 + 8 [a]\n8,0 0 2 2.000000000 0 C R 8 + 8 [0]\n";
+    let times = |event| {
+        let options = ReadOptions { event, ..ReadOptions::default() };
+        let all = read_with(text, &options).unwrap();
+        all.iter().map(|record| record.at / S).collect::<Vec<_>>()
+    };
+    assert_eq!(times(BlockEvent::Auto), [1]);
+    assert_eq!(times(BlockEvent::Issue), [1]);
+    assert_eq!(times(BlockEvent::Complete), [2]);
+    assert!(times(BlockEvent::Queue).is_empty());
+}
+
+#[test]
+fn declared_layouts_are_read() {
+    let text = b"Q 1.000000005 WS 64+4096 8:1 (my, job)\nC 2.000000000 WS 64+4096 8:1 (0)\n";
+    let with = |layout: &str| ReadOptions {
+        format: Some(crate::formats::format_named("blkparse").unwrap()),
+        layout: Some(layout.to_owned()),
+        ..ReadOptions::default()
+    };
+    let all = read_with(text, &with("%a %5T.%9t %3d %S+%N %M:%m (%C)\\n")).unwrap();
+    let expected = Record {
+        at: S + 5,
+        device: (8 << 20) + 1,
+        op: Op::Write,
+        sector: 64,
+        sectors: 8,
+        fua: false,
+    };
+    assert_eq!(all, [expected]);
+    let rows = [
+        ("%a %d %S %n", "lacks the time (%T.%t)"),
+        ("%a %d %S %n %T %x", "\"%x\" is no value that blkparse prints"),
+        ("%", "\"%\" is no value"),
+    ];
+    for (layout, problem) in rows {
+        let error = read_with(text, &with(layout)).unwrap_err();
+        assert!(error.starts_with("workload.layout") && error.contains(problem), "{error}");
+    }
+}
+
+#[test]
+fn broken_lines_are_refused() {
+    refused(&FORMAT, "8,0 0 1 1.000000000 7 Q R 8 x 8 [a]\n", "bad text \"x 8 [a]\"");
+    refused(&FORMAT, "8,0 0 1 1.9999999999 7 Q R 8 + 8 [a]\n", "too large a time");
+    refused(&FORMAT, "8,0 0 1\n", "bad text");
+    let pass_through = b"8,0 0 1 1.000000000 7 Q N 0 (00 ..) [a]\n";
+    assert_eq!(skipped(&FORMAT, b"8,0 0 1 1.000000000 7 Q N 0 + 0 [a]\n"), [("without_data", 1)]);
+    let options = ReadOptions { skip_bad: 1, ..ReadOptions::default() };
+    assert!(read_with(pass_through, &options).unwrap().is_empty());
+}

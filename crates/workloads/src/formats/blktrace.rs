@@ -1,0 +1,262 @@
+//! blktrace's binary files, one for each processor, of either byte order, or a tar of them.
+//!
+//! From `NAME.blktrace.0` (or `NAME`) the files of the other processors are found by their numbers,
+//! and the events of all are merged by time. A tar is opened once for each file in it, so that no
+//! more than a buffer of each is in memory. Layout: `blktrace_api.h` of the kernel.
+
+use super::{Clock, Format, Reader, Record};
+use crate::BuildError;
+use crate::block_events::{Asked, Request, Seen, left_out};
+use crate::head::Head;
+use crate::siblings;
+use crate::source::{Bytes, Counted, Opening, Source, Unreadable, u16_at, u32_at, u64_at};
+use engine::SECTOR_BYTES;
+use std::cmp::Reverse;
+use std::collections::BinaryHeap;
+
+pub(super) const FORMAT: Format = Format {
+    detect: Some(detect),
+    clock: Clock::Epoch,
+    may_state: &["event"],
+    ..Format::new(
+        siblings::FORMAT,
+        "blktrace binary: a file for each processor (name the .0 and the rest follows), or a tar",
+        Reader::Bytes(open),
+        || sample(false),
+    )
+};
+
+/// `BLK_IO_TRACE_MAGIC`; the low byte is the version.
+const MAGIC: u32 = 0x6561_7400;
+const VERSION: u32 = 7;
+/// `struct blk_io_trace` without the data behind it.
+const EVENT_BYTES: usize = 48;
+
+/// Whether the bytes begin with an event, and if so, whether it is big-endian.
+pub(crate) fn byte_order(bytes: &[u8]) -> Option<bool> {
+    [false, true]
+        .into_iter()
+        .find(|big| bytes.len() >= 4 && u32_at(bytes, 0, *big) == MAGIC | VERSION)
+}
+
+fn detect(head: &Head) -> bool {
+    byte_order(head.bytes).is_some() || siblings::tar_holds_events(head.bytes)
+}
+
+/// Letters of the actions, as blkparse prints them, by their number.
+const LETTERS: &[u8; 18] = b".QMFGSRDCPUTIXBAx.";
+
+/// One event as it is in the file.
+struct Event {
+    action: u8,
+    notify: bool,
+    category: u32,
+    at: u64,
+    sector: u64,
+    bytes: u32,
+    device: u32,
+}
+
+impl Event {
+    fn parse(record: &[u8; EVENT_BYTES], big: bool) -> Self {
+        let action = u32_at(record, 28, big);
+        let (act, category) = (action & 0xFFFF, action >> 16);
+        Event {
+            action: LETTERS.get(act as usize).copied().unwrap_or(b'.'),
+            notify: category & 0x400 != 0,
+            category,
+            at: u64_at(record, 8, big),
+            sector: u64_at(record, 16, big),
+            bytes: u32_at(record, 24, big),
+            device: u32_at(record, 36, big),
+        }
+    }
+
+    fn request(&self) -> Request {
+        let has = |bit: u32| self.category & bit != 0;
+        let asked = Asked {
+            read: has(1),
+            write: has(2),
+            flush: has(4),
+            discard: has(0x2000),
+            fua: has(0x8000),
+        };
+        let sectors = u64::from(self.bytes).div_ceil(SECTOR_BYTES) as u32;
+        // The category of commands that are passed through to the drive (BLK_TC_PC).
+        if has(0x200) {
+            return Request::Nothing;
+        }
+        asked.request(self.at, self.device, self.sector, sectors)
+    }
+}
+
+/// The events of one processor.
+struct Stream {
+    bytes: Bytes,
+    big: bool,
+    events: u64,
+}
+
+impl Stream {
+    /// The next event of whatever kind.
+    fn next(&mut self) -> Result<Option<Event>, Unreadable> {
+        let Some(record) = self.bytes.take::<EVENT_BYTES>()? else { return Ok(None) };
+        let magic = u32_at(&record, 0, self.big);
+        if magic != MAGIC | VERSION {
+            return Err(Unreadable::Lost(format!(
+                "an event begins with {magic:#010x}, expected the magic number {:#010x}",
+                MAGIC | VERSION
+            )));
+        }
+        self.bytes.skip(u64::from(u16_at(&record, 46, self.big)))?;
+        self.events += 1;
+        Ok(Some(Event::parse(&record, self.big)))
+    }
+
+    /// The next event that counts and asks something.
+    fn next_request(
+        &mut self,
+        chosen: u8,
+        counted: &mut Counted,
+    ) -> Result<Option<Request>, Unreadable> {
+        while let Some(event) = self.next()? {
+            if event.notify {
+                counted.add("messages");
+            } else if event.action != chosen {
+                counted.add(left_out(event.action));
+            } else {
+                match event.request() {
+                    Request::Nothing => counted.add("without_data"),
+                    request => return Ok(Some(request)),
+                }
+            }
+        }
+        Ok(None)
+    }
+}
+
+/// The events of all processors, in order of time.
+struct Merged {
+    streams: Vec<Stream>,
+    waiting: Vec<Option<Request>>,
+    order: BinaryHeap<Reverse<(u64, usize)>>,
+    chosen: u8,
+    started: bool,
+    behind_flush: Option<Record>,
+}
+
+fn open(opening: Opening<'_>) -> Result<Box<dyn Source>, BuildError> {
+    let stated = opening.options.event;
+    let mut seen = Seen::default();
+    let mut streams = Vec::new();
+    for (input, head) in siblings::all(opening)? {
+        let Some(big) = byte_order(&head) else {
+            // A processor that had nothing to do.
+            if head.is_empty() {
+                continue;
+            }
+            let problem = "a file of the trace does not begin with the magic number of blktrace, \
+                           version 7";
+            return Err(BuildError::Input(problem.to_owned()));
+        };
+        let mut rest = &head[..];
+        while let Some(record) = rest.first_chunk::<EVENT_BYTES>() {
+            let event = Event::parse(record, big);
+            if !event.notify {
+                seen.note(event.action);
+            }
+            let length = EVENT_BYTES + usize::from(u16_at(record, 46, big));
+            rest = rest.get(length..).unwrap_or_default();
+        }
+        streams.push(Stream { bytes: Bytes::new(input), big, events: 0 });
+    }
+    Ok(Box::new(Merged {
+        waiting: streams.iter().map(|_| None).collect(),
+        streams,
+        order: BinaryHeap::new(),
+        chosen: seen.chosen(stated),
+        started: false,
+        behind_flush: None,
+    }))
+}
+
+impl Merged {
+    /// Puts the next request of a processor in order.
+    fn fetch(&mut self, index: usize, counted: &mut Counted) -> Result<(), Unreadable> {
+        let found = self.streams[index].next_request(self.chosen, counted)?;
+        if let Some(Request::One(record) | Request::AfterFlush(record)) = found {
+            self.order.push(Reverse((record.at, index)));
+            self.waiting[index] = found;
+        }
+        Ok(())
+    }
+
+    /// Gives out a request, the flush before it first.
+    fn give(&mut self, request: Request) -> Option<Record> {
+        match request {
+            Request::One(record) => Some(record),
+            Request::AfterFlush(record) => {
+                self.behind_flush = Some(record);
+                Some(Record::flush(record.at, record.device))
+            }
+            Request::Nothing => None,
+        }
+    }
+}
+
+impl Source for Merged {
+    fn next(&mut self, counted: &mut Counted) -> Result<Option<Record>, Unreadable> {
+        if let Some(record) = self.behind_flush.take() {
+            return Ok(Some(record));
+        }
+        if let [stream] = &mut self.streams[..] {
+            let found = stream.next_request(self.chosen, counted)?;
+            return Ok(found.and_then(|request| self.give(request)));
+        }
+        if !self.started {
+            self.started = true;
+            for index in 0..self.streams.len() {
+                self.fetch(index, counted)?;
+            }
+        }
+        let Some(Reverse((_, index))) = self.order.pop() else { return Ok(None) };
+        let request = self.waiting[index].take();
+        self.fetch(index, counted)?;
+        Ok(request.and_then(|request| self.give(request)))
+    }
+
+    fn number(&self) -> u64 {
+        self.streams.iter().map(|stream| stream.events).sum()
+    }
+}
+
+/// One event in the file's form.
+fn event(big: bool, at: u64, sector: u64, bytes: u32, action: u32) -> Vec<u8> {
+    let mut out = Vec::new();
+    let put32 = |out: &mut Vec<u8>, value: u32| {
+        out.extend(if big { value.to_be_bytes() } else { value.to_le_bytes() });
+    };
+    put32(&mut out, MAGIC | VERSION);
+    put32(&mut out, 1);
+    out.extend(if big { at.to_be_bytes() } else { at.to_le_bytes() });
+    out.extend(if big { sector.to_be_bytes() } else { sector.to_le_bytes() });
+    for value in [bytes, action, 77, (8 << 20) + 1, 0, 0] {
+        put32(&mut out, value);
+    }
+    out
+}
+
+fn sample(big: bool) -> Vec<u8> {
+    let queue = |category: u32| ((category | 0x10) << 16) | 1;
+    [
+        event(big, 1000, 0, 0, 0x400 << 16),
+        event(big, 1000, 64, 4096, queue(1)),
+        event(big, 1500, 64, 4096, (0x41 << 16) | 7),
+        event(big, 2000, 128, 8192, queue(0x800A)),
+    ]
+    .concat()
+}
+
+#[cfg(test)]
+#[path = "blktrace_tests.rs"]
+mod tests;

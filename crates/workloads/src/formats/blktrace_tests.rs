@@ -1,0 +1,87 @@
+//! Tests of binary events: either byte order, several processors, a tar, and what is broken.
+
+use super::super::tests::{read, read_inputs, read_with, skipped};
+use super::*;
+use crate::reading::{BlockEvent, Inputs, ReadOptions};
+use crate::siblings::tar;
+use engine::Op;
+use std::io::{self, Cursor};
+
+fn queue(at: u64, sector: u64, category: u32) -> Vec<u8> {
+    event(false, at, sector, 512, ((category | 0x10) << 16) | 1)
+}
+
+fn sectors(all: &[Record]) -> Vec<u64> {
+    all.iter().map(|record| record.sector).collect()
+}
+
+#[test]
+fn either_byte_order_gives_the_same() {
+    let little = read(&FORMAT, &sample(false));
+    let first = Record {
+        at: 1000,
+        device: (8 << 20) + 1,
+        op: Op::Read,
+        sector: 64,
+        sectors: 8,
+        fua: false,
+    };
+    let second = Record { at: 2000, op: Op::Write, sector: 128, sectors: 16, fua: true, ..first };
+    assert_eq!(little, [first, second]);
+    assert_eq!(read(&FORMAT, &sample(true)), little);
+    assert_eq!(skipped(&FORMAT, &sample(false)), [("messages", 1), ("issue_events", 1)]);
+    let options = ReadOptions { event: BlockEvent::Issue, ..ReadOptions::default() };
+    assert_eq!(read_with(&sample(false), &options).unwrap()[0].at, 1500);
+}
+
+#[test]
+fn flushes_are_kept_and_remaps_and_merges_are_not_counted_twice() {
+    let remap = event(false, 1, 9, 512, (0x11 << 16) | 15);
+    let merge = event(false, 1, 9, 512, (0x11 << 16) | 2);
+    let flush = event(false, 3, 0, 0, ((4 | 0x10) << 16) | 1);
+    let trace = [remap, queue(1, 9, 1), merge, queue(2, 10, 6), flush].concat();
+    let ops: Vec<Op> = read(&FORMAT, &trace).iter().map(|record| record.op).collect();
+    assert_eq!(ops, [Op::Read, Op::Flush, Op::Write, Op::Flush]);
+    assert_eq!(skipped(&FORMAT, &trace), [("remap_events", 1), ("merge_events", 1)]);
+}
+
+/// Three processors, of which the second was idle.
+fn files() -> [(&'static str, Vec<u8>); 3] {
+    [
+        ("a.blktrace.0", [queue(10, 1, 1), queue(30, 3, 1)].concat()),
+        ("a.blktrace.1", Vec::new()),
+        ("a.blktrace.2", [queue(20, 2, 1), queue(30, 4, 2), queue(40, 5, 1)].concat()),
+    ]
+}
+
+#[test]
+fn processors_are_merged_by_time_from_files_or_a_tar() {
+    let inputs = Inputs::streams(|name| {
+        let found = files().into_iter().find(|(known, _)| *known == name);
+        let (_, bytes) = found.ok_or(io::ErrorKind::NotFound)?;
+        Ok(Box::new(Cursor::new(bytes)))
+    });
+    for name in ["a.blktrace.0", "a"] {
+        let all = read_inputs(&inputs, name, &ReadOptions::default()).unwrap();
+        assert_eq!(sectors(&all), [1, 2, 3, 4, 5], "{name}");
+    }
+    let alone = read_inputs(&inputs, "a.blktrace.2", &ReadOptions::default()).unwrap();
+    assert_eq!(sectors(&alone), [2, 4, 5]);
+    let files = files();
+    let members: Vec<(&str, &[u8])> = files.iter().map(|(n, bytes)| (*n, &bytes[..])).collect();
+    let tar = tar(&members);
+    assert_eq!(sectors(&read_with(&tar, &ReadOptions::default()).unwrap()), [1, 2, 3, 4, 5]);
+    let error = read_inputs(&Inputs::memory("-", tar), "-", &ReadOptions::default()).unwrap_err();
+    assert!(error.contains("standard input does not allow"), "{error}");
+}
+
+#[test]
+fn what_is_broken_says_where() {
+    let mut bytes = sample(false);
+    bytes.truncate(bytes.len() - 1);
+    let error = read_with(&bytes, &ReadOptions::default()).unwrap_err();
+    assert!(error.starts_with("trace t is truncated after record 3: "), "{error}");
+    let wrong = [sample(false), vec![1; 48]].concat();
+    let error = read_with(&wrong, &ReadOptions::default()).unwrap_err();
+    assert!(error.contains("record 4: an event begins with 0x01010101, expected"), "{error}");
+}

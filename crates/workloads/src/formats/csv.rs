@@ -1,0 +1,191 @@
+//! A table that no other format describes: the user declares which column says what.
+//!
+//! Columns are separated by tabs, commas, semicolons or blanks, whichever of these the first line
+//! has first in this order. A first line whose time is no number is a header. Without a column for
+//! the direction, the share of reads must be stated.
+
+use super::{Clock, Format, Line, LineError, Reader};
+use crate::columns::{Columns, Directions};
+use crate::fields::{DEVICE, Extent, Fault, Field};
+use crate::head::Head;
+use crate::lines::LineParser;
+use crate::reading::ReadOptions;
+use engine::Op;
+use options::Invalid;
+
+pub(super) const FORMAT: Format = Format {
+    detect: Some(|head: &Head| head.columns_stated),
+    clock: Clock::Epoch,
+    stated: &[("columns", "time=1:us,op=3,offset=4:bytes,size=5,device=2")],
+    may_state: &["read_share"],
+    ..Format::new(
+        "csv",
+        "any table of text, with workload.columns saying which column is what",
+        Reader::Lines(parser),
+        || b"time_us,disk,kind,from,bytes\n1.5,0,R,4096,512\n2,1,write,8192,4096\n".to_vec(),
+    )
+};
+
+const LINE: &str = "a line with every column that is declared";
+const TIME: Field = Field::new("time", "a time as a number in the declared unit");
+const OP: Field =
+    Field::new("operation", "r, read, w, write, trim, discard, unmap, flush, sync or as declared");
+const SIZE: Field = Field::new("size", "a size above 0 in the declared unit");
+const OFFSET: Field = Field::new("offset", "an offset in the declared unit");
+
+fn parser(options: &ReadOptions, head: &Head) -> Result<Box<dyn LineParser>, Invalid> {
+    let Some(columns) = options.columns.clone() else {
+        let problem = "a table needs its columns declared, such as \
+                       \"time=1:us,op=3,offset=4:bytes,size=5\"";
+        return Err(Invalid::new(&["workload.columns"], problem));
+    };
+    match (columns.op, options.read_share) {
+        (None, None) => {
+            let problem = "there is no column for the operation: state the share of reads, 0 to 1, \
+                           to have it drawn, or declare the column";
+            return Err(Invalid::new(&["workload.read_share", "workload.columns"], problem));
+        }
+        (Some(_), Some(_)) => {
+            let problem = "the columns say what reads and what writes";
+            return Err(Invalid::new(&["workload.read_share", "workload.columns"], problem));
+        }
+        _ => {}
+    }
+    let first = head.lines.first().copied().unwrap_or_default();
+    let separator = "\t,;".chars().find(|mark| first.contains(*mark)).map(|mark| mark as u8);
+    Ok(Box::new(Parser { columns, separator, first: true }))
+}
+
+struct Parser {
+    columns: Columns,
+    /// What stands between columns; runs of blanks if there is none.
+    separator: Option<u8>,
+    first: bool,
+}
+
+impl Parser {
+    /// The column of that number, from 1.
+    fn column<'a>(&self, line: &'a [u8], number: usize) -> Result<&'a [u8], LineError> {
+        let found = match self.separator {
+            Some(mark) => line.split(|byte| *byte == mark).nth(number - 1),
+            None => line
+                .split(u8::is_ascii_whitespace)
+                .filter(|field| !field.is_empty())
+                .nth(number - 1),
+        };
+        match found {
+            Some(field) => Ok(field.trim_ascii()),
+            None => Err(LineError { problem: format!("no column {number}"), expected: LINE }),
+        }
+    }
+
+    fn request(&self, line: &[u8]) -> Result<Line, LineError> {
+        let Columns { time, offset, size, op, device, .. } = &self.columns;
+        let column = |number: usize| self.column(line, number);
+        let time_text = column(time.0)?;
+        // A file time's unit is no power of ten of a ns that decimals could be read in.
+        let at = if time.1 == 100 {
+            TIME.u64(time_text)?.checked_mul(100)
+        } else {
+            Some(TIME.time(time_text, time.1)?)
+        };
+        let at = at.ok_or_else(|| TIME.fault(Fault::TooLarge, time_text))?;
+        let device = device.map_or(Ok(0), |number| DEVICE.u32(column(number)?))?;
+        let op = match op {
+            None => Op::Read,
+            Some((number, directions)) => operation(column(*number)?, *directions)?,
+        };
+        if op == Op::Flush {
+            return Ok(Line::Record(super::Record::flush(at, device)));
+        }
+        let (start, length) = (column(offset.0)?, column(size.0)?);
+        let first = OFFSET.u64(start)?.checked_mul(offset.1);
+        let first = first.ok_or_else(|| OFFSET.fault(Fault::TooLarge, start))?;
+        let bytes = SIZE.u64(length)?.checked_mul(size.1);
+        let bytes = bytes.ok_or_else(|| SIZE.fault(Fault::TooLarge, length))?;
+        let extent = Extent::of(first, bytes).map_err(|fault| SIZE.fault(fault, length))?;
+        Ok(extent.line(at, device, op))
+    }
+}
+
+fn operation(text: &[u8], directions: Directions) -> Result<Op, LineError> {
+    if let Directions::ReadIs(read) = directions {
+        return match text {
+            [digit @ (b'0' | b'1')] if digit - b'0' == read => Ok(Op::Read),
+            b"0" | b"1" => Ok(Op::Write),
+            _ => Err(OP.fault(Fault::Bad, text)),
+        };
+    }
+    let is = |words: &[&str]| words.iter().any(|word| text.eq_ignore_ascii_case(word.as_bytes()));
+    if is(&["t", "d", "trim", "discard", "unmap"]) {
+        Ok(Op::Trim)
+    } else if is(&["f", "flush", "sync"]) {
+        Ok(Op::Flush)
+    } else {
+        OP.direction(text)
+    }
+}
+
+impl LineParser for Parser {
+    fn line(&mut self, line: &[u8]) -> Result<Line, LineError> {
+        let first = std::mem::replace(&mut self.first, false);
+        if first && !self.column(line, self.columns.time.0)?.iter().any(u8::is_ascii_digit) {
+            return Ok(Line::Skip("header_lines"));
+        }
+        self.request(line)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::tests::{read, read_with};
+    use super::*;
+    use crate::formats::Record;
+
+    fn with(columns: &str) -> ReadOptions {
+        ReadOptions { columns: Some(columns.parse().unwrap()), ..ReadOptions::default() }
+    }
+
+    #[test]
+    fn declared_columns_are_read_whatever_separates_them() {
+        let all = read(&FORMAT, &(FORMAT.sample)());
+        let first = Record { at: 1500, device: 0, op: Op::Read, sector: 8, sectors: 1, fua: false };
+        let second =
+            Record { at: 2000, device: 1, op: Op::Write, sector: 16, sectors: 8, fua: false };
+        assert_eq!(all, [first, second]);
+        for text in ["7\t0\t8\t16", "7;0;8;16", " 7  0 8 16"] {
+            let options = with("time=1:ms,op=2:0=read,offset=3:sectors,size=4:KiB");
+            let all = read_with(text.as_bytes(), &options).unwrap();
+            let expected = Record {
+                at: 7_000_000,
+                device: 0,
+                op: Op::Read,
+                sector: 8,
+                sectors: 32,
+                fua: false,
+            };
+            assert_eq!(all, [expected], "{text}");
+        }
+        let file_time = with("time=1:filetime,op=2,offset=3:bytes,size=4");
+        let all = read_with(b"128166385295514663,TRIM,0,512", &file_time).unwrap();
+        assert_eq!((all[0].at, all[0].op), (12_816_638_529_551_466_300, Op::Trim));
+    }
+
+    #[test]
+    fn what_is_missing_is_named() {
+        let error =
+            |text: &str, columns: &str| read_with(text.as_bytes(), &with(columns)).unwrap_err();
+        let no_op = error("1,2,3\n", "time=1:s,offset=2:bytes,size=3");
+        assert!(no_op.starts_with("workload.read_share, workload.columns: there is no column"));
+        let few = error("1,r\n", "time=1:s,op=2,offset=3:bytes,size=4");
+        assert!(few.contains("line 1: no column 3, expected a line with every column"), "{few}");
+        let word = error("1,x,0,512\n", "time=1:s,op=2,offset=3:bytes,size=4");
+        assert!(word.contains("bad operation \"x\", expected r, read"), "{word}");
+        let options = ReadOptions {
+            format: Some(crate::formats::format_named("csv").unwrap()),
+            ..ReadOptions::default()
+        };
+        let undeclared = read_with(b"1,2,3\n", &options).unwrap_err();
+        assert!(undeclared.starts_with("workload.columns: a table needs its columns"));
+    }
+}

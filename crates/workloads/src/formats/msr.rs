@@ -1,0 +1,119 @@
+//! The traces of MSR Cambridge: comma-separated, with Windows file times of 100 ns as integers.
+//!
+//! Times are of 18 digits and would not survive a double. Each pair of host and disk number is a
+//! device: the disk's number for the first host, and 65536 more for each further one.
+
+use super::{Clock, Format, Line, LineError, Losses, Lost, Reader, Record};
+use crate::fields::{Extent, Fault, Field, Names, columns, commas};
+use crate::head::{Head, comma_fields, is_digits};
+use crate::lines::LineParser;
+use engine::{Op, SECTOR_BYTES, Time};
+use std::io::{self, Write};
+
+pub(super) const FORMAT: Format = Format {
+    detect: Some(|head: &Head| head.mostly(has_shape)),
+    clock: Clock::Epoch,
+    disorder_ns: 60_000_000_000,
+    write: Some(write),
+    ..Format::new(
+        "msr",
+        "MSR Cambridge CSV: file time, host, disk, Read|Write, offset and size in bytes, response",
+        Reader::Lines(|_, _| Ok(Box::new(Parser::default()))),
+        || {
+            b"128166385295514663,hm,0,Write,9056014336,2048,2833\n\
+              128166385295514878,hm,0,Read,11855351808,512,2617\n\
+              128166385295515175,hm,1,Write,5548077056,4096,2320\n"
+                .to_vec()
+        },
+    )
+};
+
+/// A Windows file time counts 100 ns.
+const TICK_NS: Time = 100;
+const DISKS_PER_HOST: u32 = 1 << 16;
+const COLUMNS: &str = "7 columns separated by commas: \
+     file time in 100 ns, host, disk number, Read or Write, offset in bytes, bytes, response time";
+const TIME: Field = Field::new("time", "a Windows file time such as 128166385295514663");
+const HOST: Field = Field::new("host", "one of at most 4096 short names");
+const DISK: Field = Field::new("disk number", "a disk number below 65536");
+const TYPE: Field = Field::new("type", "Read or Write");
+
+fn has_shape(line: &str) -> bool {
+    let fields = comma_fields(line);
+    let [time, _, disk, op, offset, bytes, response] = fields[..] else { return false };
+    [time, disk, offset, bytes, response].into_iter().all(is_digits)
+        && (op.eq_ignore_ascii_case("read") || op.eq_ignore_ascii_case("write"))
+}
+
+#[derive(Default)]
+struct Parser {
+    hosts: Names,
+}
+
+impl LineParser for Parser {
+    fn line(&mut self, line: &[u8]) -> Result<Line, LineError> {
+        let [time, host, disk, op, offset, bytes, _] =
+            commas(line).map_err(|count| columns(count, COLUMNS))?;
+        let at = TIME.u64(time)?.checked_mul(TICK_NS);
+        let at = at.ok_or_else(|| TIME.fault(Fault::TooLarge, time))?;
+        let number = self.hosts.number(host).ok_or_else(|| HOST.fault(Fault::TooLarge, host))?;
+        let device = match DISK.u32(disk)? {
+            small if small < DISKS_PER_HOST => number * DISKS_PER_HOST + small,
+            _ => return Err(DISK.fault(Fault::TooLarge, disk)),
+        };
+        let op = TYPE.direction(op)?;
+        Ok(Extent::parse(offset, bytes)?.line(at, device, op))
+    }
+}
+
+/// Reads and writes with times in 100 ns; hosts are called by their number. Nobody answered, so
+/// the response time is 0.
+fn write(records: &mut dyn Iterator<Item = Record>, out: &mut dyn Write) -> io::Result<Losses> {
+    let mut lost = Lost::default();
+    for Record { at, device, op, sector, sectors, fua } in records {
+        let word = match op {
+            Op::Read => "Read",
+            Op::Write => "Write",
+            Op::Trim | Op::Flush => {
+                lost.count(super::NOT_READ_OR_WRITE, true);
+                continue;
+            }
+        };
+        lost.count(super::FUA_LOST, fua);
+        lost.count(super::TIMES_ROUNDED, at % TICK_NS != 0);
+        let Some(offset) = sector.checked_mul(SECTOR_BYTES) else {
+            lost.count(super::TOO_FAR, true);
+            continue;
+        };
+        let (host, disk) = (device / DISKS_PER_HOST, device % DISKS_PER_HOST);
+        let bytes = u64::from(sectors) * SECTOR_BYTES;
+        writeln!(out, "{},host{host},{disk},{word},{offset},{bytes},0", at / TICK_NS)?;
+    }
+    Ok(lost.0)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::tests::{read, refused};
+    use super::*;
+
+    #[test]
+    fn file_times_are_exact_and_hosts_apart() {
+        let text = b"128166385295514663,hm,1,Write,1024,512,2833\n\
+                     128166385295514664,usr,1,Read,513,1,0\n";
+        let first = Record {
+            at: 12_816_638_529_551_466_300,
+            device: 1,
+            op: Op::Write,
+            sector: 2,
+            sectors: 1,
+            fua: false,
+        };
+        let second = Record { at: first.at + 100, device: 65537, op: Op::Read, sector: 1, ..first };
+        assert_eq!(read(&FORMAT, text), [first, second]);
+        refused(&FORMAT, "1,h,0,Write,0,0,1\n", "zero size");
+        refused(&FORMAT, "184467440737095517,h,0,Write,0,1,1\n", "too large a time");
+        refused(&FORMAT, "1,h,0,Erase,0,1,1\n", "bad type \"Erase\", expected Read or Write");
+        refused(&FORMAT, "1.2816e17,h,0,Write,0,1,1\n", "bad time \"1.2816e17\"");
+    }
+}

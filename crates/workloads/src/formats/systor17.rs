@@ -1,0 +1,70 @@
+//! The traces of SYSTOR '17: block requests of a virtual desktop infrastructure, with a header.
+//!
+//! Times are of a Unix clock with nine digits. Requests without a type got no answer within the
+//! trace; they are left out and counted. The files are in order of nothing in particular.
+
+use super::{Clock, Format, Line, LineError, Reader};
+use crate::fields::{Extent, Field, S, columns, commas};
+use crate::head::Head;
+
+pub(super) const FORMAT: Format = Format {
+    detect: Some(|head: &Head| head.starts(HEADER)),
+    clock: Clock::Epoch,
+    disorder_ns: 60_000_000_000,
+    ..Format::new(
+        "systor17",
+        "SYSTOR '17 CSV: header Timestamp,Response,IOType,LUN,Offset,Size, times in s, bytes",
+        Reader::Line(parse),
+        || {
+            b"Timestamp,Response,IOType,LUN,Offset,Size\n\
+              1456095145.133076000,0.000806000,R,0,899056122368,131072\n\
+              1456095145.126285000,0.008044000,W,1,4256049987072,122880\n\
+              1456095145.126285001,,,1,4256049987072,122880\n"
+                .to_vec()
+        },
+    )
+};
+
+const HEADER: &str = "Timestamp,Response,IOType,LUN,Offset,Size";
+const COLUMNS: &str = HEADER;
+const TIME: Field = Field::new("Timestamp", "Unix time in s such as 1456095145.133076000");
+const TYPE: Field = Field::new("IOType", "R, W or nothing");
+const LUN: Field = Field::new("LUN", "a device number");
+
+fn parse(line: &[u8]) -> Result<Line, LineError> {
+    if line.starts_with(b"Timestamp,") {
+        return Ok(Line::Skip("header_lines"));
+    }
+    let [time, _, op, lun, offset, size] = commas(line).map_err(|count| columns(count, COLUMNS))?;
+    if op.is_empty() {
+        return Ok(Line::Skip("without_response"));
+    }
+    let at = TIME.time(time, S)?;
+    let (op, device) = (TYPE.direction(op)?, LUN.u32(lun)?);
+    Ok(Extent::parse(offset, size)?.line(at, device, op))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::tests::{read, refused, skipped};
+    use super::*;
+    use crate::formats::Record;
+    use engine::Op;
+
+    #[test]
+    fn lines_are_read_exactly_and_what_got_no_response_is_left_out() {
+        let all = read(&FORMAT, &(FORMAT.sample)());
+        let first = Record {
+            at: 1_456_095_145_133_076_000,
+            device: 0,
+            op: Op::Read,
+            sector: 899_056_122_368 / 512,
+            sectors: 256,
+            fua: false,
+        };
+        assert_eq!((all.len(), all[0], all[1].device), (2, first, 1));
+        let counted = skipped(&FORMAT, &(FORMAT.sample)());
+        assert_eq!(counted, [("header_lines", 1), ("without_response", 1)]);
+        refused(&FORMAT, "1.5,0.1,D,0,0,512\n", "bad IOType \"D\", expected R, W or nothing");
+    }
+}

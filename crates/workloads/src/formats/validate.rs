@@ -1,0 +1,70 @@
+//! `DiskSim`'s validation traces: a real drive under test, with the service time of each request.
+//!
+//! The last column is the time to the next request, as `DiskSim` itself reads it; the first request
+//! is at 0. Whether the drive's cache hit is not used.
+
+use super::{Format, Line, LineError, Reader, Record};
+use crate::fields::{Field, SECTOR, SECTORS, US, blanks, columns};
+use crate::head::{Head, blank_fields, is_decimal, is_digits};
+use crate::lines::LineParser;
+use engine::Time;
+
+pub(super) const FORMAT: Format = Format {
+    detect: Some(|head: &Head| head.mostly(has_shape)),
+    ..Format::new(
+        "validate",
+        "DiskSim validate: R|W, Hit|Miss|Doub, block, sectors, service and time to next in us",
+        Reader::Lines(|_, _| Ok(Box::new(Clock(0)))),
+        || {
+            b"R Miss  1975456   4  15362.00000  56074.00000\n\
+              W Hit   1975280   4   3024.00000  27896.50000\n\
+              R Doub  8702844   8   7285.00000  45192.00000\n"
+                .to_vec()
+        },
+    )
+};
+
+const COLUMNS: &str = "6 columns separated by blanks: \
+     R or W, Hit or Miss or Doub, first sector, sectors, service time in us, time to next in us";
+const OP: Field = Field::new("direction", "R or W");
+const GAP: Field = Field::new("time to the next request", "a time in us such as 56074.00000");
+
+fn has_shape(line: &str) -> bool {
+    let fields = blank_fields(line);
+    let [op, hit, block, size, service, gap] = fields[..] else { return false };
+    matches!(op, "R" | "W")
+        && matches!(hit, "Hit" | "Miss" | "Doub")
+        && [block, size].into_iter().all(is_digits)
+        && [service, gap].into_iter().all(is_decimal)
+}
+
+/// When the next request is.
+struct Clock(Time);
+
+impl LineParser for Clock {
+    fn line(&mut self, line: &[u8]) -> Result<Line, LineError> {
+        let [op, _, block, size, _, gap] = blanks(line).map_err(|count| columns(count, COLUMNS))?;
+        let (op, sector) = (OP.direction(op)?, SECTOR.u64(block)?);
+        let sectors = SECTORS.positive(size)?;
+        let next = self.0.checked_add(GAP.time(gap, US)?);
+        let next = next.ok_or_else(|| GAP.fault(crate::fields::Fault::TooLarge, gap))?;
+        let at = std::mem::replace(&mut self.0, next);
+        Ok(Line::Record(Record { at, device: 0, op, sector, sectors, fua: false }))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::tests::{read, refused};
+    use super::*;
+    use engine::Op;
+
+    #[test]
+    fn the_last_column_leads_to_the_next_request() {
+        let all = read(&FORMAT, &(FORMAT.sample)());
+        let times: Vec<_> = all.iter().map(|record| (record.at, record.op)).collect();
+        assert_eq!(times, [(0, Op::Read), (56_074_000, Op::Write), (83_970_500, Op::Read)]);
+        refused(&FORMAT, "X Hit 1 1 1.0 1.0\n", "line 1: bad direction \"X\", expected R or W");
+        refused(&FORMAT, "R Hit 1 1 1.0\n", "line 1: 5 columns, expected 6 columns");
+    }
+}

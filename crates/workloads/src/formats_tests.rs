@@ -1,0 +1,190 @@
+//! Tests that walk the table of formats, and what the tests of single formats share.
+
+use super::*;
+use crate::reading::{ReadOptions, TimeUnit};
+use crate::records::Records;
+use crate::{BuildError, Inputs};
+use proptest::prelude::*;
+
+/// The row of that name in the table.
+fn row(format: &Format) -> &'static Format {
+    format_named(format.name).unwrap()
+}
+
+/// What must be stated to read the format's sample, and its name if `named`.
+pub(crate) fn stated(format: &Format, named: bool) -> ReadOptions {
+    let mut options = ReadOptions { format: named.then(|| row(format)), ..ReadOptions::default() };
+    for (key, value) in format.stated {
+        match *key {
+            "time_unit" => options.time_unit = value.parse::<TimeUnit>().unwrap(),
+            "read_share" => options.read_share = value.parse().ok(),
+            "columns" => options.columns = value.parse().ok(),
+            _ => panic!("{key} is not stated anywhere"),
+        }
+    }
+    options
+}
+
+/// Reads the trace `name` of `inputs` to its end.
+pub(crate) fn read_inputs(
+    inputs: &Inputs,
+    name: &str,
+    options: &ReadOptions,
+) -> Result<Vec<Record>, String> {
+    let mut records = Records::open(inputs, name, options).map_err(|error| match error {
+        BuildError::Input(text) => text,
+        BuildError::Invalid(invalid) => invalid.to_string(),
+    })?;
+    let all = std::iter::from_fn(|| records.next_record().transpose());
+    all.collect::<Result<_, _>>().map_err(|error| error.0)
+}
+
+/// Reads a trace `t` from memory, with what is stated.
+pub(crate) fn read_with(bytes: &[u8], options: &ReadOptions) -> Result<Vec<Record>, String> {
+    read_inputs(&Inputs::memory("t", bytes), "t", options)
+}
+
+/// Reads a trace in a named format with what must be stated.
+pub(crate) fn read(format: &Format, bytes: &[u8]) -> Vec<Record> {
+    read_with(bytes, &stated(format, true)).unwrap()
+}
+
+/// Asserts that a trace is refused, with a part of the message.
+pub(crate) fn refused(format: &Format, text: &str, part: &str) {
+    let error = read_with(text.as_bytes(), &stated(format, true)).unwrap_err();
+    assert!(error.contains(part) && !error.contains('\n'), "{error}");
+}
+
+/// What a trace has that is no request, by reason.
+pub(crate) fn skipped(format: &Format, bytes: &[u8]) -> Vec<(&'static str, u64)> {
+    let options = stated(format, true);
+    let mut records = Records::open(&Inputs::memory("t", bytes), "t", &options).unwrap();
+    while records.next_record().unwrap().is_some() {}
+    records.counted().to_vec()
+}
+
+#[test]
+fn every_sample_is_its_own_format_and_no_other() {
+    for format in FORMATS {
+        let (sample, options) = ((format.sample)(), stated(format, false));
+        let head = Head::new(&sample, true, &options);
+        let claims = FORMATS.iter().filter(|row| row.detect.is_some_and(|detect| detect(&head)));
+        let names: Vec<&str> = claims.map(|row| row.name).collect();
+        // One format cannot be told from another that is far more common; it must be named.
+        let expected = if format.name == "flashsim" { "disksim" } else { format.name };
+        assert_eq!(names, [expected]);
+        assert!(read(format, &sample).len() > 1, "{}", format.name);
+        assert!(!format.summary.contains('\n'));
+    }
+}
+
+#[test]
+fn a_wrong_format_is_an_error_and_never_another_reading() {
+    for format in FORMATS {
+        let sample = (format.sample)();
+        for other in FORMATS.iter().filter(|other| other.name != format.name) {
+            let result = read_with(&sample, &stated(other, true));
+            let same_columns = |name: &str| matches!(name, "disksim" | "mqsim" | "flashsim");
+            match (format.name, other.name) {
+                // The same five columns; the unit or the size is what differs.
+                (a, b) if same_columns(a) && same_columns(b) => {}
+                _ => assert!(
+                    result.as_ref().map_or(true, Vec::is_empty),
+                    "{} read as {}: {result:?}",
+                    format.name,
+                    other.name
+                ),
+            }
+        }
+    }
+}
+
+#[test]
+fn what_a_format_writes_it_reads_back() {
+    let record = |at, device, op, sector| Record { at, device, op, sector, sectors: 8, fua: false };
+    let records = [
+        record(1_000_000, 0, Op::Read, 64),
+        record(2_000_000, 1, Op::Write, 128),
+        record(2_000_000, 0, Op::Write, 1 << 40),
+    ];
+    let others = [
+        Record { fua: true, ..record(3_000_000, 0, Op::Write, 8) },
+        record(3_000_000, 0, Op::Trim, 8),
+        Record::flush(4_000_050, 0),
+    ];
+    for format in FORMATS {
+        let Some(write) = format.write else { continue };
+        let mut bytes = Vec::new();
+        let lost = write(&mut records.iter().copied(), &mut bytes).unwrap();
+        assert!(lost.is_empty(), "{}", format.name);
+        assert_eq!(read_with(&bytes, &stated(format, false)).unwrap(), records, "{}", format.name);
+        let lost = write(&mut others.iter().copied(), &mut bytes.split_off(0)).unwrap();
+        let expected: &[_] = match format.name {
+            "parquet" => &[],
+            "fio" => &[("fua_flags", 1), ("rounded_times", 1)],
+            _ => &[("fua_flags", 1), ("trims_and_flushes", 2)],
+        };
+        assert_eq!(lost, expected, "{}", format.name);
+    }
+}
+
+#[test]
+fn what_nobody_or_everybody_claims_is_an_error_with_names() {
+    let claim = |name: &'static str, detect: fn(&Head) -> bool| Format {
+        detect: Some(detect),
+        ..Format::new(name, "s", Reader::Line(|_| Ok(Line::Skip(""))), Vec::new)
+    };
+    let options = ReadOptions::default();
+    let head = Head::new(b"x\n", true, &options);
+    let none = only(&[claim("a", |_| false), claim("b", |_| false)], &head).unwrap_err();
+    assert!(none.contains("are: a (") && none.contains(", b ("), "{none}");
+    let both = only(&[claim("a", |_| true), claim("b", |_| true)], &head).unwrap_err();
+    assert_eq!(both, "its beginning could be a or b: name one with workload.format");
+}
+
+#[test]
+fn formats_are_found_by_name() {
+    assert_eq!(format_named("disksim").unwrap().name, "disksim");
+    let error = format_named("dsiksim").unwrap_err().to_string();
+    assert!(error.starts_with("workload.format: \"dsiksim\" is not one of disksim, "), "{error}");
+    assert!(error.ends_with("(did you mean \"disksim\"?)"), "{error}");
+}
+
+#[test]
+fn statements_that_a_format_has_no_use_for_are_refused() {
+    let sample = b"1.5 0 100 8 1\n";
+    let stated = ReadOptions { time_unit: TimeUnit::Us, ..ReadOptions::default() };
+    let error = read_with(sample, &stated).unwrap_err();
+    assert_eq!(
+        error,
+        "workload.time_unit, workload.format: traces in format disksim say this themselves"
+    );
+    let stated = ReadOptions { read_share: Some(0.5), ..ReadOptions::default() };
+    assert!(read_with(sample, &stated).unwrap_err().starts_with("workload.read_share"));
+}
+
+proptest! {
+    #[test]
+    fn changed_samples_are_survived(
+        which in 0..FORMATS.len(), changes in proptest::collection::vec(any::<(u16, u8)>(), 0..6),
+        cut in any::<u16>(),
+    ) {
+        let format = &FORMATS[which];
+        let mut bytes = (format.sample)();
+        for (place, byte) in changes {
+            let place = usize::from(place) % bytes.len();
+            bytes[place] = byte;
+        }
+        bytes.truncate(bytes.len() - usize::from(cut) % (bytes.len() / 2));
+        let _ = read_with(&bytes, &stated(format, true));
+        let _ = read_with(&bytes, &ReadOptions::default());
+    }
+
+    #[test]
+    fn any_bytes_are_survived(
+        which in 0..FORMATS.len(), bytes in proptest::collection::vec(any::<u8>(), 0..300),
+    ) {
+        let _ = read_with(&bytes, &stated(&FORMATS[which], true));
+        let _ = read_with(&bytes, &ReadOptions::default());
+    }
+}

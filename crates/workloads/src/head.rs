@@ -1,0 +1,104 @@
+//! The beginning of a trace, by which its format is recognised.
+//!
+//! A head is short and bounded. As text it offers its first lines with data, without comments; a
+//! head that is no text has no lines.
+
+use crate::reading::ReadOptions;
+
+/// How many lines with data a format may look at to recognise itself.
+const LINES: usize = 16;
+
+/// Bytes that are looked at, at most; also the longest line that is read.
+pub(crate) const HEAD_BYTES: usize = 64 << 10;
+
+/// The beginning of a trace.
+#[derive(Debug)]
+pub(crate) struct Head<'a> {
+    /// Its bytes as they stand.
+    pub(crate) bytes: &'a [u8],
+    /// Whether these are all the bytes there are.
+    pub(crate) whole: bool,
+    /// The first lines with data; none if this is no text.
+    pub(crate) lines: Vec<&'a str>,
+    /// Whether a table with declared columns is read.
+    pub(crate) columns_stated: bool,
+}
+
+impl<'a> Head<'a> {
+    /// The head that `bytes` are; `whole` says that the input ends with them.
+    pub(crate) fn new(bytes: &'a [u8], whole: bool, options: &ReadOptions) -> Self {
+        let lines = first_lines(bytes, whole).into_iter().map(text).collect::<Option<Vec<_>>>();
+        Head {
+            bytes,
+            whole,
+            lines: lines.unwrap_or_default(),
+            columns_stated: options.columns.is_some(),
+        }
+    }
+
+    /// Whether at least half of the lines have a shape.
+    ///
+    /// Half, so that one broken line is an error with its number rather than an unknown format.
+    pub(crate) fn mostly(&self, shape: impl Fn(&str) -> bool) -> bool {
+        let shaped = self.lines.iter().filter(|line| shape(line)).count();
+        shaped > 0 && shaped * 2 >= self.lines.len()
+    }
+
+    /// Whether the first line with data begins like this.
+    pub(crate) fn starts(&self, with: &str) -> bool {
+        self.lines.first().is_some_and(|line| line.trim_start().starts_with(with))
+    }
+}
+
+/// Whether a line says something: it is not blank and no comment.
+pub(crate) fn is_data(line: &[u8]) -> bool {
+    !matches!(line.trim_ascii_start().first(), None | Some(b'#'))
+}
+
+/// The first lines with data in `head`; its last one counts only if it is `complete` or alone.
+pub(crate) fn first_lines(head: &[u8], complete: bool) -> Vec<&[u8]> {
+    let mut lines: Vec<&[u8]> = head.split(|byte| *byte == b'\n').collect();
+    if !complete && lines.len() > 1 {
+        lines.pop();
+    }
+    lines.into_iter().filter(|line| is_data(line)).take(LINES).collect()
+}
+
+/// The line as text, without a character cut off at its end; `None` for binary data.
+fn text(line: &[u8]) -> Option<&str> {
+    if line.contains(&0) {
+        return None;
+    }
+    match std::str::from_utf8(line) {
+        Ok(text) => Some(text),
+        Err(error) if error.error_len().is_none() => {
+            std::str::from_utf8(&line[..error.valid_up_to()]).ok()
+        }
+        Err(_) => None,
+    }
+}
+
+/// Whether this is a whole number without a sign.
+pub(crate) fn is_digits(text: &str) -> bool {
+    !text.is_empty() && text.bytes().all(|b| b.is_ascii_digit())
+}
+
+/// Whether this is a number with digits on both sides of a point.
+pub(crate) fn is_decimal(text: &str) -> bool {
+    text.split_once('.').is_some_and(|(whole, rest)| is_digits(whole) && is_digits(rest))
+}
+
+/// Whether this is a whole number, with or without a minus sign.
+pub(crate) fn is_integer(text: &str) -> bool {
+    is_digits(text.strip_prefix('-').unwrap_or(text))
+}
+
+/// The fields between commas, without blanks around them.
+pub(crate) fn comma_fields(line: &str) -> Vec<&str> {
+    line.split(',').map(str::trim).collect()
+}
+
+/// The fields between blanks.
+pub(crate) fn blank_fields(line: &str) -> Vec<&str> {
+    line.split_ascii_whitespace().collect()
+}

@@ -1,0 +1,147 @@
+//! Tests of reading whole files: comments, what is no trace, truncation, tolerated lines.
+
+use super::*;
+use crate::decompress::compressed;
+use crate::formats::format_named;
+use proptest::prelude::*;
+use std::fmt::Write;
+
+fn open(bytes: &[u8], options: &ReadOptions) -> Result<Records, BuildError> {
+    Records::open(&Inputs::memory("t", bytes), "t", options)
+}
+
+fn read(bytes: &[u8], format: Option<&'static Format>) -> Result<Vec<Record>, String> {
+    let options = ReadOptions { format, ..ReadOptions::default() };
+    let mut records = open(bytes, &options).map_err(|error| error.to_string())?;
+    let all = std::iter::from_fn(|| records.next_record().transpose());
+    all.collect::<Result<_, _>>().map_err(|error| error.0)
+}
+
+fn refused(bytes: &[u8]) -> String {
+    read(bytes, None).unwrap_err()
+}
+
+#[test]
+fn a_stated_number_of_bad_lines_is_left_out() {
+    let text = b"1.5 0 100 8 1\nx\n2.5 0 100 0 1\n3.5 0 100 8 1\n";
+    let options = |skip_bad| ReadOptions { skip_bad, ..ReadOptions::default() };
+    let mut records = open(text, &options(2)).unwrap();
+    let mut numbers = Vec::new();
+    while records.next_record().unwrap().is_some() {
+        let line = String::from_utf8(records.raw_line().unwrap().to_vec()).unwrap();
+        numbers.push((records.number(), line));
+    }
+    let line = |text: &str| text.to_owned();
+    assert_eq!(numbers, [(1, line("1.5 0 100 8 1")), (4, line("3.5 0 100 8 1"))]);
+    assert_eq!(records.counted(), [("unreadable_lines", 2)]);
+    let mut records = open(text, &options(1)).unwrap();
+    assert!(records.next_record().unwrap().is_some());
+    let error = records.next_record().unwrap_err().0;
+    assert!(error.starts_with("trace t, line 3: zero size"), "{error}");
+}
+
+#[test]
+fn blank_lines_and_comments_are_skipped_and_counted() {
+    let text = b"# made by hand\n\n  \n1.5 0 100 8 1\r\n # more\n2.5 0 108 8 0";
+    assert_eq!(read(text, None).unwrap().len(), 2);
+    let error = refused(b"# one\n1.5 0 100 8 1\n\n1.5 0 100\n1.5 0 100 8 1\n");
+    assert!(error.starts_with("trace t, line 4: 3 columns, expected 5 columns"), "{error}");
+    assert!(error.ends_with("the line is \"1.5 0 100\""), "{error}");
+}
+
+#[test]
+fn what_is_no_trace_is_told_apart() {
+    let good = b"1.5 0 100 8 1\n".repeat(4);
+    let long_line = [&good[..], &b"1".repeat(1 << 17)].concat();
+    let rows: [(&[u8], &str); 9] = [
+        (b"", "trace t: the file is empty, expected a trace"),
+        (b"\n# x\n", "trace t: there are no requests, only blank lines and comments in"),
+        (
+            b"\x7fELF\x02\0\0",
+            "looks like binary data, which is in no known format; the formats are: blktrace (",
+        ),
+        (b"1.5 0 \xff 8 1\n", "it begins with \"1.5 0 \\xff 8 1\""),
+        (b"hello world\n", "in no known format; the formats are: disksim (DiskSim ASCII"),
+        (b"hello \"world\"\n", "the first line is \"hello \\\"world\\\"\""),
+        (&b"y".repeat(1 << 17), &format!("the first line is \"{}...\"", "y".repeat(60))),
+        (&b"\0".repeat(1 << 17), "looks like binary data"),
+        (&long_line, "trace t, line 5: the line is longer than 64 KiB"),
+    ];
+    for (bytes, part) in rows {
+        let error = refused(bytes);
+        assert!(error.contains(part) && !error.contains('\n'), "{part}: {error}");
+    }
+}
+
+#[test]
+fn a_format_can_be_named() {
+    let text = b"1 0 100 8 1\n";
+    assert!(read(text, None).is_err());
+    assert_eq!(read(text, format_named("disksim").ok()).unwrap().len(), 1);
+}
+
+#[test]
+fn a_last_line_without_end_counts_if_it_is_whole() {
+    assert_eq!(read(b"1.5 0 100 8 1\n2.5 0 100 8 1", None).unwrap().len(), 2);
+    let error = refused(b"1.5 0 100 8 1\n2.5 0 10");
+    assert!(error.starts_with("trace t, line 2: 3 columns"), "{error}");
+    assert!(error.ends_with("so the file is probably truncated"), "{error}");
+}
+
+#[test]
+fn truncated_compressed_files_are_told_with_the_last_whole_line() {
+    // Lines without a pattern, so that half of the file is about half of the lines.
+    let mut text = String::new();
+    for line in 0..40_000_u64 {
+        let noise = line.wrapping_mul(0x9E37_79B9_7F4A_7C15) >> 34;
+        writeln!(text, "{line}.0 0 {noise} 8 1").unwrap();
+    }
+    for (name, bytes) in compressed(text.as_bytes()) {
+        assert_eq!(read(&bytes, None).unwrap().len(), 40_000, "{name}");
+        for keep in [bytes.len() / 2, bytes.len() - 1] {
+            let cut = &bytes[..keep];
+            let mut records = open(cut, &ReadOptions::default()).unwrap();
+            let mut whole = 0;
+            let error = loop {
+                match records.next_record() {
+                    Ok(Some(_)) => whole += 1,
+                    Ok(None) => panic!("{name}: the cut at {keep} went unnoticed"),
+                    Err(error) => break error.0,
+                }
+            };
+            let start = format!("trace t is truncated after line {whole}: ");
+            assert!(error.starts_with(&start) && whole > 0, "{name}, {keep}: {error}");
+        }
+        let error = refused(&bytes[..12]);
+        assert!(error.starts_with("trace t is truncated at its start: "), "{name}: {error}");
+    }
+}
+
+#[test]
+fn corrupt_compressed_files_are_errors() {
+    let text = b"1.5 0 100 8 1\n".repeat(1000);
+    for (name, mut bytes) in compressed(&text) {
+        let middle = bytes.len() / 2;
+        bytes[middle..].fill(0x55);
+        let error = refused(&bytes);
+        assert!(error.starts_with("trace t") && !error.contains('\n'), "{name}: {error}");
+    }
+}
+
+proptest! {
+    #[test]
+    fn any_bytes_are_survived(bytes in proptest::collection::vec(any::<u8>(), 0..300)) {
+        let _ = read(&bytes, None);
+        let _ = read(&bytes, format_named("disksim").ok());
+    }
+
+    #[test]
+    fn any_compressed_bytes_are_survived(
+        which in 0..4_usize, tail in proptest::collection::vec(any::<u8>(), 0..100),
+    ) {
+        let mut bytes = compressed(b"1.5 0 100 8 1\n").swap_remove(which).1;
+        bytes.truncate(bytes.len() - 4);
+        bytes.extend(tail);
+        let _ = read(&bytes, None);
+    }
+}

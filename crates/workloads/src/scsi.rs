@@ -1,0 +1,14 @@
+//! SCSI commands by their operation code, as traces of virtual disks give them (SPC-4, SBC-3).
+
+use engine::Op;
+
+/// What a command asks, or `None` for one that neither moves, discards nor flushes blocks.
+pub(crate) fn operation(code: u64) -> Option<Op> {
+    match code {
+        0x08 | 0x28 | 0xA8 | 0x88 => Some(Op::Read),
+        0x0A | 0x2A | 0xAA | 0x8A | 0x2E | 0x8E => Some(Op::Write),
+        0x42 => Some(Op::Trim),
+        0x35 | 0x91 => Some(Op::Flush),
+        _ => None,
+    }
+}

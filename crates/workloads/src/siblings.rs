@@ -1,0 +1,179 @@
+//! The files that make up one trace of blktrace: siblings by number, or the members of a tar.
+//!
+//! Only the first is named. Siblings end at the first number for which there is no file. Members
+//! of a tar are found by a pass over it and then read by opening it again for each, so that memory
+//! does not grow with it; from standard input that cannot be done.
+
+use crate::BuildError;
+use crate::decompress::{Input, decompress};
+use crate::head::HEAD_BYTES;
+use crate::reading::{Inputs, STANDARD_INPUT};
+use crate::records::reason;
+use crate::source::Opening;
+use std::io::{self, Cursor, ErrorKind, Read};
+
+/// The format whose files have siblings.
+pub(crate) const FORMAT: &str = "blktrace";
+
+/// What stands before the processor's number in a file's name.
+const INFIX: &str = ".blktrace.";
+
+/// Processors at most, so that a name cannot make us open files without end.
+const FILES_LIMIT: usize = 4096;
+
+/// What `name` is before and behind its number, if it is the first file of a trace.
+pub(crate) fn prefix(name: &str) -> Option<(&str, &str)> {
+    let (before, after) = name.rsplit_once(INFIX)?;
+    let rest = after.strip_prefix('0')?;
+    let whole = rest.is_empty() || rest.starts_with('.');
+    whole.then(|| (&name[..before.len() + INFIX.len()], rest))
+}
+
+/// Opens `name`, or the first file of the blktrace of that name if there is no such file; says
+/// which it is.
+pub(crate) fn open_first(inputs: &Inputs, name: &str) -> io::Result<(Input, String)> {
+    match (inputs.open)(name) {
+        Err(error) if error.kind() == ErrorKind::NotFound => {
+            let first = format!("{name}{INFIX}0");
+            (inputs.open)(&first).map(|input| (input, first)).map_err(|_| error)
+        }
+        found => found.map(|input| (input, name.to_owned())),
+    }
+}
+
+/// Every input of the trace with its beginning, which is also still in the input.
+pub(crate) fn all(opening: Opening<'_>) -> Result<Vec<(Input, Vec<u8>)>, BuildError> {
+    let Opening { name, inputs, input, head, .. } = opening;
+    let failed = |name: &str, error: &io::Error| {
+        BuildError::Input(format!("trace {name} cannot be read: {}", reason(error)))
+    };
+    if tar_holds_events(head.bytes) {
+        if name == STANDARD_INPUT {
+            let problem = "a tar is read several times over, which standard input does not allow: \
+                           name the file, or give one processor's events";
+            return Err(BuildError::Input(problem.to_owned()));
+        }
+        return members(inputs, name, input).map_err(|error| failed(name, &error));
+    }
+    let (before, after) = prefix(name).unwrap_or_default();
+    let mut found = vec![begun(input).map_err(|error| failed(name, &error))?];
+    while found.len() < FILES_LIMIT && !before.is_empty() {
+        let sibling = format!("{before}{}{after}", found.len());
+        match (inputs.open)(&sibling) {
+            Ok(input) => {
+                let begun = decompress(input).and_then(begun);
+                found.push(begun.map_err(|error| failed(&sibling, &error))?);
+            }
+            Err(error) if error.kind() == ErrorKind::NotFound => break,
+            Err(error) => return Err(failed(&sibling, &error)),
+        }
+    }
+    Ok(found)
+}
+
+/// An input with a copy of its beginning.
+fn begun(mut input: Input) -> io::Result<(Input, Vec<u8>)> {
+    let mut head = Vec::new();
+    input.by_ref().take(HEAD_BYTES as u64).read_to_end(&mut head)?;
+    Ok((Box::new(Cursor::new(head.clone()).chain(input)), head))
+}
+
+const BLOCK: usize = 512;
+
+/// The header of a tar's member (POSIX ustar): the size of its content, if it is a plain file.
+struct Member {
+    bytes: u64,
+    file: bool,
+}
+
+impl Member {
+    /// Reads a header; `None` if this is none.
+    fn parse(block: &[u8; BLOCK]) -> Option<Self> {
+        if &block[257..262] != b"ustar" {
+            return None;
+        }
+        // The sum of the header's bytes with blanks for the sum itself.
+        let sum: u64 = block.iter().map(|byte| u64::from(*byte)).sum();
+        let field: u64 = block[148..156].iter().map(|byte| u64::from(*byte)).sum();
+        if octal(&block[148..156])? != sum - field + 8 * u64::from(b' ') {
+            return None;
+        }
+        Some(Member { bytes: octal(&block[124..136])?, file: matches!(block[156], b'0' | 0) })
+    }
+
+    /// How many bytes the content takes with its padding.
+    fn padded(&self) -> u64 {
+        self.bytes.next_multiple_of(BLOCK as u64)
+    }
+}
+
+/// Octal digits that end with a blank or NUL.
+fn octal(field: &[u8]) -> Option<u64> {
+    let text = std::str::from_utf8(field).ok()?;
+    u64::from_str_radix(text.trim_matches(['\0', ' ']), 8).ok()
+}
+
+/// Whether the bytes begin a tar in which a file begins with blktrace's magic number.
+pub(crate) fn tar_holds_events(head: &[u8]) -> bool {
+    let mut rest = head;
+    while let Some(block) = rest.first_chunk::<BLOCK>() {
+        let Some(member) = Member::parse(block) else { return false };
+        rest = &rest[BLOCK..];
+        if member.file && crate::formats::byte_order(rest).is_some() {
+            return true;
+        }
+        let Ok(padded) = usize::try_from(member.padded()) else { return false };
+        rest = rest.get(padded..).unwrap_or_default();
+    }
+    false
+}
+
+/// Every file of the tar `name` that holds events.
+fn members(inputs: &Inputs, name: &str, mut tar: Input) -> io::Result<Vec<(Input, Vec<u8>)>> {
+    let mut places = Vec::new();
+    let mut at: u64 = 0;
+    let mut block = [0; BLOCK];
+    while tar.read_exact(&mut block).is_ok() && places.len() < FILES_LIMIT {
+        at += BLOCK as u64;
+        let Some(member) = Member::parse(&block) else { break };
+        if member.file && member.bytes > 0 {
+            places.push((at, member.bytes));
+        }
+        let passed = io::copy(&mut tar.by_ref().take(member.padded()), &mut io::sink())?;
+        if passed < member.padded() {
+            return Err(io::Error::new(ErrorKind::UnexpectedEof, "the tar ends within a file"));
+        }
+        at = at.saturating_add(passed);
+    }
+    let mut found = Vec::new();
+    for (place, bytes) in places {
+        let mut again = decompress((inputs.open)(name)?)?;
+        io::copy(&mut again.by_ref().take(place), &mut io::sink())?;
+        let (input, head) = begun(Box::new(again.take(bytes)))?;
+        if crate::formats::byte_order(&head).is_some() {
+            found.push((input, head));
+        }
+    }
+    Ok(found)
+}
+
+/// A tar of these files.
+#[cfg(test)]
+pub(crate) fn tar(files: &[(&str, &[u8])]) -> Vec<u8> {
+    let mut out = Vec::new();
+    for (name, content) in files {
+        let mut block = [0; BLOCK];
+        block[..name.len()].copy_from_slice(name.as_bytes());
+        block[124..135].copy_from_slice(format!("{:011o}", content.len()).as_bytes());
+        block[156] = b'0';
+        block[257..263].copy_from_slice(b"ustar\0");
+        block[148..156].fill(b' ');
+        let sum: u32 = block.iter().map(|byte| u32::from(*byte)).sum();
+        block[148..156].copy_from_slice(format!("{sum:06o}\0 ").as_bytes());
+        out.extend(block);
+        out.extend(*content);
+        out.resize(out.len().next_multiple_of(BLOCK), 0);
+    }
+    out.resize(out.len() + 2 * BLOCK, 0);
+    out
+}

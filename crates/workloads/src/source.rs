@@ -1,0 +1,159 @@
+//! What binary readers are made of: a source of records, and the bytes behind it.
+//!
+//! A source tells faults of a single record, which may be tolerated, from those after which
+//! nothing can be read.
+
+use crate::decompress::Input;
+use crate::formats::{LineError, Record};
+use crate::head::Head;
+use crate::reading::{Inputs, ReadOptions};
+use std::io::{self, BufRead, BufReader, ErrorKind, Read};
+
+/// Why a source does not deliver.
+#[derive(Debug)]
+pub(crate) enum Unreadable {
+    /// This record is wrong; the next may be right.
+    Record(LineError),
+    /// The input fails or ends inside a record.
+    Input(io::Error),
+    /// What is read makes no sense from here on.
+    Lost(String),
+}
+
+impl From<io::Error> for Unreadable {
+    fn from(error: io::Error) -> Self {
+        Unreadable::Input(error)
+    }
+}
+
+impl From<LineError> for Unreadable {
+    fn from(error: LineError) -> Self {
+        Unreadable::Record(error)
+    }
+}
+
+/// Records from a binary format.
+pub(crate) trait Source: Send {
+    /// The next record, or `None` at the end; `counted` takes what is left out on the way.
+    ///
+    /// # Errors
+    /// As [`Unreadable`] says.
+    fn next(&mut self, counted: &mut Counted) -> Result<Option<Record>, Unreadable>;
+
+    /// How many records of the file, of whatever kind, have been looked at.
+    fn number(&self) -> u64;
+}
+
+/// How often something happened that is no request or was changed, by what it was.
+#[derive(Debug, Clone, Default)]
+pub(crate) struct Counted(Vec<(&'static str, u64)>);
+
+impl Counted {
+    /// Counts one more.
+    pub(crate) fn add(&mut self, what: &'static str) {
+        match self.0.iter_mut().find(|(known, _)| std::ptr::eq(*known, what) || *known == what) {
+            Some((_, count)) => *count += 1,
+            None => self.0.push((what, 1)),
+        }
+    }
+
+    /// All of it, in the order in which it first happened.
+    pub(crate) fn all(&self) -> &[(&'static str, u64)] {
+        &self.0
+    }
+
+    /// Adds what another has counted.
+    pub(crate) fn merge(&mut self, other: &Counted) {
+        for &(what, count) in &other.0 {
+            self.add(what);
+            if let Some((_, sum)) = self.0.iter_mut().find(|(known, _)| *known == what) {
+                *sum += count - 1;
+            }
+        }
+    }
+}
+
+/// What a binary reader begins with.
+pub(crate) struct Opening<'a> {
+    /// The name of the input.
+    pub(crate) name: &'a str,
+    /// Where further inputs come from.
+    pub(crate) inputs: &'a Inputs,
+    /// The input from its start, decompressed.
+    pub(crate) input: Input,
+    /// Its beginning.
+    pub(crate) head: &'a Head<'a>,
+    /// What is stated.
+    pub(crate) options: &'a ReadOptions,
+}
+
+/// Bytes read at once.
+const BUFFER_BYTES: usize = 64 << 10;
+
+/// A stream of fixed little pieces.
+pub(crate) struct Bytes {
+    input: BufReader<Input>,
+    taken: u64,
+}
+
+impl Bytes {
+    /// Reads `input` from where it stands.
+    pub(crate) fn new(input: Input) -> Self {
+        Bytes { input: BufReader::with_capacity(BUFFER_BYTES, input), taken: 0 }
+    }
+
+    /// The next `N` bytes; `None` if the input ends before them, an error if it ends among them.
+    pub(crate) fn take<const N: usize>(&mut self) -> io::Result<Option<[u8; N]>> {
+        let mut piece = [0; N];
+        if let Some(ready) = self.input.buffer().first_chunk::<N>() {
+            piece = *ready;
+            self.input.consume(N);
+            self.taken += N as u64;
+            return Ok(Some(piece));
+        }
+        let mut filled = 0;
+        while filled < N {
+            match self.input.read(&mut piece[filled..]) {
+                Ok(0) if filled == 0 => return Ok(None),
+                Ok(0) => return Err(ended(self.taken, filled)),
+                Ok(more) => filled += more,
+                Err(error) if error.kind() == ErrorKind::Interrupted => {}
+                Err(error) => return Err(error),
+            }
+        }
+        self.taken += N as u64;
+        Ok(Some(piece))
+    }
+
+    /// Passes over `count` bytes; an error if there are fewer.
+    pub(crate) fn skip(&mut self, count: u64) -> io::Result<()> {
+        if count <= self.input.buffer().len() as u64 {
+            self.input.consume(count as usize);
+            self.taken += count;
+            return Ok(());
+        }
+        let passed = io::copy(&mut self.input.by_ref().take(count), &mut io::sink())?;
+        self.taken += passed;
+        if passed < count { Err(ended(self.taken, passed as usize)) } else { Ok(()) }
+    }
+}
+
+#[cold]
+fn ended(taken: u64, rest: usize) -> io::Error {
+    let problem = format!("the input ends within a record, {rest} bytes after byte {taken}");
+    io::Error::new(ErrorKind::UnexpectedEof, problem)
+}
+
+/// A little- or big-endian number at a place in a record.
+macro_rules! number_at {
+    ($($name:ident: $type:ty),*) => {$(
+        /// The number at `place`, which must lie in the record.
+        pub(crate) fn $name(record: &[u8], place: usize, big_endian: bool) -> $type {
+            let mut bytes = [0; size_of::<$type>()];
+            bytes.copy_from_slice(&record[place..place + size_of::<$type>()]);
+            if big_endian { <$type>::from_be_bytes(bytes) } else { <$type>::from_le_bytes(bytes) }
+        }
+    )*};
+}
+
+number_at! { u16_at: u16, u32_at: u32, u64_at: u64 }

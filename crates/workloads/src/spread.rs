@@ -1,0 +1,96 @@
+//! Spreads requests that share a time, because the trace's clock is coarse, over the clock's tick.
+//!
+//! Of n requests in a tick, the first stays and each other follows the nth part of a tick later.
+
+use engine::Time;
+use std::collections::VecDeque;
+
+/// Requests in one tick, at most: some 30 MB.
+const CAPACITY: usize = 1 << 20;
+
+/// A buffer of the requests of one tick.
+pub(crate) struct Spread<T> {
+    tick_ns: Time,
+    tick: Time,
+    waiting: VecDeque<T>,
+    ready: VecDeque<T>,
+    ready_at: Time,
+    ready_count: u64,
+    moved: u64,
+}
+
+impl<T> Spread<T> {
+    /// Requests in a tick that can be spread.
+    pub(crate) const CAPACITY: usize = CAPACITY;
+
+    /// An empty buffer for a clock that counts in `tick_ns`.
+    pub(crate) fn new(tick_ns: Time) -> Self {
+        Spread {
+            tick_ns,
+            tick: 0,
+            waiting: VecDeque::new(),
+            ready: VecDeque::new(),
+            ready_at: 0,
+            ready_count: 0,
+            moved: 0,
+        }
+    }
+
+    /// How many requests were moved.
+    pub(crate) fn moved(&self) -> u64 {
+        self.moved
+    }
+
+    /// Takes the next request, in order of time; `false` if there are too many in its tick.
+    pub(crate) fn push(&mut self, at: Time, item: T) -> bool {
+        if at != self.tick {
+            self.settle();
+            self.tick = at;
+        }
+        self.waiting.push_back(item);
+        self.waiting.len() < CAPACITY
+    }
+
+    /// Ends the tick: its requests are all there.
+    pub(crate) fn settle(&mut self) {
+        if self.ready.is_empty() {
+            std::mem::swap(&mut self.ready, &mut self.waiting);
+            self.ready_at = self.tick;
+            self.ready_count = self.ready.len() as u64;
+        }
+    }
+
+    /// Forgets what has not left.
+    pub(crate) fn clear(&mut self) {
+        self.waiting.clear();
+        self.ready.clear();
+    }
+
+    /// The next request whose tick is over, and its time.
+    pub(crate) fn pop(&mut self) -> Option<(Time, T)> {
+        let item = self.ready.pop_front()?;
+        let index = self.ready_count - self.ready.len() as u64 - 1;
+        self.moved += u64::from(index > 0);
+        let share = u128::from(self.tick_ns) * u128::from(index) / u128::from(self.ready_count);
+        Some((self.ready_at.saturating_add(share as Time), item))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_tick_is_shared_evenly() {
+        let mut spread = Spread::new(100);
+        let mut left = Vec::new();
+        for (index, at) in [0, 100, 100, 100, 100, 300].into_iter().enumerate() {
+            assert!(spread.push(at, index));
+            left.extend(std::iter::from_fn(|| spread.pop()));
+        }
+        spread.settle();
+        left.extend(std::iter::from_fn(|| spread.pop()));
+        assert_eq!(left, [(0, 0), (100, 1), (125, 2), (150, 3), (175, 4), (300, 5)]);
+        assert_eq!(spread.moved(), 3);
+    }
+}
