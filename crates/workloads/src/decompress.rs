@@ -14,6 +14,10 @@ struct Compression {
     decode: fn(Input) -> io::Result<Input>,
 }
 
+/// Memory that a .xz file may ask for: 15 times what the strongest preset of xz needs. Without a
+/// limit, a few bytes could ask for 4 GiB.
+const XZ_MEMORY_BYTES: u64 = 1 << 30;
+
 const COMPRESSIONS: &[Compression] = &[
     // RFC 1952, section 2.3.1: two magic bytes and the only compression method.
     Compression {
@@ -27,7 +31,11 @@ const COMPRESSIONS: &[Compression] = &[
     // The .xz file format, section 2.1.1.1.
     Compression {
         magic: b"\xFD7zXZ\0",
-        decode: |input| Ok(Box::new(liblzma::read::XzDecoder::new_multi_decoder(input))),
+        decode: |input| {
+            let files = liblzma::stream::CONCATENATED;
+            let stream = liblzma::stream::Stream::new_stream_decoder(XZ_MEMORY_BYTES, files)?;
+            Ok(Box::new(liblzma::read::XzDecoder::new_stream(input, stream)))
+        },
     },
     // RFC 8878, section 3.1.1.
     Compression {

@@ -143,6 +143,16 @@ impl Format {
             write: None,
         }
     }
+
+    /// Whether the beginning of a file tells the format; otherwise it must be named.
+    pub fn is_recognised(&self) -> bool {
+        self.detect.is_some()
+    }
+
+    /// The keys that must be stated to read it.
+    pub fn must_state(&self) -> impl Iterator<Item = &'static str> {
+        self.stated.iter().map(|(key, _)| *key)
+    }
 }
 
 /// Declares the module and the row of each format.

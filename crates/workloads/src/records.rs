@@ -41,6 +41,9 @@ struct Directions {
     random: Xoshiro256,
 }
 
+/// What Windows programs begin a text with.
+const BYTE_ORDER_MARK: &[u8] = b"\xEF\xBB\xBF";
+
 /// What a draw of the direction replaces is counted as.
 const DRAWN: &str = "drawn_directions";
 
@@ -59,6 +62,9 @@ impl Records {
         let mut bytes = Vec::new();
         let read = input.by_ref().take(HEAD_BYTES as u64).read_to_end(&mut bytes);
         let whole = bytes.len() < HEAD_BYTES && read.is_ok();
+        if bytes.starts_with(BYTE_ORDER_MARK) {
+            bytes.drain(..BYTE_ORDER_MARK.len());
+        }
         // What came before a fault is still delivered.
         let input: Input = match read {
             Err(error) if bytes.iter().all(u8::is_ascii_whitespace) || bytes.len() < 24 => {

@@ -22,6 +22,13 @@ fn refused(bytes: &[u8]) -> String {
 }
 
 #[test]
+fn texts_of_windows_programs_are_read() {
+    assert_eq!(read(b"\xEF\xBB\xBF1.5 0 100 8 1\r\n2.5 0 100 8 1\r\n", None).unwrap().len(), 2);
+    let header = b"\xEF\xBB\xBFversion,time,op,size,lbn\r\n1,5,2a,512,9\r\n";
+    assert_eq!(read(header, None).unwrap()[0].sector, 9);
+}
+
+#[test]
 fn a_stated_number_of_bad_lines_is_left_out() {
     let text = b"1.5 0 100 8 1\nx\n2.5 0 100 0 1\n3.5 0 100 8 1\n";
     let options = |skip_bad| ReadOptions { skip_bad, ..ReadOptions::default() };

@@ -159,10 +159,10 @@ impl Parser {
                         Some(Piece::Text(byte)) => *byte,
                         _ => b' ',
                     };
-                    // A process name may contain blanks.
-                    let ends =
-                        |byte: &u8| *byte == stop || (letter != b'C' && byte.is_ascii_whitespace());
-                    let end = rest.iter().position(ends).unwrap_or(rest.len());
+                    // Only a process name may contain blanks.
+                    let blank = if letter == b'C' { stop } else { b' ' };
+                    let end = rest.iter().position(|byte| *byte == stop || *byte == blank);
+                    let end = end.unwrap_or(rest.len());
                     let (value, after) = rest.split_at(end);
                     rest = after;
                     if letter == b'a' {

@@ -151,3 +151,7 @@ impl Kind for Trace {
 #[cfg(test)]
 #[path = "trace_tests.rs"]
 mod tests;
+
+#[cfg(test)]
+#[path = "trace_recorded_tests.rs"]
+mod recorded_tests;

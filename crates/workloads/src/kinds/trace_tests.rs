@@ -1,22 +1,17 @@
-//! Tests of the trace kind: small traces in memory, and the recorded ones where they are at hand.
-//!
-//! Each test draws the smallest trace that shows its point. A recorded trace that is absent is
-//! named on standard error and left out.
+//! Tests of the trace kind: each draws the smallest trace, in memory, that shows its point.
 
 use super::super::tests::arrivals;
 use super::*;
-use crate::Inputs;
-use crate::formats::Record;
-use crate::records::Records;
+use crate::{Inputs, WorkloadConfig};
 use engine::{Arrival, Lba, Op, Request};
 use proptest::prelude::*;
-use std::collections::{BTreeMap, HashMap, HashSet};
 use std::fmt::Write;
 use std::io;
 
 /// Replays `text` on a device of `capacity` sectors.
 fn reader(text: &str, options: &Trace, capacity: u64) -> Result<TraceReader, BuildError> {
-    let options = Trace { path: "t".to_owned(), ..options.clone() };
+    let path = if options.path.is_empty() { "t" } else { &options.path[..] };
+    let options = Trace { path: path.to_owned(), ..options.clone() };
     TraceReader::new(&Inputs::memory("t", text.as_bytes()), &options, capacity, 1)
 }
 
@@ -322,6 +317,65 @@ fn standard_input_is_read_once_only() {
     }
 }
 
+/// What a trace in TOML asks of a device of 1000 sectors, or why nothing.
+fn asked(text: &str, toml: &str) -> Result<Vec<(u64, Op, u64, u32)>, String> {
+    let layer: toml::Table = toml::from_str(toml).unwrap();
+    let Ok(WorkloadConfig::Trace(options)) = WorkloadConfig::resolve("trace", [layer]) else {
+        return Err(format!("refused: {toml}"));
+    };
+    let mut reader = reader(text, &options, 1000).map_err(|error| error.to_string())?;
+    std::iter::from_fn(|| reader.next(0).transpose())
+        .map(|arrival| {
+            let Arrival { at, request } = arrival.map_err(|error| error.0)?;
+            Ok((at, request.op, request.lba.0, request.sectors))
+        })
+        .collect()
+}
+
+#[test]
+fn every_key_changes_what_is_asked() {
+    let plain = "1.0 0 0 8 1\n2.0 1 16 8 0\n1.5 0 8 8 1\n6.0 0 900 8 0\n";
+    let far = "1.0 0 0 8 1\n2.0 0 4000 8 1\n";
+    let tencent = "1538323200,0,8,0,1\n1538323200,8,8,1,1\n";
+    let table = "1,r,0,1\n2,w,8,1\n";
+    let linux = "8,0 0 1 1.000000000 7 Q R 8 + 8 [a]\n8,0 0 2 2.000000000 0 C R 8 + 16 [0]\n";
+    let columns = "columns = 'time=1:s,op=2,offset=3:sectors,size=4'";
+    let drawn = "columns = 'time=1:s,offset=3:sectors,size=4'\nread_share";
+    let rows = [
+        ("path", plain, "", "path = 'other'"),
+        ("format", plain, "", "format = 'flashsim'"),
+        ("time_unit", "1 0 8 8 1\n", "time_unit = 'ns'", "time_unit = 's'"),
+        ("columns", table, columns, "columns = 'time=1:ms,op=2,offset=3:sectors,size=4'"),
+        ("layout", linux, "", "layout = '%D %c %s %T.%t %p %a %d %S + %N'"),
+        ("event", linux, "", "event = 'complete'"),
+        ("read_share", table, &format!("{drawn} = 0.0"), &format!("{drawn} = 1.0")),
+        ("skip_bad", "1.0 0 0 8 1\nx\n2.0 0 0 8 1\n", "", "skip_bad = 1"),
+        ("devices", plain, "", "devices = 'first'"),
+        ("combine", plain, "", "combine = 'concatenate'"),
+        ("align_shift", plain, "", "align_shift = 1"),
+        ("beyond", far, "", "beyond = 'wrap'"),
+        ("beyond", far, "beyond = 'scale'", "beyond = 'dense'"),
+        ("start", plain, "", "start = 'zero'"),
+        ("spread", tencent, "", "spread = 'none'"),
+        ("max_gap", plain, "", "max_gap = '1ms'"),
+        ("time_scale", plain, "", "time_scale = 2.0"),
+        ("reorder_window", plain, "", "reorder_window = '1us'"),
+        ("requests", plain, "", "requests = 2"),
+        ("duration", plain, "", "duration = '2ms'"),
+        ("loops", plain, "", "loops = 2"),
+    ];
+    for (key, text, one, other) in &rows {
+        let (one, other) = (asked(text, one), asked(text, other));
+        assert_ne!(one, other, "{key}");
+    }
+    let mut keys = Vec::new();
+    WorkloadConfig::of_kind("trace").unwrap().describe(&mut keys);
+    for key in keys {
+        let name = key.path.strip_prefix("workload.").unwrap();
+        assert!(rows.iter().any(|row| row.0 == name), "no test of {}", key.path);
+    }
+}
+
 #[test]
 fn flushes_pass_wherever_they_come_from() {
     let text = "fio version 3 iolog\n1 a write 0 512\n2 a sync\n3 a trim 0 512\n";
@@ -329,143 +383,5 @@ fn flushes_pass_wherever_they_come_from() {
         let (all, _) = replay(text, &Trace { beyond, ..Trace::default() }, 8);
         let ops: Vec<Op> = all.iter().map(|arrival| arrival.request.op).collect();
         assert_eq!(ops, [Op::Write, Op::Flush, Op::Trim]);
-    }
-}
-
-/// Traces recorded elsewhere, which are not part of the project.
-const RECORDED: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../../../shared/traces");
-
-/// The records of a recorded trace; `None`, and a word why, if it is absent.
-fn recorded(file: &str, options: &Trace) -> Option<Vec<Record>> {
-    let path = format!("{RECORDED}/{file}");
-    let Ok(bytes) = std::fs::read(&path) else {
-        eprintln!("skipped: {path} is absent");
-        return None;
-    };
-    let options = options.read_options(1).unwrap();
-    let mut records = Records::open(&Inputs::memory(file, bytes), file, &options).unwrap();
-    Some(std::iter::from_fn(|| records.next_record().unwrap()).collect())
-}
-
-/// What must be stated to read a recorded trace.
-fn stated(file: &str) -> Trace {
-    let ascii_ns = file.starts_with("mqsim_") || file.ends_with(".ssdsim.ascii.zst");
-    Trace {
-        time_unit: if ascii_ns { TimeUnit::Ns } else { TimeUnit::Own },
-        read_share: file.contains("oracleGeneral").then_some(0.4125),
-        ..Trace::default()
-    }
-}
-
-/// The numbers that the table of expectations has, as it writes them; flushes are not in it.
-fn figures(records: &[Record]) -> [f64; 7] {
-    let data: Vec<&Record> = records.iter().filter(|r| r.op != Op::Flush).collect();
-    let count = data.len() as f64;
-    let reads = data.iter().filter(|record| record.op == Op::Read).count() as f64;
-    let sectors: u64 = data.iter().map(|record| u64::from(record.sectors)).sum();
-    let gib = f64::from(1 << 30);
-    let (mut pages, mut spans) = (HashSet::new(), BTreeMap::new());
-    for record in &data {
-        let end = record.sector + u64::from(record.sectors);
-        let span = spans.entry(record.device).or_insert((record.sector, end));
-        *span = (span.0.min(record.sector), span.1.max(end));
-        pages.extend((record.sector / 8..=(end - 1) / 8).map(|page| (record.device, page)));
-    }
-    let span: u64 = spans.values().map(|(start, end)| end - start).sum();
-    let (first, last) = (data.iter().map(|r| r.at).min(), data.iter().map(|r| r.at).max());
-    [
-        count,
-        reads * 100.0 / count,
-        sectors as f64 / 2.0 / count,
-        span as f64 * 512.0 / gib,
-        pages.len() as f64 * 4096.0 / gib,
-        (last.unwrap_or(0) - first.unwrap_or(0)) as f64 / 1e9,
-        spans.len() as f64,
-    ]
-}
-
-#[test]
-fn recorded_traces_are_what_the_table_says() {
-    let Ok(table) = std::fs::read(format!("{RECORDED}/EXPECTED.tsv")) else {
-        eprintln!("skipped: {RECORDED}/EXPECTED.tsv is absent");
-        return;
-    };
-    for row in String::from_utf8(table).unwrap().lines().skip(1) {
-        let columns: Vec<&str> = row.split('\t').collect();
-        let Some(records) = recorded(columns[0], &stated(columns[0])) else { continue };
-        let found = figures(&records);
-        println!("{} {found:?} {} flushes", columns[0], records.len() - found[0] as usize);
-        for (index, (found, expected)) in found.iter().zip(&columns[2..9]).enumerate() {
-            let decimals = expected.split_once('.').map_or(0, |(_, rest)| rest.len());
-            let (expected, step) =
-                (expected.parse::<f64>().unwrap(), 0.1_f64.powi(i32::try_from(decimals).unwrap()));
-            let tolerance = match (index, columns[0].contains("oracleGeneral")) {
-                // A drawn share of reads is near what it was drawn with.
-                (1, true) => 0.5,
-                // The table has these from the other encodings of the trace. This one repeats the
-                // size of an object's first access: 37.46 KiB on average, 1.0234 GiB touched.
-                (2, true) => 37.46 - 36.07 + step,
-                (4, true) => 1.027 - 1.0234 + step,
-                // Whole seconds.
-                (5, _) if columns[0].contains("oracle") || columns[0].contains("io.csv") => 1.0,
-                _ => step * 0.51,
-            };
-            assert!((found - expected).abs() <= tolerance, "{row}, column {index}: {found}");
-        }
-    }
-    // Not in the table: 200,000 requests, 133,523 of them reads.
-    if let Some(records) = recorded("oracle_w_tpcc.trace.zst", &Trace::default()) {
-        let reads = records.iter().filter(|record| record.op == Op::Read).count();
-        assert_eq!((records.len(), reads), (200_000, 133_523));
-    }
-}
-
-#[test]
-fn three_encodings_of_one_trace_agree_row_for_row() {
-    let read = |file| recorded(file, &stated(file));
-    let (Some(csv), Some(binary), Some(oracle)) = (
-        read("cloudphysics_io.csv.zst"),
-        read("cloudphysics_io.vscsi.zst"),
-        read("cloudphysics_io.oracleGeneral.bin.zst"),
-    ) else {
-        return;
-    };
-    let second = 1_000_000_000;
-    let whole_seconds = |record: &Record| Record { at: record.at / second * second, ..*record };
-    let agree = |left: &[Record], right: &[Record]| {
-        assert_eq!(left.len(), right.len());
-        for (row, (left, right)) in left.iter().zip(right).enumerate() {
-            assert_eq!(left, right, "row {row}");
-        }
-    };
-    agree(&binary.iter().map(whole_seconds).collect::<Vec<_>>(), &csv);
-    // Here the direction is drawn, and the size is that of the first access to the object.
-    let mut first_sizes = HashMap::new();
-    let expected: Vec<Record> = csv
-        .iter()
-        .zip(&oracle)
-        .map(|(record, Record { op, .. })| {
-            let sectors = *first_sizes.entry(record.sector).or_insert(record.sectors);
-            Record { op: *op, sectors, ..*record }
-        })
-        .collect();
-    agree(&oracle, &expected);
-}
-
-#[test]
-fn recorded_traces_without_units_or_directions_say_what_must_be_stated() {
-    let rows = [
-        ("mqsim_tpcc_small.trace.zst", "workload.time_unit: MQSim and SSDsim files do not say"),
-        ("spc_financial1_first10000.ssdsim.ascii.zst", "workload.time_unit: "),
-        ("cloudphysics_io.oracleGeneral.bin.zst", "workload.read_share: oracle_general traces"),
-    ];
-    for (file, start) in rows {
-        let Ok(bytes) = std::fs::read(format!("{RECORDED}/{file}")) else {
-            eprintln!("skipped: {file} is absent");
-            continue;
-        };
-        let options = Trace::default().read_options(1).unwrap();
-        let error = Records::open(&Inputs::memory(file, bytes), file, &options).err().unwrap();
-        assert!(error.to_string().starts_with(start), "{error}");
     }
 }
