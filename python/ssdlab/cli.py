@@ -53,7 +53,10 @@ class ExamplesFirstGroup(ExamplesFirst, click.Group):
     A command of `LATER` is imported when it is first asked for, so that the others start fast.
     """
 
-    LATER: Mapping[str, str] = {"paper": "ssdlab.paper.command"}
+    LATER: Mapping[str, str] = {
+        "paper": "ssdlab.paper.command",
+        "trace": "ssdlab.trace.command",
+    }
 
     def list_commands(self, ctx: click.Context) -> list[str]:
         """Every command, those to be imported included."""

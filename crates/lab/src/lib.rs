@@ -7,12 +7,14 @@
 mod catalogue;
 mod error;
 mod experiment;
+mod inputs;
 mod keys;
 mod layer;
 mod precondition;
 mod presets;
 mod results;
 mod run;
+mod trace;
 
 pub use catalogue::{list, list_categories};
 pub use error::{InputError, RunError};
@@ -22,3 +24,4 @@ pub use layer::Layer;
 pub use precondition::Precondition;
 pub use presets::{preset_layer, unknown_preset};
 pub use run::{Progress, RunSettings, run};
+pub use trace::{TraceError, TraceProgress, Watch, trace_convert, trace_head, trace_info};

@@ -2,14 +2,12 @@
 
 use crate::error::{InputError, RunError};
 use crate::experiment::{Experiment, Until};
+use crate::inputs::inputs;
 use crate::results::{Collected, Results};
 use engine::{Completion, Observer, Time, drive};
-use std::fs::File;
-use std::io::{self, Read};
 use std::ops::ControlFlow;
-use std::sync::Arc;
 use std::time::Instant;
-use workloads::{BuildError, Context, Inputs};
+use workloads::{BuildError, Context};
 
 /// How far a run has come.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -128,28 +126,6 @@ pub fn run(
         wall_seconds,
     };
     serde_json::to_string(&results.to_json()).map_err(|error| RunError::Check(error.to_string()))
-}
-
-/// Files by their paths, and standard input as "-".
-fn inputs() -> Inputs {
-    Inputs {
-        open: Arc::new(|path| match path {
-            "-" => Ok(Box::new(io::stdin()) as Box<dyn Read + Send>),
-            _ => Ok(Box::new(file(path)?)),
-        }),
-        open_seekable: Arc::new(|path| match path {
-            "-" => Err(io::Error::new(io::ErrorKind::Unsupported, "it is standard input")),
-            _ => Ok(Box::new(file(path)?)),
-        }),
-    }
-}
-
-#[expect(clippy::disallowed_methods, reason = "the lab is where files are opened")]
-fn file(path: &str) -> io::Result<File> {
-    if std::path::Path::new(path).is_dir() {
-        return Err(io::Error::new(io::ErrorKind::IsADirectory, "it is a directory"));
-    }
-    File::open(path)
 }
 
 impl From<InputError> for RunError {

@@ -1,0 +1,58 @@
+//! Where inputs come from: files by their paths, and standard input as "-".
+
+use std::fs::File;
+use std::io::{self, Read, Seek, SeekFrom};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+use workloads::Inputs;
+
+/// Files by their paths, and standard input as "-".
+pub(crate) fn inputs() -> Inputs {
+    counting_inputs(&Arc::default())
+}
+
+/// The same; `read` grows by the bytes that are read from them.
+pub(crate) fn counting_inputs(read: &Arc<AtomicU64>) -> Inputs {
+    let (streams, files) = (Arc::clone(read), Arc::clone(read));
+    Inputs {
+        open: Arc::new(move |path| {
+            let read = Arc::clone(&streams);
+            Ok(match path {
+                "-" => Box::new(Counting { input: io::stdin(), read }) as Box<dyn Read + Send>,
+                _ => Box::new(Counting { input: file(path)?, read }),
+            })
+        }),
+        open_seekable: Arc::new(move |path| match path {
+            "-" => Err(io::Error::new(io::ErrorKind::Unsupported, "it is standard input")),
+            _ => Ok(Box::new(Counting { input: file(path)?, read: Arc::clone(&files) })),
+        }),
+    }
+}
+
+#[expect(clippy::disallowed_methods, reason = "the lab is where files are opened")]
+fn file(path: &str) -> io::Result<File> {
+    if std::path::Path::new(path).is_dir() {
+        return Err(io::Error::new(io::ErrorKind::IsADirectory, "it is a directory"));
+    }
+    File::open(path)
+}
+
+/// An input that counts what is read from it.
+struct Counting<T> {
+    input: T,
+    read: Arc<AtomicU64>,
+}
+
+impl<T: Read> Read for Counting<T> {
+    fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
+        let bytes = self.input.read(buffer)?;
+        self.read.fetch_add(bytes as u64, Ordering::Relaxed);
+        Ok(bytes)
+    }
+}
+
+impl<T: Seek> Seek for Counting<T> {
+    fn seek(&mut self, to: SeekFrom) -> io::Result<u64> {
+        self.input.seek(to)
+    }
+}

@@ -1,0 +1,342 @@
+//! Traces as such, without a device: what one holds, how its lines are read, the same in another
+//! format.
+//!
+//! Traces are streamed: memory grows with the pages that a trace touches, never with its length.
+//! A trace is read in the order of its file; nothing here puts it in order or on a device.
+
+mod density;
+mod output;
+mod pages;
+mod sketch;
+mod statistics;
+
+use crate::inputs::counting_inputs;
+use output::Output;
+use serde_json::{Value, json};
+use statistics::Statistics;
+use std::ops::ControlFlow;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+use workloads::{
+    BuildError, Devices, FORMATS, Format, Limit, Record, Records, ResolveError, Trace,
+    WorkloadConfig, format_named,
+};
+
+/// Why something about a trace cannot be said or done.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum TraceError {
+    /// The trace, or what is stated about it, is wrong.
+    Input(String),
+    /// The caller ended it.
+    Interrupted {
+        /// Requests that had been read by then.
+        requests: u64,
+    },
+    /// The result cannot be written.
+    Output(String),
+}
+
+impl std::fmt::Display for TraceError {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        match self {
+            TraceError::Input(message) | TraceError::Output(message) => f.write_str(message),
+            TraceError::Interrupted { requests } => {
+                write!(f, "interrupted after {requests} requests")
+            }
+        }
+    }
+}
+
+impl std::error::Error for TraceError {}
+
+/// How far a trace has been read.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct TraceProgress {
+    /// Requests read.
+    pub requests: u64,
+    /// Bytes read from the file, as they lie there.
+    pub bytes: u64,
+    /// Bytes of the file, where that is known.
+    pub expected_bytes: Option<u64>,
+}
+
+/// Called every few thousand requests; may end the work.
+pub type Watch<'a> = &'a mut dyn FnMut(&TraceProgress) -> ControlFlow<()>;
+
+/// The keys of the trace kind that say how a file is read, and how much of it.
+const READING: [&str; 10] = [
+    "format",
+    "time_unit",
+    "columns",
+    "layout",
+    "event",
+    "read_share",
+    "skip_bad",
+    "devices",
+    "requests",
+    "duration",
+];
+
+/// What is counted that is no line or record left out.
+const CHANGES: [&str; 2] = ["drawn_directions", "rounded_to_sectors"];
+
+/// Requests between two reports.
+const REPORT_REQUESTS: u64 = 4096;
+
+/// The seed of what is drawn while a trace is looked at; a run has its own.
+const SEED: u64 = 42;
+
+/// A trace that is read from its beginning.
+struct Reading {
+    records: Records,
+    devices: Devices,
+    first_device: Option<u32>,
+    first_at: Option<u64>,
+    left: u64,
+    duration: Limit,
+    taken: u64,
+    other_devices: u64,
+    read: Arc<AtomicU64>,
+    expected_bytes: Option<u64>,
+}
+
+impl Reading {
+    fn open(path: &str, options_json: &str) -> Result<Self, TraceError> {
+        let trace = trace_options(path, options_json)?;
+        let options = trace.read_options(SEED).map_err(|e| TraceError::Input(e.to_string()))?;
+        let read = Arc::default();
+        let inputs = counting_inputs(&read);
+        let records = Records::open(&inputs, path, &options).map_err(|error| {
+            TraceError::Input(match error {
+                BuildError::Invalid(invalid) => format!("trace {path}: {invalid}"),
+                BuildError::Input(message) => message,
+            })
+        })?;
+        let metadata = std::fs::metadata(path).ok().filter(std::fs::Metadata::is_file);
+        Ok(Reading {
+            records,
+            devices: trace.devices,
+            first_device: None,
+            first_at: None,
+            left: trace.requests.unwrap_or(u64::MAX),
+            duration: trace.duration,
+            taken: 0,
+            other_devices: 0,
+            read,
+            expected_bytes: metadata.map(|metadata| metadata.len()),
+        })
+    }
+
+    /// The next request of the devices that were chosen.
+    fn next(&mut self, watch: Watch<'_>) -> Result<Option<Record>, TraceError> {
+        while self.left > 0 {
+            self.report(watch)?;
+            let next = self.records.next_record();
+            let Some(record) = next.map_err(|error| TraceError::Input(error.to_string()))? else {
+                break;
+            };
+            let first = *self.first_device.get_or_insert(record.device);
+            let chosen = match &self.devices {
+                Devices::All => true,
+                Devices::First => record.device == first,
+                Devices::These(list) => list.contains(&record.device),
+            };
+            if !chosen {
+                self.other_devices += 1;
+                continue;
+            }
+            let since = record.at.saturating_sub(*self.first_at.get_or_insert(record.at));
+            if self.duration.ns().is_some_and(|duration| since >= duration) {
+                break;
+            }
+            self.left -= 1;
+            self.taken += 1;
+            return Ok(Some(record));
+        }
+        self.left = 0;
+        Ok(None)
+    }
+
+    /// Tells the caller now and then how far this is.
+    fn report(&self, watch: Watch<'_>) -> Result<(), TraceError> {
+        let seen = self.taken + self.other_devices;
+        if seen == 0 || !seen.is_multiple_of(REPORT_REQUESTS) {
+            return Ok(());
+        }
+        let progress = TraceProgress {
+            requests: self.taken,
+            bytes: self.read.load(Ordering::Relaxed),
+            expected_bytes: self.expected_bytes,
+        };
+        match watch(&progress) {
+            ControlFlow::Continue(()) => Ok(()),
+            ControlFlow::Break(()) => Err(TraceError::Interrupted { requests: self.taken }),
+        }
+    }
+
+    /// What was left out, and what was changed, by reason.
+    fn counted(&self) -> (Value, Value) {
+        let object = |changes: bool| -> serde_json::Map<String, Value> {
+            let all = self.records.counted().iter();
+            all.filter(|(what, _)| CHANGES.contains(what) == changes)
+                .map(|(what, count)| ((*what).to_owned(), json!(count)))
+                .collect()
+        };
+        let mut skipped = object(false);
+        if self.other_devices > 0 {
+            skipped.insert("left_out_device_requests".to_owned(), json!(self.other_devices));
+        }
+        (skipped.into(), object(true).into())
+    }
+}
+
+/// What is stated about a trace, from an object of keys of the trace kind.
+fn trace_options(path: &str, options_json: &str) -> Result<Trace, TraceError> {
+    let stated: serde_json::Map<String, Value> = serde_json::from_str(options_json)
+        .map_err(|error| TraceError::Input(format!("the options are no JSON object: {error}")))?;
+    let keys: Vec<&String> = stated.keys().collect();
+    if let Some(key) = keys.iter().find(|key| !READING.contains(&key.as_str())) {
+        let hint = options::nearest(key, READING)
+            .map(|near| format!(" (did you mean workload.{near}?)"))
+            .unwrap_or_default();
+        let problem = format!("workload.{key} does not say how a trace is read; these keys do: ");
+        return Err(TraceError::Input(format!("{problem}{}{hint}", READING.join(", "))));
+    }
+    // Each key is a layer of its own, so that an error tells its key.
+    let layers = stated.iter().map(|(key, value)| json!({ key: value }));
+    match WorkloadConfig::resolve("trace", layers) {
+        Ok(WorkloadConfig::Trace(trace)) => Ok(Trace { path: path.to_owned(), ..trace }),
+        Err(ResolveError::Layer { index, error }) => {
+            Err(TraceError::Input(format!("workload.{}: {error}", keys[index])))
+        }
+        Ok(_) | Err(ResolveError::Kind(_)) => unreachable!("trace is a kind of workload"),
+    }
+}
+
+/// What a trace holds, as JSON text; `options_json` is an object of keys that say how to read it.
+///
+/// # Errors
+/// When the trace or an option is wrong, or `watch` ends it.
+pub fn trace_info(path: &str, options_json: &str, watch: Watch<'_>) -> Result<String, TraceError> {
+    let mut reading = Reading::open(path, options_json)?;
+    let mut statistics = Statistics::default();
+    while let Some(record) = reading.next(watch)? {
+        statistics.record(&record);
+    }
+    let (skipped, changed) = reading.counted();
+    let mut info = json!({ "format": reading.records.format().name });
+    if let (Value::Object(info), Value::Object(found)) = (&mut info, statistics.to_json()) {
+        info.extend(found);
+        info.insert("skipped".to_owned(), skipped);
+        info.insert("changed".to_owned(), changed);
+    }
+    Ok(info.to_string())
+}
+
+/// The first `count` requests of a trace, each with the line it came from, as JSON text.
+///
+/// # Errors
+/// When the trace or an option is wrong, or `watch` ends it.
+pub fn trace_head(
+    path: &str,
+    options_json: &str,
+    count: u64,
+    watch: Watch<'_>,
+) -> Result<String, TraceError> {
+    let mut reading = Reading::open(path, options_json)?;
+    let mut rows = Vec::new();
+    while (rows.len() as u64) < count {
+        let Some(record) = reading.next(watch)? else { break };
+        let raw = reading.records.raw_line();
+        let raw = raw.map(|line| String::from_utf8_lossy(line.trim_ascii_end()).into_owned());
+        rows.push(json!({
+            "number": reading.records.number(),
+            "raw": raw,
+            "at_ns": record.at,
+            "device": record.device,
+            "op": record.op.name(),
+            "sector": record.sector,
+            "sectors": record.sectors,
+            "fua": record.fua,
+        }));
+    }
+    let format = reading.records.format();
+    let (skipped, changed) = reading.counted();
+    Ok(json!({
+        "format": format.name,
+        "text": reading.records.raw_line().is_some(),
+        "requests": rows,
+        "skipped": skipped,
+        "changed": changed,
+    })
+    .to_string())
+}
+
+/// Writes the trace `source` to the file `target`, "-" being standard output, and says as JSON text
+/// how many requests were written and what the target's format could not carry.
+///
+/// The target is complete or not there. `format` names its format; without it the extension does. An
+/// extension `.gz` or `.zst` behind that has it compressed.
+///
+/// # Errors
+/// When the trace, an option or the format is wrong, the target cannot be written, or `watch` ends it.
+pub fn trace_convert(
+    source: &str,
+    target: &str,
+    format: Option<&str>,
+    options_json: &str,
+    watch: Watch<'_>,
+) -> Result<String, TraceError> {
+    let (format, compression) = output::target_format(target, format).map_err(TraceError::Input)?;
+    let Some(write) = format.write else { unreachable!("only such formats are chosen") };
+    let mut reading = Reading::open(source, options_json)?;
+    let failed = |error: &std::io::Error| {
+        let reason = error.to_string();
+        let reason = reason.split(" (os error").next().unwrap_or_default();
+        TraceError::Output(format!("{target}: cannot be written: {reason}"))
+    };
+    let mut output = Output::create(target, compression).map_err(|error| failed(&error))?;
+    let mut ended = Ok(());
+    let records = std::iter::from_fn(|| {
+        reading.next(watch).unwrap_or_else(|error| {
+            ended = Err(error);
+            None
+        })
+    });
+    // Fused, because a writer may ask again after the end, and a trace that failed has ended.
+    let written = write(&mut records.fuse(), &mut output);
+    ended?;
+    let lost = written.map_err(|error| failed(&error))?;
+    output.finish().map_err(|error| failed(&error))?;
+    let lost: serde_json::Map<String, Value> =
+        lost.into_iter().map(|(what, count)| (what.to_owned(), json!(count))).collect();
+    let (skipped, changed) = reading.counted();
+    Ok(json!({
+        "from": reading.records.format().name,
+        "to": format.name,
+        "requests": reading.taken,
+        "lost": lost,
+        "skipped": skipped,
+        "changed": changed,
+    })
+    .to_string())
+}
+
+/// The formats that can be written.
+fn writable() -> impl Iterator<Item = &'static Format> {
+    FORMATS.iter().filter(|format| format.write.is_some())
+}
+
+/// The row of a format that can be written.
+fn writable_named(name: &str) -> Result<&'static Format, String> {
+    let names = || writable().map(|format| format.name).collect::<Vec<_>>().join(", ");
+    match format_named(name) {
+        Ok(format) if format.write.is_some() => Ok(format),
+        Ok(_) => Err(format!("format {name} is read but not written; written are {}", names())),
+        Err(_) => Err(format!("\"{name}\" is no format; those written are {}", names())),
+    }
+}
+
+#[cfg(test)]
+#[path = "trace/tests.rs"]
+mod tests;

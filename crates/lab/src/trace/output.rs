@@ -1,0 +1,198 @@
+//! The file that a trace is written to: compressed by its extension, and whole or not there.
+
+use super::{writable, writable_named};
+use flate2::write::GzEncoder;
+use std::fs::{self, File};
+use std::io::{self, BufWriter, Write};
+use std::path::{Path, PathBuf};
+use tempfile::{NamedTempFile, TempPath};
+use workloads::Format;
+
+/// How the output is compressed.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Compression {
+    None,
+    Gzip,
+    Zstd,
+}
+
+/// The name of standard output.
+const STANDARD_OUTPUT: &str = "-";
+/// Extensions that are not a format's name.
+const EXTENSIONS: [(&str, &str); 2] = [("csv", "msr"), ("iolog", "fio")];
+/// The level that the zstd library takes without one.
+const ZSTD_LEVEL: i32 = 3;
+
+/// The format and the compression of a file of that name, unless the format is `named`.
+pub(super) fn target_format(
+    target: &str,
+    named: Option<&str>,
+) -> Result<(&'static Format, Compression), String> {
+    let (rest, compression) = match Path::new(target).extension().and_then(|word| word.to_str()) {
+        Some("gz") => (&target[..target.len() - 3], Compression::Gzip),
+        Some("zst") => (&target[..target.len() - 4], Compression::Zstd),
+        Some(word @ ("xz" | "bz2")) => {
+            return Err(format!("{target}: .{word} is read but not written; .gz and .zst are"));
+        }
+        _ => (target, Compression::None),
+    };
+    let format = if let Some(name) = named {
+        writable_named(name).map_err(|problem| format!("--to: {problem}"))?
+    } else {
+        let word = Path::new(rest).extension().and_then(|word| word.to_str()).unwrap_or_default();
+        let word = EXTENSIONS.iter().find(|(known, _)| *known == word).map_or(word, |row| row.1);
+        writable().find(|format| format.name == word).ok_or_else(|| {
+            let names = writable().map(|format| format.name).collect::<Vec<_>>().join(", ");
+            format!("{target}: the extension names no format that is written; use --to: {names}")
+        })?
+    };
+    if format.name == "parquet" && compression != Compression::None {
+        return Err(format!("{target}: Parquet is compressed within; leave the extension away"));
+    }
+    Ok((format, compression))
+}
+
+/// Where the bytes go in the end.
+enum Place {
+    /// Something that cannot be replaced: standard output, a pipe, a device.
+    Stream(Box<dyn Write>),
+    /// A file that takes its name when it is whole.
+    File(File),
+}
+
+impl Write for Place {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        match self {
+            Place::Stream(stream) => stream.write(bytes),
+            Place::File(file) => file.write(bytes),
+        }
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        match self {
+            Place::Stream(stream) => stream.flush(),
+            Place::File(file) => file.flush(),
+        }
+    }
+}
+
+enum Encoder {
+    Plain(BufWriter<Place>),
+    Gzip(GzEncoder<BufWriter<Place>>),
+    Zstd(zstd::stream::write::Encoder<'static, BufWriter<Place>>),
+}
+
+/// An output that has no name before [`finish`](Output::finish), and leaves nothing without it.
+pub(super) struct Output {
+    encoder: Encoder,
+    named: Option<(TempPath, PathBuf)>,
+}
+
+impl Output {
+    /// Begins a file beside `target`.
+    pub(super) fn create(target: &str, compression: Compression) -> io::Result<Self> {
+        let (place, named) = place(target)?;
+        let place = BufWriter::with_capacity(1 << 16, place);
+        let encoder = match compression {
+            Compression::None => Encoder::Plain(place),
+            Compression::Gzip => {
+                Encoder::Gzip(GzEncoder::new(place, flate2::Compression::default()))
+            }
+            Compression::Zstd => {
+                Encoder::Zstd(zstd::stream::write::Encoder::new(place, ZSTD_LEVEL)?)
+            }
+        };
+        Ok(Output { encoder, named })
+    }
+
+    /// Ends the file and gives it its name.
+    pub(super) fn finish(self) -> io::Result<()> {
+        let mut place = match self.encoder {
+            Encoder::Plain(place) => place,
+            Encoder::Gzip(encoder) => encoder.finish()?,
+            Encoder::Zstd(encoder) => encoder.finish()?,
+        };
+        place.flush()?;
+        if let Place::File(file) = place.get_ref() {
+            file.sync_all()?;
+        }
+        match self.named {
+            Some((temporary, path)) => temporary.persist(path).map_err(|error| error.error),
+            None => Ok(()),
+        }
+    }
+}
+
+impl Write for Output {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        match &mut self.encoder {
+            Encoder::Plain(encoder) => encoder.write(bytes),
+            Encoder::Gzip(encoder) => encoder.write(bytes),
+            Encoder::Zstd(encoder) => encoder.write(bytes),
+        }
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        match &mut self.encoder {
+            Encoder::Plain(encoder) => encoder.flush(),
+            Encoder::Gzip(encoder) => encoder.flush(),
+            Encoder::Zstd(encoder) => encoder.flush(),
+        }
+    }
+}
+
+fn place(target: &str) -> io::Result<(Place, Option<(TempPath, PathBuf)>)> {
+    if target == STANDARD_OUTPUT {
+        return Ok((Place::Stream(Box::new(io::stdout())), None));
+    }
+    // A symbolic link stays; what it points to is replaced.
+    let path = fs::canonicalize(target).unwrap_or_else(|_| PathBuf::from(target));
+    let special = fs::metadata(&path).is_ok_and(|metadata| !metadata.is_file());
+    if special {
+        let file = fs::OpenOptions::new().write(true).open(&path)?;
+        return Ok((Place::Stream(Box::new(file)), None));
+    }
+    let directory = path.parent().filter(|parent| !parent.as_os_str().is_empty());
+    let mut builder = tempfile::Builder::new();
+    builder.prefix(".").suffix(".tmp");
+    #[cfg(unix)]
+    {
+        use std::os::unix::fs::PermissionsExt;
+        // As any new file: the umask decides.
+        builder.permissions(fs::Permissions::from_mode(0o666));
+    }
+    let file: NamedTempFile = builder.tempfile_in(directory.unwrap_or(Path::new(".")))?;
+    let (file, temporary) = file.into_parts();
+    Ok((Place::File(file), Some((temporary, path))))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_extension_says_format_and_compression() {
+        let rows = [
+            ("a.parquet", None, Ok(("parquet", Compression::None))),
+            ("a.csv.gz", None, Ok(("msr", Compression::Gzip))),
+            ("a.b.disksim.zst", None, Ok(("disksim", Compression::Zstd))),
+            ("a.iolog", None, Ok(("fio", Compression::None))),
+            ("a", Some("mqsim"), Ok(("mqsim", Compression::None))),
+            ("a.csv.zst", Some("mqsim"), Ok(("mqsim", Compression::Zstd))),
+            ("-", Some("fio"), Ok(("fio", Compression::None))),
+            ("-", None, Err("the extension names no format that is written; use --to: disksim")),
+            ("a.zst", None, Err("names no format")),
+            ("a.disksim.xz", None, Err(".xz is read but not written")),
+            ("a.parquet.gz", None, Err("Parquet is compressed within")),
+            ("a", Some("spc"), Err("--to: format spc is read but not written; written are")),
+            ("a", Some("nonesuch"), Err("\"nonesuch\" is no format")),
+        ];
+        for (target, named, expected) in rows {
+            let found = target_format(target, named).map(|(format, how)| (format.name, how));
+            match (found, expected) {
+                (Err(found), Err(part)) => assert!(found.contains(part), "{target}: {found}"),
+                (found, expected) => assert_eq!(found, expected.map_err(str::to_owned)),
+            }
+        }
+    }
+}

@@ -1,0 +1,359 @@
+//! What a trace holds, found in one pass over its requests in the order of the file.
+//!
+//! Requests are reads, writes and trims; flushes, which ask for no sectors, are counted beside them.
+//! Shares are of the reads and writes. The span is that of each device, added up.
+
+use super::density::Density;
+use super::pages::Pages;
+use super::sketch::WorkingSet;
+use engine::{Op, SECTOR_BYTES, Time};
+use serde_json::{Value, json};
+use std::collections::BTreeMap;
+use workloads::Record;
+
+/// Sectors in a page of 4 KiB.
+const PAGE_SECTORS: u64 = 8;
+const PAGE_BYTES: u128 = 4096;
+
+/// Reads and writes larger than this are left out of the working set over time: they are of whole
+/// devices, and would take the time of as many pages.
+const WORKING_SET_SECTORS: u64 = 1 << 21;
+
+/// Seconds whose requests are counted at a time, so that late ones still find theirs.
+const OPEN_SECONDS: usize = 4096;
+
+const NS_PER_S: u64 = 1_000_000_000;
+
+/// How many requests of each kind.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+struct ByOp([u64; Op::ALL.len()]);
+
+impl ByOp {
+    fn add(&mut self, op: Op) {
+        for (count, known) in self.0.iter_mut().zip(Op::ALL) {
+            *count += u64::from(known == op);
+        }
+    }
+
+    fn of(&self, op: Op) -> u64 {
+        Op::ALL.iter().position(|known| *known == op).map_or(0, |place| self.0[place])
+    }
+}
+
+/// The requests of each size, up to powers of two of sectors.
+#[derive(Debug, Default)]
+struct Sizes(BTreeMap<u64, ByOp>);
+
+impl Sizes {
+    fn add(&mut self, op: Op, sectors: u32) {
+        self.0.entry(u64::from(sectors).next_power_of_two()).or_default().add(op);
+    }
+
+    fn to_json(&self) -> Value {
+        let row = |(sectors, counts): (&u64, &ByOp)| {
+            json!({
+                "up_to_bytes": sectors * SECTOR_BYTES,
+                "reads": counts.of(Op::Read),
+                "writes": counts.of(Op::Write),
+                "trims": counts.of(Op::Trim),
+            })
+        };
+        self.0.iter().map(row).collect()
+    }
+}
+
+/// The gaps between arrivals: their mean and how much they vary.
+#[derive(Debug, Default)]
+struct Gaps {
+    count: u64,
+    sum_ns: u128,
+    sum_squares_ns2: f64,
+    largest_ns: Time,
+}
+
+impl Gaps {
+    fn add(&mut self, gap: Time) {
+        self.count += 1;
+        self.sum_ns += u128::from(gap);
+        self.sum_squares_ns2 += gap as f64 * gap as f64;
+        self.largest_ns = self.largest_ns.max(gap);
+    }
+
+    fn mean_ns(&self) -> Option<f64> {
+        (self.count > 0).then(|| self.sum_ns as f64 / self.count as f64)
+    }
+
+    /// Standard deviation over mean: 1 for a Poisson process, more for bursts.
+    fn variation(&self) -> Option<f64> {
+        let mean = self.mean_ns().filter(|mean| *mean > 0.0)?;
+        let variance = (self.sum_squares_ns2 / self.count as f64 - mean * mean).max(0.0);
+        Some(variance.sqrt() / mean)
+    }
+}
+
+/// The busiest second.
+#[derive(Debug, Default)]
+struct Peak {
+    /// Requests and bytes of the newest seconds.
+    open: BTreeMap<u64, (u64, u64)>,
+    requests: u64,
+    bytes: u64,
+}
+
+impl Peak {
+    fn add(&mut self, second: u64, bytes: u64) {
+        let (requests, sum) = self.open.entry(second).or_default();
+        *requests += 1;
+        *sum += bytes;
+        self.requests = self.requests.max(*requests);
+        self.bytes = self.bytes.max(*sum);
+        if self.open.len() > OPEN_SECONDS {
+            self.open.pop_first();
+        }
+    }
+}
+
+/// What is remembered of each device.
+#[derive(Debug, Default)]
+struct Device {
+    /// Behind its last request.
+    end: Option<u64>,
+    /// From the lowest sector that it was asked for to behind the highest.
+    extent: Option<(u64, u64)>,
+}
+
+/// What has been found so far.
+#[derive(Debug, Default)]
+pub(super) struct Statistics {
+    counts: ByOp,
+    fua: u64,
+    bytes: u128,
+    sizes: Sizes,
+    pages: Pages,
+    devices: BTreeMap<u32, Device>,
+    first: Option<Time>,
+    earliest: Time,
+    newest: Time,
+    gaps: Gaps,
+    peak: Peak,
+    working_set: WorkingSet,
+    density: Density,
+    sequential: u64,
+    misaligned_start: u64,
+    misaligned: u64,
+    /// Starts by their sector within a page.
+    residues: [u64; PAGE_SECTORS as usize],
+    previous: Option<Record>,
+    backward_steps: u64,
+    largest_backward_step: Time,
+    duplicates: u64,
+}
+
+impl Statistics {
+    /// Takes the next request.
+    pub(super) fn record(&mut self, record: &Record) {
+        let Record { at, device, op, sector, sectors, fua } = *record;
+        let bytes = u64::from(sectors) * SECTOR_BYTES;
+        self.counts.add(op);
+        self.fua += u64::from(fua);
+        self.bytes += u128::from(bytes);
+        let since = self.time(at);
+        self.peak.add(since / NS_PER_S, bytes);
+        self.duplicates += u64::from(self.previous == Some(*record));
+        self.previous = Some(*record);
+        let known = self.devices.entry(device).or_default();
+        if op == Op::Flush {
+            return;
+        }
+        let end = sector.saturating_add(u64::from(sectors));
+        let follows = known.end == Some(sector);
+        known.end = Some(end);
+        let (low, high) = known.extent.unwrap_or((sector, end));
+        known.extent = Some((low.min(sector), high.max(end)));
+        self.sizes.add(op, sectors);
+        let (first_page, end_page) = (sector / PAGE_SECTORS, end.div_ceil(PAGE_SECTORS));
+        self.pages.insert(device, first_page, end_page);
+        self.density.insert(since, sector, op == Op::Read);
+        if op == Op::Trim {
+            return;
+        }
+        self.sequential += u64::from(follows);
+        self.misaligned_start += u64::from(sector % PAGE_SECTORS != 0);
+        self.misaligned += u64::from((sector | end) % PAGE_SECTORS != 0);
+        self.residues[(sector % PAGE_SECTORS) as usize] += 1;
+        if u64::from(sectors) <= WORKING_SET_SECTORS {
+            self.working_set.insert(since, device, first_page, end_page);
+        }
+    }
+
+    /// Takes note of an arrival; how long it is after the first.
+    fn time(&mut self, at: Time) -> Time {
+        let Some(previous) = self.previous else {
+            self.first = Some(at);
+            (self.earliest, self.newest) = (at, at);
+            return 0;
+        };
+        self.backward_steps += u64::from(at < previous.at);
+        let back = previous.at.saturating_sub(at);
+        self.largest_backward_step = self.largest_backward_step.max(back);
+        self.gaps.add(at.saturating_sub(self.newest));
+        self.earliest = self.earliest.min(at);
+        self.newest = self.newest.max(at);
+        at.saturating_sub(self.first.unwrap_or(at))
+    }
+
+    /// Everything, in the words of the command line.
+    pub(super) fn to_json(&self) -> Value {
+        let ByOp([reads, writes, trims, flushes]) = self.counts;
+        let directed = reads + writes;
+        let requests = directed + trims;
+        let share = |count: u64, of: u64| (of > 0).then(|| count as f64 / of as f64);
+        let duration = (self.newest - self.earliest) as f64 / 1e9;
+        let per_second = |amount: f64| (duration > 0.0).then(|| amount / duration);
+        let extents = self.devices.values().filter_map(|device| device.extent);
+        let span: u128 = extents.map(|(low, high)| u128::from(high - low)).sum();
+        let working_set: Vec<u64> =
+            self.working_set.counts().map(|pages| pages * PAGE_SECTORS * SECTOR_BYTES).collect();
+        json!({
+            "requests": requests,
+            "reads": reads,
+            "writes": writes,
+            "trims": trims,
+            "flushes": flushes,
+            "fua": self.fua,
+            "read_share": share(reads, directed),
+            "total_bytes": number(self.bytes),
+            "mean_bytes": (requests > 0).then(|| self.bytes as f64 / requests as f64),
+            "footprint_bytes": number(u128::from(self.pages.count()) * PAGE_BYTES),
+            "span_bytes": number(span * u128::from(SECTOR_BYTES)),
+            "start_seconds": self.earliest as f64 / 1e9,
+            "duration_seconds": duration,
+            "devices": self.devices.len(),
+            "backward_steps": self.backward_steps,
+            "sequential_share": share(self.sequential, directed),
+            "alignment": {
+                "misaligned_share": share(self.misaligned, directed),
+                "misaligned_start_share": share(self.misaligned_start, directed),
+                "starts_by_sector_in_page": self.residues,
+            },
+            "rates": {
+                "mean_requests_per_second": per_second(requests as f64),
+                "peak_requests_per_second": self.peak.requests,
+                "mean_bytes_per_second": per_second(self.bytes as f64),
+                "peak_bytes_per_second": self.peak.bytes,
+            },
+            "inter_arrival": {
+                "mean_seconds": self.gaps.mean_ns().map(|mean| mean / 1e9),
+                "variation": self.gaps.variation(),
+            },
+            "oddities": {
+                "duplicates": self.duplicates,
+                "largest_backward_step_seconds": self.largest_backward_step as f64 / 1e9,
+                "largest_gap_seconds": self.gaps.largest_ns as f64 / 1e9,
+            },
+            "sizes": self.sizes.to_json(),
+            "working_set": {
+                "bucket_seconds": self.working_set.width_ns() as f64 / 1e9,
+                "bytes": working_set,
+            },
+            "density": self.density.to_json(),
+        })
+    }
+}
+
+/// A number of bytes, exact as far as JSON has whole numbers.
+pub(super) fn number(bytes: u128) -> Value {
+    u64::try_from(bytes).map_or_else(|_| json!(bytes as f64), Value::from)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const MS: Time = 1_000_000;
+
+    fn found(records: &[(Time, u32, Op, u64, u32)]) -> Value {
+        let mut statistics = Statistics::default();
+        for &(at, device, op, sector, sectors) in records {
+            statistics.record(&Record { at, device, op, sector, sectors, fua: false });
+        }
+        statistics.to_json()
+    }
+
+    #[test]
+    fn counts_sizes_and_places() {
+        let info = found(&[
+            (10 * MS, 0, Op::Read, 0, 8),
+            (20 * MS, 0, Op::Write, 8, 16),
+            (20 * MS, 1, Op::Write, 8, 1),
+            (15 * MS, 0, Op::Write, 20, 8),
+            (30 * MS, 0, Op::Trim, 800, 8),
+            (30 * MS, 0, Op::Flush, 0, 0),
+        ]);
+        let expected = [
+            ("requests", json!(5)),
+            ("reads", json!(1)),
+            ("writes", json!(3)),
+            ("trims", json!(1)),
+            ("flushes", json!(1)),
+            ("read_share", json!(0.25)),
+            ("total_bytes", json!(41 * 512)),
+            ("mean_bytes", json!(4198.4)),
+            // Pages 0, 1, 2, 3 and 100 of device 0, page 1 of device 1.
+            ("footprint_bytes", json!(6 * 4096)),
+            ("span_bytes", json!((808 + 1) * 512)),
+            ("start_seconds", json!(0.01)),
+            ("duration_seconds", json!(0.02)),
+            ("devices", json!(2)),
+            ("backward_steps", json!(1)),
+            // The second of device 0 begins where the first ended.
+            ("sequential_share", json!(0.25)),
+        ];
+        for (key, value) in expected {
+            assert_eq!(info[key], value, "{key}");
+        }
+        let alignment = &info["alignment"];
+        assert_eq!(alignment["misaligned_share"], 0.5);
+        assert_eq!(alignment["misaligned_start_share"], 0.25);
+        assert_eq!(alignment["starts_by_sector_in_page"], json!([3, 0, 0, 0, 1, 0, 0, 0]));
+        assert_eq!(info["oddities"]["largest_backward_step_seconds"], 0.005);
+        assert_eq!(info["oddities"]["largest_gap_seconds"], 0.01);
+        let sizes = json!([
+            {"up_to_bytes": 512, "reads": 0, "writes": 1, "trims": 0},
+            {"up_to_bytes": 4096, "reads": 1, "writes": 1, "trims": 1},
+            {"up_to_bytes": 8192, "reads": 0, "writes": 1, "trims": 0},
+        ]);
+        assert_eq!(info["sizes"], sizes);
+    }
+
+    #[test]
+    fn even_arrivals_do_not_vary_and_bursts_do() {
+        let at = |times: &[Time]| -> Value {
+            let records: Vec<_> = times.iter().map(|at| (at * MS, 0, Op::Read, 0, 8)).collect();
+            found(&records)
+        };
+        let even = at(&[0, 500, 1000, 1500, 2000]);
+        assert_eq!(even["inter_arrival"]["mean_seconds"], 0.5);
+        assert_eq!(even["inter_arrival"]["variation"], 0.0);
+        assert_eq!(even["rates"]["peak_requests_per_second"], 2);
+        assert_eq!(even["rates"]["mean_requests_per_second"], 2.5);
+        let bursts = at(&[0, 0, 0, 0, 2000]);
+        assert!(bursts["inter_arrival"]["variation"].as_f64().unwrap() > 1.7);
+        assert_eq!(bursts["rates"]["peak_requests_per_second"], 4);
+        assert_eq!(bursts["oddities"]["duplicates"], 3);
+    }
+
+    #[test]
+    fn nothing_and_the_extremes_are_survived() {
+        let nothing = found(&[]);
+        assert_eq!(nothing["requests"], 0);
+        assert_eq!(nothing["read_share"], Value::Null);
+        let sectors = u32::MAX;
+        let extremes = found(&[
+            (0, 0, Op::Trim, u64::MAX - u64::from(sectors), sectors),
+            (Time::MAX, u32::MAX, Op::Write, 0, sectors),
+        ]);
+        assert_eq!(extremes["devices"], 2);
+        assert_eq!(extremes["footprint_bytes"], 2_u64 << 41);
+    }
+}

@@ -1,0 +1,216 @@
+"""`ssdlab trace`: looks at traces and converts them, without simulating anything."""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import re
+import sys
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any, TypeVar
+
+import click
+
+from ssdlab import files
+from ssdlab import trace as traces
+from ssdlab._core import InputError
+from ssdlab.cli import ExamplesFirst
+from ssdlab.results import Record
+
+COMMAND = TypeVar("COMMAND", bound=Callable[..., Any])
+
+# What a file may leave open, and how much of it is read: keys of the workload kind `trace`.
+OPTIONS = [
+    click.option("--format", metavar="NAME", help="The format; by default the file's beginning."),
+    click.option("--time-unit", metavar="ns|us|ms|s", help="Of formats that carry no unit."),
+    click.option(
+        "--columns",
+        metavar="LIST",
+        help="Of a table in no known format: time=1:us,op=3,offset=4:bytes,size=5",
+    ),
+    click.option("--layout", metavar="TEXT", help="The -f format that blkparse printed it with."),
+    click.option(
+        "--event",
+        metavar="queue|issue|complete",
+        help="The event that counts as arrival, in traces of Linux's block layer.",
+    ),
+    click.option(
+        "--read-share", metavar="SHARE", type=float, help="Of formats that do not say what reads."
+    ),
+    click.option(
+        "--skip-bad", metavar="N", type=int, help="Leave out so many unreadable lines or records."
+    ),
+    click.option("--devices", metavar="LIST", help="Only these devices: first, or numbers 0,2."),
+    click.option("--requests", metavar="N", type=int, help="Only the first so many requests."),
+    click.option("--duration", metavar="TIME", help="Only the first so much time, such as 60s."),
+]
+
+
+def reading_options(command: COMMAND) -> COMMAND:
+    """Adds the options that say how a trace is read."""
+    for option in reversed(OPTIONS):
+        command = option(command)
+    return command
+
+
+class _Group(ExamplesFirst, click.Group):
+    """The group's help shows examples as those of its commands do."""
+
+
+@click.group(
+    cls=_Group,
+    examples=[
+        ("what a trace holds", "ssdlab trace info FILE"),
+        ("whether it is read as it was meant", "ssdlab trace head FILE"),
+        ("the same in another format", "ssdlab trace convert FILE OUT.parquet"),
+        ("a format that carries no unit", "ssdlab trace info FILE --format mqsim --time-unit ns"),
+    ],
+)
+def trace() -> None:
+    """Look at a trace, or convert it.
+
+    FILE may be compressed (gzip, bzip2, xz, zstd); - is standard input. `ssdlab list formats` shows
+    the formats.
+    """
+
+
+@trace.command(
+    cls=ExamplesFirst,
+    examples=[
+        ("a table and pictures", "ssdlab trace info FILE"),
+        ("for a script", "ssdlab trace info FILE --json - | jq .read_share"),
+        ("from a pipe", "zstdcat FILE.zst | ssdlab trace info -"),
+    ],
+)
+@click.argument("file")
+@reading_options
+@click.option("--json", "json_path", metavar="FILE|-", help="Write JSON to FILE; - prints it.")
+@click.option("--quiet", is_flag=True, help="No progress and no table.")
+def info(file: str, json_path: str | None, quiet: bool, **options: Any) -> None:
+    """Show what a trace holds: requests, sizes, places, times, and what is odd about it."""
+    _refuse_unwritable(json_path)
+    with _errors(), _progress(quiet) as progress:
+        found = traces.info(file, progress=progress, **options)
+    _print(found, json_path)
+    if json_path != "-" and not quiet:
+        from ssdlab.trace import display
+
+        click.echo(display.info(file, found, sys.stdout), nl=False)
+
+
+@trace.command(
+    cls=ExamplesFirst,
+    examples=[("the first three requests", "ssdlab trace head FILE -n 3")],
+)
+@click.argument("file")
+@click.option(
+    "-n", "count", metavar="N", type=click.IntRange(min=0), default=10, help="How many; 10."
+)
+@reading_options
+@click.option("--json", "json_path", metavar="FILE|-", help="Write JSON to FILE; - prints it.")
+def head(file: str, count: int, json_path: str | None, **options: Any) -> None:
+    """Show the first requests of a trace beside the lines that they were read from."""
+    _refuse_unwritable(json_path)
+    with _errors():
+        found = traces.head(file, count, **options)
+    _print(found, json_path)
+    if json_path != "-":
+        from ssdlab.trace import display
+
+        click.echo(display.head(found, sys.stdout), nl=False)
+
+
+@trace.command(
+    cls=ExamplesFirst,
+    examples=[
+        ("the form in which traces are kept", "ssdlab trace convert FILE OUT.parquet"),
+        ("for fio, compressed", "ssdlab trace convert FILE OUT.iolog.gz"),
+        ("to a pipe", "ssdlab trace convert FILE - --to disksim"),
+    ],
+)
+@click.argument("file")
+@click.argument("out")
+@click.option(
+    "--to",
+    metavar="FORMAT",
+    help="disksim, msr, fio, mqsim or parquet; by default the extension of OUT.",
+)
+@reading_options
+@click.option("--quiet", is_flag=True, help="No progress and no summary.")
+def convert(file: str, out: str, to: str | None, quiet: bool, **options: Any) -> None:
+    """Write a trace in another format and say what that format could not carry.
+
+    OUT is complete or not there. A further extension .gz or .zst compresses it; - is standard
+    output.
+    """
+    if out != "-":
+        files.refuse_unwritable(Path(out))
+    try:
+        with _errors(), _progress(quiet) as progress:
+            done = traces.convert(file, out, to, progress=progress, **options)
+    except OSError as error:
+        if out == "-" and "Broken pipe" in str(error):  # the reader has left: quietly
+            sys.exit(1)
+        raise click.ClickException(f"{error}; nothing was written") from None
+    if quiet:
+        return
+    lines = [f"{out}: {done.requests:,} requests in format {done.to} (from {done['from']})"]
+    for title, counts in (
+        (f"{done.to} cannot carry", done.lost),
+        ("left out of the trace", done.skipped),
+        ("changed in reading", done.changed),
+    ):
+        if counts:
+            each = ", ".join(f"{count:,} {what}" for what, count in counts.items())
+            lines.append(f"  {title}: {each}")
+    click.echo("\n".join(lines), err=out == "-")
+
+
+@contextlib.contextmanager
+def _errors() -> Iterator[None]:
+    """Calls keys by the options that state them here, and an interruption by its name."""
+    try:
+        yield
+    except KeyboardInterrupt:
+        raise click.ClickException("interrupted; nothing was written") from None
+    except InputError as error:
+        params = click.get_current_context().command.params
+        known = "|".join(str(param.name) for param in params if isinstance(param, click.Option))
+        message = re.sub(
+            rf"\bworkload\.({known})\b",
+            lambda key: f"--{key[1].replace('_', '-')}",
+            str(error),
+        )
+        raise InputError(message) from None
+
+
+@contextlib.contextmanager
+def _progress(quiet: bool) -> Iterator[traces.Report | None]:
+    if quiet or sys.stderr is None or not sys.stderr.isatty():
+        yield None
+        return
+    from ssdlab.trace import display
+
+    with display.progress_bar(sys.stderr) as move:
+        yield move
+
+
+def _refuse_unwritable(json_path: str | None) -> None:
+    if json_path not in (None, "-"):
+        files.refuse_unwritable(Path(str(json_path)))
+
+
+def _print(found: Record, json_path: str | None) -> None:
+    """The JSON, where it was asked for."""
+    if json_path is None:
+        return
+    text = json.dumps(found.to_dict(), ensure_ascii=False) + "\n"
+    if json_path == "-":
+        click.echo(text, nl=False)
+        return
+    try:
+        files.write_together({Path(json_path): text})
+    except OSError as error:
+        message = f"{error.filename}: cannot be written: {error.strerror}; nothing was written"
+        raise click.ClickException(message) from None

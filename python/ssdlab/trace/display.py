@@ -1,0 +1,267 @@
+"""What a person sees of a trace: tables, and pictures drawn with characters."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from typing import IO
+
+from rich.console import Console, Group, RenderableType
+from rich.padding import Padding
+from rich.progress import BarColumn, SpinnerColumn, TextColumn, TimeRemainingColumn
+from rich.progress import Progress as Bars
+from rich.table import Table
+from rich.text import Text
+
+from ssdlab import display as base
+from ssdlab.results import Record
+from ssdlab.trace import Progress
+
+MAP_ROWS = 12
+LABEL = 9
+BAR = 40
+# From few to many, and the same where there is only ASCII.
+SHADES = " ░▒▓█", " .:+#"
+LEVELS = " ▁▂▃▄▅▆▇█", " .,-=+*%#"
+READ, OTHER = "green", "yellow"
+
+
+def info(name: str, found: Record, file: IO[str]) -> str:
+    """What a trace holds as text for `file`: in colour for a terminal, else plain."""
+    console, plain = base._console(file)
+    sections = [
+        _headline(name, found),
+        base._side_by_side(_requests(found), _places(found), _times(found)),
+        _map(found, console.width, plain),
+        _sizes(found, plain),
+        _working_set(found, plain),
+        _notes(found),
+    ]
+    return base._text(console, [section for section in sections if section is not None])
+
+
+def head(found: Record, file: IO[str]) -> str:
+    """The first requests of a trace, each under the line that it was read from."""
+    console, _ = base._console(file)
+    unit = "line" if found.text else "record"
+    lines: list[RenderableType] = []
+    for row in found.requests:
+        sectors = "1 sector" if row.sectors == 1 else f"{row.sectors:,} sectors"
+        where = "" if row.op == "flush" else f" {sectors} at {row.sector:,}"
+        fua = " (FUA)" if row.fua else ""
+        what = Text(f"{row.op}{where}{fua}", style=READ if row.op == "read" else OTHER)
+        at = f"{row.at_ns // 10**9}.{row.at_ns % 10**9:09} s"
+        what.append(f"  device {row.device}, at {at}", style="default")
+        raw = Text(row.raw.expandtabs() if found.text else "", style="dim")
+        table = Table.grid(padding=(0, 1))
+        table.add_column(no_wrap=True, min_width=len(unit) + 7)
+        table.add_column(overflow="fold")
+        table.add_row(f"{unit} {row.number}", raw if found.text else what)
+        if found.text:
+            table.add_row("", what)
+        lines.append(table)
+    notes = [
+        f"{title}: " + ", ".join(f"{count:,} {what}" for what, count in counts.items())
+        for title, counts in (("left out", found.skipped), ("changed", found.changed))
+        if counts
+    ]
+    body: list[RenderableType] = [Group(Text(f"format {found.format}", style="bold"), *lines)]
+    if notes:
+        body.append(Text("\n".join(notes), style="yellow"))
+    return base._text(console, body)
+
+
+@contextmanager
+def progress_bar(file: IO[str]) -> Iterator[Callable[[Progress], None]]:
+    """A progress bar on the terminal `file`; calling what it yields moves it."""
+    bars = Bars(
+        SpinnerColumn(),
+        TextColumn("reading"),
+        BarColumn(bar_width=20),
+        TextColumn("{task.fields[requests]} requests"),
+        TimeRemainingColumn(compact=True),
+        console=Console(file=file),
+        transient=True,
+    )
+    task = bars.add_task("", total=None, requests="0")
+
+    def move(now: Progress) -> None:
+        expected = now.expected_bytes
+        # A trace that is read several times over has more bytes than its file.
+        total = expected if expected is not None and now.bytes <= expected else None
+        bars.update(task, completed=now.bytes, total=total, requests=base.count(now.requests))
+
+    with bars:
+        yield move
+
+
+def size(number: float) -> str:
+    """A number of bytes in the unit that suits it.
+
+    >>> size(512), size(4096), size(227656), size(1.1e12)
+    ('512 B', '4 KiB', '222 KiB', '1.00 TiB')
+    """
+    for unit in ("B", "KiB", "MiB", "GiB", "TiB"):
+        if number < 1000 or unit == "TiB":
+            break
+        number /= 1024
+    text = f"{number:.0f}" if number == int(number) else base._significant(number, 3)
+    return f"{text} {unit}"
+
+
+def _seconds(seconds: float) -> str:
+    for unit, length in (("d", 86400), ("h", 3600), ("min", 60)):
+        if seconds >= 3 * length:
+            return f"{seconds / length:.4g}{unit}"
+    return base.duration(seconds * 1e6, 4)
+
+
+def _percent(share: float | None) -> str:
+    return "-" if share is None else f"{100 * share:.1f}%"
+
+
+def _headline(name: str, found: Record) -> RenderableType:
+    title = Text(name, style="bold")
+    title.append(f"  {found.format}", style="default")
+    devices = "1 device" if found.devices == 1 else f"{found.devices:,} devices"
+    facts = f"{found.requests:,} requests in {_seconds(found.duration_seconds)} to {devices}"
+    return Group(title, Text(facts, style="dim"))
+
+
+def _requests(found: Record) -> RenderableType:
+    rows = [("reads", f"{found.reads:,}"), ("writes", f"{found.writes:,}")]
+    for what in ("trims", "flushes", "fua"):
+        if found[what]:
+            rows.append((what, f"{found[what]:,}"))
+    rows += [
+        ("read share", _percent(found.read_share)),
+        ("mean size", "-" if found.mean_bytes is None else size(found.mean_bytes)),
+        ("in all", size(found.total_bytes)),
+    ]
+    return base._facts("Requests", rows)
+
+
+def _places(found: Record) -> RenderableType:
+    rows = [
+        ("footprint", size(found.footprint_bytes)),
+        ("span", size(found.span_bytes)),
+        ("sequential", _percent(found.sequential_share)),
+        ("misaligned", _percent(found.alignment.misaligned_share)),
+    ]
+    return base._facts("Places", rows)
+
+
+def _times(found: Record) -> RenderableType:
+    mean = found.rates.mean_requests_per_second
+    variation = found.inter_arrival.variation
+    rows = [
+        ("requests/s", "-" if mean is None else f"{mean:,.4g}" if mean < 1e4 else base.count(mean)),
+        ("busiest second", base.count(found.rates.peak_requests_per_second)),
+        ("its rate", f"{size(found.rates.peak_bytes_per_second)}/s"),
+        ("burstiness", "-" if variation is None else f"{variation:.3g}"),
+    ]
+    return base._facts("Times", rows)
+
+
+def _map(found: Record, width: int, plain: bool) -> RenderableType | None:
+    """Address over time: how many requests by shade, what most of them are by colour."""
+    density = found.density
+    if density is None:
+        return None
+    columns = min(len(density.reads[0]), width - LABEL - 2)
+    rows = min(len(density.reads), MAP_ROWS)
+    reads = _shrunk(density.reads, rows, columns)
+    others = _shrunk(density.others, rows, columns)
+    both = [zip(*lines, strict=True) for lines in zip(reads, others, strict=True)]
+    most = max(read + other for line in both for read, other in line)
+    shades = SHADES[plain]
+    picture = Text()
+    height = density.row_bytes * len(density.reads) / rows
+    for row in reversed(range(rows)):
+        label = size(density.start_bytes + height * row) if row % 3 == 0 or rows < 4 else ""
+        picture.append(f"{label:>{LABEL}} ", style="dim").append("|" if plain else "│", style="dim")
+        for read, other in zip(reads[row], others[row], strict=True):
+            shade = shades[_level(read + other, most, len(shades) - 1)]
+            picture.append(shade, style=READ if read >= other else OTHER)
+        picture.append("\n")
+    corner, line = ("+", "-") if plain else ("└", "─")
+    picture.append(f"{'':{LABEL}} {corner}{line * columns}\n", style="dim")
+    start, end = "0", _seconds(density.column_seconds * len(density.reads[0]))
+    picture.append(f"{'':{LABEL}}  {start}{end:>{max(columns - 1, len(end))}}", style="dim")
+    title = Text("Address over time", style="bold").append("  mostly ", style="dim")
+    title.append("reads", style=READ).append(" or ", style="dim").append("others", style=OTHER)
+    return Group(title, picture)
+
+
+def _shrunk(matrix: Sequence[Sequence[int]], rows: int, columns: int) -> list[list[int]]:
+    """The matrix with fewer cells and the same sum."""
+    small = [[0] * columns for _ in range(rows)]
+    for y, line in enumerate(matrix):
+        target = small[y * rows // len(matrix)]
+        for x, count in enumerate(line):
+            target[x * columns // len(line)] += count
+    return small
+
+
+def _level(count: float, most: float, levels: int) -> int:
+    """0 for nothing, else 1 to `levels` on a logarithmic scale."""
+    if count == 0:
+        return 0
+    return 1 + min(levels - 1, int(levels * math.log(count) / math.log(most + 1)))
+
+
+def _sizes(found: Record, plain: bool) -> RenderableType | None:
+    if not found.requests:
+        return None
+    most = max(row["reads"] + row["writes"] + row["trims"] for row in found.sizes)
+    glyph = "#" if plain else "█"
+    table = Table.grid(padding=(0, 2))
+    table.add_column(justify="right", no_wrap=True, min_width=LABEL)
+    table.add_column(justify="right", no_wrap=True)
+    table.add_column(no_wrap=True)
+    for row in found.sizes:
+        reads, others = row["reads"], row["writes"] + row["trims"]
+        cells = math.ceil(BAR * (reads + others) / most)
+        first = round(cells * reads / ((reads + others) or 1))
+        bar = Text(glyph * first, style=READ).append(glyph * (cells - first), style=OTHER)
+        table.add_row(size(row["up_to_bytes"]), _percent((reads + others) / found.requests), bar)
+    return Group(Text("Sizes up to", style="bold"), table)
+
+
+def _working_set(found: Record, plain: bool) -> RenderableType | None:
+    sizes = found.working_set.bytes
+    most = max(sizes, default=0)
+    if not most:
+        return None
+    levels = LEVELS[plain]
+    steps = "".join(levels[math.ceil((len(levels) - 1) * it / most)] for it in sizes)
+    length = _seconds(found.working_set.bucket_seconds)
+    title = Text("Working set", style="bold").append(
+        f"  of every {length}, at most {size(most)}", style="dim"
+    )
+    return Group(title, Padding(Text(steps, style="cyan"), (0, 0, 0, LABEL + 2)))
+
+
+def _notes(found: Record) -> RenderableType | None:
+    notes = []
+    odd = found.oddities
+    if found.backward_steps:
+        largest = _seconds(odd.largest_backward_step_seconds)
+        notes.append(f"{found.backward_steps:,} times step back, by at most {largest}")
+    if odd.duplicates:
+        notes.append(f"{odd.duplicates:,} requests repeat the one before, time included")
+    mean = found.inter_arrival.mean_seconds
+    if mean and odd.largest_gap_seconds > 1000 * mean and odd.largest_gap_seconds > 1:
+        notes.append(f"the longest gap is {_seconds(odd.largest_gap_seconds)}")
+    for title, counts in (("left out", found.skipped), ("changed", found.changed)):
+        notes += [f"{title}: {count:,} {what}" for what, count in counts.items()]
+    starts = found.alignment.starts_by_sector_in_page
+    common = max(range(len(starts)), key=starts.__getitem__)
+    if common and sum(starts):
+        shift = len(starts) - common
+        share = _percent(starts[common] / sum(starts))
+        notes.append(f"workload.align_shift={shift} would align the starts of {share}")
+    if not notes:
+        return None
+    return Text("\n".join(f"Note: {note}" for note in notes), style="yellow")
