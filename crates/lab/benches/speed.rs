@@ -5,10 +5,10 @@
 //!
 //! ```text
 //! figure                                                    goal         measured
-//! random 4 KiB reads, closed loop of 32, requests/s         3.0 M        6.5 M
-//! steady random writes, blocking, page operations/s         3.0 M        11.2 M
-//! steady random writes, interleaved, page operations/s      3.0 M        9.1 M
-//! memory per flash page, bytes (all of the process)         10 + 50 MB   8.5
+//! random 4 KiB reads, closed loop of 32, requests/s         3.0 M        4.6 M
+//! steady random writes, blocking, page operations/s         3.0 M        9.3 M
+//! steady random writes, interleaved, page operations/s      3.0 M        5.8 M
+//! memory per flash page, bytes (all of the process)         10 + 50 MB   8.8
 //! ```
 //!
 //! A page operation is a flash page read or programmed, for the host or by cleaning.
