@@ -1,4 +1,4 @@
-"""What there is to choose from: devices, cleaners, workloads, trace formats."""
+"""What there is to choose from: devices, cleaners, workloads, trace formats, keys, figures."""
 
 from __future__ import annotations
 
@@ -6,22 +6,29 @@ from collections.abc import Sequence
 
 from ssdlab import _core
 
+#: What `ssdlab paper` can repeat; the other categories are the engine's.
+FIGURES = "figures"
+
 
 def categories() -> Sequence[str]:
     """The categories that `list` knows, in the order in which they are shown."""
-    return _core.list_categories()
+    return [*_core.list_categories(), FIGURES]
 
 
 def list(what: str) -> dict[str, str]:
     """The names in the category `what`, each with its one-line summary, in their proper order.
 
-    `what` is one of "devices", "cleaners", "workloads", "formats". Raises `InputError`, with the
-    valid categories, for any other.
+    `what` is one of "devices", "cleaners", "workloads", "formats", "keys", "figures". Raises
+    `InputError`, with the valid categories, for any other.
 
     >>> import ssdlab
     >>> "agrawal2008" in ssdlab.list("devices")
     True
     """
+    if what == FIGURES:
+        from ssdlab.paper import ITEMS
+
+        return {name: module.SUMMARY for name, module in ITEMS.items()}
     entries = _core.list(what)
     if entries is None:
         raise _core.InputError(f'"{what}" is not a category; choose from {", ".join(categories())}')

@@ -192,6 +192,7 @@ def test_errors_are_of_the_usual_kinds():
 def test_list_names_and_describes():
     assert "agrawal2008" in ssdlab.list("devices")
     assert all(ssdlab.list("cleaners").values())
+    assert "diskspd" in ssdlab.list("figures")
     with pytest.raises(ssdlab.InputError, match="devices, cleaners, workloads, formats"):
         ssdlab.list("disks")
 
