@@ -26,7 +26,7 @@ from rich.table import Table
 from rich.text import Text
 
 from ssdlab.api import Progress
-from ssdlab.paper.item import Item
+from ssdlab.paper.item import Figure, Item
 from ssdlab.results import Record, Results
 
 # The parts of a response time in the order in which a request meets them: label, the glyph that
@@ -117,39 +117,67 @@ def item_table(item: Item, file: IO[str]) -> str:
     verdicts = {"pass": "green", "fail": "bold red", "info": "dim"}
     rows = Table(box=None, padding=(0, 1), pad_edge=False)
     rows.add_column("")
-    for name in "published", "simulated", "difference", "":
+    for name in "published", "simulated", "diff.", "tol.", "":
         rows.add_column(name, justify="right", header_style="dim", no_wrap=True)
+    notes = list(dict.fromkeys(row.note for row in item.rows if row.note))
     for row in item.rows:
-        difference = row.difference_percent
+        difference, tolerance = row.difference_percent, row.tolerance_percent
+        name = Text(row.name)
+        if row.note:
+            name.append(f" [{notes.index(row.note) + 1}]", style="dim")
         rows.add_row(
-            row.name,
-            "" if row.published is None else count(row.published),
-            count(row.simulated),
+            name,
+            "" if row.published is None else figure(row.published),
+            figure(row.simulated),
             "" if difference is None else f"{difference:+.1f}%",
+            "" if tolerance is None else f"{tolerance:g}%",
             Text(row.verdict, style=verdicts[row.verdict]),
         )
     sections: list[RenderableType] = [Text(item.title, style="bold"), rows]
-    for figure in item.figures:
-        table = Table(box=None, padding=(0, 1), collapse_padding=True, pad_edge=False)
-        table.add_column("", justify="right", no_wrap=True)
-        for line in figure.series:
-            table.add_column(
-                _initials(line.name), justify="right", header_style="dim", no_wrap=True
-            )
-        for number, x in enumerate(figure.series[0].x):
-            table.add_row(f"{x:g}", *(_short(line.y[number]) for line in figure.series))
-        title = Text(f"{figure.title} ({figure.y_label}) by {figure.x_label}", style="bold")
-        sections.append(Group(title, table))
-    if item.figures:
-        names = (f"{_initials(line.name)} {line.name}" for line in item.figures[0].series)
-        sections.append(Text("; ".join(names), style="dim"))
+    if notes:
+        lines = (f"[{number}] {note}" for number, note in enumerate(notes, start=1))
+        sections.append(Text("\n".join(lines), style="dim"))
+    sections += [_series_table(drawn) for drawn in item.figures]
+    sections += [Text(f"Note: {remark}", style="yellow") for remark in item.remarks]
     return _text(console, sections)
 
 
-def _initials(name: str) -> str:
-    """A name in as few characters as a narrow column has: "sequential read, 4 out" is "sr4"."""
-    words, _, rest = name.partition(", ")
-    return "".join(word[0] for word in words.split()) + rest.split(" ")[0]
+def _series_table(drawn: Figure) -> RenderableType:
+    """The series of a figure side by side, with what their short names stand for."""
+    table = Table(box=None, padding=(0, 1), collapse_padding=True, pad_edge=False)
+    table.add_column("", justify="right", no_wrap=True)
+    names = _short_names([line.name for line in drawn.series])
+    for name in names:
+        table.add_column(name, justify="right", header_style="dim", no_wrap=True)
+    values = [dict(zip(line.x, line.y, strict=True)) for line in drawn.series]
+    for x in drawn.all_x():
+        cells = (_short(line[x]) if x in line else "" for line in values)
+        table.add_row(x if isinstance(x, str) else f"{x:g}", *cells)
+    title = Text(f"{drawn.title} ({drawn.y_label}) by {drawn.x_label}", style="bold")
+    legend = [
+        f"{name} {line.name}"
+        for name, line in zip(names, drawn.series, strict=True)
+        if name != line.name
+    ]
+    return Group(title, table, *([Text("; ".join(legend), style="dim")] if legend else []))
+
+
+def _short_names(names: list[str]) -> list[str]:
+    """Names that fit a narrow column: where there are many, "sequential read, 4 out" is "sr4"."""
+    if sum(map(len, names)) <= 60:
+        return names
+    shorter = []
+    for name in names:
+        words, _, rest = name.partition(", ")
+        shorter.append("".join(word[0] for word in words.split()) + rest.split(" ")[0])
+    return shorter if len(set(shorter)) == len(names) else names
+
+
+def figure(number: float) -> str:
+    """A number of a study: whole if it is large, else with four significant digits."""
+    if abs(number) >= 1000 or number == int(number):
+        return f"{number:,.0f}"
+    return f"{number:.4g}"
 
 
 def _short(number: float) -> str:

@@ -177,6 +177,7 @@ fn times() -> Vec<Row> {
         row("device.timing.bus_per_byte", words("25ns", "2.5ns"), READS, (BUS, Less)),
         row("device.timing.bus_per_byte", words("25ns", "2.5ns"), READS, (BUS_BUSY, Less)),
         row("device.host_link.bandwidth", words("unlimited", "100MB/s"), READS, (HOST_LINK, More)),
+        row("device.host_link.bandwidth", words("sata-150", "sata-300"), READS, (HOST_LINK, Less)),
         row("device.host_link.latency", words("0us", "20us"), READS, (HOST_LINK, More)),
         row("device.host_link.queue_depth", [json!(1), json!(8)], READS, (HOST_QUEUE, Less)),
         row("device.host_link.queue_depth", [json!(1), json!(8)], READS, (TOTAL_TIME, Less)),

@@ -2,11 +2,11 @@
 
 use crate::{keys, presets};
 use devices::ssd::clean::Policy;
-use options::{Choice, KeyInfo};
+use options::{Choice, KeyInfo, Link};
 
 /// The categories that can be listed.
 pub fn list_categories() -> &'static [&'static str] {
-    &["devices", "cleaners", "workloads", "formats", "keys"]
+    &["devices", "cleaners", "workloads", "formats", "links", "keys"]
 }
 
 /// Names and summaries of a category; `None` when there is no such category.
@@ -31,6 +31,7 @@ pub fn list(what: &str) -> Option<Vec<(String, String)>> {
             .iter()
             .map(|format| (format.name.to_owned(), format.summary.to_owned()))
             .collect(),
+        "links" => options::LINKS.iter().map(link_row).collect(),
         "keys" => keys::keys().into_iter().flat_map(|s| s.keys).map(key_row).collect(),
         _ => return None,
     };
@@ -54,4 +55,10 @@ fn key_row(key: KeyInfo) -> (String, String) {
         default => format!("; default {default}"),
     };
     (key.path, format!("{doc} ({}{default})", key.expected))
+}
+
+/// A host link, with its rate and where that comes from.
+fn link_row(link: &Link) -> (String, String) {
+    let rate = link.bytes_per_second as f64 / 1e6;
+    (link.name.to_owned(), format!("{} MB/s ({})", (rate * 10.0).round() / 10.0, link.source))
 }

@@ -1,5 +1,6 @@
 //! Numbers that carry their unit as text and are integers inside.
 
+use crate::link;
 use std::fmt;
 use std::str::FromStr;
 
@@ -96,7 +97,7 @@ fn show(amount: u128, units: &[Unit], f: &mut fmt::Formatter<'_>) -> fmt::Result
 crate::text_setting!(Duration: "a time with its unit, such as \"25us\" or \"1.5ms\"");
 crate::text_setting!(PerByte: "a time per byte with its unit, such as \"25ns\" or \"0.625ns\"");
 crate::text_setting!(Size: "a size with its unit, such as \"4KiB\" or \"128B\"");
-crate::text_setting!(Bandwidth: "a rate with its unit, such as \"300MB/s\", or \"unlimited\"");
+crate::text_setting!(Bandwidth: "a rate with its unit, such as \"300MB/s\"; a link by name, such as \"sata-300\"; or \"unlimited\"");
 
 /// A span of time: whole nanoseconds.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Default)]
@@ -235,9 +236,17 @@ impl FromStr for Bandwidth {
         if text == "unlimited" {
             return Ok(Self::UNLIMITED);
         }
+        if let Some(link) = link::find(text.trim()) {
+            return Ok(Bandwidth(link.bytes_per_second));
+        }
         let Some(amount) = text.trim().strip_suffix("/s") else {
+            let hint = match link::near(text.trim()) {
+                Some(near) => format!(" (did you mean {near}?)"),
+                None => String::new(),
+            };
             return Err(QuantityError(format!(
-                "\"{text}\" is not a rate with its unit, such as \"300MB/s\", or \"unlimited\""
+                "\"{text}\" is not a rate with its unit, such as \"300MB/s\", nor a link such as \
+                 \"sata-300\" (ssdlab list links), nor \"unlimited\"{hint}"
             )));
         };
         match parse(amount, SIZE_BYTES, "a rate")? {
@@ -306,6 +315,20 @@ mod tests {
         assert_eq!(link.time_ns(4096), 1907);
         assert_eq!(link.time_ns(512 * 1000), 238_400);
         assert_eq!(Bandwidth::UNLIMITED.time_ns(1 << 40), 0);
+    }
+
+    #[test]
+    fn links_have_names() {
+        let sata: Bandwidth = "sata-300".parse().unwrap();
+        assert_eq!(sata, "300MB/s".parse().unwrap());
+        assert_eq!(sata.time_ns(4096), 13_653);
+        assert_eq!("pcie-x8".parse::<Bandwidth>().unwrap().to_string(), "2GB/s");
+        for link in crate::LINKS {
+            let rate: Bandwidth = link.name.parse().unwrap();
+            assert_eq!(rate.to_string().parse(), Ok(rate), "{}", link.name);
+            assert_eq!(crate::LINKS.iter().filter(|other| other.name == link.name).count(), 1);
+        }
+        assert!(refused::<Bandwidth>("sata-350").contains("did you mean sata-"));
     }
 
     #[test]

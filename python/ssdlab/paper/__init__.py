@@ -1,18 +1,28 @@
 """The studies that ssdlab repeats: experiments, their results beside what was published.
 
 An item is one module of this package with `SUMMARY` and `run`, and its word in `ITEMS`. It
-simulates nothing itself.
+simulates nothing itself: it asks its `Study` for results. `docs/paper.md` says what agrees.
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping
+from importlib import import_module
 from types import ModuleType
 
-from ssdlab.paper import diskspd
 from ssdlab.paper.item import Figure, Item, Row, Series
+from ssdlab.paper.study import Study
 
-__all__ = ["ITEMS", "Figure", "Item", "Row", "Series"]
+__all__ = ["ITEMS", "Figure", "Item", "Row", "Series", "Study"]
 
-#: Every item by its word.
-ITEMS: Mapping[str, ModuleType] = {"diskspd": diskspd}
+#: Every item by its word, in the order of the studies.
+ITEMS: Mapping[str, ModuleType] = {
+    name: import_module(f"ssdlab.paper.{name}")
+    for name in (
+        "table1",
+        "table3",
+        "table4",
+        "slides",
+        "diskspd",
+    )
+}

@@ -5,6 +5,7 @@ from __future__ import annotations
 import dataclasses
 import json
 import sys
+from difflib import get_close_matches
 from pathlib import Path
 from typing import Any
 
@@ -12,63 +13,115 @@ import click
 
 from ssdlab import display, files
 from ssdlab._core import InputError
-from ssdlab.paper import ITEMS, Item, diskspd
+from ssdlab.paper import ITEMS, Figure, Item, diskspd
+from ssdlab.paper.study import Study
+
+
+class ItemName(click.ParamType):
+    """The word of an item; a wrong one is refused with the nearest."""
+
+    name = "item"
+
+    def convert(self, value: str, param: click.Parameter | None, ctx: click.Context | None) -> str:
+        """`value`, if there is such an item."""
+        if value not in ITEMS:
+            near = get_close_matches(value, ITEMS, n=3)
+            hint = f" (did you mean {' or '.join(near)}?)" if near else ""
+            self.fail(f'there is no item "{value}"; items: {", ".join(ITEMS)}{hint}', param, ctx)
+        return value
 
 
 @click.command()
-@click.argument("items", nargs=-1, metavar="[ITEM...]", type=click.Choice(list(ITEMS)))
-@click.option("--device", metavar="PRESET|FILE", help="The device; by default the baseline drive.")
-@click.option("--quick", is_flag=True, help="A tenth of the requests at each point.")
+@click.argument("items", nargs=-1, metavar="[ITEM...]", type=ItemName())
+@click.option(
+    "--quick", is_flag=True, help="Smaller drives and fewer requests: all items within a minute."
+)
+@click.option(
+    "--traces",
+    metavar="DIR",
+    type=click.Path(path_type=Path),
+    help="Replay the real IOzone and Postmark traces of DIR instead of generating such workloads.",
+)
+@click.option("--report", metavar="FILE.html", help="Write the items, with figures, as a web page.")
+@click.option("--json", "json_path", metavar="FILE|-", help="Write the items as JSON.")
+@click.option("--plot", metavar="FILE.png", type=click.Path(path_type=Path), help="Draw figures.")
+@click.option(
+    "--device",
+    metavar="PRESET|FILE",
+    help="The device of the item diskspd; by default agrawal2008.",
+)
 @click.option(
     "inputs",
     "--input",
     metavar="KEY=VALUE",
     multiple=True,
-    help="Change an input of the arithmetic, such as disks=60 or flash_dollars=400.",
+    help="Change an input of diskspd's arithmetic, such as disks=60 or flash_dollars=400.",
 )
-@click.option("--plot", metavar="FILE.png", type=click.Path(path_type=Path), help="Draw figures.")
-@click.option("--json", "json_path", metavar="FILE|-", help="Write the items as JSON.")
 def paper(
     items: tuple[str, ...],
-    device: str | None,
     quick: bool,
-    inputs: tuple[str, ...],
-    plot: Path | None,
+    traces: Path | None,
+    report: str | None,
     json_path: str | None,
+    plot: Path | None,
+    device: str | None,
+    inputs: tuple[str, ...],
 ) -> None:
     """Repeat published studies; without ITEM, all of them.
 
     Each row has what was published, what is simulated, the difference and, where the two should
-    agree, a verdict. Exit status 1 when a verdict is "fail".
+    agree, the tolerance and a verdict. Exit status 1 when a verdict is "fail".
     """
-    array = _array(inputs)
-    for path in (plot, None if json_path in (None, "-") else Path(str(json_path))):
+    chosen = list(dict.fromkeys(items)) or list(ITEMS)
+    if (device is not None or inputs) and "diskspd" not in chosen:
+        raise InputError("--device and --input are for the item diskspd; the others have their own")
+    changes = _inputs(inputs)
+    texts: dict[Path, str] = {}
+    outputs = [None if path in (None, "-") else Path(str(path)) for path in (json_path, report)]
+    for path in (plot, *outputs):
         if path is not None:
             files.refuse_unwritable(path)
     if plot is not None:
         _matplotlib()
-    found = []
-    for name in items or tuple(ITEMS):
-        with display.steps(sys.stderr, name) as progress:
-            found.append(ITEMS[name].run(device, quick, array, progress))
+    with display.steps(sys.stderr, "simulating") as progress:
+        study = Study(quick, traces, device, changes, progress)
+        found = study.run({name: ITEMS[name] for name in chosen})
     text = json.dumps({"items": [item.to_dict() for item in found]}) + "\n"
+    if outputs[0] is not None:
+        texts[outputs[0]] = text
+    if outputs[1] is not None:
+        from ssdlab.paper.report import page
+
+        texts[outputs[1]] = page(found, quick, traces is not None)
+    try:
+        files.write_together(texts)
+    except OSError as error:
+        message = f"{error.filename}: cannot be written: {error.strerror}; nothing was written"
+        raise click.ClickException(message) from None
     if json_path == "-":
         click.echo(text, nl=False)
     else:
-        if json_path is not None:
-            files.write_together({Path(json_path): text})
         for item in found:
             click.echo(display.item_table(item, sys.stdout), nl=False)
+        click.echo(_summary(found))
     if plot is not None:
         draw(found, plot)
     if any(row.verdict == "fail" for item in found for row in item.rows):
         sys.exit(1)
 
 
-def _array(inputs: tuple[str, ...]) -> diskspd.Array:
-    """The arithmetic's inputs, with what `--input` changes."""
+def _summary(items: list[Item]) -> str:
+    """How many verdicts there are of each kind, and which items have failed."""
+    verdicts = [row.verdict for item in items for row in item.rows]
+    line = ", ".join(f"{verdicts.count(kind)} {kind}" for kind in ("pass", "fail", "info"))
+    failed = [item.name for item in items if any(row.verdict == "fail" for row in item.rows)]
+    return f"{line} (failed in {', '.join(failed)})" if failed else line
+
+
+def _inputs(inputs: tuple[str, ...]) -> dict[str, float]:
+    """What `--input` changes of the arithmetic's inputs."""
     fields = {field.name: type(getattr(diskspd.Array(), field.name)) for field in FIELDS}
-    changes: dict[str, Any] = {}
+    changes: dict[str, float] = {}
     for assignment in inputs:
         key, _, value = assignment.partition("=")
         if key not in fields:
@@ -80,7 +133,7 @@ def _array(inputs: tuple[str, ...]) -> diskspd.Array:
         if not number > 0:
             raise InputError(f"--input {assignment}: {key} must be positive")
         changes[key] = number
-    return diskspd.Array(**changes)
+    return changes
 
 
 FIELDS = dataclasses.fields(diskspd.Array)
@@ -101,33 +154,52 @@ def draw(items: list[Item], path: Path) -> None:
     """Draws every figure of the items, one above the other, into one picture."""
     pyplot = _matplotlib()
     figures = [figure for item in items for figure in item.figures]
+    if not figures:
+        raise InputError(f"--plot {path}: the items {', '.join(i.name for i in items)} have none")
     sheet, axes = pyplot.subplots(
         len(figures), 1, figsize=(9, 5 * len(figures)), squeeze=False, layout="constrained"
     )
     for axis, figure in zip(axes.flat, figures, strict=True):
-        colours: dict[str, Any] = {}
-        for line in figure.series:
-            # Lines of one kind share a colour; what follows the comma is told by their dashes.
-            kind, _, variant = line.name.partition(", ")
-            variants = sum(name.startswith(f"{kind}, ") for name in colours)
-            colour = next((c for n, c in colours.items() if n.startswith(f"{kind}, ")), None)
-            drawn = axis.plot(
-                line.x,
-                line.y,
-                marker="o",
-                markersize=3,
-                color=colour,
-                linestyle=["-", "--", ":"][variants % 3],
-                label=line.name,
-            )
-            colours[line.name] = drawn[0].get_color()
+        _draw_bars(axis, figure) if figure.bars else _draw_lines(axis, figure)
         axis.set(title=figure.title, xlabel=figure.x_label, ylabel=figure.y_label)
-        axis.set_xscale("log", base=2)
-        axis.set_yscale("log")
-        axis.xaxis.set_major_formatter("{x:g}")
+        if figure.log_y:
+            axis.set_yscale("log")
         axis.grid(True, which="both", alpha=0.2)
         axis.legend(fontsize=7, ncols=2)
     try:
         sheet.savefig(path, dpi=110)
     finally:
         pyplot.close(sheet)
+
+
+def _draw_bars(axis: Any, figure: Figure) -> None:
+    """A group of bars for each word of the figure, one bar for each series."""
+    words = figure.all_x()
+    width = 0.8 / len(figure.series)
+    for number, line in enumerate(figure.series):
+        offset = (number - (len(figure.series) - 1) / 2) * width
+        places = [words.index(x) + offset for x in line.x]
+        axis.bar(places, line.y, width, label=line.name)
+    axis.set_xticks(range(len(words)), words)
+
+
+def _draw_lines(axis: Any, figure: Figure) -> None:
+    """A line for each series; those of one kind share a colour, their dashes tell them apart."""
+    colours: dict[str, Any] = {}
+    for line in figure.series:
+        kind, _, _ = line.name.partition(", ")
+        variants = sum(name.startswith(f"{kind}, ") for name in colours)
+        colour = next((c for n, c in colours.items() if n.startswith(f"{kind}, ")), None)
+        drawn = axis.plot(
+            line.x,
+            line.y,
+            marker="o",
+            markersize=3,
+            color=colour,
+            linestyle=["-", "--", ":"][variants % 3],
+            label=line.name,
+        )
+        colours[line.name] = drawn[0].get_color()
+    if figure.log_x:
+        axis.set_xscale("log", base=2)
+        axis.xaxis.set_major_formatter("{x:g}")

@@ -8,12 +8,12 @@ The arithmetic is checked with their inputs.
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass
+from typing import Any
 
-from ssdlab.api import Part
-from ssdlab.api import run as run_experiment
+from ssdlab.paper.baseline import baseline
 from ssdlab.paper.item import Figure, Item, Row, Series
+from ssdlab.paper.study import Study
 
 SUMMARY = "Gray and Fitzgerald 2008: patterns x block sizes x outstanding, and what flash replaces"
 
@@ -47,27 +47,24 @@ def harmonic_mean(reads: float, writes: float) -> float:
     return 2 / (1 / reads + 1 / writes)
 
 
-def run(
-    device: Part | None = None,
-    quick: bool = False,
-    array: Array | None = None,
-    progress: Callable[[int, int], object] | None = None,
-) -> Item:
-    """Measure every point on `device` (as `ssdlab.run` takes it) and work out what it replaces.
+def run(study: Study) -> Item:
+    """Measure every point on the study's device and work out what it replaces.
 
-    `quick` measures a tenth as many requests at each point; `progress` is told the points done and
-    to do. The disks and prices of the arithmetic are those of `array`.
+    A quick study measures a tenth as many requests at each point. The study's `inputs` change
+    fields of `Array`.
     """
-    array = array or Array()
+    array = Array(**study.inputs)  # type: ignore[arg-type]
+    points = [
+        (pattern, outstanding, size)
+        for pattern in PATTERNS
+        for outstanding in OUTSTANDING
+        for size in BLOCK_BYTES
+    ]
+    measured = study.measure({point: _experiment(study, *point) for point in points})
     iops: dict[tuple[str, int], list[float]] = {}
-    points = len(PATTERNS) * len(OUTSTANDING) * len(BLOCK_BYTES)
-    for pattern in PATTERNS:
-        for outstanding in OUTSTANDING:
-            line = iops.setdefault((pattern, outstanding), [])
-            for size in BLOCK_BYTES:
-                if progress is not None:
-                    progress(len(BLOCK_BYTES) * (len(iops) - 1) + len(line), points)
-                line.append(_iops(device, pattern, size, outstanding, quick))
+    for pattern, outstanding, size in points:
+        rate = measured[pattern, outstanding, size].host.all.iops
+        iops.setdefault((pattern, outstanding), []).append(rate)
     sizes = [size / 1024 for size in BLOCK_BYTES]
     requests = [
         Series(f"{pattern}, {outstanding} outstanding", sizes, line)
@@ -85,7 +82,9 @@ def run(
             f"{pattern}, {BLOCK_BYTES[at_8_kib] // 1024} KiB, {outstanding} outstanding, IOPS",
             PUBLISHED_IOPS.get((pattern, 8192)) if outstanding == max(OUTSTANDING) else None,
             line[at_8_kib],
-            note="published: the beta of a Samsung drive, another device",
+            note="published: the beta of a Samsung drive, another device"
+            if outstanding == max(OUTSTANDING) and (pattern, 8192) in PUBLISHED_IOPS
+            else "",
         )
         for (pattern, outstanding), line in iops.items()
     ]
@@ -105,8 +104,8 @@ def run(
         *_replacing(mix, array),
     ]
     figures = [
-        Figure("Requests a second", "block size, KiB", "requests/s", requests),
-        Figure("Throughput", "block size, KiB", "MB/s", bytes_),
+        Figure("Requests a second", "block size, KiB", "requests/s", requests, True, True),
+        Figure("Throughput", "block size, KiB", "MB/s", bytes_, True, True),
     ]
     return Item("diskspd", "The DiskSpd study (Gray and Fitzgerald 2008)", rows, figures)
 
@@ -124,10 +123,10 @@ def _replacing(mix_iops: float, array: Array) -> list[Row]:
     ]
 
 
-def _iops(device: Part | None, pattern: str, size: int, outstanding: int, quick: bool) -> float:
+def _experiment(study: Study, pattern: str, outstanding: int, size: int) -> dict[str, Any]:
     read_share, random_share = PATTERNS[pattern]
     # Enough requests to average over, at most four passes over the file.
-    requests = min(20_000, 4 * FILE_BYTES // size) // (10 if quick else 1)
+    requests = min(20_000, 4 * FILE_BYTES // size) // (10 if study.quick else 1)
     workload = {
         "kind": "closed",
         "requests": requests,
@@ -137,4 +136,4 @@ def _iops(device: Part | None, pattern: str, size: int, outstanding: int, quick:
         "block_size": f"{size}B",
         "footprint": f"{FILE_BYTES}B",
     }
-    return run_experiment(device=device, workload=workload).host.all.iops
+    return {"device": study.device or baseline(study), "workload": workload}

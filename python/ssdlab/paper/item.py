@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Any, Literal
 
@@ -10,13 +11,18 @@ Verdict = Literal["pass", "fail", "info"]
 
 @dataclass(frozen=True)
 class Row:
-    """One figure of an item, published and simulated, in the unit that its name says."""
+    """One figure of an item, published and simulated, in the unit that its name says.
+
+    Where the study makes a claim instead of giving a number, `holds` says whether the simulated
+    figure bears it out, and `note` is the claim.
+    """
 
     name: str
     published: float | None
     simulated: float
     tolerance_percent: float | None = None
     note: str = ""
+    holds: bool | None = None
 
     @property
     def difference_percent(self) -> float | None:
@@ -27,11 +33,17 @@ class Row:
 
     @property
     def verdict(self) -> Verdict:
-        """Whether the difference is within the tolerance; "info" where none is claimed."""
-        difference = self.difference_percent
-        if difference is None or self.tolerance_percent is None:
+        """Whether the figures agree, or the claim holds; "info" where neither is tested.
+
+        They agree when neither exceeds the other by more than the tolerance: 100 % is a factor
+        of two up or down.
+        """
+        if self.holds is not None:
+            return "pass" if self.holds else "fail"
+        if not self.published or self.tolerance_percent is None:
             return "info"
-        return "pass" if abs(difference) <= self.tolerance_percent else "fail"
+        most = 1 + self.tolerance_percent / 100
+        return "pass" if 1 / most <= self.simulated / self.published <= most else "fail"
 
     def to_dict(self) -> dict[str, Any]:
         """The row as `ssdlab paper --json` has it."""
@@ -48,11 +60,11 @@ class Row:
 
 @dataclass(frozen=True)
 class Series:
-    """A line of a figure: `y` over `x`."""
+    """A line of a figure: `y` over `x`, which are numbers, or words where bars are drawn."""
 
     name: str
-    x: list[float]
-    y: list[float]
+    x: Sequence[float] | Sequence[str]
+    y: Sequence[float]
 
 
 @dataclass(frozen=True)
@@ -63,16 +75,29 @@ class Figure:
     x_label: str
     y_label: str
     series: list[Series]
+    log_x: bool = False
+    log_y: bool = False
+
+    @property
+    def bars(self) -> bool:
+        """Whether the figure compares words instead of following a number."""
+        return any(isinstance(x, str) for line in self.series for x in line.x)
+
+    def all_x(self) -> list[Any]:
+        """Every `x` of any series: words as they come, numbers ascending."""
+        every: list[Any] = list(dict.fromkeys(x for line in self.series for x in line.x))
+        return every if self.bars else sorted(every)
 
 
 @dataclass(frozen=True)
 class Item:
-    """What an item found."""
+    """What an item found; `remarks` say what rows cannot, as where a source contradicts itself."""
 
     name: str
     title: str
     rows: list[Row]
     figures: list[Figure] = field(default_factory=list)
+    remarks: list[str] = field(default_factory=list)
 
     def to_dict(self) -> dict[str, Any]:
         """The item as `ssdlab paper --json` has it."""
@@ -81,12 +106,14 @@ class Item:
                 "title": figure.title,
                 "x": figure.x_label,
                 "y": figure.y_label,
-                "series": {line.name: [line.x, line.y] for line in figure.series},
+                "series": {line.name: [list(line.x), list(line.y)] for line in figure.series},
             }
             for figure in self.figures
         ]
         return {
             "item": self.name,
+            "title": self.title,
             "rows": [row.to_dict() for row in self.rows],
             "figures": figures,
+            "remarks": self.remarks,
         }

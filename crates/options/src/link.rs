@@ -1,0 +1,78 @@
+//! Host links by name, wherever a bandwidth is expected.
+
+use crate::nearest;
+
+/// A link that is known by name.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Link {
+    /// The word in the config.
+    pub name: &'static str,
+    /// Data it carries in one direction, in bytes per second, encoding and framing of the wire
+    /// taken off, the protocol above them not.
+    pub bytes_per_second: u64,
+    /// Where the rate comes from.
+    pub source: &'static str,
+}
+
+const USB_1: &str = "USB 1.1, table 5-9: 19 bulk packets of 64 B in a frame of 1 ms";
+const USB_2: &str = "USB 2.0, table 5-10: 13 bulk packets of 512 B in a microframe of 125 us";
+const USB_3: &str = "USB 3.0: 5 Gb/s, 8b/10b";
+const ATA: &str = "ATA/ATAPI-6 and 7, Ultra DMA modes 2, 4, 5 and 6";
+const SATA: &str = "Serial ATA 3.0: 1.5, 3 and 6 Gb/s, 8b/10b";
+const SAS: &str = "SAS-1, 2 and 3: 3, 6 and 12 Gb/s, 8b/10b";
+const FIBRE: &str =
+    "Fibre Channel at 2.125, 4.25 and 8.5 Gb/s, 8b/10b, less framing: as FC-PI names it";
+const PCIE_1: &str = "PCI Express 1.1: 2.5 GT/s a lane, 8b/10b";
+const PCIE_2: &str = "PCI Express 2.0: 5 GT/s a lane, 8b/10b";
+const PCIE_3: &str = "PCI Express 3.0: 8 GT/s a lane, 128b/130b";
+const PCIE_4: &str = "PCI Express 4.0: 16 GT/s a lane, 128b/130b";
+
+/// Bytes per second of a lane at 8 GT/s and 16 GT/s.
+const LANE_3: u64 = 8_000_000_000 / 8 * 128 / 130;
+const LANE_4: u64 = 16_000_000_000 / 8 * 128 / 130;
+
+const fn link(name: &'static str, bytes_per_second: u64, source: &'static str) -> Link {
+    Link { name, bytes_per_second, source }
+}
+
+/// Every link that has a name.
+pub const LINKS: &[Link] = &[
+    link("usb-1", 1_216_000, USB_1),
+    link("usb-2", 53_248_000, USB_2),
+    link("usb-3", 500_000_000, USB_3),
+    link("ata-33", 33_300_000, ATA),
+    link("ata-66", 66_700_000, ATA),
+    link("ata-100", 100_000_000, ATA),
+    link("ata-133", 133_300_000, ATA),
+    link("sata-150", 150_000_000, SATA),
+    link("sata-300", 300_000_000, SATA),
+    link("sata-600", 600_000_000, SATA),
+    link("sas-300", 300_000_000, SAS),
+    link("sas-600", 600_000_000, SAS),
+    link("sas-1200", 1_200_000_000, SAS),
+    link("fc-200", 200_000_000, FIBRE),
+    link("fc-400", 400_000_000, FIBRE),
+    link("fc-800", 800_000_000, FIBRE),
+    link("pcie-x1", 250_000_000, PCIE_1),
+    link("pcie-x4", 1_000_000_000, PCIE_1),
+    link("pcie-x8", 2_000_000_000, PCIE_1),
+    link("pcie-x16", 4_000_000_000, PCIE_1),
+    link("pcie2-x1", 500_000_000, PCIE_2),
+    link("pcie2-x4", 2_000_000_000, PCIE_2),
+    link("pcie2-x8", 4_000_000_000, PCIE_2),
+    link("pcie3-x2", 2 * LANE_3, PCIE_3),
+    link("pcie3-x4", 4 * LANE_3, PCIE_3),
+    link("pcie3-x8", 8 * LANE_3, PCIE_3),
+    link("pcie4-x4", 4 * LANE_4, PCIE_4),
+    link("pcie4-x8", 8 * LANE_4, PCIE_4),
+];
+
+/// The link called `name`.
+pub(crate) fn find(name: &str) -> Option<&'static Link> {
+    LINKS.iter().find(|link| link.name == name)
+}
+
+/// The link most likely meant by `typo`, if any name is near.
+pub(crate) fn near(typo: &str) -> Option<&'static str> {
+    nearest(typo, LINKS.iter().map(|link| link.name))
+}

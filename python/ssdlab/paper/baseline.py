@@ -1,0 +1,48 @@
+"""What the items of the 2008 paper share: its drive, its workloads' scale, and how it counts."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from ssdlab.paper.study import Study
+from ssdlab.results import Results
+
+#: Blocks of a plane in the paper's part, and in the drive of a quick study.
+BLOCKS, QUICK_BLOCKS = 2048, 256
+PACKAGES = 8
+#: Pages of a block that hold data: the last one of 64 is the summary page.
+DATA_PAGES = 63
+WORKLOADS = ("tpcc", "exchange", "iozone", "postmark")
+#: Requests of the presets; of IOzone, which writes 200 GB, a sixth.
+REQUESTS = {"tpcc": 1_133_333, "exchange": 6_500, "iozone": 100_000, "postmark": 62_257}
+
+
+def baseline(study: Study, **changes: Any) -> dict[str, Any]:
+    """The paper's baseline drive with `changes`; an eighth of its blocks in a quick study."""
+    blocks = QUICK_BLOCKS if study.quick else BLOCKS
+    return {"preset": "agrawal2008", "blocks_per_plane": blocks, **changes}
+
+
+def scaled(study: Study, requests: int) -> int:
+    """So many requests as wear the drive of this study as much as `requests` the paper's."""
+    return requests * QUICK_BLOCKS // BLOCKS if study.quick else requests
+
+
+def load(study: Study, name: str) -> dict[str, Any]:
+    """The paper's workload `name` for one SSD, as an argument of `Study.measure`."""
+    return study.workload(name, requests=scaled(study, REQUESTS[name]))
+
+
+def busy_us(results: Results) -> float:
+    """How long a request keeps a package busy, its share of cleaning included.
+
+    The original adds up its packages in this way; the requests a second of Table 3 are the number
+    of packages divided by it.
+    """
+    busy = sum(unit.busy for unit in results.units) * results.simulated_seconds
+    return 1e6 * float(busy) / results.host.all.requests
+
+
+def mean_queue(results: Results) -> float:
+    """Requests waiting at a package or die, averaged over time and over all of them."""
+    return sum(unit.queue_mean for unit in results.units) / len(results.units)

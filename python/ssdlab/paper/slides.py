@@ -1,0 +1,85 @@
+"""The 2008 paper's slides: what flash saves, how long it lasts, what a full drive costs."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from ssdlab.paper.item import Item, Row
+from ssdlab.paper.study import Study
+
+SUMMARY = "Agrawal et al. 2008, slides: cost, lifetime and the cost of a full drive"
+
+
+@dataclass(frozen=True)
+class Arrays:
+    """Slides 36 and 54: the disk arrays of the TPC-C configuration, and what replaces them."""
+
+    arrays: int = 14
+    disks: int = 28
+    disk_dollars: float = 250
+    ssds: int = 5
+    ssd_dollars: float = 500
+    writes: float = 2.4e6  # of one array in half an hour
+    dies: int = 5 * 16
+    blocks_per_die: int = 8192
+    rated_cycles: float = 100_000
+
+
+def run(study: Study) -> Item:
+    """The slides' figures from their inputs, and the cost of a 90 % full drive simulated."""
+    given = Arrays()
+    disks = given.disks * given.disk_dollars
+    flash = given.ssds * given.ssd_dollars
+    per_die = given.writes / given.dies
+    per_block = per_die / given.blocks_per_die
+    per_year = per_block * 2 * 24 * 365
+    found = study.measure({"full": _full_drive(study)})["full"]
+    amplification = found.flash.write_amplification
+    rows = [
+        Row("an array of disks, $", 7_000, disks, 0, "28 disks of $250"),
+        Row("an array of SSDs, $", 2_500, flash, 0, "5 SSDs of $500"),
+        Row("saved in all, $", 63_000, given.arrays * (disks - flash), 0, "14 arrays"),
+        Row("writes of a die in half an hour", 30_000, per_die, 0, "2.4 M / (5 x 16)"),
+        Row("writes of a block in half an hour", 3.66, per_block, 0.1, "each costs an erasure"),
+        Row("writes of a block in a year", 64_000, per_year, 1, "block-mapped, read-modify-write"),
+        Row(
+            "lifetime, years",
+            None,
+            given.rated_cycles / per_year,
+            note='"a little over a year\'s lifetime"',
+            holds=1 < given.rated_cycles / per_year < 2,
+        ),
+        Row(
+            "share of the writes that are cleaning, drive 90 % full, %",
+            90,
+            100 * (1 - 1 / amplification),
+            2,
+            "random writes, random victims; theory: write amplification = 1 / spare factor = 10",
+        ),
+        Row("its write amplification", 10, amplification, 5),
+    ]
+    remarks = [
+        "the slide has 90 % of the writes go to cleaning when victims are taken without choosing; "
+        "greedy cleaning writes less (ssdlab paper table6)."
+    ]
+    return Item("slides", "The slides: cost, lifetime, a full drive", rows, remarks=remarks)
+
+
+def _full_drive(study: Study) -> dict[str, object]:
+    """Random writes on a drive of 90 % data, cleaning blocks at random."""
+    return {
+        "device": {
+            "preset": "agrawal2008",
+            "blocks_per_plane": 64 if study.quick else 256,
+            "spare_factor": 0.1,
+            # As little as can be kept erased: that is not spare space.
+            "cleaning": {"policy": "random", "min_free": 0.001},
+        },
+        "workload": {
+            "kind": "closed",
+            "read_share": 0.0,
+            "outstanding": 32,
+            "requests": 200_000 if study.quick else 1_000_000,
+        },
+        "run": {"precondition": "random:4"},
+    }

@@ -1,0 +1,139 @@
+"""How the items of a study are run: their experiments side by side, each of them once.
+
+An item asks for several experiments at a time and waits. The simulations leave the interpreter's
+lock, so a thread for each processor is enough; what two items ask for alike is simulated once.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import threading
+from collections.abc import Callable, Hashable, Mapping
+from concurrent.futures import FIRST_EXCEPTION, Future, ThreadPoolExecutor, wait
+from pathlib import Path
+from types import ModuleType
+from typing import Any, TypeVar
+
+from ssdlab._core import InputError
+from ssdlab.api import Part
+from ssdlab.api import run as run_experiment
+from ssdlab.paper.item import Item
+from ssdlab.results import Results
+
+Key = TypeVar("Key", bound=Hashable)
+
+#: The traces that replace generated workloads, in the directory of `--traces`.
+TRACES = {
+    "iozone": "disksim_iozone_aligned2_100K.trace.zst",
+    "postmark": "disksim_postmark_aligned2.trace.zst",
+}
+
+
+class Study:
+    """One call of `ssdlab paper`: what was chosen, and the processors that simulate.
+
+    - `quick`: items use smaller drives and fewer requests;
+    - `traces`: the directory of the real traces (`TRACES`); raises `InputError` if one is missing;
+    - `device` and `inputs`: what the DiskSpd study is measured on and reckons with;
+    - `progress`: told the experiments done and asked for so far.
+    """
+
+    def __init__(
+        self,
+        quick: bool = False,
+        traces: Path | None = None,
+        device: Part | None = None,
+        inputs: Mapping[str, float] | None = None,
+        progress: Callable[[int, int], object] | None = None,
+    ) -> None:
+        self.quick = quick
+        self.traces = traces
+        self.device = device
+        self.inputs = dict(inputs or {})
+        self._progress = progress
+        self._lock = threading.Lock()
+        self._running: dict[str, Future[Results]] = {}
+        self._done = 0
+        self._cancelled = threading.Event()
+        self._pool = ThreadPoolExecutor(os.cpu_count() or 1)
+        if traces is not None:
+            _refuse_missing(traces)
+
+    def measure(self, experiments: Mapping[Key, Mapping[str, Any]]) -> dict[Key, Results]:
+        """The results of `experiments`, each the keyword arguments of `ssdlab.run`.
+
+        Raises what the first that failed has raised.
+        """
+        futures = {key: self._submit(arguments) for key, arguments in experiments.items()}
+        return {key: future.result() for key, future in futures.items()}
+
+    def workload(self, name: str, **changes: Any) -> dict[str, Any]:
+        """The paper's workload `name` as an argument of `measure`: the preset, or the trace.
+
+        `changes` are keys of the generated workload.
+        """
+        if self.traces is not None and name in TRACES:
+            return {"trace": self.traces / TRACES[name]}
+        return {"workload": {"preset": f"paper-{name}", **changes}}
+
+    def run(self, items: Mapping[str, ModuleType]) -> list[Item]:
+        """Run `items` side by side; raises what the first that failed has raised."""
+        with ThreadPoolExecutor(max(1, len(items))) as threads:
+            try:
+                futures = [threads.submit(module.run, self) for module in items.values()]
+                done, _ = wait(futures, return_when=FIRST_EXCEPTION)
+                for future in done:
+                    future.result()
+                return [future.result() for future in futures]
+            except BaseException:
+                self.cancel()
+                raise
+
+    def cancel(self) -> None:
+        """End what is being simulated, and do not begin what is not."""
+        self._cancelled.set()
+        self._pool.shutdown(wait=False, cancel_futures=True)
+
+    def _submit(self, arguments: Mapping[str, Any]) -> Future[Results]:
+        name = json.dumps(arguments, sort_keys=True, default=str)
+        with self._lock:
+            if self._cancelled.is_set():
+                raise Cancelled
+            future = self._running.get(name)
+            if future is None:
+                future = self._pool.submit(self._simulate, arguments)
+                self._running[name] = future
+        self._report()
+        return future
+
+    def _simulate(self, arguments: Mapping[str, Any]) -> Results:
+        results = run_experiment(**arguments, progress=self._check)
+        with self._lock:
+            self._done += 1
+        self._report()
+        return results
+
+    def _check(self, _: object) -> None:
+        if self._cancelled.is_set():
+            raise Cancelled
+
+    def _report(self) -> None:
+        if self._progress is not None:
+            self._progress(self._done, len(self._running))
+
+
+class Cancelled(Exception):
+    """The study has been cancelled."""
+
+
+def _refuse_missing(traces: Path) -> None:
+    if not traces.is_dir():
+        problem = "is not a directory" if traces.exists() else "there is no such directory"
+        raise InputError(f"--traces {traces}: {problem}")
+    missing = [name for name in TRACES.values() if not (traces / name).is_file()]
+    if missing:
+        raise InputError(
+            f"--traces {traces}: {' and '.join(missing)} {'is' if len(missing) == 1 else 'are'} "
+            f"missing there; wanted are {', '.join(TRACES.values())}"
+        )
