@@ -1,6 +1,9 @@
 """The studies: their arithmetic, their shape, and their command."""
 
+import html
 import json
+import re
+from xml.etree import ElementTree
 
 import pytest
 
@@ -119,3 +122,22 @@ def test_an_item_s_verdicts_hold(name):
     assert item.name == name
     assert not failed
     assert any(row.verdict == "pass" for row in item.rows)
+
+
+def test_the_report_is_one_readable_page(ssdlab, tmp_path):
+    done = ssdlab("paper", "table1", "diskspd", "--quick", "--report", "r.html", "--json", "-")
+    assert done.returncode == 0, done.stderr
+    page = (tmp_path / "r.html").read_text()
+    outside = re.findall(r"https?://|src=|@import|<script", page)
+    assert not outside, "nothing is fetched"
+    ElementTree.fromstring(
+        page.removeprefix("<!doctype html>")
+        .replace('<meta charset="utf-8">', "")
+        .replace('<meta name="viewport" content="width=device-width, initial-scale=1">', "")
+    )
+    for item in json.loads(done.stdout)["items"]:
+        assert f'<section id="{item["item"]}">' in page
+        for row in item["rows"]:
+            assert html.escape(row["name"]) in page
+    # Every point of every figure is drawn and says its value.
+    assert page.count("<circle") == page.count("</title></circle>") == 2 * 144
