@@ -4,12 +4,15 @@
 //! no file and knows nothing of workloads. Each kind is one module with its own config section and
 //! one row in the table below.
 
+pub mod array;
 pub mod linear;
 pub mod ssd;
 
+use array::ArrayConfig;
 use engine::Device;
 use linear::LinearConfig;
 use options::{Invalid, KeyInfo, Setting};
+use serde::de::IgnoredAny;
 use serde::{Deserialize, Deserializer, Serialize};
 use ssd::{SsdConfig, SsdReport};
 
@@ -125,6 +128,39 @@ macro_rules! devices {
 devices! {
     ssd: Ssd(SsdConfig),
     linear: Linear(LinearConfig),
+    array: Array(ArrayConfig),
+}
+
+impl DeviceConfig {
+    /// The device that this one is made of, if it is made of devices.
+    pub fn member_mut(&mut self) -> Option<&mut DeviceConfig> {
+        match self {
+            DeviceConfig::Array(array) => Some(&mut array.member),
+            DeviceConfig::Ssd(_) | DeviceConfig::Linear(_) => None,
+        }
+    }
+}
+
+/// A device within a device: a section with a kind of its own. [`DeviceConfig::resolve`] passes over
+/// it; whoever reads layers resolves it by itself and puts it in its
+/// [place](DeviceConfig::member_mut).
+impl Setting for DeviceConfig {
+    type Partial = IgnoredAny;
+
+    fn overlay(_under: &mut IgnoredAny, _over: IgnoredAny) {}
+
+    fn complete(_partial: IgnoredAny, default: Self) -> Self {
+        default
+    }
+
+    fn describe(path: &str, doc: &str, _default: &Self, rows: &mut Vec<KeyInfo>) {
+        rows.push(KeyInfo {
+            path: path.to_owned(),
+            doc: doc.trim().to_owned(),
+            expected: "a section like device itself, with its own kind or preset".to_owned(),
+            default: String::new(),
+        });
+    }
 }
 
 fn merged<'de, T: Kind, D: Deserializer<'de>>(

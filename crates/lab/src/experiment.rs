@@ -81,7 +81,7 @@ impl Experiment {
         let own = presets.len();
         let layers = [presets, layers.to_vec()].concat();
         let parsed = layers.iter().map(Layer::parse).collect::<Result<Vec<_>, _>>()?;
-        let device = device(&sections(&parsed, own, "device"))?;
+        let device = device(&sections(&parsed, own, "device"), "device")?;
         let workload = workload(&sections(&parsed, own, "workload"), &parsed)?;
         let run = run_config(&sections(&parsed, own, "run"))?;
         if i64::try_from(run.seed).is_err() {
@@ -128,28 +128,34 @@ impl Experiment {
 fn presets_below(layers: &[Layer]) -> Result<Vec<Layer>, InputError> {
     let parsed = layers.iter().map(Layer::parse).collect::<Result<Vec<_>, _>>()?;
     let mut presets = Vec::new();
-    for (name, default) in presets::DEFAULTS {
+    for (name, _) in presets::DEFAULTS {
         let top = sections(&parsed, 0, name).first().copied();
-        let (kind, preset) = match top {
-            Some(top) => (top.word("kind")?, top.word("preset")?),
-            None => (None, None),
-        };
-        let preset = match (top, kind, preset) {
-            (Some(top), Some(_), Some(_)) => {
-                let problem = format!("{name} has both a kind and a preset; a preset has its kind");
-                return Err(top.error_at("kind", &problem));
-            }
-            (Some(top), None, Some(word)) => presets::find(name, &word).ok_or_else(|| {
-                let unknown = presets::unknown(name, &word);
-                top.error_at("preset", &format!("{name}.preset = \"{word}\": {unknown}"))
-            })?,
-            (_, Some(_), None) => continue,
-            // Keys alone refine the default.
-            _ => presets::find(name, default).expect("the default is a preset"),
-        };
-        presets.push(preset.layer());
+        presets.extend(preset_of(name, name, top)?.map(presets::Preset::layer));
     }
     Ok(presets)
+}
+
+/// The preset on which the layers of a device or workload build: the one that their lowest names, the
+/// default, or none if it names a kind. Keys alone refine the default.
+fn preset_of(
+    section: &str,
+    path: &str,
+    lowest: Option<Section<'_, '_>>,
+) -> Result<Option<&'static presets::Preset>, InputError> {
+    let default = || presets::default_of(section);
+    let Some(lowest) = lowest else { return Ok(Some(default())) };
+    match (lowest.word("kind")?, lowest.word("preset")?) {
+        (Some(_), Some(_)) => {
+            let problem = format!("{path} has both a kind and a preset; a preset has its kind");
+            Err(lowest.error_at("kind", &problem))
+        }
+        (Some(_), None) => Ok(None),
+        (None, Some(word)) => presets::find(section, &word).map(Some).ok_or_else(|| {
+            let unknown = presets::unknown(section, &word);
+            lowest.error_at("preset", &format!("{path}.preset = \"{word}\": {unknown}"))
+        }),
+        (None, None) => Ok(Some(default())),
+    }
 }
 
 /// The name of the preset, of those below, that says something of a section.
@@ -181,20 +187,41 @@ fn values<'a>(sections: &[Section<'_, 'a>]) -> Vec<toml::de::ValueDeserializer<'
     sections.iter().map(|section| section.without(&CHOOSING).into()).collect()
 }
 
-fn device(sections: &[Section<'_, '_>]) -> Result<DeviceConfig, InputError> {
+fn device(sections: &[Section<'_, '_>], path: &str) -> Result<DeviceConfig, InputError> {
     let kind = kind_of(sections, "ssd")?;
-    DeviceConfig::resolve(&kind, values(sections)).map_err(|error| {
+    let mut config = DeviceConfig::resolve(&kind, values(sections)).map_err(|error| {
         if let Some((index, error)) = error {
-            return sections[index].blame(&error, "device");
+            return sections[index].blame(&error, path);
         }
         let words: Vec<&str> = devices::kinds().iter().map(|(word, _)| *word).collect();
         let hint = options::nearest(&kind, words.iter().copied())
             .map(|near| format!(" (did you mean \"{near}\"?)"))
             .unwrap_or_default();
         let list = words.join(", ");
-        let problem = format!("device.kind = \"{kind}\": the kinds are {list}{hint}");
+        let problem = format!("{path}.kind = \"{kind}\": the kinds are {list}{hint}");
         sections[0].error_at("kind", &problem)
-    })
+    })?;
+    if let Some(place) = config.member_mut() {
+        *place = member(sections, path)?;
+    }
+    Ok(config)
+}
+
+/// The device that a device is made of: what the layers say of it, from the topmost that names a
+/// kind or a preset, which is that of the default device unless one does.
+fn member(sections: &[Section<'_, '_>], path: &str) -> Result<DeviceConfig, InputError> {
+    let path = format!("{path}.member");
+    let stated = sections.iter().map(|section| section.section("member"));
+    let stated = stated.filter_map(Result::transpose).collect::<Result<Vec<_>, _>>()?;
+    let chooses = |section: &Section<'_, '_>| section.has("kind") || section.has("preset");
+    let stated = &stated[stated.iter().rposition(chooses).unwrap_or(0)..];
+    let Some(preset) = preset_of("device", &path, stated.first().copied())? else {
+        return device(stated, &path);
+    };
+    let layer = preset.layer();
+    let preset = layer.parse()?;
+    let below = preset.section("device").into_iter();
+    device(&below.chain(stated.iter().copied()).collect::<Vec<_>>(), &path)
 }
 
 fn workload(

@@ -65,6 +65,15 @@ pub fn set_layer(assignment: &str) -> Result<Layer, InputError> {
 }
 
 fn full_path(key: &str) -> Result<String, String> {
+    // A device that another is made of has the keys of a device.
+    let of_member = key.strip_prefix("device.member.").or_else(|| key.strip_prefix("member."));
+    if let Some(rest) = of_member {
+        let path = full_path(&format!("device.{rest}")).or_else(|_| full_path(rest))?;
+        let rest = path.strip_prefix("device.");
+        return rest
+            .map(|rest| format!("device.member.{rest}"))
+            .ok_or_else(|| format!("unknown key \"{key}\"; a member has the keys of a device"));
+    }
     let keys = keys().into_iter().flat_map(|section| section.keys);
     let mut paths: Vec<String> = keys.map(|key| key.path).collect();
     paths.sort_unstable();
@@ -122,6 +131,10 @@ mod tests {
             ("copy_back=true", "device.cleaning.copy_back = true"),
             ("device.fill=0.5", "device.fill = 0.5"),
             ("device.pool=\"die\"", "device.pool = \"die\""),
+            ("device.member.channels=4", "device.member.channels = 4"),
+            ("member.preset=zeus-linear", "device.member.preset = \"zeus-linear\""),
+            ("member.cleaning.min_free=0.1", "device.member.cleaning.min_free = 0.1"),
+            ("member.member.copy_back=true", "device.member.member.cleaning.copy_back = true"),
         ];
         for (assignment, text) in cases {
             match set_layer(assignment) {
@@ -137,6 +150,7 @@ mod tests {
         assert!(message("device.chanels=4").ends_with("(did you mean device.channels?)"));
         assert!(message("device.copy_back=true").contains("device.cleaning.copy_back"));
         assert!(message("channels").contains("expected KEY=VALUE"));
+        assert!(message("member.seed=4").contains("a member has the keys of a device"));
         assert!(message("kind=ssd").contains("could be device.kind, workload.kind"));
     }
 }

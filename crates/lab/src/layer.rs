@@ -122,7 +122,19 @@ pub(crate) struct Section<'p, 'a> {
     value: &'p Spanned<DeValue<'a>>,
 }
 
-impl<'a> Section<'_, 'a> {
+impl<'p, 'a> Section<'p, 'a> {
+    /// The section within it that has this name, if there is one.
+    pub(crate) fn section(&self, name: &str) -> Result<Option<Section<'p, 'a>>, InputError> {
+        let table = self.value.get_ref().as_table();
+        let Some(value) = table.and_then(|table| table.get(name)) else { return Ok(None) };
+        if value.get_ref().is_table() {
+            return Ok(Some(Section { parsed: self.parsed, value }));
+        }
+        let layer = self.parsed.layer;
+        let problem = format!("{name} = {}: {name} is a section of keys", layer.raw(value));
+        Err(layer.error(Some(value.span()), &problem))
+    }
+
     /// The text of a key that must be a string.
     pub(crate) fn word(&self, key: &str) -> Result<Option<String>, InputError> {
         let table = self.value.get_ref().as_table();

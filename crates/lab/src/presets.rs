@@ -19,7 +19,14 @@ macro_rules! presets {
     };
 }
 
-const DEVICES: &[Preset] = presets!("devices": "agrawal2008", "disksim-ssd", "zeus-linear");
+const DEVICES: &[Preset] = presets!(
+    "devices":
+    "agrawal2008",
+    "agrawal2008-array-6",
+    "agrawal2008-array-10",
+    "disksim-ssd",
+    "zeus-linear",
+);
 
 const WORKLOADS: &[Preset] = presets!(
     "workloads":
@@ -43,6 +50,12 @@ const WORKLOADS: &[Preset] = presets!(
 
 /// What runs when nothing is said of a section.
 pub(crate) const DEFAULTS: [(&str, &str); 2] = [("device", "agrawal2008"), ("workload", "mixed")];
+
+/// The preset that runs when nothing is said of `device` or `workload`.
+pub(crate) fn default_of(section: &str) -> &'static Preset {
+    let default = DEFAULTS.iter().find(|(name, _)| *name == section);
+    default.and_then(|(name, preset)| find(name, preset)).expect("the default is a preset")
+}
 
 impl Preset {
     /// What it is: the comment at the head of its file.

@@ -94,6 +94,87 @@ fn a_resolved_experiment_reproduces_itself_and_its_results() {
     assert_eq!(results_of(&first), results_of(&again));
 }
 
+const SMALL_ARRAY: &str = "
+[device]
+kind = 'array'
+members = 3
+[device.member]
+kind = 'ssd'
+channels = 2
+dies_per_package = 1
+planes_per_die = 1
+blocks_per_plane = 64
+[workload]
+kind = 'closed'
+requests = 2000
+outstanding = 4
+read_share = 0.5
+";
+
+#[test]
+fn a_member_of_an_array_is_a_device_of_its_own() {
+    let member = |layers: &[Layer]| toml_of(layers)["device"]["member"].clone();
+    assert_eq!(member(&[file(SMALL_ARRAY)])["channels"].as_integer(), Some(2));
+    assert_eq!(
+        member(&[file(SMALL_ARRAY), set("member.channels=4")])["channels"].as_integer(),
+        Some(4)
+    );
+    // Keys alone refine the default; a preset or a kind replaces what was said before.
+    let six = preset_layer("device", "agrawal2008-array-6").unwrap();
+    let refined = [six.clone(), set("member.copy_back=true"), set("device.members=2")];
+    assert_eq!(member(&refined)["cleaning"]["copy_back"].as_bool(), Some(true));
+    assert_eq!(member(&refined)["cleaning"]["time"].as_str(), Some("blocking"));
+    let kind = file("[device]\nkind = 'array'\n");
+    assert_eq!(member(&[kind])["cleaning"]["time"].as_str(), Some("blocking"));
+    let other = [six, set("member.channels=4"), set("member.preset=zeus-linear")];
+    assert_eq!(member(&other)["kind"].as_str(), Some("linear"));
+    let nested = file("device.kind = 'array'\ndevice.member.preset = 'agrawal2008-array-6'");
+    assert_eq!(member(&[nested])["member"]["channels"].as_integer(), Some(8));
+    // The resolved experiment is itself again.
+    let resolved = Experiment::from_layers(&[file(SMALL_ARRAY)]).unwrap().to_toml();
+    assert_eq!(Experiment::from_layers(&[file(&resolved)]).unwrap().to_toml(), resolved);
+}
+
+#[test]
+fn mistakes_in_a_member_are_named_in_full() {
+    let array = |text: &str| refusal(&[file(&format!("[device]\nkind = 'array'\n{text}"))]);
+    let rows = [
+        ("member = 3", "e.toml:3: member = 3: member is a section of keys"),
+        (
+            "member.chanels = 3",
+            "e.toml:3: unknown key device.member.chanels (did you mean channels?)",
+        ),
+        ("member.kind = 'sdd'", "e.toml:3: device.member.kind = \"sdd\": the kinds are"),
+        ("member.preset = 'agraval'", "e.toml:3: device.member.preset = \"agraval\": there is no"),
+        ("member.kind = 'ssd'\nmember.preset = 'agrawal2008'", "device.member has both a kind and"),
+        ("member.channels = 0", "e.toml:3: device.member.channels = 0"),
+        ("members = 0", "e.toml:3: device.members = 0: an array has 1 to 1024 members"),
+        ("stripe = '1000B'", "e.toml:3: device.stripe = '1000B': 1000B is not a multiple"),
+    ];
+    for (text, expected) in rows {
+        let message = array(text);
+        assert!(message.contains(expected), "{text}: {message}");
+    }
+    let plain = refusal(&[file("[device.member]\nchannels = 3\n")]);
+    assert!(plain.contains("unknown key device.member"), "{plain}");
+}
+
+#[test]
+fn an_array_reports_its_members_together() {
+    let run_one = |layers: &[Layer]| {
+        let experiment = Experiment::from_layers(layers).unwrap();
+        let settings = RunSettings { check: true };
+        let text = run(&experiment, &settings, &mut |_| ControlFlow::Continue(())).unwrap();
+        serde_json::from_str::<serde_json::Value>(&text).unwrap()
+    };
+    let results = run_one(&[file(SMALL_ARRAY), set("run.precondition=random:2")]);
+    let units = results["units"].as_array().unwrap();
+    assert_eq!(units.len(), 6);
+    assert_eq!(units[4]["name"], "member 2 package 0");
+    assert!(results["flash"]["write_amplification"].as_f64().unwrap() > 1.0);
+    assert!(results["wear"]["mean_erases"].as_f64().unwrap() > 2.0);
+}
+
 #[test]
 fn every_preset_runs_and_passes_the_audit() {
     for (section, category) in [("device", "devices"), ("workload", "workloads")] {

@@ -11,7 +11,7 @@ pub mod config;
 mod divisor;
 pub mod ftl;
 pub mod geometry;
-mod link;
+pub(crate) mod link;
 pub mod nand;
 mod report;
 mod sets;

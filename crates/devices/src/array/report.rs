@@ -1,0 +1,81 @@
+//! The accounts of an array's members as one.
+
+use crate::ssd::{CleaningReport, SsdReport, UnitReport, WearReport};
+
+/// Sums of counts, means over all blocks, and the units of each member by its number.
+///
+/// Every field is named, so that a new figure of a drive cannot be forgotten here.
+pub(super) fn together(members: Vec<SsdReport>) -> SsdReport {
+    let sum = |of: fn(&SsdReport) -> u64| members.iter().map(of).sum();
+    let cleaning = cleaning(&members);
+    let wear = wear(&members);
+    let page_programs = sum(|it| it.page_programs);
+    // A member's amplification is programs per page that its host wrote.
+    let written: f64 = members
+        .iter()
+        .filter_map(|it| Some(it.page_programs as f64 / it.write_amplification?))
+        .sum();
+    SsdReport {
+        page_reads: sum(|it| it.page_reads),
+        page_programs,
+        summary_programs: sum(|it| it.summary_programs),
+        block_erases: sum(|it| it.block_erases),
+        copy_backs: sum(|it| it.copy_backs),
+        pages_moved: sum(|it| it.pages_moved),
+        pages_migrated: sum(|it| it.pages_migrated),
+        host_pages_read: sum(|it| it.host_pages_read),
+        host_pages_written: sum(|it| it.host_pages_written),
+        merge_reads: sum(|it| it.merge_reads),
+        unmapped_pages_read: sum(|it| it.unmapped_pages_read),
+        pages_trimmed: sum(|it| it.pages_trimmed),
+        write_amplification: (written > 0.0).then(|| page_programs as f64 / written),
+        cleaning,
+        wear,
+        bus_busy: members.iter().flat_map(|it| it.bus_busy.iter().copied()).collect(),
+        units: members.into_iter().enumerate().flat_map(units).collect(),
+    }
+}
+
+fn units((number, member): (usize, SsdReport)) -> impl Iterator<Item = UnitReport> {
+    let named = move |unit: UnitReport| UnitReport {
+        name: format!("member {number} {}", unit.name),
+        ..unit
+    };
+    member.units.into_iter().map(named)
+}
+
+fn cleaning(members: &[SsdReport]) -> CleaningReport {
+    let all = members.iter().map(|it| &it.cleaning);
+    let blocks_cleaned = all.clone().map(|it| it.blocks_cleaned).sum();
+    let busy_ns = all.clone().map(|it| it.busy_ns).sum();
+    let superseded: f64 =
+        all.filter_map(|it| Some(it.efficiency? * it.blocks_cleaned as f64)).sum();
+    let per_block = |total: f64| (blocks_cleaned > 0).then(|| total / blocks_cleaned as f64);
+    CleaningReport {
+        blocks_cleaned,
+        efficiency: per_block(superseded),
+        mean_block_ns: per_block(busy_ns as f64),
+        busy_ns,
+    }
+}
+
+/// Identical members have equally many blocks, so means of means are means.
+fn wear(members: &[SsdReport]) -> WearReport {
+    let count = members.len() as f64;
+    let moments = |of: fn(&WearReport) -> (f64, f64)| {
+        let all = members.iter().map(|it| of(&it.wear));
+        let mean = all.clone().map(|(mean, _)| mean).sum::<f64>() / count;
+        let square = all.map(|(mean, std)| mean * mean + std * std).sum::<f64>() / count;
+        (mean, (square - mean * mean).max(0.0).sqrt())
+    };
+    let (mean_erases, std_erases) = moments(|it| (it.mean_erases, it.std_erases));
+    let (mean_remaining, std_remaining) = moments(|it| (it.mean_remaining, it.std_remaining));
+    WearReport {
+        mean_erases,
+        std_erases,
+        max_erases: members.iter().map(|it| it.wear.max_erases).max().unwrap_or(0),
+        mean_remaining,
+        std_remaining,
+        expired_blocks: members.iter().map(|it| it.wear.expired_blocks).sum(),
+    }
+}

@@ -1,0 +1,265 @@
+//! Is an array the sum of its members, and does every key of it change a result?
+
+mod common;
+
+use common::{Closed, Keep, run_closed};
+use devices::array::{ArrayConfig, Layout};
+use devices::linear::LinearConfig;
+use devices::ssd::SsdConfig;
+use devices::{DeviceConfig, Kind, Model};
+use engine::{Completion, Lba, Op, Random, Request, SECTOR_BYTES, Time, Xoshiro256};
+use options::Size;
+
+fn array(members: u32, member: DeviceConfig) -> ArrayConfig {
+    ArrayConfig { members, member, ..ArrayConfig::default() }
+}
+
+fn small() -> DeviceConfig {
+    DeviceConfig::Ssd(Box::new(SsdConfig { pages_per_block: 16, ..common::small() }))
+}
+
+fn linear() -> DeviceConfig {
+    DeviceConfig::Linear(Box::default())
+}
+
+fn build(config: &ArrayConfig) -> Box<dyn Model> {
+    config.build(9).unwrap_or_else(|refusal| panic!("{refusal}"))
+}
+
+/// A closed load of mixed random requests of up to `most` sectors.
+fn mixed(device: &mut dyn Model, most: u64, requests: u64) -> (Time, Vec<Completion>) {
+    let capacity = device.capacity_sectors();
+    let mut random = Xoshiro256::new(4, 0);
+    let mut load = Closed::new(16, requests, |id| {
+        let op = [Op::Read, Op::Write, Op::Write, Op::Trim, Op::Flush][random.below(5) as usize];
+        let sectors = 1 + random.below(most);
+        Request { id, op, lba: Lba(random.below(capacity - sectors)), sectors: sectors as u32 }
+    });
+    run_closed(device, &mut load)
+}
+
+#[test]
+fn an_array_of_one_is_its_member() {
+    let mut alone = small().build(9).unwrap();
+    let mut array = build(&array(1, small()));
+    assert_eq!(array.capacity_sectors(), alone.capacity_sectors() / 128 * 128);
+    // The same load, on what both have.
+    let sectors = array.capacity_sectors();
+    let run = |device: &mut dyn Model| {
+        let mut random = Xoshiro256::new(4, 0);
+        let mut load = Closed::new(8, 5000, |id| {
+            let op = [Op::Read, Op::Write, Op::Flush, Op::Trim][random.below(4) as usize];
+            Request { id, op, lba: Lba(random.below(sectors - 64)), sectors: 64 }
+        });
+        let (end, mut completions) = run_closed(device, &mut load);
+        // What ends at one instant has no order that means anything.
+        completions.sort_by_key(|it| (it.at, it.request.id));
+        (end, completions, device.report(end).unwrap())
+    };
+    let (one, other) = (run(&mut *alone), run(&mut *array));
+    assert_eq!(one.0, other.0);
+    assert_eq!(one.1, other.1);
+    let mut report = other.2;
+    for unit in &mut report.units {
+        unit.name = unit.name.strip_prefix("member 0 ").unwrap().to_owned();
+    }
+    assert_eq!(format!("{:?}", one.2), format!("{report:?}"));
+}
+
+/// What the members are asked for is what was asked of the array, each sector once.
+#[test]
+fn parts_cover_their_request_exactly() {
+    for layout in [Layout::Striped, Layout::Concatenated] {
+        for (members, stripe) in [(1, 4096), (2, 512), (3, 8192), (7, 65536)] {
+            let stripe = Size::from_bytes(stripe);
+            let size = Size::from_bytes(100 << 10);
+            let member =
+                DeviceConfig::Linear(Box::new(LinearConfig { size, ..LinearConfig::default() }));
+            let config = ArrayConfig { layout, stripe, ..array(members, member) };
+            let mut device = build(&config);
+            let unit = match layout {
+                Layout::Striped => stripe.bytes() / SECTOR_BYTES,
+                Layout::Concatenated => 200,
+            };
+            assert_eq!(device.capacity_sectors(), u64::from(members) * (200 / unit * unit));
+            // A linear device serves its parts one by one, each at its own cost: the time of a
+            // request is that of its longest part.
+            let cost = |sectors: u64| 230_600 + (sectors * 3_987 * 512 + 512) / 1024;
+            let mut random = Xoshiro256::new(u64::from(members), 0);
+            let mut now = 0;
+            for id in 0..500 {
+                let sectors = 1 + random.below(device.capacity_sectors() / 2);
+                let start = 1 + random.below(device.capacity_sectors() - sectors);
+                let mut parts = vec![0; members as usize];
+                (start..start + sectors).for_each(|at| {
+                    parts[(at / unit % u64::from(members)) as usize] += 1;
+                });
+                // Alternating directions are never sequential.
+                let write = Request { id, op: Op::Write, lba: Lba(0), sectors: 1 };
+                let read = Request { id, op: Op::Read, lba: Lba(start), sectors: sectors as u32 };
+                for member in 0..u64::from(members) {
+                    let lba = match layout {
+                        Layout::Striped => Lba(member * unit),
+                        Layout::Concatenated => Lba(member * 200),
+                    };
+                    now = answered(&mut *device, now, Request { lba, ..write }).at;
+                }
+                let answer = answered(&mut *device, now, read);
+                assert_eq!(answer.request, read);
+                assert_eq!(answer.latency(), cost(parts.iter().copied().max().unwrap()));
+                now = answer.at;
+            }
+        }
+    }
+}
+
+/// The answer to a single request.
+fn answered(device: &mut dyn Model, now: Time, request: Request) -> Completion {
+    let mut completions = Vec::new();
+    device.submit(now, request);
+    while completions.is_empty() {
+        let at = device.next_event().unwrap();
+        device.advance(at, &mut completions);
+    }
+    completions[0]
+}
+
+#[test]
+fn accounts_add_up_over_the_members() {
+    let mut device = build(&array(3, small()));
+    let (end, completions) = mixed(&mut *device, 300, 4000);
+    assert_eq!(completions.len(), 4000);
+    let report = device.report(end).unwrap();
+    assert_eq!(report.units.len(), 6);
+    assert_eq!(report.units[5].name, "member 2 package 1");
+    assert_eq!(report.bus_busy.len(), 6);
+    assert!(report.block_erases > 100, "the load makes it clean");
+    let moved = report.pages_moved as f64;
+    let host = (report.page_programs - report.pages_moved) as f64;
+    assert!((report.write_amplification.unwrap() - (host + moved) / host).abs() < 1e-9);
+    let erased: f64 = report.wear.mean_erases * f64::from(3 * 2 * 64);
+    assert!((erased - report.block_erases as f64).abs() < 1e-6);
+    let data = report.cleaning.blocks_cleaned as f64 * 15.0;
+    assert!((report.cleaning.efficiency.unwrap() - (1.0 - moved / data)).abs() < 1e-9);
+    device.audit().unwrap();
+}
+
+#[test]
+fn preparing_reaches_every_member_and_counts_from_zero_after() {
+    for layout in [Layout::Striped, Layout::Concatenated] {
+        let mut device = build(&ArrayConfig { layout, ..array(3, small()) });
+        let pages = device.preparable_pages();
+        let mut random = Xoshiro256::new(1, 0);
+        for _ in 0..4 * pages {
+            device.write_untimed(random.below(u64::from(pages)) as u32);
+        }
+        let report = device.report(0).unwrap();
+        assert!(report.write_amplification.unwrap() > 1.5);
+        assert!(report.wear.mean_erases > 3.0 && report.wear.std_erases < report.wear.mean_erases);
+        device.reset_counts();
+        assert_eq!(device.report(0).unwrap().page_programs, 0);
+        device.audit().unwrap();
+    }
+}
+
+#[test]
+fn arrays_of_arrays_work() {
+    let inner = DeviceConfig::Array(Box::new(array(2, small())));
+    let mut device = build(&array(2, inner));
+    let (end, _) = mixed(&mut *device, 2000, 1000);
+    assert_eq!(device.report(end).unwrap().units[7].name, "member 1 member 1 package 1");
+}
+
+#[test]
+fn a_flush_waits_for_the_writes_before_it_on_every_member() {
+    let mut config = array(2, small());
+    config.host_link.latency = "5us".parse().unwrap();
+    let mut device = build(&config);
+    let steps =
+        [(0, Op::Write, 0, 8), (0, Op::Write, 128, 128), (0, Op::Flush, 0, 0), (0, Op::Read, 0, 8)];
+    let mut keep = Keep::default();
+    engine::drive(&mut *device, &mut common::Script::sectors(&steps), Time::MAX, &mut keep)
+        .unwrap();
+    let at = |id: u64| keep.0.iter().find(|it| it.request.id == id).unwrap().at;
+    assert_eq!(at(2), at(0).max(at(1)));
+    assert_eq!(keep.0[0].breakdown.host_link, 5_000);
+}
+
+#[test]
+fn impossible_arrays_are_refused() {
+    let refused = |config: ArrayConfig| config.build(0).err().unwrap();
+    let problem = |config| refused(config).to_string();
+    assert!(problem(array(0, linear())).starts_with("device.members: an array has 1 to"));
+    assert!(problem(array(5000, linear())).contains("not 5000"));
+    for (stripe, rule) in [(0, "0B is not a multiple"), (1000, "not a multiple of a sector")] {
+        let stripe = Size::from_bytes(stripe);
+        let refusal = refused(ArrayConfig { stripe, ..array(2, linear()) });
+        assert_eq!(refusal.keys, ["device.stripe"]);
+        assert!(refusal.problem.contains(rule), "{refusal}");
+    }
+    let stripe = Size::from_bytes(65 << 30);
+    let large = ArrayConfig { stripe, ..array(2, linear()) };
+    assert!(problem(large).contains("more than a member holds, 64GiB"));
+    let broken = SsdConfig { channels: 0, ..SsdConfig::default() };
+    let refusal = refused(array(2, DeviceConfig::Ssd(Box::new(broken))));
+    assert_eq!(refusal.keys[0], "device.member.channels");
+}
+
+// ---- no dead options ----------------------------------------------------------------------------
+
+/// Mean latency and total time of sixteen outstanding sequential reads of 64 KiB.
+fn reads(config: &ArrayConfig, outstanding: u32) -> (f64, f64) {
+    let mut device = build(config);
+    let mut load = Closed::new(outstanding, 400, |id| Request {
+        id,
+        op: Op::Read,
+        lba: Lba(id * 128 % (device_sectors(config) - 128)),
+        sectors: 128,
+    });
+    let (end, completions) = run_closed(&mut *device, &mut load);
+    let sum: Time = completions.iter().map(Completion::latency).sum();
+    (sum as f64 / completions.len() as f64, end as f64)
+}
+
+fn device_sectors(config: &ArrayConfig) -> u64 {
+    build(config).capacity_sectors()
+}
+
+#[test]
+fn every_key_changes_a_result_in_the_right_direction() {
+    type Change = fn(&mut ArrayConfig);
+    // Key, the change, outstanding reads, and whether latency and total time become less.
+    let rows: [(&str, Change, u32, [bool; 2]); 6] = [
+        ("device.members", |it| it.members = 8, 16, [true, true]),
+        ("device.layout", |it| it.layout = Layout::Concatenated, 16, [false, false]),
+        // Smaller units spread a single request over more members.
+        ("device.stripe", |it| it.stripe = Size::from_bytes(16 << 10), 1, [true, true]),
+        (
+            "device.host_link.bandwidth",
+            |it| it.host_link.bandwidth = "50MB/s".parse().unwrap(),
+            16,
+            [false, false],
+        ),
+        (
+            "device.host_link.latency",
+            |it| it.host_link.latency = "50us".parse().unwrap(),
+            1,
+            [false, false],
+        ),
+        ("device.member", |it| it.member = linear(), 1, [true, true]),
+    ];
+    for (key, change, outstanding, less) in &rows {
+        let before = array(4, small());
+        let mut after = before.clone();
+        change(&mut after);
+        let (a, b) = (reads(&before, *outstanding), reads(&after, *outstanding));
+        println!("{key}: {a:?} -> {b:?}");
+        assert_eq!([b.0 < a.0, b.1 < a.1], *less, "{key}: {a:?} -> {b:?}");
+        assert!(a != b, "{key}");
+    }
+    let mut reference = Vec::new();
+    devices::describe("array", &mut reference);
+    let keys: Vec<&str> = reference.iter().map(|row| &row.path[..]).collect();
+    let tested: Vec<&str> = rows.iter().map(|row| row.0).collect();
+    assert_eq!(keys, tested, "keys without a row");
+}
