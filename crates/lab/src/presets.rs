@@ -39,6 +39,7 @@ const WORKLOADS: &[Preset] = presets!(
     "paper-iozone",
     "paper-postmark",
     "paper-tpcc",
+    "paper-tpcc-skewed",
     "postmark",
     "random-read",
     "random-write",

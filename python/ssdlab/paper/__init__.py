@@ -22,6 +22,9 @@ ITEMS: Mapping[str, ModuleType] = {
         "table1",
         "table3",
         "table4",
+        "table5",
+        "figure6",
+        "figure8",
         "slides",
         "diskspd",
     )

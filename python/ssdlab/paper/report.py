@@ -31,6 +31,8 @@ th:first-child, td:first-child { text-align: left; min-width: 13rem } thead th {
 td small, .legend, footer { color: var(--dim) } td small { display: block }
 .pass { color: var(--pass) } .fail { color: var(--fail); font-weight: bold }
 .info { color: var(--dim) } .remark { background: var(--note); padding: .5rem .8rem }
+@media (max-width: 36rem) { table { font-size: .78rem } th, td { padding: .25rem .3rem }
+  th:first-child, td:first-child { min-width: 7rem } }
 figure { margin: 1.5rem 0 } figcaption { font-weight: 600 } figure > svg { width: 100% }
 svg text { fill: var(--dim); font-size: 12px } .grid { stroke: var(--rule) }
 .line { fill: none; stroke: currentColor; stroke-width: 2 } .dot, .bar { fill: currentColor }

@@ -68,14 +68,15 @@ class Study:
         futures = {key: self._submit(arguments) for key, arguments in experiments.items()}
         return {key: future.result() for key, future in futures.items()}
 
-    def workload(self, name: str, **changes: Any) -> dict[str, Any]:
-        """The paper's workload `name` as an argument of `measure`: the preset, or the trace.
+    def has_trace(self, name: str) -> bool:
+        """Whether the workload `name` is replayed from a trace."""
+        return self.traces is not None and name in TRACES
 
-        `changes` are keys of the generated workload.
-        """
+    def workload(self, name: str, **changes: Any) -> dict[str, Any]:
+        """The paper's workload `name`: the preset with `changes`, or the trace as it is."""
         if self.traces is not None and name in TRACES:
-            return {"trace": self.traces / TRACES[name]}
-        return {"workload": {"preset": f"paper-{name}", **changes}}
+            return {"kind": "trace", "path": str(self.traces / TRACES[name])}
+        return {"preset": f"paper-{name}", **changes}
 
     def run(self, items: Mapping[str, ModuleType]) -> list[Item]:
         """Run `items` side by side; raises what the first that failed has raised."""

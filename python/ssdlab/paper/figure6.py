@@ -1,0 +1,68 @@
+"""Figure 6 of the 2008 paper: what interleaving in a package gains, and the queues behind it."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from ssdlab.paper import table4
+from ssdlab.paper.baseline import TITLES, load, mean_queue
+from ssdlab.paper.item import Figure, Item, Row, Series
+from ssdlab.paper.study import Study
+
+SUMMARY = "Agrawal et al. 2008, Figure 6: interleaving, and the mean queue of a package"
+
+INTERLEAVINGS = ("none", "die")
+#: From here on a queue is long enough for operations to meet, and a gain is one.
+QUEUE, GAIN = 0.5, 1.1
+
+
+def run(study: Study) -> Item:
+    """Every workload under every interleaving."""
+    found = study.measure(
+        {(name, word): _experiment(study, name, word) for name in TITLES for word in INTERLEAVINGS}
+    )
+    rate = {
+        (name, word): found[name, "none"].host.all.mean_us / results.host.all.mean_us
+        for (name, word), results in found.items()
+    }
+    queue = {name: mean_queue(found[name, "none"]) for name in TITLES}
+    rows = []
+    for name, title in TITLES.items():
+        gains = name in ("iozone", "postmark")
+        claim = "gains from interleaving" if gains else "does not gain from interleaving"
+        for word in INTERLEAVINGS[1:]:
+            value = rate[name, word]
+            holds = value >= GAIN if gains else 1 / GAIN < value < GAIN
+            rows.append(
+                Row(f"{title}, {word}: rate / without", None, value, note=claim, holds=holds)
+            )
+    for name, title in TITLES.items():
+        queued = name in ("iozone", "postmark")
+        claim = "requests queue" if queued else "queues are empty: nothing to interleave"
+        holds = (queue[name] >= QUEUE) == queued
+        rows.append(Row(f"{title}: mean queue of a package", None, queue[name], None, claim, holds))
+    titles = list(TITLES.values())
+    figures = [
+        Figure(
+            "(a) I/O rate, normalised",
+            "workload",
+            "rate / rate without interleaving",
+            [Series(word, titles, [rate[name, word] for name in TITLES]) for word in INTERLEAVINGS],
+        ),
+        Figure(
+            "(b) Mean queue of a package, without interleaving",
+            "workload",
+            "requests waiting",
+            [Series("none", titles, list(queue.values()))],
+        ),
+    ]
+    remarks = ["the rate is 1 / mean latency, as in the paper's Table 4: the loads are open."]
+    return Item("figure6", "Figure 6: impact of interleaving", rows, figures, remarks)
+
+
+def _experiment(study: Study, name: str, word: str) -> dict[str, Any]:
+    if name != "exchange":
+        return load(study, name, interleave=word)
+    # Exchange's large requests are spread over the ten SSDs, as in Table 4.
+    workload = table4.exchange(table4.RATE, 10_000 if study.quick else 65_000)
+    return {"device": table4.drive(1) | {"interleave": word}, "workload": workload}
