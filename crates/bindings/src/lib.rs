@@ -19,6 +19,13 @@ pyo3::create_exception!(
     PyRuntimeError,
     "The audit behind `check=True` found a broken invariant: a defect of ssdlab, not of the input."
 );
+pyo3::create_exception!(
+    ssdlab,
+    PolicyError,
+    PyRuntimeError,
+    "The cleaning policy broke a rule or raised an exception: the message says which, and the state \
+     of the pool it was asked about."
+);
 
 #[pyo3::pymodule]
 mod _core {
@@ -31,7 +38,7 @@ mod _core {
     use lab::{Experiment, Layer, Progress, RunError, RunSettings, TraceError, TraceProgress};
 
     #[pymodule_export]
-    use super::{CheckError, InputError};
+    use super::{CheckError, InputError, PolicyError};
 
     /// The version of the engine, which is the version of the package.
     #[pymodule_export]
@@ -80,6 +87,7 @@ mod _core {
         outcome.map_err(|error| match error {
             RunError::Input(message) => InputError::new_err(message),
             RunError::Check(message) => CheckError::new_err(message),
+            RunError::Policy(message) => PolicyError::new_err(message),
             RunError::Interrupted { requests } => {
                 let error = raised.unwrap_or_else(|| PyKeyboardInterrupt::new_err(()));
                 // An exception class with slots may refuse the attribute; the exception counts.

@@ -14,6 +14,7 @@ use linear::LinearConfig;
 use options::{Invalid, KeyInfo, Setting};
 use serde::de::IgnoredAny;
 use serde::{Deserialize, Deserializer, Serialize};
+use ssd::clean::Custom;
 use ssd::{SsdConfig, SsdReport};
 
 /// A device that can be prepared, examined and reported on.
@@ -52,6 +53,11 @@ pub trait Kind: Setting + Default + Serialize + Clone {
     /// Lays one layer of configuration over another.
     fn overlay(under: &mut Self::Partial, over: Self::Partial) {
         <Self as Setting>::overlay(under, over);
+    }
+
+    /// The cleaning policy that must be handed in before the device is built, if it has one.
+    fn custom_policy(&self) -> Option<&Custom> {
+        None
     }
 
     /// Builds the device.
@@ -97,6 +103,12 @@ macro_rules! devices {
             /// The word of the kind.
             pub fn kind(&self) -> &'static str {
                 match self { $(Self::$Variant(_) => stringify!($word),)* }
+            }
+
+            /// The cleaning policy that must be handed in before the device is built, if it has
+            /// one.
+            pub fn custom_policy(&self) -> Option<&Custom> {
+                match self { $(Self::$Variant(options) => options.custom_policy(),)* }
             }
 
             /// Builds the device.

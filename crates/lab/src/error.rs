@@ -24,6 +24,8 @@ pub enum RunError {
         /// Requests that had completed by then.
         requests: u64,
     },
+    /// The cleaning policy that was handed in broke a rule or gave up; with the state of its pool.
+    Policy(String),
     /// The audit found a broken invariant: our mistake.
     Check(String),
 }
@@ -31,7 +33,7 @@ pub enum RunError {
 impl fmt::Display for RunError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            RunError::Input(message) => f.write_str(message),
+            RunError::Input(message) | RunError::Policy(message) => f.write_str(message),
             RunError::Interrupted { requests } => {
                 write!(f, "interrupted after {requests} requests")
             }

@@ -4,6 +4,7 @@ use crate::error::InputError;
 use crate::layer::{Layer, Parsed, Section, blame};
 use crate::precondition::Precondition;
 use crate::presets;
+use devices::ssd::clean::{Cleaner, Custom};
 use devices::{DeviceConfig, Model};
 use options::{Duration, Invalid, Setting, options, text_setting};
 use serde::{Deserialize, Serialize};
@@ -110,6 +111,29 @@ impl Experiment {
     pub(crate) fn to_json(&self) -> serde_json::Value {
         let table = toml::Table::try_from(self).expect("experiments are plain tables");
         serde_json::to_value(table).expect("tables are JSON")
+    }
+
+    /// Hands in the cleaning policy from outside that the device names, if it names one: `make` gets
+    /// the name, and says what is wrong with it.
+    ///
+    /// # Errors
+    /// What `make` says, with the place of the name.
+    pub fn hand_in_policy(
+        &self,
+        make: impl FnOnce(&str) -> Result<Box<dyn Cleaner>, String>,
+    ) -> Result<(), InputError> {
+        let Some(policy) = self.custom_policy() else { return Ok(()) };
+        match make(policy.name()) {
+            Ok(cleaner) => {
+                policy.hand_in(cleaner);
+                Ok(())
+            }
+            Err(problem) => Err(self.blame(&Invalid::new(&["device.cleaning.policy"], problem))),
+        }
+    }
+
+    pub(crate) fn custom_policy(&self) -> Option<&Custom> {
+        self.device.custom_policy()
     }
 
     /// Builds the device.

@@ -4,6 +4,7 @@ use crate::error::{InputError, RunError};
 use crate::experiment::{Experiment, Until};
 use crate::inputs::inputs;
 use crate::results::{Collected, Results};
+use devices::ssd::clean::Custom;
 use engine::{Completion, Observer, Time, drive};
 use std::ops::ControlFlow;
 use std::time::Instant;
@@ -35,6 +36,7 @@ struct Watch<'a> {
     expected: Option<u64>,
     first: Option<Time>,
     interrupted: bool,
+    policy: Option<&'a Custom>,
     progress: &'a mut dyn FnMut(&Progress) -> ControlFlow<()>,
 }
 
@@ -53,7 +55,7 @@ impl Observer for Watch<'_> {
             simulated_ns: now,
         });
         self.interrupted |= flow.is_break();
-        flow
+        if failure(self.policy).is_err() { ControlFlow::Break(()) } else { flow }
     }
 }
 
@@ -69,6 +71,7 @@ pub fn run(
     settings: &RunSettings,
     progress: &mut dyn FnMut(&Progress) -> ControlFlow<()>,
 ) -> Result<String, RunError> {
+    let policy = experiment.custom_policy();
     let mut device = experiment.build_device()?;
     let mut workload = experiment.workload.build(&Context {
         capacity_sectors: device.capacity_sectors(),
@@ -85,9 +88,13 @@ pub fn run(
         experiment.run.seed,
         &mut |done, expected| {
             let expected = Some(expected);
+            if failure(policy).is_err() {
+                return ControlFlow::Break(());
+            }
             progress(&Progress { phase: "preconditioning", done, expected, simulated_ns: 0 })
         },
     );
+    failure(policy)?;
     if prepared.is_break() {
         return Err(RunError::Interrupted { requests: 0 });
     }
@@ -100,6 +107,7 @@ pub fn run(
         expected: workload.expected_requests(),
         first: None,
         interrupted: false,
+        policy,
         progress,
     };
     #[expect(
@@ -110,6 +118,7 @@ pub fn run(
     let last = drive(&mut *device, workload, until, &mut watch)
         .map_err(|error| RunError::Input(error.to_string()))?;
     let wall_seconds = started.elapsed().as_secs_f64();
+    failure(watch.policy)?;
     if watch.interrupted {
         return Err(RunError::Interrupted { requests: watch.collected.requests() });
     }
@@ -126,6 +135,12 @@ pub fn run(
         wall_seconds,
     };
     serde_json::to_string(&results.to_json()).map_err(|error| RunError::Check(error.to_string()))
+}
+
+/// Fails when a policy that was handed in has failed: the drive then goes on with another, and what
+/// comes of it must not be shown.
+fn failure(policy: Option<&Custom>) -> Result<(), RunError> {
+    policy.and_then(Custom::failure).map_or(Ok(()), |problem| Err(RunError::Policy(problem)))
 }
 
 impl From<InputError> for RunError {

@@ -7,6 +7,7 @@
 mod report;
 
 use crate::ssd::SsdReport;
+use crate::ssd::clean::Custom;
 use crate::ssd::config::HostLink;
 use crate::ssd::link::{Link, Slot, Turn};
 use crate::{DeviceConfig, Kind, Model};
@@ -52,6 +53,10 @@ options! {
 
 impl Kind for ArrayConfig {
     const SUMMARY: &'static str = "Identical devices behind one controller: RAID-0, or volumes.";
+
+    fn custom_policy(&self) -> Option<&Custom> {
+        self.member.custom_policy()
+    }
 
     fn build(&self, seed: u64) -> Result<Box<dyn Model>, Invalid> {
         Ok(Box::new(Array::new(self, seed)?))

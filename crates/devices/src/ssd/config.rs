@@ -204,6 +204,13 @@ impl crate::Kind for SsdConfig {
         <Self as Setting>::overlay(under, over);
     }
 
+    fn custom_policy(&self) -> Option<&super::clean::Custom> {
+        match &self.cleaning.policy {
+            super::clean::Policy::Custom(custom) => Some(custom),
+            _ => None,
+        }
+    }
+
     fn build(&self, seed: u64) -> Result<Box<dyn crate::Model>, options::Invalid> {
         Ok(Box::new(super::Ssd::new(self, seed)?))
     }

@@ -6,11 +6,13 @@
 //! flash changes when it completes.
 
 use super::alloc::FreeBlocks;
-use super::clean::{Action, AgeOrder, VictimIndex, View};
+use super::clean::{Action, AgeOrder, Custom, Policy, Pool, VictimIndex, View};
 use super::config::{Cleaning, FillOrder, SsdConfig};
 use super::geometry::{Block, Domain, Geometry, Lpn, PoolId, Ppn, Unit};
 use super::nand::Flash;
 use engine::{Random, Xoshiro256};
+use std::mem::take;
+use std::sync::Arc;
 
 /// Streams of the drive's randomness: its initial content, and its cleaning policy.
 const FILL_STREAM: u64 = 7;
@@ -21,9 +23,10 @@ const NONE: u32 = u32::MAX;
 
 /// What a block is being used for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[repr(u8)]
 pub enum BlockState {
     /// Erased, in the free list.
-    Free,
+    Free = 0,
     /// A frontier, or its last page is still being programmed.
     Open,
     /// Fully programmed; may be cleaned.
@@ -385,6 +388,11 @@ impl Ftl {
             }
             self.index
                 .raise_least(domain.0, self.least_valid(domain).min(self.geometry.data_pages));
+            let asked = match &self.config.policy {
+                Policy::Custom(custom) => Some(custom.clone()),
+                _ => None,
+            };
+            let answer = asked.and_then(|policy| self.ask(&policy, flash, domain));
             let view = View {
                 index: &self.index,
                 order: &self.order,
@@ -399,12 +407,41 @@ impl Ftl {
                 erases: flash.erases(),
                 config: &self.config,
             };
-            if let Action::Clean { victim } = self.config.policy.step(&view, &mut self.random) {
+            let action = answer.unwrap_or_else(|| self.config.policy.step(&view, &mut self.random));
+            if let Action::Clean { victim } = action {
                 self.clean_pointer[unit.at()] = (turn + 1) % domains;
                 return Some(self.take_victim(domain, victim));
             }
         }
         None
+    }
+
+    /// The decision of a policy from outside the table; `None` once it has failed.
+    ///
+    /// For as long as it is asked, the arrays are shared with it.
+    fn ask(&mut self, policy: &Custom, flash: &Flash, domain: Domain) -> Option<Action> {
+        if self.least_valid(domain) >= self.geometry.data_pages {
+            return Some(Action::Rest);
+        }
+        let pool = Pool {
+            domain: domain.0,
+            first_block: self.geometry.first_block(domain),
+            blocks: self.geometry.blocks_per_domain,
+            data_pages: self.geometry.data_pages,
+            free: self.free.count(domain),
+            urgent: !self.accepts(domain),
+            valid: Arc::new(take(&mut self.valid)),
+            state: Arc::new(take(&mut self.state)),
+            sequence: Arc::new(take(&mut self.sequence)),
+            erases: flash.shared_erases(),
+            opened: self.opened,
+            random: self.random.unit(),
+        };
+        let action = policy.step(&pool);
+        self.valid = Arc::unwrap_or_clone(pool.valid);
+        self.state = Arc::unwrap_or_clone(pool.state);
+        self.sequence = Arc::unwrap_or_clone(pool.sequence);
+        action
     }
 
     fn take_victim(&mut self, domain: Domain, victim: Block) -> Job {

@@ -22,6 +22,7 @@ pub use geometry::Geometry;
 pub use report::{CleaningReport, SsdReport, UnitReport, WearReport};
 
 use crate::Model;
+use clean::Policy;
 use config::CleaningTime;
 use engine::{Breakdown, Completion, Device, Op, Request, Time};
 use ftl::{CleanStep, Ftl, Job, Programming};
@@ -144,6 +145,12 @@ impl Ssd {
     /// When the configuration contradicts itself; the error names the keys.
     pub fn new(config: &SsdConfig, seed: u64) -> Result<Ssd, Invalid> {
         let geometry = Geometry::new(config)?;
+        if let Policy::Custom(custom) = &config.cleaning.policy
+            && !custom.is_handed_in()
+        {
+            let problem = "a policy from outside must be handed in before the drive is built";
+            return Err(Invalid::new(&["device.cleaning.policy"], problem));
+        }
         let (ftl, flash) = Ftl::new(config, &geometry, seed);
         let unit_bus: Vec<u32> =
             (0..geometry.units).map(|unit| geometry.channel_of(Unit(unit))).collect();

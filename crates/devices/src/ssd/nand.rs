@@ -5,6 +5,7 @@
 //! operation completes; the rules of NAND are asserted on every one.
 
 use super::geometry::{Block, Geometry, Lpn, Ppn};
+use std::sync::Arc;
 
 /// All flash of a drive.
 #[derive(Debug, Clone)]
@@ -14,8 +15,8 @@ pub struct Flash {
     stamp: Vec<u32>,
     /// Pages programmed since the erasure of each block.
     programmed: Vec<u16>,
-    /// Erasures of each block.
-    erases: Vec<u32>,
+    /// Erasures of each block; shared with a cleaning policy while it is asked.
+    erases: Arc<Vec<u32>>,
 }
 
 impl Flash {
@@ -26,7 +27,7 @@ impl Flash {
             pages_per_block: geometry.pages_per_block,
             stamp: vec![0; blocks * geometry.pages_per_block as usize],
             programmed: vec![0; blocks],
-            erases: vec![0; blocks],
+            erases: Arc::new(vec![0; blocks]),
         }
     }
 
@@ -52,7 +53,7 @@ impl Flash {
     pub fn erase(&mut self, block: Block) {
         assert!(self.programmed[block.at()] > 0, "an erased block is not erased again");
         self.programmed[block.at()] = 0;
-        self.erases[block.at()] += 1;
+        Arc::make_mut(&mut self.erases)[block.at()] += 1;
     }
 
     /// The logical page that was written to a programmed page.
@@ -70,5 +71,10 @@ impl Flash {
     /// Erasures of each block, by block number.
     pub fn erases(&self) -> &[u32] {
         &self.erases
+    }
+
+    /// The same, to be kept: a later erasure changes a copy.
+    pub fn shared_erases(&self) -> Arc<Vec<u32>> {
+        Arc::clone(&self.erases)
     }
 }

@@ -5,17 +5,22 @@
 //! this folder and one row in the table below; the config key, the listing and the tests follow.
 
 mod age;
+mod custom;
 mod index;
 #[cfg(test)]
 mod pictures;
 
 pub use age::AgeOrder;
+pub use custom::{Answer, Cleaner, Custom, Pool};
 pub use index::VictimIndex;
 
 use super::config::{Cleaning, TieBreak};
 use super::ftl::BlockState;
 use super::geometry::Block;
 use engine::{Random, Xoshiro256};
+use options::Choice;
+use std::fmt;
+use std::str::FromStr;
 
 /// What a policy wants done.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -132,24 +137,61 @@ impl View<'_> {
     }
 }
 
+fn unknown(text: &str) -> String {
+    let words: Vec<&str> = Policy::WORDS.iter().map(|(word, _)| *word).collect();
+    let hint = options::nearest(text, words.iter().copied())
+        .map(|word| format!(" (did you mean \"{word}\"?)"))
+        .unwrap_or_default();
+    let list = words.join(", ");
+    format!("\"{text}\" is not one of {list}{hint}; a policy of your own is written module:Class")
+}
+
 /// Declares each policy's module, its word and its meaning.
 macro_rules! cleaners {
     ($($module:ident: $variant:ident = $word:literal, $summary:literal;)+) => {
         $(mod $module;)+
 
-        options::choices! {
-            /// The cleaning policies, by the names of the literature.
-            pub enum Policy {
-                $(#[doc = $summary] $variant = $word,)+
+        /// The cleaning policies, by the names of the literature.
+        #[derive(Debug, Clone, PartialEq, Eq)]
+        pub enum Policy {
+            $(#[doc = $summary] $variant,)+
+            /// One from outside this table.
+            Custom(Custom),
+        }
+
+        impl options::Choice for Policy {
+            const WORDS: &'static [(&'static str, &'static str)] = &[$(($word, $summary)),+];
+        }
+
+        impl fmt::Display for Policy {
+            fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                f.write_str(match self {
+                    $(Policy::$variant => $word,)+
+                    Policy::Custom(custom) => custom.name(),
+                })
             }
         }
 
+        impl FromStr for Policy {
+            type Err = String;
+            fn from_str(text: &str) -> Result<Self, String> {
+                match text {
+                    $($word => Ok(Policy::$variant),)+
+                    _ => Custom::named(text).map(Policy::Custom).ok_or_else(|| unknown(text)),
+                }
+            }
+        }
+
+        options::text_setting!(Policy: concat!($($word, " | ",)+ "module:Class of your own"));
+
         impl Policy {
-            /// The policy's decision for a domain.
+            /// The policy's decision for a domain. Greedy stands in for a policy from outside that
+            /// has failed.
             #[inline]
-            pub fn step(self, view: &View<'_>, random: &mut Xoshiro256) -> Action {
+            pub fn step(&self, view: &View<'_>, random: &mut Xoshiro256) -> Action {
                 match self {
                     $(Policy::$variant => $module::step(view, random),)+
+                    Policy::Custom(_) => greedy::step(view, random),
                 }
             }
         }

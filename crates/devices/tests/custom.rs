@@ -1,0 +1,183 @@
+//! Policies from outside the table: they decide as the built-in ones would, what they keep stays as it
+//! was, and every broken rule is a failure that names it.
+
+mod common;
+
+use common::{Closed, run_closed, small};
+use devices::Model;
+use devices::ssd::clean::{Answer, Cleaner, Custom, Policy, Pool};
+use devices::ssd::config::Cleaning;
+use devices::ssd::ftl::BlockState;
+use devices::ssd::{Ssd, SsdConfig, SsdReport};
+use engine::{Lba, Op, Random, Request, Xoshiro256};
+use std::sync::{Arc, Mutex};
+
+/// A policy made of a function.
+struct Function<F>(F);
+
+impl<F: FnMut(&Pool) -> Result<Answer, String> + Send> Cleaner for Function<F> {
+    fn step(&mut self, pool: &Pool) -> Result<Answer, String> {
+        (self.0)(pool)
+    }
+}
+
+/// Blocks of the domain in a state, counted from its first.
+fn blocks(pool: &Pool, state: BlockState) -> impl Iterator<Item = u32> + '_ {
+    let first = pool.first_block.0;
+    (0..pool.blocks).filter(move |block| pool.state[(first + block) as usize] == state)
+}
+
+fn valid(pool: &Pool, block: u32) -> u32 {
+    u32::from(pool.valid[(pool.first_block.0 + block) as usize])
+}
+
+/// Greedy with the tie-break `highest`.
+fn greedy(pool: &Pool) -> Result<Answer, String> {
+    let closed = blocks(pool, BlockState::Closed);
+    let best = closed.min_by_key(|block| (valid(pool, *block), u32::MAX - block));
+    let best = best.ok_or("nothing is closed")?;
+    let pays = valid(pool, best) < pool.data_pages;
+    Ok(if pays { Answer::Clean(i64::from(best)) } else { Answer::Rest })
+}
+
+fn custom(step: impl FnMut(&Pool) -> Result<Answer, String> + Send + 'static) -> Custom {
+    let custom = Custom::named("tests:Function").unwrap();
+    custom.hand_in(Box::new(Function(step)));
+    custom
+}
+
+fn config(policy: Policy) -> SsdConfig {
+    SsdConfig { cleaning: Cleaning { policy, ..Cleaning::default() }, ..small() }
+}
+
+/// Two overwrites in no time and a timed load, with audits.
+fn run(policy: Policy) -> SsdReport {
+    let mut ssd = Ssd::new(&config(policy), 3).unwrap();
+    let pages = u64::from(ssd.preparable_pages());
+    let mut random = Xoshiro256::new(3, 0);
+    for _ in 0..2 * pages {
+        ssd.write_untimed(random.below(pages) as u32);
+    }
+    ssd.check().unwrap();
+    let mut load = Closed::new(8, 4000, |id| Request {
+        id,
+        op: Op::Write,
+        lba: Lba(random.below(pages) * 8),
+        sectors: 8,
+    });
+    let (end, _) = run_closed(&mut ssd, &mut load);
+    ssd.account(end)
+}
+
+#[test]
+fn a_copy_of_greedy_is_greedy() {
+    let outside = custom(greedy);
+    assert_eq!(run(Policy::Custom(outside.clone())), run(Policy::Greedy));
+    assert_eq!(outside.failure(), None);
+}
+
+/// The failure of a policy, after a run that ended well because greedy stood in.
+fn failure(step: impl FnMut(&Pool) -> Result<Answer, String> + Send + 'static) -> String {
+    let outside = custom(step);
+    run(Policy::Custom(outside.clone()));
+    outside.failure().expect("it breaks a rule")
+}
+
+#[test]
+fn every_broken_rule_is_named_with_the_state_of_the_pool() {
+    let in_state = |state| {
+        move |pool: &Pool| {
+            let block = blocks(pool, state).next();
+            block.map_or_else(|| greedy(pool), |block| Ok(Answer::Clean(i64::from(block))))
+        }
+    };
+    let cases = [
+        (failure(in_state(BlockState::Open)), "which is open"),
+        (failure(in_state(BlockState::Free)), "which is free"),
+        (failure(|pool| Ok(Answer::Clean(i64::from(pool.blocks)))), "the blocks of a domain are 0"),
+        (failure(|_| Ok(Answer::Clean(-1))), "it chose block -1"),
+        (failure(|_| Ok(Answer::Rest)), "it rests"),
+        (failure(|_| Err("it is not in the mood".to_owned())), "not in the mood"),
+        (
+            failure(|pool| {
+                let full = |block: &u32| valid(pool, *block) == pool.data_pages;
+                let full = blocks(pool, BlockState::Closed).find(full);
+                Ok(full.map_or(Answer::Rest, |block| Answer::Clean(i64::from(block))))
+            }),
+            "no progress",
+        ),
+    ];
+    for (failure, rule) in cases {
+        println!("{failure}\n");
+        assert!(failure.contains(rule), "{failure}");
+        assert!(failure.contains("State of domain"), "{failure}");
+    }
+}
+
+#[test]
+fn a_policy_may_rest_until_no_room_is_left() {
+    let lazy = custom(|pool| if pool.urgent { greedy(pool) } else { Ok(Answer::Rest) });
+    let report = run(Policy::Custom(lazy.clone()));
+    assert_eq!(lazy.failure(), None);
+    let eager = run(Policy::Greedy);
+    // What is not kept erased is spare space for longer.
+    assert!(report.write_amplification < eager.write_amplification);
+}
+
+#[test]
+fn what_a_policy_keeps_stays_as_it_was() {
+    type Kept = Vec<(Arc<Vec<u16>>, Vec<u16>, Arc<Vec<u32>>, Vec<u32>)>;
+    let kept: Arc<Mutex<Kept>> = Arc::default();
+    let keeper = {
+        let kept = Arc::clone(&kept);
+        custom(move |pool| {
+            let valid = (Arc::clone(&pool.valid), pool.valid.to_vec());
+            let erases = (Arc::clone(&pool.erases), pool.erases.to_vec());
+            kept.lock().unwrap().push((valid.0, valid.1, erases.0, erases.1));
+            greedy(pool)
+        })
+    };
+    assert_eq!(run(Policy::Custom(keeper)), run(Policy::Greedy));
+    let kept = kept.lock().unwrap();
+    assert!(kept.len() > 100);
+    assert!(kept.iter().all(|(valid, then, ..)| **valid == *then));
+    assert!(kept.iter().all(|(.., erases, then)| **erases == *then));
+    assert!(kept.windows(2).all(|pair| !Arc::ptr_eq(&pair[0].0, &pair[1].0)));
+}
+
+#[test]
+fn nothing_is_copied_for_a_policy_that_keeps_nothing() {
+    let seen: Arc<Mutex<Vec<usize>>> = Arc::default();
+    let watching = {
+        let seen = Arc::clone(&seen);
+        custom(move |pool| {
+            let places = [
+                pool.valid.as_ptr() as usize,
+                pool.state.as_ptr() as usize,
+                pool.sequence.as_ptr() as usize,
+                pool.erases.as_ptr() as usize,
+            ];
+            seen.lock().unwrap().extend(places);
+            greedy(pool)
+        })
+    };
+    run(Policy::Custom(watching));
+    let mut places = seen.lock().unwrap().clone();
+    let steps = places.len() / 4;
+    places.sort_unstable();
+    places.dedup();
+    assert!(steps > 100);
+    assert_eq!(places.len(), 4, "four arrays, each where it always was");
+}
+
+#[test]
+fn a_name_alone_makes_no_drive() {
+    let error = Ssd::new(&config("mine:Policy".parse().unwrap()), 0).unwrap_err();
+    assert_eq!(error.keys, ["device.cleaning.policy"]);
+    for text in ["gredy", ":Class", "module:", ":", ""] {
+        let refusal = text.parse::<Policy>().unwrap_err();
+        assert!(refusal.contains("greedy, random"), "{refusal}");
+        assert!(refusal.contains("module:Class"), "{refusal}");
+    }
+    assert!("gredy".parse::<Policy>().unwrap_err().contains("did you mean \"greedy\"?"));
+}
