@@ -376,6 +376,8 @@ def _wear(results: Results) -> RenderableType | None:
     rows.append(("rated life left", f"{100 * (1 - used):.3f}%"))
     if wear["expired_blocks"]:
         rows.append(("expired blocks", count(wear["expired_blocks"])))
+    if wear["ended"]:
+        rows.append(("the drive has ended", "its spare space is gone"))
     return _facts("Wear", rows)
 
 

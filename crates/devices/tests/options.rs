@@ -47,6 +47,8 @@ const SUMMARIES: Figure = |o| o.report.summary_programs as f64;
 const BUS_BUSY: Figure = |o| o.report.bus_busy.iter().sum::<f64>();
 const SPREAD_OF_WEAR: Figure = |o| o.report.wear.std_erases;
 const REMAINING: Figure = |o| o.report.wear.mean_remaining;
+const LEVELLED: Figure = |o| o.report.pages_migrated as f64;
+const DAILY_WRITES: Figure = |o| o.report.wear.lifetime.first_expiry.unwrap().drive_writes_per_day;
 const EXPIRED: Figure = |o| o.report.wear.expired_blocks as f64;
 /// Requests that were answered after one with a higher address.
 const BACKWARD_STEPS: Figure = |o| {
@@ -66,6 +68,11 @@ const LARGE_READS: Load = |n, pages, _| (Op::Read, n * 16 % (pages - 16), 16);
 const MIXED: Load = |_, pages, random| {
     let op = if random.below(2) == 0 { Op::Read } else { Op::Write };
     (op, random.below(pages), 1)
+};
+/// Nine writes of ten go to a tenth of the pages.
+const SKEWED_WRITES: Load = |_, pages, random| {
+    let hot = random.below(10) > 0;
+    (Op::Write, if hot { random.below(pages / 10) } else { random.below(pages) }, 1)
 };
 /// Every second page of a drive: with narrow pools on two channels, always the same one.
 const LOPSIDED_WRITES: Load = |_, pages, random| (Op::Write, random.below(pages / 2) * 2, 1);
@@ -162,8 +169,6 @@ fn space() -> Vec<Row> {
             (AMPLIFICATION, More),
         ),
         row("device.free_order", words("rotating", "fifo"), WRITES, (SPREAD_OF_WEAR, Different)),
-        row("device.wear.rated_cycles", [json!(50), json!(500)], WRITES, (REMAINING, More)),
-        row("device.wear.rated_cycles", [json!(500), json!(5)], WRITES, (EXPIRED, More)),
     ]
 }
 
@@ -200,6 +205,60 @@ fn times() -> Vec<Row> {
             words("highest", "lowest"),
             WRITES,
             (SPREAD_OF_WEAR, Different),
+        ),
+    ]
+}
+
+fn wear() -> Vec<Row> {
+    let words = |a: &str, b: &str| [json!(a), json!(b)];
+    let levelling = |key, values, rule, effect| {
+        row(key, values, SKEWED_WRITES, effect)
+            .given("device.wear.rated_cycles", json!(40))
+            .given("device.cleaning.levelling.rule", json!(rule))
+    };
+    let migrate = "migrate";
+    vec![
+        row("device.wear.rated_cycles", [json!(50), json!(500)], WRITES, (REMAINING, More)),
+        row("device.wear.rated_cycles", [json!(500), json!(5)], WRITES, (EXPIRED, More)),
+        row("device.wear.spread", [json!(0.0), json!(0.4)], WRITES, (EXPIRED, More))
+            .given("device.wear.rated_cycles", json!(40)),
+        row("device.wear.service_years", [json!(5), json!(3)], WRITES, (DAILY_WRITES, More)),
+        row(
+            "device.cleaning.levelling.rule",
+            words("none", migrate),
+            SKEWED_WRITES,
+            (SPREAD_OF_WEAR, Less),
+        )
+        .given("device.wear.rated_cycles", json!(40)),
+        levelling(
+            "device.cleaning.levelling.age_variance",
+            [json!(0.8), json!(0.05)],
+            "rate-limit",
+            (SPREAD_OF_WEAR, Less),
+        ),
+        levelling(
+            "device.cleaning.levelling.rate_limit_floor",
+            [json!(0.0), json!(0.7)],
+            "rate-limit",
+            (SPREAD_OF_WEAR, Less),
+        ),
+        levelling(
+            "device.cleaning.levelling.retirement_age",
+            [json!(0.3), json!(0.95)],
+            migrate,
+            (LEVELLED, More),
+        ),
+        levelling(
+            "device.cleaning.levelling.cold_life",
+            [json!(1.0), json!(0.5)],
+            migrate,
+            (LEVELLED, Different),
+        ),
+        levelling(
+            "device.cleaning.levelling.temperature",
+            words("opened", "aggregate"),
+            migrate,
+            (LEVELLED, Different),
         ),
     ]
 }
@@ -242,7 +301,7 @@ fn verdict(row: &Row) -> Result<(), String> {
 
 #[test]
 fn every_key_changes_a_result_in_the_right_direction() {
-    let table: Vec<Row> = shape().into_iter().chain(space()).chain(times()).collect();
+    let table: Vec<Row> = [shape(), space(), times(), wear()].into_iter().flatten().collect();
     let failed: Vec<String> = table.iter().filter_map(|row| verdict(row).err()).collect();
     assert!(failed.is_empty(), "{failed:#?}");
     let mut missing: Vec<String> = reference().into_iter().map(|row| row.path).collect();

@@ -7,7 +7,8 @@ mod common;
 use common::{Closed, configured, reference, run_closed};
 use devices::ssd::clean::Policy;
 use devices::ssd::config::{
-    CleaningTime, FillOrder, FreeOrder, HostOrder, Interleave, Pool, TieBreak,
+    CleaningTime, FillOrder, FreeOrder, HostOrder, Interleave, LevellingRule, Pool, Temperature,
+    TieBreak,
 };
 use engine::{Completion, Lba, Op, Random, Request, Xoshiro256};
 use options::Choice;
@@ -50,7 +51,7 @@ fn thousand(keys: &[(&str, Value)]) -> Vec<Completion> {
 
 #[test]
 fn every_word_of_every_choice_runs() {
-    let choices: [(&str, &[(&str, &str)]); 8] = [
+    let choices: [(&str, &[(&str, &str)]); 10] = [
         ("device.interleave", Interleave::WORDS),
         ("device.pool", Pool::WORDS),
         ("device.fill_order", FillOrder::WORDS),
@@ -59,6 +60,8 @@ fn every_word_of_every_choice_runs() {
         ("device.cleaning.policy", Policy::WORDS),
         ("device.cleaning.time", CleaningTime::WORDS),
         ("device.cleaning.tie_break", TieBreak::WORDS),
+        ("device.cleaning.levelling.rule", LevellingRule::WORDS),
+        ("device.cleaning.levelling.temperature", Temperature::WORDS),
     ];
     for (key, words) in choices {
         for (word, meaning) in words {

@@ -18,7 +18,7 @@ const TICK: u64 = 8192;
 /// Runs `workload` on `device` until nothing is left to ask and everything asked is answered.
 ///
 /// Background work that the device still has then is not waited for. Arrivals later than `until`
-/// are not submitted. At equal times the device's events come before arrivals. Returns the last
+/// are not submitted. The run also ends when the device does. At equal times the device's events come before arrivals. Returns the last
 /// instant at which something was submitted or completed.
 ///
 /// # Errors
@@ -51,7 +51,7 @@ pub fn drive(
             _ => {}
         }
         let more = arrival.is_some_and(|next| next.at <= until);
-        if outstanding == 0 && !more {
+        if (outstanding == 0 && !more) || device.has_ended() {
             return Ok(last);
         }
         let Some(event) = event else {

@@ -151,6 +151,11 @@ pub trait Device {
     /// Processes every event up to and including `to`, and appends what completed, in order.
     fn advance(&mut self, to: Time, completions: &mut Vec<Completion>);
 
+    /// Whether the device has come to the end of its life and takes no more writes: a run ends here.
+    fn has_ended(&self) -> bool {
+        false
+    }
+
     /// Sectors that the host may address; constant.
     fn capacity_sectors(&self) -> u64;
 }

@@ -3,7 +3,7 @@
 //! Times are microseconds as floats, counts integers. Values that do not exist (the write
 //! amplification of a run without writes) are null, never zero.
 
-use devices::ssd::SsdReport;
+use devices::ssd::{Milestone, SsdReport, WearReport};
 use engine::{Breakdown, Completion, LatencyStats, Op, Time, TimeSeries};
 use serde::Serialize;
 use serde_json::{Map, Value, json};
@@ -174,19 +174,13 @@ fn flash_sections(report: &SsdReport) -> Map<String, Value> {
             "write_amplification": report.write_amplification,
             "cleaning": {
                 "blocks_cleaned": cleaning.blocks_cleaned,
+                "blocks_migrated": cleaning.blocks_migrated,
                 "efficiency": cleaning.efficiency,
                 "mean_block_us": cleaning.mean_block_ns.map(|ns| ns / 1e3),
                 "busy_us": cleaning.busy_ns as f64 / 1e3,
             },
         },
-        "wear": {
-            "mean_erases": wear.mean_erases,
-            "std_erases": wear.std_erases,
-            "max_erases": wear.max_erases,
-            "mean_remaining": wear.mean_remaining,
-            "std_remaining": wear.std_remaining,
-            "expired_blocks": wear.expired_blocks,
-        },
+        "wear": wear_section(wear),
         "units": units,
         "buses": { "busy": report.bus_busy },
     });
@@ -194,4 +188,40 @@ fn flash_sections(report: &SsdReport) -> Map<String, Value> {
         Value::Object(sections) => sections,
         _ => Map::new(),
     }
+}
+
+/// The section `wear`.
+fn wear_section(wear: &WearReport) -> Value {
+    let milestone = |milestone: &Option<Milestone>| {
+        milestone.map(|it| {
+            json!({
+                "measured": it.measured,
+                "host_bytes": it.host_bytes,
+                "terabytes_written": it.host_bytes / 1e12,
+                "drive_writes": it.drive_writes,
+                "drive_writes_per_day": it.drive_writes_per_day,
+            })
+        })
+    };
+    json!({
+        "mean_erases": wear.mean_erases,
+        "std_erases": wear.std_erases,
+        "max_erases": wear.max_erases,
+        "mean_remaining": wear.mean_remaining,
+        "std_remaining": wear.std_remaining,
+        "expired_blocks": wear.expired_blocks,
+        "retired_blocks": wear.retired_blocks,
+        "spare_blocks": wear.spare_blocks,
+        "ended": wear.ended,
+        "refused_pages": wear.refused_pages,
+        "remaining": {
+            "blocks_by_tenth_of_mean": wear.remaining_of_mean,
+            "blocks_by_twentieth_of_rated": wear.remaining_of_rated,
+        },
+        "lifetime": {
+            "service_years": wear.lifetime.service_years,
+            "first_expiry": milestone(&wear.lifetime.first_expiry),
+            "spare_gone": milestone(&wear.lifetime.spare_gone),
+        },
+    })
 }

@@ -321,6 +321,10 @@ impl Device for Array {
         completions.append(&mut self.done);
     }
 
+    fn has_ended(&self) -> bool {
+        self.members.iter().any(|member| member.has_ended())
+    }
+
     fn capacity_sectors(&self) -> u64 {
         let Stripes { unit, members, units } = self.stripes;
         unit * members * units

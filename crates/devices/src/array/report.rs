@@ -1,6 +1,8 @@
 //! The accounts of an array's members as one.
 
-use crate::ssd::{CleaningReport, SsdReport, UnitReport, WearReport};
+use crate::ssd::{
+    CleaningReport, LifetimeReport, Milestone, REMAINING_STEPS, SsdReport, UnitReport, WearReport,
+};
 
 /// Sums of counts, means over all blocks, and the units of each member by its number.
 ///
@@ -53,6 +55,7 @@ fn cleaning(members: &[SsdReport]) -> CleaningReport {
     let per_block = |total: f64| (blocks_cleaned > 0).then(|| total / blocks_cleaned as f64);
     CleaningReport {
         blocks_cleaned,
+        blocks_migrated: members.iter().map(|it| it.cleaning.blocks_migrated).sum(),
         efficiency: per_block(superseded),
         mean_block_ns: per_block(busy_ns as f64),
         busy_ns,
@@ -70,6 +73,16 @@ fn wear(members: &[SsdReport]) -> WearReport {
     };
     let (mean_erases, std_erases) = moments(|it| (it.mean_erases, it.std_erases));
     let (mean_remaining, std_remaining) = moments(|it| (it.mean_remaining, it.std_remaining));
+    let steps = |of: fn(&WearReport) -> [u64; REMAINING_STEPS]| {
+        let all: Vec<_> = members.iter().map(|it| of(&it.wear)).collect();
+        std::array::from_fn(|step| all.iter().map(|counts| counts[step]).sum())
+    };
+    // What happens to the first member happens to the array, when the others have taken as much.
+    let earliest = |of: fn(&LifetimeReport) -> Option<Milestone>| {
+        let all = members.iter().filter_map(|it| of(&it.wear.lifetime));
+        let first = all.min_by(|a, b| a.drive_writes.total_cmp(&b.drive_writes))?;
+        Some(Milestone { host_bytes: first.host_bytes * count, ..first })
+    };
     WearReport {
         mean_erases,
         std_erases,
@@ -77,5 +90,17 @@ fn wear(members: &[SsdReport]) -> WearReport {
         mean_remaining,
         std_remaining,
         expired_blocks: members.iter().map(|it| it.wear.expired_blocks).sum(),
+        retired_blocks: members.iter().map(|it| it.wear.retired_blocks).sum(),
+        spare_blocks: members.iter().map(|it| it.wear.spare_blocks).min().unwrap_or(0),
+        ended: members.iter().any(|it| it.wear.ended),
+        refused_pages: members.iter().map(|it| it.wear.refused_pages).sum(),
+        // Of each block against the mean of its own member.
+        remaining_of_mean: steps(|it| it.remaining_of_mean),
+        remaining_of_rated: steps(|it| it.remaining_of_rated),
+        lifetime: LifetimeReport {
+            service_years: members.first().map_or(0.0, |it| it.wear.lifetime.service_years),
+            first_expiry: earliest(|it| it.first_expiry),
+            spare_gone: earliest(|it| it.spare_gone),
+        },
     }
 }

@@ -107,6 +107,13 @@ impl Ssd {
                     "frontier {b} is at page {next} with {programmed} pages programmed"
                 );
             }
+            BlockState::Retired => {
+                ensure!(programmed == 0, "retired block {b} has {programmed} programmed pages");
+                ensure!(self.flash.life(block) == 0, "block {b} was retired before it expired");
+            }
+            BlockState::Filling => {
+                ensure!(!full, "block {b} is being filled, and is full");
+            }
             BlockState::Closed | BlockState::Victim => {
                 ensure!(full, "block {b} is {state:?} with only {programmed} pages programmed");
             }

@@ -63,6 +63,24 @@ choices! {
         Interleaved = "interleaved",
     }
 
+    /// What becomes of a victim that is more worn than the others.
+    pub enum LevellingRule {
+        /// It is cleaned as any other.
+        None = "none",
+        /// It is passed over by chance.
+        RateLimit = "rate-limit",
+        /// Cold data is moved into it; where there is none, it is passed over by chance.
+        Migrate = "migrate",
+    }
+
+    /// How old the data of a block is.
+    pub enum Temperature {
+        /// As old as the block's opening.
+        Opened = "opened",
+        /// The mean over its pages, where moved pages keep the age they had.
+        Aggregate = "aggregate",
+    }
+
     /// Which of several equally good victims is cleaned.
     pub enum TieBreak {
         /// The one with the highest block number.
@@ -111,6 +129,23 @@ options! {
         d: u32 = 10,
     }
 
+    /// Wear levelling around the cleaning policy (section 5 of the 2008 paper). *Life* is the
+    /// erasures that a block has left; the mean is over its domain.
+    pub struct Levelling as LevellingPartial {
+        /// What becomes of a victim that is more worn than the others.
+        rule: LevellingRule = LevellingRule::None,
+        /// A victim whose life lies below 1 - this share of the mean may be passed over.
+        age_variance: f64 = 0.2,
+        /// The chance that it is used falls from 1 there to 0 at this share of the mean.
+        rate_limit_floor: f64 = 0.0,
+        /// Cold data is moved into a victim whose life lies below this share of the mean.
+        retirement_age: f64 = 0.85,
+        /// Cold data is taken from blocks that have at least this share of the mean life.
+        cold_life: f64 = 1.0,
+        /// Of those, the block with the oldest data is taken; how old data is.
+        temperature: Temperature = Temperature::Opened,
+    }
+
     /// Cleaning (garbage collection): how superseded pages become writable again.
     pub struct Cleaning as CleaningPartial {
         /// The rule that chooses the victim.
@@ -127,12 +162,18 @@ options! {
         windowed_greedy: WindowedGreedy = WindowedGreedy::default(),
         /// Parameters of the policy `d-choices`.
         d_choices: DChoices = DChoices::default(),
+        /// Wear levelling.
+        levelling: Levelling = Levelling::default(),
     }
 
     /// Endurance.
     pub struct Wear as WearPartial {
         /// Erasures that a block is rated for (Table 1: 100 K).
         rated_cycles: u32 = 100_000,
+        /// How much blocks differ: the standard deviation of their rated erasures, as a share.
+        spread: f64 = 0.0,
+        /// Years of service for which the daily drive writes are stated.
+        service_years: f64 = 5.0,
     }
 
     /// A solid-state disk. The defaults are the baseline of the 2008 paper but for cleaning time.

@@ -5,11 +5,14 @@
 //! ones. A decision (map, frontier, valid counts) holds from the moment an operation begins; the
 //! flash changes when it completes.
 
+mod levelling;
+
 use super::alloc::FreeBlocks;
 use super::clean::{Action, AgeOrder, Custom, Policy, Pool, VictimIndex, View};
-use super::config::{Cleaning, FillOrder, SsdConfig};
+use super::config::{Cleaning, FillOrder, SsdConfig, Temperature};
 use super::geometry::{Block, Domain, Geometry, Lpn, PoolId, Ppn, Unit};
 use super::nand::Flash;
+use super::wear::Ageing;
 use engine::{Random, Xoshiro256};
 use std::mem::take;
 use std::sync::Arc;
@@ -33,6 +36,10 @@ pub enum BlockState {
     Closed,
     /// Being cleaned.
     Victim,
+    /// Worn, and being filled with cold data.
+    Filling,
+    /// Worn out: erased, and never used again.
+    Retired,
 }
 
 /// The block of a domain that is being filled, and its next page; full when that is past the end.
@@ -61,6 +68,10 @@ pub struct Job {
     /// The block.
     pub victim: Block,
     next_page: u32,
+    /// The victim is worn: when it is erased, cold data goes into it.
+    migrate: bool,
+    /// The worn block that the victim's content goes into, or `NONE`: then to the frontier.
+    into: u32,
 }
 
 /// The next operation of a [`Job`].
@@ -81,9 +92,11 @@ pub struct Counters {
     pub moves: u64,
     /// Pages moved to level wear.
     pub migrations: u64,
+    /// Blocks of cold data that were moved into worn ones.
+    pub migrated_blocks: u64,
     /// Summary pages programmed.
     pub summaries: u64,
-    /// Blocks erased, each after cleaning.
+    /// Blocks erased, each after cleaning or migration.
     pub erases: u64,
 }
 
@@ -108,6 +121,13 @@ pub struct Ftl {
     free: FreeBlocks,
     index: VictimIndex,
     order: AgeOrder,
+    /// Of each block, by how much the data moved into it is older than the block, summed over its
+    /// pages; empty when no rule asks for it.
+    moved_age: Vec<u64>,
+    ageing: Ageing,
+    /// Pages that stay free in a domain for the moves of the next cleaning; without limit once the
+    /// drive has ended.
+    reserve: u32,
     /// Domains among which a write on a unit may choose: consecutive groups of this size.
     group_size: u32,
     /// A pool reaches over several units; each unit's domains are then a group.
@@ -132,6 +152,8 @@ impl Ftl {
         let domains = geometry.domains as usize;
         let domains_per_pool = geometry.domains / geometry.pools;
         let group_size = domains_per_pool.min(geometry.domains_per_unit);
+        let mut flash = Flash::new(geometry, &config.wear, seed);
+        let aggregate = config.cleaning.levelling.temperature == Temperature::Aggregate;
         let mut ftl = Ftl {
             geometry: geometry.clone(),
             config: config.cleaning.clone(),
@@ -151,6 +173,9 @@ impl Ftl {
                 geometry.blocks_per_domain,
                 geometry.data_pages,
             ),
+            moved_age: vec![0; if aggregate { blocks } else { 0 }],
+            ageing: Ageing::new(geometry, flash.ratings()),
+            reserve: geometry.data_pages,
             group_size,
             pools_span_units: domains_per_pool > group_size,
             pool_group: geometry.pool_domains.iter().map(|d| d[0].0 / group_size).collect(),
@@ -159,7 +184,6 @@ impl Ftl {
             clean_pointer: vec![0; geometry.units as usize],
             counters: Counters::default(),
         };
-        let mut flash = Flash::new(geometry);
         let random = &mut Xoshiro256::new(seed, FILL_STREAM);
         for pool in 0..geometry.pools {
             ftl.fill_pool(&mut flash, PoolId(pool), config, random);
@@ -244,7 +268,7 @@ impl Ftl {
     #[inline]
     fn accepts(&self, domain: Domain) -> bool {
         let reserved = match self.victim[domain.at()] {
-            NONE => self.geometry.data_pages,
+            NONE => self.reserve,
             victim => u32::from(self.valid[victim as usize]),
         };
         self.room(domain) > reserved
@@ -319,6 +343,10 @@ impl Ftl {
             return;
         }
         let block = self.geometry.block_of(programming.ppn);
+        if self.is_filling(block) {
+            self.close_filled(flash, block);
+            return;
+        }
         if self.summary_page {
             flash.program_summary(block);
             self.counters.summaries += 1;
@@ -378,6 +406,9 @@ impl Ftl {
 
     /// Asks the policy for a victim in a low domain of a unit, the domains taking turns.
     pub fn begin_cleaning(&mut self, flash: &Flash, unit: Unit) -> Option<Job> {
+        if self.has_ended() {
+            return None;
+        }
         let domains = self.geometry.domains_per_unit;
         let start = self.clean_pointer[unit.at()];
         for k in 0..domains {
@@ -386,34 +417,40 @@ impl Ftl {
             if !self.is_low(domain) {
                 continue;
             }
-            self.index
-                .raise_least(domain.0, self.least_valid(domain).min(self.geometry.data_pages));
-            let asked = match &self.config.policy {
-                Policy::Custom(custom) => Some(custom.clone()),
-                _ => None,
-            };
-            let answer = asked.and_then(|policy| self.ask(&policy, flash, domain));
-            let view = View {
-                index: &self.index,
-                order: &self.order,
-                domain: domain.0,
-                first_block: self.geometry.first_block(domain),
-                blocks: self.geometry.blocks_per_domain,
-                data_pages: self.geometry.data_pages,
-                valid: &self.valid,
-                state: &self.state,
-                sequence: &self.sequence,
-                opened: self.opened,
-                erases: flash.erases(),
-                config: &self.config,
-            };
-            let action = answer.unwrap_or_else(|| self.config.policy.step(&view, &mut self.random));
-            if let Action::Clean { victim } = action {
+            if let Some((victim, migrate)) = self.levelled_victim(flash, domain) {
                 self.clean_pointer[unit.at()] = (turn + 1) % domains;
-                return Some(self.take_victim(domain, victim));
+                return Some(self.take_victim(domain, victim, migrate));
             }
         }
         None
+    }
+
+    /// The block that the policy would clean next in a domain.
+    fn policy_victim(&mut self, flash: &Flash, domain: Domain) -> Option<Block> {
+        self.index.raise_least(domain.0, self.least_valid(domain).min(self.geometry.data_pages));
+        let asked = match &self.config.policy {
+            Policy::Custom(custom) => Some(custom.clone()),
+            _ => None,
+        };
+        let answer = asked.and_then(|policy| self.ask(&policy, flash, domain));
+        let view = View {
+            index: &self.index,
+            order: &self.order,
+            domain: domain.0,
+            first_block: self.geometry.first_block(domain),
+            blocks: self.geometry.blocks_per_domain,
+            data_pages: self.geometry.data_pages,
+            valid: &self.valid,
+            state: &self.state,
+            sequence: &self.sequence,
+            opened: self.opened,
+            erases: flash.erases(),
+            config: &self.config,
+        };
+        match answer.unwrap_or_else(|| self.config.policy.step(&view, &mut self.random)) {
+            Action::Clean { victim } => Some(victim),
+            Action::Rest => None,
+        }
     }
 
     /// The decision of a policy from outside the table; `None` once it has failed.
@@ -444,7 +481,7 @@ impl Ftl {
         action
     }
 
-    fn take_victim(&mut self, domain: Domain, victim: Block) -> Job {
+    fn take_victim(&mut self, domain: Domain, victim: Block, migrate: bool) -> Job {
         assert!(self.geometry.domain_of(victim) == domain, "a victim lies in its domain");
         assert!(self.state[victim.at()] == BlockState::Closed, "only closed blocks are cleaned");
         let relative = victim.0 - self.geometry.first_block(domain).0;
@@ -452,35 +489,108 @@ impl Ftl {
         self.order.remove(domain.0, victim.0);
         self.state[victim.at()] = BlockState::Victim;
         self.victim[domain.at()] = victim.0;
-        Job { domain, victim, next_page: 0 }
+        Job { domain, victim, next_page: 0, migrate, into: NONE }
     }
 
     /// The next operation of a cleaning: a move begins at once, an erase is up to the caller.
-    pub fn next_step(&mut self, flash: &Flash, job: &mut Job) -> CleanStep {
+    pub fn next_step(&mut self, flash: &mut Flash, job: &mut Job) -> CleanStep {
+        if job.into != NONE {
+            return self.fill_step(flash, job);
+        }
         while job.next_page < self.geometry.data_pages {
             let ppn = self.geometry.ppn(job.victim, job.next_page);
             job.next_page += 1;
             let lpn = flash.stamp(ppn);
             if self.map[lpn.at()] == ppn.0 {
-                return CleanStep::Move(self.begin_program(job.domain, lpn));
+                let programming = self.begin_program(job.domain, lpn);
+                self.carry_temperature(job.victim, programming);
+                return CleanStep::Move(programming);
             }
         }
         CleanStep::Erase
     }
 
-    /// The victim of a job has been erased: it is free again.
-    pub fn complete_erase(&mut self, flash: &mut Flash, job: Job) {
-        assert!(self.valid[job.victim.at()] == 0, "a block with valid pages is never erased");
-        flash.erase(job.victim);
-        self.victim[job.domain.at()] = NONE;
-        self.sequence[job.victim.at()] = 0;
-        self.release(job.domain, job.victim);
+    /// Completes a move that [`next_step`](Ftl::next_step) began.
+    pub fn complete_move(&mut self, flash: &mut Flash, programming: Programming) {
+        if self.is_filling(self.geometry.block_of(programming.ppn)) {
+            self.counters.migrations += 1;
+        } else {
+            self.counters.moves += 1;
+        }
+        self.complete_program(flash, programming);
+    }
+
+    /// The victim of a job has been erased: it is free again, retired, or to be filled with cold data,
+    /// which is the job that is returned.
+    pub fn complete_erase(&mut self, flash: &mut Flash, job: Job) -> Option<Job> {
+        let Job { domain, victim, .. } = job;
+        assert!(self.valid[victim.at()] == 0, "a block with valid pages is never erased");
+        if flash.life(victim) > 0 {
+            self.ageing.erased(domain);
+        }
+        flash.erase(victim);
+        self.counters.erases += 1;
+        self.counters.migrated_blocks += u64::from(job.into != NONE);
+        self.victim[domain.at()] = NONE;
+        self.sequence[victim.at()] = 0;
+        if flash.life(victim) == 0 {
+            self.expire(domain, victim);
+            return None;
+        }
+        if job.migrate
+            && let Some(job) = self.begin_migration(flash, domain, victim)
+        {
+            return Some(job);
+        }
+        self.release(domain, victim);
+        None
+    }
+
+    /// An erased block is worn out: retires it, unless its domain needs it once more to clean into.
+    fn expire(&mut self, domain: Domain, block: Block) {
+        let written = self.ageing.pages_before + self.counters.host_programs;
+        self.ageing.first_expiry.get_or_insert(written);
+        let pool = self.geometry.domain_pool[domain.at()];
+        if self.room(domain) < self.geometry.data_pages {
+            self.release(domain, block);
+            return;
+        }
+        self.state[block.at()] = BlockState::Retired;
+        self.ageing.retired += 1;
+        match &mut self.ageing.spare[pool.at()] {
+            0 => {
+                self.ageing.end.get_or_insert(written);
+                self.reserve = u32::MAX;
+            }
+            spare => *spare -= 1,
+        }
+    }
+
+    /// Whether the spare space of some pool is gone: the drive takes no more writes.
+    #[inline]
+    pub fn has_ended(&self) -> bool {
+        self.reserve == u32::MAX
+    }
+
+    /// What wear has done so far.
+    pub(super) fn ageing(&self) -> &Ageing {
+        &self.ageing
+    }
+
+    /// Counts from zero; what wear has done stays.
+    pub fn reset_counters(&mut self, flash: &Flash) {
+        self.ageing.pages_before += self.counters.host_programs;
+        self.ageing.erases_before = flash.erases().to_vec();
+        self.counters = Counters::default();
     }
 
     /// Overwrites pages in no time, cleaning first where the timed drive would: fast-forward.
     pub fn overwrite_untimed(&mut self, flash: &mut Flash, pages: &[u32]) {
         const BATCH: usize = 16;
         for batch in pages.chunks(BATCH) {
+            if self.has_ended() {
+                return;
+            }
             // Loads that do not depend on each other overlap; the writes below then find the map in
             // the cache. About three times faster than one page after the other.
             let mut fetched = 0;
@@ -506,7 +616,10 @@ impl Ftl {
             let Some(job) = self.begin_cleaning(flash, unit) else { break };
             self.clean_untimed(flash, job);
         }
-        let domain = self.choose_domain(pool, unit, lpn).expect("cleaning has made room");
+        let Some(domain) = self.choose_domain(pool, unit, lpn) else {
+            assert!(self.has_ended(), "cleaning has made room");
+            return;
+        };
         let programming = self.begin_program(domain, lpn);
         self.complete_program(flash, programming);
         self.counters.host_programs += 1;
@@ -528,19 +641,26 @@ impl Ftl {
             }
             for lpn in &pages[..valid] {
                 let programming = self.begin_program(job.domain, Lpn(*lpn));
+                self.carry_temperature(job.victim, programming);
                 self.complete_program(flash, programming);
             }
             self.counters.moves += valid as u64;
             first += count;
         }
-        self.complete_erase(flash, job);
-        self.counters.erases += 1;
+        let Some(mut filling) = self.complete_erase(flash, job) else { return };
+        while let CleanStep::Move(programming) = self.fill_step(flash, &mut filling) {
+            self.complete_move(flash, programming);
+        }
+        self.complete_erase(flash, filling);
     }
 
     fn open(&mut self, domain: Domain, block: Block) {
         self.opened += 1;
         self.sequence[block.at()] = self.opened;
         self.state[block.at()] = BlockState::Open;
+        if let Some(age) = self.moved_age.get_mut(block.at()) {
+            *age = 0;
+        }
         self.frontier[domain.at()] = Frontier { block: block.0, next: 0 };
     }
 
@@ -563,6 +683,11 @@ impl Ftl {
     /// What a block is being used for.
     pub fn state(&self, block: Block) -> BlockState {
         self.state[block.at()]
+    }
+
+    /// Whether a block is worn out and no longer used.
+    pub(super) fn is_retired(&self, block: Block) -> bool {
+        self.state[block.at()] == BlockState::Retired
     }
 
     /// Valid pages of a block.

@@ -227,6 +227,15 @@ impl Geometry {
         self.pages_per_pool * self.pools
     }
 
+    /// Blocks that a pool can lose before its spare space no longer holds those that cleaning keeps
+    /// erased or open.
+    pub fn losable_blocks(&self) -> u32 {
+        let domains = self.domains / self.pools;
+        let physical = domains * self.blocks_per_domain * self.data_pages;
+        let held = domains * (self.low_blocks + 1) * self.data_pages;
+        (physical - self.pages_per_pool - held - 1) / self.data_pages
+    }
+
     /// Blocks of the drive.
     pub fn blocks(&self) -> u32 {
         self.domains * self.blocks_per_domain
@@ -336,6 +345,7 @@ fn check_counts(config: &SsdConfig) -> Result<(), Invalid> {
         );
         return Err(Invalid::new(&["device.stripe", "device.page_size"], problem));
     }
+    check_wear(config)?;
     let times = [
         ("device.timing.read", config.timing.read),
         ("device.timing.program", config.timing.program),
@@ -374,6 +384,42 @@ fn check_counts(config: &SsdConfig) -> Result<(), Invalid> {
     if pages.is_none_or(|pages| pages > u32::MAX - 2) {
         let problem = "the drive has more than 4,294,967,293 pages (16 TiB of 4 KiB pages)";
         return Err(Invalid::new(&["device.channels", "device.blocks_per_plane"], problem));
+    }
+    Ok(())
+}
+
+/// Wear and its levelling.
+fn check_wear(config: &SsdConfig) -> Result<(), Invalid> {
+    let levelling = &config.cleaning.levelling;
+    let shares = [
+        ("device.wear.spread", config.wear.spread, 0.5),
+        ("device.cleaning.levelling.age_variance", levelling.age_variance, 1.0),
+        ("device.cleaning.levelling.retirement_age", levelling.retirement_age, 1.0),
+        ("device.cleaning.levelling.rate_limit_floor", levelling.rate_limit_floor, 1.0),
+        ("device.cleaning.levelling.cold_life", levelling.cold_life, 1.0),
+    ];
+    for (key, share, most) in shares {
+        if !(0.0..=most).contains(&share) {
+            return Err(Invalid::new(&[key], format!("{share} is not a share from 0 to {most}")));
+        }
+    }
+    if levelling.rate_limit_floor >= 1.0 - levelling.age_variance {
+        let problem = format!(
+            "the chance of use cannot fall from 1 at {} of the mean life (1 - age_variance) to 0 at {} \
+             (rate_limit_floor), which is not below it",
+            1.0 - levelling.age_variance,
+            levelling.rate_limit_floor
+        );
+        let keys = [
+            "device.cleaning.levelling.rate_limit_floor",
+            "device.cleaning.levelling.age_variance",
+        ];
+        return Err(Invalid::new(&keys, problem));
+    }
+    let years = config.wear.service_years;
+    if !(years > 0.0 && years <= 100.0) {
+        let problem = format!("{years} is not a number of years above 0, at most 100");
+        return Err(Invalid::new(&["device.wear.service_years"], problem));
     }
     Ok(())
 }

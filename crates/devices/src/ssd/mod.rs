@@ -11,15 +11,18 @@ pub mod config;
 mod divisor;
 pub mod ftl;
 pub mod geometry;
+mod lifetime;
 pub(crate) mod link;
 pub mod nand;
 mod report;
 mod sets;
 pub mod timing;
+mod wear;
 
 pub use config::SsdConfig;
 pub use geometry::Geometry;
-pub use report::{CleaningReport, SsdReport, UnitReport, WearReport};
+pub use lifetime::{LifetimeReport, Milestone};
+pub use report::{CleaningReport, REMAINING_STEPS, SsdReport, UnitReport, WearReport};
 
 use crate::Model;
 use clean::Policy;
@@ -116,6 +119,7 @@ struct PageCounts {
     merge_reads: u64,
     unmapped_reads: u64,
     trims: u64,
+    refused_writes: u64,
 }
 
 /// A simulated solid-state disk.
@@ -269,6 +273,28 @@ impl Ssd {
         }
     }
 
+    /// The drive has ended: what still waits to be written is answered, and lost.
+    fn refuse_waiting(&mut self, now: Time) {
+        for unit in 0..self.units.len() {
+            let queue = &mut self.units[unit];
+            let mut refused: Vec<PageOp> = queue.stalled.drain(..).collect();
+            let (writes, others) = queue.waiting.drain(..).partition(|op| op.kind != Kind::Read);
+            queue.waiting = others;
+            let writes: VecDeque<PageOp> = writes;
+            refused.extend(writes);
+            for op in refused {
+                self.counts.refused_writes += 1;
+                let part = &mut self.active[op.slot as usize];
+                let cleaning_wait = now - part.at_flash;
+                let Breakdown { host_queue, host_link, .. } = part.breakdown;
+                part.breakdown =
+                    Breakdown { host_queue, host_link, cleaning_wait, ..Breakdown::default() };
+                self.page_done(op.slot, now);
+            }
+        }
+        self.pump(now);
+    }
+
     fn begin_page(&mut self, slot: Slot, lpn: Lpn, op: Op, covered: bool, now: Time) {
         let mapped = self.ftl.lookup(lpn);
         let kind = match (op, mapped.is_some()) {
@@ -276,6 +302,11 @@ impl Ssd {
             (Op::Read, false) => {
                 // Nothing was ever written there: the controller answers without the flash.
                 self.counts.unmapped_reads += 1;
+                self.page_done(slot, now);
+                return;
+            }
+            (Op::Write, _) if self.ftl.has_ended() => {
+                self.counts.refused_writes += 1;
                 self.page_done(slot, now);
                 return;
             }
@@ -454,7 +485,7 @@ impl Ssd {
 
     fn serve_cleaning(&mut self, unit: Unit, now: Time) {
         let mut job = self.units[unit.at()].job.expect("the caller has seen it");
-        let step = self.ftl.next_step(&self.flash, &mut job);
+        let step = self.ftl.next_step(&mut self.flash, &mut job);
         let (current, operation) = match step {
             CleanStep::Move(programming) => {
                 let operation = if self.config.cleaning.copy_back {
@@ -489,14 +520,14 @@ impl Ssd {
             }
             Current::Move(programming) => {
                 queue.cleaning_ns += busy;
-                self.ftl.complete_program(&mut self.flash, programming);
-                self.ftl.counters.moves += 1;
+                self.ftl.complete_move(&mut self.flash, programming);
             }
             Current::Erase(job) => {
                 queue.cleaning_ns += busy;
-                queue.job = None;
-                self.ftl.complete_erase(&mut self.flash, job);
-                self.ftl.counters.erases += 1;
+                queue.job = self.ftl.complete_erase(&mut self.flash, job);
+                if self.ftl.has_ended() {
+                    self.refuse_waiting(now);
+                }
             }
         }
         self.dispatch(unit, now);
@@ -510,6 +541,10 @@ impl Ssd {
             Kind::Write => {
                 self.counts.host_writes += 1;
                 self.ftl.counters.host_programs += 1;
+            }
+            Kind::ReadForWrite if self.ftl.has_ended() => {
+                self.counts.merge_reads += 1;
+                self.counts.refused_writes += 1;
             }
             Kind::ReadForWrite => {
                 self.counts.merge_reads += 1;
@@ -656,6 +691,10 @@ impl Device for Ssd {
         completions.append(&mut self.done);
     }
 
+    fn has_ended(&self) -> bool {
+        self.ftl.has_ended()
+    }
+
     fn capacity_sectors(&self) -> u64 {
         let geometry = self.ftl.geometry();
         u64::from(geometry.exported_pages()) * u64::from(geometry.sectors_per_page)
@@ -677,7 +716,7 @@ impl Model for Ssd {
 
     /// Erase counts stay: they are the drive's age.
     fn reset_counts(&mut self) {
-        self.ftl.counters = ftl::Counters::default();
+        self.ftl.reset_counters(&self.flash);
         self.counts = PageCounts::default();
     }
 

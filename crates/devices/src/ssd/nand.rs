@@ -4,7 +4,9 @@
 //! number of the logical page that was written to it in its spare area. State changes only when an
 //! operation completes; the rules of NAND are asserted on every one.
 
+use super::config::Wear;
 use super::geometry::{Block, Geometry, Lpn, Ppn};
+use super::wear::Ratings;
 use std::sync::Arc;
 
 /// All flash of a drive.
@@ -17,17 +19,20 @@ pub struct Flash {
     programmed: Vec<u16>,
     /// Erasures of each block; shared with a cleaning policy while it is asked.
     erases: Arc<Vec<u32>>,
+    /// Erasures that each block is rated for.
+    ratings: Ratings,
 }
 
 impl Flash {
     /// Factory-new flash: erased, never worn.
-    pub fn new(geometry: &Geometry) -> Self {
+    pub fn new(geometry: &Geometry, wear: &Wear, seed: u64) -> Self {
         let blocks = geometry.blocks() as usize;
         Flash {
             pages_per_block: geometry.pages_per_block,
             stamp: vec![0; blocks * geometry.pages_per_block as usize],
             programmed: vec![0; blocks],
             erases: Arc::new(vec![0; blocks]),
+            ratings: Ratings::new(wear, geometry.blocks(), seed),
         }
     }
 
@@ -76,5 +81,16 @@ impl Flash {
     /// The same, to be kept: a later erasure changes a copy.
     pub fn shared_erases(&self) -> Arc<Vec<u32>> {
         Arc::clone(&self.erases)
+    }
+
+    /// Erasures that the blocks are rated for.
+    pub fn ratings(&self) -> &Ratings {
+        &self.ratings
+    }
+
+    /// Erasures that a block has left.
+    #[inline]
+    pub fn life(&self, block: Block) -> u32 {
+        self.ratings.of(block).saturating_sub(self.erases[block.at()])
     }
 }

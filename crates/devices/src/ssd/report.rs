@@ -1,7 +1,8 @@
 //! What a drive has to say after a run: counts, cleaning, wear, and how busy its units were.
 
 use super::Ssd;
-use super::geometry::Unit;
+use super::geometry::{Block, Unit};
+use super::lifetime::LifetimeReport;
 use engine::Time;
 
 /// Everything that a drive counted.
@@ -48,6 +49,8 @@ pub struct SsdReport {
 pub struct CleaningReport {
     /// Blocks cleaned and erased.
     pub blocks_cleaned: u64,
+    /// Blocks of cold data that were moved into worn ones.
+    pub blocks_migrated: u64,
     /// Superseded pages / data pages of the victims; `None` when nothing was cleaned.
     pub efficiency: Option<f64>,
     /// Unit time per block cleaned, ns; `None` when nothing was cleaned.
@@ -71,7 +74,24 @@ pub struct WearReport {
     pub std_remaining: f64,
     /// Blocks erased at least as often as they are rated for.
     pub expired_blocks: u64,
+    /// Expired blocks that are no longer used.
+    pub retired_blocks: u32,
+    /// Blocks that the pool with the least spare space can still lose.
+    pub spare_blocks: u32,
+    /// The spare space of a pool is gone: the drive takes no more writes.
+    pub ended: bool,
+    /// Pages that the drive did not take because it had ended.
+    pub refused_pages: u64,
+    /// Blocks by erasures left / mean erasures left, in steps of 10 %; the last also holds all above.
+    pub remaining_of_mean: [u64; REMAINING_STEPS],
+    /// Blocks by erasures left / rated erasures, in steps of 5 %; the last holds those never erased.
+    pub remaining_of_rated: [u64; REMAINING_STEPS],
+    /// How long the drive lasts.
+    pub lifetime: LifetimeReport,
 }
+
+/// Steps in which the distribution of remaining life is reported: 0 to 2 means, 0 to 1 ratings.
+pub const REMAINING_STEPS: usize = 21;
 
 /// What one unit did.
 #[derive(Debug, Clone, PartialEq)]
@@ -93,17 +113,19 @@ impl Ssd {
     pub fn account(&self, end: Time) -> SsdReport {
         let ftl = &self.ftl.counters;
         let geometry = self.ftl.geometry();
-        let page_programs = ftl.host_programs + ftl.moves;
+        let moved_in_all = ftl.moves + ftl.migrations;
+        let page_programs = ftl.host_programs + moved_in_all;
         let moved = ftl.moves as f64;
-        let cleaned = ftl.erases as f64;
+        let blocks_cleaned = ftl.erases - ftl.migrated_blocks;
+        let cleaned = blocks_cleaned as f64;
         let busy_ns = (0..geometry.units).map(|unit| self.cleaning_ns(Unit(unit), end)).sum();
-        let some = |value: f64| (ftl.erases > 0).then_some(value);
+        let some = |value: f64| (blocks_cleaned > 0).then_some(value);
         SsdReport {
-            page_reads: self.counts.host_reads + self.counts.merge_reads + ftl.moves,
+            page_reads: self.counts.host_reads + self.counts.merge_reads + moved_in_all,
             page_programs,
             summary_programs: ftl.summaries,
             block_erases: ftl.erases,
-            copy_backs: if self.config.cleaning.copy_back { ftl.moves } else { 0 },
+            copy_backs: if self.config.cleaning.copy_back { moved_in_all } else { 0 },
             pages_moved: ftl.moves,
             pages_migrated: ftl.migrations,
             host_pages_read: self.counts.host_reads,
@@ -114,7 +136,8 @@ impl Ssd {
             write_amplification: (ftl.host_programs > 0)
                 .then(|| page_programs as f64 / ftl.host_programs as f64),
             cleaning: CleaningReport {
-                blocks_cleaned: ftl.erases,
+                blocks_cleaned,
+                blocks_migrated: ftl.migrated_blocks,
                 efficiency: some(1.0 - moved / (cleaned * f64::from(geometry.data_pages))),
                 mean_block_ns: some(busy_ns as f64 / cleaned),
                 busy_ns,
@@ -126,18 +149,37 @@ impl Ssd {
     }
 
     fn wear(&self) -> WearReport {
-        let rated = self.config.wear.rated_cycles;
         let erases = self.flash.erases();
+        let ageing = self.ftl.ageing();
+        let blocks = (0..erases.len() as u32).map(Block);
         let (mean_erases, std_erases) = moments(erases.iter().copied());
         let (mean_remaining, std_remaining) =
-            moments(erases.iter().map(|erases| rated.saturating_sub(*erases)));
+            moments(blocks.clone().map(|block| self.flash.life(block)));
+        let last = REMAINING_STEPS - 1;
+        let (mut of_mean, mut of_rated) = ([0; REMAINING_STEPS], [0; REMAINING_STEPS]);
+        let mut expired_blocks = 0;
+        for block in blocks {
+            let life = f64::from(self.flash.life(block));
+            expired_blocks += u64::from(self.flash.life(block) == 0);
+            // Without any life left, 0 / 0 becomes step 0.
+            of_mean[((10.0 * life / mean_remaining) as usize).min(last)] += 1;
+            let rated = f64::from(self.flash.ratings().of(block));
+            of_rated[(last as f64 * life / rated) as usize] += 1;
+        }
         WearReport {
             mean_erases,
             std_erases,
             max_erases: erases.iter().copied().max().unwrap_or(0),
             mean_remaining,
             std_remaining,
-            expired_blocks: erases.iter().filter(|erases| **erases >= rated).count() as u64,
+            expired_blocks,
+            retired_blocks: ageing.retired,
+            spare_blocks: ageing.spare.iter().copied().min().unwrap_or(0),
+            ended: self.ftl.has_ended(),
+            refused_pages: self.counts.refused_writes,
+            remaining_of_mean: of_mean,
+            remaining_of_rated: of_rated,
+            lifetime: self.lifetime(),
         }
     }
 

@@ -47,6 +47,26 @@ impl AgeOrder {
         }
     }
 
+    /// Undoes the latest [`remove`](AgeOrder::remove) that is not undone: the block comes back where
+    /// it was.
+    pub fn put_back(&mut self, domain: u32, block: u32) {
+        match self.older[block as usize] {
+            NONE => self.oldest[domain as usize] = block,
+            older => self.newer[older as usize] = block,
+        }
+        match self.newer[block as usize] {
+            NONE => self.newest[domain as usize] = block,
+            newer => self.older[newer as usize] = block,
+        }
+    }
+
+    /// Block `new`, which is not listed, takes the place of `old`.
+    pub fn replace(&mut self, domain: u32, old: u32, new: u32) {
+        self.older[new as usize] = self.older[old as usize];
+        self.newer[new as usize] = self.newer[old as usize];
+        self.put_back(domain, new);
+    }
+
     /// The listed blocks of a domain, oldest first.
     pub fn iter(&self, domain: u32) -> impl Iterator<Item = u32> + '_ {
         let some = |block: u32| (block != NONE).then_some(block);
@@ -74,7 +94,19 @@ mod tests {
         assert_eq!(blocks(&order), [1, 5]);
         order.push(1, 3);
         assert_eq!(blocks(&order), [1, 5, 3]);
-        for block in [1, 5, 3] {
+        order.replace(1, 5, 7);
+        assert_eq!(blocks(&order), [1, 7, 3]);
+        for taken in [[1, 7, 3], [3, 1, 7], [7, 3, 1]] {
+            for block in taken {
+                order.remove(1, block);
+            }
+            assert_eq!(blocks(&order), []);
+            for block in taken.into_iter().rev() {
+                order.put_back(1, block);
+            }
+            assert_eq!(blocks(&order), [1, 7, 3]);
+        }
+        for block in [1, 7, 3] {
             order.remove(1, block);
         }
         assert_eq!(blocks(&order), []);

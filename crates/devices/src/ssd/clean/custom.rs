@@ -155,7 +155,9 @@ impl Judged {
             BlockState::Closed => None,
             BlockState::Open => Some("open: it is still being filled"),
             BlockState::Free => Some("free: it is erased already"),
-            BlockState::Victim => Some("being cleaned already"),
+            BlockState::Victim => Some("being cleaned already, or passed over by wear levelling"),
+            BlockState::Filling => Some("being filled with cold data"),
+            BlockState::Retired => Some("worn out"),
         };
         if let Some(why) = why {
             return Err(format!(

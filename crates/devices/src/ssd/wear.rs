@@ -1,0 +1,93 @@
+//! Wear to the end: how many erasures each block is rated for, which have expired, what is left of
+//! the spare, and when the drive ends.
+//!
+//! A block expires when it is erased for the last time that it is rated for. It is then retired,
+//! unless its domain is so short of room that cleaning needs it once more. Retired blocks eat into
+//! the spare space of their pool. When that no longer holds the blocks that cleaning keeps erased
+//! or open, the drive has ended: it takes no more writes.
+
+use super::config::Wear;
+use super::geometry::{Block, Domain, Geometry};
+use engine::{Distribution, Xoshiro256};
+
+/// Stream of the drive's randomness from which the ratings are drawn.
+const RATING_STREAM: u64 = 10;
+
+/// How many erasures the blocks of a drive are rated for.
+#[derive(Debug, Clone)]
+pub struct Ratings {
+    all: u32,
+    /// Of each block, when they differ.
+    own: Vec<u32>,
+}
+
+impl Ratings {
+    /// As the configuration says; where blocks differ, `seed` decides how.
+    pub fn new(config: &Wear, blocks: u32, seed: u64) -> Ratings {
+        let all = config.rated_cycles;
+        if config.spread == 0.0 {
+            return Ratings { all, own: Vec::new() };
+        }
+        let mut random = Xoshiro256::new(seed, RATING_STREAM);
+        let mean = f64::from(all);
+        let curve = Distribution::Normal { mean, deviation: mean * config.spread };
+        let draw = |_| curve.sample(&mut random).round().clamp(1.0, 2.0 * mean) as u32;
+        Ratings { all, own: (0..blocks).map(draw).collect() }
+    }
+
+    /// Erasures that a block is rated for.
+    #[inline]
+    pub fn of(&self, block: Block) -> u32 {
+        self.own.get(block.at()).copied().unwrap_or(self.all)
+    }
+}
+
+/// What wear has done to a drive.
+#[derive(Debug, Clone)]
+pub(super) struct Ageing {
+    /// Erasures left in each domain, of all its blocks.
+    life: Vec<u64>,
+    blocks_per_domain: u32,
+    /// Blocks that each pool can still lose.
+    pub(super) spare: Vec<u32>,
+    /// Blocks retired.
+    pub(super) retired: u32,
+    /// Pages that the host had written when the first block expired, since the drive was new.
+    pub(super) first_expiry: Option<u64>,
+    /// The same when a pool's spare was gone.
+    pub(super) end: Option<u64>,
+    /// Pages that the host had written when the counts were last reset.
+    pub(super) pages_before: u64,
+    /// Erasures of each block at that time; empty when there were none.
+    pub(super) erases_before: Vec<u32>,
+}
+
+impl Ageing {
+    pub(super) fn new(geometry: &Geometry, ratings: &Ratings) -> Ageing {
+        let blocks = geometry.blocks_per_domain;
+        let life = |domain| {
+            let first = geometry.first_block(domain).0;
+            (first..first + blocks).map(|block| u64::from(ratings.of(Block(block)))).sum()
+        };
+        Ageing {
+            life: (0..geometry.domains).map(|domain| life(Domain(domain))).collect(),
+            blocks_per_domain: blocks,
+            spare: vec![geometry.losable_blocks(); geometry.pools as usize],
+            retired: 0,
+            first_expiry: None,
+            end: None,
+            pages_before: 0,
+            erases_before: Vec::new(),
+        }
+    }
+
+    /// A block that had life left was erased.
+    pub(super) fn erased(&mut self, domain: Domain) {
+        self.life[domain.at()] -= 1;
+    }
+
+    /// Mean erasures left of the blocks of a domain, those without any included.
+    pub(super) fn mean_life(&self, domain: Domain) -> f64 {
+        self.life[domain.at()] as f64 / f64::from(self.blocks_per_domain)
+    }
+}

@@ -1,0 +1,198 @@
+//! Does wear end as it should? Blocks expire, are retired, eat into the spare, and the drive ends;
+//! levelling puts that off; nothing is lost on the way.
+
+mod common;
+
+use common::{Closed, run_closed};
+use devices::Model;
+use devices::ssd::clean::Policy;
+use devices::ssd::config::{
+    Cleaning, CleaningTime, Levelling, LevellingRule, Pool, Temperature, Wear,
+};
+use devices::ssd::{Ssd, SsdConfig, WearReport};
+use engine::{Device, Lba, Op, Random, Request, Xoshiro256};
+
+/// One package of 256 blocks of 16 pages, worn out soon.
+fn config(rated_cycles: u32) -> SsdConfig {
+    SsdConfig {
+        channels: 1,
+        dies_per_package: 1,
+        planes_per_die: 1,
+        blocks_per_plane: 256,
+        pages_per_block: 16,
+        wear: Wear { rated_cycles, ..Wear::default() },
+        cleaning: Cleaning { min_free: 0.02, ..Cleaning::default() },
+        ..SsdConfig::default()
+    }
+}
+
+fn levelled(rule: LevellingRule, rated_cycles: u32) -> SsdConfig {
+    let mut config = config(rated_cycles);
+    config.cleaning.levelling.rule = rule;
+    config
+}
+
+/// Nine writes of ten to a tenth of the pages, which lie together.
+fn skewed(random: &mut Xoshiro256, pages: u64) -> u64 {
+    if random.below(10) > 0 { random.below(pages / 10) } else { random.below(pages) }
+}
+
+/// Writes in no time until the drive ends or so many pages are written.
+fn write(ssd: &mut Ssd, seed: u64, writes: u64) -> u64 {
+    let pages = u64::from(ssd.preparable_pages());
+    let mut random = Xoshiro256::new(seed, 0);
+    for n in 0..writes {
+        if ssd.has_ended() {
+            return n;
+        }
+        ssd.write_untimed(skewed(&mut random, pages) as u32);
+    }
+    writes
+}
+
+fn worn(ssd: &Ssd) -> WearReport {
+    ssd.check().unwrap();
+    ssd.account(0).wear
+}
+
+#[test]
+fn blocks_expire_are_retired_and_eat_the_spare_until_the_drive_ends() {
+    for (pool, rule) in [
+        (Pool::Package, LevellingRule::None),
+        (Pool::Plane, LevellingRule::RateLimit),
+        (Pool::Package, LevellingRule::Migrate),
+    ] {
+        let mut ssd = Ssd::new(&SsdConfig { pool, ..levelled(rule, 30) }, 1).unwrap();
+        let spare = worn(&ssd).spare_blocks;
+        assert!(spare > 10, "{spare}");
+        let mut seen = Vec::new();
+        while !ssd.has_ended() {
+            write(&mut ssd, 1, 500);
+            let wear = worn(&ssd);
+            assert_eq!(wear.spare_blocks + wear.retired_blocks, spare + u32::from(wear.ended));
+            assert_eq!(wear.ended, ssd.has_ended());
+            assert!(wear.expired_blocks >= u64::from(wear.retired_blocks));
+            seen.push(wear.retired_blocks);
+        }
+        assert!(seen.is_sorted() && seen[0] == 0, "{seen:?}");
+        let wear = worn(&ssd);
+        let (first, end) = (wear.lifetime.first_expiry.unwrap(), wear.lifetime.spare_gone.unwrap());
+        assert!(first.measured && end.measured && first.host_bytes < end.host_bytes);
+        // What is written from then on changes nothing.
+        let before = ssd.account(0);
+        ssd.overwrite_untimed(&[0; 1000]);
+        assert_eq!(before, ssd.account(0));
+    }
+}
+
+#[test]
+fn a_timed_drive_ends_and_refuses_what_comes_after() {
+    for time in [CleaningTime::Blocking, CleaningTime::Interleaved] {
+        for rule in [LevellingRule::None, LevellingRule::Migrate] {
+            let mut config = levelled(rule, 12);
+            config.channels = 2;
+            config.cleaning.time = time;
+            let mut ssd = Ssd::new(&config, 1).unwrap();
+            let pages = u64::from(ssd.preparable_pages());
+            let mut random = Xoshiro256::new(4, 0);
+            let mut load = Closed::new(8, u64::MAX, |id| {
+                let op = if id % 16 == 0 { Op::Read } else { Op::Write };
+                // Some writes cover half a page, so that they read first.
+                let sectors = if id % 3 == 0 { 4 } else { 8 };
+                Request { id, op, lba: Lba(skewed(&mut random, pages) * 8), sectors }
+            });
+            let (end, done) = run_closed(&mut ssd, &mut load);
+            assert!(ssd.has_ended() && !done.is_empty());
+            let before = ssd.account(end).wear;
+            let mut load = Closed::new(8, 100, |id| Request {
+                id,
+                op: Op::Write,
+                lba: Lba(id * 8),
+                sectors: 8,
+            });
+            load.begin_at(end);
+            // The device answers all of them; only the run loop would not ask any more.
+            let mut answers = Vec::new();
+            while let Some(arrival) = engine::Workload::next(&mut load, end).unwrap() {
+                ssd.submit(end, arrival.request);
+                while let Some(at) = ssd.next_event() {
+                    ssd.advance(at, &mut answers);
+                    if !answers.is_empty() {
+                        break;
+                    }
+                }
+            }
+            assert!(answers.len() >= 8, "{}", answers.len());
+            let after = ssd.account(end).wear;
+            assert!(after.refused_pages > before.refused_pages);
+            ssd.check().unwrap();
+        }
+    }
+}
+
+#[test]
+fn the_lifetime_is_foreseen_before_it_is_over() {
+    let mut ssd = Ssd::new(&config(1500), 1).unwrap();
+    let pages = u64::from(ssd.preparable_pages());
+    write(&mut ssd, 1, 10 * pages);
+    ssd.reset_counts();
+    write(&mut ssd, 2, 60 * pages);
+    let foreseen = worn(&ssd).lifetime;
+    let first = foreseen.first_expiry.unwrap();
+    assert!(!first.measured);
+    while !ssd.has_ended() {
+        write(&mut ssd, 3, 10 * pages);
+        ssd.reset_counts();
+    }
+    let measured = worn(&ssd).lifetime;
+    let ratio = |a: Option<devices::ssd::Milestone>, b: Option<devices::ssd::Milestone>| {
+        a.unwrap().host_bytes / b.unwrap().host_bytes
+    };
+    let first = ratio(foreseen.first_expiry, measured.first_expiry);
+    let end = ratio(foreseen.spare_gone, measured.spare_gone);
+    println!("foreseen / measured: {first:.3} until the first expiry, {end:.3} until the end");
+    assert!((0.85..1.15).contains(&first) && (0.9..1.25).contains(&end), "{first} {end}");
+    let end = measured.spare_gone.unwrap();
+    let capacity = ssd.capacity_sectors() as f64 * 512.0;
+    assert!((end.drive_writes - end.host_bytes / capacity).abs() < 1e-9);
+    assert!((end.drive_writes_per_day * 5.0 * 365.0 / end.drive_writes - 1.0).abs() < 1e-9);
+}
+
+#[test]
+fn levelling_puts_the_first_expiry_off() {
+    let until_expiry = |rule| {
+        let mut ssd = Ssd::new(&levelled(rule, 60), 1).unwrap();
+        while !worn(&ssd).lifetime.first_expiry.is_some_and(|it| it.measured) {
+            write(&mut ssd, 1, 5000);
+        }
+        let report = ssd.account(0);
+        println!("{rule}: {:?} {}", report.wear.lifetime, report.cleaning.blocks_migrated);
+        report.wear.lifetime.first_expiry.unwrap().drive_writes
+    };
+    let [none, limited, migrated] =
+        [LevellingRule::None, LevellingRule::RateLimit, LevellingRule::Migrate].map(until_expiry);
+    assert!(none <= limited && limited < migrated, "{none} {limited} {migrated}");
+}
+
+#[test]
+fn every_policy_may_be_levelled_by_every_rule() {
+    for (word, _) in <Policy as options::Choice>::WORDS {
+        for rule in [LevellingRule::RateLimit, LevellingRule::Migrate] {
+            for temperature in [Temperature::Opened, Temperature::Aggregate] {
+                let mut config = config(60);
+                config.cleaning.policy = word.parse().unwrap();
+                config.cleaning.levelling = Levelling { rule, temperature, ..Levelling::default() };
+                let mut ssd = Ssd::new(&config, 1).unwrap();
+                write(&mut ssd, 1, 60_000);
+                let report = ssd.account(0);
+                ssd.check().unwrap();
+                let migrated = report.cleaning.blocks_migrated;
+                println!("{word} {rule} {temperature}: {migrated} {:.2}", report.wear.std_erases);
+                // A log wears all blocks alike: there is nothing to level.
+                let worn = *word != "fifo" && rule == LevellingRule::Migrate;
+                assert_eq!(migrated > 0, worn, "{word} {rule}: {migrated}");
+                assert!(report.pages_migrated <= migrated * 15);
+            }
+        }
+    }
+}
