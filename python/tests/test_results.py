@@ -38,6 +38,7 @@ def test_top_level_keys(results):
         "schema",
         "version",
         "experiment",
+        "capacity_bytes",
         "simulated_seconds",
         "elapsed",
         "host",
@@ -48,6 +49,7 @@ def test_top_level_keys(results):
         "time_series",
     }
     assert results.schema == 1
+    assert results.capacity_bytes % 4096 == 0 < results.capacity_bytes
     assert results.version == ssdlab.__version__
     assert set(results.elapsed) >= {
         "wall_seconds",

@@ -25,6 +25,7 @@ const DEVICES: &[Preset] = presets!(
     "agrawal2008-array-6",
     "agrawal2008-array-10",
     "disksim-ssd",
+    "enterprise-ssd",
     "zeus-linear",
 );
 

@@ -99,6 +99,7 @@ pub(crate) struct Elapsed {
 /// Everything that goes into the results of one run.
 pub(crate) struct Results<'a> {
     pub(crate) experiment: Value,
+    pub(crate) capacity_bytes: u64,
     pub(crate) collected: &'a Collected,
     pub(crate) first: Time,
     pub(crate) last: Time,
@@ -127,6 +128,7 @@ impl Results<'_> {
             "schema": 1,
             "version": env!("CARGO_PKG_VERSION"),
             "experiment": self.experiment,
+            "capacity_bytes": self.capacity_bytes,
             "simulated_seconds": simulated_ns as f64 / 1e9,
             "elapsed": elapsed,
             "host": self.collected.host(simulated_ns),

@@ -127,6 +127,7 @@ pub fn run(
     }
     let results = Results {
         experiment: experiment.to_json(),
+        capacity_bytes: device.capacity_sectors() * engine::SECTOR_BYTES,
         collected: &watch.collected,
         first: watch.first.unwrap_or(last),
         last,

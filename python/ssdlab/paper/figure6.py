@@ -65,4 +65,4 @@ def _experiment(study: Study, name: str, word: str) -> dict[str, Any]:
         return load(study, name, interleave=word)
     # Exchange's large requests are spread over the ten SSDs, as in Table 4.
     workload = table4.exchange(table4.RATE, 10_000 if study.quick else 65_000)
-    return {"device": table4.drive(1) | {"interleave": word}, "workload": workload}
+    return {"device": table4.array(1, interleave=word), "workload": workload}

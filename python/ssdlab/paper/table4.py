@@ -9,9 +9,9 @@ from ssdlab.paper.study import Study
 
 SUMMARY = "Agrawal et al. 2008, Table 4: shared-bus gangs under Exchange"
 
-#: The ten SSDs of 8 packages: as one drive of 80 packages, because the array stripes over them. Its
-#: blocks are few, which changes nothing: Exchange writes too little for a block to be cleaned.
-PACKAGES = 80
+#: Ten SSDs of 8 packages, or as many packages in fewer SSDs. Their blocks are few, which changes
+#: nothing: Exchange writes too little for a block to be cleaned.
+SSDS, PACKAGES = 10, 8
 LINK = {"bandwidth": "2147.651007MB/s"}  # the original's own runs: 0.2384 us a sector
 #: Width of the gang: latency in us, requests a second.
 PUBLISHED = {1: (237, 4425), 8: (553, 1807), 16: (746, 1340)}
@@ -22,7 +22,7 @@ def run(study: Study) -> Item:
     """Latency without gangs, and with gangs of 8 and of 16."""
     workload = exchange(RATE, 10_000 if study.quick else 65_000)
     found = study.measure(
-        {width: {"device": drive(width), "workload": workload} for width in PUBLISHED}
+        {width: {"device": array(width), "workload": workload} for width in PUBLISHED}
     )
     latency = {width: found[width].host.all.mean_us for width in PUBLISHED}
     rows = []
@@ -41,7 +41,7 @@ def run(study: Study) -> Item:
         Row(
             "16-gang at the workload's rate: busiest gang, share of time",
             None,
-            max(unit.busy for unit in found[16].units),
+            max(found[16].buses.busy),
             note='"the 16-gang is fast enough"',
             holds=found[16].host.all.iops > 0.98 * found[1].host.all.iops,
         )
@@ -49,7 +49,7 @@ def run(study: Study) -> Item:
     remarks = [
         "the trace is not public. The three latencies determine what it must be like: 2 to 3 pages "
         "for most requests, and a quarter of them so large (64 KiB) that a gang of 16 takes twice "
-        "as long over them as one of 8, with the array spreading them over several gangs.",
+        "as long over them as one of 8, with the array striped by the width of a gang.",
         "the paper is at odds with itself: 65,000 requests in 15 minutes are 72 a second, not the "
         "900 that the text speaks of; and 1 / 237 us is 4,219 a second, not 4,425.",
     ]
@@ -57,17 +57,22 @@ def run(study: Study) -> Item:
     return Item("table4", title, rows, remarks=remarks)
 
 
-def drive(width: int) -> dict[str, Any]:
-    """The ten SSDs with gangs of `width`; consecutive pages fill a gang before the next one."""
-    return {
+def array(width: int, **changes: Any) -> dict[str, Any]:
+    """The array with gangs of `width` and `changes` to each SSD; a gang fills before the next."""
+    packages = max(width, PACKAGES)
+    member = {
         "preset": "agrawal2008",
         "blocks_per_plane": 32,
         "host_link": LINK,
-        "channels": PACKAGES // width,
+        "channels": packages // width,
         "packages_per_channel": width,
         "pool": "gang",
         "stripe": f"{4 * width}KiB",
+        **changes,
     }
+    stripe = f"{4 * packages}KiB"
+    members = SSDS * PACKAGES // packages
+    return {"kind": "array", "members": members, "stripe": stripe, "member": member}
 
 
 def exchange(rate: float, requests: int) -> dict[str, Any]:
