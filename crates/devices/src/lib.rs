@@ -6,12 +6,17 @@
 
 pub mod array;
 pub mod linear;
+pub mod parallel;
+pub mod piecewise;
+pub mod served;
 pub mod ssd;
 
 use array::ArrayConfig;
 use engine::Device;
 use linear::LinearConfig;
 use options::{Invalid, KeyInfo, Setting};
+use parallel::ParallelConfig;
+use piecewise::PiecewiseConfig;
 use serde::de::IgnoredAny;
 use serde::{Deserialize, Deserializer, Serialize};
 use ssd::clean::Custom;
@@ -140,6 +145,8 @@ macro_rules! devices {
 devices! {
     ssd: Ssd(SsdConfig),
     linear: Linear(LinearConfig),
+    piecewise: Piecewise(PiecewiseConfig),
+    parallel: Parallel(ParallelConfig),
     array: Array(ArrayConfig),
 }
 
@@ -148,7 +155,10 @@ impl DeviceConfig {
     pub fn member_mut(&mut self) -> Option<&mut DeviceConfig> {
         match self {
             DeviceConfig::Array(array) => Some(&mut array.member),
-            DeviceConfig::Ssd(_) | DeviceConfig::Linear(_) => None,
+            DeviceConfig::Ssd(_)
+            | DeviceConfig::Linear(_)
+            | DeviceConfig::Piecewise(_)
+            | DeviceConfig::Parallel(_) => None,
         }
     }
 }

@@ -1,14 +1,12 @@
 //! The linear model: a request of n bytes takes A + n B, with A and B of its access pattern.
 //!
 //! From El Maghraoui et al., *Modeling and simulating flash based solid-state disks for operating
-//! systems* (2010). Its only state is the previous request; requests are served one at a time, first
-//! come first served. It knows nothing of flash: no cleaning, no wear, no parallelism.
+//! systems* (2010). Requests are served one at a time. `piecewise` and `parallel` extend it.
 
-use crate::ssd::SsdReport;
+use crate::served::{Access, LONGEST_NS, Law, Served, check_size};
 use crate::{Kind, Model};
-use engine::{Breakdown, Completion, Device, Op, Request, SECTOR_BYTES, Time};
+use engine::Time;
 use options::{Duration, Invalid, Size, options};
-use std::collections::VecDeque;
 
 options! {
     /// The service time of one access pattern.
@@ -42,10 +40,7 @@ impl Kind for LinearConfig {
     const SUMMARY: &'static str = "The linear model: A + n B per access pattern, one at a time.";
 
     fn build(&self, _seed: u64) -> Result<Box<dyn Model>, Invalid> {
-        if self.size.bytes() < SECTOR_BYTES {
-            let problem = format!("{} is less than a sector of 512B", self.size);
-            return Err(Invalid::new(&["device.size"], problem));
-        }
+        check_size(self.size)?;
         let patterns = [
             ("device.sequential_read", &self.sequential_read),
             ("device.random_read", &self.random_read),
@@ -54,122 +49,45 @@ impl Kind for LinearConfig {
         ];
         for (section, pattern) in patterns {
             for (key, time) in [("fixed", pattern.fixed), ("per_kib", pattern.per_kib)] {
-                if time.ns() > 1_000_000_000 {
+                if time.ns() > LONGEST_NS {
                     let problem = format!("{time} is too long; at most 1s");
                     return Err(Invalid::new(&[&format!("{section}.{key}")], problem));
                 }
             }
         }
-        Ok(Box::new(Linear { config: self.clone(), ..Linear::default() }))
+        Ok(Box::new(Served::new(self.clone())))
     }
 }
 
-/// A device that follows the linear model.
-#[derive(Debug, Clone, Default)]
-pub struct Linear {
-    config: LinearConfig,
-    /// Requests with the instant of their submission; the first is being served.
-    queue: VecDeque<(Time, Request)>,
-    /// When the service of the first ends, and its share in the fixed part, ns.
-    service: Option<(Time, Time)>,
-    /// The direction and end of the previous read or write.
-    previous: Option<(Op, u64)>,
-    started: Time,
-}
+impl Law for LinearConfig {
+    fn size(&self) -> Size {
+        self.size
+    }
 
-impl Linear {
-    /// The fixed and the growing part of a request's service time, ns.
-    fn cost(&mut self, request: &Request) -> (Time, Time) {
-        // The model has no costs for requests that move no data.
-        if !matches!(request.op, Op::Read | Op::Write) {
-            return (0, 0);
-        }
-        let sequential = self.previous == Some((request.op, request.lba.0));
-        self.previous = Some((request.op, request.lba.0 + u64::from(request.sectors)));
-        let pattern = match (request.op, sequential) {
-            (Op::Read, true) => &self.config.sequential_read,
-            (Op::Read, false) => &self.config.random_read,
-            (_, true) => &self.config.sequential_write,
-            (_, false) => &self.config.random_write,
+    fn cost(&self, access: Access, bytes: u64, _outstanding: usize) -> (Time, Time) {
+        let pattern = match access {
+            Access::SequentialRead => &self.sequential_read,
+            Access::RandomRead => &self.random_read,
+            Access::SequentialWrite => &self.sequential_write,
+            Access::RandomWrite => &self.random_write,
         };
-        let growing = u128::from(request.bytes()) * u128::from(pattern.per_kib.ns());
-        (pattern.fixed.ns(), ((growing + 512) / 1024) as Time)
-    }
-
-    fn begin(&mut self, now: Time) {
-        if let Some((_, request)) = self.queue.front().copied() {
-            let (fixed, growing) = self.cost(&request);
-            self.started = now;
-            self.service = Some((now + fixed + growing, fixed));
-        }
+        (pattern.fixed.ns(), growing_ns(pattern.per_kib, bytes))
     }
 }
 
-impl Device for Linear {
-    fn submit(&mut self, now: Time, request: Request) {
-        self.queue.push_back((now, request));
-        if self.service.is_none() {
-            self.begin(now);
-        }
-    }
-
-    fn next_event(&self) -> Option<Time> {
-        self.service.map(|(end, _)| end)
-    }
-
-    fn advance(&mut self, to: Time, completions: &mut Vec<Completion>) {
-        while let Some((at, cell)) = self.service.filter(|(end, _)| *end <= to) {
-            let (submitted, request) = self.queue.pop_front().expect("the first is being served");
-            let breakdown = Breakdown {
-                unit_wait: self.started - submitted,
-                bus: at - self.started - cell,
-                cell,
-                ..Breakdown::default()
-            };
-            completions.push(Completion { request, submitted, at, breakdown });
-            self.service = None;
-            self.begin(at);
-        }
-    }
-
-    fn capacity_sectors(&self) -> u64 {
-        self.config.size.bytes() / SECTOR_BYTES
-    }
-}
-
-impl Model for Linear {
-    fn preparable_pages(&self) -> u32 {
-        0
-    }
-
-    fn overwrite_untimed(&mut self, _pages: &[u32]) {}
-
-    fn reset_counts(&mut self) {}
-
-    fn audit(&self) -> Result<(), String> {
-        Ok(())
-    }
-
-    fn report(&self, _end: Time) -> Option<SsdReport> {
-        None
-    }
+/// What `bytes` add at so much a KiB, ns, rounded to the nearest.
+pub(crate) fn growing_ns(per_kib: Duration, bytes: u64) -> Time {
+    ((u128::from(bytes) * u128::from(per_kib.ns()) + 512) / 1024) as Time
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use engine::Lba;
+    use crate::served;
+    use engine::{Lba, Op, Request};
 
-    /// Latencies of requests submitted one after the other's completion.
     fn latencies(requests: &[(Op, u64, u32)]) -> Vec<Time> {
-        let mut device = LinearConfig::default().build(0).unwrap();
-        let (mut now, mut done) = (0, Vec::new());
-        for (op, lba, sectors) in requests {
-            device.submit(now, Request { id: 0, op: *op, lba: Lba(*lba), sectors: *sectors });
-            now = device.next_event().unwrap();
-            device.advance(now, &mut done);
-        }
-        done.iter().map(Completion::latency).collect()
+        served::latencies(LinearConfig::default().build(0).unwrap().as_mut(), requests)
     }
 
     #[test]

@@ -1,0 +1,197 @@
+//! Devices that are nothing but a law of service times: how long a request takes, from its access
+//! pattern, its size and the requests beside it.
+//!
+//! Their only state is the previous request and what is being served. They know nothing of flash: no
+//! cleaning, no wear. A law says how many requests it serves at once; the others wait, first come
+//! first served.
+
+use crate::Model;
+use crate::ssd::SsdReport;
+use engine::{Breakdown, Completion, Device, Op, Request, SECTOR_BYTES, Time};
+use options::{Invalid, Size};
+use std::cmp::Ordering;
+use std::collections::{BinaryHeap, VecDeque};
+
+/// Which of the laws of a device a request is under.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Access {
+    /// A read that begins where the read before it ended.
+    SequentialRead,
+    /// Any other read.
+    RandomRead,
+    /// A write that begins where the write before it ended.
+    SequentialWrite,
+    /// Any other write.
+    RandomWrite,
+}
+
+/// How long requests take.
+pub trait Law {
+    /// What the host may address.
+    fn size(&self) -> Size;
+
+    /// How many requests are served at once.
+    fn at_once(&self) -> usize {
+        1
+    }
+
+    /// The fixed and the growing part of the time that `bytes` take with so many requests being
+    /// served, this one included; ns.
+    fn cost(&self, access: Access, bytes: u64, outstanding: usize) -> (Time, Time);
+}
+
+/// Refuses a size that holds nothing.
+pub(crate) fn check_size(size: Size) -> Result<(), Invalid> {
+    if size.bytes() < SECTOR_BYTES {
+        return Err(Invalid::new(
+            &["device.size"],
+            format!("{size} is less than a sector of 512B"),
+        ));
+    }
+    Ok(())
+}
+
+/// The longest time that a law may state, ns: longer ones are slips of the unit.
+pub(crate) const LONGEST_NS: Time = 1_000_000_000;
+
+/// A request being served.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+struct Service {
+    end: Time,
+    /// Numbers the services, so that those that end together leave in order.
+    number: u64,
+    submitted: Time,
+    begun: Time,
+    fixed: Time,
+    request: Request,
+}
+
+impl Ord for Service {
+    /// The first to end is the greatest, as the heap wants it.
+    fn cmp(&self, other: &Self) -> Ordering {
+        (other.end, other.number).cmp(&(self.end, self.number))
+    }
+}
+
+impl PartialOrd for Service {
+    fn partial_cmp(&self, other: &Self) -> Option<Ordering> {
+        Some(self.cmp(other))
+    }
+}
+
+/// A device that follows a law.
+#[derive(Debug, Clone)]
+pub struct Served<L> {
+    law: L,
+    /// Requests that wait, with the instant of their submission.
+    queue: VecDeque<(Time, Request)>,
+    service: BinaryHeap<Service>,
+    /// The direction and end of the read or write that was begun last.
+    previous: Option<(Op, u64)>,
+    begun: u64,
+}
+
+impl<L: Law> Served<L> {
+    /// An idle device.
+    pub fn new(law: L) -> Self {
+        let (queue, service) = (VecDeque::new(), BinaryHeap::new());
+        Served { law, queue, service, previous: None, begun: 0 }
+    }
+
+    /// The fixed and the growing part of the service time of the next request, ns.
+    fn cost(&mut self, request: &Request) -> (Time, Time) {
+        // The laws have no costs for requests that move no data.
+        if !matches!(request.op, Op::Read | Op::Write) {
+            return (0, 0);
+        }
+        let sequential = self.previous == Some((request.op, request.lba.0));
+        self.previous = Some((request.op, request.lba.0 + u64::from(request.sectors)));
+        let access = match (request.op, sequential) {
+            (Op::Read, true) => Access::SequentialRead,
+            (Op::Read, false) => Access::RandomRead,
+            (_, true) => Access::SequentialWrite,
+            (_, false) => Access::RandomWrite,
+        };
+        self.law.cost(access, request.bytes(), self.service.len() + 1)
+    }
+
+    fn begin(&mut self, now: Time) {
+        while self.service.len() < self.law.at_once() {
+            let Some((submitted, request)) = self.queue.pop_front() else { return };
+            let (fixed, growing) = self.cost(&request);
+            let end = now + fixed + growing;
+            let number = self.begun;
+            self.begun += 1;
+            self.service.push(Service { end, number, submitted, begun: now, fixed, request });
+        }
+    }
+}
+
+impl<L: Law> Device for Served<L> {
+    fn submit(&mut self, now: Time, request: Request) {
+        self.queue.push_back((now, request));
+        self.begin(now);
+    }
+
+    fn next_event(&self) -> Option<Time> {
+        self.service.peek().map(|first| first.end)
+    }
+
+    fn advance(&mut self, to: Time, completions: &mut Vec<Completion>) {
+        while let Some(first) = self.service.peek().filter(|first| first.end <= to).copied() {
+            self.service.pop();
+            let Service { end: at, submitted, begun, fixed, request, .. } = first;
+            let breakdown = Breakdown {
+                unit_wait: begun - submitted,
+                bus: at - begun - fixed,
+                cell: fixed,
+                ..Breakdown::default()
+            };
+            completions.push(Completion { request, submitted, at, breakdown });
+            self.begin(at);
+        }
+    }
+
+    fn capacity_sectors(&self) -> u64 {
+        self.law.size().bytes() / SECTOR_BYTES
+    }
+}
+
+impl<L: Law> Model for Served<L> {
+    fn preparable_pages(&self) -> u32 {
+        0
+    }
+
+    fn overwrite_untimed(&mut self, _pages: &[u32]) {}
+
+    fn reset_counts(&mut self) {}
+
+    fn audit(&self) -> Result<(), String> {
+        Ok(())
+    }
+
+    fn report(&self, _end: Time) -> Option<SsdReport> {
+        None
+    }
+}
+
+/// Splits "a: x, b: y" at its commas and colons, in order.
+pub(crate) fn pairs(text: &str) -> impl Iterator<Item = Result<(&str, &str), String>> {
+    text.split(',').map(|entry| {
+        let pair = entry.split_once(':').map(|(left, right)| (left.trim(), right.trim()));
+        pair.ok_or_else(|| format!("\"{}\" has no colon", entry.trim()))
+    })
+}
+
+/// For tests: latencies of requests submitted one after the other's completion.
+#[cfg(test)]
+pub(crate) fn latencies(device: &mut dyn Model, requests: &[(Op, u64, u32)]) -> Vec<Time> {
+    let (mut now, mut done) = (0, Vec::new());
+    for (op, lba, sectors) in requests {
+        let lba = engine::Lba(*lba);
+        device.submit(now, Request { id: 0, op: *op, lba, sectors: *sectors });
+        now = device.next_event().unwrap();
+        device.advance(now, &mut done);
+    }
+    done.iter().map(Completion::latency).collect()
+}
