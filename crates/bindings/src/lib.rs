@@ -147,6 +147,26 @@ mod _core {
         watched(py, progress, |watch| lab::trace_info(path, options, watch))
     }
 
+    /// The mean service times of the trace `path` by pattern, size and number outstanding, as JSON
+    /// text; `options` and `progress` as for `trace_info`.
+    #[pyfunction]
+    #[pyo3(signature = (path, options, progress = None))]
+    fn trace_services(
+        py: Python<'_>,
+        path: &str,
+        options: &str,
+        progress: Option<Bound<'_, PyAny>>,
+    ) -> PyResult<String> {
+        watched(py, progress, |watch| lab::trace_services(path, options, watch))
+    }
+
+    /// The whole content of the file `path`, decompressed if it is compressed.
+    #[pyfunction]
+    fn read_decompressed(py: Python<'_>, path: &str) -> PyResult<Vec<u8>> {
+        let content = py.detach(|| lab::read_decompressed(path));
+        content.map_err(|error| InputError::new_err(error.to_string()))
+    }
+
     /// The first `count` requests of the trace `path` beside what they were read from, as JSON text.
     #[pyfunction]
     fn trace_head(py: Python<'_>, path: &str, options: &str, count: u64) -> PyResult<String> {

@@ -1,5 +1,6 @@
 //! Where inputs come from: files by their paths, and standard input as "-".
 
+use crate::error::InputError;
 use std::fs::File;
 use std::io::{self, Read, Seek, SeekFrom};
 use std::sync::Arc;
@@ -27,6 +28,31 @@ pub(crate) fn counting_inputs(read: &Arc<AtomicU64>) -> Inputs {
             _ => Ok(Box::new(Counting { input: file(path)?, read: Arc::clone(&files) })),
         }),
     }
+}
+
+/// The largest content, bytes, that is read into memory at once.
+const MOST_BYTES: u64 = 1 << 30;
+
+/// The whole content of the file `path`, decompressed if it is compressed.
+///
+/// # Errors
+/// When it cannot be read or has more than 1 GiB.
+pub fn read_decompressed(path: &str) -> Result<Vec<u8>, InputError> {
+    let refuse = |error: &io::Error| {
+        let reason = error.to_string();
+        let reason = reason.split(" (os error").next().unwrap_or_default();
+        InputError(format!("{path}: cannot be read: {reason}"))
+    };
+    let input = file(path).map_err(|error| refuse(&error))?;
+    let content = workloads::decompressed(Box::new(input)).map_err(|error| refuse(&error))?;
+    let mut bytes = Vec::new();
+    content.take(MOST_BYTES + 1).read_to_end(&mut bytes).map_err(|error| refuse(&error))?;
+    if bytes.len() as u64 > MOST_BYTES {
+        return Err(InputError(format!(
+            "{path}: has more than 1 GiB, too much for what is read whole"
+        )));
+    }
+    Ok(bytes)
 }
 
 #[expect(clippy::disallowed_methods, reason = "the lab is where files are opened")]

@@ -19,9 +19,12 @@ mod trace;
 pub use catalogue::{list, list_categories};
 pub use error::{InputError, RunError};
 pub use experiment::{Experiment, RunConfig, Until};
+pub use inputs::read_decompressed;
 pub use keys::{SectionKeys, keys, set_layer};
 pub use layer::Layer;
 pub use precondition::Precondition;
 pub use presets::{preset_layer, unknown_preset};
 pub use run::{Progress, RunSettings, run};
-pub use trace::{TraceError, TraceProgress, Watch, trace_convert, trace_head, trace_info};
+pub use trace::{
+    TraceError, TraceProgress, Watch, trace_convert, trace_head, trace_info, trace_services,
+};

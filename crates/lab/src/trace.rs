@@ -7,12 +7,14 @@
 mod density;
 mod output;
 mod pages;
+mod services;
 mod sketch;
 mod statistics;
 
 use crate::inputs::counting_inputs;
 use output::Output;
 use serde_json::{Value, json};
+pub use services::trace_services;
 use statistics::Statistics;
 use std::ops::ControlFlow;
 use std::sync::Arc;

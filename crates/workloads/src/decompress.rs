@@ -6,7 +6,7 @@
 use std::io::{self, Cursor, Read};
 
 /// Where traces come from: any stream of bytes.
-pub(crate) type Input = Box<dyn Read + Send>;
+pub type Input = Box<dyn Read + Send>;
 
 /// One compression: the bytes that its files begin with, and its decoder.
 struct Compression {
@@ -45,7 +45,10 @@ const COMPRESSIONS: &[Compression] = &[
 ];
 
 /// The content of `input`, decompressed if it is compressed.
-pub(crate) fn decompress(mut input: Input) -> io::Result<Input> {
+///
+/// # Errors
+/// When its beginning cannot be read or is not what its first bytes promise.
+pub fn decompress(mut input: Input) -> io::Result<Input> {
     let longest = COMPRESSIONS.iter().map(|row| row.magic.len()).max().unwrap_or(0);
     let mut start = Vec::new();
     input.by_ref().take(longest as u64).read_to_end(&mut start)?;

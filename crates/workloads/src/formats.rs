@@ -83,6 +83,9 @@ pub(crate) type ParserOf = fn(&ReadOptions, &Head) -> Result<Box<dyn LineParser>
 /// What a writer could not say in its format, as (what, how many).
 pub type Losses = Vec<(&'static str, u64)>;
 
+/// Finds the response time in a line, ns, if there is one.
+pub(crate) type Response = fn(&[u8]) -> Option<Time>;
+
 /// Writes records as a file of a format.
 pub type Writer = fn(&mut dyn Iterator<Item = Record>, &mut dyn Write) -> io::Result<Losses>;
 
@@ -106,6 +109,8 @@ pub struct Format {
     pub(crate) stated: &'static [(&'static str, &'static str)],
     /// The keys that may be stated beside those.
     pub(crate) may_state: &'static [&'static str],
+    /// The response time that a line states, ns: its request's time from arrival to completion.
+    pub(crate) response: Option<Response>,
     /// A short valid trace; its beginning is recognised as this format and as no other.
     pub sample: fn() -> Vec<u8>,
     /// Writes it, if that is supported.
@@ -139,9 +144,20 @@ impl Format {
             disorder_ns: NEARLY_ORDERED_NS,
             stated: &[],
             may_state: &[],
+            response: None,
             sample,
             write: None,
         }
+    }
+
+    /// Whether its lines state the response times of their requests.
+    pub fn states_responses(&self) -> bool {
+        self.response.is_some()
+    }
+
+    /// Whether it has issues and completions of requests as events of their own.
+    pub fn has_events(&self) -> bool {
+        self.may_state.contains(&"event")
     }
 
     /// Whether the beginning of a file tells the format; otherwise it must be named.

@@ -37,6 +37,7 @@ mod timeline;
 mod zipf;
 
 pub use columns::Columns;
+pub use decompress::decompress as decompressed;
 pub use distribution::DistributionSpec;
 pub use footprint::Footprint;
 pub use formats::{Clock, FORMATS, Format, LineError, Losses, Record, Writer, format_named};

@@ -143,6 +143,11 @@ impl Records {
         }
     }
 
+    /// The response time that the line of the last record states, ns.
+    pub fn response(&self) -> Option<Time> {
+        self.format.response?(self.raw_line()?)
+    }
+
     /// What was left out or changed so far, by reason.
     pub fn counted(&self) -> &[(&'static str, u64)] {
         self.counted.all()

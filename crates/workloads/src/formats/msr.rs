@@ -4,7 +4,7 @@
 //! device: the disk's number for the first host, and 65536 more for each further one.
 
 use super::{Clock, Format, Line, LineError, Losses, Lost, Reader, Record};
-use crate::fields::{Extent, Fault, Field, Names, columns, commas};
+use crate::fields::{Extent, Fault, Field, Names, columns, commas, integer};
 use crate::head::{Head, comma_fields, is_digits};
 use crate::lines::LineParser;
 use engine::{Op, SECTOR_BYTES, Time};
@@ -15,6 +15,7 @@ pub(super) const FORMAT: Format = Format {
     clock: Clock::Epoch,
     disorder_ns: 60_000_000_000,
     write: Some(write),
+    response: Some(response),
     ..Format::new(
         "msr",
         "MSR Cambridge CSV: file time, host, disk, Read|Write, offset and size in bytes, response",
@@ -66,6 +67,12 @@ impl LineParser for Parser {
     }
 }
 
+/// The last column; nobody answered where it is 0.
+fn response(line: &[u8]) -> Option<Time> {
+    let ticks = integer(line.rsplit(|byte| *byte == b',').next()?.trim_ascii(), 10).ok()?;
+    ticks.checked_mul(TICK_NS).filter(|ns| *ns > 0)
+}
+
 /// Reads and writes with times in 100 ns; hosts are called by their number. Nobody answered, so
 /// the response time is 0.
 fn write(records: &mut dyn Iterator<Item = Record>, out: &mut dyn Write) -> io::Result<Losses> {
@@ -111,6 +118,8 @@ mod tests {
         };
         let second = Record { at: first.at + 100, device: 65537, op: Op::Read, sector: 1, ..first };
         assert_eq!(read(&FORMAT, text), [first, second]);
+        assert_eq!(response(b"1,h,0,Write,0,512,2833\r"), Some(283_300));
+        assert_eq!(response(b"1,h,0,Write,0,512,0"), None);
         refused(&FORMAT, "1,h,0,Write,0,0,1\n", "zero size");
         refused(&FORMAT, "184467440737095517,h,0,Write,0,1,1\n", "too large a time");
         refused(&FORMAT, "1,h,0,Erase,0,1,1\n", "bad type \"Erase\", expected Read or Write");

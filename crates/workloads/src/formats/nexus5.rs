@@ -5,12 +5,13 @@
 use super::{Clock, Format, Line, LineError, Reader, Record};
 use crate::fields::{Field, S, SECTOR, SECTORS, blanks, columns};
 use crate::head::{Head, blank_fields, is_decimal, is_digits};
-use engine::Op;
+use engine::{Op, Time};
 
 pub(super) const FORMAT: Format = Format {
     detect: Some(|head: &Head| head.mostly(has_shape)),
     clock: Clock::Epoch,
     disorder_ns: 60_000_000_000,
+    response: Some(response),
     ..Format::new(
         "nexus5",
         "Nexus 5: first sector, sectors, bytes, status (1 = write), four times in s",
@@ -44,6 +45,12 @@ fn parse(line: &[u8]) -> Result<Line, LineError> {
     Ok(Line::Record(Record { at, device: 0, op, sector, sectors, fua: false }))
 }
 
+/// From generation to end.
+fn response(line: &[u8]) -> Option<Time> {
+    let [_, _, _, _, generated, _, _, end] = blanks(line).ok()?;
+    TIME.time(end, S).ok()?.checked_sub(TIME.time(generated, S).ok()?).filter(|ns| *ns > 0)
+}
+
 #[cfg(test)]
 mod tests {
     use super::super::tests::{read, refused};
@@ -61,6 +68,7 @@ mod tests {
             fua: false,
         };
         assert_eq!((all[0].op, all[1]), (Op::Read, expected));
+        assert_eq!(response(b"0\t8\t4096\t4\t1.5\t1.6\t1.7\t1.500250"), Some(250_000));
         refused(&FORMAT, "0\t8\t4096\t4\t1.7\t1.7\t1.7\n", "7 columns, expected 8 columns");
     }
 }

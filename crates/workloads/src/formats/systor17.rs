@@ -6,11 +6,13 @@
 use super::{Clock, Format, Line, LineError, Reader};
 use crate::fields::{Extent, Field, S, columns, commas};
 use crate::head::Head;
+use engine::Time;
 
 pub(super) const FORMAT: Format = Format {
     detect: Some(|head: &Head| head.starts(HEADER)),
     clock: Clock::Epoch,
     disorder_ns: 60_000_000_000,
+    response: Some(response),
     ..Format::new(
         "systor17",
         "SYSTOR '17 CSV: header Timestamp,Response,IOType,LUN,Offset,Size, times in s, bytes",
@@ -44,6 +46,11 @@ fn parse(line: &[u8]) -> Result<Line, LineError> {
     Ok(Extent::parse(offset, size)?.line(at, device, op))
 }
 
+fn response(line: &[u8]) -> Option<Time> {
+    let [_, response, ..]: [&[u8]; 6] = commas(line).ok()?;
+    TIME.time(response, S).ok().filter(|ns| *ns > 0)
+}
+
 #[cfg(test)]
 mod tests {
     use super::super::tests::{read, refused, skipped};
@@ -65,6 +72,7 @@ mod tests {
         assert_eq!((all.len(), all[0], all[1].device), (2, first, 1));
         let counted = skipped(&FORMAT, &(FORMAT.sample)());
         assert_eq!(counted, [("header_lines", 1), ("without_response", 1)]);
+        assert_eq!(response(b"1.5,0.000250000,R,0,0,512"), Some(250_000));
         refused(&FORMAT, "1.5,0.1,D,0,0,512\n", "bad IOType \"D\", expected R, W or nothing");
     }
 }

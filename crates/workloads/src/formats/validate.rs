@@ -11,6 +11,7 @@ use engine::Time;
 
 pub(super) const FORMAT: Format = Format {
     detect: Some(|head: &Head| head.mostly(has_shape)),
+    response: Some(response),
     ..Format::new(
         "validate",
         "DiskSim validate: R|W, Hit|Miss|Doub, block, sectors, service and time to next in us",
@@ -53,6 +54,11 @@ impl LineParser for Clock {
     }
 }
 
+fn response(line: &[u8]) -> Option<Time> {
+    let [_, _, _, _, service, _] = blanks(line).ok()?;
+    GAP.time(service, US).ok().filter(|ns| *ns > 0)
+}
+
 #[cfg(test)]
 mod tests {
     use super::super::tests::{read, refused};
@@ -64,6 +70,7 @@ mod tests {
         let all = read(&FORMAT, &(FORMAT.sample)());
         let times: Vec<_> = all.iter().map(|record| (record.at, record.op)).collect();
         assert_eq!(times, [(0, Op::Read), (56_074_000, Op::Write), (83_970_500, Op::Read)]);
+        assert_eq!(response(b"R Hit 1 1 3060.5 1.0"), Some(3_060_500));
         refused(&FORMAT, "X Hit 1 1 1.0 1.0\n", "line 1: bad direction \"X\", expected R or W");
         refused(&FORMAT, "R Hit 1 1 1.0\n", "line 1: 5 columns, expected 6 columns");
     }
