@@ -54,6 +54,7 @@ class ExamplesFirstGroup(ExamplesFirst, click.Group):
     """
 
     LATER: Mapping[str, str] = {
+        "calibrate": "ssdlab.calibration.command",
         "paper": "ssdlab.paper.command",
         "trace": "ssdlab.trace.command",
     }

@@ -34,10 +34,29 @@ def fio(results: Results) -> str:
     latency of its own, so `clat_ns` is the same.
     """
     job: dict[str, Any] = {"jobname": results.experiment.title, "error": 0}
+    if results.experiment.workload.kind == "closed":
+        job["job options"] = _fio_options(results.experiment.workload)
     for op in ("read", "write", "trim"):
         job[op] = _fio_direction(results.host[op], results.simulated_seconds)
     text = {"fio version": f"ssdlab-{results.version}", "jobs": [job]}
     return json.dumps(text, indent=2) + "\n"
+
+
+def _fio_options(closed: Any) -> dict[str, str]:
+    """The options of the fio job that asks as a closed loop does."""
+    order = "" if closed.random_share == 0 else "rand"
+    options = {
+        "rw": order + {0: "write", 1: "read"}.get(closed.read_share, "rw"),
+        "iodepth": str(closed.outstanding),
+        "numjobs": str(closed.threads),
+    }
+    if options["rw"].endswith("rw"):
+        options["rwmixread"] = f"{100 * closed.read_share:g}"
+    if closed.random_share not in (0, 1):
+        options["percentage_random"] = f"{100 * closed.random_share:g}"
+    if isinstance(closed.block_size, str):
+        options["bs"] = closed.block_size
+    return options
 
 
 def _fio_direction(stats: Any, seconds: float) -> dict[str, Any]:

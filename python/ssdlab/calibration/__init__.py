@@ -1,0 +1,171 @@
+"""From measurements to a device: `ssdlab.calibrate`.
+
+The package has another name than the function, which would otherwise hide it. Measuring, reading
+and fitting are modules of their own, imported when they are needed.
+"""
+
+from __future__ import annotations
+
+import os
+import stat
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import Any
+
+from ssdlab import _core, files
+from ssdlab._core import InputError
+from ssdlab.api import Part
+from ssdlab.results import Record
+
+__all__ = ["Calibration", "calibrate"]
+
+SOURCES = ("device", "fio", "trace")
+REMOTE = ("nbd://", "nbd+unix://")
+#: What compressed files begin with (gzip, bzip2, xz, zstd), and JSON.
+COMPRESSED = (b"\x1f\x8b", b"BZh", b"\xfd7zXZ", b"\x28\xb5\x2f\xfd")
+
+
+class Calibration(Record):
+    """What a calibration found: `c.patterns.rand_read.a_us`, `c.notes`, `c.points`, ..."""
+
+    __slots__ = ()
+
+    def toml(self) -> str:
+        """The device file, which `ssdlab run --device` takes."""
+        from ssdlab.calibration import device_file
+
+        return device_file.text(self._data)
+
+    def save(self, path: str | os.PathLike[str]) -> None:
+        """Write the device file, whole or not at all. Raises `OSError`."""
+        files.write_together({Path(path): self.toml()})
+
+    def plot(self, path: str | os.PathLike[str]) -> None:
+        """Draw what was measured and what was fitted into an image file. Needs matplotlib."""
+        from ssdlab.calibration import plot
+
+        plot.draw(self._data, Path(path))
+
+    def __repr__(self) -> str:
+        parts = [
+            f"{name} {it['a_us']:.4g} us + {it['b_us_per_kib']:.4g} us/KiB"
+            for name, it in self._data["patterns"].items()
+        ]
+        return f"<Calibration: {'; '.join(parts)}>"
+
+
+def calibrate(
+    target: str | os.PathLike[str],
+    *,
+    source: str | None = None,
+    kind: str = "linear",
+    weights: str = "relative",
+    block_sizes: Sequence[int] | None = None,
+    outstanding: Sequence[int] = (1, 2, 4),
+    zones: int = 5,
+    seconds: float = 0.5,
+    write: bool = False,
+    seed: int = 42,
+    device: Part | None = None,
+    fit: Sequence[str] = (),
+    reading: dict[str, Any] | None = None,
+    progress: Callable[[int, int], object] | None = None,
+) -> Calibration:
+    """Fit the linear model, or parameters of any device, to measurements.
+
+    `target` is measured if it is a block device, an `nbd+unix://` address or a file of data.
+    Results of fio (a JSON file, a directory or a tar of them) and traces with service times are
+    read. The content tells which, unless `source` does: "device", "fio" or "trace".
+
+    - `kind`: of the device that is made: "linear", "piecewise" or "parallel";
+    - `weights`: "relative" (1/time^2) or "equal" (ordinary least squares);
+    - what is measured: `block_sizes` in bytes (by default 512 B to 1 MiB), numbers `outstanding`,
+      an odd number of `zones`, `seconds` for each point, and with `write` also writes, which
+      overwrite the target;
+    - `fit`: keys with bounds, such as "timing.read=10us..100us", of `device`, a preset, file or
+      dict as `ssdlab.run` takes it, that are searched by simulation (needs scipy);
+    - `reading`: how a trace is read, as for `ssdlab.trace.info`;
+    - `progress` is told the steps done and to do.
+
+    Raises `InputError` for what cannot be read, measured or fitted.
+    """
+    from ssdlab.calibration.fit import KINDS, fitted
+
+    for name, value, choices in (
+        ("kind", kind, KINDS),
+        ("weights", weights, ("relative", "equal")),
+        ("source", source, (None, *SOURCES)),
+    ):
+        if value not in choices:
+            known = ", ".join(choice for choice in choices if choice)
+            raise InputError(f"{name} {value}: expected one of {known}")
+    if device is not None and not fit:
+        raise InputError("--device is what --fit changes; there is no --fit")
+    if fit:
+        from ssdlab.calibration import search
+
+        # Wrong bounds are refused before anything is measured.
+        parameters = [search.parameter(assignment) for assignment in fit]
+        search.Search(device, parameters, [], None)
+    source = source or _source(target, reading or {})
+    if write and source != "device":
+        raise InputError(f"--write: {target} is read as {source}; nothing is measured")
+    if source == "device":
+        from ssdlab.calibration.measure import Plan, measure
+        from ssdlab.calibration.remote import measure as measure_remote
+
+        sizes = tuple(block_sizes) if block_sizes is not None else Plan().block_bytes
+        plan = Plan(sizes, tuple(outstanding), zones, seconds, write, seed)
+        if str(target).startswith(REMOTE):
+            measured = measure_remote(str(target), plan, progress)
+        else:
+            measured = measure(Path(target), plan, progress)
+    elif source == "fio":
+        from ssdlab.calibration import fio
+
+        measured = fio.read(Path(target))
+    else:
+        from ssdlab.calibration import traced
+
+        measured = traced.read(Path(target), reading or {}, _bytes_read(progress))
+    found = fitted(measured, kind, weights, required=not fit)
+    if fit:
+        found["fit"] = search.fit(device, list(fit), measured.points, progress)
+        found["notes"] += found["fit"].pop("notes")
+    return Calibration(found)
+
+
+def _source(target: str | os.PathLike[str], reading: dict[str, Any]) -> str:
+    """What the target is, by its content."""
+    if str(target).startswith(REMOTE):
+        return "device"
+    path = Path(target)
+    try:
+        mode = path.stat().st_mode
+        if stat.S_ISDIR(mode):
+            return "fio"
+        if not stat.S_ISREG(mode):
+            return "device"
+        with path.open("rb") as file:
+            head = file.read(512)
+    except (OSError, ValueError) as error:
+        reason = error.strerror if isinstance(error, OSError) else str(error)
+        raise InputError(f"{target}: cannot be read: {reason}") from None
+    if any(value is not None for value in reading.values()):
+        return "trace"
+    if head.lstrip().startswith(b"{"):
+        return "fio"
+    packed = head.startswith(COMPRESSED) or head[257:262] == b"ustar"
+    try:
+        _core.trace_head(str(target), "{}", 1)
+    except InputError:
+        return "fio" if packed else "device"
+    return "trace"
+
+
+def _bytes_read(
+    progress: Callable[[int, int], object] | None,
+) -> Callable[[int, int, int | None], object] | None:
+    if progress is None:
+        return None
+    return lambda _, done, expected: progress(done, expected) if expected else None

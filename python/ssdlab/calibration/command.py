@@ -1,0 +1,142 @@
+"""`ssdlab calibrate`: from measurements to a device file."""
+
+from __future__ import annotations
+
+import json
+import sys
+from pathlib import Path
+from typing import Any
+
+import click
+
+from ssdlab import display as base
+from ssdlab import files
+from ssdlab.calibration import SOURCES
+from ssdlab.calibration import calibrate as run_calibration
+from ssdlab.calibration.fit import KINDS
+from ssdlab.calibration.points import list_of_numbers, size_bytes
+from ssdlab.cli import ExamplesFirst
+from ssdlab.trace.command import _errors, reading_options
+
+PATH = click.Path(path_type=Path)
+
+
+@click.command(
+    cls=ExamplesFirst,
+    examples=[
+        ("measure a file or block device by reading", "ssdlab calibrate FILE --out mine.toml"),
+        ("with writes, which destroy its content", "ssdlab calibrate FILE --write --out mine.toml"),
+        ("a server of block devices", "ssdlab calibrate 'nbd+unix:///?socket=/tmp/s' --write"),
+        ("results of fio", "ssdlab calibrate results.tar.zst --out mine.toml --plot fit.png"),
+        ("a trace with service times", "ssdlab calibrate trace.csv --out mine.toml"),
+        (
+            "parameters of an SSD",
+            "ssdlab calibrate results/ --device agrawal2008 --fit timing.read=5us..100us "
+            "--fit timing.bus_per_byte=1ns..50ns --out mine.toml",
+        ),
+    ],
+)
+@click.argument("target")
+@click.option(
+    "source",
+    "--as",
+    type=click.Choice(SOURCES),
+    help="What TARGET is: to be measured, results of fio, a trace; by default its content tells.",
+)
+@click.option("--out", metavar="DEVICE.toml", type=PATH, help="Write the device.")
+@click.option("--plot", metavar="FILE.png", type=PATH, help="Draw measured and fitted times.")
+@click.option("json_path", "--json", metavar="FILE|-", help="Write all of it as JSON; - prints it.")
+@click.option("--kind", type=click.Choice(KINDS), default="linear", help="Of the device; linear.")
+@click.option(
+    "--weights",
+    type=click.Choice(["relative", "equal"]),
+    default="relative",
+    help="Of the least squares: 1/time^2, or none.",
+)
+@click.option("--write", is_flag=True, help="Measure writes too: OVERWRITES the target.")
+@click.option("--block-sizes", metavar="LIST", help="Such as 512B,4KiB,1MiB; 512B to 1MiB.")
+@click.option("--outstanding", metavar="LIST", default="1,2,4", help="Requests at once; 1,2,4.")
+@click.option("--zones", metavar="N", type=int, default=5, help="Parts, an odd number; 5.")
+@click.option("--seconds", metavar="S", type=float, default=0.5, help="For each point; 0.5.")
+@click.option("--seed", metavar="N", type=int, default=42, help="Of the order and the places; 42.")
+@click.option("--device", metavar="PRESET|FILE", help="The device whose keys --fit changes.")
+@click.option(
+    "--fit",
+    metavar="KEY=LOW..HIGH|A,B",
+    multiple=True,
+    help="Search this key by simulation; may be repeated.",
+)
+@reading_options
+@click.option("--quiet", is_flag=True, help="No progress and no table.")
+def calibrate(
+    target: str,
+    source: str | None,
+    out: Path | None,
+    plot: Path | None,
+    json_path: str | None,
+    block_sizes: str | None,
+    outstanding: str,
+    quiet: bool,
+    **options: Any,
+) -> None:
+    """Fit a device to measurements of TARGET.
+
+    TARGET is a block device or file to be measured (with O_DIRECT, reading only unless --write),
+    an NBD server (nbd+unix:///?socket=PATH; takes fio), results of fio with --output-format=json
+    (a file, a directory, a tar), or a trace with service times. The device is the linear model,
+    A + n B for each of four patterns, or with --fit any device.
+    """
+    for path in (out, plot, None if json_path in (None, "-") else Path(str(json_path))):
+        if path is not None:
+            files.refuse_unwritable(path)
+    if plot is not None:
+        from ssdlab.calibration import plot as drawing
+
+        drawing.check()
+        if not plot.suffix:
+            raise click.UsageError(f"--plot {plot}: the extension says which format: .png, .svg")
+    own = ("kind", "weights", "write", "zones", "seconds", "seed", "device", "fit")
+    reading = {key: value for key, value in options.items() if key not in own}
+    sizes = None
+    if block_sizes is not None:
+        sizes = [size_bytes(size, "--block-sizes") for size in block_sizes.split(",")]
+        if sizes != sorted(set(sizes)):
+            raise click.UsageError(f"--block-sizes {block_sizes}: the sizes must rise")
+    numbers = list_of_numbers(outstanding, "--outstanding")
+    hidden = quiet or sys.stderr is None
+    with _errors(), base.steps(_Silent() if hidden else sys.stderr, "calibrating") as progress:
+        found = run_calibration(
+            target,
+            source=source,
+            block_sizes=sizes,
+            outstanding=numbers,
+            reading=reading,
+            progress=progress,
+            **{key: options[key] for key in own},
+        )
+    everything = found.to_dict()
+    texts = {} if out is None else {out: found.toml()}
+    text = json.dumps(everything, indent=2) + "\n"
+    if json_path not in (None, "-"):
+        texts[Path(str(json_path))] = text
+    try:
+        if plot is not None:
+            found.plot(plot)
+        files.write_together(texts)
+    except OSError as error:
+        message = f"{error.filename}: cannot be written: {error.strerror}; nothing was written"
+        raise click.ClickException(message) from None
+    if json_path == "-":
+        click.echo(text, nl=False)
+    elif not quiet:
+        from ssdlab.calibration import display
+
+        click.echo(display.table(everything, sys.stdout), nl=False)
+
+
+class _Silent:
+    """Stands for a standard error that is no terminal."""
+
+    def isatty(self) -> bool:
+        """Never."""
+        return False

@@ -1,0 +1,248 @@
+"""Micro-benchmarks of a file or block device, after El Maghraoui et al. (2010).
+
+The target is divided into an odd number of zones, which no power of two in a device divides evenly.
+In each, requests of one size and pattern are made for a fixed time; the order of all of them is
+random, so that nothing that drifts favours a size. O_DIRECT keeps the system's cache out.
+
+Each outstanding request has a thread, whose system call runs outside the interpreter's lock. What
+the loop itself adds is measured against /dev/zero and stated (`overhead_us`), not subtracted.
+"""
+
+from __future__ import annotations
+
+import itertools
+import mmap
+import os
+import platform
+import random
+import stat
+import threading
+import time
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from ssdlab._core import InputError
+from ssdlab.calibration.points import Measured, Point, Steps, size_text
+from ssdlab.calibration.safety import refuse_to_write
+
+#: Blocks of the largest size that a zone must have, to have places to choose from.
+FEWEST_BLOCKS = 4
+#: Requests of a cell before its mean means anything.
+FEWEST_REQUESTS = 5
+
+
+@dataclass(frozen=True)
+class Plan:
+    """What is measured."""
+
+    block_bytes: Sequence[int] = tuple(512 << power for power in range(12))
+    outstanding: Sequence[int] = (1, 2, 4)
+    zones: int = 5
+    seconds: float = 0.5
+    """For each pattern, size and number outstanding; all its zones together."""
+    write: bool = False
+    seed: int = 42
+
+    def patterns(self) -> list[str]:
+        """Reads, and writes if they were asked for."""
+        writes = ["seq_write", "rand_write"] if self.write else []
+        return ["seq_read", "rand_read", *writes]
+
+    def check(self) -> None:
+        """Raise `InputError` for what cannot be measured."""
+        if self.zones < 1 or self.zones % 2 == 0:
+            raise InputError(f"--zones {self.zones}: an odd number, such as 5")
+        if not 0.001 <= self.seconds <= 3600:
+            raise InputError(f"--seconds {self.seconds}: from 0.001 to 3600")
+        if max(self.outstanding) > 256:
+            raise InputError(f"--outstanding {max(self.outstanding)}: at most 256")
+
+
+@dataclass(frozen=True)
+class Cell:
+    """One measurement."""
+
+    pattern: str
+    bytes: int
+    outstanding: int
+    zone: int
+
+
+def measure(path: Path, plan: Plan, progress: Steps | None = None) -> Measured:
+    """Measure the target. Raises `InputError` where that cannot or must not be done."""
+    plan.check()
+    if not hasattr(os, "O_DIRECT"):
+        raise InputError(f"{path}: this system ({platform.system()}) has no O_DIRECT")
+    size = _size(path)
+    zone_bytes = _zone_bytes(path, size, plan)
+    if plan.write:
+        refuse_to_write(path)
+    descriptor = _open(path, plan)
+    try:
+        smallest = min(plan.block_bytes)
+        _check_block(path, descriptor, smallest)
+        cells = [
+            Cell(*cell)
+            for cell in itertools.product(
+                plan.patterns(), plan.block_bytes, plan.outstanding, range(plan.zones)
+            )
+        ]
+        draw = random.Random(plan.seed)
+        draw.shuffle(cells)
+        points = []
+        for done, cell in enumerate(cells):
+            if progress is not None:
+                progress(done, len(cells))
+            loop = Loop(descriptor, cell, zone_bytes, draw)
+            points.append(loop.run(plan.seconds / plan.zones))
+    except OSError as error:
+        raise InputError(f"{path}: cannot be measured: {error.strerror}") from None
+    finally:
+        os.close(descriptor)
+    conditions: dict[str, Any] = {
+        "tool": "ssdlab",
+        "direct": True,
+        "zones": plan.zones,
+        "seconds_per_point": plan.seconds,
+        "seed": plan.seed,
+        "writes": plan.write,
+        "overhead_us": overhead_us(smallest),
+        "system": f"{platform.system()} {platform.release()}, Python {platform.python_version()}",
+        "measured_at": time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime()),
+    }
+    return Measured(str(path), points, conditions, size_bytes=size)
+
+
+def _size(path: Path) -> int:
+    try:
+        mode = path.stat().st_mode
+        if stat.S_ISDIR(mode):
+            raise InputError(f"{path}: a directory; name a file in it, or a block device")
+        if not (stat.S_ISREG(mode) or stat.S_ISBLK(mode)):
+            raise InputError(f"{path}: neither a file nor a block device")
+        with path.open("rb") as file:
+            end = file.seek(0, os.SEEK_END)
+            hole = os.lseek(file.fileno(), 0, os.SEEK_HOLE) if stat.S_ISREG(mode) and end else end
+    except OSError as error:
+        raise InputError(f"{path}: cannot be read: {error.strerror}") from None
+    if hole < end:
+        raise InputError(
+            f"{path}: has holes, from byte {hole} on; reading them would measure memory. Fill it "
+            f"first: dd if=/dev/urandom of={path} bs=1M count={max(end >> 20, 1)}"
+        )
+    return end
+
+
+def _zone_bytes(path: Path, size: int, plan: Plan) -> int:
+    largest = max(plan.block_bytes)
+    zone = size // plan.zones // largest * largest
+    if zone < FEWEST_BLOCKS * largest:
+        least = plan.zones * FEWEST_BLOCKS * largest
+        raise InputError(
+            f"{path}: has {size} bytes, too few for {plan.zones} zones of {FEWEST_BLOCKS} blocks "
+            f"of {size_text(largest)}; at least {size_text(least)}, or smaller --block-sizes"
+        )
+    return zone
+
+
+def _open(path: Path, plan: Plan) -> int:
+    flags = (os.O_RDWR if plan.write else os.O_RDONLY) | os.O_DIRECT
+    if plan.write and stat.S_ISBLK(path.stat().st_mode):
+        flags |= os.O_EXCL  # the kernel refuses a device that is mounted or otherwise held
+    try:
+        return os.open(path, flags)
+    except OSError as error:
+        raise InputError(f"{path}: cannot be opened with O_DIRECT: {error.strerror}") from None
+
+
+def _check_block(path: Path, descriptor: int, block: int) -> None:
+    try:
+        os.preadv(descriptor, [mmap.mmap(-1, block)], 0)
+    except OSError as error:
+        raise InputError(
+            f"{path}: blocks of {size_text(block)} cannot be read with O_DIRECT "
+            f"({error.strerror}); try larger --block-sizes"
+        ) from None
+
+
+class Loop:
+    """Requests of one cell, made until its time is over."""
+
+    def __init__(self, descriptor: int, cell: Cell, zone_bytes: int, draw: random.Random) -> None:
+        self.descriptor = descriptor
+        self.cell = cell
+        blocks = zone_bytes // cell.bytes
+        self.first = cell.zone * zone_bytes
+        if cell.pattern.startswith("seq"):
+            # A sequence begins anywhere and goes round in its zone.
+            start = draw.randrange(blocks)
+            self.places = itertools.chain(range(start, blocks), itertools.cycle(range(blocks)))
+        else:
+            drawn = random.Random(draw.random())
+            self.places = iter(lambda: int(drawn.random() * blocks), None)
+        self.times: list[int] = []
+
+    def run(self, seconds: float) -> Point:
+        """Measure, and return the mean."""
+        self.turns(0)  # one request that does not count: what the cell before left behind
+        self.times.clear()
+        self.failure: OSError | None = None
+        end = time.perf_counter_ns() + int(seconds * 1e9)
+        cell = self.cell
+        if cell.outstanding == 1:
+            self.turns(end)
+        else:
+            threads = [
+                threading.Thread(target=self.thread, args=(end,)) for _ in range(cell.outstanding)
+            ]
+            for thread in threads:
+                thread.start()
+            for thread in threads:
+                thread.join()
+        if self.failure is not None:
+            raise self.failure
+        mean = sum(self.times) / len(self.times) / 1000
+        return Point(cell.pattern, cell.bytes, cell.outstanding, mean, len(self.times))
+
+    def thread(self, end: int) -> None:
+        """The turns of one of several threads."""
+        try:
+            self.turns(end)
+        except OSError as error:
+            self.failure = error
+
+    def turns(self, end: int) -> None:
+        """Request after request until `end`."""
+        buffer = mmap.mmap(-1, self.cell.bytes)  # aligned to a page, as O_DIRECT wants it
+        transfer = os.preadv
+        if self.cell.pattern.endswith("write"):
+            buffer.write(os.urandom(self.cell.bytes))
+            transfer = os.pwritev
+        buffers, descriptor, places = [buffer], self.descriptor, self.places
+        first, size = self.first, self.cell.bytes
+        clock, mine = time.perf_counter_ns, []
+        while True:
+            offset = first + size * next(places)
+            before = clock()
+            transfer(descriptor, buffers, offset)
+            after = clock()
+            mine.append(after - before)
+            if after >= end and (end == 0 or len(mine) >= FEWEST_REQUESTS):
+                break
+        self.times += mine
+
+
+def overhead_us(block: int) -> float:
+    """What the loop takes for a request that no device serves: the median of reads of /dev/zero."""
+    buffers, times = [mmap.mmap(-1, block)], []
+    descriptor = os.open("/dev/zero", os.O_RDONLY)
+    try:
+        for _ in range(2000):
+            before = time.perf_counter_ns()
+            os.preadv(descriptor, buffers, 0)
+            times.append(time.perf_counter_ns() - before)
+    finally:
+        os.close(descriptor)
+    return sorted(times)[len(times) // 2] / 1000

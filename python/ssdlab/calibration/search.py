@@ -1,0 +1,272 @@
+"""Fits parameters of any device of ssdlab to measurements, by simulating them.
+
+Each measured point is simulated as a closed loop of its pattern, size and number outstanding. What
+is made small is the sum of the squared logarithms of simulated over measured times: errors of the
+same ratio count the same at 512 B and at 1 MiB. Numbers are searched by scipy's bounded least
+squares from the best of a Latin hypercube; each combination of words is searched by itself.
+"""
+
+from __future__ import annotations
+
+import itertools
+import math
+import os
+import re
+from collections.abc import Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+from typing import Any
+
+from ssdlab import _core, layers
+from ssdlab._core import InputError
+from ssdlab.api import Part, _section, run_layers
+from ssdlab.calibration.points import Point, Steps, means
+from ssdlab.calibration.regression import mean_size
+
+#: Requests of a simulated point for each one outstanding, and at least.
+REQUESTS_EACH, FEWEST_REQUESTS = 100, 400
+#: Combinations of words that are searched.
+MOST_COMBINATIONS = 64
+#: Points of the hypercube for each number, and steps of the least squares after it.
+STARTS, MOST_STEPS = 8, 30
+#: The step of a derivative, as a share of the range: large against the noise of a random load.
+STEP = 0.02
+SEED = 42
+
+
+@dataclass(frozen=True)
+class Parameter:
+    """A key that is searched: numbers from `low` to `high` in `unit`, or words."""
+
+    key: str
+    low: float = 0.0
+    high: float = 0.0
+    unit: str = ""
+    whole: bool = False
+    words: tuple[str, ...] = ()
+
+    def text(self, share: float) -> str:
+        """The value at a share of the range, in proportion where the range begins above zero."""
+        if self.low > 0:
+            value = self.low * (self.high / self.low) ** share
+        else:
+            value = self.low + (self.high - self.low) * share
+        if self.whole:
+            return str(round(value))
+        digits = 0 if self.unit == "ns" and self.high > 1000 else 3
+        return f"{value:.{digits}f}{self.unit}"
+
+
+def parameter(assignment: str) -> Parameter:
+    """The parameter in "KEY=LOW..HIGH" or "KEY=WORD,WORD"."""
+    key, equals, values = assignment.partition("=")
+    where = f"--fit {assignment}"
+    if not equals or not values:
+        raise InputError(f"{where}: expected KEY=LOW..HIGH, such as timing.read=10us..100us")
+    low, dots, high = values.partition("..")
+    if not dots:
+        words = tuple(word.strip() for word in values.split(","))
+        if len(words) < 2 or not all(words):
+            raise InputError(f"{where}: expected LOW..HIGH, or at least two words or numbers, a,b")
+        found = Parameter(key, words=words)
+    else:
+        ends = [re.fullmatch(r"\s*(\d+\.?\d*|\.\d+)\s*([A-Za-z/]*)\s*", end) for end in (low, high)]
+        if ends[0] is None or ends[1] is None:
+            raise InputError(f"{where}: a bound is a number, perhaps with a unit, such as 25us")
+        units = {end[2] for end in ends if end}
+        if len(units) > 1:
+            raise InputError(f"{where}: both bounds in one unit, such as 5us..1000us")
+        bounds = float(ends[0][1]), float(ends[1][1])
+        if bounds[0] >= bounds[1]:
+            raise InputError(f"{where}: the bounds are reversed or equal; the lower comes first")
+        unit = units.pop()
+        whole = not unit and "." not in low.strip() + high.strip()
+        found = Parameter(key, *bounds, unit, whole)
+    for value in found.words or (low.strip(), high.strip()):
+        try:
+            _core.set_layer(f"{key}={value}")
+        except InputError as error:
+            raise InputError(f"{where}: {str(error).partition(': ')[2]}") from None
+    return found
+
+
+class Search:
+    """Simulates points for trial values of the parameters."""
+
+    def __init__(
+        self,
+        device: Part | None,
+        parameters: Sequence[Parameter],
+        points: Sequence[Point],
+        progress: Steps | None,
+    ) -> None:
+        self.base = [] if device is None else _section("device", device)
+        self.parameters = parameters
+        self.points = points
+        self.progress = progress
+        self.trials: dict[tuple[str, ...], list[float]] = {}
+        self.numbers = [p for p in parameters if not p.words]
+        self.expected = self._expected()
+        # Every end of every range is tried, so that the engine refuses before anything runs.
+        for parameter in parameters:
+            ends = parameter.words or (parameter.text(0), parameter.text(1))
+            for end in ends:
+                _core.resolve([*self.base, _core.set_layer(f"{parameter.key}={end}")])
+
+    def _expected(self) -> int:
+        combinations = math.prod(len(p.words) for p in self.parameters if p.words)
+        if combinations > MOST_COMBINATIONS:
+            raise InputError(
+                f"--fit: {combinations} combinations of words; at most {MOST_COMBINATIONS}"
+            )
+        return combinations * (STARTS + MOST_STEPS) * max(1, len(self.numbers))
+
+    def stack(self, values: Mapping[str, str]) -> list[layers.Layer]:
+        """The device with these values."""
+        return [*self.base, *(_core.set_layer(f"{key}={value}") for key, value in values.items())]
+
+    def times(self, values: Mapping[str, str]) -> list[float]:
+        """The simulated mean time of each point, us."""
+        key = tuple(f"{key}={value}" for key, value in values.items())
+        if key not in self.trials:
+            if self.progress is not None:
+                self.progress(len(self.trials), max(self.expected, len(self.trials) + 1))
+            stack = self.stack(values)
+            with ThreadPoolExecutor(os.cpu_count()) as pool:
+                self.trials[key] = list(pool.map(lambda p: simulated_us(stack, p), self.points))
+        return self.trials[key]
+
+    def residuals(self, values: Mapping[str, str]) -> list[float]:
+        """The logarithm of simulated over measured, for each point."""
+        pairs = zip(self.times(values), self.points, strict=True)
+        return [math.log(time / point.mean_us) for time, point in pairs]
+
+    def best(self) -> tuple[dict[str, str], dict[str, float]]:
+        """The best values, and how much each number matters: its derivatives, squared."""
+        from scipy.optimize import least_squares
+        from scipy.stats import qmc
+
+        found: tuple[float, dict[str, str], dict[str, float]] | None = None
+        choices = [[(p.key, word) for word in p.words] for p in self.parameters if p.words]
+        for words in itertools.product(*choices):
+
+            def values(shares: Sequence[float], words: Any = words) -> dict[str, str]:
+                numbers = zip(self.numbers, shares, strict=True)
+                return {**dict(words), **{p.key: p.text(share) for p, share in numbers}}
+
+            # scipy's steps are shares of the value, so the range is put at 1 to 2.
+            def miss(place: Any, values: Any = values) -> list[float]:
+                return self.residuals(values([min(max(x - 1, 0), 1) for x in place]))
+
+            weight: dict[str, float] = {}
+            if not self.numbers:
+                shares: Sequence[float] = []
+            else:
+                cube = qmc.LatinHypercube(len(self.numbers), seed=SEED)
+                starts = 1.02 + 0.96 * cube.random(STARTS * len(self.numbers))
+                start = min(starts, key=lambda place: sum(r * r for r in miss(place)))
+                ended = least_squares(
+                    miss, start, bounds=(1, 2), diff_step=STEP, max_nfev=MOST_STEPS, xtol=1e-4
+                )
+                shares = [float(x) - 1 for x in ended.x]
+                squares = (ended.jac**2).sum(axis=0)
+                weight = {p.key: float(w) for p, w in zip(self.numbers, squares, strict=True)}
+            chosen = values(shares)
+            error = sum(r * r for r in self.residuals(chosen))
+            if found is None or error < found[0]:
+                found = error, chosen, weight
+        assert found is not None
+        return found[1], found[2]
+
+
+def simulated_us(stack: list[layers.Layer], point: Point) -> float:
+    """The mean time of a point's requests on the device."""
+    requests = max(FEWEST_REQUESTS, REQUESTS_EACH * point.outstanding)
+    workload = {
+        "kind": "closed",
+        "requests": requests,
+        "outstanding": point.outstanding,
+        "read_share": float(point.pattern.endswith("read")),
+        "random_share": float(point.pattern.startswith("rand")),
+        "block_size": f"{point.bytes}B",
+    }
+    experiment = [*stack, *layers.from_mapping("calibration", {"workload": workload})]
+    mean: float = run_layers(experiment).host.all.mean_us
+    return mean
+
+
+def fit(
+    device: Part | None,
+    assignments: Sequence[str],
+    measured: Sequence[Point],
+    progress: Steps | None,
+) -> dict[str, Any]:
+    """The parameters that bring the device closest to the points, and how close."""
+    parameters = [parameter(assignment) for assignment in assignments]
+    keys = [p.key for p in parameters]
+    if len(set(keys)) < len(keys):
+        raise InputError(f"--fit: a key is given twice: {', '.join(keys)}")
+    try:
+        import scipy  # noqa: F401
+    except ImportError:
+        raise InputError("--fit needs scipy: pip install 'ssdlab[calibrate]'") from None
+    points = means(measured)
+    search = Search(device, parameters, points, progress)
+    before = search.times({})
+    chosen, weight = search.best()
+    after = search.times(chosen)
+    rows = []
+    for point, old, new in zip(points, before, after, strict=True):
+        rows.append(
+            {
+                **point.to_dict(),
+                "before_us": old,
+                "after_us": new,
+                "before_error_percent": 100 * (old / point.mean_us - 1),
+                "after_error_percent": 100 * (new / point.mean_us - 1),
+            }
+        )
+
+    def summary(which: str) -> dict[str, float]:
+        errors = [row[f"{which}_error_percent"] for row in rows]
+        return {
+            "mean_error_percent": mean_size(errors),
+            "max_error_percent": max(map(abs, errors)),
+        }
+
+    return {
+        "device": device if isinstance(device, str) else None,
+        "parameters": chosen,
+        "searched": list(assignments),
+        "before": summary("before"),
+        "after": summary("after"),
+        "points": rows,
+        "simulations": len(search.trials) * len(points),
+        "notes": _notes(parameters, chosen, weight),
+        "toml": _device_sections(_core.resolve(search.stack(chosen))),
+    }
+
+
+def _notes(
+    parameters: Sequence[Parameter], chosen: Mapping[str, str], weight: Mapping[str, float]
+) -> list[str]:
+    notes = []
+    for p in parameters:
+        if p.words:
+            continue
+        if weight.get(p.key, 0) < 1e-6:
+            notes.append(f"{p.key} changes no measured point: its value means nothing")
+        elif chosen[p.key] in (p.text(0), p.text(1)):
+            notes.append(f"{p.key} = {chosen[p.key]} is at a bound: the best may lie beyond")
+    return notes
+
+
+def _device_sections(experiment: str) -> str:
+    """The device in the TOML of an experiment."""
+    lines, inside = [], False
+    for line in experiment.splitlines():
+        if line.startswith("["):
+            inside = line == "[device]" or line.startswith("[device.")
+        if inside:
+            lines.append(line)
+    return "\n".join(lines).rstrip() + "\n"
