@@ -2,8 +2,9 @@
 
 Each measured point is simulated as a closed loop of its pattern, size and number outstanding. What
 is made small is the sum of the squared logarithms of simulated over measured times: errors of the
-same ratio count the same at 512 B and at 1 MiB. Numbers are searched by scipy's bounded least
-squares from the best of a Latin hypercube; each combination of words is searched by itself.
+same ratio count the same at 512 B and at 1 MiB. Numbers are searched by scipy's differential
+evolution within their bounds, and from there by least squares; each combination of words is
+searched by itself.
 """
 
 from __future__ import annotations
@@ -27,10 +28,16 @@ from ssdlab.calibration.regression import mean_size
 REQUESTS_EACH, FEWEST_REQUESTS = 100, 400
 #: Combinations of words that are searched.
 MOST_COMBINATIONS = 64
-#: Points of the hypercube for each number, and steps of the least squares after it.
-STARTS, MOST_STEPS = 8, 30
-#: The step of a derivative, as a share of the range: large against the noise of a random load.
-STEP = 0.02
+#: Of the evolution: trials for each number in a generation, and generations.
+POPULATION, GENERATIONS = 8, 20
+#: Of the descent after it.
+MOST_STEPS = 15
+#: The step of its derivatives, as a share of the range: large against the noise of a random load.
+STEP = 0.004
+#: A parameter whose whole range would change no time by this share changes nothing.
+FAINT = 1e-3
+#: A direction this much weaker than the strongest is not told by the points.
+WEAK = 0.05
 SEED = 42
 
 
@@ -119,7 +126,8 @@ class Search:
             raise InputError(
                 f"--fit: {combinations} combinations of words; at most {MOST_COMBINATIONS}"
             )
-        return combinations * (STARTS + MOST_STEPS) * max(1, len(self.numbers))
+        numbers = len(self.numbers)
+        return combinations * max(1, numbers * (POPULATION * (GENERATIONS + 1) + MOST_STEPS))
 
     def stack(self, values: Mapping[str, str]) -> list[layers.Layer]:
         """The device with these values."""
@@ -141,12 +149,11 @@ class Search:
         pairs = zip(self.times(values), self.points, strict=True)
         return [math.log(time / point.mean_us) for time, point in pairs]
 
-    def best(self) -> tuple[dict[str, str], dict[str, float]]:
-        """The best values, and how much each number matters: its derivatives, squared."""
-        from scipy.optimize import least_squares
-        from scipy.stats import qmc
+    def best(self) -> tuple[dict[str, str], list[list[float]]]:
+        """The best values, and the derivatives there: a row for each point, by number."""
+        from scipy.optimize import differential_evolution, least_squares
 
-        found: tuple[float, dict[str, str], dict[str, float]] | None = None
+        found: tuple[float, dict[str, str], list[list[float]]] | None = None
         choices = [[(p.key, word) for word in p.words] for p in self.parameters if p.words]
         for words in itertools.product(*choices):
 
@@ -158,23 +165,30 @@ class Search:
             def miss(place: Any, values: Any = values) -> list[float]:
                 return self.residuals(values([min(max(x - 1, 0), 1) for x in place]))
 
-            weight: dict[str, float] = {}
+            sensitivity: list[list[float]] = []
             if not self.numbers:
                 shares: Sequence[float] = []
             else:
-                cube = qmc.LatinHypercube(len(self.numbers), seed=SEED)
-                starts = 1.02 + 0.96 * cube.random(STARTS * len(self.numbers))
-                start = min(starts, key=lambda place: sum(r * r for r in miss(place)))
+                # Where the bottleneck changes there are valleys, in which a descent alone ends.
+                valley = differential_evolution(
+                    lambda place, miss=miss: sum(r * r for r in miss(place)),
+                    [(1, 2)] * len(self.numbers),
+                    init="sobol",
+                    popsize=POPULATION,
+                    maxiter=GENERATIONS,
+                    tol=0.05,
+                    polish=False,
+                    rng=SEED,
+                )
                 ended = least_squares(
-                    miss, start, bounds=(1, 2), diff_step=STEP, max_nfev=MOST_STEPS, xtol=1e-4
+                    miss, valley.x, bounds=(1, 2), diff_step=STEP, max_nfev=MOST_STEPS, xtol=1e-4
                 )
                 shares = [float(x) - 1 for x in ended.x]
-                squares = (ended.jac**2).sum(axis=0)
-                weight = {p.key: float(w) for p, w in zip(self.numbers, squares, strict=True)}
+                sensitivity = ended.jac.tolist()
             chosen = values(shares)
             error = sum(r * r for r in self.residuals(chosen))
             if found is None or error < found[0]:
-                found = error, chosen, weight
+                found = error, chosen, sensitivity
         assert found is not None
         return found[1], found[2]
 
@@ -213,7 +227,7 @@ def fit(
     points = means(measured)
     search = Search(device, parameters, points, progress)
     before = search.times({})
-    chosen, weight = search.best()
+    chosen, sensitivity = search.best()
     after = search.times(chosen)
     rows = []
     for point, old, new in zip(points, before, after, strict=True):
@@ -242,22 +256,37 @@ def fit(
         "after": summary("after"),
         "points": rows,
         "simulations": len(search.trials) * len(points),
-        "notes": _notes(parameters, chosen, weight),
+        "notes": _notes(parameters, chosen, sensitivity),
         "toml": _device_sections(_core.resolve(search.stack(chosen))),
     }
 
 
 def _notes(
-    parameters: Sequence[Parameter], chosen: Mapping[str, str], weight: Mapping[str, float]
+    parameters: Sequence[Parameter], chosen: Mapping[str, str], sensitivity: list[list[float]]
 ) -> list[str]:
+    """What the values are worth."""
     notes = []
-    for p in parameters:
-        if p.words:
-            continue
-        if weight.get(p.key, 0) < 1e-6:
+    numbers = [p for p in parameters if not p.words]
+    told = []
+    for p, column in zip(numbers, zip(*sensitivity, strict=True), strict=True):
+        if max(map(abs, column)) < FAINT:
             notes.append(f"{p.key} changes no measured point: its value means nothing")
-        elif chosen[p.key] in (p.text(0), p.text(1)):
+            continue
+        told.append((p, column))
+        if chosen[p.key] in (p.text(0), p.text(1)):
             notes.append(f"{p.key} = {chosen[p.key]} is at a bound: the best may lie beyond")
+    if len(told) > 1:
+        import numpy
+
+        # The direction in which the parameters move with the least effect on any point.
+        _, strengths, directions = numpy.linalg.svd(numpy.array([c for _, c in told]).T)
+        if len(strengths) == len(told) and strengths[-1] < WEAK * strengths[0]:
+            shares = [abs(float(share)) for share in directions[-1]]
+            keys = [p.key for (p, _), share in zip(told, shares, strict=True) if share > 0.2]
+            notes.append(
+                f"these points hardly tell {' and '.join(keys)} apart: other values of them "
+                "together fit nearly as well"
+            )
     return notes
 
 
