@@ -34,6 +34,7 @@ def run(
     seed: int | None = None,
     set: Mapping[str, Any] | None = None,
     check: bool = False,
+    requests: str | os.PathLike[str] | None = None,
     progress: Callable[[Progress], object] | None = None,
     **sections: Mapping[str, Any],
 ) -> Results:
@@ -51,8 +52,10 @@ def run(
     - `seed`: of the random generator.
 
     Dimensioned values are texts with units ("25us", "4KiB"). `check` audits the whole state of the
-    device after the run. The simulation runs outside the interpreter's lock: other
-    threads go on meanwhile, and several may run at once.
+    device after the run. `requests` names a Parquet file that gets a row for each request, in
+    order of arrival: what was asked, when it came, left the host and was answered, and where its
+    time went; it can be replayed as a trace. The simulation runs outside the interpreter's lock:
+    other threads go on meanwhile, and several may run at once.
 
     Raises `InputError` for wrong input and `CheckError` for a failed audit. Ctrl-C, and whatever
     `progress` raises, ends the run and is passed on with an attribute `requests`: the number of
@@ -75,13 +78,14 @@ def run(
         stack.append(layers.from_assignment(key, value))
     if seed is not None:
         stack += layers.from_seed("argument seed", seed)
-    return run_layers(stack, check=check, progress=progress)
+    return run_layers(stack, check=check, requests=requests, progress=progress)
 
 
 def run_layers(
     stack: list[layers.Layer],
     *,
     check: bool = False,
+    requests: str | os.PathLike[str] | None = None,
     progress: Callable[[Progress], object] | None = None,
 ) -> Results:
     """Simulate the experiment made of `stack`; otherwise as `run`."""
@@ -91,7 +95,8 @@ def run_layers(
         def report(phase: str, done: int, expected: int | None, simulated_ns: int) -> None:
             progress(Progress(phase, done, expected, simulated_ns / 1e9))
 
-    return Results.from_json(_core.run(stack, check, report))
+    record = None if requests is None else os.fspath(requests)
+    return Results.from_json(_core.run(stack, check, report, record))
 
 
 def _file_or_mapping(source: str, part: Part) -> list[layers.Layer]:

@@ -130,6 +130,12 @@ def cli(ctx: click.Context) -> None:
     help="Write the results to FILE; - prints them, and nothing else, on standard output.",
 )
 @click.option(
+    "--requests",
+    metavar="FILE.parquet",
+    type=PATH,
+    help="Write every request, its times and where they went to FILE, which is also a trace.",
+)
+@click.option(
     "form",
     "--format",
     type=click.Choice(["table", *outputs.FORMS]),
@@ -147,6 +153,7 @@ def run(
     seed: int | None,
     out: Path | None,
     json_path: str | None,
+    requests: Path | None,
     form: str,
     check: bool,
     quiet: bool,
@@ -166,6 +173,8 @@ def run(
         files.refuse_unwritable_directory(out, (RESULTS_FILE, EXPERIMENT_FILE))
     if json_file is not None:
         files.refuse_unwritable(json_file)
+    if requests is not None:
+        files.refuse_unwritable(requests)
 
     stack: list[layers.Layer] = []
     if experiment is not None:
@@ -183,7 +192,9 @@ def run(
 
     try:
         with _progress(quiet) as progress:
-            results = run_layers(stack, check=check, progress=progress)
+            results = run_layers(stack, check=check, requests=requests, progress=progress)
+    except OSError as error:  # of the record of requests: nothing else is written here
+        raise click.ClickException(f"{error}; nothing was written") from None
     except KeyboardInterrupt as error:
         requests = getattr(error, "requests", 0)
         raise click.ClickException(

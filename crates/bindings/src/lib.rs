@@ -55,20 +55,23 @@ mod _core {
     /// `progress(phase, done, expected, simulated_ns)` is called about ten times a second. What it
     /// raises, and a `KeyboardInterrupt`, ends the run and is passed on, with the number of
     /// requests completed so far in the exception's attribute `requests`.
+    ///
+    /// `requests` names a Parquet file for the record of every request.
     #[pyfunction]
-    #[pyo3(signature = (layers, check = false, progress = None))]
+    #[pyo3(signature = (layers, check = false, progress = None, requests = None))]
     fn run(
         py: Python<'_>,
         layers: Vec<(String, String)>,
         check: bool,
         progress: Option<Bound<'_, PyAny>>,
+        requests: Option<String>,
     ) -> PyResult<String> {
         let progress = progress.map(Bound::unbind);
         let mut raised = None;
         let outcome = py.detach(|| {
             let experiment = experiment(layers).map_err(RunError::Input)?;
             let mut visited = wall_clock();
-            lab::run(&experiment, &RunSettings { check }, &mut |now| {
+            lab::run(&experiment, &RunSettings { check, requests }, &mut |now| {
                 if visited.elapsed() < VISIT_INTERVAL {
                     return ControlFlow::Continue(());
                 }
@@ -86,6 +89,7 @@ mod _core {
         });
         outcome.map_err(|error| match error {
             RunError::Input(message) => InputError::new_err(message),
+            RunError::Output(message) => PyOSError::new_err(message),
             RunError::Check(message) => CheckError::new_err(message),
             RunError::Policy(message) => PolicyError::new_err(message),
             RunError::Interrupted { requests } => {

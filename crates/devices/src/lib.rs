@@ -28,6 +28,11 @@ pub trait Model: Device {
     /// state worth preparing.
     fn preparable_pages(&self) -> u32;
 
+    /// Into how many volumes of equal size, one behind the other, its addresses are divided.
+    fn volumes(&self) -> u32 {
+        1
+    }
+
     /// Overwrites pages, in order and in no time, to bring the device into a state; before the first
     /// request.
     fn overwrite_untimed(&mut self, pages: &[u32]);

@@ -26,6 +26,8 @@ pub enum RunError {
     },
     /// The cleaning policy that was handed in broke a rule or gave up; with the state of its pool.
     Policy(String),
+    /// The record of requests cannot be written.
+    Output(String),
     /// The audit found a broken invariant: our mistake.
     Check(String),
 }
@@ -33,7 +35,9 @@ pub enum RunError {
 impl fmt::Display for RunError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            RunError::Input(message) | RunError::Policy(message) => f.write_str(message),
+            RunError::Input(message) | RunError::Policy(message) | RunError::Output(message) => {
+                f.write_str(message)
+            }
             RunError::Interrupted { requests } => {
                 write!(f, "interrupted after {requests} requests")
             }

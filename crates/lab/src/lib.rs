@@ -12,6 +12,7 @@ mod keys;
 mod layer;
 mod precondition;
 mod presets;
+mod requests;
 mod results;
 mod run;
 mod trace;

@@ -3,6 +3,7 @@
 use crate::error::{InputError, RunError};
 use crate::experiment::{Experiment, Until};
 use crate::inputs::inputs;
+use crate::requests::RequestLog;
 use crate::results::{Collected, Results};
 use devices::ssd::clean::Custom;
 use engine::{Completion, Observer, Time, drive};
@@ -24,10 +25,12 @@ pub struct Progress {
 }
 
 /// What a caller may ask of a run beside the experiment.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct RunSettings {
     /// Audit the device at the end.
     pub check: bool,
+    /// Write every request, its times and its breakdown to this Parquet file.
+    pub requests: Option<String>,
 }
 
 /// Collects statistics and passes progress on.
@@ -35,6 +38,8 @@ struct Watch<'a> {
     collected: Collected,
     expected: Option<u64>,
     first: Option<Time>,
+    log: Option<RequestLog>,
+    log_failed: bool,
     interrupted: bool,
     policy: Option<&'a Custom>,
     progress: &'a mut dyn FnMut(&Progress) -> ControlFlow<()>,
@@ -45,6 +50,9 @@ impl Observer for Watch<'_> {
         let first = self.first.get_or_insert(completion.submitted);
         *first = (*first).min(completion.submitted);
         self.collected.record(completion);
+        if let Some(log) = &mut self.log {
+            self.log_failed |= !log.record(completion);
+        }
     }
 
     fn tick(&mut self, now: Time) -> ControlFlow<()> {
@@ -55,7 +63,9 @@ impl Observer for Watch<'_> {
             simulated_ns: now,
         });
         self.interrupted |= flow.is_break();
-        if failure(self.policy).is_err() { ControlFlow::Break(()) } else { flow }
+        // There is no use in going on without the policy or the record.
+        let failed = self.log_failed || failure(self.policy).is_err();
+        if failed { ControlFlow::Break(()) } else { flow }
     }
 }
 
@@ -75,6 +85,7 @@ pub fn run(
     let mut device = experiment.build_device()?;
     let mut workload = experiment.workload.build(&Context {
         capacity_sectors: device.capacity_sectors(),
+        volumes: device.volumes(),
         seed: experiment.run.seed,
         inputs: inputs(),
     });
@@ -102,7 +113,10 @@ pub fn run(
         Until::End => Time::MAX,
         Until::Time(time) => time.ns(),
     };
+    let log = settings.requests.as_ref().map(|path| open_log(path)).transpose()?;
     let mut watch = Watch {
+        log,
+        log_failed: false,
         collected: Collected::default(),
         expected: workload.expected_requests(),
         first: None,
@@ -125,6 +139,9 @@ pub fn run(
     if settings.check {
         device.audit().map_err(RunError::Check)?;
     }
+    if let (Some(log), Some(path)) = (watch.log.take(), &settings.requests) {
+        log.finish().map_err(|error| unwritable(path, &error))?;
+    }
     let results = Results {
         experiment: experiment.to_json(),
         capacity_bytes: device.capacity_sectors() * engine::SECTOR_BYTES,
@@ -142,6 +159,20 @@ pub fn run(
 /// comes of it must not be shown.
 fn failure(policy: Option<&Custom>) -> Result<(), RunError> {
     policy.and_then(Custom::failure).map_or(Ok(()), |problem| Err(RunError::Policy(problem)))
+}
+
+fn open_log(path: &str) -> Result<RequestLog, RunError> {
+    if !path.ends_with(".parquet") {
+        let problem = "the record of requests is a Parquet file; its name must end in .parquet";
+        return Err(RunError::Input(format!("{path}: {problem}")));
+    }
+    RequestLog::create(path).map_err(|error| unwritable(path, &error))
+}
+
+fn unwritable(path: &str, error: &std::io::Error) -> RunError {
+    let reason = error.to_string();
+    let reason = reason.split(" (os error").next().unwrap_or_default();
+    RunError::Output(format!("{path}: cannot be written: {reason}"))
 }
 
 impl From<InputError> for RunError {

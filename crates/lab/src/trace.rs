@@ -5,7 +5,7 @@
 //! A trace is read in the order of its file; nothing here puts it in order or on a device.
 
 mod density;
-mod output;
+pub(crate) mod output;
 mod pages;
 mod services;
 mod sketch;

@@ -163,7 +163,7 @@ fn mistakes_in_a_member_are_named_in_full() {
 fn an_array_reports_its_members_together() {
     let run_one = |layers: &[Layer]| {
         let experiment = Experiment::from_layers(layers).unwrap();
-        let settings = RunSettings { check: true };
+        let settings = RunSettings { check: true, ..RunSettings::default() };
         let text = run(&experiment, &settings, &mut |_| ControlFlow::Continue(())).unwrap();
         serde_json::from_str::<serde_json::Value>(&text).unwrap()
     };
@@ -192,7 +192,7 @@ fn every_preset_runs_and_passes_the_audit() {
 }
 
 fn results_of(experiment: &Experiment) -> serde_json::Value {
-    let settings = RunSettings { check: true };
+    let settings = RunSettings { check: true, ..RunSettings::default() };
     let text = run(experiment, &settings, &mut |_| ControlFlow::Continue(())).unwrap();
     let mut results: serde_json::Value = serde_json::from_str(&text).unwrap();
     results.as_object_mut().unwrap().remove("elapsed").unwrap();

@@ -10,8 +10,8 @@ use std::fs::File;
 use std::io::{BufRead, BufReader, Read};
 use std::ops::ControlFlow;
 use std::path::{Path, PathBuf};
-use workloads::Inputs;
 use workloads::trace::{Trace, TraceReader};
+use workloads::{Context, Inputs};
 
 fn shared(path: &str) -> Option<PathBuf> {
     let path = PathBuf::from(concat!(env!("CARGO_MANIFEST_DIR"), "/../../../shared")).join(path);
@@ -46,9 +46,13 @@ impl Observer for Responses {
 
 fn responses(mut device: Box<dyn Model>, trace: &Path) -> Vec<Time> {
     let options = Trace { path: trace.display().to_string(), ..Trace::default() };
-    let capacity = device.capacity_sectors();
-    let inputs = Inputs::streams(|path| Ok(open(&path.into())));
-    let mut reader = TraceReader::new(&inputs, &options, capacity, 0).unwrap();
+    let context = Context {
+        capacity_sectors: device.capacity_sectors(),
+        volumes: 1,
+        seed: 0,
+        inputs: Inputs::streams(|path| Ok(open(&path.into()))),
+    };
+    let mut reader = TraceReader::new(&options, &context).unwrap();
     let mut responses = Responses(Vec::new());
     drive(&mut *device, &mut reader, Time::MAX, &mut responses).unwrap();
     device.audit().unwrap();

@@ -33,6 +33,7 @@ fn best(kind: &str, text: &str) -> f64 {
     let config = WorkloadConfig::resolve(kind, [layer]).expect("a valid workload");
     let context = Context {
         capacity_sectors: 64 << 21,
+        volumes: 1,
         seed: 42,
         inputs: Inputs::streams(|_| Err(io::ErrorKind::NotFound.into())),
     };

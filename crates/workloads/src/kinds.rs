@@ -14,6 +14,8 @@ use std::fmt;
 pub struct Context {
     /// Sectors of 512 B that the device has.
     pub capacity_sectors: u64,
+    /// Into how many volumes of equal size it is divided; 1 if it is one piece.
+    pub volumes: u32,
     /// The seed of the run, from which every random draw derives.
     pub seed: u64,
     /// Opens inputs by the names that the configuration gives them, each time from their start.
@@ -186,7 +188,7 @@ pub(crate) mod tests {
     /// A context without inputs.
     pub(crate) fn context(capacity_sectors: u64, seed: u64) -> Context {
         let inputs = Inputs::streams(|_| Err(std::io::ErrorKind::NotFound.into()));
-        Context { capacity_sectors, seed, inputs }
+        Context { capacity_sectors, volumes: 1, seed, inputs }
     }
 
     /// The answer to a request at `at`.

@@ -119,7 +119,11 @@ impl Records {
 
     /// From when its times count.
     pub fn clock(&self) -> Clock {
-        self.format.clock
+        let own = match &self.body {
+            Body::Lines { .. } => None,
+            Body::Bytes(source) => source.clock(),
+        };
+        own.unwrap_or(self.format.clock)
     }
 
     /// How coarse its clock is, ns, if many requests share a time for that reason.

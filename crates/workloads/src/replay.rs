@@ -4,7 +4,6 @@
 //! of each: chosen by device, moved, placed on the device, put in order, spread over a tick, placed
 //! in time, scaled. What is left out or changed on the way is counted.
 
-use crate::BuildError;
 use crate::checks;
 use crate::formats::{Clock, Format, Record};
 use crate::kinds::trace::{Beyond, Combine, Spreading, Start, Trace};
@@ -17,6 +16,7 @@ use crate::source::Counted;
 use crate::spread::Spread;
 use crate::time_scale::TimeScale;
 use crate::timeline::Timeline;
+use crate::{BuildError, Context};
 use engine::{Arrival, Completion, Lba, Op, Request, SECTOR_BYTES, Time, Workload, WorkloadError};
 use options::{Duration, Invalid};
 use std::collections::BTreeMap;
@@ -35,10 +35,12 @@ pub struct TraceReader {
     expected: Option<u64>,
     devices: crate::Devices,
     selection: Selection,
-    /// Where each device begins, if they are concatenated.
-    starts: BTreeMap<u32, u64>,
+    /// Where each device goes, if not all to the start of the first volume.
+    places: BTreeMap<u32, Place>,
     align_shift: u64,
-    target: Target,
+    /// Each volume of the device that is used.
+    volumes: Vec<Target>,
+    volume_sectors: u64,
     window: Duration,
     order: Reorder<Placed>,
     spread: Option<Spread<Placed>>,
@@ -71,6 +73,13 @@ impl Target {
     }
 }
 
+/// Where a device of the trace begins.
+#[derive(Debug, Clone, Copy, Default)]
+struct Place {
+    volume: usize,
+    sector: u64,
+}
+
 /// What happened to requests.
 #[derive(Debug, Default)]
 struct Counts {
@@ -92,24 +101,19 @@ struct Placed {
 }
 
 impl TraceReader {
-    /// Starts to replay a trace of `inputs` on a device of `capacity_sectors`; the seed decides
-    /// what must be drawn.
+    /// Starts to replay a trace on a device; the seed decides what must be drawn.
     ///
     /// # Errors
     /// When an option breaks a rule, the input cannot be opened, or is no trace.
-    pub fn new(
-        inputs: &Inputs,
-        options: &Trace,
-        capacity_sectors: u64,
-        seed: u64,
-    ) -> Result<Self, BuildError> {
+    pub fn new(options: &Trace, context: &Context) -> Result<Self, BuildError> {
+        let inputs = &context.inputs;
         let scale = checks::time_scale(options.time_scale)?;
-        let read_options = options.read_options(seed)?;
+        let read_options = options.read_options(context.seed)?;
         let limit = options.requests.unwrap_or(u64::MAX);
         let open = || Records::open(inputs, &options.path, &read_options);
         let survey = options.needs_survey().then(|| Survey::new(open()?, options)).transpose()?;
         let records = open()?;
-        let (target, starts) = target(options, capacity_sectors, survey.as_ref());
+        let (volumes, places) = places(options, context, survey.as_ref())?;
         let whole = options.duration.ns().is_none() && options.beyond != Beyond::Dense;
         let expected =
             survey.filter(|_| whole).and_then(|survey| survey.requests.checked_mul(options.loops));
@@ -131,9 +135,10 @@ impl TraceReader {
             expected,
             devices: options.devices.clone(),
             selection: Selection::new(&options.devices),
-            starts,
+            places,
             align_shift: options.align_shift,
-            target,
+            volume_sectors: context.capacity_sectors / u64::from(context.volumes),
+            volumes,
             window,
             order: Reorder::new(window.ns()),
             spread: spread(options, &records)?,
@@ -189,32 +194,37 @@ impl TraceReader {
 
     /// Finds the places of a request that has any.
     fn place(&mut self, record: &Record) -> Result<(), WorkloadError> {
-        let start = self.starts.get(&record.device).copied().unwrap_or(0);
-        let moved = start.checked_add(self.align_shift);
+        let start = self.places.get(&record.device).copied().unwrap_or_default();
+        let moved = start.sector.checked_add(self.align_shift);
         let Some(sector) = moved.and_then(|by| record.sector.checked_add(by)) else {
             return Err(self.misplaced(Misplaced::Beyond, record));
         };
         self.counts.shifted += u64::from(self.align_shift > 0);
         let misaligned = (sector | u64::from(record.sectors)) % PAGE_SECTORS != 0;
         self.counts.misaligned += u64::from(misaligned);
-        let found = match &mut self.target {
+        let found = match &mut self.volumes[start.volume] {
             Target::Dense(dense, _) => dense.place(sector, record.sectors, &mut self.pieces),
             Target::Fixed(placement) => placement
                 .place(sector, record.sectors)
                 .map(|place| self.pieces.push((place, record.sectors))),
         };
         found.map_err(|misplaced| self.misplaced(misplaced, record))?;
-        let everything = matches!(self.target, Target::Fixed(Placement::Shrink { .. }));
+        let target = &self.volumes[start.volume];
+        let everything = matches!(target, Target::Fixed(Placement::Shrink { .. }));
         self.counts.moved += u64::from(everything || self.pieces[0].0 != sector);
         self.counts.split += u64::from(self.pieces.len() > 1);
+        let volume = start.volume as u64 * self.volume_sectors;
+        self.pieces.iter_mut().for_each(|(place, _)| *place += volume);
         Ok(())
     }
 
     #[cold]
     fn misplaced(&self, misplaced: Misplaced, record: &Record) -> WorkloadError {
-        let capacity = self.target.capacity();
+        // They are all alike.
+        let capacity = self.volumes[0].capacity();
+        let what = if self.volumes.len() > 1 { "volume" } else { "device" };
         let device = format!(
-            "the device's {capacity} sectors ({:.2} GiB)",
+            "the {what}'s {capacity} sectors ({:.2} GiB)",
             capacity as f64 * SECTOR_BYTES as f64 / f64::from(1 << 30)
         );
         let Record { sector, sectors, .. } = *record;
@@ -339,22 +349,55 @@ impl Survey {
     }
 }
 
-/// Where requests go, and where each device begins.
-fn target(options: &Trace, capacity: u64, survey: Option<&Survey>) -> (Target, BTreeMap<u32, u64>) {
-    let (span, starts) = match (survey, options.combine) {
-        (Some(survey), Combine::Concatenate) => survey.spans.concatenated(PAGE_SECTORS),
+/// The volumes that requests go to, and where in them each device begins.
+fn places(
+    options: &Trace,
+    context: &Context,
+    survey: Option<&Survey>,
+) -> Result<(Vec<Target>, BTreeMap<u32, Place>), Invalid> {
+    let mut capacity = context.capacity_sectors;
+    let mut volumes = 1;
+    let (span, places) = match (survey, options.combine) {
+        (Some(survey), Combine::Concatenate) => {
+            let (span, starts) = survey.spans.concatenated(PAGE_SECTORS);
+            let place = |(device, sector)| (device, Place { volume: 0, sector });
+            (span, starts.into_iter().map(place).collect())
+        }
+        (Some(survey), Combine::Separate) => {
+            let devices = survey.spans.devices();
+            volumes = devices.len().max(1);
+            capacity /= u64::from(context.volumes);
+            if volumes > context.volumes as usize {
+                return Err(too_few_volumes(volumes, context.volumes));
+            }
+            let place = |(volume, device)| (device, Place { volume, sector: 0 });
+            (survey.spans.largest(), devices.enumerate().map(place).collect())
+        }
         (Some(survey), Combine::Overlay) => (survey.spans.largest(), BTreeMap::new()),
         (None, _) => (0, BTreeMap::new()),
     };
-    let refuse = Target::Fixed(Placement::Refuse { capacity });
     let span = span.saturating_add(options.align_shift);
-    let target = match options.beyond {
+    let target = || match options.beyond {
         Beyond::Wrap => Target::Fixed(Placement::Wrap { capacity }),
         Beyond::Scale if span > capacity => Target::Fixed(Placement::Shrink { capacity, span }),
-        Beyond::Error | Beyond::Scale => refuse,
+        Beyond::Error | Beyond::Scale => Target::Fixed(Placement::Refuse { capacity }),
         Beyond::Dense => Target::Dense(Dense::new(capacity), capacity),
     };
-    (target, starts)
+    Ok(((0..volumes).map(|_| target()).collect(), places))
+}
+
+#[cold]
+fn too_few_volumes(devices: usize, volumes: u32) -> Invalid {
+    let has = match volumes {
+        1 => "the device is one piece".to_owned(),
+        _ => format!("the device has {volumes} volumes"),
+    };
+    let problem = format!(
+        "the trace has {devices} devices and {has}; each needs a volume of its own, which an array \
+         (device.kind = \"array\") of at least {devices} members with device.layout = \
+         \"concatenated\" has"
+    );
+    Invalid::new(&["workload.combine", "device.layout", "device.members"], problem)
 }
 
 /// The buffer that spreads requests, if they are to be.
@@ -407,7 +450,7 @@ impl Workload for TraceReader {
     }
 
     fn notices(&self) -> Vec<(&'static str, u64)> {
-        let moved = match self.target {
+        let moved = match self.volumes[0] {
             Target::Fixed(Placement::Shrink { .. }) => "scaled_requests",
             Target::Fixed(Placement::Refuse { .. } | Placement::Wrap { .. }) => "wrapped_requests",
             Target::Dense(..) => "compacted_requests",

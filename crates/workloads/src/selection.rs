@@ -13,6 +13,9 @@ options::choices! {
         Overlay = "overlay",
         /// One behind the other, in order of their numbers; reads the trace twice.
         Concatenate = "concatenate",
+        /// Each on a volume of its own, in order of their numbers: on a member of an array whose
+        /// members lie one behind the other; reads the trace twice.
+        Separate = "separate",
     }
 }
 
@@ -159,6 +162,11 @@ impl Spans {
     /// The largest.
     pub(crate) fn largest(&self) -> u64 {
         self.0.values().copied().max().unwrap_or(0)
+    }
+
+    /// The devices in order of their numbers.
+    pub(crate) fn devices(&self) -> impl ExactSizeIterator<Item = u32> {
+        self.0.keys().copied()
     }
 
     /// The sum, each up to a multiple of `unit`, and where in it each device begins.

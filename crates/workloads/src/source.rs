@@ -4,7 +4,7 @@
 //! nothing can be read.
 
 use crate::decompress::Input;
-use crate::formats::{LineError, Record};
+use crate::formats::{Clock, LineError, Record};
 use crate::head::Head;
 use crate::reading::{Inputs, ReadOptions};
 use std::io::{self, BufRead, BufReader, ErrorKind, Read};
@@ -42,6 +42,12 @@ pub(crate) trait Source: Send {
 
     /// How many records of the file, of whatever kind, have been looked at.
     fn number(&self) -> u64;
+
+    /// From when the times of this file count, where that is not the same for every file of the
+    /// format.
+    fn clock(&self) -> Option<Clock> {
+        None
+    }
 }
 
 /// How often something happened that is no request or was changed, by what it was.

@@ -341,6 +341,13 @@ impl Model for Array {
         self.members.iter().map(|member| member.preparable_pages()).sum()
     }
 
+    fn volumes(&self) -> u32 {
+        match self.layout {
+            Layout::Striped => 1,
+            Layout::Concatenated => self.members.len() as u32,
+        }
+    }
+
     /// The pages of striped members are numbered in turn, whatever the stripe, of which pages know
     /// nothing: each member is written in the same order.
     fn overwrite_untimed(&mut self, pages: &[u32]) {

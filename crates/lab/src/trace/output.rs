@@ -10,7 +10,7 @@ use workloads::Format;
 
 /// How the output is compressed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Compression {
+pub(crate) enum Compression {
     None,
     Gzip,
     Zstd,
@@ -83,14 +83,14 @@ enum Encoder {
 }
 
 /// An output that has no name before [`finish`](Output::finish), and leaves nothing without it.
-pub(super) struct Output {
+pub(crate) struct Output {
     encoder: Encoder,
     named: Option<(TempPath, PathBuf)>,
 }
 
 impl Output {
     /// Begins a file beside `target`.
-    pub(super) fn create(target: &str, compression: Compression) -> io::Result<Self> {
+    pub(crate) fn create(target: &str, compression: Compression) -> io::Result<Self> {
         let (place, named) = place(target)?;
         let place = BufWriter::with_capacity(1 << 16, place);
         let encoder = match compression {
@@ -106,7 +106,7 @@ impl Output {
     }
 
     /// Ends the file and gives it its name.
-    pub(super) fn finish(self) -> io::Result<()> {
+    pub(crate) fn finish(self) -> io::Result<()> {
         let mut place = match self.encoder {
             Encoder::Plain(place) => place,
             Encoder::Gzip(encoder) => encoder.finish()?,

@@ -13,7 +13,7 @@ use crate::reading::Seekable;
 use crate::records::reason;
 use crate::source::{Counted, Opening, Source, Unreadable};
 use bytes::Bytes;
-use engine::Op;
+use engine::{Op, SECTOR_BYTES};
 use parquet::basic::{Compression, ConvertedType, Encoding, Type as Physical, ZstdLevel};
 use parquet::column::reader::{ColumnReader, ColumnReaderImpl};
 use parquet::data_type::{BoolType, ByteArray, ByteArrayType, DataType, Int32Type, Int64Type};
@@ -160,12 +160,18 @@ impl Read for Part {
 /// The columns, in the order in which [`Batch`] has them.
 const COLUMNS: [&str; 6] = ["at_ns", "device", "op", "sector", "sectors", "fua"];
 const OPTIONAL: [&str; 2] = ["device", "fua"];
+/// What the columns are called where a file says more of each request, such as the record of a run;
+/// its other columns are times too, and say nothing of what was asked.
+const OTHERWISE: [(&str, &str); 3] =
+    [("arrival_ns", "at_ns"), ("offset_bytes", "sector"), ("size_bytes", "sectors")];
+const OTHER_TIME: &str = "_ns";
 
-/// A number's column may count below zero.
+/// Where a column is. A number's column may count below zero, or bytes.
 #[derive(Debug, Clone, Copy, Default)]
 struct Column {
     index: usize,
     unsigned: bool,
+    bytes: bool,
 }
 
 /// Rows decoded and not yet given out.
@@ -180,6 +186,7 @@ struct Batch {
 }
 
 struct Table {
+    of_a_run: bool,
     file: SerializedFileReader<Chunks>,
     columns: [Option<Column>; 6],
     group: usize,
@@ -208,7 +215,10 @@ fn open(opening: Opening<'_>) -> Result<Box<dyn Source>, BuildError> {
     let chunks = Chunks::new(file).map_err(|error| refuse(reason(&error)))?;
     let file = guarded(|| SerializedFileReader::new(chunks)).map_err(|error| refuse(error.0))?;
     let columns = columns(&file).map_err(refuse)?;
+    let schema = file.metadata().file_metadata().schema_descr();
+    let of_a_run = schema.columns().iter().any(|column| column.name() == OTHERWISE[0].0);
     Ok(Box::new(Table {
+        of_a_run,
         file,
         columns,
         group: 0,
@@ -226,7 +236,12 @@ fn columns(file: &SerializedFileReader<Chunks>) -> Result<[Option<Column>; 6], S
     let mut found = [None; 6];
     for (index, column) in schema.columns().iter().enumerate() {
         let path = column.path().string();
-        let Some(place) = COLUMNS.iter().position(|name| *name == path) else {
+        let otherwise = OTHERWISE.iter().find(|(name, _)| *name == path);
+        let name = otherwise.map_or(&path[..], |(_, name)| name);
+        let Some(place) = COLUMNS.iter().position(|known| *known == name) else {
+            if path.ends_with(OTHER_TIME) {
+                continue;
+            }
             return Err(format!("\"{path}\" is not one of the columns {}", COLUMNS.join(", ")));
         };
         let fits = match (COLUMNS[place], column.physical_type()) {
@@ -244,7 +259,10 @@ fn columns(file: &SerializedFileReader<Chunks>) -> Result<[Option<Column>; 6], S
                 | ConvertedType::UINT_32
                 | ConvertedType::UINT_64
         );
-        found[place] = Some(Column { index, unsigned });
+        let bytes = path.ends_with("_bytes");
+        if found[place].replace(Column { index, unsigned, bytes }).is_some() {
+            return Err(format!("there are two columns for {}", COLUMNS[place]));
+        }
     }
     for (name, column) in COLUMNS.iter().zip(&found) {
         if column.is_none() && !OPTIONAL.contains(name) {
@@ -355,12 +373,19 @@ impl Table {
             let fault = |_| field.fault(Fault::TooLarge, value.to_string().as_bytes());
             u32::try_from(value).map_err(fault)
         };
+        let of_sectors = |place: usize, value: u64| match self.columns[place] {
+            Some(column) if column.bytes && !value.is_multiple_of(SECTOR_BYTES) => {
+                Err(BYTES.fault(Fault::Bad, value.to_string().as_bytes()))
+            }
+            Some(column) if column.bytes => Ok(value / SECTOR_BYTES),
+            _ => Ok(value),
+        };
         let record = Record {
             at: at[row],
             device: small(DEVICE, device[row])?,
             op,
-            sector: sector[row],
-            sectors: small(SECTORS, sectors[row])?,
+            sector: of_sectors(3, sector[row])?,
+            sectors: small(SECTORS, of_sectors(4, sectors[row])?)?,
             fua: fua[row],
         };
         if record.sectors == 0 && op != Op::Flush {
@@ -370,6 +395,7 @@ impl Table {
     }
 }
 
+const BYTES: Field = Field::new("offset or size", "bytes in whole sectors of 512");
 const OP: Field = Field::new("op", "read, write, trim or flush");
 
 impl Source for Table {
@@ -394,6 +420,11 @@ impl Source for Table {
 
     fn number(&self) -> u64 {
         self.rows
+    }
+
+    /// The record of a run counts from its start.
+    fn clock(&self) -> Option<Clock> {
+        self.of_a_run.then_some(Clock::Start)
     }
 }
 

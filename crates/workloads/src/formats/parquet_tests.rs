@@ -53,6 +53,18 @@ fn more_rows_than_a_group_and_a_batch_read_back() {
 }
 
 #[test]
+fn bytes_are_read_in_whole_sectors_and_other_times_passed_over() {
+    let text = "message run { required int64 arrival_ns; required int64 end_ns;
+        required binary op (string); required int64 offset_bytes; required int64 size_bytes; }";
+    let expected = Record { at: 1024, device: 0, op: Op::Read, sector: 2, sectors: 2, fua: false };
+    assert_eq!(read(&FORMAT, &file(text, 1024, "read")), [expected]);
+    let odd = error(&file(text, 1000, "read"));
+    assert!(odd.contains("\"1000\"") && odd.contains("whole sectors of 512"), "{odd}");
+    let twice = text.replace("end_ns", "at_ns");
+    assert!(error(&file(&twice, 512, "read")).contains("there are two columns for at_ns"));
+}
+
+#[test]
 fn files_of_other_writers_are_read() {
     let text = "message any { optional binary op (string); optional int64 at_ns;
         optional int64 sectors; optional int32 sector; }";

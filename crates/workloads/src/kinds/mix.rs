@@ -102,7 +102,13 @@ fn part(stream: &Stream, index: usize, context: &Context) -> Result<Part, BuildE
         }
     }
     let seed = streams::derived(context.seed, index as u64);
-    let inner = Context { capacity_sectors: end - first, seed, inputs: context.inputs.clone() };
+    let inner = Context {
+        capacity_sectors: end - first,
+        // A part of the device has none of its own.
+        volumes: 1,
+        seed,
+        inputs: context.inputs.clone(),
+    };
     Ok(Part {
         workload: stream.workload.build(&inner)?,
         first,

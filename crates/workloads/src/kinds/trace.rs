@@ -110,7 +110,7 @@ impl Trace {
 
     /// Whether all addresses must be known before the first request.
     pub(crate) fn needs_survey(&self) -> bool {
-        self.beyond == Beyond::Scale || self.combine == Combine::Concatenate
+        self.beyond == Beyond::Scale || self.combine != Combine::Overlay
     }
 
     /// Refuses what no trace can be replayed with.
@@ -124,7 +124,7 @@ impl Trace {
         checks::positive("workload.duration", self.duration.ns().unwrap_or(1))?;
         let twice = [
             ("workload.beyond", self.beyond == Beyond::Scale),
-            ("workload.combine", self.combine == Combine::Concatenate),
+            ("workload.combine", self.combine != Combine::Overlay),
             ("workload.loops", self.loops > 1),
         ];
         for (key, reads_twice) in twice {
@@ -143,8 +143,7 @@ impl Kind for Trace {
 
     fn build(&self, context: &Context) -> Result<Box<dyn Workload>, BuildError> {
         self.check()?;
-        let Context { capacity_sectors, seed, inputs } = context;
-        Ok(Box::new(TraceReader::new(inputs, self, *capacity_sectors, *seed)?))
+        Ok(Box::new(TraceReader::new(self, context)?))
     }
 }
 

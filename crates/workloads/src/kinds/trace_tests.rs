@@ -12,7 +12,11 @@ use std::io;
 fn reader(text: &str, options: &Trace, capacity: u64) -> Result<TraceReader, BuildError> {
     let path = if options.path.is_empty() { "t" } else { &options.path[..] };
     let options = Trace { path: path.to_owned(), ..options.clone() };
-    TraceReader::new(&Inputs::memory("t", text.as_bytes()), &options, capacity, 1)
+    TraceReader::new(&options, &on(capacity, 1, Inputs::memory("t", text.as_bytes())))
+}
+
+fn on(capacity_sectors: u64, volumes: u32, inputs: Inputs) -> Context {
+    Context { capacity_sectors, volumes, seed: 1, inputs }
 }
 
 fn replay(text: &str, options: &Trace, capacity: u64) -> (Vec<Arrival>, TraceReader) {
@@ -152,7 +156,7 @@ fn what_cannot_be_built_says_why() {
     }
     let missing = Inputs::streams(|_| Err(io::Error::from_raw_os_error(2)));
     let options = Trace { path, ..Trace::default() };
-    let error = TraceReader::new(&missing, &options, 1, 1).err().unwrap();
+    let error = TraceReader::new(&options, &on(1, 1, missing)).err().unwrap();
     let text = "cannot open trace there: No such file or directory".to_owned();
     assert_eq!(error, BuildError::Input(text));
 }
@@ -160,11 +164,11 @@ fn what_cannot_be_built_says_why() {
 proptest! {
     #[test]
     fn any_bytes_are_survived(bytes in proptest::collection::vec(any::<u8>(), 0..200)) {
-        let inputs = Inputs::memory("", bytes);
+        let context = on(1000, 1, Inputs::memory("", bytes));
         for beyond in [Beyond::Error, Beyond::Wrap, Beyond::Scale, Beyond::Dense] {
             let format = Some("disksim".to_owned());
             let options = Trace { format, beyond, ..Trace::default() };
-            if let Ok(mut reader) = TraceReader::new(&inputs, &options, 1000, 1) {
+            if let Ok(mut reader) = TraceReader::new(&options, &context) {
                 while let Ok(Some(_)) = reader.next(0) {}
             }
         }
@@ -222,6 +226,36 @@ fn devices_are_selected_and_combined() {
     assert_eq!(sectors(&replay(text, &with("2,9", concatenate), 40).0), [8, 32]);
     let error = fails(text, &with("2,9", concatenate), 32);
     assert!(error.contains("line 4: ") && error.contains("ends beyond"), "{error}");
+}
+
+#[test]
+fn each_device_can_have_a_volume_of_its_own() {
+    let text = "1.0 5 0 8 1\n2.0 2 8 8 1\n3.0 5 96 8 0\n4.0 9 16 8 0\n";
+    let replayed = |beyond, volumes, capacity| {
+        let options =
+            Trace { combine: Combine::Separate, beyond, path: "t".to_owned(), ..Trace::default() };
+        let context = on(capacity, volumes, Inputs::memory("t", text.as_bytes()));
+        TraceReader::new(&options, &context)
+    };
+    let places = |beyond, volumes, capacity| {
+        sectors(&arrivals(&mut replayed(beyond, volumes, capacity).unwrap()))
+    };
+    // Devices 2, 5 and 9 in order; a volume has 200 sectors, or 50, less than device 5 spans.
+    assert_eq!(places(Beyond::Error, 3, 600), [200, 8, 296, 416]);
+    assert_eq!(places(Beyond::Error, 4, 800), [200, 8, 296, 416]);
+    assert_eq!(places(Beyond::Wrap, 3, 144), [48, 8, 48, 112]);
+    assert_eq!(places(Beyond::Scale, 3, 144), [48, 0, 88, 96]);
+    assert_eq!(places(Beyond::Dense, 3, 144), [48, 0, 56, 96]);
+    let mut small = replayed(Beyond::Error, 3, 144).unwrap();
+    let error = (0..4).find_map(|_| small.next(0).err()).unwrap().0;
+    assert!(error.contains("line 3: ") && error.contains("the volume's 48 sectors"), "{error}");
+    for (volumes, has) in [(1, "is one piece"), (2, "has 2 volumes")] {
+        let error = replayed(Beyond::Error, volumes, 1000).err().unwrap();
+        let BuildError::Invalid(invalid) = error else { panic!("{error}") };
+        assert_eq!(invalid.keys[0], "workload.combine");
+        assert!(invalid.problem.contains("the trace has 3 devices"), "{invalid}");
+        assert!(invalid.problem.contains(has), "{invalid}");
+    }
 }
 
 #[test]

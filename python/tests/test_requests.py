@@ -1,0 +1,55 @@
+"""`ssdlab run --requests`: a row for each request, all or none, and a trace again."""
+
+import json
+import signal
+import subprocess
+import time
+
+import pytest
+
+import ssdlab as package
+
+PARTS = ["host_queue_ns", "host_link_ns", "unit_wait_ns", "cleaning_wait_ns", "bus_ns", "cell_ns"]
+
+
+def test_rows_say_what_the_results_say(tmp_path, small):
+    parquet = pytest.importorskip("pyarrow.parquet")
+    file = tmp_path / "r.parquet"
+    results = package.run(requests=file, set=small)
+    rows = parquet.read_table(file).to_pylist()
+    assert len(rows) == results.host.all.requests == 2000
+    columns = ["arrival_ns", "op", "offset_bytes", "size_bytes", "start_ns", "end_ns", *PARTS]
+    assert list(rows[0]) == columns
+    latencies = [row["end_ns"] - row["arrival_ns"] for row in rows]
+    assert latencies == [sum(row[part] for part in PARTS) for row in rows]
+    assert abs(sum(latencies) / 2000 / 1000 - results.host.all.mean_us) < 1e-6
+    assert sum(row["op"] == "read" for row in rows) == results.host.read.requests
+    assert [row["arrival_ns"] for row in rows] == sorted(row["arrival_ns"] for row in rows)
+
+
+def test_the_record_is_a_trace(ssdlab, tmp_path, small_options):
+    first = ssdlab("run", *small_options, "--requests", "r.parquet", "--json", "-")
+    assert (first.returncode, first.stderr) == (0, "")
+    device = small_options[:2]
+    again = ssdlab("run", *device, "--trace", "r.parquet", "--json", "-")
+    assert json.loads(first.stdout)["host"] == json.loads(again.stdout)["host"]
+
+
+def test_what_cannot_be_written_is_refused_first(ssdlab, refused, tmp_path):
+    assert "must end in .parquet" in refused("run", "--requests", "r.csv")
+    assert "the directory" in refused("run", "--requests", "no/r.parquet")
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_an_interrupted_run_leaves_no_record(command, tmp_path, endless_options):
+    words = [*command, "run", *endless_options, "--requests", "r.parquet", "--quiet"]
+    with subprocess.Popen(words, cwd=tmp_path, stderr=subprocess.PIPE, text=True) as process:
+        deadline = time.monotonic() + 60
+        while not list(tmp_path.iterdir()) and time.monotonic() < deadline:
+            time.sleep(0.05)
+        time.sleep(0.5)
+        process.send_signal(signal.SIGINT)
+        _, errors = process.communicate(timeout=60)
+    assert process.returncode == 1
+    assert "interrupted" in errors
+    assert list(tmp_path.iterdir()) == []
