@@ -37,6 +37,7 @@ test: check-tools ## run every check and test: Rust, the wheel, Python
 	@$(MAKE) dist/.stamp-tested
 	$(BIN)/ruff check --quiet
 	$(BIN)/ruff format --quiet --check
+	$(BIN)/mypy --no-error-summary
 	$(BIN)/pytest --quiet
 
 .PHONY: bench

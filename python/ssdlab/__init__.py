@@ -4,31 +4,49 @@
 >>> r = ssdlab.run(device="agrawal2008", set={"workload.read_share": 0.7})  # doctest: +SKIP
 >>> r.host.read.percentiles_us["99"]  # doctest: +SKIP
 
-`run` puts a workload on a device and returns `Results`; `list` names what there is to choose from;
-`trace` looks at traces and converts them; `calibrate` makes a device from measurements.
+`run` puts a workload on a device and returns `Results`; `Experiment` is what is run, checked and
+ready; `sweep` runs many of them at once and returns a table; `list` names what there is to choose
+from; `trace` looks at traces and converts them; `calibrate` makes a device from measurements.
 
 The user's mistakes raise `InputError`, whose message names the source, the key and the valid
 choices.
 """
 
+from typing import TYPE_CHECKING, Any
+
 from ssdlab import trace
 from ssdlab._core import CheckError, InputError
 from ssdlab._core import version as __version__
-from ssdlab.api import Progress, run
+from ssdlab.api import Experiment, Progress, run
 from ssdlab.calibration import Calibration, calibrate
 from ssdlab.catalogue import list
 from ssdlab.results import Record, Results
 
+if TYPE_CHECKING:
+    from ssdlab.sweeps import Sweep, sweep
+
 __all__ = [
     "Calibration",
     "CheckError",
+    "Experiment",
     "InputError",
     "Progress",
     "Record",
     "Results",
+    "Sweep",
     "__version__",
     "calibrate",
     "list",
     "run",
+    "sweep",
     "trace",
 ]
+
+
+def __getattr__(name: str) -> Any:
+    """What is imported when it is first asked for, so that the command line starts fast."""
+    if name in ("Sweep", "sweep"):
+        from ssdlab import sweeps
+
+        return getattr(sweeps, name)
+    raise AttributeError(f"module 'ssdlab' has no attribute {name!r}")

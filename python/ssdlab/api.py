@@ -1,15 +1,22 @@
-"""`run`: puts a workload on a device from Python."""
+"""`run` and `Experiment`: puts a workload on a device from Python."""
 
 from __future__ import annotations
 
+import html
+import json
 import os
-from collections.abc import Callable, Mapping
-from typing import Any, NamedTuple, TypeAlias
+from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
 
-from ssdlab import _core, layers
+from ssdlab import _core, files, layers
+from ssdlab.layers import Layer
 from ssdlab.results import Results
 
-Part: TypeAlias = str | os.PathLike[str] | Mapping[str, Any]
+if TYPE_CHECKING:
+    from ssdlab.sweeps import Sweep
+
+Part: TypeAlias = "str | os.PathLike[str] | Mapping[str, Any] | Experiment"
 
 
 class Progress(NamedTuple):
@@ -42,7 +49,7 @@ def run(
 
     Everything is optional, and each argument overrides those before it in this list:
 
-    - `experiment`: the path of a TOML file, or its content as a dict;
+    - `experiment`: the path of a TOML file, its content as a dict, or an `Experiment`;
     - `device`, `workload`: the name of a preset, the path of a TOML file, or the section's keys as
       a dict, such as `device={"preset": "agrawal2008", "channels": 4}`; a preset goes before a file
       of the same name, which `./name` selects;
@@ -61,28 +68,20 @@ def run(
     `progress` raises, ends the run and is passed on with an attribute `requests`: the number of
     requests completed so far.
     """
-    if trace is not None and workload is not None:
-        raise _core.InputError("trace and workload exclude each other: a trace is a workload")
-    stack: list[layers.Layer] = []
-    if experiment is not None:
-        stack += _file_or_mapping("argument experiment", experiment)
-    if device is not None:
-        stack += _section("device", device)
-    if workload is not None:
-        stack += _section("workload", workload)
-    if trace is not None:
-        stack += layers.from_trace("argument trace", trace)
-    for name, keys in sections.items():
-        stack += layers.from_mapping(f"argument {name}", {name: keys})
-    for key, value in (set or {}).items():
-        stack.append(layers.from_assignment(key, value))
-    if seed is not None:
-        stack += layers.from_seed("argument seed", seed)
+    stack = layers_of(
+        experiment,
+        device=device,
+        trace=trace,
+        workload=workload,
+        seed=seed,
+        set=set,
+        **sections,
+    )
     return run_layers(stack, check=check, requests=requests, progress=progress)
 
 
 def run_layers(
-    stack: list[layers.Layer],
+    stack: Sequence[Layer],
     *,
     check: bool = False,
     requests: str | os.PathLike[str] | None = None,
@@ -99,13 +98,130 @@ def run_layers(
     return Results.from_json(_core.run(stack, check, report, record))
 
 
+def layers_of(
+    experiment: Part | None = None,
+    *,
+    device: Part | None = None,
+    trace: str | os.PathLike[str] | None = None,
+    workload: Part | None = None,
+    seed: int | None = None,
+    set: Mapping[str, Any] | None = None,
+    **sections: Mapping[str, Any],
+) -> list[Layer]:
+    """The layers that the arguments of `run` stand for, from lowest to highest priority."""
+    if trace is not None and workload is not None:
+        raise _core.InputError("trace and workload exclude each other: a trace is a workload")
+    stack: list[Layer] = []
+    if experiment is not None:
+        stack += _file_or_mapping("argument experiment", experiment)
+    if device is not None:
+        stack += _section("device", device)
+    if workload is not None:
+        stack += _section("workload", workload)
+    if trace is not None:
+        stack += layers.from_trace("argument trace", trace)
+    for name, keys in sections.items():
+        stack += layers.from_mapping(f"argument {name}", {name: keys})
+    for key, value in (set or {}).items():
+        stack.append(layers.from_assignment(key, value))
+    if seed is not None:
+        stack += layers.from_seed("argument seed", seed)
+    return stack
+
+
+class Experiment:
+    """A device, a workload and how to run one on the other, held against every rule of the engine.
+
+    The arguments are those of `run`. Raises `InputError` for wrong input.
+
+    >>> import ssdlab
+    >>> e = ssdlab.Experiment(device="agrawal2008", set={"workload.requests": 1000})
+    >>> e.changed(seed=7).to_dict()["run"]["seed"]
+    7
+    """
+
+    def __init__(
+        self,
+        experiment: Part | None = None,
+        *,
+        device: Part | None = None,
+        trace: str | os.PathLike[str] | None = None,
+        workload: Part | None = None,
+        seed: int | None = None,
+        set: Mapping[str, Any] | None = None,
+        **sections: Mapping[str, Any],
+    ) -> None:
+        self.layers: tuple[Layer, ...] = tuple(
+            layers_of(
+                experiment,
+                device=device,
+                trace=trace,
+                workload=workload,
+                seed=seed,
+                set=set,
+                **sections,
+            )
+        )
+        self._toml = _core.resolve(self.layers)
+
+    def changed(self, **arguments: Any) -> Experiment:
+        """This experiment with some things different; the arguments are those of `run`."""
+        return Experiment(self, **arguments)
+
+    def run(
+        self,
+        *,
+        check: bool = False,
+        requests: str | os.PathLike[str] | None = None,
+        progress: Callable[[Progress], object] | None = None,
+    ) -> Results:
+        """Simulate it; the arguments and what is raised are those of `ssdlab.run`."""
+        return run_layers(self.layers, check=check, requests=requests, progress=progress)
+
+    def sweep(self, vary: Mapping[str, Any] | None = None, **arguments: Any) -> Sweep:
+        """Simulate it many times, varied; the arguments are those of `ssdlab.sweep`."""
+        from ssdlab.sweeps import sweep
+
+        return sweep(self, vary=vary, **arguments)
+
+    def to_toml(self) -> str:
+        """Every key with its value, as a file that reproduces the experiment."""
+        return self._toml
+
+    def to_dict(self) -> dict[str, Any]:
+        """Every key with its value: title and version, and the sections device, workload, run."""
+        resolved: dict[str, Any] = json.loads(_core.resolve_json(self.layers))
+        return resolved
+
+    def save(self, path: str | os.PathLike[str]) -> None:
+        """Write the experiment to the TOML file `path`, whole or not at all. Raises `OSError`."""
+        files.write_together({Path(path): self._toml})
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Experiment) and self._toml == other._toml
+
+    def __hash__(self) -> int:
+        return hash(self._toml)
+
+    def __repr__(self) -> str:
+        return f"<Experiment: {self.to_dict()['title']}>"
+
+    def _repr_html_(self) -> str:
+        title = html.escape(self.to_dict()["title"])
+        return f"<details><summary>{title}</summary><pre>{html.escape(self._toml)}</pre></details>"
+
+
 def _file_or_mapping(source: str, part: Part) -> list[layers.Layer]:
+    if isinstance(part, Experiment):
+        return list(part.layers)
     if isinstance(part, Mapping):
         return layers.from_mapping(source, part)
     return [layers.from_file(part)]
 
 
 def _section(section: str, part: Part) -> list[layers.Layer]:
+    if isinstance(part, Experiment):
+        raise _core.InputError(f"argument {section}: expected a section, not an experiment")
     if isinstance(part, Mapping):
         return layers.from_mapping(f"argument {section}", {section: part})
     return [layers.from_name(section, part)]

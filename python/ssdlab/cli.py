@@ -14,7 +14,7 @@ import sys
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from importlib import import_module
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 import click
 
@@ -27,6 +27,7 @@ RESULTS_FILE = "results.json"
 EXPERIMENT_FILE = "experiment.toml"
 
 PATH = click.Path(path_type=Path)
+COMMAND = TypeVar("COMMAND", bound=Callable[..., Any])
 
 
 class ExamplesFirst(click.Command):
@@ -56,6 +57,7 @@ class ExamplesFirstGroup(ExamplesFirst, click.Group):
     LATER: Mapping[str, str] = {
         "calibrate": "ssdlab.calibration.command",
         "paper": "ssdlab.paper.command",
+        "sweep": "ssdlab.sweeps.command",
         "trace": "ssdlab.trace.command",
     }
 
@@ -69,6 +71,54 @@ class ExamplesFirstGroup(ExamplesFirst, click.Group):
             command: click.Command = getattr(import_module(self.LATER[cmd_name]), cmd_name)
             return command
         return super().get_command(ctx, cmd_name)
+
+
+OVERRIDES = [
+    click.option("--device", metavar="PRESET|FILE", help="The device: a preset or a TOML file."),
+    click.option("--trace", metavar="FILE", type=PATH, help="The workload: replay this trace."),
+    click.option("--workload", metavar="NAME|FILE", help="The workload: a preset or a TOML file."),
+    click.option(
+        "assignments",
+        "--set",
+        metavar="KEY=VALUE",
+        multiple=True,
+        help="Change one key, such as device.timing.read=30us; may be repeated, the last one wins.",
+    ),
+    click.option("--seed", metavar="N", type=int, help="Seed of the random generator."),
+]
+
+
+def override_options(command: COMMAND) -> COMMAND:
+    """Adds the options that say what is run; `layers_below` and `layers_above` are their layers."""
+    for option in reversed(OVERRIDES):
+        command = option(command)
+    return command
+
+
+def layers_below(
+    experiment: Path | None, device: str | None, trace: Path | None, workload: str | None
+) -> list[layers.Layer]:
+    """The layers of an experiment's file and of the options that name a whole section."""
+    if trace is not None and workload is not None:
+        raise click.UsageError("--trace and --workload exclude each other: a trace is a workload")
+    stack: list[layers.Layer] = []
+    if experiment is not None:
+        stack.append(layers.from_file(experiment))
+    if device is not None:
+        stack.append(layers.from_name("device", device))
+    if workload is not None:
+        stack.append(layers.from_name("workload", workload))
+    if trace is not None:
+        stack += layers.from_trace(f"--trace {trace}", trace)
+    return stack
+
+
+def layers_above(assignments: Sequence[str], seed: int | None) -> list[layers.Layer]:
+    """The layers of the options that change single keys."""
+    stack = [_core.set_layer(assignment) for assignment in assignments]
+    if seed is not None:
+        stack += layers.from_seed(f"--seed {seed}", seed)
+    return stack
 
 
 @click.group(
@@ -106,17 +156,7 @@ def cli(ctx: click.Context) -> None:
     ],
 )
 @click.argument("experiment", required=False, metavar="[EXPERIMENT.toml]", type=PATH)
-@click.option("--device", metavar="PRESET|FILE", help="The device: a preset or a TOML file.")
-@click.option("--trace", metavar="FILE", type=PATH, help="The workload: replay this trace.")
-@click.option("--workload", metavar="NAME|FILE", help="The workload: a preset or a TOML file.")
-@click.option(
-    "assignments",
-    "--set",
-    metavar="KEY=VALUE",
-    multiple=True,
-    help="Change one key, such as device.timing.read=30us; may be repeated, the last one wins.",
-)
-@click.option("--seed", metavar="N", type=int, help="Seed of the random generator.")
+@override_options
 @click.option(
     "--out",
     metavar="DIR",
@@ -163,8 +203,6 @@ def run(
     Later options override earlier ones in this order: the experiment file, --device, --workload or
     --trace, each --set, --seed. A preset goes before a file of the same name, which ./NAME selects.
     """
-    if trace is not None and workload is not None:
-        raise click.UsageError("--trace and --workload exclude each other: a trace is a workload")
     to_stdout = json_path == "-"
     if to_stdout and form != "table":
         raise click.UsageError("--json - and --format exclude each other on standard output")
@@ -176,18 +214,7 @@ def run(
     if requests is not None:
         files.refuse_unwritable(requests)
 
-    stack: list[layers.Layer] = []
-    if experiment is not None:
-        stack.append(layers.from_file(experiment))
-    if device is not None:
-        stack.append(layers.from_name("device", device))
-    if workload is not None:
-        stack.append(layers.from_name("workload", workload))
-    if trace is not None:
-        stack += layers.from_trace(f"--trace {trace}", trace)
-    stack += map(_core.set_layer, assignments)
-    if seed is not None:
-        stack += layers.from_seed(f"--seed {seed}", seed)
+    stack = layers_below(experiment, device, trace, workload) + layers_above(assignments, seed)
     resolved = _core.resolve(stack)
 
     try:

@@ -28,6 +28,7 @@ from rich.text import Text
 from ssdlab.api import Progress
 from ssdlab.paper.item import Figure, Item
 from ssdlab.results import Record, Results
+from ssdlab.sweeps.result import Sweep, cell_text
 
 # The parts of a response time in the order in which a request meets them: label, the glyph that
 # tells them apart without colour, its substitute where there is only ASCII, and the colour.
@@ -100,15 +101,33 @@ def _text(console: Console, sections: list[RenderableType]) -> str:
 
 
 @contextmanager
-def steps(file: IO[str], what: str) -> Iterator[Callable[[int, int], None] | None]:
+def steps(
+    file: IO[str], what: str, quiet: bool = False
+) -> Iterator[Callable[[int, int], None] | None]:
     """A progress bar on `file`, if it is a terminal; it is told the steps done and to do."""
-    if not file.isatty():
+    if quiet or not file.isatty():
         yield None
         return
     columns = (SpinnerColumn(), TextColumn("{task.description}"), BarColumn(), _Share())
     with Bars(*columns, TimeRemainingColumn(), console=Console(file=file), transient=True) as bars:
         task = bars.add_task(what, total=None)
         yield lambda done, expected: bars.update(task, completed=done, total=expected)
+
+
+def sweep_table(sweep: Sweep, file: IO[str]) -> str:
+    """The points of a sweep as text for `file`: parameters and what matters most of the results."""
+    names, rows = sweep.shown()
+    table = Table(box=None, padding=(0, 1), pad_edge=False)
+    for name in names:
+        words = name.removeprefix("host.").removeprefix("device.").replace("percentiles_us.", "p")
+        table.add_column(words, justify="left" if name == "error" else "right", header_style="dim")
+    for row in rows:
+        table.add_row(*(Text(cell_text(sweep.columns[name][row])) for name in names))
+    title = Text(f"{len(sweep):,} points", style="bold")
+    if len(rows) < len(sweep):
+        title.append(f", {len(rows)} of them here; --out keeps all", style="dim")
+    console, _ = _console(file)
+    return _text(console, [title, table])
 
 
 def item_table(item: Item, file: IO[str]) -> str:

@@ -11,7 +11,7 @@ import contextlib
 import os
 import secrets
 import stat
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from pathlib import Path
 
 from ssdlab._core import InputError
@@ -48,6 +48,25 @@ def refuse_unwritable_directory(path: Path, names: tuple[str, ...]) -> None:
         raise InputError(f"{path}: cannot be created: {ancestor} is a file")
     if not os.access(ancestor, os.W_OK | os.X_OK):
         raise InputError(f"{path}: cannot be created: permission denied in {ancestor}")
+
+
+def write_bytes(path: Path, parts: Iterable[bytes]) -> None:
+    """Write the parts to the file `path`, one after the other, whole or not at all.
+
+    Raises `OSError`.
+    """
+    target = _target(path)
+    temporary = target.with_name(f".{target.name}.{secrets.token_hex(4)}.tmp")
+    try:
+        with temporary.open("xb") as file:
+            file.writelines(parts)
+            file.flush()
+            os.fsync(file.fileno())
+        temporary.replace(target)
+    except BaseException:
+        with contextlib.suppress(OSError):
+            temporary.unlink(missing_ok=True)
+        raise
 
 
 def write_together(texts: Mapping[Path, str]) -> None:

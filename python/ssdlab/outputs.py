@@ -8,6 +8,8 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Mapping
+from functools import partial
+from operator import attrgetter
 from typing import Any
 
 from ssdlab.results import Results
@@ -118,10 +120,15 @@ def _diskspd_row(stats: Any, seconds: float) -> str:
 
 
 def _diskspd_percentiles() -> list[tuple[str, Callable[[Any], float | None]]]:
-    rows: list[tuple[str, Callable[[Any], float | None]]] = [("min", lambda stats: stats.min_us)]
+    rows: list[tuple[str, Callable[[Any], float | None]]] = [("min", attrgetter("min_us"))]
     for percent, name in DISKSPD_PERCENTILES.items():
-        rows.append((name, lambda stats, percent=percent: stats.percentiles_us[percent]))
-    return [*rows, ("max", lambda stats: stats.max_us)]
+        rows.append((name, partial(_percentile, percent)))
+    return [*rows, ("max", attrgetter("max_us"))]
+
+
+def _percentile(percent: str, stats: Any) -> float | None:
+    value: float | None = stats.percentiles_us[percent]
+    return value
 
 
 def _milliseconds(us: float | None) -> str:

@@ -32,10 +32,12 @@ mod _core {
     use std::ops::ControlFlow;
     use std::time::{Duration, Instant};
 
-    use pyo3::exceptions::{PyKeyboardInterrupt, PyOSError};
+    use pyo3::exceptions::{PyKeyboardInterrupt, PyOSError, PyValueError};
     use pyo3::prelude::*;
 
-    use lab::{Experiment, Layer, Progress, RunError, RunSettings, TraceError, TraceProgress};
+    use lab::{
+        Column, Experiment, Layer, Progress, RunError, RunSettings, TraceError, TraceProgress,
+    };
 
     #[pymodule_export]
     use super::{CheckError, InputError, PolicyError};
@@ -105,6 +107,43 @@ mod _core {
     #[pyfunction]
     fn resolve(py: Python<'_>, layers: Vec<(String, String)>) -> PyResult<String> {
         py.detach(|| experiment(layers).map(|it| it.to_toml())).map_err(InputError::new_err)
+    }
+
+    /// The experiment made of `layers`, complete, as JSON text.
+    #[pyfunction]
+    fn resolve_json(py: Python<'_>, layers: Vec<(String, String)>) -> PyResult<String> {
+        py.detach(|| experiment(layers).map(|it| it.to_json().to_string()))
+            .map_err(InputError::new_err)
+    }
+
+    /// What the device of the experiment made of `layers` offers to the host, in bytes.
+    #[pyfunction]
+    fn capacity_bytes(py: Python<'_>, layers: Vec<(String, String)>) -> PyResult<u64> {
+        py.detach(|| experiment(layers)?.capacity_bytes().map_err(|error| error.to_string()))
+            .map_err(InputError::new_err)
+    }
+
+    /// A Parquet file with these columns: name, `bool`, `int`, `float` or `str`, and a list of such
+    /// values or None.
+    #[pyfunction]
+    fn to_parquet(
+        py: Python<'_>,
+        columns: Vec<(String, String, Bound<'_, PyAny>)>,
+    ) -> PyResult<Vec<u8>> {
+        let columns = columns
+            .into_iter()
+            .map(|(name, kind, values)| {
+                let column = match kind.as_str() {
+                    "bool" => Column::Bools(values.extract()?),
+                    "int" => Column::Integers(values.extract()?),
+                    "float" => Column::Numbers(values.extract()?),
+                    "str" => Column::Texts(values.extract()?),
+                    _ => return Err(PyValueError::new_err(format!("no columns of {kind}"))),
+                };
+                Ok((name, column))
+            })
+            .collect::<PyResult<Vec<_>>>()?;
+        py.detach(|| lab::to_parquet(&columns)).map_err(PyValueError::new_err)
     }
 
     /// The layer (source, TOML text) that stands for `--set KEY=VALUE`.

@@ -6,6 +6,7 @@ use crate::precondition::Precondition;
 use crate::presets;
 use devices::ssd::clean::{Cleaner, Custom};
 use devices::{DeviceConfig, Model};
+use engine::SECTOR_BYTES;
 use options::{Duration, Invalid, Setting, options, text_setting};
 use serde::{Deserialize, Serialize};
 use std::fmt;
@@ -108,7 +109,10 @@ impl Experiment {
     }
 
     /// The experiment as JSON, without the keys that have no value.
-    pub(crate) fn to_json(&self) -> serde_json::Value {
+    ///
+    /// # Panics
+    /// Never: everything in an experiment can be written.
+    pub fn to_json(&self) -> serde_json::Value {
         let table = toml::Table::try_from(self).expect("experiments are plain tables");
         serde_json::to_value(table).expect("tables are JSON")
     }
@@ -134,6 +138,14 @@ impl Experiment {
 
     pub(crate) fn custom_policy(&self) -> Option<&Custom> {
         self.device.custom_policy()
+    }
+
+    /// What the device offers to the host, in bytes.
+    ///
+    /// # Errors
+    /// A contradiction that only shows when the device is built.
+    pub fn capacity_bytes(&self) -> Result<u64, InputError> {
+        Ok(self.build_device()?.capacity_sectors() * SECTOR_BYTES)
     }
 
     /// Builds the device.

@@ -15,6 +15,7 @@ mod presets;
 mod requests;
 mod results;
 mod run;
+mod table;
 mod trace;
 
 pub use catalogue::{list, list_categories};
@@ -26,6 +27,7 @@ pub use layer::Layer;
 pub use precondition::Precondition;
 pub use presets::{preset_layer, unknown_preset};
 pub use run::{Progress, RunSettings, run};
+pub use table::{Column, to_parquet};
 pub use trace::{
     TraceError, TraceProgress, Watch, trace_convert, trace_head, trace_info, trace_services,
 };

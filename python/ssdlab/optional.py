@@ -1,0 +1,27 @@
+"""Libraries that ssdlab can use and does not need: each belongs to an extra of the package."""
+
+from __future__ import annotations
+
+from importlib import import_module
+from typing import Any
+
+from ssdlab._core import InputError
+
+#: The extra that brings a library.
+EXTRAS = {
+    "distributed": "dask",
+    "matplotlib": "plot",
+    "numpy": "pandas",
+    "optuna": "search",
+    "pandas": "pandas",
+    "pyarrow": "arrow",
+}
+
+
+def required(library: str, what: str) -> Any:
+    """The module `library`, or `InputError` that says what needs it and how it is installed."""
+    try:
+        return import_module(library)
+    except ImportError:
+        line = f"pip install 'ssdlab[{EXTRAS[library.partition('.')[0]]}]'"
+        raise InputError(f"{what} needs {library}: {line}") from None

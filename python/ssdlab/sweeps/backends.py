@@ -1,0 +1,244 @@
+"""Where points run: local processes, a Dask cluster, or any executor of `concurrent.futures`.
+
+All of them are lanes to one loop, `Crew.run`. A lane holds one point at a time.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import logging
+import multiprocessing
+import os
+import signal
+from collections import deque
+from collections.abc import Callable, Iterable, Iterator
+from concurrent.futures import (
+    FIRST_COMPLETED,
+    BrokenExecutor,
+    CancelledError,
+    Executor,
+    Future,
+    ProcessPoolExecutor,
+    wait,
+)
+from typing import Any, Protocol, TypeAlias
+
+from ssdlab import __version__
+from ssdlab._core import InputError
+from ssdlab.optional import required
+from ssdlab.sweeps import work
+from ssdlab.sweeps.plan import Point
+from ssdlab.sweeps.work import Outcome
+
+Done: TypeAlias = Callable[[Point, Outcome], None]
+
+#: After so many workers have died of a point, it is the point's fault.
+MAX_DEATHS = 3
+#: Points handed at once to an executor that does not say how many it runs at a time.
+FOREIGN_LANES = 256
+#: Points handed to a cluster for each of its threads, so that none waits for the network.
+LANES_PER_THREAD = 3
+CONNECT_SECONDS = 10
+
+
+class Lost(Exception):
+    """The workers are gone, and what they had finished is kept."""
+
+
+class Lane(Protocol):
+    """Takes a point at a time."""
+
+    def submit(self, point: Point, check: bool) -> Future[Outcome]:
+        """Begin a point."""
+
+    def restart(self) -> bool:
+        """Replace a worker that died; False if that is not ours to do."""
+
+
+class _Process:
+    """A worker process of our own; one pool each, so that a death has one point to blame."""
+
+    def __init__(self, alive: Any) -> None:
+        self._alive = alive
+        self._pool: ProcessPoolExecutor | None = None
+
+    def call(self, function: Callable[..., Any], *arguments: Any) -> Future[Any]:
+        if self._pool is None:
+            # Spawned: a fork of a process with threads may hang.
+            context = multiprocessing.get_context("spawn")
+            self._pool = ProcessPoolExecutor(1, context, work.follow, (self._alive,))
+        # A worker inherits the mask: Ctrl-C in the terminal is for the sweep alone.
+        before = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
+        try:
+            return self._pool.submit(function, *arguments)
+        finally:
+            signal.pthread_sigmask(signal.SIG_SETMASK, before)
+
+    def submit(self, point: Point, check: bool) -> Future[Outcome]:
+        return self.call(work.run_point, point.layers, check)
+
+    def restart(self) -> bool:
+        self.stop()
+        return True
+
+    def stop(self) -> None:
+        if self._pool is not None:
+            self._pool.shutdown(wait=False, cancel_futures=True)
+            self._pool = None
+
+
+class _Foreign:
+    """A place in somebody else's executor."""
+
+    def __init__(self, executor: Executor) -> None:
+        self._executor = executor
+
+    def submit(self, point: Point, check: bool) -> Future[Outcome]:
+        return self._executor.submit(work.run_point, point.layers, check)
+
+    def restart(self) -> bool:
+        return False
+
+
+class Crew:
+    """Lanes, and the loop that keeps them busy."""
+
+    def __init__(self, lanes: Iterable[Lane], name: str) -> None:
+        self._free = list(lanes)
+        self._name = name
+
+    def run(self, points: Iterable[Point], check: bool, done: Done) -> None:
+        """Run each point once and call `done` with its outcome, in the order in which they end.
+
+        Raises `Lost` if the workers are gone for good.
+        """
+        waiting = deque(points)
+        deaths: dict[str, int] = {}
+        running: dict[Future[Outcome], tuple[Point, Lane]] = {}
+        try:
+            while waiting or running:
+                while waiting and self._free:
+                    point, lane = waiting.popleft(), self._free.pop()
+                    running[lane.submit(point, check)] = (point, lane)
+                for future in wait(running, return_when=FIRST_COMPLETED).done:
+                    point, lane = running.pop(future)
+                    outcome = self._outcome(future, point, lane, deaths)
+                    self._free.append(lane)
+                    if outcome is None:
+                        waiting.appendleft(point)
+                    else:
+                        done(point, outcome)
+        except (BrokenExecutor, RuntimeError) as error:
+            raise Lost(f"{self._name}: {error}") from error
+        finally:
+            for future in running:
+                future.cancel()
+
+    def _outcome(
+        self, future: Future[Outcome], point: Point, lane: Lane, deaths: dict[str, int]
+    ) -> Outcome | None:
+        """What became of a point; None if it is to run again."""
+        try:
+            return future.result()
+        except BrokenExecutor:
+            if not lane.restart():
+                raise
+            deaths[point.key] = deaths.get(point.key, 0) + 1
+            if deaths[point.key] < MAX_DEATHS:
+                return None
+            return None, f"its worker process died {MAX_DEATHS} times, as when memory runs out"
+        except CancelledError as error:
+            raise Lost(f"{self._name}: the workers are gone") from error
+        except Exception as error:  # such as Dask's KilledWorker
+            return None, f"{type(error).__name__}: {error}"
+
+
+@contextlib.contextmanager
+def local(workers: int) -> Iterator[Crew]:
+    """Worker processes on this machine; they end with the context, at once."""
+    theirs, ours = multiprocessing.Pipe(duplex=False)
+    lanes = [_Process(theirs) for _ in range(workers)]
+    try:
+        try:
+            for started in [lane.call(work.version) for lane in lanes]:
+                started.result()
+        except BrokenExecutor:
+            raise RuntimeError(
+                "the worker processes cannot start. A script that sweeps needs the line "
+                "`if __name__ == '__main__':` around what it does; or pass "
+                "executor=concurrent.futures.ThreadPoolExecutor()"
+            ) from None
+        yield Crew(lanes, "the worker processes")
+    finally:
+        ours.close()
+        for lane in lanes:
+            lane.stop()
+        theirs.close()
+
+
+def available_cores() -> int:
+    """The cores that this process may use."""
+    return len(os.sched_getaffinity(0))
+
+
+@contextlib.contextmanager
+def on(executor: Any, source: str) -> Iterator[Crew]:
+    """The crew of an executor, a Dask client or the address of a Dask scheduler.
+
+    Raises `InputError` for what is none of them, for a scheduler that cannot be reached and for
+    workers of another version of ssdlab.
+    """
+    if isinstance(executor, str):
+        with _connected(executor, source) as client:
+            yield _dask(client, source)
+    elif isinstance(executor, Executor):
+        lanes = getattr(executor, "_max_workers", FOREIGN_LANES)
+        with contextlib.suppress(BrokenExecutor):
+            _same_version({"a worker": executor.submit(work.version).result()}, source)
+        yield Crew([_Foreign(executor) for _ in range(2 * lanes)], source)
+    elif hasattr(executor, "get_executor") and hasattr(executor, "scheduler_info"):
+        yield _dask(executor, source)
+    else:
+        raise InputError(
+            f"{source}: expected an Executor, a dask.distributed.Client or the address of a Dask "
+            f"scheduler, not {executor!r}"
+        )
+
+
+@contextlib.contextmanager
+def _connected(address: str, source: str) -> Iterator[Any]:
+    distributed = required("distributed", source)
+    # What goes wrong is said in our own words.
+    logging.getLogger("distributed").setLevel(logging.CRITICAL)
+    try:
+        client = distributed.Client(address, timeout=CONNECT_SECONDS)
+    except Exception as error:
+        reason = str(error).partition("\n")[0] or type(error).__name__
+        raise InputError(f"{source}: the scheduler cannot be reached: {reason}") from None
+    try:
+        yield client
+    finally:
+        with contextlib.suppress(Exception):
+            client.close(timeout=1)
+
+
+def _dask(client: Any, source: str) -> Crew:
+    threads = sum(client.nthreads().values())
+    if not threads:
+        raise InputError(f"{source}: the cluster has no workers")
+    try:
+        versions = client.run(work.version)
+    except Exception as error:
+        raise InputError(f"{source}: a worker cannot load ssdlab: {error}") from None
+    _same_version(versions, source)
+    executor = client.get_executor(pure=False)
+    return Crew([_Foreign(executor) for _ in range(LANES_PER_THREAD * threads)], source)
+
+
+def _same_version(versions: dict[str, str], source: str) -> None:
+    for worker, version in versions.items():
+        if version != __version__:
+            raise InputError(
+                f"{source}: {worker} has ssdlab {version}, this is {__version__}; "
+                "the same version is needed everywhere"
+            )

@@ -1,0 +1,174 @@
+"""`ssdlab sweep`: many experiments, one table."""
+
+from __future__ import annotations
+
+import os
+import sys
+from pathlib import Path
+from typing import Any
+
+import click
+
+from ssdlab import display, files
+from ssdlab.cli import PATH, ExamplesFirst, layers_above, layers_below, override_options
+from ssdlab.sweeps import backends, space
+from ssdlab.sweeps.plan import Base
+from ssdlab.sweeps.run import MAX_POINTS, run
+
+
+@click.command(
+    cls=ExamplesFirst,
+    examples=[
+        (
+            "a grid: four by three drives",
+            "ssdlab sweep --vary device.channels=2,4,8,16 --vary device.spare_factor=0.1..0.3:0.1",
+        ),
+        (
+            "the table for pandas, Polars or DuckDB; interrupted, the same line goes on",
+            "ssdlab sweep mine.toml --vary cleaning.policy=greedy,fifo --out sweep.parquet",
+        ),
+        (
+            "drives of a half to twice what a trace touches",
+            "ssdlab sweep --trace FILE --set workload.beyond=dense "
+            "--vary 'device.blocks_per_plane=footprint*0.5..2:0.5'",
+        ),
+        ("several experiments, on a cluster", "ssdlab sweep a.toml b.toml --dask tcp://HOST:8786"),
+        (
+            "60 points chosen by what was found",
+            "ssdlab sweep --vary device.channels=1..16 --vary device.spare_factor=0.05..0.4 "
+            "--search 60 --minimize p99 --minimize write_amplification --constrain 'iops>=20000'",
+        ),
+    ],
+)
+@click.argument("experiments", nargs=-1, metavar="[EXPERIMENT.toml]...", type=PATH)
+@override_options
+@click.option(
+    "axes",
+    "--vary",
+    metavar="KEY=A,B,C",
+    multiple=True,
+    help="What varies: values, or ranges such as 1..8, 0.1..0.3:0.05 (a step), 4KiB..1MiB:*2 "
+    "(a factor), footprint*0.5 (of the trace). KEY may be device, workload or trace. "
+    "May be repeated: every combination is run.",
+)
+@click.option(
+    "--search", "trials", metavar="N", type=int, help="Run N points chosen by Optuna, not all."
+)
+@click.option(
+    "--minimize",
+    metavar="NAME",
+    multiple=True,
+    help="An objective: p99, read.p99.9, write_amplification, any column of the table.",
+)
+@click.option("--maximize", metavar="NAME", multiple=True, help="An objective, such as iops.")
+@click.option(
+    "constraints",
+    "--constrain",
+    metavar="NAME<=X",
+    multiple=True,
+    help="What a point must keep to be among the best: NAME<=X or NAME>=X (times in us).",
+)
+@click.option("--workers", metavar="N", type=int, help="Processes; by default one for each core.")
+@click.option("--dask", metavar="ADDRESS", help="Run on the Dask cluster of this scheduler.")
+@click.option(
+    "--out",
+    metavar="FILE.parquet",
+    type=PATH,
+    help="Write the table (.parquet or .csv) and, beside it as .jsonl, each point's full results; "
+    "what is finished is kept there if the sweep ends early.",
+)
+@click.option(
+    "--json",
+    "json_path",
+    metavar="FILE|-",
+    help="Write every point with its full results to FILE, or alone on standard output.",
+)
+@click.option("--check", is_flag=True, help="Audit each device's whole state after its run.")
+@click.option("--yes", is_flag=True, help=f"Run more than {MAX_POINTS:,} points.")
+@click.option("--quiet", is_flag=True, help="No progress and no table.")
+def sweep(
+    experiments: tuple[Path, ...],
+    device: str | None,
+    trace: Path | None,
+    workload: str | None,
+    assignments: tuple[str, ...],
+    seed: int | None,
+    axes: tuple[str, ...],
+    trials: int | None,
+    minimize: tuple[str, ...],
+    maximize: tuple[str, ...],
+    constraints: tuple[str, ...],
+    workers: int | None,
+    dask: str | None,
+    out: Path | None,
+    json_path: str | None,
+    check: bool,
+    yes: bool,
+    quiet: bool,
+) -> None:
+    """Simulate many experiments on all cores and print the table of what came of them.
+
+    Every point runs with the seed of its experiment and gives what `ssdlab run` gives with the same
+    settings. A point that fails is a row with its error.
+    """
+    if dask is not None and workers is not None:
+        raise click.UsageError("--dask and --workers exclude each other")
+    json_file = None if json_path in (None, "-") else Path(str(json_path))
+    if json_file is not None:
+        files.refuse_unwritable(json_file)
+    above = layers_above(assignments, seed)
+    several = len(experiments) > 1
+    bases = [
+        Base(
+            layers_below(experiment, device, trace, workload),
+            above,
+            {"experiment": os.fspath(experiment)} if several and experiment is not None else {},
+        )
+        for experiment in (experiments or (None,))
+    ]
+    varied = [space.from_option(axis, trials is not None) for axis in axes]
+    done = 0
+    with display.steps(sys.stderr, "sweep", quiet) as bar:
+
+        def progress(now: int, to_do: int) -> None:
+            nonlocal done
+            done = now
+            if bar is not None:
+                bar(now, to_do)
+
+        kept: Any = "nothing was written (with --out FILE the same command can go on)"
+        if out is not None:
+            kept = f"{out.with_suffix('.jsonl')} keeps them: the same command goes on from there"
+        try:
+            found = run(
+                bases,
+                varied,
+                trials=trials,
+                minimize=minimize,
+                maximize=maximize,
+                constraints=constraints,
+                workers=workers,
+                executor=dask,
+                out=out,
+                check=check,
+                progress=progress,
+                many=yes,
+                option="--",
+            )
+        except KeyboardInterrupt:
+            raise click.ClickException(f"interrupted after {done} points; {kept}") from None
+        except backends.Lost as error:
+            raise click.ClickException(f"{error}; {done} points were done; {kept}") from None
+    if json_file is not None:
+        files.write_bytes(json_file, (part.encode() for part in found.to_json()))
+    if json_path == "-":
+        for part in found.to_json():
+            click.echo(part, nl=False)
+    elif not quiet:
+        click.echo(display.sweep_table(found, sys.stdout), nl=False)
+    if failed := len(found.errors):
+        first = found.errors[0]
+        note = f"ssdlab: {failed} of {len(found)} points failed; the first: {first}"
+        if failed == len(found):
+            raise click.ClickException(note.removeprefix("ssdlab: "))
+        click.echo(note, err=True)

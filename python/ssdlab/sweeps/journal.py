@@ -1,0 +1,111 @@
+"""The full results of each point, a line of JSON each: what an interrupted sweep goes on from.
+
+A line is appended as soon as its point is done, so that nothing finished is lost; a line that was
+cut short is dropped. Only points that succeeded count as done.
+"""
+
+from __future__ import annotations
+
+import fcntl
+import json
+import re
+import tempfile
+from collections.abc import Iterable
+from pathlib import Path
+from typing import IO, Any
+
+from ssdlab import files
+from ssdlab._core import InputError
+from ssdlab.sweeps.plan import Point
+from ssdlab.sweeps.work import Outcome
+
+_HEAD = re.compile(rb'\{"key": "([0-9a-f]{32})", "error": null,')
+_RESULTS = b', "results": '
+
+
+class Journal:
+    """Where outcomes are kept, by the key of their point; without a path, in a temporary file."""
+
+    def __init__(self, path: Path | None) -> None:
+        self.path = path
+        self.errors: dict[str, str] = {}
+        self._places: dict[str, tuple[int, int]] = {}
+        self._file: IO[bytes]
+        if path is None:
+            self._file = tempfile.TemporaryFile(prefix="ssdlab-sweep-")  # noqa: SIM115
+            return
+        self._file = path.open("a+b")
+        try:
+            fcntl.flock(self._file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except OSError:
+            raise InputError(f"{path}: another sweep is writing it") from None
+        self._scan()
+
+    def _scan(self) -> None:
+        self._file.seek(0)
+        place = 0
+        for line in self._file:
+            if not line.endswith(b"\n"):
+                self._file.truncate(place)
+                break
+            if head := _HEAD.match(line):
+                self._places[head[1].decode()] = place, len(line)
+            place += len(line)
+
+    def __contains__(self, key: str) -> bool:
+        return key in self._places
+
+    def add(self, point: Point, outcome: Outcome) -> None:
+        """Keep the outcome of a point."""
+        results, error = outcome
+        if results is None:
+            self.errors[point.key] = error or "failed"
+            return
+        text = _head(point, None) + results.encode() + b"}\n"
+        place = self._file.seek(0, 2)
+        self._file.write(text)
+        self._file.flush()
+        self._places[point.key] = place, len(text)
+
+    def results(self, key: str) -> dict[str, Any] | None:
+        """The full results of a point, or None if it did not succeed."""
+        if key not in self._places:
+            return None
+        results: dict[str, Any] = json.loads(self._line(key))["results"]
+        return results
+
+    def finish(self, points: Iterable[Point]) -> None:
+        """Put the lines in the order of the points, errors too, and drop what is not of them."""
+        if self.path is None:
+            return
+
+        def lines() -> Iterable[bytes]:
+            for point in points:
+                rest = b"null}\n"
+                if point.key in self._places:
+                    _, _, rest = self._line(point.key).partition(_RESULTS)
+                error = point.error or self.errors.get(point.key)
+                yield _head(point, error) + rest
+
+        files.write_bytes(self.path, lines())
+        self._file.close()
+        self._file = self.path.open("rb")
+        self._places.clear()
+        self._scan()
+
+    def _line(self, key: str) -> bytes:
+        place, length = self._places[key]
+        self._file.seek(place)
+        return self._file.read(length)
+
+    def close(self) -> None:
+        """Close the file; a temporary one is gone."""
+        self._file.close()
+
+
+def _head(point: Point, error: str | None) -> bytes:
+    """A line up to the results."""
+    cause, parameters = json.dumps(error), json.dumps(point.parameters)
+    return (
+        f'{{"key": "{point.key}", "error": {cause}, "parameters": {parameters}'.encode() + _RESULTS
+    )

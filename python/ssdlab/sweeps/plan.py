@@ -1,0 +1,218 @@
+"""Which points a sweep has: every experiment with every combination of the axes' values.
+
+A point is a stack of layers like that of any run. Its seed is that of its experiment, so that all
+designs meet the same requests, and a point is what `ssdlab run` gives with the same settings. Its
+key is a digest of all that decides its results.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import itertools
+import json
+import math
+import os
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from ssdlab import __version__, _core, layers
+from ssdlab import trace as traces
+from ssdlab._core import InputError
+from ssdlab.layers import Layer
+from ssdlab.sweeps.space import NAMES, Axis, Share, text_of
+
+#: Keys that replace what lower layers say of their section.
+CHOOSING = ("device.kind", "device.preset", "workload.kind", "workload.preset")
+#: The key whose size is relative to a footprint by way of the capacity that it gives.
+BLOCKS = "device.blocks_per_plane"
+#: The keys of a trace that say how it is read.
+READING = (
+    "format",
+    "time_unit",
+    "columns",
+    "layout",
+    "event",
+    "read_share",
+    "skip_bad",
+    "devices",
+    "requests",
+    "duration",
+)
+
+
+@dataclass(frozen=True)
+class Base:
+    """What all points of an experiment share: the layers below and above what varies."""
+
+    below: Sequence[Layer]
+    above: Sequence[Layer] = ()
+    parameters: dict[str, Any] = field(default_factory=dict)
+
+
+@dataclass(frozen=True)
+class Point:
+    """One experiment of a sweep, resolved; or the error that says why it is none."""
+
+    parameters: dict[str, Any]
+    layers: Sequence[Layer]
+    key: str
+    error: str | None = None
+
+
+def size(bases: Sequence[Base], axes: Sequence[Axis]) -> int:
+    """How many points a grid has."""
+    return len(bases) * math.prod(len(axis.values) for axis in axes)
+
+
+def grid(bases: Sequence[Base], axes: Sequence[Axis], check: bool) -> list[Point]:
+    """Every point of the grid; the last axis varies fastest.
+
+    Raises `InputError` for two axes of one name and for a value that no point can use.
+    """
+    _refuse_twice(axes)
+    footprints = Footprints()
+    points: list[Point] = []
+    usable: set[tuple[int, int]] = set()
+    refused: dict[tuple[int, int], str] = {}
+    for base in bases:
+        ranges = [range(len(axis.values)) for axis in axes]
+        for choice in itertools.product(*ranges):
+            values = [axis.values[index] for axis, index in zip(axes, choice, strict=True)]
+            point = make(base, axes, values, check, footprints)
+            points.append(point)
+            if point.error is None:
+                usable.update(enumerate(choice))
+            else:
+                refused.update(dict.fromkeys(enumerate(choice), point.error))
+    for place, message in refused.items():
+        if place not in usable:
+            raise InputError(message)
+    if all(point.error for point in points):
+        raise InputError(next(point.error for point in points if point.error))
+    return points
+
+
+def _refuse_twice(axes: Sequence[Axis]) -> None:
+    names = [axis.name for axis in axes]
+    for name in names:
+        if names.count(name) > 1:
+            raise InputError(f"{axes[0].source} {name}: given twice; write its values in one list")
+
+
+def make(
+    base: Base, axes: Sequence[Axis], values: Sequence[Any], check: bool, footprints: Footprints
+) -> Point:
+    """The point at which the axes have these values."""
+    parameters: dict[str, Any] = dict(base.parameters)
+    stack, relative = list(base.below), []
+    later: list[Layer] = []
+    try:
+        for axis, value in zip(axes, values, strict=True):
+            if isinstance(value, Share):
+                relative.append((axis, value))
+                continue
+            parameters[axis.name] = value
+            if axis.name in NAMES or axis.name in CHOOSING:
+                stack += _layers(axis, value)
+            else:
+                later += _layers(axis, value)
+        stack += [*base.above, *later]
+        for axis, value in relative:
+            text = footprints.resolve(stack, axis, value)
+            parameters[axis.name] = text
+            parameters[f"{axis.name}.footprint_share"] = value.share
+            stack += _layers(axis, text)
+        resolved = _core.resolve_json(stack)
+    except InputError as error:
+        seen = {axis.name: text_of(v) for axis, v in zip(axes, values, strict=True)}
+        return Point(parameters | seen, stack, digest(json.dumps(seen), check), str(error))
+    return Point(parameters, stack, digest(resolved, check))
+
+
+def _layers(axis: Axis, value: Any) -> list[Layer]:
+    """The layers of one value, which call themselves after the axis."""
+    source = axis.assignment(value)
+    if axis.name == "trace":
+        return layers.from_trace(source, value)
+    if axis.name in NAMES:
+        return [layers.from_name(axis.name, value)]
+    _, text = layers.from_assignment(axis.name, value)
+    return [(source, text)]
+
+
+def digest(resolved: str, check: bool) -> str:
+    """The key of a point: of its experiment, its trace as it is now, and the version."""
+    parts = [__version__, str(check), resolved]
+    workload = json.loads(resolved).get("workload")
+    if isinstance(workload, dict) and (path := workload.get("path")) is not None:
+        try:
+            stat = os.stat(path)
+            parts.append(f"{stat.st_size} {stat.st_mtime_ns}")
+        except OSError:
+            parts.append("elsewhere")
+    return hashlib.sha256("\n".join(parts).encode()).hexdigest()[:32]
+
+
+class Footprints:
+    """Sizes relative to the footprint of a trace, each trace read once."""
+
+    def __init__(self) -> None:
+        self._bytes: dict[str, int] = {}
+        self._blocks: dict[tuple[str, int], int] = {}
+
+    def resolve(self, stack: Sequence[Layer], axis: Axis, value: Share) -> Any:
+        """The value that `axis` has: a size, or the blocks that give such a capacity."""
+        experiment = json.loads(_core.resolve_json(stack))
+        workload = experiment["workload"]
+        if workload.get("kind") != "trace":
+            raise InputError(f"{axis.assignment(value)}: only a trace has a footprint")
+        wanted = round(self._footprint(workload) * value.share)
+        if axis.name != BLOCKS:
+            return f"{max(wanted // 4096, 1) * 4096}B"
+        key = json.dumps(experiment["device"]), wanted
+        if key not in self._blocks:
+            blocks = int(experiment["device"]["blocks_per_plane"])
+            self._blocks[key] = _blocks_for(stack, blocks, wanted)
+        return self._blocks[key]
+
+    def _footprint(self, workload: dict[str, Any]) -> int:
+        options = {key: workload[key] for key in READING if key in workload}
+        key = json.dumps([workload["path"], options])
+        if key not in self._bytes:
+            self._bytes[key] = traces.info(workload["path"], **options).footprint_bytes
+        return self._bytes[key]
+
+
+def _blocks_for(stack: Sequence[Layer], blocks: int, wanted: int) -> int:
+    """The fewest blocks per plane with which the device offers at least `wanted` bytes."""
+
+    def capacity(count: int) -> int:
+        layer = layers.from_assignment(BLOCKS, count)
+        try:
+            return _core.capacity_bytes([*stack, layer])
+        except InputError:
+            if count < blocks:
+                return 0  # too few blocks for a drive
+            raise
+
+    low, high = 0, max(math.ceil(blocks * wanted / max(capacity(blocks), 1)), 1)
+    while capacity(high) < wanted:
+        low, high = high, high * 2
+    low = max(low, high - max(high // 8, 4)) if capacity(high - max(high // 8, 4)) < wanted else low
+    while high - low > 1:
+        middle = (low + high) // 2
+        if capacity(middle) < wanted:
+            low = middle
+        else:
+            high = middle
+    return high
+
+
+def numbered(points: Sequence[Point]) -> Iterator[tuple[int, Point]]:
+    """The points that can run, each with its place; one of several that are the same."""
+    seen: set[str] = set()
+    for place, point in enumerate(points):
+        if point.error is None and point.key not in seen:
+            seen.add(point.key)
+            yield place, point

@@ -1,0 +1,170 @@
+"""What a sweep found: its points, and the table of them."""
+
+from __future__ import annotations
+
+import html
+import json
+import os
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from ssdlab import files
+from ssdlab._core import InputError
+from ssdlab.optional import required
+from ssdlab.results import Results
+from ssdlab.sweeps import table
+from ssdlab.sweeps.journal import Journal
+from ssdlab.sweeps.plan import Point
+from ssdlab.sweeps.table import Goals
+
+#: What a person sees first of a point, where no goal says otherwise.
+SHOWN = (
+    "host.all.iops",
+    "host.all.mean_us",
+    "host.all.percentiles_us.99",
+    "flash.write_amplification",
+)
+SHOWN_ROWS = 30
+
+
+@dataclass(frozen=True)
+class Finished:
+    """A point that was run: its parameters, and its results or what went wrong."""
+
+    parameters: Mapping[str, Any]
+    error: str | None
+    _key: str
+    _journal: Journal
+
+    @property
+    def results(self) -> Results | None:
+        """The full results, read when they are asked for; None if the point failed."""
+        results = self._journal.results(self._key)
+        return None if results is None else Results(results)
+
+    def to_dict(self) -> dict[str, Any]:
+        """The point as `ssdlab sweep --json` has it."""
+        results = self._journal.results(self._key)
+        point: dict[str, Any] = {"parameters": dict(self.parameters), "results": results}
+        return point if self.error is None else point | {"error": self.error}
+
+
+class Sweep(Sequence[Finished]):
+    """The points of a sweep in the order of its grid: `s[0].parameters`, `s[0].results.host`, ...
+
+    `columns` is the tidy table: parameters, every scalar of the results by its path, `error` and,
+    where there were objectives, `pareto`.
+    """
+
+    def __init__(
+        self,
+        points: Sequence[Point],
+        rows: Sequence[Mapping[str, Any]],
+        journal: Journal,
+        goals: Goals,
+    ) -> None:
+        self._journal = journal
+        self._goals = goals
+        self._points = [
+            Finished(point.parameters, row["error"], point.key, journal)
+            for point, row in zip(points, rows, strict=True)
+        ]
+        self.parameters = list(dict.fromkeys(name for p in points for name in p.parameters))
+        self.columns = table.columns(rows)
+        if goals.objectives:
+            self.columns["pareto"] = goals.pareto(rows)
+
+    def __len__(self) -> int:
+        return len(self._points)
+
+    def __getitem__(self, index: Any) -> Any:
+        return self._points[index]
+
+    def __iter__(self) -> Iterator[Finished]:
+        return iter(self._points)
+
+    @property
+    def errors(self) -> list[str]:
+        """What went wrong, for each point that failed."""
+        return [point.error for point in self._points if point.error is not None]
+
+    @property
+    def pareto(self) -> list[Finished]:
+        """The points that keep the constraints and that no other beats in every objective.
+
+        With one objective these are the best. Raises `InputError` if there was none.
+        """
+        if "pareto" not in self.columns:
+            raise InputError("a Pareto front needs objectives: minimize=[...] or maximize=[...]")
+        chosen = zip(self._points, self.columns["pareto"], strict=True)
+        return [point for point, best in chosen if best]
+
+    def to_pandas(self) -> Any:
+        """The table as a `pandas.DataFrame`. Raises `InputError` without pandas."""
+        return required("pandas", "Sweep.to_pandas").DataFrame(self.columns)
+
+    def to_arrow(self) -> Any:
+        """The table as a `pyarrow.Table`. Raises `InputError` without pyarrow."""
+        pyarrow = required("pyarrow", "Sweep.to_arrow")
+        buffer = pyarrow.BufferReader(table.parquet(self.columns))
+        return required("pyarrow.parquet", "Sweep.to_arrow").read_table(buffer)
+
+    def save(self, path: str | os.PathLike[str]) -> None:
+        """Write the table to `path`, whose extension is .parquet or .csv. Raises `OSError`."""
+        files.write_bytes(Path(path), [table.WRITERS[extension(Path(path))](self.columns)])
+
+    def to_json(self) -> Iterator[str]:
+        """The points with their full results as JSON, in parts, as `ssdlab sweep --json` has it."""
+        yield '{"points": ['
+        for place, point in enumerate(self._points):
+            yield (",\n" if place else "\n") + json.dumps(point.to_dict())
+        yield "\n]}\n"
+
+    def shown(self) -> tuple[list[str], list[int]]:
+        """The columns and rows that a person sees: the best first, as many as fit a screen."""
+        wanted = [objective.column for objective in self._goals.objectives]
+        wanted += [limit.column for limit in self._goals.constraints]
+        names = list(dict.fromkeys([*wanted, *SHOWN]))
+        names = [name for name in names if any(v is not None for v in self.columns.get(name, []))]
+        rows = list(range(len(self)))
+        if best := self.columns.get("pareto"):
+            rows.sort(key=lambda row: not best[row])
+        last = ["pareto"] * ("pareto" in self.columns) + ["error"] * bool(self.errors)
+        return [*self.parameters, *names, *last], rows[:SHOWN_ROWS]
+
+    def __repr__(self) -> str:
+        failed = f", {len(self.errors)} failed" if self.errors else ""
+        return f"<Sweep: {len(self)} points of {', '.join(self.parameters)}{failed}>"
+
+    def _repr_html_(self) -> str:
+        names, rows = self.shown()
+        head = "".join(f"<th>{html.escape(name)}</th>" for name in names)
+        body = ""
+        for row in rows:
+            cells = (self.columns[name][row] for name in names)
+            body += f"<tr>{''.join(f'<td>{html.escape(cell_text(c))}</td>' for c in cells)}</tr>"
+        caption = f"{len(self)} points" + (f", {len(rows)} shown" if len(rows) < len(self) else "")
+        return (
+            f"<table><caption>{caption}</caption><thead><tr>{head}</tr></thead>"
+            f"<tbody>{body}</tbody></table>"
+        )
+
+
+def extension(path: Path) -> str:
+    """The extension of a table's file. Raises `InputError` for one that is not written."""
+    if path.suffix not in table.WRITERS:
+        raise InputError(f"{path}: a table is written as {' or '.join(table.WRITERS)}")
+    return path.suffix
+
+
+def cell_text(value: Any) -> str:
+    """A value of the table for a person."""
+    if value is None or value is False:
+        return ""
+    if value is True:
+        return "yes"
+    if isinstance(value, float):
+        return f"{value:,.4g}" if abs(value) < 1000 else f"{value:,.0f}"
+    return f"{value:,}" if isinstance(value, int) else str(value)

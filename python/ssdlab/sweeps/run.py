@@ -1,0 +1,252 @@
+"""`sweep`: a grid, a list of experiments or a search, from Python values to a table."""
+
+from __future__ import annotations
+
+import contextlib
+import itertools
+import json
+import os
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from ssdlab import _core, api, files
+from ssdlab._core import InputError
+from ssdlab.sweeps import backends, plan, search, space, table
+from ssdlab.sweeps.backends import Crew
+from ssdlab.sweeps.journal import Journal
+from ssdlab.sweeps.plan import Base, Point
+from ssdlab.sweeps.result import Sweep, extension
+from ssdlab.sweeps.space import Axis
+from ssdlab.sweeps.table import Goals
+from ssdlab.sweeps.work import Outcome
+
+#: A grid that is larger wants a yes.
+MAX_POINTS = 100_000
+#: So short a run shows which figures the results have.
+PROBE = {"run.until": "1us", "run.precondition": "none"}
+#: Points of which one must run for the figures to be known.
+MAX_SAMPLES = 10
+
+
+def sweep(
+    experiment: api.Part | Sequence[api.Part] | None = None,
+    *,
+    vary: Mapping[str, Any] | None = None,
+    search: int | None = None,
+    minimize: str | Iterable[str] = (),
+    maximize: str | Iterable[str] = (),
+    constraints: str | Iterable[str] = (),
+    workers: int | None = None,
+    executor: Any = None,
+    out: str | os.PathLike[str] | None = None,
+    check: bool = False,
+    progress: Callable[[int, int], object] | None = None,
+    **overrides: Any,
+) -> Sweep:
+    """Simulate many experiments and return them as a `Sweep`.
+
+    - `experiment` and further arguments are those of `ssdlab.run`; `experiment` may be a list.
+    - `vary`: what varies, by key (or `device`, `workload`, `trace`): a list of values, or a text
+      such as "4,8,16", "1..8", "0.05..0.3:0.05" (a step), "4KiB..1MiB:*2" (a factor); the grid is
+      every combination. "footprint*0.5" is half of what the trace touches; for
+      `device.blocks_per_plane`, the blocks with which the device offers that.
+    - `search`: look at so many points of that space, chosen by Optuna, for the objectives.
+    - `minimize`, `maximize`: objectives: columns of the table, such as "p99", "read.p99.9",
+      "write_amplification"; `constraints` such as "p99<=500" (times in microseconds).
+    - `workers`: processes on this machine; by default one for each core. `executor` instead is an
+      executor of `concurrent.futures`, a `dask.distributed.Client` or a Dask scheduler's address.
+    - `out`: the table's file (.parquet or .csv); beside it, as .jsonl, the full results of each
+      point, from which an interrupted sweep goes on when it is begun again.
+    - `progress` is told the points done and to do.
+
+    Every point runs with the seed of its experiment: all designs meet the same requests, and a
+    point has the same bits wherever it ran. A point that fails is a row with its error.
+
+    Worker processes begin by importing the program's main module: a script that sweeps needs the
+    line `if __name__ == "__main__":` around what it does.
+
+    Raises `InputError` for wrong input before anything runs, and `RuntimeError` if all workers are
+    lost. What is finished is kept in `out` whatever happens.
+    """
+    bases = [Base(**parts) for parts in _bases(experiment, overrides)]
+    axes = space.from_mapping(vary or {}, search is not None)
+    if executor is not None and workers is not None:
+        raise InputError("workers and executor exclude each other")
+    return run(
+        bases,
+        axes,
+        trials=search,
+        minimize=_listed(minimize),
+        maximize=_listed(maximize),
+        constraints=_listed(constraints),
+        workers=workers,
+        executor=executor,
+        out=None if out is None else Path(out),
+        check=check,
+        progress=progress,
+        many=True,
+    )
+
+
+def _listed(texts: str | Iterable[str]) -> list[str]:
+    return [texts] if isinstance(texts, str) else list(texts)
+
+
+def _bases(experiment: Any, overrides: dict[str, Any]) -> Iterator[dict[str, Any]]:
+    """The layers of each experiment; those of single keys go above what varies by name."""
+    several = isinstance(experiment, Sequence) and not isinstance(experiment, str)
+    above = {key: overrides.pop(key) for key in ("set", "seed") if key in overrides}
+    for place, part in enumerate(experiment if several else [experiment]):
+        parameters = {}
+        if several:
+            named = isinstance(part, str | os.PathLike)
+            parameters = {"experiment": os.fspath(part) if named else place}
+        below = api.layers_of(part, **overrides)
+        yield {"below": below, "above": api.layers_of(**above), "parameters": parameters}
+
+
+def run(
+    bases: Sequence[Base],
+    axes: Sequence[Axis],
+    *,
+    trials: int | None,
+    minimize: Sequence[str],
+    maximize: Sequence[str],
+    constraints: Sequence[str],
+    workers: int | None,
+    executor: Any,
+    out: Path | None,
+    check: bool,
+    progress: Callable[[int, int], object] | None,
+    many: bool,
+    option: str = "",
+) -> Sweep:
+    """As `sweep`, with everything prepared; `option` is what goes before a name in messages.
+
+    `many` allows grids of more than `MAX_POINTS` points.
+    """
+    if out is not None:
+        extension(out)
+        files.refuse_unwritable(out)
+        files.refuse_unwritable(out.with_suffix(".jsonl"))
+    if workers is not None and workers < 1:
+        raise InputError(f"{option}workers {workers}: at least one is needed")
+    if trials is not None:
+        points: list[Point] = []
+        _refuse_search(bases, axes, trials, [*minimize, *maximize], option)
+        samples: Iterable[Point] = search.samples(bases[0], axes)
+    else:
+        count = plan.size(bases, axes)
+        if not axes and len(bases) == 1:
+            raise InputError(
+                f"nothing varies: a sweep needs {option}vary KEY=A,B,C or several experiments"
+            )
+        if count > MAX_POINTS and not many:
+            raise InputError(f"{count:,} points are many; {option}yes runs them all the same")
+        points = plan.grid(bases, axes, check)
+        samples = points
+    goals = _goals(samples, minimize, maximize, constraints, option)
+
+    journal = Journal(None if out is None else out.with_suffix(".jsonl"))
+    crew: Crew | None = None
+    scalars: dict[str, dict[str, Any]] = {}
+
+    def row(point: Point) -> dict[str, Any]:
+        if point.key not in scalars:
+            results = journal.results(point.key)
+            scalars[point.key] = {} if results is None else table.flat(results)
+        error = point.error or journal.errors.get(point.key)
+        return {**point.parameters, **scalars[point.key], "error": error}
+
+    with contextlib.ExitStack() as stack:
+        to_do = trials or len({point.key for point in points})
+
+        def evaluate(batch: Sequence[Point]) -> list[dict[str, Any]]:
+            nonlocal crew
+            waiting = [p for _, p in plan.numbered(batch) if p.key not in journal]
+            if waiting and crew is None:
+                crew = stack.enter_context(_crew(workers, executor, len(waiting), option))
+            done = len(scalars) + len(batch) - len(waiting)
+
+            def finished(point: Point, outcome: Outcome) -> None:
+                nonlocal done
+                _refuse_other_version(outcome)
+                journal.add(point, outcome)
+                done += 1
+                if progress is not None:
+                    progress(min(done, to_do), to_do)
+
+            if progress is not None:
+                progress(min(done, to_do), to_do)
+            if crew is not None:
+                crew.run(waiting, check, finished)
+            return [row(point) for point in batch]
+
+        if trials is None:
+            evaluate(points)
+        else:
+            points = search.run(bases[0], axes, trials, goals, check, evaluate)
+            points = list({point.key: point for point in points}.values())
+    journal.finish(points)
+    found = Sweep(points, [row(point) for point in points], journal, goals)
+    if out is not None:
+        found.save(out)
+    return found
+
+
+def _refuse_search(
+    bases: Sequence[Base], axes: Sequence[Axis], trials: int, objectives: Sequence[str], option: str
+) -> None:
+    if trials < 1:
+        raise InputError(f"{option}search {trials}: at least one point is needed")
+    if not axes:
+        raise InputError(f"{option}search needs {option}vary KEY=SPEC: a space to search")
+    if not objectives:
+        raise InputError(f"{option}search needs an objective: {option}minimize or {option}maximize")
+    if len(bases) > 1:
+        raise InputError(f"{option}search takes one experiment, not {len(bases)}")
+    search.require_optuna(f"{option}search")
+
+
+def _goals(
+    samples: Iterable[Point],
+    minimize: Sequence[str],
+    maximize: Sequence[str],
+    constraints: Sequence[str],
+    option: str,
+) -> Goals:
+    """The goals, held against the figures that one of the samples has in a very short run."""
+    if not (minimize or maximize or constraints):
+        return Goals()
+    problem = InputError("no point can be run")
+    for point in itertools.islice(samples, MAX_SAMPLES):
+        try:
+            if point.error is not None:
+                raise InputError(point.error)
+            results = json.loads(_core.run([*point.layers, *api.layers_of(set=PROBE)]))
+        except InputError as error:
+            problem = error
+            continue
+        numbers = [name for name, value in point.parameters.items() if not isinstance(value, str)]
+        known = [*table.flat(results), *numbers]
+        return table.goals(minimize, maximize, constraints, known, option)
+    raise problem
+
+
+@contextlib.contextmanager
+def _crew(workers: int | None, executor: Any, points: int, option: str) -> Iterator[Crew]:
+    if executor is not None:
+        source = f"{option}dask {executor}" if option else "executor"
+        with backends.on(executor, source) as crew:
+            yield crew
+        return
+    with backends.local(min(workers or backends.available_cores(), points)) as crew:
+        yield crew
+
+
+def _refuse_other_version(outcome: Outcome) -> None:
+    """A worker of another version that joined later ends the sweep: its bits may differ."""
+    text = outcome[0]
+    if text is not None and f'"version":"{_core.version}"' not in text:
+        raise backends.Lost("a worker with another version of ssdlab has joined")

@@ -1,0 +1,197 @@
+"""A sweep as a tidy table: a row for each point, its parameters, its results, its error.
+
+A column of the results is called by its path, such as `host.read.percentiles_us.99`. What a run
+took on its machine is left out, so that the same sweep gives the same table everywhere.
+"""
+
+from __future__ import annotations
+
+import csv
+import difflib
+import io
+import re
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from ssdlab import _core
+from ssdlab._core import InputError
+
+#: Parts of the results that are no scalars, or not of the point.
+LEFT_OUT = {"schema", "version", "experiment", "elapsed", "time_series", "units", "buses"}
+_PERCENTILE = re.compile(r"(?:(read|write|trim|flush|all)[._])?p(\d+(?:\.\d+)?)")
+_CONSTRAINT = re.compile(r"\s*(.+?)\s*(<=|>=)\s*([-+.\deE]+)\s*")
+
+Columns = dict[str, list[Any]]
+
+
+def flat(results: Mapping[str, Any]) -> dict[str, Any]:
+    """The scalars of results by their paths."""
+    scalars: dict[str, Any] = {}
+
+    def visit(path: str, value: Any) -> None:
+        if isinstance(value, Mapping):
+            for key, inner in value.items():
+                visit(f"{path}.{key}", inner)
+        elif not isinstance(value, list):
+            scalars[path] = value
+
+    for key, value in results.items():
+        if key not in LEFT_OUT:
+            visit(key, value)
+    return scalars
+
+
+def columns(rows: Sequence[Mapping[str, Any]]) -> Columns:
+    """Rows as columns of equal length; what a row does not have is None."""
+    names = dict.fromkeys(name for row in rows for name in row)
+    return {name: [row.get(name) for row in rows] for name in names}
+
+
+def parquet(table: Columns) -> bytes:
+    """The table as a Parquet file."""
+    typed = []
+    for name, values in table.items():
+        kinds = {type(value) for value in values if value is not None}
+        if kinds <= {int, float} and kinds != {int}:
+            kind, values = "float", [None if v is None else float(v) for v in values]
+        elif len(kinds) == 1 and kinds <= {int, bool}:
+            kind = kinds.pop().__name__
+        else:
+            kind, values = "str", [None if v is None else _text(v) for v in values]
+        # A column of nothing but None: of texts if it holds errors, else of numbers.
+        if name == "error":
+            kind = "str"
+        typed.append((name, kind, values))
+    return _core.to_parquet(typed)
+
+
+def comma_separated(table: Columns) -> bytes:
+    """The table as CSV; None is an empty cell."""
+    text = io.StringIO()
+    writer = csv.writer(text, lineterminator="\n")
+    writer.writerow(table)
+    for row in zip(*table.values(), strict=True):
+        writer.writerow(["" if value is None else _text(value) for value in row])
+    return text.getvalue().encode()
+
+
+def _text(value: Any) -> str:
+    return str(value).lower() if isinstance(value, bool) else str(value)
+
+
+#: How a table is written, by the extension of its file.
+WRITERS = {".parquet": parquet, ".csv": comma_separated}
+
+
+def find(name: str, known: Iterable[str], source: str) -> str:
+    """The column that `name` means: its path, the end of one, or p99 and the like.
+
+    Where several end so, that of all requests is meant. Raises `InputError` with the nearest.
+    """
+    known = list(known)
+    if name in known:
+        return name
+    if percentile := _PERCENTILE.fullmatch(name):
+        path = f"host.{percentile[1] or 'all'}.percentiles_us.{percentile[2]}"
+        if path in known:
+            return path
+        paths = [column.partition("host.all.percentiles_us.")[2] for column in known]
+        there = [percent for percent in paths if percent]
+        raise InputError(f"{source}: the percentiles are {', '.join(there)}")
+    found = [column for column in known if column.endswith(f".{name}")]
+    found = [column for column in found if column.startswith("host.all.")] or found
+    if len(found) == 1:
+        return found[0]
+    if found:
+        raise InputError(f"{source}: could be {', '.join(found)}; write it in full")
+    ends = {column.rpartition(".")[2]: column for column in known}
+    near = difflib.get_close_matches(name, [*known, *ends], n=1, cutoff=0.5)
+    hint = f" (did you mean {ends.get(near[0], near[0])}?)" if near else ""
+    raise InputError(f'{source}: the results have no "{name}"{hint}')
+
+
+@dataclass(frozen=True)
+class Objective:
+    """A column, and whether more of it is better."""
+
+    column: str
+    maximize: bool
+
+
+@dataclass(frozen=True)
+class Constraint:
+    """A column must be at most (or at least) a limit."""
+
+    column: str
+    at_least: bool
+    limit: float
+
+    def excess(self, row: Mapping[str, Any]) -> float:
+        """By how much a row breaks it; zero or less if it does not."""
+        value = row.get(self.column)
+        if not isinstance(value, int | float):
+            return float("inf")
+        return self.limit - value if self.at_least else value - self.limit
+
+
+@dataclass(frozen=True)
+class Goals:
+    """What a sweep is after: objectives, and the constraints that a point must keep."""
+
+    objectives: Sequence[Objective] = ()
+    constraints: Sequence[Constraint] = ()
+
+    def values(self, row: Mapping[str, Any]) -> list[float] | None:
+        """The objectives of a row, less being better; None if it lacks one."""
+        found = [row.get(objective.column) for objective in self.objectives]
+        if any(value is None for value in found):
+            return None
+        signs = [-1.0 if objective.maximize else 1.0 for objective in self.objectives]
+        return [sign * float(value or 0) for sign, value in zip(signs, found, strict=True)]
+
+    def pareto(self, rows: Sequence[Mapping[str, Any]]) -> list[bool]:
+        """Which rows keep the constraints and are beaten by no other that does."""
+        kept = []
+        for place, row in enumerate(rows):
+            values = self.values(row)
+            if values is not None and all(c.excess(row) <= 0 for c in self.constraints):
+                kept.append((values, place))
+        kept.sort()
+        front: list[list[float]] = []
+        best = [False] * len(rows)
+        for values, place in kept:  # in this order, only what comes before can beat a row
+            if not any(
+                other != values and all(a <= b for a, b in zip(other, values, strict=True))
+                for other in front
+            ):
+                front.append(values)
+                best[place] = True
+        return best
+
+
+def goals(
+    minimize: Iterable[str],
+    maximize: Iterable[str],
+    constraints: Iterable[str],
+    known: Sequence[str],
+    option: str = "--",
+) -> Goals:
+    """Goals from their texts, held against the columns that there are."""
+    objectives = [
+        Objective(find(name, known, f"{option}{word} {name}"), word == "maximize")
+        for word, names in (("minimize", minimize), ("maximize", maximize))
+        for name in names
+    ]
+    limits = []
+    for text in constraints:
+        source = f"{option}constrain {text}"
+        parts = _CONSTRAINT.fullmatch(text)
+        try:
+            limit = float(parts[3]) if parts else None
+        except ValueError:
+            limit = None
+        if parts is None or limit is None:
+            raise InputError(f"{source}: expected NAME<=NUMBER or NAME>=NUMBER, such as p99<=500")
+        limits.append(Constraint(find(parts[1], known, source), parts[2] == ">=", limit))
+    return Goals(objectives, limits)

@@ -1,0 +1,50 @@
+"""What a worker does, wherever it is: one point at a time, from layers to results.
+
+An outcome is a pair of texts, one of them None: the results as JSON, or what went wrong. Whatever
+goes wrong inside a point is its outcome, never the end of the worker.
+"""
+
+from __future__ import annotations
+
+import os
+import threading
+from collections.abc import Sequence
+from multiprocessing.connection import Connection
+from typing import TypeAlias
+
+import ssdlab
+from ssdlab import _core
+
+Outcome: TypeAlias = tuple[str | None, str | None]
+
+
+def run_point(layers: Sequence[tuple[str, str]], check: bool) -> Outcome:
+    """Simulate one point."""
+    try:
+        return _core.run(layers, check), None
+    except (_core.InputError, _core.CheckError) as error:
+        return None, str(error)
+    except (KeyboardInterrupt, SystemExit):
+        raise
+    except BaseException as error:  # a broken invariant arrives as a panic, which is no Exception
+        return None, f"{type(error).__name__}: {error}"
+
+
+def version() -> str:
+    """The version of ssdlab that this worker has."""
+    return ssdlab.__version__
+
+
+def follow(parent: Connection) -> None:
+    """End this process as soon as the other end of `parent` is closed, even in mid-simulation.
+
+    So a worker never outlives the sweep, however that ends.
+    """
+
+    def wait() -> None:
+        try:
+            parent.recv_bytes()
+        except (EOFError, OSError):
+            os._exit(1)
+
+    threading.Thread(target=wait, daemon=True).start()
