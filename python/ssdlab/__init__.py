@@ -23,11 +23,13 @@ from ssdlab.catalogue import list
 from ssdlab.results import Record, Results
 
 if TYPE_CHECKING:
+    from ssdlab.comparison import Comparison, compare
     from ssdlab.sweeps import Sweep, sweep
 
 __all__ = [
     "Calibration",
     "CheckError",
+    "Comparison",
     "Experiment",
     "InputError",
     "Progress",
@@ -36,6 +38,7 @@ __all__ = [
     "Sweep",
     "__version__",
     "calibrate",
+    "compare",
     "list",
     "run",
     "sweep",
@@ -49,4 +52,8 @@ def __getattr__(name: str) -> Any:
         from ssdlab import sweeps
 
         return getattr(sweeps, name)
+    if name in ("Comparison", "compare"):
+        from ssdlab import comparison
+
+        return getattr(comparison, name)
     raise AttributeError(f"module 'ssdlab' has no attribute {name!r}")

@@ -164,6 +164,13 @@ class Experiment:
         )
         self._toml = _core.resolve(self.layers)
 
+    @classmethod
+    def _from_layers(cls, stack: Sequence[Layer]) -> Experiment:
+        experiment = cls.__new__(cls)
+        experiment.layers = tuple(stack)
+        experiment._toml = _core.resolve(experiment.layers)
+        return experiment
+
     def changed(self, **arguments: Any) -> Experiment:
         """This experiment with some things different; the arguments are those of `run`."""
         return Experiment(self, **arguments)

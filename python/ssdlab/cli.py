@@ -19,11 +19,12 @@ from typing import Any, TypeVar
 import click
 
 from ssdlab import __version__, _core, catalogue, files, layers, outputs
+from ssdlab import results as results_module
 from ssdlab.api import Progress, run_layers
 
 NOT_COMPLETED = 1
 WRONG_INPUT = 2
-RESULTS_FILE = "results.json"
+RESULTS_FILE = results_module.FILE
 EXPERIMENT_FILE = "experiment.toml"
 
 PATH = click.Path(path_type=Path)
@@ -56,6 +57,7 @@ class ExamplesFirstGroup(ExamplesFirst, click.Group):
 
     LATER: Mapping[str, str] = {
         "calibrate": "ssdlab.calibration.command",
+        "compare": "ssdlab.comparison.command",
         "paper": "ssdlab.paper.command",
         "sweep": "ssdlab.sweeps.command",
         "trace": "ssdlab.trace.command",

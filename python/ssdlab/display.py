@@ -26,6 +26,7 @@ from rich.table import Table
 from rich.text import Text
 
 from ssdlab.api import Progress
+from ssdlab.comparison import Comparison
 from ssdlab.paper.item import Figure, Item
 from ssdlab.results import Record, Results
 from ssdlab.sweeps.result import Sweep, cell_text
@@ -130,6 +131,42 @@ def sweep_table(sweep: Sweep, file: IO[str]) -> str:
     return _text(console, [title, table])
 
 
+def compare_table(found: Comparison, file: IO[str]) -> str:
+    """A comparison as text for `file`: what was changed, and what that did."""
+    console, _ = _console(file)
+    head = Text(f"A  {found.a}\nB  {found.b}", style="bold")
+    if found.repeat > 1:
+        head.append(f"\neach {found.repeat} times; mean and interval of 95 %", style="dim")
+    changes = Table.grid(padding=(0, 2))
+    for key, (left, right) in found.changed.items():
+        changes.add_row(
+            key, "-" if left is None else str(left), "-" if right is None else f"{right}"
+        )
+    rows = Table(box=None, padding=(0, 1), pad_edge=False)
+    rows.add_column("")
+    for name in "A", "B", "B - A", "":
+        rows.add_column(name, justify="right", header_style="dim", no_wrap=True)
+    for row in found.shown():
+        percent = row.difference_percent
+        difference = "" if percent is None else f"{percent:+.2f}%"
+        if row.difference_margin is not None and row.a:
+            difference += f" ± {100 * row.difference_margin / abs(row.a):.2f}%"
+        note = "" if row.significant is None else "differs" if row.significant else "within chance"
+        rows.add_row(
+            row.name.removeprefix("host.").replace("percentiles_us.", "p"),
+            _with_margin(row.a, row.a_margin),
+            _with_margin(row.b, row.b_margin),
+            difference,
+            Text(note, style="bold" if row.significant else "dim"),
+        )
+    return _text(console, [head, *([changes] if found.changed else []), rows])
+
+
+def _with_margin(value: float, margin: float | None) -> str:
+    text = f"{value:,.5g}" if abs(value) < 1e5 else f"{value:,.0f}"
+    return text if margin is None else f"{text} ± {margin:.2g}"
+
+
 def item_table(item: Item, file: IO[str]) -> str:
     """An item of a study as text for `file`: rows that compare, then the series of its figures."""
     console, _ = _console(file)
@@ -141,11 +178,11 @@ def item_table(item: Item, file: IO[str]) -> str:
     notes = list(dict.fromkeys(row.note for row in item.rows if row.note))
     for row in item.rows:
         difference, tolerance = row.difference_percent, row.tolerance_percent
-        name = Text(row.name)
+        label = Text(row.name)
         if row.note:
-            name.append(f" [{notes.index(row.note) + 1}]", style="dim")
+            label.append(f" [{notes.index(row.note) + 1}]", style="dim")
         rows.add_row(
-            name,
+            label,
             "" if row.published is None else figure(row.published),
             figure(row.simulated),
             "" if difference is None else f"{difference:+.1f}%",

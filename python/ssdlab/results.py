@@ -10,6 +10,12 @@ from pathlib import Path
 from typing import Any
 
 from ssdlab import files
+from ssdlab._core import InputError
+
+#: The schema of results that this version writes and reads.
+SCHEMA = 1
+#: What `ssdlab run --out` calls its results.
+FILE = "results.json"
 
 
 class Record(Mapping[str, Any]):
@@ -66,6 +72,27 @@ class Results(Record):
     """
 
     __slots__ = ()
+
+    @classmethod
+    def load(cls, path: str | os.PathLike[str]) -> Results:
+        """The results in the JSON file `path`, or in the directory of `ssdlab run --out`.
+
+        Raises `InputError` if it cannot be read, or is no results of the schema that this version
+        reads.
+        """
+        file = Path(path) / FILE if Path(path).is_dir() else Path(path)
+        try:
+            data = json.loads(file.read_text(encoding="utf-8"))
+        except OSError as error:
+            raise InputError(f"{file}: cannot be read: {error.strerror}") from None
+        except ValueError as error:
+            raise InputError(f"{file}: not JSON: {error}") from None
+        if not isinstance(data, dict) or "schema" not in data or "host" not in data:
+            raise InputError(f"{file}: no results of ssdlab run")
+        if data["schema"] != SCHEMA:
+            schema = data["schema"]
+            raise InputError(f"{file}: results of schema {schema}; this version reads {SCHEMA}")
+        return cls(data)
 
     @classmethod
     def from_json(cls, text: str) -> Results:

@@ -1,4 +1,4 @@
-//! Tables as Parquet: what a sweep found, for pandas, Polars, DuckDB and the like.
+//! Tables as Parquet: what a sweep found, for pandas, Polars and the like.
 
 use parquet::basic::{Compression, LogicalType, Repetition, Type as Physical, ZstdLevel};
 use parquet::data_type::{BoolType, ByteArray, ByteArrayType, DataType, DoubleType, Int64Type};

@@ -55,9 +55,9 @@ def busy_us(results: Results) -> float:
     of packages divided by it.
     """
     busy = sum(unit.busy for unit in results.units) * results.simulated_seconds
-    return 1e6 * float(busy) / results.host.all.requests
+    return 1e6 * float(busy) / int(results.host.all.requests)
 
 
 def mean_queue(results: Results) -> float:
     """Requests waiting at a package or die, averaged over time and over all of them."""
-    return sum(unit.queue_mean for unit in results.units) / len(results.units)
+    return float(sum(unit.queue_mean for unit in results.units)) / len(results.units)

@@ -17,7 +17,7 @@ from ssdlab.paper import ITEMS, Figure, Item, diskspd
 from ssdlab.paper.study import Study
 
 
-class ItemName(click.ParamType):
+class ItemName(click.ParamType):  # type: ignore[type-arg]  # not generic in click 8.1
     """The word of an item; a wrong one is refused with the nearest."""
 
     name = "item"

@@ -52,7 +52,7 @@ def _lines(figure: Figure, y_scale: Scale) -> list[str]:
     parts = [_text(x_scale(mark), HEIGHT - BOTTOM + 16, f"{mark:.6g}", "middle") for mark in marks]
     for line, (colour, dash) in zip(figure.series, _styles(figure.series), strict=True):
         points = [
-            (x_scale(float(x)), y_scale(y), x, y) for x, y in zip(line.x, line.y, strict=True)
+            (x_scale(float(str(x))), y_scale(y), x, y) for x, y in zip(line.x, line.y, strict=True)
         ]
         path = " ".join(f"{px:.1f},{py:.1f}" for px, py, _, _ in points)
         dashes = f' stroke-dasharray="{dash}"' if dash else ""

@@ -23,7 +23,7 @@ BENCHMARKS = {
     "random write with cleaning": (0.0, 1.0, EIGHTH, 5_000_000),
 }
 #: Latency in us and requests a second.
-PUBLISHED = {
+PUBLISHED: dict[str, tuple[float, float]] = {
     "sequential read": (130, 61_255),
     "random read": (130, 61_255),
     "sequential write": (309, 25_898),

@@ -1,0 +1,318 @@
+"""Two results beside each other: what differs in the experiment, and in every figure.
+
+One run of each says what differs; whether that is more than chance is said by repeating both with
+other seeds. Each seed is used for both, so that they meet the same requests and it is the
+differences between pairs that vary.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import html
+import math
+import os
+import statistics
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, TypeAlias
+
+from ssdlab import api, layers
+from ssdlab._core import InputError
+from ssdlab.api import Experiment
+from ssdlab.layers import Layer
+from ssdlab.optional import required
+from ssdlab.results import SCHEMA, Results
+from ssdlab.sweeps import backends, table
+from ssdlab.sweeps.plan import Point
+
+Side: TypeAlias = "str | os.PathLike[str] | Mapping[str, Any] | Results | Experiment"
+
+#: The share of repetitions of the whole study whose intervals hold the true value.
+CONFIDENCE = 0.95
+MAX_REPEATS = 1000
+
+
+@dataclass(frozen=True)
+class Row:
+    """One figure of both sides: the means over the repetitions.
+
+    `*_margin` is half of the interval of confidence around the mean beside it, None for single
+    runs. `difference` is B less A, and its margin that of the mean difference of pairs.
+    """
+
+    name: str
+    a: float
+    b: float
+    a_margin: float | None = None
+    b_margin: float | None = None
+    difference_margin: float | None = None
+
+    @property
+    def difference(self) -> float:
+        """B less A."""
+        return self.b - self.a
+
+    @property
+    def difference_percent(self) -> float | None:
+        """The difference in percent of A."""
+        return 100 * self.difference / abs(self.a) if self.a else None
+
+    @property
+    def significant(self) -> bool | None:
+        """Whether the interval of the difference leaves out zero; None for single runs."""
+        if self.difference_margin is None:
+            return None
+        return abs(self.difference) > self.difference_margin
+
+    def to_dict(self) -> dict[str, Any]:
+        """The row as `ssdlab compare --json` has it."""
+        return {
+            "name": self.name,
+            "a": self.a,
+            "b": self.b,
+            "difference": self.difference,
+            "difference_percent": self.difference_percent,
+            "a_margin": self.a_margin,
+            "b_margin": self.b_margin,
+            "difference_margin": self.difference_margin,
+            "significant": self.significant,
+        }
+
+
+@dataclass(frozen=True)
+class Comparison:
+    """Two experiments and every figure that both have.
+
+    `changed` has the keys that differ, each with its value in A and in B (None where a side does
+    not have it); `repeat` is how often each was run.
+    """
+
+    a: str
+    b: str
+    repeat: int
+    changed: dict[str, tuple[Any, Any]]
+    rows: Sequence[Row]
+
+    def __getitem__(self, name: str) -> Row:
+        """The row of a figure by its path, the end of one, or p99 and the like."""
+        names = [row.name for row in self.rows]
+        return self.rows[names.index(table.find(name, names, name))]
+
+    def to_dict(self) -> dict[str, Any]:
+        """The comparison as `ssdlab compare --json` has it."""
+        return {
+            "a": self.a,
+            "b": self.b,
+            "repeat": self.repeat,
+            "confidence": CONFIDENCE,
+            "changed": {key: list(values) for key, values in self.changed.items()},
+            "rows": [row.to_dict() for row in self.rows],
+        }
+
+    def to_pandas(self) -> Any:
+        """The rows as a `pandas.DataFrame`. Raises `InputError` without pandas."""
+        pandas = required("pandas", "Comparison.to_pandas")
+        return pandas.DataFrame([row.to_dict() for row in self.rows]).set_index("name")
+
+    def shown(self) -> list[Row]:
+        """The rows that a person sees: those of the figures that matter most, where there are."""
+        return [row for row in self.rows if row.name in _shown() and (row.a or row.b)]
+
+    def _repr_html_(self) -> str:
+        body = ""
+        for row in self.shown():
+            percent = row.difference_percent
+            cells = [row.name, f"{row.a:,.5g}", f"{row.b:,.5g}"]
+            cells += ["" if percent is None else f"{percent:+.2f} %"]
+            cells += ["yes" if row.significant else ""] if self.repeat > 1 else []
+            body += f"<tr>{''.join(f'<td>{html.escape(cell)}</td>' for cell in cells)}</tr>"
+        head = ["", "A", "B", "difference"] + ["significant"] * (self.repeat > 1)
+        return (
+            f"<table><caption>{html.escape(self.a)}, {html.escape(self.b)}</caption><thead><tr>"
+            f"{''.join(f'<th>{name}</th>' for name in head)}</tr></thead><tbody>{body}</tbody>"
+            "</table>"
+        )
+
+
+def _shown() -> set[str]:
+    figures = ["iops", "mean_us", "max_us"]
+    figures += [f"percentiles_us.{percent}" for percent in ("50", "99", "99.9")]
+    flash = ("write_amplification", "pages_moved", "block_erases", "cleaning.efficiency")
+    return {
+        *(f"host.{op}.{figure}" for op in ("read", "write", "all") for figure in figures),
+        *(f"flash.{figure}" for figure in flash),
+        "wear.mean_erases",
+        "wear.max_erases",
+    }
+
+
+def compare(
+    a: Side,
+    b: Side,
+    *,
+    repeat: int | None = None,
+    workers: int | None = None,
+    executor: Any = None,
+    progress: Callable[[int, int], object] | None = None,
+) -> Comparison:
+    """Hold two results against each other.
+
+    A side is `Results` or their file (or the directory of `ssdlab run --out`), or an experiment: an
+    `Experiment`, a TOML file or a dict. Experiments are run; with `repeat`, so are those of
+    results, each side so often, with the seed of A's experiment and those that follow it. The
+    difference is then said with its interval of confidence (95 %), of Student's t for pairs.
+
+    `workers`, `executor` and `progress` are those of `ssdlab.sweep`. Raises `InputError` for wrong
+    input, and for results of another schema.
+    """
+    if repeat is not None and not 2 <= repeat <= MAX_REPEATS:
+        raise InputError(f"repeat {repeat}: from 2 to {MAX_REPEATS} repetitions")
+    sides = [_Side.of(name, side) for name, side in (("A", a), ("B", b))]
+    experiments = [side.experiment.to_dict() for side in sides]
+    if repeat is None:
+        found = [[side.results] if side.results else [] for side in sides]
+        seeds: list[int | None] = [None]
+    else:
+        found = [[], []]
+        first = int(experiments[0]["run"]["seed"])
+        seeds = [first + i for i in range(repeat)]
+    todo = [side for side, results in zip(sides, found, strict=True) if not results]
+    ran = iter(_run(todo, seeds, workers, executor, progress))
+    runs = [results or [next(ran) for _ in seeds] for results in found]
+    flat = [[table.flat(results.to_dict()) for results in results_] for results_ in runs]
+    return Comparison(
+        experiments[0]["title"],
+        experiments[1]["title"],
+        len(seeds),
+        _changed(*experiments),
+        _rows(*flat),
+    )
+
+
+@dataclass(frozen=True)
+class _Side:
+    experiment: Experiment
+    results: Results | None
+
+    @classmethod
+    def of(cls, name: str, side: Side) -> _Side:
+        if isinstance(side, str | os.PathLike) and not os.fspath(side).endswith(".toml"):
+            side = Results.load(side)
+        if isinstance(side, Results):
+            schema = side.get("schema")
+            if schema != SCHEMA:
+                raise InputError(f"{name}: results of schema {schema}; this is {SCHEMA}")
+            stack = layers.from_mapping(f"the experiment of {name}", side.experiment.to_dict())
+            return cls(Experiment._from_layers(stack), side)
+        return cls(side if isinstance(side, Experiment) else Experiment(side), None)
+
+
+def _run(
+    sides: Sequence[_Side],
+    seeds: Sequence[int | None],
+    workers: int | None,
+    executor: Any,
+    progress: Callable[[int, int], object] | None,
+) -> list[Results]:
+    """Each side with each seed."""
+    points: list[Point] = []
+    for side in sides:
+        for seed in seeds:
+            stack: list[Layer] = list(side.experiment.layers)
+            if seed is not None:
+                stack += api.layers_of(seed=seed)
+            points.append(Point({}, stack, str(len(points))))
+    if not points:
+        return []
+    found: dict[str, Results] = {}
+
+    def done(point: Point, outcome: tuple[str | None, str | None]) -> None:
+        text, error = outcome
+        if text is None:
+            raise InputError(error or "failed")
+        found[point.key] = Results.from_json(text)
+        if progress is not None:
+            progress(len(found), len(points))
+
+    with contextlib.ExitStack() as stack_:
+        if executor is not None:
+            crew = stack_.enter_context(backends.on(executor, "executor"))
+        else:
+            count = min(workers or backends.available_cores(), len(points))
+            crew = stack_.enter_context(backends.local(count))
+        crew.run(points, False, done)
+    return [found[point.key] for point in points]
+
+
+def _changed(a: Mapping[str, Any], b: Mapping[str, Any]) -> dict[str, tuple[Any, Any]]:
+    """The keys whose values differ; the title is no setting."""
+    left, right = (_settings(side) for side in (a, b))
+    keys = dict.fromkeys([*left, *right])
+    return {k: (left.get(k), right.get(k)) for k in keys if left.get(k) != right.get(k)}
+
+
+def _settings(experiment: Mapping[str, Any]) -> dict[str, Any]:
+    """The settings of an experiment by their full keys."""
+    found: dict[str, Any] = {}
+
+    def visit(path: str, value: Any) -> None:
+        if isinstance(value, Mapping):
+            for key, inner in value.items():
+                visit(f"{path}.{key}" if path else key, inner)
+        else:
+            found[path] = value
+
+    visit("", {key: value for key, value in experiment.items() if key != "title"})
+    return found
+
+
+def _rows(a: Sequence[Mapping[str, Any]], b: Sequence[Mapping[str, Any]]) -> list[Row]:
+    rows = []
+    for name in a[0]:
+        values = [run.get(name) for run in (*a, *b)]
+        if not all(isinstance(value, int | float) for value in values):
+            continue
+        left, right = ([float(run[name]) for run in side] for side in (a, b))
+        pairs = [y - x for x, y in zip(left, right, strict=True)]
+        margins = [margin(side) for side in (left, right, pairs)]
+        rows.append(Row(name, statistics.fmean(left), statistics.fmean(right), *margins))
+    return rows
+
+
+def margin(values: Sequence[float]) -> float | None:
+    """Half of the interval of confidence around the mean; None for a single value.
+
+    >>> round(margin([1.0, 2.0, 3.0]), 3)
+    2.484
+    """
+    if len(values) < 2:
+        return None
+    error = statistics.stdev(values) / math.sqrt(len(values))
+    return student_quantile((1 + CONFIDENCE) / 2, len(values) - 1) * error
+
+
+def student_quantile(probability: float, freedom: int) -> float:
+    """Student's t below which lies `probability`, for at least one half.
+
+    The density is integrated by Simpson's rule in the angle atan(t / sqrt(freedom)), in which its
+    range is finite; the error is below 1e-9 for up to 1,000 degrees of freedom.
+
+    >>> round(student_quantile(0.975, 4), 4), round(student_quantile(0.975, 1), 3)
+    (2.7764, 12.706)
+    """
+    scale = math.exp(math.lgamma((freedom + 1) / 2) - math.lgamma(freedom / 2)) / math.sqrt(math.pi)
+
+    def below(angle: float) -> float:
+        steps = 2000
+        width = angle / steps
+        total = sum(
+            (1 if k in (0, steps) else 4 if k % 2 else 2) * math.cos(k * width) ** (freedom - 1)
+            for k in range(steps + 1)
+        )
+        return 0.5 + scale * total * width / 3
+
+    low, high = 0.0, math.pi / 2
+    for _ in range(60):
+        middle = (low + high) / 2
+        low, high = (middle, high) if below(middle) < probability else (low, middle)
+    return math.tan(low) * math.sqrt(freedom)
