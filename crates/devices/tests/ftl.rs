@@ -10,8 +10,8 @@ mod common;
 use common::{reference, seeds};
 use devices::Model;
 use devices::ssd::config::{
-    Cleaning, CleaningTime, Depth, FillOrder, FreeOrder, HostLink, HostOrder, Interleave, Pool,
-    TieBreak,
+    ActiveBlocks, Cleaning, CleaningTime, Depth, FillOrder, FreeOrder, Gang, HostLink, HostOrder,
+    Interleave, Pool, TieBreak,
 };
 use devices::ssd::geometry::PoolId;
 use devices::ssd::{Geometry, Ssd, SsdConfig};
@@ -50,22 +50,58 @@ fn random_config(random: &mut Xoshiro256) -> SsdConfig {
         pages_per_block: between(random, 3, 12),
         page_size: Size::from_bytes(page_size),
         summary_page: pick(random, &[true, false]),
-        interleave: pick(random, &[Interleave::None, Interleave::Die]),
+        interleave: pick(
+            random,
+            &[Interleave::None, Interleave::Die, Interleave::PlanePair, Interleave::Plane],
+        ),
+        gang: pick(
+            random,
+            &[Gang::SharedBus, Gang::SharedBus, Gang::SharedControlAsync, Gang::SharedControlSync],
+        ),
+        active_blocks: pick(
+            random,
+            &[ActiveBlocks::Auto, ActiveBlocks::Auto, ActiveBlocks::Unit, ActiveBlocks::Plane],
+        ),
+        cache_commands: random.below(4) == 0,
         pool: pick(random, &[Pool::Plane, Pool::Die, Pool::Package, Pool::Gang, Pool::Ssd]),
-        stripe: Size::from_bytes(page_size * u64::from(between(random, 1, 4))),
         fill: common::fill(pick(random, &["full", "full", "empty", "0.3", "0.8"])),
         fill_order: pick(random, &[FillOrder::Sequential, FillOrder::Random]),
         free_order: pick(random, &[FreeOrder::Rotating, FreeOrder::Fifo]),
         host_link: random_link(random),
         ..SsdConfig::default()
     };
+    // Most drives would contradict themselves otherwise.
+    if config.gang != Gang::SharedBus {
+        config.interleave = Interleave::None;
+        config.cache_commands = false;
+    }
+    if matches!(config.interleave, Interleave::PlanePair | Interleave::Plane) {
+        config.planes_per_die = 2;
+        config.cache_commands &= config.interleave == Interleave::PlanePair;
+    }
+    let mut logical = page_size;
+    if config.gang != Gang::SharedControlSync && random.below(2) == 0 {
+        let pages = pick(random, &[0.25, 0.5, 2.0, 2.0, 3.0, 4.0]);
+        logical = (page_size as f64 * pages) as u64;
+        config.logical_page = Some(Size::from_bytes(logical));
+        config.page_span = pick(random, &[None, Some(1), Some(2), Some(2)]);
+    } else if config.gang == Gang::SharedControlSync {
+        logical *= u64::from(config.packages_per_channel);
+    }
+    let stripe = logical * u64::from(between(random, 1, 4));
+    config.stripe = pick(random, &[None, Some(Size::from_bytes(stripe))]);
     config.cleaning = Cleaning {
+        background: random.below(3) == 0,
+        background_free: pick(random, &[0.15, 0.2]),
         min_free: pick(random, &[0.0, 0.0, 0.05, 0.15]),
         time: pick(random, &[CleaningTime::Blocking, CleaningTime::Interleaved]),
         copy_back: pick(random, &[true, false]),
         tie_break: pick(random, &[TieBreak::Highest, TieBreak::Lowest]),
         ..Cleaning::default()
     };
+    if config.cleaning.copy_back {
+        config.active_blocks = ActiveBlocks::Auto;
+    }
     let share = 0.12 + 0.4 * random.unit();
     match random.below(3) {
         0 => config.spare_factor = Some(share),
@@ -401,6 +437,8 @@ fn fast_forward_does_what_the_timed_drive_does() {
         let mut random = Xoshiro256::new(seed, 0);
         let mut config = random_config(&mut random);
         config.cleaning.time = CleaningTime::Blocking;
+        // Fast-forward has no idle time.
+        config.cleaning.background = false;
         // Of several units, the timed drive takes one that is idle: only narrow pools compare.
         config.pool = pick(&mut random, &[Pool::Plane, Pool::Die, Pool::Package]);
         config.interleave = Interleave::None;

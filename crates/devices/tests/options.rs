@@ -33,6 +33,7 @@ type Figure = fn(&Outcome) -> f64;
 const MEAN_LATENCY: Figure = |o| o.mean_of(Completion::latency);
 const READ_WAIT: Figure =
     |o| o.mean_of(|c| if c.request.op == Op::Read { c.breakdown.cleaning_wait } else { 0 });
+const CLEANING_WAIT: Figure = |o| o.mean_of(|c| c.breakdown.cleaning_wait);
 const HOST_QUEUE: Figure = |o| o.mean_of(|c| c.breakdown.host_queue);
 const HOST_LINK: Figure = |o| o.mean_of(|c| c.breakdown.host_link);
 const CELL: Figure = |o| o.mean_of(|c| c.breakdown.cell);
@@ -127,6 +128,7 @@ fn base() -> Vec<(&'static str, Value)> {
 
 fn shape() -> Vec<Row> {
     let words = |a: &str, b: &str| [json!(a), json!(b)];
+    let more: (Figure, Direction) = (MEAN_LATENCY, More);
     vec![
         row("device.channels", [json!(2), json!(4)], READS, (TOTAL_TIME, Less)),
         row("device.packages_per_channel", [json!(1), json!(2)], READS, (TOTAL_TIME, Less)),
@@ -136,15 +138,31 @@ fn shape() -> Vec<Row> {
         row("device.blocks_per_plane", [json!(48), json!(64)], READS, (CAPACITY, More)),
         row("device.pages_per_block", [json!(16), json!(24)], READS, (CAPACITY, More)),
         row("device.pages_per_block", [json!(8), json!(32)], WRITES, (CLEANED_BLOCK_TIME, More)),
-        row("device.page_size", words("4KiB", "8KiB"), READS, (BUS, More))
-            .given("device.stripe", json!("8KiB")),
-        row("device.page_size", words("4KiB", "8KiB"), READS, (CAPACITY, More))
-            .given("device.stripe", json!("8KiB")),
+        row("device.page_size", words("4KiB", "8KiB"), READS, (BUS, More)),
+        row("device.page_size", words("4KiB", "8KiB"), READS, (CAPACITY, More)),
         row("device.spare_size", words("0B", "512B"), READS, (BUS, More)),
         row("device.summary_page", [json!(false), json!(true)], WRITES, (SUMMARIES, More)),
         row("device.summary_page", [json!(false), json!(true)], READS, (CAPACITY, Less)),
         row("device.interleave", words("none", "die"), READS, (TOTAL_TIME, Less))
             .given("device.dies_per_package", json!(2)),
+        row("device.interleave", words("die", "plane-pair"), READS, (TOTAL_TIME, Less))
+            .given("device.planes_per_die", json!(4)),
+        row("device.interleave", words("plane-pair", "plane"), READS, (TOTAL_TIME, Less))
+            .given("device.planes_per_die", json!(4)),
+        row("device.gang", words("shared-bus", "shared-control-async"), READS, (BUS, Less))
+            .given("device.packages_per_channel", json!(4)),
+        row("device.gang", words("shared-control-async", "shared-control-sync"), READS, more)
+            .given("device.packages_per_channel", json!(4)),
+        row("device.gang", words("shared-control-async", "shared-control-sync"), WRITES, more)
+            .given("device.packages_per_channel", json!(4)),
+        row("device.cache_commands", [json!(false), json!(true)], READS, (TOTAL_TIME, Less)),
+        row("device.cache_commands", [json!(false), json!(true)], WRITES, (TOTAL_TIME, Less)),
+        row("device.logical_page", words("4KiB", "16KiB"), WRITES, (AMPLIFICATION, More)),
+        row("device.logical_page", words("4KiB", "16KiB"), WRITES, more),
+        row("device.page_span", [json!(1), json!(2)], WRITES, (CELL, Less))
+            .given("device.logical_page", json!("16KiB")),
+        row("device.active_blocks", words("unit", "plane"), WRITES, (SPREAD_OF_WEAR, Different))
+            .given("device.planes_per_die", json!(2)),
         row("device.pool", words("package", "ssd"), LOPSIDED_WRITES, (TOTAL_TIME, Less)),
         row("device.stripe", words("4KiB", "64KiB"), LARGE_READS, (MEAN_LATENCY, More))
             .given("device.host_link.queue_depth", json!(1)),
@@ -196,6 +214,22 @@ fn times() -> Vec<Row> {
             .given("device.cleaning.policy", json!("windowed-greedy")),
         row("device.cleaning.d_choices.d", [json!(1), json!(10)], WRITES, less)
             .given("device.cleaning.policy", json!("d-choices")),
+        row(
+            "device.cleaning.background",
+            [json!(false), json!(true)],
+            WRITES,
+            (CLEANING_WAIT, Less),
+        )
+        .given("device.host_link.queue_depth", json!(1))
+        .given("device.cleaning.time", json!("blocking")),
+        row(
+            "device.cleaning.background_free",
+            [json!(0.06), json!(0.12)],
+            WRITES,
+            (AMPLIFICATION, More),
+        )
+        .given("device.cleaning.background", json!(true))
+        .given("device.spare_factor", json!(0.25)),
         row("device.cleaning.time", words("blocking", "interleaved"), MIXED, (READ_WAIT, Less)),
         row("device.cleaning.copy_back", [json!(false), json!(true)], WRITES, (COPY_BACKS, More)),
         row("device.cleaning.copy_back", [json!(false), json!(true)], WRITES, (TOTAL_TIME, Less))

@@ -13,7 +13,8 @@ mod common;
 mod oracle;
 
 use common::seeds;
-use devices::ssd::timing::{Plan, Stage, Timing};
+use devices::ssd::operation::{Plan, Stage};
+use devices::ssd::timing::{StageEnd, Timing};
 use engine::{Distribution, Random, Time, Xoshiro256};
 use oracle::Oracle;
 use std::collections::VecDeque;
@@ -96,7 +97,7 @@ impl<'a> Subject<'a> {
         let plans = load.plans.iter().map(|stages| Plan::new(stages.clone())).collect();
         let mut subject = Subject {
             load,
-            timing: Timing::new(plans, &load.unit_bus),
+            timing: Timing::new(plans, &load.unit_bus, false),
             waiting: vec![VecDeque::new(); units],
             current: vec![None; units],
             background_begun: vec![0; units],
@@ -128,7 +129,7 @@ impl<'a> Subject<'a> {
 
     fn step(&mut self) {
         let (now, unit) = self.timing.events.pop_until(Time::MAX).expect("work is left");
-        let Some(finished) = self.timing.stage_ended(unit, now) else { return };
+        let StageEnd::Finished(finished) = self.timing.stage_ended(unit, now) else { return };
         let unit = unit as usize;
         match self.current[unit].take().expect("the unit was busy") {
             Job::Foreground(id) => {
@@ -157,7 +158,7 @@ impl<'a> Subject<'a> {
             return;
         };
         self.current[unit] = Some(job);
-        self.timing.start(unit as u32, plan as u8, now);
+        self.timing.start(unit as u32, plan as u16, now);
     }
 }
 

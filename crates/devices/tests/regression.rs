@@ -151,7 +151,6 @@ fn too_many_blocks_in_a_domain_are_a_refusal_not_a_panic() {
 fn a_transfer_too_long_for_a_stage_is_refused() {
     let slow = |page_size| {
         let mut config = SsdConfig { page_size: Size::from_bytes(page_size), ..small() };
-        config.stripe = config.page_size;
         config.timing.bus_per_byte = PerByte::from_ps(1_000_000_000);
         Geometry::new(&config)
     };
@@ -163,7 +162,7 @@ fn a_transfer_too_long_for_a_stage_is_refused() {
 /// A stripe longer than its pool is refused for what it is.
 #[test]
 fn a_stripe_that_leaves_no_whole_stripe_is_blamed_on_the_stripe() {
-    let config = SsdConfig { stripe: Size::from_bytes(1 << 30), ..small() };
+    let config = SsdConfig { stripe: Some(Size::from_bytes(1 << 30)), ..small() };
     let refusal = Geometry::new(&config).unwrap_err();
     assert!(refusal.keys.contains(&"device.stripe".to_owned()), "{refusal}");
 }

@@ -7,8 +7,8 @@ mod common;
 use common::{Closed, configured, reference, run_closed};
 use devices::ssd::clean::Policy;
 use devices::ssd::config::{
-    CleaningTime, FillOrder, FreeOrder, HostOrder, Interleave, LevellingRule, Pool, Temperature,
-    TieBreak,
+    ActiveBlocks, CleaningTime, FillOrder, FreeOrder, Gang, HostOrder, Interleave, LevellingRule,
+    Pool, Temperature, TieBreak,
 };
 use engine::{Completion, Lba, Op, Random, Request, Xoshiro256};
 use options::Choice;
@@ -51,8 +51,10 @@ fn thousand(keys: &[(&str, Value)]) -> Vec<Completion> {
 
 #[test]
 fn every_word_of_every_choice_runs() {
-    let choices: [(&str, &[(&str, &str)]); 10] = [
+    let choices: [(&str, &[(&str, &str)]); 12] = [
+        ("device.gang", Gang::WORDS),
         ("device.interleave", Interleave::WORDS),
+        ("device.active_blocks", ActiveBlocks::WORDS),
         ("device.pool", Pool::WORDS),
         ("device.fill_order", FillOrder::WORDS),
         ("device.free_order", FreeOrder::WORDS),

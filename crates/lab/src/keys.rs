@@ -88,8 +88,11 @@ fn full_path(key: &str) -> Result<String, String> {
         [] => {
             let last = key.rsplit('.').next().unwrap_or(key);
             let ends = |path: &&String| path.rsplit('.').next() == Some(last);
-            let hint = nearest(key, paths.iter().map(String::as_str))
-                .or_else(|| paths.iter().find(ends).map(String::as_str))
+            let hint = paths
+                .iter()
+                .find(ends)
+                .map(String::as_str)
+                .or_else(|| nearest(key, paths.iter().map(String::as_str)))
                 .or_else(|| {
                     let score = |path: &&String| {
                         nearest(last, [path.rsplit('.').next().unwrap_or(path)]).is_some()

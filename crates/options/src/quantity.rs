@@ -97,6 +97,7 @@ fn show(amount: u128, units: &[Unit], f: &mut fmt::Formatter<'_>) -> fmt::Result
 crate::text_setting!(Duration: "a time with its unit, such as \"25us\" or \"1.5ms\"");
 crate::text_setting!(PerByte: "a time per byte with its unit, such as \"25ns\" or \"0.625ns\"");
 crate::text_setting!(Size: "a size with its unit, such as \"4KiB\" or \"128B\"");
+crate::section::optional!(Size);
 crate::text_setting!(Bandwidth: "a rate with its unit, such as \"300MB/s\"; a link by name, such as \"sata-300\"; or \"unlimited\"");
 
 /// A span of time: whole nanoseconds.

@@ -141,28 +141,33 @@ macro_rules! text_setting {
     };
 }
 
+/// Makes an optional value a [`Setting`]: a key that may be left out.
+macro_rules! optional {
+    ($type:ty) => {
+        impl $crate::Setting for Option<$type> {
+            type Partial = Option<$type>;
+            fn overlay(under: &mut Self::Partial, over: Self::Partial) {
+                <$type as $crate::Setting>::overlay(under, over);
+            }
+            fn complete(partial: Self::Partial, default: Self) -> Self {
+                partial.or(default)
+            }
+            fn describe(path: &str, doc: &str, default: &Self, rows: &mut Vec<$crate::KeyInfo>) {
+                <$type as $crate::Setting>::describe(path, doc, &<$type>::default(), rows);
+                let row = rows.last_mut().expect("a value has a row");
+                row.default = default.as_ref().map(ToString::to_string).unwrap_or_default();
+            }
+        }
+    };
+}
+pub(crate) use optional;
+
 macro_rules! leaves {
     ($($type:ty: $expected:expr),* $(,)?) => {$(
         impl Setting for $type {
             leaf_body!($expected, |value: &Self| value.to_string());
         }
-        impl Setting for Option<$type> {
-            type Partial = Option<$type>;
-            fn overlay(under: &mut Self::Partial, over: Self::Partial) {
-                <$type>::overlay(under, over);
-            }
-            fn complete(partial: Self::Partial, default: Self) -> Self {
-                partial.or(default)
-            }
-            fn describe(path: &str, doc: &str, default: &Self, rows: &mut Vec<KeyInfo>) {
-                rows.push(KeyInfo {
-                    path: path.to_owned(),
-                    doc: doc.trim().to_owned(),
-                    expected: $expected.to_string(),
-                    default: default.as_ref().map(ToString::to_string).unwrap_or_default(),
-                });
-            }
-        }
+        optional!($type);
     )*};
 }
 

@@ -15,6 +15,30 @@ choices! {
         None = "none",
         /// The dies of a package work side by side and share its bus.
         Die = "die",
+        /// The pairs of planes 0 and 1, 2 and 3, ... of every die do.
+        PlanePair = "plane-pair",
+        /// The same, and the planes of a pair do two operations at once when they are of one kind.
+        Plane = "plane",
+    }
+
+    /// What the packages of a channel, a gang, share.
+    pub enum Gang {
+        /// One data path; the packages work side by side otherwise.
+        SharedBus = "shared-bus",
+        /// The control pins: operations of one kind may run together, others wait for them.
+        SharedControlAsync = "shared-control-async",
+        /// The control pins and every operation: a logical page is one page of each package.
+        SharedControlSync = "shared-control-sync",
+    }
+
+    /// How many blocks are open for writes at a time.
+    pub enum ActiveBlocks {
+        /// One in each plane where pages are moved or merged by copy-back, else one in each unit.
+        Auto = "auto",
+        /// One in each unit, or in each part of a unit that belongs to a pool.
+        Unit = "unit",
+        /// One in each plane.
+        Plane = "plane",
     }
 
     /// How far an allocation pool reaches: a logical page may be placed anywhere in its pool.
@@ -154,6 +178,11 @@ options! {
         min_free: f64 = 0.05,
         /// Whether cleaning holds its unit or yields to requests.
         time: CleaningTime = CleaningTime::Interleaved,
+        /// Also clean when a unit has nothing else to do, until an arrival.
+        background: bool = false,
+        /// Cleaning in the background ends when more than this share of the blocks of a domain is
+        /// erased.
+        background_free: f64 = 0.1,
         /// Move pages inside their plane, without crossing the bus.
         copy_back: bool = false,
         /// Which of several equally good victims is cleaned.
@@ -180,8 +209,10 @@ options! {
     pub struct SsdConfig as SsdPartial {
         /// Buses between controller and packages.
         channels: u32 = 8,
-        /// Packages that share a bus; more than one is a shared-bus gang.
+        /// Packages on a channel; more than one is a gang.
         packages_per_channel: u32 = 1,
+        /// What the packages of a gang share; with shared control each has a data path of its own.
+        gang: Gang = Gang::SharedBus,
         /// Dies in a package.
         dies_per_package: u32 = 2,
         /// Planes in a die.
@@ -198,10 +229,21 @@ options! {
         summary_page: bool = true,
         /// What serves one operation at a time.
         interleave: Interleave = Interleave::None,
+        /// Registers for cache commands: a unit transfers one page while it senses or programs the
+        /// next of the same kind.
+        cache_commands: bool = false,
+        /// What the map has one entry for, from a quarter of a page to a block; the page when not
+        /// given. Writes of less first read the rest.
+        logical_page: Option<Size> = None,
+        /// Packages over which a logical page of several pages is spread; 1 when not given.
+        page_span: Option<u32> = None,
         /// How far a page may be placed from its neighbours.
         pool: Pool = Pool::Package,
-        /// Consecutive data placed in one pool before the next pool's turn.
-        stripe: Size = Size::from_bytes(4096),
+        /// Blocks open for writes; among those of a pool, the one with most room is written next.
+        active_blocks: ActiveBlocks = ActiveBlocks::Auto,
+        /// Consecutive data placed in one pool before the next pool's turn; a logical page when not
+        /// given.
+        stripe: Option<Size> = None,
         /// Spare space / physical space, both of data pages (the paper's definition); 0.15 when
         /// neither this nor one of the next two is given.
         spare_factor: Option<f64> = None,

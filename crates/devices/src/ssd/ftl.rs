@@ -86,8 +86,10 @@ pub enum CleanStep {
 /// Counts of what the FTL had done to the flash, since the last reset.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Counters {
-    /// Pages programmed for the host.
+    /// Logical pages programmed for the host.
     pub host_programs: u64,
+    /// Flash pages that the host wrote, whole or in part.
+    pub host_pages: u64,
     /// Pages moved by cleaning.
     pub moves: u64,
     /// Pages moved to level wear.
@@ -138,6 +140,8 @@ pub struct Ftl {
     write_pointer: Vec<u32>,
     /// Domains of each unit at or below the cleaning threshold.
     low_domains: Vec<u32>,
+    /// Domains of each unit at or below the threshold of background cleaning.
+    idle_domains: Vec<u32>,
     /// The domain of each unit at which the next search for a low one begins.
     clean_pointer: Vec<u32>,
     /// What was done.
@@ -181,6 +185,7 @@ impl Ftl {
             pool_group: geometry.pool_domains.iter().map(|d| d[0].0 / group_size).collect(),
             write_pointer: vec![0; domains / group_size as usize],
             low_domains: vec![geometry.domains_per_unit; geometry.units as usize],
+            idle_domains: vec![geometry.domains_per_unit; geometry.units as usize],
             clean_pointer: vec![0; geometry.units as usize],
             counters: Counters::default(),
         };
@@ -378,10 +383,31 @@ impl Ftl {
         self.map[lpn.at()] = NONE;
     }
 
+    /// Where a partial write of `lpn` goes that is merged with the old copy: to the same plane if
+    /// that accepts writes, which is the second thing returned.
+    pub fn choose_domain_near(
+        &mut self,
+        pool: PoolId,
+        unit: Unit,
+        lpn: Lpn,
+    ) -> Option<(Domain, bool)> {
+        let old = self.lookup(lpn).map(|ppn| self.geometry.domain_of(self.geometry.block_of(ppn)));
+        if let Some(old) = old.filter(|old| self.accepts(*old)) {
+            return Some((old, true));
+        }
+        self.choose_domain(pool, unit, lpn).map(|domain| (domain, Some(domain) == old))
+    }
+
     /// Whether some domain of a unit is at or below the cleaning threshold.
     #[inline]
     pub fn needs_cleaning(&self, unit: Unit) -> bool {
         self.low_domains[unit.at()] > 0
+    }
+
+    /// Whether some domain of a unit has fewer erased blocks than idle time should leave it with.
+    #[inline]
+    pub fn can_use_idle_time(&self, unit: Unit) -> bool {
+        self.idle_domains[unit.at()] > 0
     }
 
     /// Whether [`begin_cleaning`](Ftl::begin_cleaning) would find a victim in a unit.
@@ -404,17 +430,23 @@ impl Ftl {
         self.index.least(domain.0).unwrap_or(u32::MAX)
     }
 
-    /// Asks the policy for a victim in a low domain of a unit, the domains taking turns.
-    pub fn begin_cleaning(&mut self, flash: &Flash, unit: Unit) -> Option<Job> {
+    /// Asks the policy for a victim in a low domain of a unit, the domains taking turns; when
+    /// nothing waits, also in one that idle time should help.
+    pub fn begin_cleaning(&mut self, flash: &Flash, unit: Unit, waiting: bool) -> Option<Job> {
         if self.has_ended() {
             return None;
         }
+        let threshold = if waiting || self.needs_cleaning(unit) {
+            self.geometry.low_blocks
+        } else {
+            self.geometry.idle_blocks
+        };
         let domains = self.geometry.domains_per_unit;
         let start = self.clean_pointer[unit.at()];
         for k in 0..domains {
             let turn = (start + k) % domains;
             let domain = Domain(unit.0 * domains + turn);
-            if !self.is_low(domain) {
+            if self.free.count(domain) > threshold {
                 continue;
             }
             if let Some((victim, migrate)) = self.levelled_victim(flash, domain) {
@@ -492,6 +524,13 @@ impl Ftl {
         Job { domain, victim, next_page: 0, migrate, into: NONE }
     }
 
+    /// Whether the next operation of a cleaning is a move: the victim still holds valid data.
+    pub fn has_valid_page(&self, flash: &Flash, job: &Job) -> bool {
+        let pages = job.next_page..self.geometry.data_pages;
+        let mut pages = pages.map(|page| self.geometry.ppn(job.victim, page));
+        pages.any(|ppn| self.map[flash.stamp(ppn).at()] == ppn.0)
+    }
+
     /// The next operation of a cleaning: a move begins at once, an erase is up to the caller.
     pub fn next_step(&mut self, flash: &mut Flash, job: &mut Job) -> CleanStep {
         if job.into != NONE {
@@ -548,7 +587,7 @@ impl Ftl {
 
     /// An erased block is worn out: retires it, unless its domain needs it once more to clean into.
     fn expire(&mut self, domain: Domain, block: Block) {
-        let written = self.ageing.pages_before + self.counters.host_programs;
+        let written = self.ageing.pages_before + self.counters.host_pages;
         self.ageing.first_expiry.get_or_insert(written);
         let pool = self.geometry.domain_pool[domain.at()];
         if self.room(domain) < self.geometry.data_pages {
@@ -579,7 +618,7 @@ impl Ftl {
 
     /// Counts from zero; what wear has done stays.
     pub fn reset_counters(&mut self, flash: &Flash) {
-        self.ageing.pages_before += self.counters.host_programs;
+        self.ageing.pages_before += self.counters.host_pages;
         self.ageing.erases_before = flash.erases().to_vec();
         self.counters = Counters::default();
     }
@@ -601,6 +640,8 @@ impl Ftl {
             for page in batch {
                 self.write_untimed(flash, Lpn(*page));
             }
+            let flash_pages = u64::from(self.geometry.granule.flash_pages);
+            self.counters.host_pages += batch.len() as u64 * flash_pages;
         }
     }
 
@@ -613,7 +654,7 @@ impl Ftl {
             self.geometry.unit_of(Domain(self.pool_group[pool.at()] * self.group_size))
         };
         while self.needs_cleaning(unit) {
-            let Some(job) = self.begin_cleaning(flash, unit) else { break };
+            let Some(job) = self.begin_cleaning(flash, unit, true) else { break };
             self.clean_untimed(flash, job);
         }
         let Some(domain) = self.choose_domain(pool, unit, lpn) else {
@@ -666,18 +707,18 @@ impl Ftl {
 
     fn take_free(&mut self, domain: Domain) -> Block {
         let block = self.free.take(domain);
-        if self.free.count(domain) == self.geometry.low_blocks {
-            self.low_domains[self.geometry.unit_of(domain).at()] += 1;
-        }
+        let (count, unit) = (self.free.count(domain), self.geometry.unit_of(domain));
+        self.low_domains[unit.at()] += u32::from(count == self.geometry.low_blocks);
+        self.idle_domains[unit.at()] += u32::from(count == self.geometry.idle_blocks);
         block
     }
 
     fn release(&mut self, domain: Domain, block: Block) {
         self.state[block.at()] = BlockState::Free;
         self.free.insert(domain, block);
-        if self.free.count(domain) == self.geometry.low_blocks + 1 {
-            self.low_domains[self.geometry.unit_of(domain).at()] -= 1;
-        }
+        let (count, unit) = (self.free.count(domain), self.geometry.unit_of(domain));
+        self.low_domains[unit.at()] -= u32::from(count == self.geometry.low_blocks + 1);
+        self.idle_domains[unit.at()] -= u32::from(count == self.geometry.idle_blocks + 1);
     }
 
     /// What a block is being used for.

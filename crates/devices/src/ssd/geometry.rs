@@ -4,11 +4,13 @@
 //! Contradictory configurations end here, as an [`Invalid`] that names the keys; everything that
 //! is computed with a [`Geometry`] afterwards cannot fail.
 
-use super::config::{DEFAULT_SPARE_FACTOR, Interleave, Pool, SsdConfig};
+use super::check;
+use super::config::{ActiveBlocks, Gang, Interleave, Pool, SsdConfig};
 use super::divisor::Divisor;
+use super::granule::Granule;
 use super::sets::Sets;
 use engine::SECTOR_BYTES;
-use options::Invalid;
+use options::{Invalid, Size};
 
 macro_rules! index {
     ($($(#[doc = $doc:literal])+ $name:ident),+) => {$(
@@ -46,26 +48,72 @@ index! {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 enum Level {
     Plane,
+    PlanePair,
     Die,
     Package,
     Gang,
     Ssd,
 }
 
+/// How far units, pools and domains reach.
+struct Levels {
+    unit: Level,
+    pool: Level,
+    domain: Level,
+}
+
+impl Levels {
+    fn new(config: &SsdConfig) -> Levels {
+        let unit = match config.interleave {
+            Interleave::None => Level::Package,
+            Interleave::Die => Level::Die,
+            Interleave::PlanePair => Level::PlanePair,
+            Interleave::Plane => Level::Plane,
+        };
+        let pool = match config.pool {
+            Pool::Plane => Level::Plane,
+            Pool::Die => Level::Die,
+            Pool::Package => Level::Package,
+            Pool::Gang => Level::Gang,
+            Pool::Ssd => Level::Ssd,
+        };
+        // Pages that never leave their plane need a frontier in each.
+        let stay = config.cleaning.copy_back || config.gang == Gang::SharedControlSync;
+        let domain = match config.active_blocks {
+            ActiveBlocks::Auto if !stay => unit.min(pool),
+            ActiveBlocks::Unit => unit.min(pool),
+            ActiveBlocks::Auto | ActiveBlocks::Plane => Level::Plane,
+        };
+        Levels { unit, pool, domain }
+    }
+}
+
 /// The shape of a drive, derived from its configuration.
+///
+/// Where a logical page is spread over several packages, these do everything together and count as
+/// one *package* here, and their blocks as one block; each of them is a *lane*. A *page* is a logical
+/// page throughout.
 #[derive(Debug, Clone)]
 pub struct Geometry {
-    /// Buses.
+    /// Channels.
     pub channels: u32,
     /// Packages in all; package p is on channel p mod `channels`.
     pub packages: u32,
     /// Planes in a package.
     pub planes_per_package: u32,
+    /// Planes in a die.
+    planes_per_die: u32,
+    /// Planes in a unit.
+    planes_per_unit: u32,
+    /// What a logical page is on the flash.
+    pub granule: Granule,
+    /// What the packages of a gang share.
+    gang: Gang,
     /// Planes in a domain.
     pub planes_per_domain: u32,
-    /// Pages of a block, with the summary page.
+    /// Logical pages of a block, with the summary page as one.
     pub pages_per_block: u32,
-    /// Pages of a block that hold data.
+    /// Logical pages of a block.
     pub data_pages: u32,
     /// Blocks of a domain.
     pub blocks_per_domain: u32,
@@ -87,10 +135,15 @@ pub struct Geometry {
     pub pages_per_pool: u32,
     /// Logical pages in a stripe.
     pub stripe_pages: u32,
-    /// Sectors of a page.
+    /// Sectors of a logical page.
     pub sectors_per_page: u32,
+    /// Sectors of a flash page, or of a logical page where that is smaller.
+    pub sectors_per_flash_page: u32,
     /// A domain is cleaned when it has at most this many erased blocks; at least 1.
     pub low_blocks: u32,
+    /// A domain is cleaned in idle time when it has at most this many erased blocks; not less than
+    /// `low_blocks`, and equal to it without background cleaning.
+    pub idle_blocks: u32,
     by_pools: Divisor,
     by_pages_per_block: Divisor,
     by_blocks_per_domain: Divisor,
@@ -104,27 +157,19 @@ impl Geometry {
     /// Counts of zero, sizes that do not divide, a drive too large for 32-bit page numbers, and
     /// spare space that cannot hold the blocks kept erased.
     pub fn new(config: &SsdConfig) -> Result<Geometry, Invalid> {
-        check_counts(config)?;
+        check::counts(config)?;
+        let granule = Granule::new(config)?;
+        check::parallelism(config, granule)?;
         let planes_per_package = config.dies_per_package * config.planes_per_die;
-        let packages = config.channels * config.packages_per_channel;
+        let packages = config.channels * config.packages_per_channel / granule.span;
         let planes = packages * planes_per_package;
-        let unit = match config.interleave {
-            Interleave::None => Level::Package,
-            Interleave::Die => Level::Die,
-        };
-        let pool = match config.pool {
-            Pool::Plane => Level::Plane,
-            Pool::Die => Level::Die,
-            Pool::Package => Level::Package,
-            Pool::Gang => Level::Gang,
-            Pool::Ssd => Level::Ssd,
-        };
-        // With copy-back, pages never leave their plane, so each plane has a frontier of its own.
-        let domain = if config.cleaning.copy_back { Level::Plane } else { unit.min(pool) };
+        let Levels { unit, pool, domain } = Levels::new(config);
         let planes_in = |level| match level {
             Level::Plane => 1,
+            Level::PlanePair => 2,
             Level::Die => config.planes_per_die,
             Level::Package => planes_per_package,
+            Level::Gang if granule.span > 1 => planes_per_package,
             Level::Gang => planes_per_package * config.packages_per_channel,
             Level::Ssd => planes,
         };
@@ -140,51 +185,71 @@ impl Geometry {
         }
         let domains = planes / planes_per_domain;
         let pools = planes / planes_in(pool);
-        let mut pool_domains = vec![Vec::new(); pools as usize];
-        let mut domain_pool = Vec::new();
-        for d in 0..domains {
-            let package = d * planes_per_domain / planes_per_package;
-            let inside = d * planes_per_domain % planes_per_package;
-            // Consecutive pools lie in different packages, so that striping works in parallel.
-            let p = match pool {
-                Level::Plane => inside * packages + package,
-                Level::Die => inside / config.planes_per_die * packages + package,
-                Level::Package => package,
-                Level::Gang => package % config.channels,
-                Level::Ssd => 0,
-            };
-            pool_domains[p as usize].push(Domain(d));
-            domain_pool.push(PoolId(p));
-        }
-        let page_bytes = config.page_size.bytes();
+        let page_bytes = config.page_size.bytes() / u64::from(granule.parts);
+        let logical_bytes = page_bytes * u64::from(granule.flash_pages);
+        let stripe_pages = stripe_pages(config, logical_bytes)?;
+        let data_pages = granule.per_block(config);
+        let pages_per_block = data_pages + u32::from(config.summary_page);
         let mut geometry = Geometry {
             channels: config.channels,
             packages,
             planes_per_package,
+            planes_per_die: config.planes_per_die,
+            planes_per_unit: planes_in(unit),
+            granule,
+            gang: config.gang,
             planes_per_domain,
-            pages_per_block: config.pages_per_block,
-            data_pages: config.pages_per_block - u32::from(config.summary_page),
+            pages_per_block,
+            data_pages,
             blocks_per_domain: planes_per_domain * config.blocks_per_plane,
             domains,
             domains_per_unit: planes_in(unit) / planes_per_domain,
             units: planes / planes_in(unit),
             units_per_package: planes_per_package / planes_in(unit),
             pools,
-            pool_domains,
-            domain_pool,
+            pool_domains: vec![Vec::new(); pools as usize],
+            domain_pool: Vec::new(),
             pages_per_pool: 0,
-            stripe_pages: (config.stripe.bytes() / page_bytes) as u32,
-            sectors_per_page: (page_bytes / SECTOR_BYTES) as u32,
+            stripe_pages,
+            sectors_per_page: (logical_bytes / SECTOR_BYTES) as u32,
+            sectors_per_flash_page: (page_bytes / SECTOR_BYTES) as u32,
             low_blocks: 0,
+            idle_blocks: 0,
             by_pools: Divisor::new(pools),
-            by_pages_per_block: Divisor::new(config.pages_per_block),
+            by_pages_per_block: Divisor::new(pages_per_block),
             by_blocks_per_domain: Divisor::new(planes_per_domain * config.blocks_per_plane),
             by_domains_per_unit: Divisor::new(planes_in(unit) / planes_per_domain),
         };
+        geometry.place_pools(pool);
         let share = f64::from(geometry.blocks_per_domain) * config.cleaning.min_free;
         geometry.low_blocks = (share as u32).max(1);
         geometry.pages_per_pool = geometry.exported_per_pool(config)?;
+        geometry.idle_blocks = geometry.low_blocks;
+        if config.cleaning.background {
+            let share = f64::from(geometry.blocks_per_domain) * config.cleaning.background_free;
+            geometry.idle_blocks = (share as u32).max(geometry.low_blocks);
+            geometry.check_background(config)?;
+        }
         Ok(geometry)
+    }
+
+    /// Which domains each pool consists of.
+    fn place_pools(&mut self, pool: Level) {
+        for d in 0..self.domains {
+            let package = d * self.planes_per_domain / self.planes_per_package;
+            let inside = d * self.planes_per_domain % self.planes_per_package;
+            // Consecutive pools lie in different packages, so that striping works in parallel.
+            let p = match pool {
+                Level::Plane | Level::PlanePair => inside * self.packages + package,
+                Level::Die => inside / self.planes_per_die * self.packages + package,
+                Level::Package => package,
+                Level::Gang if self.granule.span > 1 => package,
+                Level::Gang => package % self.channels,
+                Level::Ssd => 0,
+            };
+            self.pool_domains[p as usize].push(Domain(d));
+            self.domain_pool.push(PoolId(p));
+        }
     }
 
     /// Logical pages of a pool: what the spare space leaves, in whole stripes.
@@ -192,7 +257,7 @@ impl Geometry {
         let domains = self.domains / self.pools;
         let blocks = domains * self.blocks_per_domain;
         let physical = u64::from(blocks) * u64::from(self.data_pages);
-        let (key, exported) = spare(config, blocks, physical, self.data_pages)?;
+        let (key, exported) = check::spare(config, blocks, physical, self.data_pages)?;
         let stripe = u64::from(self.stripe_pages);
         if exported == 0 {
             let problem = "no page is left to export: the spare space is the whole drive";
@@ -200,7 +265,8 @@ impl Geometry {
         }
         let exported = if self.pools > 1 { exported / stripe * stripe } else { exported };
         if exported == 0 {
-            let problem = format!("{} is more than a pool exports", config.stripe);
+            let bytes = stripe * u64::from(self.sectors_per_page) * SECTOR_BYTES;
+            let problem = format!("{} is more than a pool exports", Size::from_bytes(bytes));
             return Err(Invalid::new(&["device.stripe", key], problem));
         }
         // When every domain is down to its threshold and has one block open, the closed blocks must
@@ -220,6 +286,34 @@ impl Geometry {
             ));
         }
         Ok(exported as u32)
+    }
+
+    /// The threshold of background cleaning is above that of all cleaning, and spare space can
+    /// satisfy it.
+    fn check_background(&self, config: &SsdConfig) -> Result<(), Invalid> {
+        let cleaning = &config.cleaning;
+        let key = "device.cleaning.background_free";
+        if !(cleaning.min_free..1.0).contains(&cleaning.background_free) {
+            let problem = format!(
+                "{} is not between min_free, {}, and 1: in idle time more blocks are kept erased \
+                 than under load",
+                cleaning.background_free, cleaning.min_free
+            );
+            return Err(Invalid::new(&[key, "device.cleaning.min_free"], problem));
+        }
+        let domains = self.domains / self.pools;
+        let kept = u64::from(domains) * u64::from(self.idle_blocks + 1);
+        let blocks = u64::from(domains) * u64::from(self.blocks_per_domain);
+        let used = u64::from(self.pages_per_pool).div_ceil(u64::from(self.data_pages));
+        if blocks - used <= kept {
+            let problem = format!(
+                "the {} spare blocks of a pool cannot hold the {kept} that it keeps erased or \
+                 open; raise the spare space or lower background_free",
+                blocks - used
+            );
+            return Err(Invalid::new(&[key, "device.spare_factor"], problem));
+        }
+        Ok(())
     }
 
     /// Logical pages of the drive.
@@ -286,182 +380,72 @@ impl Geometry {
         Unit(self.by_domains_per_unit.quotient(domain.0))
     }
 
-    /// The bus that a unit's data cross.
-    pub fn channel_of(&self, unit: Unit) -> u32 {
-        unit.0 / self.units_per_package % self.channels
+    /// The first package of a unit's span, and the step to the next: those of a synchronous gang
+    /// are on one channel, any others next to each other.
+    fn packages_of(&self, unit: Unit) -> (u32, u32) {
+        let package = unit.0 / self.units_per_package;
+        match self.gang {
+            Gang::SharedControlSync => (package, self.channels),
+            _ => (package * self.granule.span, 1),
+        }
+    }
+
+    /// The bus of each lane, the lanes of unit 0 first: that of its channel, or with shared
+    /// control that of its package.
+    pub fn lane_buses(&self) -> Vec<u32> {
+        let of_unit = |unit| {
+            let (first, step) = self.packages_of(Unit(unit));
+            (0..self.granule.span).map(move |lane| first + lane * step)
+        };
+        let packages = (0..self.units).flat_map(of_unit);
+        match self.gang {
+            Gang::SharedBus => packages.map(|package| package % self.channels).collect(),
+            Gang::SharedControlAsync | Gang::SharedControlSync => packages.collect(),
+        }
+    }
+
+    /// Sets of units of which those that work at a time do operations of one kind; without sets of
+    /// one.
+    pub fn bound_units(&self) -> Vec<Vec<Unit>> {
+        if self.planes_per_unit == 1 && self.planes_per_die > 1 {
+            return (0..self.units / 2)
+                .map(|pair| vec![Unit(2 * pair), Unit(2 * pair + 1)])
+                .collect();
+        }
+        if self.gang == Gang::SharedControlAsync && self.units > self.channels {
+            let gang = |channel| (channel..self.units).step_by(self.channels as usize).map(Unit);
+            return (0..self.channels).map(|channel| gang(channel).collect()).collect();
+        }
+        Vec::new()
     }
 
     /// What a unit is called in results.
     pub fn unit_name(&self, unit: Unit) -> String {
-        let package = unit.0 / self.units_per_package;
-        match self.units_per_package {
-            1 => format!("package {package}"),
-            n => format!("package {package} die {}", unit.0 % n),
-        }
-    }
-}
-
-/// A stage of an operation is kept in 32 bits of nanoseconds.
-const LONGEST_STAGE_NS: u64 = 4_000_000_000;
-
-/// Counts and sizes that stand alone: positive, dividing, addressable.
-fn check_counts(config: &SsdConfig) -> Result<(), Invalid> {
-    let counts = [
-        ("device.channels", config.channels),
-        ("device.packages_per_channel", config.packages_per_channel),
-        ("device.dies_per_package", config.dies_per_package),
-        ("device.planes_per_die", config.planes_per_die),
-        ("device.blocks_per_plane", config.blocks_per_plane),
-        ("device.pages_per_block", config.pages_per_block),
-        ("device.wear.rated_cycles", config.wear.rated_cycles),
-        ("device.cleaning.windowed_greedy.window", config.cleaning.windowed_greedy.window),
-        ("device.cleaning.d_choices.d", config.cleaning.d_choices.d),
-    ];
-    for (key, count) in counts {
-        if count == 0 {
-            return Err(Invalid::new(&[key], "0 is not possible; it must be at least 1"));
-        }
-    }
-    if config.summary_page && config.pages_per_block < 2 {
-        let problem = "a block of 1 page is all summary; use more pages or summary_page = false";
-        return Err(Invalid::new(&["device.pages_per_block", "device.summary_page"], problem));
-    }
-    if config.pages_per_block > 16_384 {
-        let problem = format!("{} is too many; at most 16384", config.pages_per_block);
-        return Err(Invalid::new(&["device.pages_per_block"], problem));
-    }
-    let (page, stripe) = (config.page_size.bytes(), config.stripe.bytes());
-    if page == 0 || page % SECTOR_BYTES != 0 || page > 1 << 24 {
-        let problem = format!(
-            "{} is not possible; a page is a multiple of 512B, at most 16MiB",
-            config.page_size
-        );
-        return Err(Invalid::new(&["device.page_size"], problem));
-    }
-    if stripe == 0 || stripe % page != 0 || stripe > 1 << 40 {
-        let problem = format!(
-            "{} is not possible; a stripe is a multiple of the page size, {}",
-            config.stripe, config.page_size
-        );
-        return Err(Invalid::new(&["device.stripe", "device.page_size"], problem));
-    }
-    check_wear(config)?;
-    let times = [
-        ("device.timing.read", config.timing.read),
-        ("device.timing.program", config.timing.program),
-        ("device.timing.erase", config.timing.erase),
-        ("device.host_link.latency", config.host_link.latency),
-    ];
-    for (key, time) in times {
-        if time.ns() > LONGEST_STAGE_NS {
-            return Err(Invalid::new(&[key], format!("{time} is too long; at most 4s")));
-        }
-    }
-    if config.spare_size.bytes() > page {
-        let problem = format!("{} is more than the page, {}", config.spare_size, config.page_size);
-        return Err(Invalid::new(&["device.spare_size"], problem));
-    }
-    let bus_per_byte = config.timing.bus_per_byte;
-    if bus_per_byte.time_ns(page + config.spare_size.bytes()) > LONGEST_STAGE_NS {
-        let problem =
-            format!("{bus_per_byte} is too long for {}; at most 4s a page", config.page_size);
-        return Err(Invalid::new(&["device.timing.bus_per_byte", "device.page_size"], problem));
-    }
-    if !(0.0..1.0).contains(&config.cleaning.min_free) {
-        let problem = format!("{} is not a share from 0 to below 1", config.cleaning.min_free);
-        return Err(Invalid::new(&["device.cleaning.min_free"], problem));
-    }
-    let pages = [
-        config.channels,
-        config.packages_per_channel,
-        config.dies_per_package,
-        config.planes_per_die,
-        config.blocks_per_plane,
-        config.pages_per_block,
-    ];
-    let pages = pages.iter().try_fold(1u32, |product, count| product.checked_mul(*count));
-    // Two page numbers are kept free as marks.
-    if pages.is_none_or(|pages| pages > u32::MAX - 2) {
-        let problem = "the drive has more than 4,294,967,293 pages (16 TiB of 4 KiB pages)";
-        return Err(Invalid::new(&["device.channels", "device.blocks_per_plane"], problem));
-    }
-    Ok(())
-}
-
-/// Wear and its levelling.
-fn check_wear(config: &SsdConfig) -> Result<(), Invalid> {
-    let levelling = &config.cleaning.levelling;
-    let shares = [
-        ("device.wear.spread", config.wear.spread, 0.5),
-        ("device.cleaning.levelling.age_variance", levelling.age_variance, 1.0),
-        ("device.cleaning.levelling.retirement_age", levelling.retirement_age, 1.0),
-        ("device.cleaning.levelling.rate_limit_floor", levelling.rate_limit_floor, 1.0),
-        ("device.cleaning.levelling.cold_life", levelling.cold_life, 1.0),
-    ];
-    for (key, share, most) in shares {
-        if !(0.0..=most).contains(&share) {
-            return Err(Invalid::new(&[key], format!("{share} is not a share from 0 to {most}")));
-        }
-    }
-    if levelling.rate_limit_floor >= 1.0 - levelling.age_variance {
-        let problem = format!(
-            "the chance of use cannot fall from 1 at {} of the mean life (1 - age_variance) to 0 at {} \
-             (rate_limit_floor), which is not below it",
-            1.0 - levelling.age_variance,
-            levelling.rate_limit_floor
-        );
-        let keys = [
-            "device.cleaning.levelling.rate_limit_floor",
-            "device.cleaning.levelling.age_variance",
-        ];
-        return Err(Invalid::new(&keys, problem));
-    }
-    let years = config.wear.service_years;
-    if !(years > 0.0 && years <= 100.0) {
-        let problem = format!("{years} is not a number of years above 0, at most 100");
-        return Err(Invalid::new(&["device.wear.service_years"], problem));
-    }
-    Ok(())
-}
-
-/// The key that states the spare space, and the logical pages that it leaves of a pool.
-fn spare(
-    config: &SsdConfig,
-    pool_blocks: u32,
-    physical: u64,
-    data_pages: u32,
-) -> Result<(&'static str, u64), Invalid> {
-    let stated = [
-        config.spare_factor.is_some(),
-        config.over_provisioning.is_some(),
-        config.spare_blocks_per_plane.is_some(),
-    ];
-    if stated.iter().filter(|s| **s).count() > 1 {
-        return Err(Invalid::new(
-            &["device.spare_factor", "device.over_provisioning", "device.spare_blocks_per_plane"],
-            "the spare space is stated more than once; keep one of the three",
-        ));
-    }
-    if let Some(blocks) = config.spare_blocks_per_plane {
-        let key = "device.spare_blocks_per_plane";
-        let Some(left) = config.blocks_per_plane.checked_sub(blocks) else {
-            let problem = format!("{blocks} is more than the {} blocks", config.blocks_per_plane);
-            return Err(Invalid::new(&[key, "device.blocks_per_plane"], problem));
+        let (first, step) = self.packages_of(unit);
+        let packages = match self.granule.span {
+            1 => format!("package {first}"),
+            span => format!("packages {first}, {}..{}", first + step, first + (span - 1) * step),
         };
-        let planes = pool_blocks / config.blocks_per_plane;
-        return Ok((key, u64::from(left) * u64::from(planes) * u64::from(data_pages)));
-    }
-    if let Some(share) = config.over_provisioning {
-        let key = "device.over_provisioning";
-        if !(share > 0.0 && share.is_finite()) {
-            return Err(Invalid::new(&[key], format!("{share} is not a positive share")));
+        let plane = unit.0 % self.units_per_package * self.planes_per_unit;
+        let (die, plane) = (plane / self.planes_per_die, plane % self.planes_per_die);
+        match self.planes_per_unit {
+            all if all == self.planes_per_package => packages,
+            all if all == self.planes_per_die => format!("{packages} die {die}"),
+            1 => format!("{packages} die {die} plane {plane}"),
+            _ => format!("{packages} die {die} planes {plane}-{}", plane + 1),
         }
-        return Ok((key, (physical as f64 / (1.0 + share)) as u64));
     }
-    let key = "device.spare_factor";
-    let factor = config.spare_factor.unwrap_or(DEFAULT_SPARE_FACTOR);
-    if !(factor > 0.0 && factor < 1.0) {
-        return Err(Invalid::new(&[key], format!("{factor} is not a share between 0 and 1")));
+}
+
+/// Logical pages in a stripe.
+fn stripe_pages(config: &SsdConfig, logical_bytes: u64) -> Result<u32, Invalid> {
+    let Some(stripe) = config.stripe else { return Ok(1) };
+    let bytes = stripe.bytes();
+    if bytes == 0 || bytes % logical_bytes != 0 || bytes > 1 << 40 {
+        let page = Size::from_bytes(logical_bytes);
+        let problem =
+            format!("{stripe} is not possible; a stripe is a multiple of the logical page, {page}");
+        return Err(Invalid::new(&["device.stripe", "device.logical_page"], problem));
     }
-    Ok((key, (physical as f64 * (1.0 - factor)) as u64))
+    Ok((bytes / logical_bytes) as u32)
 }

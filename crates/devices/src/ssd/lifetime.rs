@@ -39,8 +39,9 @@ impl Ssd {
     pub(super) fn lifetime(&self) -> LifetimeReport {
         let ageing = self.ftl.ageing();
         let geometry = self.ftl.geometry();
-        let page_bytes = f64::from(geometry.sectors_per_page) * engine::SECTOR_BYTES as f64;
-        let capacity = f64::from(geometry.exported_pages()) * page_bytes;
+        let bytes = |sectors: u32| f64::from(sectors) * engine::SECTOR_BYTES as f64;
+        let page_bytes = bytes(geometry.sectors_per_flash_page);
+        let capacity = f64::from(geometry.exported_pages()) * bytes(geometry.sectors_per_page);
         let days = self.config.wear.service_years * DAYS_PER_YEAR;
         let milestone = |measured, pages: f64| {
             let host_bytes = pages * page_bytes;
@@ -48,7 +49,7 @@ impl Ssd {
             let drive_writes_per_day = drive_writes / days;
             Milestone { measured, host_bytes, drive_writes, drive_writes_per_day }
         };
-        let written = ageing.pages_before + self.ftl.counters.host_programs;
+        let written = ageing.pages_before + self.ftl.counters.host_pages;
         let report = |measured: Option<u64>, more: Option<f64>| match measured {
             Some(pages) => Some(milestone(true, pages as f64)),
             None => more.map(|more| milestone(false, written as f64 + more)),
@@ -66,7 +67,7 @@ impl Ssd {
     fn pages_until_expiries(&self) -> (Option<f64>, Option<f64>) {
         let ageing = self.ftl.ageing();
         let geometry = self.ftl.geometry();
-        let written = self.ftl.counters.host_programs as f64;
+        let written = self.ftl.counters.host_pages as f64;
         let mut pools = vec![Vec::new(); geometry.pools as usize];
         for block in (0..geometry.blocks()).map(Block) {
             let before = ageing.erases_before.get(block.at()).copied().unwrap_or(0);

@@ -1,22 +1,27 @@
 //! The solid-state disk: requests in, flash operations in between, completions out.
 //!
-//! This file is the timed gear. It cuts requests into pages, queues them at their units, lets the
-//! [`Ftl`] decide and the [`Timing`] charge, and keeps account of where each nanosecond went.
-//! Data content is not modelled: a page is its number.
+//! The timed gear has two halves. This file is the host's: it cuts requests into pages, and answers
+//! when the last is done. `units.rs` is the flash's: it queues pages at their units, lets the [`Ftl`]
+//! decide and the [`Timing`] charge, and keeps account of where each nanosecond went. Data content
+//! is not modelled: a page is its number.
 
 pub mod alloc;
 mod audit;
+mod check;
 pub mod clean;
 pub mod config;
 mod divisor;
 pub mod ftl;
 pub mod geometry;
+pub mod granule;
 mod lifetime;
 pub(crate) mod link;
 pub mod nand;
+pub mod operation;
 mod report;
 mod sets;
 pub mod timing;
+mod units;
 mod wear;
 
 pub use config::SsdConfig;
@@ -26,66 +31,19 @@ pub use report::{CleaningReport, REMAINING_STEPS, SsdReport, UnitReport, WearRep
 
 use crate::Model;
 use clean::Policy;
-use config::CleaningTime;
 use engine::{Breakdown, Completion, Device, Op, Request, Time};
-use ftl::{CleanStep, Ftl, Job, Programming};
-use geometry::{Lpn, PoolId, Unit};
+use ftl::Ftl;
+use geometry::Lpn;
 use link::{HostQueue, Link, Slot, Turn};
 use nand::Flash;
 use options::Invalid;
 use std::collections::VecDeque;
-use timing::{Finished, Operation, Timing};
+use timing::{StageEnd, Timing};
+use units::{Kind, PageOp, Units};
 
-/// Event payloads that are not units.
+/// Event payloads that are not lanes.
 const LINK_FREE: u32 = (1 << 24) - 1;
 const LINK_ARRIVAL: u32 = (1 << 24) - 2;
-
-/// What a page needs from its unit.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Kind {
-    Read,
-    Write,
-    /// The read half of a write that covers only part of its page.
-    ReadForWrite,
-}
-
-/// One page of a request, waiting for or using a unit.
-#[derive(Debug, Clone, Copy)]
-struct PageOp {
-    slot: Slot,
-    lpn: Lpn,
-    kind: Kind,
-    enqueued: Time,
-    /// The unit's cleaning time when the page was queued; the difference is what it waited for.
-    cleaning_mark: Time,
-    /// Of this page so far, ns.
-    cleaning_wait: Time,
-    bus: Time,
-    cell: Time,
-}
-
-/// What a unit is doing.
-#[derive(Debug, Clone, Copy)]
-enum Current {
-    Idle,
-    Host(PageOp, Option<Programming>),
-    Move(Programming),
-    Erase(Job),
-}
-
-/// A unit's queues and its account.
-#[derive(Debug, Clone)]
-struct UnitQueue {
-    waiting: VecDeque<PageOp>,
-    /// Writes that found no room, ahead of everything that waits.
-    stalled: VecDeque<PageOp>,
-    current: Current,
-    job: Option<Job>,
-    busy_ns: Time,
-    cleaning_ns: Time,
-    waited_ns: Time,
-    served: u64,
-}
 
 /// A request inside the device.
 #[derive(Debug, Clone, Copy)]
@@ -117,6 +75,8 @@ struct PageCounts {
     host_reads: u64,
     host_writes: u64,
     merge_reads: u64,
+    /// Pages that a synchronous gang read along with those that were wanted.
+    idle_reads: u64,
     unmapped_reads: u64,
     trims: u64,
     refused_writes: u64,
@@ -129,7 +89,7 @@ pub struct Ssd {
     flash: Flash,
     ftl: Ftl,
     timing: Timing,
-    units: Vec<UnitQueue>,
+    units: Units,
     link: Link,
     host_queue: HostQueue,
     in_device: u32,
@@ -156,23 +116,11 @@ impl Ssd {
             return Err(Invalid::new(&["device.cleaning.policy"], problem));
         }
         let (ftl, flash) = Ftl::new(config, &geometry, seed);
-        let unit_bus: Vec<u32> =
-            (0..geometry.units).map(|unit| geometry.channel_of(Unit(unit))).collect();
-        let unit = UnitQueue {
-            waiting: VecDeque::new(),
-            stalled: VecDeque::new(),
-            current: Current::Idle,
-            job: None,
-            busy_ns: 0,
-            cleaning_ns: 0,
-            waited_ns: 0,
-            served: 0,
-        };
         Ok(Ssd {
             flash,
             ftl,
-            timing: Timing::new(Operation::plans(config), &unit_bus),
-            units: vec![unit; unit_bus.len()],
+            timing: units::timing(config, &geometry),
+            units: Units::new(config, &geometry),
             link: Link::new(&config.host_link),
             host_queue: HostQueue::new(config.host_link.order),
             in_device: 0,
@@ -247,7 +195,7 @@ impl Ssd {
                 // Only pages that are covered whole can be forgotten.
                 for page in start.div_ceil(sectors_per_page)..end / sectors_per_page {
                     self.ftl.trim(Lpn(page as u32));
-                    self.counts.trims += 1;
+                    self.counts.trims += u64::from(self.ftl.geometry().granule.flash_pages);
                 }
                 self.leave_flash(slot, now);
                 self.wake_stalled(now);
@@ -256,310 +204,45 @@ impl Ssd {
                 let (first, last) = (start / sectors_per_page, (end - 1) / sectors_per_page);
                 active.pages_left = (last - first + 1) as u32;
                 for page in first..=last {
-                    let covered =
-                        start <= page * sectors_per_page && end >= (page + 1) * sectors_per_page;
-                    self.begin_page(slot, Lpn(page as u32), request.op, covered, now);
+                    self.begin_page(slot, Lpn(page as u32), request.op, (start, end), now);
                 }
             }
         }
     }
 
-    /// Trimmed pages may be what cleaning was short of.
-    fn wake_stalled(&mut self, now: Time) {
-        for unit in 0..self.units.len() {
-            if !self.units[unit].stalled.is_empty() {
-                self.dispatch(Unit(unit as u32), now);
-            }
+    /// Begins the part of a request, `start..end` in sectors, that falls on one logical page.
+    fn begin_page(&mut self, slot: Slot, lpn: Lpn, op: Op, (start, end): (u64, u64), now: Time) {
+        let geometry = self.ftl.geometry();
+        let sectors = u64::from(geometry.sectors_per_page);
+        let base = u64::from(lpn.0) * sectors;
+        let (low, high) = (start.max(base) - base, end.min(base + sectors) - base);
+        let covered = high - low == sectors;
+        let (mut touched, mut whole) = ((0, 1), (0, 0));
+        if geometry.granule.flash_pages > 1 {
+            let per_page = u64::from(geometry.sectors_per_flash_page);
+            let range = |from: u64, to: u64| (from as u32, to.saturating_sub(from) as u32);
+            touched = range(low / per_page, high.div_ceil(per_page));
+            whole = range(low.div_ceil(per_page), high / per_page);
         }
-    }
-
-    /// The drive has ended: what still waits to be written is answered, and lost.
-    fn refuse_waiting(&mut self, now: Time) {
-        for unit in 0..self.units.len() {
-            let queue = &mut self.units[unit];
-            let mut refused: Vec<PageOp> = queue.stalled.drain(..).collect();
-            let (writes, others) = queue.waiting.drain(..).partition(|op| op.kind != Kind::Read);
-            queue.waiting = others;
-            let writes: VecDeque<PageOp> = writes;
-            refused.extend(writes);
-            for op in refused {
-                self.counts.refused_writes += 1;
-                let part = &mut self.active[op.slot as usize];
-                let cleaning_wait = now - part.at_flash;
-                let Breakdown { host_queue, host_link, .. } = part.breakdown;
-                part.breakdown =
-                    Breakdown { host_queue, host_link, cleaning_wait, ..Breakdown::default() };
-                self.page_done(op.slot, now);
-            }
-        }
-        self.pump(now);
-    }
-
-    fn begin_page(&mut self, slot: Slot, lpn: Lpn, op: Op, covered: bool, now: Time) {
-        let mapped = self.ftl.lookup(lpn);
-        let kind = match (op, mapped.is_some()) {
-            (Op::Read, true) => Kind::Read,
+        let mapped = self.ftl.lookup(lpn).is_some();
+        let (kind, range) = match (op, mapped) {
+            (Op::Read, true) => (Kind::Read, touched),
             (Op::Read, false) => {
                 // Nothing was ever written there: the controller answers without the flash.
-                self.counts.unmapped_reads += 1;
+                self.counts.unmapped_reads += u64::from(touched.1);
                 self.page_done(slot, now);
                 return;
             }
             (Op::Write, _) if self.ftl.has_ended() => {
-                self.counts.refused_writes += 1;
+                self.counts.refused_writes += u64::from(touched.1);
                 self.page_done(slot, now);
                 return;
             }
-            (_, true) if !covered => Kind::ReadForWrite,
-            _ => Kind::Write,
+            (_, true) if !covered && geometry.granule.synchronous => (Kind::Merge, touched),
+            (_, true) if !covered => (Kind::ReadForWrite, whole),
+            _ => (Kind::Write, touched),
         };
-        let op = PageOp {
-            slot,
-            lpn,
-            kind,
-            enqueued: now,
-            cleaning_mark: 0,
-            cleaning_wait: 0,
-            bus: 0,
-            cell: 0,
-        };
-        self.enqueue(op, now);
-    }
-
-    /// Queues a page at the unit that will serve it.
-    fn enqueue(&mut self, mut op: PageOp, now: Time) {
-        let pool = self.ftl.geometry().pool_of(op.lpn);
-        let unit = match op.kind {
-            Kind::Write => self.choose_unit(pool),
-            _ => self.unit_holding(op.lpn).expect("only mapped pages are read"),
-        };
-        op.enqueued = now;
-        op.cleaning_mark = self.cleaning_ns(unit, now);
-        self.units[unit.at()].waiting.push_back(op);
-        self.dispatch(unit, now);
-    }
-
-    fn unit_holding(&self, lpn: Lpn) -> Option<Unit> {
-        let geometry = self.ftl.geometry();
-        let block = geometry.block_of(self.ftl.lookup(lpn)?);
-        Some(geometry.unit_of(geometry.domain_of(block)))
-    }
-
-    /// Of the units that a pool spans: one with room, else one where cleaning makes some, and of
-    /// those the one with the shortest queue, then the most room.
-    fn choose_unit(&self, pool: PoolId) -> Unit {
-        let mut units = self.ftl.units_of(pool);
-        if units.len() == 1 {
-            return units.next().expect("it has one");
-        }
-        let rank = |unit: &Unit| {
-            let queue = &self.units[unit.at()];
-            let busy = usize::from(!self.timing.is_idle(unit.0));
-            let room = self.ftl.room_for(pool, *unit);
-            let hopeless = room == 0 && queue.job.is_none() && !self.ftl.can_clean(*unit);
-            let length = queue.waiting.len() + queue.stalled.len() + busy;
-            (room == 0, hopeless, length, std::cmp::Reverse(room))
-        };
-        units.min_by_key(rank).expect("a pool has a unit")
-    }
-
-    /// How long a unit has been cleaning up to now, ns.
-    fn cleaning_ns(&self, unit: Unit, now: Time) -> Time {
-        let queue = &self.units[unit.at()];
-        let running = match queue.current {
-            Current::Move(_) | Current::Erase(_) => {
-                now.saturating_sub(self.timing.running_since(unit.0).expect("it is busy"))
-            }
-            Current::Idle | Current::Host(..) => 0,
-        };
-        queue.cleaning_ns + running
-    }
-
-    // ---- what a unit does next ------------------------------------------------------------
-
-    /// Gives an idle unit its next operation, if there is one.
-    fn dispatch(&mut self, unit: Unit, now: Time) {
-        if !self.timing.is_idle(unit.0) {
-            return;
-        }
-        let blocking = self.config.cleaning.time == CleaningTime::Blocking;
-        let queue = &self.units[unit.at()];
-        let waiting = !(queue.waiting.is_empty() && queue.stalled.is_empty());
-        if queue.job.is_none() && self.ftl.needs_cleaning(unit) && (waiting || !blocking) {
-            self.units[unit.at()].job = self.ftl.begin_cleaning(&self.flash, unit);
-        }
-        let cleaning = self.units[unit.at()].job.is_some();
-        let cleaning_first = cleaning && blocking;
-        if !cleaning_first && self.serve_host(unit, now) {
-            return;
-        }
-        if cleaning {
-            self.serve_cleaning(unit, now);
-        }
-    }
-
-    /// Starts the first waiting page that can start; writes without room step aside, in order.
-    /// Returns whether the unit is busy now: what it hands over may come back as other work.
-    fn serve_host(&mut self, unit: Unit, now: Time) -> bool {
-        while self.timing.is_idle(unit.0)
-            && let Some(op) = self.units[unit.at()].stalled.pop_front()
-        {
-            if !self.start_write(unit, op, now) {
-                self.units[unit.at()].stalled.push_front(op);
-                break;
-            }
-        }
-        while self.timing.is_idle(unit.0)
-            && let Some(op) = self.units[unit.at()].waiting.pop_front()
-        {
-            if op.kind == Kind::Write {
-                let first = self.units[unit.at()].stalled.is_empty();
-                if !(first && self.start_write(unit, op, now)) {
-                    self.units[unit.at()].stalled.push_back(op);
-                }
-            } else if let Some(other) = self.new_holder(op, unit) {
-                self.hand_over(op, unit, other, now);
-            } else {
-                self.start(unit, op, None, now);
-            }
-        }
-        !self.timing.is_idle(unit.0)
-    }
-
-    /// Starts a write on an idle unit or hands it to a better one, unless it must wait for
-    /// cleaning here.
-    fn start_write(&mut self, unit: Unit, op: PageOp, now: Time) -> bool {
-        let pool = self.ftl.geometry().pool_of(op.lpn);
-        if let Some(domain) = self.ftl.choose_domain(pool, unit, op.lpn) {
-            let programming = self.ftl.begin_program(domain, op.lpn);
-            self.start(unit, op, Some(programming), now);
-            return true;
-        }
-        if let Some(other) = self.better_unit(unit, op) {
-            self.hand_over(op, unit, other, now);
-            return true;
-        }
-        false
-    }
-
-    fn start(&mut self, unit: Unit, op: PageOp, programming: Option<Programming>, now: Time) {
-        let operation = match programming {
-            Some(programming) => Operation::Program.closing(programming.last),
-            None => Operation::Read,
-        };
-        let queue = &mut self.units[unit.at()];
-        let mut op = op;
-        op.cleaning_wait += queue.cleaning_ns - op.cleaning_mark;
-        queue.waited_ns += now - op.enqueued;
-        queue.served += 1;
-        queue.current = Current::Host(op, programming);
-        self.timing.start(unit.0, operation as u8, now);
-    }
-
-    /// The unit to which the page of a waiting read has moved, which only wide pools allow.
-    fn new_holder(&self, op: PageOp, unit: Unit) -> Option<Unit> {
-        if self.ftl.units_of(self.ftl.geometry().pool_of(op.lpn)).len() == 1 {
-            return None;
-        }
-        self.unit_holding(op.lpn).filter(|holder| *holder != unit)
-    }
-
-    /// The unit that a write should wait at when its own has no room and nothing to clean.
-    fn better_unit(&self, unit: Unit, op: PageOp) -> Option<Unit> {
-        if self.units[unit.at()].job.is_some() {
-            return None;
-        }
-        let other = self.choose_unit(self.ftl.geometry().pool_of(op.lpn));
-        (other != unit).then_some(other)
-    }
-
-    /// Moves a waiting page to another unit's queue; what it waited so far stays on its account.
-    fn hand_over(&mut self, mut op: PageOp, from: Unit, to: Unit, now: Time) {
-        op.cleaning_wait += self.cleaning_ns(from, now) - op.cleaning_mark;
-        op.cleaning_mark = self.cleaning_ns(to, now);
-        self.units[from.at()].waited_ns += now - op.enqueued;
-        op.enqueued = now;
-        self.units[to.at()].waiting.push_back(op);
-        self.dispatch(to, now);
-    }
-
-    fn serve_cleaning(&mut self, unit: Unit, now: Time) {
-        let mut job = self.units[unit.at()].job.expect("the caller has seen it");
-        let step = self.ftl.next_step(&mut self.flash, &mut job);
-        let (current, operation) = match step {
-            CleanStep::Move(programming) => {
-                let operation = if self.config.cleaning.copy_back {
-                    Operation::CopyBack
-                } else {
-                    Operation::Move
-                };
-                (Current::Move(programming), operation.closing(programming.last))
-            }
-            CleanStep::Erase => (Current::Erase(job), Operation::Erase),
-        };
-        let queue = &mut self.units[unit.at()];
-        queue.job = Some(job);
-        queue.current = current;
-        self.timing.start(unit.0, operation as u8, now);
-    }
-
-    // ---- from the flash back to the host --------------------------------------------------
-
-    fn operation_ended(&mut self, unit: Unit, finished: Finished, now: Time) {
-        let queue = &mut self.units[unit.at()];
-        let busy = now - finished.started;
-        queue.busy_ns += busy;
-        match std::mem::replace(&mut queue.current, Current::Idle) {
-            Current::Idle => unreachable!("an idle unit has no event"),
-            Current::Host(op, programming) => {
-                if let Some(programming) = programming {
-                    self.ftl.complete_program(&mut self.flash, programming);
-                }
-                self.host_operation_ended(op, finished, now);
-                self.pump(now);
-            }
-            Current::Move(programming) => {
-                queue.cleaning_ns += busy;
-                self.ftl.complete_move(&mut self.flash, programming);
-            }
-            Current::Erase(job) => {
-                queue.cleaning_ns += busy;
-                queue.job = self.ftl.complete_erase(&mut self.flash, job);
-                if self.ftl.has_ended() {
-                    self.refuse_waiting(now);
-                }
-            }
-        }
-        self.dispatch(unit, now);
-    }
-
-    fn host_operation_ended(&mut self, mut op: PageOp, finished: Finished, now: Time) {
-        op.bus += finished.bus_ns;
-        op.cell += finished.cell_ns;
-        match op.kind {
-            Kind::Read => self.counts.host_reads += 1,
-            Kind::Write => {
-                self.counts.host_writes += 1;
-                self.ftl.counters.host_programs += 1;
-            }
-            Kind::ReadForWrite if self.ftl.has_ended() => {
-                self.counts.merge_reads += 1;
-                self.counts.refused_writes += 1;
-            }
-            Kind::ReadForWrite => {
-                self.counts.merge_reads += 1;
-                op.kind = Kind::Write;
-                self.enqueue(op, now);
-                return;
-            }
-        }
-        let active = &mut self.active[op.slot as usize];
-        let part = &mut active.breakdown;
-        part.cleaning_wait = op.cleaning_wait;
-        part.bus = op.bus;
-        part.cell = op.cell;
-        part.unit_wait = now - active.at_flash - op.cleaning_wait - op.bus - op.cell;
-        self.page_done(op.slot, now);
+        self.enqueue(PageOp::new(slot, lpn, kind, range, touched.1), now);
     }
 
     fn page_done(&mut self, slot: Slot, now: Time) {
@@ -680,11 +363,11 @@ impl Device for Ssd {
                     self.link.arrive(|slot| inward_bytes(&active[slot as usize].request));
                     self.pump(now);
                 }
-                unit => {
-                    if let Some(finished) = self.timing.stage_ended(unit, now) {
-                        self.operation_ended(Unit(unit), finished, now);
-                    }
-                }
+                lane => match self.timing.stage_ended(lane, now) {
+                    StageEnd::GoesOn => {}
+                    StageEnd::Accepts => self.lane_accepts(lane, now),
+                    StageEnd::Finished(finished) => self.operation_ended(lane, finished, now),
+                },
             }
         }
         self.now = to;

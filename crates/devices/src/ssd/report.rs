@@ -8,7 +8,8 @@ use engine::Time;
 /// Everything that a drive counted.
 #[derive(Debug, Clone, PartialEq)]
 pub struct SsdReport {
-    /// Flash pages sensed for the host, for merging partial writes, and for cleaning.
+    /// Flash pages sensed: for the host, along with others in a synchronous gang, for merging
+    /// partial writes, and for cleaning.
     pub page_reads: u64,
     /// Data pages programmed, for the host and by cleaning.
     pub page_programs: u64,
@@ -113,33 +114,38 @@ impl Ssd {
     pub fn account(&self, end: Time) -> SsdReport {
         let ftl = &self.ftl.counters;
         let geometry = self.ftl.geometry();
-        let moved_in_all = ftl.moves + ftl.migrations;
-        let page_programs = ftl.host_programs + moved_in_all;
-        let moved = ftl.moves as f64;
-        let blocks_cleaned = ftl.erases - ftl.migrated_blocks;
-        let cleaned = blocks_cleaned as f64;
-        let busy_ns = (0..geometry.units).map(|unit| self.cleaning_ns(Unit(unit), end)).sum();
-        let some = |value: f64| (blocks_cleaned > 0).then_some(value);
+        let granule = geometry.granule;
+        let pages = |logical: u64| logical * u64::from(granule.flash_pages);
+        let blocks = |wide: u64| wide * u64::from(granule.span);
+        let moved_in_all = pages(ftl.moves + ftl.migrations);
+        let page_programs = pages(ftl.host_programs) + moved_in_all;
+        let cleaned = ftl.erases - ftl.migrated_blocks;
+        let cleaned_pages = cleaned as f64 * f64::from(geometry.data_pages);
+        let busy_ns = (0..geometry.units).map(|unit| self.units.cleaning_ns(Unit(unit), end)).sum();
+        let some = |value: f64| (cleaned > 0).then_some(value);
         SsdReport {
-            page_reads: self.counts.host_reads + self.counts.merge_reads + moved_in_all,
+            page_reads: self.counts.host_reads
+                + self.counts.idle_reads
+                + self.counts.merge_reads
+                + moved_in_all,
             page_programs,
-            summary_programs: ftl.summaries,
-            block_erases: ftl.erases,
+            summary_programs: blocks(ftl.summaries),
+            block_erases: blocks(ftl.erases),
             copy_backs: if self.config.cleaning.copy_back { moved_in_all } else { 0 },
-            pages_moved: ftl.moves,
-            pages_migrated: ftl.migrations,
+            pages_moved: pages(ftl.moves),
+            pages_migrated: pages(ftl.migrations),
             host_pages_read: self.counts.host_reads,
             host_pages_written: self.counts.host_writes,
             merge_reads: self.counts.merge_reads,
             unmapped_pages_read: self.counts.unmapped_reads,
             pages_trimmed: self.counts.trims,
-            write_amplification: (ftl.host_programs > 0)
-                .then(|| page_programs as f64 / ftl.host_programs as f64),
+            write_amplification: (ftl.host_pages > 0)
+                .then(|| page_programs as f64 / ftl.host_pages as f64),
             cleaning: CleaningReport {
-                blocks_cleaned,
-                blocks_migrated: ftl.migrated_blocks,
-                efficiency: some(1.0 - moved / (cleaned * f64::from(geometry.data_pages))),
-                mean_block_ns: some(busy_ns as f64 / cleaned),
+                blocks_cleaned: blocks(cleaned),
+                blocks_migrated: blocks(ftl.migrated_blocks),
+                efficiency: some(1.0 - ftl.moves as f64 / cleaned_pages),
+                mean_block_ns: some(busy_ns as f64 / cleaned as f64),
                 busy_ns,
             },
             wear: self.wear(),
@@ -184,15 +190,13 @@ impl Ssd {
     }
 
     fn unit_report(&self, unit: Unit, end: Time) -> UnitReport {
-        let queue = &self.units[unit.at()];
-        let running =
-            self.timing.running_since(unit.0).map_or(0, |since| end.saturating_sub(since));
+        let (waited_ns, operations) = self.units.served(unit);
         UnitReport {
             name: self.ftl.geometry().unit_name(unit),
-            busy: share(queue.busy_ns + running, end),
-            cleaning: share(self.cleaning_ns(unit, end), end),
-            queue_mean: share(queue.waited_ns, end),
-            operations: queue.served,
+            busy: share(self.units.busy_ns(unit, &self.timing, end), end),
+            cleaning: share(self.units.cleaning_ns(unit, end), end),
+            queue_mean: share(waited_ns, end),
+            operations,
         }
     }
 }

@@ -1,134 +1,19 @@
-//! When things happen: units, buses, and the stages of flash operations.
+//! When things happen: lanes, buses, and the stages of flash operations.
 //!
-//! A unit holds one operation from its first stage to its last. A bus is reserved when an operation
-//! reaches the stage that needs it, not before; since operations reach it in time order, first
-//! come first served needs no queue but only the instant at which the bus is next free. This module
-//! knows no logical pages: it is told which plan to run on which unit.
+//! A lane (a unit, or one package of a unit that spans several) holds one operation from its first
+//! stage to its last, or with cache commands a second one of the same kind behind it. A bus is
+//! reserved when an operation reaches the stage that needs it, not before; since operations reach it
+//! in time order, first come first served needs no queue but only the instant at which the bus is
+//! next free. This module knows no logical pages: it is told which plan to run on which lane.
 
-use super::config::SsdConfig;
+use super::operation::{Plan, Stage};
 use engine::{EventQueue, Time};
 
-/// What one stage of an operation occupies besides its unit.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Stage {
-    /// The cell array, for this many nanoseconds.
-    Cell(u32),
-    /// The bus, for this many nanoseconds.
-    Bus(u32),
-}
-
-/// The stages of one kind of operation.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Plan {
-    stages: Vec<Stage>,
-    cell_ns: Time,
-    total_ns: Time,
-}
-
-impl Plan {
-    /// A plan of these stages, in order; at least one.
-    pub fn new(stages: Vec<Stage>) -> Self {
-        assert!(!stages.is_empty());
-        let cell_ns = stages.iter().copied().filter_map(Stage::cell).sum();
-        let total_ns = stages.iter().copied().map(Stage::ns).sum();
-        Plan { stages, cell_ns, total_ns }
-    }
-
-    /// Time in the cell array, ns.
-    pub fn cell_ns(&self) -> Time {
-        self.cell_ns
-    }
-
-    /// Time when the bus is never waited for, ns.
-    pub fn total_ns(&self) -> Time {
-        self.total_ns
-    }
-
-    /// The stages.
-    pub fn stages(&self) -> &[Stage] {
-        &self.stages
-    }
-}
-
-impl Stage {
-    fn cell(self) -> Option<Time> {
-        match self {
-            Stage::Cell(ns) => Some(Time::from(ns)),
-            Stage::Bus(_) => None,
-        }
-    }
-
-    /// How long it lasts, ns.
-    pub fn ns(self) -> Time {
-        match self {
-            Stage::Cell(ns) | Stage::Bus(ns) => Time::from(ns),
-        }
-    }
-}
-
-/// The operations that an SSD performs, as indices of its table of plans.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Operation {
-    /// Sense, then transfer.
-    Read,
-    /// Transfer, then program.
-    Program,
-    /// The same, then the summary page of the block that it fills.
-    ProgramLast,
-    /// Sense and program within a plane.
-    CopyBack,
-    /// The same, then the summary page.
-    CopyBackLast,
-    /// Sense, transfer out, transfer in, program.
-    Move,
-    /// The same, then the summary page.
-    MoveLast,
-    /// Erase a block.
-    Erase,
-}
-
-impl Operation {
-    /// The plans of all operations, in the order of the enum.
-    pub fn plans(config: &SsdConfig) -> Vec<Plan> {
-        let timing = &config.timing;
-        let read = Stage::Cell(timing.read.ns() as u32);
-        let program = Stage::Cell(timing.program.ns() as u32);
-        let erase = Stage::Cell(timing.erase.ns() as u32);
-        let (page, spare) = (config.page_size.bytes(), config.spare_size.bytes());
-        let transfer = |bytes| Stage::Bus(timing.bus_per_byte.time_ns(bytes) as u32);
-        let bus = transfer(page + spare);
-        // A summary is one sector with its share of the spare area (the 2008 simulator's 528 B).
-        let summary = transfer(512 + spare * 512 / page);
-        let closing: &[Stage] = if config.summary_page { &[summary, program] } else { &[] };
-        let plans: [&[&[Stage]]; 8] = [
-            &[&[read, bus]],
-            &[&[bus, program]],
-            &[&[bus, program], closing],
-            &[&[read, program]],
-            &[&[read, program], closing],
-            &[&[read, bus, bus, program]],
-            &[&[read, bus, bus, program], closing],
-            &[&[erase]],
-        ];
-        plans.into_iter().map(|parts| Plan::new(parts.concat())).collect()
-    }
-
-    /// The operation that also writes the summary page, if `last`.
-    #[inline]
-    pub fn closing(self, last: bool) -> Operation {
-        match (self, last) {
-            (Operation::Program, true) => Operation::ProgramLast,
-            (Operation::CopyBack, true) => Operation::CopyBackLast,
-            (Operation::Move, true) => Operation::MoveLast,
-            (other, _) => other,
-        }
-    }
-}
-
-/// An operation that has ended, and where its time went.
+/// An operation that has ended, and where its time went; the rest of it was spent waiting for the
+/// operation before it on the same cell array.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Finished {
-    /// When its unit began with it.
+    /// When its lane began with it.
     pub started: Time,
     /// Time in the cell array, ns.
     pub cell_ns: Time,
@@ -136,108 +21,184 @@ pub struct Finished {
     pub bus_ns: Time,
 }
 
+/// What the end of a stage means for its lane.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum StageEnd {
+    /// The operation goes on.
+    GoesOn,
+    /// The operation is in its last stage, behind which another of the same kind may begin.
+    Accepts,
+    /// The operation has ended.
+    Finished(Finished),
+}
+
 #[derive(Debug, Clone)]
 struct Running {
     started: Time,
-    plan: u8,
-    /// The stage whose end is the unit's pending event; past the last for a lone bus.
-    stage: u8,
+    plan: u16,
+    /// The stage whose end is pending; past the last for a lone bus.
+    stage: u16,
+    /// When that stage ends.
+    ends: Time,
+    /// Time waiting for the cell array so far.
+    waited_ns: Time,
 }
 
 #[derive(Debug, Clone)]
-struct UnitState {
+struct Lane {
     running: Option<Running>,
+    /// With cache commands: the operation before it, in its last stage.
+    tail: Option<Running>,
     bus: u32,
-    /// Only this unit uses the bus, so that no stage can wait and one event ends the operation.
+    /// No stage can wait and no other operation begin meanwhile: one event ends the operation.
     lone: bool,
 }
 
-/// Units and buses, and the events that end their stages.
+/// Lanes and buses, and the events that end their stages.
 #[derive(Debug, Clone)]
 pub struct Timing {
     plans: Vec<Plan>,
-    units: Vec<UnitState>,
+    lanes: Vec<Lane>,
+    /// Lanes have the registers for cache commands.
+    cache: bool,
     bus_free_at: Vec<Time>,
     bus_busy_ns: Vec<Time>,
-    /// Pending events: the end of a stage, with the unit's number, and what the owner adds.
+    /// Pending events: the end of a stage, with the lane's number, and what the owner adds.
     pub events: EventQueue,
 }
 
 impl Timing {
-    /// Units that all are idle; `unit_bus[u]` is the bus of unit `u`.
-    pub fn new(plans: Vec<Plan>, unit_bus: &[u32]) -> Self {
-        let buses = unit_bus.iter().max().map_or(0, |last| *last as usize + 1);
-        let lone = |bus| unit_bus.iter().filter(|other| **other == bus).count() == 1;
-        let units =
-            unit_bus.iter().map(|&bus| UnitState { running: None, bus, lone: lone(bus) }).collect();
+    /// Lanes that all are idle; `lane_bus[l]` is the bus of lane `l`.
+    pub fn new(plans: Vec<Plan>, lane_bus: &[u32], cache: bool) -> Self {
+        let buses = lane_bus.iter().max().map_or(0, |last| *last as usize + 1);
+        let mut users = vec![0; buses];
+        for bus in lane_bus {
+            users[*bus as usize] += 1;
+        }
+        let lane = |&bus: &u32| {
+            let lone = users[bus as usize] == 1 && !cache;
+            Lane { running: None, tail: None, bus, lone }
+        };
         Timing {
             plans,
-            units,
+            lanes: lane_bus.iter().map(lane).collect(),
+            cache,
             bus_free_at: vec![0; buses],
             bus_busy_ns: vec![0; buses],
             events: EventQueue::new(),
         }
     }
 
-    /// Whether a unit has no operation.
+    /// Whether a lane has no operation.
     #[inline]
-    pub fn is_idle(&self, unit: u32) -> bool {
-        self.units[unit as usize].running.is_none()
+    pub fn is_idle(&self, lane: u32) -> bool {
+        let lane = &self.lanes[lane as usize];
+        lane.running.is_none() && (!self.cache || lane.tail.is_none())
     }
 
-    /// When the operation of a busy unit began.
-    pub fn running_since(&self, unit: u32) -> Option<Time> {
-        self.units[unit as usize].running.as_ref().map(|running| running.started)
+    /// Whether an operation of a plan may begin on a lane: it is idle, or what it does is in its last
+    /// stage and of the same kind.
+    #[inline]
+    pub fn accepts(&self, lane: u32, plan: u16) -> bool {
+        let lane = &self.lanes[lane as usize];
+        lane.running.is_none()
+            && lane.tail.as_ref().is_none_or(|tail| {
+                let kind = self.plans[tail.plan as usize].cached();
+                kind.is_some() && kind == self.plans[plan as usize].cached()
+            })
     }
 
-    /// Begins an operation on an idle unit.
+    /// When the operation of a busy lane began.
+    pub fn running_since(&self, lane: u32) -> Option<Time> {
+        let lane = &self.lanes[lane as usize];
+        lane.tail.as_ref().or(lane.running.as_ref()).map(|running| running.started)
+    }
+
+    /// Begins an operation on a lane that accepts it.
     #[inline]
-    pub fn start(&mut self, unit: u32, plan: u8, now: Time) {
-        let state = &mut self.units[unit as usize];
-        assert!(state.running.is_none(), "a unit does one operation at a time");
-        let lone = state.lone;
-        let stage = if lone { u8::MAX } else { 0 };
-        state.running = Some(Running { started: now, plan, stage });
-        let end = if lone {
+    pub fn start(&mut self, lane: u32, plan: u16, now: Time) {
+        assert!(self.accepts(lane, plan), "a lane does one operation at a time");
+        let state = &mut self.lanes[lane as usize];
+        let mut running = Running { started: now, plan, stage: 0, ends: now, waited_ns: 0 };
+        if state.lone {
             let plan = &self.plans[plan as usize];
-            self.bus_busy_ns[state.bus as usize] += plan.total_ns - plan.cell_ns;
-            now + plan.total_ns
+            self.bus_busy_ns[state.bus as usize] += plan.total_ns() - plan.cell_ns();
+            running.stage = u16::MAX;
+            running.ends = now + plan.total_ns();
         } else {
-            self.end_of_stage(unit, plan, 0, now)
-        };
-        self.events.push(end, unit);
+            self.begin_stage(lane, &mut running, now);
+        }
+        self.events.push(running.ends, lane);
+        self.lanes[lane as usize].running = Some(running);
     }
 
-    /// Reserves what the stage needs and returns when it ends.
-    fn end_of_stage(&mut self, unit: u32, plan: u8, stage: u8, now: Time) -> Time {
-        match self.plans[plan as usize].stages[stage as usize] {
-            Stage::Cell(ns) => now + Time::from(ns),
+    /// Reserves what the stage of an operation needs and notes when it ends.
+    fn begin_stage(&mut self, lane: u32, running: &mut Running, now: Time) {
+        let state = &self.lanes[lane as usize];
+        let plan = &self.plans[running.plan as usize];
+        running.ends = match plan.stages()[running.stage as usize] {
+            Stage::Cell(ns) => {
+                // Behind a transfer the array is free; behind another program it is not.
+                let programs = |tail: &Running| {
+                    let stages = self.plans[tail.plan as usize].stages();
+                    matches!(stages.last(), Some(Stage::Cell(_)))
+                };
+                let array = state.tail.as_ref().filter(|tail| programs(tail));
+                let start = array.map_or(now, |tail| tail.ends.max(now));
+                running.waited_ns += start - now;
+                start + Time::from(ns)
+            }
             Stage::Bus(ns) => {
-                let bus = self.units[unit as usize].bus as usize;
+                let bus = state.bus as usize;
                 let end = now.max(self.bus_free_at[bus]) + Time::from(ns);
                 self.bus_free_at[bus] = end;
                 self.bus_busy_ns[bus] += Time::from(ns);
                 end
             }
-        }
+        };
     }
 
-    /// The unit's pending event has come: the next stage begins, or the operation has ended.
+    /// The lane's pending event has come: the next stage begins, or the operation has ended.
     #[inline]
-    pub fn stage_ended(&mut self, unit: u32, now: Time) -> Option<Finished> {
-        let state = &mut self.units[unit as usize];
-        let running = state.running.as_mut().expect("only a busy unit has an event");
-        let plan = &self.plans[running.plan as usize];
-        if !state.lone && usize::from(running.stage) + 1 < plan.stages.len() {
-            running.stage += 1;
-            let (plan, stage) = (running.plan, running.stage);
-            let end = self.end_of_stage(unit, plan, stage, now);
-            self.events.push(end, unit);
-            return None;
+    pub fn stage_ended(&mut self, lane: u32, now: Time) -> StageEnd {
+        let state = &mut self.lanes[lane as usize];
+        if self.cache && state.tail.as_ref().is_some_and(|tail| tail.ends == now) {
+            let ended = state.tail.take().expect("it was there");
+            // What waited behind it in its own last stage may now have another behind it.
+            if state
+                .running
+                .as_ref()
+                .is_some_and(|next| self.plans[next.plan as usize].ends_with(next.stage))
+            {
+                state.tail = state.running.take();
+            }
+            return StageEnd::Finished(self.finished(&ended, now));
         }
-        let (started, cell_ns) = (running.started, plan.cell_ns);
-        state.running = None;
-        Some(Finished { started, cell_ns, bus_ns: now - started - cell_ns })
+        let running = state.running.as_mut().expect("only a busy lane has an event");
+        let plan = &self.plans[running.plan as usize];
+        if state.lone || plan.ends_with(running.stage) {
+            let ended = state.running.take().expect("it was there");
+            return StageEnd::Finished(self.finished(&ended, now));
+        }
+        running.stage += 1;
+        let last = plan.ends_with(running.stage) && plan.cached().is_some();
+        let mut running = running.clone();
+        self.begin_stage(lane, &mut running, now);
+        self.events.push(running.ends, lane);
+        let state = &mut self.lanes[lane as usize];
+        if self.cache && last && state.tail.is_none() {
+            state.tail = Some(running);
+            state.running = None;
+            return StageEnd::Accepts;
+        }
+        state.running = Some(running);
+        StageEnd::GoesOn
+    }
+
+    fn finished(&self, ended: &Running, now: Time) -> Finished {
+        let cell_ns = self.plans[ended.plan as usize].cell_ns();
+        let bus_ns = now - ended.started - cell_ns - ended.waited_ns;
+        Finished { started: ended.started, cell_ns, bus_ns }
     }
 
     /// Time that each bus has been in use, including transfers still under way, ns.

@@ -1,0 +1,216 @@
+//! What a configuration may not say: counts and sizes that stand alone, and the spare space.
+
+use super::config::{ActiveBlocks, DEFAULT_SPARE_FACTOR, Gang, Interleave, Pool, SsdConfig};
+use super::granule::Granule;
+use engine::SECTOR_BYTES;
+use options::Invalid;
+
+/// A stage of an operation is kept in 32 bits of nanoseconds.
+const LONGEST_STAGE_NS: u64 = 4_000_000_000;
+
+/// Counts and sizes that stand alone: positive, dividing, addressable.
+pub(super) fn counts(config: &SsdConfig) -> Result<(), Invalid> {
+    let counts = [
+        ("device.channels", config.channels),
+        ("device.packages_per_channel", config.packages_per_channel),
+        ("device.dies_per_package", config.dies_per_package),
+        ("device.planes_per_die", config.planes_per_die),
+        ("device.blocks_per_plane", config.blocks_per_plane),
+        ("device.pages_per_block", config.pages_per_block),
+        ("device.wear.rated_cycles", config.wear.rated_cycles),
+        ("device.cleaning.windowed_greedy.window", config.cleaning.windowed_greedy.window),
+        ("device.cleaning.d_choices.d", config.cleaning.d_choices.d),
+    ];
+    for (key, count) in counts {
+        if count == 0 {
+            return Err(Invalid::new(&[key], "0 is not possible; it must be at least 1"));
+        }
+    }
+    if config.summary_page && config.pages_per_block < 2 {
+        let problem = "a block of 1 page is all summary; use more pages or summary_page = false";
+        return Err(Invalid::new(&["device.pages_per_block", "device.summary_page"], problem));
+    }
+    if config.pages_per_block > 16_384 {
+        let problem = format!("{} is too many; at most 16384", config.pages_per_block);
+        return Err(Invalid::new(&["device.pages_per_block"], problem));
+    }
+    let page = config.page_size.bytes();
+    if page == 0 || !page.is_multiple_of(SECTOR_BYTES) || page > 1 << 24 {
+        let problem = format!(
+            "{} is not possible; a page is a multiple of 512B, at most 16MiB",
+            config.page_size
+        );
+        return Err(Invalid::new(&["device.page_size"], problem));
+    }
+    wear(config)?;
+    let times = [
+        ("device.timing.read", config.timing.read),
+        ("device.timing.program", config.timing.program),
+        ("device.timing.erase", config.timing.erase),
+        ("device.host_link.latency", config.host_link.latency),
+    ];
+    for (key, time) in times {
+        if time.ns() > LONGEST_STAGE_NS {
+            return Err(Invalid::new(&[key], format!("{time} is too long; at most 4s")));
+        }
+    }
+    if config.spare_size.bytes() > page {
+        let problem = format!("{} is more than the page, {}", config.spare_size, config.page_size);
+        return Err(Invalid::new(&["device.spare_size"], problem));
+    }
+    let bus_per_byte = config.timing.bus_per_byte;
+    if bus_per_byte.time_ns(page + config.spare_size.bytes()) > LONGEST_STAGE_NS {
+        let problem =
+            format!("{bus_per_byte} is too long for {}; at most 4s a page", config.page_size);
+        return Err(Invalid::new(&["device.timing.bus_per_byte", "device.page_size"], problem));
+    }
+    if !(0.0..1.0).contains(&config.cleaning.min_free) {
+        let problem = format!("{} is not a share from 0 to below 1", config.cleaning.min_free);
+        return Err(Invalid::new(&["device.cleaning.min_free"], problem));
+    }
+    let pages = [
+        // A logical page may be a quarter of a page.
+        config.logical_page.map_or(1, |logical| (page / logical.bytes().max(1)).clamp(1, 4) as u32),
+        config.channels,
+        config.packages_per_channel,
+        config.dies_per_package,
+        config.planes_per_die,
+        config.blocks_per_plane,
+        config.pages_per_block,
+    ];
+    let pages = pages.iter().try_fold(1u32, |product, count| product.checked_mul(*count));
+    // Two page numbers are kept free as marks.
+    if pages.is_none_or(|pages| pages > u32::MAX - 2) {
+        let problem = "the drive has more than 4,294,967,293 pages (16 TiB of 4 KiB pages)";
+        return Err(Invalid::new(&["device.channels", "device.blocks_per_plane"], problem));
+    }
+    Ok(())
+}
+
+/// Wear and its levelling.
+fn wear(config: &SsdConfig) -> Result<(), Invalid> {
+    let levelling = &config.cleaning.levelling;
+    let shares = [
+        ("device.wear.spread", config.wear.spread, 0.5),
+        ("device.cleaning.levelling.age_variance", levelling.age_variance, 1.0),
+        ("device.cleaning.levelling.retirement_age", levelling.retirement_age, 1.0),
+        ("device.cleaning.levelling.rate_limit_floor", levelling.rate_limit_floor, 1.0),
+        ("device.cleaning.levelling.cold_life", levelling.cold_life, 1.0),
+    ];
+    for (key, share, most) in shares {
+        if !(0.0..=most).contains(&share) {
+            return Err(Invalid::new(&[key], format!("{share} is not a share from 0 to {most}")));
+        }
+    }
+    if levelling.rate_limit_floor >= 1.0 - levelling.age_variance {
+        let problem = format!(
+            "the chance of use cannot fall from 1 at {} of the mean life (1 - age_variance) to 0 at {} \
+             (rate_limit_floor), which is not below it",
+            1.0 - levelling.age_variance,
+            levelling.rate_limit_floor
+        );
+        let keys = [
+            "device.cleaning.levelling.rate_limit_floor",
+            "device.cleaning.levelling.age_variance",
+        ];
+        return Err(Invalid::new(&keys, problem));
+    }
+    let years = config.wear.service_years;
+    if !(years > 0.0 && years <= 100.0) {
+        let problem = format!("{years} is not a number of years above 0, at most 100");
+        return Err(Invalid::new(&["device.wear.service_years"], problem));
+    }
+    Ok(())
+}
+
+/// What gang, interleaving, pools, spans and active blocks demand of each other.
+pub(super) fn parallelism(config: &SsdConfig, granule: Granule) -> Result<(), Invalid> {
+    let shared_control = config.gang != Gang::SharedBus;
+    if shared_control && config.interleave != Interleave::None {
+        let problem = format!(
+            "the packages of a gang under shared control do one kind of operation at a time, so \
+             that \"{}\" cannot interleave inside them; use interleave = \"none\"",
+            config.interleave
+        );
+        return Err(Invalid::new(&["device.interleave", "device.gang"], problem));
+    }
+    if shared_control && config.cache_commands {
+        let problem = "under shared control every operation of a gang begins and ends alone; \
+                       cache commands need gang = \"shared-bus\"";
+        return Err(Invalid::new(&["device.cache_commands", "device.gang"], problem));
+    }
+    let pairs = matches!(config.interleave, Interleave::PlanePair | Interleave::Plane);
+    if pairs && !config.planes_per_die.is_multiple_of(2) {
+        let problem = format!(
+            "a die of {} planes does not divide into pairs; \"{}\" needs an even number",
+            config.planes_per_die, config.interleave
+        );
+        return Err(Invalid::new(&["device.planes_per_die", "device.interleave"], problem));
+    }
+    if config.cache_commands && config.interleave == Interleave::Plane && config.planes_per_die > 1
+    {
+        let problem = "the planes of a pair begin and end their operations together; with cache \
+                       commands use interleave = \"plane-pair\"";
+        return Err(Invalid::new(&["device.cache_commands", "device.interleave"], problem));
+    }
+    let synchronous = config.gang == Gang::SharedControlSync;
+    if synchronous && config.pool == Pool::Ssd {
+        let problem = "partial writes of a synchronous gang are merged inside its planes, so a pool \
+                       cannot reach over several gangs; use pool = \"gang\" or a smaller one";
+        return Err(Invalid::new(&["device.pool", "device.gang"], problem));
+    }
+    if granule.span > 1 && !synchronous && config.pool == Pool::Gang {
+        let problem = "a logical page over several packages does not lie on one channel, so a pool \
+                       cannot be a channel's packages; use pool = \"package\" or \"ssd\"";
+        return Err(Invalid::new(&["device.pool", "device.page_span"], problem));
+    }
+    if config.active_blocks == ActiveBlocks::Unit && (config.cleaning.copy_back || synchronous) {
+        let other = if synchronous { "device.gang" } else { "device.cleaning.copy_back" };
+        let problem = "copy-back keeps pages in their plane, which therefore needs an active block \
+                       of its own; use active_blocks = \"plane\" or leave it out";
+        return Err(Invalid::new(&["device.active_blocks", other], problem));
+    }
+    Ok(())
+}
+
+/// The key that states the spare space, and the logical pages that it leaves of a pool.
+pub(super) fn spare(
+    config: &SsdConfig,
+    pool_blocks: u32,
+    physical: u64,
+    data_pages: u32,
+) -> Result<(&'static str, u64), Invalid> {
+    let stated = [
+        config.spare_factor.is_some(),
+        config.over_provisioning.is_some(),
+        config.spare_blocks_per_plane.is_some(),
+    ];
+    if stated.iter().filter(|s| **s).count() > 1 {
+        return Err(Invalid::new(
+            &["device.spare_factor", "device.over_provisioning", "device.spare_blocks_per_plane"],
+            "the spare space is stated more than once; keep one of the three",
+        ));
+    }
+    if let Some(blocks) = config.spare_blocks_per_plane {
+        let key = "device.spare_blocks_per_plane";
+        let Some(left) = config.blocks_per_plane.checked_sub(blocks) else {
+            let problem = format!("{blocks} is more than the {} blocks", config.blocks_per_plane);
+            return Err(Invalid::new(&[key, "device.blocks_per_plane"], problem));
+        };
+        let planes = pool_blocks / config.blocks_per_plane;
+        return Ok((key, u64::from(left) * u64::from(planes) * u64::from(data_pages)));
+    }
+    if let Some(share) = config.over_provisioning {
+        let key = "device.over_provisioning";
+        if !(share > 0.0 && share.is_finite()) {
+            return Err(Invalid::new(&[key], format!("{share} is not a positive share")));
+        }
+        return Ok((key, (physical as f64 / (1.0 + share)) as u64));
+    }
+    let key = "device.spare_factor";
+    let factor = config.spare_factor.unwrap_or(DEFAULT_SPARE_FACTOR);
+    if !(factor > 0.0 && factor < 1.0) {
+        return Err(Invalid::new(&[key], format!("{factor} is not a share between 0 and 1")));
+    }
+    Ok((key, (physical as f64 * (1.0 - factor)) as u64))
+}
