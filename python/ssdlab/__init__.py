@@ -6,7 +6,8 @@
 
 `run` puts a workload on a device and returns `Results`; `Experiment` is what is run, checked and
 ready; `sweep` runs many of them at once and returns a table; `list` names what there is to choose
-from; `trace` looks at traces and converts them; `calibrate` makes a device from measurements.
+from; `trace` looks at traces and converts them; `calibrate` makes a device from measurements;
+`serve` makes a simulated device a block device.
 
 The user's mistakes raise `InputError`, whose message names the source, the key and the valid
 choices.
@@ -20,6 +21,7 @@ from ssdlab._core import version as __version__
 from ssdlab.api import Experiment, Progress, run
 from ssdlab.calibration import Calibration, calibrate
 from ssdlab.catalogue import list
+from ssdlab.live import LiveDevice, serve
 from ssdlab.results import Record, Results
 
 if TYPE_CHECKING:
@@ -32,6 +34,7 @@ __all__ = [
     "Comparison",
     "Experiment",
     "InputError",
+    "LiveDevice",
     "Progress",
     "Record",
     "Results",
@@ -41,6 +44,7 @@ __all__ = [
     "compare",
     "list",
     "run",
+    "serve",
     "sweep",
     "trace",
 ]

@@ -1,6 +1,7 @@
 """The engine. The public functions around it are in `ssdlab`; see there for their meaning."""
 
 import builtins
+import os
 from collections.abc import Callable, Sequence
 from typing import Any
 
@@ -43,3 +44,25 @@ def trace_convert(
     options: str,
     progress: Callable[[int, int, int | None], object] | None = None,
 ) -> str: ...
+
+class LiveDevice:
+    uri: str
+    size_bytes: int
+    warnings: builtins.list[str]
+
+    def __init__(
+        self,
+        layers: Sequence[tuple[str, str]],
+        *,
+        socket: str | os.PathLike[str] | None,
+        port: int | None,
+        host: str,
+        allow_remote: bool,
+        size: str | None,
+        backing: str | os.PathLike[str] | None,
+        record: str | None,
+        time_scale: float,
+        realtime: bool,
+    ) -> None: ...
+    def status(self) -> tuple[int, int, int, float | None, float] | None: ...
+    def stop(self) -> str | None: ...

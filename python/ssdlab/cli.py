@@ -59,6 +59,7 @@ class ExamplesFirstGroup(ExamplesFirst, click.Group):
         "calibrate": "ssdlab.calibration.command",
         "compare": "ssdlab.comparison.command",
         "paper": "ssdlab.paper.command",
+        "serve": "ssdlab.live.command",
         "sweep": "ssdlab.sweeps.command",
         "trace": "ssdlab.trace.command",
     }

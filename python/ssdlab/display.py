@@ -59,6 +59,7 @@ def results_table(results: Results, file: IO[str]) -> str:
         _side_by_side(_flash(results), _wear(results)),
         _units(results.get("units") or [], plain),
         _notices(results),
+        _clock(results),
     ]
     return _text(console, [section for section in sections if section is not None])
 
@@ -361,8 +362,8 @@ def _latencies(host: Record) -> RenderableType | None:
         table.add_row(
             kind,
             count(it.requests),
-            count(it.iops),
-            _significant(it.mb_per_s, 4),
+            count(it.iops or 0),
+            _significant(it.mb_per_s or 0, 4),
             Text(duration(it.mean_us, 4), style="bold"),
             *map(duration, times),
         )
@@ -483,3 +484,26 @@ def _notices(results: Results) -> RenderableType | None:
     notices = results.get("workload", {}).get("notices", {})
     notes = [f"{count(number)} {name}" for name, number in notices.items() if number]
     return Text(f"Note: the workload had {', '.join(notes)}", style="yellow") if notes else None
+
+
+def _clock(results: Results) -> RenderableType | None:
+    """How well a live device kept to the times of its model."""
+    live = results.get("live")
+    if not live:
+        return None
+    title = Text("Timing", style="bold")
+    title.append(f" {live.timing}", style="green" if live.timing == "valid" else "bold red")
+    if not live.requests:
+        return title
+    rows = [
+        ("mean latency of the model", duration(live.model_mean_us, 4)),
+        ("mean latency as served", duration(live.measured_mean_us, 4)),
+        ("late by over 5% (of those not below the floor)", f"{live.late_share:.2%}"),
+        ("below the floor of the transport", f"{live.below_floor / live.requests:.2%}"),
+    ]
+    facts = Table.grid(padding=(0, 2))
+    facts.add_column()
+    facts.add_column(justify="right")
+    for row in rows:
+        facts.add_row(*row)
+    return Group(title, Text(live.reason), facts) if live.reason else Group(title, facts)

@@ -30,14 +30,17 @@ pub enum RunError {
     Output(String),
     /// The audit found a broken invariant: our mistake.
     Check(String),
+    /// The system refuses what is needed, such as writing a file.
+    System(String),
 }
 
 impl fmt::Display for RunError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            RunError::Input(message) | RunError::Policy(message) | RunError::Output(message) => {
-                f.write_str(message)
-            }
+            RunError::Input(message)
+            | RunError::Policy(message)
+            | RunError::Output(message)
+            | RunError::System(message) => f.write_str(message),
             RunError::Interrupted { requests } => {
                 write!(f, "interrupted after {requests} requests")
             }

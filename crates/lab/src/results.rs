@@ -31,7 +31,7 @@ impl Collected {
     }
 
     /// The `host` object: one summary per operation, and one of all.
-    fn host(&self, simulated_ns: Time) -> Value {
+    pub(crate) fn host(&self, simulated_ns: Time) -> Value {
         let mut all = LatencyStats::new();
         let mut host = Map::new();
         for op in Op::ALL {

@@ -12,7 +12,7 @@ mod sketch;
 mod statistics;
 
 use crate::inputs::counting_inputs;
-use output::Output;
+pub(crate) use output::{Output, target_format};
 use serde_json::{Value, json};
 pub use services::trace_services;
 use statistics::Statistics;
@@ -289,7 +289,7 @@ pub fn trace_convert(
     options_json: &str,
     watch: Watch<'_>,
 ) -> Result<String, TraceError> {
-    let (format, compression) = output::target_format(target, format).map_err(TraceError::Input)?;
+    let (format, compression) = target_format(target, format).map_err(TraceError::Input)?;
     let Some(write) = format.write else { unreachable!("only such formats are chosen") };
     let mut reading = Reading::open(source, options_json)?;
     let failed = |error: &std::io::Error| {

@@ -24,7 +24,7 @@ const EXTENSIONS: [(&str, &str); 2] = [("csv", "msr"), ("iolog", "fio")];
 const ZSTD_LEVEL: i32 = 3;
 
 /// The format and the compression of a file of that name, unless the format is `named`.
-pub(super) fn target_format(
+pub(crate) fn target_format(
     target: &str,
     named: Option<&str>,
 ) -> Result<(&'static Format, Compression), String> {
@@ -55,7 +55,7 @@ pub(super) fn target_format(
 /// Where the bytes go in the end.
 enum Place {
     /// Something that cannot be replaced: standard output, a pipe, a device.
-    Stream(Box<dyn Write>),
+    Stream(Box<dyn Write + Send>),
     /// A file that takes its name when it is whole.
     File(File),
 }

@@ -1,0 +1,213 @@
+//! What the way to a client and back takes: measured against a device that takes no time.
+//!
+//! It is a stable offset: some 10 to 20 us, and for reads about 0.2 us per KiB. The server answers
+//! that much earlier. The data of a write cost nothing more, for they travel while it is served.
+
+use crate::listen::Stream;
+use crate::server::{Control, Server, Setup, Witness};
+use crate::{Error, Scale, Store, reason};
+use engine::{Completion, Device, Op, Request, Time};
+use std::collections::BTreeMap;
+use std::io::{self, Read, Write};
+use std::time::Instant;
+
+/// The sizes of requests that are measured, and how often.
+const POINTS: [(u64, u32); 5] =
+    [(512, 400), (4096, 400), (65_536, 100), (262_144, 60), (1 << 20, 30)];
+
+/// A line through some points.
+#[derive(Debug, Clone, Default, PartialEq)]
+struct Curve(Vec<(u64, u64)>);
+
+impl Curve {
+    /// Between two points on their line, beyond the last on the line of the last two.
+    fn at(&self, bytes: u64) -> u64 {
+        let Some(first) = self.0.first() else { return 0 };
+        if bytes <= first.0 || self.0.len() == 1 {
+            return first.1;
+        }
+        let after = self.0.iter().position(|point| point.0 >= bytes);
+        let after = after.unwrap_or(self.0.len() - 1);
+        let ((x0, y0), (x1, y1)) = (self.0[after - 1], self.0[after]);
+        let slope = (y1 as f64 - y0 as f64) / (x1 - x0) as f64;
+        (y0 as f64 + slope * (bytes as f64 - x0 as f64)).max(0.0) as u64
+    }
+}
+
+/// What the transport takes, ns, by direction and size.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub struct Floor {
+    /// The part outside of the server, which it cannot see, for reads and for all others.
+    outside: [Curve; 2],
+    /// All of it.
+    least: [Curve; 2],
+}
+
+impl Floor {
+    /// Nothing takes time.
+    pub fn none() -> Self {
+        Floor::default()
+    }
+
+    /// The same for all.
+    pub fn constant(ns: u64) -> Self {
+        let curve = || Curve(vec![(0, ns)]);
+        Floor { outside: [curve(), curve()], least: [curve(), curve()] }
+    }
+
+    /// What a request takes on its way outside of the server.
+    pub fn outside(&self, op: Op, bytes: u64) -> u64 {
+        self.outside[usize::from(op != Op::Read)].at(bytes)
+    }
+
+    /// The shortest time in which a client can be answered.
+    pub fn least(&self, op: Op, bytes: u64) -> u64 {
+        self.least[usize::from(op != Op::Read)].at(bytes)
+    }
+
+    /// Measures it, between this thread as the server and another as its client.
+    ///
+    /// # Errors
+    /// When the system gives no sockets or thread.
+    pub fn measure(tcp: bool) -> Result<Self, Error> {
+        let system = |error: io::Error| Error::System(reason(&error));
+        let (client, server) = Stream::pair(tcp).map_err(system)?;
+        let (mut device, mut inside) = (AtOnce::default(), Inside::default());
+        let bytes = POINTS[POINTS.len() - 1].0;
+        let setup = Setup {
+            store: Store::memory(),
+            export_bytes: bytes,
+            scale: Scale::new(1.0)?,
+            floor: Floor::none(),
+        };
+        let control = Control::new().map_err(system)?;
+        let mut serving = Server::new(&mut device, &mut inside, setup, &control)?;
+        serving.connect(server).map_err(system)?;
+        let client = std::thread::Builder::new().name("floor".to_owned()).spawn(|| ask(client));
+        let client = client.map_err(system)?;
+        serving.run(None);
+        drop(serving);
+        let rounds =
+            client.join().map_err(|_| Error::System("the measurement failed".to_owned()))?;
+        let rounds = rounds.map_err(system)?;
+        let mut floor = Floor::none();
+        for (direction, op) in [Op::Read, Op::Write].into_iter().enumerate() {
+            for (bytes, _) in POINTS {
+                let round = median(rounds.get(&(op.name(), bytes)));
+                let inside = median(inside.0.get(&(op.name(), bytes)));
+                floor.least[direction].0.push((bytes, round));
+                floor.outside[direction].0.push((bytes, round.saturating_sub(inside)));
+            }
+        }
+        Ok(floor)
+    }
+}
+
+fn median(values: Option<&Vec<u64>>) -> u64 {
+    let mut values = values.cloned().unwrap_or_default();
+    values.sort_unstable();
+    values.get(values.len() / 2).copied().unwrap_or(0)
+}
+
+/// Times by operation and bytes.
+type Times = BTreeMap<(&'static str, u64), Vec<u64>>;
+
+/// The times that requests spend in the server.
+#[derive(Default)]
+struct Inside(Times);
+
+impl Witness<AtOnce> for Inside {
+    fn submitted(&mut self, _: Time, _: &Request, _: bool) {}
+
+    fn completed(&mut self, completion: &Completion, measured: Option<Time>) {
+        let key = (completion.request.op.name(), completion.request.bytes());
+        self.0.entry(key).or_default().extend(measured);
+    }
+
+    fn idle(&mut self, _: &AtOnce, _: Time, _: &crate::Timing) {}
+}
+
+/// A device that answers at once.
+#[derive(Default)]
+struct AtOnce {
+    asked: Vec<(Time, Request)>,
+}
+
+impl Device for AtOnce {
+    fn submit(&mut self, now: Time, request: Request) {
+        self.asked.push((now, request));
+    }
+
+    fn next_event(&self) -> Option<Time> {
+        self.asked.first().map(|(now, _)| *now)
+    }
+
+    fn advance(&mut self, _: Time, completions: &mut Vec<Completion>) {
+        completions.extend(self.asked.drain(..).map(|(now, request)| Completion {
+            request,
+            submitted: now,
+            at: now,
+            breakdown: engine::Breakdown::default(),
+        }));
+    }
+
+    fn capacity_sectors(&self) -> u64 {
+        u64::MAX
+    }
+}
+
+/// A client, from its first word to its last: what each of its requests took.
+fn ask(mut stream: Stream) -> io::Result<Times> {
+    let mut answer = vec![0; 1 << 21];
+    // Greeting; then the oldest way to choose the export, which is answered in 10 bytes.
+    stream.read_exact(&mut answer[..18])?;
+    stream.write_all(&3u32.to_be_bytes())?;
+    stream.write_all(b"IHAVEOPT\0\0\0\x01\0\0\0\0")?;
+    stream.read_exact(&mut answer[..10])?;
+    let mut times = Times::new();
+    for (bytes, rounds) in POINTS {
+        for op in [Op::Read, Op::Write] {
+            let (sent, received) = match op {
+                Op::Read => (0, bytes as usize),
+                _ => (bytes as usize, 0),
+            };
+            let mut message = vec![0; 28 + sent];
+            message[..4].copy_from_slice(&0x2560_9513u32.to_be_bytes());
+            message[7] = u8::from(op == Op::Write);
+            message[24..28].copy_from_slice(&(bytes as u32).to_be_bytes());
+            let times = times.entry((op.name(), bytes)).or_default();
+            for _ in 0..rounds {
+                let started = Instant::now();
+                stream.write_all(&message)?;
+                stream.read_exact(&mut answer[..16 + received])?;
+                times.push(started.elapsed().as_nanos() as u64);
+            }
+        }
+    }
+    Ok(times)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn curves_go_on_beyond_their_points() {
+        let curve = Curve(vec![(100, 10), (200, 20), (400, 60)]);
+        let at: Vec<u64> = [0, 100, 150, 200, 300, 400, 500].map(|x| curve.at(x)).to_vec();
+        assert_eq!(at, [10, 10, 15, 20, 40, 60, 80]);
+        assert_eq!((Curve::default().at(7), Curve(vec![(1, 5)]).at(7)), (0, 5));
+    }
+
+    #[test]
+    fn the_transport_takes_time_and_more_for_more() {
+        for tcp in [false, true] {
+            let floor = Floor::measure(tcp).unwrap();
+            for op in [Op::Read, Op::Write] {
+                assert!(floor.outside(op, 4096) > 0);
+                assert!(floor.least(op, 4096) >= floor.outside(op, 4096));
+            }
+            assert!(floor.least(Op::Read, 1 << 20) > floor.least(Op::Read, 512), "{floor:?}");
+        }
+    }
+}

@@ -1,0 +1,199 @@
+//! Where the server listens, and the streams that come of it.
+
+use crate::{Error, reason};
+use std::fmt::Write as _;
+use std::fs;
+use std::io::{self, ErrorKind, Read, Write};
+use std::net::{IpAddr, SocketAddr, TcpListener, TcpStream};
+use std::os::fd::{AsFd, BorrowedFd};
+use std::os::unix::fs::FileTypeExt;
+use std::os::unix::net::{UnixListener, UnixStream};
+use std::path::PathBuf;
+
+/// Where clients find the server.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Address {
+    /// A Unix socket with this path.
+    Unix(PathBuf),
+    /// A TCP port; 0 takes any that is free.
+    Tcp(IpAddr, u16),
+}
+
+/// A listening socket. A Unix socket's path is removed when it is dropped.
+#[derive(Debug)]
+pub struct Listener {
+    socket: Socket,
+    path: Option<PathBuf>,
+}
+
+#[derive(Debug)]
+enum Socket {
+    Unix(UnixListener),
+    Tcp(TcpListener),
+}
+
+impl Listener {
+    /// Begins to listen; clients wait until the server accepts them. A socket that a dead server
+    /// has left behind is taken over.
+    ///
+    /// # Errors
+    /// When the address is in use or not to be had.
+    pub fn new(address: &Address) -> Result<Self, Error> {
+        match address {
+            Address::Unix(path) => {
+                let name = path.display();
+                let refuse = |problem: &str| Error::Input(format!("socket {name}: {problem}"));
+                if let Ok(found) = fs::symlink_metadata(path) {
+                    if !found.file_type().is_socket() {
+                        return Err(refuse("there is a file of that name, which is no socket"));
+                    }
+                    match UnixStream::connect(path) {
+                        Err(error) if error.kind() == ErrorKind::ConnectionRefused => {
+                            let _ = fs::remove_file(path);
+                        }
+                        _ => return Err(refuse("in use: a server listens there")),
+                    }
+                }
+                let socket = UnixListener::bind(path)
+                    .map_err(|error| refuse(&format!("cannot be made: {}", reason(&error))))?;
+                Ok(Listener { socket: Socket::Unix(socket), path: Some(path.clone()) })
+            }
+            Address::Tcp(host, port) => {
+                let socket = TcpListener::bind(SocketAddr::new(*host, *port)).map_err(|error| {
+                    Error::Input(format!("port {port} of {host}: {}", reason(&error)))
+                })?;
+                Ok(Listener { socket: Socket::Tcp(socket), path: None })
+            }
+        }
+        .and_then(|listener| {
+            let done = match &listener.socket {
+                Socket::Unix(socket) => socket.set_nonblocking(true),
+                Socket::Tcp(socket) => socket.set_nonblocking(true),
+            };
+            done.map(|()| listener).map_err(|error| Error::System(reason(&error)))
+        })
+    }
+
+    /// By what clients find it, as libnbd and QEMU write it.
+    pub fn uri(&self) -> String {
+        match &self.socket {
+            Socket::Unix(_) => {
+                let path = self.path.as_deref().unwrap_or_else(|| "".as_ref());
+                let path = std::path::absolute(path).unwrap_or_else(|_| path.to_owned());
+                let mut uri = String::from("nbd+unix:///?socket=");
+                for byte in path.as_os_str().as_encoded_bytes() {
+                    match byte {
+                        b'a'..=b'z' | b'A'..=b'Z' | b'0'..=b'9' | b'/' | b'-' | b'_' | b'.' => {
+                            uri.push(char::from(*byte));
+                        }
+                        other => {
+                            // Writing to a text cannot fail.
+                            let _ = write!(uri, "%{other:02X}");
+                        }
+                    }
+                }
+                uri
+            }
+            Socket::Tcp(socket) => match socket.local_addr() {
+                Ok(address) => format!("nbd://{address}"),
+                Err(_) => "nbd://".to_owned(),
+            },
+        }
+    }
+
+    /// Whether it is TCP, whose transport has another cost.
+    pub fn is_tcp(&self) -> bool {
+        matches!(self.socket, Socket::Tcp(_))
+    }
+
+    /// A client that waits, if there is one.
+    pub(crate) fn accept(&self) -> io::Result<Stream> {
+        match &self.socket {
+            Socket::Unix(socket) => socket.accept().map(|(stream, _)| Stream::Unix(stream)),
+            Socket::Tcp(socket) => socket.accept().map(|(stream, _)| Stream::Tcp(stream)),
+        }
+    }
+}
+
+impl Drop for Listener {
+    fn drop(&mut self) {
+        if let Some(path) = &self.path {
+            let _ = fs::remove_file(path);
+        }
+    }
+}
+
+impl AsFd for Listener {
+    fn as_fd(&self) -> BorrowedFd<'_> {
+        match &self.socket {
+            Socket::Unix(socket) => socket.as_fd(),
+            Socket::Tcp(socket) => socket.as_fd(),
+        }
+    }
+}
+
+/// A connection's socket.
+#[derive(Debug)]
+pub enum Stream {
+    /// Of a Unix socket.
+    Unix(UnixStream),
+    /// Of TCP.
+    Tcp(TcpStream),
+}
+
+impl Stream {
+    /// Never waits, and sends at once.
+    pub(crate) fn prepare(&self) -> io::Result<()> {
+        match self {
+            Stream::Unix(stream) => stream.set_nonblocking(true),
+            Stream::Tcp(stream) => {
+                stream.set_nodelay(true)?;
+                stream.set_nonblocking(true)
+            }
+        }
+    }
+
+    /// Two ends of a connection of that kind.
+    pub(crate) fn pair(tcp: bool) -> io::Result<(Stream, Stream)> {
+        if !tcp {
+            let (one, other) = UnixStream::pair()?;
+            return Ok((Stream::Unix(one), Stream::Unix(other)));
+        }
+        let listener = TcpListener::bind("127.0.0.1:0")?;
+        let one = TcpStream::connect(listener.local_addr()?)?;
+        let (other, _) = listener.accept()?;
+        one.set_nodelay(true)?;
+        Ok((Stream::Tcp(one), Stream::Tcp(other)))
+    }
+}
+
+impl Read for Stream {
+    fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
+        match self {
+            Stream::Unix(stream) => stream.read(buffer),
+            Stream::Tcp(stream) => stream.read(buffer),
+        }
+    }
+}
+
+impl Write for Stream {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        match self {
+            Stream::Unix(stream) => stream.write(bytes),
+            Stream::Tcp(stream) => stream.write(bytes),
+        }
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        Ok(())
+    }
+}
+
+impl AsFd for Stream {
+    fn as_fd(&self) -> BorrowedFd<'_> {
+        match self {
+            Stream::Unix(stream) => stream.as_fd(),
+            Stream::Tcp(stream) => stream.as_fd(),
+        }
+    }
+}

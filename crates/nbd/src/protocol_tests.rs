@@ -1,0 +1,242 @@
+use super::*;
+use proptest::prelude::*;
+
+const BYTES: u64 = 1 << 20;
+
+/// A session, and what it said first.
+fn session() -> (Session, Vec<u8>) {
+    let mut out = Vec::new();
+    (Session::new(BYTES, &mut out), out)
+}
+
+/// Everything that a session makes of some bytes that come in pieces of `piece`.
+fn feed(session: &mut Session, input: &[u8], piece: usize) -> (Vec<Event>, Vec<u8>) {
+    let (mut events, mut out, mut waiting) = (Vec::new(), Vec::new(), Vec::new());
+    for chunk in input.chunks(piece.max(1)) {
+        waiting.extend_from_slice(chunk);
+        loop {
+            let (consumed, event) = session.next(&waiting, &mut out);
+            waiting.drain(..consumed);
+            match event {
+                Event::More => break,
+                // How data are cut depends on the pieces.
+                Event::Handled | Event::Data(false) => {}
+                Event::Close => {
+                    events.push(event);
+                    return (events, out);
+                }
+                _ => events.push(event),
+            }
+        }
+    }
+    (events, out)
+}
+
+fn option(option: u32, data: &[u8]) -> Vec<u8> {
+    let mut bytes = b"IHAVEOPT".to_vec();
+    bytes.extend(option.to_be_bytes());
+    bytes.extend((data.len() as u32).to_be_bytes());
+    bytes.extend(data);
+    bytes
+}
+
+fn go(name: &str, infos: &[u16]) -> Vec<u8> {
+    let mut data = (name.len() as u32).to_be_bytes().to_vec();
+    data.extend(name.as_bytes());
+    data.extend((infos.len() as u16).to_be_bytes());
+    for info in infos {
+        data.extend(info.to_be_bytes());
+    }
+    data
+}
+
+fn request(flags: u16, command: u16, offset: u64, length: u32) -> Vec<u8> {
+    let mut bytes = REQUEST_MAGIC.to_be_bytes().to_vec();
+    bytes.extend(flags.to_be_bytes());
+    bytes.extend(command.to_be_bytes());
+    bytes.extend(7u64.to_be_bytes());
+    bytes.extend(offset.to_be_bytes());
+    bytes.extend(length.to_be_bytes());
+    bytes
+}
+
+/// A session whose client has chosen the export.
+fn open() -> Session {
+    let (mut session, _) = session();
+    let words = [vec![0, 0, 0, 3], option(OPT_GO, &go("", &[]))].concat();
+    feed(&mut session, &words, 1000);
+    assert!(session.is_open());
+    session
+}
+
+/// The kinds of the replies to options.
+fn kinds(mut out: &[u8]) -> Vec<u32> {
+    let mut kinds = Vec::new();
+    while !out.is_empty() {
+        assert_eq!(be64(out), OPTION_REPLY_MAGIC);
+        kinds.push(be32(&out[12..]));
+        out = &out[20 + be32(&out[16..]) as usize..];
+    }
+    kinds
+}
+
+/// The error of the only simple reply.
+fn error(out: &[u8]) -> u32 {
+    assert_eq!((out.len(), be32(out), be64(&out[8..])), (16, SIMPLE_REPLY_MAGIC, 7));
+    be32(&out[4..])
+}
+
+#[test]
+fn the_greeting_is_fixed_newstyle() {
+    assert_eq!(session().1, b"NBDMAGICIHAVEOPT\0\x03");
+}
+
+#[test]
+fn a_client_looks_around_and_goes() {
+    let (mut session, _) = session();
+    let words = [
+        vec![0, 0, 0, 3],
+        option(8, &[]),
+        option(OPT_LIST, &[]),
+        option(OPT_INFO, &go("", &[INFO_BLOCK_SIZE])),
+        option(OPT_GO, &go("", &[])),
+        request(0, 3, 0, 0),
+    ];
+    let (events, out) = feed(&mut session, &words.concat(), 3);
+    let unsupported = REP_ERR_UNSUP;
+    let replies =
+        [unsupported, REP_SERVER, REP_ACK, REP_INFO, REP_INFO, REP_ACK, REP_INFO, REP_ACK];
+    assert_eq!(kinds(&out), replies);
+    let asked = Asked { command: Command::Flush, fua: false, cookie: 7, offset: 0, length: 0 };
+    assert_eq!(events, [Event::Request(asked)]);
+}
+
+#[test]
+fn the_oldest_way_to_choose_an_export_works() {
+    for (flags, zeroes) in [(3, 0), (1, 124)] {
+        let (mut session, _) = session();
+        let words = [vec![0, 0, 0, flags], option(OPT_EXPORT_NAME, &[])].concat();
+        let (events, out) = feed(&mut session, &words, 1000);
+        assert!(events.is_empty() && session.is_open());
+        assert_eq!(out.len(), 10 + zeroes);
+        assert_eq!((be64(&out), be16(&out[8..])), (BYTES, TRANSMISSION_FLAGS));
+    }
+}
+
+#[test]
+fn what_cannot_be_negotiated_is_refused() {
+    let long = vec![0; MOST_OPTION_BYTES as usize + 1];
+    let mut short = go("", &[]);
+    short.pop();
+    let rows: [(Vec<u8>, u32); 6] = [
+        (option(OPT_GO, &go("other", &[])), REP_ERR_UNKNOWN),
+        (option(OPT_GO, &short), REP_ERR_INVALID),
+        (option(OPT_INFO, &go("", &[1])[..6]), REP_ERR_INVALID),
+        (option(OPT_LIST, b"x"), REP_ERR_INVALID),
+        (option(OPT_GO, &long), REP_ERR_TOO_BIG),
+        (option(99, b"what"), REP_ERR_UNSUP),
+    ];
+    for (words, expected) in rows {
+        let (mut session, _) = session();
+        feed(&mut session, &[0, 0, 0, 3], 4);
+        let (events, out) = feed(&mut session, &words, 1000);
+        assert_eq!((events, kinds(&out)), (vec![], vec![expected]));
+        // The client may go on.
+        let (_, out) = feed(&mut session, &option(OPT_GO, &go("", &[])), 1000);
+        assert_eq!(kinds(&out), [REP_INFO, REP_ACK]);
+    }
+}
+
+#[test]
+fn who_speaks_no_nbd_is_hung_up_on() {
+    let flags = vec![0, 0, 0, 3];
+    let rows = [
+        vec![0, 0, 0, 0],
+        vec![0xFF, 0, 0, 3],
+        b"GET / HTTP/1.1\r\n".to_vec(),
+        [flags.clone(), b"IHAVEOPX00000000".to_vec()].concat(),
+        [flags.clone(), option(OPT_EXPORT_NAME, b"other")].concat(),
+        [flags, option(OPT_ABORT, &[])].concat(),
+    ];
+    for words in rows {
+        let (mut session, _) = session();
+        let (events, _) = feed(&mut session, &words, 1000);
+        assert_eq!(events, [Event::Close], "{}", words.escape_ascii());
+        assert_eq!(session.next(b"more", &mut Vec::new()), (4, Event::Close));
+    }
+    let mut session = open();
+    assert_eq!(feed(&mut session, &[0x55; 28], 28).0, [Event::Close]);
+}
+
+#[test]
+fn wrong_requests_are_answered_and_the_next_is_heard() {
+    let (invalid, no_space) = (Refusal::Invalid as u32, Refusal::NoSpace as u32);
+    let end = BYTES;
+    let rows = [
+        (0, 0, end, 1, invalid),
+        (0, 0, end - 1, 2, invalid),
+        (0, 0, u64::MAX, u32::MAX, invalid),
+        (0, 0, 0, MOST_DATA_BYTES + 1, invalid),
+        (0, 0, 0, 0, invalid),
+        (0, 1, end, 512, no_space),
+        (0, 1, 0, MOST_DATA_BYTES + 1, invalid),
+        (0, 4, end - 1, 2, invalid),
+        (0, 6, end, 1, no_space),
+        (0, 5, 0, 1, invalid),
+        (0, 7, 0, 1, invalid),
+        (0, 99, 0, 1, invalid),
+        (16, 6, 0, 1, invalid),
+        (CMD_FLAG_NO_HOLE, 1, 0, 512, invalid),
+        (0xFF00, 0, 0, 512, invalid),
+    ];
+    for (flags, command, offset, length, expected) in rows {
+        let mut session = open();
+        let mut words = request(flags, command, offset, length);
+        if command == 1 {
+            words.extend(vec![0; length as usize]);
+        }
+        let (events, out) = feed(&mut session, &words, 1 << 16);
+        assert_eq!((events, error(&out)), (vec![], expected), "{command} {offset} {length}");
+        let (events, _) = feed(&mut session, &request(0, 0, 0, 512), 5);
+        assert!(matches!(events[..], [Event::Request(Asked { command: Command::Read, .. })]));
+    }
+}
+
+#[test]
+fn the_data_of_a_write_follow_it() {
+    let mut session = open();
+    let write = [request(CMD_FLAG_FUA, 1, 512, 1000), vec![9; 1000]].concat();
+    let both = [write, request(0, 2, 0, 0)].concat();
+    let (events, out) = feed(&mut session, &both, 77);
+    let asked = Asked { command: Command::Write, fua: true, cookie: 7, offset: 512, length: 1000 };
+    assert_eq!(events, [Event::Request(asked), Event::Data(true), Event::Close]);
+    assert!(out.is_empty());
+}
+
+/// Words that a client might say, right and wrong.
+fn word() -> impl Strategy<Value = Vec<u8>> {
+    let near = prop_oneof![Just(0u64), 0..2 * BYTES, any::<u64>()];
+    let length = prop_oneof![0u32..3000, any::<u32>()];
+    prop_oneof![
+        (0u32..12, prop::collection::vec(any::<u8>(), 0..20)).prop_map(|(o, d)| option(o, &d)),
+        Just(option(OPT_GO, &go("", &[INFO_BLOCK_SIZE]))),
+        (0u16..4, 0u16..9, near, length).prop_map(|(f, c, o, l)| request(f, c, o, l)),
+        prop::collection::vec(any::<u8>(), 0..40),
+    ]
+}
+
+proptest! {
+    #[test]
+    fn how_bytes_are_cut_makes_no_difference(
+        words in prop::collection::vec(word(), 0..20),
+        fixed in any::<bool>(),
+        piece in 1usize..100,
+    ) {
+        let start = if fixed { vec![0, 0, 0, 3] } else { Vec::new() };
+        let input = [start, words.concat()].concat();
+        let (mut whole, _) = session();
+        let (mut cut, _) = session();
+        let expected = feed(&mut whole, &input, input.len());
+        prop_assert_eq!(feed(&mut cut, &input, piece), expected);
+    }
+}

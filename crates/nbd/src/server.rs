@@ -1,0 +1,618 @@
+//! The server: one thread between the device and its clients.
+//!
+//! Each turn it lets the device advance, sends the answers that are due, and waits for the next
+//! instant or message. An answer is sent by the floor earlier than the device says, so that the
+//! client has it in time. The device is therefore asked for its events that much ahead of the clock; a
+//! request that arrives in between counts as submitted at the event.
+
+use crate::Error;
+use crate::clock::{self, Clock, Scale};
+use crate::connection::{Connection, Flow};
+use crate::floor::Floor;
+use crate::listen::{Listener, Stream};
+use crate::protocol::{Asked, Command, Event, Refusal, reply};
+use crate::store::Store;
+use crate::syncer::Syncer;
+use crate::timing::{Answer, Timing};
+use engine::{Completion, Device, Lba, Op, Request, SECTOR_BYTES, Time};
+use rustix::event::{EventfdFlags, PollFd, PollFlags, Timespec, eventfd, poll};
+use std::cmp::Reverse;
+use std::collections::{BinaryHeap, HashMap};
+use std::io;
+use std::os::fd::OwnedFd;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+
+/// A sleep ends this long before the instant, ns; the rest is spent watching.
+const MARGIN_NS: u64 = 40_000;
+/// So long after the last message the socket is watched before the thread sleeps, ns.
+const WATCH_NS: u64 = 30_000;
+/// So long before the next instant there is time for other things, ns, which come no more often
+/// than this; on a busy server a few times more seldom, and then at once.
+const LEISURE_NS: u64 = 2_000_000;
+const IDLE_EVERY_NS: u64 = 500_000_000;
+/// Clients at once; more wait until others leave.
+const MOST_CONNECTIONS: usize = 64;
+/// How long a server that ends waits for clients to take their answers, ns.
+const FAREWELL_NS: u64 = 2_000_000_000;
+/// Buffers that are kept for later requests, and how large one may be.
+const KEPT_BUFFERS: usize = 64;
+const KEPT_BYTES: usize = 2 << 20;
+
+/// Sees all that the device is asked and answers.
+pub trait Witness<D: ?Sized> {
+    /// A request was submitted.
+    fn submitted(&mut self, at: Time, request: &Request, fua: bool);
+
+    /// A request was answered, and how long that took by the measure of the model's time; nothing is
+    /// known of that where the client is gone.
+    fn completed(&mut self, completion: &Completion, measured: Option<Time>);
+
+    /// About twice a second, when nothing else is urgent: a look at the device and the timing so far.
+    fn idle(&mut self, device: &D, now: Time, timing: &Timing);
+}
+
+/// Wakes or ends a server from another thread.
+#[derive(Debug, Clone)]
+pub struct Control {
+    wake: Arc<OwnedFd>,
+    stop: Arc<AtomicBool>,
+}
+
+impl Control {
+    /// For one server.
+    ///
+    /// # Errors
+    /// When the system has no more descriptors.
+    pub fn new() -> io::Result<Self> {
+        let wake = eventfd(0, EventfdFlags::NONBLOCK | EventfdFlags::CLOEXEC)?;
+        Ok(Control { wake: Arc::new(wake), stop: Arc::default() })
+    }
+
+    /// Lets the server answer what it was asked and end.
+    pub fn stop(&self) {
+        self.stop.store(true, Ordering::Release);
+        self.wake();
+    }
+
+    /// Whether it is to end.
+    pub fn is_stopped(&self) -> bool {
+        self.stop.load(Ordering::Acquire)
+    }
+
+    pub(crate) fn wake(&self) {
+        // It only fails when it is full, and then the server is awake.
+        let _ = rustix::io::write(&*self.wake, &1u64.to_ne_bytes());
+    }
+
+    fn woken(&self) {
+        let _ = rustix::io::read(&*self.wake, &mut [0u8; 8]);
+    }
+}
+
+/// What a server is made of, beside its device.
+#[derive(Debug)]
+pub struct Setup {
+    /// Where the data are.
+    pub store: Store,
+    /// How large the device is for its clients; within its capacity, whole sectors.
+    pub export_bytes: u64,
+    /// How wall time and the model's relate.
+    pub scale: Scale,
+    /// What the way to the clients takes.
+    pub floor: Floor,
+}
+
+/// What an answer still waits for.
+const MODEL: u8 = 1;
+const DATA: u8 = 2;
+const BACKING: u8 = 4;
+
+/// A request that was not answered yet.
+#[derive(Debug)]
+struct Pending {
+    connection: usize,
+    serial: u64,
+    asked: Asked,
+    op: Op,
+    received: u64,
+    completion: Option<Completion>,
+    /// When it is to be answered, once that is known.
+    target: u64,
+    waits_for: u8,
+    held_by_backing: bool,
+    refusal: Option<Refusal>,
+    /// Of a write the data, of a read the whole answer.
+    data: Vec<u8>,
+}
+
+/// A server of one device.
+pub struct Server<'a, D: ?Sized, W: ?Sized> {
+    device: &'a mut D,
+    witness: &'a mut W,
+    control: &'a Control,
+    setup: Setup,
+    syncer: Option<Syncer>,
+    clock: Clock,
+    /// Until when the device has been advanced.
+    device_time: Time,
+    completions: Vec<Completion>,
+    connections: Vec<Option<Connection>>,
+    connected: u64,
+    pending: Vec<Option<Pending>>,
+    free: Vec<u32>,
+    /// By the number of the request in the device.
+    in_device: HashMap<u64, u32>,
+    submitted: u64,
+    /// By how much the answers of some request in the device are early.
+    ahead: u64,
+    ready: BinaryHeap<Reverse<(u64, u64, u32)>>,
+    readied: u64,
+    buffers: Vec<Vec<u8>>,
+    last_message: u64,
+    last_idle: u64,
+    timing: Timing,
+}
+
+impl<'a, D: Device + ?Sized, W: Witness<D> + ?Sized> Server<'a, D, W> {
+    /// A server without clients, whose time begins now.
+    ///
+    /// # Errors
+    /// When the export does not fit the device, or the system gives no thread.
+    pub fn new(
+        device: &'a mut D,
+        witness: &'a mut W,
+        setup: Setup,
+        control: &'a Control,
+    ) -> Result<Self, Error> {
+        let capacity = device.capacity_sectors().saturating_mul(SECTOR_BYTES);
+        let bytes = setup.export_bytes;
+        if bytes == 0 || !bytes.is_multiple_of(SECTOR_BYTES) || bytes > capacity {
+            return Err(Error::Input(format!(
+                "a device of {capacity} bytes cannot be served as one of {bytes}: the size is a \
+                 multiple of {SECTOR_BYTES}, and no more than the device has"
+            )));
+        }
+        let syncer = Syncer::of(&setup.store, control)?;
+        Ok(Server {
+            device,
+            witness,
+            control,
+            setup,
+            syncer,
+            clock: Clock::new(),
+            device_time: 0,
+            completions: Vec::new(),
+            connections: Vec::new(),
+            connected: 0,
+            pending: Vec::new(),
+            free: Vec::new(),
+            in_device: HashMap::new(),
+            submitted: 0,
+            ahead: 0,
+            ready: BinaryHeap::new(),
+            readied: 0,
+            buffers: Vec::new(),
+            last_message: 0,
+            last_idle: 0,
+            timing: Timing::default(),
+        })
+    }
+
+    /// Adds a client.
+    ///
+    /// # Errors
+    /// When its socket cannot be used.
+    pub fn connect(&mut self, stream: Stream) -> io::Result<()> {
+        self.connected += 1;
+        let connection = Connection::new(stream, self.setup.export_bytes, self.connected)?;
+        match self.connections.iter_mut().find(|place| place.is_none()) {
+            Some(place) => *place = Some(connection),
+            None => self.connections.push(Some(connection)),
+        }
+        Ok(())
+    }
+
+    /// Serves until it is told to stop or, without a listener, until the last client has gone.
+    pub fn run(&mut self, listener: Option<&Listener>) -> Timing {
+        clock::precise_sleep();
+        let waited = clock::waited_for_processor();
+        let mut end = None;
+        loop {
+            let now = self.clock.now();
+            if end.is_none() && self.control.is_stopped() {
+                end = Some(now + FAREWELL_NS);
+            }
+            self.advance_ahead(now);
+            self.answer_due();
+            self.send_all();
+            match (end, listener) {
+                (Some(end), _) if self.is_quiet() || now > end => break,
+                (None, None) if self.connections.iter().all(Option::is_none) => break,
+                _ => {}
+            }
+            self.wait(listener.filter(|_| end.is_none()), end.is_none());
+        }
+        if let Some(before) = waited {
+            self.timing.waited_ns = clock::waited_for_processor().map(|now| now - before);
+        }
+        self.setup.store.sync();
+        self.timing
+    }
+
+    /// Nothing is to be answered or sent.
+    fn is_quiet(&self) -> bool {
+        let answered = self.free.len() == self.pending.len();
+        answered && !self.connections.iter().flatten().any(Connection::has_output)
+    }
+
+    // ---- the device -------------------------------------------------------------------------
+
+    /// Processes the device's events up to `to`.
+    fn advance(&mut self, to: Time) {
+        while let Some(at) = self.device.next_event().filter(|at| *at <= to) {
+            self.device.advance(at, &mut self.completions);
+            self.device_time = self.device_time.max(at);
+            if self.completions.is_empty() {
+                continue;
+            }
+            let mut completions = std::mem::take(&mut self.completions);
+            for completion in completions.drain(..) {
+                self.modelled(completion);
+            }
+            self.completions = completions;
+        }
+    }
+
+    /// Lets the device tell, in time, what will have to be answered.
+    fn advance_ahead(&mut self, now: u64) {
+        if !self.in_device.is_empty() {
+            self.advance(self.setup.scale.model(now + self.ahead));
+        }
+    }
+
+    /// The device has answered.
+    fn modelled(&mut self, completion: Completion) {
+        let Some(slot) = self.in_device.remove(&completion.request.id) else { return };
+        let early = self.early(slot);
+        if early == self.ahead {
+            let rest = self.in_device.values();
+            self.ahead = rest.map(|slot| self.early(*slot)).max().unwrap_or(0);
+        }
+        if let Some(pending) = &mut self.pending[slot as usize] {
+            pending.completion = Some(completion);
+            pending.target = self.setup.scale.wall(completion.at).saturating_sub(early);
+        }
+        self.no_longer_waits(slot, MODEL);
+    }
+
+    /// By how much a request is to be answered early.
+    fn early(&self, slot: u32) -> u64 {
+        let pending = self.pending[slot as usize].as_ref();
+        pending.map_or(0, |it| self.setup.floor.outside(it.op, it.asked.length.into()))
+    }
+
+    fn submit(&mut self, slot: u32, request: Request, received: u64, fua: bool) {
+        let at = self.setup.scale.model(received).max(self.device_time);
+        self.advance(at);
+        self.device_time = at;
+        self.ahead = self.ahead.max(self.early(slot));
+        self.in_device.insert(request.id, slot);
+        self.witness.submitted(at, &request, fua);
+        self.device.submit(at, request);
+    }
+
+    // ---- requests ---------------------------------------------------------------------------
+
+    /// A client asks.
+    fn ask(&mut self, place: usize, connection: &mut Connection, asked: Asked, received: u64) {
+        let (op, range) = for_device(&asked);
+        let (mut data, mut refusal) = (self.buffers.pop().unwrap_or_default(), None);
+        let (offset, length) = (asked.offset, asked.length);
+        let done = match asked.command {
+            Command::Read => {
+                data.extend(reply(asked.cookie, None));
+                self.setup.store.read(offset, length, &mut data)
+            }
+            Command::Trim => self.setup.store.zero(offset, length, false),
+            Command::WriteZeroes { keep } => self.setup.store.zero(offset, length, keep),
+            Command::Write | Command::Flush => Ok(()),
+        };
+        if let Err(problem) = done {
+            refusal = Some(problem);
+        }
+        let slot = self.free.pop().unwrap_or_else(|| {
+            self.pending.push(None);
+            self.pending.len() as u32 - 1
+        });
+        let mut waits_for = 0;
+        if range.is_some() {
+            waits_for |= MODEL;
+        }
+        if asked.command == Command::Write {
+            waits_for |= DATA;
+            connection.writing = Some(slot);
+        }
+        let durable = asked.fua && asked.command != Command::Read || op == Op::Flush;
+        if durable && self.syncer.is_some() {
+            waits_for |= BACKING;
+        }
+        connection.outstanding += 1;
+        self.pending[slot as usize] = Some(Pending {
+            connection: place,
+            serial: connection.serial,
+            asked,
+            op,
+            received,
+            completion: None,
+            target: received,
+            waits_for,
+            held_by_backing: false,
+            refusal,
+            data,
+        });
+        if waits_for & (BACKING | DATA) == BACKING {
+            self.make_durable(slot);
+        }
+        if let Some((lba, sectors)) = range {
+            let request = Request { id: self.submitted, op, lba, sectors };
+            self.submitted += 1;
+            self.submit(slot, request, received, asked.fua);
+        } else if waits_for == 0 {
+            self.make_ready(slot);
+        }
+    }
+
+    fn make_durable(&self, slot: u32) {
+        if let Some(syncer) = &self.syncer {
+            syncer.ask(slot);
+        }
+    }
+
+    /// The last of the data of a write have come.
+    fn written(&mut self, slot: u32) {
+        let Some(pending) = &mut self.pending[slot as usize] else { return };
+        if let Err(refusal) = self.setup.store.write(pending.asked.offset, &pending.data) {
+            pending.refusal = Some(refusal);
+        }
+        if pending.waits_for & BACKING != 0 {
+            self.make_durable(slot);
+        }
+        self.no_longer_waits(slot, DATA);
+    }
+
+    fn no_longer_waits(&mut self, slot: u32, what: u8) {
+        let Some(pending) = &mut self.pending[slot as usize] else { return };
+        pending.waits_for &= !what;
+        if pending.waits_for == 0 {
+            self.make_ready(slot);
+        }
+    }
+
+    fn make_ready(&mut self, slot: u32) {
+        let Some(pending) = &self.pending[slot as usize] else { return };
+        self.readied += 1;
+        self.ready.push(Reverse((pending.target, self.readied, slot)));
+    }
+
+    /// Takes what the syncer has done.
+    fn synced(&mut self) {
+        while let Some((slot, outcome)) = self.syncer.as_ref().and_then(Syncer::done) {
+            let now = self.clock.now();
+            if let Some(pending) = &mut self.pending[slot as usize] {
+                let modelled = pending.waits_for & MODEL == 0;
+                pending.held_by_backing = modelled && pending.target < now;
+                pending.refusal = pending.refusal.or(outcome.err());
+            }
+            self.no_longer_waits(slot, BACKING);
+        }
+    }
+
+    // ---- answers ----------------------------------------------------------------------------
+
+    fn answer_due(&mut self) {
+        let mut now = self.clock.now();
+        while let Some(Reverse((target, _, slot))) = self.ready.peek().copied() {
+            if target > now {
+                now = self.clock.now();
+                if target > now {
+                    return;
+                }
+            }
+            self.ready.pop();
+            self.answer(slot, now);
+        }
+    }
+
+    fn answer(&mut self, slot: u32, now: u64) {
+        let Some(mut pending) = self.pending[slot as usize].take() else { return };
+        self.free.push(slot);
+        let connection = self.connections[pending.connection].as_mut();
+        let connection = connection.filter(|connection| connection.serial == pending.serial);
+        let measured = connection.map(|connection| {
+            connection.outstanding -= 1;
+            match (pending.asked.command, pending.refusal) {
+                (Command::Read, None) => connection.output.extend_from_slice(&pending.data),
+                (_, refusal) => connection.output.extend(reply(pending.asked.cookie, refusal)),
+            }
+            let bytes = u64::from(pending.asked.length);
+            now - pending.received + self.setup.floor.outside(pending.op, bytes)
+        });
+        if let Some(completion) = &pending.completion {
+            if let Some(measured_ns) = measured {
+                let answer = Answer {
+                    op: pending.op,
+                    bytes: pending.asked.length.into(),
+                    measured_ns,
+                    model_ns: self.setup.scale.wall(completion.latency()),
+                    held_by_backing: pending.held_by_backing,
+                };
+                self.timing.record(&answer, &self.setup.floor);
+            }
+            let measured = measured.map(|wall| self.setup.scale.model(wall));
+            self.witness.completed(completion, measured);
+        }
+        if self.buffers.len() < KEPT_BUFFERS && pending.data.capacity() <= KEPT_BYTES {
+            pending.data.clear();
+            self.buffers.push(pending.data);
+        }
+    }
+
+    fn send_all(&mut self) {
+        for place in 0..self.connections.len() {
+            let Some(connection) = &mut self.connections[place] else { continue };
+            let flow = if connection.has_output() { connection.send() } else { Flow::Open };
+            let left = connection.leaving && connection.outstanding == 0;
+            if flow == Flow::Gone || left && !connection.has_output() {
+                self.disconnect(place);
+            }
+        }
+    }
+
+    // ---- clients ----------------------------------------------------------------------------
+
+    /// Forgets a client; what it asked of the device goes on there.
+    fn disconnect(&mut self, place: usize) {
+        let Some(connection) = self.connections[place].take() else { return };
+        if let Some(slot) = connection.writing {
+            // The rest of its data will not come, so nothing of it is written.
+            if let Some(pending) = &mut self.pending[slot as usize] {
+                pending.waits_for &= !BACKING;
+            }
+            self.no_longer_waits(slot, DATA);
+        }
+    }
+
+    /// Waits for the next instant, message or wake-up, and takes the messages.
+    fn wait(&mut self, listener: Option<&Listener>, reading: bool) {
+        self.read_leftovers(reading);
+        let timeout = self.timeout();
+        let timeout = Timespec { tv_sec: 0, tv_nsec: timeout.cast_signed() };
+        let mut places = Vec::with_capacity(self.connections.len());
+        let mut fds = Vec::with_capacity(self.connections.len() + 2);
+        fds.push(PollFd::new(&*self.control.wake, PollFlags::IN));
+        for (place, connection) in self.connections.iter().enumerate() {
+            let Some(connection) = connection else { continue };
+            let mut wanted = PollFlags::empty();
+            wanted.set(PollFlags::IN, reading && connection.has_room());
+            wanted.set(PollFlags::OUT, connection.has_output());
+            places.push(place);
+            fds.push(PollFd::new(&connection.stream, wanted));
+        }
+        if let Some(listener) = listener.filter(|_| places.len() < MOST_CONNECTIONS) {
+            fds.push(PollFd::new(listener, PollFlags::IN));
+        }
+        if !matches!(poll(&mut fds, Some(&timeout)), Ok(ready) if ready > 0) {
+            return;
+        }
+        let events: Vec<PollFlags> = fds.iter().map(PollFd::revents).collect();
+        drop(fds);
+        if !events[0].is_empty() {
+            self.control.woken();
+            self.synced();
+        }
+        let gone = PollFlags::HUP | PollFlags::ERR | PollFlags::NVAL;
+        for (place, events) in places.iter().zip(&events[1..]) {
+            if events.contains(PollFlags::IN) {
+                self.read(*place);
+            } else if events.intersects(gone) {
+                self.disconnect(*place);
+            }
+        }
+        let new = events.get(1 + places.len()).is_some_and(|events| !events.is_empty());
+        if let Some(listener) = listener.filter(|_| new) {
+            // A client that is gone already, or no descriptor for it: the next turn tries again.
+            if let Ok(stream) = listener.accept() {
+                let _ = self.connect(stream);
+            }
+        }
+    }
+
+    /// How long to sleep, ns, less than a second; 0 to watch.
+    fn timeout(&mut self) -> u64 {
+        const LONG_NS: u64 = 500_000_000;
+        let event = if self.in_device.is_empty() { None } else { self.device.next_event() };
+        let event = event.map(|at| self.setup.scale.wall(at).saturating_sub(self.ahead));
+        let due = self.ready.peek().map(|Reverse((target, ..))| *target);
+        let next = event.into_iter().chain(due).min();
+        let now = self.clock.now();
+        let leisure = next.is_none_or(|next| next > now + LEISURE_NS);
+        let since = now - self.last_idle;
+        if since > IDLE_EVERY_NS && leisure || since > 4 * IDLE_EVERY_NS {
+            self.last_idle = now;
+            let model_now = self.setup.scale.model(now).max(self.device_time);
+            self.witness.idle(self.device, model_now, &self.timing);
+        }
+        let watching = now < self.last_message + WATCH_NS;
+        match next {
+            _ if watching => 0,
+            Some(next) => next.saturating_sub(now + MARGIN_NS).min(LONG_NS),
+            None => LONG_NS,
+        }
+    }
+
+    fn read(&mut self, place: usize) {
+        let Some(mut connection) = self.connections[place].take() else { return };
+        let flow = connection.fill();
+        let now = self.clock.now();
+        self.last_message = now;
+        self.parse(place, &mut connection, now);
+        self.connections[place] = Some(connection);
+        if flow == Flow::Gone {
+            self.disconnect(place);
+        }
+    }
+
+    /// Goes on with messages that were left because too much was asked before them.
+    fn read_leftovers(&mut self, reading: bool) {
+        for place in 0..self.connections.len() {
+            let waits = |connection: &Connection| {
+                reading && !connection.input().is_empty() && connection.has_room()
+            };
+            if !self.connections[place].as_ref().is_some_and(waits) {
+                continue;
+            }
+            let Some(mut connection) = self.connections[place].take() else { continue };
+            self.parse(place, &mut connection, self.clock.now());
+            self.connections[place] = Some(connection);
+        }
+    }
+
+    fn parse(&mut self, place: usize, connection: &mut Connection, received: u64) {
+        while connection.has_room() {
+            let (consumed, event) = connection.step();
+            match event {
+                Event::More => return,
+                Event::Handled => {}
+                Event::Request(asked) => self.ask(place, connection, asked, received),
+                Event::Data(last) => {
+                    let Some(slot) = connection.writing else { continue };
+                    if let Some(pending) = &mut self.pending[slot as usize] {
+                        pending.data.extend_from_slice(connection.bytes(consumed));
+                    }
+                    if last {
+                        connection.writing = None;
+                        self.written(slot);
+                    }
+                }
+                Event::Close => connection.leaving = true,
+            }
+        }
+    }
+}
+
+/// What the device is asked: the sectors that a request touches; of a range that is forgotten, those
+/// that lie within. `None` when that is none.
+fn for_device(asked: &Asked) -> (Op, Option<(Lba, u32)>) {
+    let end = asked.offset + u64::from(asked.length);
+    let outer = (asked.offset / SECTOR_BYTES, end.div_ceil(SECTOR_BYTES));
+    let inner = (asked.offset.div_ceil(SECTOR_BYTES), end / SECTOR_BYTES);
+    let (op, (first, end)) = match asked.command {
+        Command::Flush => return (Op::Flush, Some((Lba(0), 0))),
+        Command::Read => (Op::Read, outer),
+        Command::Write | Command::WriteZeroes { keep: true } => (Op::Write, outer),
+        Command::WriteZeroes { keep: false } if inner.0 >= inner.1 => (Op::Write, outer),
+        Command::Trim | Command::WriteZeroes { keep: false } => (Op::Trim, inner),
+    };
+    (op, (first < end).then_some((Lba(first), (end.saturating_sub(first)) as u32)))
+}

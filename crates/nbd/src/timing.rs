@@ -1,0 +1,188 @@
+//! How well the instants of the model were met on the wall clock, and whether to believe it.
+
+use crate::floor::Floor;
+use engine::Op;
+
+/// A request is late that takes this much longer than the model says.
+const LATE: f64 = 0.05;
+/// The largest share of late requests, and the largest difference of the means, of a valid run.
+const MOST_LATE: f64 = 0.01;
+const MOST_DIFFERENCE: f64 = 0.05;
+
+/// An account of all requests that were answered; times are of the wall clock.
+#[derive(Debug, Clone, Copy, Default, PartialEq)]
+pub struct Timing {
+    /// Requests answered.
+    pub requests: u64,
+    /// Of these, those that the model answers faster than the way to the client and back takes.
+    pub below_floor: u64,
+    /// Of the others, those that took more than 5 % longer than the model says.
+    pub late: u64,
+    /// Of the late ones, those that waited for the backing file to become durable.
+    pub late_by_backing: u64,
+    /// What they took, as the server and its measured floor say, ns.
+    pub measured_ns: u64,
+    /// What the model says that they take, ns.
+    pub model_ns: u64,
+    /// The most that one was later than the model, ns.
+    pub latest_ns: u64,
+    /// How long the server waited for a processor, ns, where the system tells.
+    pub waited_ns: Option<u64>,
+}
+
+/// Whether what clients measure is what the model says.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Verdict {
+    /// It is.
+    Valid,
+    /// It is not, and why.
+    Invalid(String),
+}
+
+/// One request that was answered.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Answer {
+    pub(crate) op: Op,
+    pub(crate) bytes: u64,
+    pub(crate) measured_ns: u64,
+    pub(crate) model_ns: u64,
+    /// It was ready for the client but for the backing file.
+    pub(crate) held_by_backing: bool,
+}
+
+impl Timing {
+    pub(crate) fn record(&mut self, answer: &Answer, floor: &Floor) {
+        let &Answer { op, bytes, measured_ns, model_ns, held_by_backing } = answer;
+        self.requests += 1;
+        self.measured_ns += measured_ns;
+        self.model_ns += model_ns;
+        self.latest_ns = self.latest_ns.max(measured_ns.saturating_sub(model_ns));
+        if model_ns < floor.least(op, bytes) {
+            self.below_floor += 1;
+        } else if measured_ns as f64 > model_ns as f64 * (1.0 + LATE) {
+            self.late += 1;
+            self.late_by_backing += u64::from(held_by_backing);
+        }
+    }
+
+    /// The share of late ones among the requests that could be in time.
+    pub fn late_share(&self) -> f64 {
+        self.late as f64 / (self.requests - self.below_floor).max(1) as f64
+    }
+
+    /// Whether latencies that clients saw are those of the model, to 5 % in the mean.
+    pub fn verdict(&self) -> Verdict {
+        if self.requests == 0 {
+            return Verdict::Invalid("no request was answered".to_owned());
+        }
+        let requests = self.requests as f64;
+        let (measured, model) = (self.measured_ns as f64, self.model_ns as f64);
+        let percent = |share: f64| format!("{:.1} %", share * 100.0);
+        let off = (measured - model).abs() > model * MOST_DIFFERENCE;
+        let below = self.below_floor as f64 / requests;
+        if off && below > MOST_LATE {
+            return Verdict::Invalid(format!(
+                "{} of the requests take the model less than the way to the client and back; \
+                 slow the model down by the time scale",
+                percent(below)
+            ));
+        }
+        if self.late_share() > MOST_LATE {
+            let cause = if self.late_by_backing * 2 > self.late {
+                "most of them waited for the backing file; put it in memory, or use none"
+            } else {
+                "the machine is too busy, or too slow"
+            };
+            let late = percent(self.late_share());
+            return Verdict::Invalid(format!(
+                "{late} of the requests were late by over 5 %: {cause}"
+            ));
+        }
+        if off {
+            let difference = percent((measured - model) / model.max(1.0));
+            return Verdict::Invalid(format!("the mean latency is off by {difference}"));
+        }
+        let waited = self.waited_ns.unwrap_or(0) as f64;
+        if waited > model * MOST_DIFFERENCE {
+            return Verdict::Invalid(format!(
+                "the server waited for a processor for {:.0} us a request, which clients saw too; \
+                 the machine is too busy",
+                waited / requests / 1e3
+            ));
+        }
+        Verdict::Valid
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// A run of answers (model, measured) in us, over a transport that takes 20 us.
+    fn timing(answers: &[(u64, u64)]) -> Timing {
+        let floor = Floor::constant(20_000);
+        let mut timing = Timing::default();
+        for (model, measured) in answers {
+            let answer = Answer {
+                op: Op::Read,
+                bytes: 4096,
+                measured_ns: measured * 1000,
+                model_ns: model * 1000,
+                held_by_backing: false,
+            };
+            timing.record(&answer, &floor);
+        }
+        timing
+    }
+
+    fn reason(timing: &Timing) -> String {
+        match timing.verdict() {
+            Verdict::Valid => String::new(),
+            Verdict::Invalid(reason) => reason,
+        }
+    }
+
+    #[test]
+    fn in_time_is_valid() {
+        assert_eq!(timing(&[(100, 104); 1000]).verdict(), Verdict::Valid);
+        assert_eq!(timing(&[(100, 99); 1000]).verdict(), Verdict::Valid);
+    }
+
+    #[test]
+    fn one_in_a_hundred_may_be_late() {
+        let mut answers = vec![(100, 100); 990];
+        answers.resize(1000, (100, 200));
+        assert_eq!(timing(&answers).verdict(), Verdict::Valid);
+        answers.push((100, 200));
+        let timing = timing(&answers);
+        assert_eq!((timing.late, timing.latest_ns), (11, 100_000));
+        assert!(reason(&timing).contains("1.1 % of the requests were late"));
+    }
+
+    #[test]
+    fn a_few_very_late_ones_spoil_the_mean() {
+        let mut answers = vec![(100, 100); 999];
+        answers.push((100, 12_000));
+        assert!(reason(&timing(&answers)).contains("mean latency is off by 11.9 %"));
+    }
+
+    #[test]
+    fn what_is_faster_than_the_transport_is_told_apart() {
+        let timing = timing(&[(10, 20), (10, 20), (10, 20), (100, 100)]);
+        assert_eq!((timing.below_floor, timing.late), (3, 0));
+        assert!(reason(&timing).contains("75.0 % of the requests take the model less"));
+        // A few cheap requests, such as flushes, do no harm.
+        let mut answers = vec![(1000, 1000); 90];
+        answers.resize(100, (0, 20));
+        assert_eq!(super::tests::timing(&answers).verdict(), Verdict::Valid);
+    }
+
+    #[test]
+    fn a_server_that_waits_is_heard_of_its_requests_too_late() {
+        let timing = Timing { waited_ns: Some(6_000_000), ..timing(&[(100, 100); 1000]) };
+        assert!(reason(&timing).contains("waited for a processor for 6 us a request"));
+        let backing = Timing { late: 500, late_by_backing: 400, ..timing };
+        assert!(reason(&backing).contains("waited for the backing file"));
+        assert!(reason(&Timing::default()).contains("no request"));
+    }
+}

@@ -1,0 +1,163 @@
+//! What the tests share: a short client, a device, and a server around it.
+
+#![allow(dead_code, reason = "each test uses a part")]
+
+use devices::Model;
+use devices::linear::LinearConfig;
+use engine::{Completion, Request, Time};
+use nbd::{Address, Control, Floor, Listener, Scale, Server, Setup, Store, Timing, Witness};
+use options::Duration;
+use std::io::{self, Read, Write};
+use std::os::unix::net::UnixStream;
+use std::path::Path;
+
+pub const READ: u16 = 0;
+pub const WRITE: u16 = 1;
+pub const DISCONNECT: u16 = 2;
+pub const FLUSH: u16 = 3;
+pub const TRIM: u16 = 4;
+pub const WRITE_ZEROES: u16 = 6;
+pub const FUA: u16 = 1;
+
+/// A client that asks one thing after the other.
+pub struct Client(pub UnixStream);
+
+impl Client {
+    /// Connects and chooses the export.
+    pub fn new(path: &Path) -> io::Result<Self> {
+        let mut stream = UnixStream::connect(path)?;
+        let mut greeting = [0; 18];
+        stream.read_exact(&mut greeting)?;
+        stream.write_all(b"\0\0\0\x03IHAVEOPT\0\0\0\x01\0\0\0\0")?;
+        stream.read_exact(&mut greeting[..10])?;
+        Ok(Client(stream))
+    }
+
+    pub fn send(
+        &mut self,
+        command: u16,
+        flags: u16,
+        offset: u64,
+        length: u32,
+        data: &[u8],
+    ) -> io::Result<()> {
+        self.0.write_all(&message(command, flags, 7, offset, length, data))
+    }
+
+    /// The error of the next answer, whose data are read if there is none.
+    pub fn answer(&mut self, data: &mut [u8]) -> io::Result<u32> {
+        let mut header = [0; 16];
+        self.0.read_exact(&mut header)?;
+        assert_eq!(header[..4], 0x6744_6698u32.to_be_bytes());
+        let error = u32::from_be_bytes(header[4..8].try_into().expect("four bytes"));
+        if error == 0 {
+            self.0.read_exact(data)?;
+        }
+        Ok(error)
+    }
+
+    pub fn read(&mut self, offset: u64, length: u32) -> io::Result<Vec<u8>> {
+        let mut data = vec![0; length as usize];
+        self.send(READ, 0, offset, length, &[])?;
+        assert_eq!(self.answer(&mut data)?, 0);
+        Ok(data)
+    }
+
+    pub fn write(&mut self, flags: u16, offset: u64, data: &[u8]) -> io::Result<()> {
+        self.send(WRITE, flags, offset, data.len() as u32, data)?;
+        assert_eq!(self.answer(&mut [])?, 0);
+        Ok(())
+    }
+
+    pub fn flush(&mut self) -> io::Result<()> {
+        self.send(FLUSH, 0, 0, 0, &[])?;
+        assert_eq!(self.answer(&mut [])?, 0);
+        Ok(())
+    }
+}
+
+/// A request as it goes over the wire.
+pub fn message(
+    command: u16,
+    flags: u16,
+    cookie: u64,
+    offset: u64,
+    length: u32,
+    data: &[u8],
+) -> Vec<u8> {
+    let mut bytes = 0x2560_9513u32.to_be_bytes().to_vec();
+    bytes.extend(flags.to_be_bytes());
+    bytes.extend(command.to_be_bytes());
+    bytes.extend(cookie.to_be_bytes());
+    bytes.extend(offset.to_be_bytes());
+    bytes.extend(length.to_be_bytes());
+    bytes.extend(data);
+    bytes
+}
+
+/// A linear device on which everything takes so long.
+pub fn device(ns: Time) -> Box<dyn Model> {
+    use devices::Kind;
+    let mut config = LinearConfig::default();
+    for pattern in [
+        &mut config.random_read,
+        &mut config.random_write,
+        &mut config.sequential_read,
+        &mut config.sequential_write,
+    ] {
+        pattern.fixed = Duration::from_ns(ns);
+        pattern.per_kib = Duration::from_ns(0);
+    }
+    config.build(0).expect("it is valid")
+}
+
+/// What a server saw.
+#[derive(Default)]
+pub struct Seen {
+    pub submitted: Vec<(Time, Request, bool)>,
+    pub completed: Vec<(Completion, Option<Time>)>,
+}
+
+impl Witness<dyn Model> for Seen {
+    fn submitted(&mut self, at: Time, request: &Request, fua: bool) {
+        self.submitted.push((at, *request, fua));
+    }
+
+    fn completed(&mut self, completion: &Completion, measured: Option<Time>) {
+        self.completed.push((*completion, measured));
+    }
+
+    fn idle(&mut self, _: &dyn Model, _: Time, _: &Timing) {}
+}
+
+/// Serves a device at `path` while `clients` run, and returns what was seen.
+pub fn serve(
+    mut device: Box<dyn Model>,
+    store: Store,
+    export_bytes: u64,
+    path: &Path,
+    clients: impl FnOnce() + Send,
+) -> (Seen, Timing) {
+    let listener = Listener::new(&Address::Unix(path.to_owned())).expect("a socket");
+    let control = Control::new().expect("a descriptor");
+    let mut seen = Seen::default();
+    let floor = Floor::none();
+    let scale = Scale::new(1.0).expect("a scale");
+    let setup = Setup { store, export_bytes, scale, floor };
+    let mut server = Server::new(&mut *device, &mut seen, setup, &control).expect("a server");
+    let timing = std::thread::scope(|scope| {
+        let clients = scope.spawn(|| {
+            // Also when a client's assertion fails, for else the server would never end.
+            let outcome = std::panic::catch_unwind(std::panic::AssertUnwindSafe(clients));
+            control.stop();
+            outcome
+        });
+        let timing = server.run(Some(&listener));
+        if let Err(panic) = clients.join().expect("it was caught") {
+            std::panic::resume_unwind(panic);
+        }
+        timing
+    });
+    drop(server);
+    (seen, timing)
+}

@@ -1,0 +1,299 @@
+"""The live device: what clients see, what comes of it, and how it refuses and ends."""
+
+import json
+import os
+import shutil
+import signal
+import socket
+import struct
+import subprocess
+import time
+
+import pytest
+
+import ssdlab
+
+SMALL = {"device.blocks_per_plane": 64}
+# A device that answers at once, so that tests need not wait for it.
+FAST = {
+    "device.kind": "linear",
+    "device.random_read.fixed": "0us",
+    "device.random_write.fixed": "0us",
+    "device.sequential_read.fixed": "0us",
+    "device.sequential_write.fixed": "0us",
+    "device.random_read.per_kib": "0us",
+    "device.random_write.per_kib": "0us",
+    "device.sequential_read.per_kib": "0us",
+    "device.sequential_write.per_kib": "0us",
+}
+READ, WRITE, DISCONNECT, FLUSH, TRIM = range(5)
+FUA = 1
+
+
+class Client:
+    """The shortest client of NBD."""
+
+    def __init__(self, path):
+        self.socket = socket.socket(socket.AF_UNIX)
+        self.socket.settimeout(30)
+        self.socket.connect(os.fspath(path))
+        self.receive(18)
+        self.socket.sendall(struct.pack(">I8sII", 3, b"IHAVEOPT", 1, 0))
+        self.size, self.flags = struct.unpack(">QH", self.receive(10))
+
+    def receive(self, count):
+        data = b""
+        while len(data) < count:
+            piece = self.socket.recv(count - len(data))
+            assert piece, "the server hung up"
+            data += piece
+        return data
+
+    def send(self, command, offset=0, length=0, flags=0, data=b"", cookie=0):
+        header = struct.pack(">IHHQQI", 0x25609513, flags, command, cookie, offset, length)
+        self.socket.sendall(header + data)
+
+    def answer(self, length=0):
+        magic, error, cookie = struct.unpack(">IIQ", self.receive(16))
+        assert magic == 0x67446698
+        return (error, self.receive(length) if not error else b"", cookie)
+
+    def ask(self, command, offset=0, length=0, flags=0, data=b""):
+        self.send(command, offset, length or len(data), flags, data)
+        error, got, _ = self.answer(length if command == READ else 0)
+        assert error == 0, error
+        return got
+
+    def read(self, offset, length):
+        return self.ask(READ, offset, length)
+
+    def write(self, offset, data, flags=0):
+        self.ask(WRITE, offset, data=data, flags=flags)
+
+
+@pytest.fixture
+def serve(tmp_path):
+    """`ssdlab.serve` on a socket in an empty directory; the device and its socket's path."""
+    running = []
+
+    def call(**options):
+        path = tmp_path / f"socket{len(running)}"
+        options = {"set": FAST, "size": "8MiB", "socket": path} | options
+        running.append(ssdlab.serve(**options))
+        return running[-1], path
+
+    yield call
+    for live in running:
+        live.stop()
+
+
+@pytest.fixture
+def served(command, tmp_path):
+    """`ssdlab serve` as a process, once it listens."""
+    running = []
+
+    def call(*arguments, path="socket"):
+        words = [*command, "serve", "--socket", path, *arguments]
+        process = subprocess.Popen(
+            words, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, cwd=tmp_path
+        )
+        running.append(process)
+        line = process.stderr.readline()
+        while "warning" in line:
+            line = process.stderr.readline()
+        assert "serving" in line, line + process.stderr.read()
+        return process
+
+    yield call
+    for process in running:
+        if process.poll() is None:
+            process.kill()
+        process.wait()
+        process.stdout.close()
+        process.stderr.close()
+
+
+def tool(name):
+    """The path of a program, without which the test is skipped."""
+    path = shutil.which(name)
+    if path is None:
+        pytest.skip(f"{name} is not installed")
+    return path
+
+
+# What a client sees
+
+
+def test_what_is_written_is_read(serve):
+    live, path = serve()
+    client = Client(path)
+    assert client.size == live.size_bytes == 8 << 20
+    assert client.read(0, 4096) == bytes(4096)
+    client.write(4096, b"x" * 4096, FUA)
+    # Not even sectors are needed.
+    client.write(5000, b"yy")
+    client.ask(FLUSH)
+    assert Client(path).read(4990, 14) == b"x" * 10 + b"yy" + b"x" * 2
+    client.ask(TRIM, 4096, 4096)
+    assert client.read(4096, 4096) == bytes(4096)
+
+
+def test_connections_do_not_disturb_each_other(serve):
+    _, path = serve()
+    good = Client(path)
+    half = Client(path)
+    half.send(WRITE, 0, 1 << 20, data=b"z" * 1000)
+    mad = Client(path)
+    mad.socket.sendall(b"\xff" * 28)
+    assert mad.socket.recv(1) == b""
+    half.socket.close()
+    silent = socket.socket(socket.AF_UNIX)
+    silent.connect(os.fspath(path))
+    # Of a write whose data did not all come, nothing is written.
+    assert good.read(0, 4096) == bytes(4096)
+    good.write(0, b"a")
+    assert good.read(0, 2) == b"a\0"
+    silent.close()
+
+
+def test_wrong_requests_are_answered(serve):
+    _, path = serve()
+    client = Client(path)
+    for command, offset, length, error in [
+        (READ, client.size, 1, 22),
+        (READ, 0, (32 << 20) + 1, 22),
+        (TRIM, client.size - 1, 2, 22),
+        (99, 0, 1, 22),
+    ]:
+        client.send(command, offset, length, cookie=7)
+        assert client.answer()[::2] == (error, 7)
+    client.send(WRITE, client.size, 3, data=b"abc")
+    assert client.answer()[0] == 28
+    assert client.read(0, 1) == b"\0"
+
+
+# What comes of it
+
+
+def test_results_are_those_of_the_replayed_trace(serve, tmp_path):
+    live, path = serve(device="agrawal2008", set=SMALL, record=tmp_path / "t.parquet")
+    client = Client(path)
+    for number in range(50):
+        client.write(number * 12288 % (1 << 20), bytes(4096 * (1 + number % 3)), number % 2)
+        client.read(number * 4096, 8192)
+    client.ask(FLUSH)
+    client.ask(TRIM, 0, 65536)
+    results = live.stop()
+    assert live.status() is None
+    assert results.host.read.requests == results.host.write.requests == 50
+    assert results.live.requests == 102
+    assert results.live.measured.read.mean_us >= results.host.read.min_us
+    again = ssdlab.run(device="agrawal2008", trace=tmp_path / "t.parquet", set=SMALL)
+    assert again.host.to_dict() == results.host.to_dict()
+    assert again.flash.to_dict() == results.flash.to_dict()
+
+
+def test_requests_take_at_least_what_the_model_says(serve):
+    slow = {"device.kind": "linear", "device.random_read.fixed": "20ms"}
+    _, path = serve(set=slow, time_scale=2.0)
+    client = Client(path)
+    started = time.monotonic()
+    for number in (5, 3, 1):
+        client.read(number << 20, 512)
+    # But for the floor, which is much less than a millisecond.
+    assert time.monotonic() - started > 3 * 0.040 - 0.003
+
+
+def test_status_counts(serve):
+    live, path = serve()
+    client = Client(path)
+    for _ in range(5):
+        client.read(0, 4096)
+    status = live.status()
+    assert (status.requests, status.bytes) == (5, 5 * 4096)
+
+
+def test_data_stay_in_the_backing_file(serve, tmp_path):
+    file = tmp_path / "data"
+    live, path = serve(backing=file)
+    Client(path).write(1000, b"stay")
+    live.stop()
+    assert file.stat().st_size == 8 << 20
+    _, path = serve(backing=file, size=None)
+    client = Client(path)
+    assert client.size == 8 << 20
+    assert client.read(1000, 4) == b"stay"
+
+
+# How it refuses
+
+
+def test_wrong_input_is_refused(refused, tmp_path, serve):
+    _, busy = serve(backing=tmp_path / "locked")
+    (tmp_path / "short").write_bytes(bytes(512))
+    (tmp_path / "file").touch()
+    tiny = "--set", "device.blocks_per_plane=16"
+    for words, message in [
+        ((), "--socket PATH or --port N is needed"),
+        (("--socket", "a", "--port", "1"), "--socket and --port exclude each other"),
+        (("--socket", busy), "in use: a server listens there"),
+        (("--socket", "file"), "which is no socket"),
+        (("--socket", "no/such"), "cannot be made"),
+        (("--socket", "s", "--size", "100TiB"), "the device has only"),
+        (("--socket", "s", "--size", "1000B"), "not a multiple of 512"),
+        (("--socket", "s", "--size", "much"), 'size: "much"'),
+        (("--socket", "s", "--backing", "locked"), "another server or program has locked it"),
+        (("--socket", "s", "--backing", "short", "--size", "1MiB"), "it has 512 bytes, too few"),
+        (("--socket", "s", "--backing", "no/such"), "cannot be opened"),
+        (("--socket", "s", "--time-scale", "0"), "a time scale of 0"),
+        (("--socket", "s", "--record", "t.exe"), "the extension names no format"),
+        (("--socket", "s", "--record", "no/t.parquet"), "does not exist"),
+        (("--socket", "s", "--rdelay", "1ms"), "No such option"),
+        (("--socket", "s", "--set", "device.nonesuch=1"), "nonesuch"),
+        (("--socket", "s", "--host", "127.0.0.1", "--allow-remote"), "belong to --port"),
+        (("--port", "0", "--host", "0.0.0.0"), "other machines could read and write"),
+        (("--port", "0", "--host", "nowhere"), "neither an IP address nor localhost"),
+    ]:
+        assert message in refused("serve", *tiny, *words), words
+    assert {path.name for path in tmp_path.iterdir()} == {"socket0", "locked", "short", "file"}
+
+
+def test_a_dead_server_s_socket_is_taken_over(served, tmp_path):
+    first = served("--set", "device.blocks_per_plane=16")
+    first.kill()
+    first.wait()
+    assert (tmp_path / "socket").exists()
+    served("--set", "device.blocks_per_plane=16")
+    assert Client(tmp_path / "socket").read(0, 1) == b"\0"
+
+
+# How it ends
+
+
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+def test_signals_end_it_with_results(served, tmp_path, number):
+    process = served("--set", "device.blocks_per_plane=16", "--json", "-")
+    Client(tmp_path / "socket").read(0, 4096)
+    process.send_signal(number)
+    out, err = process.communicate(timeout=30)
+    assert (process.returncode, err) == (0, "")
+    assert json.loads(out)["host"]["read"]["requests"] == 1
+    assert not (tmp_path / "socket").exists()
+
+
+def test_it_ends_with_the_command(ssdlab, tmp_path):
+    tiny = "--set", "device.blocks_per_plane=16"
+    done = ssdlab("serve", *tiny, "--run", 'echo "$uri" > uri; exit 3')
+    assert (tmp_path / "uri").read_text().startswith("nbd+unix:///?socket=/")
+    assert done.returncode == 1
+    assert done.stderr == ('ssdlab: the command ended with status 3: echo "$uri" > uri; exit 3\n')
+    assert "Timing invalid" in done.stdout
+    done = ssdlab("serve", *tiny, "--run", "true", "--json", "-")
+    assert done.returncode == 0
+    assert json.loads(done.stdout)["live"]["reason"] == "no request was answered"
+
+
+def test_a_block_ends_it(tmp_path):
+    with ssdlab.serve(set=FAST, size="1MiB", port=0) as live:
+        assert live.uri.startswith("nbd://127.0.0.1:")
+    assert live.results.host.all.requests == 0
