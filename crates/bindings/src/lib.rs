@@ -283,7 +283,7 @@ mod _core {
                     match live.ready(VISIT_INTERVAL) {
                         Ok(Some(ready)) => return Ok((live, ready)),
                         Ok(None) => {
-                            if let Err(raised) = Python::attach(Python::check_signals) {
+                            if let Some(raised) = Python::attach(|py| py.check_signals().err()) {
                                 let _ = live.finish();
                                 return Err(raised);
                             }

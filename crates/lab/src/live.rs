@@ -7,6 +7,7 @@
 use crate::error::RunError;
 use crate::experiment::Experiment;
 use crate::results::{Collected, Results};
+use crate::run::failure;
 use crate::trace::{Output, target_format};
 use devices::Model;
 use engine::{Completion, Op, Request, SECTOR_BYTES, Time};
@@ -343,6 +344,7 @@ fn serve(
     let wall_seconds = started.elapsed().as_secs_f64();
     drop((server, listener));
     watcher.recorder = None;
+    failure(experiment.custom_policy())?;
     let record = recorder.map(|recorder| {
         let target = recorder.target.clone();
         recorder.finish().map(|losses| (target, losses))
@@ -351,6 +353,7 @@ fn serve(
     let last = watcher.last;
     let results = Results {
         experiment: replayable(experiment, settings.record.as_deref()),
+        capacity_bytes: capacity,
         collected: &watcher.simulated,
         first: watcher.first.unwrap_or(last),
         last,

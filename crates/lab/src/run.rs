@@ -157,7 +157,7 @@ pub fn run(
 
 /// Fails when a policy that was handed in has failed: the drive then goes on with another, and what
 /// comes of it must not be shown.
-fn failure(policy: Option<&Custom>) -> Result<(), RunError> {
+pub(crate) fn failure(policy: Option<&Custom>) -> Result<(), RunError> {
     policy.and_then(Custom::failure).map_or(Ok(()), |problem| Err(RunError::Policy(problem)))
 }
 

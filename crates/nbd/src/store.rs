@@ -254,7 +254,7 @@ mod tests {
     #[test]
     fn trimmed_memory_is_given_back() {
         let mut store = Store::memory();
-        store.write(10, &[1; 3 * CHUNK_BYTES]).unwrap();
+        store.write(10, &vec![1; 3 * CHUNK_BYTES]).unwrap();
         store.zero(0, 3 * CHUNK_BYTES as u32, false).unwrap();
         let Store::Memory(chunks) = &store else { unreachable!() };
         assert_eq!(chunks.len(), 1);

@@ -1,0 +1,185 @@
+"""Programs that others wrote, on the live device. What is not installed is skipped by its name."""
+
+import contextlib
+import json
+import os
+import shutil
+import sqlite3
+import subprocess
+import time
+
+import pytest
+
+import ssdlab
+
+MIB = 1 << 20
+
+
+def need(*names):
+    """Skips the test without the programs of these names."""
+    for name in names:
+        if shutil.which(name) is None and shutil.which(name, path="/usr/sbin:/sbin") is None:
+            pytest.skip(f"{name} is not installed")
+
+
+def call(*words, check=True, **options):
+    """Runs a program; what it prints."""
+    environment = os.environ | {"PATH": f"{os.environ['PATH']}:/usr/sbin:/sbin"}
+    done = subprocess.run(
+        [str(word) for word in words],
+        capture_output=True,
+        text=True,
+        timeout=120,
+        env=environment,
+        **options,
+    )
+    if check:
+        assert done.returncode == 0, done.stdout + done.stderr
+    return done.stdout
+
+
+@pytest.fixture
+def live(tmp_path):
+    """A drive of 64 MiB on a Unix socket, with its data in a file."""
+    with ssdlab.serve(
+        "agrawal2008",
+        socket=tmp_path / "socket",
+        size="64MiB",
+        backing=tmp_path / "data",
+        set={"device.blocks_per_plane": 16},
+    ) as live:
+        yield live
+
+
+def test_nbdinfo(live):
+    need("nbdinfo")
+    export = json.loads(call("nbdinfo", "--json", live.uri))["exports"][0]
+    assert export["export-size"] == 64 * MIB
+    can = {word for word in ("flush", "fua", "trim", "zero", "multi_conn") if export[f"can_{word}"]}
+    assert can == {"flush", "fua", "trim", "zero", "multi_conn"}
+    assert (export["block_size_minimum"], export["block_size_maximum"]) == (512, 32 * MIB)
+    assert len(json.loads(call("nbdinfo", "--list", "--json", live.uri))["exports"]) == 1
+
+
+def test_nbdcopy(live, tmp_path):
+    need("nbdcopy")
+    source, back = tmp_path / "source", tmp_path / "back"
+    source.write_bytes(os.urandom(8 * MIB) + bytes(56 * MIB))
+    call("nbdcopy", "--flush", source, live.uri)
+    assert (tmp_path / "data").read_bytes() == source.read_bytes()
+    call("nbdcopy", "--connections", "4", live.uri, back)
+    assert back.read_bytes() == source.read_bytes()
+
+
+def test_nbdsh(live):
+    need("nbdsh")
+    script = """
+h.set_strict_mode(0)  # what is not aligned, or beyond the end, is for the server to judge
+h.pwrite(b"a" * 1000, 777, nbd.CMD_FLAG_FUA)
+assert h.pread(1002, 776) == b"\\0" + b"a" * 1000 + b"\\0"
+h.zero(512, 1024); h.trim(512, 2048); h.flush()
+assert h.pread(2, 1023) == b"a\\0"
+try:
+    h.pread(512, h.get_size())
+    raise SystemExit("read beyond the end")
+except nbd.Error as error:
+    assert error.errno == "EINVAL", error
+assert h.pread(1, 777) == b"a"
+"""
+    # Its module belongs to the system's Python.
+    environment = os.environ | {"PATH": "/usr/bin:/bin"}
+    for name in ("PYTHONPATH", "VIRTUAL_ENV"):
+        environment.pop(name, None)
+    words = ["nbdsh", "--uri", live.uri, "-c", script]
+    done = subprocess.run(words, env=environment, capture_output=True, text=True, timeout=60)
+    if "No module named" in done.stderr:
+        pytest.skip("nbdsh has no python3-libnbd")
+    assert done.returncode == 0, done.stderr
+
+
+def test_qemu(live, tmp_path):
+    need("qemu-img", "qemu-io")
+    assert (
+        json.loads(call("qemu-img", "info", "--output=json", live.uri))["virtual-size"] == 64 * MIB
+    )
+    commands = ["write -P 7 0 1M", "write -z 64k 64k", "discard 0 32k", "aio_write -P 9 3M 4k"]
+    commands += ["aio_flush", "flush", "write -f -P 3 5000 10000"]
+    commands += [
+        "read -P 7 32k 32k",
+        "read -P 0 64k 64k",
+        "read -P 9 3M 4k",
+        "read -P 3 5000 10000",
+    ]
+    words = [word for command in commands for word in ("-c", command)]
+    said = call("qemu-io", "-f", "raw", *words, live.uri)
+    assert "Pattern verification failed" not in said and "error" not in said.lower(), said
+    call("qemu-img", "convert", "-f", "raw", "-O", "raw", live.uri, tmp_path / "copy")
+    said = call("qemu-img", "compare", "-f", "raw", "-F", "raw", live.uri, tmp_path / "copy")
+    assert "Images are identical." in said
+    call("qemu-img", "bench", "-f", "raw", "-t", "none", "-c", 500, "-d", 16, "-w", live.uri)
+
+
+def test_fio_verifies_what_it_wrote(live):
+    need("fio")
+    if "nbd" not in call("fio", "--enghelp"):
+        pytest.skip("fio has no engine nbd")
+    words = ["fio", "--name=x", "--ioengine=nbd", f"--uri={live.uri}", "--output-format=json"]
+    words += ["--rw=randwrite", "--bsrange=512-64k", "--blockalign=512", "--iodepth=8"]
+    words += ["--size=64M", "--io_size=8M", "--fsync=32", "--verify=crc32c", "--do_verify=1"]
+    said = call(*words)
+    job = json.loads(said[said.index("{") :])["jobs"][0]
+    assert job["error"] == 0
+    assert job["write"]["io_bytes"] == job["read"]["io_bytes"] > 7 * MIB
+
+
+@contextlib.contextmanager
+def mounted(live, directory):
+    """The device as a directory with an ext4 file system, which is checked at the end."""
+    need("nbdfuse", "mkfs.ext4", "e2fsck", "mount", "umount")
+    if os.geteuid() != 0:
+        pytest.skip("mount needs root")
+    if not os.path.exists("/dev/fuse"):
+        pytest.skip("there is no /dev/fuse")
+    fuse, place = directory / "fuse", directory / "mounted"
+    fuse.mkdir()
+    place.mkdir()
+    process = subprocess.Popen(["nbdfuse", fuse / "disk", live.uri], stderr=subprocess.PIPE)
+    try:
+        until = time.monotonic() + 20
+        while not (fuse / "disk").exists():
+            if process.poll() is not None:
+                pytest.skip(f"nbdfuse does not work here: {process.stderr.read().decode()}")
+            assert time.monotonic() < until
+            time.sleep(0.02)
+        call("mkfs.ext4", "-q", "-E", "nodiscard", fuse / "disk")
+        done = subprocess.run(["mount", "-o", "loop", fuse / "disk", place], capture_output=True)
+        if done.returncode:
+            pytest.skip(f"loop mounts do not work here: {done.stderr.decode().strip()}")
+        try:
+            yield place
+        finally:
+            call("umount", place)
+        call("e2fsck", "-f", "-n", fuse / "disk")
+    finally:
+        subprocess.run(["fusermount3", "-u", fuse], capture_output=True)
+        process.terminate()
+        process.wait()
+        process.stderr.close()
+
+
+def test_a_file_system_and_a_database(live, tmp_path):
+    with mounted(live, tmp_path) as place:
+        (place / "file").write_bytes(b"x" * 3 * MIB)
+        database = sqlite3.connect(place / "db")
+        database.execute("PRAGMA journal_mode = WAL")
+        database.execute("PRAGMA synchronous = FULL")
+        database.execute("CREATE TABLE t (number INTEGER PRIMARY KEY, text TEXT)")
+        for number in range(200):
+            with database:
+                database.execute("INSERT INTO t VALUES (?, ?)", (number, "text" * 50))
+        assert database.execute("PRAGMA integrity_check").fetchone() == ("ok",)
+        database.close()
+        assert (place / "file").stat().st_size == 3 * MIB
+    results = live.stop()
+    assert results.host.flush.requests > 0
+    assert results.host.write.requests > 100
