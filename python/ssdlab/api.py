@@ -218,18 +218,6 @@ class Experiment:
         return f"<details><summary>{title}</summary><pre>{html.escape(self._toml)}</pre></details>"
 
 
-def device_layers(
-    device: Part | None, seed: int | None, set: Mapping[str, Any] | None
-) -> list[layers.Layer]:
-    """The layers of a device alone: what is needed where there is no workload."""
-    stack = [] if device is None else _section("device", device)
-    for key, value in (set or {}).items():
-        stack.append(layers.from_assignment(key, value))
-    if seed is not None:
-        stack += layers.from_seed("argument seed", seed)
-    return stack
-
-
 def _file_or_mapping(source: str, part: Part) -> list[layers.Layer]:
     if isinstance(part, Experiment):
         return list(part.layers)

@@ -12,7 +12,7 @@ from types import TracebackType
 from typing import Any, NamedTuple
 
 from ssdlab import _core, layers
-from ssdlab.api import Part, device_layers
+from ssdlab.api import Part, layers_of
 from ssdlab.results import Results
 
 LOOPBACK = "127.0.0.1"
@@ -112,7 +112,7 @@ def serve(
 
     Raises `InputError` for wrong input and `OSError` for what the system refuses.
     """
-    stack = device_layers(device, seed, set)
+    stack = layers_of(device=device, seed=seed, set=set)
     return serve_layers(
         stack,
         socket=socket,
