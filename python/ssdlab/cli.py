@@ -226,9 +226,9 @@ def run(
     except OSError as error:  # of the record of requests: nothing else is written here
         raise click.ClickException(f"{error}; nothing was written") from None
     except KeyboardInterrupt as error:
-        requests = getattr(error, "requests", 0)
+        count = getattr(error, "requests", 0)
         raise click.ClickException(
-            f"interrupted after {requests} requests; nothing was written"
+            f"interrupted after {count} requests; nothing was written"
         ) from None
 
     texts = {}

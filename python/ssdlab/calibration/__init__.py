@@ -15,6 +15,7 @@ from typing import Any
 from ssdlab import _core, files
 from ssdlab._core import InputError
 from ssdlab.api import Part
+from ssdlab.calibration.regression import Weights
 from ssdlab.results import Record
 
 __all__ = ["Calibration", "calibrate"]
@@ -59,7 +60,7 @@ def calibrate(
     *,
     source: str | None = None,
     kind: str = "linear",
-    weights: str = "relative",
+    weights: Weights = "relative",
     block_sizes: Sequence[int] | None = None,
     outstanding: Sequence[int] = (1, 2, 4),
     zones: int = 5,

@@ -104,7 +104,7 @@ def calibrate(
             raise click.UsageError(f"--block-sizes {block_sizes}: the sizes must rise")
     numbers = list_of_numbers(outstanding, "--outstanding")
     hidden = quiet or sys.stderr is None
-    with _errors(), base.steps(_Silent() if hidden else sys.stderr, "calibrating") as progress:
+    with _errors(), base.steps(sys.stderr, "calibrating", hidden) as progress:
         found = run_calibration(
             target,
             source=source,
@@ -132,11 +132,3 @@ def calibrate(
         from ssdlab.calibration import display
 
         click.echo(display.table(everything, sys.stdout), nl=False)
-
-
-class _Silent:
-    """Stands for a standard error that is no terminal."""
-
-    def isatty(self) -> bool:
-        """Never."""
-        return False

@@ -53,7 +53,7 @@ def _fitted(found: Mapping[str, Any]) -> str:
             f"# {row['pattern']:>10} {size_text(row['bytes']):>10} {row['outstanding']:12d} "
             f"{row['mean_us']:13.3f} {row['after_us']:12.3f} {row['after_error_percent']:10.2f}"
         )
-    return "\n".join(lines) + "\n" + fit["toml"]
+    return "\n".join(lines) + f"\n{fit['toml']}"
 
 
 def _errors(summary: Mapping[str, float]) -> str:

@@ -69,8 +69,8 @@ def _texts(target: Path) -> Iterator[tuple[str, bytes]]:
             raise InputError(f"{target}: no file in this archive is named *.json")
         for member in members:
             try:
-                file = archive.extractfile(member)
-                text = file.read() if file else b""
+                content_of = archive.extractfile(member)
+                text = content_of.read() if content_of else b""
             except (tarfile.TarError, EOFError, OSError) as error:
                 raise InputError(f"{target}, {member.name}: cannot be read: {error}") from None
             yield f"{target}, {member.name}", text

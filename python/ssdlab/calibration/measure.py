@@ -18,7 +18,7 @@ import random
 import stat
 import threading
 import time
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -178,7 +178,9 @@ class Loop:
         if cell.pattern.startswith("seq"):
             # A sequence begins anywhere and goes round in its zone.
             start = draw.randrange(blocks)
-            self.places = itertools.chain(range(start, blocks), itertools.cycle(range(blocks)))
+            self.places: Iterator[int] = itertools.chain(
+                range(start, blocks), itertools.cycle(range(blocks))
+            )
         else:
             drawn = random.Random(draw.random())
             self.places = iter(lambda: int(drawn.random() * blocks), None)
