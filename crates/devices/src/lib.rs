@@ -42,6 +42,9 @@ pub trait Model: Device {
         self.overwrite_untimed(&[page]);
     }
 
+    /// Does to the state what a request does, in no time; nothing where there is no such state.
+    fn serve_untimed(&mut self, _request: &engine::Request) {}
+
     /// Starts counting operations from zero.
     fn reset_counts(&mut self);
 

@@ -51,7 +51,7 @@ pub fn drive(
             _ => {}
         }
         let more = arrival.is_some_and(|next| next.at <= until);
-        if (outstanding == 0 && !more) || device.has_ended() {
+        if outstanding == 0 && !more {
             return Ok(last);
         }
         let Some(event) = event else {
@@ -60,7 +60,11 @@ pub fn drive(
         };
         now = event;
         device.advance(now, &mut completions);
+        let ended = device.has_ended();
         if completions.is_empty() {
+            if ended {
+                return Ok(last);
+            }
             continue;
         }
         last = now;
@@ -71,6 +75,9 @@ pub fn drive(
             until_tick = until_tick.saturating_sub(1);
         }
         completions.clear();
+        if ended {
+            return Ok(last);
+        }
         if until_tick == 0 {
             until_tick = TICK;
             if observer.tick(now).is_break() {

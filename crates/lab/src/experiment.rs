@@ -4,6 +4,7 @@ use crate::error::InputError;
 use crate::layer::{Layer, Parsed, Section, blame};
 use crate::precondition::Precondition;
 use crate::presets;
+use crate::steady::Steady;
 use devices::ssd::clean::{Cleaner, Custom};
 use devices::{DeviceConfig, Model};
 use engine::SECTOR_BYTES;
@@ -18,6 +19,8 @@ use workloads::{ResolveError, WorkloadConfig};
 pub enum Until {
     /// When the workload has nothing left to ask.
     End,
+    /// When the drive has settled, or is not going to.
+    Steady,
     /// Requests that arrive later are not submitted.
     Time(Duration),
 }
@@ -26,6 +29,7 @@ impl fmt::Display for Until {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Until::End => f.write_str("end"),
+            Until::Steady => f.write_str("steady"),
             Until::Time(time) => time.fmt(f),
         }
     }
@@ -34,14 +38,18 @@ impl fmt::Display for Until {
 impl FromStr for Until {
     type Err = String;
     fn from_str(text: &str) -> Result<Self, String> {
-        if text == "end" {
-            return Ok(Until::End);
+        match text {
+            "end" => Ok(Until::End),
+            "steady" => Ok(Until::Steady),
+            _ => {
+                let refused = |error| format!("{error}; or \"end\", or \"steady\"");
+                text.parse().map(Until::Time).map_err(refused)
+            }
         }
-        text.parse().map(Until::Time).map_err(|error| format!("{error}; or \"end\""))
     }
 }
 
-text_setting!(Until: "\"end\", or a simulated time such as \"60s\"");
+text_setting!(Until: "\"end\", \"steady\", or a simulated time such as \"60s\"");
 
 options! {
     /// How an experiment is run.
@@ -50,8 +58,13 @@ options! {
         seed: u64 = 42,
         /// What is written to the drive, in no simulated time, before the run.
         precondition: Precondition = Precondition::None,
+        /// Whether requests take time; otherwise each is answered at once, and only what becomes of
+        /// the flash is found out.
+        timed: bool = true,
         /// When the run ends.
         until: Until = Until::End,
+        /// When a drive counts as settled (SNIA PTS, steady state).
+        steady: Steady = Steady::default(),
     }
 }
 
@@ -90,6 +103,14 @@ impl Experiment {
             let problem =
                 format!("a seed is at most {}, the largest whole number of TOML", i64::MAX);
             return Err(blame(&Invalid::new(&["run.seed"], problem), &parsed));
+        }
+        run.steady.check().map_err(|invalid| blame(&invalid, &parsed))?;
+        if !run.timed && device.kind() != "ssd" {
+            let problem = format!(
+                "a device of kind \"{}\" has nothing that could be found out without time",
+                device.kind()
+            );
+            return Err(blame(&Invalid::new(&["run.timed"], problem), &parsed));
         }
         let title = parsed.iter().rev().find_map(Parsed::title).unwrap_or_else(|| {
             let device = label(&layers[..own], "device").unwrap_or(device.kind());

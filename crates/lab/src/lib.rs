@@ -16,8 +16,10 @@ mod presets;
 mod requests;
 mod results;
 mod run;
+mod steady;
 mod table;
 mod trace;
+mod untimed;
 
 pub use catalogue::{list, list_categories};
 pub use error::{InputError, RunError};

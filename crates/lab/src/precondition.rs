@@ -1,5 +1,6 @@
 //! What is written to a drive before a run, in no simulated time.
 
+use crate::steady::{Detector, Seen, Steady};
 use devices::Model;
 use engine::{Random, Xoshiro256};
 use options::text_setting;
@@ -16,6 +17,8 @@ pub enum Precondition {
     Sequential,
     /// Uniform random pages, this many times the number of pages.
     Random(f64),
+    /// Uniform random pages until write amplification has settled.
+    Steady,
 }
 
 /// More overwrites than any drive needs to reach its steady state.
@@ -26,13 +29,14 @@ impl FromStr for Precondition {
     fn from_str(text: &str) -> Result<Self, String> {
         let refused = || {
             format!(
-                "\"{text}\" is not \"none\", \"sequential\" or \"random:N\" with N overwrites of the \
-                 drive, such as \"random:2\" (more than 0, at most {MOST_OVERWRITES})"
+                "\"{text}\" is not \"none\", \"sequential\", \"steady\" or \"random:N\" with N overwrites \
+                 of the drive, such as \"random:2\" (more than 0, at most {MOST_OVERWRITES})"
             )
         };
         match text {
             "none" => Ok(Precondition::None),
             "sequential" => Ok(Precondition::Sequential),
+            "steady" => Ok(Precondition::Steady),
             _ => {
                 let number = text.strip_prefix("random:").ok_or_else(refused)?;
                 let overwrites: f64 = number.parse().map_err(|_| refused())?;
@@ -48,50 +52,99 @@ impl fmt::Display for Precondition {
         match self {
             Precondition::None => f.write_str("none"),
             Precondition::Sequential => f.write_str("sequential"),
+            Precondition::Steady => f.write_str("steady"),
             Precondition::Random(overwrites) => write!(f, "random:{overwrites}"),
         }
     }
 }
 
 text_setting!(
-    Precondition: "\"none\", \"sequential\" or \"random:N\" with N overwrites of the drive"
+    Precondition: "\"none\", \"sequential\", \"steady\" or \"random:N\" with N overwrites of the drive"
 );
 
 impl Precondition {
-    /// Applies it to a drive. `tick` is told the writes done and to do, now and then.
+    /// Applies it to a drive. `tick` is told the writes done and to do, now and then. Returns what
+    /// was seen of the drive's settling, where that decides when to stop.
     pub(crate) fn apply(
         self,
         device: &mut dyn Model,
         seed: u64,
+        steady: &Steady,
         tick: &mut dyn FnMut(u64, u64) -> ControlFlow<()>,
-    ) -> ControlFlow<()> {
+    ) -> ControlFlow<(), Option<Seen>> {
+        let pages = u64::from(device.preparable_pages());
+        let mut seen = None;
+        if self != Precondition::None && pages > 0 {
+            let mut write = Writer::new(device, seed, tick);
+            match self {
+                Precondition::None => {}
+                Precondition::Sequential => write.pages(pages, pages, false)?,
+                Precondition::Random(overwrites) => {
+                    let writes = (pages as f64 * overwrites) as u64;
+                    write.pages(writes, writes, true)?;
+                }
+                Precondition::Steady => {
+                    let round = ((pages as f64 * steady.round_writes) as u64).max(1);
+                    let mut detector = Detector::new(steady, "write_amplification");
+                    while !detector.is_over() {
+                        write.device.reset_counts();
+                        write.pages(round, round * u64::from(steady.rounds), true)?;
+                        let amplification =
+                            write.device.report(0).and_then(|it| it.write_amplification);
+                        // Only a drive that takes no more writes has none.
+                        let Some(amplification) = amplification else { break };
+                        detector.round(amplification);
+                    }
+                    seen = Some(detector.seen());
+                }
+            }
+            device.reset_counts();
+        }
+        ControlFlow::Continue(seen)
+    }
+}
+
+/// Overwrites pages in order or at random.
+struct Writer<'a> {
+    device: &'a mut dyn Model,
+    random: Xoshiro256,
+    done: u64,
+    tick: &'a mut dyn FnMut(u64, u64) -> ControlFlow<()>,
+}
+
+impl<'a> Writer<'a> {
+    fn new(
+        device: &'a mut dyn Model,
+        seed: u64,
+        tick: &'a mut dyn FnMut(u64, u64) -> ControlFlow<()>,
+    ) -> Writer<'a> {
+        Writer { device, random: Xoshiro256::new(seed, 8), done: 0, tick }
+    }
+
+    /// Writes `writes` pages more; there will be `expected` in all.
+    fn pages(&mut self, writes: u64, expected: u64, at_random: bool) -> ControlFlow<()> {
         const TICK: u64 = 1 << 16;
         // Several at a time let the drive fetch what it will need.
         const BATCH: u64 = 64;
-        let pages = u64::from(device.preparable_pages());
-        let writes = match self {
-            Precondition::None => 0,
-            Precondition::Sequential => pages,
-            Precondition::Random(overwrites) => (pages as f64 * overwrites) as u64,
-        };
-        if pages == 0 || writes == 0 {
-            return ControlFlow::Continue(());
-        }
-        let mut random = Xoshiro256::new(seed, 8);
+        let pages = u64::from(self.device.preparable_pages());
         let mut batch = Vec::with_capacity(BATCH as usize);
+        let mut until_tick = 0;
         for first in (0..writes).step_by(BATCH as usize) {
-            if first % TICK == 0 {
-                tick(first, writes)?;
+            if until_tick == 0 {
+                (self.tick)(self.done, expected)?;
+                until_tick = TICK / BATCH;
             }
+            until_tick -= 1;
             let numbers = first..writes.min(first + BATCH);
+            self.done += numbers.end - numbers.start;
             batch.clear();
-            batch.extend(numbers.map(|write| match self {
-                Precondition::Random(_) => random.below(pages) as u32,
-                _ => write as u32,
-            }));
-            device.overwrite_untimed(&batch);
+            if at_random {
+                batch.extend(numbers.map(|_| self.random.below(pages) as u32));
+            } else {
+                batch.extend(numbers.map(|write| write as u32));
+            }
+            self.device.overwrite_untimed(&batch);
         }
-        device.reset_counts();
         ControlFlow::Continue(())
     }
 }

@@ -3,6 +3,7 @@
 //! Times are microseconds as floats, counts integers. Values that do not exist (the write
 //! amplification of a run without writes) are null, never zero.
 
+use crate::steady::Seen;
 use devices::ssd::{Milestone, SsdReport, WearReport};
 use engine::{Breakdown, Completion, LatencyStats, Op, Time, TimeSeries};
 use serde::Serialize;
@@ -105,6 +106,9 @@ pub(crate) struct Results<'a> {
     pub(crate) last: Time,
     pub(crate) notices: Vec<(&'static str, u64)>,
     pub(crate) flash: Option<SsdReport>,
+    /// How the drive settled while it was prepared, and in the run, where that decided the end.
+    pub(crate) prepared: Option<Seen>,
+    pub(crate) settled: Option<Seen>,
     pub(crate) wall_seconds: f64,
 }
 
@@ -136,6 +140,10 @@ impl Results<'_> {
         });
         if let (Some(flash), Some(object)) = (&self.flash, results.as_object_mut()) {
             object.append(&mut flash_sections(flash));
+        }
+        if self.prepared.is_some() || self.settled.is_some() {
+            results["steady_state"] =
+                json!({ "preconditioning": self.prepared, "run": self.settled });
         }
         results["time_series"] = self.collected.time_series();
         results

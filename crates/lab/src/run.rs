@@ -1,10 +1,12 @@
 //! Running an experiment: build, precondition, drive, audit, report.
 
 use crate::error::{InputError, RunError};
-use crate::experiment::{Experiment, Until};
+use crate::experiment::{Experiment, RunConfig, Until};
 use crate::inputs::inputs;
 use crate::requests::RequestLog;
 use crate::results::{Collected, Results};
+use crate::steady::{Detector, Settling};
+use crate::untimed::Untimed;
 use devices::ssd::clean::Custom;
 use engine::{Completion, Observer, Time, drive};
 use std::ops::ControlFlow;
@@ -36,6 +38,7 @@ pub struct RunSettings {
 /// Collects statistics and passes progress on.
 struct Watch<'a> {
     collected: Collected,
+    settling: Option<Settling<'a>>,
     expected: Option<u64>,
     first: Option<Time>,
     log: Option<RequestLog>,
@@ -53,6 +56,9 @@ impl Observer for Watch<'_> {
         if let Some(log) = &mut self.log {
             self.log_failed |= !log.record(completion);
         }
+        if let Some(settling) = &mut self.settling {
+            settling.record(completion);
+        }
     }
 
     fn tick(&mut self, now: Time) -> ControlFlow<()> {
@@ -63,9 +69,10 @@ impl Observer for Watch<'_> {
             simulated_ns: now,
         });
         self.interrupted |= flow.is_break();
+        let settled = self.settling.as_ref().is_some_and(|it| it.detector.is_over());
         // There is no use in going on without the policy or the record.
         let failed = self.log_failed || failure(self.policy).is_err();
-        if failed { ControlFlow::Break(()) } else { flow }
+        if settled || failed { ControlFlow::Break(()) } else { flow }
     }
 }
 
@@ -97,6 +104,7 @@ pub fn run(
     let prepared = experiment.run.precondition.apply(
         &mut *device,
         experiment.run.seed,
+        &experiment.run.steady,
         &mut |done, expected| {
             let expected = Some(expected);
             if failure(policy).is_err() {
@@ -106,15 +114,20 @@ pub fn run(
         },
     );
     failure(policy)?;
-    if prepared.is_break() {
+    let ControlFlow::Continue(prepared) = prepared else {
         return Err(RunError::Interrupted { requests: 0 });
-    }
-    let until = match experiment.run.until {
-        Until::End => Time::MAX,
-        Until::Time(time) => time.ns(),
     };
     let log = settings.requests.as_ref().map(|path| open_log(path)).transpose()?;
+    let RunConfig { timed, steady, .. } = &experiment.run;
+    let (until, to_settle) = match experiment.run.until {
+        Until::End => (Time::MAX, false),
+        Until::Steady => (Time::MAX, true),
+        Until::Time(time) => (time.ns(), false),
+    };
+    let metric = if *timed { steady.metric.word() } else { "write_amplification" };
+    let mut detector = to_settle.then(|| Detector::new(steady, metric));
     let mut watch = Watch {
+        settling: None,
         log,
         log_failed: false,
         collected: Collected::default(),
@@ -129,8 +142,15 @@ pub fn run(
         reason = "reports the run's speed; no result depends on it"
     )]
     let started = Instant::now();
-    let last = drive(&mut *device, workload, until, &mut watch)
-        .map_err(|error| RunError::Input(error.to_string()))?;
+    let last = if *timed {
+        watch.settling = detector.as_mut().map(|it| Settling::new(it, steady));
+        drive(&mut *device, workload, until, &mut watch)
+    } else {
+        let watched = detector.as_mut().map(|it| (it, steady.round_writes));
+        let mut device = Untimed::new(&mut *device, watched);
+        drive(&mut device, workload, until, &mut watch)
+    };
+    let last = last.map_err(|error| RunError::Input(error.to_string()))?;
     let wall_seconds = started.elapsed().as_secs_f64();
     failure(watch.policy)?;
     if watch.interrupted {
@@ -150,6 +170,8 @@ pub fn run(
         last,
         notices: workload.notices(),
         flash: device.report(last),
+        prepared,
+        settled: detector.map(|it| it.seen()),
         wall_seconds,
     };
     serde_json::to_string(&results.to_json()).map_err(|error| RunError::Check(error.to_string()))

@@ -25,6 +25,8 @@ ITEMS: Mapping[str, ModuleType] = {
         "table5",
         "figure6",
         "figure8",
+        "table7",
+        "table8",
         "slides",
         "diskspd",
     )

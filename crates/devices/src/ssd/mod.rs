@@ -397,6 +397,43 @@ impl Model for Ssd {
         self.ftl.overwrite_untimed(&mut self.flash, pages);
     }
 
+    fn serve_untimed(&mut self, request: &Request) {
+        let sectors = u64::from(self.ftl.geometry().sectors_per_page);
+        let (start, end) = (request.lba.0, request.lba.0 + u64::from(request.sectors));
+        match request.op {
+            Op::Flush => {}
+            Op::Trim => {
+                for page in start.div_ceil(sectors)..end / sectors {
+                    self.ftl.trim(Lpn(page as u32));
+                    self.counts.trims += 1;
+                }
+            }
+            Op::Read => {
+                for page in start / sectors..end.div_ceil(sectors) {
+                    match self.ftl.lookup(Lpn(page as u32)) {
+                        Some(_) => self.counts.host_reads += 1,
+                        None => self.counts.unmapped_reads += 1,
+                    }
+                }
+            }
+            Op::Write => {
+                let pages = start / sectors..end.div_ceil(sectors);
+                self.counts.host_writes += pages.end - pages.start;
+                for page in [pages.start, pages.end - 1] {
+                    let whole = start <= page * sectors && end >= (page + 1) * sectors;
+                    let merged = !whole && self.ftl.lookup(Lpn(page as u32)).is_some();
+                    self.counts.merge_reads += u64::from(merged);
+                    if pages.end - pages.start == 1 {
+                        break;
+                    }
+                }
+                for page in pages {
+                    self.ftl.overwrite_untimed(&mut self.flash, &[page as u32]);
+                }
+            }
+        }
+    }
+
     /// Erase counts stay: they are the drive's age.
     fn reset_counts(&mut self) {
         self.ftl.reset_counters(&self.flash);

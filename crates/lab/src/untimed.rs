@@ -1,0 +1,86 @@
+//! A device without time: every request is answered when it is asked, and the state of the drive
+//! changes as in time. Fast-forward for any workload.
+
+use crate::steady::Detector;
+use devices::Model;
+use engine::{Breakdown, Completion, Device, Op, Request, Time};
+
+/// Answers at once, and watches write amplification where a run ends when that has settled.
+pub(crate) struct Untimed<'a> {
+    device: &'a mut dyn Model,
+    answers: Vec<Completion>,
+    now: Time,
+    watch: Option<Watch<'a>>,
+}
+
+/// Measures the write amplification of rounds of so many pages.
+struct Watch<'a> {
+    detector: &'a mut Detector,
+    pages: u64,
+    /// Pages written and programmed at the end of the last round.
+    mark: (u64, u64),
+    bytes_left: u64,
+    page_bytes: u64,
+}
+
+impl<'a> Untimed<'a> {
+    /// `steady`: the detector, and the capacities that a round writes.
+    pub(crate) fn new(
+        device: &'a mut dyn Model,
+        steady: Option<(&'a mut Detector, f64)>,
+    ) -> Untimed<'a> {
+        let pages = u64::from(device.preparable_pages());
+        let page_bytes = device.capacity_sectors() * engine::SECTOR_BYTES / pages.max(1);
+        let watch = steady.map(|(detector, share)| {
+            let pages = ((pages as f64 * share) as u64).max(1);
+            let bytes_left = pages * page_bytes;
+            Watch { detector, pages, mark: (0, 0), bytes_left, page_bytes }
+        });
+        Untimed { device, answers: Vec::new(), now: 0, watch }
+    }
+}
+
+impl Watch<'_> {
+    fn written(&mut self, bytes: u64, device: &dyn Model) {
+        if bytes < self.bytes_left {
+            self.bytes_left -= bytes;
+            return;
+        }
+        self.bytes_left = self.pages * self.page_bytes;
+        let Some(report) = device.report(0) else { return };
+        let now = (report.host_pages_written, report.page_programs);
+        let programs = (now.1 - self.mark.1) as f64;
+        self.detector.round(programs / (now.0 - self.mark.0).max(1) as f64);
+        self.mark = now;
+    }
+}
+
+impl Device for Untimed<'_> {
+    fn submit(&mut self, now: Time, request: Request) {
+        self.now = now;
+        self.device.serve_untimed(&request);
+        if let Some(watch) = &mut self.watch
+            && request.op == Op::Write
+        {
+            watch.written(request.bytes(), &*self.device);
+        }
+        let breakdown = Breakdown::default();
+        self.answers.push(Completion { request, submitted: now, at: now, breakdown });
+    }
+
+    fn next_event(&self) -> Option<Time> {
+        self.answers.first().map(|answer| answer.at)
+    }
+
+    fn advance(&mut self, _: Time, completions: &mut Vec<Completion>) {
+        completions.append(&mut self.answers);
+    }
+
+    fn has_ended(&self) -> bool {
+        self.device.has_ended() || self.watch.as_ref().is_some_and(|it| it.detector.is_over())
+    }
+
+    fn capacity_sectors(&self) -> u64 {
+        self.device.capacity_sectors()
+    }
+}

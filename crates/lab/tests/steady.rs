@@ -1,0 +1,128 @@
+//! Runs without time, and runs and preparations that end when the drive has settled.
+
+use lab::{Experiment, Layer, RunSettings, run, set_layer};
+use serde_json::Value;
+use std::ops::ControlFlow;
+
+const SMALL: &str = "
+[device]
+kind = 'ssd'
+channels = 1
+dies_per_package = 1
+planes_per_die = 1
+blocks_per_plane = 258
+summary_page = false
+over_provisioning = 0.2094
+cleaning.min_free = 0.0
+cleaning.time = 'blocking'
+[workload]
+kind = 'closed'
+requests = 200000
+outstanding = 4
+read_share = 0.0
+";
+
+fn experiment(sets: &[&str]) -> Result<Experiment, String> {
+    let mut layers = vec![Layer::new("e.toml", SMALL)];
+    layers.extend(sets.iter().map(|set| set_layer(set).unwrap()));
+    Experiment::from_layers(&layers).map_err(|error| error.to_string())
+}
+
+fn results(sets: &[&str]) -> Value {
+    let settings = RunSettings { check: true, ..RunSettings::default() };
+    let go = &mut |_: &lab::Progress| ControlFlow::Continue(());
+    serde_json::from_str(&run(&experiment(sets).unwrap(), &settings, go).unwrap()).unwrap()
+}
+
+#[test]
+fn without_time_the_flash_wears_as_in_time() {
+    // Half a page at a time in part, so that some writes read first.
+    for size in ["4KiB", "2KiB", "64KiB"] {
+        let size = format!("workload.block_size={size}");
+        let common = ["workload.requests=40000", &size, "workload.outstanding=1"];
+        let timed = results(&common);
+        let untimed = results(&[&common[..], &["run.timed=false"]].concat());
+        assert!(timed["simulated_seconds"].as_f64().unwrap() > 1.0);
+        assert_eq!(untimed["simulated_seconds"].as_f64(), Some(0.0));
+        assert_eq!(timed["host"]["all"]["requests"], untimed["host"]["all"]["requests"]);
+        assert_eq!(timed["wear"]["max_erases"], untimed["wear"]["max_erases"], "{size}");
+        for key in ["host_pages_written", "merge_reads", "page_programs"] {
+            let [a, b] = [&timed, &untimed].map(|it| it["flash"][key].as_f64().unwrap());
+            // The last writes in time may leave their cleaning undone.
+            assert!((a - b).abs() <= 64.0, "{size} {key}: {a} {b}");
+        }
+    }
+}
+
+#[test]
+fn a_drive_is_prepared_until_it_has_settled() {
+    let prepared = results(&["run.precondition=steady", "workload.requests=1000"]);
+    let seen = &prepared["steady_state"]["preconditioning"];
+    assert_eq!(seen["steady"], true);
+    assert_eq!(seen["metric"], "write_amplification");
+    let rounds: Vec<f64> =
+        seen["rounds"].as_array().unwrap().iter().map(|it| it.as_f64().unwrap()).collect();
+    // From a sequential fill it rises at first; it settles at the 3.05 of theory.
+    assert!(rounds.len() > 5 && rounds.len() < 25 && rounds[0] < 2.5, "{rounds:?}");
+    let mean = seen["window_mean"].as_f64().unwrap();
+    assert!((mean / 3.05 - 1.0).abs() < 0.05, "{mean}");
+    assert!(prepared["steady_state"]["run"].is_null());
+    // A wider range is reached sooner, and what cannot be reached is given up.
+    let count = |sets: &[&str]| {
+        let with = [&["run.precondition=steady", "workload.requests=10"], sets].concat();
+        let results = results(&with);
+        let seen = &results["steady_state"]["preconditioning"];
+        (seen["rounds"].as_array().unwrap().len(), seen["steady"].as_bool().unwrap())
+    };
+    assert!(count(&["steady.range=2", "steady.slope=2"]).0 < rounds.len());
+    assert_eq!(count(&["steady.range=0.000001"]), (25, false));
+    assert_eq!(count(&["steady.slope=0.000000001", "steady.rounds=7"]), (7, false));
+    assert!(count(&["steady.window=2"]).0 < rounds.len());
+    assert!(count(&["steady.round_writes=0.1"]).0 > rounds.len());
+}
+
+#[test]
+fn a_run_ends_when_the_drive_has_settled() {
+    let untimed = results(&["run.until=steady", "run.timed=false"]);
+    let seen = &untimed["steady_state"]["run"];
+    assert_eq!((&seen["metric"], &seen["steady"]), (&"write_amplification".into(), &true.into()));
+    assert!(untimed["host"]["all"]["requests"].as_u64().unwrap() < 200_000);
+    assert!((seen["window_mean"].as_f64().unwrap() / 3.05 - 1.0).abs() < 0.05);
+    for (metric, falls) in [("iops", true), ("latency", false)] {
+        let metric = format!("steady.metric={metric}");
+        let timed = results(&["run.until=steady", "steady.round=3s", &metric]);
+        let seen = &timed["steady_state"]["run"];
+        assert_eq!(seen["steady"], true, "{seen}");
+        let rounds = seen["rounds"].as_array().unwrap();
+        let [first, last] = [&rounds[0], &rounds[rounds.len() - 1]].map(|it| it.as_f64().unwrap());
+        assert_eq!(last < first, falls, "{rounds:?}");
+        assert!(rounds.len() >= 5 && timed["host"]["all"]["requests"].as_u64().unwrap() < 200_000);
+    }
+    // What the detector has not seen is not there.
+    assert!(results(&["workload.requests=10"]).get("steady_state").is_none());
+}
+
+#[test]
+fn a_run_ends_with_the_drive() {
+    for timed in ["run.timed=true", "run.timed=false"] {
+        let results = results(&["rated_cycles=8", timed, "workload.requests=10000000"]);
+        assert_eq!(results["wear"]["ended"], true);
+        assert_eq!(results["wear"]["lifetime"]["spare_gone"]["measured"], true);
+        assert!(results["host"]["all"]["requests"].as_u64().unwrap() < 200_000);
+    }
+    assert_eq!(results(&["rated_cycles=2", "run.precondition=random:9"])["wear"]["ended"], true);
+    assert_eq!(results(&["rated_cycles=2", "run.precondition=steady"])["wear"]["ended"], true);
+}
+
+#[test]
+fn mistakes_are_refused() {
+    let message = |sets: &[&str]| experiment(sets).unwrap_err();
+    assert!(message(&["steady.window=1"]).contains("from 2 to run.steady.rounds, 25"));
+    assert!(message(&["steady.window=26"]).contains("from 2 to run.steady.rounds, 25"));
+    assert!(message(&["steady.round=0s"]).contains("it must be longer"));
+    assert!(message(&["steady.round_writes=0"]).contains("not a number of capacities"));
+    assert!(message(&["steady.range=0"]).contains("not a positive share"));
+    assert!(message(&["steady.metric=write"]).contains("iops"));
+    let untimed = message(&["device.kind=linear", "run.timed=false"]);
+    assert!(untimed.contains("nothing that could be found out without time"), "{untimed}");
+}

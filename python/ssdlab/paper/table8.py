@@ -1,0 +1,43 @@
+"""Table 8 of the 2008 paper: how the blocks' remaining life is distributed around its mean."""
+
+from __future__ import annotations
+
+from ssdlab.paper import wear
+from ssdlab.paper.item import Figure, Item, Row, Series
+from ssdlab.paper.study import Study
+
+SUMMARY = "Agrawal et al. 2008, Table 8: remaining life of the blocks around its mean"
+
+#: Blocks whose life lies below 40 %, from there below 80 %, from there below the mean, and above.
+PUBLISHED = {
+    "Greedy": (1442, 1323, 523, 13_096),
+    "+ Rate-limiting": (1449, 1341, 501, 13_092),
+    "+ Migration": (0, 0, 8987, 7397),
+}
+BUCKETS = ("< 40 %", "40 to 80 %", "80 to 100 %", ">= 100 %")
+#: Tenths of the mean at which the buckets begin and end.
+EDGES = (0, 4, 8, 10, 21)
+
+
+def run(study: Study) -> Item:
+    """The blocks of a package in the paper's buckets, and in steps of a tenth of the mean."""
+    found = wear.worn(study)
+    rows, series = [], []
+    for name, published in PUBLISHED.items():
+        tenths = found[name].wear.remaining.blocks_by_tenth_of_mean
+        counts = [sum(tenths[a:b]) for a, b in zip(EDGES, EDGES[1:], strict=False)]
+        for bucket, paper, count in zip(BUCKETS, published, counts, strict=True):
+            rows.append(_row(name, bucket, paper, count))
+        series.append(Series(name, [10 * step for step in range(len(tenths))], tenths))
+    figure = Figure("Remaining life of the blocks", "% of the mean, from", "blocks", series)
+    return Item("table8", "Table 8: remaining life around its mean", rows, [figure])
+
+
+def _row(name: str, bucket: str, published: int, count: int) -> Row:
+    title = f"{name}: blocks {bucket}"
+    if published == 0:
+        note = "no block is left below 80 % of the mean"
+        return Row(title, published, count, note=note, holds=count == 0)
+    if bucket == BUCKETS[-1] and name != "+ Migration":
+        return Row(title, published, count, 0.1, "the blocks that hold only cold data")
+    return Row(title, published, count, None, "depends on which of equal victims is cleaned")

@@ -1,0 +1,71 @@
+"""The run behind Tables 7 and 8 of the 2008 paper: one package, worn by IOzone.
+
+IOzone writes its file over and over in ascending order: 832 blocks of each package, while the
+rest keeps what it had. Blocks are rated for 50 erasures. The packages do not influence each other,
+so one of them is simulated: without time, but for what migration costs. Of superseded blocks greedy
+takes any, at random: by number it would wear out the same 1,650 blocks and no others.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from ssdlab.paper.baseline import BLOCKS, DATA_PAGES, QUICK_BLOCKS
+from ssdlab.paper.study import Study
+from ssdlab.results import Results
+
+#: The techniques, as the paper names them, and as `device.cleaning.levelling.rule` does.
+RULES = {"Greedy": "none", "+ Rate-limiting": "rate-limit", "+ Migration": "migrate"}
+#: Blocks of a package that the file fills, and blocks that are written until the run ends: the
+#: paper's 101,170 are cleaned, and 1,638 were erased before.
+FILE_BLOCKS, WRITTEN_BLOCKS = 832, 101_170 + 1_638
+RATED_CYCLES = 50
+BLOCK_BYTES = DATA_PAGES * 4096
+
+
+def worn(study: Study, length: float = 1.0) -> dict[str, Results]:
+    """The package after the run, or one `length` times as long, by technique."""
+    return study.measure(
+        {name: experiment(rule, BLOCKS, timed=False, length=length) for name, rule in RULES.items()}
+    )
+
+
+def timed(study: Study) -> dict[tuple[str, bool], Results]:
+    """The run in time, by rule and whether pages are copied back, on an eighth if `quick`."""
+    blocks = QUICK_BLOCKS if study.quick else BLOCKS
+    return study.measure(
+        {
+            (rule, copy_back): experiment(rule, blocks, timed=True, copy_back=copy_back)
+            for rule in ("none", "migrate")
+            for copy_back in (False, True)
+        }
+    )
+
+
+def experiment(
+    rule: str, blocks_per_plane: int, timed: bool, copy_back: bool = False, length: float = 1.0
+) -> dict[str, Any]:
+    """The run on a package with so many blocks a plane, its file and its length in proportion."""
+    return {
+        "device": {
+            "preset": "agrawal2008",
+            "channels": 1,
+            "blocks_per_plane": blocks_per_plane,
+            "wear": {"rated_cycles": RATED_CYCLES},
+            "cleaning": {
+                "copy_back": copy_back,
+                "tie_break": "random",
+                "levelling": {"rule": rule},
+            },
+        },
+        "workload": {
+            "kind": "closed",
+            "read_share": 0.0,
+            "random_share": 0.0,
+            "outstanding": 1,
+            "block_size": f"{BLOCK_BYTES}B",
+            "footprint": f"{FILE_BLOCKS * blocks_per_plane // BLOCKS * BLOCK_BYTES}B",
+            "requests": int(length * WRITTEN_BLOCKS * blocks_per_plane / BLOCKS),
+        },
+        "run": {"timed": timed},
+    }
