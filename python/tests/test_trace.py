@@ -322,3 +322,24 @@ def test_real_traces_hold_what_is_known_of_them(ssdlab, row):
 @pytest.mark.skipif(not expected(), reason="../shared/traces/EXPECTED.tsv is not there")
 def test_there_are_real_traces():
     assert all((REAL / row["file"]).exists() for row in expected())
+
+
+def test_what_lies_beyond_a_device_is_counted(ssdlab, refused, trace):
+    assert info(ssdlab, trace)["oddities"]["beyond_device"] is None
+    assert info(ssdlab, trace, "--capacity", "8KiB")["oddities"]["beyond_device"] == 1
+    assert info(ssdlab, trace, "--device", "agrawal2008")["oddities"]["beyond_device"] == 0
+    shown = ssdlab("trace", "info", trace, "--capacity", "8KiB").stdout
+    assert "beyond the device: 1 of the requests (33.3%)" in shown
+    assert "--capacity: " in refused("trace", "info", trace, "--capacity", "much")
+    both = ("--capacity", "8KiB", "--device", "agrawal2008")
+    assert "exclude each other" in refused("trace", "info", trace, *both)
+    assert "agrawal2008" in refused("trace", "info", trace, "--device", "agrawal208")
+
+
+def test_a_trace_is_drawn(ssdlab, refused, trace, tmp_path):
+    pytest.importorskip("matplotlib")
+    done = ssdlab("trace", "info", trace, "--plot", "it.png", "--quiet")
+    assert (done.returncode, done.stderr) == (0, "")
+    assert (tmp_path / "it.png").read_bytes().startswith(b"\x89PNG")
+    assert "the extension must be one of" in refused("trace", "info", trace, "--plot", "it.what")
+    assert "the directory" in refused("trace", "info", trace, "--plot", "no/it.png")

@@ -215,13 +215,27 @@ fn trace_options(path: &str, options_json: &str) -> Result<Trace, TraceError> {
     }
 }
 
-/// What a trace holds, as JSON text; `options_json` is an object of keys that say how to read it.
+/// Takes the key `capacity`, which says nothing of how a trace is read, out of the options.
+fn take_capacity(options_json: &str) -> Result<(Option<u64>, String), TraceError> {
+    let Ok(mut stated) = serde_json::from_str::<serde_json::Map<String, Value>>(options_json)
+    else {
+        return Ok((None, options_json.to_owned()));
+    };
+    let Some(value) = stated.remove("capacity") else { return Ok((None, options_json.to_owned())) };
+    let bytes = serde_json::from_value::<options::Size>(value)
+        .map_err(|error| TraceError::Input(format!("workload.capacity: {error}")))?;
+    Ok((Some(bytes.bytes() / engine::SECTOR_BYTES), Value::Object(stated).to_string()))
+}
+
+/// What a trace holds, as JSON text; `options_json` is an object of keys that say how to read it, and
+/// perhaps `capacity`, of the device that it is meant for.
 ///
 /// # Errors
 /// When the trace or an option is wrong, or `watch` ends it.
 pub fn trace_info(path: &str, options_json: &str, watch: Watch<'_>) -> Result<String, TraceError> {
-    let mut reading = Reading::open(path, options_json)?;
-    let mut statistics = Statistics::default();
+    let (capacity, options_json) = take_capacity(options_json)?;
+    let mut reading = Reading::open(path, &options_json)?;
+    let mut statistics = Statistics::new(capacity);
     while let Some(record) = reading.next(watch)? {
         statistics.record(&record);
     }

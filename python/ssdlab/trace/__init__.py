@@ -40,7 +40,8 @@ def info(path: Path, *, progress: Report | None = None, **options: Any) -> Recor
     """What the trace holds: requests, sizes, places, times and oddities.
 
     Sizes are in bytes and times in seconds. The footprint counts pages of 4 KiB of each device;
-    `working_set` is an estimate within 1 %; all else is exact.
+    `working_set` is an estimate within 1 %; all else is exact. The option `capacity` ("27GiB") is
+    that of a device: `oddities.beyond_device` counts the requests that it has no room for.
     """
     text = _core.trace_info(os.fspath(path), _json(options), _report(progress))
     return Record(json.loads(text))

@@ -12,7 +12,7 @@ from typing import Any, TypeVar
 
 import click
 
-from ssdlab import files
+from ssdlab import _core, files, layers
 from ssdlab import trace as traces
 from ssdlab._core import InputError
 from ssdlab.cli import ExamplesFirst
@@ -80,19 +80,40 @@ def trace() -> None:
     examples=[
         ("a table and pictures", "ssdlab trace info FILE"),
         ("for a script", "ssdlab trace info FILE --json - | jq .read_share"),
+        ("does it fit, and drawn", "ssdlab trace info FILE --device agrawal2008 --plot it.png"),
         ("from a pipe", "zstdcat FILE.zst | ssdlab trace info -"),
     ],
 )
 @click.argument("file")
 @reading_options
+@click.option("--capacity", metavar="SIZE", help="Count what lies beyond so many bytes (27GiB).")
+@click.option("--device", metavar="PRESET|FILE", help="Count what lies beyond this device.")
 @click.option("--json", "json_path", metavar="FILE|-", help="Write JSON to FILE; - prints it.")
+@click.option("--plot", metavar="FILE.png", type=click.Path(path_type=Path), help="Draw it.")
 @click.option("--quiet", is_flag=True, help="No progress and no table.")
-def info(file: str, json_path: str | None, quiet: bool, **options: Any) -> None:
+def info(
+    file: str,
+    device: str | None,
+    json_path: str | None,
+    plot: Path | None,
+    quiet: bool,
+    **options: Any,
+) -> None:
     """Show what a trace holds: requests, sizes, places, times, and what is odd about it."""
     _refuse_unwritable(json_path)
+    if plot is not None:
+        from ssdlab.trace import plot as drawing
+
+        drawing.prepare(plot)
+    if device is not None:
+        if options["capacity"] is not None:
+            raise click.UsageError("--capacity and --device exclude each other")
+        options["capacity"] = f"{_core.capacity_bytes([layers.from_name('device', device)])}B"
     with _errors(), _progress(quiet) as progress:
         found = traces.info(file, progress=progress, **options)
     _print(found, json_path)
+    if plot is not None:
+        drawing.draw(file, found, plot)
     if json_path != "-" and not quiet:
         from ssdlab.trace import display
 

@@ -251,6 +251,9 @@ def _notes(found: Record) -> RenderableType | None:
         notes.append(f"{found.backward_steps:,} times step back, by at most {largest}")
     if odd.duplicates:
         notes.append(f"{odd.duplicates:,} requests repeat the one before, time included")
+    if odd.beyond_device:
+        share = _percent(odd.beyond_device / found.requests)
+        notes.append(f"beyond the device: {odd.beyond_device:,} of the requests ({share})")
     mean = found.inter_arrival.mean_seconds
     if mean and odd.largest_gap_seconds > 1000 * mean and odd.largest_gap_seconds > 1:
         notes.append(f"the longest gap is {_seconds(odd.largest_gap_seconds)}")

@@ -147,9 +147,17 @@ pub(super) struct Statistics {
     backward_steps: u64,
     largest_backward_step: Time,
     duplicates: u64,
+    /// Of the device that the trace is meant for, sectors.
+    capacity: Option<u64>,
+    beyond: u64,
 }
 
 impl Statistics {
+    /// Nothing found yet; of a device of `capacity` sectors, where one is meant.
+    pub(super) fn new(capacity: Option<u64>) -> Self {
+        Statistics { capacity, ..Statistics::default() }
+    }
+
     /// Takes the next request.
     pub(super) fn record(&mut self, record: &Record) {
         let Record { at, device, op, sector, sectors, fua } = *record;
@@ -166,6 +174,7 @@ impl Statistics {
             return;
         }
         let end = sector.saturating_add(u64::from(sectors));
+        self.beyond += u64::from(self.capacity.is_some_and(|capacity| end > capacity));
         let follows = known.end == Some(sector);
         known.end = Some(end);
         let (low, high) = known.extent.unwrap_or((sector, end));
@@ -249,6 +258,7 @@ impl Statistics {
             "oddities": {
                 "duplicates": self.duplicates,
                 "largest_backward_step_seconds": self.largest_backward_step as f64 / 1e9,
+                "beyond_device": self.capacity.map(|_| self.beyond),
                 "largest_gap_seconds": self.gaps.largest_ns as f64 / 1e9,
             },
             "sizes": self.sizes.to_json(),
@@ -341,6 +351,26 @@ mod tests {
         assert!(bursts["inter_arrival"]["variation"].as_f64().unwrap() > 1.7);
         assert_eq!(bursts["rates"]["peak_requests_per_second"], 4);
         assert_eq!(bursts["oddities"]["duplicates"], 3);
+    }
+
+    #[test]
+    fn requests_beyond_a_device_are_counted_when_one_is_meant() {
+        let record = |sector, sectors| Record {
+            at: 0,
+            device: 0,
+            op: Op::Read,
+            sector,
+            sectors,
+            fua: false,
+        };
+        for (capacity, beyond) in [(None, Value::Null), (Some(16), json!(2)), (Some(17), json!(1))]
+        {
+            let mut statistics = Statistics::new(capacity);
+            for (sector, sectors) in [(8, 8), (9, 8), (100, 8)] {
+                statistics.record(&record(sector, sectors));
+            }
+            assert_eq!(statistics.to_json()["oddities"]["beyond_device"], beyond);
+        }
     }
 
     #[test]
