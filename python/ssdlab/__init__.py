@@ -26,6 +26,7 @@ from ssdlab.results import Record, Results
 
 if TYPE_CHECKING:
     from ssdlab.comparison import Comparison, compare
+    from ssdlab.reports import report
     from ssdlab.sweeps import Sweep, sweep
 
 __all__ = [
@@ -43,6 +44,7 @@ __all__ = [
     "calibrate",
     "compare",
     "list",
+    "report",
     "run",
     "serve",
     "sweep",
@@ -56,6 +58,10 @@ def __getattr__(name: str) -> Any:
         from ssdlab import sweeps
 
         return getattr(sweeps, name)
+    if name == "report":
+        from ssdlab.reports import report
+
+        return report
     if name in ("Comparison", "compare"):
         from ssdlab import comparison
 

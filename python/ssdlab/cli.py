@@ -60,6 +60,7 @@ class ExamplesFirstGroup(ExamplesFirst, click.Group):
         "compare": "ssdlab.comparison.command",
         "paper": "ssdlab.paper.command",
         "serve": "ssdlab.live.command",
+        "report": "ssdlab.reports.command",
         "sweep": "ssdlab.sweeps.command",
         "trace": "ssdlab.trace.command",
     }

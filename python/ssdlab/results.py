@@ -7,15 +7,21 @@ import json
 import os
 from collections.abc import Iterator, Mapping
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from ssdlab import files
 from ssdlab._core import InputError
+from ssdlab.optional import required
+
+if TYPE_CHECKING:
+    from ssdlab.plots import Plots
 
 #: The schema of results that this version writes and reads.
 SCHEMA = 1
 #: What `ssdlab run --out` calls its results.
 FILE = "results.json"
+#: The kinds of request in the order in which they are shown.
+KINDS = ("read", "write", "trim", "flush", "all")
 
 
 class Record(Mapping[str, Any]):
@@ -107,6 +113,40 @@ class Results(Record):
         """Write the results to the JSON file `path`, whole or not at all. Raises `OSError`."""
         files.write_together({Path(path): self.to_json()})
 
+    @property
+    def plot(self) -> Plots:
+        """Figures: `plot.latency()`, `plot.breakdown()`, `plot.over_time()`, `plot.units()`."""
+        from ssdlab.plots import Plots
+
+        return Plots(self)
+
+    def to_pandas(self) -> Any:
+        """A `pandas.DataFrame` with a row for each kind of request: figures by their path.
+
+        Raises `InputError` without pandas.
+        """
+        pandas = required("pandas", "Results.to_pandas")
+        return pandas.DataFrame.from_dict(self._rows(), orient="index")
+
+    def to_arrow(self) -> Any:
+        """The rows of `to_pandas` as a `pyarrow.Table`, whose first column is `kind`.
+
+        Raises `InputError` without pyarrow.
+        """
+        pyarrow = required("pyarrow", "Results.to_arrow")
+        return pyarrow.Table.from_pylist(
+            [{"kind": kind, **row} for kind, row in self._rows().items()]
+        )
+
+    def _rows(self) -> dict[str, dict[str, Any]]:
+        rows = {}
+        for kind, host in self._data["host"].items():
+            row = {key: value for key, value in host.items() if not isinstance(value, dict)}
+            for part in ("percentiles_us", "breakdown_us"):
+                row |= {f"{part}.{key}": value for key, value in host.get(part, {}).items()}
+            rows[kind] = row
+        return rows
+
     def __repr__(self) -> str:
         parts = [f"{self.host.all.requests} requests in {self.simulated_seconds:.6g} s"]
         parts += [f"{kind} mean {host.mean_us:.6g} us" for kind, host in self._kinds()]
@@ -134,7 +174,8 @@ class Results(Record):
 
     def _kinds(self) -> list[tuple[str, Record]]:
         """The kinds of request that occurred, then all of them together."""
-        return [(kind, host) for kind, host in self.host.items() if host.requests]
+        kinds = [(kind, host) for kind, host in self.host.items() if host.requests]
+        return sorted(kinds, key=lambda kind: KINDS.index(kind[0]))
 
     def _amplification(self) -> float | None:
         amplification: float | None = self._data.get("flash", {}).get("write_amplification")

@@ -117,6 +117,24 @@ impl LatencyStats {
         self.histogram.value_at_percentile(percent).min(self.max_ns)
     }
 
+    /// Requests by latency: the bound below which a bin's latencies lie, ns, and how many there are.
+    ///
+    /// Bins without requests are left out. There are eight to an octave, so that a bin is at most an
+    /// eighth wider than its lower end.
+    pub fn histogram(&self) -> Vec<(Time, u64)> {
+        let mut bins: Vec<(Time, u64)> = Vec::new();
+        for step in self.histogram.iter_recorded() {
+            let shift = step.value_iterated_to().max(8).ilog2() - 3;
+            let bound = ((step.value_iterated_to() >> shift) + 1) << shift;
+            let count = step.count_since_last_iteration();
+            match bins.last_mut() {
+                Some((last, requests)) if *last == bound => *requests += count,
+                _ => bins.push((bound, count)),
+            }
+        }
+        bins
+    }
+
     /// Mean of each part of the breakdown, ns, in the order of [`Breakdown::NAMES`]; the parts add
     /// up to the mean latency.
     pub fn mean_breakdown_ns(&self) -> [f64; 6] {
@@ -231,6 +249,23 @@ mod tests {
         let p99 = stats.percentile_ns(99.0) as f64;
         assert!((p99 / 990_000.0 - 1.0).abs() < 0.001, "{p99}");
         assert!((stats.mean_breakdown_ns().iter().sum::<f64>() - stats.mean_ns()).abs() < 1e-6);
+    }
+
+    #[test]
+    fn the_histogram_counts_every_request_once_in_bins_of_an_eighth_octave() {
+        let mut stats = LatencyStats::new();
+        for latency in [0, 7, 8, 100, 103, 104, 1_000_000, 1_000_001] {
+            stats.record(&completion(2_000_000, latency));
+        }
+        let bins = stats.histogram();
+        assert_eq!(bins, [(1, 1), (8, 1), (9, 1), (104, 2), (112, 1), (1_048_576, 2)]);
+        for latency in 1..5000 {
+            stats.record(&completion(2_000_000, latency * 377));
+        }
+        let bins = stats.histogram();
+        assert_eq!(bins.iter().map(|(_, requests)| requests).sum::<u64>(), stats.requests());
+        assert!(bins.windows(2).all(|pair| pair[0].0 < pair[1].0));
+        assert!(bins.len() < 8 * 22);
     }
 
     #[test]

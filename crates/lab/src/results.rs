@@ -70,6 +70,7 @@ fn latency(stats: &LatencyStats, simulated_ns: Time) -> Value {
             ((*percent).to_owned(), json!(us(ns as f64)))
         })
         .collect();
+    let bins = stats.histogram();
     let breakdown: Map<String, Value> = Breakdown::NAMES
         .iter()
         .zip(stats.mean_breakdown_ns())
@@ -86,6 +87,10 @@ fn latency(stats: &LatencyStats, simulated_ns: Time) -> Value {
         "mb_per_s": rate(stats.bytes() as f64 / 1e6),
         "percentiles_us": percentiles,
         "breakdown_us": breakdown,
+        "histogram": {
+            "below_us": bins.iter().map(|(bound, _)| *bound as f64 / 1e3).collect::<Vec<_>>(),
+            "requests": bins.iter().map(|(_, requests)| *requests).collect::<Vec<_>>(),
+        },
     })
 }
 

@@ -16,6 +16,7 @@ from typing import IO, Any
 
 from ssdlab import files
 from ssdlab._core import InputError
+from ssdlab.results import SCHEMA
 from ssdlab.sweeps.plan import Point
 from ssdlab.sweeps.work import Outcome
 
@@ -29,6 +30,7 @@ class Journal:
     def __init__(self, path: Path | None) -> None:
         self.path = path
         self.errors: dict[str, str] = {}
+        self.points: list[Point] = []
         self._places: dict[str, tuple[int, int]] = {}
         self._file: IO[bytes]
         if path is None:
@@ -40,6 +42,29 @@ class Journal:
         except OSError:
             raise InputError(f"{path}: another sweep is writing it") from None
         self._scan()
+
+    @classmethod
+    def read(cls, path: Path) -> Journal:
+        """The journal of a sweep that is done, with its `points`. Raises `InputError`."""
+        journal = cls(None)
+        journal._file.close()
+        try:
+            journal._file = path.open("rb")
+            journal._scan()
+            journal._file.seek(0)
+            lines = map(json.loads, journal._file)
+            journal.points = [
+                Point(line["parameters"], [], line["key"], line["error"]) for line in lines
+            ]
+            for point in journal.points:
+                _refuse_schema(journal.results(point.key), path)
+        except OSError as error:
+            raise InputError(f"{path}: cannot be read: {error.strerror}") from None
+        except InputError:
+            raise
+        except (ValueError, KeyError, TypeError):
+            raise InputError(f"{path}: not written by ssdlab sweep") from None
+        return journal
 
     def _scan(self) -> None:
         self._file.seek(0)
@@ -109,3 +134,8 @@ def _head(point: Point, error: str | None) -> bytes:
     return (
         f'{{"key": "{point.key}", "error": {cause}, "parameters": {parameters}'.encode() + _RESULTS
     )
+
+
+def _refuse_schema(results: dict[str, Any] | None, path: Path) -> None:
+    if results is not None and results["schema"] != SCHEMA:
+        raise InputError(f"{path}: results of schema {results['schema']}; this reads {SCHEMA}")

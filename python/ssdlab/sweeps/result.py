@@ -66,7 +66,7 @@ class Sweep(Sequence[Finished]):
         goals: Goals,
     ) -> None:
         self._journal = journal
-        self._goals = goals
+        self.goals = goals
         self._points = [
             Finished(point.parameters, row["error"], point.key, journal)
             for point, row in zip(points, rows, strict=True)
@@ -75,6 +75,21 @@ class Sweep(Sequence[Finished]):
         self.columns = table.columns(rows)
         if goals.objectives:
             self.columns["pareto"] = goals.pareto(rows)
+
+    @classmethod
+    def load(cls, path: str | os.PathLike[str]) -> Sweep:
+        """The sweep whose .jsonl file is `path`, or lies beside the table `path`.
+
+        Raises `InputError` if it cannot be read.
+        """
+        file = Path(path).with_suffix(".jsonl")
+        journal = Journal.read(file)
+        rows = []
+        for point in journal.points:
+            results = journal.results(point.key)
+            scalars = {} if results is None else table.flat(results)
+            rows.append({**point.parameters, **scalars, "error": point.error})
+        return cls(journal.points, rows, journal, Goals())
 
     def __len__(self) -> int:
         return len(self._points)
@@ -124,8 +139,8 @@ class Sweep(Sequence[Finished]):
 
     def shown(self) -> tuple[list[str], list[int]]:
         """The columns and rows that a person sees: the best first, as many as fit a screen."""
-        wanted = [objective.column for objective in self._goals.objectives]
-        wanted += [limit.column for limit in self._goals.constraints]
+        wanted = [objective.column for objective in self.goals.objectives]
+        wanted += [limit.column for limit in self.goals.constraints]
         names = list(dict.fromkeys([*wanted, *SHOWN]))
         names = [name for name in names if any(v is not None for v in self.columns.get(name, []))]
         rows = list(range(len(self)))

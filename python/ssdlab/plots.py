@@ -1,0 +1,91 @@
+"""Results as matplotlib figures: `results.plot.latency()` and so on.
+
+Each call returns a `matplotlib.figure.Figure`, which a notebook shows and `savefig` keeps. Without
+matplotlib it raises `InputError` with the line that installs it.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from ssdlab._core import InputError
+from ssdlab.display import PARTS
+from ssdlab.optional import required
+from ssdlab.results import Record, Results
+
+
+class Plots:
+    """The figures of one run."""
+
+    def __init__(self, results: Results) -> None:
+        self._results = results
+
+    def latency(self) -> Any:
+        """The share of the requests that take at most so long, in us, for each kind of request."""
+        figure, axes = _figure("latency")
+        for kind, host in self._kinds():
+            done, shares = 0, []
+            for number in host.histogram.requests:
+                done += number
+                shares.append(100 * done / host.requests)
+            axes.step([*host.histogram.below_us], shares, where="post", label=kind)
+        axes.set(xlabel="latency, us", ylabel="share of requests, %", xscale="log", ylim=(0, 101))
+        axes.legend()
+        return figure
+
+    def breakdown(self) -> Any:
+        """Where the mean latency goes, in us, for each kind of request."""
+        figure, axes = _figure("breakdown")
+        kinds = self._kinds()
+        names = [kind for kind, _ in kinds]
+        left = [0.0] * len(kinds)
+        for key, (label, *_) in PARTS.items():
+            widths = [host.breakdown_us.get(key) or 0.0 for _, host in kinds]
+            axes.barh(names, widths, left=left, label=label)
+            left = [start + width for start, width in zip(left, widths, strict=True)]
+        axes.invert_yaxis()
+        axes.set(xlabel="mean latency, us")
+        axes.legend(fontsize="small")
+        return figure
+
+    def over_time(self) -> Any:
+        """Requests a second, and mean and largest latency in us, over simulated time in s."""
+        series = self._results.time_series
+        figure, (above, below) = _figure("over_time", rows=2, sharex=True)
+        at = [(n + 0.5) * series.bin_seconds for n in range(len(series.requests))]
+        above.plot(at, [number / series.bin_seconds for number in series.requests])
+        above.set(ylabel="requests/s", ylim=(0, None))
+        means = [float("nan") if mean is None else mean for mean in series.mean_us]
+        below.plot(at, means, label="mean")
+        below.plot(at, [*series.max_us], label="max")
+        below.set(xlabel="simulated time, s", ylabel="latency, us", yscale="log")
+        below.legend()
+        return figure
+
+    def units(self) -> Any:
+        """The share of the time that each unit (package or die) serves requests and cleans."""
+        units = [*(self._results.get("units") or [])]
+        if not units:
+            raise InputError("plot.units: this device has no units")
+        figure, axes = _figure("units")
+        names = [unit.name for unit in units]
+        cleaning = [100 * (unit.get("cleaning") or 0.0) for unit in units]
+        serving = [100 * unit.busy - share for unit, share in zip(units, cleaning, strict=True)]
+        axes.bar(names, serving, label="serving requests")
+        axes.bar(names, cleaning, bottom=serving, label="cleaning")
+        axes.tick_params(axis="x", rotation=90 if len(names) > 6 else 0)
+        axes.set(ylabel="busy, %", ylim=(0, 100))
+        axes.legend()
+        return figure
+
+    def _kinds(self) -> list[tuple[str, Record]]:
+        kinds = self._results._kinds()
+        if not kinds:
+            raise InputError("plot: no request completed in this run")
+        return kinds[:1] if len(kinds) == 2 else kinds  # with one kind, "all" would repeat it
+
+
+def _figure(name: str, rows: int = 1, **options: Any) -> tuple[Any, Any]:
+    """A figure that belongs to no window, and its axes."""
+    figure = required("matplotlib.figure", f"plot.{name}").Figure(layout="constrained")
+    return figure, figure.subplots(rows, **options)

@@ -1,0 +1,67 @@
+"""Reports: results, several results or a sweep as one web page without script or network."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterable, Sequence
+from pathlib import Path
+
+from ssdlab import files
+from ssdlab._core import InputError
+from ssdlab.reports import runs
+from ssdlab.reports import sweep_page as of_sweep
+from ssdlab.results import Results
+from ssdlab.sweeps.result import Sweep
+
+#: What a report is made of: results, a sweep, or the path of either.
+Source = Results | Sweep | str | os.PathLike[str]
+
+
+def report(
+    sources: Source | Sequence[Source],
+    path: str | os.PathLike[str],
+    *,
+    minimize: str | Iterable[str] = (),
+    maximize: str | Iterable[str] = (),
+) -> None:
+    """Write a report of one or more results, or of a sweep, to the HTML file `path`.
+
+    A source is `Results`, their file or the directory of `ssdlab run --out`; or a `Sweep` or the
+    .jsonl file that one has written. `minimize` and `maximize` are the figures of a sweep that are
+    drawn, instead of its own objectives. Raises `InputError` for wrong input and `OSError` if the
+    file cannot be written.
+    """
+    text = page(sources, _listed(minimize), _listed(maximize))
+    files.write_bytes(Path(path), [text.encode()])
+
+
+def page(
+    sources: Source | Sequence[Source], minimize: Sequence[str] = (), maximize: Sequence[str] = ()
+) -> str:
+    """The report as HTML."""
+    if isinstance(sources, Results | Sweep | str | os.PathLike):
+        sources = [sources]
+    loaded = [_loaded(source) for source in sources]
+    results = [source for source in loaded if isinstance(source, Results)]
+    sweeps = [source for source in loaded if isinstance(source, Sweep)]
+    if not loaded:
+        raise InputError("a report needs results")
+    if sweeps and len(loaded) > 1:
+        raise InputError("a report shows one sweep, or results, not both")
+    if sweeps:
+        return of_sweep.page(sweeps[0], minimize, maximize)
+    if minimize or maximize:
+        raise InputError("minimize and maximize are for the report of a sweep")
+    return runs.page(results)
+
+
+def _loaded(source: Source) -> Results | Sweep:
+    if isinstance(source, Results | Sweep):
+        return source
+    if os.fspath(source).endswith((".jsonl", ".parquet", ".csv")):
+        return Sweep.load(source)
+    return Results.load(source)
+
+
+def _listed(names: str | Iterable[str]) -> list[str]:
+    return [names] if isinstance(names, str) else list(names)

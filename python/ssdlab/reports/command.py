@@ -1,0 +1,39 @@
+"""`ssdlab report`: results or a sweep as one web page."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import click
+
+from ssdlab import files
+from ssdlab.cli import PATH, ExamplesFirst
+from ssdlab.reports import report as write
+
+
+@click.command(
+    cls=ExamplesFirst,
+    examples=[
+        ("one run, kept by ssdlab run --out DIR", "ssdlab report DIR --out report.html"),
+        ("several side by side", "ssdlab report before after --out report.html"),
+        ("a sweep", "ssdlab report sweep.jsonl --minimize p99 --out report.html"),
+    ],
+)
+@click.argument("results", nargs=-1, required=True, metavar="RESULTS...", type=PATH)
+@click.option("--out", metavar="FILE.html", type=PATH, required=True, help="The page to write.")
+@click.option(
+    "--minimize",
+    metavar="NAME",
+    multiple=True,
+    help="Of a sweep: a figure of which less is better.",
+)
+@click.option("--maximize", metavar="NAME", multiple=True, help="One of which more is better.")
+def report(
+    results: tuple[Path, ...], out: Path, minimize: tuple[str, ...], maximize: tuple[str, ...]
+) -> None:
+    """Write a web page about RESULTS, which needs no network and no script.
+
+    RESULTS are files or directories of `ssdlab run`, or the .jsonl file of one sweep.
+    """
+    files.refuse_unwritable(out)
+    write(results, out, minimize=minimize, maximize=maximize)

@@ -1,0 +1,86 @@
+"""What a notebook uses: experiments, frames and figures."""
+
+import sys
+
+import pytest
+
+import ssdlab
+from ssdlab import plots
+
+
+@pytest.fixture(scope="module")
+def results():
+    overrides = {
+        "device.blocks_per_plane": 64,
+        "workload.requests": 5000,
+        "workload.read_share": 0.5,
+        "run.precondition": "random:1",
+    }
+    return ssdlab.run(set=overrides)
+
+
+def test_an_experiment_is_checked_when_it_is_made(tmp_path):
+    with pytest.raises(ssdlab.InputError, match="did you mean device.channels"):
+        ssdlab.Experiment(set={"device.chanels": 4})
+    experiment = ssdlab.Experiment({"device": {"channels": 4}}, seed=7)
+    assert experiment.to_dict()["device"]["channels"] == 4
+    experiment.save(tmp_path / "e.toml")
+    again = ssdlab.Experiment(tmp_path / "e.toml")
+    assert again == experiment
+    assert again != experiment.changed(seed=8)
+    assert experiment.changed(seed=8).to_dict()["run"]["seed"] == 8
+    assert "agrawal2008 under mixed" in experiment._repr_html_()
+
+
+def test_an_experiment_runs_as_its_arguments_do(small):
+    arguments = {"workload": {"preset": "mixed", "read_share": 0.5}, "set": small, "seed": 3}
+    by_experiment = ssdlab.Experiment(**arguments).run()
+    assert by_experiment.host.to_dict() == ssdlab.run(**arguments).host.to_dict()
+    assert ssdlab.run(ssdlab.Experiment(**arguments)).host.to_dict() == by_experiment.host.to_dict()
+
+
+def test_frames_have_the_figures_of_the_results(results):
+    pytest.importorskip("pandas")
+    pytest.importorskip("pyarrow")
+    frame = results.to_pandas()
+    assert list(frame.index) == list(results.host)
+    assert frame.loc["read", "mean_us"] == results.host.read.mean_us
+    assert frame.loc["write", "percentiles_us.99"] == results.host.write.percentiles_us[99]
+    table = results.to_arrow()
+    assert table.column("kind").to_pylist() == list(results.host)
+    assert table.column("breakdown_us.cell")[0].as_py() == results.host.all.breakdown_us.cell
+    assert table.column("kind")[0].as_py() == "all"
+
+
+def test_figures_show_the_results(results):
+    pytest.importorskip("matplotlib")
+    axes = results.plot.latency().axes[0]
+    lines = {line.get_label(): line for line in axes.get_lines()}
+    assert list(lines) == ["read", "write", "all"]
+    assert lines["read"].get_ydata()[-1] == pytest.approx(100)
+    axes = results.plot.breakdown().axes[0]
+    lengths = [sum(bars[kind].get_width() for bars in axes.containers) for kind in range(3)]
+    means = [results.host[kind].mean_us for kind in ("read", "write", "all")]
+    assert lengths == pytest.approx(means)
+    above, below = results.plot.over_time().axes
+    rates = above.get_lines()[0].get_ydata()
+    assert sum(rates) * results.time_series.bin_seconds == pytest.approx(5000)
+    assert max(below.get_lines()[1].get_ydata()) == results.host.all.max_us
+    axes = results.plot.units().axes[0]
+    tops = [bar.get_y() + bar.get_height() for bar in axes.containers[1]]
+    assert tops == pytest.approx([100 * unit.busy for unit in results.units])
+    assert set(plots.PARTS) == set(results.host.all.breakdown_us)
+
+
+@pytest.mark.parametrize(
+    ("library", "call", "extra"),
+    [
+        ("pandas", lambda results: results.to_pandas(), "pandas"),
+        ("pyarrow", lambda results: results.to_arrow(), "arrow"),
+        ("matplotlib.figure", lambda results: results.plot.latency(), "plot"),
+    ],
+)
+def test_a_missing_library_is_named_with_its_extra(results, monkeypatch, library, call, extra):
+    monkeypatch.setitem(sys.modules, library, None)
+    with pytest.raises(ssdlab.InputError, match=rf"pip install 'ssdlab\[{extra}\]'"):
+        call(results)

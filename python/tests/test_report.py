@@ -1,0 +1,197 @@
+import html.parser
+import json
+import re
+import shutil
+import subprocess
+
+import pytest
+
+import ssdlab
+from ssdlab import Results, Sweep
+
+VOID = {"meta", "br"}
+SVG = {"line", "circle", "polyline", "rect", "path"}
+
+
+class Page(html.parser.HTMLParser):
+    """Asserts that tags are balanced; collects headings, texts and what would be fetched."""
+
+    def __init__(self, text):
+        super().__init__()
+        self.open, self.texts, self.fetched, self.headings = [], [], [], []
+        self.feed(text)
+        assert not self.open
+
+    def handle_starttag(self, tag, attributes):
+        attributes = dict(attributes)
+        self.fetched += [v for k, v in attributes.items() if k in ("src", "href", "srcset")]
+        assert tag not in ("script", "link", "iframe", "img", "object")
+        if tag not in VOID:
+            self.open.append(tag)
+
+    def handle_startendtag(self, tag, attributes):
+        assert tag in SVG
+
+    def handle_endtag(self, tag):
+        assert self.open.pop() == tag
+
+    def handle_data(self, data):
+        self.texts.append(data)
+        if self.open and self.open[-1] in ("h1", "h2"):
+            self.headings.append(data)
+
+
+def read(path):
+    text = path.read_text()
+    assert len(text) < 1_000_000
+    page = Page(text)
+    assert all(target.startswith("#") for target in page.fetched)
+    assert "http" not in re.sub(r"<title>.*?</title>", "", text)
+    assert "@import" not in text and "url(" not in text
+    return page
+
+
+@pytest.fixture(scope="module")
+def runs(tmp_path_factory):
+    """Two runs that clean, kept in directories."""
+    place = tmp_path_factory.mktemp("runs")
+    experiment = ssdlab.Experiment(
+        set={
+            "device.blocks_per_plane": 64,
+            "workload.requests": 20_000,
+            "workload.read_share": 0.5,
+            "run.precondition": "random:1",
+        }
+    )
+    for name, channels in (("a", 8), ("b", 4)):
+        (place / name).mkdir()
+        results = experiment.changed(set={"device.channels": channels}).run()
+        results.save(place / name / "results.json")
+    return place
+
+
+@pytest.fixture(scope="module")
+def sweep(tmp_path_factory):
+    """A sweep over a number and a word, in which one point fails."""
+    path = tmp_path_factory.mktemp("sweep") / "s.parquet"
+    from concurrent.futures import ThreadPoolExecutor
+
+    ssdlab.sweep(
+        set={"device.blocks_per_plane": 64, "workload.requests": 2000, "workload.read_share": 0.5},
+        vary={"device.spare_factor": [0.01, 0.15, 0.3], "device.pool": ["package", "die"]},
+        executor=ThreadPoolExecutor(2),
+        out=path,
+    )
+    return path.with_suffix(".jsonl")
+
+
+def test_the_page_of_a_run_says_what_the_results_say(ssdlab, runs, tmp_path):
+    done = ssdlab("report", runs / "a", "--out", "r.html")
+    assert (done.returncode, done.stdout, done.stderr) == (0, "", "")
+    page = read(tmp_path / "r.html")
+    assert page.headings == [
+        "agrawal2008 under mixed",
+        "Latency",
+        "Where the time goes",
+        "Over time",
+        "Flash",
+        "Wear",
+        "Units and buses",
+        "Experiment",
+    ]
+    results = json.loads((runs / "a" / "results.json").read_text())
+    amplification = results["flash"]["write_amplification"]
+    assert amplification > 1
+    assert f"{amplification:.3f}" in page.texts
+    assert f"{results['flash']['pages_moved']:,}" in page.texts
+    toml = next(text for text in page.texts if "[device.cleaning]" in text)
+    (tmp_path / "again.toml").write_text(toml)
+    again = json.loads(ssdlab("run", "again.toml", "--json", "-").stdout)
+    assert again["host"] == results["host"]
+
+
+def test_the_curve_of_latencies_ends_with_all_requests(runs):
+    host = Results.load(runs / "a").host
+    for kind in ("read", "write", "all"):
+        histogram, stats = host[kind].histogram, host[kind]
+        assert sum(histogram.requests) == stats.requests
+        assert histogram.below_us[0] > stats.min_us
+        assert histogram.below_us[-2] <= stats.max_us < histogram.below_us[-1]
+        share, median = 0, stats.percentiles_us["50"]
+        for below, requests in zip(histogram.below_us, histogram.requests, strict=True):
+            share += requests / stats.requests
+            if share >= 0.5:
+                assert 0.87 * below <= median <= below * 1.001
+                break
+
+
+def test_several_runs_stand_side_by_side(ssdlab, runs, tmp_path):
+    assert ssdlab("report", runs / "a", runs / "b", "--out", "r.html").returncode == 0
+    page = read(tmp_path / "r.html")
+    assert page.headings[0] == "2 results"
+    assert "Side by side" in page.headings
+    assert "device.channels" in page.texts
+
+
+def test_the_page_of_a_sweep(ssdlab, sweep, tmp_path):
+    done = ssdlab("report", sweep, "--out", "s.html", "--minimize", "mean_us")
+    assert done.returncode == 0, done.stderr
+    page = read(tmp_path / "s.html")
+    assert page.headings[0] == "Sweep of spare factor, pool"
+    for heading in ("Best", "Heat map", "By parameter", "Points"):
+        assert heading in page.headings
+    loaded = Sweep.load(sweep)
+    assert len(loaded) == 6 and len(loaded.errors) == 2
+    best = min(value for value in loaded.columns["host.all.mean_us"] if value)
+    assert sum(f"{best:,.4g}" == text for text in page.texts) >= 2  # among the best, and a cell
+
+
+def test_refused(refused, runs, sweep, tmp_path):
+    assert "one sweep, or results" in refused("report", sweep, runs / "a", "--out", "r.html")
+    assert "cannot be read" in refused("report", "no.json", "--out", "r.html")
+    assert "does not exist" in refused("report", runs / "a", "--out", "no/r.html")
+    assert "have no" in refused("report", sweep, "--out", "r.html", "--minimize", "nothing")
+    assert "of a sweep" in refused("report", runs / "a", "--out", "r.html", "--minimize", "p99")
+    old = json.loads((runs / "a" / "results.json").read_text()) | {"schema": 2}
+    (tmp_path / "old.json").write_text(json.dumps(old))
+    assert "schema 2" in refused("report", runs / "a", "old.json", "--out", "r.html")
+    line = json.loads(sweep.read_text().splitlines()[-1])
+    line["results"]["schema"] = 2
+    (tmp_path / "old.jsonl").write_text(json.dumps(line) + "\n")
+    assert "schema 2" in refused("report", "old.jsonl", "--out", "r.html")
+    (tmp_path / "odd.jsonl").write_text("{}\n")
+    assert "not written by" in refused("report", "odd.jsonl", "--out", "r.html")
+    assert not (tmp_path / "r.html").exists()
+
+
+BROWSERS = ("chromium-headless-shell", "chromium", "chromium-browser", "google-chrome")
+BROWSER = next(filter(None, map(shutil.which, BROWSERS)), None)
+
+
+@pytest.mark.skipif(BROWSER is None, reason="no Chromium on this machine")
+@pytest.mark.parametrize("kind", ["run", "sweep"])
+@pytest.mark.parametrize("width", [360, 1200])
+def test_in_a_browser(runs, sweep, tmp_path, kind, width):
+    ssdlab.report(runs / "a" if kind == "run" else sweep, tmp_path / "r.html")
+    done = subprocess.run(
+        [
+            BROWSER,
+            "--headless",
+            "--no-sandbox",
+            "--disable-gpu",
+            "--enable-logging=stderr",
+            f"--window-size={width},2000",
+            f"--user-data-dir={tmp_path / 'profile'}",
+            f"--log-net-log={tmp_path / 'net.json'}",
+            f"--screenshot={tmp_path / 'page.png'}",
+            (tmp_path / "r.html").as_uri(),
+        ],
+        capture_output=True,
+        text=True,
+        timeout=120,
+        cwd=tmp_path,
+    )
+    assert "CONSOLE" not in done.stderr
+    net = (tmp_path / "net.json").read_text()
+    assert not re.findall(r'"(https?://[^"]*)"', net)
+    assert (tmp_path / "page.png").stat().st_size > 20_000
