@@ -7,7 +7,8 @@
 `run` puts a workload on a device and returns `Results`; `Experiment` is what is run, checked and
 ready; `sweep` runs many of them at once and returns a table; `list` names what there is to choose
 from; `trace` looks at traces and converts them; `calibrate` makes a device from measurements;
-`serve` makes a simulated device a block device.
+`serve` makes a simulated device a block device; `check_cleaner` checks a cleaning policy of your
+own, for which `cleaners` has the parts.
 
 The user's mistakes raise `InputError`, whose message names the source, the key and the valid
 choices.
@@ -15,12 +16,13 @@ choices.
 
 from typing import TYPE_CHECKING, Any
 
-from ssdlab import trace
-from ssdlab._core import CheckError, InputError
+from ssdlab import cleaners, trace
+from ssdlab._core import CheckError, Clean, InputError, PolicyError, Rest
 from ssdlab._core import version as __version__
 from ssdlab.api import Experiment, Progress, run
 from ssdlab.calibration import Calibration, calibrate
 from ssdlab.catalogue import list
+from ssdlab.cleaners import check_cleaner
 from ssdlab.live import LiveDevice, serve
 from ssdlab.results import Record, Results
 
@@ -32,16 +34,21 @@ if TYPE_CHECKING:
 __all__ = [
     "Calibration",
     "CheckError",
+    "Clean",
     "Comparison",
     "Experiment",
     "InputError",
     "LiveDevice",
+    "PolicyError",
     "Progress",
     "Record",
+    "Rest",
     "Results",
     "Sweep",
     "__version__",
     "calibrate",
+    "check_cleaner",
+    "cleaners",
     "compare",
     "list",
     "report",

@@ -3,19 +3,95 @@
 import builtins
 import os
 from collections.abc import Callable, Sequence
-from typing import Any
+from typing import Any, SupportsIndex
+
+from numpy import int64, uint8, uint16, uint32, uint64
+from numpy.typing import NDArray
+
+from ssdlab.cleaners import Cleaner
 
 version: str
 
 class InputError(ValueError): ...
 class CheckError(RuntimeError): ...
+class PolicyError(RuntimeError): ...
+
+FREE: int
+OPEN: int
+CLOSED: int
+VICTIM: int
+FILLING: int
+RETIRED: int
+
+class Clean:
+    """The answer that cleans a block."""
+
+    @property
+    def block(self) -> int:
+        """The block, counted from the first of the domain."""
+    def __init__(self, block: SupportsIndex) -> None: ...
+
+class Rest:
+    """The answer that cleans nothing now."""
+
+    def __init__(self) -> None: ...
+
+class View:
+    """What a cleaning policy sees of the domain in which it must choose a block.
+
+    It can be used until `step` returns; `len` is the number of blocks. The arrays have an element
+    for each block, at the number that `Clean` takes. The first four are the drive's own memory,
+    read-only and not copied; one that is kept stays as it was.
+    """
+
+    @property
+    def domain(self) -> int:
+        """Number of the domain on the drive."""
+    @property
+    def pages(self) -> int:
+        """Data pages of a block."""
+    @property
+    def free(self) -> int:
+        """Erased blocks of the domain."""
+    @property
+    def urgent(self) -> bool:
+        """Whether no room is left: some block must be cleaned now, and resting is an error."""
+    @property
+    def clock(self) -> int:
+        """Blocks opened so far on the drive: the clock of `opened`."""
+    @property
+    def random(self) -> float:
+        """A number from 0 to below 1, drawn for this step from the run's seed."""
+    @property
+    def valid(self) -> NDArray[uint16]:
+        """Valid pages of each block."""
+    @property
+    def erases(self) -> NDArray[uint32]:
+        """Erasures of each block."""
+    @property
+    def opened(self) -> NDArray[uint64]:
+        """When each block was opened, by the `clock`; 0 for an erased one."""
+    @property
+    def states(self) -> NDArray[uint8]:
+        """What each block is used for: `ssdlab.cleaners.CLOSED` and the other constants there."""
+    @property
+    def ages(self) -> NDArray[int64]:
+        """Blocks opened since each block was, itself counted; made for this step."""
+    @property
+    def candidates(self) -> NDArray[int64]:
+        """The closed blocks that have superseded pages, never none; made for this step."""
+    def __len__(self) -> int: ...
 
 def run(
     layers: Sequence[tuple[str, str]],
     check: bool = False,
     progress: Callable[[str, int, int | None, int], object] | None = None,
     requests: str | None = None,
+    cleaner: Cleaner | None = None,
 ) -> str: ...
+def check_cleaner(
+    make: Callable[[], Cleaner],
+) -> tuple[builtins.list[tuple[str, str | None]], BaseException | None]: ...
 def resolve(layers: Sequence[tuple[str, str]]) -> str: ...
 def resolve_json(layers: Sequence[tuple[str, str]]) -> str: ...
 def capacity_bytes(layers: Sequence[tuple[str, str]]) -> int: ...

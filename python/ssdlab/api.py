@@ -9,7 +9,7 @@ from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
 
-from ssdlab import _core, files, layers
+from ssdlab import _core, cleaners, files, layers
 from ssdlab.layers import Layer
 from ssdlab.results import Results
 
@@ -40,6 +40,7 @@ def run(
     workload: Part | None = None,
     seed: int | None = None,
     set: Mapping[str, Any] | None = None,
+    cleaner: cleaners.Cleaner | None = None,
     check: bool = False,
     requests: str | os.PathLike[str] | None = None,
     progress: Callable[[Progress], object] | None = None,
@@ -56,7 +57,9 @@ def run(
     - `trace`: the path of a trace file to replay, in place of a `workload`;
     - other sections by name, such as `run={"until": "60s"}`;
     - `set`: single keys, such as `{"device.timing.read": "30us"}`;
-    - `seed`: of the random generator.
+    - `seed`: of the random generator;
+    - `cleaner`: a cleaning policy of your own, see `ssdlab.cleaners`; by name it is written
+      `set={"cleaning.policy": "module:Class(parameter=value)"}`.
 
     Dimensioned values are texts with units ("25us", "4KiB"). `check` audits the whole state of the
     device after the run. `requests` names a Parquet file that gets a row for each request, in
@@ -64,9 +67,10 @@ def run(
     time went; it can be replayed as a trace. The simulation runs outside the interpreter's lock:
     other threads go on meanwhile, and several may run at once.
 
-    Raises `InputError` for wrong input and `CheckError` for a failed audit. Ctrl-C, and whatever
-    `progress` raises, ends the run and is passed on with an attribute `requests`: the number of
-    requests completed so far.
+    Raises `InputError` for wrong input, `CheckError` for a failed audit, and `PolicyError` if a
+    cleaning policy of your own breaks a rule or raises an exception, which is then the cause.
+    Ctrl-C, and whatever `progress` raises, ends the run and is passed on. An attribute `requests`
+    of what ends a run is the number of requests completed so far.
     """
     stack = layers_of(
         experiment,
@@ -77,12 +81,16 @@ def run(
         set=set,
         **sections,
     )
-    return run_layers(stack, check=check, requests=requests, progress=progress)
+    if cleaner is not None:
+        policy = {"cleaning": {"policy": cleaners.name_of(cleaner)}}
+        stack += layers.from_mapping("argument cleaner", {"device": policy})
+    return run_layers(stack, cleaner=cleaner, check=check, requests=requests, progress=progress)
 
 
 def run_layers(
     stack: Sequence[Layer],
     *,
+    cleaner: cleaners.Cleaner | None = None,
     check: bool = False,
     requests: str | os.PathLike[str] | None = None,
     progress: Callable[[Progress], object] | None = None,
@@ -95,7 +103,7 @@ def run_layers(
             progress(Progress(phase, done, expected, simulated_ns / 1e9))
 
     record = None if requests is None else os.fspath(requests)
-    return Results.from_json(_core.run(stack, check, report, record))
+    return Results.from_json(_core.run(stack, check, report, record, cleaner))
 
 
 def layers_of(

@@ -18,7 +18,7 @@ from typing import Any, TypeVar
 
 import click
 
-from ssdlab import __version__, _core, catalogue, files, layers, outputs
+from ssdlab import __version__, _core, catalogue, cleaners, files, layers, outputs
 from ssdlab import results as results_module
 from ssdlab.api import Progress, run_layers
 
@@ -284,6 +284,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
         return _complain(str(error), WRONG_INPUT)
     except UnicodeEncodeError as error:
         return _complain(f"{error.object!r}: not UTF-8 text", WRONG_INPUT)
+    except _core.PolicyError as error:
+        return _complain(f"{cleaners.explain(error)}\nNothing was written.", NOT_COMPLETED)
     except _core.CheckError as error:
         return _complain(f"the check failed: {error}; nothing was written", NOT_COMPLETED)
     except (KeyboardInterrupt, click.Abort):

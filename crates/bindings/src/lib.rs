@@ -27,6 +27,8 @@ pyo3::create_exception!(
      of the pool it was asked about."
 );
 
+mod cleaner;
+
 #[pyo3::pymodule]
 mod _core {
     use std::ops::ControlFlow;
@@ -36,11 +38,16 @@ mod _core {
     use pyo3::exceptions::{PyKeyboardInterrupt, PyOSError, PyValueError};
     use pyo3::prelude::*;
 
+    use devices::ssd::clean::{Cleaner, conformance};
+    use devices::ssd::ftl::BlockState;
     use lab::{
         Column, Experiment, Layer, Live, LiveAddress, LiveSettings, Progress, RunError,
         RunSettings, TraceError, TraceProgress,
     };
 
+    #[pymodule_export]
+    use super::cleaner::{Clean, Rest, View};
+    use super::cleaner::{PythonCleaner, Raised, is_final, put_raised, take_raised};
     #[pymodule_export]
     use super::{CheckError, InputError, PolicyError};
 
@@ -48,6 +55,25 @@ mod _core {
     #[pymodule_export]
     #[expect(non_upper_case_globals, reason = "a Python name")]
     const version: &str = env!("CARGO_PKG_VERSION");
+
+    /// What a block is used for, as numbers in `View.states`: it is erased.
+    #[pymodule_export]
+    const FREE: u8 = BlockState::Free as u8;
+    /// It is being filled.
+    #[pymodule_export]
+    const OPEN: u8 = BlockState::Open as u8;
+    /// It is full and may be cleaned.
+    #[pymodule_export]
+    const CLOSED: u8 = BlockState::Closed as u8;
+    /// It is being cleaned, or passed over by wear levelling.
+    #[pymodule_export]
+    const VICTIM: u8 = BlockState::Victim as u8;
+    /// It is worn and being filled with cold data.
+    #[pymodule_export]
+    const FILLING: u8 = BlockState::Filling as u8;
+    /// It is worn out.
+    #[pymodule_export]
+    const RETIRED: u8 = BlockState::Retired as u8;
 
     /// How much wall time passes between two visits to Python: short enough for Ctrl-C to feel
     /// immediate, long enough to cost nothing. It never reaches the results.
@@ -61,19 +87,26 @@ mod _core {
     /// requests completed so far in the exception's attribute `requests`.
     ///
     /// `requests` names a Parquet file for the record of every request.
+    ///
+    /// Where the layers name a cleaning policy of the user's, it is `cleaner`, or else what
+    /// `ssdlab.cleaners.load` makes of the name.
     #[pyfunction]
-    #[pyo3(signature = (layers, check = false, progress = None, requests = None))]
+    #[pyo3(signature = (layers, check = false, progress = None, requests = None, cleaner = None))]
     fn run(
         py: Python<'_>,
         layers: Vec<(String, String)>,
         check: bool,
         progress: Option<Bound<'_, PyAny>>,
         requests: Option<String>,
+        cleaner: Option<Bound<'_, PyAny>>,
     ) -> PyResult<String> {
         let progress = progress.map(Bound::unbind);
+        let cleaner = cleaner.map(Bound::unbind);
         let mut raised = None;
+        let by_policy = Raised::default();
         let outcome = py.detach(|| {
             let experiment = experiment(layers).map_err(RunError::Input)?;
+            experiment.hand_in_policy(|name| hand_in(name, cleaner.as_ref(), &by_policy))?;
             let mut visited = wall_clock();
             lab::run(&experiment, &RunSettings { check, requests }, &mut |now| {
                 if visited.elapsed() < VISIT_INTERVAL {
@@ -92,18 +125,89 @@ mod _core {
             })
         });
         outcome.map_err(|error| match error {
-            RunError::Input(message) => InputError::new_err(message),
+            RunError::Input(message) => {
+                let cause = take_raised(&by_policy);
+                cause.filter(|it| is_final(py, it)).unwrap_or_else(|| InputError::new_err(message))
+            }
             RunError::Output(message) | RunError::System(message) => PyOSError::new_err(message),
             RunError::Check(message) => CheckError::new_err(message),
-            RunError::Policy(message) => PolicyError::new_err(message),
+            RunError::Policy { problem, requests } => {
+                completed(py, policy_error(py, problem, &by_policy), requests)
+            }
             RunError::Interrupted { requests } => {
                 let error = raised.unwrap_or_else(|| PyKeyboardInterrupt::new_err(()));
-                // An exception class with slots may refuse the attribute; the exception counts.
-                let _ = error.value(py).setattr("requests", requests);
-                error
+                completed(py, error, requests)
             }
         })
     }
+
+    /// Notes in an exception how many requests had completed.
+    fn completed(py: Python<'_>, error: PyErr, requests: u64) -> PyErr {
+        // An exception class with slots may refuse the attribute; the exception counts.
+        let _ = error.value(py).setattr("requests", requests);
+        error
+    }
+
+    /// The exception for a policy's failure: what it raised is the cause, or the exception itself
+    /// where that is meant to end the program.
+    fn policy_error(py: Python<'_>, problem: String, raised: &Raised) -> PyErr {
+        match take_raised(raised) {
+            Some(error) if is_final(py, &error) => error,
+            cause => {
+                let error = PolicyError::new_err(problem);
+                error.set_cause(py, cause);
+                error
+            }
+        }
+    }
+
+    /// The policy of that name, or what is wrong with it.
+    fn hand_in(
+        name: &str,
+        cleaner: Option<&Py<PyAny>>,
+        raised: &Raised,
+    ) -> Result<Box<dyn Cleaner>, String> {
+        let made = Python::attach(|py| {
+            let object = match cleaner {
+                Some(object) => object.bind(py).clone(),
+                None => py.import("ssdlab.cleaners")?.call_method1("load", (name,))?,
+            };
+            PythonCleaner::new(&object, raised)
+        });
+        let boxed = |cleaner| -> Box<dyn Cleaner> { Box::new(cleaner) };
+        made.map(boxed).map_err(|error| {
+            let problem = Python::attach(|py| error.value(py).to_string());
+            put_raised(raised, error);
+            problem
+        })
+    }
+
+    /// Runs the conformance suite on policies made by `make()`: for each check what it shows, and
+    /// what is wrong, if anything is. What a policy raised is the second value.
+    #[pyfunction]
+    fn check_cleaner(py: Python<'_>, make: Bound<'_, PyAny>) -> PyResult<Checks> {
+        let make = make.unbind();
+        let raised = Raised::default();
+        let checks = py.detach(|| {
+            conformance(&mut || {
+                Python::attach(|py| {
+                    let object = make.bind(py).call0()?;
+                    Ok::<_, PyErr>(
+                        Box::new(PythonCleaner::new(&object, &raised)?) as Box<dyn Cleaner>
+                    )
+                })
+            })
+        })?;
+        let checks = checks.into_iter().map(|check| (check.shows.to_owned(), check.problem));
+        let raised = take_raised(&raised);
+        match raised {
+            Some(error) if is_final(py, &error) => Err(error),
+            raised => Ok((checks.collect(), raised.map(|error| error.into_value(py).into_any()))),
+        }
+    }
+
+    /// Whether each check passed, and an exception.
+    type Checks = (Vec<(String, Option<String>)>, Option<Py<PyAny>>);
 
     /// The experiment made of `layers`, complete and re-runnable, as TOML text.
     #[pyfunction]
@@ -275,6 +379,7 @@ mod _core {
             let settings = LiveSettings { address, size, backing, record, time_scale, realtime };
             let live = py.detach(|| {
                 let experiment = experiment(layers).map_err(RunError::Input)?;
+                experiment.hand_in_policy(|name| hand_in(name, None, &Raised::default()))?;
                 Live::start(experiment, settings)
             });
             let live = live.map_err(live_error)?;
@@ -326,7 +431,7 @@ mod _core {
         match error {
             RunError::Input(message) => InputError::new_err(message),
             RunError::Check(message) => CheckError::new_err(message),
-            RunError::Policy(message) => PolicyError::new_err(message),
+            RunError::Policy { problem, .. } => PolicyError::new_err(problem),
             RunError::Output(message) | RunError::System(message) => PyOSError::new_err(message),
             RunError::Interrupted { .. } => PyKeyboardInterrupt::new_err(()),
         }

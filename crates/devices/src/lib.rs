@@ -68,7 +68,7 @@ pub trait Kind: Setting + Default + Serialize + Clone {
         <Self as Setting>::overlay(under, over);
     }
 
-    /// The cleaning policy that must be handed in before the device is built, if it has one.
+    /// The cleaning policy that must be handed in before the device is used, if it has one.
     fn custom_policy(&self) -> Option<&Custom> {
         None
     }
@@ -118,7 +118,7 @@ macro_rules! devices {
                 match self { $(Self::$Variant(_) => stringify!($word),)* }
             }
 
-            /// The cleaning policy that must be handed in before the device is built, if it has
+            /// The cleaning policy that must be handed in before the device is used, if it has
             /// one.
             pub fn custom_policy(&self) -> Option<&Custom> {
                 match self { $(Self::$Variant(options) => options.custom_policy(),)* }

@@ -171,9 +171,10 @@ fn nothing_is_copied_for_a_policy_that_keeps_nothing() {
 }
 
 #[test]
-fn a_name_alone_makes_no_drive() {
-    let error = Ssd::new(&config("mine:Policy".parse().unwrap()), 0).unwrap_err();
-    assert_eq!(error.keys, ["device.cleaning.policy"]);
+fn a_name_alone_is_no_policy() {
+    let named = Custom::named("mine:Policy").unwrap();
+    run(Policy::Custom(named.clone()));
+    assert!(named.failure().unwrap().starts_with("it was not handed in"));
     for text in ["gredy", ":Class", "module:", ":", ""] {
         let refusal = text.parse::<Policy>().unwrap_err();
         assert!(refusal.contains("greedy, random"), "{refusal}");

@@ -25,7 +25,12 @@ pub enum RunError {
         requests: u64,
     },
     /// The cleaning policy that was handed in broke a rule or gave up; with the state of its pool.
-    Policy(String),
+    Policy {
+        /// Which policy, the rule, and the state.
+        problem: String,
+        /// Requests that had completed by the time it was noticed.
+        requests: u64,
+    },
     /// The record of requests cannot be written.
     Output(String),
     /// The audit found a broken invariant: our mistake.
@@ -37,10 +42,10 @@ pub enum RunError {
 impl fmt::Display for RunError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            RunError::Input(message)
-            | RunError::Policy(message)
-            | RunError::Output(message)
-            | RunError::System(message) => f.write_str(message),
+            RunError::Input(message) | RunError::Output(message) | RunError::System(message) => {
+                f.write_str(message)
+            }
+            RunError::Policy { problem, .. } => f.write_str(problem),
             RunError::Interrupted { requests } => {
                 write!(f, "interrupted after {requests} requests")
             }

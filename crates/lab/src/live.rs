@@ -7,7 +7,7 @@
 use crate::error::RunError;
 use crate::experiment::Experiment;
 use crate::results::{Collected, Results};
-use crate::run::failure;
+use crate::run::check_policy;
 use crate::trace::{Output, target_format};
 use devices::Model;
 use engine::{Completion, Op, Request, SECTOR_BYTES, Time};
@@ -344,7 +344,7 @@ fn serve(
     let wall_seconds = started.elapsed().as_secs_f64();
     drop((server, listener));
     watcher.recorder = None;
-    failure(experiment.custom_policy())?;
+    check_policy(experiment.custom_policy(), watcher.simulated.requests())?;
     let record = recorder.map(|recorder| {
         let target = recorder.target.clone();
         recorder.finish().map(|losses| (target, losses))

@@ -71,8 +71,8 @@ impl Observer for Watch<'_> {
         self.interrupted |= flow.is_break();
         let settled = self.settling.as_ref().is_some_and(|it| it.detector.is_over());
         // There is no use in going on without the policy or the record.
-        let failed = self.log_failed || failure(self.policy).is_err();
-        if settled || failed { ControlFlow::Break(()) } else { flow }
+        let gone = self.policy.is_some_and(|policy| policy.failure().is_some());
+        if settled || gone || self.log_failed { ControlFlow::Break(()) } else { flow }
     }
 }
 
@@ -107,13 +107,13 @@ pub fn run(
         &experiment.run.steady,
         &mut |done, expected| {
             let expected = Some(expected);
-            if failure(policy).is_err() {
+            if policy.is_some_and(|policy| policy.failure().is_some()) {
                 return ControlFlow::Break(());
             }
             progress(&Progress { phase: "preconditioning", done, expected, simulated_ns: 0 })
         },
     );
-    failure(policy)?;
+    check_policy(policy, 0)?;
     let ControlFlow::Continue(prepared) = prepared else {
         return Err(RunError::Interrupted { requests: 0 });
     };
@@ -152,7 +152,7 @@ pub fn run(
     };
     let last = last.map_err(|error| RunError::Input(error.to_string()))?;
     let wall_seconds = started.elapsed().as_secs_f64();
-    failure(watch.policy)?;
+    check_policy(watch.policy, watch.collected.requests())?;
     if watch.interrupted {
         return Err(RunError::Interrupted { requests: watch.collected.requests() });
     }
@@ -179,8 +179,12 @@ pub fn run(
 
 /// Fails when a policy that was handed in has failed: the drive then goes on with another, and what
 /// comes of it must not be shown.
-pub(crate) fn failure(policy: Option<&Custom>) -> Result<(), RunError> {
-    policy.and_then(Custom::failure).map_or(Ok(()), |problem| Err(RunError::Policy(problem)))
+pub(crate) fn check_policy(policy: Option<&Custom>, requests: u64) -> Result<(), RunError> {
+    let failure = policy.and_then(|policy| Some((policy.name(), policy.failure()?)));
+    failure.map_or(Ok(()), |(name, problem)| {
+        let problem = format!("the cleaning policy {name} failed: {problem}");
+        Err(RunError::Policy { problem, requests })
+    })
 }
 
 fn open_log(path: &str) -> Result<RequestLog, RunError> {

@@ -30,7 +30,6 @@ pub use lifetime::{LifetimeReport, Milestone};
 pub use report::{CleaningReport, REMAINING_STEPS, SsdReport, UnitReport, WearReport};
 
 use crate::Model;
-use clean::Policy;
 use engine::{Breakdown, Completion, Device, Op, Request, Time};
 use ftl::Ftl;
 use geometry::Lpn;
@@ -109,12 +108,6 @@ impl Ssd {
     /// When the configuration contradicts itself; the error names the keys.
     pub fn new(config: &SsdConfig, seed: u64) -> Result<Ssd, Invalid> {
         let geometry = Geometry::new(config)?;
-        if let Policy::Custom(custom) = &config.cleaning.policy
-            && !custom.is_handed_in()
-        {
-            let problem = "a policy from outside must be handed in before the drive is built";
-            return Err(Invalid::new(&["device.cleaning.policy"], problem));
-        }
         let (ftl, flash) = Ftl::new(config, &geometry, seed);
         Ok(Ssd {
             flash,

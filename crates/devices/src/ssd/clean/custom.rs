@@ -70,11 +70,12 @@ pub trait Cleaner: Send {
 #[derive(Clone)]
 pub struct Custom {
     name: Arc<str>,
-    judged: Arc<Mutex<Option<Judged>>>,
+    judged: Arc<Mutex<Judged>>,
 }
 
+#[derive(Default)]
 struct Judged {
-    cleaner: Box<dyn Cleaner>,
+    cleaner: Option<Box<dyn Cleaner>>,
     /// Of each domain: blocks cleaned in a row that had no superseded page.
     fruitless: Vec<u32>,
     failure: Option<String>,
@@ -93,30 +94,31 @@ impl Custom {
         &self.name
     }
 
-    /// Gives the name its policy, before a drive is built.
+    /// Gives the name its policy, before a drive is used.
     pub fn hand_in(&self, cleaner: Box<dyn Cleaner>) {
-        *self.lock() = Some(Judged { cleaner, fruitless: Vec::new(), failure: None });
-    }
-
-    /// Whether the name has its policy.
-    pub fn is_handed_in(&self) -> bool {
-        self.lock().is_some()
+        *self.lock() = Judged { cleaner: Some(cleaner), ..Judged::default() };
     }
 
     /// Why drives go on without the policy, with the state of the pool at that time.
     pub fn failure(&self) -> Option<String> {
-        self.lock().as_ref()?.failure.clone()
+        self.lock().failure.clone()
     }
 
-    /// The policy's decision; `None` once it has failed.
+    /// The policy's decision; `None` once it has failed, as it does if it was never handed in.
     pub(in crate::ssd) fn step(&self, pool: &Pool) -> Option<Action> {
-        let mut guard = self.lock();
-        let judged = guard.as_mut().filter(|judged| judged.failure.is_none())?;
-        let outcome = judged.cleaner.step(pool).and_then(|answer| judged.judge(pool, answer));
+        let judged = &mut *self.lock();
+        if judged.failure.is_some() {
+            return None;
+        }
+        let answer = match &mut judged.cleaner {
+            Some(cleaner) => cleaner.step(pool),
+            None => Err("it was not handed in before the run".to_owned()),
+        };
+        let outcome = answer.and_then(|answer| judged.judge(pool, answer));
         outcome.map_err(|problem| judged.failure = Some(format!("{problem}\n{pool}"))).ok()
     }
 
-    fn lock(&self) -> MutexGuard<'_, Option<Judged>> {
+    fn lock(&self) -> MutexGuard<'_, Judged> {
         self.judged.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }

@@ -5,12 +5,14 @@
 //! this folder and one row in the table below; the config key, the listing and the tests follow.
 
 mod age;
+mod conformance;
 mod custom;
 mod index;
 #[cfg(test)]
 mod pictures;
 
 pub use age::AgeOrder;
+pub use conformance::{Check, conformance, conformance_of};
 pub use custom::{Answer, Cleaner, Custom, Pool};
 pub use index::VictimIndex;
 
