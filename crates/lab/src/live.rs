@@ -313,13 +313,17 @@ fn serve(
     let recorder = settings.record.as_deref().map(Recorder::start).transpose()?;
     // Last, for it may make a file that stays.
     let (store, size_bytes) = storage(settings, wanted, capacity)?;
-    let prepared =
-        experiment.run.precondition.apply(&mut *device, experiment.run.seed, &mut |_, _| {
+    let prepared = experiment.run.precondition.apply(
+        &mut *device,
+        experiment.run.seed,
+        &experiment.run.steady,
+        &mut |_, _| {
             if control.is_stopped() { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
-        });
-    if prepared.is_break() {
+        },
+    );
+    let ControlFlow::Continue(prepared) = prepared else {
         return Err(RunError::Interrupted { requests: 0 });
-    }
+    };
     if settings.realtime {
         warnings.extend(nbd::realtime());
     }
@@ -359,6 +363,8 @@ fn serve(
         last,
         notices: Vec::new(),
         flash: device.report(last),
+        prepared,
+        settled: None,
         wall_seconds,
     };
     let mut results = results.to_json();
