@@ -26,6 +26,8 @@ const DEVICES: &[Preset] = presets!(
     "agrawal2008-array-10",
     "disksim-ssd",
     "enterprise-ssd",
+    "laptop-ssd",
+    "usb-stick",
     "zeus-linear",
 );
 

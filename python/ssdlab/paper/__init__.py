@@ -20,10 +20,14 @@ ITEMS: Mapping[str, ModuleType] = {
     name: import_module(f"ssdlab.paper.{name}")
     for name in (
         "table1",
+        "table2",
         "table3",
         "table4",
         "table5",
+        "table6",
+        "figure2",
         "figure6",
+        "figure7",
         "figure8",
         "table7",
         "table8",

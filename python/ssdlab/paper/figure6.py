@@ -11,7 +11,7 @@ from ssdlab.paper.study import Study
 
 SUMMARY = "Agrawal et al. 2008, Figure 6: interleaving, and the mean queue of a package"
 
-INTERLEAVINGS = ("none", "die")
+INTERLEAVINGS = ("none", "die", "plane-pair", "plane")
 #: From here on a queue is long enough for operations to meet, and a gain is one.
 QUEUE, GAIN = 0.5, 1.1
 

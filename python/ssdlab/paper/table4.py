@@ -62,7 +62,7 @@ def array(width: int, **changes: Any) -> dict[str, Any]:
     packages = max(width, PACKAGES)
     member = {
         "preset": "agrawal2008",
-        "blocks_per_plane": 32,
+        "blocks_per_plane": 128,
         "host_link": LINK,
         "channels": packages // width,
         "packages_per_channel": width,
