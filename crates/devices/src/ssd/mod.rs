@@ -199,6 +199,7 @@ impl Ssd {
                 for page in first..=last {
                     self.begin_page(slot, Lpn(page as u32), request.op, (start, end), now);
                 }
+                self.dispatch_offered(now);
             }
         }
     }

@@ -152,6 +152,8 @@ pub(super) struct Units {
     bound: Vec<Vec<Unit>>,
     /// The set of each unit, or `NONE`; empty when there are no sets.
     bound_of: Vec<u32>,
+    /// Sets with pages that were queued at this instant and not yet looked at.
+    offered: Vec<u32>,
     /// A busy unit may be able to begin another operation.
     overlaps: bool,
 }
@@ -190,6 +192,7 @@ impl Units {
             free_flights: Vec::new(),
             bound,
             bound_of,
+            offered: Vec::new(),
             overlaps: config.cache_commands || geometry.granule.span > 1,
         }
     }
@@ -253,7 +256,22 @@ impl Ssd {
         op.enqueued = now;
         op.cleaning_mark = self.units.cleaning_ns(unit, now);
         self.units.queues[unit.at()].waiting.push_back(op);
-        self.dispatch(unit, now);
+        match self.units.bound_of.get(unit.at()) {
+            Some(&set) if set != NONE => {
+                if !self.units.offered.contains(&set) {
+                    self.units.offered.push(set);
+                }
+            }
+            _ => self.dispatch_unit(unit, now, None),
+        }
+    }
+
+    /// Gives bound units what was queued at this instant: the pages of a request begin together, not
+    /// the first of them alone.
+    pub(super) fn dispatch_offered(&mut self, now: Time) {
+        while let Some(set) = self.units.offered.pop() {
+            self.dispatch_bound(set as usize, now);
+        }
     }
 
     fn unit_holding(&self, lpn: Lpn) -> Option<Unit> {
@@ -631,6 +649,7 @@ impl Ssd {
                 }
             }
         }
+        self.dispatch_offered(now);
         self.dispatch(unit, now);
     }
 
