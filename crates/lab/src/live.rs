@@ -419,6 +419,7 @@ fn timing_section(timing: &Timing, floor: &Floor) -> Value {
         "late_share": timing.late_share(),
         "late_by_backing": timing.late_by_backing,
         "below_floor": timing.below_floor,
+        "floor_excess_mean_us": per_request(timing.floor_excess_ns),
         "model_mean_us": per_request(timing.model_ns),
         "measured_mean_us": per_request(timing.measured_ns),
         "latest_us": timing.latest_ns as f64 / 1e3,

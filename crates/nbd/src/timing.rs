@@ -16,6 +16,8 @@ pub struct Timing {
     pub requests: u64,
     /// Of these, those that the model answers faster than the way to the client and back takes.
     pub below_floor: u64,
+    /// By how much the way is longer than the model says, all of these taken together, ns.
+    pub floor_excess_ns: u64,
     /// Of the others, those that took more than 5 % longer than the model says.
     pub late: u64,
     /// Of the late ones, those that waited for the backing file to become durable.
@@ -57,8 +59,10 @@ impl Timing {
         self.measured_ns += measured_ns;
         self.model_ns += model_ns;
         self.latest_ns = self.latest_ns.max(measured_ns.saturating_sub(model_ns));
-        if model_ns < floor.least(op, bytes) {
+        let least = floor.least(op, bytes);
+        if model_ns < least {
             self.below_floor += 1;
+            self.floor_excess_ns += least - model_ns;
         } else if measured_ns as f64 > model_ns as f64 * (1.0 + LATE) {
             self.late += 1;
             self.late_by_backing += u64::from(held_by_backing);
@@ -78,13 +82,11 @@ impl Timing {
         let requests = self.requests as f64;
         let (measured, model) = (self.measured_ns as f64, self.model_ns as f64);
         let percent = |share: f64| format!("{:.1} %", share * 100.0);
-        let off = (measured - model).abs() > model * MOST_DIFFERENCE;
-        let below = self.below_floor as f64 / requests;
-        if off && below > MOST_LATE {
+        if self.floor_excess_ns as f64 > model * MOST_DIFFERENCE {
             return Verdict::Invalid(format!(
                 "{} of the requests take the model less than the way to the client and back; \
                  slow the model down by the time scale",
-                percent(below)
+                percent(self.below_floor as f64 / requests)
             ));
         }
         if self.late_share() > MOST_LATE {
@@ -98,7 +100,7 @@ impl Timing {
                 "{late} of the requests were late by over 5 %: {cause}"
             ));
         }
-        if off {
+        if (measured - model).abs() > model * MOST_DIFFERENCE {
             let difference = percent((measured - model) / model.max(1.0));
             return Verdict::Invalid(format!("the mean latency is off by {difference}"));
         }
