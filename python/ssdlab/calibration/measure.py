@@ -76,9 +76,10 @@ def measure(path: Path, plan: Plan, progress: Steps | None = None) -> Measured:
     if not hasattr(os, "O_DIRECT"):
         raise InputError(f"{path}: this system ({platform.system()}) has no O_DIRECT")
     size = _size(path)
-    zone_bytes = _zone_bytes(path, size, plan)
     if plan.write:
         refuse_to_write(path)
+    _refuse_holes(path, size)
+    zone_bytes = _zone_bytes(path, size, plan)
     descriptor = _open(path, plan)
     try:
         smallest = min(plan.block_bytes)
@@ -101,6 +102,13 @@ def measure(path: Path, plan: Plan, progress: Steps | None = None) -> Measured:
         raise InputError(f"{path}: cannot be measured: {error.strerror}") from None
     finally:
         os.close(descriptor)
+    notes = []
+    load, processors = os.getloadavg()[0], os.cpu_count() or 1
+    if load > processors:
+        notes.append(
+            f"the machine was busy (load {load:.1f} on {processors} processors): the times include "
+            "waiting for a processor"
+        )
     conditions: dict[str, Any] = {
         "tool": "ssdlab",
         "direct": True,
@@ -112,7 +120,7 @@ def measure(path: Path, plan: Plan, progress: Steps | None = None) -> Measured:
         "system": f"{platform.system()} {platform.release()}, Python {platform.python_version()}",
         "measured_at": time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime()),
     }
-    return Measured(str(path), points, conditions, size_bytes=size)
+    return Measured(str(path), points, conditions, size, notes)
 
 
 def _size(path: Path) -> int:
@@ -123,16 +131,21 @@ def _size(path: Path) -> int:
         if not (stat.S_ISREG(mode) or stat.S_ISBLK(mode)):
             raise InputError(f"{path}: neither a file nor a block device")
         with path.open("rb") as file:
-            end = file.seek(0, os.SEEK_END)
-            hole = os.lseek(file.fileno(), 0, os.SEEK_HOLE) if stat.S_ISREG(mode) and end else end
+            return file.seek(0, os.SEEK_END)
     except OSError as error:
         raise InputError(f"{path}: cannot be read: {error.strerror}") from None
-    if hole < end:
+
+
+def _refuse_holes(path: Path, size: int) -> None:
+    if not size or not stat.S_ISREG(path.stat().st_mode):
+        return
+    with path.open("rb") as file:
+        hole = os.lseek(file.fileno(), 0, os.SEEK_HOLE)
+    if hole < size:
         raise InputError(
-            f"{path}: has holes, from byte {hole} on; reading them would measure memory. Fill it "
-            f"first: dd if=/dev/urandom of={path} bs=1M count={max(end >> 20, 1)}"
+            f"{path}: has holes, from byte {hole} on; reading them would measure memory. Measure a "
+            "copy without holes (cp --sparse=never), or another file"
         )
-    return end
 
 
 def _zone_bytes(path: Path, size: int, plan: Plan) -> int:

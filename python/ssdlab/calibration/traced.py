@@ -12,7 +12,7 @@ from ssdlab._core import InputError
 from ssdlab.calibration.points import KIB, PATTERNS, Measured, Point
 
 #: Requests of a pattern and size whose mean means anything.
-FEWEST_REQUESTS = 10
+FEWEST_REQUESTS = 5
 #: Larger requests are rare, and one of them would decide a slope by itself.
 LARGEST_BYTES = 4 * KIB * KIB
 
