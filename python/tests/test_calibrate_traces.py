@@ -107,3 +107,32 @@ def test_traces_without_service_times_are_refused(tmp_path, refused):
     message = refused("calibrate", tmp_path / "t.disksim", "--event", "issue")
     assert "--event" in message or "no service times" in message
     assert "--write" in refused("calibrate", unanswered, "--write")
+
+
+def test_the_record_of_a_run(tmp_path, ssdlab, refused):
+    record = tmp_path / "requests.parquet"
+    for size in (1, 8, 64, 512):
+        package.run(
+            device="zeus-linear",
+            workload={
+                "kind": "closed",
+                "requests": 200,
+                "outstanding": 1,
+                "block_size": f"{size}KiB",
+                "read_share": 0.5,
+            },
+            requests=tmp_path / f"{size}.parquet",
+        )
+    # A mixture of sizes in one run.
+    job = tmp_path / "mixed.fio"
+    job.write_text(
+        "[global]\nsize=1g\nnumber_ios=600\niodepth=1\n"
+        "[j]\nrw=randread\nbssplit=1k/25:8k/25:64k/25:512k/25\n"
+    )
+    package.run(device="zeus-linear", workload={"kind": "fio", "path": job}, requests=record)
+    it = package.calibrate(record).patterns.rand_read
+    assert it.a_us == pytest.approx(230.6, rel=0.001)
+    assert it.b_us_per_kib == pytest.approx(3.987, rel=0.001)
+    without = tmp_path / "without.parquet"
+    package.trace.convert(record, without)
+    assert "parquet with end_ns" in refused("calibrate", without)

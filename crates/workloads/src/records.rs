@@ -147,9 +147,20 @@ impl Records {
         }
     }
 
-    /// The response time that the line of the last record states, ns.
+    /// Whether the trace states the response times of its requests.
+    pub fn states_responses(&self) -> bool {
+        match &self.body {
+            Body::Lines { .. } => self.format.response.is_some(),
+            Body::Bytes(source) => source.states_responses(),
+        }
+    }
+
+    /// The response time of the last record, ns, if it is stated.
     pub fn response(&self) -> Option<Time> {
-        self.format.response?(self.raw_line()?)
+        match &self.body {
+            Body::Lines { lines, .. } => self.format.response?(lines.line()),
+            Body::Bytes(source) => source.response(),
+        }
     }
 
     /// What was left out or changed so far, by reason.

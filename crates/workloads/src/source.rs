@@ -7,6 +7,7 @@ use crate::decompress::Input;
 use crate::formats::{Clock, LineError, Record};
 use crate::head::Head;
 use crate::reading::{Inputs, ReadOptions};
+use engine::Time;
 use std::io::{self, BufRead, BufReader, ErrorKind, Read};
 
 /// Why a source does not deliver.
@@ -46,6 +47,16 @@ pub(crate) trait Source: Send {
     /// From when the times of this file count, where that is not the same for every file of the
     /// format.
     fn clock(&self) -> Option<Clock> {
+        None
+    }
+
+    /// Whether this file states the response times of its requests.
+    fn states_responses(&self) -> bool {
+        false
+    }
+
+    /// The response time of the last record, ns, if it is stated.
+    fn response(&self) -> Option<Time> {
         None
     }
 }

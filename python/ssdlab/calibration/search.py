@@ -280,7 +280,7 @@ def _notes(
 
         # The direction in which the parameters move with the least effect on any point.
         _, strengths, directions = numpy.linalg.svd(numpy.array([c for _, c in told]).T)
-        if len(strengths) == len(told) and strengths[-1] < WEAK * strengths[0]:
+        if len(strengths) < len(told) or strengths[-1] < WEAK * strengths[0]:
             shares = [abs(float(share)) for share in directions[-1]]
             keys = [p.key for (p, _), share in zip(told, shares, strict=True) if share > 0.2]
             notes.append(

@@ -101,7 +101,7 @@ pub fn trace_services(
     let mut reading = Reading::open(path, options_json)?;
     let format = reading.records.format();
     let mut services = Services::default();
-    if format.states_responses() {
+    if reading.records.states_responses() {
         while let Some(record) = reading.next(watch)? {
             let response = reading.records.response();
             services.request(&record, response);
@@ -117,7 +117,7 @@ pub fn trace_services(
         let have = FORMATS.iter().filter(|row| row.states_responses() || row.has_events());
         let names: Vec<&str> = have.map(|row| row.name).collect();
         return Err(TraceError::Input(format!(
-            "trace {path}: format {} has no service times; these have: {}",
+            "trace {path}: format {} has no service times; these have: {}, parquet with end_ns",
             format.name,
             names.join(", ")
         )));

@@ -2,7 +2,7 @@
 //!
 //! The columns, in any order: `at_ns` (time, ns), `op` (`read`, `write`, `trim` or `flush`),
 //! `sector` and `sectors` (of 512 B); and if there are any `device` (0 if not) and `fua` (false if
-//! not). Every row has a value in each; numbers may be 32 or 64 bits wide. Files may be compressed
+//! not) and `end_ns` (when it was answered). Every row has a value in each; numbers may be 32 or 64 bits wide. Files may be compressed
 //! by Snappy or zstd, which is what is written. Reading goes from one group of rows to the next, so
 //! memory is bounded by a group.
 
@@ -13,7 +13,7 @@ use crate::reading::Seekable;
 use crate::records::reason;
 use crate::source::{Counted, Opening, Source, Unreadable};
 use bytes::Bytes;
-use engine::{Op, SECTOR_BYTES};
+use engine::{Op, SECTOR_BYTES, Time};
 use parquet::basic::{Compression, ConvertedType, Encoding, Type as Physical, ZstdLevel};
 use parquet::column::reader::{ColumnReader, ColumnReaderImpl};
 use parquet::data_type::{BoolType, ByteArray, ByteArrayType, DataType, Int32Type, Int64Type};
@@ -31,7 +31,7 @@ pub(super) const FORMAT: Format = Format {
     write: Some(write),
     ..Format::new(
         "parquet",
-        "Parquet with columns at_ns, op, sector, sectors and perhaps device and fua",
+        "Parquet with columns at_ns, op, sector, sectors and perhaps device, fua and end_ns",
         Reader::Bytes(open),
         sample,
     )
@@ -158,8 +158,8 @@ impl Read for Part {
 }
 
 /// The columns, in the order in which [`Batch`] has them.
-const COLUMNS: [&str; 6] = ["at_ns", "device", "op", "sector", "sectors", "fua"];
-const OPTIONAL: [&str; 2] = ["device", "fua"];
+const COLUMNS: [&str; 7] = ["at_ns", "device", "op", "sector", "sectors", "fua", "end_ns"];
+const OPTIONAL: [&str; 3] = ["device", "fua", "end_ns"];
 /// What the columns are called where a file says more of each request, such as the record of a run;
 /// its other columns are times too, and say nothing of what was asked.
 const OTHERWISE: [(&str, &str); 3] =
@@ -183,12 +183,13 @@ struct Batch {
     sector: Vec<u64>,
     sectors: Vec<u64>,
     fua: Vec<bool>,
+    end: Vec<u64>,
 }
 
 struct Table {
     of_a_run: bool,
     file: SerializedFileReader<Chunks>,
-    columns: [Option<Column>; 6],
+    columns: [Option<Column>; 7],
     group: usize,
     readers: Vec<Option<ColumnReader>>,
     left_in_group: usize,
@@ -231,9 +232,9 @@ fn open(opening: Opening<'_>) -> Result<Box<dyn Source>, BuildError> {
 }
 
 /// Where the columns are, or which are missing, unknown or of a wrong type.
-fn columns(file: &SerializedFileReader<Chunks>) -> Result<[Option<Column>; 6], String> {
+fn columns(file: &SerializedFileReader<Chunks>) -> Result<[Option<Column>; 7], String> {
     let schema = file.metadata().file_metadata().schema_descr();
-    let mut found = [None; 6];
+    let mut found = [None; 7];
     for (index, column) in schema.columns().iter().enumerate() {
         let path = column.path().string();
         let otherwise = OTHERWISE.iter().find(|(name, _)| *name == path);
@@ -346,6 +347,7 @@ impl Table {
             _ => Ok(vec![0; rows]),
         };
         let (at, device, sector, sectors) = (number(0)?, number(1)?, number(3)?, number(4)?);
+        let end = number(6)?;
         let op = match &mut self.readers[2] {
             Some(ColumnReader::ByteArrayColumnReader(reader)) => values(reader, rows)?,
             _ => Vec::new(),
@@ -354,14 +356,14 @@ impl Table {
             Some(ColumnReader::BoolColumnReader(reader)) => values(reader, rows)?,
             _ => vec![false; rows],
         };
-        self.batch = Batch { at, device, op, sector, sectors, fua };
+        self.batch = Batch { at, device, op, sector, sectors, fua, end };
         self.left_in_group -= rows;
         self.next = 0;
         Ok(true)
     }
 
     fn row(&self, row: usize) -> Result<Record, LineError> {
-        let Batch { at, device, op, sector, sectors, fua } = &self.batch;
+        let Batch { at, device, op, sector, sectors, fua, .. } = &self.batch;
         let op = match op[row].data() {
             b"read" => Op::Read,
             b"write" => Op::Write,
@@ -425,6 +427,15 @@ impl Source for Table {
     /// The record of a run counts from its start.
     fn clock(&self) -> Option<Clock> {
         self.of_a_run.then_some(Clock::Start)
+    }
+
+    fn states_responses(&self) -> bool {
+        self.columns[6].is_some()
+    }
+
+    fn response(&self) -> Option<Time> {
+        let row = self.next.checked_sub(1).filter(|_| self.states_responses())?;
+        self.batch.end.get(row)?.checked_sub(*self.batch.at.get(row)?).filter(|ns| *ns > 0)
     }
 }
 
