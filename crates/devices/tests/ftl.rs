@@ -111,6 +111,17 @@ fn random_config(random: &mut Xoshiro256) -> SsdConfig {
             config.spare_blocks_per_plane = Some(blocks.round() as u32);
         }
     }
+    if random.below(3) == 0 && config.gang == Gang::SharedBus {
+        config.cleaning.stream = true;
+        config.cleaning.copy_back = false;
+        config.packages_per_channel = 2;
+        config.pool = pick(random, &[Pool::Gang, Pool::Ssd]);
+        config.logical_page = config.logical_page.filter(|size| size.bytes() < page_size);
+        config.page_span = None;
+        if config.logical_page.is_none() {
+            config.stripe = None;
+        }
+    }
     config
 }
 

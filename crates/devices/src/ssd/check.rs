@@ -123,6 +123,37 @@ fn wear(config: &SsdConfig) -> Result<(), Invalid> {
     Ok(())
 }
 
+/// What copies between packages demand.
+pub(super) fn streams(config: &SsdConfig, granule: Granule) -> Result<(), Invalid> {
+    if !config.cleaning.stream {
+        return Ok(());
+    }
+    let key = "device.cleaning.stream";
+    let wide = matches!(config.pool, Pool::Gang | Pool::Ssd);
+    if !wide || config.packages_per_channel < 2 || config.gang != Gang::SharedBus {
+        let problem = "pages can only be copied between packages that share a bus and a pool; use \
+                       packages_per_channel of 2 or more, gang = \"shared-bus\" and pool = \"gang\" \
+                       or \"ssd\"";
+        let keys = [key, "device.packages_per_channel", "device.gang", "device.pool"];
+        return Err(Invalid::new(&keys, problem));
+    }
+    if config.cleaning.copy_back {
+        let problem = "a page that is moved by copy-back stays in its plane; keep one of the two";
+        return Err(Invalid::new(&[key, "device.cleaning.copy_back"], problem));
+    }
+    if config.interleave == Interleave::Plane {
+        let problem = "the planes of a pair begin their operations together, copies between packages \
+                       do not; use interleave = \"plane-pair\"";
+        return Err(Invalid::new(&[key, "device.interleave"], problem));
+    }
+    if granule.flash_pages > 1 {
+        let problem = "copies between packages take one page at a time; use a logical page of at \
+                       most one page";
+        return Err(Invalid::new(&[key, "device.logical_page"], problem));
+    }
+    Ok(())
+}
+
 /// What gang, interleaving, pools, spans and active blocks demand of each other.
 pub(super) fn parallelism(config: &SsdConfig, granule: Granule) -> Result<(), Invalid> {
     let shared_control = config.gang != Gang::SharedBus;

@@ -185,6 +185,9 @@ options! {
         background_free: f64 = 0.1,
         /// Move pages inside their plane, without crossing the bus.
         copy_back: bool = false,
+        /// Move pages to another package of the gang, directly from one to the other over the bus
+        /// that they share.
+        stream: bool = false,
         /// Which of several equally good victims is cleaned.
         tie_break: TieBreak = TieBreak::Highest,
         /// Parameters of the policy `windowed-greedy`.

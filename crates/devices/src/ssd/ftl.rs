@@ -74,6 +74,13 @@ pub struct Job {
     into: u32,
 }
 
+impl Job {
+    /// Whether it moves cold data into a worn block.
+    pub fn is_migration(&self) -> bool {
+        self.into != NONE
+    }
+}
+
 /// The next operation of a [`Job`].
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum CleanStep {
@@ -547,6 +554,21 @@ impl Ftl {
             }
         }
         CleanStep::Erase
+    }
+
+    /// Begins to copy the next valid page of a victim to another unit, if that accepts it.
+    pub fn begin_stream(&mut self, flash: &Flash, job: &mut Job, to: Unit) -> Option<Programming> {
+        let pages = job.next_page..self.geometry.data_pages;
+        let mut pages = pages.map(|page| self.geometry.ppn(job.victim, page));
+        let (ppn, lpn) = pages.find_map(|ppn| {
+            let lpn = flash.stamp(ppn);
+            (self.map[lpn.at()] == ppn.0).then_some((ppn, lpn))
+        })?;
+        let domain = self.choose_domain(self.geometry.pool_of(lpn), to, lpn)?;
+        job.next_page = ppn.0 - self.geometry.ppn(job.victim, 0).0 + 1;
+        let programming = self.begin_program(domain, lpn);
+        self.carry_temperature(job.victim, programming);
+        Some(programming)
     }
 
     /// Completes a move that [`next_step`](Ftl::next_step) began.

@@ -160,6 +160,7 @@ impl Geometry {
         check::counts(config)?;
         let granule = Granule::new(config)?;
         check::parallelism(config, granule)?;
+        check::streams(config, granule)?;
         let planes_per_package = config.dies_per_package * config.planes_per_die;
         let packages = config.channels * config.packages_per_channel / granule.span;
         let planes = packages * planes_per_package;
@@ -388,6 +389,13 @@ impl Geometry {
             Gang::SharedControlSync => (package, self.channels),
             _ => (package * self.granule.span, 1),
         }
+    }
+
+    /// Whether two units lie in different packages on one bus.
+    pub fn share_bus(&self, one: Unit, other: Unit) -> bool {
+        let package = |unit: Unit| unit.0 / self.units_per_package;
+        package(one) != package(other)
+            && package(one) % self.channels == package(other) % self.channels
     }
 
     /// The bus of each lane, the lanes of unit 0 first: that of its channel, or with shared

@@ -1,8 +1,8 @@
 //! The solid-state disk: requests in, flash operations in between, completions out.
 //!
 //! The timed gear has two halves. This file is the host's: it cuts requests into pages, and answers
-//! when the last is done. `units.rs` is the flash's: it queues pages at their units, lets the [`Ftl`]
-//! decide and the [`Timing`] charge, and keeps account of where each nanosecond went. Data content
+//! when the last is done. `serve.rs` is the flash's: it queues pages at their units (`units.rs`), lets
+//! the [`Ftl`] decide and the [`Timing`] charge, and keeps account of where each nanosecond went. Data content
 //! is not modelled: a page is its number.
 
 pub mod alloc;
@@ -19,7 +19,9 @@ pub(crate) mod link;
 pub mod nand;
 pub mod operation;
 mod report;
+mod serve;
 mod sets;
+mod stream;
 pub mod timing;
 mod units;
 mod wear;

@@ -110,6 +110,10 @@ pub enum Operation {
     Merge,
     /// The same, then the summary page.
     MergeLast,
+    /// Program what another package has just shifted in.
+    StreamIn,
+    /// The same, then the summary page.
+    StreamInLast,
     /// Erase a block.
     Erase,
     /// Sense one flash page, then transfer it; the reads of more follow in the table.
@@ -148,6 +152,7 @@ impl Operation {
         pair(each(&[sense, back]), None);
         pair([read(pages), write(pages)].concat(), None);
         pair(each(&[sense, out, back]), None);
+        pair(each(&[back]), None);
         plans.push(Plan::new(vec![Stage::Cell(timing.erase.ns() as u32)]));
         plans.extend((1..=pages).map(|pages| Plan::new(read(pages)).chained(Cached::Read)));
         plans
@@ -173,6 +178,7 @@ impl Operation {
             (Operation::CopyBack, true) => Operation::CopyBackLast,
             (Operation::Move, true) => Operation::MoveLast,
             (Operation::Merge, true) => Operation::MergeLast,
+            (Operation::StreamIn, true) => Operation::StreamInLast,
             (other, _) => other,
         }
     }

@@ -1,24 +1,22 @@
-//! Units: the queues of pages before them, what each does next, and where the time went.
+//! Units: the queues of pages before them, what each is doing, and where the time went.
 //!
 //! A unit is a package, a die, a pair of planes or a plane; where a logical page is spread over several
 //! packages it is the same part of each of them, its *lanes*. A unit programs, moves and erases with
 //! all lanes at once, and reads with those that hold what is read. *Bound* units (a gang under shared
 //! control, the two planes of a pair) begin operations together, and only of one kind.
 
-use super::Ssd;
-use super::config::{CleaningTime, SsdConfig};
-use super::ftl::{CleanStep, Job, Programming};
-use super::geometry::{Geometry, Lpn, PoolId, Unit};
+use super::config::SsdConfig;
+use super::ftl::{Job, Programming};
+use super::geometry::{Geometry, Lpn, Unit};
 use super::granule::Granule;
 use super::link::Slot;
 use super::operation::Operation;
-use super::timing::{Finished, Timing};
-use engine::{Breakdown, Time};
-use std::cmp::Reverse;
+use super::timing::Timing;
+use engine::Time;
 use std::collections::VecDeque;
 
 /// No operation, no set of bound units, not cleaning.
-const NONE: u32 = u32::MAX;
+pub(super) const NONE: u32 = u32::MAX;
 
 /// What a page needs from its unit.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -35,7 +33,7 @@ pub(super) enum Kind {
 
 /// What runs on bound units at the same time is of one of these kinds.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Phase {
+pub(super) enum Phase {
     Read,
     Write,
     Move,
@@ -45,21 +43,21 @@ enum Phase {
 /// One logical page of a request, waiting for or using a unit.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct PageOp {
-    slot: Slot,
-    lpn: Lpn,
-    kind: Kind,
+    pub(super) slot: Slot,
+    pub(super) lpn: Lpn,
+    pub(super) kind: Kind,
     /// First flash page and number of them: what is read or has new data; of `ReadForWrite` what
     /// is written and need not be read.
-    range: (u32, u32),
+    pub(super) range: (u32, u32),
     /// Flash pages that the request touches.
-    touched: u32,
-    enqueued: Time,
+    pub(super) touched: u32,
+    pub(super) enqueued: Time,
     /// The unit's cleaning time when the page was queued; the difference is what it waited for.
-    cleaning_mark: Time,
+    pub(super) cleaning_mark: Time,
     /// Of this page so far, ns.
-    cleaning_wait: Time,
-    bus: Time,
-    cell: Time,
+    pub(super) cleaning_wait: Time,
+    pub(super) bus: Time,
+    pub(super) cell: Time,
 }
 
 impl PageOp {
@@ -78,7 +76,7 @@ impl PageOp {
         }
     }
 
-    fn phase(&self) -> Phase {
+    pub(super) fn phase(&self) -> Phase {
         match self.kind {
             Kind::Read | Kind::ReadForWrite => Phase::Read,
             Kind::Write | Kind::Merge | Kind::MergeAcross => Phase::Write,
@@ -86,7 +84,7 @@ impl PageOp {
     }
 
     /// Flash pages that a lane reads for it; all lanes of a synchronous gang read alike.
-    fn pages_read(&self, granule: Granule, lane: u32) -> u32 {
+    pub(super) fn pages_read(&self, granule: Granule, lane: u32) -> u32 {
         if granule.synchronous {
             return granule.pages_per_lane();
         }
@@ -103,59 +101,64 @@ impl PageOp {
 pub(super) enum Work {
     Host(PageOp, Option<Programming>),
     Move(Programming),
+    /// A copy to another unit.
+    Stream(Programming, Unit),
     Erase(Job),
 }
 
 /// An operation under way on one or more lanes of a unit.
 #[derive(Debug, Clone, Copy)]
-struct Flight {
+pub(super) struct Flight {
     /// `None` when this place is free.
-    work: Option<Work>,
-    unit: Unit,
-    started: Time,
+    pub(super) work: Option<Work>,
+    pub(super) unit: Unit,
     /// Lanes that are not done yet.
-    lanes_left: u32,
+    pub(super) lanes_left: u32,
 }
 
 /// What a lane does: an operation, and with cache commands the next; its account.
 #[derive(Debug, Clone, Copy)]
-struct LaneState {
-    flights: [u32; 2],
-    busy_ns: Time,
+pub(super) struct LaneState {
+    pub(super) flights: [u32; 2],
+    pub(super) busy_ns: Time,
     /// Counted as busy up to here.
-    counted_to: Time,
+    pub(super) counted_to: Time,
 }
 
 /// A unit's queues and its account.
 #[derive(Debug, Clone)]
-struct UnitQueue {
-    waiting: VecDeque<PageOp>,
+pub(super) struct UnitQueue {
+    pub(super) waiting: VecDeque<PageOp>,
     /// Writes that found no room, ahead of everything that waits.
-    stalled: VecDeque<PageOp>,
-    job: Option<Job>,
+    pub(super) stalled: VecDeque<PageOp>,
+    pub(super) job: Option<Job>,
+    /// Pages of its victim on their way to other units.
+    pub(super) streaming: u32,
+    /// A page of another unit's victim is being copied here.
+    pub(super) receiving: bool,
     /// When the move or erase under way began.
-    cleaning_since: Option<Time>,
-    cleaning_ns: Time,
-    waited_ns: Time,
-    served: u64,
+    pub(super) cleaning_since: Option<Time>,
+    pub(super) cleaning_ns: Time,
+    pub(super) waited_ns: Time,
+    pub(super) served: u64,
 }
 
 /// Every unit of a drive.
 #[derive(Debug, Clone)]
 pub(super) struct Units {
-    queues: Vec<UnitQueue>,
-    lanes: Vec<LaneState>,
-    granule: Granule,
-    flights: Vec<Flight>,
-    free_flights: Vec<u32>,
+    pub(super) queues: Vec<UnitQueue>,
+    pub(super) lanes: Vec<LaneState>,
+    pub(super) granule: Granule,
+    pub(super) flights: Vec<Flight>,
+    pub(super) free_flights: Vec<u32>,
     /// Sets of bound units; empty while one is being given its operations.
-    bound: Vec<Vec<Unit>>,
+    pub(super) bound: Vec<Vec<Unit>>,
     /// The set of each unit, or `NONE`; empty when there are no sets.
-    bound_of: Vec<u32>,
+    pub(super) bound_of: Vec<u32>,
     /// Sets with pages that were queued at this instant and not yet looked at.
-    offered: Vec<u32>,
+    pub(super) offered: Vec<u32>,
     /// A busy unit may be able to begin another operation.
-    overlaps: bool,
+    pub(super) overlaps: bool,
 }
 
 /// The lanes and buses of a drive.
@@ -170,6 +173,8 @@ impl Units {
             waiting: VecDeque::new(),
             stalled: VecDeque::new(),
             job: None,
+            streaming: 0,
+            receiving: false,
             cleaning_since: None,
             cleaning_ns: 0,
             waited_ns: 0,
@@ -197,7 +202,72 @@ impl Units {
         }
     }
 
-    fn lanes_of(&self, unit: Unit) -> std::ops::Range<u32> {
+    /// What a unit is cleaning.
+    pub(super) fn job(&self, unit: Unit) -> Option<Job> {
+        self.queues[unit.at()].job
+    }
+
+    /// Pages of the victim of a unit on their way to other units.
+    pub(super) fn streaming(&self, unit: Unit) -> u32 {
+        self.queues[unit.at()].streaming
+    }
+
+    /// Whether a unit has work that goes before copies to it: pages that wait, or cleaning that does
+    /// not yield.
+    pub(super) fn is_held(&self, unit: Unit, blocking: bool) -> bool {
+        let queue = &self.queues[unit.at()];
+        !queue.waiting.is_empty() || !queue.stalled.is_empty() || blocking && queue.job.is_some()
+    }
+
+    /// Whether pages are being copied to a unit, or from it.
+    pub(super) fn takes_part_in_streams(&self, unit: Unit) -> bool {
+        let queue = &self.queues[unit.at()];
+        queue.receiving || queue.streaming > 0
+    }
+
+    /// A copy begins, for which both units are needed.
+    pub(super) fn begin_stream(&mut self, from: Unit, job: Job, to: Unit, now: Time) {
+        let queue = &mut self.queues[from.at()];
+        queue.job = Some(job);
+        queue.streaming += 1;
+        queue.cleaning_since = Some(now);
+        let queue = &mut self.queues[to.at()];
+        queue.receiving = true;
+        queue.cleaning_since = Some(now);
+    }
+
+    /// A copy has ended.
+    pub(super) fn end_stream(&mut self, from: Unit, to: Unit, now: Time) {
+        self.queues[from.at()].streaming -= 1;
+        self.queues[to.at()].receiving = false;
+        self.end_cleaning_operation(to, now);
+    }
+
+    /// A unit is free for other work again.
+    pub(super) fn end_cleaning_operation(&mut self, unit: Unit, now: Time) {
+        let queue = &mut self.queues[unit.at()];
+        let since = queue.cleaning_since.take().expect("it was cleaning");
+        queue.cleaning_ns += now - since;
+    }
+
+    /// The number of an operation that begins now on so many lanes.
+    pub(super) fn take_off(&mut self, work: Work, unit: Unit, lanes: u32) -> u32 {
+        let flight = Flight { work: Some(work), unit, lanes_left: lanes };
+        if let Some(id) = self.free_flights.pop() {
+            self.flights[id as usize] = flight;
+            return id;
+        }
+        self.flights.push(flight);
+        self.flights.len() as u32 - 1
+    }
+
+    /// A lane has begun its part of an operation.
+    pub(super) fn put_on_lane(&mut self, lane: u32, id: u32) {
+        let flights = &mut self.lanes[lane as usize].flights;
+        flights[usize::from(flights[0] != NONE)] = id;
+    }
+
+    pub(super) fn lanes_of(&self, unit: Unit) -> std::ops::Range<u32> {
         let first = unit.0 * self.granule.span;
         first..first + self.granule.span
     }
@@ -206,7 +276,7 @@ impl Units {
     pub(super) fn programming(&self) -> impl Iterator<Item = Programming> + '_ {
         self.flights.iter().filter_map(|flight| match flight.work? {
             Work::Host(_, programming) => programming,
-            Work::Move(programming) => Some(programming),
+            Work::Move(programming) | Work::Stream(programming, _) => Some(programming),
             Work::Erase(_) => None,
         })
     }
@@ -234,472 +304,14 @@ impl Units {
     }
 }
 
-impl Ssd {
-    // ---- queues ---------------------------------------------------------------------------
-
-    /// Trimmed pages may be what cleaning was short of.
-    pub(super) fn wake_stalled(&mut self, now: Time) {
-        for unit in 0..self.units.queues.len() {
-            if !self.units.queues[unit].stalled.is_empty() {
-                self.dispatch(Unit(unit as u32), now);
-            }
-        }
-    }
-
-    /// Queues a page at the unit that will serve it.
-    pub(super) fn enqueue(&mut self, mut op: PageOp, now: Time) {
-        let pool = self.ftl.geometry().pool_of(op.lpn);
-        let unit = match op.phase() {
-            Phase::Write => self.choose_unit(pool),
-            _ => self.unit_holding(op.lpn).expect("only mapped pages are read"),
-        };
-        op.enqueued = now;
-        op.cleaning_mark = self.units.cleaning_ns(unit, now);
-        self.units.queues[unit.at()].waiting.push_back(op);
-        match self.units.bound_of.get(unit.at()) {
-            Some(&set) if set != NONE => {
-                if !self.units.offered.contains(&set) {
-                    self.units.offered.push(set);
-                }
-            }
-            _ => self.dispatch_unit(unit, now, None),
-        }
-    }
-
-    /// Gives bound units what was queued at this instant: the pages of a request begin together, not
-    /// the first of them alone.
-    pub(super) fn dispatch_offered(&mut self, now: Time) {
-        while let Some(set) = self.units.offered.pop() {
-            self.dispatch_bound(set as usize, now);
-        }
-    }
-
-    fn unit_holding(&self, lpn: Lpn) -> Option<Unit> {
-        let geometry = self.ftl.geometry();
-        let block = geometry.block_of(self.ftl.lookup(lpn)?);
-        Some(geometry.unit_of(geometry.domain_of(block)))
-    }
-
-    /// Of the units that a pool spans: one with room, else one where cleaning makes some, and of
-    /// those the one with the shortest queue, then the most room.
-    fn choose_unit(&self, pool: PoolId) -> Unit {
-        let mut units = self.ftl.units_of(pool);
-        if units.len() == 1 {
-            return units.next().expect("it has one");
-        }
-        let rank = |unit: &Unit| {
-            let queue = &self.units.queues[unit.at()];
-            let busy = usize::from(!self.is_idle(*unit));
-            let room = self.ftl.room_for(pool, *unit);
-            let hopeless = room == 0 && queue.job.is_none() && !self.ftl.can_clean(*unit);
-            let length = queue.waiting.len() + queue.stalled.len() + busy;
-            (room == 0, hopeless, length, Reverse(room))
-        };
-        units.min_by_key(rank).expect("a pool has a unit")
-    }
-
-    /// Whether no lane of a unit has an operation.
-    #[inline]
-    fn is_idle(&self, unit: Unit) -> bool {
-        if self.units.granule.span == 1 {
-            return self.timing.is_idle(unit.0);
-        }
-        self.units.lanes_of(unit).all(|lane| self.timing.is_idle(lane))
-    }
-
-    /// The lanes that a page needs, as bits.
-    fn lanes_needed(&self, op: &PageOp) -> u64 {
-        let granule = self.units.granule;
-        let lanes = (0..granule.span).filter(|lane| match op.phase() {
-            Phase::Read => op.pages_read(granule, *lane) > 0,
-            _ => true,
-        });
-        lanes.fold(0, |set, lane| set | 1 << lane)
-    }
-
-    /// The lanes of a unit that cannot begin the operation of a page now, as bits.
-    fn lanes_refusing(&self, unit: Unit, op: &PageOp) -> u64 {
-        let plan = match op.kind {
-            Kind::Read | Kind::ReadForWrite => Operation::read(1),
-            Kind::Write => Operation::Program.plan(),
-            Kind::Merge | Kind::MergeAcross => Operation::Merge.plan(),
-        };
-        let lanes = self.units.lanes_of(unit).enumerate();
-        let refusing = lanes.filter(|(_, lane)| !self.timing.accepts(*lane, plan));
-        refusing.fold(0, |set, (bit, _)| set | 1 << bit)
-    }
-
-    /// The drive has ended: what still waits to be written is answered, and lost.
-    fn refuse_waiting(&mut self, now: Time) {
-        for unit in 0..self.units.queues.len() {
-            let queue = &mut self.units.queues[unit];
-            let mut refused: Vec<PageOp> = queue.stalled.drain(..).collect();
-            let (writes, others) = queue.waiting.drain(..).partition(|op| op.kind != Kind::Read);
-            queue.waiting = others;
-            let writes: VecDeque<PageOp> = writes;
-            refused.extend(writes);
-            for op in refused {
-                self.counts.refused_writes += u64::from(op.touched);
-                let part = &mut self.active[op.slot as usize];
-                let cleaning_wait = now - part.at_flash;
-                let Breakdown { host_queue, host_link, .. } = part.breakdown;
-                part.breakdown =
-                    Breakdown { host_queue, host_link, cleaning_wait, ..Breakdown::default() };
-                self.page_done(op.slot, now);
-            }
-        }
-        self.pump(now);
-    }
-
-    // ---- what a unit does next ------------------------------------------------------------
-
-    /// A lane is in the last stage of its operation and could begin another.
-    pub(super) fn lane_accepts(&mut self, lane: u32, now: Time) {
-        self.dispatch(Unit(lane / self.units.granule.span), now);
-    }
-
-    /// Gives a unit its next operation, if it can begin one and there is one.
-    fn dispatch(&mut self, unit: Unit, now: Time) {
-        match self.units.bound_of.get(unit.at()) {
-            Some(&set) if set != NONE => self.dispatch_bound(set as usize, now),
-            _ => self.dispatch_unit(unit, now, None),
-        }
-    }
-
-    /// Gives bound units that are idle operations of one kind. Cleaning that does not yield comes
-    /// first, then the kind of the page that has waited longest, then the other, then the rest.
-    fn dispatch_bound(&mut self, set: usize, now: Time) {
-        let units = std::mem::take(&mut self.units.bound[set]);
-        // Pages that a unit hands to another of the set may come too late for the first round.
-        for _round in &units {
-            if units.iter().any(|unit| !self.is_idle(*unit)) {
-                break;
-            }
-            for phase in self.phases(&units) {
-                for unit in &units {
-                    self.dispatch_unit(*unit, now, Some(phase));
-                }
-                if units.iter().any(|unit| !self.is_idle(*unit)) {
-                    break;
-                }
-            }
-        }
-        self.units.bound[set] = units;
-    }
-
-    fn phases(&self, units: &[Unit]) -> [Phase; 4] {
-        use Phase::{Erase, Move, Read, Write};
-        let heads = units.iter().filter_map(|unit| {
-            let queue = &self.units.queues[unit.at()];
-            queue.stalled.front().or(queue.waiting.front())
-        });
-        let first = heads.min_by_key(|op| op.enqueued).map_or(Read, PageOp::phase);
-        let second = if first == Read { Write } else { Read };
-        match self.config.cleaning.time {
-            CleaningTime::Blocking => [Move, Erase, first, second],
-            CleaningTime::Interleaved => [first, second, Move, Erase],
-        }
-    }
-
-    /// Gives a unit its next operation, of kind `only` if one is given.
-    fn dispatch_unit(&mut self, unit: Unit, now: Time, only: Option<Phase>) {
-        let idle = self.is_idle(unit);
-        if !(idle || self.units.overlaps) {
-            return;
-        }
-        let blocking = self.config.cleaning.time == CleaningTime::Blocking;
-        let queue = &self.units.queues[unit.at()];
-        let waiting = !(queue.waiting.is_empty() && queue.stalled.is_empty());
-        if queue.job.is_none() && self.wants_cleaning(unit, waiting) {
-            self.units.queues[unit.at()].job = self.ftl.begin_cleaning(&self.flash, unit, waiting);
-        }
-        let queue = &self.units.queues[unit.at()];
-        let cleaning = queue.job.is_some();
-        if !(cleaning && blocking) && queue.cleaning_since.is_none() {
-            self.serve_host(unit, now, only);
-        }
-        if cleaning && self.is_idle(unit) {
-            self.serve_cleaning(unit, now, only);
-        }
-    }
-
-    /// Whether a unit without a job should look for a victim.
-    fn wants_cleaning(&self, unit: Unit, waiting: bool) -> bool {
-        let cleaning = &self.config.cleaning;
-        let low = self.ftl.needs_cleaning(unit)
-            && (waiting || cleaning.background || cleaning.time == CleaningTime::Interleaved);
-        low || !waiting && cleaning.background && self.ftl.can_use_idle_time(unit)
-    }
-
-    /// Starts the waiting pages that can start, the first first; writes without room step aside, in
-    /// order.
-    fn serve_host(&mut self, unit: Unit, now: Time, only: Option<Phase>) {
-        if only.is_none_or(|only| only == Phase::Write) {
-            while let Some(op) = self.units.queues[unit.at()].stalled.front().copied() {
-                if self.lanes_refusing(unit, &op) != 0 {
-                    // It comes next, unless it must wait for cleaning anyway.
-                    let pool = self.ftl.geometry().pool_of(op.lpn);
-                    if self.ftl.room_for(pool, unit) > 0 {
-                        return;
-                    }
-                    break;
-                }
-                self.units.queues[unit.at()].stalled.pop_front();
-                if !self.start_write(unit, op, now) {
-                    self.units.queues[unit.at()].stalled.push_front(op);
-                    break;
-                }
-            }
-        }
-        while let Some(index) = self.next_to_serve(unit, only) {
-            let queue = &mut self.units.queues[unit.at()];
-            let op = match index {
-                0 => queue.waiting.pop_front(),
-                _ => queue.waiting.remove(index),
-            };
-            let op = op.expect("it was found there");
-            if op.phase() == Phase::Write {
-                let first = self.units.queues[unit.at()].stalled.is_empty();
-                if !(first && self.start_write(unit, op, now)) {
-                    self.units.queues[unit.at()].stalled.push_back(op);
-                }
-            } else if let Some(other) = self.new_holder(op, unit) {
-                self.hand_over(op, unit, other, now);
-            } else {
-                self.start(unit, op, None, now);
-            }
-        }
-    }
-
-    /// The place in the queue of the first page that can begin now: on each lane, pages are served in
-    /// order.
-    fn next_to_serve(&self, unit: Unit, only: Option<Phase>) -> Option<usize> {
-        let waiting = &self.units.queues[unit.at()].waiting;
-        let wanted = |op: &PageOp| only.is_none_or(|only| only == op.phase());
-        if self.units.granule.span == 1 {
-            let op = waiting.front().filter(|op| wanted(op))?;
-            return (self.lanes_refusing(unit, op) == 0).then_some(0);
-        }
-        let all = u64::MAX >> (64 - self.units.granule.span);
-        let mut claimed = 0;
-        for (index, op) in waiting.iter().enumerate() {
-            let needed = self.lanes_needed(op);
-            if needed & claimed == 0 && needed & self.lanes_refusing(unit, op) == 0 {
-                return wanted(op).then_some(index);
-            }
-            claimed |= needed;
-            if claimed == all {
-                return None;
-            }
-        }
-        None
-    }
-
-    /// Starts a write or hands it to a better unit, unless it must wait for cleaning here.
-    fn start_write(&mut self, unit: Unit, mut op: PageOp, now: Time) -> bool {
-        let pool = self.ftl.geometry().pool_of(op.lpn);
-        let domain = if op.kind == Kind::Merge {
-            self.ftl.choose_domain_near(pool, unit, op.lpn).map(|(domain, near)| {
-                op.kind = match (near, self.ftl.lookup(op.lpn)) {
-                    // Trimmed while it waited: there is nothing left to merge with.
-                    (_, None) => Kind::Write,
-                    (true, _) => Kind::Merge,
-                    (false, _) => Kind::MergeAcross,
-                };
-                domain
-            })
-        } else {
-            self.ftl.choose_domain(pool, unit, op.lpn)
-        };
-        if let Some(domain) = domain {
-            let programming = self.ftl.begin_program(domain, op.lpn);
-            self.start(unit, op, Some(programming), now);
-            return true;
-        }
-        if let Some(other) = self.better_unit(unit, op) {
-            self.hand_over(op, unit, other, now);
-            return true;
-        }
-        false
-    }
-
-    fn start(&mut self, unit: Unit, op: PageOp, programming: Option<Programming>, now: Time) {
-        let queue = &mut self.units.queues[unit.at()];
-        let mut op = op;
-        op.cleaning_wait += queue.cleaning_ns - op.cleaning_mark;
-        queue.waited_ns += now - op.enqueued;
-        queue.served += 1;
-        self.launch(unit, Work::Host(op, programming), now);
-    }
-
-    /// Begins an operation on the lanes that it needs.
-    fn launch(&mut self, unit: Unit, work: Work, now: Time) {
-        let units = &mut self.units;
-        let flight = Flight { work: Some(work), unit, started: now, lanes_left: 0 };
-        let id = if let Some(id) = units.free_flights.pop() {
-            units.flights[id as usize] = flight;
-            id
-        } else {
-            units.flights.push(flight);
-            units.flights.len() as u32 - 1
-        };
-        let copy_back = self.config.cleaning.copy_back;
-        let first = unit.0 * units.granule.span;
-        for lane in 0..units.granule.span {
-            let plan = match &work {
-                Work::Host(op, programming) => match op.plan(*programming, units.granule, lane) {
-                    Some(plan) => plan,
-                    None => continue,
-                },
-                Work::Move(programming) if copy_back => {
-                    Operation::CopyBack.closing(programming.last).plan()
-                }
-                Work::Move(programming) => Operation::Move.closing(programming.last).plan(),
-                Work::Erase(_) => Operation::Erase.plan(),
-            };
-            self.timing.start(first + lane, plan, now);
-            let flights = &mut units.lanes[(first + lane) as usize].flights;
-            flights[usize::from(flights[0] != NONE)] = id;
-            units.flights[id as usize].lanes_left += 1;
-        }
-    }
-
-    /// The unit to which the page of a waiting read has moved, which only wide pools allow.
-    fn new_holder(&self, op: PageOp, unit: Unit) -> Option<Unit> {
-        if self.ftl.units_of(self.ftl.geometry().pool_of(op.lpn)).len() == 1 {
-            return None;
-        }
-        self.unit_holding(op.lpn).filter(|holder| *holder != unit)
-    }
-
-    /// The unit that a write should wait at when its own has no room and nothing to clean.
-    fn better_unit(&self, unit: Unit, op: PageOp) -> Option<Unit> {
-        if self.units.queues[unit.at()].job.is_some() {
-            return None;
-        }
-        let other = self.choose_unit(self.ftl.geometry().pool_of(op.lpn));
-        (other != unit).then_some(other)
-    }
-
-    /// Moves a waiting page to another unit's queue; what it waited so far stays on its account.
-    fn hand_over(&mut self, mut op: PageOp, from: Unit, to: Unit, now: Time) {
-        op.cleaning_wait += self.units.cleaning_ns(from, now) - op.cleaning_mark;
-        op.cleaning_mark = self.units.cleaning_ns(to, now);
-        self.units.queues[from.at()].waited_ns += now - op.enqueued;
-        op.enqueued = now;
-        self.units.queues[to.at()].waiting.push_back(op);
-        self.dispatch(to, now);
-    }
-
-    fn serve_cleaning(&mut self, unit: Unit, now: Time, only: Option<Phase>) {
-        let mut job = self.units.queues[unit.at()].job.expect("the caller has seen it");
-        if let Some(only) = only {
-            let moves = self.ftl.has_valid_page(&self.flash, &job);
-            if only != if moves { Phase::Move } else { Phase::Erase } {
-                return;
-            }
-        }
-        let work = match self.ftl.next_step(&mut self.flash, &mut job) {
-            CleanStep::Move(programming) => Work::Move(programming),
-            CleanStep::Erase => Work::Erase(job),
-        };
-        let queue = &mut self.units.queues[unit.at()];
-        queue.job = Some(job);
-        queue.cleaning_since = Some(now);
-        self.launch(unit, work, now);
-    }
-
-    // ---- from the flash back to the host --------------------------------------------------
-
-    /// A lane has done its part of an operation.
-    pub(super) fn operation_ended(&mut self, lane: u32, finished: Finished, now: Time) {
-        let state = &mut self.units.lanes[lane as usize];
-        state.busy_ns += now - finished.started.max(state.counted_to);
-        state.counted_to = now;
-        let id = state.flights[0];
-        state.flights = [state.flights[1], NONE];
-        let flight = &mut self.units.flights[id as usize];
-        flight.lanes_left -= 1;
-        let (unit, started) = (flight.unit, flight.started);
-        if flight.lanes_left > 0 {
-            return self.dispatch(unit, now);
-        }
-        let work = flight.work.take().expect("it was under way");
-        self.units.free_flights.push(id);
-        let queue = &mut self.units.queues[unit.at()];
-        match work {
-            Work::Host(op, programming) => {
-                if let Some(programming) = programming {
-                    self.ftl.complete_program(&mut self.flash, programming);
-                }
-                self.host_operation_ended(op, finished, now);
-                self.pump(now);
-            }
-            Work::Move(programming) => {
-                queue.cleaning_ns += now - started;
-                queue.cleaning_since = None;
-                self.ftl.complete_move(&mut self.flash, programming);
-            }
-            Work::Erase(job) => {
-                queue.cleaning_ns += now - started;
-                queue.cleaning_since = None;
-                queue.job = self.ftl.complete_erase(&mut self.flash, job);
-                if self.ftl.has_ended() {
-                    self.refuse_waiting(now);
-                }
-            }
-        }
-        self.dispatch_offered(now);
-        self.dispatch(unit, now);
-    }
-
-    fn host_operation_ended(&mut self, mut op: PageOp, finished: Finished, now: Time) {
-        op.bus += finished.bus_ns;
-        op.cell += finished.cell_ns;
-        let logical = u64::from(self.units.granule.flash_pages);
-        match op.kind {
-            Kind::Read => {
-                self.counts.host_reads += u64::from(op.range.1);
-                if self.units.granule.synchronous {
-                    self.counts.idle_reads += logical - u64::from(op.range.1);
-                }
-            }
-            Kind::Write => self.host_page_written(&op),
-            Kind::Merge | Kind::MergeAcross => {
-                self.counts.merge_reads += logical;
-                self.host_page_written(&op);
-            }
-            Kind::ReadForWrite => {
-                self.counts.merge_reads += logical - u64::from(op.range.1);
-                if self.ftl.has_ended() {
-                    self.counts.refused_writes += u64::from(op.touched);
-                    self.page_done(op.slot, now);
-                    return;
-                }
-                op.kind = Kind::Write;
-                self.enqueue(op, now);
-                return;
-            }
-        }
-        let active = &mut self.active[op.slot as usize];
-        let part = &mut active.breakdown;
-        part.cleaning_wait = op.cleaning_wait;
-        part.bus = op.bus;
-        part.cell = op.cell;
-        part.unit_wait = now - active.at_flash - op.cleaning_wait - op.bus - op.cell;
-        self.page_done(op.slot, now);
-    }
-
-    fn host_page_written(&mut self, op: &PageOp) {
-        self.counts.host_writes += u64::from(op.touched);
-        self.ftl.counters.host_pages += u64::from(op.touched);
-        self.ftl.counters.host_programs += 1;
-    }
-}
-
 impl PageOp {
     /// The plan of what a lane does for a page, if anything.
-    fn plan(&self, programming: Option<Programming>, granule: Granule, lane: u32) -> Option<u16> {
+    pub(super) fn plan(
+        &self,
+        programming: Option<Programming>,
+        granule: Granule,
+        lane: u32,
+    ) -> Option<u16> {
         let last = programming.is_some_and(|programming| programming.last);
         let new_data = || granule.pages_in_lane(self.range.0, self.range.1, lane) > 0;
         let operation = match self.kind {
