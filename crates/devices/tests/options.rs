@@ -232,6 +232,9 @@ fn times() -> Vec<Row> {
         .given("device.spare_factor", json!(0.25)),
         row("device.cleaning.stream", [json!(false), json!(true)], WRITES, (BUS_BUSY, Less))
             .given("device.packages_per_channel", json!(2))
+            .given("device.host_link.queue_depth", json!(1))
+            .given("device.spare_factor", json!(0.25))
+            .given("device.cleaning.background", json!(true))
             .given("device.pool", json!("gang")),
         row("device.cleaning.time", words("blocking", "interleaved"), MIXED, (READ_WAIT, Less)),
         row("device.cleaning.copy_back", [json!(false), json!(true)], WRITES, (COPY_BACKS, More)),

@@ -26,8 +26,8 @@ fn gang(gang: Gang) -> SsdConfig {
     SsdConfig { channels: 1, packages_per_channel: 2, gang, ..small() }
 }
 
-fn kib(kib: u64) -> Option<Size> {
-    Some(Size::from_bytes(kib << 10))
+fn kib(kib: u64) -> Size {
+    Size::from_bytes(kib << 10)
 }
 
 /// Sector steps with all sizes in KiB; the end of each.
@@ -94,7 +94,7 @@ fn a_synchronous_gang_is_one_wide_package() {
 
 #[test]
 fn a_logical_page_of_several_pages_is_read_and_merged_whole() {
-    let config = SsdConfig { logical_page: kib(16), ..small() };
+    let config = SsdConfig { logical_page: Some(kib(16)), ..small() };
     let ends = |steps: &[_]| ends(&config, steps);
     assert_eq!(ends(&[(0, Read, 0, 4)]), [READ]);
     assert_eq!(ends(&[(0, Read, 2, 4)]), [2 * READ], "misaligned: a page more");
@@ -108,7 +108,7 @@ fn a_logical_page_of_several_pages_is_read_and_merged_whole() {
 
 #[test]
 fn a_logical_page_may_span_packages() {
-    let config = SsdConfig { logical_page: kib(16), page_span: Some(2), ..small() };
+    let config = SsdConfig { logical_page: Some(kib(16)), page_span: Some(2), ..small() };
     let ends = |steps: &[_]| ends(&config, steps);
     assert_eq!(ends(&[(0, Read, 0, 16)]), [2 * READ]);
     assert_eq!(ends(&[(0, Write, 0, 16)]), [2 * WRITE]);
@@ -124,7 +124,7 @@ fn a_logical_page_may_span_packages() {
 
 #[test]
 fn quarter_pages_need_no_merging() {
-    let config = SsdConfig { logical_page: kib(1), ..small() };
+    let config = SsdConfig { logical_page: Some(kib(1)), ..small() };
     let quarter = TRANSFER / 4;
     assert_eq!(ends(&config, &[(0, Read, 0, 1)]), [SENSE + quarter]);
     assert_eq!(ends(&config, &[(0, Write, 0, 1)]), [quarter + PROGRAM]);
@@ -135,7 +135,8 @@ fn quarter_pages_need_no_merging() {
 #[test]
 fn a_block_sized_logical_page_pays_for_the_whole_block() {
     // The 2008 paper, section 4.4: TPC-C at 256 KiB pages. Its other half, the erasure, follows.
-    let config = SsdConfig { logical_page: kib(256), summary_page: false, ..small_blocking() };
+    let config =
+        SsdConfig { logical_page: Some(kib(256)), summary_page: false, ..small_blocking() };
     assert_eq!(ends(&config, &[(0, Write, 8, 8)]), [62 * READ + 64 * WRITE]);
 }
 
@@ -148,7 +149,7 @@ fn cache_commands_pipeline_pages_of_one_kind() {
     assert_eq!(times(&config, &writes), [WRITE, WRITE + PROGRAM, WRITE + 2 * PROGRAM]);
     assert_eq!(times(&config, &[(0, Read, 0, 1), (0, Write, 2, 1)]), [READ, READ + WRITE]);
     // The sum of the linear-model paper for p pages: read + (p - 1) max(read, transfer) + transfer.
-    let wide = SsdConfig { logical_page: kib(16), ..config };
+    let wide = SsdConfig { logical_page: Some(kib(16)), ..config };
     assert_eq!(ends(&wide, &[(0, Read, 0, 16)]), [SENSE + 4 * TRANSFER]);
     assert_eq!(ends(&wide, &[(0, Write, 0, 16)]), [TRANSFER + 4 * PROGRAM]);
     // What waits for the cell array waits for its unit, not for the bus.
@@ -244,7 +245,7 @@ fn pages_stream_between_packages_at_the_speed_of_the_bus() {
             run_on(&mut probe, Script::pages(&[(0, Read, page, 1)]));
             probe.account(1).units.iter().position(|unit| unit.operations > 0).unwrap()
         };
-        let reads = (0..4).map(|unit| (0..).find(|page| unit_of(*page) == unit).unwrap());
+        let reads = (0..4).map(|unit| (0..1000).find(|page| unit_of(*page) == unit).unwrap());
         let mut steps: Vec<_> = reads.map(|page| (0, Read, page, 1)).collect();
         steps.push((CLEANED_NS, Read, steps[0].2, 1));
         run_on(&mut ssd, Script::pages(&steps));
