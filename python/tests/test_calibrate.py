@@ -205,6 +205,21 @@ def test_wrong_results_of_fio_are_refused(tmp_path, content, expected):
     assert str(file) in str(refusal.value)
 
 
+def test_the_median_leaves_late_answers_out(tmp_path, refused):
+    for number, size in enumerate((4096, 8192, 65536)):
+        clat = {"mean": 5000.0 + size, "percentile": {"50.000000": 900 + size}}
+        read = {"total_ios": 2, "io_bytes": 2 * size, "lat_ns": {"mean": 5100.0 + size}}
+        options = {"rw": "randread", "bs": str(size), "iodepth": "1"}
+        job = result(**{"job options": options, "read": {**read, "clat_ns": clat}})
+        (tmp_path / f"{number}.json").write_text(json.dumps(job))
+    found = package.calibrate(tmp_path, statistic="median")
+    assert found.patterns.rand_read.a_us == pytest.approx(1)
+    assert package.calibrate(tmp_path).patterns.rand_read.a_us == pytest.approx(5.1)
+    read = {"total_ios": 2, "io_bytes": 8192, "lat_ns": {"mean": 1.0}}
+    (tmp_path / "0.json").write_text(json.dumps(result(read=read)))
+    assert "lacks a number" in refused("calibrate", tmp_path, "--statistic", "median")
+
+
 def test_archives_without_results_are_refused(tmp_path):
     with pytest.raises(package.InputError, match=r"no file in this directory is named \*.json"):
         package.calibrate(tmp_path)

@@ -66,6 +66,7 @@ def calibrate(
     zones: int = 5,
     seconds: float = 0.5,
     write: bool = False,
+    statistic: str = "mean",
     seed: int = 42,
     device: Part | None = None,
     fit: Sequence[str] = (),
@@ -78,6 +79,8 @@ def calibrate(
     Results of fio (a JSON file, a directory or a tar of them) and traces with service times are
     read. The content tells which, unless `source` does: "device", "fio" or "trace".
 
+    - `statistic`: of the times of a point, "mean" or "median"; the latter on a busy machine, whose
+      few late answers move a mean (not of a trace, which gives means);
     - `kind`: of the device that is made: "linear", "piecewise" or "parallel";
     - `weights`: "relative" (1/time^2) or "equal" (ordinary least squares);
     - what is measured: `block_sizes` in bytes (by default 512 B to 1 MiB), numbers `outstanding`,
@@ -95,6 +98,7 @@ def calibrate(
     for name, value, choices in (
         ("kind", kind, KINDS),
         ("weights", weights, ("relative", "equal")),
+        ("statistic", statistic, ("mean", "median")),
         ("source", source, (None, *SOURCES)),
     ):
         if value not in choices:
@@ -116,7 +120,7 @@ def calibrate(
         from ssdlab.calibration.remote import measure as measure_remote
 
         sizes = tuple(block_sizes) if block_sizes is not None else Plan().block_bytes
-        plan = Plan(sizes, tuple(outstanding), zones, seconds, write, seed)
+        plan = Plan(sizes, tuple(outstanding), zones, seconds, write, seed, statistic)
         if str(target).startswith(REMOTE):
             measured = measure_remote(str(target), plan, progress)
         else:
@@ -124,10 +128,12 @@ def calibrate(
     elif source == "fio":
         from ssdlab.calibration import fio
 
-        measured = fio.read(Path(target))
+        measured = fio.read(Path(target), statistic)
     else:
         from ssdlab.calibration import traced
 
+        if statistic != "mean":
+            raise InputError(f"--statistic {statistic}: a trace is read for its means")
         measured = traced.read(Path(target), reading or {}, _bytes_read(progress))
     found = fitted(measured, kind, weights, required=not fit)
     if fit:

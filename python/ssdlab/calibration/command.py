@@ -53,6 +53,12 @@ PATH = click.Path(path_type=Path)
     default="relative",
     help="Of the least squares: 1/time^2, or none.",
 )
+@click.option(
+    "--statistic",
+    type=click.Choice(["mean", "median"]),
+    default="mean",
+    help="Of the times of a point; on a busy machine the median.",
+)
 @click.option("--write", is_flag=True, help="Measure writes too: OVERWRITES the target.")
 @click.option("--block-sizes", metavar="LIST", help="Such as 512B,4KiB,1MiB; 512B to 1MiB.")
 @click.option("--outstanding", metavar="LIST", default="1,2,4", help="Requests at once; 1,2,4.")
@@ -95,7 +101,7 @@ def calibrate(
         drawing.check()
         if not plot.suffix:
             raise click.UsageError(f"--plot {plot}: the extension says which format: .png, .svg")
-    own = ("kind", "weights", "write", "zones", "seconds", "seed", "device", "fit")
+    own = ("kind", "weights", "statistic", "write", "zones", "seconds", "seed", "device", "fit")
     reading = {key: value for key, value in options.items() if key not in own}
     sizes = None
     if block_sizes is not None:

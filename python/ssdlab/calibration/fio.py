@@ -23,10 +23,11 @@ PATTERNS = {
 }
 #: fio's own defaults, from its HOWTO.
 DEFAULTS = {"rw": "read", "bs": "4k", "iodepth": "1", "numjobs": "1", "ioengine": "psync"}
+MEDIAN = "50.000000"
 SUFFIXES = {"": 0, "k": 10, "m": 20, "g": 30}
 
 
-def read(target: Path) -> Measured:
+def read(target: Path, statistic: str = "mean") -> Measured:
     """The points in a JSON file, a directory of them, or a tar, each plain or compressed."""
     texts = list(_texts(target))
     points: list[Point] = []
@@ -36,18 +37,20 @@ def read(target: Path) -> Measured:
         versions.add(result["fio version"])
         for job in result["jobs"]:
             engines.add(str(_options(name, job, result)["ioengine"]))
-        points += points_of(name, result)
+        points += points_of(name, result, statistic)
     conditions = {
         "tool": ", ".join(sorted(versions)),
         "engine": ", ".join(sorted(engines)),
         "files": len(texts),
+        "statistic": statistic,
     }
     return Measured(str(target), points, conditions)
 
 
-def points_of(name: str, result: Mapping[str, Any]) -> list[Point]:
+def points_of(name: str, result: Mapping[str, Any], statistic: str) -> list[Point]:
     """The points in one result, which `name` calls in errors."""
-    return [_point(name, job, _options(name, job, result)) for job in result["jobs"]]
+    jobs = result["jobs"]
+    return [_point(name, job, _options(name, job, result), statistic) for job in jobs]
 
 
 def _texts(target: Path) -> Iterator[tuple[str, bytes]]:
@@ -107,7 +110,7 @@ def _where(name: str, job: Mapping[str, Any]) -> str:
     return f'{name}, job "{job.get("jobname", "without a name")}"'
 
 
-def _point(name: str, job: Mapping[str, Any], options: Mapping[str, Any]) -> Point:
+def _point(name: str, job: Mapping[str, Any], options: Mapping[str, Any], statistic: str) -> Point:
     where = _where(name, job)
     word = str(options["rw"]).split(":")[0]
     if word not in PATTERNS:
@@ -121,6 +124,10 @@ def _point(name: str, job: Mapping[str, Any], options: Mapping[str, Any]) -> Poi
         requests, total = int(stats["total_ios"]), int(stats["io_bytes"])
         latency = stats["lat_ns"] if "lat_ns" in stats else stats["clat_ns"]
         mean_us = float(latency["mean"]) / 1000
+        if statistic == "median":
+            # fio has percentiles of the completion alone; its submission has a mean only.
+            completion = stats["clat_ns"]
+            mean_us += (float(completion["percentile"][MEDIAN]) - float(completion["mean"])) / 1000
     except (KeyError, TypeError, ValueError) as error:
         raise InputError(
             f"{where}: lacks a number that is needed ({error}); needed are iodepth, and of "

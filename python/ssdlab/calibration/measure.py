@@ -16,6 +16,7 @@ import os
 import platform
 import random
 import stat
+import statistics
 import threading
 import time
 from collections.abc import Iterator, Sequence
@@ -44,6 +45,8 @@ class Plan:
     """For each pattern, size and number outstanding; all its zones together."""
     write: bool = False
     seed: int = 42
+    statistic: str = "mean"
+    """Of the times of a point: their mean, or on a machine that is busy their median."""
 
     def patterns(self) -> list[str]:
         """Reads, and writes if they were asked for."""
@@ -96,7 +99,7 @@ def measure(path: Path, plan: Plan, progress: Steps | None = None) -> Measured:
         for done, cell in enumerate(cells):
             if progress is not None:
                 progress(done, len(cells))
-            loop = Loop(descriptor, cell, zone_bytes, draw)
+            loop = Loop(descriptor, cell, zone_bytes, draw, plan.statistic)
             points.append(loop.run(plan.seconds / plan.zones))
     except OSError as error:
         raise InputError(f"{path}: cannot be measured: {error.strerror}") from None
@@ -115,6 +118,7 @@ def measure(path: Path, plan: Plan, progress: Steps | None = None) -> Measured:
         "zones": plan.zones,
         "seconds_per_point": plan.seconds,
         "seed": plan.seed,
+        "statistic": plan.statistic,
         "writes": plan.write,
         "overhead_us": overhead_us(smallest),
         "system": f"{platform.system()} {platform.release()}, Python {platform.python_version()}",
@@ -183,8 +187,16 @@ def _check_block(path: Path, descriptor: int, block: int) -> None:
 class Loop:
     """Requests of one cell, made until its time is over."""
 
-    def __init__(self, descriptor: int, cell: Cell, zone_bytes: int, draw: random.Random) -> None:
+    def __init__(
+        self,
+        descriptor: int,
+        cell: Cell,
+        zone_bytes: int,
+        draw: random.Random,
+        statistic: str = "mean",
+    ) -> None:
         self.descriptor = descriptor
+        self.statistic = getattr(statistics, statistic)
         self.cell = cell
         blocks = zone_bytes // cell.bytes
         self.first = cell.zone * zone_bytes
@@ -200,7 +212,7 @@ class Loop:
         self.times: list[int] = []
 
     def run(self, seconds: float) -> Point:
-        """Measure, and return the mean."""
+        """Measure, and return the mean or median."""
         self.turns(0)  # one request that does not count: what the cell before left behind
         self.times.clear()
         self.failure: OSError | None = None
@@ -218,8 +230,8 @@ class Loop:
                 thread.join()
         if self.failure is not None:
             raise self.failure
-        mean = sum(self.times) / len(self.times) / 1000
-        return Point(cell.pattern, cell.bytes, cell.outstanding, mean, len(self.times))
+        typical = self.statistic(self.times) / 1000
+        return Point(cell.pattern, cell.bytes, cell.outstanding, typical, len(self.times))
 
     def thread(self, end: int) -> None:
         """The turns of one of several threads."""

@@ -44,20 +44,21 @@ def measure(uri: str, plan: Plan, progress: Steps | None = None) -> Measured:
         }
         arguments = [f"--{key}={value}" for key, value in job.items()]
         command = [tool, "--output-format=json", *arguments, "--time_based", "--norandommap"]
-        points += _points(uri, command, plan.seconds + PATIENCE_SECONDS)
+        points += _points(uri, command, plan.seconds + PATIENCE_SECONDS, plan.statistic)
     conditions = {
         "tool": "fio",
         "engine": "nbd",
         "zones": 1,
         "seconds_per_point": plan.seconds,
         "seed": plan.seed,
+        "statistic": plan.statistic,
         "writes": plan.write,
         "measured_at": time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime()),
     }
     return Measured(uri, points, conditions)
 
 
-def _points(uri: str, command: list[str], patience: float) -> list[Any]:
+def _points(uri: str, command: list[str], patience: float, statistic: str) -> list[Any]:
     try:
         ran = subprocess.run(command, capture_output=True, text=True, timeout=patience)
     except subprocess.TimeoutExpired:
@@ -67,4 +68,4 @@ def _points(uri: str, command: list[str], patience: float) -> list[Any]:
         why = next((line for line in lines if "nbd" in line or "error" in line), "no reason given")
         raise InputError(f"{uri}: fio cannot measure it: {why}")
     result = json.loads(ran.stdout[ran.stdout.index("{") :])
-    return fio.points_of(uri, result)
+    return fio.points_of(uri, result, statistic)

@@ -1,0 +1,50 @@
+"""Calibration of a device that ssdlab serves: real requests find its parameters again."""
+
+import json
+import shutil
+import subprocess
+import sys
+
+import pytest
+
+#: The Zeus drive of the paper: A in us, B in us/KiB.
+ZEUS = {"rand_read": (230.6, 3.987), "seq_read": (127.5, 4.005)}
+#: Slow, so that what a busy machine adds is small.
+TIME_SCALE = 20
+
+
+def fio_speaks_nbd():
+    fio = shutil.which("fio")
+    if fio is None:
+        return False
+    listed = subprocess.run([fio, "--enghelp"], capture_output=True, text=True)
+    return "nbd" in listed.stdout.split()
+
+
+@pytest.mark.skipif(not fio_speaks_nbd(), reason="fio with its nbd engine is not installed")
+def test_a_served_device_is_found_again(ssdlab, tmp_path):
+    command = (
+        f"{sys.executable} -m ssdlab calibrate $uri --outstanding 1 --seconds 0.5 "
+        "--block-sizes 512B,64KiB,256KiB,1MiB --statistic median --json found.json --quiet"
+    )
+    served = ("--device", "zeus-linear", "--size", "256MiB", "--socket", tmp_path / "socket")
+    ran = ssdlab(
+        "serve", *served, "--time-scale", TIME_SCALE, "--run", command, "--json", "-", "--quiet"
+    )
+    assert ran.returncode == 0, ran.stderr
+    if json.loads(ran.stdout)["live"]["timing"] != "valid":
+        pytest.skip(f"the machine was too busy: {json.loads(ran.stdout)['live']['reason']}")
+    found = json.loads((tmp_path / "found.json").read_text())
+    assert set(found["patterns"]) == set(ZEUS)
+    for name, (a, b) in ZEUS.items():
+        it = found["patterns"][name]
+        assert it["a_us"] == pytest.approx(TIME_SCALE * a, rel=0.02)
+        assert it["b_us_per_kib"] == pytest.approx(TIME_SCALE * b, rel=0.02)
+        assert it["r2"] > 0.999
+
+
+def test_a_server_that_is_not_there_is_refused(refused, tmp_path):
+    if not fio_speaks_nbd():
+        pytest.skip("fio with its nbd engine is not installed")
+    message = refused("calibrate", f"nbd+unix:///?socket={tmp_path}/none")
+    assert "fio cannot measure it" in message
