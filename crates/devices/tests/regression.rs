@@ -3,7 +3,7 @@
 mod common;
 
 use common::{Script, Step, US, fill, run_on, seeds, small, small_blocking};
-use devices::ssd::config::{Depth, Fill, HostLink, Pool};
+use devices::ssd::config::{Depth, Fill, Gang, HostLink, Interleave, Pool};
 use devices::ssd::{Geometry, Ssd, SsdConfig};
 use devices::{DeviceConfig, Model};
 use engine::Op::{Read, Write};
@@ -175,4 +175,33 @@ fn whole_numbers_are_read_from_json_too() {
     let host_link = HostLink { queue_depth: Depth::of(32), ..HostLink::default() };
     let expected = SsdConfig { host_link, fill: Fill::FULL, ..SsdConfig::default() };
     assert_eq!(config, DeviceConfig::Ssd(Box::new(expected)));
+}
+
+/// Units that begin operations together begin all pages of a request, not the first of them alone.
+#[test]
+fn the_pages_of_a_request_begin_together_on_a_gang() {
+    let gang = SsdConfig {
+        channels: 1,
+        packages_per_channel: 4,
+        gang: Gang::SharedControlAsync,
+        ..small()
+    };
+    let mut ssd = Ssd::new(&gang, 0).unwrap();
+    let done = run_on(&mut ssd, Script::pages(&[(0, Read, 0, 4)]));
+    assert_eq!(done[0].at, READ, "one page on each package");
+    let mut ssd = Ssd::new(&gang, 0).unwrap();
+    let done = run_on(&mut ssd, Script::pages(&[(0, Write, 0, 4)]));
+    assert_eq!(done[0].at, WRITE, "one page on each package");
+    // The planes of a pair share the pins: transfers one after the other, one programming time.
+    let pair = SsdConfig {
+        channels: 1,
+        dies_per_package: 1,
+        planes_per_die: 2,
+        interleave: Interleave::Plane,
+        pool: Pool::Plane,
+        ..small()
+    };
+    let mut ssd = Ssd::new(&pair, 0).unwrap();
+    let done = run_on(&mut ssd, Script::pages(&[(0, Write, 0, 2)]));
+    assert_eq!(done[0].at, WRITE + 105_600);
 }

@@ -35,14 +35,19 @@ def scaled(study: Study, requests: int) -> int:
     return requests * QUICK_BLOCKS // BLOCKS if study.quick else requests
 
 
-def load(study: Study, name: str, requests: int | None = None, **changes: Any) -> dict[str, Any]:
+def load(
+    study: Study, name: str, requests: int | None = None, whole: bool = False, **changes: Any
+) -> dict[str, Any]:
     """The paper's workload `name` on the baseline with `changes`, for `Study.measure`.
 
-    A trace that stands in for it needs the whole drive.
+    A trace that stands in for it needs the whole drive; a quick study replays the first eighth of
+    it, unless it is to be `whole`.
     """
     requests = requests or REQUESTS[name]
     if study.has_trace(name):
         workload = study.workload(name)
+        if study.quick and not whole:
+            workload["requests"] = scaled(study, requests)
         return {"device": {"preset": "agrawal2008", **changes}, "workload": workload}
     workload = study.workload(name, requests=scaled(study, requests))
     return {"device": baseline(study, **changes), "workload": workload}

@@ -31,8 +31,8 @@ def run(study: Study) -> Item:
                 "device": full | {"cleaning": {"copy_back": True}},
                 "workload": skewed,
             },
-            "IOzone": load(study, "iozone", IOZONE_REQUESTS),
-            "Postmark": load(study, "postmark"),
+            "IOzone": load(study, "iozone", IOZONE_REQUESTS, whole=True),
+            "Postmark": load(study, "postmark", whole=True),
             "uniform": {"device": full, "workload": uniform},
         }
     )
