@@ -20,7 +20,7 @@ def run(study: Study) -> Item:
     thresholds = QUICK_THRESHOLDS if study.quick else THRESHOLDS
     found = study.measure(
         {
-            (name, percent): load(study, name, cleaning={"min_free": percent / 100})
+            (name, percent): load(study, name, whole=True, cleaning={"min_free": percent / 100})
             for name in TITLES
             for percent in thresholds
         }
