@@ -84,3 +84,49 @@ def test_a_missing_library_is_named_with_its_extra(results, monkeypatch, library
     monkeypatch.setitem(sys.modules, library, None)
     with pytest.raises(ssdlab.InputError, match=rf"pip install 'ssdlab\[{extra}\]'"):
         call(results)
+
+
+def columns(count=100):
+    """A trace of writes, one each millisecond, as plain lists."""
+    return {
+        "at_ns": [1_000_000 * n for n in range(count)],
+        "op": ["write"] * count,
+        "sector": [8 * n for n in range(count)],
+        "sectors": [8] * count,
+    }
+
+
+def arrow(lists):
+    pyarrow = pytest.importorskip("pyarrow")
+    return {name: pyarrow.array(values) for name, values in lists.items()}
+
+
+def numpy(lists):
+    array = pytest.importorskip("numpy").array
+    return {name: array(values) for name, values in lists.items()}
+
+
+@pytest.mark.parametrize("kind", [dict, numpy, arrow])
+def test_arrays_are_a_trace(tmp_path, kind):
+    path = tmp_path / "a.parquet"
+    ssdlab.trace.write(path, **kind(columns()))
+    info = ssdlab.trace.info(path)
+    assert (info.requests, info.writes, info.footprint_bytes) == (100, 100, 409_600)
+    results = ssdlab.run(trace=path)
+    assert results.host.write.requests == 100
+    assert results.host.write.mean_us == pytest.approx(305.6, rel=0.1)  # 105.6 us bus, 200 us cell
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        ({"op": ["erase"] * 100}, r"op\[0\] is 'erase'; the operations are read, write"),
+        ({"sector": [-1] * 100}, r"sector\[0\] is -1, not a whole number"),
+        ({"at_ns": [0.5] * 100}, r"at_ns\[0\] is 0.5, not a whole number"),
+        ({"sectors": [8] * 99}, "column sectors has 99 rows, others 100"),
+    ],
+)
+def test_arrays_that_are_no_trace(tmp_path, change, message):
+    with pytest.raises(ssdlab.InputError, match=message):
+        ssdlab.trace.write(tmp_path / "a.parquet", **(columns() | change))
+    assert not list(tmp_path.iterdir())

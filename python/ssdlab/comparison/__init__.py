@@ -24,6 +24,7 @@ from ssdlab.optional import required
 from ssdlab.results import SCHEMA, Results
 from ssdlab.sweeps import backends, table
 from ssdlab.sweeps.plan import Point
+from ssdlab.sweeps.result import cell_text
 
 Side: TypeAlias = "str | os.PathLike[str] | Mapping[str, Any] | Results | Experiment"
 
@@ -122,7 +123,7 @@ class Comparison:
         body = ""
         for row in self.shown():
             percent = row.difference_percent
-            cells = [row.name, f"{row.a:,.5g}", f"{row.b:,.5g}"]
+            cells = [row.name, cell_text(row.a), cell_text(row.b)]
             cells += ["" if percent is None else f"{percent:+.2f} %"]
             cells += ["yes" if row.significant else ""] if self.repeat > 1 else []
             body += f"<tr>{''.join(f'<td>{html.escape(cell)}</td>' for cell in cells)}</tr>"

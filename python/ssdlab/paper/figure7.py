@@ -23,7 +23,7 @@ def run(study: Study) -> Item:
     for name in TITLES:
         for kind, word in GANGS.items():
             for width in WIDTHS:
-                gang = {
+                gang: dict[str, Any] = {
                     "gang": word,
                     "channels": PACKAGES // width,
                     "packages_per_channel": width,

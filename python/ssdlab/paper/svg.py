@@ -17,6 +17,8 @@ LEFT, RIGHT, TOP, BOTTOM = 64, 12, 12, 48
 #: Classes `c0` to `c7` of the style sheet.
 COLOURS = 8
 DASHES = ("", "6 3", "2 3")
+#: A line of more points is a curve: its axis is marked at round numbers instead of at points.
+CURVE = 24
 
 Scale = Callable[[float], float]
 
@@ -45,6 +47,8 @@ def _lines(figure: Figure, y_scale: Scale) -> list[str]:
     every = [float(x) for x in figure.all_x()]
     if figure.log_x:
         marks = every[:: max(1, math.ceil(len(every) / 8))]
+        if len(every) > CURVE:
+            marks = _round_powers(every[0], every[-1])
         x_scale = _scale(every[0], every[-1], LEFT + 16, WIDTH - RIGHT - 16, True)
     else:
         marks = _round_marks(min(0.0, every[0]), every[-1])
@@ -149,6 +153,14 @@ def _round_marks(low: float, high: float) -> list[float]:
     step = next(power * s for s in (0.1, 0.2, 0.25, 0.5, 1, 2) if span / (power * s) <= 7)
     first, last = math.floor(low / step), math.ceil(high / step - 1e-9)
     return [number * step for number in range(first, max(last, first + 1) + 1)]
+
+
+def _round_powers(low: float, high: float) -> list[float]:
+    """The powers of ten from `low` to `high`; with their multiples by 2 and 5 if they are few."""
+    tens = _powers(low, high)
+    few = sum(low <= mark <= high for mark in tens) < 4
+    marks = [ten * by for ten in tens for by in ((1, 2, 5) if few else (1,))]
+    return [mark for mark in marks if low <= mark <= high]
 
 
 def _powers(low: float, high: float) -> list[float]:

@@ -12,6 +12,7 @@ from ssdlab.paper.report import STYLE
 
 MORE_STYLE = """
 th[scope=row] { font-weight: normal } caption { text-align: left; color: var(--dim) }
+@media (max-width: 36rem) { svg text { font-size: 19px } }
 .key-figures { display: flex; flex-wrap: wrap; gap: .5rem 2rem; padding: 0; list-style: none }
 .key-figures b { display: block; font-size: 1.5rem; font-variant-numeric: tabular-nums }
 .key-figures li { color: var(--dim) } .key-figures b { color: var(--fg) }

@@ -12,6 +12,7 @@ from ssdlab.display import PARTS, count, duration
 from ssdlab.paper.item import Figure, Series
 from ssdlab.reports import html
 from ssdlab.results import Record, Results
+from ssdlab.sweeps.result import cell_text
 
 #: Points of a curve over time; more would be narrower than a pixel.
 MAX_POINTS = 160
@@ -189,9 +190,7 @@ def _cell(value: Any) -> str:
         return "-"
     if isinstance(value, bool):
         return "yes" if value else "no"
-    if not isinstance(value, int | float):
-        return str(value)
-    return f"{value:,}" if isinstance(value, int) else f"{value:,.5g}"
+    return cell_text(value)
 
 
 def _units(names: Sequence[str], results: Sequence[Results]) -> str:
@@ -224,11 +223,11 @@ def _side_by_side(names: Sequence[str], results: Sequence[Results]) -> str:
     letters = [name.partition(":")[0] for name in names]
     rows = []
     for row in pairs[0].shown():
-        cells = [f"{row.a:,.5g}"]
+        cells = [cell_text(row.a)]
         for pair in pairs[1:]:
             other = next((it for it in pair.rows if it.name == row.name), None)
             percent = None if other is None else other.difference_percent
-            shown = "-" if other is None else f"{other.b:,.5g}"
+            shown = "-" if other is None else cell_text(other.b)
             cells.append(shown if percent is None else f"{shown} ({percent:+.1f} %)")
         rows.append([row.name.removeprefix("host.").replace("percentiles_us.", "p"), *cells])
     changed = dict.fromkeys(key for pair in pairs for key in pair.changed)

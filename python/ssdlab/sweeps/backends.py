@@ -10,6 +10,7 @@ import logging
 import multiprocessing
 import os
 import signal
+import sys
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import (
@@ -21,6 +22,7 @@ from concurrent.futures import (
     ProcessPoolExecutor,
     wait,
 )
+from types import ModuleType
 from typing import Any, Protocol, TypeAlias
 
 from ssdlab import __version__
@@ -41,7 +43,7 @@ LANES_PER_THREAD = 3
 CONNECT_SECONDS = 10
 
 
-class Lost(Exception):
+class Lost(RuntimeError):
     """The workers are gone, and what they had finished is kept."""
 
 
@@ -70,7 +72,8 @@ class _Process:
         # A worker inherits the mask: Ctrl-C in the terminal is for the sweep alone.
         before = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
         try:
-            return self._pool.submit(function, *arguments)
+            with _without_main():
+                return self._pool.submit(function, *arguments)
         finally:
             signal.pthread_sigmask(signal.SIG_SETMASK, before)
 
@@ -85,6 +88,21 @@ class _Process:
         if self._pool is not None:
             self._pool.shutdown(wait=False, cancel_futures=True)
             self._pool = None
+
+
+@contextlib.contextmanager
+def _without_main() -> Iterator[None]:
+    """Within, a process that is spawned does not import the program's main module.
+
+    Workers need nothing of it. So they start faster, and a script that sweeps needs no line
+    `if __name__ == "__main__":`.
+    """
+    main = sys.modules["__main__"]
+    sys.modules["__main__"] = ModuleType("__main__")
+    try:
+        yield
+    finally:
+        sys.modules["__main__"] = main
 
 
 class _Foreign:
@@ -163,11 +181,7 @@ def local(workers: int) -> Iterator[Crew]:
             for started in [lane.call(work.version) for lane in lanes]:
                 started.result()
         except BrokenExecutor:
-            raise RuntimeError(
-                "the worker processes cannot start. A script that sweeps needs the line "
-                "`if __name__ == '__main__':` around what it does; or pass "
-                "executor=concurrent.futures.ThreadPoolExecutor()"
-            ) from None
+            raise Lost("the worker processes cannot start") from None
         yield Crew(lanes, "the worker processes")
     finally:
         ours.close()

@@ -142,16 +142,24 @@ def _layers(axis: Axis, value: Any) -> list[Layer]:
 
 
 def digest(resolved: str, check: bool) -> str:
-    """The key of a point: of its experiment, its trace as it is now, and the version."""
+    """The key of a point: of its experiment, its files as they are now, and the version."""
     parts = [__version__, str(check), resolved]
-    workload = json.loads(resolved).get("workload")
-    if isinstance(workload, dict) and (path := workload.get("path")) is not None:
-        try:
-            stat = os.stat(path)
-            parts.append(f"{stat.st_size} {stat.st_mtime_ns}")
-        except OSError:
-            parts.append("elsewhere")
+    experiment = json.loads(resolved)
+    if (path := experiment.get("workload", {}).get("path")) is not None:
+        parts.append(_state(path))
+    policy = experiment.get("device", {}).get("cleaning", {}).get("policy", "")
+    if ":" in policy:  # of a Python module
+        parts.append(_state(policy.partition(":")[0].replace(".", os.sep) + ".py"))
     return hashlib.sha256("\n".join(parts).encode()).hexdigest()[:32]
+
+
+def _state(path: str) -> str:
+    """What changes when a file is written."""
+    try:
+        stat = os.stat(path)
+    except OSError:
+        return "elsewhere"
+    return f"{stat.st_size} {stat.st_mtime_ns}"
 
 
 class Footprints:

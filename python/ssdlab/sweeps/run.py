@@ -63,9 +63,6 @@ def sweep(
     Every point runs with the seed of its experiment: all designs meet the same requests, and a
     point has the same bits wherever it ran. A point that fails is a row with its error.
 
-    Worker processes begin by importing the program's main module: a script that sweeps needs the
-    line `if __name__ == "__main__":` around what it does.
-
     Raises `InputError` for wrong input before anything runs, and `RuntimeError` if all workers are
     lost. What is finished is kept in `out` whatever happens.
     """

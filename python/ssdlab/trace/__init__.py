@@ -1,4 +1,4 @@
-"""Traces as such, without a device: `info`, `head` and `convert`.
+"""Traces as such, without a device: `info`, `head`, `convert`, and `write` from arrays.
 
 >>> import ssdlab.trace
 >>> ssdlab.trace.info("some.trace").footprint_bytes  # doctest: +SKIP
@@ -13,10 +13,12 @@ from __future__ import annotations
 
 import json
 import os
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
+from pathlib import Path as _Path
 from typing import Any, NamedTuple, TypeAlias
 
-from ssdlab import _core
+from ssdlab import _core, files
+from ssdlab._core import InputError
 from ssdlab.results import Record
 
 Path: TypeAlias = str | os.PathLike[str]
@@ -68,6 +70,61 @@ def convert(
     """
     paths = os.fspath(source), os.fspath(target)
     return Record(json.loads(_core.trace_convert(*paths, to, _json(options), _report(progress))))
+
+
+def write(
+    path: Path,
+    *,
+    at_ns: Iterable[int],
+    op: Iterable[str],
+    sector: Iterable[int],
+    sectors: Iterable[int],
+    device: Iterable[int] | None = None,
+    fua: Iterable[bool] | None = None,
+) -> None:
+    """Write a trace from arrays, one value for each request, as the Parquet file `path`.
+
+    - `at_ns`: when it arrives, ns;
+    - `op`: "read", "write", "trim" or "flush";
+    - `sector`, `sectors`: where it begins and how long it is, in sectors of 512 B;
+    - `device`, `fua`: which device it is for, and whether it is forced to the medium.
+
+    Each is a NumPy array, an Arrow array, a pandas Series or any sequence, all of one length. The
+    file is then a trace like any other: `ssdlab.run(trace=path)`. Raises `InputError` for values
+    that are no trace and `OSError` if the file cannot be written.
+    """
+    given = {"at_ns": at_ns, "device": device, "op": op, "sector": sector, "sectors": sectors}
+    columns = []
+    for name, values in (given | {"fua": fua}).items():
+        if values is not None:
+            kind = {"op": "str", "fua": "bool"}.get(name, "int")
+            columns.append((name, kind, _listed(name, kind, values)))
+    try:
+        content = _core.to_parquet(columns)
+    except ValueError as error:
+        raise InputError(str(error)) from None
+    files.write_bytes(_Path(path), [content])
+
+
+_KINDS: dict[str, type] = {"int": int, "str": str, "bool": bool}
+_OPS = ("read", "write", "trim", "flush")
+
+
+def _listed(name: str, kind: str, values: Iterable[Any]) -> list[Any]:
+    """The values of an array as Python's, all of one kind."""
+    for method in ("tolist", "to_pylist"):
+        if hasattr(values, method):
+            values = getattr(values, method)()
+            break
+    found: list[Any] = list(values)
+    for place, value in enumerate(found):
+        right = type(value) is _KINDS[kind]
+        if not right or (kind == "int" and value < 0):
+            wanted = {"int": "a whole number, 0 or more", "str": "a text", "bool": "a truth value"}
+            raise InputError(f"{name}[{place}] is {value!r}, not {wanted[kind]}")
+        if name == "op" and value not in _OPS:
+            raise InputError(f"op[{place}] is {value!r}; the operations are {', '.join(_OPS)}")
+    return found
 
 
 def _json(options: dict[str, Any]) -> str:
