@@ -8,13 +8,16 @@ set -euo pipefail
 # What runs while the device is served; $uri is the device.
 application() {
   mkdir "$work/fuse" "$work/disk"
+  loop=
   nbdfuse "$work/fuse/disk" "$uri" & fuse=$!
   until [ -e "$work/fuse/disk" ]; do sleep 0.05; done
-  trap 'umount "$work/disk" 2>/dev/null || true; fusermount3 -u "$work/fuse"; wait $fuse || true' EXIT
+  trap 'umount -q "$work/disk" || true; losetup -d "$loop" 2>/dev/null || true; fusermount3 -u "$work/fuse"; wait $fuse || true' EXIT
   mkfs.ext4 -q "$work/fuse/disk"
-  mount -o loop,noatime "$work/fuse/disk" "$work/disk"
+  loop=$(losetup --direct-io=on --find --show "$work/fuse/disk")
+  mount -o noatime "$loop" "$work/disk"
   "run_$1" "$work/disk"
   umount "$work/disk"
+  losetup -d "$loop"
   e2fsck -f -n "$work/fuse/disk" >/dev/null
 }
 

@@ -12,6 +12,8 @@ import time
 import pytest
 
 import ssdlab
+from ssdlab.live import Status
+from ssdlab.live.display import status_text
 
 SMALL = {"device.blocks_per_plane": 64}
 # A device that answers at once, so that tests need not wait for it.
@@ -33,10 +35,11 @@ FUA = 1
 class Client:
     """The shortest client of NBD."""
 
-    def __init__(self, path):
-        self.socket = socket.socket(socket.AF_UNIX)
+    def __init__(self, address):
+        family = socket.AF_INET if isinstance(address, tuple) else socket.AF_UNIX
+        self.socket = socket.socket(family)
         self.socket.settimeout(30)
-        self.socket.connect(os.fspath(path))
+        self.socket.connect(address if isinstance(address, tuple) else os.fspath(address))
         self.receive(18)
         self.socket.sendall(struct.pack(">I8sII", 3, b"IHAVEOPT", 1, 0))
         self.size, self.flags = struct.unpack(">QH", self.receive(10))
@@ -293,7 +296,31 @@ def test_it_ends_with_the_command(ssdlab, tmp_path):
     assert json.loads(done.stdout)["live"]["reason"] == "no request was answered"
 
 
-def test_a_block_ends_it(tmp_path):
+def test_a_block_ends_it():
     with ssdlab.serve(set=FAST, size="1MiB", port=0) as live:
         assert live.uri.startswith("nbd://127.0.0.1:")
-    assert live.results.host.all.requests == 0
+        client = Client(("127.0.0.1", int(live.uri.rpartition(":")[2])))
+        client.write(0, b"over TCP")
+        assert client.read(0, 8) == b"over TCP"
+    assert live.results.host.all.requests == 2
+
+
+def test_signals_end_its_preparations(command, tmp_path):
+    words = [*command, "serve", "--socket", "s", "--set", "run.precondition=random:1000"]
+    process = subprocess.Popen(words, stderr=subprocess.PIPE, text=True, cwd=tmp_path)
+    while not (tmp_path / "s").exists():
+        assert process.poll() is None
+        time.sleep(0.01)
+    process.send_signal(signal.SIGTERM)
+    _, err = process.communicate(timeout=30)
+    assert (process.returncode, err) == (1, "ssdlab: interrupted; nothing was written\n")
+    assert not any(tmp_path.iterdir())
+
+
+def test_a_terminal_has_a_line_of_what_happens():
+    before = Status(0, 0, 0.0, None, 0.0)
+    now = Status(20_000, 81_920_000, 4.0, 1.25, 0.004)
+    assert status_text(before, now, 2.0) == (
+        "10,000 IOPS | 41.0 MB/s | 200.0 us | write amplification 1.25 | late 0.4%"
+    )
+    assert status_text(now, now, 1.0) == "0 IOPS | 0.0 MB/s | write amplification 1.25 | late 0.4%"

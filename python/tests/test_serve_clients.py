@@ -1,6 +1,7 @@
 """Programs that others wrote, on the live device. What is not installed is skipped by its name."""
 
 import contextlib
+import itertools
 import json
 import os
 import shutil
@@ -133,6 +134,32 @@ def test_fio_verifies_what_it_wrote(live):
     job = json.loads(said[said.index("{") :])["jobs"][0]
     assert job["error"] == 0
     assert job["write"]["io_bytes"] == job["read"]["io_bytes"] > 7 * MIB
+
+
+def test_the_live_device_obeys_its_model(tmp_path):
+    need("fio", "chrt")
+    if os.cpu_count() < 2:
+        pytest.skip("client and server need a processor each")
+    if subprocess.run(["chrt", "-f", "1", "true"], capture_output=True).returncode:
+        pytest.skip("chrt -f is not allowed here")
+    off = {}
+    # The Zeus drive: A and B in us and us per KiB.
+    laws = {"randread": (230.6, 3.987), "randwrite": (770.0, 5.382)}
+    with ssdlab.serve(
+        "zeus-linear", socket=tmp_path / "socket", size="64MiB", realtime=True
+    ) as live:
+        for (pattern, (fixed, per_kib)), kib in itertools.product(laws.items(), (4, 64, 1024)):
+            words = ["chrt", "-f", "1", "fio", "--name=x", "--ioengine=nbd", f"--uri={live.uri}"]
+            words += ["--size=64M", f"--rw={pattern}", f"--bs={kib}k", "--number_ios=100"]
+            said = call(*words, "--output-format=json")
+            job = json.loads(said[said.index("{") :])["jobs"][0][pattern.removeprefix("rand")]
+            median = job["clat_ns"]["percentile"]["50.000000"] / 1000
+            off[pattern, kib] = median / (fixed + per_kib * kib) - 1
+    timing = live.results.live
+    if timing.timing == "invalid":
+        pytest.skip(f"timing: invalid, {timing.reason}")
+    # The typical request: on a busy machine some of the others have to wait.
+    assert max(map(abs, off.values())) < 0.05, off
 
 
 @contextlib.contextmanager

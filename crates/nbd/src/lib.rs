@@ -12,8 +12,10 @@
 
 mod clock;
 mod connection;
+mod control;
 mod floor;
 mod listen;
+mod pending;
 mod protocol;
 mod server;
 mod store;
@@ -21,10 +23,11 @@ mod syncer;
 mod timing;
 
 pub use clock::{Scale, realtime};
+pub use control::Control;
 pub use floor::Floor;
 pub use listen::{Address, Listener};
 pub use protocol::{Asked, Command, Event, MOST_DATA_BYTES, Refusal, Session};
-pub use server::{Control, Server, Setup, Witness};
+pub use server::{Server, Setup, Witness};
 pub use store::Store;
 pub use timing::{Timing, Verdict};
 

@@ -8,20 +8,19 @@
 use crate::Error;
 use crate::clock::{self, Clock, Scale};
 use crate::connection::{Connection, Flow};
+use crate::control::Control;
 use crate::floor::Floor;
 use crate::listen::{Listener, Stream};
-use crate::protocol::{Asked, Command, Event, Refusal, reply};
+use crate::pending::{BACKING, DATA, MODEL, Pending, for_device};
+use crate::protocol::{Asked, Command, Event, reply};
 use crate::store::Store;
 use crate::syncer::Syncer;
 use crate::timing::{Answer, Timing};
-use engine::{Completion, Device, Lba, Op, Request, SECTOR_BYTES, Time};
-use rustix::event::{EventfdFlags, PollFd, PollFlags, Timespec, eventfd, poll};
+use engine::{Completion, Device, Op, Request, SECTOR_BYTES, Time};
+use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use std::cmp::Reverse;
 use std::collections::{BinaryHeap, HashMap};
 use std::io;
-use std::os::fd::OwnedFd;
-use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
 
 /// A sleep ends this long before the instant, ns; the rest is spent watching.
 const MARGIN_NS: u64 = 40_000;
@@ -52,44 +51,6 @@ pub trait Witness<D: ?Sized> {
     fn idle(&mut self, device: &D, now: Time, timing: &Timing);
 }
 
-/// Wakes or ends a server from another thread.
-#[derive(Debug, Clone)]
-pub struct Control {
-    wake: Arc<OwnedFd>,
-    stop: Arc<AtomicBool>,
-}
-
-impl Control {
-    /// For one server.
-    ///
-    /// # Errors
-    /// When the system has no more descriptors.
-    pub fn new() -> io::Result<Self> {
-        let wake = eventfd(0, EventfdFlags::NONBLOCK | EventfdFlags::CLOEXEC)?;
-        Ok(Control { wake: Arc::new(wake), stop: Arc::default() })
-    }
-
-    /// Lets the server answer what it was asked and end.
-    pub fn stop(&self) {
-        self.stop.store(true, Ordering::Release);
-        self.wake();
-    }
-
-    /// Whether it is to end.
-    pub fn is_stopped(&self) -> bool {
-        self.stop.load(Ordering::Acquire)
-    }
-
-    pub(crate) fn wake(&self) {
-        // It only fails when it is full, and then the server is awake.
-        let _ = rustix::io::write(&*self.wake, &1u64.to_ne_bytes());
-    }
-
-    fn woken(&self) {
-        let _ = rustix::io::read(&*self.wake, &mut [0u8; 8]);
-    }
-}
-
 /// What a server is made of, beside its device.
 #[derive(Debug)]
 pub struct Setup {
@@ -101,29 +62,6 @@ pub struct Setup {
     pub scale: Scale,
     /// What the way to the clients takes.
     pub floor: Floor,
-}
-
-/// What an answer still waits for.
-const MODEL: u8 = 1;
-const DATA: u8 = 2;
-const BACKING: u8 = 4;
-
-/// A request that was not answered yet.
-#[derive(Debug)]
-struct Pending {
-    connection: usize,
-    serial: u64,
-    asked: Asked,
-    op: Op,
-    received: u64,
-    completion: Option<Completion>,
-    /// When it is to be answered, once that is known.
-    target: u64,
-    waits_for: u8,
-    held_by_backing: bool,
-    refusal: Option<Refusal>,
-    /// Of a write the data, of a read the whole answer.
-    data: Vec<u8>,
 }
 
 /// A server of one device.
@@ -490,7 +428,7 @@ impl<'a, D: Device + ?Sized, W: Witness<D> + ?Sized> Server<'a, D, W> {
         let timeout = Timespec { tv_sec: 0, tv_nsec: timeout.cast_signed() };
         let mut places = Vec::with_capacity(self.connections.len());
         let mut fds = Vec::with_capacity(self.connections.len() + 2);
-        fds.push(PollFd::new(&*self.control.wake, PollFlags::IN));
+        fds.push(PollFd::new(self.control.wakes(), PollFlags::IN));
         for (place, connection) in self.connections.iter().enumerate() {
             let Some(connection) = connection else { continue };
             let mut wanted = PollFlags::empty();
@@ -599,20 +537,4 @@ impl<'a, D: Device + ?Sized, W: Witness<D> + ?Sized> Server<'a, D, W> {
             }
         }
     }
-}
-
-/// What the device is asked: the sectors that a request touches; of a range that is forgotten, those
-/// that lie within. `None` when that is none.
-fn for_device(asked: &Asked) -> (Op, Option<(Lba, u32)>) {
-    let end = asked.offset + u64::from(asked.length);
-    let outer = (asked.offset / SECTOR_BYTES, end.div_ceil(SECTOR_BYTES));
-    let inner = (asked.offset.div_ceil(SECTOR_BYTES), end / SECTOR_BYTES);
-    let (op, (first, end)) = match asked.command {
-        Command::Flush => return (Op::Flush, Some((Lba(0), 0))),
-        Command::Read => (Op::Read, outer),
-        Command::Write | Command::WriteZeroes { keep: true } => (Op::Write, outer),
-        Command::WriteZeroes { keep: false } if inner.0 >= inner.1 => (Op::Write, outer),
-        Command::Trim | Command::WriteZeroes { keep: false } => (Op::Trim, inner),
-    };
-    (op, (first < end).then_some((Lba(first), (end.saturating_sub(first)) as u32)))
 }

@@ -1,7 +1,7 @@
 //! Makes a backing file durable, on a thread of its own: this takes as long as the disk below takes.
 
+use crate::control::Control;
 use crate::protocol::Refusal;
-use crate::server::Control;
 use crate::store::{Store, refusal};
 use crate::{Error, reason};
 use std::fs::File;

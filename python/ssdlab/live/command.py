@@ -139,6 +139,8 @@ def serve(
     if seed is not None:
         stack += layers.from_seed(f"--seed {seed}", seed)
 
+    # Until it serves, SIGTERM ends it as Ctrl-C does.
+    before = signal.signal(signal.SIGTERM, signal.default_int_handler)
     with tempfile.TemporaryDirectory(prefix="ssdlab-") as directory:
         try:
             live = serve_layers(
@@ -155,6 +157,8 @@ def serve(
             )
         except OSError as error:
             raise click.ClickException(str(error)) from None
+        except KeyboardInterrupt:
+            raise click.ClickException("interrupted; nothing was written") from None
         for warning in live.warnings:
             click.echo(f"ssdlab: warning: {warning}", err=True)
         status = _attend(live, run_command, quiet)
@@ -162,8 +166,13 @@ def serve(
             results = live.stop()
         except OSError as error:
             raise click.ClickException(str(error)) from None
+    signal.signal(signal.SIGTERM, before)
     if json_file is not None:
-        results.save(json_file)
+        try:
+            results.save(json_file)
+        except OSError as error:
+            reason = f"cannot be written: {error.strerror}"
+            raise click.ClickException(f"{json_file}: {reason}") from None
     if json_path == "-":
         click.echo(results.to_json(), nl=False)
     elif not quiet:
