@@ -10,7 +10,7 @@ import pytest
 #: The Zeus drive of the paper: A in us, B in us/KiB.
 ZEUS = {"rand_read": (230.6, 3.987), "seq_read": (127.5, 4.005)}
 #: Slow, so that what a busy machine adds is small.
-TIME_SCALE = 20
+TIME_SCALE = 100
 
 
 def fio_speaks_nbd():
@@ -24,12 +24,21 @@ def fio_speaks_nbd():
 @pytest.mark.skipif(not fio_speaks_nbd(), reason="fio with its nbd engine is not installed")
 def test_a_served_device_is_found_again(ssdlab, tmp_path):
     command = (
-        f"{sys.executable} -m ssdlab calibrate $uri --outstanding 1 --seconds 0.5 "
+        f"{sys.executable} -m ssdlab calibrate $uri --outstanding 1 --seconds 1.5 "
         "--block-sizes 512B,64KiB,256KiB,1MiB --statistic median --json found.json --quiet"
     )
     served = ("--device", "zeus-linear", "--size", "256MiB", "--socket", tmp_path / "socket")
     ran = ssdlab(
-        "serve", *served, "--time-scale", TIME_SCALE, "--run", command, "--json", "-", "--quiet"
+        "serve",
+        *served,
+        "--realtime",
+        "--time-scale",
+        TIME_SCALE,
+        "--run",
+        command,
+        "--json",
+        "-",
+        "--quiet",
     )
     assert ran.returncode == 0, ran.stderr
     if json.loads(ran.stdout)["live"]["timing"] != "valid":
