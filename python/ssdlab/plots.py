@@ -24,11 +24,7 @@ class Plots:
         """The share of the requests that take at most so long, in us, for each kind of request."""
         figure, axes = _figure("latency")
         for kind, host in self._kinds():
-            done, shares = 0, []
-            for number in host.histogram.requests:
-                done += number
-                shares.append(100 * done / host.requests)
-            axes.step([*host.histogram.below_us], shares, where="post", label=kind)
+            axes.plot(*cumulative(host), label=kind)
         axes.set(xlabel="latency, us", ylabel="share of requests, %", xscale="log", ylim=(0, 101))
         axes.legend()
         return figure
@@ -83,6 +79,17 @@ class Plots:
         if not kinds:
             raise InputError("plot: no request completed in this run")
         return kinds[:1] if len(kinds) == 2 else kinds  # with one kind, "all" would repeat it
+
+
+def cumulative(host: Record) -> tuple[list[float], list[float]]:
+    """Latencies in us, and the share of the requests below each, in percent."""
+    below, shares, done = [host.min_us], [0.0], 0
+    for bound, number in zip(host.histogram.below_us, host.histogram.requests, strict=True):
+        done += number
+        # Nothing is slower than the slowest request, wherever its bin ends.
+        below.append(min(bound, host.max_us))
+        shares.append(100 * done / host.requests)
+    return below, shares
 
 
 def _figure(name: str, rows: int = 1, **options: Any) -> tuple[Any, Any]:

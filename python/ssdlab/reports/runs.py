@@ -10,6 +10,7 @@ from ssdlab import _core, layers
 from ssdlab.comparison import compare
 from ssdlab.display import PARTS, count, duration
 from ssdlab.paper.item import Figure, Series
+from ssdlab.plots import cumulative
 from ssdlab.reports import html
 from ssdlab.results import Record, Results
 from ssdlab.sweeps.result import cell_text
@@ -82,20 +83,20 @@ def _each(names: Sequence[str], results: Sequence[Results]) -> list[tuple[str, s
 
 
 def _latency(names: Sequence[str], results: Sequence[Results]) -> str:
-    head = ["", "requests", "IOPS", "MB/s", "mean", "p50", "p95", "p99", "p99.9", "p99.99", "max"]
+    head = ["", "requests", "IOPS", "MB/s", "mean", "p50", "p95", "p99", "p99.9", "max"]
     rows, curves = [], []
     for name, kind, host in _each(names, results):
         label = f"{name} {kind}".strip()
         p = host.percentiles_us
-        times = [host.mean_us, *(p[k] for k in ("50", "95", "99", "99.9", "99.99")), host.max_us]
+        times = [host.mean_us, *(p[k] for k in ("50", "95", "99", "99.9")), host.max_us]
         if not host.requests:
             continue
         rows.append(
             [label, count(host.requests), count(host.iops or 0), f"{host.mb_per_s or 0:,.1f}"]
             + [duration(us) for us in times]
         )
-        if histogram := host.get("histogram"):
-            curves.append(_cumulative(f"{kind}, {name}" if name else kind, histogram))
+        if "histogram" in host:
+            curves.append(_cumulative(f"{kind}, {name}" if name else kind, host))
     drawn = Figure(
         "Share of the requests that take at most so long",
         "latency, us",
@@ -106,13 +107,11 @@ def _latency(names: Sequence[str], results: Sequence[Results]) -> str:
     return html.table(head, rows) + html.figure(drawn)
 
 
-def _cumulative(name: str, histogram: Record) -> Series:
-    below, requests = histogram.below_us, histogram.requests
-    total, done, shares = sum(requests), 0, []
-    for number in requests:
-        done += number
-        shares.append(100 * done / total)
-    return Series(name, below, shares)
+def _cumulative(name: str, host: Record) -> Series:
+    """The share of the requests below each bound, from the shortest on; the axis is logarithmic."""
+    below, shares = cumulative(host)
+    start = next((place for place, us in enumerate(below) if us > 0), 0)
+    return Series(name, below[start:], shares[start:])
 
 
 def _breakdown(names: Sequence[str], results: Sequence[Results]) -> str:
