@@ -70,7 +70,7 @@ const MIXED: Load = |_, pages, random| {
     let op = if random.below(2) == 0 { Op::Read } else { Op::Write };
     (op, random.below(pages), 1)
 };
-/// Nine writes of ten go to a tenth of the pages.
+/// Nine writes of ten go to the first tenth of the pages.
 const SKEWED_WRITES: Load = |_, pages, random| {
     let hot = random.below(10) > 0;
     (Op::Write, if hot { random.below(pages / 10) } else { random.below(pages) }, 1)
@@ -249,6 +249,36 @@ fn times() -> Vec<Row> {
     ]
 }
 
+/// Hot and cold pages kept apart, as well as the detector is able to.
+fn frontiers() -> Vec<Row> {
+    let words = |a: &str, b: &str| [json!(a), json!(b)];
+    let hot_cold = |key, values, detector| {
+        row(key, values, SKEWED_WRITES, (AMPLIFICATION, Less))
+            .given("device.spare_factor", json!(0.25))
+            .given("device.cleaning.frontiers", json!("hot-cold"))
+            .given("device.cleaning.hot_cold.detector", json!(detector))
+    };
+    vec![
+        row(
+            "device.cleaning.frontiers",
+            words("single", "separate-moved"),
+            SKEWED_WRITES,
+            (AMPLIFICATION, Less),
+        )
+        .given("device.spare_factor", json!(0.25)),
+        hot_cold("device.cleaning.frontiers", words("single", "hot-cold"), "address"),
+        hot_cold("device.cleaning.hot_cold.detector", words("recency", "address"), "address"),
+        hot_cold("device.cleaning.hot_cold.hot_addresses", [json!(1.0), json!(0.1)], "address"),
+        hot_cold("device.cleaning.hot_cold.memory", words("64B", "16KiB"), "writes"),
+        row(
+            "device.free_order",
+            words("rotating", "least-worn"),
+            SKEWED_WRITES,
+            (SPREAD_OF_WEAR, Less),
+        ),
+    ]
+}
+
 fn wear() -> Vec<Row> {
     let words = |a: &str, b: &str| [json!(a), json!(b)];
     let levelling = |key, values, rule, effect| {
@@ -341,7 +371,8 @@ fn verdict(row: &Row) -> Result<(), String> {
 
 #[test]
 fn every_key_changes_a_result_in_the_right_direction() {
-    let table: Vec<Row> = [shape(), space(), times(), wear()].into_iter().flatten().collect();
+    let table: Vec<Row> =
+        [shape(), space(), times(), frontiers(), wear()].into_iter().flatten().collect();
     let failed: Vec<String> = table.iter().filter_map(|row| verdict(row).err()).collect();
     assert!(failed.is_empty(), "{failed:#?}");
     let mut missing: Vec<String> = reference().into_iter().map(|row| row.path).collect();

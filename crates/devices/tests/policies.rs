@@ -9,7 +9,9 @@ mod common;
 
 use devices::Model;
 use devices::ssd::clean::Policy;
-use devices::ssd::config::{Cleaning, CleaningTime, DChoices, TieBreak, WindowedGreedy};
+use devices::ssd::config::{
+    Cleaning, CleaningTime, DChoices, Detector, Frontiers, HotCold, TieBreak, WindowedGreedy,
+};
 use devices::ssd::{Ssd, SsdConfig, SsdReport};
 use engine::{Random, Xoshiro256};
 
@@ -178,6 +180,41 @@ fn fifo_on_hot_and_cold_data() {
         (pages * (first + span * random.unit())) as u32
     });
     within(report.write_amplification.unwrap(), expected, 0.01, "hot/cold FIFO");
+}
+
+/// Nine writes of ten to a tenth of the data, greedy, at a fifth over-provisioned.
+fn hot_cold_greedy(cleaning: &Cleaning) -> f64 {
+    let mut ssd = drive(cleaning, 0.20);
+    let pages = f64::from(ssd.preparable_pages());
+    let mut random = Xoshiro256::new(2, 0);
+    let report = run(&mut ssd, 6.0, 6.0, || {
+        let (first, span) = if random.unit() < 0.9 { (0.0, 0.1) } else { (0.1, 0.9) };
+        (pages * (first + span * random.unit())) as u32
+    });
+    report.write_amplification.unwrap()
+}
+
+/// With 1,024 blocks for both frontiers, one of which takes no part in what the theory counts.
+#[test]
+fn frontiers_matter_on_hot_and_cold_data_only() {
+    let with = |frontiers| Cleaning { frontiers, ..cleaning(Policy::Greedy) };
+    let [single, moved] = [Frontiers::Single, Frontiers::SeparateMoved].map(with);
+    let even = |cleaning| uniform(cleaning, 0.20, 2.0, 3.0).write_amplification.unwrap();
+    within(even(&moved), even(&single), 0.01, "uniform, moved pages apart");
+    within(hot_cold_greedy(&single), 3.99, 0.01, "hot and cold, one frontier");
+    within(hot_cold_greedy(&moved), 3.55, 0.01, "hot and cold, moved pages apart");
+    // Kept apart by a hint, and cleaned without regard to which is which, both settle below that;
+    // the detectors find most of it out by themselves.
+    let detected = |detector| {
+        let hot_cold = HotCold { detector, ..HotCold::default() };
+        hot_cold_greedy(&Cleaning { hot_cold, ..with(Frontiers::HotCold) })
+    };
+    let [hinted, counted, recent] =
+        [Detector::Address, Detector::Writes, Detector::Recency].map(detected);
+    println!("kept apart by hint {hinted:.3}, by counts {counted:.3}, by recency {recent:.3}");
+    assert!(hinted < 3.3, "{hinted}");
+    assert!(hinted <= counted && counted < 3.55, "{counted}");
+    assert!(hinted <= recent && recent < 3.9, "{recent}");
 }
 
 /// Variance over mean of the erase counts tends to the squared coefficient of variation of the time

@@ -7,8 +7,8 @@ mod common;
 use common::{Closed, configured, reference, run_closed};
 use devices::ssd::clean::Policy;
 use devices::ssd::config::{
-    ActiveBlocks, CleaningTime, FillOrder, FreeOrder, Gang, HostOrder, Interleave, LevellingRule,
-    Pool, Temperature, TieBreak,
+    ActiveBlocks, CleaningTime, Detector, FillOrder, FreeOrder, Frontiers, Gang, HostOrder,
+    Interleave, LevellingRule, Pool, Temperature, TieBreak,
 };
 use engine::{Completion, Lba, Op, Random, Request, Xoshiro256};
 use options::Choice;
@@ -51,7 +51,7 @@ fn thousand(keys: &[(&str, Value)]) -> Vec<Completion> {
 
 #[test]
 fn every_word_of_every_choice_runs() {
-    let choices: [(&str, &[(&str, &str)]); 12] = [
+    let choices: [(&str, &[(&str, &str)]); 14] = [
         ("device.gang", Gang::WORDS),
         ("device.interleave", Interleave::WORDS),
         ("device.active_blocks", ActiveBlocks::WORDS),
@@ -62,6 +62,8 @@ fn every_word_of_every_choice_runs() {
         ("device.cleaning.policy", Policy::WORDS),
         ("device.cleaning.time", CleaningTime::WORDS),
         ("device.cleaning.tie_break", TieBreak::WORDS),
+        ("device.cleaning.frontiers", Frontiers::WORDS),
+        ("device.cleaning.hot_cold.detector", Detector::WORDS),
         ("device.cleaning.levelling.rule", LevellingRule::WORDS),
         ("device.cleaning.levelling.temperature", Temperature::WORDS),
     ];

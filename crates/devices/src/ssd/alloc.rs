@@ -3,7 +3,8 @@
 use super::config::FreeOrder;
 use super::geometry::{Block, Domain, Geometry};
 use super::sets::Sets;
-use std::collections::VecDeque;
+use std::cmp::Reverse;
+use std::collections::{BinaryHeap, VecDeque};
 
 /// The erased blocks of every domain.
 #[derive(Debug, Clone)]
@@ -15,8 +16,13 @@ pub struct FreeBlocks {
 
 #[derive(Debug, Clone)]
 enum Order {
-    Rotating { members: Sets, cursor: Vec<u32> },
+    Rotating {
+        members: Sets,
+        cursor: Vec<u32>,
+    },
     Fifo(Vec<VecDeque<u32>>),
+    /// Erasures and number of each block.
+    LeastWorn(Vec<BinaryHeap<Reverse<(u32, u32)>>>),
 }
 
 impl FreeBlocks {
@@ -32,6 +38,7 @@ impl FreeBlocks {
                     cursor: vec![0; domains],
                 },
                 FreeOrder::Fifo => Order::Fifo(vec![VecDeque::new(); domains]),
+                FreeOrder::LeastWorn => Order::LeastWorn(vec![BinaryHeap::new(); domains]),
             },
         }
     }
@@ -42,13 +49,14 @@ impl FreeBlocks {
         self.count[domain.at()]
     }
 
-    /// Adds an erased block.
-    pub fn insert(&mut self, domain: Domain, block: Block) {
+    /// Adds an erased block that has been erased so often.
+    pub fn insert(&mut self, domain: Domain, block: Block, erases: u32) {
         self.count[domain.at()] += 1;
         let relative = block.0 - domain.0 * self.blocks_per_domain;
         match &mut self.order {
             Order::Rotating { members, .. } => members.insert(domain.at(), relative),
             Order::Fifo(queues) => queues[domain.at()].push_back(relative),
+            Order::LeastWorn(heaps) => heaps[domain.at()].push(Reverse((erases, relative))),
         }
     }
 
@@ -64,6 +72,10 @@ impl FreeBlocks {
                 next
             }
             Order::Fifo(queues) => queues[d].pop_front().expect("the count says so"),
+            Order::LeastWorn(heaps) => {
+                let Reverse((_, relative)) = heaps[d].pop().expect("the count says so");
+                relative
+            }
         };
         Block(domain.0 * self.blocks_per_domain + relative)
     }
@@ -74,6 +86,9 @@ impl FreeBlocks {
         match &self.order {
             Order::Rotating { members, .. } => members.contains(domain.at(), relative),
             Order::Fifo(queues) => queues[domain.at()].contains(&relative),
+            Order::LeastWorn(heaps) => {
+                heaps[domain.at()].iter().any(|Reverse((_, block))| *block == relative)
+            }
         }
     }
 }

@@ -78,7 +78,6 @@ impl Ssd {
             "block {b} counts {valid} valid pages and holds {held}, {begun_valid} in flight"
         );
         let full = self.flash.programmed(block) == geometry.pages_per_block;
-        let (frontier, next) = self.ftl.frontier(domain);
         ensure!(
             self.ftl.is_free_listed(domain, block) == (state == BlockState::Free),
             "block {b} is {state:?}, and the free list says otherwise"
@@ -92,11 +91,14 @@ impl Ssd {
                 ensure!(programmed == 0, "free block {b} has {programmed} programmed pages");
             }
             BlockState::Open => {
+                let frontier = self.ftl.frontier_at(domain, block);
                 // With cache commands the next block is begun while the last page is programmed.
                 let closing = begun.iter().any(|programming| programming.last);
-                ensure!(frontier == b || closing, "block {b} is open but not a frontier");
+                ensure!(frontier.is_some() || closing, "block {b} is open but not a frontier");
+                let at = programmed as usize + begun.len();
+                let next = frontier.unwrap_or(at as u32);
                 ensure!(
-                    frontier != b || next as usize == programmed as usize + begun.len(),
+                    next as usize == at,
                     "frontier {b} is at page {next} with {programmed} pages programmed"
                 );
             }

@@ -92,6 +92,7 @@ fn wear(config: &SsdConfig) -> Result<(), Invalid> {
     let levelling = &config.cleaning.levelling;
     let shares = [
         ("device.wear.spread", config.wear.spread, 0.5),
+        ("device.cleaning.hot_cold.hot_addresses", config.cleaning.hot_cold.hot_addresses, 1.0),
         ("device.cleaning.levelling.age_variance", levelling.age_variance, 1.0),
         ("device.cleaning.levelling.retirement_age", levelling.retirement_age, 1.0),
         ("device.cleaning.levelling.rate_limit_floor", levelling.rate_limit_floor, 1.0),
@@ -114,6 +115,11 @@ fn wear(config: &SsdConfig) -> Result<(), Invalid> {
             "device.cleaning.levelling.age_variance",
         ];
         return Err(Invalid::new(&keys, problem));
+    }
+    let memory = config.cleaning.hot_cold.memory;
+    if !(64..=1 << 32).contains(&memory.bytes()) {
+        let problem = format!("{memory} is not possible; at least 64B and at most 4GiB");
+        return Err(Invalid::new(&["device.cleaning.hot_cold.memory"], problem));
     }
     let years = config.wear.service_years;
     if !(years > 0.0 && years <= 100.0) {

@@ -69,6 +69,8 @@ choices! {
         Rotating = "rotating",
         /// The one erased longest ago.
         Fifo = "fifo",
+        /// The one erased least often: dynamic wear levelling.
+        LeastWorn = "least-worn",
     }
 
     /// The order in which waiting requests enter the device when a place becomes free.
@@ -85,6 +87,26 @@ choices! {
         Blocking = "blocking",
         /// Each move and each erase is an operation of its own that yields to requests.
         Interleaved = "interleaved",
+    }
+
+    /// How many blocks of a domain are open at a time, and what goes to which.
+    pub enum Frontiers {
+        /// One takes everything.
+        Single = "single",
+        /// One takes what the host writes, one what cleaning moves.
+        SeparateMoved = "separate-moved",
+        /// One takes hot pages, one cold ones.
+        HotCold = "hot-cold",
+    }
+
+    /// How hot pages are told from cold ones.
+    pub enum Detector {
+        /// The first of the addresses are hot: a hint of the host.
+        Address = "address",
+        /// What was written often of late is hot: counters in which hashes of page numbers collide.
+        Writes = "writes",
+        /// What was written again before others took its place in a table of page numbers is hot.
+        Recency = "recency",
     }
 
     /// What becomes of a victim that is more worn than the others.
@@ -153,6 +175,16 @@ options! {
         d: u32 = 10,
     }
 
+    /// Which pages are hot, for the frontiers `hot-cold`.
+    pub struct HotCold as HotColdPartial {
+        /// How hot pages are told from cold ones.
+        detector: Detector = Detector::Writes,
+        /// What the detector's table takes of the controller's memory, at most.
+        memory: Size = Size::from_bytes(1 << 20),
+        /// Share of the addresses that are hot, from the first, to the detector `address`.
+        hot_addresses: f64 = 0.1,
+    }
+
     /// Wear levelling around the cleaning policy (section 5 of the 2008 paper). *Life* is the
     /// erasures that a block has left; the mean is over its domain.
     pub struct Levelling as LevellingPartial {
@@ -194,6 +226,10 @@ options! {
         windowed_greedy: WindowedGreedy = WindowedGreedy::default(),
         /// Parameters of the policy `d-choices`.
         d_choices: DChoices = DChoices::default(),
+        /// How many blocks of a domain are open at a time, and what goes to which.
+        frontiers: Frontiers = Frontiers::Single,
+        /// Which pages are hot, for the frontiers `hot-cold`.
+        hot_cold: HotCold = HotCold::default(),
         /// Wear levelling.
         levelling: Levelling = Levelling::default(),
     }

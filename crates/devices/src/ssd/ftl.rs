@@ -5,12 +5,14 @@
 //! ones. A decision (map, frontier, valid counts) holds from the moment an operation begins; the
 //! flash changes when it completes.
 
+mod frontiers;
 mod levelling;
 
 use super::alloc::FreeBlocks;
 use super::clean::{Action, AgeOrder, Custom, Policy, Pool, VictimIndex, View};
-use super::config::{Cleaning, FillOrder, SsdConfig, Temperature};
+use super::config::{Cleaning, FillOrder, Frontiers, SsdConfig, Temperature};
 use super::geometry::{Block, Domain, Geometry, Lpn, PoolId, Ppn, Unit};
+use super::heat::Heat;
 use super::nand::Flash;
 use super::wear::Ageing;
 use engine::{Random, Xoshiro256};
@@ -124,6 +126,7 @@ pub struct Ftl {
     /// Ascending number of each block's opening; 0 when erased.
     sequence: Vec<u64>,
     opened: u64,
+    /// The frontiers of each domain.
     frontier: Vec<Frontier>,
     /// The block being cleaned in each domain, or `NONE`.
     victim: Vec<u32>,
@@ -134,6 +137,7 @@ pub struct Ftl {
     /// pages; empty when no rule asks for it.
     moved_age: Vec<u64>,
     ageing: Ageing,
+    heat: Heat,
     /// Pages that stay free in a domain for the moves of the next cleaning; without limit once the
     /// drive has ended.
     reserve: u32,
@@ -175,7 +179,10 @@ impl Ftl {
             state: vec![BlockState::Free; blocks],
             sequence: vec![0; blocks],
             opened: 0,
-            frontier: vec![Frontier { block: NONE, next: geometry.data_pages }; domains],
+            frontier: vec![
+                Frontier { block: NONE, next: geometry.data_pages };
+                domains * config.cleaning.frontiers.count() as usize
+            ],
             victim: vec![NONE; domains],
             free: FreeBlocks::new(geometry, config.free_order),
             order: AgeOrder::new(geometry.domains, geometry.blocks()),
@@ -185,6 +192,11 @@ impl Ftl {
                 geometry.data_pages,
             ),
             moved_age: vec![0; if aggregate { blocks } else { 0 }],
+            heat: Heat::new(
+                &config.cleaning.hot_cold,
+                config.cleaning.frontiers == Frontiers::HotCold,
+                geometry.exported_pages(),
+            ),
             ageing: Ageing::new(geometry, flash.ratings()),
             reserve: geometry.data_pages,
             group_size,
@@ -226,20 +238,22 @@ impl Ftl {
         for (domain, relative) in blocks {
             let block = Block(self.geometry.first_block(domain).0 + relative);
             let Some(content) = pages.next() else {
-                self.release(domain, block);
+                self.release(domain, block, 0);
                 continue;
             };
-            self.open(domain, block);
+            let frontier = self.frontiers_of(domain).start as u32;
+            self.open(frontier, block);
             for index in content {
                 let lpn = self.geometry.lpn_in_pool(pool, *index);
-                let programming = self.begin_program(domain, lpn);
+                let programming = self.program_on(frontier, domain, lpn);
                 self.complete_program(flash, programming);
             }
         }
         for domain in domains {
-            if self.frontier[domain.at()].next == self.geometry.data_pages {
+            let frontier = self.frontiers_of(domain).start;
+            if self.frontier[frontier].next == self.geometry.data_pages {
                 let block = self.take_free(domain);
-                self.open(domain, block);
+                self.open(frontier as u32, block);
             }
         }
     }
@@ -273,7 +287,7 @@ impl Ftl {
     #[inline]
     fn room(&self, domain: Domain) -> u32 {
         let data_pages = self.geometry.data_pages;
-        self.free.count(domain) * data_pages + data_pages - self.frontier[domain.at()].next
+        self.free.count(domain) * data_pages + self.left_open(domain)
     }
 
     /// Whether a host write may go to a domain: what cleaning needs for its moves stays free.
@@ -315,10 +329,11 @@ impl Ftl {
             if !self.accepts(domain) {
                 continue;
             }
-            let frontier = self.frontier[domain.at()];
+            let frontiers = &self.frontier[self.frontiers_of(domain)];
             let pages = self.geometry.pages_per_block;
-            let free = self.free.count(domain) * pages + pages - frontier.next;
-            let rank = (age(frontier.block) >= old, free);
+            let left: u32 = frontiers.iter().map(|frontier| pages - frontier.next).sum();
+            let late = frontiers.iter().any(|frontier| age(frontier.block) >= old);
+            let rank = (late, self.free.count(domain) * pages + left);
             if best.is_none_or(|(other, _)| rank > other) {
                 best = Some((rank, turn));
             }
@@ -328,15 +343,14 @@ impl Ftl {
         Some(Domain(first + turn))
     }
 
-    /// Begins to program the data of `lpn` on the frontier of a domain: from now on the page is
-    /// there, and its old copy is superseded.
+    /// Programs the data of `lpn` on a frontier, given by its place in the list of all.
     #[inline]
-    pub fn begin_program(&mut self, domain: Domain, lpn: Lpn) -> Programming {
-        if self.frontier[domain.at()].next == self.geometry.data_pages {
+    fn program_on(&mut self, frontier: u32, domain: Domain, lpn: Lpn) -> Programming {
+        if self.frontier[frontier as usize].next == self.geometry.data_pages {
             let block = self.take_free(domain);
-            self.open(domain, block);
+            self.open(frontier, block);
         }
-        let frontier = &mut self.frontier[domain.at()];
+        let frontier = &mut self.frontier[frontier as usize];
         let block = frontier.block;
         let ppn = self.geometry.ppn(Block(block), frontier.next);
         frontier.next += 1;
@@ -548,7 +562,7 @@ impl Ftl {
             job.next_page += 1;
             let lpn = flash.stamp(ppn);
             if self.map[lpn.at()] == ppn.0 {
-                let programming = self.begin_program(job.domain, lpn);
+                let programming = self.begin_move(job.domain, lpn);
                 self.carry_temperature(job.victim, programming);
                 return CleanStep::Move(programming);
             }
@@ -595,7 +609,7 @@ impl Ftl {
         self.victim[domain.at()] = NONE;
         self.sequence[victim.at()] = 0;
         if flash.life(victim) == 0 {
-            self.expire(domain, victim);
+            self.expire(flash, domain, victim);
             return None;
         }
         if job.migrate
@@ -603,17 +617,17 @@ impl Ftl {
         {
             return Some(job);
         }
-        self.release(domain, victim);
+        self.release(domain, victim, flash.erases()[victim.at()]);
         None
     }
 
     /// An erased block is worn out: retires it, unless its domain needs it once more to clean into.
-    fn expire(&mut self, domain: Domain, block: Block) {
+    fn expire(&mut self, flash: &Flash, domain: Domain, block: Block) {
         let written = self.ageing.pages_before + self.counters.host_pages;
         self.ageing.first_expiry.get_or_insert(written);
         let pool = self.geometry.domain_pool[domain.at()];
         if self.room(domain) < self.geometry.data_pages {
-            self.release(domain, block);
+            self.release(domain, block, flash.erases()[block.at()]);
             return;
         }
         self.state[block.at()] = BlockState::Retired;
@@ -703,7 +717,7 @@ impl Ftl {
                 valid += usize::from(self.map[lpn.at()] == ppn.0);
             }
             for lpn in &pages[..valid] {
-                let programming = self.begin_program(job.domain, Lpn(*lpn));
+                let programming = self.begin_move(job.domain, Lpn(*lpn));
                 self.carry_temperature(job.victim, programming);
                 self.complete_program(flash, programming);
             }
@@ -717,14 +731,14 @@ impl Ftl {
         self.complete_erase(flash, filling);
     }
 
-    fn open(&mut self, domain: Domain, block: Block) {
+    fn open(&mut self, frontier: u32, block: Block) {
         self.opened += 1;
         self.sequence[block.at()] = self.opened;
         self.state[block.at()] = BlockState::Open;
         if let Some(age) = self.moved_age.get_mut(block.at()) {
             *age = 0;
         }
-        self.frontier[domain.at()] = Frontier { block: block.0, next: 0 };
+        self.frontier[frontier as usize] = Frontier { block: block.0, next: 0 };
     }
 
     fn take_free(&mut self, domain: Domain) -> Block {
@@ -735,9 +749,9 @@ impl Ftl {
         block
     }
 
-    fn release(&mut self, domain: Domain, block: Block) {
+    fn release(&mut self, domain: Domain, block: Block, erases: u32) {
         self.state[block.at()] = BlockState::Free;
-        self.free.insert(domain, block);
+        self.free.insert(domain, block, erases);
         let (count, unit) = (self.free.count(domain), self.geometry.unit_of(domain));
         self.low_domains[unit.at()] -= u32::from(count == self.geometry.low_blocks + 1);
         self.idle_domains[unit.at()] -= u32::from(count == self.geometry.idle_blocks + 1);
@@ -770,10 +784,5 @@ impl Ftl {
     pub(super) fn is_indexed(&self, domain: Domain, block: Block) -> bool {
         let relative = block.0 - self.geometry.first_block(domain).0;
         self.index.contains(domain.0, relative, self.valid(block))
-    }
-
-    pub(super) fn frontier(&self, domain: Domain) -> (u32, u32) {
-        let frontier = self.frontier[domain.at()];
-        (frontier.block, frontier.next)
     }
 }

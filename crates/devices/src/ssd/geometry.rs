@@ -144,6 +144,8 @@ pub struct Geometry {
     /// A domain is cleaned in idle time when it has at most this many erased blocks; not less than
     /// `low_blocks`, and equal to it without background cleaning.
     pub idle_blocks: u32,
+    /// Blocks of a domain that are open at a time.
+    pub frontiers: u32,
     by_pools: Divisor,
     by_pages_per_block: Divisor,
     by_blocks_per_domain: Divisor,
@@ -215,6 +217,7 @@ impl Geometry {
             sectors_per_page: (logical_bytes / SECTOR_BYTES) as u32,
             sectors_per_flash_page: (page_bytes / SECTOR_BYTES) as u32,
             low_blocks: 0,
+            frontiers: config.cleaning.frontiers.count(),
             idle_blocks: 0,
             by_pools: Divisor::new(pools),
             by_pages_per_block: Divisor::new(pages_per_block),
@@ -272,7 +275,7 @@ impl Geometry {
         }
         // When every domain is down to its threshold and has one block open, the closed blocks must
         // still hold superseded pages; otherwise cleaning could not make progress.
-        let held = u64::from(domains) * u64::from(self.low_blocks + 1);
+        let held = u64::from(domains) * u64::from(self.low_blocks + self.frontiers);
         let held_pages = held * u64::from(self.data_pages);
         if physical - exported <= held_pages {
             let spare = (physical - exported) / u64::from(self.data_pages);
@@ -281,8 +284,8 @@ impl Geometry {
                 format!(
                     "the spare space of a pool, {spare} of its {blocks} blocks, cannot hold the \
                      {held} blocks that cleaning keeps erased or open ({domains} x ({} by \
-                     min_free + 1)); raise the spare space or lower min_free",
-                    self.low_blocks
+                     min_free + {})); raise the spare space or lower min_free",
+                    self.low_blocks, self.frontiers
                 ),
             ));
         }
@@ -327,7 +330,7 @@ impl Geometry {
     pub fn losable_blocks(&self) -> u32 {
         let domains = self.domains / self.pools;
         let physical = domains * self.blocks_per_domain * self.data_pages;
-        let held = domains * (self.low_blocks + 1) * self.data_pages;
+        let held = domains * (self.low_blocks + self.frontiers) * self.data_pages;
         (physical - self.pages_per_pool - held - 1) / self.data_pages
     }
 

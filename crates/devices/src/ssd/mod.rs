@@ -14,6 +14,7 @@ mod divisor;
 pub mod ftl;
 pub mod geometry;
 pub mod granule;
+mod heat;
 mod lifetime;
 pub(crate) mod link;
 pub mod nand;
