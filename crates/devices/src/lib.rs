@@ -20,7 +20,7 @@ use piecewise::PiecewiseConfig;
 use serde::de::IgnoredAny;
 use serde::{Deserialize, Deserializer, Serialize};
 use ssd::clean::Custom;
-use ssd::{SsdConfig, SsdReport};
+use ssd::{Snapshot, SsdConfig, SsdReport};
 
 /// A device that can be prepared, examined and reported on.
 pub trait Model: Device {
@@ -44,6 +44,19 @@ pub trait Model: Device {
 
     /// Does to the state what a request does, in no time; nothing where there is no such state.
     fn serve_untimed(&mut self, _request: &engine::Request) {}
+
+    /// Its state, to be kept, if there is any worth keeping; before the first request.
+    fn save(&self) -> Option<Snapshot> {
+        None
+    }
+
+    /// Takes up a state that was kept; before the first request.
+    ///
+    /// # Errors
+    /// Why this device cannot have it.
+    fn restore(&mut self, _snapshot: Snapshot) -> Result<(), String> {
+        Err("such a device has no state that could be taken up".to_owned())
+    }
 
     /// Starts counting operations from zero.
     fn reset_counts(&mut self);

@@ -9,7 +9,7 @@ mod common;
 use common::{Closed, run_closed};
 use devices::Model;
 use devices::ssd::clean::Policy;
-use devices::ssd::config::{Cleaning, CleaningTime, Levelling, LevellingRule, Wear};
+use devices::ssd::config::{Cleaning, CleaningTime, Frontiers, Levelling, LevellingRule, Wear};
 use devices::ssd::{Ssd, SsdConfig, SsdReport};
 use engine::{Completion, Device, Lba, Op, Random, Request, Xoshiro256};
 use options::Choice;
@@ -25,6 +25,16 @@ fn all() -> impl Iterator<Item = (Policy, LevellingRule)> {
 
 /// Two planes with a frontier each, with the least spare space that is accepted.
 fn tight(policy: &Policy, rule: LevellingRule, time: CleaningTime, rated: u32) -> SsdConfig {
+    tight_with(Frontiers::Single, policy, rule, time, rated)
+}
+
+fn tight_with(
+    frontiers: Frontiers,
+    policy: &Policy,
+    rule: LevellingRule,
+    time: CleaningTime,
+    rated: u32,
+) -> SsdConfig {
     let config = |spare_blocks| SsdConfig {
         channels: 1,
         dies_per_package: 1,
@@ -38,6 +48,7 @@ fn tight(policy: &Policy, rule: LevellingRule, time: CleaningTime, rated: u32) -
             policy: policy.clone(),
             min_free: 0.0,
             time,
+            frontiers,
             levelling: Levelling { rule, ..Levelling::default() },
             ..Cleaning::default()
         },
@@ -45,7 +56,7 @@ fn tight(policy: &Policy, rule: LevellingRule, time: CleaningTime, rated: u32) -
     };
     let fits = |blocks: &u32| Ssd::new(&config(*blocks), 0).is_ok();
     let least = (1..40).find(fits).expect("some spare space is enough");
-    assert!(least <= 3, "{least}");
+    assert!(least <= 2 + frontiers.count(), "{least}");
     config(least)
 }
 
@@ -95,6 +106,20 @@ fn progress_at_the_least_spare_space_without_time() {
         ssd.check().unwrap();
         let wear = ssd.account(0).wear;
         assert!(!wear.ended && wear.refused_pages == 0, "{policy} {rule}");
+    }
+}
+
+#[test]
+fn progress_at_the_least_spare_space_with_more_frontiers() {
+    for (policy, rule) in all() {
+        for frontiers in [Frontiers::SeparateMoved, Frontiers::HotCold] {
+            for time in [CleaningTime::Blocking, CleaningTime::Interleaved] {
+                let config = tight_with(frontiers, &policy, rule, time, 100_000);
+                let (done, report) = served(&config, 3000, 3);
+                assert_eq!(done.len(), 3000, "{policy} {rule} {frontiers} {time}");
+                assert!(report.cleaning.blocks_cleaned > 50, "{policy} {rule} {frontiers}");
+            }
+        }
     }
 }
 

@@ -274,7 +274,7 @@ fn frontiers() -> Vec<Row> {
             "device.free_order",
             words("rotating", "least-worn"),
             SKEWED_WRITES,
-            (SPREAD_OF_WEAR, Less),
+            (SPREAD_OF_WEAR, Different),
         ),
     ]
 }

@@ -203,8 +203,7 @@ fn frontiers_matter_on_hot_and_cold_data_only() {
     within(even(&moved), even(&single), 0.01, "uniform, moved pages apart");
     within(hot_cold_greedy(&single), 3.99, 0.01, "hot and cold, one frontier");
     within(hot_cold_greedy(&moved), 3.55, 0.01, "hot and cold, moved pages apart");
-    // Kept apart by a hint, and cleaned without regard to which is which, both settle below that;
-    // the detectors find most of it out by themselves.
+    // The detectors find most of it out that the host could have said.
     let detected = |detector| {
         let hot_cold = HotCold { detector, ..HotCold::default() };
         hot_cold_greedy(&Cleaning { hot_cold, ..with(Frontiers::HotCold) })
@@ -212,9 +211,10 @@ fn frontiers_matter_on_hot_and_cold_data_only() {
     let [hinted, counted, recent] =
         [Detector::Address, Detector::Writes, Detector::Recency].map(detected);
     println!("kept apart by hint {hinted:.3}, by counts {counted:.3}, by recency {recent:.3}");
-    assert!(hinted < 3.3, "{hinted}");
-    assert!(hinted <= counted && counted < 3.55, "{counted}");
-    assert!(hinted <= recent && recent < 3.9, "{recent}");
+    // In proportion to the data they would come to the uniform 3.05; greedy shares better.
+    assert!(hinted > 2.9 && hinted < 3.05, "{hinted}");
+    assert!(counted < 1.02 * hinted, "{counted}");
+    assert!(hinted < recent && recent < 3.55, "{recent}");
 }
 
 /// Variance over mean of the erase counts tends to the squared coefficient of variation of the time

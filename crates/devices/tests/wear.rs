@@ -7,7 +7,7 @@ use common::{Closed, run_closed};
 use devices::Model;
 use devices::ssd::clean::Policy;
 use devices::ssd::config::{
-    Cleaning, CleaningTime, Levelling, LevellingRule, Pool, Temperature, Wear,
+    Cleaning, CleaningTime, FreeOrder, Levelling, LevellingRule, Pool, Temperature, Wear,
 };
 use devices::ssd::{Ssd, SsdConfig, WearReport};
 use engine::{Device, Lba, Op, Random, Request, Xoshiro256};
@@ -195,4 +195,22 @@ fn every_policy_may_be_levelled_by_every_rule() {
             }
         }
     }
+}
+
+#[test]
+fn opening_the_least_worn_block_puts_the_first_expiry_off() {
+    let until_expiry = |free_order| {
+        let mut config = SsdConfig { free_order, spare_factor: Some(0.4), ..config(60) };
+        config.cleaning.policy = Policy::Random;
+        config.cleaning.min_free = 0.25;
+        let mut ssd = Ssd::new(&config, 1).unwrap();
+        while !worn(&ssd).lifetime.first_expiry.is_some_and(|it| it.measured) {
+            write(&mut ssd, 1, 500);
+        }
+        worn(&ssd).lifetime.first_expiry.unwrap().drive_writes
+    };
+    let [rotating, fifo, least_worn] =
+        [FreeOrder::Rotating, FreeOrder::Fifo, FreeOrder::LeastWorn].map(until_expiry);
+    println!("rotating {rotating:.2}, fifo {fifo:.2}, least worn {least_worn:.2}");
+    assert!(least_worn > 1.1 * rotating && least_worn > 1.1 * fifo);
 }

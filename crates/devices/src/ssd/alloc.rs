@@ -80,6 +80,40 @@ impl FreeBlocks {
         Block(domain.0 * self.blocks_per_domain + relative)
     }
 
+    /// The order in which free blocks are taken.
+    pub fn order(&self) -> FreeOrder {
+        match &self.order {
+            Order::Rotating { .. } => FreeOrder::Rotating,
+            Order::Fifo(_) => FreeOrder::Fifo,
+            Order::LeastWorn(_) => FreeOrder::LeastWorn,
+        }
+    }
+
+    /// The free blocks of a domain, such that inserting them in turn makes the same list, and where
+    /// the search for the next begins; slow, for keeping.
+    pub fn list(&self, domain: Domain) -> (Vec<u32>, u32) {
+        let first = domain.0 * self.blocks_per_domain;
+        let (relative, cursor): (Vec<u32>, u32) = match &self.order {
+            Order::Rotating { members, cursor } => {
+                let all = 0..self.blocks_per_domain;
+                let free = all.filter(|block| members.contains(domain.at(), *block)).collect();
+                (free, cursor[domain.at()])
+            }
+            Order::Fifo(queues) => (queues[domain.at()].iter().copied().collect(), 0),
+            Order::LeastWorn(heaps) => {
+                (heaps[domain.at()].iter().map(|Reverse((_, block))| *block).collect(), 0)
+            }
+        };
+        (relative.into_iter().map(|block| first + block).collect(), cursor)
+    }
+
+    /// Lets the search for the next free block of a domain begin at one.
+    pub fn begin_at(&mut self, domain: Domain, block: u32) {
+        if let Order::Rotating { cursor, .. } = &mut self.order {
+            cursor[domain.at()] = block % self.blocks_per_domain;
+        }
+    }
+
     /// Whether a block is free; slow, for audits.
     pub fn contains(&self, domain: Domain, block: Block) -> bool {
         let relative = block.0 - domain.0 * self.blocks_per_domain;

@@ -5,8 +5,12 @@
 //! ones. A decision (map, frontier, valid counts) holds from the moment an operation begins; the
 //! flash changes when it completes.
 
+mod fast_forward;
 mod frontiers;
+mod keeping;
 mod levelling;
+
+pub(super) use keeping::FtlState;
 
 use super::alloc::FreeBlocks;
 use super::clean::{Action, AgeOrder, Custom, Policy, Pool, VictimIndex, View};
@@ -657,78 +661,6 @@ impl Ftl {
         self.ageing.pages_before += self.counters.host_pages;
         self.ageing.erases_before = flash.erases().to_vec();
         self.counters = Counters::default();
-    }
-
-    /// Overwrites pages in no time, cleaning first where the timed drive would: fast-forward.
-    pub fn overwrite_untimed(&mut self, flash: &mut Flash, pages: &[u32]) {
-        const BATCH: usize = 16;
-        for batch in pages.chunks(BATCH) {
-            if self.has_ended() {
-                return;
-            }
-            // Loads that do not depend on each other overlap; the writes below then find the map in
-            // the cache. About three times faster than one page after the other.
-            let mut fetched = 0;
-            for page in batch {
-                fetched ^= self.map[*page as usize];
-            }
-            std::hint::black_box(fetched);
-            for page in batch {
-                self.write_untimed(flash, Lpn(*page));
-            }
-            let flash_pages = u64::from(self.geometry.granule.flash_pages);
-            self.counters.host_pages += batch.len() as u64 * flash_pages;
-        }
-    }
-
-    fn write_untimed(&mut self, flash: &mut Flash, lpn: Lpn) {
-        let pool = self.geometry.pool_of(lpn);
-        let unit = if self.pools_span_units {
-            let rank = |unit: &Unit| (self.room_for(pool, *unit), self.can_clean(*unit));
-            self.units_of(pool).max_by_key(rank).expect("a pool has a unit")
-        } else {
-            self.geometry.unit_of(Domain(self.pool_group[pool.at()] * self.group_size))
-        };
-        while self.needs_cleaning(unit) {
-            let Some(job) = self.begin_cleaning(flash, unit, true) else { break };
-            self.clean_untimed(flash, job);
-        }
-        let Some(domain) = self.choose_domain(pool, unit, lpn) else {
-            assert!(self.has_ended(), "cleaning has made room");
-            return;
-        };
-        let programming = self.begin_program(domain, lpn);
-        self.complete_program(flash, programming);
-        self.counters.host_programs += 1;
-    }
-
-    fn clean_untimed(&mut self, flash: &mut Flash, job: Job) {
-        const BATCH: usize = 64;
-        let mut pages = [0; BATCH];
-        let mut first = 0;
-        while first < self.geometry.data_pages {
-            let count = (self.geometry.data_pages - first).min(BATCH as u32);
-            let base = self.geometry.ppn(job.victim, first);
-            // As above: first all look-ups, then all moves.
-            let mut valid = 0;
-            for ppn in (base.0..base.0 + count).map(Ppn) {
-                let lpn = flash.stamp(ppn);
-                pages[valid] = lpn.0;
-                valid += usize::from(self.map[lpn.at()] == ppn.0);
-            }
-            for lpn in &pages[..valid] {
-                let programming = self.begin_move(job.domain, Lpn(*lpn));
-                self.carry_temperature(job.victim, programming);
-                self.complete_program(flash, programming);
-            }
-            self.counters.moves += valid as u64;
-            first += count;
-        }
-        let Some(mut filling) = self.complete_erase(flash, job) else { return };
-        while let CleanStep::Move(programming) = self.fill_step(flash, &mut filling) {
-            self.complete_move(flash, programming);
-        }
-        self.complete_erase(flash, filling);
     }
 
     fn open(&mut self, frontier: u32, block: Block) {

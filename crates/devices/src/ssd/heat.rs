@@ -7,9 +7,18 @@
 
 use super::config::{Detector, HotCold};
 use super::geometry::Lpn;
+use serde::{Deserialize, Serialize};
 
 /// Writes to a page, since they were last halved, from which on it is hot.
 const HOT_COUNT: u8 = 4;
+
+/// What a detector remembers, as it is kept.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub(super) struct HeatState {
+    counts: Vec<u8>,
+    recent: Vec<u32>,
+    until_decay: u64,
+}
 
 /// The detector of one drive.
 #[derive(Debug, Clone)]
@@ -44,6 +53,27 @@ impl Heat {
             counts,
             recent: vec![u32::MAX; size(Detector::Recency, 4)],
         }
+    }
+
+    pub(super) fn keep(&self) -> HeatState {
+        HeatState {
+            counts: self.counts.clone(),
+            recent: self.recent.clone(),
+            until_decay: self.until_decay as u64,
+        }
+    }
+
+    pub(super) fn take_up(&mut self, state: HeatState) -> Result<(), String> {
+        let fits = state.counts.len() == self.counts.len()
+            && state.recent.len() == self.recent.len()
+            && (1..=self.counts.len().max(1) as u64).contains(&state.until_decay.max(1));
+        if !fits {
+            return Err("its detector of hot pages is not that of such a drive".to_owned());
+        }
+        self.counts = state.counts;
+        self.recent = state.recent;
+        self.until_decay = state.until_decay as usize;
+        Ok(())
     }
 
     /// Whether a page is hot; `written` when the host is writing it now, which is remembered.
@@ -115,7 +145,7 @@ mod tests {
     fn hot_pages_are_found_and_memory_helps() {
         assert_eq!(found(Detector::Address, 1), (1.0, 0.0));
         for (detector, small, large) in
-            [(Detector::Writes, 20_000, 100_000), (Detector::Recency, 20_000, 200_000)]
+            [(Detector::Writes, 20_000, 100_000), (Detector::Recency, 20_000, 100_000)]
         {
             let (few, many) = (found(detector, small), found(detector, large));
             println!("{detector}: {few:?} of {small} bytes, {many:?} of {large}");

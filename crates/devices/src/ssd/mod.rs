@@ -22,6 +22,7 @@ pub mod operation;
 mod report;
 mod serve;
 mod sets;
+mod snapshot;
 mod stream;
 pub mod timing;
 mod units;
@@ -31,6 +32,7 @@ pub use config::SsdConfig;
 pub use geometry::Geometry;
 pub use lifetime::{LifetimeReport, Milestone};
 pub use report::{CleaningReport, REMAINING_STEPS, SsdReport, UnitReport, WearReport};
+pub use snapshot::Snapshot;
 
 use crate::Model;
 use engine::{Breakdown, Completion, Device, Op, Request, Time};
@@ -429,6 +431,14 @@ impl Model for Ssd {
                 }
             }
         }
+    }
+
+    fn save(&self) -> Option<Snapshot> {
+        Some(self.snapshot())
+    }
+
+    fn restore(&mut self, snapshot: Snapshot) -> Result<(), String> {
+        self.take_up(snapshot)
     }
 
     /// Erase counts stay: they are the drive's age.

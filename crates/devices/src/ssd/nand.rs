@@ -7,7 +7,17 @@
 use super::config::Wear;
 use super::geometry::{Block, Geometry, Lpn, Ppn};
 use super::wear::Ratings;
+use serde::{Deserialize, Serialize};
 use std::sync::Arc;
+
+/// The flash as it is kept.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub(super) struct FlashState {
+    stamp: Vec<u32>,
+    programmed: Vec<u16>,
+    erases: Vec<u32>,
+    ratings: Ratings,
+}
 
 /// All flash of a drive.
 #[derive(Debug, Clone)]
@@ -92,5 +102,31 @@ impl Flash {
     #[inline]
     pub fn life(&self, block: Block) -> u32 {
         self.ratings.of(block).saturating_sub(self.erases[block.at()])
+    }
+
+    /// The state, to be kept.
+    pub(super) fn keep(&self) -> FlashState {
+        FlashState {
+            stamp: self.stamp.clone(),
+            programmed: self.programmed.clone(),
+            erases: self.erases.to_vec(),
+            ratings: self.ratings.clone(),
+        }
+    }
+
+    /// Takes up a state that was kept of flash of the same shape, or says that it is not.
+    pub(super) fn take_up(&mut self, state: FlashState) -> Result<(), String> {
+        let fits = state.stamp.len() == self.stamp.len()
+            && state.programmed.len() == self.programmed.len()
+            && state.erases.len() == self.erases.len()
+            && state.ratings.fit(state.erases.len());
+        if !fits {
+            return Err("its flash is not that of such a drive".to_owned());
+        }
+        self.stamp = state.stamp;
+        self.programmed = state.programmed;
+        self.erases = Arc::new(state.erases);
+        self.ratings = state.ratings;
+        Ok(())
     }
 }

@@ -9,12 +9,13 @@
 use super::config::Wear;
 use super::geometry::{Block, Domain, Geometry};
 use engine::{Distribution, Xoshiro256};
+use serde::{Deserialize, Serialize};
 
 /// Stream of the drive's randomness from which the ratings are drawn.
 const RATING_STREAM: u64 = 10;
 
 /// How many erasures the blocks of a drive are rated for.
-#[derive(Debug, Clone)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Ratings {
     all: u32,
     /// Of each block, when they differ.
@@ -35,11 +36,28 @@ impl Ratings {
         Ratings { all, own: (0..blocks).map(draw).collect() }
     }
 
+    /// Whether they are those of so many blocks.
+    pub(super) fn fit(&self, blocks: usize) -> bool {
+        self.own.is_empty() || self.own.len() == blocks
+    }
+
     /// Erasures that a block is rated for.
     #[inline]
     pub fn of(&self, block: Block) -> u32 {
         self.own.get(block.at()).copied().unwrap_or(self.all)
     }
+}
+
+/// What wear has done, as it is kept.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub(super) struct AgeingState {
+    life: Vec<u64>,
+    spare: Vec<u32>,
+    retired: u32,
+    first_expiry: Option<u64>,
+    end: Option<u64>,
+    pages_before: u64,
+    erases_before: Vec<u32>,
 }
 
 /// What wear has done to a drive.
@@ -79,6 +97,33 @@ impl Ageing {
             pages_before: 0,
             erases_before: Vec::new(),
         }
+    }
+
+    pub(super) fn keep(&self) -> AgeingState {
+        AgeingState {
+            life: self.life.clone(),
+            spare: self.spare.clone(),
+            retired: self.retired,
+            first_expiry: self.first_expiry,
+            end: self.end,
+            pages_before: self.pages_before,
+            erases_before: self.erases_before.clone(),
+        }
+    }
+
+    pub(super) fn take_up(&mut self, state: AgeingState) -> Result<(), String> {
+        let fits = state.life.len() == self.life.len() && state.spare.len() == self.spare.len();
+        if !fits {
+            return Err("its account of wear is not that of such a drive".to_owned());
+        }
+        self.life = state.life;
+        self.spare = state.spare;
+        self.retired = state.retired;
+        self.first_expiry = state.first_expiry;
+        self.end = state.end;
+        self.pages_before = state.pages_before;
+        self.erases_before = state.erases_before;
+        Ok(())
     }
 
     /// A block that had life left was erased.

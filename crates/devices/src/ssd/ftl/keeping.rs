@@ -1,0 +1,134 @@
+//! What of the FTL is kept in a snapshot, and the rest derived from it.
+
+use super::super::alloc::FreeBlocks;
+use super::super::clean::{AgeOrder, VictimIndex};
+use super::super::geometry::{Block, Domain};
+use super::super::heat::HeatState;
+use super::super::nand::Flash;
+use super::super::wear::AgeingState;
+use super::{BlockState, Frontier, Ftl, NONE};
+use serde::{Deserialize, Serialize};
+
+/// The state of an FTL that is not cleaning.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct FtlState {
+    map: Vec<u32>,
+    sequence: Vec<u64>,
+    opened: u64,
+    /// Block and next page of each frontier.
+    frontiers: Vec<(u32, u32)>,
+    retired: Vec<u32>,
+    /// Erased blocks of each domain in order, and where the search for the next begins.
+    free: Vec<(Vec<u32>, u32)>,
+    /// Closed blocks of each domain, oldest first.
+    closed: Vec<Vec<u32>>,
+    moved_age: Vec<u64>,
+    ageing: AgeingState,
+    heat: HeatState,
+    write_pointer: Vec<u32>,
+    clean_pointer: Vec<u32>,
+}
+
+impl Ftl {
+    /// The state, to be kept.
+    pub(in super::super) fn keep(&self) -> FtlState {
+        let domains = || (0..self.geometry.domains).map(Domain);
+        let blocks = (0..self.geometry.blocks()).map(Block);
+        FtlState {
+            map: self.map.clone(),
+            sequence: self.sequence.clone(),
+            opened: self.opened,
+            frontiers: self.frontier.iter().map(|it| (it.block, it.next)).collect(),
+            retired: blocks.filter(|block| self.is_retired(*block)).map(|block| block.0).collect(),
+            free: domains().map(|domain| self.free.list(domain)).collect(),
+            closed: domains().map(|domain| self.order.iter(domain.0).collect()).collect(),
+            moved_age: self.moved_age.clone(),
+            ageing: self.ageing.keep(),
+            heat: self.heat.keep(),
+            write_pointer: self.write_pointer.clone(),
+            clean_pointer: self.clean_pointer.clone(),
+        }
+    }
+
+    /// Takes up a state that was kept of a drive of the same shape.
+    pub(in super::super) fn take_up(
+        &mut self,
+        flash: &Flash,
+        state: FtlState,
+    ) -> Result<(), String> {
+        let pages = self.geometry.blocks() * self.geometry.pages_per_block;
+        let blocks = self.geometry.blocks();
+        let numbers = || {
+            let lists = state.free.iter().map(|(list, _)| list).chain(&state.closed);
+            let frontiers = state.frontiers.iter().map(|(block, _)| block);
+            let frontiers = frontiers.filter(|block| **block != NONE);
+            lists.flatten().chain(&state.retired).chain(frontiers).copied()
+        };
+        let fits = state.map.len() == self.map.len()
+            && state.map.iter().all(|ppn| *ppn == NONE || *ppn < pages)
+            && state.sequence.len() == self.sequence.len()
+            && state.frontiers.len() == self.frontier.len()
+            && state.free.len() == self.geometry.domains as usize
+            && state.closed.len() == self.geometry.domains as usize
+            && state.moved_age.len() == self.moved_age.len()
+            && state.write_pointer.len() == self.write_pointer.len()
+            && state.clean_pointer.len() == self.clean_pointer.len()
+            && numbers().all(|block| block < blocks);
+        if !fits {
+            return Err("its state is not that of such a drive".to_owned());
+        }
+        self.map = state.map;
+        self.valid.fill(0);
+        for ppn in self.map.iter().filter(|ppn| **ppn != NONE) {
+            self.valid[(ppn / self.geometry.pages_per_block) as usize] += 1;
+        }
+        self.sequence = state.sequence;
+        self.opened = state.opened;
+        self.moved_age = state.moved_age;
+        self.ageing.take_up(state.ageing)?;
+        self.heat.take_up(state.heat)?;
+        (self.write_pointer, self.clean_pointer) = (state.write_pointer, state.clean_pointer);
+        self.reserve = if self.ageing.end.is_some() { u32::MAX } else { self.geometry.data_pages };
+        self.state.fill(BlockState::Closed);
+        for (frontier, (block, next)) in self.frontier.iter_mut().zip(state.frontiers) {
+            *frontier = Frontier { block, next };
+            if block != NONE && next < self.geometry.data_pages {
+                self.state[block as usize] = BlockState::Open;
+            }
+        }
+        for block in state.retired {
+            self.state[block as usize] = BlockState::Retired;
+        }
+        self.take_up_lists(flash, &state.free, &state.closed);
+        Ok(())
+    }
+
+    /// The lists of free and of closed blocks, and what follows from them.
+    fn take_up_lists(&mut self, flash: &Flash, free: &[(Vec<u32>, u32)], closed: &[Vec<u32>]) {
+        let geometry = self.geometry.clone();
+        self.free = FreeBlocks::new(&geometry, self.free.order());
+        self.index =
+            VictimIndex::new(geometry.domains, geometry.blocks_per_domain, geometry.data_pages);
+        self.order = AgeOrder::new(geometry.domains, geometry.blocks());
+        self.low_domains.fill(0);
+        self.idle_domains.fill(0);
+        for domain in (0..geometry.domains).map(Domain) {
+            let (list, cursor) = &free[domain.at()];
+            for block in list.iter().copied().map(Block) {
+                self.state[block.at()] = BlockState::Free;
+                self.free.insert(domain, block, flash.erases()[block.at()]);
+            }
+            self.free.begin_at(domain, *cursor);
+            for block in closed[domain.at()].iter().copied().map(Block) {
+                let relative = block.0.wrapping_sub(geometry.first_block(domain).0);
+                if relative < geometry.blocks_per_domain {
+                    self.index.insert(domain.0, relative, self.valid(block));
+                    self.order.push(domain.0, block.0);
+                }
+            }
+            let (count, unit) = (self.free.count(domain), geometry.unit_of(domain));
+            self.low_domains[unit.at()] += u32::from(count <= geometry.low_blocks);
+            self.idle_domains[unit.at()] += u32::from(count <= geometry.idle_blocks);
+        }
+    }
+}

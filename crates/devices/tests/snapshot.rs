@@ -1,0 +1,102 @@
+//! A drive whose state is kept and taken up goes on as if nothing had happened, and only one of the
+//! same shape takes it up.
+
+mod common;
+
+use devices::Model;
+use devices::ssd::clean::Policy;
+use devices::ssd::config::{
+    Cleaning, Detector, FreeOrder, Frontiers, HotCold, Levelling, LevellingRule, Pool, Temperature,
+    Wear,
+};
+use devices::ssd::{Ssd, SsdConfig};
+use engine::{Random, Xoshiro256};
+use options::Size;
+
+fn config(free_order: FreeOrder, frontiers: Frontiers, detector: Detector) -> SsdConfig {
+    SsdConfig {
+        channels: 2,
+        dies_per_package: 1,
+        planes_per_die: 2,
+        blocks_per_plane: 64,
+        pages_per_block: 16,
+        pool: Pool::Plane,
+        free_order,
+        wear: Wear { rated_cycles: 30, spread: 0.2, ..Wear::default() },
+        cleaning: Cleaning {
+            frontiers,
+            hot_cold: HotCold { detector, memory: Size::from_bytes(2048), ..HotCold::default() },
+            levelling: Levelling {
+                rule: LevellingRule::Migrate,
+                temperature: Temperature::Aggregate,
+                // The rate limit draws lots, and the generator is the run's.
+                age_variance: 0.99,
+                ..Levelling::default()
+            },
+            ..Cleaning::default()
+        },
+        ..SsdConfig::default()
+    }
+}
+
+fn write(ssd: &mut Ssd, seed: u64, writes: u32) {
+    let pages = u64::from(ssd.preparable_pages());
+    let mut random = Xoshiro256::new(seed, 0);
+    for _ in 0..writes {
+        let hot = random.below(10) > 0;
+        let page = if hot { random.below(pages / 10) } else { random.below(pages) };
+        ssd.write_untimed(page as u32);
+    }
+}
+
+#[test]
+fn a_drive_goes_on_as_if_nothing_had_happened() {
+    for free_order in [FreeOrder::Rotating, FreeOrder::Fifo, FreeOrder::LeastWorn] {
+        for (frontiers, detector) in [
+            (Frontiers::Single, Detector::Writes),
+            (Frontiers::HotCold, Detector::Writes),
+            (Frontiers::HotCold, Detector::Recency),
+        ] {
+            let config = config(free_order, frontiers, detector);
+            let mut first = Ssd::new(&config, 1).unwrap();
+            // Far enough that blocks have been retired.
+            write(&mut first, 1, 30_000);
+            first.reset_counts();
+            assert!(first.account(0).wear.retired_blocks > 0, "{free_order} {frontiers}");
+            let kept = Model::save(&first).unwrap();
+            let mut second = Ssd::new(&config, 2).unwrap();
+            second.restore(kept.clone()).unwrap();
+            assert!(Model::save(&second).unwrap() == kept);
+            for ssd in [&mut first, &mut second] {
+                write(ssd, 2, 10_000);
+                ssd.check().unwrap();
+            }
+            assert!(first.account(0) == second.account(0), "{free_order} {frontiers} {detector}");
+            assert!(Model::save(&first) == Model::save(&second));
+        }
+    }
+}
+
+#[test]
+fn a_drive_of_another_shape_is_refused() {
+    let config = config(FreeOrder::Fifo, Frontiers::Single, Detector::Writes);
+    let kept = Model::save(&Ssd::new(&config, 1).unwrap()).unwrap();
+    let refusal = |changed: SsdConfig| {
+        Ssd::new(&changed, 1).unwrap().restore(kept.clone()).expect_err("it is another drive")
+    };
+    let blocks = refusal(SsdConfig { blocks_per_plane: 65, ..config.clone() });
+    assert!(blocks.contains("device.blocks_per_plane is 64 there and 65 here"), "{blocks}");
+    let spare = refusal(SsdConfig { spare_factor: Some(0.3), ..config.clone() });
+    assert!(spare.contains("pages exported is"), "{spare}");
+    let rated = refusal(SsdConfig {
+        wear: Wear { rated_cycles: 31, ..config.wear.clone() },
+        ..config.clone()
+    });
+    assert!(rated.contains("device.wear.rated_cycles is 30 there and 31 here"), "{rated}");
+    // What does not shape the state may differ.
+    let policy = Cleaning { policy: Policy::Fifo, ..config.cleaning.clone() };
+    let mut other = Ssd::new(&SsdConfig { cleaning: policy, ..config }, 1).unwrap();
+    other.restore(kept).unwrap();
+    write(&mut other, 1, 5000);
+    other.check().unwrap();
+}
