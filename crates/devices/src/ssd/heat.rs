@@ -34,7 +34,7 @@ pub(super) struct Heat {
 
 /// Two hashes of a page number (multiplicative, Knuth volume 3, section 6.4).
 fn places(lpn: Lpn, entries: usize) -> [usize; 2] {
-    let scale = |hash: u64| ((hash >> 32) * entries as u64 >> 32) as usize;
+    let scale = |hash: u64| (((hash >> 32) * entries as u64) >> 32) as usize;
     let hash = u64::from(lpn.0).wrapping_mul(0x9E37_79B9_7F4A_7C15);
     [scale(hash), scale(hash.rotate_left(32) ^ 0x5555_5555_0000_0000)]
 }
