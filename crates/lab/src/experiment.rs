@@ -56,8 +56,12 @@ options! {
     pub struct RunConfig as RunPartial {
         /// From which all randomness derives.
         seed: u64 = 42,
+        /// The file of a drive to begin with, which a run has saved.
+        load_drive: Option<String> = None,
         /// What is written to the drive, in no simulated time, before the run.
         precondition: Precondition = Precondition::None,
+        /// The file to which the drive is saved as it is then, before the first request.
+        save_drive: Option<String> = None,
         /// Whether requests take time; otherwise each is answered at once, and only what becomes of
         /// the flash is found out.
         timed: bool = true,

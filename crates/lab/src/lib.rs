@@ -16,6 +16,7 @@ mod presets;
 mod requests;
 mod results;
 mod run;
+mod snapshot;
 mod steady;
 mod table;
 mod trace;

@@ -8,6 +8,7 @@ use crate::error::RunError;
 use crate::experiment::Experiment;
 use crate::results::{Collected, Results};
 use crate::run::check_policy;
+use crate::snapshot;
 use crate::trace::{Output, target_format};
 use devices::Model;
 use engine::{Completion, Op, Request, SECTOR_BYTES, Time};
@@ -313,6 +314,7 @@ fn serve(
     let recorder = settings.record.as_deref().map(Recorder::start).transpose()?;
     // Last, for it may make a file that stays.
     let (store, size_bytes) = storage(settings, wanted, capacity)?;
+    snapshot::load_drive(&experiment.run, &mut *device)?;
     let prepared = experiment.run.precondition.apply(
         &mut *device,
         experiment.run.seed,
@@ -324,6 +326,7 @@ fn serve(
     let ControlFlow::Continue(prepared) = prepared else {
         return Err(RunError::Interrupted { requests: 0 });
     };
+    snapshot::save_drive(&experiment.run, &*device)?;
     if settings.realtime {
         warnings.extend(nbd::realtime());
     }

@@ -5,6 +5,7 @@ use crate::experiment::{Experiment, RunConfig, Until};
 use crate::inputs::inputs;
 use crate::requests::RequestLog;
 use crate::results::{Collected, Results};
+use crate::snapshot;
 use crate::steady::{Detector, Settling};
 use crate::untimed::Untimed;
 use devices::ssd::clean::Custom;
@@ -101,6 +102,7 @@ pub fn run(
         Err(BuildError::Invalid(invalid)) => return Err(experiment.blame(invalid).into()),
         Err(BuildError::Input(message)) => return Err(RunError::Input(message.clone())),
     };
+    snapshot::load_drive(&experiment.run, &mut *device)?;
     let prepared = experiment.run.precondition.apply(
         &mut *device,
         experiment.run.seed,
@@ -117,6 +119,7 @@ pub fn run(
     let ControlFlow::Continue(prepared) = prepared else {
         return Err(RunError::Interrupted { requests: 0 });
     };
+    snapshot::save_drive(&experiment.run, &*device)?;
     let log = settings.requests.as_ref().map(|path| open_log(path)).transpose()?;
     let RunConfig { timed, steady, .. } = &experiment.run;
     let (until, to_settle) = match experiment.run.until {

@@ -1,0 +1,78 @@
+//! Drives in files: the state of a device, kept once and taken up by any number of runs.
+//!
+//! A file begins with a line that says what it is, and the version of what follows: the state in
+//! postcard's encoding, compressed by Zstandard, whose frame carries a checksum of the content.
+
+use crate::error::RunError;
+use crate::experiment::RunConfig;
+use devices::Model;
+use devices::ssd::Snapshot;
+use std::fmt::Display;
+use std::fs::File;
+use std::io::{BufReader, BufWriter, Read, Write};
+use std::path::Path;
+use tempfile::NamedTempFile;
+
+const MAGIC: &[u8] = b"ssdlab drive\n";
+const VERSION: u32 = 1;
+/// Zstandard's fastest ordinary level: the stamps and the map of random writes hardly compress.
+const LEVEL: i32 = 1;
+
+/// Lets the device take up the drive that the experiment names, if it names one.
+pub(crate) fn load_drive(run: &RunConfig, device: &mut dyn Model) -> Result<(), RunError> {
+    let Some(path) = &run.load_drive else { return Ok(()) };
+    load(device, path)
+        .map_err(|problem| RunError::Input(format!("run.load_drive = \"{path}\": {problem}")))?;
+    device.reset_counts();
+    Ok(())
+}
+
+/// Saves the drive, if the experiment says where.
+pub(crate) fn save_drive(run: &RunConfig, device: &dyn Model) -> Result<(), RunError> {
+    let Some(path) = &run.save_drive else { return Ok(()) };
+    let key = format!("run.save_drive = \"{path}\"");
+    let Some(snapshot) = device.save() else {
+        return Err(RunError::Input(format!("{key}: such a device has no state worth keeping")));
+    };
+    save(&snapshot, path)
+        .map_err(|error| RunError::Input(format!("{key}: cannot be written: {error}")))
+}
+
+/// Writes a state to `path`, whole or not at all.
+fn save(snapshot: &Snapshot, path: &str) -> std::io::Result<()> {
+    let folder = Path::new(path).parent().filter(|it| !it.as_os_str().is_empty());
+    let file = NamedTempFile::new_in(folder.unwrap_or(Path::new(".")))?;
+    let mut writer = BufWriter::new(file.as_file());
+    writer.write_all(MAGIC)?;
+    writer.write_all(&VERSION.to_le_bytes())?;
+    let mut encoder = zstd::Encoder::new(writer, LEVEL)?;
+    encoder.include_checksum(true)?;
+    let mut encoder = postcard::to_io(snapshot, encoder).map_err(std::io::Error::other)?;
+    encoder.flush()?;
+    encoder.finish()?.flush()?;
+    file.persist(path)?;
+    Ok(())
+}
+
+/// Lets `device` take up the state in the file at `path`.
+#[expect(clippy::disallowed_methods, reason = "the lab opens files")]
+fn load(device: &mut dyn Model, path: &str) -> Result<(), String> {
+    let damaged = |error: &dyn Display| format!("it is damaged or cut short: {error}");
+    let file = File::open(path).map_err(|error| format!("cannot be opened: {error}"))?;
+    let mut file = BufReader::new(file);
+    let mut head = [0; MAGIC.len() + 4];
+    let whole = file.read_exact(&mut head).is_ok();
+    if !whole || !head.starts_with(MAGIC) {
+        return Err("it is not a drive that ssdlab has saved".to_owned());
+    }
+    let version = head[MAGIC.len()..].try_into().map_or(0, u32::from_le_bytes);
+    if version != VERSION {
+        return Err(format!("it is of version {version}, and this ssdlab reads version {VERSION}"));
+    }
+    let mut bytes = Vec::new();
+    zstd::Decoder::with_buffer(file)
+        .and_then(|mut decoder| decoder.read_to_end(&mut bytes))
+        .map_err(|error| damaged(&error))?;
+    let snapshot: Snapshot = postcard::from_bytes(&bytes).map_err(|error| damaged(&error))?;
+    device.restore(snapshot)
+}

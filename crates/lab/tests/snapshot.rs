@@ -1,0 +1,107 @@
+//! Drives in files: saved once, taken up by any number of runs, refused when they do not fit.
+
+use lab::{Experiment, Layer, RunError, RunSettings, run, set_layer};
+use serde_json::Value;
+use std::ops::ControlFlow;
+use std::path::Path;
+
+const SMALL: &str = "
+[device]
+kind = 'ssd'
+channels = 2
+dies_per_package = 1
+planes_per_die = 1
+blocks_per_plane = 128
+[workload]
+kind = 'closed'
+requests = 5000
+outstanding = 4
+read_share = 0.2
+";
+
+fn results(sets: &[String]) -> Result<Value, String> {
+    let mut layers = vec![Layer::new("e.toml", SMALL)];
+    layers.extend(sets.iter().map(|set| set_layer(set).unwrap()));
+    let experiment = Experiment::from_layers(&layers).map_err(|error| error.to_string())?;
+    let settings = RunSettings { check: true, ..RunSettings::default() };
+    match run(&experiment, &settings, &mut |_| ControlFlow::Continue(())) {
+        Ok(text) => Ok(serde_json::from_str(&text).unwrap()),
+        Err(RunError::Input(message)) => Err(message),
+        Err(other) => panic!("{other}"),
+    }
+}
+
+fn with(key: &str, path: &Path) -> String {
+    format!("run.{key}='{}'", path.display())
+}
+
+#[test]
+fn many_runs_start_from_one_drive() {
+    let folder = tempfile::tempdir().unwrap();
+    let drive = folder.path().join("worn.drive");
+    let prepared = "run.precondition=random:3".to_owned();
+    let saved = results(&[prepared.clone(), with("save_drive", &drive)]).unwrap();
+    // Saving changes nothing, and a run from the file is the run that went on.
+    let alone = results(&[prepared]).unwrap();
+    let taken_up = results(&[with("load_drive", &drive)]).unwrap();
+    for section in ["host", "flash", "wear", "units"] {
+        assert_eq!(saved[section], alone[section], "{section}");
+        assert_eq!(saved[section], taken_up[section], "{section}");
+    }
+    // Another seed asks for other pages, and wears the same drive differently.
+    let other = results(&[with("load_drive", &drive), "run.seed=7".to_owned()]).unwrap();
+    assert_ne!(saved["host"], other["host"]);
+    assert!(other["flash"]["write_amplification"].as_f64().unwrap() > 2.0);
+    // A drive may be prepared further.
+    let further = [with("load_drive", &drive), "run.precondition=sequential".to_owned()];
+    let mean = |results: &Value| results["wear"]["mean_erases"].as_f64().unwrap();
+    assert!(mean(&results(&further).unwrap()) > mean(&taken_up));
+    let left: Vec<_> = std::fs::read_dir(folder.path()).unwrap().collect();
+    assert_eq!(left.len(), 1, "{left:?}");
+}
+
+#[test]
+fn files_that_do_not_fit_are_refused() {
+    let folder = tempfile::tempdir().unwrap();
+    let drive = folder.path().join("a.drive");
+    results(&["run.precondition=random:1".to_owned(), with("save_drive", &drive)]).unwrap();
+    let load = with("load_drive", &drive);
+    let refusal = |more: &[&str]| {
+        let more = more.iter().map(ToString::to_string);
+        let sets: Vec<_> = std::iter::once(load.clone()).chain(more).collect();
+        let message = results(&sets).unwrap_err();
+        assert!(message.starts_with("run.load_drive = ") && !message.contains('\n'), "{message}");
+        message
+    };
+    let other = refusal(&["device.blocks_per_plane=130"]);
+    assert!(other.contains("device.blocks_per_plane is 128 there and 130 here"), "{other}");
+    assert!(refusal(&["device.kind=linear"]).contains("no state that could be taken up"));
+    let whole = std::fs::read(&drive).unwrap();
+    let damaged = |bytes: &[u8], expected: &str| {
+        std::fs::write(&drive, bytes).unwrap();
+        let message = refusal(&[]);
+        assert!(message.contains(expected), "{message}");
+    };
+    for length in [0, 5, 16] {
+        damaged(&whole[..length], "it is not a drive that ssdlab has saved");
+    }
+    for length in [17, 30, whole.len() / 2, whole.len() - 1] {
+        damaged(&whole[..length], "it is damaged or cut short");
+    }
+    let mut newer = whole.clone();
+    newer[13] = 9;
+    damaged(&newer, "it is of version 9, and this ssdlab reads version 1");
+    for at in [40, whole.len() / 3, whole.len() - 2] {
+        let mut flipped = whole.clone();
+        flipped[at] ^= 0x10;
+        damaged(&flipped, "it is damaged or cut short");
+    }
+    damaged(b"time,op,lba\n1,R,3,8,9,8,8,8,8,8", "it is not a drive");
+    std::fs::remove_file(&drive).unwrap();
+    assert!(refusal(&[]).contains("cannot be opened"));
+    let nowhere = results(&[with("save_drive", &folder.path().join("no/such/folder"))]);
+    assert!(nowhere.unwrap_err().contains("cannot be written"));
+    let linear = [with("save_drive", &drive), "device.kind=linear".to_owned()];
+    assert!(results(&linear).unwrap_err().contains("no state worth keeping"));
+    assert!(!drive.exists());
+}
