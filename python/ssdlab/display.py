@@ -124,7 +124,10 @@ def sweep_table(sweep: Sweep, file: IO[str]) -> str:
         words = name.removeprefix("host.").removeprefix("device.").replace("percentiles_us.", "p")
         table.add_column(words, justify="left" if name == "error" else "right", header_style="dim")
     for row in rows:
-        table.add_row(*(Text(cell_text(sweep.columns[name][row])) for name in names))
+        cells = {name: cell_text(sweep.columns[name][row]) for name in names}
+        if cells.get("error"):  # said below the table
+            cells["error"] = "failed"
+        table.add_row(*map(Text, cells.values()))
     title = Text(f"{len(sweep):,} points", style="bold")
     if len(rows) < len(sweep):
         title.append(f", {len(rows)} of them here; --out keeps all", style="dim")
