@@ -156,6 +156,17 @@ fn a_window_leads_from_fifo_to_greedy() {
     let greedy = uniform(&cleaning(Policy::Greedy), 0.20, 2.0, 3.0).write_amplification.unwrap();
     within(amplification(1), fifo(1.20), 0.01, "a window of one");
     within(amplification(BLOCKS), greedy, 1e-9, "a window of all");
+    // At the ends of the table, where greedy has its exact limit.
+    for op in [0.07, 0.50] {
+        let windowed = |window| {
+            let windowed_greedy = WindowedGreedy { window };
+            let cleaning = Cleaning { windowed_greedy, ..cleaning(Policy::WindowedGreedy) };
+            uniform(&cleaning, op, 2.0, 3.0).write_amplification.unwrap()
+        };
+        let greedy = uniform(&cleaning(Policy::Greedy), op, 2.0, 3.0).write_amplification.unwrap();
+        within(windowed(1), fifo(1.0 + op), 0.01, "a window of one");
+        within(windowed(BLOCKS), greedy, 1e-9, "a window of all");
+    }
     let (narrow, wide) = (amplification(16), amplification(256));
     assert!(greedy <= wide && wide < narrow && narrow < fifo(1.20), "{narrow} {wide}");
 }

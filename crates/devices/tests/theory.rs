@@ -109,7 +109,9 @@ fn the_formula_gives_the_published_figures() {
 
 #[test]
 fn fast_forward_amplifies_writes_as_the_theory_says() {
-    for (pages, op) in [(64, 0.20), (32, 0.20), (64, 0.07), (64, 0.50), (32, 0.07), (128, 0.20)] {
+    for (pages, op) in
+        [32, 64, 128].into_iter().flat_map(|pages| [0.07, 0.20, 0.50].map(|op| (pages, op)))
+    {
         let mut ssd = Ssd::new(&uniform(pages, op), 0).unwrap();
         let logical = ssd.preparable_pages();
         let report = measured(&mut ssd, logical);
@@ -237,4 +239,54 @@ fn trimming_half_the_pages_lowers_write_amplification_to_that_of_half_a_drive() 
     assert_within(found, expected, 0.005, "half trimmed");
     assert!(found < 0.5 * greedy(1.2, 64), "{found}");
     assert_eq!(ssd.capacity_sectors(), u64::from(ssd.preparable_pages()) * 8);
+}
+
+/// Where a share q of the requests trims a page that is in use, drawn like all others at random, the
+/// share s = (1 - 2 q) / (1 - q) of the pages is in use, and alpha / s takes the place of alpha.
+#[test]
+fn trims_among_the_writes_add_to_the_spare_space() {
+    for (q, op) in [(0.1, 0.07), (0.2, 0.20), (0.3, 0.07)] {
+        let mut ssd = Ssd::new(&uniform(64, op), 0).unwrap();
+        let logical = ssd.preparable_pages();
+        let mut random = Xoshiro256::new(15, 0);
+        // The pages in use come first in the list, which a trim shortens and a write may extend.
+        let mut pages: Vec<u32> = (0..logical).collect();
+        let mut place = pages.clone();
+        let mut used = logical;
+        let mut serve = |ssd: &mut Ssd, requests: u64| {
+            let mut in_use = 0.0;
+            for id in 0..requests {
+                let trims = random.unit() < q && used > 0;
+                let at = random.below(u64::from(if trims { used } else { logical })) as u32;
+                let page = if trims { pages[at as usize] } else { at };
+                let from = place[page as usize];
+                let to = if trims {
+                    used -= 1;
+                    used
+                } else if from >= used {
+                    used += 1;
+                    used - 1
+                } else {
+                    from
+                };
+                pages.swap(from as usize, to as usize);
+                place[pages[from as usize] as usize] = from;
+                place[page as usize] = to;
+                let op = if trims { Op::Trim } else { Op::Write };
+                let lba = Lba(u64::from(page) * 8);
+                ssd.serve_untimed(&Request { id, op, lba, sectors: 8 });
+                in_use += f64::from(used) / f64::from(logical) / requests as f64;
+            }
+            in_use
+        };
+        serve(&mut ssd, 5 * u64::from(logical));
+        ssd.reset_counts();
+        let in_use = serve(&mut ssd, 4 * u64::from(logical));
+        ssd.check().unwrap();
+        let share = (1.0 - 2.0 * q) / (1.0 - q);
+        assert_within(in_use, share, 0.01, "pages in use");
+        let expected = greedy((1.0 + op) / share, 64);
+        let found = ssd.account(0).write_amplification.unwrap();
+        assert_within(found, expected, 0.01, &format!("{q} of the requests trim, {op}"));
+    }
 }
