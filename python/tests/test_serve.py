@@ -16,18 +16,6 @@ from ssdlab.live import Status
 from ssdlab.live.display import status_text
 
 SMALL = {"device.blocks_per_plane": 64}
-# A device that answers at once, so that tests need not wait for it.
-FAST = {
-    "device.kind": "linear",
-    "device.random_read.fixed": "0us",
-    "device.random_write.fixed": "0us",
-    "device.sequential_read.fixed": "0us",
-    "device.sequential_write.fixed": "0us",
-    "device.random_read.per_kib": "0us",
-    "device.random_write.per_kib": "0us",
-    "device.sequential_read.per_kib": "0us",
-    "device.sequential_write.per_kib": "0us",
-}
 READ, WRITE, DISCONNECT, FLUSH, TRIM = range(5)
 FUA = 1
 
@@ -81,7 +69,7 @@ def serve(tmp_path):
 
     def call(**options):
         path = tmp_path / f"socket{len(running)}"
-        options = {"set": FAST, "size": "8MiB", "socket": path} | options
+        options = {"device": "null", "size": "8MiB", "socket": path} | options
         running.append(ssdlab.serve(**options))
         return running[-1], path
 
@@ -197,7 +185,7 @@ def test_results_are_those_of_the_replayed_trace(serve, tmp_path):
 
 
 def test_requests_take_at_least_what_the_model_says(serve):
-    slow = {"device.kind": "linear", "device.random_read.fixed": "20ms"}
+    slow = {"device.random_read.fixed": "20ms"}
     _, path = serve(set=slow, time_scale=2.0)
     client = Client(path)
     started = time.monotonic()
@@ -297,7 +285,7 @@ def test_it_ends_with_the_command(ssdlab, tmp_path):
 
 
 def test_a_block_ends_it():
-    with ssdlab.serve(set=FAST, size="1MiB", port=0) as live:
+    with ssdlab.serve("null", size="1MiB", port=0) as live:
         assert live.uri.startswith("nbd://127.0.0.1:")
         client = Client(("127.0.0.1", int(live.uri.rpartition(":")[2])))
         client.write(0, b"over TCP")

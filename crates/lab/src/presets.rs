@@ -27,6 +27,7 @@ const DEVICES: &[Preset] = presets!(
     "disksim-ssd",
     "enterprise-ssd",
     "laptop-ssd",
+    "null",
     "usb-stick",
     "zeus-linear",
 );
