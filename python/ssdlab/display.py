@@ -59,6 +59,7 @@ def results_table(results: Results, file: IO[str]) -> str:
         _side_by_side(_flash(results), _wear(results)),
         _units(results.get("units") or [], plain),
         _notices(results),
+        _steady_state(results),
         _clock(results),
     ]
     return _text(console, [section for section in sections if section is not None])
@@ -436,8 +437,22 @@ def _wear(results: Results) -> RenderableType | None:
     rows.append(("rated life left", f"{100 * (1 - used):.3f}%"))
     if wear["expired_blocks"]:
         rows.append(("expired blocks", count(wear["expired_blocks"])))
-    if wear["ended"]:
+    if wear.get("ended"):
         rows.append(("the drive has ended", "its spare space is gone"))
+    life = wear.get("lifetime", {})
+    for name, event in (
+        ("first block expires", "first_expiry"),
+        ("spare space gone", "spare_gone"),
+    ):
+        if milestone := life.get(event):
+            about = "" if milestone["measured"] else "about "
+            rows.append((f"{name} after", f"{about}{milestone['terabytes_written']:,.3g} TB"))
+            rows.append(
+                (
+                    f"  a day, {life['service_years']:g} years",
+                    f"{milestone['drive_writes_per_day']:,.3g} drive writes",
+                )
+            )
     return _facts("Wear", rows)
 
 
@@ -487,6 +502,22 @@ def _notices(results: Results) -> RenderableType | None:
     notices = results.get("workload", {}).get("notices", {})
     notes = [f"{count(number)} {name}" for name, number in notices.items() if number]
     return Text(f"Note: the workload had {', '.join(notes)}", style="yellow") if notes else None
+
+
+def _steady_state(results: Results) -> RenderableType | None:
+    lines = []
+    for phase, seen in (results.get("steady_state") or {}).items():
+        if not seen:
+            continue
+        rounds = f"{len(seen['rounds'])} rounds"
+        line = f"Steady state of the {phase}: not reached in {rounds}"
+        if seen["steady"]:
+            metric = seen["metric"].replace("_", " ")
+            line = (
+                f"Steady state of the {phase} after {rounds}: {metric} {seen['window_mean']:,.4g}"
+            )
+        lines.append(line)
+    return Text("\n".join(lines)) if lines else None
 
 
 def _clock(results: Results) -> RenderableType | None:

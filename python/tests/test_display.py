@@ -122,3 +122,34 @@ def test_ascii_suffices():
 @pytest.mark.parametrize("module", [display, ssdlab.catalogue, ssdlab])
 def test_examples_in_docstrings(module):
     assert doctest.testmod(module).failed == 0
+
+
+def test_the_end_of_a_drive_and_its_settling_are_told():
+    seen = {"metric": "write_amplification", "window_mean": 3.0512}
+    milestone = {"terabytes_written": 1.25, "drive_writes_per_day": 0.5}
+    table = display.results_table(
+        results(
+            wear={
+                "mean_erases": 50.0,
+                "max_erases": 50,
+                "mean_remaining": 0.0,
+                "expired_blocks": 99,
+                "ended": True,
+                "lifetime": {
+                    "service_years": 5.0,
+                    "first_expiry": {"measured": True, **milestone},
+                    "spare_gone": {"measured": False, **milestone},
+                },
+            },
+            steady_state={
+                "preconditioning": {"steady": True, "rounds": [3.0] * 7, **seen},
+                "run": {"steady": False, "rounds": [3.0] * 25, **seen},
+            },
+        ),
+        Terminal(),
+    )
+    assert "its spare space is gone" in table
+    assert "about 1.25 TB" in table
+    assert "a day, 5 years" in table
+    assert "Steady state of the preconditioning after 7 rounds: write amplification 3.051" in table
+    assert "Steady state of the run: not reached in 25 rounds" in table
