@@ -5,6 +5,7 @@
 //! ones. A decision (map, frontier, valid counts) holds from the moment an operation begins; the
 //! flash changes when it completes.
 
+mod ending;
 mod fast_forward;
 mod frontiers;
 mod keeping;
@@ -623,44 +624,6 @@ impl Ftl {
         }
         self.release(domain, victim, flash.erases()[victim.at()]);
         None
-    }
-
-    /// An erased block is worn out: retires it, unless its domain needs it once more to clean into.
-    fn expire(&mut self, flash: &Flash, domain: Domain, block: Block) {
-        let written = self.ageing.pages_before + self.counters.host_pages;
-        self.ageing.first_expiry.get_or_insert(written);
-        let pool = self.geometry.domain_pool[domain.at()];
-        if self.room(domain) < self.geometry.data_pages {
-            self.release(domain, block, flash.erases()[block.at()]);
-            return;
-        }
-        self.state[block.at()] = BlockState::Retired;
-        self.ageing.retired += 1;
-        match &mut self.ageing.spare[pool.at()] {
-            0 => {
-                self.ageing.end.get_or_insert(written);
-                self.reserve = u32::MAX;
-            }
-            spare => *spare -= 1,
-        }
-    }
-
-    /// Whether the spare space of some pool is gone: the drive takes no more writes.
-    #[inline]
-    pub fn has_ended(&self) -> bool {
-        self.reserve == u32::MAX
-    }
-
-    /// What wear has done so far.
-    pub(super) fn ageing(&self) -> &Ageing {
-        &self.ageing
-    }
-
-    /// Counts from zero; what wear has done stays.
-    pub fn reset_counters(&mut self, flash: &Flash) {
-        self.ageing.pages_before += self.counters.host_pages;
-        self.ageing.erases_before = flash.erases().to_vec();
-        self.counters = Counters::default();
     }
 
     fn open(&mut self, frontier: u32, block: Block) {
