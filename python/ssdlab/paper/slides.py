@@ -73,7 +73,7 @@ def run(study: Study) -> Item:
             '"over 20 ms"; a queue served in order of arrival would give 19 ms, here reads slip '
             "in between the reading and the programming of a page",
         ),
-        Row("what the large page costs, times", 100, block / page, 25, '"100 x reduction"'),
+        Row("what the large page costs, times", 100, block / page, 20, '"100 x reduction"'),
     ]
     remarks = [
         "the slide has 90 % of the writes go to cleaning when victims are taken without choosing; "
