@@ -40,6 +40,11 @@ test: check-tools ## run every check and test: Rust, the wheel, Python
 	$(BIN)/mypy --no-error-summary
 	$(BIN)/pytest --quiet
 
+.PHONY: docs
+docs: dist/.stamp-tested ## build the docs as a site into site/
+	$(BIN)/zensical build --clean --strict
+	@echo "The first page: site/index.html"
+
 .PHONY: bench
 bench: check-tools ## run the benchmarks
 	cargo bench --locked --workspace
@@ -61,7 +66,7 @@ uninstall: ## remove what install has put there
 
 .PHONY: clean
 clean: ## remove everything that was built here
-	rm -rf target dist demo .venv .pytest_cache .ruff_cache
+	rm -rf target dist demo site .cache .venv .pytest_cache .ruff_cache
 	find python -name __pycache__ -prune -exec rm -rf {} +
 
 # The tools that a machine must have; each missing one is named with the line that installs it.

@@ -1,0 +1,50 @@
+"""The docs build as a site: every link leads somewhere, and nothing is fetched from elsewhere."""
+
+import os
+import re
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parents[2]
+
+
+def build(where):
+    command = [sys.executable, "-m", "zensical", "build", "--strict"]
+    plain = os.environ | {"NO_COLOR": "1"}
+    return subprocess.run(command, cwd=where, capture_output=True, text=True, env=plain)
+
+
+@pytest.fixture(scope="module")
+def source(tmp_path_factory):
+    pytest.importorskip("zensical", reason="pip install 'ssdlab[docs]'")
+    where = tmp_path_factory.mktemp("docs")
+    shutil.copytree(ROOT / "docs", where / "docs")
+    shutil.copy(ROOT / "zensical.toml", where)
+    return where
+
+
+def test_the_site_builds_and_is_whole(source):
+    done = build(source)
+    assert done.returncode == 0, done.stdout + done.stderr
+    pages = [page.stem for page in (ROOT / "docs").glob("*.md")]
+    for page in pages:
+        html = (source / "site" / f"{page}.html").read_text()
+        loaded = re.findall(r'<(?:script|link|img|iframe)\b[^>]*(?:src|href)="([^"]*)"', html)
+        assert loaded
+        assert [address for address in loaded if re.match(r"(https?:)?//", address)] == []
+    menu = (source / "site" / "index.html").read_text()
+    assert [page for page in pages if f'href="{page}.html"' not in menu and page != "index"] == []
+
+
+@pytest.mark.parametrize("link", ["nowhere.md", "model.md#nothing"])
+def test_a_broken_link_fails_the_build(source, link):
+    broken = source / "docs" / "broken.md"
+    broken.write_text(f"# Broken\n\n[This]({link}) leads nowhere.\n")
+    done = build(source)
+    broken.unlink()
+    assert done.returncode != 0
+    assert "does not exist" in done.stdout + done.stderr
