@@ -125,7 +125,8 @@ def test_other_sections_are_keywords_and_seed_comes_last(small):
 def test_every_preset_runs(device, workload):
     run = ssdlab.run(device=device, workload=workload, set={"workload.requests": 1000}, check=True)
     assert run.host.all.requests == 1000
-    assert run.host.all.mean_us > 0
+    # The one called null answers at once.
+    assert (run.host.all.mean_us > 0) == (device != "null")
 
 
 def test_an_override_moves_the_result_in_the_right_direction(small):
