@@ -8,6 +8,7 @@ differences between pairs that vary.
 from __future__ import annotations
 
 import contextlib
+import functools
 import html
 import math
 import os
@@ -292,6 +293,7 @@ def margin(values: Sequence[float]) -> float | None:
     return student_quantile((1 + CONFIDENCE) / 2, len(values) - 1) * error
 
 
+@functools.cache  # every figure of a comparison needs the same one
 def student_quantile(probability: float, freedom: int) -> float:
     """Student's t below which lies `probability`, for at least one half.
 
