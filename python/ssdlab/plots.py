@@ -6,6 +6,8 @@ matplotlib it raises `InputError` with the line that installs it.
 
 from __future__ import annotations
 
+import functools
+import io
 from typing import Any
 
 from ssdlab._core import InputError
@@ -95,4 +97,12 @@ def cumulative(host: Record) -> tuple[list[float], list[float]]:
 def _figure(name: str, rows: int = 1, **options: Any) -> tuple[Any, Any]:
     """A figure that belongs to no window, and its axes."""
     figure = required("matplotlib.figure", f"plot.{name}").Figure(layout="constrained")
+    # A notebook shows figures of pyplot by itself; one that belongs to no window must say how.
+    figure._repr_png_ = functools.partial(_png, figure)
     return figure, figure.subplots(rows, **options)
+
+
+def _png(figure: Any) -> bytes:
+    picture = io.BytesIO()
+    figure.savefig(picture, format="png")
+    return picture.getvalue()

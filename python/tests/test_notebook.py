@@ -69,6 +69,7 @@ def test_figures_show_the_results(results):
     axes = results.plot.units().axes[0]
     tops = [bar.get_y() + bar.get_height() for bar in axes.containers[1]]
     assert tops == pytest.approx([100 * unit.busy for unit in results.units])
+    assert results.plot.units()._repr_png_().startswith(b"\x89PNG")  # what a notebook shows
     assert set(plots.PARTS) == set(results.host.all.breakdown_us)
 
 
