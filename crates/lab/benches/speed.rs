@@ -5,9 +5,9 @@
 //!
 //! ```text
 //! figure                                                    goal         measured
-//! random 4 KiB reads, closed loop of 32, requests/s         3.0 M        4.6 M
-//! steady random writes, blocking, page operations/s         3.0 M        9.3 M
-//! steady random writes, interleaved, page operations/s      3.0 M        5.8 M
+//! random 4 KiB reads, closed loop of 32, requests/s         3.0 M        4.0 M
+//! steady random writes, blocking, page operations/s         3.0 M        8.9 M
+//! steady random writes, interleaved, page operations/s      3.0 M        6.7 M
 //! memory per flash page, bytes (all of the process)         10 + 50 MB   8.8
 //! ```
 //!
