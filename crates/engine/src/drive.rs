@@ -10,6 +10,12 @@ pub trait Observer {
 
     /// Called every few thousand completions; `Break` ends the run.
     fn tick(&mut self, now: Time) -> ControlFlow<()>;
+
+    /// Called before the first arrival, and then before the first event or arrival at or after the
+    /// instant that it returned last: the device is as it was at that instant.
+    fn sample(&mut self, _now: Time, _device: &dyn Device) -> Time {
+        Time::MAX
+    }
 }
 
 /// How many completions pass between two calls of [`Observer::tick`].
@@ -34,6 +40,7 @@ pub fn drive(
     let mut outstanding: u64 = 0;
     let mut completions = Vec::new();
     let mut until_tick = TICK;
+    let mut sample_at: Time = 0;
     let mut arrival = workload.next(now)?;
     loop {
         let event = device.next_event();
@@ -42,6 +49,9 @@ pub fn drive(
                 assert!(next.at >= now, "an arrival lies before the present");
                 now = next.at;
                 last = now;
+                if now >= sample_at {
+                    sample_at = observer.sample(now, &*device);
+                }
                 device.submit(now, next.request);
                 outstanding += 1;
                 arrival = workload.next(now)?;
@@ -59,6 +69,9 @@ pub fn drive(
             panic!("the device holds {outstanding} requests and has no next event");
         };
         now = event;
+        if now >= sample_at {
+            sample_at = observer.sample(now, &*device);
+        }
         device.advance(now, &mut completions);
         let ended = device.has_ended();
         if completions.is_empty() {

@@ -156,8 +156,35 @@ pub trait Device {
         false
     }
 
+    /// What the flash inside has done so far; `None` where there is none.
+    fn flash_counts(&self) -> Option<FlashCounts> {
+        None
+    }
+
     /// Sectors that the host may address; constant.
     fn capacity_sectors(&self) -> u64;
+}
+
+/// What the flash of a device has done since its counts were reset, and what is left of it.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct FlashCounts {
+    /// Flash pages that the host wrote, whole or in part.
+    pub host_pages: u64,
+    /// Data pages programmed, for the host and to clean.
+    pub programs: u64,
+    /// Blocks erased.
+    pub erases: u64,
+    /// Erased blocks that are free now.
+    pub free_blocks: u64,
+}
+
+impl std::ops::AddAssign for FlashCounts {
+    fn add_assign(&mut self, other: FlashCounts) {
+        self.host_pages += other.host_pages;
+        self.programs += other.programs;
+        self.erases += other.erases;
+        self.free_blocks += other.free_blocks;
+    }
 }
 
 /// A request together with the instant at which the workload wants it submitted.

@@ -1,6 +1,6 @@
 //! Latency statistics: exact moments, percentiles to 0.1 %, the breakdown, and a time series.
 
-use crate::{Breakdown, Completion, Time};
+use crate::{Breakdown, Completion, FlashCounts, Time};
 use hdrhistogram::Histogram;
 
 /// Statistics of the latencies of one class of requests.
@@ -150,6 +150,8 @@ impl LatencyStats {
 pub struct TimeSeries {
     bin_ns: Time,
     bins: Vec<Bin>,
+    /// At the end of each bin that has ended.
+    flash: Vec<FlashCounts>,
 }
 
 /// One interval of a [`TimeSeries`].
@@ -170,16 +172,12 @@ impl TimeSeries {
 
     /// An empty series that begins with bins of 1 ms.
     pub fn new() -> Self {
-        TimeSeries { bin_ns: 1_000_000, bins: Vec::with_capacity(Self::BINS) }
+        TimeSeries { bin_ns: 1_000_000, bins: Vec::with_capacity(Self::BINS), flash: Vec::new() }
     }
 
     /// Counts a completion `since_start` after the start of the measurement.
     pub fn record(&mut self, since_start: Time, completion: &Completion) {
-        let mut index = (since_start / self.bin_ns) as usize;
-        while index >= Self::BINS {
-            self.halve();
-            index = (since_start / self.bin_ns) as usize;
-        }
+        let index = self.bin_at(since_start);
         if index >= self.bins.len() {
             self.bins.resize(index + 1, Bin::default());
         }
@@ -189,6 +187,24 @@ impl TimeSeries {
         bin.bytes += completion.request.bytes();
         bin.latency_sum_ns += u128::from(latency);
         bin.latency_max_ns = bin.latency_max_ns.max(latency);
+    }
+
+    /// Notes what the flash has done at the end of every bin that has ended by then and was not
+    /// noted yet. Returns when the next bin ends.
+    pub fn sample(&mut self, since_start: Time, flash: FlashCounts) -> Time {
+        let index = self.bin_at(since_start);
+        if self.flash.len() < index {
+            self.flash.resize(index, flash);
+        }
+        (index as Time + 1) * self.bin_ns
+    }
+
+    /// The bin of an instant, which is made to lie within the series.
+    fn bin_at(&mut self, since_start: Time) -> usize {
+        while since_start / self.bin_ns >= Self::BINS as Time {
+            self.halve();
+        }
+        (since_start / self.bin_ns) as usize
     }
 
     /// Joins neighbouring bins, so that each covers twice the time.
@@ -205,6 +221,7 @@ impl TimeSeries {
             bin
         });
         self.bins = joined.collect();
+        self.flash = self.flash.iter().skip(1).step_by(2).copied().collect();
     }
 
     /// Width of a bin, ns.
@@ -215,6 +232,11 @@ impl TimeSeries {
     /// The bins from the start to the last completion.
     pub fn bins(&self) -> &[Bin] {
         &self.bins
+    }
+
+    /// What the flash had done at the end of the bins that had ended when it was last sampled.
+    pub fn flash(&self) -> &[FlashCounts] {
+        &self.flash
     }
 }
 
@@ -281,6 +303,32 @@ mod tests {
         assert_eq!(left.requests(), both.requests());
         assert_eq!(left.percentile_ns(50.0), both.percentile_ns(50.0));
         assert_eq!((left.min_ns(), left.max_ns()), (both.min_ns(), both.max_ns()));
+    }
+
+    #[test]
+    fn the_flash_is_sampled_at_the_ends_of_bins_whatever_their_width() {
+        let mut series = TimeSeries::new();
+        let counts = |erases| FlashCounts { erases, ..FlashCounts::default() };
+        // An erasure every 300 us; between 100 ms and 150 ms nothing happens.
+        let mut next = 0;
+        for number in 0..2000u64 {
+            let now =
+                number * 300_000 + if number * 300_000 > 100_000_000 { 50_000_000 } else { 0 };
+            if now >= next {
+                next = series.sample(now, counts(number));
+            }
+        }
+        assert_eq!(series.bin_ns(), 4_000_000);
+        for (bin, flash) in series.flash().iter().enumerate() {
+            let end = (bin as Time + 1) * 4_000_000;
+            let expected = match end {
+                0..=100_000_000 => end.div_ceil(300_000),
+                100_000_001..=150_000_000 => 334,
+                _ => (end - 50_000_000).div_ceil(300_000),
+            };
+            assert_eq!(flash.erases, expected, "bin {bin}");
+        }
+        assert_eq!(series.flash().len(), 162);
     }
 
     #[test]
