@@ -154,6 +154,10 @@ def cli(ctx: click.Context) -> None:
             "ssdlab run mine.toml --out out",
         ),
         (
+            "the flash operations of two milliseconds, for the report and plot.timeline()",
+            "ssdlab run --timeline 10ms..12ms --out out",
+        ),
+        (
             "a trace, the results to another program",
             "ssdlab run --trace FILE --json - | jq .host.all",
         ),
@@ -180,6 +184,11 @@ def cli(ctx: click.Context) -> None:
     help="Write every request, its times and where they went to FILE, which is also a trace.",
 )
 @click.option(
+    "--timeline",
+    metavar="FROM..TO",
+    help="Record the flash operations of a window of simulated time, such as 10ms..12ms.",
+)
+@click.option(
     "form",
     "--format",
     type=click.Choice(["table", *outputs.FORMS]),
@@ -198,6 +207,7 @@ def run(
     out: Path | None,
     json_path: str | None,
     requests: Path | None,
+    timeline: str | None,
     form: str,
     check: bool,
     quiet: bool,
@@ -205,7 +215,8 @@ def run(
     """Simulate an experiment and print what came of it.
 
     Later options override earlier ones in this order: the experiment file, --device, --workload or
-    --trace, each --set, --seed. A preset goes before a file of the same name, which ./NAME selects.
+    --trace, each --set, --seed, --timeline. A preset goes before a file of the same name, which
+    ./NAME selects.
     """
     to_stdout = json_path == "-"
     if to_stdout and form != "table":
@@ -219,6 +230,8 @@ def run(
         files.refuse_unwritable(requests)
 
     stack = layers_below(experiment, device, trace, workload) + layers_above(assignments, seed)
+    if timeline is not None:
+        stack += layers.from_mapping(f"--timeline {timeline}", {"run": {"timeline": timeline}})
     resolved = _core.resolve(stack)
 
     try:
@@ -238,6 +251,9 @@ def run(
     if json_file is not None:
         texts[json_file] = results.to_json()
     _write(texts)
+    if not quiet and results.get("timeline") and results.timeline.cut:
+        kept = len(results.timeline.operations.lane)
+        click.echo(f"ssdlab: the timeline was cut after {kept:,} operations", err=True)
     if to_stdout:
         click.echo(results.to_json(), nl=False)
     elif form in outputs.FORMS:

@@ -15,6 +15,9 @@ from ssdlab.display import PARTS
 from ssdlab.optional import required
 from ssdlab.results import Record, Results
 
+#: The kinds of flash operation of a timeline, in the order in which they are shown.
+OPERATIONS = ("read", "program", "merge", "move", "copy-back", "migrate", "stream", "erase")
+
 
 class Plots:
     """The figures of one run."""
@@ -74,6 +77,40 @@ class Plots:
         axes.tick_params(axis="x", rotation=90 if len(names) > 6 else 0)
         axes.set(ylabel="busy, %", ylim=(0, 100))
         axes.legend()
+        return figure
+
+    def timeline(self) -> Any:
+        """The flash operations of the recorded window as bars, over simulated time in us.
+
+        Raises `InputError` if none was recorded.
+        """
+        timeline = self._results.get("timeline")
+        if not timeline:
+            problem = 'nothing was recorded; run with set={"run.timeline": "10ms..12ms"}'
+            raise InputError(f"plot.timeline: {problem}")
+        figure, axes = _figure("timeline")
+        bars: dict[tuple[str, int], list[tuple[float, float]]] = {}
+        columns = timeline.operations.to_dict()
+        for lane, kind, start, end in zip(
+            *(columns[key] for key in ("lane", "kind", "start_ns", "end_ns")), strict=True
+        ):
+            bars.setdefault((kind, lane), []).append((start / 1e3, (end - start) / 1e3))
+        seen = dict.fromkeys(kind for kind, _ in bars)
+        colours = {kind: f"C{OPERATIONS.index(kind)}" for kind in seen}
+        ordered = sorted(bars.items(), key=lambda it: OPERATIONS.index(it[0][0]))
+        for (kind, lane), spans in ordered:
+            label = kind if seen.pop(kind, True) is None else None
+            look = {"facecolor": colours[kind], "edgecolor": "white", "linewidth": 0.3}
+            axes.broken_barh(spans, (lane - 0.4, 0.8), label=label, **look)
+        axes.set_yticks(range(len(timeline.lanes)), [*timeline.lanes], fontsize="small")
+        axes.invert_yaxis()
+        last = max(columns["end_ns"], default=timeline.to_ns)
+        axes.set(
+            xlabel="simulated time, us",
+            xlim=(timeline.from_ns / 1e3, min(timeline.to_ns, last) / 1e3),
+        )
+        if bars:
+            axes.legend(fontsize="small", loc="upper left", bbox_to_anchor=(1, 1))
         return figure
 
     def _kinds(self) -> list[tuple[str, Record]]:

@@ -115,7 +115,7 @@ class Results(Record):
 
     @property
     def plot(self) -> Plots:
-        """Figures: `plot.latency()`, `plot.breakdown()`, `plot.over_time()`, `plot.units()`."""
+        """Figures: `plot.latency()`, `breakdown()`, `over_time()`, `units()` and `timeline()`."""
         from ssdlab.plots import Plots
 
         return Plots(self)

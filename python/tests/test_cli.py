@@ -81,13 +81,17 @@ def test_quiet_prints_nothing(ssdlab, small_options, tmp_path):
 def test_progress_goes_to_a_terminal_and_not_into_the_results(command, tmp_path):
     terminal, its_end = os.openpty()
     run = [*command, "run", "--set", "workload.requests=1000000", "--json", "-"]
-    with subprocess.Popen(
-        run,
-        stdout=subprocess.PIPE,
-        stderr=its_end,
-        cwd=tmp_path,
-        env=os.environ | {"TERM": "xterm", "COLUMNS": "100"},
-    ) as process:
+    # Results are longer than what a pipe holds, and the terminal is read first.
+    with (
+        (tmp_path / "out.json").open("wb") as output,
+        subprocess.Popen(
+            run,
+            stdout=output,
+            stderr=its_end,
+            cwd=tmp_path,
+            env=os.environ | {"TERM": "xterm", "COLUMNS": "100"},
+        ) as process,
+    ):
         os.close(its_end)
         shown = b""
         while True:
@@ -95,9 +99,9 @@ def test_progress_goes_to_a_terminal_and_not_into_the_results(command, tmp_path)
                 shown += os.read(terminal, 4096)
             except OSError:  # the last writer has gone
                 break
-        assert is_results(process.stdout.read())
     os.close(terminal)
     assert process.returncode == 0
+    assert is_results((tmp_path / "out.json").read_text())
     assert "simulated" in shown.decode(errors="replace")
 
 

@@ -70,6 +70,14 @@ def test_figures_show_the_results(results):
     tops = [bar.get_y() + bar.get_height() for bar in axes.containers[1]]
     assert tops == pytest.approx([100 * unit.busy for unit in results.units])
     assert results.plot.units()._repr_png_().startswith(b"\x89PNG")  # what a notebook shows
+    with pytest.raises(ssdlab.InputError, match="nothing was recorded"):
+        results.plot.timeline()
+    recorded = ssdlab.run(set={"workload.requests": 500, "run.timeline": "1ms..3ms"})
+    axes = recorded.plot.timeline().axes[0]
+    operations = recorded.timeline.operations
+    assert sum(len(bars.get_paths()) for bars in axes.collections) == len(operations.kind) > 10
+    assert {bars.get_label() for bars in axes.collections} >= set(operations.kind)
+    assert [label.get_text() for label in axes.get_yticklabels()] == recorded.timeline.lanes
     assert set(plots.PARTS) == set(results.host.all.breakdown_us)
 
 

@@ -9,7 +9,7 @@ import pytest
 import ssdlab
 from ssdlab import Results, Sweep
 
-VOID = {"meta", "br"}
+VOID = {"meta", "br", "input"}
 SVG = {"line", "circle", "polyline", "rect", "path"}
 
 
@@ -61,6 +61,7 @@ def runs(tmp_path_factory):
             "workload.requests": 20_000,
             "workload.read_share": 0.5,
             "run.precondition": "random:1",
+            "run.timeline": "20ms..24ms",
         }
     )
     for name, channels in (("a", 8), ("b", 4)):
@@ -95,6 +96,7 @@ def test_the_page_of_a_run_says_what_the_results_say(ssdlab, runs, tmp_path):
         "Where the time goes",
         "Over time",
         "Flash",
+        "Flash operations",
         "Wear",
         "Units and buses",
         "Experiment",
@@ -108,6 +110,52 @@ def test_the_page_of_a_run_says_what_the_results_say(ssdlab, runs, tmp_path):
     (tmp_path / "again.toml").write_text(toml)
     again = json.loads(ssdlab("run", "again.toml", "--json", "-").stdout)
     assert again["host"] == results["host"]
+
+
+def test_the_page_shows_the_flash_over_time_its_wear_and_its_operations(ssdlab, runs, tmp_path):
+    assert ssdlab("report", runs / "a", runs / "b", "--out", "r.html").returncode == 0
+    text = (tmp_path / "r.html").read_text()
+    page = read(tmp_path / "r.html")
+    for title in ("Write amplification", "Free blocks", "Cleaning: blocks erased a second"):
+        assert page.texts.count(title) == 1, "one curve for each result in one drawing"
+    results = [Results.load(runs / name) for name in "ab"]
+    # A cell is a rectangle of one path of its shade; a bar has a path of its own with its title.
+    cells = sum(path.count("M") for path in re.findall(r'class="shade" .*?d="(.*?)"', text))
+    assert cells == sum(len(row.mean_erases) for it in results for row in it.wear.map)
+    for it in results:
+        operations = it.timeline.operations.to_dict()
+        assert 40 < len(operations["kind"]) < 2000 and not it.timeline.cut
+        kinds = set(operations["kind"])
+        assert {"read", "program", "erase"} <= kinds
+        for kind in kinds:
+            assert f"{operations['kind'].count(kind):,}" in page.texts
+    bars = re.findall(r'<path d="M(\d+) (\d+)\.1h(\d+)v', text)
+    assert len(bars) == sum(len(it.timeline.operations.lane) for it in results)
+    window = 4_000_000
+    assert all(int(left) >= 0 and int(left) + int(width) <= window for left, _, width in bars)
+    # Enlarging works with the keyboard alone: radio buttons with labels, and a view to scroll.
+    assert text.count('type="radio"') == text.count('<label for="zoom-') == 8
+    assert text.count('class="view" tabindex="0"') == 2
+
+
+def test_a_long_record_is_cut_and_drawn_within_bounds(ssdlab, tmp_path):
+    done = ssdlab(
+        *("run", "--timeline", "0s..60s", "--out", "out", "--set", "workload.requests=30000"),
+    )
+    assert done.returncode == 0
+    assert "the timeline was cut after 20,000 operations" in done.stderr
+    timeline = Results.load(tmp_path / "out").timeline
+    assert timeline.cut and len(timeline.operations.kind) == 20_000
+    assert ssdlab("report", "out", "out", "--out", "r.html").returncode == 0
+    page = read(tmp_path / "r.html")
+    assert "The record was cut after 20,000 operations." in page.texts
+    assert page.texts.count("10,000 of 20,000 operations are drawn.") == 2
+
+
+def test_a_window_that_is_none_is_refused(refused):
+    message = refused("run", "--timeline", "2ms")
+    assert "--timeline 2ms" in message and "10ms..12ms" in message
+    assert "no flash" in refused("run", "--timeline", "0s..1s", "--set", "device.kind=linear")
 
 
 def test_the_curve_of_latencies_ends_with_all_requests(runs):

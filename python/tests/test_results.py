@@ -101,8 +101,11 @@ def test_units_and_time_series_keys(results):
         assert 0 <= unit.cleaning <= unit.busy <= 1
     series = results.time_series
     assert series.bin_seconds > 0
-    lengths = {len(series[key]) for key in ("requests", "mb_per_s", "mean_us", "max_us")}
-    assert len(lengths) == 1
+    flash = ("host_pages_written", "pages_programmed", "blocks_erased", "free_blocks")
+    keys = ("requests", "mb_per_s", "mean_us", "max_us", *flash)
+    assert len({len(series[key]) for key in keys}) == 1
+    assert sum(series.pages_programmed) == results.flash.page_programs
+    assert sum(series.blocks_erased) == results.flash.block_erases
     assert sum(series.requests) == results.host.all.requests
     assert max(series.max_us) == pytest.approx(results.host.all.max_us)
 

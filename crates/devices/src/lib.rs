@@ -20,6 +20,7 @@ use piecewise::PiecewiseConfig;
 use serde::de::IgnoredAny;
 use serde::{Deserialize, Deserializer, Serialize};
 use ssd::clean::Custom;
+use ssd::timeline::{Timeline, Window};
 use ssd::{Snapshot, SsdConfig, SsdReport};
 
 /// A device that can be prepared, examined and reported on.
@@ -66,6 +67,14 @@ pub trait Model: Device {
     /// # Errors
     /// The first broken invariant; always our mistake, never the user's.
     fn audit(&self) -> Result<(), String>;
+
+    /// Records the flash operations under way within a window from now on, if there are any.
+    fn record_operations(&mut self, _window: Window) {}
+
+    /// What was recorded of them, if that was asked for.
+    fn take_operations(&mut self) -> Option<Timeline> {
+        None
+    }
 
     /// What the flash inside did during a run that ended at `end`.
     fn report(&self, end: engine::Time) -> Option<SsdReport>;
@@ -172,6 +181,17 @@ devices! {
 }
 
 impl DeviceConfig {
+    /// Whether there is simulated flash inside.
+    pub fn has_flash(&self) -> bool {
+        match self {
+            DeviceConfig::Ssd(_) => true,
+            DeviceConfig::Array(array) => array.member.has_flash(),
+            DeviceConfig::Linear(_) | DeviceConfig::Piecewise(_) | DeviceConfig::Parallel(_) => {
+                false
+            }
+        }
+    }
+
     /// The device that this one is made of, if it is made of devices.
     pub fn member_mut(&mut self) -> Option<&mut DeviceConfig> {
         match self {

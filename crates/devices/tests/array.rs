@@ -63,6 +63,9 @@ fn an_array_of_one_is_its_member() {
     for unit in &mut report.units {
         unit.name = unit.name.strip_prefix("member 0 ").unwrap().to_owned();
     }
+    for (name, _) in &mut report.wear.map.rows {
+        *name = name.strip_prefix("member 0 ").unwrap().to_owned();
+    }
     assert_eq!(format!("{:?}", one.2), format!("{report:?}"));
 }
 

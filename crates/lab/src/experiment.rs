@@ -5,6 +5,7 @@ use crate::layer::{Layer, Parsed, Section, blame};
 use crate::precondition::Precondition;
 use crate::presets;
 use crate::steady::Steady;
+use crate::timeline::TimelineWindow;
 use devices::ssd::clean::{Cleaner, Custom};
 use devices::{DeviceConfig, Model};
 use engine::SECTOR_BYTES;
@@ -67,6 +68,8 @@ options! {
         timed: bool = true,
         /// When the run ends.
         until: Until = Until::End,
+        /// The window whose flash operations are recorded one by one, at most 20,000.
+        timeline: TimelineWindow = TimelineWindow::None,
         /// When a drive counts as settled (SNIA PTS, steady state).
         steady: Steady = Steady::default(),
     }
@@ -115,6 +118,15 @@ impl Experiment {
                 device.kind()
             );
             return Err(blame(&Invalid::new(&["run.timed"], problem), &parsed));
+        }
+        if run.timeline != TimelineWindow::None && !(run.timed && device.has_flash()) {
+            let kind = device.kind();
+            let problem = if run.timed {
+                format!("a device of kind \"{kind}\" has no flash operations to record")
+            } else {
+                "without time (run.timed) no operation has a place in it".to_owned()
+            };
+            return Err(blame(&Invalid::new(&["run.timeline"], problem), &parsed));
         }
         let title = parsed.iter().rev().find_map(Parsed::title).unwrap_or_else(|| {
             let device = label(&layers[..own], "device").unwrap_or(device.kind());

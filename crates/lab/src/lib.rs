@@ -19,6 +19,7 @@ mod run;
 mod snapshot;
 mod steady;
 mod table;
+mod timeline;
 mod trace;
 mod untimed;
 

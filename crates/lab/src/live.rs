@@ -368,6 +368,7 @@ fn serve(
         flash: device.report(last),
         prepared,
         settled: None,
+        timeline: None,
         wall_seconds,
     };
     let mut results = results.to_json();

@@ -4,8 +4,8 @@
 //! amplification of a run without writes) are null, never zero.
 
 use crate::steady::Seen;
-use devices::ssd::{Milestone, SsdReport, WearReport};
-use engine::{Breakdown, Completion, LatencyStats, Op, Time, TimeSeries};
+use devices::ssd::{Milestone, SsdReport, WearMap, WearReport};
+use engine::{Breakdown, Completion, FlashCounts, LatencyStats, Op, Time, TimeSeries};
 use serde::Serialize;
 use serde_json::{Map, Value, json};
 
@@ -18,6 +18,8 @@ pub(crate) struct Collected {
     by_op: [LatencyStats; 4],
     series: TimeSeries,
     start: Option<Time>,
+    /// The flash before the first arrival, and at the end.
+    flash: Option<(FlashCounts, FlashCounts)>,
 }
 
 impl Collected {
@@ -25,6 +27,21 @@ impl Collected {
         let start = *self.start.get_or_insert(completion.submitted);
         self.by_op[completion.request.op as usize].record(completion);
         self.series.record(completion.at.saturating_sub(start), completion);
+    }
+
+    /// Notes how the flash is before what happens at `now`. Returns when to ask again.
+    pub(crate) fn sample(&mut self, now: Time, flash: Option<FlashCounts>) -> Time {
+        let start = *self.start.get_or_insert(now);
+        let Some(flash) = flash else { return Time::MAX };
+        self.flash.get_or_insert((flash, flash));
+        start + self.series.sample(now - start, flash)
+    }
+
+    /// Notes how the flash is at the end.
+    pub(crate) fn sample_end(&mut self, flash: Option<FlashCounts>) {
+        if let (Some((_, last)), Some(flash)) = (&mut self.flash, flash) {
+            *last = flash;
+        }
     }
 
     pub(crate) fn requests(&self) -> u64 {
@@ -48,13 +65,28 @@ impl Collected {
         let bins = self.series.bins();
         let seconds = self.series.bin_ns() as f64 / 1e9;
         let mean = |sum: u128, n: u64| (n > 0).then(|| sum as f64 / n as f64 / 1e3);
-        json!({
+        let mut series = json!({
             "bin_seconds": seconds,
             "requests": bins.iter().map(|bin| bin.requests).collect::<Vec<_>>(),
             "mb_per_s": bins.iter().map(|b| b.bytes as f64 / 1e6 / seconds).collect::<Vec<_>>(),
             "mean_us": bins.iter().map(|b| mean(b.latency_sum_ns, b.requests)).collect::<Vec<_>>(),
             "max_us": bins.iter().map(|b| b.latency_max_ns as f64 / 1e3).collect::<Vec<_>>(),
-        })
+        });
+        if let Some((before, last)) = self.flash {
+            let known = self.series.flash().iter().take(bins.len());
+            let mut ends: Vec<FlashCounts> = known.copied().collect();
+            ends.resize(bins.len(), last);
+            let in_each = |of: fn(&FlashCounts) -> u64| {
+                let begins = std::iter::once(&before).chain(&ends);
+                ends.iter().zip(begins).map(|(end, begin)| of(end) - of(begin)).collect::<Vec<_>>()
+            };
+            series["host_pages_written"] = json!(in_each(|it| it.host_pages));
+            series["pages_programmed"] = json!(in_each(|it| it.programs));
+            series["blocks_erased"] = json!(in_each(|it| it.erases));
+            series["free_blocks"] =
+                json!(ends.iter().map(|end| end.free_blocks).collect::<Vec<_>>());
+        }
+        series
     }
 }
 
@@ -114,6 +146,8 @@ pub(crate) struct Results<'a> {
     /// How the drive settled while it was prepared, and in the run, where that decided the end.
     pub(crate) prepared: Option<Seen>,
     pub(crate) settled: Option<Seen>,
+    /// What was recorded of the flash operations.
+    pub(crate) timeline: Option<Value>,
     pub(crate) wall_seconds: f64,
 }
 
@@ -151,6 +185,9 @@ impl Results<'_> {
                 json!({ "preconditioning": self.prepared, "run": self.settled });
         }
         results["time_series"] = self.collected.time_series();
+        if let Some(timeline) = &self.timeline {
+            results["timeline"] = timeline.clone();
+        }
         results
     }
 }
@@ -238,5 +275,21 @@ fn wear_section(wear: &WearReport) -> Value {
             "first_expiry": milestone(&wear.lifetime.first_expiry),
             "spare_gone": milestone(&wear.lifetime.spare_gone),
         },
+        "map": wear_map(&wear.map),
     })
+}
+
+/// Erasures by place: for each row its name, and of its cells, each of consecutive blocks, the mean
+/// and the most.
+fn wear_map(map: &WearMap) -> Value {
+    let rows = map.rows.iter().map(|(name, cells)| {
+        let mean = |erases: u64, blocks: u32| erases as f64 / f64::from(blocks.max(1));
+        json!({
+            "name": name,
+            "blocks_per_cell": cells.first().map(|it| it.blocks),
+            "mean_erases": cells.iter().map(|it| mean(it.erases, it.blocks)).collect::<Vec<_>>(),
+            "max_erases": cells.iter().map(|it| it.most).collect::<Vec<_>>(),
+        })
+    });
+    rows.collect()
 }

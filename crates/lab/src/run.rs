@@ -7,9 +7,10 @@ use crate::requests::RequestLog;
 use crate::results::{Collected, Results};
 use crate::snapshot;
 use crate::steady::{Detector, Settling};
+use crate::timeline;
 use crate::untimed::Untimed;
 use devices::ssd::clean::Custom;
-use engine::{Completion, Observer, Time, drive};
+use engine::{Completion, Device, Observer, Time, drive};
 use std::ops::ControlFlow;
 use std::time::Instant;
 use workloads::{BuildError, Context};
@@ -60,6 +61,10 @@ impl Observer for Watch<'_> {
         if let Some(settling) = &mut self.settling {
             settling.record(completion);
         }
+    }
+
+    fn sample(&mut self, now: Time, device: &dyn Device) -> Time {
+        self.collected.sample(now, device.flash_counts())
     }
 
     fn tick(&mut self, now: Time) -> ControlFlow<()> {
@@ -120,6 +125,10 @@ pub fn run(
         return Err(RunError::Interrupted { requests: 0 });
     };
     snapshot::save_drive(&experiment.run, &*device)?;
+    let window = experiment.run.timeline.window();
+    if let Some(window) = window {
+        device.record_operations(window);
+    }
     let log = settings.requests.as_ref().map(|path| open_log(path)).transpose()?;
     let RunConfig { timed, steady, .. } = &experiment.run;
     let (until, to_settle) = match experiment.run.until {
@@ -165,6 +174,8 @@ pub fn run(
     if let (Some(log), Some(path)) = (watch.log.take(), &settings.requests) {
         log.finish().map_err(|error| unwritable(path, &error))?;
     }
+    watch.collected.sample_end(device.flash_counts());
+    let recorded = device.take_operations();
     let results = Results {
         experiment: experiment.to_json(),
         capacity_bytes: device.capacity_sectors() * engine::SECTOR_BYTES,
@@ -175,6 +186,7 @@ pub fn run(
         flash: device.report(last),
         prepared,
         settled: detector.map(|it| it.seen()),
+        timeline: window.zip(recorded).map(|(window, it)| timeline::section(window, &it)),
         wall_seconds,
     };
     serde_json::to_string(&results.to_json()).map_err(|error| RunError::Check(error.to_string()))

@@ -3,7 +3,7 @@
 
 use crate::steady::Detector;
 use devices::Model;
-use engine::{Breakdown, Completion, Device, Op, Request, Time};
+use engine::{Breakdown, Completion, Device, FlashCounts, Op, Request, Time};
 
 /// Answers at once, and watches write amplification where a run ends when that has settled.
 pub(crate) struct Untimed<'a> {
@@ -78,6 +78,10 @@ impl Device for Untimed<'_> {
 
     fn has_ended(&self) -> bool {
         self.device.has_ended() || self.watch.as_ref().is_some_and(|it| it.detector.is_over())
+    }
+
+    fn flash_counts(&self) -> Option<FlashCounts> {
+        self.device.flash_counts()
     }
 
     fn capacity_sectors(&self) -> u64 {

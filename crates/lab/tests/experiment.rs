@@ -257,6 +257,22 @@ fn mistakes_are_refused_with_their_place_their_value_and_the_choices() {
             "[run]\nprecondition = 'random'\n",
             "e.toml:2: run.precondition = 'random': \"random\" is not \"none\"",
         ),
+        (
+            "[run]\ntimeline = '2ms..1ms'\n",
+            "e.toml:2: run.timeline = '2ms..1ms': a window ends after it begins, and 1ms is not after",
+        ),
+        (
+            "[run]\ntimeline = '2ms'\n",
+            "e.toml:2: run.timeline = '2ms': \"2ms\" is not \"none\" or a window such as \"10ms..",
+        ),
+        (
+            "[device]\nkind = 'linear'\n[run]\ntimeline = '0ms..1ms'\n",
+            "e.toml:4: run.timeline = '0ms..1ms': a device of kind \"linear\" has no flash",
+        ),
+        (
+            "[run]\ntimed = false\ntimeline = '0ms..1ms'\n",
+            "e.toml:3: run.timeline = '0ms..1ms': without time (run.timed) no operation has a place",
+        ),
         ("[run]\nuntil = 'ever'\n", "e.toml:2: run.until = 'ever': \"ever\" is not a time: "),
         (
             "[run]\nsede = 1\n",
@@ -288,6 +304,47 @@ fn an_interrupted_run_says_how_far_it_came() {
 }
 
 #[test]
+fn the_flash_over_time_adds_up_to_the_flash_in_all() {
+    let layers =
+        ["workload.requests=40000", "workload.read_share=0.3", "run.precondition=random:1"];
+    for array in [&[][..], &["device.kind=array", "device.members=2"]] {
+        let keys = array.iter().chain(&layers).map(|assignment| set(assignment));
+        let layers: Vec<_> = if array.is_empty() {
+            std::iter::once(file(SMALL)).chain(keys).collect()
+        } else {
+            let member = ["device.member.kind=ssd", "device.member.blocks_per_plane=64"];
+            keys.chain(member.map(set)).collect()
+        };
+        let results = results_of(&Experiment::from_layers(&layers).unwrap());
+        let series = &results["time_series"];
+        let column = |key: &str| -> Vec<u64> {
+            let values = series[key].as_array().unwrap();
+            values.iter().map(|value| value.as_u64().unwrap()).collect()
+        };
+        let total = |key: &str| column(key).iter().sum::<u64>();
+        let flash = &results["flash"];
+        assert_eq!(total("host_pages_written"), flash["host_pages_written"].as_u64().unwrap());
+        assert_eq!(total("pages_programmed"), flash["page_programs"].as_u64().unwrap());
+        assert_eq!(total("blocks_erased"), flash["block_erases"].as_u64().unwrap());
+        assert!(total("blocks_erased") > 0);
+        assert!(column("requests").len() > 10);
+        assert_eq!(column("requests").len(), column("free_blocks").len());
+        let blocks: u64 = if array.is_empty() { 128 } else { 2 * 64 * 8 * 8 };
+        let free = column("free_blocks");
+        let (least, most) = (*free.iter().min().unwrap(), *free.iter().max().unwrap());
+        assert!(least < most && most < blocks / 4, "{least} to {most} of {blocks} blocks are free");
+        let map = results["wear"]["map"].as_array().unwrap();
+        let most = map.iter().flat_map(|row| row["max_erases"].as_array().unwrap());
+        assert_eq!(
+            most.map(serde_json::Value::as_u64).max().unwrap(),
+            results["wear"]["max_erases"].as_u64()
+        );
+        let rows = results["units"].as_array().unwrap().iter().map(|unit| &unit["name"]);
+        assert!(rows.eq(map.iter().map(|row| &row["name"])));
+    }
+}
+
+#[test]
 fn the_run_section_changes_results() {
     let with = |assignments: &[&str]| {
         let mut layers = vec![file(SMALL), set("workload.read_share=0.0")];
@@ -298,6 +355,15 @@ fn the_run_section_changes_results() {
     let amplification =
         |results: &serde_json::Value| results["flash"]["write_amplification"].as_f64().unwrap();
     assert_ne!(with(&["run.seed=43"])["host"], base["host"]);
+    assert!(base.get("timeline").is_none());
+    let recorded = with(&["run.timeline=2ms..4ms"]);
+    assert_eq!(recorded["host"], base["host"], "who watches changes nothing");
+    let operations = &recorded["timeline"]["operations"];
+    let starts = operations["start_ns"].as_array().unwrap();
+    let ends = operations["end_ns"].as_array().unwrap();
+    assert!(!starts.is_empty() && starts.len() == ends.len());
+    assert!(starts.iter().all(|start| start.as_u64().unwrap() < 4_000_000));
+    assert!(ends.iter().all(|end| end.as_u64().unwrap() > 2_000_000));
     let worn = with(&["run.precondition=random:3"]);
     assert!(amplification(&worn) > amplification(&base) + 0.2);
     let sequential = with(&["run.precondition=sequential"]);

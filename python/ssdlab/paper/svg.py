@@ -27,7 +27,7 @@ def draw(figure: Figure) -> str:
     """The figure as an `<svg>` element, and a legend below it."""
     top = max((y for line in figure.series for y in line.y), default=1.0)
     lowest = min((y for line in figure.series for y in line.y if y > 0), default=top or 1.0)
-    marks = _powers(lowest, top) if figure.log_y else _round_marks(0.0, top)
+    marks = _powers(lowest, top) if figure.log_y else round_marks(0.0, top)
     y_scale = _scale(marks[0], marks[-1], HEIGHT - BOTTOM, TOP, figure.log_y)
     parts = [_horizontal(mark, y_scale(mark)) for mark in marks]
     parts += _bars(figure, y_scale) if figure.bars else _lines(figure, y_scale)
@@ -51,7 +51,7 @@ def _lines(figure: Figure, y_scale: Scale) -> list[str]:
             marks = _round_powers(every[0], every[-1])
         x_scale = _scale(every[0], every[-1], LEFT + 16, WIDTH - RIGHT - 16, True)
     else:
-        marks = _round_marks(min(0.0, every[0]), every[-1])
+        marks = round_marks(min(0.0, every[0]), every[-1])
         x_scale = _scale(marks[0], marks[-1], LEFT, WIDTH - RIGHT - 8, False)
     parts = [_text(x_scale(mark), HEIGHT - BOTTOM + 16, f"{mark:.6g}", "middle") for mark in marks]
     for line, (colour, dash) in zip(figure.series, _styles(figure.series), strict=True):
@@ -146,7 +146,7 @@ def _scale(low: float, high: float, start: float, end: float, log: bool) -> Scal
     return place
 
 
-def _round_marks(low: float, high: float) -> list[float]:
+def round_marks(low: float, high: float) -> list[float]:
     """Four to eight round numbers from `low` or below to `high` or above."""
     span = high - low or 1.0
     power = 10.0 ** math.floor(math.log10(span))

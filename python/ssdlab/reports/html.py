@@ -21,6 +21,18 @@ th[scope=row] { font-weight: normal } caption { text-align: left; color: var(--d
 .swatch { display: inline-block; width: .8rem; height: .8rem; margin-right: .4rem }
 pre { overflow-x: auto; font-size: .8rem; border: 1px solid var(--rule); padding: .6rem }
 details { margin: .6rem 0 } summary { cursor: pointer }
+.lanes { display: grid; grid-template-columns: minmax(6rem, 12rem) 1fr; gap: 0 .6rem }
+.lanes .names { font-size: .75rem; line-height: 1.2rem; overflow: hidden; white-space: nowrap }
+.lanes .view { overflow-x: auto } .lanes .view:focus { outline: 2px solid var(--c0) }
+.sheet { position: relative } .sheet svg { display: block; width: 100%; background: none }
+.sheet path { fill: currentColor } .shade { color: var(--c1) }
+.marks { position: relative; overflow: hidden; height: 1.4rem; font-size: .75rem;
+  color: var(--dim) }
+.marks span { position: absolute; display: none; padding-left: .2rem; white-space: nowrap;
+  border-left: 1px solid var(--dim) }
+@media (max-width: 36rem) { .marks span:nth-child(even) { font-size: 0 } }
+.zoom { margin: 0 .3rem 0 0 } .zoom + label { margin-right: 1rem }
+@media (max-width: 36rem) { .lanes { grid-template-columns: 6rem 1fr } }
 .line { stroke-width: 1.5 } .thin { fill: none; stroke: currentColor; stroke-opacity: .45 }
 .best { stroke-opacity: 1; stroke-width: 2.5 }
 @media print { body { max-width: none; font-size: 11px } section { break-inside: avoid }
@@ -96,3 +108,14 @@ def swatches(names: Sequence[str]) -> str:
         for number, name in enumerate(names)
     )
     return f'<p class="legend">{keys}</p>'
+
+
+def lanes(names: Sequence[str], drawn: str, label: str = "") -> str:
+    """A drawing of lanes beside their names; with a label it scrolls, also by keyboard."""
+    texts = map(escape, names)
+    shown = "".join(f'<div title="{text}">{text}</div>' for text in texts)
+    reach = f' tabindex="0" role="region" aria-label="{escape(label, quote=True)}"' if label else ""
+    return (
+        f'<div class="lanes"><div class="names">{shown}</div>'
+        f'<div class="view"{reach}><div class="sheet">{drawn}</div></div></div>'
+    )

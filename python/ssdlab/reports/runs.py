@@ -11,7 +11,7 @@ from ssdlab.comparison import compare
 from ssdlab.display import PARTS, count, duration
 from ssdlab.paper.item import Figure, Series
 from ssdlab.plots import cumulative
-from ssdlab.reports import html
+from ssdlab.reports import html, timeline, wear_map
 from ssdlab.results import Record, Results
 from ssdlab.sweeps.result import cell_text
 
@@ -19,6 +19,12 @@ from ssdlab.sweeps.result import cell_text
 MAX_POINTS = 160
 #: Units that have a bar of their own.
 MAX_UNITS = 64
+#: What is drawn of the flash over time: title and axis.
+FLASH = {
+    "amplification": ("Write amplification", "pages programmed / pages written"),
+    "free": ("Free blocks", "erased blocks"),
+    "erased": ("Cleaning: blocks erased a second", "blocks/s"),
+}
 
 
 def page(results: Sequence[Results]) -> str:
@@ -32,7 +38,8 @@ def page(results: Sequence[Results]) -> str:
         "Where the time goes": _breakdown(names, results),
         "Over time": _over_time(names, results),
         "Flash": _scalars(names, results, "flash"),
-        "Wear": _scalars(names, results, "wear"),
+        "Flash operations": timeline.section(names, results),
+        "Wear": _scalars(names, results, "wear") + wear_map.section(names, results),
         "Units and buses": _units(names, results),
         "Experiment": _experiments(names, results),
     }
@@ -132,7 +139,7 @@ def _breakdown(names: Sequence[str], results: Sequence[Results]) -> str:
 
 
 def _over_time(names: Sequence[str], results: Sequence[Results]) -> str:
-    curves: dict[str, list[Series]] = {"IOPS": [], "mean": [], "max": []}
+    curves: dict[str, list[Series]] = {name: [] for name in ("IOPS", "mean", "max", *FLASH)}
     for name, it in zip(names, results, strict=True):
         series = it.get("time_series")
         if not series or len(series.requests) < 2:
@@ -155,13 +162,44 @@ def _over_time(names: Sequence[str], results: Sequence[Results]) -> str:
         curves["mean"].append(Series(f"mean{label}", [t for t, _ in means], [m for _, m in means]))
         maxima = [max(series.max_us[n : n + step]) for n in groups]
         curves["max"].append(Series(f"max{label}", at, maxima))
+        for key, line in _flash_over_time(series.to_dict(), step).items():
+            places = [(t, value) for t, value in zip(at, line, strict=True) if value is not None]
+            curves[key].append(Series(name or FLASH[key][0], *map(list, zip(*places, strict=True))))
     if not curves["IOPS"]:
         return ""
     x = "simulated time, s"
     latencies = [*curves["mean"], *curves["max"]]
-    return html.figure(Figure("Requests a second", x, "requests/s", curves["IOPS"])) + html.figure(
-        Figure("Latency of the requests that completed", x, "latency, us", latencies, log_y=True)
+    return (
+        html.figure(Figure("Requests a second", x, "requests/s", curves["IOPS"]))
+        + html.figure(
+            Figure(
+                "Latency of the requests that completed", x, "latency, us", latencies, log_y=True
+            )
+        )
+        + "".join(
+            html.figure(Figure(title, x, y, curves[key])) for key, (title, y) in FLASH.items()
+        )
     )
+
+
+def _flash_over_time(series: Mapping[str, Any], step: int) -> dict[str, list[float | None]]:
+    """What the flash did in each group of `step` intervals, by the keys of `FLASH`."""
+    if "free_blocks" not in series:
+        return {}
+    groups = range(0, len(series["free_blocks"]), step)
+    seconds = series["bin_seconds"] * step
+
+    def sums(key: str) -> list[int]:
+        return [sum(series[key][n : n + step]) for n in groups]
+
+    written, programmed = sums("host_pages_written"), sums("pages_programmed")
+    found: dict[str, list[float | None]] = {
+        "amplification": [p / w if w else None for p, w in zip(programmed, written, strict=True)],
+        "erased": [blocks / seconds for blocks in sums("blocks_erased")[:-1]] + [None],
+        "free": [series["free_blocks"][n : n + step][-1] for n in groups],
+    }
+    # Where nothing was written there is nothing to see.
+    return {key: line for key, line in found.items() if any(line)}
 
 
 def _scalars(names: Sequence[str], results: Sequence[Results], part: str) -> str:

@@ -18,7 +18,16 @@ from ssdlab import _core
 from ssdlab._core import InputError
 
 #: Parts of the results that are no scalars, or not of the point.
-LEFT_OUT = {"schema", "version", "experiment", "elapsed", "time_series", "units", "buses"}
+LEFT_OUT = {
+    "schema",
+    "version",
+    "experiment",
+    "elapsed",
+    "time_series",
+    "timeline",
+    "units",
+    "buses",
+}
 _PERCENTILE = re.compile(r"(?:(read|write|trim|flush|all)[._])?p(\d+(?:\.\d+)?)")
 _CONSTRAINT = re.compile(r"\s*(.+?)\s*(<=|>=)\s*([-+.\deE]+)\s*")
 

@@ -10,8 +10,11 @@ use crate::ssd::SsdReport;
 use crate::ssd::clean::Custom;
 use crate::ssd::config::HostLink;
 use crate::ssd::link::{Link, Slot, Turn};
+use crate::ssd::timeline::{Timeline, Window};
 use crate::{DeviceConfig, Kind, Model};
-use engine::{Breakdown, Completion, Device, EventQueue, Lba, Op, Request, SECTOR_BYTES, Time};
+use engine::{
+    Breakdown, Completion, Device, EventQueue, FlashCounts, Lba, Op, Request, SECTOR_BYTES, Time,
+};
 use options::{Bandwidth, Duration, Invalid, Size, choices, options};
 
 /// Members at most: more than any controller has ports.
@@ -325,6 +328,14 @@ impl Device for Array {
         self.members.iter().any(|member| member.has_ended())
     }
 
+    fn flash_counts(&self) -> Option<FlashCounts> {
+        let mut all = FlashCounts::default();
+        for member in &self.members {
+            all += member.flash_counts()?;
+        }
+        Some(all)
+    }
+
     fn capacity_sectors(&self) -> u64 {
         let Stripes { unit, members, units } = self.stripes;
         unit * members * units
@@ -383,6 +394,17 @@ impl Model for Array {
             return Err("requests are outstanding and no member has an event".to_owned());
         }
         Ok(())
+    }
+
+    fn record_operations(&mut self, window: Window) {
+        for member in &mut self.members {
+            member.record_operations(window);
+        }
+    }
+
+    fn take_operations(&mut self) -> Option<Timeline> {
+        let all = self.members.iter_mut().map(|member| member.take_operations());
+        all.collect::<Option<Vec<_>>>().map(Timeline::together)
     }
 
     fn report(&self, end: Time) -> Option<SsdReport> {

@@ -1,7 +1,8 @@
 //! The accounts of an array's members as one.
 
 use crate::ssd::{
-    CleaningReport, LifetimeReport, Milestone, REMAINING_STEPS, SsdReport, UnitReport, WearReport,
+    CleaningReport, LifetimeReport, Milestone, REMAINING_STEPS, SsdReport, UnitReport, WearMap,
+    WearReport,
 };
 
 /// Sums of counts, means over all blocks, and the units of each member by its number.
@@ -102,5 +103,6 @@ fn wear(members: &[SsdReport]) -> WearReport {
             first_expiry: earliest(|it| it.first_expiry),
             spare_gone: earliest(|it| it.spare_gone),
         },
+        map: WearMap::together(members.iter().map(|it| &it.wear.map)),
     }
 }

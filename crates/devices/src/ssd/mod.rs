@@ -24,24 +24,28 @@ mod serve;
 mod sets;
 mod snapshot;
 mod stream;
+pub mod timeline;
 pub mod timing;
 mod units;
 mod wear;
+mod wear_map;
 
 pub use config::SsdConfig;
 pub use geometry::Geometry;
 pub use lifetime::{LifetimeReport, Milestone};
 pub use report::{CleaningReport, REMAINING_STEPS, SsdReport, UnitReport, WearReport};
 pub use snapshot::Snapshot;
+pub use wear_map::WearMap;
 
 use crate::Model;
-use engine::{Breakdown, Completion, Device, Op, Request, Time};
+use engine::{Breakdown, Completion, Device, FlashCounts, Op, Request, Time};
 use ftl::Ftl;
 use geometry::Lpn;
 use link::{HostQueue, Link, Slot, Turn};
 use nand::Flash;
 use options::Invalid;
 use std::collections::VecDeque;
+use timeline::{Recorder, Timeline, Window};
 use timing::{StageEnd, Timing};
 use units::{Kind, PageOp, Units};
 
@@ -103,6 +107,7 @@ pub struct Ssd {
     first_epoch: u64,
     done: Vec<Completion>,
     counts: PageCounts,
+    recorder: Option<Box<Recorder>>,
     now: Time,
 }
 
@@ -128,6 +133,7 @@ impl Ssd {
             first_epoch: 0,
             done: Vec::new(),
             counts: PageCounts::default(),
+            recorder: None,
             now: 0,
             config: config.clone(),
         })
@@ -377,6 +383,10 @@ impl Device for Ssd {
         self.ftl.has_ended()
     }
 
+    fn flash_counts(&self) -> Option<FlashCounts> {
+        Some(self.counts_now())
+    }
+
     fn capacity_sectors(&self) -> u64 {
         let geometry = self.ftl.geometry();
         u64::from(geometry.exported_pages()) * u64::from(geometry.sectors_per_page)
@@ -449,6 +459,14 @@ impl Model for Ssd {
 
     fn audit(&self) -> Result<(), String> {
         self.check()
+    }
+
+    fn record_operations(&mut self, window: Window) {
+        self.recorder = Some(Box::new(Recorder::new(window)));
+    }
+
+    fn take_operations(&mut self) -> Option<Timeline> {
+        self.recorder.take().map(|recorder| recorder.finish(self.ftl.geometry()))
     }
 
     fn report(&self, end: Time) -> Option<SsdReport> {

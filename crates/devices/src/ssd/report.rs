@@ -3,7 +3,8 @@
 use super::Ssd;
 use super::geometry::{Block, Unit};
 use super::lifetime::LifetimeReport;
-use engine::Time;
+use super::wear_map::WearMap;
+use engine::{FlashCounts, Time};
 
 /// Everything that a drive counted.
 #[derive(Debug, Clone, PartialEq)]
@@ -89,6 +90,8 @@ pub struct WearReport {
     pub remaining_of_rated: [u64; REMAINING_STEPS],
     /// How long the drive lasts.
     pub lifetime: LifetimeReport,
+    /// Erasures by place.
+    pub map: WearMap,
 }
 
 /// Steps in which the distribution of remaining life is reported: 0 to 2 means, 0 to 1 ratings.
@@ -110,6 +113,20 @@ pub struct UnitReport {
 }
 
 impl Ssd {
+    /// The counts that are followed over time.
+    pub(super) fn counts_now(&self) -> FlashCounts {
+        let ftl = &self.ftl.counters;
+        let geometry = self.ftl.geometry();
+        let (pages, span) = (geometry.granule.flash_pages, geometry.granule.span);
+        let free = (0..geometry.domains).map(|domain| u64::from(self.free_blocks(domain)));
+        FlashCounts {
+            host_pages: ftl.host_pages,
+            programs: (ftl.host_programs + ftl.moves + ftl.migrations) * u64::from(pages),
+            erases: ftl.erases * u64::from(span),
+            free_blocks: free.sum::<u64>() * u64::from(span),
+        }
+    }
+
     /// The account at the end of a run that began at 0 and ended at `end`.
     pub fn account(&self, end: Time) -> SsdReport {
         let ftl = &self.ftl.counters;
@@ -186,6 +203,7 @@ impl Ssd {
             remaining_of_mean: of_mean,
             remaining_of_rated: of_rated,
             lifetime: self.lifetime(),
+            map: WearMap::new(self.ftl.geometry(), erases),
         }
     }
 

@@ -5,6 +5,7 @@ use super::config::CleaningTime;
 use super::ftl::{CleanStep, Programming};
 use super::geometry::{Lpn, PoolId, Unit};
 use super::operation::Operation;
+use super::timeline;
 use super::timing::Finished;
 use super::units::{Kind, NONE, PageOp, Phase, Work};
 use engine::{Breakdown, Time};
@@ -400,6 +401,10 @@ impl Ssd {
         let flight = &mut self.units.flights[id as usize];
         flight.lanes_left -= 1;
         let unit = flight.unit;
+        if let Some(recorder) = &mut self.recorder {
+            let word = timeline::word(flight, self.units.queues[unit.at()].job, &self.config);
+            recorder.record(lane, word, finished, now);
+        }
         if flight.lanes_left > 0 {
             if let Some(Work::Stream(programming, to)) = flight.work {
                 return self.stream_crossed(id, unit, to, programming.last, now);

@@ -1,0 +1,124 @@
+//! The flash operations of a chosen window, one by one: what a Gantt chart of the drive shows.
+
+use super::config::SsdConfig;
+use super::ftl::Job;
+use super::geometry::{Geometry, Unit};
+use super::timing::Finished;
+use super::units::{Flight, Kind, Work};
+use engine::Time;
+
+/// A window of simulated time, and how many operations are kept of it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Window {
+    /// When it begins.
+    pub from: Time,
+    /// When it ends.
+    pub to: Time,
+    /// Operations kept at most: those that end first.
+    pub most: usize,
+}
+
+/// An operation on a lane: a unit, or a package of a unit that spans several.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Span {
+    /// The lane, as a place in [`Timeline::lanes`].
+    pub lane: u32,
+    /// `read`, `program`, `merge` (a partial write within a synchronous gang), `move`, `copy-back`,
+    /// `migrate` (a move to level wear), `stream` (a copy to another package) or `erase`.
+    pub word: &'static str,
+    /// When it began and ended.
+    pub start: Time,
+    /// When it ended.
+    pub end: Time,
+    /// Time waiting for and using the bus, ns.
+    pub bus_ns: Time,
+}
+
+/// What was recorded, in order of the operations' ends.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Timeline {
+    /// The name of each lane.
+    pub lanes: Vec<String>,
+    /// The operations that were under way within the window and ended before the run did.
+    pub spans: Vec<Span>,
+    /// There were more than the window keeps; those that ended later are left out.
+    pub cut: bool,
+    /// The most that are kept.
+    most: usize,
+}
+
+impl Timeline {
+    /// Those of the members of an array as one.
+    pub(crate) fn together(members: Vec<Timeline>) -> Timeline {
+        let most = members.iter().map(|it| it.most).max().unwrap_or(0);
+        let mut all = Timeline { lanes: Vec::new(), spans: Vec::new(), cut: false, most };
+        for (number, member) in members.into_iter().enumerate() {
+            let first = all.lanes.len() as u32;
+            let moved = |span: Span| Span { lane: first + span.lane, ..span };
+            all.spans.extend(member.spans.into_iter().map(moved));
+            all.lanes.extend(member.lanes.iter().map(|name| format!("member {number} {name}")));
+            all.cut |= member.cut;
+        }
+        all.spans.sort_by_key(|span| (span.end, span.lane));
+        all.cut |= all.spans.len() > most;
+        all.spans.truncate(most);
+        all
+    }
+}
+
+/// Notes operations as they end.
+#[derive(Debug, Clone)]
+pub(super) struct Recorder {
+    window: Window,
+    spans: Vec<Span>,
+    cut: bool,
+}
+
+impl Recorder {
+    pub(super) fn new(window: Window) -> Recorder {
+        Recorder { window, spans: Vec::new(), cut: false }
+    }
+
+    /// An operation of a lane has ended.
+    pub(super) fn record(&mut self, lane: u32, word: &'static str, finished: Finished, now: Time) {
+        let Finished { started: start, bus_ns, .. } = finished;
+        if now <= self.window.from || start >= self.window.to {
+            return;
+        }
+        if self.spans.len() == self.window.most {
+            self.cut = true;
+            return;
+        }
+        self.spans.push(Span { lane, word, start, end: now, bus_ns });
+    }
+
+    pub(super) fn finish(self, geometry: &Geometry) -> Timeline {
+        let span = geometry.granule.span;
+        let name = |lane| match span {
+            1 => geometry.unit_name(Unit(lane)),
+            _ => format!("{}, part {}", geometry.unit_name(Unit(lane / span)), lane % span),
+        };
+        Timeline {
+            lanes: (0..geometry.units * span).map(name).collect(),
+            spans: self.spans,
+            cut: self.cut,
+            most: self.window.most,
+        }
+    }
+}
+
+/// What an operation is called; `job` is what its unit is cleaning.
+pub(super) fn word(flight: &Flight, job: Option<Job>, config: &SsdConfig) -> &'static str {
+    match flight.work.expect("it is under way") {
+        Work::Host(op, _) => match op.kind {
+            Kind::Read | Kind::ReadForWrite => "read",
+            Kind::Write => "program",
+            Kind::Merge | Kind::MergeAcross => "merge",
+        },
+        Work::Move(_) if job.is_some_and(|job| job.is_migration()) => "migrate",
+        Work::Move(_) if config.cleaning.copy_back => "copy-back",
+        Work::Move(_) => "move",
+        Work::Stream(..) => "stream",
+        Work::Erase(_) => "erase",
+    }
+}
