@@ -1,0 +1,149 @@
+//! What must hold for every experiment that is accepted, and of every refusal.
+//!
+//! A law is a function and a row of [`LAWS`]. It sees the configuration and its results and may run
+//! variants: the other gear, the same again, saved and loaded. It says what is wrong, with figures.
+
+use super::{Config, Outcome, outcome};
+use serde_json::Value;
+
+mod alone;
+mod pairs;
+mod watched;
+
+/// A law that does not hold.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Broken {
+    /// Which.
+    pub law: &'static str,
+    /// The figures that say so.
+    pub detail: String,
+}
+
+/// What the laws say of an experiment.
+#[derive(Debug, Clone, PartialEq)]
+pub enum Verdict {
+    /// It is refused, and the refusal is in order.
+    Refused,
+    /// It runs to its end, and the laws hold.
+    Holds,
+    /// These do not.
+    Breaks(Vec<Broken>),
+}
+
+/// One experiment and its results.
+pub struct Case<'a> {
+    /// The experiment.
+    pub config: &'a Config,
+    /// What it found.
+    pub results: &'a Value,
+}
+
+/// A law: its sentence, and what says why it does not hold.
+type Law = (&'static str, fn(&Case<'_>) -> Result<(), String>);
+
+/// The laws of one run, then those that run variants.
+pub const LAWS: &[Law] = &[
+    ("the breakdown adds up to the latency", alone::breakdown),
+    ("programs = host + moved + migrated", alone::programs),
+    ("busy is a share", alone::busy),
+    ("amplification is at least 1 without trims", alone::amplification),
+    ("cleaning efficiency is a share", alone::efficiency),
+    ("requests asked = answered + refused", alone::requests),
+    ("a refused write is not a success", alone::refused),
+    ("the timeline adds up to the results", alone::time_series),
+    ("lifetimes are of bytes that were written", alone::lifetime),
+    ("a lone request's time adds up", alone::clock),
+    ("wear agrees with the erasures", alone::wear),
+    ("the order of --set does not matter", pairs::order),
+    ("every request is answered once, Little's law", watched::little),
+    ("the same bits twice", pairs::twice),
+    ("timed and untimed agree", pairs::gears),
+    ("saved and loaded = uninterrupted", pairs::saved),
+    ("twice the times, twice the latencies", pairs::doubled),
+    ("one drive = an array of one", pairs::array_of_one),
+];
+
+/// The law that no experiment ends but by its end.
+pub const ENDS: &str = "it runs to its end, and the audit holds";
+/// The law of refusals.
+pub const REFUSES: &str = "a refusal names its key";
+
+/// Judges an experiment by all laws.
+pub fn judge(config: &Config) -> Verdict {
+    judge_by(config, |_| true)
+}
+
+/// Judges an experiment by some laws.
+pub fn judge_by(config: &Config, wanted: impl Fn(&str) -> bool) -> Verdict {
+    let one = |law, detail: String| Verdict::Breaks(vec![Broken { law, detail }]);
+    match outcome(config) {
+        Outcome::Refused(message) if is_clean(&message) => Verdict::Refused,
+        Outcome::Refused(message) => one(REFUSES, message),
+        Outcome::Broken(message) => one(ENDS, message),
+        Outcome::Results(results) => {
+            let case = Case { config, results: &results };
+            let laws = LAWS.iter().filter(|(name, _)| wanted(name));
+            let broken: Vec<Broken> = laws
+                .filter_map(|(law, holds)| {
+                    let detail = super::quietly(|| holds(&case));
+                    let detail = detail.unwrap_or_else(|panic| Err(format!("panic: {panic}")));
+                    detail.err().map(|detail| Broken { law, detail })
+                })
+                .collect();
+            if broken.is_empty() { Verdict::Holds } else { Verdict::Breaks(broken) }
+        }
+    }
+}
+
+/// Whether a refusal is one line and names what is to blame: a key, or the file of a trace.
+fn is_clean(message: &str) -> bool {
+    let named = ["device.", "workload.", "run.", "ssdlab-samples"];
+    !message.contains('\n') && named.iter().any(|word| message.contains(word))
+}
+
+impl Case<'_> {
+    /// A number of the results; `None` where it is null or absent.
+    pub fn number(&self, path: &str) -> Option<f64> {
+        self.results.pointer(path).and_then(Value::as_f64)
+    }
+
+    /// A count of the results; 0 where it is absent.
+    pub fn count(&self, path: &str) -> u64 {
+        self.results.pointer(path).and_then(Value::as_u64).unwrap_or(0)
+    }
+
+    /// Whether the drive came to its end.
+    pub fn has_ended(&self) -> bool {
+        self.results.pointer("/wear/ended") == Some(&Value::Bool(true))
+    }
+
+    /// The value of a key as it was resolved, such as `device.kind`.
+    pub fn resolved(&self, key: &str) -> Option<&Value> {
+        self.results["experiment"].pointer(&format!("/{}", key.replace('.', "/")))
+    }
+
+    /// Whether a key was resolved to that word.
+    pub fn is(&self, key: &str, word: &str) -> bool {
+        self.resolved(key).and_then(Value::as_str) == Some(word)
+    }
+
+    /// Whether requests take time.
+    pub fn is_timed(&self) -> bool {
+        self.resolved("run.timed") != Some(&Value::Bool(false))
+    }
+
+    /// Whether the run was as long as its workload.
+    pub fn is_whole(&self) -> bool {
+        self.is("run.until", "end") && !self.has_ended()
+    }
+}
+
+/// Holds when `is`; else the figures.
+pub fn must(is: bool, figures: impl FnOnce() -> String) -> Result<(), String> {
+    if is { Ok(()) } else { Err(figures()) }
+}
+
+/// Whether two figures are equal but for rounding.
+pub fn near(a: f64, b: f64) -> bool {
+    (a - b).abs() <= 1e-9 * a.abs().max(b.abs()) + 1e-9
+}

@@ -1,0 +1,210 @@
+//! Laws of the results of one run.
+
+use super::{Case, must, near};
+use serde_json::Value;
+
+const OPS: [&str; 5] = ["read", "write", "trim", "flush", "all"];
+
+pub fn breakdown(case: &Case<'_>) -> Result<(), String> {
+    for op in OPS {
+        let Some(mean) = case.number(&format!("/host/{op}/mean_us")) else { continue };
+        let parts = case.results["host"][op]["breakdown_us"].as_object();
+        let parts: Vec<f64> = parts.into_iter().flatten().filter_map(|it| it.1.as_f64()).collect();
+        let sum: f64 = parts.iter().sum();
+        must(near(sum, mean) || (sum - mean).abs() < 1e-3, || {
+            format!("{op}: the parts sum to {sum} us, the mean is {mean} us")
+        })?;
+        must(parts.iter().all(|part| *part >= 0.0), || format!("{op}: a part of {parts:?} < 0"))?;
+        let of = |key: &str| case.number(&format!("/host/{op}/{key}")).unwrap_or(0.0);
+        let (least, most) = (of("min_us"), of("max_us"));
+        must(least <= mean + 1e-6 && mean <= most + 1e-6, || {
+            format!("{op}: mean {mean} us lies outside {least}..{most} us")
+        })?;
+    }
+    Ok(())
+}
+
+/// Flash pages that a write of a logical page programs: at least, and at most.
+fn pages_of_a_write(case: &Case<'_>) -> (u64, u64) {
+    let device = match case.is("device.kind", "array") {
+        true => "device.member",
+        false => "device",
+    };
+    let size = |key: &str| {
+        let text = case.resolved(&format!("{device}.{key}"))?.as_str()?;
+        text.parse::<options::Size>().ok().map(options::Size::bytes)
+    };
+    let page = size("page_size").unwrap_or(4096);
+    let logical = size("logical_page").unwrap_or(page);
+    let wide = if case.is(&format!("{device}.gang"), "shared-control-sync") {
+        let count = case.resolved(&format!("{device}.packages_per_channel"));
+        count.and_then(Value::as_u64).unwrap_or(1)
+    } else {
+        1
+    };
+    (1, logical.div_ceil(page).max(wide).max(1))
+}
+
+pub fn programs(case: &Case<'_>) -> Result<(), String> {
+    if case.results.get("flash").is_none() {
+        return Ok(());
+    }
+    let count = |key: &str| case.count(&format!("/flash/{key}"));
+    let (programs, moved) = (count("page_programs"), count("pages_moved"));
+    let (migrated, host) = (count("pages_migrated"), count("host_pages_written"));
+    let figures = || {
+        format!(
+            "{programs} programs, {moved} moved, {migrated} migrated, {host} host pages, {} refused",
+            case.count("/wear/refused_pages")
+        )
+    };
+    must(programs >= moved + migrated, figures)?;
+    let own = programs - moved - migrated;
+    let (least, most) = pages_of_a_write(case);
+    must(own >= host * least, figures)?;
+    must(own <= host * most, || format!("{} ({most} a write)", figures()))?;
+    must(count("copy_backs") <= moved + migrated, figures)?;
+    must(count("page_reads") >= moved + migrated, || {
+        format!("{} page reads; {}", count("page_reads"), figures())
+    })
+}
+
+pub fn busy(case: &Case<'_>) -> Result<(), String> {
+    let share = |name: &str, value: &Value| {
+        let value = value.as_f64().unwrap_or(f64::NAN);
+        must((0.0..=1.0 + 1e-9).contains(&value), || format!("{name} {value}"))
+    };
+    for unit in case.results["units"].as_array().into_iter().flatten() {
+        let name = unit["name"].as_str().unwrap_or_default();
+        share(&format!("{name} busy"), &unit["busy"])?;
+        share(&format!("{name} cleaning"), &unit["cleaning"])?;
+    }
+    for bus in case.results["buses"]["busy"].as_array().into_iter().flatten() {
+        share("bus", bus)?;
+    }
+    Ok(())
+}
+
+pub fn amplification(case: &Case<'_>) -> Result<(), String> {
+    if case.count("/flash/pages_trimmed") > 0 || case.count("/flash/host_pages_written") == 0 {
+        return Ok(());
+    }
+    for key in ["write_amplification", "write_amplification_bytes"] {
+        if let Some(amplification) = case.number(&format!("/flash/{key}")) {
+            must(amplification >= 1.0 - 1e-9, || format!("{key} is {amplification}"))?;
+        }
+    }
+    Ok(())
+}
+
+pub fn efficiency(case: &Case<'_>) -> Result<(), String> {
+    let Some(share) = case.number("/flash/cleaning/efficiency") else { return Ok(()) };
+    must((0.0..=1.0).contains(&share), || format!("{share}"))
+}
+
+pub fn requests(case: &Case<'_>) -> Result<(), String> {
+    let of = |op: &str| case.count(&format!("/host/{op}/requests"));
+    let refused: u64 = REFUSED.iter().map(|path| case.count(path)).sum();
+    let sum: u64 = OPS[..4].iter().map(|op| of(op)).sum();
+    must(sum == of("all"), || format!("{sum} by operation, {} in all", of("all")))?;
+    let counted = ["closed", "open", "bursts", "jesd219"];
+    let kind = case.resolved("workload.kind").and_then(Value::as_str).unwrap_or_default();
+    if !case.is_whole() || !counted.contains(&kind) {
+        return Ok(());
+    }
+    let asked = case.resolved("workload.requests").and_then(Value::as_u64).unwrap_or(0);
+    must(asked == sum || asked == sum + refused, || format!("{asked} asked, {sum} answered"))
+}
+
+/// Where results count requests that were refused.
+const REFUSED: [&str; 2] = ["/host/all/refused", "/host/all/failed"];
+
+pub fn refused(case: &Case<'_>) -> Result<(), String> {
+    let pages = case.count("/wear/refused_pages");
+    let requests: u64 = REFUSED.iter().map(|path| case.count(path)).sum();
+    must(pages == 0 || case.has_ended(), || format!("{pages} pages refused, and it goes on"))?;
+    must(pages == 0 || requests > 0, || {
+        format!(
+            "{pages} pages refused, no request: {} writes answered",
+            case.count("/host/write/requests")
+        )
+    })
+}
+
+pub fn time_series(case: &Case<'_>) -> Result<(), String> {
+    let pairs = [
+        ("requests", "/host/all/requests"),
+        ("host_pages_written", "/flash/host_pages_written"),
+        ("pages_programmed", "/flash/page_programs"),
+        ("blocks_erased", "/flash/block_erases"),
+    ];
+    for (series, total) in pairs {
+        let Some(bins) = case.results["time_series"][series].as_array() else { continue };
+        let sum: u64 = bins.iter().filter_map(Value::as_u64).sum();
+        // Nothing was sampled of a run without requests.
+        let total_is = case.count(total);
+        must(sum == total_is || bins.is_empty(), || {
+            format!("time_series.{series} sums to {sum}, {total} is {total_is}")
+        })?;
+    }
+    Ok(())
+}
+
+pub fn lifetime(case: &Case<'_>) -> Result<(), String> {
+    let fresh = case.is("run.precondition", "none") && case.resolved("run.load_drive").is_none();
+    let asked = case.number("/host/write/bytes").unwrap_or(0.0);
+    for name in ["first_expiry", "spare_gone"] {
+        let milestone = &case.results["wear"]["lifetime"][name];
+        let bytes = milestone["host_bytes"].as_f64().unwrap_or(0.0);
+        if fresh && milestone["measured"] == Value::Bool(true) {
+            must(bytes <= asked + 0.5, || {
+                format!("{name} after {bytes} bytes, of which {asked} were asked for")
+            })?;
+        }
+    }
+    Ok(())
+}
+
+pub fn clock(case: &Case<'_>) -> Result<(), String> {
+    let one = |key: &str| case.resolved(key).and_then(Value::as_u64) == Some(1);
+    let lone = case.is("workload.kind", "closed")
+        && case.is_timed()
+        && case.is_whole()
+        && one("workload.outstanding")
+        && one("workload.threads");
+    let Some(mean) = case.number("/host/all/mean_us") else { return Ok(()) };
+    if !lone {
+        return Ok(());
+    }
+    let think = case.resolved("workload.think_time").and_then(Value::as_str).unwrap_or("0ns");
+    let think = think.parse::<options::Duration>().map_or(0, options::Duration::ns) as f64 / 1e9;
+    let requests = case.count("/host/all/requests") as f64;
+    let expected = mean * requests / 1e6 + (requests - 1.0) * think;
+    let is = case.number("/simulated_seconds").unwrap_or(0.0);
+    must((is - expected).abs() <= 1e-6 * expected + 1e-6, || {
+        format!("{is} s simulated; latencies and think times sum to {expected} s")
+    })
+}
+
+pub fn wear(case: &Case<'_>) -> Result<(), String> {
+    let Some(mean) = case.number("/wear/mean_erases") else { return Ok(()) };
+    let most = case.number("/wear/max_erases").unwrap_or(0.0);
+    must(mean <= most + 1e-9, || format!("mean {mean} erasures, at most {most}"))?;
+    let count = |key: &str| case.count(&format!("/flash/{key}"));
+    let cleaned = count("cleaning/blocks_cleaned") + count("cleaning/blocks_migrated");
+    must(cleaned <= count("block_erases"), || {
+        format!("{cleaned} blocks cleaned or migrated, {} erased", count("block_erases"))
+    })?;
+    if case.is("run.precondition", "none") && case.is("device.kind", "ssd") {
+        let shape = ["channels", "packages_per_channel", "dies_per_package"];
+        let shape = shape.iter().chain(&["planes_per_die", "blocks_per_plane"]);
+        let blocks: u64 = shape
+            .filter_map(|key| case.resolved(&format!("device.{key}")).and_then(Value::as_u64))
+            .product();
+        let erases = mean * blocks as f64;
+        must((erases - count("block_erases") as f64).abs() < 0.01, || {
+            format!("the blocks have {erases} erasures, {} were done", count("block_erases"))
+        })?;
+    }
+    Ok(())
+}

@@ -1,0 +1,233 @@
+//! Laws of two runs that must agree.
+
+use super::super::{Config, Outcome, outcome};
+use super::{Case, must};
+use lab::{Experiment, Layer, set_layer};
+use serde_json::Value;
+use std::sync::atomic::{AtomicU64, Ordering};
+
+/// The sections that say what happened.
+const SECTIONS: [&str; 5] = ["host", "flash", "wear", "units", "buses"];
+
+fn results(config: &Config) -> Result<Value, String> {
+    match outcome(config) {
+        Outcome::Results(results) => Ok(*results),
+        Outcome::Refused(message) => Err(format!("refused: {message}")),
+        Outcome::Broken(message) => Err(message),
+    }
+}
+
+/// The sections that differ, and the first figure of each that does.
+fn same(one: &Value, other: &Value, sections: &[&str]) -> Result<(), String> {
+    for section in sections {
+        if let Some(place) = difference(&one[section], &other[section], section) {
+            return Err(place);
+        }
+    }
+    Ok(())
+}
+
+fn difference(one: &Value, other: &Value, at: &str) -> Option<String> {
+    match (one, other) {
+        (Value::Object(one), Value::Object(other)) if one.len() == other.len() => one
+            .iter()
+            .find_map(|(key, value)| difference(value, other.get(key)?, &format!("{at}.{key}"))),
+        _ if one == other => None,
+        _ => {
+            let short = |value: &Value| value.to_string().chars().take(80).collect::<String>();
+            Some(format!("{at} is {} and {}", short(one), short(other)))
+        }
+    }
+}
+
+pub fn order(case: &Case<'_>) -> Result<(), String> {
+    let traces = case.config.0.iter().any(|(_, value)| value.contains(super::super::SAMPLES));
+    if traces {
+        return Ok(());
+    }
+    let layers: Result<Vec<Layer>, _> =
+        case.config.0.iter().map(|(key, value)| set_layer(&format!("{key}={value}"))).collect();
+    let mut layers = layers.map_err(|error| error.0)?;
+    let resolved = |layers: &[Layer]| {
+        let experiment = Experiment::from_layers(layers).map_err(|error| error.0);
+        experiment.map(|it| it.to_json())
+    };
+    let whole = case.config.experiment()?.to_json();
+    let forward = resolved(&layers)?;
+    layers.reverse();
+    let backward = resolved(&layers)?;
+    same(&forward, &whole, &["device", "workload", "run"])
+        .map_err(|it| format!("--set and a file: {it}"))?;
+    same(&forward, &backward, &["device", "workload", "run"])
+        .map_err(|it| format!("--set forward and backward: {it}"))
+}
+
+pub fn twice(case: &Case<'_>) -> Result<(), String> {
+    let again = results(case.config)?;
+    same(case.results, &again, &SECTIONS)?;
+    same(case.results, &again, &["simulated_seconds", "time_series", "timeline"])
+}
+
+/// Whether there is flash inside.
+fn has_flash(case: &Case<'_>) -> bool {
+    case.results.get("flash").is_some()
+}
+
+pub fn gears(case: &Case<'_>) -> Result<(), String> {
+    if !has_flash(case) || !case.is("run.until", "end") {
+        return Ok(());
+    }
+    let timed = case.is_timed();
+    let mut other = case.config.with("run.timed", (!timed).to_string());
+    other.set("run.timeline", "\"none\"");
+    let other = results(&other)?;
+    let other = Case { config: case.config, results: &other };
+    if case.has_ended() || other.has_ended() {
+        return Ok(());
+    }
+    let kind = case.resolved("workload.kind").and_then(Value::as_str).unwrap_or_default();
+    let fixed = match kind {
+        "open" | "bursts" | "jesd219" => true,
+        // Threads take turns by the clock.
+        "closed" => case.resolved("workload.threads").and_then(Value::as_u64) == Some(1),
+        _ => false,
+    };
+    if !fixed {
+        return Ok(());
+    }
+    let differ = |key: &str| {
+        let path = format!("/flash/{key}");
+        let (one, two) = (case.count(&path), other.count(&path));
+        must(one == two, || format!("{key}: {one} timed {timed}, {two} timed {}", !timed))
+    };
+    differ("host_pages_written")?;
+    // What is merged depends on what was written before, where the drive is not full.
+    let in_order = case.is("device.host_link.order", "fifo");
+    if case.is("device.fill", "full") && in_order {
+        differ("merge_reads")?;
+        differ("pages_trimmed")?;
+    }
+    amplifications(case, &other)
+}
+
+/// The two gears clean alike, in runs that are long enough to tell.
+fn amplifications(case: &Case<'_>, other: &Case<'_>) -> Result<(), String> {
+    let erases = |case: &Case<'_>| case.count("/flash/block_erases");
+    let plain = case.is("device.cleaning.levelling.rule", "none")
+        && case.resolved("device.cleaning.background") == Some(&Value::Bool(false))
+        && case.count("/flash/pages_trimmed") == 0;
+    let amplification = |case: &Case<'_>| case.number("/flash/write_amplification");
+    let (Some(one), Some(two)) = (amplification(case), amplification(other)) else {
+        return Ok(());
+    };
+    if !plain || erases(case) < 200 || erases(other) < 200 {
+        return Ok(());
+    }
+    let blocks = case.resolved("device.blocks_per_plane").and_then(Value::as_u64).unwrap_or(0);
+    // Where a block or two are open or held back, tiny drives differ by what is under way.
+    let tolerance = if blocks < 16 { 0.5 } else { 0.15 };
+    must((one / two - 1.0).abs() < tolerance && (two / one - 1.0).abs() < tolerance, || {
+        format!("write amplification {one} timed {}, {two} otherwise", case.is_timed())
+    })
+}
+
+pub fn saved(case: &Case<'_>) -> Result<(), String> {
+    static NUMBER: AtomicU64 = AtomicU64::new(0);
+    let given = |key: &str| case.config.get(key).is_some();
+    if !has_flash(case) || given("run.load_drive") || given("run.save_drive") {
+        return Ok(());
+    }
+    let number = NUMBER.fetch_add(1, Ordering::Relaxed);
+    let name = format!("ssdlab-laws-{}-{number}.drive", std::process::id());
+    let drive = std::env::temp_dir().join(name);
+    let path = format!("\"{}\"", drive.display());
+    let mut saving = case.config.clone();
+    if case.is("run.precondition", "none") {
+        saving.set("run.precondition", "\"random:0.5\"");
+    }
+    saving.set("run.save_drive", path.clone());
+    let mut loading = case.config.with("run.load_drive", path);
+    loading.set("run.precondition", "\"none\"");
+    let both = results(&saving).and_then(|saved| Ok((saved, results(&loading)?)));
+    let _ = std::fs::remove_file(&drive);
+    let (saved, loaded) = both?;
+    same(&saved, &loaded, &SECTIONS)
+}
+
+/// Times that a doubled drive doubles.
+const TIMES: [(&str, u64); 4] = [
+    ("device.timing.read", 25_000),
+    ("device.timing.program", 200_000),
+    ("device.timing.erase", 1_500_000),
+    ("device.host_link.latency", 0),
+];
+
+pub fn doubled(case: &Case<'_>) -> Result<(), String> {
+    let applies = case.is("device.kind", "ssd")
+        && case.is("workload.kind", "closed")
+        && case.is_timed()
+        && case.is("run.until", "end")
+        && case.is("device.host_link.bandwidth", "unlimited")
+        && case.is("workload.think_time", "0ns")
+        && case.is("run.precondition", "none");
+    if !applies {
+        return Ok(());
+    }
+    let mut double = case.config.clone();
+    for (key, default) in TIMES {
+        let time = case.resolved(key).and_then(Value::as_str).unwrap_or_default();
+        let ns = time.parse::<options::Duration>().map_or(default, options::Duration::ns);
+        double.set(key, format!("\"{}ns\"", ns * 2));
+    }
+    let bus = match case.resolved("device.timing.bus_per_byte").and_then(Value::as_str) {
+        Some("0ps") => "0ps",
+        Some("0.625ns" | "625ps") => "1.25ns",
+        Some("100ns") => "200ns",
+        _ => "50ns",
+    };
+    double.set("device.timing.bus_per_byte", format!("\"{bus}\""));
+    let double = results(&double)?;
+    same(case.results, &double, &["flash"]).or_else(|difference| {
+        // Times double with the rest.
+        if difference.contains("_us") { Ok(()) } else { Err(difference) }
+    })?;
+    for key in ["mean_us", "min_us", "max_us"] {
+        let of = |results: &Value| results["host"]["all"][key].as_f64().unwrap_or(0.0);
+        let (one, two) = (of(case.results), of(&double));
+        must((two - 2.0 * one).abs() <= 1e-9 * two + 1e-6, || format!("{key}: {one} and {two}"))?;
+    }
+    Ok(())
+}
+
+pub fn array_of_one(case: &Case<'_>) -> Result<(), String> {
+    let drawn = ["random", "d-choices"].iter().any(|it| case.is("device.cleaning.policy", it))
+        || case.is("device.cleaning.tie_break", "random")
+        || !case.is("device.cleaning.levelling.rule", "none")
+        || case.is("device.fill_order", "random")
+        || case.resolved("device.wear.spread").and_then(Value::as_f64) != Some(0.0);
+    let applies = case.is("device.kind", "ssd") && case.is_timed() && !drawn;
+    if !applies || !case.is("run.precondition", "none") || case.is("run.until", "steady") {
+        return Ok(());
+    }
+    let mut array = Config::default();
+    array.set("device.kind", "\"array\"");
+    array.set("device.members", "1");
+    for (key, value) in &case.config.0 {
+        let key = key.replacen("device.", "device.member.", 1);
+        array.set(&key, value.clone());
+    }
+    // Larger than any drive here: the whole of it is in one piece.
+    array.set("device.stripe", "\"512B\"");
+    let array = results(&array)?;
+    let flash = ["page_programs", "pages_moved", "block_erases", "host_pages_written"];
+    for key in flash {
+        let (one, two) = (&case.results["flash"][key], &array["flash"][key]);
+        must(one == two, || format!("flash.{key}: {one} alone, {two} in the array"))?;
+    }
+    for key in ["requests", "bytes", "mean_us", "max_us"] {
+        let of = |results: &Value| results["host"]["all"][key].as_f64().unwrap_or(0.0);
+        let (one, two) = (of(case.results), of(&array));
+        must(super::near(one, two), || format!("host.all.{key}: {one} alone, {two} in the array"))?;
+    }
+    Ok(())
+}

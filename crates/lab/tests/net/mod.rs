@@ -1,0 +1,178 @@
+//! Random experiments: what the test of the laws, the guard of the digests and the long search share.
+//!
+//! An experiment is a list of keys with their values, as `--set` takes them; it is run in this process,
+//! and what it came to (results, a refusal, a panic) is a value.
+
+pub mod digest;
+pub mod generate;
+pub mod laws;
+pub mod shrink;
+
+use lab::{Experiment, Layer, RunError, RunSettings, run};
+use serde_json::Value;
+use std::cell::RefCell;
+use std::fmt;
+use std::ops::ControlFlow;
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::path::PathBuf;
+use std::sync::Once;
+use std::sync::atomic::{AtomicUsize, Ordering};
+
+/// The folder of the traces, in configurations that are kept.
+pub const SAMPLES: &str = "SAMPLES/";
+
+/// An experiment: keys in full with their values as TOML.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub struct Config(pub Vec<(String, String)>);
+
+impl Config {
+    /// The value of a key, if it is given, without its quotes.
+    pub fn get(&self, key: &str) -> Option<&str> {
+        let found = self.0.iter().find(|(given, _)| given == key);
+        found.map(|(_, value)| value.trim_matches('"'))
+    }
+
+    /// Gives a key a value, instead of the one that it has.
+    pub fn set(&mut self, key: &str, value: impl Into<String>) {
+        self.0.retain(|(given, _)| given != key);
+        self.0.push((key.to_owned(), value.into()));
+    }
+
+    /// The same with one more key.
+    pub fn with(&self, key: &str, value: impl Into<String>) -> Config {
+        let mut config = self.clone();
+        config.set(key, value);
+        config
+    }
+
+    /// The configuration as one line of a file.
+    pub fn line(&self) -> String {
+        let pairs: Vec<String> =
+            self.0.iter().map(|(key, value)| format!("{key}={value}")).collect();
+        pairs.join("; ")
+    }
+
+    /// The configuration of such a line.
+    pub fn from_line(line: &str) -> Config {
+        let pairs = line.split("; ").map(|pair| pair.split_once('=').expect("KEY=VALUE"));
+        Config(pairs.map(|(key, value)| (key.to_owned(), value.to_owned())).collect())
+    }
+
+    /// The experiment, or why it is refused.
+    pub fn experiment(&self) -> Result<Experiment, String> {
+        let lines: Vec<String> =
+            self.0.iter().map(|(key, value)| format!("{key} = {value}\n")).collect();
+        let text = lines.concat().replace(SAMPLES, &format!("{}/", samples().display()));
+        Experiment::from_layers(&[Layer::new("random", text)]).map_err(|error| error.0)
+    }
+}
+
+/// As the command that runs it.
+impl fmt::Display for Config {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("ssdlab run --check")?;
+        let folder = format!("{}/", samples().display());
+        self.0.iter().try_for_each(|(key, value)| {
+            write!(f, " --set '{key}={}'", value.replace(SAMPLES, &folder).replace('\'', "'\\''"))
+        })
+    }
+}
+
+/// What an experiment came to.
+#[derive(Debug, Clone, PartialEq)]
+pub enum Outcome {
+    /// It ran to its end.
+    Results(Box<Value>),
+    /// It was refused, with this message.
+    Refused(String),
+    /// It ended otherwise: a panic, a failed audit.
+    Broken(String),
+}
+
+/// Runs an experiment with the audit.
+pub fn outcome(config: &Config) -> Outcome {
+    outcome_with(config, &RunSettings { check: true, ..RunSettings::default() })
+}
+
+/// The same with other settings.
+pub fn outcome_with(config: &Config, settings: &RunSettings) -> Outcome {
+    let whole = quietly(|| {
+        let experiment = match config.experiment() {
+            Ok(experiment) => experiment,
+            Err(message) => return Outcome::Refused(message),
+        };
+        match run(&experiment, settings, &mut |_| ControlFlow::Continue(())) {
+            Ok(text) => Outcome::Results(Box::new(serde_json::from_str(&text).expect("JSON"))),
+            Err(RunError::Input(message)) => Outcome::Refused(message),
+            Err(other) => Outcome::Broken(other.to_string()),
+        }
+    });
+    whole.unwrap_or_else(|message| Outcome::Broken(format!("panic: {message}")))
+}
+
+thread_local! {
+    /// What a panic of this thread said, while it is watched.
+    static SAID: RefCell<Option<String>> = const { RefCell::new(None) };
+}
+
+/// Calls `work`; a panic in it becomes its message and place, and is not printed.
+pub fn quietly<T>(work: impl FnOnce() -> T) -> Result<T, String> {
+    static HOOK: Once = Once::new();
+    HOOK.call_once(|| {
+        let usual = std::panic::take_hook();
+        std::panic::set_hook(Box::new(move |info| {
+            let watched = SAID.with_borrow_mut(|said| {
+                let Some(said) = said else { return false };
+                let payload = info.payload();
+                let text = payload.downcast_ref::<String>().map(String::as_str);
+                let text = text.or_else(|| payload.downcast_ref::<&str>().copied());
+                let place = info.location().map_or_else(String::new, |place| {
+                    format!(" ({}:{})", place.file(), place.line())
+                });
+                *said = format!("{}{place}", text.unwrap_or("?"));
+                true
+            });
+            if !watched {
+                usual(info);
+            }
+        }));
+    });
+    SAID.set(Some(String::new()));
+    let done = catch_unwind(AssertUnwindSafe(work));
+    let said = SAID.take().unwrap_or_default();
+    done.map_err(|_| said)
+}
+
+/// The folder with one trace of each format, which is written the first time that it is asked for.
+pub fn samples() -> PathBuf {
+    static WRITTEN: Once = Once::new();
+    let folder = std::env::temp_dir().join(format!("ssdlab-samples-{}", std::process::id()));
+    WRITTEN.call_once(|| {
+        std::fs::create_dir_all(&folder).expect("a folder for the traces");
+        for format in workloads::FORMATS {
+            std::fs::write(folder.join(format.name), (format.sample)()).expect("a trace");
+        }
+    });
+    folder
+}
+
+/// Does `work` on every item in two threads; the answers in the order of the items.
+pub fn on_two_threads<T: Sync, R: Send>(items: &[T], work: impl Fn(&T) -> R + Sync) -> Vec<R> {
+    let next = AtomicUsize::new(0);
+    let worker = || {
+        let mut done = Vec::new();
+        loop {
+            let index = next.fetch_add(1, Ordering::Relaxed);
+            let Some(item) = items.get(index) else { return done };
+            done.push((index, work(item)));
+        }
+    };
+    let mut all = std::thread::scope(|scope| {
+        let other = scope.spawn(worker);
+        let mut mine = worker();
+        mine.extend(other.join().expect("the other thread's work"));
+        mine
+    });
+    all.sort_by_key(|(index, _)| *index);
+    all.into_iter().map(|(_, answer)| answer).collect()
+}
