@@ -6,7 +6,7 @@
 
 mod common;
 
-use common::{Closed, fill, run_closed};
+use common::{Closed, fill, greedy, run_closed};
 use devices::Model;
 use devices::ssd::config::{Cleaning, CleaningTime};
 use devices::ssd::{Ssd, SsdConfig, SsdReport};
@@ -18,24 +18,6 @@ const BLOCKS: u32 = 1024;
 /// frontier, which has just been opened whenever cleaning chooses a victim. Leaving the frontier
 /// out of this count moves alpha by one block in 1024: 0.5 % of A at OP .20 and 1.3 % at .07.
 const HELD: u32 = 2;
-
-/// Greedy's write amplification for many blocks of `pages` pages each.
-///
-/// Blocks are written full and sink; `j0` is the smallest number of valid pages that any reaches.
-fn greedy(alpha: f64, pages: u32) -> f64 {
-    let b = f64::from(pages);
-    let harmonic = |n: u32| (1..=n).map(|k| 1.0 / f64::from(k)).sum::<f64>();
-    let all = harmonic(pages);
-    for least in 0..pages {
-        let (j, rest) = (f64::from(least), all - harmonic(least));
-        let c = (1.0 - j * alpha / b) / (b - j - j * rest);
-        let n = alpha / b - c * rest;
-        if c > 0.0 && n >= 0.0 && n * j <= c {
-            return c * b;
-        }
-    }
-    panic!("no solution for alpha {alpha}, {pages} pages a block");
-}
 
 /// One package with one frontier, whose participating blocks hold 1 + `op` times its content.
 fn uniform(pages: u32, op: f64) -> SsdConfig {

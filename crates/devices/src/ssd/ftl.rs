@@ -21,6 +21,7 @@ use super::heat::Heat;
 use super::nand::Flash;
 use super::wear::Ageing;
 use engine::{Random, Xoshiro256};
+use std::cmp::Reverse;
 use std::mem::take;
 use std::sync::Arc;
 
@@ -152,6 +153,9 @@ pub struct Ftl {
     pools_span_units: bool,
     /// The group of each pool when it does not.
     pool_group: Vec<u32>,
+    /// Pages of each unit that hold no valid data, erased or superseded; kept only where pools span
+    /// units.
+    reclaimable: Vec<u32>,
     /// The domain of each group at which the next choice begins.
     write_pointer: Vec<u32>,
     /// Domains of each unit at or below the cleaning threshold.
@@ -207,6 +211,16 @@ impl Ftl {
             group_size,
             pools_span_units: domains_per_pool > group_size,
             pool_group: geometry.pool_domains.iter().map(|d| d[0].0 / group_size).collect(),
+            reclaimable: vec![
+                geometry.domains_per_unit
+                    * geometry.blocks_per_domain
+                    * geometry.data_pages;
+                if domains_per_pool > group_size {
+                    geometry.units as usize
+                } else {
+                    0
+                }
+            ],
             write_pointer: vec![0; domains / group_size as usize],
             low_domains: vec![geometry.domains_per_unit; geometry.units as usize],
             idle_domains: vec![geometry.domains_per_unit; geometry.units as usize],
@@ -283,6 +297,11 @@ impl Ftl {
         first_of_each.map(|domain| self.geometry.unit_of(*domain))
     }
 
+    /// Whether a pool reaches over several units.
+    pub fn pools_span_units(&self) -> bool {
+        self.pools_span_units
+    }
+
     /// The group of domains that a write to `pool` on `unit` may go to.
     fn group(&self, pool: PoolId, unit: Unit) -> u32 {
         if self.pools_span_units { unit.0 } else { self.pool_group[pool.at()] }
@@ -310,6 +329,25 @@ impl Ftl {
         let first = self.group(pool, unit) * self.group_size;
         let domains = (first..first + self.group_size).map(Domain);
         domains.filter(|domain| self.accepts(*domain)).map(|domain| self.room(domain)).sum()
+    }
+
+    /// How good a place a unit is for a write to a pool that spans several units, the least being the
+    /// best, apart from what waits for it: whether it has no room, not even by cleaning; then whether
+    /// it has none now; then the pages that hold no valid data, the more the better.
+    ///
+    /// Room alone would be a trap: a unit that has just been cleaned has the most, and would go on
+    /// taking writes and being cleaned while the others keep their superseded pages. Writes that go
+    /// where the fewest valid pages are keep the units alike, so that each cleans as cheaply as one
+    /// that is a pool of its own.
+    pub fn standing(&self, pool: PoolId, unit: Unit) -> (bool, bool, Reverse<u32>) {
+        let full = self.room_for(pool, unit) == 0;
+        let hopeless = full && !self.can_clean(unit);
+        (hopeless, full, Reverse(self.reclaimable[unit.at()]))
+    }
+
+    /// Whether some unit of a pool has room for a write, or a victim that makes some.
+    pub fn some_unit_can_go_on(&self, pool: PoolId) -> bool {
+        self.units_of(pool).any(|unit| self.room_for(pool, unit) > 0 || self.can_clean(unit))
     }
 
     /// Where a write to `lpn` on `unit` goes, or `None` when it must wait for cleaning.
@@ -361,6 +399,9 @@ impl Ftl {
         frontier.next += 1;
         let last = frontier.next == self.geometry.data_pages;
         self.valid[block as usize] += 1;
+        if self.pools_span_units {
+            self.reclaimable[self.geometry.unit_of(domain).at()] -= 1;
+        }
         self.supersede(lpn);
         self.map[lpn.at()] = ppn.0;
         Programming { ppn, lpn, last }
@@ -396,6 +437,10 @@ impl Ftl {
         let block = self.geometry.block_of(old);
         let valid = self.valid[block.at()];
         self.valid[block.at()] = valid - 1;
+        if self.pools_span_units {
+            let unit = self.geometry.unit_of(self.geometry.domain_of(block));
+            self.reclaimable[unit.at()] += 1;
+        }
         if self.state[block.at()] == BlockState::Closed {
             let domain = self.geometry.domain_of(block);
             let relative = block.0 - self.geometry.first_block(domain).0;

@@ -9,13 +9,13 @@ use super::timeline;
 use super::timing::Finished;
 use super::units::{Kind, NONE, PageOp, Phase, Work};
 use engine::{Breakdown, Time};
-use std::cmp::Reverse;
 use std::collections::VecDeque;
 
 impl Ssd {
     // ---- queues ---------------------------------------------------------------------------
 
-    /// Trimmed pages may be what cleaning was short of.
+    /// Looks again at writes that found no room: trimmed pages may be what cleaning was short of, or
+    /// another unit of their pool may have room now.
     pub(super) fn wake_stalled(&mut self, now: Time) {
         for unit in 0..self.units.queues.len() {
             if !self.units.queues[unit].stalled.is_empty() {
@@ -68,10 +68,9 @@ impl Ssd {
         let rank = |unit: &Unit| {
             let queue = &self.units.queues[unit.at()];
             let busy = usize::from(!self.is_idle(*unit));
-            let room = self.ftl.room_for(pool, *unit);
-            let hopeless = room == 0 && queue.job.is_none() && !self.ftl.can_clean(*unit);
+            let (hopeless, full, reclaimable) = self.ftl.standing(pool, *unit);
             let length = queue.waiting.len() + queue.stalled.len() + busy;
-            (room == 0, hopeless, length, Reverse(room))
+            (full, hopeless && queue.job.is_none(), length, reclaimable)
         };
         units.min_by_key(rank).expect("a pool has a unit")
     }
@@ -203,10 +202,14 @@ impl Ssd {
     }
 
     /// Whether a unit without a job should look for a victim.
+    ///
+    /// Where a pool has several units, that nothing waits at one of them is no sign that its room is
+    /// not needed: writes go where others do not wait, and a unit that they avoid would keep its
+    /// superseded pages while the others clean nearly full blocks.
     fn wants_cleaning(&self, unit: Unit, waiting: bool) -> bool {
         let cleaning = &self.config.cleaning;
-        let low = self.ftl.needs_cleaning(unit)
-            && (waiting || cleaning.background || cleaning.time == CleaningTime::Interleaved);
+        let at_once = cleaning.time == CleaningTime::Interleaved || self.ftl.pools_span_units();
+        let low = self.ftl.needs_cleaning(unit) && (waiting || cleaning.background || at_once);
         low || !waiting && cleaning.background && self.ftl.can_use_idle_time(unit)
     }
 
@@ -354,8 +357,11 @@ impl Ssd {
         if self.units.queues[unit.at()].job.is_some() {
             return None;
         }
-        let other = self.choose_unit(self.ftl.geometry().pool_of(op.lpn));
-        (other != unit).then_some(other)
+        let pool = self.ftl.geometry().pool_of(op.lpn);
+        let other = self.choose_unit(pool);
+        // From one that can do nothing about it the write would only come back.
+        let (hopeless, ..) = self.ftl.standing(pool, other);
+        (other != unit && !hopeless).then_some(other)
     }
 
     /// Moves a waiting page to another unit's queue; what it waited so far stays on its account.
@@ -413,10 +419,13 @@ impl Ssd {
         }
         let work = flight.work.take().expect("it was under way");
         self.units.free_flights.push(id);
+        // A block was closed or erased: there is a victim or room that was not there before.
+        let mut closed = false;
         match work {
             Work::Host(op, programming) => {
                 if let Some(programming) = programming {
                     self.ftl.complete_program(&mut self.flash, programming);
+                    closed = programming.last;
                 }
                 self.host_operation_ended(op, finished, now);
                 self.pump(now);
@@ -427,8 +436,10 @@ impl Ssd {
             Work::Move(programming) => {
                 self.units.end_cleaning_operation(unit, now);
                 self.ftl.complete_move(&mut self.flash, programming);
+                closed = programming.last;
             }
             Work::Erase(job) => {
+                closed = true;
                 self.units.end_cleaning_operation(unit, now);
                 self.units.queues[unit.at()].job = self.ftl.complete_erase(&mut self.flash, job);
                 if self.ftl.has_ended() {
@@ -438,6 +449,9 @@ impl Ssd {
         }
         self.dispatch_offered(now);
         self.dispatch(unit, now);
+        if closed && self.ftl.pools_span_units() {
+            self.wake_stalled(now);
+        }
     }
 
     fn host_operation_ended(&mut self, mut op: PageOp, finished: Finished, now: Time) {

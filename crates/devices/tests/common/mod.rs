@@ -191,3 +191,21 @@ pub fn reference() -> Vec<KeyInfo> {
     devices::describe("ssd", &mut rows);
     rows
 }
+
+/// Greedy's write amplification for many blocks of `pages` pages each (Desnoyers, SYSTOR'12).
+///
+/// Blocks are written full and sink; `j0` is the smallest number of valid pages that any reaches.
+pub fn greedy(alpha: f64, pages: u32) -> f64 {
+    let b = f64::from(pages);
+    let harmonic = |n: u32| (1..=n).map(|k| 1.0 / f64::from(k)).sum::<f64>();
+    let all = harmonic(pages);
+    for least in 0..pages {
+        let (j, rest) = (f64::from(least), all - harmonic(least));
+        let c = (1.0 - j * alpha / b) / (b - j - j * rest);
+        let n = alpha / b - c * rest;
+        if c > 0.0 && n >= 0.0 && n * j <= c {
+            return c * b;
+        }
+    }
+    panic!("no solution for alpha {alpha}, {pages} pages a block");
+}

@@ -17,6 +17,9 @@ impl Ftl {
         }
         self.state[block.at()] = BlockState::Retired;
         self.ageing.retired += 1;
+        if self.pools_span_units {
+            self.reclaimable[self.geometry.unit_of(domain).at()] -= self.geometry.data_pages;
+        }
         match &mut self.ageing.spare[pool.at()] {
             0 => {
                 self.ageing.end.get_or_insert(written);

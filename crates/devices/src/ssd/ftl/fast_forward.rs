@@ -1,6 +1,6 @@
 //! The FTL without time: the same decisions, and nothing that costs anything.
 
-use super::super::geometry::{Domain, Lpn, Ppn, Unit};
+use super::super::geometry::{Domain, Lpn, PoolId, Ppn};
 use super::super::nand::Flash;
 use super::{CleanStep, Ftl, Job};
 
@@ -29,23 +29,32 @@ impl Ftl {
 
     fn write_untimed(&mut self, flash: &mut Flash, lpn: Lpn) {
         let pool = self.geometry.pool_of(lpn);
-        let unit = if self.pools_span_units {
-            let rank = |unit: &Unit| (self.room_for(pool, *unit), self.can_clean(*unit));
-            self.units_of(pool).max_by_key(rank).expect("a pool has a unit")
-        } else {
-            self.geometry.unit_of(Domain(self.pool_group[pool.at()] * self.group_size))
-        };
-        while self.needs_cleaning(unit) {
-            let Some(job) = self.begin_cleaning(flash, unit, true) else { break };
-            self.clean_untimed(flash, job);
-        }
-        let Some(domain) = self.choose_domain(pool, unit, lpn) else {
-            assert!(self.has_ended(), "cleaning has made room");
-            return;
-        };
+        let Some(domain) = self.domain_untimed(flash, pool, lpn) else { return };
         let programming = self.begin_program(domain, lpn);
         self.complete_program(flash, programming);
         self.counters.host_programs += 1;
+    }
+
+    /// Where a write goes, once cleaning has made room; `None` when the drive has ended.
+    fn domain_untimed(&mut self, flash: &mut Flash, pool: PoolId, lpn: Lpn) -> Option<Domain> {
+        loop {
+            let unit = if self.pools_span_units {
+                let best = self.units_of(pool).min_by_key(|unit| self.standing(pool, *unit));
+                best.expect("a pool has a unit")
+            } else {
+                self.geometry.unit_of(Domain(self.pool_group[pool.at()] * self.group_size))
+            };
+            while self.needs_cleaning(unit) {
+                let Some(job) = self.begin_cleaning(flash, unit, true) else { break };
+                self.clean_untimed(flash, job);
+            }
+            let domain = self.choose_domain(pool, unit, lpn);
+            if domain.is_some() || self.has_ended() {
+                return domain;
+            }
+            // Blocks of the unit expired as they were erased: another one has room.
+            assert!(self.some_unit_can_go_on(pool), "a pool has room, or a victim that makes some");
+        }
     }
 
     fn clean_untimed(&mut self, flash: &mut Flash, job: Job) {
