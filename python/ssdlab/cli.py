@@ -224,9 +224,9 @@ def run(
     """Simulate an experiment and print what came of it.
 
     Later options override earlier ones in this order: the experiment file, --device, --workload or
-    --trace, all --set together, --seed, --timeline. The order of several --set says nothing; one that
-    names a kind or preset replaces what the file and --device or --workload say of that section. A
-    preset goes before a file of the same name, which ./NAME selects.
+    --trace, all --set together, --seed, --timeline. The order of several --set says nothing; one
+    that names a kind or preset replaces what the file and --device or --workload say of that
+    section. A preset goes before a file of the same name, which ./NAME selects.
     """
     to_stdout = json_path == "-"
     if to_stdout and form != "table":
