@@ -200,8 +200,9 @@ def test_python_permits_by_set_and_by_allow_code(place):
     assert experiment.run().flash.to_dict() == named.flash.to_dict()
     again = ssdlab.Experiment(ssdlab.Experiment(mine, set=TINY), allow_code=True)
     assert again.run().flash.to_dict() == named.flash.to_dict()
-    points = ssdlab.sweep(mine, vary={"run.seed": [1, 2]}, set=TINY, allow_code=True, workers=1)
-    assert points.errors == []
+    for varied in {"run.seed": [1, 2]}, {"device": ["mine.toml", "./mine.toml"]}:
+        points = ssdlab.sweep(mine, vary=varied, set=TINY, allow_code=True, workers=1)
+        assert points.errors == []
 
 
 def test_a_message_to_a_worker_names_code_only_by_permission(place):

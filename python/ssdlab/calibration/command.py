@@ -102,8 +102,8 @@ def calibrate(
         drawing.check()
         if not plot.suffix:
             raise click.UsageError(f"--plot {plot}: the extension says which format: .png, .svg")
-    own = ("kind", "weights", "statistic", "write", "zones", "seconds", "seed", "device", "fit")
-    own += ("allow_code",)
+    own = {"kind", "weights", "statistic", "write", "zones", "seconds", "seed", "device", "fit"}
+    own |= {"allow_code"}
     reading = {key: value for key, value in options.items() if key not in own}
     sizes = None
     if block_sizes is not None:

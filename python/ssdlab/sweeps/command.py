@@ -126,6 +126,7 @@ def sweep(
             peers,
             above,
             {"experiment": os.fspath(experiment)} if several and experiment is not None else {},
+            allow_code,
         )
         for experiment in (experiments or (None,))
     ]

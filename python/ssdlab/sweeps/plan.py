@@ -44,12 +44,14 @@ class Base:
     """What all points of an experiment share.
 
     `below` lies below what varies, `peers` are assignments beside it, `above` lies above it.
+    `allow_code` permits the files that vary to name code; the layers say it for themselves.
     """
 
     below: Sequence[Layer]
     peers: Sequence[Layer] = ()
     above: Sequence[Layer] = ()
     parameters: dict[str, Any] = field(default_factory=dict)
+    allow_code: bool = False
 
 
 @dataclass(frozen=True)
@@ -117,7 +119,8 @@ def make(
                 continue
             parameters[axis.name] = value
             if axis.name in NAMES:
-                below += _layers(axis, value)
+                named = _layers(axis, value)
+                below += layers.permitting(named) if base.allow_code else named
             else:
                 peers += _layers(axis, value)
         stack = [*below, *layers.peers(peers), *base.above]

@@ -105,6 +105,7 @@ def _bases(experiment: Any, overrides: dict[str, Any]) -> Iterator[dict[str, Any
             "peers": api.layers_of(set=peers),
             "above": api.layers_of(seed=seed),
             "parameters": parameters,
+            "allow_code": overrides.get("allow_code", False),
         }
 
 
