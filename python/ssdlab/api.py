@@ -40,6 +40,7 @@ def run(
     workload: Part | None = None,
     seed: int | None = None,
     set: Mapping[str, Any] | None = None,
+    allow_code: bool = False,
     cleaner: cleaners.Cleaner | None = None,
     check: bool = False,
     requests: str | os.PathLike[str] | None = None,
@@ -56,10 +57,11 @@ def run(
       of the same name, which `./name` selects;
     - `trace`: the path of a trace file to replay, in place of a `workload`;
     - other sections by name, such as `run={"until": "60s"}`;
-    - `set`: single keys, such as `{"device.timing.read": "30us"}`;
+    - `set`: single keys, such as `{"device.timing.read": "30us"}`, whose order says nothing;
     - `seed`: of the random generator;
     - `cleaner`: a cleaning policy of your own, see `ssdlab.cleaners`; by name it is written
-      `set={"cleaning.policy": "module:Class(parameter=value)"}`.
+      `set={"cleaning.policy": "module:Class(parameter=value)"}`. A name in a file or dict is
+      refused unless `allow_code` permits it, which runs what they name.
 
     Dimensioned values are texts with units ("25us", "4KiB"). `check` audits the whole state of the
     device after the run. `requests` names a Parquet file that gets a row for each request, in
@@ -79,6 +81,7 @@ def run(
         workload=workload,
         seed=seed,
         set=set,
+        allow_code=allow_code,
         **sections,
     )
     if cleaner is not None:
@@ -114,6 +117,7 @@ def layers_of(
     workload: Part | None = None,
     seed: int | None = None,
     set: Mapping[str, Any] | None = None,
+    allow_code: bool = False,
     **sections: Mapping[str, Any],
 ) -> list[Layer]:
     """The layers that the arguments of `run` stand for, from lowest to highest priority."""
@@ -130,11 +134,10 @@ def layers_of(
         stack += layers.from_trace("argument trace", trace)
     for name, keys in sections.items():
         stack += layers.from_mapping(f"argument {name}", {name: keys})
-    for key, value in (set or {}).items():
-        stack.append(layers.from_assignment(key, value))
+    stack += layers.from_assignments(set or {})
     if seed is not None:
         stack += layers.from_seed("argument seed", seed)
-    return stack
+    return layers.permitting(stack) if allow_code else stack
 
 
 class Experiment:
@@ -157,6 +160,7 @@ class Experiment:
         workload: Part | None = None,
         seed: int | None = None,
         set: Mapping[str, Any] | None = None,
+        allow_code: bool = False,
         **sections: Mapping[str, Any],
     ) -> None:
         self.layers: tuple[Layer, ...] = tuple(
@@ -167,6 +171,7 @@ class Experiment:
                 workload=workload,
                 seed=seed,
                 set=set,
+                allow_code=allow_code,
                 **sections,
             )
         )

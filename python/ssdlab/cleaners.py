@@ -59,6 +59,8 @@ __all__ = [
 
 Action: TypeAlias = Clean | Rest
 
+SHAPE = "expected module:Class or module:Class(parameter=value, ...), with literal values"
+
 
 class Cleaner(Protocol):
     """A cleaning policy: any object with this method."""
@@ -139,11 +141,15 @@ def name_of(policy: Cleaner) -> str:
 def load(name: str) -> Cleaner:
     """The policy `module:Class` or `module:Class(parameter=value, ...)`, values being literals.
 
-    The module is looked up as `import` does, the current directory first. Raises `InputError`.
+    The module is looked up as `import` does, the current directory first, and imported: this runs
+    its code, so a name from a file must be permitted before (`_core.permit_code`). Of what it holds
+    only a class with a method `step` is called. Raises `InputError`.
     """
     _require_numpy()
     module_name, _, call = name.partition(":")
     class_name, arguments = _parse(call)
+    if not all(part.isidentifier() for part in module_name.split(".")):
+        raise InputError(SHAPE)
     directory = os.getcwd()
     if directory not in sys.path and "" not in sys.path:
         sys.path.insert(0, directory)
@@ -161,11 +167,15 @@ def load(name: str) -> Cleaner:
             kind = getattr(kind, part)
     except AttributeError as error:
         raise InputError(f"the module {module_name} has no {class_name}") from error
+    if not isinstance(kind, type) or not callable(getattr(kind, "step", None)):
+        raise InputError(
+            f"{class_name}: a cleaning policy is a class with a method step(self, view), "
+            f"and {kind!r} is none"
+        )
     try:
         policy: Cleaner = kind(**arguments)
     except Exception as error:
         raise InputError(f"{class_name} cannot be made: {_in_one_line(error)}") from error
-    _require_step(policy, class_name)
     return policy
 
 
@@ -177,22 +187,21 @@ def explain(error: PolicyError) -> str:
 
 
 def _parse(call: str) -> tuple[str, dict[str, Any]]:
-    shape = "expected module:Class or module:Class(parameter=value, ...), with literal values"
     try:
         tree = ast.parse(call.strip(), mode="eval").body
         arguments = {}
         if isinstance(tree, ast.Call):
             if tree.args or any(keyword.arg is None for keyword in tree.keywords):
-                raise InputError(f"{shape}, each with its name")
+                raise InputError(f"{SHAPE}, each with its name")
             arguments = {str(it.arg): ast.literal_eval(it.value) for it in tree.keywords}
             tree = tree.func
         name = ast.unparse(tree)
     except (SyntaxError, ValueError) as error:
         if isinstance(error, InputError):
             raise
-        raise InputError(shape) from error
+        raise InputError(SHAPE) from error
     if not all(part.isidentifier() for part in name.split(".")):
-        raise InputError(shape)
+        raise InputError(SHAPE)
     return name, arguments
 
 

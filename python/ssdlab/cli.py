@@ -77,6 +77,13 @@ class ExamplesFirstGroup(ExamplesFirst, click.Group):
         return super().get_command(ctx, cmd_name)
 
 
+ALLOW_CODE = click.option(
+    "--allow-code",
+    is_flag=True,
+    help="Load the Python cleaning policies that files name, which runs their code. One that --set "
+    "names needs no permission.",
+)
+
 OVERRIDES = [
     click.option("--device", metavar="PRESET|FILE", help="The device: a preset or a TOML file."),
     click.option("--trace", metavar="FILE", type=PATH, help="The workload: replay this trace."),
@@ -86,9 +93,10 @@ OVERRIDES = [
         "--set",
         metavar="KEY=VALUE",
         multiple=True,
-        help="Change one key, such as device.timing.read=30us; may be repeated, the last one wins.",
+        help="Change one key, such as device.timing.read=30us; may be repeated, in any order.",
     ),
     click.option("--seed", metavar="N", type=int, help="Seed of the random generator."),
+    ALLOW_CODE,
 ]
 
 
@@ -119,7 +127,7 @@ def layers_below(
 
 def layers_above(assignments: Sequence[str], seed: int | None) -> list[layers.Layer]:
     """The layers of the options that change single keys."""
-    stack = [_core.set_layer(assignment) for assignment in assignments]
+    stack = layers.from_options(assignments)
     if seed is not None:
         stack += layers.from_seed(f"--seed {seed}", seed)
     return stack
@@ -204,6 +212,7 @@ def run(
     workload: str | None,
     assignments: tuple[str, ...],
     seed: int | None,
+    allow_code: bool,
     out: Path | None,
     json_path: str | None,
     requests: Path | None,
@@ -215,8 +224,9 @@ def run(
     """Simulate an experiment and print what came of it.
 
     Later options override earlier ones in this order: the experiment file, --device, --workload or
-    --trace, each --set, --seed, --timeline. A preset goes before a file of the same name, which
-    ./NAME selects.
+    --trace, all --set together, --seed, --timeline. The order of several --set says nothing; one
+    that names a kind or preset replaces what the file and --device or --workload say of that
+    section. A preset goes before a file of the same name, which ./NAME selects.
     """
     to_stdout = json_path == "-"
     if to_stdout and form != "table":
@@ -232,6 +242,8 @@ def run(
     stack = layers_below(experiment, device, trace, workload) + layers_above(assignments, seed)
     if timeline is not None:
         stack += layers.from_mapping(f"--timeline {timeline}", {"run": {"timeline": timeline}})
+    if allow_code:
+        stack = layers.permitting(stack)
     resolved = _core.resolve(stack)
 
     try:

@@ -1,28 +1,43 @@
-"""From arguments to layers: pairs of source and TOML text, from lowest to highest priority.
+"""From arguments to layers: source and TOML text, from lowest to highest priority.
 
 A layer's source is what an error message calls it: a path, a preset, an option of the command line
 or an argument of `ssdlab.run`. What the text means is the engine's to say; nothing here knows a key
-or a default.
+or a default. Whether a layer may name code to be loaded is part of it, and false unless it is said:
+a file is data.
 """
 
 from __future__ import annotations
 
 import json
 import os
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
-from typing import Any, TypeAlias
+from typing import Any, NamedTuple
 
 from ssdlab import _core
 from ssdlab._core import InputError
 
-Layer: TypeAlias = tuple[str, str]
+
+class Layer(NamedTuple):
+    """What one source says of an experiment."""
+
+    source: str
+    """What an error message calls it."""
+    text: str
+    """What it says, in TOML."""
+    code: bool = False
+    """Whether it may name code to be loaded."""
+
+
+def permitting(stack: Iterable[Layer]) -> list[Layer]:
+    """The layers, each of which may name code to be loaded."""
+    return [layer._replace(code=True) for layer in stack]
 
 
 def from_file(path: str | os.PathLike[str]) -> Layer:
     """The layer in the TOML file `path`. Raises `InputError` if it cannot be read as text."""
     try:
-        return os.fspath(path), Path(path).read_text(encoding="utf-8")
+        return Layer(os.fspath(path), Path(path).read_text(encoding="utf-8"))
     except UnicodeDecodeError as error:
         raise InputError(f"{path}: not UTF-8 text (at byte {error.start})") from None
     except (OSError, ValueError) as error:  # ValueError: a NUL in the path
@@ -36,7 +51,7 @@ def from_mapping(source: str, table: Mapping[str, Any]) -> list[Layer]:
     Raises `InputError` for what TOML cannot say.
     """
     return [
-        (source, f"{_inline(source, key)} = {_inline(f'{source}, {key}', value)}")
+        Layer(source, f"{_inline(source, key)} = {_inline(f'{source}, {key}', value)}")
         for key, value in table.items()
     ]
 
@@ -47,7 +62,7 @@ def from_name(section: str, name: str | os.PathLike[str]) -> Layer:
     Raises `InputError`, which lists the presets, for a name that is neither.
     """
     if isinstance(name, str) and (layer := _core.preset_layer(section, name)) is not None:
-        return layer
+        return Layer(*layer)
     if isinstance(name, str) and not _looks_like_path(name):
         raise InputError(_core.unknown_preset(section, name))
     return from_file(name)
@@ -58,8 +73,29 @@ def from_assignment(key: str, value: Any) -> Layer:
 
     A text is read as `--set` reads it: "30us" is a duration, "5" a number.
     """
-    text = value if isinstance(value, str) else _inline(f"set {key}", value)
-    return _core.set_layer(f"{key}={text}")
+    return Layer(*_core.set_layer(_assignment(key, value)))
+
+
+def from_assignments(table: Mapping[str, Any]) -> list[Layer]:
+    """The one layer of several overrides, whose order says nothing; none if there are none."""
+    return from_options([_assignment(key, value) for key, value in table.items()])
+
+
+def from_options(assignments: Sequence[str]) -> list[Layer]:
+    """The one layer of several `--set KEY=VALUE`, whose order says nothing; none if there are none.
+
+    Raises `InputError` where a key has two values.
+    """
+    return [Layer(*_core.set_layers(list(assignments)))] if assignments else []
+
+
+def peers(stack: Sequence[Layer]) -> list[Layer]:
+    """The one layer of several that were made from assignments, whose order says nothing."""
+    return [Layer(*_core.peers(stack))] if stack else []
+
+
+def _assignment(key: str, value: Any) -> str:
+    return f"{key}={value if isinstance(value, str) else _inline(f'set {key}', value)}"
 
 
 def from_trace(source: str, path: str | os.PathLike[str]) -> list[Layer]:

@@ -79,8 +79,8 @@ mod _core {
     /// immediate, long enough to cost nothing. It never reaches the results.
     const VISIT_INTERVAL: Duration = Duration::from_millis(100);
 
-    /// Runs the experiment made of `layers` (pairs of source and TOML text, from lowest to highest
-    /// priority) and returns the results as JSON text.
+    /// Runs the experiment made of `layers` (source, TOML text and whether it may name code, from
+    /// lowest to highest priority) and returns the results as JSON text.
     ///
     /// `progress(phase, done, expected, simulated_ns)` is called about ten times a second. What it
     /// raises, and a `KeyboardInterrupt`, ends the run and is passed on, with the number of
@@ -94,7 +94,7 @@ mod _core {
     #[pyo3(signature = (layers, check = false, progress = None, requests = None, cleaner = None))]
     fn run(
         py: Python<'_>,
-        layers: Vec<(String, String)>,
+        layers: Vec<PyLayer>,
         check: bool,
         progress: Option<Bound<'_, PyAny>>,
         requests: Option<String>,
@@ -106,7 +106,12 @@ mod _core {
         let by_policy = Raised::default();
         let outcome = py.detach(|| {
             let experiment = experiment(layers).map_err(RunError::Input)?;
-            experiment.hand_in_policy(|name| hand_in(name, cleaner.as_ref(), &by_policy))?;
+            match &cleaner {
+                Some(object) => {
+                    experiment.hand_in_policy(|name| hand_in(name, Some(object), &by_policy))?;
+                }
+                None => experiment.load_policy(|name| hand_in(name, None, &by_policy))?,
+            }
             let mut visited = wall_clock();
             lab::run(&experiment, &RunSettings { check, requests }, &mut |now| {
                 if visited.elapsed() < VISIT_INTERVAL {
@@ -211,20 +216,20 @@ mod _core {
 
     /// The experiment made of `layers`, complete and re-runnable, as TOML text.
     #[pyfunction]
-    fn resolve(py: Python<'_>, layers: Vec<(String, String)>) -> PyResult<String> {
+    fn resolve(py: Python<'_>, layers: Vec<PyLayer>) -> PyResult<String> {
         py.detach(|| experiment(layers).map(|it| it.to_toml())).map_err(InputError::new_err)
     }
 
     /// The experiment made of `layers`, complete, as JSON text.
     #[pyfunction]
-    fn resolve_json(py: Python<'_>, layers: Vec<(String, String)>) -> PyResult<String> {
+    fn resolve_json(py: Python<'_>, layers: Vec<PyLayer>) -> PyResult<String> {
         py.detach(|| experiment(layers).map(|it| it.to_json().to_string()))
             .map_err(InputError::new_err)
     }
 
     /// What the device of the experiment made of `layers` offers to the host, in bytes.
     #[pyfunction]
-    fn capacity_bytes(py: Python<'_>, layers: Vec<(String, String)>) -> PyResult<u64> {
+    fn capacity_bytes(py: Python<'_>, layers: Vec<PyLayer>) -> PyResult<u64> {
         py.detach(|| experiment(layers)?.capacity_bytes().map_err(|error| error.to_string()))
             .map_err(InputError::new_err)
     }
@@ -252,16 +257,44 @@ mod _core {
         py.detach(|| lab::to_parquet(&columns)).map_err(PyValueError::new_err)
     }
 
-    /// The layer (source, TOML text) that stands for `--set KEY=VALUE`.
+    /// Raises `InputError` if the experiment made of `layers` would load code that only a layer
+    /// names which may not.
     #[pyfunction]
-    fn set_layer(assignment: &str) -> PyResult<(String, String)> {
-        lab::set_layer(assignment).map(pair).map_err(|error| InputError::new_err(error.to_string()))
+    fn permit_code(py: Python<'_>, layers: Vec<PyLayer>) -> PyResult<()> {
+        py.detach(|| experiment(layers)?.permit_code().map_err(|error| error.to_string()))
+            .map_err(InputError::new_err)
     }
 
-    /// The layer (source, TOML text) of a built-in device or workload, or None.
+    /// The layer (source, TOML text, whether it may name code) that stands for `--set KEY=VALUE`.
     #[pyfunction]
-    fn preset_layer(section: &str, name: &str) -> Option<(String, String)> {
-        lab::preset_layer(section, name).map(pair)
+    fn set_layer(assignment: &str) -> PyResult<(String, String, bool)> {
+        lab::set_layer(assignment).map(parts).map_err(input_error)
+    }
+
+    /// The one layer that stands for several `--set KEY=VALUE`, whose order says nothing.
+    #[pyfunction]
+    #[expect(clippy::needless_pass_by_value, reason = "Python hands over lists")]
+    fn set_layers(assignments: Vec<String>) -> PyResult<(String, String, bool)> {
+        lab::set_layers(&assignments).map(parts).map_err(input_error)
+    }
+
+    /// The one layer of `layers`, each made by `set_layer`, whose order says nothing.
+    #[pyfunction]
+    fn peers(layers: Vec<PyLayer>) -> PyResult<(String, String, bool)> {
+        let layers: Vec<Layer> = layers.into_iter().map(Layer::from).collect();
+        lab::peers(&layers).map(parts).map_err(input_error)
+    }
+
+    #[expect(clippy::needless_pass_by_value, reason = "as map_err hands it over")]
+    fn input_error(error: lab::InputError) -> PyErr {
+        InputError::new_err(error.to_string())
+    }
+
+    /// The layer (source, TOML text, whether it may name code) of a built-in device or workload, or
+    /// None.
+    #[pyfunction]
+    fn preset_layer(section: &str, name: &str) -> Option<(String, String, bool)> {
+        lab::preset_layer(section, name).map(parts)
     }
 
     /// The message for a name that is neither a preset nor a file: it lists the valid choices.
@@ -360,7 +393,7 @@ mod _core {
         #[expect(clippy::too_many_arguments, reason = "they are keywords")]
         fn new(
             py: Python<'_>,
-            layers: Vec<(String, String)>,
+            layers: Vec<PyLayer>,
             socket: Option<std::path::PathBuf>,
             port: Option<u16>,
             host: String,
@@ -379,7 +412,7 @@ mod _core {
             let settings = LiveSettings { address, size, backing, record, time_scale, realtime };
             let live = py.detach(|| {
                 let experiment = experiment(layers).map_err(RunError::Input)?;
-                experiment.hand_in_policy(|name| hand_in(name, None, &Raised::default()))?;
+                experiment.load_policy(|name| hand_in(name, None, &Raised::default()))?;
                 Live::start(experiment, settings)
             });
             let live = live.map_err(live_error)?;
@@ -482,14 +515,30 @@ mod _core {
         Instant::now()
     }
 
-    fn experiment(layers: Vec<(String, String)>) -> Result<Experiment, String> {
-        let layers: Vec<Layer> =
-            layers.into_iter().map(|(source, text)| Layer { source, text }).collect();
+    fn experiment(layers: Vec<PyLayer>) -> Result<Experiment, String> {
+        let layers: Vec<Layer> = layers.into_iter().map(Layer::from).collect();
         Experiment::from_layers(&layers).map_err(|error| error.to_string())
     }
 
-    fn pair(layer: Layer) -> (String, String) {
-        (layer.source, layer.text)
+    fn parts(layer: Layer) -> (String, String, bool) {
+        (layer.source, layer.text, layer.code)
+    }
+
+    /// A layer: source, TOML text and, if it is said, whether it may name code.
+    #[derive(FromPyObject)]
+    enum PyLayer {
+        Said(String, String, bool),
+        Data(String, String),
+    }
+
+    impl From<PyLayer> for Layer {
+        fn from(layer: PyLayer) -> Self {
+            let (source, text, code) = match layer {
+                PyLayer::Said(source, text, code) => (source, text, code),
+                PyLayer::Data(source, text) => (source, text, false),
+            };
+            Layer { source, text, code }
+        }
     }
 
     fn visit(py: Python<'_>, now: &Progress, progress: Option<&Py<PyAny>>) -> PyResult<()> {

@@ -154,6 +154,44 @@ impl Experiment {
         serde_json::to_value(table).expect("tables are JSON")
     }
 
+    /// Loads the cleaning policy from outside that the device names, if it names one, and hands it
+    /// in, as [`hand_in_policy`](Self::hand_in_policy) does, provided that its name may be trusted.
+    ///
+    /// # Errors
+    /// Those of [`permit_code`](Self::permit_code) before anything is made, and what `make` says.
+    pub fn load_policy(
+        &self,
+        make: impl FnOnce(&str) -> Result<Box<dyn Cleaner>, String>,
+    ) -> Result<(), InputError> {
+        self.permit_code()?;
+        self.hand_in_policy(make)
+    }
+
+    /// Whether the cleaning policy from outside that the device names may be loaded: it is code, and
+    /// only a layer that [may name code](Layer::code) can ask for it.
+    ///
+    /// # Errors
+    /// When another layer names it, with its place.
+    pub fn permit_code(&self) -> Result<(), InputError> {
+        if self.custom_policy().is_none() {
+            return Ok(());
+        }
+        let path = self.policy_path();
+        let parsed = self.layers.iter().map(Layer::parse).collect::<Result<Vec<_>, _>>()?;
+        let stated = parsed.iter().rev().find_map(|layer| layer.permit_code(&path));
+        stated.unwrap_or_else(|| Err(InputError(format!("{path}: nothing says who names it"))))
+    }
+
+    /// Where the cleaning policy stands: of the device, or of what it is made of.
+    fn policy_path(&self) -> String {
+        let (mut path, mut device) = ("device".to_owned(), &self.device);
+        while let DeviceConfig::Array(array) = device {
+            path.push_str(".member");
+            device = &array.member;
+        }
+        path + ".cleaning.policy"
+    }
+
     /// Hands in the cleaning policy from outside that the device names, if it names one: `make` gets
     /// the name, and says what is wrong with it.
     ///
@@ -169,7 +207,7 @@ impl Experiment {
                 policy.hand_in(cleaner);
                 Ok(())
             }
-            Err(problem) => Err(self.blame(&Invalid::new(&["device.cleaning.policy"], problem))),
+            Err(problem) => Err(self.blame(&Invalid::new(&[&self.policy_path()], problem))),
         }
     }
 
@@ -218,8 +256,11 @@ fn preset_of(
     let default = || presets::default_of(section);
     let Some(lowest) = lowest else { return Ok(Some(default())) };
     match (lowest.word("kind")?, lowest.word("preset")?) {
-        (Some(_), Some(_)) => {
-            let problem = format!("{path} has both a kind and a preset; a preset has its kind");
+        (Some(kind), Some(preset)) => {
+            let problem = format!(
+                "{path}.kind = \"{kind}\" with {path}.preset = \"{preset}\": {path} has both a kind and \
+                 a preset; a preset has its kind"
+            );
             Err(lowest.error_at("kind", &problem))
         }
         (Some(_), None) => Ok(None),
@@ -264,7 +305,7 @@ fn device(sections: &[Section<'_, '_>], path: &str) -> Result<DeviceConfig, Inpu
     let kind = kind_of(sections, "ssd")?;
     let mut config = DeviceConfig::resolve(&kind, values(sections)).map_err(|error| {
         if let Some((index, error)) = error {
-            return sections[index].blame(&error, path);
+            return sections[index].blame(&error, path, &kind);
         }
         let words: Vec<&str> = devices::kinds().iter().map(|(word, _)| *word).collect();
         let hint = options::nearest(&kind, words.iter().copied())
@@ -303,7 +344,7 @@ fn workload(
 ) -> Result<WorkloadConfig, InputError> {
     let kind = kind_of(sections, "closed")?;
     WorkloadConfig::resolve(&kind, values(sections)).map_err(|error| match error {
-        ResolveError::Layer { index, error } => sections[index].blame(&error, "workload"),
+        ResolveError::Layer { index, error } => sections[index].blame(&error, "workload", &kind),
         ResolveError::Kind(invalid) => blame(&invalid, layers),
     })
 }
@@ -312,7 +353,8 @@ fn run_config(sections: &[Section<'_, '_>]) -> Result<RunConfig, InputError> {
     let mut partial = RunPartial::default();
     for section in sections {
         let value: toml::de::ValueDeserializer = section.without(&[]).into();
-        let over = RunPartial::deserialize(value).map_err(|error| section.blame(&error, "run"))?;
+        let over =
+            RunPartial::deserialize(value).map_err(|error| section.blame(&error, "run", ""))?;
         RunConfig::overlay(&mut partial, over);
     }
     Ok(RunConfig::complete(partial, RunConfig::default()))

@@ -2,7 +2,7 @@
 
 use crate::error::InputError;
 use crate::experiment::RunConfig;
-use crate::layer::Layer;
+use crate::layer::{Layer, peers};
 use options::{KeyInfo, Setting, nearest};
 use workloads::WorkloadConfig;
 
@@ -60,8 +60,34 @@ pub fn set_layer(assignment: &str) -> Result<Layer, InputError> {
     let path = full_path(key).map_err(|problem| refuse(&problem))?;
     let literal = format!("value = {value}");
     let is_toml = !value.contains('\n') && literal.parse::<toml::Table>().is_ok();
-    let value = if is_toml { value.to_owned() } else { toml::Value::from(value).to_string() };
-    Ok(Layer::new(source, format!("{path} = {value}")))
+    let value = if is_toml { value.to_owned() } else { quoted(value) };
+    let source = source.replace('\n', " ");
+    Ok(Layer { source, text: format!("{path} = {value}"), code: true })
+}
+
+/// A text as TOML on one line: its strings have the escapes of JSON.
+fn quoted(text: &str) -> String {
+    serde_json::Value::from(text).to_string().replace('\x7f', "\\u007f")
+}
+
+/// The layer of several `--set`, which are [`peers`].
+///
+/// # Errors
+/// Those of [`set_layer`], and when two of them give a key different values.
+pub fn set_layers<T: AsRef<str>>(assignments: &[T]) -> Result<Layer, InputError> {
+    let mut layers = Vec::new();
+    let mut refused = Vec::new();
+    for assignment in assignments {
+        match set_layer(assignment.as_ref()) {
+            Ok(layer) => layers.push(layer),
+            Err(error) => refused.push(error.0),
+        }
+    }
+    // One message, and the same one in whatever order they stand.
+    match refused.into_iter().min() {
+        Some(message) => Err(InputError(message)),
+        None => peers(&layers),
+    }
 }
 
 fn full_path(key: &str) -> Result<String, String> {
@@ -110,14 +136,35 @@ fn full_path(key: &str) -> Result<String, String> {
     }
 }
 
-/// The sentence for an unknown key: the nearest one, and those of its table. `rest` is what serde
-/// says after the words "unknown field" and the opening quote.
-pub(crate) fn unknown_key(parent: &str, word: &str, rest: &str) -> String {
+/// The sentence for an unknown key of a section of that kind: which kind has it, or the nearest one;
+/// and those of its table. `rest` is what serde says after the words "unknown field" and the opening
+/// quote.
+pub(crate) fn unknown_key(parent: &str, word: &str, rest: &str, kind: &str) -> String {
     let known: Vec<&str> = rest.split('`').skip(2).step_by(2).collect();
+    let path = format!("{parent}.{word}");
+    let kinds = kinds_with(&path.replace(".member.", "."));
+    if !kinds.is_empty() {
+        let (one, have) = if kinds.len() == 1 { ("kind", "has") } else { ("kinds", "have") };
+        let section = parent.split('.').next().unwrap_or(parent);
+        return format!(
+            "unknown key {path}: a {section} of kind {kind} has none, {one} {} {have} it; \
+             the keys of {parent} are {}",
+            kinds.join(", "),
+            known.join(", ")
+        );
+    }
     let hint = nearest(word, known.iter().copied())
         .map(|near| format!(" (did you mean {near}?)"))
         .unwrap_or_default();
-    format!("unknown key {parent}.{word}{hint}; the keys of {parent} are {}", known.join(", "))
+    format!("unknown key {path}{hint}; the keys of {parent} are {}", known.join(", "))
+}
+
+/// The kinds of device or workload that have this key or section of keys.
+fn kinds_with(path: &str) -> Vec<String> {
+    let below = format!("{path}.");
+    let has = |key: &KeyInfo| key.path == path || key.path.starts_with(&below);
+    let sections = keys().into_iter().filter(|section| section.keys.iter().any(has));
+    sections.filter_map(|it| Some(it.title.split_once(", kind ")?.1.to_owned())).collect()
 }
 
 #[cfg(test)]

@@ -13,10 +13,13 @@ use toml::de::{DeTable, DeValue};
 /// One TOML text and where it comes from.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Layer {
-    /// A file name, `preset agrawal2008` or `--set device.channels=4`: what errors begin with.
+    /// A file name, `preset agrawal2008` or `--set device.channels=4`: what errors begin with. Of
+    /// [peers] it has a line for each line of the text.
     pub source: String,
     /// The text.
     pub text: String,
+    /// Whether it may name code to be loaded, as the command line may and a file may not.
+    pub code: bool,
 }
 
 /// Sections of an experiment, and the keys beside them.
@@ -31,9 +34,9 @@ pub(crate) struct Parsed<'a> {
 }
 
 impl Layer {
-    /// A layer from its source and text.
+    /// A layer from its source and text, which may not name code.
     pub fn new(source: impl Into<String>, text: impl Into<String>) -> Self {
-        Layer { source: source.into(), text: text.into() }
+        Layer { source: source.into(), text: text.into(), code: false }
     }
 
     /// `source:line`, or only the source when the text is a single line.
@@ -42,8 +45,20 @@ impl Layer {
         if !text.contains('\n') {
             return self.source.clone();
         }
-        let before = &text[..span.start.min(text.len())];
-        format!("{}:{}", self.source, before.matches('\n').count() + 1)
+        let line = text[..span.start.min(text.len())].matches('\n').count();
+        let mut sources = self.source.split('\n');
+        if sources.clone().count() == text.split('\n').count() {
+            return sources.nth(line).unwrap_or_default().to_owned();
+        }
+        format!("{}:{}", self.source, line + 1)
+    }
+
+    /// The assignments of a layer whose texts are lines `path = value`.
+    fn assignments(&self) -> impl Iterator<Item = Assignment<'_>> {
+        self.source.split('\n').zip(self.text.split('\n')).map(|(source, line)| {
+            let (path, value) = line.split_once(" = ").unwrap_or((line, ""));
+            Assignment { path, source, value, line }
+        })
     }
 
     fn error(&self, span: Option<Range<usize>>, problem: &str) -> InputError {
@@ -92,6 +107,50 @@ impl Layer {
     }
 }
 
+/// A line of a layer that is made of assignments.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+struct Assignment<'a> {
+    path: &'a str,
+    source: &'a str,
+    value: &'a str,
+    line: &'a str,
+}
+
+impl Assignment<'_> {
+    fn value(&self) -> Option<toml::Table> {
+        format!("value = {}", self.value).parse().ok()
+    }
+}
+
+/// One layer of assignments that are peers: their order says nothing. Each of the layers is one of
+/// [`set_layer`](crate::set_layer), or of peers.
+///
+/// # Errors
+/// When two of them give a key different values.
+pub fn peers(layers: &[Layer]) -> Result<Layer, InputError> {
+    let mut lines: Vec<_> = layers.iter().flat_map(Layer::assignments).collect();
+    lines.sort_unstable();
+    lines.dedup_by(|b, a| a.path == b.path && a.value() == b.value());
+    for (place, one) in lines.iter().enumerate() {
+        let below = format!("{}.", one.path);
+        let same = |it: &&Assignment<'_>| it.path == one.path || it.path.starts_with(&below);
+        if let Some(other) = lines[place + 1..].iter().find(same) {
+            let (first, second) = (one.source, other.source);
+            let path = other.path;
+            return Err(InputError(format!(
+                "{first} and {second}: {path} is set twice, and their order says nothing; keep one"
+            )));
+        }
+    }
+    let joined =
+        |part: fn(&Assignment<'_>) -> String| lines.iter().map(part).collect::<Vec<_>>().join("\n");
+    Ok(Layer {
+        source: joined(|it| it.source.to_owned()),
+        text: joined(|it| it.line.to_owned()),
+        code: layers.iter().all(|layer| layer.code),
+    })
+}
+
 impl<'a> Parsed<'a> {
     /// What the layer calls the experiment.
     pub(crate) fn title(&self) -> Option<String> {
@@ -102,6 +161,22 @@ impl<'a> Parsed<'a> {
     pub(crate) fn section(&self, name: &str) -> Option<Section<'_, 'a>> {
         let value = self.root.get_ref().get(name)?;
         Some(Section { parsed: self, value })
+    }
+
+    /// The error for the name of code at a full key path, unless the layer may name code; `None` if
+    /// it does not state the key.
+    pub(crate) fn permit_code(&self, path: &str) -> Option<Result<(), InputError>> {
+        let value = self.find(path)?;
+        if self.layer.code {
+            return Some(Ok(()));
+        }
+        let problem = format!(
+            "{path} = {}: this names Python code, which is run only where the command line or the \
+             argument `set` names it; --allow-code (from Python allow_code=True) permits what files \
+             name, if you trust them",
+            self.layer.raw(value)
+        );
+        Some(Err(self.layer.error(Some(value.span()), &problem)))
     }
 
     /// Where a full key path such as `device.timing.read` stands in this layer.
@@ -170,8 +245,8 @@ impl<'p, 'a> Section<'p, 'a> {
         value
     }
 
-    /// The error of deserializing this section, with its place and key.
-    pub(crate) fn blame(&self, error: &toml::de::Error, section: &str) -> InputError {
+    /// The error of deserializing this section, which is of that kind, with its place and key.
+    pub(crate) fn blame(&self, error: &toml::de::Error, section: &str, kind: &str) -> InputError {
         let layer = self.parsed.layer;
         let message = error.message();
         let Some(span) = error.span() else {
@@ -184,7 +259,7 @@ impl<'p, 'a> Section<'p, 'a> {
         if let Some(rest) = message.strip_prefix("unknown field `") {
             let word = rest.split('`').next().unwrap_or_default();
             let parent = path.rsplit_once('.').map_or(section, |(parent, _)| parent);
-            return layer.error(Some(span), &keys::unknown_key(parent, word, rest));
+            return layer.error(Some(span), &keys::unknown_key(parent, word, rest, kind));
         }
         layer.error(Some(span), &format!("{path} = {}: {}", layer.raw(value), in_words(message)))
     }

@@ -12,6 +12,16 @@ changes. `device.preset` and `workload.preset` begin from a built-in one (`ssdla
 an unambiguous end (`--set cleaning.min_free=0.1`). Quantities carry their unit: `\"25us\"`, `\"4KiB\"`,
 `\"300MB/s\"`.
 
+Layers lie on one another, and the upper one wins: presets, the file, `--device`, `--workload` or
+`--trace`, then all `--set` together, whose order says nothing. A layer that names a `kind` or a
+`preset` replaces all that those below it say of the section, and its own other keys are laid over
+that. Within a layer a key has one value, a section a kind or a preset, and the spare space one
+definition; what contradicts itself is refused, as is a key that the kind does not have. In a sweep
+what varies and `--set` are one layer.
+
+A file is data: a policy in Python that it names is loaded only with `--allow-code`
+([what is trusted](security.md)).
+
 This page is generated from the program's own tables.
 ";
 

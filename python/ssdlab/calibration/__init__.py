@@ -70,6 +70,7 @@ def calibrate(
     seed: int = 42,
     device: Part | None = None,
     fit: Sequence[str] = (),
+    allow_code: bool = False,
     reading: dict[str, Any] | None = None,
     progress: Callable[[int, int], object] | None = None,
 ) -> Calibration:
@@ -87,7 +88,8 @@ def calibrate(
       an odd number of `zones`, `seconds` for each point, and with `write` also writes, which
       overwrite the target;
     - `fit`: keys with bounds, such as "timing.read=10us..100us", of `device`, a preset, file or
-      dict as `ssdlab.run` takes it, that are searched by simulation (needs scipy);
+      dict as `ssdlab.run` takes it, that are searched by simulation (needs scipy); a cleaning
+      policy in Python that the file names is loaded only with `allow_code`;
     - `reading`: how a trace is read, as for `ssdlab.trace.info`;
     - `progress` is told the steps done and to do.
 
@@ -111,7 +113,7 @@ def calibrate(
 
         # Wrong bounds are refused before anything is measured.
         parameters = [search.parameter(assignment) for assignment in fit]
-        search.Search(device, parameters, [], None)
+        search.Search(device, parameters, [], None, allow_code)
     source = source or _source(target, reading or {})
     if write and source != "device":
         raise InputError(f"--write: {target} is read as {source}; nothing is measured")
@@ -137,7 +139,7 @@ def calibrate(
         measured = traced.read(Path(target), reading or {}, _bytes_read(progress))
     found = fitted(measured, kind, weights, required=not fit)
     if fit:
-        found["fit"] = search.fit(device, list(fit), measured.points, progress)
+        found["fit"] = search.fit(device, list(fit), measured.points, progress, allow_code)
         found["notes"] += found["fit"].pop("notes")
     return Calibration(found)
 

@@ -15,7 +15,7 @@ from ssdlab.calibration import SOURCES
 from ssdlab.calibration import calibrate as run_calibration
 from ssdlab.calibration.fit import KINDS
 from ssdlab.calibration.points import list_of_numbers, size_bytes
-from ssdlab.cli import ExamplesFirst
+from ssdlab.cli import ALLOW_CODE, ExamplesFirst
 from ssdlab.trace.command import _errors, reading_options
 
 PATH = click.Path(path_type=Path)
@@ -72,6 +72,7 @@ PATH = click.Path(path_type=Path)
     multiple=True,
     help="Search this key by simulation; may be repeated.",
 )
+@ALLOW_CODE
 @reading_options
 @click.option("--quiet", is_flag=True, help="No progress and no table.")
 def calibrate(
@@ -101,7 +102,8 @@ def calibrate(
         drawing.check()
         if not plot.suffix:
             raise click.UsageError(f"--plot {plot}: the extension says which format: .png, .svg")
-    own = ("kind", "weights", "statistic", "write", "zones", "seconds", "seed", "device", "fit")
+    own = {"kind", "weights", "statistic", "write", "zones", "seconds", "seed", "device", "fit"}
+    own |= {"allow_code"}
     reading = {key: value for key, value in options.items() if key not in own}
     sizes = None
     if block_sizes is not None:

@@ -106,8 +106,10 @@ class Search:
         parameters: Sequence[Parameter],
         points: Sequence[Point],
         progress: Steps | None,
+        allow_code: bool = False,
     ) -> None:
-        self.base = [] if device is None else _section("device", device)
+        base = [] if device is None else _section("device", device)
+        self.base = layers.permitting(base) if allow_code else base
         self.parameters = parameters
         self.points = points
         self.progress = progress
@@ -118,7 +120,9 @@ class Search:
         for parameter in parameters:
             ends = parameter.words or (parameter.text(0), parameter.text(1))
             for end in ends:
-                _core.resolve([*self.base, _core.set_layer(f"{parameter.key}={end}")])
+                stack = [*self.base, *layers.from_options([f"{parameter.key}={end}"])]
+                _core.resolve(stack)
+                _core.permit_code(stack)
 
     def _expected(self) -> int:
         combinations = math.prod(len(p.words) for p in self.parameters if p.words)
@@ -131,7 +135,7 @@ class Search:
 
     def stack(self, values: Mapping[str, str]) -> list[layers.Layer]:
         """The device with these values."""
-        return [*self.base, *(_core.set_layer(f"{key}={value}") for key, value in values.items())]
+        return [*self.base, *layers.from_options([f"{k}={v}" for k, v in values.items()])]
 
     def times(self, values: Mapping[str, str]) -> list[float]:
         """The simulated mean time of each point, us."""
@@ -214,6 +218,7 @@ def fit(
     assignments: Sequence[str],
     measured: Sequence[Point],
     progress: Steps | None,
+    allow_code: bool = False,
 ) -> dict[str, Any]:
     """The parameters that bring the device closest to the points, and how close."""
     parameters = [parameter(assignment) for assignment in assignments]
@@ -225,7 +230,7 @@ def fit(
     except ImportError:
         raise InputError("--fit needs scipy: pip install 'ssdlab[calibrate]'") from None
     points = means(measured)
-    search = Search(device, parameters, points, progress)
+    search = Search(device, parameters, points, progress, allow_code)
     before = search.times({})
     chosen, sensitivity = search.best()
     after = search.times(chosen)

@@ -17,7 +17,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, TypeAlias
 
-from ssdlab import api, layers
+from ssdlab import _core, api, layers
 from ssdlab._core import InputError
 from ssdlab.api import Experiment
 from ssdlab.layers import Layer
@@ -153,6 +153,7 @@ def compare(
     b: Side,
     *,
     repeat: int | None = None,
+    allow_code: bool = False,
     workers: int | None = None,
     executor: Any = None,
     progress: Callable[[int, int], object] | None = None,
@@ -164,12 +165,13 @@ def compare(
     results, each side so often, with the seed of A's experiment and those that follow it. The
     difference is then said with its interval of confidence (95 %), of Student's t for pairs.
 
+    A cleaning policy in Python that files or results name is loaded only with `allow_code`.
     `workers`, `executor` and `progress` are those of `ssdlab.sweep`. Raises `InputError` for wrong
     input, and for results of another schema.
     """
     if repeat is not None and not 2 <= repeat <= MAX_REPEATS:
         raise InputError(f"repeat {repeat}: from 2 to {MAX_REPEATS} repetitions")
-    sides = [_Side.of(name, side) for name, side in (("A", a), ("B", b))]
+    sides = [_Side.of(name, side, allow_code) for name, side in (("A", a), ("B", b))]
     experiments = [side.experiment.to_dict() for side in sides]
     if repeat is None:
         found = [[side.results] if side.results else [] for side in sides]
@@ -197,7 +199,7 @@ class _Side:
     results: Results | None
 
     @classmethod
-    def of(cls, name: str, side: Side) -> _Side:
+    def of(cls, name: str, side: Side, allow_code: bool) -> _Side:
         if isinstance(side, str | os.PathLike) and not os.fspath(side).endswith(".toml"):
             side = Results.load(side)
         if isinstance(side, Results):
@@ -205,8 +207,9 @@ class _Side:
             if schema != SCHEMA:
                 raise InputError(f"{name}: results of schema {schema}; this is {SCHEMA}")
             stack = layers.from_mapping(f"the experiment of {name}", side.experiment.to_dict())
-            return cls(Experiment._from_layers(stack), side)
-        return cls(side if isinstance(side, Experiment) else Experiment(side), None)
+            permitted = layers.permitting(stack) if allow_code else stack
+            return cls(Experiment._from_layers(permitted), side)
+        return cls(Experiment(side, allow_code=allow_code), None)
 
 
 def _run(
@@ -223,6 +226,7 @@ def _run(
             stack: list[Layer] = list(side.experiment.layers)
             if seed is not None:
                 stack += api.layers_of(seed=seed)
+            _core.permit_code(stack)
             points.append(Point({}, stack, str(len(points))))
     if not points:
         return []

@@ -9,7 +9,7 @@ from pathlib import Path
 import click
 
 from ssdlab import display, files
-from ssdlab.cli import ExamplesFirst
+from ssdlab.cli import ALLOW_CODE, ExamplesFirst
 from ssdlab.comparison import compare as compare_sides
 from ssdlab.sweeps.backends import Lost
 
@@ -29,11 +29,18 @@ from ssdlab.sweeps.backends import Lost
     type=int,
     help="Run both with N seeds: means, their intervals of confidence, and whether they differ.",
 )
+@ALLOW_CODE
 @click.option("--workers", metavar="N", type=int, help="Processes; by default one for each core.")
 @click.option("--json", "json_path", metavar="FILE|-", help="Write every figure as JSON.")
 @click.option("--quiet", is_flag=True, help="No progress and no table.")
 def compare(
-    a: str, b: str, repeat: int | None, workers: int | None, json_path: str | None, quiet: bool
+    a: str,
+    b: str,
+    repeat: int | None,
+    allow_code: bool,
+    workers: int | None,
+    json_path: str | None,
+    quiet: bool,
 ) -> None:
     """Hold A against B: results of `ssdlab run` (files or directories), or experiments (.toml).
 
@@ -45,7 +52,9 @@ def compare(
         files.refuse_unwritable(json_file)
     with display.steps(sys.stderr, "compare", quiet) as bar:
         try:
-            found = compare_sides(a, b, repeat=repeat, workers=workers, progress=bar)
+            found = compare_sides(
+                a, b, repeat=repeat, allow_code=allow_code, workers=workers, progress=bar
+            )
         except Lost as error:
             raise click.ClickException(str(error)) from None
     text = json.dumps(found.to_dict()) + "\n"

@@ -97,10 +97,11 @@ def serve(
     realtime: bool = False,
     seed: int | None = None,
     set: Mapping[str, Any] | None = None,
+    allow_code: bool = False,
 ) -> LiveDevice:
     """Serve a simulated device as a block device, and return the running `LiveDevice`.
 
-    - `device`, `seed`, `set`: as for `ssdlab.run`;
+    - `device`, `seed`, `set`, `allow_code`: as for `ssdlab.run`;
     - `socket`: the path of the Unix socket to make; or `port`: the TCP port of `host`, 0 being any
       that is free. Another host than this machine needs `allow_remote`, and NBD knows no passwords;
     - `size`: how large the device is for its clients, such as "1GiB", at most what it has;
@@ -112,7 +113,7 @@ def serve(
 
     Raises `InputError` for wrong input and `OSError` for what the system refuses.
     """
-    stack = layers_of(device=device, seed=seed, set=set)
+    stack = layers_of(device=device, seed=seed, set=set, allow_code=allow_code)
     return serve_layers(
         stack,
         socket=socket,

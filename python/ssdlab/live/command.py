@@ -14,8 +14,8 @@ from types import FrameType
 
 import click
 
-from ssdlab import _core, files, layers
-from ssdlab.cli import PATH, ExamplesFirst
+from ssdlab import files, layers
+from ssdlab.cli import ALLOW_CODE, PATH, ExamplesFirst, layers_above
 from ssdlab.live import LOOPBACK, LiveDevice, serve_layers
 
 LOOK_SECONDS = 0.1
@@ -74,9 +74,10 @@ STATUS_SECONDS = 1.0
     "--set",
     metavar="KEY=VALUE",
     multiple=True,
-    help="Change one key, such as device.timing.read=30us; may be repeated, the last one wins.",
+    help="Change one key, such as device.timing.read=30us; may be repeated, in any order.",
 )
 @click.option("--seed", metavar="N", type=int, help="Seed of the random generator.")
+@ALLOW_CODE
 @click.option(
     "--time-scale",
     metavar="X",
@@ -109,6 +110,7 @@ def serve(
     record: str | None,
     assignments: tuple[str, ...],
     seed: int | None,
+    allow_code: bool,
     time_scale: float,
     realtime: bool,
     run_command: str | None,
@@ -135,9 +137,9 @@ def serve(
     stack: list[layers.Layer] = []
     if device is not None:
         stack.append(layers.from_name("device", device))
-    stack += map(_core.set_layer, assignments)
-    if seed is not None:
-        stack += layers.from_seed(f"--seed {seed}", seed)
+    stack += layers_above(assignments, seed)
+    if allow_code:
+        stack = layers.permitting(stack)
 
     # Until it serves, SIGTERM ends it as Ctrl-C does.
     before = signal.signal(signal.SIGTERM, signal.default_int_handler)

@@ -9,7 +9,7 @@ from typing import Any
 
 import click
 
-from ssdlab import display, files
+from ssdlab import display, files, layers
 from ssdlab.cli import PATH, ExamplesFirst, layers_above, layers_below, override_options
 from ssdlab.sweeps import backends, space
 from ssdlab.sweeps.plan import Base
@@ -93,6 +93,7 @@ def sweep(
     workload: str | None,
     assignments: tuple[str, ...],
     seed: int | None,
+    allow_code: bool,
     axes: tuple[str, ...],
     trials: int | None,
     minimize: tuple[str, ...],
@@ -116,13 +117,16 @@ def sweep(
     json_file = None if json_path in (None, "-") else Path(str(json_path))
     if json_file is not None:
         files.refuse_unwritable(json_file)
-    above = layers_above(assignments, seed)
+    peers, above = layers.from_options(assignments), layers_above((), seed)
+    permitted = layers.permitting if allow_code else list
     several = len(experiments) > 1
     bases = [
         Base(
-            layers_below(experiment, device, trace, workload),
+            permitted(layers_below(experiment, device, trace, workload)),
+            peers,
             above,
             {"experiment": os.fspath(experiment)} if several and experiment is not None else {},
+            allow_code,
         )
         for experiment in (experiments or (None,))
     ]

@@ -22,8 +22,6 @@ from ssdlab._core import InputError
 from ssdlab.layers import Layer
 from ssdlab.sweeps.space import NAMES, Axis, Share, text_of
 
-#: Keys that replace what lower layers say of their section.
-CHOOSING = ("device.kind", "device.preset", "workload.kind", "workload.preset")
 #: The key whose size is relative to a footprint by way of the capacity that it gives.
 BLOCKS = "device.blocks_per_plane"
 #: The keys of a trace that say how it is read.
@@ -43,11 +41,17 @@ READING = (
 
 @dataclass(frozen=True)
 class Base:
-    """What all points of an experiment share: the layers below and above what varies."""
+    """What all points of an experiment share.
+
+    `below` lies below what varies, `peers` are assignments beside it, `above` lies above it.
+    `allow_code` permits the files that vary to name code; the layers say it for themselves.
+    """
 
     below: Sequence[Layer]
+    peers: Sequence[Layer] = ()
     above: Sequence[Layer] = ()
     parameters: dict[str, Any] = field(default_factory=dict)
+    allow_code: bool = False
 
 
 @dataclass(frozen=True)
@@ -105,25 +109,29 @@ def make(
 ) -> Point:
     """The point at which the axes have these values."""
     parameters: dict[str, Any] = dict(base.parameters)
-    stack, relative = list(base.below), []
-    later: list[Layer] = []
+    below, relative = list(base.below), []
+    peers = list(base.peers)
+    stack = below
     try:
         for axis, value in zip(axes, values, strict=True):
             if isinstance(value, Share):
                 relative.append((axis, value))
                 continue
             parameters[axis.name] = value
-            if axis.name in NAMES or axis.name in CHOOSING:
-                stack += _layers(axis, value)
+            if axis.name in NAMES:
+                named = _layers(axis, value)
+                below += layers.permitting(named) if base.allow_code else named
             else:
-                later += _layers(axis, value)
-        stack += [*base.above, *later]
+                peers += _layers(axis, value)
+        stack = [*below, *layers.peers(peers), *base.above]
         for axis, value in relative:
             text = footprints.resolve(stack, axis, value)
             parameters[axis.name] = text
             parameters[f"{axis.name}.footprint_share"] = value.share
-            stack += _layers(axis, text)
+            peers += _layers(axis, text)
+            stack = [*below, *layers.peers(peers), *base.above]
         resolved = _core.resolve_json(stack)
+        _core.permit_code(stack)
     except InputError as error:
         seen = {axis.name: text_of(v) for axis, v in zip(axes, values, strict=True)}
         return Point(parameters | seen, stack, digest(json.dumps(seen), check), str(error))
@@ -137,8 +145,7 @@ def _layers(axis: Axis, value: Any) -> list[Layer]:
         return layers.from_trace(source, value)
     if axis.name in NAMES:
         return [layers.from_name(axis.name, value)]
-    _, text = layers.from_assignment(axis.name, value)
-    return [(source, text)]
+    return [layers.from_assignment(axis.name, value)._replace(source=source)]
 
 
 def digest(resolved: str, check: bool) -> str:

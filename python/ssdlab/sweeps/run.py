@@ -91,16 +91,22 @@ def _listed(texts: str | Iterable[str]) -> list[str]:
 
 
 def _bases(experiment: Any, overrides: dict[str, Any]) -> Iterator[dict[str, Any]]:
-    """The layers of each experiment; those of single keys go above what varies by name."""
+    """The layers of each experiment; single keys are peers of what varies."""
     several = isinstance(experiment, Sequence) and not isinstance(experiment, str)
-    above = {key: overrides.pop(key) for key in ("set", "seed") if key in overrides}
+    peers, seed = overrides.pop("set", None), overrides.pop("seed", None)
     for place, part in enumerate(experiment if several else [experiment]):
         parameters = {}
         if several:
             named = isinstance(part, str | os.PathLike)
             parameters = {"experiment": os.fspath(part) if named else place}
         below = api.layers_of(part, **overrides)
-        yield {"below": below, "above": api.layers_of(**above), "parameters": parameters}
+        yield {
+            "below": below,
+            "peers": api.layers_of(set=peers),
+            "above": api.layers_of(seed=seed),
+            "parameters": parameters,
+            "allow_code": overrides.get("allow_code", False),
+        }
 
 
 def run(

@@ -59,7 +59,7 @@ def run(
     `evaluate` runs points and returns their rows.
     """
     optuna = require_optuna("a search")
-    seed = json.loads(_core.resolve_json([*base.below, *base.above]))["run"]["seed"]
+    seed = json.loads(_core.resolve_json([*base.below, *base.peers, *base.above]))["run"]["seed"]
     sampler = optuna.samplers.TPESampler(
         seed=seed % 2**32,
         multivariate=True,

@@ -118,7 +118,7 @@ def _axis(source: str, key: str, values: Any, searching: bool) -> Axis:
 def _full_key(source: str, key: str) -> str:
     """The full path of a key that may be abbreviated."""
     try:
-        _, text = _core.set_layer(f"{key}=0")
+        text = _core.set_layer(f"{key}=0")[1]
     except InputError as error:
         message = str(error).removeprefix(f"--set {key}=0: ")
         raise InputError(f"{source} {key}: {message}") from None

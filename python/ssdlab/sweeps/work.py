@@ -14,12 +14,13 @@ from typing import TypeAlias
 
 import ssdlab
 from ssdlab import _core
+from ssdlab.layers import Layer
 
 Outcome: TypeAlias = tuple[str | None, str | None]
 
 
-def run_point(layers: Sequence[tuple[str, str]], check: bool) -> Outcome:
-    """Simulate one point."""
+def run_point(layers: Sequence[Layer], check: bool) -> Outcome:
+    """Simulate one point; only a layer that may name code does."""
     try:
         return _core.run(layers, check), None
     except (_core.InputError, _core.CheckError) as error:

@@ -217,16 +217,16 @@ pub(super) fn spare(
     physical: u64,
     data_pages: u32,
 ) -> Result<(&'static str, u64), Invalid> {
-    let stated = [
-        config.spare_factor.is_some(),
-        config.over_provisioning.is_some(),
-        config.spare_blocks_per_plane.is_some(),
+    let mut stated = vec![
+        ("device.spare_factor", config.spare_factor.is_some()),
+        ("device.over_provisioning", config.over_provisioning.is_some()),
+        ("device.spare_blocks_per_plane", config.spare_blocks_per_plane.is_some()),
     ];
-    if stated.iter().filter(|s| **s).count() > 1 {
-        return Err(Invalid::new(
-            &["device.spare_factor", "device.over_provisioning", "device.spare_blocks_per_plane"],
-            "the spare space is stated more than once; keep one of the three",
-        ));
+    stated.retain(|(_, is_stated)| *is_stated);
+    if stated.len() > 1 {
+        let keys: Vec<&str> = stated.iter().map(|(key, _)| *key).collect();
+        let problem = "the spare space is stated more than once; keep one of them";
+        return Err(Invalid::new(&keys, problem));
     }
     if let Some(blocks) = config.spare_blocks_per_plane {
         let key = "device.spare_blocks_per_plane";
