@@ -3,11 +3,14 @@
 use super::super::geometry::{Domain, Lpn, Ppn, Unit};
 use super::super::nand::Flash;
 use super::{CleanStep, Ftl, Job};
+use engine::SECTOR_BYTES;
 
 impl Ftl {
     /// Overwrites pages in no time, cleaning first where the timed drive would: fast-forward.
     pub fn overwrite_untimed(&mut self, flash: &mut Flash, pages: &[u32]) {
         const BATCH: usize = 16;
+        let flash_pages = self.geometry.granule.flash_pages;
+        let bytes = u64::from(self.geometry.sectors_per_page) * SECTOR_BYTES;
         for batch in pages.chunks(BATCH) {
             if self.has_ended() {
                 return;
@@ -20,14 +23,20 @@ impl Ftl {
             }
             std::hint::black_box(fetched);
             for page in batch {
-                self.write_untimed(flash, Lpn(*page));
+                self.write_untimed(flash, Lpn(*page), flash_pages, bytes);
             }
-            let flash_pages = u64::from(self.geometry.granule.flash_pages);
-            self.counters.host_pages += batch.len() as u64 * flash_pages;
         }
     }
 
-    fn write_untimed(&mut self, flash: &mut Flash, lpn: Lpn) {
+    /// Writes a logical page in no time, `bytes` in `pages` flash pages of it being new; whether the
+    /// drive took it.
+    pub(in super::super) fn write_untimed(
+        &mut self,
+        flash: &mut Flash,
+        lpn: Lpn,
+        pages: u32,
+        bytes: u64,
+    ) -> bool {
         let pool = self.geometry.pool_of(lpn);
         let unit = if self.pools_span_units {
             let rank = |unit: &Unit| (self.room_for(pool, *unit), self.can_clean(*unit));
@@ -41,14 +50,15 @@ impl Ftl {
         }
         let Some(domain) = self.choose_domain(pool, unit, lpn) else {
             assert!(self.has_ended(), "cleaning has made room");
-            return;
+            return false;
         };
         let programming = self.begin_program(domain, lpn);
         self.complete_program(flash, programming);
-        self.counters.host_programs += 1;
+        self.counters.page_written(pages, bytes);
+        true
     }
 
-    fn clean_untimed(&mut self, flash: &mut Flash, job: Job) {
+    fn clean_untimed(&mut self, flash: &mut Flash, mut job: Job) {
         const BATCH: usize = 64;
         let mut pages = [0; BATCH];
         let mut first = 0;
@@ -68,6 +78,7 @@ impl Ftl {
                 self.complete_program(flash, programming);
             }
             self.counters.moves += valid as u64;
+            job.moved += valid as u32;
             first += count;
         }
         let Some(mut filling) = self.complete_erase(flash, job) else { return };
