@@ -1,8 +1,7 @@
 //! The accounts of an array's members as one.
 
 use crate::ssd::{
-    LifetimeReport, Milestone, REMAINING_STEPS, SsdReport, UnitReport, WearMap,
-    WearReport,
+    LifetimeReport, Milestone, REMAINING_STEPS, SsdReport, UnitReport, WearMap, WearReport,
 };
 
 /// Sums of counts, means over all blocks, and the units of each member by its number.

@@ -11,6 +11,7 @@ mod frontiers;
 mod keeping;
 mod levelling;
 
+pub(super) use fast_forward::HostPage;
 pub(super) use keeping::FtlState;
 
 use super::account::Counters;

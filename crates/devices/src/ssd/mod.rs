@@ -42,7 +42,7 @@ pub use wear_map::WearMap;
 use crate::Model;
 use cut::{Need, Part};
 use engine::{Breakdown, Completion, Device, FlashCounts, Op, Request, Time};
-use ftl::Ftl;
+use ftl::{Ftl, HostPage};
 use geometry::Lpn;
 use link::{HostQueue, Link, Slot, Turn};
 use nand::Flash;
@@ -232,23 +232,24 @@ impl Ssd {
             Need::Page(kind @ (Kind::Read | Kind::ReadForWrite), range) => {
                 self.ftl.counters.page_read(kind, range.1, granule);
                 if kind == Kind::ReadForWrite {
-                    self.write_part_untimed(part);
+                    self.write_part_untimed(part, false);
                 }
             }
             Need::Page(kind, range) => {
-                if self.write_part_untimed(part) {
+                if self.write_part_untimed(part, kind == Kind::Merge) {
                     self.ftl.counters.page_read(kind, range.1, granule);
                 }
             }
         }
     }
 
-    /// Writes a logical page in no time; whether the drive took it.
-    fn write_part_untimed(&mut self, part: &Part) -> bool {
-        let pages = part.touched.1;
-        let taken = self.ftl.write_untimed(&mut self.flash, part.lpn, pages, part.bytes);
+    /// Writes a part in no time, best near the old copy if so asked; whether the drive took it.
+    fn write_part_untimed(&mut self, part: &Part, near: bool) -> bool {
+        let Part { lpn, bytes, touched: (_, pages), .. } = *part;
+        let page = HostPage { lpn, pages, bytes, near };
+        let taken = self.ftl.write_untimed(&mut self.flash, page);
         if !taken {
-            self.ftl.counters.page_refused(pages, part.bytes);
+            self.ftl.counters.page_refused(pages, bytes);
         }
         taken
     }

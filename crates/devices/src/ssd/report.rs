@@ -129,7 +129,8 @@ impl CleaningReport {
     }
 
     fn derive(&mut self) {
-        self.efficiency = ratio(self.victim_pages_moved, self.victim_pages).map(|moved| 1.0 - moved);
+        self.efficiency =
+            ratio(self.victim_pages_moved, self.victim_pages).map(|moved| 1.0 - moved);
     }
 }
 

@@ -5,11 +5,23 @@ use super::super::nand::Flash;
 use super::{CleanStep, Ftl, Job};
 use engine::SECTOR_BYTES;
 
+/// A logical page that the host writes.
+#[derive(Debug, Clone, Copy)]
+pub(in super::super) struct HostPage {
+    pub(in super::super) lpn: Lpn,
+    /// Flash pages of it that have new data, whole or in part.
+    pub(in super::super) pages: u32,
+    /// Bytes of new data.
+    pub(in super::super) bytes: u64,
+    /// It is merged in the registers of a synchronous gang: best in the plane of the old copy.
+    pub(in super::super) near: bool,
+}
+
 impl Ftl {
     /// Overwrites pages in no time, cleaning first where the timed drive would: fast-forward.
     pub fn overwrite_untimed(&mut self, flash: &mut Flash, pages: &[u32]) {
         const BATCH: usize = 16;
-        let flash_pages = self.geometry.granule.flash_pages;
+        let pages_of_each = self.geometry.granule.flash_pages;
         let bytes = u64::from(self.geometry.sectors_per_page) * SECTOR_BYTES;
         for batch in pages.chunks(BATCH) {
             if self.has_ended() {
@@ -23,20 +35,16 @@ impl Ftl {
             }
             std::hint::black_box(fetched);
             for page in batch {
-                self.write_untimed(flash, Lpn(*page), flash_pages, bytes);
+                let lpn = Lpn(*page);
+                let page = HostPage { lpn, pages: pages_of_each, bytes, near: false };
+                self.write_untimed(flash, page);
             }
         }
     }
 
-    /// Writes a logical page in no time, `bytes` in `pages` flash pages of it being new; whether the
-    /// drive took it.
-    pub(in super::super) fn write_untimed(
-        &mut self,
-        flash: &mut Flash,
-        lpn: Lpn,
-        pages: u32,
-        bytes: u64,
-    ) -> bool {
+    /// Writes a logical page in no time; whether the drive took it.
+    pub(in super::super) fn write_untimed(&mut self, flash: &mut Flash, page: HostPage) -> bool {
+        let lpn = page.lpn;
         let pool = self.geometry.pool_of(lpn);
         let unit = if self.pools_span_units {
             let rank = |unit: &Unit| (self.room_for(pool, *unit), self.can_clean(*unit));
@@ -48,13 +56,18 @@ impl Ftl {
             let Some(job) = self.begin_cleaning(flash, unit, true) else { break };
             self.clean_untimed(flash, job);
         }
-        let Some(domain) = self.choose_domain(pool, unit, lpn) else {
+        let chosen = if page.near {
+            self.choose_domain_near(pool, unit, lpn).map(|(domain, _)| domain)
+        } else {
+            self.choose_domain(pool, unit, lpn)
+        };
+        let Some(domain) = chosen else {
             assert!(self.has_ended(), "cleaning has made room");
             return false;
         };
         let programming = self.begin_program(domain, lpn);
         self.complete_program(flash, programming);
-        self.counters.page_written(pages, bytes);
+        self.counters.page_written(page.pages, page.bytes);
         true
     }
 
