@@ -409,9 +409,15 @@ def _flash(results: Results) -> RenderableType | None:
     flash = results.get("flash")
     if not flash:
         return None
-    amplification = flash["write_amplification"]
+    # Results of an older version have no bytes.
+    in_pages = flash["write_amplification"]
+    amplification = flash.get("write_amplification_bytes", in_pages)
     rows = [
         ("write amplification", "no writes" if amplification is None else f"{amplification:.3f}"),
+    ]
+    if in_pages != amplification:
+        rows.append(("  in flash pages", f"{in_pages:.3f}"))
+    rows += [
         ("pages read", count(flash["page_reads"])),
         ("pages programmed", count(flash["page_programs"])),
         ("pages moved", count(flash["pages_moved"])),

@@ -178,8 +178,11 @@ class Results(Record):
         return sorted(kinds, key=lambda kind: KINDS.index(kind[0]))
 
     def _amplification(self) -> float | None:
-        amplification: float | None = self._data.get("flash", {}).get("write_amplification")
-        return amplification
+        """In bytes; results of an older version have it in pages only."""
+        flash = self._data.get("flash", {})
+        in_pages: float | None = flash.get("write_amplification")
+        in_bytes: float | None = flash.get("write_amplification_bytes", in_pages)
+        return in_bytes
 
 
 def _html_row(tag: str, cells: list[str]) -> str:

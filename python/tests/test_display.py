@@ -99,6 +99,24 @@ def test_no_writes_are_said_in_words():
     assert "efficiency" not in text
 
 
+def test_amplification_is_in_bytes_and_in_pages_where_that_differs():
+    flash = {
+        "write_amplification": 3.5,
+        "write_amplification_bytes": 14.0,
+        "page_reads": 5,
+        "page_programs": 7,
+        "pages_moved": 0,
+        "block_erases": 0,
+    }
+    text = table(flash=flash)
+    assert "write amplification  14.000" in text
+    assert "in flash pages" in text and "3.500" in text
+    alike = table(flash=flash | {"write_amplification": 14.0})
+    assert "write amplification  14.000" in alike
+    assert "in flash pages" not in alike
+    assert "3.500" in table(flash={k: v for k, v in flash.items() if "bytes" not in k})
+
+
 def test_the_busiest_units_come_first():
     units = [{"name": f"package {i}", "busy": i / 10, "cleaning": 0.0} for i in range(8)]
     text = table(units=units).split("Busiest units")[1]

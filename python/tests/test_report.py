@@ -102,7 +102,7 @@ def test_the_page_of_a_run_says_what_the_results_say(ssdlab, runs, tmp_path):
         "Experiment",
     ]
     results = json.loads((runs / "a" / "results.json").read_text())
-    amplification = results["flash"]["write_amplification"]
+    amplification = results["flash"]["write_amplification_bytes"]
     assert amplification > 1
     assert f"{amplification:.3f}" in page.texts
     assert f"{results['flash']['pages_moved']:,}" in page.texts

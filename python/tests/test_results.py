@@ -76,7 +76,10 @@ def test_flash_and_wear_keys(results):
         "pages_migrated",
         "host_pages_read",
         "host_pages_written",
+        "host_bytes_written",
+        "bytes_programmed",
         "write_amplification",
+        "write_amplification_bytes",
         "cleaning",
     }
     assert set(results.flash.cleaning) >= {
@@ -128,6 +131,46 @@ def test_write_amplification_is_pages_programmed_by_pages_written(results):
     ratio = flash.page_programs / flash.host_pages_written
     assert flash.write_amplification == pytest.approx(ratio)
     assert flash.write_amplification > 1
+    ratio = flash.bytes_programmed / flash.host_bytes_written
+    assert flash.write_amplification_bytes == pytest.approx(ratio)
+
+
+@pytest.mark.parametrize("timed", [True, False])
+def test_small_writes_to_large_logical_pages_wear_by_the_bytes(timed):
+    keys = {
+        "device.blocks_per_plane": 64,
+        "device.logical_page": "16KiB",
+        "run.timed": timed,
+        "workload.kind": "closed",
+        "workload.requests": 3000,
+        "workload.read_share": 0.0,
+        "workload.block_size": "4KiB",
+    }
+    results = ssdlab.run(set=keys)
+    flash = results.flash
+    # Each write of one flash page programs the four of its logical page.
+    assert flash.host_pages_written == 3000
+    assert flash.host_bytes_written == 3000 * 4096
+    assert flash.merge_reads == 3 * 3000
+    assert flash.write_amplification == flash.write_amplification_bytes >= 4
+    series = results.time_series
+    assert sum(series.host_bytes_written) == flash.host_bytes_written
+    assert sum(series.bytes_programmed) == flash.bytes_programmed
+
+
+def test_small_writes_to_large_flash_pages_are_amplified_by_more_than_their_pages():
+    keys = {
+        "device.blocks_per_plane": 64,
+        "device.page_size": "16KiB",
+        "workload.kind": "closed",
+        "workload.requests": 3000,
+        "workload.read_share": 0.0,
+        "workload.block_size": "4KiB",
+    }
+    results = ssdlab.run(set=keys)
+    flash = results.flash
+    assert flash.write_amplification_bytes == pytest.approx(4 * flash.write_amplification)
+    assert f"write amplification {flash.write_amplification_bytes:.4g}" in repr(results)
 
 
 def test_reading_alone_amplifies_nothing():

@@ -24,8 +24,9 @@ const TICK: u64 = 8192;
 /// Runs `workload` on `device` until nothing is left to ask and everything asked is answered.
 ///
 /// Background work that the device still has then is not waited for. Arrivals later than `until`
-/// are not submitted. The run also ends when the device does. At equal times the device's events come before arrivals. Returns the last
-/// instant at which something was submitted or completed.
+/// are not submitted. The run also ends when the device does. At equal times the device's events come
+/// before arrivals. Returns the last instant at which something was submitted or completed, or at
+/// which the device ended.
 ///
 /// # Errors
 /// When the workload's input is broken; what completed before has been observed.
@@ -76,7 +77,7 @@ pub fn drive(
         let ended = device.has_ended();
         if completions.is_empty() {
             if ended {
-                return Ok(last);
+                return Ok(now);
             }
             continue;
         }

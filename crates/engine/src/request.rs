@@ -170,8 +170,12 @@ pub trait Device {
 pub struct FlashCounts {
     /// Flash pages that the host wrote, whole or in part.
     pub host_pages: u64,
+    /// Bytes that the host wrote in them.
+    pub host_bytes: u64,
     /// Data pages programmed, for the host and to clean.
     pub programs: u64,
+    /// Bytes of those.
+    pub programmed_bytes: u64,
     /// Blocks erased.
     pub erases: u64,
     /// Erased blocks that are free now.
@@ -181,7 +185,9 @@ pub struct FlashCounts {
 impl std::ops::AddAssign for FlashCounts {
     fn add_assign(&mut self, other: FlashCounts) {
         self.host_pages += other.host_pages;
+        self.host_bytes += other.host_bytes;
         self.programs += other.programs;
+        self.programmed_bytes += other.programmed_bytes;
         self.erases += other.erases;
         self.free_blocks += other.free_blocks;
     }

@@ -196,7 +196,7 @@ impl Witness<dyn Model> for Watcher {
     fn idle(&mut self, device: &dyn Model, now: Time, timing: &Timing) {
         self.fresh.late_share = timing.late_share();
         let report = device.report(now);
-        self.fresh.write_amplification = report.and_then(|report| report.write_amplification);
+        self.fresh.write_amplification = report.and_then(|report| report.write_amplification_bytes);
     }
 }
 

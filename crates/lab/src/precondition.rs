@@ -90,7 +90,7 @@ impl Precondition {
                         write.device.reset_counts();
                         write.pages(round, round * u64::from(steady.rounds), true)?;
                         let amplification =
-                            write.device.report(0).and_then(|it| it.write_amplification);
+                            write.device.report(0).and_then(|it| it.write_amplification_bytes);
                         // Only a drive that takes no more writes has none.
                         let Some(amplification) = amplification else { break };
                         detector.round(amplification);

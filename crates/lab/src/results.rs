@@ -81,7 +81,9 @@ impl Collected {
                 ends.iter().zip(begins).map(|(end, begin)| of(end) - of(begin)).collect::<Vec<_>>()
             };
             series["host_pages_written"] = json!(in_each(|it| it.host_pages));
+            series["host_bytes_written"] = json!(in_each(|it| it.host_bytes));
             series["pages_programmed"] = json!(in_each(|it| it.programs));
+            series["bytes_programmed"] = json!(in_each(|it| it.programmed_bytes));
             series["blocks_erased"] = json!(in_each(|it| it.erases));
             series["free_blocks"] =
                 json!(ends.iter().map(|end| end.free_blocks).collect::<Vec<_>>());
@@ -209,29 +211,26 @@ fn flash_sections(report: &SsdReport) -> Map<String, Value> {
             })
         })
         .collect();
-    let sections = json!({
-        "flash": {
-            "page_reads": report.page_reads,
-            "page_programs": report.page_programs,
-            "summary_programs": report.summary_programs,
-            "block_erases": report.block_erases,
-            "copy_backs": report.copy_backs,
-            "pages_moved": report.pages_moved,
-            "pages_migrated": report.pages_migrated,
-            "host_pages_read": report.host_pages_read,
-            "host_pages_written": report.host_pages_written,
-            "merge_reads": report.merge_reads,
-            "unmapped_pages_read": report.unmapped_pages_read,
-            "pages_trimmed": report.pages_trimmed,
-            "write_amplification": report.write_amplification,
-            "cleaning": {
-                "blocks_cleaned": cleaning.blocks_cleaned,
-                "blocks_migrated": cleaning.blocks_migrated,
-                "efficiency": cleaning.efficiency,
-                "mean_block_us": cleaning.mean_block_ns.map(|ns| ns / 1e3),
-                "busy_us": cleaning.busy_ns as f64 / 1e3,
-            },
+    let counts = report.counts().map(|(name, count)| (name.to_owned(), json!(count)));
+    let mut flash: Map<String, Value> = counts.collect();
+    let ratios = json!({
+        "write_amplification": report.write_amplification,
+        "write_amplification_bytes": report.write_amplification_bytes,
+        "cleaning": {
+            "blocks_cleaned": cleaning.blocks_cleaned,
+            "blocks_migrated": cleaning.blocks_migrated,
+            "victim_pages": cleaning.victim_pages,
+            "victim_pages_moved": cleaning.victim_pages_moved,
+            "efficiency": cleaning.efficiency,
+            "mean_block_us": cleaning.mean_block_ns.map(|ns| ns / 1e3),
+            "busy_us": cleaning.busy_ns as f64 / 1e3,
         },
+    });
+    if let Value::Object(mut ratios) = ratios {
+        flash.append(&mut ratios);
+    }
+    let sections = json!({
+        "flash": flash,
         "wear": wear_section(wear),
         "units": units,
         "buses": { "busy": report.bus_busy },
@@ -266,6 +265,7 @@ fn wear_section(wear: &WearReport) -> Value {
         "spare_blocks": wear.spare_blocks,
         "ended": wear.ended,
         "refused_pages": wear.refused_pages,
+        "refused_bytes": wear.refused_bytes,
         "remaining": {
             "blocks_by_tenth_of_mean": wear.remaining_of_mean,
             "blocks_by_twentieth_of_rated": wear.remaining_of_rated,

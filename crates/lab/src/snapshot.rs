@@ -14,7 +14,8 @@ use std::path::Path;
 use tempfile::NamedTempFile;
 
 const MAGIC: &[u8] = b"ssdlab drive\n";
-const VERSION: u32 = 1;
+/// 2: what wear remembers of the host's writes is in bytes.
+const VERSION: u32 = 2;
 /// Zstandard's fastest ordinary level: the stamps and the map of random writes hardly compress.
 const LEVEL: i32 = 1;
 

@@ -13,11 +13,11 @@ pub(crate) struct Untimed<'a> {
     watch: Option<Watch<'a>>,
 }
 
-/// Measures the write amplification of rounds of so many pages.
+/// Measures the write amplification, in bytes, of rounds of so many pages.
 struct Watch<'a> {
     detector: &'a mut Detector,
     pages: u64,
-    /// Pages written and programmed at the end of the last round.
+    /// Bytes written and programmed at the end of the last round.
     mark: (u64, u64),
     bytes_left: u64,
     page_bytes: u64,
@@ -47,8 +47,8 @@ impl Watch<'_> {
             return;
         }
         self.bytes_left = self.pages * self.page_bytes;
-        let Some(report) = device.report(0) else { return };
-        let now = (report.host_pages_written, report.page_programs);
+        let Some(counts) = device.flash_counts() else { return };
+        let now = (counts.host_bytes, counts.programmed_bytes);
         let programs = (now.1 - self.mark.1) as f64;
         self.detector.round(programs / (now.0 - self.mark.0).max(1) as f64);
         self.mark = now;

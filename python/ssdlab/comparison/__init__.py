@@ -139,7 +139,7 @@ class Comparison:
 def _shown() -> set[str]:
     figures = ["iops", "mean_us", "max_us"]
     figures += [f"percentiles_us.{percent}" for percent in ("50", "99", "99.9")]
-    flash = ("write_amplification", "pages_moved", "block_erases", "cleaning.efficiency")
+    flash = ("write_amplification_bytes", "pages_moved", "block_erases", "cleaning.efficiency")
     return {
         *(f"host.{op}.{figure}" for op in ("read", "write", "all") for figure in figures),
         *(f"flash.{figure}" for figure in flash),

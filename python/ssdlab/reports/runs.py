@@ -21,7 +21,7 @@ MAX_POINTS = 160
 MAX_UNITS = 64
 #: What is drawn of the flash over time: title and axis.
 FLASH = {
-    "amplification": ("Write amplification", "pages programmed / pages written"),
+    "amplification": ("Write amplification", "bytes programmed / bytes written"),
     "free": ("Free blocks", "erased blocks"),
     "erased": ("Cleaning: blocks erased a second", "blocks/s"),
 }
@@ -192,7 +192,10 @@ def _flash_over_time(series: Mapping[str, Any], step: int) -> dict[str, list[flo
     def sums(key: str) -> list[int]:
         return [sum(series[key][n : n + step]) for n in groups]
 
-    written, programmed = sums("host_pages_written"), sums("pages_programmed")
+    # Results of an older version count pages only.
+    in_bytes = "host_bytes_written" in series
+    written = sums("host_bytes_written" if in_bytes else "host_pages_written")
+    programmed = sums("bytes_programmed" if in_bytes else "pages_programmed")
     found: dict[str, list[float | None]] = {
         "amplification": [p / w if w else None for p, w in zip(programmed, written, strict=True)],
         "erased": [blocks / seconds for blocks in sums("blocks_erased")[:-1]] + [None],

@@ -14,7 +14,7 @@ from ssdlab.sweeps.result import Sweep, cell_text
 from ssdlab.sweeps.table import Goals, Objective
 
 #: What is drawn of a sweep that names no objectives.
-DEFAULT = ("host.all.percentiles_us.99", "flash.write_amplification")
+DEFAULT = ("host.all.percentiles_us.99", "flash.write_amplification_bytes")
 #: Cells of a heat map, rows of the table and lines of the parallel coordinates.
 MAX_CELLS = 40
 MAX_ROWS = 500

@@ -36,7 +36,7 @@ from ssdlab.sweeps.run import MAX_POINTS, run
         (
             "60 points chosen by what was found",
             "ssdlab sweep --vary device.channels=1..16 --vary device.spare_factor=0.05..0.4 "
-            "--search 60 --minimize p99 --minimize write_amplification --constrain 'iops>=20000'",
+            "--search 60 --minimize p99 --minimize write_amplification_bytes --constrain 'iops>=20000'",
         ),
     ],
 )
@@ -58,7 +58,7 @@ from ssdlab.sweeps.run import MAX_POINTS, run
     "--minimize",
     metavar="NAME",
     multiple=True,
-    help="An objective: p99, read.p99.9, write_amplification, any column of the table.",
+    help="An objective: p99, read.p99.9, write_amplification_bytes, any column of the table.",
 )
 @click.option("--maximize", metavar="NAME", multiple=True, help="An objective, such as iops.")
 @click.option(

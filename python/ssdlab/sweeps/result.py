@@ -24,7 +24,7 @@ SHOWN = (
     "host.all.iops",
     "host.all.mean_us",
     "host.all.percentiles_us.99",
-    "flash.write_amplification",
+    "flash.write_amplification_bytes",
 )
 SHOWN_ROWS = 30
 

@@ -53,7 +53,7 @@ def sweep(
       `device.blocks_per_plane`, the blocks with which the device offers that.
     - `search`: look at so many points of that space, chosen by Optuna, for the objectives.
     - `minimize`, `maximize`: objectives: columns of the table, such as "p99", "read.p99.9",
-      "write_amplification"; `constraints` such as "p99<=500" (times in microseconds).
+      "write_amplification_bytes"; `constraints` such as "p99<=500" (times in microseconds).
     - `workers`: processes on this machine; by default one for each core. `executor` instead is an
       executor of `concurrent.futures`, a `dask.distributed.Client` or a Dask scheduler's address.
     - `out`: the table's file (.parquet or .csv); beside it, as .jsonl, the full results of each

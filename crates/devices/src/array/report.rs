@@ -1,42 +1,18 @@
 //! The accounts of an array's members as one.
 
 use crate::ssd::{
-    CleaningReport, LifetimeReport, Milestone, REMAINING_STEPS, SsdReport, UnitReport, WearMap,
-    WearReport,
+    LifetimeReport, Milestone, REMAINING_STEPS, SsdReport, UnitReport, WearMap, WearReport,
 };
 
 /// Sums of counts, means over all blocks, and the units of each member by its number.
-///
-/// Every field is named, so that a new figure of a drive cannot be forgotten here.
 pub(super) fn together(members: Vec<SsdReport>) -> SsdReport {
-    let sum = |of: fn(&SsdReport) -> u64| members.iter().map(of).sum();
-    let cleaning = cleaning(&members);
-    let wear = wear(&members);
-    let page_programs = sum(|it| it.page_programs);
-    // A member's amplification is programs per page that its host wrote.
-    let written: f64 = members
-        .iter()
-        .filter_map(|it| Some(it.page_programs as f64 / it.write_amplification?))
-        .sum();
-    SsdReport {
-        page_reads: sum(|it| it.page_reads),
-        page_programs,
-        summary_programs: sum(|it| it.summary_programs),
-        block_erases: sum(|it| it.block_erases),
-        copy_backs: sum(|it| it.copy_backs),
-        pages_moved: sum(|it| it.pages_moved),
-        pages_migrated: sum(|it| it.pages_migrated),
-        host_pages_read: sum(|it| it.host_pages_read),
-        host_pages_written: sum(|it| it.host_pages_written),
-        merge_reads: sum(|it| it.merge_reads),
-        unmapped_pages_read: sum(|it| it.unmapped_pages_read),
-        pages_trimmed: sum(|it| it.pages_trimmed),
-        write_amplification: (written > 0.0).then(|| page_programs as f64 / written),
-        cleaning,
-        wear,
-        bus_busy: members.iter().flat_map(|it| it.bus_busy.iter().copied()).collect(),
-        units: members.into_iter().enumerate().flat_map(units).collect(),
+    let mut all = SsdReport { wear: wear(&members), ..members[0].clone() };
+    for member in &members[1..] {
+        all.add(member);
     }
+    all.bus_busy = members.iter().flat_map(|it| it.bus_busy.iter().copied()).collect();
+    all.units = members.into_iter().enumerate().flat_map(units).collect();
+    all
 }
 
 fn units((number, member): (usize, SsdReport)) -> impl Iterator<Item = UnitReport> {
@@ -45,22 +21,6 @@ fn units((number, member): (usize, SsdReport)) -> impl Iterator<Item = UnitRepor
         ..unit
     };
     member.units.into_iter().map(named)
-}
-
-fn cleaning(members: &[SsdReport]) -> CleaningReport {
-    let all = members.iter().map(|it| &it.cleaning);
-    let blocks_cleaned = all.clone().map(|it| it.blocks_cleaned).sum();
-    let busy_ns = all.clone().map(|it| it.busy_ns).sum();
-    let superseded: f64 =
-        all.filter_map(|it| Some(it.efficiency? * it.blocks_cleaned as f64)).sum();
-    let per_block = |total: f64| (blocks_cleaned > 0).then(|| total / blocks_cleaned as f64);
-    CleaningReport {
-        blocks_cleaned,
-        blocks_migrated: members.iter().map(|it| it.cleaning.blocks_migrated).sum(),
-        efficiency: per_block(superseded),
-        mean_block_ns: per_block(busy_ns as f64),
-        busy_ns,
-    }
 }
 
 /// Identical members have equally many blocks, so means of means are means.
@@ -95,6 +55,7 @@ fn wear(members: &[SsdReport]) -> WearReport {
         spare_blocks: members.iter().map(|it| it.wear.spare_blocks).min().unwrap_or(0),
         ended: members.iter().any(|it| it.wear.ended),
         refused_pages: members.iter().map(|it| it.wear.refused_pages).sum(),
+        refused_bytes: members.iter().map(|it| it.wear.refused_bytes).sum(),
         // Of each block against the mean of its own member.
         remaining_of_mean: steps(|it| it.remaining_of_mean),
         remaining_of_rated: steps(|it| it.remaining_of_rated),

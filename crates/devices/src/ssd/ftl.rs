@@ -11,8 +11,10 @@ mod frontiers;
 mod keeping;
 mod levelling;
 
+pub(super) use fast_forward::HostPage;
 pub(super) use keeping::FtlState;
 
+use super::account::Counters;
 use super::alloc::FreeBlocks;
 use super::clean::{Action, AgeOrder, Custom, Policy, Pool, VictimIndex, View};
 use super::config::{Cleaning, FillOrder, Frontiers, SsdConfig, Temperature};
@@ -76,6 +78,8 @@ pub struct Job {
     /// The block.
     pub victim: Block,
     next_page: u32,
+    /// Pages moved out of it so far.
+    moved: u32,
     /// The victim is worn: when it is erased, cold data goes into it.
     migrate: bool,
     /// The worn block that the victim's content goes into, or `NONE`: then to the frontier.
@@ -96,25 +100,6 @@ pub enum CleanStep {
     Move(Programming),
     /// Nothing valid is left: erase the victim.
     Erase,
-}
-
-/// Counts of what the FTL had done to the flash, since the last reset.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub struct Counters {
-    /// Logical pages programmed for the host.
-    pub host_programs: u64,
-    /// Flash pages that the host wrote, whole or in part.
-    pub host_pages: u64,
-    /// Pages moved by cleaning.
-    pub moves: u64,
-    /// Pages moved to level wear.
-    pub migrations: u64,
-    /// Blocks of cold data that were moved into worn ones.
-    pub migrated_blocks: u64,
-    /// Summary pages programmed.
-    pub summaries: u64,
-    /// Blocks erased, each after cleaning or migration.
-    pub erases: u64,
 }
 
 /// The FTL of one drive.
@@ -452,6 +437,7 @@ impl Ftl {
     pub fn trim(&mut self, lpn: Lpn) {
         self.supersede(lpn);
         self.map[lpn.at()] = NONE;
+        self.counters.trims += u64::from(self.geometry.granule.flash_pages);
     }
 
     /// Where a partial write of `lpn` goes that is merged with the old copy: to the same plane if
@@ -592,7 +578,7 @@ impl Ftl {
         self.order.remove(domain.0, victim.0);
         self.state[victim.at()] = BlockState::Victim;
         self.victim[domain.at()] = victim.0;
-        Job { domain, victim, next_page: 0, migrate, into: NONE }
+        Job { domain, victim, next_page: 0, moved: 0, migrate, into: NONE }
     }
 
     /// Whether the next operation of a cleaning is a move: the victim still holds valid data.
@@ -614,6 +600,7 @@ impl Ftl {
             if self.map[lpn.at()] == ppn.0 {
                 let programming = self.begin_move(job.domain, lpn);
                 self.carry_temperature(job.victim, programming);
+                job.moved += 1;
                 return CleanStep::Move(programming);
             }
         }
@@ -632,6 +619,7 @@ impl Ftl {
         job.next_page = ppn.0 - self.geometry.ppn(job.victim, 0).0 + 1;
         let programming = self.begin_program(domain, lpn);
         self.carry_temperature(job.victim, programming);
+        job.moved += 1;
         Some(programming)
     }
 
@@ -656,6 +644,7 @@ impl Ftl {
         flash.erase(victim);
         self.counters.erases += 1;
         self.counters.migrated_blocks += u64::from(job.into != NONE);
+        self.counters.victim_moves += u64::from(job.moved);
         self.victim[domain.at()] = NONE;
         self.sequence[victim.at()] = 0;
         if flash.life(victim) == 0 {

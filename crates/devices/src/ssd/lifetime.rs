@@ -2,7 +2,7 @@
 //! spare space is gone.
 //!
 //! What has happened is reported as measured. What has not is extrapolated: each block goes on
-//! being erased as often per page that the host writes as since the counts were last reset. That
+//! being erased as often per byte that the host writes as since the counts were last reset. That
 //! blocks wear faster as others are retired is left out, so the end of the spare is an upper bound.
 
 use super::Ssd;
@@ -39,22 +39,20 @@ impl Ssd {
     pub(super) fn lifetime(&self) -> LifetimeReport {
         let ageing = self.ftl.ageing();
         let geometry = self.ftl.geometry();
-        let bytes = |sectors: u32| f64::from(sectors) * engine::SECTOR_BYTES as f64;
-        let page_bytes = bytes(geometry.sectors_per_flash_page);
-        let capacity = f64::from(geometry.exported_pages()) * bytes(geometry.sectors_per_page);
+        let page_bytes = f64::from(geometry.sectors_per_page) * engine::SECTOR_BYTES as f64;
+        let capacity = f64::from(geometry.exported_pages()) * page_bytes;
         let days = self.config.wear.service_years * DAYS_PER_YEAR;
-        let milestone = |measured, pages: f64| {
-            let host_bytes = pages * page_bytes;
+        let milestone = |measured, host_bytes: f64| {
             let drive_writes = host_bytes / capacity;
             let drive_writes_per_day = drive_writes / days;
             Milestone { measured, host_bytes, drive_writes, drive_writes_per_day }
         };
-        let written = ageing.pages_before + self.ftl.counters.host_pages;
+        let written = ageing.bytes_before + self.ftl.counters.host_bytes;
         let report = |measured: Option<u64>, more: Option<f64>| match measured {
-            Some(pages) => Some(milestone(true, pages as f64)),
+            Some(bytes) => Some(milestone(true, bytes as f64)),
             None => more.map(|more| milestone(false, written as f64 + more)),
         };
-        let (first, spare) = self.pages_until_expiries();
+        let (first, spare) = self.bytes_until_expiries();
         LifetimeReport {
             service_years: self.config.wear.service_years,
             first_expiry: report(ageing.first_expiry, first),
@@ -62,12 +60,12 @@ impl Ssd {
         }
     }
 
-    /// Pages that the host writes from now on until the next block expires, and until some pool
+    /// Bytes that the host writes from now on until the next block expires, and until some pool
     /// has lost one block more than it can.
-    fn pages_until_expiries(&self) -> (Option<f64>, Option<f64>) {
+    fn bytes_until_expiries(&self) -> (Option<f64>, Option<f64>) {
         let ageing = self.ftl.ageing();
         let geometry = self.ftl.geometry();
-        let written = self.ftl.counters.host_pages as f64;
+        let written = self.ftl.counters.host_bytes as f64;
         let mut pools = vec![Vec::new(); geometry.pools as usize];
         for block in (0..geometry.blocks()).map(Block) {
             let before = ageing.erases_before.get(block.at()).copied().unwrap_or(0);
@@ -79,9 +77,9 @@ impl Ssd {
             }
         }
         let first = pools.iter().flatten().copied().min_by(f64::total_cmp);
-        let ends = pools.iter_mut().zip(&ageing.spare).filter_map(|(pages, spare)| {
+        let ends = pools.iter_mut().zip(&ageing.spare).filter_map(|(bytes, spare)| {
             let last = *spare as usize;
-            (last < pages.len()).then(|| *pages.select_nth_unstable_by(last, f64::total_cmp).1)
+            (last < bytes.len()).then(|| *bytes.select_nth_unstable_by(last, f64::total_cmp).1)
         });
         (first, ends.min_by(f64::total_cmp))
     }

@@ -5,11 +5,13 @@
 //! the [`Ftl`] decide and the [`Timing`] charge, and keeps account of where each nanosecond went. Data content
 //! is not modelled: a page is its number.
 
+pub mod account;
 pub mod alloc;
 mod audit;
 mod check;
 pub mod clean;
 pub mod config;
+mod cut;
 mod divisor;
 pub mod ftl;
 pub mod geometry;
@@ -38,8 +40,9 @@ pub use snapshot::Snapshot;
 pub use wear_map::WearMap;
 
 use crate::Model;
+use cut::{Need, Part};
 use engine::{Breakdown, Completion, Device, FlashCounts, Op, Request, Time};
-use ftl::Ftl;
+use ftl::{Ftl, HostPage};
 use geometry::Lpn;
 use link::{HostQueue, Link, Slot, Turn};
 use nand::Flash;
@@ -77,19 +80,6 @@ struct Epoch {
     flush_arrived: bool,
 }
 
-/// What has been counted at the level of pages, since the start or the last reset.
-#[derive(Debug, Clone, Copy, Default)]
-struct PageCounts {
-    host_reads: u64,
-    host_writes: u64,
-    merge_reads: u64,
-    /// Pages that a synchronous gang read along with those that were wanted.
-    idle_reads: u64,
-    unmapped_reads: u64,
-    trims: u64,
-    refused_writes: u64,
-}
-
 /// A simulated solid-state disk.
 #[derive(Debug, Clone)]
 pub struct Ssd {
@@ -106,7 +96,6 @@ pub struct Ssd {
     epochs: VecDeque<Epoch>,
     first_epoch: u64,
     done: Vec<Completion>,
-    counts: PageCounts,
     recorder: Option<Box<Recorder>>,
     now: Time,
 }
@@ -132,7 +121,6 @@ impl Ssd {
             epochs: VecDeque::from([Epoch::default()]),
             first_epoch: 0,
             done: Vec::new(),
-            counts: PageCounts::default(),
             recorder: None,
             now: 0,
             config: config.clone(),
@@ -187,8 +175,6 @@ impl Ssd {
         let active = &mut self.active[slot as usize];
         active.at_flash = now;
         let request = active.request;
-        let sectors_per_page = u64::from(self.ftl.geometry().sectors_per_page);
-        let (start, end) = (request.lba.0, request.lba.0 + u64::from(request.sectors));
         match request.op {
             Op::Flush => {
                 let index = (active.epoch - self.first_epoch) as usize;
@@ -196,58 +182,76 @@ impl Ssd {
                 self.release_flushes(now);
             }
             Op::Trim => {
-                // Only pages that are covered whole can be forgotten.
-                for page in start.div_ceil(sectors_per_page)..end / sectors_per_page {
-                    self.ftl.trim(Lpn(page as u32));
-                    self.counts.trims += u64::from(self.ftl.geometry().granule.flash_pages);
-                }
+                self.trim_pages(&request);
                 self.leave_flash(slot, now);
                 self.wake_stalled(now);
             }
             Op::Read | Op::Write => {
-                let (first, last) = (start / sectors_per_page, (end - 1) / sectors_per_page);
-                active.pages_left = (last - first + 1) as u32;
-                for page in first..=last {
-                    self.begin_page(slot, Lpn(page as u32), request.op, (start, end), now);
+                let pages = cut::touched(self.ftl.geometry(), &request);
+                active.pages_left = pages.end - pages.start;
+                for page in pages {
+                    let part = Part::new(self.ftl.geometry(), &request, Lpn(page));
+                    self.begin_part(slot, &part, request.op, now);
                 }
                 self.dispatch_offered(now);
             }
         }
     }
 
-    /// Begins the part of a request, `start..end` in sectors, that falls on one logical page.
-    fn begin_page(&mut self, slot: Slot, lpn: Lpn, op: Op, (start, end): (u64, u64), now: Time) {
-        let geometry = self.ftl.geometry();
-        let sectors = u64::from(geometry.sectors_per_page);
-        let base = u64::from(lpn.0) * sectors;
-        let (low, high) = (start.max(base) - base, end.min(base + sectors) - base);
-        let covered = high - low == sectors;
-        let (mut touched, mut whole) = ((0, 1), (0, 0));
-        if geometry.granule.flash_pages > 1 {
-            let per_page = u64::from(geometry.sectors_per_flash_page);
-            let range = |from: u64, to: u64| (from as u32, to.saturating_sub(from) as u32);
-            touched = range(low / per_page, high.div_ceil(per_page));
-            whole = range(low.div_ceil(per_page), high / per_page);
+    /// Forgets the pages that a trim covers whole; of others nothing can be forgotten.
+    fn trim_pages(&mut self, request: &Request) {
+        for page in cut::covered(self.ftl.geometry(), request) {
+            self.ftl.trim(Lpn(page));
         }
-        let mapped = self.ftl.lookup(lpn).is_some();
-        let (kind, range) = match (op, mapped) {
-            (Op::Read, true) => (Kind::Read, touched),
-            (Op::Read, false) => {
+    }
+
+    /// Begins the part of a request that falls on one logical page.
+    fn begin_part(&mut self, slot: Slot, part: &Part, op: Op, now: Time) {
+        match part.need(op, &self.ftl) {
+            Need::Unmapped => {
                 // Nothing was ever written there: the controller answers without the flash.
-                self.counts.unmapped_reads += u64::from(touched.1);
+                self.ftl.counters.unmapped_reads += u64::from(part.touched.1);
                 self.page_done(slot, now);
-                return;
             }
-            (Op::Write, _) if self.ftl.has_ended() => {
-                self.counts.refused_writes += u64::from(touched.1);
+            Need::Refused => {
+                self.ftl.counters.page_refused(part.touched.1, part.bytes);
                 self.page_done(slot, now);
-                return;
             }
-            (_, true) if !covered && geometry.granule.synchronous => (Kind::Merge, touched),
-            (_, true) if !covered => (Kind::ReadForWrite, whole),
-            _ => (Kind::Write, touched),
-        };
-        self.enqueue(PageOp::new(slot, lpn, kind, range, touched.1), now);
+            Need::Page(kind, range) => {
+                self.enqueue(PageOp::new(slot, part.lpn, kind, range, part.touched.1), now);
+            }
+        }
+    }
+
+    /// Does at once what a part of a request does in time.
+    fn serve_part_untimed(&mut self, part: &Part, op: Op) {
+        let granule = self.ftl.geometry().granule;
+        match part.need(op, &self.ftl) {
+            Need::Unmapped => self.ftl.counters.unmapped_reads += u64::from(part.touched.1),
+            Need::Refused => self.ftl.counters.page_refused(part.touched.1, part.bytes),
+            Need::Page(kind @ (Kind::Read | Kind::ReadForWrite), range) => {
+                self.ftl.counters.page_read(kind, range.1, granule);
+                if kind == Kind::ReadForWrite {
+                    self.write_part_untimed(part, false);
+                }
+            }
+            Need::Page(kind, range) => {
+                if self.write_part_untimed(part, kind == Kind::Merge) {
+                    self.ftl.counters.page_read(kind, range.1, granule);
+                }
+            }
+        }
+    }
+
+    /// Writes a part in no time, best near the old copy if so asked; whether the drive took it.
+    fn write_part_untimed(&mut self, part: &Part, near: bool) -> bool {
+        let Part { lpn, bytes, touched: (_, pages), .. } = *part;
+        let page = HostPage { lpn, pages, bytes, near };
+        let taken = self.ftl.write_untimed(&mut self.flash, page);
+        if !taken {
+            self.ftl.counters.page_refused(pages, bytes);
+        }
+        taken
     }
 
     fn page_done(&mut self, slot: Slot, now: Time) {
@@ -407,37 +411,13 @@ impl Model for Ssd {
     }
 
     fn serve_untimed(&mut self, request: &Request) {
-        let sectors = u64::from(self.ftl.geometry().sectors_per_page);
-        let (start, end) = (request.lba.0, request.lba.0 + u64::from(request.sectors));
         match request.op {
             Op::Flush => {}
-            Op::Trim => {
-                for page in start.div_ceil(sectors)..end / sectors {
-                    self.ftl.trim(Lpn(page as u32));
-                    self.counts.trims += 1;
-                }
-            }
-            Op::Read => {
-                for page in start / sectors..end.div_ceil(sectors) {
-                    match self.ftl.lookup(Lpn(page as u32)) {
-                        Some(_) => self.counts.host_reads += 1,
-                        None => self.counts.unmapped_reads += 1,
-                    }
-                }
-            }
-            Op::Write => {
-                let pages = start / sectors..end.div_ceil(sectors);
-                self.counts.host_writes += pages.end - pages.start;
-                for page in [pages.start, pages.end - 1] {
-                    let whole = start <= page * sectors && end >= (page + 1) * sectors;
-                    let merged = !whole && self.ftl.lookup(Lpn(page as u32)).is_some();
-                    self.counts.merge_reads += u64::from(merged);
-                    if pages.end - pages.start == 1 {
-                        break;
-                    }
-                }
-                for page in pages {
-                    self.ftl.overwrite_untimed(&mut self.flash, &[page as u32]);
+            Op::Trim => self.trim_pages(request),
+            Op::Read | Op::Write => {
+                for page in cut::touched(self.ftl.geometry(), request) {
+                    let part = Part::new(self.ftl.geometry(), request, Lpn(page));
+                    self.serve_part_untimed(&part, request.op);
                 }
             }
         }
@@ -454,7 +434,6 @@ impl Model for Ssd {
     /// Erase counts stay: they are the drive's age.
     fn reset_counts(&mut self) {
         self.ftl.reset_counters(&self.flash);
-        self.counts = PageCounts::default();
     }
 
     fn audit(&self) -> Result<(), String> {

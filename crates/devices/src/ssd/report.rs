@@ -4,46 +4,98 @@ use super::Ssd;
 use super::geometry::{Block, Unit};
 use super::lifetime::LifetimeReport;
 use super::wear_map::WearMap;
-use engine::{FlashCounts, Time};
+use engine::{FlashCounts, SECTOR_BYTES, Time};
 
-/// Everything that a drive counted.
-#[derive(Debug, Clone, PartialEq)]
-pub struct SsdReport {
-    /// Flash pages sensed: for the host, along with others in a synchronous gang, for merging
-    /// partial writes, and for cleaning.
-    pub page_reads: u64,
-    /// Data pages programmed, for the host and by cleaning.
-    pub page_programs: u64,
-    /// Summary pages programmed.
-    pub summary_programs: u64,
-    /// Blocks erased.
-    pub block_erases: u64,
-    /// Pages moved within their plane.
-    pub copy_backs: u64,
-    /// Pages moved by cleaning, in whichever way.
-    pub pages_moved: u64,
-    /// Pages moved to level wear.
-    pub pages_migrated: u64,
-    /// Pages read for the host.
-    pub host_pages_read: u64,
-    /// Pages written for the host.
-    pub host_pages_written: u64,
-    /// Pages read because a write covered only part of one.
-    pub merge_reads: u64,
-    /// Pages read that were never written: answered without the flash.
-    pub unmapped_pages_read: u64,
-    /// Pages trimmed.
-    pub pages_trimmed: u64,
-    /// Pages programmed / pages the host wrote; `None` without host writes.
-    pub write_amplification: Option<f64>,
-    /// Cleaning.
-    pub cleaning: CleaningReport,
-    /// Wear.
-    pub wear: WearReport,
-    /// Each unit, in order.
-    pub units: Vec<UnitReport>,
-    /// Share of the time in which each bus was in use.
-    pub bus_busy: Vec<f64>,
+/// Declares the report: its counts, one row each, which add up over the members of an array and stand
+/// in the results under their names; and the rest.
+macro_rules! report {
+    ($(#[$doc:meta])* pub struct $Name:ident {
+        counts { $($(#[$count_doc:meta])* $count:ident,)* }
+        $($(#[$field_doc:meta])* $field:ident: $type:ty,)*
+    }) => {
+        $(#[$doc])*
+        pub struct $Name {
+            $($(#[$count_doc])* pub $count: u64,)*
+            $($(#[$field_doc])* pub $field: $type,)*
+        }
+
+        impl $Name {
+            /// Every count with its name.
+            pub fn counts(&self) -> impl Iterator<Item = (&'static str, u64)> {
+                [$((stringify!($count), self.$count)),*].into_iter()
+            }
+
+            fn add_counts(&mut self, other: &Self) {
+                $(self.$count += other.$count;)*
+            }
+        }
+    };
+}
+
+report! {
+    /// Everything that a drive counted. Pages are those of the flash.
+    #[derive(Debug, Clone, PartialEq)]
+    pub struct SsdReport {
+        counts {
+            /// Flash pages sensed: for the host, along with others in a synchronous gang, for merging
+            /// partial writes, and for cleaning.
+            page_reads,
+            /// Data pages programmed, for the host and by cleaning.
+            page_programs,
+            /// Bytes of the data pages programmed.
+            bytes_programmed,
+            /// Summary pages programmed.
+            summary_programs,
+            /// Blocks erased.
+            block_erases,
+            /// Pages moved within their plane.
+            copy_backs,
+            /// Pages moved by cleaning, in whichever way.
+            pages_moved,
+            /// Pages moved to level wear.
+            pages_migrated,
+            /// Pages read for the host.
+            host_pages_read,
+            /// Pages that the host wrote, whole or in part.
+            host_pages_written,
+            /// Bytes that the host wrote.
+            host_bytes_written,
+            /// Pages read because a write covered only part of one.
+            merge_reads,
+            /// Pages read that were never written: answered without the flash.
+            unmapped_pages_read,
+            /// Pages trimmed.
+            pages_trimmed,
+        }
+        /// Pages programmed / pages the host wrote, whole or in part; `None` without host writes.
+        write_amplification: Option<f64>,
+        /// Bytes programmed / bytes the host wrote; `None` without host writes.
+        write_amplification_bytes: Option<f64>,
+        /// Cleaning.
+        cleaning: CleaningReport,
+        /// Wear.
+        wear: WearReport,
+        /// Each unit, in order.
+        units: Vec<UnitReport>,
+        /// Share of the time in which each bus was in use.
+        bus_busy: Vec<f64>,
+    }
+}
+
+impl SsdReport {
+    /// Adds the counts of another drive, and what cleaning did there; the ratios are then of both.
+    /// Wear, units and buses stay: whoever puts drives together knows what becomes of them.
+    pub fn add(&mut self, other: &SsdReport) {
+        self.add_counts(other);
+        self.cleaning.add(&other.cleaning);
+        self.derive();
+    }
+
+    /// The ratios of the counts.
+    fn derive(&mut self) {
+        self.write_amplification = ratio(self.page_programs, self.host_pages_written);
+        self.write_amplification_bytes = ratio(self.bytes_programmed, self.host_bytes_written);
+    }
 }
 
 /// What cleaning did.
@@ -53,12 +105,33 @@ pub struct CleaningReport {
     pub blocks_cleaned: u64,
     /// Blocks of cold data that were moved into worn ones.
     pub blocks_migrated: u64,
-    /// Superseded pages / data pages of the victims; `None` when nothing was cleaned.
+    /// Data pages of the blocks cleaned.
+    pub victim_pages: u64,
+    /// Those of them that were moved out of the blocks; not of blocks that are still being cleaned.
+    pub victim_pages_moved: u64,
+    /// Share of the victims' data pages that were superseded; `None` when nothing was cleaned.
     pub efficiency: Option<f64>,
     /// Unit time per block cleaned, ns; `None` when nothing was cleaned.
     pub mean_block_ns: Option<f64>,
     /// Unit time spent cleaning, summed over the units, ns.
     pub busy_ns: Time,
+}
+
+impl CleaningReport {
+    fn add(&mut self, other: &CleaningReport) {
+        self.blocks_cleaned += other.blocks_cleaned;
+        self.blocks_migrated += other.blocks_migrated;
+        self.victim_pages += other.victim_pages;
+        self.victim_pages_moved += other.victim_pages_moved;
+        self.busy_ns += other.busy_ns;
+        self.mean_block_ns = ratio(self.busy_ns, self.blocks_cleaned);
+        self.derive();
+    }
+
+    fn derive(&mut self) {
+        self.efficiency =
+            ratio(self.victim_pages_moved, self.victim_pages).map(|moved| 1.0 - moved);
+    }
 }
 
 /// The wear of the blocks.
@@ -84,6 +157,8 @@ pub struct WearReport {
     pub ended: bool,
     /// Pages that the drive did not take because it had ended.
     pub refused_pages: u64,
+    /// Bytes of the host in those.
+    pub refused_bytes: u64,
     /// Blocks by erasures left / mean erasures left, in steps of 10 %; the last also holds all above.
     pub remaining_of_mean: [u64; REMAINING_STEPS],
     /// Blocks by erasures left / rated erasures, in steps of 5 %; the last holds those never erased.
@@ -115,60 +190,82 @@ pub struct UnitReport {
 impl Ssd {
     /// The counts that are followed over time.
     pub(super) fn counts_now(&self) -> FlashCounts {
-        let ftl = &self.ftl.counters;
+        let counters = &self.ftl.counters;
         let geometry = self.ftl.geometry();
-        let (pages, span) = (geometry.granule.flash_pages, geometry.granule.span);
+        let granule = geometry.granule;
         let free = (0..geometry.domains).map(|domain| u64::from(self.free_blocks(domain)));
+        let programs = counters.programs(granule);
         FlashCounts {
-            host_pages: ftl.host_pages,
-            programs: (ftl.host_programs + ftl.moves + ftl.migrations) * u64::from(pages),
-            erases: ftl.erases * u64::from(span),
-            free_blocks: free.sum::<u64>() * u64::from(span),
+            host_pages: counters.host_pages,
+            host_bytes: counters.host_bytes,
+            programs,
+            programmed_bytes: programs * self.flash_page_bytes(),
+            erases: counters.erases * u64::from(granule.span),
+            free_blocks: free.sum::<u64>() * u64::from(granule.span),
         }
+    }
+
+    /// Bytes of a flash page, or of a logical page where that is smaller.
+    fn flash_page_bytes(&self) -> u64 {
+        u64::from(self.ftl.geometry().sectors_per_flash_page) * SECTOR_BYTES
     }
 
     /// The account at the end of a run that began at 0 and ended at `end`.
     pub fn account(&self, end: Time) -> SsdReport {
-        let ftl = &self.ftl.counters;
+        let counters = &self.ftl.counters;
         let geometry = self.ftl.geometry();
         let granule = geometry.granule;
         let pages = |logical: u64| logical * u64::from(granule.flash_pages);
         let blocks = |wide: u64| wide * u64::from(granule.span);
-        let moved_in_all = pages(ftl.moves + ftl.migrations);
-        let page_programs = pages(ftl.host_programs) + moved_in_all;
-        let cleaned = ftl.erases - ftl.migrated_blocks;
-        let cleaned_pages = cleaned as f64 * f64::from(geometry.data_pages);
-        let busy_ns = (0..geometry.units).map(|unit| self.units.cleaning_ns(Unit(unit), end)).sum();
-        let some = |value: f64| (cleaned > 0).then_some(value);
-        SsdReport {
-            page_reads: self.counts.host_reads
-                + self.counts.idle_reads
-                + self.counts.merge_reads
+        let moved_in_all = pages(counters.moves + counters.migrations);
+        let page_programs = counters.programs(granule);
+        let mut report = SsdReport {
+            page_reads: counters.host_reads
+                + counters.idle_reads
+                + counters.merge_reads
                 + moved_in_all,
             page_programs,
-            summary_programs: blocks(ftl.summaries),
-            block_erases: blocks(ftl.erases),
+            bytes_programmed: page_programs * self.flash_page_bytes(),
+            summary_programs: blocks(counters.summaries),
+            block_erases: blocks(counters.erases),
             copy_backs: if self.config.cleaning.copy_back { moved_in_all } else { 0 },
-            pages_moved: pages(ftl.moves),
-            pages_migrated: pages(ftl.migrations),
-            host_pages_read: self.counts.host_reads,
-            host_pages_written: self.counts.host_writes,
-            merge_reads: self.counts.merge_reads,
-            unmapped_pages_read: self.counts.unmapped_reads,
-            pages_trimmed: self.counts.trims,
-            write_amplification: (ftl.host_pages > 0)
-                .then(|| page_programs as f64 / ftl.host_pages as f64),
-            cleaning: CleaningReport {
-                blocks_cleaned: blocks(cleaned),
-                blocks_migrated: blocks(ftl.migrated_blocks),
-                efficiency: some(1.0 - ftl.moves as f64 / cleaned_pages),
-                mean_block_ns: some(busy_ns as f64 / cleaned as f64),
-                busy_ns,
-            },
+            pages_moved: pages(counters.moves),
+            pages_migrated: pages(counters.migrations),
+            host_pages_read: counters.host_reads,
+            host_pages_written: counters.host_pages,
+            host_bytes_written: counters.host_bytes,
+            merge_reads: counters.merge_reads,
+            unmapped_pages_read: counters.unmapped_reads,
+            pages_trimmed: counters.trims,
+            write_amplification: None,
+            write_amplification_bytes: None,
+            cleaning: self.cleaning(end),
             wear: self.wear(),
             units: (0..geometry.units).map(|unit| self.unit_report(Unit(unit), end)).collect(),
-            bus_busy: self.timing.bus_busy_ns().iter().map(|ns| share(*ns, end)).collect(),
-        }
+            bus_busy: self.timing.bus_busy_ns(end).map(|ns| share(ns, end)).collect(),
+        };
+        report.derive();
+        report
+    }
+
+    fn cleaning(&self, end: Time) -> CleaningReport {
+        let counters = &self.ftl.counters;
+        let geometry = self.ftl.geometry();
+        let pages = |logical: u64| logical * u64::from(geometry.granule.flash_pages);
+        let blocks = |wide: u64| wide * u64::from(geometry.granule.span);
+        let cleaned = counters.cleaned();
+        let busy_ns = (0..geometry.units).map(|unit| self.units.cleaning_ns(Unit(unit), end)).sum();
+        let mut report = CleaningReport {
+            blocks_cleaned: blocks(cleaned),
+            blocks_migrated: blocks(counters.migrated_blocks),
+            victim_pages: pages(cleaned * u64::from(geometry.data_pages)),
+            victim_pages_moved: pages(counters.victim_moves),
+            efficiency: None,
+            mean_block_ns: ratio(busy_ns, cleaned),
+            busy_ns,
+        };
+        report.derive();
+        report
     }
 
     fn wear(&self) -> WearReport {
@@ -199,7 +296,8 @@ impl Ssd {
             retired_blocks: ageing.retired,
             spare_blocks: ageing.spare.iter().copied().min().unwrap_or(0),
             ended: self.ftl.has_ended(),
-            refused_pages: self.counts.refused_writes,
+            refused_pages: self.ftl.counters.refused_pages,
+            refused_bytes: self.ftl.counters.refused_bytes,
             remaining_of_mean: of_mean,
             remaining_of_rated: of_rated,
             lifetime: self.lifetime(),
@@ -217,6 +315,10 @@ impl Ssd {
             operations,
         }
     }
+}
+
+fn ratio(part: u64, whole: u64) -> Option<f64> {
+    (whole > 0).then(|| part as f64 / whole as f64)
 }
 
 fn share(part: Time, whole: Time) -> f64 {

@@ -2,6 +2,7 @@
 
 use super::Ssd;
 use super::config::CleaningTime;
+use super::cut;
 use super::ftl::{CleanStep, Programming};
 use super::geometry::{Lpn, PoolId, Unit};
 use super::operation::Operation;
@@ -117,7 +118,7 @@ impl Ssd {
             let writes: VecDeque<PageOp> = writes;
             refused.extend(writes);
             for op in refused {
-                self.counts.refused_writes += u64::from(op.touched);
+                self.page_refused(&op);
                 let part = &mut self.active[op.slot as usize];
                 let cleaning_wait = now - part.at_flash;
                 let Breakdown { host_queue, host_link, .. } = part.breakdown;
@@ -457,23 +458,16 @@ impl Ssd {
     fn host_operation_ended(&mut self, mut op: PageOp, finished: Finished, now: Time) {
         op.bus += finished.bus_ns;
         op.cell += finished.cell_ns;
-        let logical = u64::from(self.units.granule.flash_pages);
+        self.ftl.counters.page_read(op.kind, op.range.1, self.units.granule);
         match op.kind {
-            Kind::Read => {
-                self.counts.host_reads += u64::from(op.range.1);
-                if self.units.granule.synchronous {
-                    self.counts.idle_reads += logical - u64::from(op.range.1);
-                }
-            }
-            Kind::Write => self.host_page_written(&op),
-            Kind::Merge | Kind::MergeAcross => {
-                self.counts.merge_reads += logical;
-                self.host_page_written(&op);
+            Kind::Read => {}
+            Kind::Write | Kind::Merge | Kind::MergeAcross => {
+                let bytes = self.host_bytes(&op);
+                self.ftl.counters.page_written(op.touched, bytes);
             }
             Kind::ReadForWrite => {
-                self.counts.merge_reads += logical - u64::from(op.range.1);
                 if self.ftl.has_ended() {
-                    self.counts.refused_writes += u64::from(op.touched);
+                    self.page_refused(&op);
                     self.page_done(op.slot, now);
                     return;
                 }
@@ -491,9 +485,13 @@ impl Ssd {
         self.page_done(op.slot, now);
     }
 
-    fn host_page_written(&mut self, op: &PageOp) {
-        self.counts.host_writes += u64::from(op.touched);
-        self.ftl.counters.host_pages += u64::from(op.touched);
-        self.ftl.counters.host_programs += 1;
+    /// Bytes of its request in a page.
+    fn host_bytes(&self, op: &PageOp) -> u64 {
+        cut::bytes(self.ftl.geometry(), &self.active[op.slot as usize].request, op.lpn)
+    }
+
+    fn page_refused(&mut self, op: &PageOp) {
+        let bytes = self.host_bytes(op);
+        self.ftl.counters.page_refused(op.touched, bytes);
     }
 }

@@ -201,8 +201,31 @@ impl Timing {
         Finished { started: ended.started, cell_ns, bus_ns }
     }
 
-    /// Time that each bus has been in use, including transfers still under way, ns.
-    pub fn bus_busy_ns(&self) -> &[Time] {
-        &self.bus_busy_ns
+    /// Time that each bus has been in use up to `now`, ns: of transfers that are under way or wait
+    /// their turn, what has passed.
+    pub fn bus_busy_ns(&self, now: Time) -> impl Iterator<Item = Time> + '_ {
+        // What is reserved beyond now is reserved without gaps.
+        let reserved = self.bus_free_at.iter().map(move |free_at| free_at.saturating_sub(now));
+        let mut ahead: Vec<Time> = reserved.collect();
+        for lane in self.lanes.iter().filter(|lane| lane.lone) {
+            if let Some(running) = &lane.running {
+                ahead[lane.bus as usize] += self.bus_ns_after(running, now);
+            }
+        }
+        self.bus_busy_ns.iter().zip(ahead).map(|(busy, ahead)| busy - ahead)
+    }
+
+    /// Bus time of an operation of a lone lane that lies after `now`, ns.
+    fn bus_ns_after(&self, running: &Running, now: Time) -> Time {
+        let mut ends = running.started;
+        let after = |stage: &Stage| {
+            let starts = ends;
+            ends += stage.ns();
+            match stage {
+                Stage::Bus(_) => ends.saturating_sub(starts.max(now)),
+                Stage::Cell(_) => 0,
+            }
+        };
+        self.plans[running.plan as usize].stages().iter().map(after).sum()
     }
 }

@@ -56,7 +56,7 @@ pub(super) struct AgeingState {
     retired: u32,
     first_expiry: Option<u64>,
     end: Option<u64>,
-    pages_before: u64,
+    bytes_before: u64,
     erases_before: Vec<u32>,
 }
 
@@ -70,12 +70,12 @@ pub(super) struct Ageing {
     pub(super) spare: Vec<u32>,
     /// Blocks retired.
     pub(super) retired: u32,
-    /// Pages that the host had written when the first block expired, since the drive was new.
+    /// Bytes that the host had written when the first block expired, since the drive was new.
     pub(super) first_expiry: Option<u64>,
     /// The same when a pool's spare was gone.
     pub(super) end: Option<u64>,
-    /// Pages that the host had written when the counts were last reset.
-    pub(super) pages_before: u64,
+    /// Bytes that the host had written when the counts were last reset.
+    pub(super) bytes_before: u64,
     /// Erasures of each block at that time; empty when there were none.
     pub(super) erases_before: Vec<u32>,
 }
@@ -94,7 +94,7 @@ impl Ageing {
             retired: 0,
             first_expiry: None,
             end: None,
-            pages_before: 0,
+            bytes_before: 0,
             erases_before: Vec::new(),
         }
     }
@@ -106,7 +106,7 @@ impl Ageing {
             retired: self.retired,
             first_expiry: self.first_expiry,
             end: self.end,
-            pages_before: self.pages_before,
+            bytes_before: self.bytes_before,
             erases_before: self.erases_before.clone(),
         }
     }
@@ -121,7 +121,7 @@ impl Ageing {
         self.retired = state.retired;
         self.first_expiry = state.first_expiry;
         self.end = state.end;
-        self.pages_before = state.pages_before;
+        self.bytes_before = state.bytes_before;
         self.erases_before = state.erases_before;
         Ok(())
     }

@@ -1,14 +1,15 @@
 //! The end of blocks, and of the drive.
 
+use super::super::account::Counters;
 use super::super::geometry::{Block, Domain};
 use super::super::nand::Flash;
 use super::super::wear::Ageing;
-use super::{BlockState, Counters, Ftl};
+use super::{BlockState, Ftl};
 
 impl Ftl {
     /// An erased block is worn out: retires it, unless its domain needs it once more to clean into.
     pub(super) fn expire(&mut self, flash: &Flash, domain: Domain, block: Block) {
-        let written = self.ageing.pages_before + self.counters.host_pages;
+        let written = self.ageing.bytes_before + self.counters.host_bytes;
         self.ageing.first_expiry.get_or_insert(written);
         let pool = self.geometry.domain_pool[domain.at()];
         if self.room(domain) < self.geometry.data_pages {
@@ -42,7 +43,7 @@ impl Ftl {
 
     /// Counts from zero; what wear has done stays.
     pub fn reset_counters(&mut self, flash: &Flash) {
-        self.ageing.pages_before += self.counters.host_pages;
+        self.ageing.bytes_before += self.counters.host_bytes;
         self.ageing.erases_before = flash.erases().to_vec();
         self.counters = Counters::default();
     }

@@ -3,11 +3,26 @@
 use super::super::geometry::{Domain, Lpn, PoolId, Ppn};
 use super::super::nand::Flash;
 use super::{CleanStep, Ftl, Job};
+use engine::SECTOR_BYTES;
+
+/// A logical page that the host writes.
+#[derive(Debug, Clone, Copy)]
+pub(in super::super) struct HostPage {
+    pub(in super::super) lpn: Lpn,
+    /// Flash pages of it that have new data, whole or in part.
+    pub(in super::super) pages: u32,
+    /// Bytes of new data.
+    pub(in super::super) bytes: u64,
+    /// It is merged in the registers of a synchronous gang: best in the plane of the old copy.
+    pub(in super::super) near: bool,
+}
 
 impl Ftl {
     /// Overwrites pages in no time, cleaning first where the timed drive would: fast-forward.
     pub fn overwrite_untimed(&mut self, flash: &mut Flash, pages: &[u32]) {
         const BATCH: usize = 16;
+        let pages_of_each = self.geometry.granule.flash_pages;
+        let bytes = u64::from(self.geometry.sectors_per_page) * SECTOR_BYTES;
         for batch in pages.chunks(BATCH) {
             if self.has_ended() {
                 return;
@@ -20,23 +35,31 @@ impl Ftl {
             }
             std::hint::black_box(fetched);
             for page in batch {
-                self.write_untimed(flash, Lpn(*page));
+                let lpn = Lpn(*page);
+                let page = HostPage { lpn, pages: pages_of_each, bytes, near: false };
+                self.write_untimed(flash, page);
             }
-            let flash_pages = u64::from(self.geometry.granule.flash_pages);
-            self.counters.host_pages += batch.len() as u64 * flash_pages;
         }
     }
 
-    fn write_untimed(&mut self, flash: &mut Flash, lpn: Lpn) {
+    /// Writes a logical page in no time; whether the drive took it.
+    pub(in super::super) fn write_untimed(&mut self, flash: &mut Flash, page: HostPage) -> bool {
+        let lpn = page.lpn;
         let pool = self.geometry.pool_of(lpn);
-        let Some(domain) = self.domain_untimed(flash, pool, lpn) else { return };
+        let Some(domain) = self.domain_untimed(flash, pool, page) else { return false };
         let programming = self.begin_program(domain, lpn);
         self.complete_program(flash, programming);
-        self.counters.host_programs += 1;
+        self.counters.page_written(page.pages, page.bytes);
+        true
     }
 
     /// Where a write goes, once cleaning has made room; `None` when the drive has ended.
-    fn domain_untimed(&mut self, flash: &mut Flash, pool: PoolId, lpn: Lpn) -> Option<Domain> {
+    fn domain_untimed(
+        &mut self,
+        flash: &mut Flash,
+        pool: PoolId,
+        page: HostPage,
+    ) -> Option<Domain> {
         loop {
             let unit = if self.pools_span_units {
                 let best = self.units_of(pool).min_by_key(|unit| self.standing(pool, *unit));
@@ -48,7 +71,11 @@ impl Ftl {
                 let Some(job) = self.begin_cleaning(flash, unit, true) else { break };
                 self.clean_untimed(flash, job);
             }
-            let domain = self.choose_domain(pool, unit, lpn);
+            let domain = if page.near {
+                self.choose_domain_near(pool, unit, page.lpn).map(|(domain, _)| domain)
+            } else {
+                self.choose_domain(pool, unit, page.lpn)
+            };
             if domain.is_some() || self.has_ended() {
                 return domain;
             }
@@ -57,7 +84,7 @@ impl Ftl {
         }
     }
 
-    fn clean_untimed(&mut self, flash: &mut Flash, job: Job) {
+    fn clean_untimed(&mut self, flash: &mut Flash, mut job: Job) {
         const BATCH: usize = 64;
         let mut pages = [0; BATCH];
         let mut first = 0;
@@ -77,6 +104,7 @@ impl Ftl {
                 self.complete_program(flash, programming);
             }
             self.counters.moves += valid as u64;
+            job.moved += valid as u32;
             first += count;
         }
         let Some(mut filling) = self.complete_erase(flash, job) else { return };

@@ -143,7 +143,7 @@ impl Ftl {
         self.state[cold.at()] = BlockState::Victim;
         self.state[worn.at()] = BlockState::Filling;
         self.victim[domain.at()] = cold.0;
-        Some(Job { domain, victim: cold, next_page: 0, migrate: false, into: worn.0 })
+        Some(Job { domain, victim: cold, next_page: 0, moved: 0, migrate: false, into: worn.0 })
     }
 
     /// The next page of cold data, to the same place in the worn block; what is superseded meanwhile is
