@@ -22,7 +22,7 @@ pub mod operation;
 mod report;
 mod serve;
 mod sets;
-mod snapshot;
+pub(crate) mod snapshot;
 mod stream;
 pub mod timeline;
 pub mod timing;
@@ -38,7 +38,7 @@ pub use snapshot::Snapshot;
 pub use wear_map::WearMap;
 
 use crate::Model;
-use engine::{Breakdown, Completion, Device, FlashCounts, Op, Request, Time};
+use engine::{Breakdown, Completion, Device, FlashCounts, Op, Request, Status, Time};
 use ftl::Ftl;
 use geometry::Lpn;
 use link::{HostQueue, Link, Slot, Turn};
@@ -66,6 +66,8 @@ struct Active {
     pages_left: u32,
     /// The flash part is that of the last page done.
     breakdown: Breakdown,
+    /// Of all its parts so far.
+    status: Status,
     epoch: u64,
 }
 
@@ -195,6 +197,10 @@ impl Ssd {
                 self.epochs[index].flush_arrived = true;
                 self.release_flushes(now);
             }
+            Op::Trim if self.ftl.has_ended() => {
+                active.status = Status::ReadOnly;
+                self.leave_flash(slot, now);
+            }
             Op::Trim => {
                 // Only pages that are covered whole can be forgotten.
                 for page in start.div_ceil(sectors_per_page)..end / sectors_per_page {
@@ -240,6 +246,7 @@ impl Ssd {
             }
             (Op::Write, _) if self.ftl.has_ended() => {
                 self.counts.refused_writes += u64::from(touched.1);
+                self.active[slot as usize].status = Status::ReadOnly;
                 self.page_done(slot, now);
                 return;
             }
@@ -290,8 +297,8 @@ impl Ssd {
         let active = &mut self.active[slot as usize];
         let link = (active.at_flash - active.sent) + (now - active.done);
         active.breakdown.host_link = link;
-        let (request, submitted) = (active.request, active.submitted);
-        let completion = Completion { request, submitted, at: now, breakdown: active.breakdown };
+        let Active { request, submitted, breakdown, status, .. } = *active;
+        let completion = Completion { request, submitted, at: now, breakdown, status };
         debug_assert_eq!(completion.latency(), completion.breakdown.total());
         self.done.push(completion);
         self.free_slots.push(slot);
@@ -328,6 +335,7 @@ impl Device for Ssd {
             done: now,
             pages_left: 0,
             breakdown: Breakdown::default(),
+            status: Status::Ok,
             epoch,
         });
         let last = self.epochs.back_mut().expect("there is always a current epoch");
@@ -383,6 +391,10 @@ impl Device for Ssd {
         self.ftl.has_ended()
     }
 
+    fn may_refuse(&self) -> bool {
+        self.ftl.is_worn()
+    }
+
     fn flash_counts(&self) -> Option<FlashCounts> {
         Some(self.counts_now())
     }
@@ -406,11 +418,12 @@ impl Model for Ssd {
         self.ftl.overwrite_untimed(&mut self.flash, pages);
     }
 
-    fn serve_untimed(&mut self, request: &Request) {
+    fn serve_untimed(&mut self, request: &Request) -> Status {
         let sectors = u64::from(self.ftl.geometry().sectors_per_page);
         let (start, end) = (request.lba.0, request.lba.0 + u64::from(request.sectors));
         match request.op {
             Op::Flush => {}
+            Op::Trim if self.ftl.has_ended() => return Status::ReadOnly,
             Op::Trim => {
                 for page in start.div_ceil(sectors)..end / sectors {
                     self.ftl.trim(Lpn(page as u32));
@@ -426,6 +439,10 @@ impl Model for Ssd {
                 }
             }
             Op::Write => {
+                if self.ftl.has_ended() {
+                    self.counts.refused_writes += end.div_ceil(sectors) - start / sectors;
+                    return Status::ReadOnly;
+                }
                 let pages = start / sectors..end.div_ceil(sectors);
                 self.counts.host_writes += pages.end - pages.start;
                 for page in [pages.start, pages.end - 1] {
@@ -436,11 +453,20 @@ impl Model for Ssd {
                         break;
                     }
                 }
-                for page in pages {
+                let before = self.ftl.counters.host_programs;
+                for page in pages.clone() {
                     self.ftl.overwrite_untimed(&mut self.flash, &[page as u32]);
+                }
+                let taken = self.ftl.counters.host_programs - before;
+                let refused = pages.end - pages.start - taken;
+                if refused > 0 {
+                    self.counts.host_writes -= refused;
+                    self.counts.refused_writes += refused;
+                    return Status::ReadOnly;
                 }
             }
         }
+        Status::Ok
     }
 
     fn save(&self) -> Option<Snapshot> {

@@ -8,7 +8,7 @@ use super::operation::Operation;
 use super::timeline;
 use super::timing::Finished;
 use super::units::{Kind, NONE, PageOp, Phase, Work};
-use engine::{Breakdown, Time};
+use engine::{Breakdown, Status, Time};
 use std::cmp::Reverse;
 use std::collections::VecDeque;
 
@@ -124,6 +124,7 @@ impl Ssd {
                 let Breakdown { host_queue, host_link, .. } = part.breakdown;
                 part.breakdown =
                     Breakdown { host_queue, host_link, cleaning_wait, ..Breakdown::default() };
+                part.status = Status::ReadOnly;
                 self.page_done(op.slot, now);
             }
         }
@@ -458,14 +459,13 @@ impl Ssd {
             }
             Kind::ReadForWrite => {
                 self.counts.merge_reads += logical - u64::from(op.range.1);
-                if self.ftl.has_ended() {
-                    self.counts.refused_writes += u64::from(op.touched);
-                    self.page_done(op.slot, now);
+                if !self.ftl.has_ended() {
+                    op.kind = Kind::Write;
+                    self.enqueue(op, now);
                     return;
                 }
-                op.kind = Kind::Write;
-                self.enqueue(op, now);
-                return;
+                self.counts.refused_writes += u64::from(op.touched);
+                self.active[op.slot as usize].status = Status::ReadOnly;
             }
         }
         let active = &mut self.active[op.slot as usize];
