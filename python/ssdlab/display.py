@@ -55,6 +55,7 @@ def results_table(results: Results, file: IO[str]) -> str:
     sections = [
         _headline(results),
         _latencies(results.host),
+        _failures(results.host),
         _breakdown(results.host, console.width, plain),
         _side_by_side(_flash(results), _wear(results)),
         _units(results.get("units") or [], plain),
@@ -372,6 +373,19 @@ def _latencies(host: Record) -> RenderableType | None:
             *map(duration, times),
         )
     return table
+
+
+def _failures(host: Record) -> RenderableType | None:
+    """What the device refused, of which the latencies above say nothing."""
+    kinds = [
+        f"{count(host[kind].failed)} {kind}{'s' if host[kind].failed > 1 else ''}"
+        for kind in ("read", "write", "trim", "flush")
+        if kind in host and host[kind].get("failed")
+    ]
+    if not kinds:
+        return None
+    text = f"Refused: {', '.join(kinds)}: the drive has ended and takes no more writes"
+    return Text(text, style="bold red")
 
 
 def _breakdown(host: Record, width: int, plain: bool) -> RenderableType | None:

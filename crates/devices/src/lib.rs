@@ -12,7 +12,7 @@ pub mod served;
 pub mod ssd;
 
 use array::ArrayConfig;
-use engine::Device;
+use engine::{Device, Status};
 use linear::LinearConfig;
 use options::{Invalid, KeyInfo, Setting};
 use parallel::ParallelConfig;
@@ -43,8 +43,11 @@ pub trait Model: Device {
         self.overwrite_untimed(&[page]);
     }
 
-    /// Does to the state what a request does, in no time; nothing where there is no such state.
-    fn serve_untimed(&mut self, _request: &engine::Request) {}
+    /// Does to the state what a request does, in no time, and how it ended; nothing where there is no
+    /// such state.
+    fn serve_untimed(&mut self, _request: &engine::Request) -> Status {
+        Status::Ok
+    }
 
     /// Its state, to be kept, if there is any worth keeping; before the first request.
     fn save(&self) -> Option<Snapshot> {
@@ -88,6 +91,17 @@ pub trait Kind: Setting + Default + Serialize + Clone {
     /// Lays one layer of configuration over another.
     fn overlay(under: &mut Self::Partial, over: Self::Partial) {
         <Self as Setting>::overlay(under, over);
+    }
+
+    /// Whether there is simulated flash inside: a state that can be prepared, saved and found out
+    /// without time, and operations that can be recorded.
+    fn has_flash(&self) -> bool {
+        false
+    }
+
+    /// The device that this one is made of, if it is made of devices.
+    fn member_mut(&mut self) -> Option<&mut DeviceConfig> {
+        None
     }
 
     /// The cleaning policy that must be handed in before the device is used, if it has one.
@@ -140,6 +154,17 @@ macro_rules! devices {
                 match self { $(Self::$Variant(_) => stringify!($word),)* }
             }
 
+            /// Whether there is simulated flash inside: a state that can be prepared, saved and
+            /// found out without time, and operations that can be recorded.
+            pub fn has_flash(&self) -> bool {
+                match self { $(Self::$Variant(options) => options.has_flash(),)* }
+            }
+
+            /// The device that this one is made of, if it is made of devices.
+            pub fn member_mut(&mut self) -> Option<&mut DeviceConfig> {
+                match self { $(Self::$Variant(options) => options.member_mut(),)* }
+            }
+
             /// The cleaning policy that must be handed in before the device is used, if it has
             /// one.
             pub fn custom_policy(&self) -> Option<&Custom> {
@@ -178,30 +203,6 @@ devices! {
     piecewise: Piecewise(PiecewiseConfig),
     parallel: Parallel(ParallelConfig),
     array: Array(ArrayConfig),
-}
-
-impl DeviceConfig {
-    /// Whether there is simulated flash inside.
-    pub fn has_flash(&self) -> bool {
-        match self {
-            DeviceConfig::Ssd(_) => true,
-            DeviceConfig::Array(array) => array.member.has_flash(),
-            DeviceConfig::Linear(_) | DeviceConfig::Piecewise(_) | DeviceConfig::Parallel(_) => {
-                false
-            }
-        }
-    }
-
-    /// The device that this one is made of, if it is made of devices.
-    pub fn member_mut(&mut self) -> Option<&mut DeviceConfig> {
-        match self {
-            DeviceConfig::Array(array) => Some(&mut array.member),
-            DeviceConfig::Ssd(_)
-            | DeviceConfig::Linear(_)
-            | DeviceConfig::Piecewise(_)
-            | DeviceConfig::Parallel(_) => None,
-        }
-    }
 }
 
 /// A device within a device: a section with a kind of its own. [`DeviceConfig::resolve`] passes over

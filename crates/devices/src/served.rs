@@ -7,7 +7,7 @@
 
 use crate::Model;
 use crate::ssd::SsdReport;
-use engine::{Breakdown, Completion, Device, Op, Request, SECTOR_BYTES, Time};
+use engine::{Breakdown, Completion, Device, Op, Request, SECTOR_BYTES, Status, Time};
 use options::{Invalid, Size};
 use std::cmp::Ordering;
 use std::collections::{BinaryHeap, VecDeque};
@@ -147,7 +147,8 @@ impl<L: Law> Device for Served<L> {
                 cell: fixed,
                 ..Breakdown::default()
             };
-            completions.push(Completion { request, submitted, at, breakdown });
+            let status = Status::Ok;
+            completions.push(Completion { request, submitted, at, breakdown, status });
             self.begin(at);
         }
     }

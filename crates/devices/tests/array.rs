@@ -5,9 +5,9 @@ mod common;
 use common::{Closed, Keep, run_closed};
 use devices::array::{ArrayConfig, Layout};
 use devices::linear::LinearConfig;
-use devices::ssd::SsdConfig;
+use devices::ssd::{SsdConfig, SsdReport};
 use devices::{DeviceConfig, Kind, Model};
-use engine::{Completion, Lba, Op, Random, Request, SECTOR_BYTES, Time, Xoshiro256};
+use engine::{Completion, Lba, Op, Random, Request, SECTOR_BYTES, Status, Time, Xoshiro256};
 use options::Size;
 
 fn array(members: u32, member: DeviceConfig) -> ArrayConfig {
@@ -163,6 +163,211 @@ fn preparing_reaches_every_member_and_counts_from_zero_after() {
         assert_eq!(device.report(0).unwrap().page_programs, 0);
         device.audit().unwrap();
     }
+}
+
+/// The seed of a member of an array that was built with 9.
+fn member_seed(member: u64) -> u64 {
+    9u64.wrapping_add(member.wrapping_mul(0x9E37_79B9_7F4A_7C15))
+}
+
+/// Counters that an array has as the sum of its members'.
+fn counters(report: &SsdReport) -> Vec<u64> {
+    vec![
+        report.page_programs,
+        report.block_erases,
+        report.pages_moved,
+        report.host_pages_read,
+        report.host_pages_written,
+        report.merge_reads,
+        report.unmapped_pages_read,
+        report.pages_trimmed,
+        report.cleaning.blocks_cleaned,
+    ]
+}
+
+#[test]
+fn without_time_an_array_is_the_sum_of_its_members() {
+    for layout in [Layout::Striped, Layout::Concatenated] {
+        let config = ArrayConfig { layout, ..array(3, small()) };
+        let mut device = build(&config);
+        let mut members: Vec<_> =
+            (0..3).map(|member| small().build(member_seed(member)).unwrap()).collect();
+        let unit = match layout {
+            Layout::Striped => 128,
+            Layout::Concatenated => members[0].capacity_sectors(),
+        };
+        let (capacity, mut random) = (device.capacity_sectors(), Xoshiro256::new(4, 0));
+        for id in 0..6000 {
+            let op = [Op::Read, Op::Write, Op::Write, Op::Trim][random.below(4) as usize];
+            let sectors = 1 + random.below(600);
+            let lba = random.below(capacity - sectors);
+            let request = Request { id, op, lba: Lba(lba), sectors: sectors as u32 };
+            assert!(device.serve_untimed(&request).is_ok());
+            // Sector by sector, what each member holds of it.
+            let mut parts = [(u64::MAX, 0u32); 3];
+            for sector in lba..lba + sectors {
+                let (first, count) = &mut parts[(sector / unit % 3) as usize];
+                *first = (*first).min(sector / (unit * 3) * unit + sector % unit);
+                *count += 1;
+            }
+            for (member, (lba, sectors)) in members.iter_mut().zip(parts) {
+                if sectors > 0 {
+                    member.serve_untimed(&Request { id, op, lba: Lba(lba), sectors });
+                }
+            }
+        }
+        let mut sum = vec![0; 9];
+        for member in &members {
+            let counted = counters(&member.report(0).unwrap());
+            sum.iter_mut().zip(counted).for_each(|(sum, count)| *sum += count);
+        }
+        let counted = counters(&device.report(0).unwrap());
+        assert_eq!(counted, sum, "{layout}");
+        assert!(counted.iter().all(|count| *count > 0), "{counted:?}");
+        device.audit().unwrap();
+    }
+}
+
+#[test]
+fn preparing_an_array_prepares_its_members() {
+    for layout in [Layout::Striped, Layout::Concatenated] {
+        let mut device = build(&ArrayConfig { layout, ..array(3, small()) });
+        let mut members: Vec<_> =
+            (0..3).map(|member| small().build(member_seed(member)).unwrap()).collect();
+        let each = members[0].preparable_pages();
+        assert_eq!(device.preparable_pages(), 3 * each);
+        let mut random = Xoshiro256::new(1, 0);
+        let pages: Vec<u32> =
+            (0..8 * each).map(|_| random.below(u64::from(3 * each)) as u32).collect();
+        device.overwrite_untimed(&pages);
+        for page in pages {
+            let (member, place) = match layout {
+                Layout::Striped => (page % 3, page / 3),
+                Layout::Concatenated => (page / each, page % each),
+            };
+            members[member as usize].write_untimed(place);
+        }
+        let report = device.report(0).unwrap();
+        let rows: Vec<_> = members
+            .iter()
+            .flat_map(|member| member.report(0).unwrap().wear.map.rows)
+            .map(|(_, cells)| cells)
+            .collect();
+        let together: Vec<_> = report.wear.map.rows.into_iter().map(|(_, cells)| cells).collect();
+        assert_eq!(together, rows, "{layout}");
+        assert!(report.block_erases > 100);
+    }
+}
+
+fn prepared(device: &mut dyn Model) {
+    let (pages, mut random) = (u64::from(device.preparable_pages()), Xoshiro256::new(1, 0));
+    for _ in 0..4 * pages {
+        device.write_untimed(random.below(pages) as u32);
+    }
+    device.reset_counts();
+}
+
+#[test]
+fn an_array_that_was_kept_goes_on() {
+    let mut member = SsdConfig { pages_per_block: 16, ..common::small() };
+    member.cleaning.policy = "d-choices".parse().unwrap();
+    let member = || DeviceConfig::Ssd(Box::new(member.clone()));
+    let inner = DeviceConfig::Array(Box::new(array(2, member())));
+    for config in [array(1, member()), array(3, member()), array(2, inner)] {
+        let mut first = build(&config);
+        prepared(&mut *first);
+        let mut second = config.build(77).unwrap();
+        second.restore(first.save().unwrap()).unwrap();
+        assert!(first.save() == second.save());
+        second.reset_counts();
+        let [one, other] = [first, second].map(|mut device| {
+            let (end, completions) = mixed(&mut *device, 300, 4000);
+            (completions, format!("{:?}", device.report(end).unwrap()))
+        });
+        assert!(one == other, "{} members", config.members);
+    }
+}
+
+#[test]
+fn an_array_of_one_is_its_member_without_time_too() {
+    let mut alone = small().build(9).unwrap();
+    let mut array = build(&array(1, small()));
+    let sectors = array.capacity_sectors();
+    let [one, other] = [&mut alone, &mut array].map(|device| {
+        prepared(&mut **device);
+        let mut random = Xoshiro256::new(4, 0);
+        for id in 0..5000 {
+            let op = [Op::Read, Op::Write, Op::Flush, Op::Trim][random.below(4) as usize];
+            let lba = Lba(random.below(sectors - 64));
+            assert!(device.serve_untimed(&Request { id, op, lba, sectors: 61 }).is_ok());
+        }
+        device.report(0).unwrap()
+    });
+    assert_eq!(counters(&one), counters(&other));
+    assert_eq!(one.wear.lifetime, other.wear.lifetime);
+    assert_eq!(one.wear.std_erases.to_bits(), other.wear.std_erases.to_bits());
+}
+
+#[test]
+fn states_of_other_arrays_are_refused() {
+    let config = array(2, small());
+    let state = build(&config).save().unwrap();
+    let refused = |config: &ArrayConfig| build(config).restore(state.clone()).unwrap_err();
+    let members = refused(&array(3, small()));
+    assert!(members.contains("device.members is 2 there and 3 here"), "{members}");
+    let stripe = refused(&ArrayConfig { stripe: Size::from_bytes(4096), ..config.clone() });
+    assert!(stripe.contains("device.stripe is 64KiB there and 4KiB here"), "{stripe}");
+    let larger = SsdConfig { pages_per_block: 32, ..common::small() };
+    let member = refused(&array(2, DeviceConfig::Ssd(Box::new(larger))));
+    let expected = "member 0: it is of another drive: device.member.pages_per_block is 16 there and \
+                    32 here";
+    assert!(member.starts_with(expected), "{member}");
+    let alone = small().build(9).unwrap().restore(state.clone()).unwrap_err();
+    assert_eq!(alone, "it is of an array, and this device is a single drive");
+    let alone = small().build(9).unwrap().save().unwrap();
+    let array = build(&config).restore(alone).unwrap_err();
+    assert_eq!(array, "it is of a single drive, and this device is an array");
+    let laws = build(&array_of_laws());
+    assert!(laws.save().is_none());
+}
+
+fn array_of_laws() -> ArrayConfig {
+    array(2, linear())
+}
+
+#[test]
+fn a_request_fails_if_a_part_of_it_does() {
+    let mut member = SsdConfig { pages_per_block: 16, ..common::small() };
+    member.wear.rated_cycles = 4;
+    let config = array(2, DeviceConfig::Ssd(Box::new(member)));
+    let ended = || {
+        let mut device = build(&config);
+        let (pages, mut random) = (u64::from(device.preparable_pages()), Xoshiro256::new(1, 0));
+        while !device.has_ended() {
+            device.write_untimed(random.below(pages / 2) as u32 * 2 + 1);
+        }
+        device
+    };
+    // Of the first member, of the second, which has ended, and of both.
+    let rows = [
+        (Op::Write, 0, 128, Status::Ok),
+        (Op::Write, 128, 128, Status::ReadOnly),
+        (Op::Write, 64, 128, Status::ReadOnly),
+        (Op::Trim, 0, 256, Status::ReadOnly),
+        (Op::Read, 0, 256, Status::Ok),
+        (Op::Flush, 0, 0, Status::Ok),
+    ];
+    let (mut timed, mut untimed) = (ended(), ended());
+    assert!(timed.may_refuse());
+    let mut now = 0;
+    for (op, lba, sectors, status) in rows {
+        let request = Request { id: 0, op, lba: Lba(lba), sectors };
+        let answer = answered(&mut *timed, now, request);
+        assert_eq!(answer.status, status, "{op:?} {lba}");
+        assert_eq!(untimed.serve_untimed(&request), status, "{op:?} {lba}");
+        now = answer.at;
+    }
+    assert!(timed.report(now).unwrap().wear.ended);
 }
 
 #[test]

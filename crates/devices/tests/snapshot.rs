@@ -3,14 +3,15 @@
 
 mod common;
 
+use common::{Closed, run_closed};
 use devices::Model;
 use devices::ssd::clean::Policy;
 use devices::ssd::config::{
     Cleaning, Detector, FreeOrder, Frontiers, HotCold, Levelling, LevellingRule, Pool, Temperature,
-    Wear,
+    TieBreak, Wear,
 };
 use devices::ssd::{Ssd, SsdConfig};
-use engine::{Random, Xoshiro256};
+use engine::{Lba, Op, Random, Request, Xoshiro256};
 use options::Size;
 
 fn config(free_order: FreeOrder, frontiers: Frontiers, detector: Detector) -> SsdConfig {
@@ -29,8 +30,6 @@ fn config(free_order: FreeOrder, frontiers: Frontiers, detector: Detector) -> Ss
             levelling: Levelling {
                 rule: LevellingRule::Migrate,
                 temperature: Temperature::Aggregate,
-                // The rate limit draws lots, and the generator is the run's.
-                age_variance: 0.99,
                 ..Levelling::default()
             },
             ..Cleaning::default()
@@ -73,6 +72,43 @@ fn a_drive_goes_on_as_if_nothing_had_happened() {
             }
             assert!(first.account(0) == second.account(0), "{free_order} {frontiers} {detector}");
             assert!(Model::save(&first) == Model::save(&second));
+        }
+    }
+}
+
+/// Whatever draws lots goes on with the same draws, and everything else where it was.
+#[test]
+fn every_policy_and_rule_goes_on_as_if_nothing_had_happened() {
+    let rules = [LevellingRule::None, LevellingRule::RateLimit, LevellingRule::Migrate];
+    let frontiers = [Frontiers::Single, Frontiers::SeparateMoved, Frontiers::HotCold];
+    for (word, _) in <Policy as options::Choice>::WORDS {
+        for (rule, frontiers) in rules.iter().flat_map(|rule| frontiers.map(|it| (*rule, it))) {
+            let mut config = config(FreeOrder::Rotating, frontiers, Detector::Writes);
+            config.wear.rated_cycles = 100;
+            config.cleaning.policy = word.parse().unwrap();
+            config.cleaning.tie_break = TieBreak::Random;
+            config.cleaning.levelling.rule = rule;
+            let mut first = Ssd::new(&config, 1).unwrap();
+            write(&mut first, 1, 12_000);
+            first.reset_counts();
+            // As another process would: of another seed, from what was written down.
+            let kept = serde_json::to_string(&Model::save(&first).unwrap()).unwrap();
+            let mut second = Ssd::new(&config, 2).unwrap();
+            second.restore(serde_json::from_str(&kept).unwrap()).unwrap();
+            second.reset_counts();
+            let [one, other] = [first, second].map(|mut ssd| {
+                let pages = u64::from(ssd.preparable_pages());
+                let mut random = Xoshiro256::new(5, 0);
+                let mut load = Closed::new(8, 2000, |id| {
+                    let op = [Op::Read, Op::Write, Op::Write][random.below(3) as usize];
+                    Request { id, op, lba: Lba(random.below(pages) * 8), sectors: 8 }
+                });
+                let (end, answers) = run_closed(&mut ssd, &mut load);
+                (answers, ssd.account(end))
+            });
+            assert!(one.0 == other.0, "{word} {rule} {frontiers}: other answers");
+            assert!(one.1 == other.1, "{word} {rule} {frontiers}: another account");
+            assert!(one.1.block_erases > 50, "{word} {rule} {frontiers} is told apart by cleaning");
         }
     }
 }

@@ -64,7 +64,7 @@ fn the_record_has_every_operation_that_the_drive_counts_and_no_lane_does_two_at_
             Request { id, op: Op::Write, lba, sectors: 8 }
         };
         let mut load = Closed::new(4, 4000, write);
-        let end = drive(&mut ssd, &mut load, Time::MAX, &mut Keep::default()).unwrap();
+        let end = drive(&mut ssd, &mut load, Time::MAX, &mut Keep::default()).unwrap().last;
         let timeline = ssd.take_operations().unwrap();
         let report = ssd.report(end).unwrap();
         let count = |word: &str| timeline.spans.iter().filter(|it| it.word == word).count() as u64;

@@ -21,12 +21,23 @@ pub trait Observer {
 /// How many completions pass between two calls of [`Observer::tick`].
 const TICK: u64 = 8192;
 
+/// What a run came to.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct Driven {
+    /// The last instant at which something was submitted or completed, or at which the device ended.
+    pub last: Time,
+    /// Requests submitted.
+    pub asked: u64,
+    /// Of those, the ones without an answer, because the observer ended the run.
+    pub unanswered: u64,
+}
+
 /// Runs `workload` on `device` until nothing is left to ask and everything asked is answered.
 ///
 /// Background work that the device still has then is not waited for. Arrivals later than `until`
-/// are not submitted. The run also ends when the device does. At equal times the device's events come
-/// before arrivals. Returns the last instant at which something was submitted or completed, or at
-/// which the device ended.
+/// are not submitted, nor any once the device has come to its end during the run; what it was asked
+/// before is still answered. A device that had ended before the run is asked everything: it still
+/// reads. At equal times the device's events come before arrivals.
 ///
 /// # Errors
 /// When the workload's input is broken; what completed before has been observed.
@@ -35,10 +46,13 @@ pub fn drive(
     workload: &mut dyn Workload,
     until: Time,
     observer: &mut dyn Observer,
-) -> Result<Time, WorkloadError> {
+) -> Result<Driven, WorkloadError> {
     let mut now: Time = 0;
     let mut last: Time = 0;
+    let mut asked: u64 = 0;
     let mut outstanding: u64 = 0;
+    let had_ended = device.has_ended();
+    let mut ended = false;
     let mut completions = Vec::new();
     let mut until_tick = TICK;
     let mut sample_at: Time = 0;
@@ -55,6 +69,7 @@ pub fn drive(
                 }
                 device.submit(now, next.request);
                 outstanding += 1;
+                asked += 1;
                 arrival = workload.next(now)?;
                 // Some requests are answered at once; they then have an event at `now`.
                 continue;
@@ -63,7 +78,7 @@ pub fn drive(
         }
         let more = arrival.is_some_and(|next| next.at <= until);
         if outstanding == 0 && !more {
-            return Ok(last);
+            return Ok(Driven { last, asked, unanswered: 0 });
         }
         let Some(event) = event else {
             // Requests are outstanding, but the device has nothing left to do for them.
@@ -74,11 +89,12 @@ pub fn drive(
             sample_at = observer.sample(now, &*device);
         }
         device.advance(now, &mut completions);
-        let ended = device.has_ended();
+        if !had_ended && !ended && device.has_ended() {
+            ended = true;
+            arrival = None;
+            last = now;
+        }
         if completions.is_empty() {
-            if ended {
-                return Ok(now);
-            }
             continue;
         }
         last = now;
@@ -89,16 +105,13 @@ pub fn drive(
             until_tick = until_tick.saturating_sub(1);
         }
         completions.clear();
-        if ended {
-            return Ok(last);
-        }
         if until_tick == 0 {
             until_tick = TICK;
             if observer.tick(now).is_break() {
-                return Ok(last);
+                return Ok(Driven { last, asked, unanswered: outstanding });
             }
         }
-        if arrival.is_none_or(|next| next.at > now && workload.take_back()) {
+        if !ended && arrival.is_none_or(|next| next.at > now && workload.take_back()) {
             arrival = workload.next(now)?;
         }
     }
@@ -107,7 +120,7 @@ pub fn drive(
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::{Arrival, Breakdown, Lba, Op, Request};
+    use crate::{Arrival, Breakdown, Lba, Op, Request, Status};
 
     /// Answers everything it was asked together, 10 ns after the last submission.
     #[derive(Default)]
@@ -129,6 +142,7 @@ mod tests {
                     submitted,
                     at: to,
                     breakdown: Breakdown { cell: to - submitted, ..Breakdown::default() },
+                    status: Status::Ok,
                 };
                 completions.extend(self.0.drain(..).map(answer));
             }
@@ -160,13 +174,15 @@ mod tests {
     #[derive(Default)]
     struct Count {
         completions: u64,
+        failed: u64,
         ticks: u64,
         stop_after: Option<u64>,
     }
 
     impl Observer for Count {
-        fn completed(&mut self, _: &Completion) {
+        fn completed(&mut self, completion: &Completion) {
             self.completions += 1;
+            self.failed += u64::from(!completion.status.is_ok());
         }
 
         fn tick(&mut self, _: Time) -> ControlFlow<()> {
@@ -182,9 +198,9 @@ mod tests {
     fn any_number_may_complete_together() {
         let mut count = Count::default();
         let mut load = Steady(0, 3 * TICK);
-        let last = drive(&mut Together::default(), &mut load, Time::MAX, &mut count).unwrap();
+        let run = drive(&mut Together::default(), &mut load, Time::MAX, &mut count).unwrap();
         assert_eq!((count.completions, count.ticks), (3 * TICK, 1));
-        assert_eq!(last, 3 * TICK - 1 + 10);
+        assert_eq!(run, Driven { last: 3 * TICK - 1 + 10, asked: 3 * TICK, unanswered: 0 });
     }
 
     #[test]
@@ -198,26 +214,43 @@ mod tests {
     fn the_observer_can_end_a_run() {
         let mut count = Count { stop_after: Some(1), ..Count::default() };
         let mut device = Together::default();
-        let last = drive(&mut device, &mut Steady(0, 2 * TICK), Time::MAX, &mut count).unwrap();
-        assert_eq!((count.ticks, last), (1, 2 * TICK - 1 + 10));
+        let run = drive(&mut device, &mut Steady(0, 2 * TICK), Time::MAX, &mut count).unwrap();
+        assert_eq!((count.ticks, run.last), (1, 2 * TICK - 1 + 10));
+        assert_eq!((run.asked, run.unanswered), (2 * TICK, 0));
     }
 
-    /// Answers each request after 10 ns.
-    struct Tenfold(Vec<(Time, Request)>);
+    /// Answers each request after 10 ns, and refuses it after its end.
+    struct Tenfold {
+        waiting: Vec<(Time, Request)>,
+        end: Time,
+        now: Time,
+    }
+
+    impl Tenfold {
+        fn until(end: Time) -> Self {
+            Tenfold { waiting: Vec::new(), end, now: 0 }
+        }
+    }
 
     impl Device for Tenfold {
         fn submit(&mut self, now: Time, request: Request) {
-            self.0.push((now, request));
+            self.waiting.push((now, request));
         }
 
         fn next_event(&self) -> Option<Time> {
-            self.0.first().map(|(at, _)| at + 10)
+            self.waiting.first().map(|(at, _)| at + 10)
         }
 
         fn advance(&mut self, to: Time, completions: &mut Vec<Completion>) {
-            let (submitted, request) = self.0.remove(0);
+            self.now = to;
+            let (submitted, request) = self.waiting.remove(0);
             let breakdown = Breakdown { cell: 10, ..Breakdown::default() };
-            completions.push(Completion { request, submitted, at: to, breakdown });
+            let status = if to > self.end { Status::ReadOnly } else { Status::Ok };
+            completions.push(Completion { request, submitted, at: to, breakdown, status });
+        }
+
+        fn has_ended(&self) -> bool {
+            self.now >= self.end
         }
 
         fn capacity_sectors(&self) -> u64 {
@@ -267,8 +300,22 @@ mod tests {
     #[test]
     fn an_answer_may_bring_the_next_arrival_forward() {
         let mut workload = ClockAndLoop { clock: 25, ..ClockAndLoop::default() };
-        drive(&mut Tenfold(Vec::new()), &mut workload, Time::MAX, &mut Count::default()).unwrap();
+        drive(&mut Tenfold::until(Time::MAX), &mut workload, Time::MAX, &mut Count::default())
+            .unwrap();
         let early: Vec<_> = workload.asked.iter().filter(|(at, _)| *at <= 50).copied().collect();
         assert_eq!(early, [(0, 1), (10, 1), (20, 1), (25, 0), (30, 1), (40, 1), (50, 0), (50, 1)]);
+    }
+    #[test]
+    fn what_was_asked_of_a_device_that_ends_is_answered() {
+        let mut count = Count::default();
+        let run = drive(&mut Tenfold::until(45), &mut Steady(0, 1000), Time::MAX, &mut count);
+        // A request and an answer each ns; it ends with the answer at 45.
+        let run = run.unwrap();
+        assert_eq!((run.asked, run.unanswered), (45, 0));
+        assert_eq!((count.completions, count.failed), (45, 9));
+        // One that has ended before is asked everything.
+        let mut count = Count::default();
+        let run = drive(&mut Tenfold::until(0), &mut Steady(0, 1000), Time::MAX, &mut count);
+        assert_eq!((run.unwrap().asked, count.failed), (1000, 1000));
     }
 }

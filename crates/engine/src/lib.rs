@@ -10,12 +10,12 @@ mod random;
 mod request;
 mod stats;
 
-pub use drive::{Observer, drive};
+pub use drive::{Driven, Observer, drive};
 pub use events::EventQueue;
 pub use random::{Distribution, Drand48, Random, Xoshiro256};
 pub use request::{
-    Arrival, Breakdown, Completion, Device, FlashCounts, Lba, Op, Request, SECTOR_BYTES, Workload,
-    WorkloadError,
+    Arrival, Breakdown, Completion, Device, FlashCounts, Lba, Op, Request, SECTOR_BYTES, Status,
+    Workload, WorkloadError,
 };
 pub use stats::{Bin, LatencyStats, TimeSeries};
 

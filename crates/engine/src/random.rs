@@ -5,6 +5,7 @@
 
 use rand_core::{Rng, SeedableRng};
 use rand_xoshiro::Xoshiro256PlusPlus;
+use serde::{Deserialize, Serialize};
 
 /// A source of uniform numbers.
 pub trait Random {
@@ -16,8 +17,22 @@ pub trait Random {
 }
 
 /// The default generator: xoshiro256++ (Blackman and Vigna), seeded through `SplitMix64`.
-#[derive(Debug, Clone, PartialEq, Eq)]
+///
+/// It can be kept and goes on where it was.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(try_from = "Xoshiro256PlusPlus")]
 pub struct Xoshiro256(Xoshiro256PlusPlus);
+
+impl TryFrom<Xoshiro256PlusPlus> for Xoshiro256 {
+    type Error = &'static str;
+
+    /// Refuses the one state that the generator never reaches and never leaves, all zeroes.
+    fn try_from(generator: Xoshiro256PlusPlus) -> Result<Self, Self::Error> {
+        let mut next = generator.clone();
+        next.next_u64();
+        if next == generator { Err("a generator that stands still") } else { Ok(Self(generator)) }
+    }
+}
 
 impl Xoshiro256 {
     /// The generator for one purpose (`stream`) of one experiment (`seed`).
@@ -158,6 +173,23 @@ mod tests {
         assert_eq!(drawn, PINNED, "the generator changed: every result would change with it");
     }
     const PINNED: [u64; 4] = [814_305, 318_821, 983_894, 701_135];
+
+    #[test]
+    fn a_generator_that_was_kept_goes_on() {
+        let mut random = Xoshiro256::new(42, 9);
+        random.unit();
+        let kept = serde_json::to_string(&random).unwrap();
+        let mut again: Xoshiro256 = serde_json::from_str(&kept).unwrap();
+        assert!((0..9).all(|_| random.below(u64::MAX) == again.below(u64::MAX)));
+        let digits = |c: char| c.is_ascii_digit();
+        let zeroes = kept.split_inclusive(|c| !digits(c)).map(|word| {
+            let end = word.trim_end_matches(|c| !digits(c)).len();
+            if end > 1 { format!("0{}", &word[end..]) } else { word.to_owned() }
+        });
+        let zeroes: String = zeroes.collect();
+        let refused = serde_json::from_str::<Xoshiro256>(&zeroes).unwrap_err().to_string();
+        assert!(refused.contains("stands still"), "{zeroes}: {refused}");
+    }
 
     #[test]
     fn drand48_is_the_c_library_s() {

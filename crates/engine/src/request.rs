@@ -114,6 +114,41 @@ impl Add for Breakdown {
     }
 }
 
+/// How a request ended.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
+pub enum Status {
+    /// What was asked has been done.
+    #[default]
+    Ok,
+    /// The device takes no more writes: nothing, or only a part, of what was asked has been done.
+    ReadOnly,
+}
+
+impl Status {
+    /// Every status, in the order in which results list them.
+    pub const ALL: [Status; 2] = [Status::Ok, Status::ReadOnly];
+
+    /// The name used in results.
+    pub fn name(self) -> &'static str {
+        match self {
+            Status::Ok => "ok",
+            Status::ReadOnly => "read_only",
+        }
+    }
+
+    /// Whether what was asked has been done.
+    #[inline]
+    pub fn is_ok(self) -> bool {
+        self == Status::Ok
+    }
+
+    /// The status of a whole of which one part ended so and another `other`: it fails with any part.
+    #[inline]
+    pub fn and(self, other: Status) -> Status {
+        if self.is_ok() { other } else { self }
+    }
+}
+
 /// The answer to one [`Request`].
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Completion {
@@ -125,6 +160,8 @@ pub struct Completion {
     pub at: Time,
     /// Where the time between went.
     pub breakdown: Breakdown,
+    /// Whether what was asked has been done.
+    pub status: Status,
 }
 
 impl Completion {
@@ -151,9 +188,16 @@ pub trait Device {
     /// Processes every event up to and including `to`, and appends what completed, in order.
     fn advance(&mut self, to: Time, completions: &mut Vec<Completion>);
 
-    /// Whether the device has come to the end of its life and takes no more writes: a run ends here.
+    /// Whether the device has come to the end of its life: it answers writes and trims with
+    /// [`Status::ReadOnly`], and a run during which that happens asks for nothing more.
     fn has_ended(&self) -> bool {
         false
+    }
+
+    /// Whether the device may refuse a write or trim that is submitted now: it has ended, or is so
+    /// worn that it might end before it answers.
+    fn may_refuse(&self) -> bool {
+        self.has_ended()
     }
 
     /// What the flash inside has done so far; `None` where there is none.

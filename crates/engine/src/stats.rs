@@ -249,12 +249,12 @@ impl Default for TimeSeries {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::{Lba, Op, Request};
+    use crate::{Lba, Op, Request, Status};
 
     fn completion(at: Time, latency: Time) -> Completion {
         let request = Request { id: 0, op: Op::Read, lba: Lba(0), sectors: 8 };
         let breakdown = Breakdown { cell: latency, ..Breakdown::default() };
-        Completion { request, submitted: at - latency, at, breakdown }
+        Completion { request, submitted: at - latency, at, breakdown, status: Status::Ok }
     }
 
     #[test]

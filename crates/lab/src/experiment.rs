@@ -112,7 +112,7 @@ impl Experiment {
             return Err(blame(&Invalid::new(&["run.seed"], problem), &parsed));
         }
         run.steady.check().map_err(|invalid| blame(&invalid, &parsed))?;
-        if !run.timed && device.kind() != "ssd" {
+        if !run.timed && !device.has_flash() {
             let problem = format!(
                 "a device of kind \"{}\" has nothing that could be found out without time",
                 device.kind()

@@ -351,7 +351,7 @@ fn serve(
     let wall_seconds = started.elapsed().as_secs_f64();
     drop((server, listener));
     watcher.recorder = None;
-    check_policy(experiment.custom_policy(), watcher.simulated.requests())?;
+    check_policy(experiment.custom_policy(), watcher.simulated.answered())?;
     let record = recorder.map(|recorder| {
         let target = recorder.target.clone();
         recorder.finish().map(|losses| (target, losses))
@@ -365,6 +365,8 @@ fn serve(
         first: watcher.first.unwrap_or(last),
         last,
         notices: Vec::new(),
+        asked: watcher.simulated.answered(),
+        unanswered: 0,
         flash: device.report(last),
         prepared,
         settled: None,

@@ -4,7 +4,7 @@
 //! the requests that are outstanding; the file has its name only when it is whole.
 
 use crate::trace::output::{Compression as Wrapping, Output};
-use engine::{Breakdown, Completion, Op};
+use engine::{Breakdown, Completion, Op, Status};
 use parquet::basic::{Compression, Encoding, ZstdLevel};
 use parquet::data_type::{ByteArray, ByteArrayType, DataType, Int64Type};
 use parquet::errors::ParquetError;
@@ -52,7 +52,7 @@ impl RequestLog {
         for column in NUMBERS.iter().map(|row| row.0.to_owned()).chain(parts) {
             let _ = write!(schema, " required int64 {column} (integer(64, false));");
         }
-        schema.push('}');
+        schema.push_str(" required binary status (string); }");
         let schema = Arc::new(parse_message_type(&schema)?);
         let properties = WriterProperties::builder()
             .set_compression(Compression::ZSTD(ZstdLevel::try_new(1)?))
@@ -127,6 +127,8 @@ fn write_group(
     for part in 0..Breakdown::NAMES.len() {
         numbers(group, rows, |row| row.breakdown.parts()[part])?;
     }
+    let words = Status::ALL.map(|status| ByteArray::from(status.name()));
+    column::<ByteArrayType>(group, rows.iter().map(|it| words[it.status as usize].clone()))?;
     Ok(())
 }
 

@@ -2,10 +2,14 @@
 //!
 //! Times are microseconds as floats, counts integers. Values that do not exist (the write
 //! amplification of a run without writes) are null, never zero.
+//!
+//! A request that the device refused is counted by its status, and nowhere else: latencies, rates,
+//! bytes and the series over time are of the requests that were answered well. So
+//! `workload.asked = host.all.requests + host.all.failed + workload.unanswered`.
 
 use crate::steady::Seen;
 use devices::ssd::{Milestone, SsdReport, WearMap, WearReport};
-use engine::{Breakdown, Completion, FlashCounts, LatencyStats, Op, Time, TimeSeries};
+use engine::{Breakdown, Completion, FlashCounts, LatencyStats, Op, Status, Time, TimeSeries};
 use serde::Serialize;
 use serde_json::{Map, Value, json};
 
@@ -16,6 +20,8 @@ const PERCENTILES: [&str; 7] = ["50", "90", "95", "99", "99.9", "99.99", "99.999
 #[derive(Debug, Default)]
 pub(crate) struct Collected {
     by_op: [LatencyStats; 4],
+    /// Requests of each operation, by status.
+    statuses: [[u64; Status::ALL.len()]; 4],
     series: TimeSeries,
     start: Option<Time>,
     /// The flash before the first arrival, and at the end.
@@ -25,7 +31,12 @@ pub(crate) struct Collected {
 impl Collected {
     pub(crate) fn record(&mut self, completion: &Completion) {
         let start = *self.start.get_or_insert(completion.submitted);
-        self.by_op[completion.request.op as usize].record(completion);
+        let op = completion.request.op as usize;
+        self.statuses[op][completion.status as usize] += 1;
+        if !completion.status.is_ok() {
+            return;
+        }
+        self.by_op[op].record(completion);
         self.series.record(completion.at.saturating_sub(start), completion);
     }
 
@@ -44,20 +55,24 @@ impl Collected {
         }
     }
 
-    pub(crate) fn requests(&self) -> u64 {
-        self.by_op.iter().map(LatencyStats::requests).sum()
+    /// Requests answered, well or not.
+    pub(crate) fn answered(&self) -> u64 {
+        self.statuses.iter().flatten().sum()
     }
 
     /// The `host` object: one summary per operation, and one of all.
     pub(crate) fn host(&self, simulated_ns: Time) -> Value {
         let mut all = LatencyStats::new();
+        let mut ended = [0; Status::ALL.len()];
         let mut host = Map::new();
         for op in Op::ALL {
             let stats = &self.by_op[op as usize];
+            let statuses = self.statuses[op as usize];
             all.merge(stats);
-            host.insert(op.name().to_owned(), latency(stats, simulated_ns));
+            ended.iter_mut().zip(statuses).for_each(|(sum, count)| *sum += count);
+            host.insert(op.name().to_owned(), latency(stats, statuses, simulated_ns));
         }
-        host.insert("all".to_owned(), latency(&all, simulated_ns));
+        host.insert("all".to_owned(), latency(&all, ended, simulated_ns));
         Value::Object(host)
     }
 
@@ -92,7 +107,7 @@ impl Collected {
     }
 }
 
-fn latency(stats: &LatencyStats, simulated_ns: Time) -> Value {
+fn latency(stats: &LatencyStats, statuses: [u64; Status::ALL.len()], simulated_ns: Time) -> Value {
     let seconds = simulated_ns as f64 / 1e9;
     let requests = stats.requests();
     let us = |ns: f64| (requests > 0).then_some(ns / 1e3);
@@ -110,8 +125,13 @@ fn latency(stats: &LatencyStats, simulated_ns: Time) -> Value {
         .zip(stats.mean_breakdown_ns())
         .map(|(name, ns)| ((*name).to_owned(), json!(us(ns))))
         .collect();
+    let failed = Status::ALL.iter().zip(statuses).filter(|(status, _)| !status.is_ok());
+    let failed: Map<String, Value> =
+        failed.map(|(status, count)| (status.name().to_owned(), json!(count))).collect();
     json!({
         "requests": requests,
+        "failed": statuses.iter().sum::<u64>() - statuses[Status::Ok as usize],
+        "failures": failed,
         "bytes": stats.bytes(),
         "mean_us": us(stats.mean_ns()),
         "std_us": us(stats.std_ns()),
@@ -144,6 +164,9 @@ pub(crate) struct Results<'a> {
     pub(crate) first: Time,
     pub(crate) last: Time,
     pub(crate) notices: Vec<(&'static str, u64)>,
+    /// Requests submitted, and those of them without an answer.
+    pub(crate) asked: u64,
+    pub(crate) unanswered: u64,
     pub(crate) flash: Option<SsdReport>,
     /// How the drive settled while it was prepared, and in the run, where that decided the end.
     pub(crate) prepared: Option<Seen>,
@@ -164,7 +187,7 @@ impl Results<'_> {
         let per_second = |count: u64| count as f64 / self.wall_seconds.max(1e-9);
         let elapsed = Elapsed {
             wall_seconds: self.wall_seconds,
-            requests_per_second: per_second(self.collected.requests()),
+            requests_per_second: per_second(self.collected.answered()),
             page_operations_per_second: per_second(operations),
         };
         let notices: Map<String, Value> =
@@ -177,7 +200,11 @@ impl Results<'_> {
             "simulated_seconds": simulated_ns as f64 / 1e9,
             "elapsed": elapsed,
             "host": self.collected.host(simulated_ns),
-            "workload": { "notices": notices },
+            "workload": {
+                "asked": self.asked,
+                "unanswered": self.unanswered,
+                "notices": notices,
+            },
         });
         if let (Some(flash), Some(object)) = (&self.flash, results.as_object_mut()) {
             object.append(&mut flash_sections(flash));

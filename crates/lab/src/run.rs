@@ -58,7 +58,9 @@ impl Observer for Watch<'_> {
         if let Some(log) = &mut self.log {
             self.log_failed |= !log.record(completion);
         }
-        if let Some(settling) = &mut self.settling {
+        if let Some(settling) = &mut self.settling
+            && completion.status.is_ok()
+        {
             settling.record(completion);
         }
     }
@@ -70,7 +72,7 @@ impl Observer for Watch<'_> {
     fn tick(&mut self, now: Time) -> ControlFlow<()> {
         let flow = (self.progress)(&Progress {
             phase: "running",
-            done: self.collected.requests(),
+            done: self.collected.answered(),
             expected: self.expected,
             simulated_ns: now,
         });
@@ -154,7 +156,7 @@ pub fn run(
         reason = "reports the run's speed; no result depends on it"
     )]
     let started = Instant::now();
-    let last = if *timed {
+    let driven = if *timed {
         watch.settling = detector.as_mut().map(|it| Settling::new(it, steady));
         drive(&mut *device, workload, until, &mut watch)
     } else {
@@ -162,11 +164,12 @@ pub fn run(
         let mut device = Untimed::new(&mut *device, watched);
         drive(&mut device, workload, until, &mut watch)
     };
-    let last = last.map_err(|error| RunError::Input(error.to_string()))?;
+    let driven = driven.map_err(|error| RunError::Input(error.to_string()))?;
+    let last = driven.last;
     let wall_seconds = started.elapsed().as_secs_f64();
-    check_policy(watch.policy, watch.collected.requests())?;
+    check_policy(watch.policy, watch.collected.answered())?;
     if watch.interrupted {
-        return Err(RunError::Interrupted { requests: watch.collected.requests() });
+        return Err(RunError::Interrupted { requests: watch.collected.answered() });
     }
     if settings.check {
         device.audit().map_err(RunError::Check)?;
@@ -183,6 +186,8 @@ pub fn run(
         first: watch.first.unwrap_or(last),
         last,
         notices: workload.notices(),
+        asked: driven.asked,
+        unanswered: driven.unanswered,
         flash: device.report(last),
         prepared,
         settled: detector.map(|it| it.seen()),

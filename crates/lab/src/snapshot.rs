@@ -14,7 +14,7 @@ use std::path::Path;
 use tempfile::NamedTempFile;
 
 const MAGIC: &[u8] = b"ssdlab drive\n";
-/// 2: what wear remembers of the host's writes is in bytes.
+/// 1 held a single drive, without its generator, and counted what the host wrote in pages.
 const VERSION: u32 = 2;
 /// Zstandard's fastest ordinary level: the stamps and the map of random writes hardly compress.
 const LEVEL: i32 = 1;
@@ -68,7 +68,10 @@ fn load(device: &mut dyn Model, path: &str) -> Result<(), String> {
     }
     let version = head[MAGIC.len()..].try_into().map_or(0, u32::from_le_bytes);
     if version != VERSION {
-        return Err(format!("it is of version {version}, and this ssdlab reads version {VERSION}"));
+        return Err(format!(
+            "it is of version {version}, and this ssdlab reads version {VERSION}: prepare the drive \
+             again, and save it with this one"
+        ));
     }
     let mut bytes = Vec::new();
     zstd::Decoder::with_buffer(file)

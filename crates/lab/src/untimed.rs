@@ -58,14 +58,15 @@ impl Watch<'_> {
 impl Device for Untimed<'_> {
     fn submit(&mut self, now: Time, request: Request) {
         self.now = now;
-        self.device.serve_untimed(&request);
+        let status = self.device.serve_untimed(&request);
         if let Some(watch) = &mut self.watch
             && request.op == Op::Write
+            && status.is_ok()
         {
             watch.written(request.bytes(), &*self.device);
         }
         let breakdown = Breakdown::default();
-        self.answers.push(Completion { request, submitted: now, at: now, breakdown });
+        self.answers.push(Completion { request, submitted: now, at: now, breakdown, status });
     }
 
     fn next_event(&self) -> Option<Time> {

@@ -157,7 +157,8 @@ impl Device for Constant {
         while let Some(at) = self.next_event().filter(|at| *at <= to) {
             let Some((submitted, request)) = self.asked.pop_front() else { return };
             let breakdown = engine::Breakdown { cell: SERVICE_NS, ..Default::default() };
-            completions.push(Completion { request, submitted, at, breakdown });
+            let status = engine::Status::Ok;
+            completions.push(Completion { request, submitted, at, breakdown, status });
         }
     }
 

@@ -1,7 +1,7 @@
 //! A request on its way: from what a client asked to what the device is asked.
 
 use crate::protocol::{Asked, Command, Refusal};
-use engine::{Completion, Lba, Op, SECTOR_BYTES};
+use engine::{Completion, Lba, Op, SECTOR_BYTES, Status};
 
 /// What an answer still waits for.
 pub(crate) const MODEL: u8 = 1;
@@ -21,9 +21,19 @@ pub(crate) struct Pending {
     pub(crate) target: u64,
     pub(crate) waits_for: u8,
     pub(crate) held_by_backing: bool,
+    /// The device may refuse what it changes, so the data change only when the device has answered.
+    pub(crate) held: bool,
     pub(crate) refusal: Option<Refusal>,
     /// Of a write the data, of a read the whole answer.
     pub(crate) data: Vec<u8>,
+}
+
+/// What a client is told of how its request ended in the device.
+pub(crate) fn refusal(status: Status) -> Option<Refusal> {
+    match status {
+        Status::Ok => None,
+        Status::ReadOnly => Some(Refusal::NotPermitted),
+    }
 }
 
 /// What the device is asked: the sectors that a request touches; of a range that is forgotten, those

@@ -64,6 +64,9 @@ const BLOCK_BYTES: RangeInclusive<u32> = 512..=4096;
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[repr(u32)]
 pub enum Refusal {
+    /// The device takes no more writes: what the document says of a write or trim on an export that
+    /// is read-only.
+    NotPermitted = 1,
     /// The backing file cannot be read or written.
     Io = 5,
     /// The request makes no sense, or lies beyond the end.

@@ -4,6 +4,9 @@
 //! instant or message. An answer is sent by the floor earlier than the device says, so that the
 //! client has it in time. The device is therefore asked for its events that much ahead of the clock; a
 //! request that arrives in between counts as submitted at the event.
+//!
+//! Data change as soon as they have come, while the model takes its time. Only where the device may
+//! refuse them, because it is worn, they wait for its answer: what was refused is never read.
 
 use crate::Error;
 use crate::clock::{self, Clock, Scale};
@@ -11,8 +14,8 @@ use crate::connection::{Connection, Flow};
 use crate::control::Control;
 use crate::floor::Floor;
 use crate::listen::{Listener, Stream};
-use crate::pending::{BACKING, DATA, MODEL, Pending, for_device};
-use crate::protocol::{Asked, Command, Event, reply};
+use crate::pending::{BACKING, DATA, MODEL, Pending, for_device, refusal};
+use crate::protocol::{Asked, Command, Event, Refusal, reply};
 use crate::store::Store;
 use crate::syncer::Syncer;
 use crate::timing::{Answer, Timing};
@@ -218,6 +221,7 @@ impl<'a, D: Device + ?Sized, W: Witness<D> + ?Sized> Server<'a, D, W> {
             self.ahead = rest.map(|slot| self.early(*slot)).max().unwrap_or(0);
         }
         if let Some(pending) = &mut self.pending[slot as usize] {
+            pending.refusal = pending.refusal.or(refusal(completion.status));
             pending.completion = Some(completion);
             pending.target = self.setup.scale.wall(completion.at).saturating_sub(early);
         }
@@ -245,9 +249,16 @@ impl<'a, D: Device + ?Sized, W: Witness<D> + ?Sized> Server<'a, D, W> {
     /// A client asks.
     fn ask(&mut self, place: usize, connection: &mut Connection, asked: Asked, received: u64) {
         let (op, range) = for_device(&asked);
-        let (mut data, mut refusal) = (self.buffers.pop().unwrap_or_default(), None);
+        let mut data = self.buffers.pop().unwrap_or_default();
         let (offset, length) = (asked.offset, asked.length);
+        let changes = !matches!(asked.command, Command::Read | Command::Flush);
+        let held = changes && self.device.may_refuse();
         let done = match asked.command {
+            _ if held => {
+                // Less than a sector is nothing that the device could be asked to forget.
+                let alone = range.is_none() && self.device.has_ended();
+                if alone { Err(Refusal::NotPermitted) } else { Ok(()) }
+            }
             Command::Read => {
                 data.extend(reply(asked.cookie, None));
                 self.setup.store.read(offset, length, &mut data)
@@ -256,9 +267,6 @@ impl<'a, D: Device + ?Sized, W: Witness<D> + ?Sized> Server<'a, D, W> {
             Command::WriteZeroes { keep } => self.setup.store.zero(offset, length, keep),
             Command::Write | Command::Flush => Ok(()),
         };
-        if let Err(problem) = done {
-            refusal = Some(problem);
-        }
         let slot = self.free.pop().unwrap_or_else(|| {
             self.pending.push(None);
             self.pending.len() as u32 - 1
@@ -286,18 +294,19 @@ impl<'a, D: Device + ?Sized, W: Witness<D> + ?Sized> Server<'a, D, W> {
             target: received,
             waits_for,
             held_by_backing: false,
-            refusal,
+            held,
+            refusal: done.err(),
             data,
         });
-        if waits_for & (BACKING | DATA) == BACKING {
+        if waits_for & (BACKING | DATA) == BACKING && !held {
             self.make_durable(slot);
         }
         if let Some((lba, sectors)) = range {
             let request = Request { id: self.submitted, op, lba, sectors };
             self.submitted += 1;
             self.submit(slot, request, received, asked.fua);
-        } else if waits_for == 0 {
-            self.make_ready(slot);
+        } else {
+            self.no_longer_waits(slot, MODEL);
         }
     }
 
@@ -309,19 +318,40 @@ impl<'a, D: Device + ?Sized, W: Witness<D> + ?Sized> Server<'a, D, W> {
 
     /// The last of the data of a write have come.
     fn written(&mut self, slot: u32) {
-        let Some(pending) = &mut self.pending[slot as usize] else { return };
-        if let Err(refusal) = self.setup.store.write(pending.asked.offset, &pending.data) {
-            pending.refusal = Some(refusal);
-        }
-        if pending.waits_for & BACKING != 0 {
-            self.make_durable(slot);
+        if self.pending[slot as usize].as_ref().is_some_and(|pending| !pending.held) {
+            self.change(slot);
         }
         self.no_longer_waits(slot, DATA);
+    }
+
+    /// Changes the data as a request asks, unless it was refused.
+    fn change(&mut self, slot: u32) {
+        let Some(pending) = &mut self.pending[slot as usize] else { return };
+        pending.held = false;
+        if pending.refusal.is_none() {
+            let Asked { command, offset, length, .. } = pending.asked;
+            let done = match command {
+                Command::Write => self.setup.store.write(offset, &pending.data),
+                Command::Trim => self.setup.store.zero(offset, length, false),
+                Command::WriteZeroes { keep } => self.setup.store.zero(offset, length, keep),
+                Command::Read | Command::Flush => Ok(()),
+            };
+            pending.refusal = done.err();
+        }
+        if pending.refusal.is_some() {
+            pending.waits_for &= !BACKING;
+        } else if pending.waits_for & BACKING != 0 {
+            self.make_durable(slot);
+        }
     }
 
     fn no_longer_waits(&mut self, slot: u32, what: u8) {
         let Some(pending) = &mut self.pending[slot as usize] else { return };
         pending.waits_for &= !what;
+        if pending.held && pending.waits_for & (MODEL | DATA) == 0 {
+            self.change(slot);
+        }
+        let Some(pending) = &self.pending[slot as usize] else { return };
         if pending.waits_for == 0 {
             self.make_ready(slot);
         }
@@ -416,6 +446,7 @@ impl<'a, D: Device + ?Sized, W: Witness<D> + ?Sized> Server<'a, D, W> {
             // The rest of its data will not come, so nothing of it is written.
             if let Some(pending) = &mut self.pending[slot as usize] {
                 pending.waits_for &= !BACKING;
+                pending.held = false;
             }
             self.no_longer_waits(slot, DATA);
         }

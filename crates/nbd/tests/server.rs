@@ -116,6 +116,63 @@ fn a_client_that_does_not_take_its_answers_holds_up_nobody() {
     });
 }
 
+/// A drive that ends takes writes until then, and nothing of what it refuses is ever read.
+#[test]
+fn refused_writes_are_answered_so_and_leave_no_data() {
+    const PAGE: u64 = 4096;
+    const PERM: u32 = 1;
+    let directory = tempfile::tempdir().unwrap();
+    let (file, _) = Store::file(&directory.path().join("f"), Some(32 * PAGE), 0).unwrap();
+    for (name, store) in [("memory", Store::memory()), ("file", file)] {
+        let path = directory.path().join(name);
+        let (seen, _) = serve(common::mortal(), store, 32 * PAGE, &path, || {
+            let mut client = Client::new(&path).unwrap();
+            let mut content = vec![0u8; 32];
+            let mut refused = 0;
+            for round in 0u64.. {
+                // Several at once, some of which must be durable, so that the end finds them waiting.
+                let first = round * 7 % 32;
+                let places: Vec<u64> = (0..8).map(|number| (first + number) % 32).collect();
+                let byte = (round % 250 + 1) as u8;
+                for place in &places {
+                    let flags = if place % 3 == 0 { common::FUA } else { 0 };
+                    let words =
+                        message(WRITE, flags, *place, place * PAGE, PAGE as u32, &[byte; 4096]);
+                    client.0.write_all(&words).unwrap();
+                }
+                for _ in &places {
+                    let mut header = [0; 16];
+                    client.0.read_exact(&mut header).unwrap();
+                    let cookie = u64::from_be_bytes(header[8..].try_into().unwrap());
+                    match u32::from_be_bytes(header[4..8].try_into().unwrap()) {
+                        0 => content[cookie as usize] = byte,
+                        error => {
+                            assert_eq!(error, PERM);
+                            refused += 1;
+                        }
+                    }
+                }
+                if refused >= 16 {
+                    break;
+                }
+            }
+            for (command, flags) in [(TRIM, 0), (WRITE_ZEROES, 0), (WRITE_ZEROES, 2)] {
+                client.send(command, flags, 0, 32 * PAGE as u32, &[]).unwrap();
+                assert_eq!(client.answer(&mut []).unwrap(), PERM);
+            }
+            client.send(TRIM, 0, 100, 50, &[]).unwrap();
+            assert_eq!(client.answer(&mut []).unwrap(), PERM);
+            client.flush().unwrap();
+            for (place, byte) in content.iter().enumerate() {
+                let data = client.read(place as u64 * PAGE, PAGE as u32).unwrap();
+                assert!(data.iter().all(|it| it == byte), "page {place}: {} {byte}", data[0]);
+            }
+        });
+        let refused = seen.completed.iter().filter(|(it, _)| !it.status.is_ok()).count();
+        assert!(refused >= 19, "{refused}");
+    }
+}
+
 #[test]
 fn many_requests_at_once_are_all_answered() {
     const COUNT: u64 = 3000;

@@ -59,6 +59,7 @@ fn rounds(workload: &mut dyn Workload) -> u64 {
             submitted: now,
             at: now,
             breakdown,
+            status: engine::Status::Ok,
         });
         rounds += 1;
     }

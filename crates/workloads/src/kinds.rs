@@ -183,7 +183,7 @@ fn merged<'de, T: Kind, D: Deserializer<'de>>(
 #[cfg(test)]
 pub(crate) mod tests {
     use super::*;
-    use engine::{Arrival, Breakdown, Completion, Request, Time};
+    use engine::{Arrival, Breakdown, Completion, Request, Status, Time};
 
     /// A context without inputs.
     pub(crate) fn context(capacity_sectors: u64, seed: u64) -> Context {
@@ -193,7 +193,13 @@ pub(crate) mod tests {
 
     /// The answer to a request at `at`.
     pub(crate) fn answer(request: Request, at: Time) -> Completion {
-        Completion { request, submitted: at, at, breakdown: Breakdown::default() }
+        Completion {
+            request,
+            submitted: at,
+            at,
+            breakdown: Breakdown::default(),
+            status: Status::Ok,
+        }
     }
 
     /// The arrivals of an open workload, or of a closed one whose requests complete at once.

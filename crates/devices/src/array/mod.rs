@@ -6,14 +6,16 @@
 
 mod report;
 
-use crate::ssd::SsdReport;
 use crate::ssd::clean::Custom;
 use crate::ssd::config::HostLink;
 use crate::ssd::link::{Link, Slot, Turn};
+use crate::ssd::snapshot::ARRAY_KEY;
 use crate::ssd::timeline::{Timeline, Window};
+use crate::ssd::{Snapshot, SsdReport};
 use crate::{DeviceConfig, Kind, Model};
 use engine::{
-    Breakdown, Completion, Device, EventQueue, FlashCounts, Lba, Op, Request, SECTOR_BYTES, Time,
+    Breakdown, Completion, Device, EventQueue, FlashCounts, Lba, Op, Request, SECTOR_BYTES, Status,
+    Time,
 };
 use options::{Bandwidth, Duration, Invalid, Size, choices, options};
 
@@ -57,6 +59,14 @@ options! {
 impl Kind for ArrayConfig {
     const SUMMARY: &'static str = "Identical devices behind one controller: RAID-0, or volumes.";
 
+    fn has_flash(&self) -> bool {
+        self.member.has_flash()
+    }
+
+    fn member_mut(&mut self) -> Option<&mut DeviceConfig> {
+        Some(&mut self.member)
+    }
+
     fn custom_policy(&self) -> Option<&Custom> {
         self.member.custom_policy()
     }
@@ -90,6 +100,15 @@ impl Stripes {
         let members = self.members;
         (first..=last.min(first + members - 1)).map(move |unit| unit % members)
     }
+
+    /// The parts of a request for a range: each member that it touches, and what that is asked.
+    fn parts(self, request: Request) -> impl Iterator<Item = (usize, Request)> {
+        let (start, end) = (request.lba.0, request.lba.0 + u64::from(request.sectors));
+        self.touched(start, end).map(move |member| {
+            let (from, to) = (self.below(member, start), self.below(member, end));
+            (member as usize, Request { lba: Lba(from), sectors: (to - from) as u32, ..request })
+        })
+    }
 }
 
 /// A request inside the array.
@@ -103,6 +122,8 @@ struct Active {
     parts_left: u32,
     /// Of the part done last.
     breakdown: Breakdown,
+    /// Of all parts so far.
+    status: Status,
 }
 
 /// Event payloads.
@@ -114,6 +135,8 @@ pub struct Array {
     members: Vec<Box<dyn Model>>,
     stripes: Stripes,
     layout: Layout,
+    /// What of the configuration its state depends on, beside that of its members.
+    shape: Vec<(String, String)>,
     link: Link,
     events: EventQueue,
     active: Vec<Active>,
@@ -158,6 +181,7 @@ impl Array {
             members,
             stripes,
             layout: config.layout,
+            shape: shape(config),
             link: Link::new(&link),
             events: EventQueue::new(),
             active: Vec::new(),
@@ -206,13 +230,10 @@ impl Array {
             }
             return;
         }
-        let (start, end) = (request.lba.0, request.lba.0 + u64::from(request.sectors));
-        let stripes = self.stripes;
-        active.parts_left = stripes.touched(start, end).count() as u32;
-        for member in stripes.touched(start, end) {
-            let (from, to) = (stripes.below(member, start), stripes.below(member, end));
-            let part = Request { id, op: request.op, lba: Lba(from), sectors: (to - from) as u32 };
-            self.members[member as usize].submit(now, part);
+        let part = Request { id, ..request };
+        active.parts_left = self.stripes.parts(part).count() as u32;
+        for (member, part) in self.stripes.parts(part) {
+            self.members[member].submit(now, part);
         }
     }
 
@@ -222,6 +243,7 @@ impl Array {
         let slot = part.request.id as Slot;
         let active = &mut self.active[slot as usize];
         active.parts_left -= 1;
+        active.status = active.status.and(part.status);
         if active.parts_left > 0 {
             return;
         }
@@ -243,6 +265,7 @@ impl Array {
             submitted: active.submitted,
             at: now,
             breakdown,
+            status: active.status,
         });
     }
 
@@ -255,8 +278,26 @@ impl Array {
 
 /// The error of a member, in the keys of its section.
 fn of_member(invalid: Invalid) -> Invalid {
-    let keys = invalid.keys.iter().map(|key| key.replacen("device.", "device.member.", 1));
+    let keys = invalid.keys.iter().map(|key| in_member(key));
     Invalid { keys: keys.collect(), problem: invalid.problem }
+}
+
+/// A key of a device, of one that is a member.
+fn in_member(key: &str) -> String {
+    key.replacen("device.", "device.member.", 1)
+}
+
+/// The keys that an array must share with the one whose state it takes up: where data lie.
+fn shape(config: &ArrayConfig) -> Vec<(String, String)> {
+    let pair = |key: &str, value: String| (key.to_owned(), value);
+    let mut pairs = vec![
+        pair(ARRAY_KEY, config.members.to_string()),
+        pair("device.layout", config.layout.to_string()),
+    ];
+    if config.layout == Layout::Striped {
+        pairs.push(pair("device.stripe", config.stripe.to_string()));
+    }
+    pairs
 }
 
 fn stripes(config: &ArrayConfig, member_sectors: u64) -> Result<Stripes, Invalid> {
@@ -290,6 +331,7 @@ impl Device for Array {
             done: now,
             parts_left: 0,
             breakdown: Breakdown::default(),
+            status: Status::Ok,
         });
         if let Some(at) = self.link.send(slot, inward_bytes(&request), now) {
             self.events.push(at, LINK_ARRIVAL);
@@ -324,8 +366,13 @@ impl Device for Array {
         completions.append(&mut self.done);
     }
 
+    /// With its first member: it then refuses some writes.
     fn has_ended(&self) -> bool {
         self.members.iter().any(|member| member.has_ended())
+    }
+
+    fn may_refuse(&self) -> bool {
+        self.members.iter().any(|member| member.may_refuse())
     }
 
     fn flash_counts(&self) -> Option<FlashCounts> {
@@ -377,6 +424,55 @@ impl Model for Array {
                 batch.clear();
             }
         }
+    }
+
+    fn serve_untimed(&mut self, request: &Request) -> Status {
+        if request.op == Op::Flush {
+            let answers = self.members.iter_mut().map(|member| member.serve_untimed(request));
+            return answers.fold(Status::Ok, Status::and);
+        }
+        let parts = self.stripes.parts(*request);
+        let answers = parts.map(|(member, part)| self.members[member].serve_untimed(&part));
+        answers.fold(Status::Ok, Status::and)
+    }
+
+    fn save(&self) -> Option<Snapshot> {
+        let mut drives = Vec::new();
+        let mut shape = Vec::new();
+        for member in &self.members {
+            let snapshot = member.save()?;
+            drives.extend(snapshot.drives);
+            shape = snapshot.shape;
+        }
+        let own = self.shape.iter().cloned();
+        let of_member = shape.into_iter().map(|(key, value)| (in_member(&key), value));
+        Some(Snapshot { shape: own.chain(of_member).collect(), drives })
+    }
+
+    fn restore(&mut self, mut snapshot: Snapshot) -> Result<(), String> {
+        if snapshot.shape.first().is_none_or(|(key, _)| key != ARRAY_KEY) {
+            return Err("it is of a single drive, and this device is an array".to_owned());
+        }
+        let own = self.shape.len().min(snapshot.shape.len());
+        let of_member = snapshot.shape.split_off(own);
+        snapshot.compare(&self.shape)?;
+        let shape = of_member
+            .iter()
+            .map(|(key, value)| (key.replacen("device.member.", "device.", 1), value.clone()));
+        let shape: Vec<_> = shape.collect();
+        let count = self.members.len();
+        if !snapshot.drives.len().is_multiple_of(count) {
+            return Err(format!("it holds {} drives, of {count} members", snapshot.drives.len()));
+        }
+        let each = snapshot.drives.len() / count;
+        let mut drives = snapshot.drives.into_iter();
+        for (number, member) in self.members.iter_mut().enumerate() {
+            let drives = drives.by_ref().take(each).collect();
+            member.restore(Snapshot { shape: shape.clone(), drives }).map_err(|problem| {
+                format!("member {number}: {}", problem.replace("device.", "device.member."))
+            })?;
+        }
+        Ok(())
     }
 
     fn reset_counts(&mut self) {

@@ -313,6 +313,10 @@ pub const DEFAULT_SPARE_FACTOR: f64 = 0.15;
 impl crate::Kind for SsdConfig {
     const SUMMARY: &'static str = "A solid-state disk: packages of flash, an FTL, cleaning.";
 
+    fn has_flash(&self) -> bool {
+        true
+    }
+
     /// A layer that states the spare space in one way replaces what lower layers stated in another.
     fn overlay(under: &mut SsdPartial, over: SsdPartial) {
         let stated = over.spare_factor.is_some()

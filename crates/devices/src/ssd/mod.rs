@@ -24,7 +24,7 @@ pub mod operation;
 mod report;
 mod serve;
 mod sets;
-mod snapshot;
+pub(crate) mod snapshot;
 mod stream;
 pub mod timeline;
 pub mod timing;
@@ -41,7 +41,7 @@ pub use wear_map::WearMap;
 
 use crate::Model;
 use cut::{Need, Part};
-use engine::{Breakdown, Completion, Device, FlashCounts, Op, Request, Time};
+use engine::{Breakdown, Completion, Device, FlashCounts, Op, Request, Status, Time};
 use ftl::{Ftl, HostPage};
 use geometry::Lpn;
 use link::{HostQueue, Link, Slot, Turn};
@@ -69,6 +69,8 @@ struct Active {
     pages_left: u32,
     /// The flash part is that of the last page done.
     breakdown: Breakdown,
+    /// Of all its parts so far.
+    status: Status,
     epoch: u64,
 }
 
@@ -181,6 +183,10 @@ impl Ssd {
                 self.epochs[index].flush_arrived = true;
                 self.release_flushes(now);
             }
+            Op::Trim if self.ftl.has_ended() => {
+                active.status = Status::ReadOnly;
+                self.leave_flash(slot, now);
+            }
             Op::Trim => {
                 self.trim_pages(&request);
                 self.leave_flash(slot, now);
@@ -215,6 +221,7 @@ impl Ssd {
             }
             Need::Refused => {
                 self.ftl.counters.page_refused(part.touched.1, part.bytes);
+                self.active[slot as usize].status = Status::ReadOnly;
                 self.page_done(slot, now);
             }
             Need::Page(kind, range) => {
@@ -224,23 +231,29 @@ impl Ssd {
     }
 
     /// Does at once what a part of a request does in time.
-    fn serve_part_untimed(&mut self, part: &Part, op: Op) {
+    fn serve_part_untimed(&mut self, part: &Part, op: Op) -> Status {
         let granule = self.ftl.geometry().granule;
+        let mut taken = true;
         match part.need(op, &self.ftl) {
             Need::Unmapped => self.ftl.counters.unmapped_reads += u64::from(part.touched.1),
-            Need::Refused => self.ftl.counters.page_refused(part.touched.1, part.bytes),
+            Need::Refused => {
+                self.ftl.counters.page_refused(part.touched.1, part.bytes);
+                taken = false;
+            }
             Need::Page(kind @ (Kind::Read | Kind::ReadForWrite), range) => {
                 self.ftl.counters.page_read(kind, range.1, granule);
                 if kind == Kind::ReadForWrite {
-                    self.write_part_untimed(part, false);
+                    taken = self.write_part_untimed(part, false);
                 }
             }
             Need::Page(kind, range) => {
-                if self.write_part_untimed(part, kind == Kind::Merge) {
+                taken = self.write_part_untimed(part, kind == Kind::Merge);
+                if taken {
                     self.ftl.counters.page_read(kind, range.1, granule);
                 }
             }
         }
+        if taken { Status::Ok } else { Status::ReadOnly }
     }
 
     /// Writes a part in no time, best near the old copy if so asked; whether the drive took it.
@@ -294,8 +307,8 @@ impl Ssd {
         let active = &mut self.active[slot as usize];
         let link = (active.at_flash - active.sent) + (now - active.done);
         active.breakdown.host_link = link;
-        let (request, submitted) = (active.request, active.submitted);
-        let completion = Completion { request, submitted, at: now, breakdown: active.breakdown };
+        let Active { request, submitted, breakdown, status, .. } = *active;
+        let completion = Completion { request, submitted, at: now, breakdown, status };
         debug_assert_eq!(completion.latency(), completion.breakdown.total());
         self.done.push(completion);
         self.free_slots.push(slot);
@@ -332,6 +345,7 @@ impl Device for Ssd {
             done: now,
             pages_left: 0,
             breakdown: Breakdown::default(),
+            status: Status::Ok,
             epoch,
         });
         let last = self.epochs.back_mut().expect("there is always a current epoch");
@@ -387,6 +401,10 @@ impl Device for Ssd {
         self.ftl.has_ended()
     }
 
+    fn may_refuse(&self) -> bool {
+        self.ftl.is_worn()
+    }
+
     fn flash_counts(&self) -> Option<FlashCounts> {
         Some(self.counts_now())
     }
@@ -410,17 +428,21 @@ impl Model for Ssd {
         self.ftl.overwrite_untimed(&mut self.flash, pages);
     }
 
-    fn serve_untimed(&mut self, request: &Request) {
+    fn serve_untimed(&mut self, request: &Request) -> Status {
+        let mut status = Status::Ok;
         match request.op {
             Op::Flush => {}
+            Op::Trim if self.ftl.has_ended() => status = Status::ReadOnly,
             Op::Trim => self.trim_pages(request),
             Op::Read | Op::Write => {
                 for page in cut::touched(self.ftl.geometry(), request) {
                     let part = Part::new(self.ftl.geometry(), request, Lpn(page));
-                    self.serve_part_untimed(&part, request.op);
+                    let of_part = self.serve_part_untimed(&part, request.op);
+                    status = if of_part == Status::Ok { status } else { of_part };
                 }
             }
         }
+        status
     }
 
     fn save(&self) -> Option<Snapshot> {

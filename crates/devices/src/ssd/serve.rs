@@ -9,7 +9,7 @@ use super::operation::Operation;
 use super::timeline;
 use super::timing::Finished;
 use super::units::{Kind, NONE, PageOp, Phase, Work};
-use engine::{Breakdown, Time};
+use engine::{Breakdown, Status, Time};
 use std::collections::VecDeque;
 
 impl Ssd {
@@ -466,14 +466,12 @@ impl Ssd {
                 self.ftl.counters.page_written(op.touched, bytes);
             }
             Kind::ReadForWrite => {
-                if self.ftl.has_ended() {
-                    self.page_refused(&op);
-                    self.page_done(op.slot, now);
+                if !self.ftl.has_ended() {
+                    op.kind = Kind::Write;
+                    self.enqueue(op, now);
                     return;
                 }
-                op.kind = Kind::Write;
-                self.enqueue(op, now);
-                return;
+                self.page_refused(&op);
             }
         }
         let active = &mut self.active[op.slot as usize];
@@ -493,5 +491,6 @@ impl Ssd {
     fn page_refused(&mut self, op: &PageOp) {
         let bytes = self.host_bytes(op);
         self.ftl.counters.page_refused(op.touched, bytes);
+        self.active[op.slot as usize].status = Status::ReadOnly;
     }
 }

@@ -1,8 +1,11 @@
 //! The state of a drive, to be kept and taken up again.
 //!
-//! Kept is what cannot be derived: the flash, the map, the order of the blocks, and what wear and the
-//! detector of hot pages remember. Counts start from zero, and the generator of the policies from
-//! the seed of the run that takes the drive up.
+//! Kept is what cannot be derived: the flash, the map, the order of the blocks, what wear and the
+//! detector of hot pages remember, and the generator from which policies and wear levelling draw: a
+//! drive that was kept goes on with the very draws that it would have made, whatever the seed of the
+//! run that takes it up. Counts start from zero, and a policy from outside the table begins anew.
+//!
+//! An array is kept as its drives, one after the other, under a shape that begins with its own keys.
 
 use super::config::SsdConfig;
 use super::ftl::FtlState;
@@ -10,14 +13,42 @@ use super::nand::FlashState;
 use super::{Geometry, Ssd};
 use serde::{Deserialize, Serialize};
 
-/// A drive between two runs.
+/// A device between two runs.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Snapshot {
     /// What of the configuration the state depends on: key and value.
-    shape: Vec<(String, String)>,
+    pub(crate) shape: Vec<(String, String)>,
+    /// A single drive, or those of an array, which are alike.
+    pub(crate) drives: Vec<Drive>,
+}
+
+/// One drive between two runs.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Drive {
     flash: FlashState,
     ftl: FtlState,
 }
+
+impl Snapshot {
+    /// The keys whose values differ from those of a device that would take it up, if it is at least
+    /// of the same kind.
+    pub(crate) fn compare(&self, ours: &[(String, String)]) -> Result<(), String> {
+        if ours.len() != self.shape.len() {
+            return Err("it is of another kind of drive".to_owned());
+        }
+        let pairs = ours.iter().zip(&self.shape).filter(|(ours, theirs)| ours != theirs);
+        let differing: Vec<String> = pairs
+            .map(|((key, here), (_, there))| format!("{key} is {there} there and {here} here"))
+            .collect();
+        if differing.is_empty() {
+            return Ok(());
+        }
+        Err(format!("it is of another drive: {}", differing.join("; ")))
+    }
+}
+
+/// The key with which the shape of an array begins.
+pub(crate) const ARRAY_KEY: &str = "device.members";
 
 /// The keys that a drive must share with the one whose state it takes up.
 fn shape(config: &SsdConfig, geometry: &Geometry) -> Vec<(String, String)> {
@@ -63,29 +94,21 @@ impl Ssd {
         assert!(self.now == 0 && self.in_device == 0, "a drive is kept between two runs");
         Snapshot {
             shape: shape(&self.config, self.ftl.geometry()),
-            flash: self.flash.keep(),
-            ftl: self.ftl.keep(),
+            drives: vec![Drive { flash: self.flash.keep(), ftl: self.ftl.keep() }],
         }
     }
 
     /// Takes up a state, or says why this drive cannot: the keys that differ.
-    pub(super) fn take_up(&mut self, snapshot: Snapshot) -> Result<(), String> {
-        let ours = shape(&self.config, self.ftl.geometry());
-        let theirs = &snapshot.shape;
-        if ours.len() != theirs.len() {
-            return Err("it is of another kind of drive".to_owned());
+    pub(super) fn take_up(&mut self, mut snapshot: Snapshot) -> Result<(), String> {
+        if snapshot.shape.first().is_some_and(|(key, _)| key == ARRAY_KEY) {
+            return Err("it is of an array, and this device is a single drive".to_owned());
         }
-        let differing: Vec<String> = ours
-            .iter()
-            .zip(theirs)
-            .filter(|(ours, theirs)| ours != theirs)
-            .map(|((key, here), (_, there))| format!("{key} is {there} there and {here} here"))
-            .collect();
-        if !differing.is_empty() {
-            return Err(format!("it is of another drive: {}", differing.join("; ")));
-        }
-        self.flash.take_up(snapshot.flash)?;
-        self.ftl.take_up(&self.flash, snapshot.ftl)?;
+        snapshot.compare(&shape(&self.config, self.ftl.geometry()))?;
+        let (Some(drive), true) = (snapshot.drives.pop(), snapshot.drives.is_empty()) else {
+            return Err("it does not hold one drive".to_owned());
+        };
+        self.flash.take_up(drive.flash)?;
+        self.ftl.take_up(&self.flash, drive.ftl)?;
         self.check().map_err(|problem| format!("its state is not sound: {problem}"))
     }
 }

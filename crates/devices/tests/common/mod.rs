@@ -167,7 +167,7 @@ impl<F: FnMut(u64) -> Request> Workload for Closed<F> {
 /// answered, and the completions in order of completion.
 pub fn run_closed(device: &mut dyn Model, workload: &mut dyn Workload) -> (Time, Vec<Completion>) {
     let mut keep = Keep::default();
-    let end = drive(device, workload, Time::MAX, &mut keep).unwrap();
+    let end = drive(device, workload, Time::MAX, &mut keep).unwrap().last;
     device.audit().unwrap();
     (end, keep.0)
 }

@@ -111,6 +111,23 @@ pub fn device(ns: Time) -> Box<dyn Model> {
     config.build(0).expect("it is valid")
 }
 
+/// A small and fast drive that wears out after a few thousand writes.
+pub fn mortal() -> Box<dyn Model> {
+    use devices::Kind;
+    let mut config = devices::ssd::SsdConfig {
+        channels: 1,
+        dies_per_package: 1,
+        planes_per_die: 1,
+        blocks_per_plane: 32,
+        pages_per_block: 16,
+        ..devices::ssd::SsdConfig::default()
+    };
+    config.wear.rated_cycles = 3;
+    config.timing.program = Duration::from_ns(20_000);
+    config.timing.erase = Duration::from_ns(50_000);
+    config.build(0).expect("it is valid")
+}
+
 /// What a server saw.
 #[derive(Default)]
 pub struct Seen {

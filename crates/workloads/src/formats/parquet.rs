@@ -165,6 +165,8 @@ const OPTIONAL: [&str; 3] = ["device", "fua", "end_ns"];
 const OTHERWISE: [(&str, &str); 3] =
     [("arrival_ns", "at_ns"), ("offset_bytes", "sector"), ("size_bytes", "sectors")];
 const OTHER_TIME: &str = "_ns";
+/// And one says how it ended, which a replay finds out anew.
+const STATUS: &str = "status";
 
 /// Where a column is. A number's column may count below zero, or bytes.
 #[derive(Debug, Clone, Copy, Default)]
@@ -240,7 +242,7 @@ fn columns(file: &SerializedFileReader<Chunks>) -> Result<[Option<Column>; 7], S
         let otherwise = OTHERWISE.iter().find(|(name, _)| *name == path);
         let name = otherwise.map_or(&path[..], |(_, name)| name);
         let Some(place) = COLUMNS.iter().position(|known| *known == name) else {
-            if path.ends_with(OTHER_TIME) {
+            if path.ends_with(OTHER_TIME) || path == STATUS {
                 continue;
             }
             return Err(format!("\"{path}\" is not one of the columns {}", COLUMNS.join(", ")));

@@ -172,7 +172,8 @@ fn run(case: &Case, policy: Policy) -> Result<Outcome, String> {
             let sectors = u64::from(ssd.ftl.geometry().sectors_per_page);
             let mut load = Requests { left: 6 * pages, room: 8, pages, sectors, random };
             end = drive(&mut ssd, &mut load, Time::MAX, &mut Nobody)
-                .map_err(|error| error.to_string())?;
+                .map_err(|error| error.to_string())?
+                .last;
         }
     }
     if let Policy::Custom(custom) = &config.cleaning.policy

@@ -36,6 +36,12 @@ impl Ftl {
         self.reserve == u32::MAX
     }
 
+    /// Whether some pool has lost half of the blocks that it can lose, or the drive has ended.
+    pub fn is_worn(&self) -> bool {
+        let losable = self.geometry.losable_blocks();
+        self.has_ended() || self.ageing.spare.iter().any(|spare| *spare <= losable / 2)
+    }
+
     /// What wear has done so far.
     pub(in super::super) fn ageing(&self) -> &Ageing {
         &self.ageing

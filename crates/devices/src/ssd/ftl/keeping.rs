@@ -7,6 +7,7 @@ use super::super::heat::HeatState;
 use super::super::nand::Flash;
 use super::super::wear::AgeingState;
 use super::{BlockState, Frontier, Ftl, NONE};
+use engine::Xoshiro256;
 use serde::{Deserialize, Serialize};
 
 /// The state of an FTL that is not cleaning.
@@ -27,6 +28,7 @@ pub struct FtlState {
     heat: HeatState,
     write_pointer: Vec<u32>,
     clean_pointer: Vec<u32>,
+    random: Xoshiro256,
 }
 
 impl Ftl {
@@ -47,6 +49,7 @@ impl Ftl {
             heat: self.heat.keep(),
             write_pointer: self.write_pointer.clone(),
             clean_pointer: self.clean_pointer.clone(),
+            random: self.random.clone(),
         }
     }
 
@@ -88,6 +91,7 @@ impl Ftl {
         self.ageing.take_up(state.ageing)?;
         self.heat.take_up(state.heat)?;
         (self.write_pointer, self.clean_pointer) = (state.write_pointer, state.clean_pointer);
+        self.random = state.random;
         self.reserve = if self.ageing.end.is_some() { u32::MAX } else { self.geometry.data_pages };
         self.state.fill(BlockState::Closed);
         for (frontier, (block, next)) in self.frontier.iter_mut().zip(state.frontiers) {
