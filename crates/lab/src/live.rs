@@ -365,6 +365,7 @@ fn serve(
         first: watcher.first.unwrap_or(last),
         last,
         notices: Vec::new(),
+        was_prepared: experiment.run.prepares(),
         flash: device.report(last),
         prepared,
         settled: None,

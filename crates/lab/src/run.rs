@@ -160,7 +160,9 @@ pub fn run(
     } else {
         let watched = detector.as_mut().map(|it| (it, steady.round_writes));
         let mut device = Untimed::new(&mut *device, watched);
-        drive(&mut device, workload, until, &mut watch)
+        let last = drive(&mut device, workload, until, &mut watch);
+        watch.collected.untimed(device.into_pieces());
+        last
     };
     let last = last.map_err(|error| RunError::Input(error.to_string()))?;
     let wall_seconds = started.elapsed().as_secs_f64();
@@ -183,6 +185,7 @@ pub fn run(
         first: watch.first.unwrap_or(last),
         last,
         notices: workload.notices(),
+        was_prepared: experiment.run.prepares(),
         flash: device.report(last),
         prepared,
         settled: detector.map(|it| it.seen()),

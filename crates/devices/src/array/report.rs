@@ -1,8 +1,8 @@
 //! The accounts of an array's members as one.
 
 use crate::ssd::{
-    CleaningReport, LifetimeReport, Milestone, REMAINING_STEPS, SsdReport, UnitReport, WearMap,
-    WearReport,
+    CleaningReport, LifetimeReport, Milestone, REMAINING_STEPS, SpareReport, SsdReport, UnitReport,
+    WearMap, WearReport,
 };
 
 /// Sums of counts, means over all blocks, and the units of each member by its number.
@@ -33,6 +33,7 @@ pub(super) fn together(members: Vec<SsdReport>) -> SsdReport {
         pages_trimmed: sum(|it| it.pages_trimmed),
         write_amplification: (written > 0.0).then(|| page_programs as f64 / written),
         cleaning,
+        spare: spare(&members),
         wear,
         bus_busy: members.iter().flat_map(|it| it.bus_busy.iter().copied()).collect(),
         units: members.into_iter().enumerate().flat_map(units).collect(),
@@ -60,6 +61,17 @@ fn cleaning(members: &[SsdReport]) -> CleaningReport {
         efficiency: per_block(superseded),
         mean_block_ns: per_block(busy_ns as f64),
         busy_ns,
+    }
+}
+
+/// Identical members have the same shares of spare space.
+fn spare(members: &[SsdReport]) -> SpareReport {
+    let sum = |of: fn(&SpareReport) -> u64| members.iter().map(|it| of(&it.spare)).sum();
+    SpareReport {
+        blocks: members.iter().map(|it| it.spare.blocks).sum(),
+        blocks_kept_erased: sum(|it| it.blocks_kept_erased),
+        blocks_open: sum(|it| it.blocks_open),
+        ..members[0].spare
     }
 }
 

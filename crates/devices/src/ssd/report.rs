@@ -38,6 +38,8 @@ pub struct SsdReport {
     pub write_amplification: Option<f64>,
     /// Cleaning.
     pub cleaning: CleaningReport,
+    /// The spare space, and what cleaning leaves of it.
+    pub spare: SpareReport,
     /// Wear.
     pub wear: WearReport,
     /// Each unit, in order.
@@ -59,6 +61,28 @@ pub struct CleaningReport {
     pub mean_block_ns: Option<f64>,
     /// Unit time spent cleaning, summed over the units, ns.
     pub busy_ns: Time,
+}
+
+/// The spare space of a drive, and what of it can hold superseded pages.
+///
+/// Blocks that the threshold of cleaning keeps erased, and those that are open, hold none while
+/// cleaning keeps up.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct SpareReport {
+    /// Spare space / physical space, of data pages.
+    pub nominal: f64,
+    /// The same without the blocks that are kept erased or open.
+    pub effective: f64,
+    /// Spare space, in blocks.
+    pub blocks: f64,
+    /// Blocks that the threshold keeps erased.
+    pub blocks_kept_erased: u64,
+    /// Blocks open for writes.
+    pub blocks_open: u64,
+    /// The share of the blocks below which cleaning starts.
+    pub min_free: f64,
+    /// What that share is when no key states it.
+    pub default_min_free: f64,
 }
 
 /// The wear of the blocks.
@@ -127,6 +151,25 @@ impl Ssd {
         }
     }
 
+    /// What is spare, and what of that is in effect.
+    fn spare(&self) -> SpareReport {
+        let geometry = self.ftl.geometry();
+        let physical = f64::from(geometry.blocks()) * f64::from(geometry.data_pages);
+        let nominal = 1.0 - f64::from(geometry.exported_pages()) / physical;
+        let all = |of_domain: u32| u64::from(of_domain) * u64::from(geometry.domains);
+        let (kept, open) = (all(geometry.low_blocks), all(geometry.frontiers));
+        let span = u64::from(geometry.granule.span);
+        SpareReport {
+            nominal,
+            effective: nominal - (kept + open) as f64 / f64::from(geometry.blocks()),
+            blocks: nominal * f64::from(geometry.blocks()) * span as f64,
+            blocks_kept_erased: kept * span,
+            blocks_open: open * span,
+            min_free: self.config.min_free(),
+            default_min_free: self.config.default_min_free(),
+        }
+    }
+
     /// The account at the end of a run that began at 0 and ended at `end`.
     pub fn account(&self, end: Time) -> SsdReport {
         let ftl = &self.ftl.counters;
@@ -165,6 +208,7 @@ impl Ssd {
                 mean_block_ns: some(busy_ns as f64 / cleaned as f64),
                 busy_ns,
             },
+            spare: self.spare(),
             wear: self.wear(),
             units: (0..geometry.units).map(|unit| self.unit_report(Unit(unit), end)).collect(),
             bus_busy: self.timing.bus_busy_ns().iter().map(|ns| share(*ns, end)).collect(),
