@@ -433,7 +433,7 @@ def _flash(results: Results) -> RenderableType | None:
     ]
     if spare := flash.get("spare"):
         rows.append(("spare space", _percent(spare["nominal"])))
-        rows.append(("  of that in effect", _percent(spare["effective"])))
+        rows.append(("effective spare", _percent(spare["effective"])))
     cleaning = flash.get("cleaning", {})
     if cleaning.get("blocks_cleaned"):
         rows.append(("cleaning efficiency", _percent(cleaning["efficiency"])))

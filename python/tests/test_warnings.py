@@ -16,6 +16,8 @@ DRIVE = {
     "device.dies_per_package": 1,
     "device.planes_per_die": 1,
     "device.blocks_per_plane": 256,
+    "workload.kind": "closed",
+    "workload.outstanding": 4,
     "workload.read_share": 0.0,
 }
 FEW = {**DRIVE, "workload.requests": 500}
@@ -41,7 +43,7 @@ def test_a_run_says_it_under_its_table_and_in_its_results(ssdlab, tmp_path):
 
 def test_the_table_has_the_spare_space_that_is_in_effect(ssdlab):
     out = ssdlab("run", *options(SETTLED)).stdout
-    assert "spare space" in out
+    assert "effective spare" in out
     results = ssdlab_run(SETTLED)
     spare = results.flash.spare
     assert spare.nominal == pytest.approx(0.15, abs=0.001)

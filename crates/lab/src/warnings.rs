@@ -98,10 +98,8 @@ pub(crate) fn warnings(run: &Seen<'_>) -> Vec<Warning> {
     let uncleaned = run.flash.and_then(|flash| nothing_cleaned(run, flash));
     let overload = run.piece_ns.and_then(|ns| overloaded(run.pieces, ns));
     // A drive that cleaned nothing was changing too, and so are latencies while a queue grows.
-    let changing = match &uncleaned {
-        Some(_) => None,
-        None => transient(run, overload.is_some()),
-    };
+    let changing = run.flash.filter(|_| uncleaned.is_none());
+    let changing = changing.and_then(|flash| transient(run, flash, overload.is_some()));
     let spare = run.flash.and_then(|flash| effective_spare(&flash.spare));
     let found = [uncleaned, changing, overload, spare].into_iter().flatten();
     found.chain(of_trace(run.notices)).collect()
@@ -145,6 +143,9 @@ const BATCHES: usize = 4;
 const FIFTHS: usize = 5;
 /// Differences of fewer standard errors are noise.
 const LEAST_ERRORS: f64 = 6.0;
+/// Pages written, or requests answered, on average in a batch: of fewer the figures are chance, for a
+/// cleaned block alone moves dozens of pages.
+const LEAST_IN_BATCH: f64 = 100.0;
 /// Differences that matter: of write amplification by its mean, of free blocks by the spare ones.
 const LEAST_CHANGE: f64 = 0.1;
 /// Latency varies with the load as well, so it must change by more, and all along.
@@ -208,48 +209,57 @@ fn batches(pieces: &[Piece]) -> Option<Vec<Vec<Piece>>> {
     Some(batches)
 }
 
-/// The state moved during the run.
-fn transient(run: &Seen<'_>, is_overloaded: bool) -> Option<Warning> {
+/// Sum over pieces.
+fn sum(pieces: &[Piece], of: fn(&Piece) -> f64) -> f64 {
+    pieces.iter().map(of).sum()
+}
+
+fn ratio(above: f64, below: f64) -> Option<f64> {
+    (below > 0.0).then(|| above / below)
+}
+
+fn amplification(pieces: &[Piece]) -> Option<f64> {
+    ratio(sum(pieces, |it| it.programs as f64), sum(pieces, |it| it.host_pages as f64))
+}
+
+fn free_blocks(pieces: &[Piece]) -> Option<f64> {
+    let known: Vec<f64> = pieces.iter().filter_map(|it| Some(it.free_blocks? as f64)).collect();
+    ratio(known.iter().sum(), known.len() as f64)
+}
+
+fn mean_us(pieces: &[Piece]) -> Option<f64> {
+    ratio(sum(pieces, |it| it.latency_ns / 1e3), sum(pieces, |it| it.requests as f64))
+}
+
+/// The state of the drive moved during the run.
+fn transient(run: &Seen<'_>, flash: &SsdReport, is_overloaded: bool) -> Option<Warning> {
     let batches = batches(run.pieces)?;
-    let each = |of: &dyn Fn(&[Piece]) -> Option<f64>| -> Vec<Option<f64>> {
-        batches.iter().map(|batch| of(batch)).collect()
+    let least = LEAST_IN_BATCH * batches.len() as f64;
+    let has_writes = sum(run.pieces, |it| it.host_pages as f64) >= least;
+    let has_requests = sum(run.pieces, |it| it.requests as f64) >= least;
+    let changed = |is_enough: bool, of: fn(&[Piece]) -> Option<f64>| {
+        let each = || batches.iter().map(|batch| of(batch)).collect::<Vec<_>>();
+        if is_enough { change(&each()) } else { None }
     };
-    let sum = |batch: &[Piece], of: fn(&Piece) -> f64| batch.iter().map(of).sum::<f64>();
-    let ratio = |above: f64, below: f64| (below > 0.0).then(|| above / below);
+    let mean = amplification(run.pieces).unwrap_or(1.0);
+    let by = |it: &Change, least: f64| (it.last - it.first).abs() > least;
     let mut figures = Map::new();
     let mut said = Vec::new();
-    if let Some(flash) = run.flash {
-        let amplification = each(&|batch| {
-            ratio(sum(batch, |it| it.programs as f64), sum(batch, |it| it.host_pages as f64))
-        });
-        let mean = sum(run.pieces, |it| it.programs as f64)
-            / sum(run.pieces, |it| it.host_pages as f64).max(1.0);
-        if let Some(it) = change(&amplification)
-            && (it.last - it.first).abs() > LEAST_CHANGE * mean
-        {
-            figures.insert("write_amplification".to_owned(), json!([it.first, it.last]));
-            said.push(format!("write amplification from {:.2} to {:.2}", it.first, it.last));
-        }
-        let free = each(&|batch| {
-            let known: Vec<f64> =
-                batch.iter().filter_map(|it| Some(it.free_blocks? as f64)).collect();
-            ratio(known.iter().sum(), known.len() as f64)
-        });
-        if let Some(it) = change(&free)
-            && (it.last - it.first).abs() > LEAST_CHANGE * flash.spare.blocks
-        {
-            figures.insert("free_blocks".to_owned(), json!([it.first, it.last]));
-            said.push(format!("erased blocks from {:.0} to {:.0}", it.first, it.last));
-        }
+    if let Some(it) = changed(has_writes, amplification).filter(|it| by(it, LEAST_CHANGE * mean)) {
+        figures.insert("write_amplification".to_owned(), json!([it.first, it.last]));
+        said.push(format!("write amplification from {:.2} to {:.2}", it.first, it.last));
     }
-    let latency = each(&|batch| {
-        ratio(sum(batch, |it| it.latency_ns / 1e3), sum(batch, |it| it.requests as f64))
-    });
-    if let Some(it) = change(&latency)
-        && it.is_steady
-        && !is_overloaded
-        && (it.last > LEAST_LATENCY_RATIO * it.first || it.first > LEAST_LATENCY_RATIO * it.last)
+    if let Some(it) =
+        changed(has_writes, free_blocks).filter(|it| by(it, LEAST_CHANGE * flash.spare.blocks))
     {
+        figures.insert("free_blocks".to_owned(), json!([it.first, it.last]));
+        said.push(format!("erased blocks from {:.0} to {:.0}", it.first, it.last));
+    }
+    let slower = |it: &Change| it.last / it.first > LEAST_LATENCY_RATIO;
+    let faster = |it: &Change| it.first / it.last > LEAST_LATENCY_RATIO;
+    let latency =
+        changed(has_requests, mean_us).filter(|it| it.is_steady && (slower(it) || faster(it)));
+    if let Some(it) = latency.filter(|_| !is_overloaded) {
         figures.insert("mean_us".to_owned(), json!([it.first, it.last]));
         said.push(format!("mean latency from {} to {}", micros(it.first), micros(it.last)));
     }
@@ -269,7 +279,7 @@ fn transient(run: &Seen<'_>, is_overloaded: bool) -> Option<Warning> {
 /// how far the arrivals of a drive that is just able to serve them wander.
 const LONG_QUEUE: f64 = 3.0;
 
-/// Arrivals outran service: in the last three fifths of the run's time the queue never fell back to
+/// Arrivals outran service: from the second fifth of the run's time on the queue never fell back to
 /// where it had been in the fifth before, and it is long at the end.
 ///
 /// How many requests wait follows from Little's law: the sum of the latencies in a piece over its
@@ -289,7 +299,7 @@ fn overloaded(pieces: &[Piece], piece_ns: u64) -> Option<Warning> {
             pieces[bounds[0]..bounds[1]].iter().map(queue).fold(f64::MAX, f64::min)
         })
         .collect();
-    let grows = shortest[FIFTHS - 3..].windows(2).all(|it| it[1] > it[0]);
+    let grows = shortest[1..].windows(2).all(|it| it[1] > it[0]);
     let last = shortest[FIFTHS - 1];
     if !grows || last <= LONG_QUEUE * (requests as f64).sqrt() {
         return None;
