@@ -1,4 +1,4 @@
-"""What there is to choose from: devices, cleaners, workloads, formats, links, keys, figures."""
+"""What there is to choose from, and the warnings of results, by their names."""
 
 from __future__ import annotations
 
@@ -18,9 +18,8 @@ def categories() -> Sequence[str]:
 def list(what: str) -> dict[str, str]:
     """The names in the category `what`, each with its one-line summary, in their proper order.
 
-    `what` is one of "devices", "cleaners", "workloads", "formats", "links", "keys",
-    "figures". Raises
-    `InputError`, with the valid categories, for any other.
+    `what` is one of "devices", "cleaners", "workloads", "formats", "links", "warnings", "keys",
+    "figures". Raises `InputError`, with the valid categories, for any other.
 
     >>> import ssdlab
     >>> "agrawal2008" in ssdlab.list("devices")

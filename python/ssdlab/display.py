@@ -60,6 +60,7 @@ def results_table(results: Results, file: IO[str]) -> str:
         _side_by_side(_flash(results), _wear(results)),
         _units(results.get("units") or [], plain),
         _notices(results),
+        _warnings(results.warning_messages()),
         _steady_state(results),
         _clock(results),
     ]
@@ -125,8 +126,14 @@ def sweep_table(sweep: Sweep, file: IO[str]) -> str:
     for name in names:
         words = name.removeprefix("host.").removeprefix("device.").replace("percentiles_us.", "p")
         table.add_column(words, justify="left" if name == "error" else "right", header_style="dim")
+    marks = sweep.warning_marks()
+    if marks:
+        names.append("warnings")
+        table.add_column("!", header_style="dim")
     for row in rows:
         cells = {name: cell_text(sweep.columns[name][row]) for name in names}
+        if marks:  # said below the table
+            cells["warnings"] = " ".join(str(marks[name][0]) for name in sweep.warned(row))
         if cells.get("error"):  # said below the table
             cells["error"] = "failed"
         table.add_row(*map(Text, cells.values()))
@@ -134,7 +141,12 @@ def sweep_table(sweep: Sweep, file: IO[str]) -> str:
     if len(rows) < len(sweep):
         title.append(f", {len(rows)} of them here; --out keeps all", style="dim")
     console, _ = _console(file)
-    return _text(console, [title, table])
+    warned = [
+        f"! {mark}  {name}, {points:,} of {len(sweep):,} points: {summary}"
+        for name, (mark, points, summary) in marks.items()
+    ]
+    said = [Text("\n".join(warned), style="yellow")] if warned else []
+    return _text(console, [title, table, *said])
 
 
 def compare_table(found: Comparison, file: IO[str]) -> str:
@@ -165,7 +177,9 @@ def compare_table(found: Comparison, file: IO[str]) -> str:
             difference,
             Text(note, style="bold" if row.significant else "dim"),
         )
-    return _text(console, [head, *([changes] if found.changed else []), rows])
+    messages = [f"{side} {it}" for side, said in found.warnings.items() for it in said]
+    warned = [it for it in [_warnings(messages)] if it is not None]
+    return _text(console, [head, *([changes] if found.changed else []), rows, *warned])
 
 
 def _with_margin(value: float, margin: float | None) -> str:
@@ -437,6 +451,9 @@ def _flash(results: Results) -> RenderableType | None:
         ("pages moved", count(flash["pages_moved"])),
         ("blocks erased", count(flash["block_erases"])),
     ]
+    if spare := flash.get("spare"):
+        rows.append(("spare space", _percent(spare["nominal"])))
+        rows.append(("effective spare", _percent(spare["effective"])))
     cleaning = flash.get("cleaning", {})
     if cleaning.get("blocks_cleaned"):
         rows.append(("cleaning efficiency", _percent(cleaning["efficiency"])))
@@ -519,9 +536,18 @@ def _units(units: list[Any], plain: bool) -> RenderableType | None:
 
 
 def _notices(results: Results) -> RenderableType | None:
-    notices = results.get("workload", {}).get("notices", {})
+    notices = dict(results.get("workload", {}).get("notices", {}))
+    for warning in results.get("warnings") or []:  # which say it themselves
+        notices = {name: n for name, n in notices.items() if name not in warning["figures"]}
     notes = [f"{count(number)} {name}" for name, number in notices.items() if number]
     return Text(f"Note: the workload had {', '.join(notes)}", style="yellow") if notes else None
+
+
+def _warnings(messages: list[str]) -> RenderableType | None:
+    """Where a number does not mean what it seems to, a line each."""
+    return (
+        Text("\n".join(f"Warning: {it}" for it in messages), style="yellow") if messages else None
+    )
 
 
 def _steady_state(results: Results) -> RenderableType | None:

@@ -113,6 +113,15 @@ class Results(Record):
         """Write the results to the JSON file `path`, whole or not at all. Raises `OSError`."""
         files.write_together({Path(path): self.to_json()})
 
+    def warning_names(self) -> list[str]:
+        """The names of the `warnings`, such as `transient`: see `ssdlab.list("warnings")`."""
+        return [warning["name"] for warning in self._data.get("warnings") or []]
+
+    def warning_messages(self) -> list[str]:
+        """What the warnings say, each after its name."""
+        found = self._data.get("warnings") or []
+        return [f"{warning['name']}: {warning['message']}" for warning in found]
+
     @property
     def plot(self) -> Plots:
         """Figures: `plot.latency()`, `breakdown()`, `over_time()`, `units()` and `timeline()`."""
@@ -170,6 +179,7 @@ class Results(Record):
             f"<table><caption>{html.escape(caption)}</caption>"
             f"<thead>{_html_row('th', ['', *columns])}</thead>"
             f"<tbody>{''.join(rows)}</tbody></table>"
+            + "".join(f"<p>Warning: {html.escape(it)}</p>" for it in self.warning_messages())
         )
 
     def _kinds(self) -> list[tuple[str, Record]]:

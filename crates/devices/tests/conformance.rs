@@ -46,7 +46,7 @@ fn tight_with(
         wear: Wear { rated_cycles: rated, ..Wear::default() },
         cleaning: Cleaning {
             policy: policy.clone(),
-            min_free: 0.0,
+            min_free: Some(0.0),
             time,
             frontiers,
             levelling: Levelling { rule, ..Levelling::default() },

@@ -93,7 +93,7 @@ fn random_config(random: &mut Xoshiro256) -> SsdConfig {
     config.cleaning = Cleaning {
         background: random.below(3) == 0,
         background_free: pick(random, &[0.15, 0.2]),
-        min_free: pick(random, &[0.0, 0.0, 0.05, 0.15]),
+        min_free: Some(pick(random, &[0.0, 0.0, 0.05, 0.15])),
         time: pick(random, &[CleaningTime::Blocking, CleaningTime::Interleaved]),
         copy_back: pick(random, &[true, false]),
         tie_break: pick(random, &[TieBreak::Highest, TieBreak::Lowest]),

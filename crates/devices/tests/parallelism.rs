@@ -163,7 +163,7 @@ fn background_cleaning_uses_idle_time_and_an_arrival_ends_it() {
     const ERASE: Time = 1_500_000;
     let waits = |background: bool| -> Vec<Time> {
         let mut config = small_blocking();
-        config.cleaning.min_free = 0.02;
+        config.cleaning.min_free = Some(0.02);
         config.cleaning.background = background;
         config.cleaning.background_free = 0.08;
         let mut ssd = Ssd::new(&config, 0).unwrap();

@@ -30,7 +30,11 @@ fn drive(cleaning: &Cleaning, op: f64) -> Ssd {
         pages_per_block: 64,
         summary_page: false,
         over_provisioning: Some((1.0 + op) * physical - 1.0),
-        cleaning: Cleaning { min_free: 0.0, time: CleaningTime::Blocking, ..cleaning.clone() },
+        cleaning: Cleaning {
+            min_free: Some(0.0),
+            time: CleaningTime::Blocking,
+            ..cleaning.clone()
+        },
         ..SsdConfig::default()
     };
     Ssd::new(&config, 5).unwrap()

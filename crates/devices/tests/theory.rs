@@ -34,7 +34,11 @@ fn uniform_of(blocks: u32, pages: u32, op: f64) -> SsdConfig {
         pages_per_block: pages,
         summary_page: false,
         over_provisioning: Some((1.0 + op) * physical - 1.0),
-        cleaning: Cleaning { min_free: 0.0, time: CleaningTime::Blocking, ..Cleaning::default() },
+        cleaning: Cleaning {
+            min_free: Some(0.0),
+            time: CleaningTime::Blocking,
+            ..Cleaning::default()
+        },
         ..SsdConfig::default()
     }
 }

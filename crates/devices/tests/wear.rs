@@ -21,7 +21,7 @@ fn config(rated_cycles: u32) -> SsdConfig {
         blocks_per_plane: 256,
         pages_per_block: 16,
         wear: Wear { rated_cycles, ..Wear::default() },
-        cleaning: Cleaning { min_free: 0.02, ..Cleaning::default() },
+        cleaning: Cleaning { min_free: Some(0.02), ..Cleaning::default() },
         ..SsdConfig::default()
     }
 }
@@ -202,7 +202,7 @@ fn opening_the_least_worn_block_puts_the_first_expiry_off() {
     let until_expiry = |free_order| {
         let mut config = SsdConfig { free_order, spare_factor: Some(0.4), ..config(60) };
         config.cleaning.policy = Policy::Random;
-        config.cleaning.min_free = 0.25;
+        config.cleaning.min_free = Some(0.25);
         let mut ssd = Ssd::new(&config, 1).unwrap();
         while !worn(&ssd).lifetime.first_expiry.is_some_and(|it| it.measured) {
             write(&mut ssd, 1, 500);

@@ -21,6 +21,9 @@ pub trait Observer {
 /// How many completions pass between two calls of [`Observer::tick`].
 const TICK: u64 = 8192;
 
+/// No request arrives later: 500 years. The clock could count 584, and what is under way then must end.
+const LATEST: Time = 500 * 31_557_600 * 1_000_000_000;
+
 /// What a run came to.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Driven {
@@ -40,7 +43,8 @@ pub struct Driven {
 /// reads. At equal times the device's events come before arrivals.
 ///
 /// # Errors
-/// When the workload's input is broken; what completed before has been observed.
+/// When the workload's input is broken, or when it asks later than the clock can tell; what completed
+/// before has been observed.
 pub fn drive(
     device: &mut dyn Device,
     workload: &mut dyn Workload,
@@ -55,6 +59,8 @@ pub fn drive(
     let mut ended = false;
     let mut completions = Vec::new();
     let mut until_tick = TICK;
+    let is_clock_the_limit = until > LATEST;
+    let until = until.min(LATEST);
     let mut sample_at: Time = 0;
     let mut arrival = workload.next(now)?;
     loop {
@@ -78,6 +84,12 @@ pub fn drive(
         }
         let more = arrival.is_some_and(|next| next.at <= until);
         if outstanding == 0 && !more {
+            if is_clock_the_limit && let Some(late) = arrival {
+                let number = late.request.id;
+                let problem =
+                    format!("workload: request {number} would arrive after more than 500 years");
+                return Err(WorkloadError(problem));
+            }
             return Ok(Driven { last, asked, unanswered: 0 });
         }
         let Some(event) = event else {

@@ -1,12 +1,13 @@
 //! What there is to choose from, for `ssdlab list`.
 
+use crate::warnings::WARNINGS;
 use crate::{keys, presets};
 use devices::ssd::clean::Policy;
 use options::{Choice, KeyInfo, Link};
 
 /// The categories that can be listed.
 pub fn list_categories() -> &'static [&'static str] {
-    &["devices", "cleaners", "workloads", "formats", "links", "keys"]
+    &["devices", "cleaners", "workloads", "formats", "links", "warnings", "keys"]
 }
 
 /// Names and summaries of a category; `None` when there is no such category.
@@ -32,6 +33,7 @@ pub fn list(what: &str) -> Option<Vec<(String, String)>> {
             .map(|format| (format.name.to_owned(), format.summary.to_owned()))
             .collect(),
         "links" => options::LINKS.iter().map(link_row).collect(),
+        "warnings" => WARNINGS.map(|(name, what)| (name.to_owned(), what.to_owned())).to_vec(),
         "keys" => keys::keys().into_iter().flat_map(|s| s.keys).map(key_row).collect(),
         _ => return None,
     };

@@ -75,6 +75,13 @@ options! {
     }
 }
 
+impl RunConfig {
+    /// Whether the drive is brought into a state before the run.
+    pub(crate) fn prepares(&self) -> bool {
+        self.precondition != Precondition::None || self.load_drive.is_some()
+    }
+}
+
 /// A device, a workload, and how to run it; every key has its value.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct Experiment {

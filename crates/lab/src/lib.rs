@@ -22,6 +22,7 @@ mod table;
 mod timeline;
 mod trace;
 mod untimed;
+mod warnings;
 
 pub use catalogue::{list, list_categories};
 pub use error::{InputError, RunError};

@@ -367,6 +367,7 @@ fn serve(
         notices: Vec::new(),
         asked: watcher.simulated.answered(),
         unanswered: 0,
+        was_prepared: experiment.run.prepares(),
         flash: device.report(last),
         prepared,
         settled: None,

@@ -8,6 +8,7 @@
 //! `workload.asked = host.all.requests + host.all.failed + workload.unanswered`.
 
 use crate::steady::Seen;
+use crate::warnings::{self, Piece};
 use devices::ssd::{Milestone, SsdReport, WearMap, WearReport};
 use engine::{Breakdown, Completion, FlashCounts, LatencyStats, Op, Status, Time, TimeSeries};
 use serde::Serialize;
@@ -26,6 +27,8 @@ pub(crate) struct Collected {
     start: Option<Time>,
     /// The flash before the first arrival, and at the end.
     flash: Option<(FlashCounts, FlashCounts)>,
+    /// The stretches of a run without time, which its time series cannot tell apart.
+    untimed: Vec<Piece>,
 }
 
 impl Collected {
@@ -53,6 +56,35 @@ impl Collected {
         if let (Some((_, last)), Some(flash)) = (&mut self.flash, flash) {
             *last = flash;
         }
+    }
+
+    /// Notes the stretches of a run without time.
+    pub(crate) fn untimed(&mut self, pieces: Vec<Piece>) {
+        self.untimed = pieces;
+    }
+
+    /// What the flash had done at the end of each bin, if there is any.
+    fn flash_at_ends(&self) -> Option<Vec<FlashCounts>> {
+        let (_, last) = self.flash?;
+        let bins = self.series.bins().len();
+        let mut ends: Vec<FlashCounts> = self.series.flash().iter().take(bins).copied().collect();
+        ends.resize(bins, last);
+        Some(ends)
+    }
+
+    /// The run as the rules of warnings look at it.
+    fn pieces(&self) -> Vec<Piece> {
+        if !self.untimed.is_empty() {
+            return self.untimed.clone();
+        }
+        let mut pieces: Vec<Piece> = self.series.bins().iter().map(Piece::of_bin).collect();
+        if let (Some((mut before, _)), Some(ends)) = (self.flash, self.flash_at_ends()) {
+            for (piece, end) in pieces.iter_mut().zip(ends) {
+                piece.add_flash(&before, &end);
+                before = end;
+            }
+        }
+        pieces
     }
 
     /// Requests answered, well or not.
@@ -87,10 +119,7 @@ impl Collected {
             "mean_us": bins.iter().map(|b| mean(b.latency_sum_ns, b.requests)).collect::<Vec<_>>(),
             "max_us": bins.iter().map(|b| b.latency_max_ns as f64 / 1e3).collect::<Vec<_>>(),
         });
-        if let Some((before, last)) = self.flash {
-            let known = self.series.flash().iter().take(bins.len());
-            let mut ends: Vec<FlashCounts> = known.copied().collect();
-            ends.resize(bins.len(), last);
+        if let (Some((before, _)), Some(ends)) = (self.flash, self.flash_at_ends()) {
             let in_each = |of: fn(&FlashCounts) -> u64| {
                 let begins = std::iter::once(&before).chain(&ends);
                 ends.iter().zip(begins).map(|(end, begin)| of(end) - of(begin)).collect::<Vec<_>>()
@@ -167,6 +196,8 @@ pub(crate) struct Results<'a> {
     /// Requests submitted, and those of them without an answer.
     pub(crate) asked: u64,
     pub(crate) unanswered: u64,
+    /// The drive was brought into a state before the run.
+    pub(crate) was_prepared: bool,
     pub(crate) flash: Option<SsdReport>,
     /// How the drive settled while it was prepared, and in the run, where that decided the end.
     pub(crate) prepared: Option<Seen>,
@@ -206,6 +237,7 @@ impl Results<'_> {
                 "notices": notices,
             },
         });
+        results["warnings"] = json!(self.warnings());
         if let (Some(flash), Some(object)) = (&self.flash, results.as_object_mut()) {
             object.append(&mut flash_sections(flash));
         }
@@ -218,6 +250,18 @@ impl Results<'_> {
             results["timeline"] = timeline.clone();
         }
         results
+    }
+
+    fn warnings(&self) -> Vec<warnings::Warning> {
+        warnings::warnings(&warnings::Seen {
+            capacity_bytes: self.capacity_bytes,
+            written_bytes: self.collected.by_op[Op::Write as usize].bytes(),
+            pieces: &self.collected.pieces(),
+            piece_ns: self.collected.untimed.is_empty().then(|| self.collected.series.bin_ns()),
+            flash: self.flash.as_ref(),
+            notices: &self.notices,
+            was_prepared: self.was_prepared,
+        })
     }
 }
 
@@ -251,6 +295,13 @@ fn flash_sections(report: &SsdReport) -> Map<String, Value> {
             "efficiency": cleaning.efficiency,
             "mean_block_us": cleaning.mean_block_ns.map(|ns| ns / 1e3),
             "busy_us": cleaning.busy_ns as f64 / 1e3,
+        },
+        "spare": {
+            "nominal": report.spare.nominal,
+            "effective": report.spare.effective,
+            "blocks_kept_erased": report.spare.blocks_kept_erased,
+            "blocks_open": report.spare.blocks_open,
+            "min_free": report.spare.min_free,
         },
     });
     if let Value::Object(mut ratios) = ratios {

@@ -162,7 +162,9 @@ pub fn run(
     } else {
         let watched = detector.as_mut().map(|it| (it, steady.round_writes));
         let mut device = Untimed::new(&mut *device, watched);
-        drive(&mut device, workload, until, &mut watch)
+        let driven = drive(&mut device, workload, until, &mut watch);
+        watch.collected.untimed(device.into_pieces());
+        driven
     };
     let driven = driven.map_err(|error| RunError::Input(error.to_string()))?;
     let last = driven.last;
@@ -188,6 +190,7 @@ pub fn run(
         notices: workload.notices(),
         asked: driven.asked,
         unanswered: driven.unanswered,
+        was_prepared: experiment.run.prepares(),
         flash: device.report(last),
         prepared,
         settled: detector.map(|it| it.seen()),

@@ -2,6 +2,7 @@
 //! changes as in time. Fast-forward for any workload.
 
 use crate::steady::Detector;
+use crate::warnings::Piece;
 use devices::Model;
 use engine::{Breakdown, Completion, Device, FlashCounts, Op, Request, Time};
 
@@ -11,6 +12,52 @@ pub(crate) struct Untimed<'a> {
     answers: Vec<Completion>,
     now: Time,
     watch: Option<Watch<'a>>,
+    steps: Steps,
+}
+
+/// The flash after every so many requests, in a bounded number of steps that double as the run grows.
+struct Steps {
+    before: Option<FlashCounts>,
+    ends: Vec<FlashCounts>,
+    /// Requests in a step, and those still to come in the present one.
+    requests: u64,
+    left: u64,
+}
+
+impl Steps {
+    const MOST: usize = 256;
+
+    fn new(device: &dyn Model) -> Steps {
+        Steps { before: device.flash_counts(), ends: Vec::new(), requests: 1, left: 1 }
+    }
+
+    #[inline]
+    fn served(&mut self, device: &dyn Model) {
+        self.left -= 1;
+        if self.left == 0 {
+            self.end(device);
+        }
+    }
+
+    #[cold]
+    fn end(&mut self, device: &dyn Model) {
+        self.ends.extend(device.flash_counts());
+        if self.ends.len() == Self::MOST {
+            self.ends = self.ends.iter().skip(1).step_by(2).copied().collect();
+            self.requests *= 2;
+        }
+        self.left = self.requests;
+    }
+
+    fn pieces(self) -> Vec<Piece> {
+        let Some(mut before) = self.before else { return Vec::new() };
+        let piece = |end| {
+            let mut piece = Piece { requests: self.requests, ..Piece::default() };
+            piece.add_flash(&std::mem::replace(&mut before, end), &end);
+            piece
+        };
+        self.ends.into_iter().map(piece).collect()
+    }
 }
 
 /// Measures the write amplification, in bytes, of rounds of so many pages.
@@ -36,7 +83,13 @@ impl<'a> Untimed<'a> {
             let bytes_left = pages * page_bytes;
             Watch { detector, pages, mark: (0, 0), bytes_left, page_bytes }
         });
-        Untimed { device, answers: Vec::new(), now: 0, watch }
+        let steps = Steps::new(device);
+        Untimed { device, answers: Vec::new(), now: 0, watch, steps }
+    }
+
+    /// What the flash did in equally many requests at a time.
+    pub(crate) fn into_pieces(self) -> Vec<Piece> {
+        self.steps.pieces()
     }
 }
 
@@ -59,6 +112,7 @@ impl Device for Untimed<'_> {
     fn submit(&mut self, now: Time, request: Request) {
         self.now = now;
         let status = self.device.serve_untimed(&request);
+        self.steps.served(&*self.device);
         if let Some(watch) = &mut self.watch
             && request.op == Op::Write
             && status.is_ok()

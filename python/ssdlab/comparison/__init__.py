@@ -14,7 +14,7 @@ import math
 import os
 import statistics
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any, TypeAlias
 
 from ssdlab import _core, api, layers
@@ -94,6 +94,8 @@ class Comparison:
     repeat: int
     changed: dict[str, tuple[Any, Any]]
     rows: Sequence[Row]
+    #: What the warnings of A and of B say, each once.
+    warnings: dict[str, list[str]] = field(default_factory=dict)
 
     def __getitem__(self, name: str) -> Row:
         """The row of a figure by its path, the end of one, or p99 and the like."""
@@ -108,6 +110,7 @@ class Comparison:
             "repeat": self.repeat,
             "confidence": CONFIDENCE,
             "changed": {key: list(values) for key, values in self.changed.items()},
+            "warnings": self.warnings,
             "rows": [row.to_dict() for row in self.rows],
         }
 
@@ -133,6 +136,11 @@ class Comparison:
             f"<table><caption>{html.escape(self.a)}, {html.escape(self.b)}</caption><thead><tr>"
             f"{''.join(f'<th>{name}</th>' for name in head)}</tr></thead><tbody>{body}</tbody>"
             "</table>"
+            + "".join(
+                f"<p>Warning: {html.escape(f'{side} {message}')}</p>"
+                for side, messages in self.warnings.items()
+                for message in messages
+            )
         )
 
 
@@ -190,6 +198,7 @@ def compare(
         len(seeds),
         _changed(*experiments),
         _rows(*flat),
+        {name: _warnings(results) for name, results in zip("AB", runs, strict=True)},
     )
 
 
@@ -248,6 +257,21 @@ def _run(
             crew = stack_.enter_context(backends.local(count))
         crew.run(points, False, done)
     return [found[point.key] for point in points]
+
+
+def _warnings(repeated: Sequence[Results]) -> list[str]:
+    """The warnings of the first run that has each, and in how many it stands."""
+    found: dict[str, str] = {}
+    runs: dict[str, int] = {}
+    for results in repeated:
+        for name, message in zip(results.warning_names(), results.warning_messages(), strict=True):
+            found.setdefault(name, message)
+            runs[name] = runs.get(name, 0) + 1
+    several = len(repeated) > 1
+    return [
+        f"{message} (in {runs[name]} of {len(repeated)} runs)" if several else message
+        for name, message in found.items()
+    ]
 
 
 def _changed(a: Mapping[str, Any], b: Mapping[str, Any]) -> dict[str, tuple[Any, Any]]:

@@ -16,6 +16,7 @@ th[scope=row] { font-weight: normal } caption { text-align: left; color: var(--d
 .key-figures { display: flex; flex-wrap: wrap; gap: .5rem 2rem; padding: 0; list-style: none }
 .key-figures b { display: block; font-size: 1.5rem; font-variant-numeric: tabular-nums }
 .key-figures li { color: var(--dim) } .key-figures b { color: var(--fg) }
+.warnings { padding: .5rem 1rem; list-style: none; border-left: .3rem solid var(--c1) }
 .stack { display: flex; height: 1.6rem; border: 1px solid var(--rule); margin: .2rem 0 }
 .stack span, .swatch { background: currentColor } .stack span { min-width: 1px }
 .swatch { display: inline-block; width: .8rem; height: .8rem; margin-right: .4rem }
@@ -81,6 +82,12 @@ def key_figures(figures: Mapping[str, str]) -> str:
         f"<li><b>{escape(value)}</b>{escape(name)}</li>" for name, value in figures.items()
     )
     return f'<ul class="key-figures">{items}</ul>'
+
+
+def warnings(messages: Sequence[str]) -> str:
+    """Where a number does not mean what it seems to."""
+    items = "".join(f"<li><b>Warning</b> {escape(message)}</li>" for message in messages)
+    return f'<ul class="warnings">{items}</ul>' if items else ""
 
 
 def figure(drawn: Figure) -> str:

@@ -72,6 +72,7 @@ def _lead(names: Sequence[str], results: Sequence[Results]) -> str:
         if (amplification := it._amplification()) is not None:
             figures["write amplification"] = f"{amplification:.3f}"
         lead += (f"<h2>{escape(name)}</h2>" if name else "") + html.key_figures(figures)
+        lead += html.warnings(it.warning_messages())
     return lead
 
 

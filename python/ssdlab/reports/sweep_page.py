@@ -46,7 +46,11 @@ def page(sweep: Sweep, minimize: Sequence[str], maximize: Sequence[str]) -> str:
         "Points": _points(rows, varied, objectives),
     }
     title = f"Sweep of {', '.join(map(short, varied)) or 'one point'}"
-    return html.document(title, html.key_figures(figures), sections)
+    warned = [
+        f"{name}, {points:,} of {len(sweep):,} points: {summary}"
+        for name, (_, points, summary) in sweep.warning_marks().items()
+    ]
+    return html.document(title, html.key_figures(figures) + html.warnings(warned), sections)
 
 
 def _goals(sweep: Sweep, minimize: Sequence[str], maximize: Sequence[str]) -> Goals:
@@ -263,7 +267,8 @@ def _parallel(rows: Rows, best: Sequence[bool], names: Sequence[str]) -> str:
 
 def _points(rows: Rows, varied: Sequence[str], names: Sequence[str]) -> str:
     failed = ["error"] if any(row.get("error") for row in rows) else []
-    columns = [*varied, *names, *failed]
+    warned = ["warnings"] if any(row.get("warnings") for row in rows) else []
+    columns = [*varied, *names, *warned, *failed]
     body = [[cell_text(row.get(name)) for name in columns] for row in rows[:MAX_ROWS]]
     more = f"the first {MAX_ROWS} of {len(rows):,}" if len(rows) > MAX_ROWS else ""
     return html.table([short(name) for name in columns], body, more)

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from ssdlab import files
+from ssdlab import catalogue, files
 from ssdlab._core import InputError
 from ssdlab.optional import required
 from ssdlab.results import Results
@@ -105,6 +105,21 @@ class Sweep(Sequence[Finished]):
         """What went wrong, for each point that failed."""
         return [point.error for point in self._points if point.error is not None]
 
+    def warned(self, row: int) -> list[str]:
+        """The names of the warnings of a point."""
+        found: str | None = self.columns.get("warnings", [None] * len(self))[row]
+        return (found or "").split()
+
+    def warning_marks(self) -> dict[str, tuple[int, int, str]]:
+        """The warnings that there are: a number for each, how many points have it, what it says."""
+        all_of_them = [name for row in range(len(self)) for name in self.warned(row)]
+        known = catalogue.list("warnings")
+        ordered = [name for name in known if name in all_of_them]
+        return {
+            name: (mark, all_of_them.count(name), known[name])
+            for mark, name in enumerate(ordered, start=1)
+        }
+
     @property
     def pareto(self) -> list[Finished]:
         """The points that keep the constraints and that no other beats in every objective.
@@ -155,6 +170,12 @@ class Sweep(Sequence[Finished]):
 
     def _repr_html_(self) -> str:
         names, rows = self.shown()
+        marks = self.warning_marks()
+        names += ["warnings"] if marks else []
+        warned = "".join(
+            f"<p>{name}, {points} of {len(self)} points: {html.escape(summary)}</p>"
+            for name, (_, points, summary) in marks.items()
+        )
         head = "".join(f"<th>{html.escape(name)}</th>" for name in names)
         body = ""
         for row in rows:
@@ -163,7 +184,7 @@ class Sweep(Sequence[Finished]):
         caption = f"{len(self)} points" + (f", {len(rows)} shown" if len(rows) < len(self) else "")
         return (
             f"<table><caption>{caption}</caption><thead><tr>{head}</tr></thead>"
-            f"<tbody>{body}</tbody></table>"
+            f"<tbody>{body}</tbody></table>{warned}"
         )
 
 

@@ -48,6 +48,8 @@ def flat(results: Mapping[str, Any]) -> dict[str, Any]:
     for key, value in results.items():
         if key not in LEFT_OUT:
             visit(key, value)
+    if "warnings" in results:
+        scalars["warnings"] = " ".join(warning["name"] for warning in results["warnings"])
     return scalars
 
 

@@ -1,12 +1,14 @@
 //! The accounts of an array's members as one.
 
 use crate::ssd::{
-    LifetimeReport, Milestone, REMAINING_STEPS, SsdReport, UnitReport, WearMap, WearReport,
+    LifetimeReport, Milestone, REMAINING_STEPS, SpareReport, SsdReport, UnitReport, WearMap,
+    WearReport,
 };
 
 /// Sums of counts, means over all blocks, and the units of each member by its number.
 pub(super) fn together(members: Vec<SsdReport>) -> SsdReport {
-    let mut all = SsdReport { wear: wear(&members), ..members[0].clone() };
+    let mut all =
+        SsdReport { wear: wear(&members), spare: spare(&members), ..members[0].clone() };
     for member in &members[1..] {
         all.add(member);
     }
@@ -21,6 +23,17 @@ fn units((number, member): (usize, SsdReport)) -> impl Iterator<Item = UnitRepor
         ..unit
     };
     member.units.into_iter().map(named)
+}
+
+/// Identical members have the same shares of spare space.
+fn spare(members: &[SsdReport]) -> SpareReport {
+    let sum = |of: fn(&SpareReport) -> u64| members.iter().map(|it| of(&it.spare)).sum();
+    SpareReport {
+        blocks: members.iter().map(|it| it.spare.blocks).sum(),
+        blocks_kept_erased: sum(|it| it.blocks_kept_erased),
+        blocks_open: sum(|it| it.blocks_open),
+        ..members[0].spare
+    }
 }
 
 /// Identical members have equally many blocks, so means of means are means.

@@ -64,8 +64,10 @@ pub(super) fn counts(config: &SsdConfig) -> Result<(), Invalid> {
             format!("{bus_per_byte} is too long for {}; at most 4s a page", config.page_size);
         return Err(Invalid::new(&["device.timing.bus_per_byte", "device.page_size"], problem));
     }
-    if !(0.0..1.0).contains(&config.cleaning.min_free) {
-        let problem = format!("{} is not a share from 0 to below 1", config.cleaning.min_free);
+    if let Some(share) = config.cleaning.min_free
+        && !(0.0..1.0).contains(&share)
+    {
+        let problem = format!("{share} is not a share from 0 to below 1");
         return Err(Invalid::new(&["device.cleaning.min_free"], problem));
     }
     let pages = [

@@ -225,7 +225,7 @@ impl Geometry {
             by_domains_per_unit: Divisor::new(planes_in(unit) / planes_per_domain),
         };
         geometry.place_pools(pool);
-        let share = f64::from(geometry.blocks_per_domain) * config.cleaning.min_free;
+        let share = f64::from(geometry.blocks_per_domain) * config.min_free();
         geometry.low_blocks = (share as u32).max(1);
         geometry.pages_per_pool = geometry.exported_per_pool(config)?;
         geometry.idle_blocks = geometry.low_blocks;
@@ -297,11 +297,12 @@ impl Geometry {
     fn check_background(&self, config: &SsdConfig) -> Result<(), Invalid> {
         let cleaning = &config.cleaning;
         let key = "device.cleaning.background_free";
-        if !(cleaning.min_free..1.0).contains(&cleaning.background_free) {
+        let min_free = config.min_free();
+        if !(min_free..1.0).contains(&cleaning.background_free) {
             let problem = format!(
                 "{} is not between min_free, {}, and 1: in idle time more blocks are kept erased \
                  than under load",
-                cleaning.background_free, cleaning.min_free
+                cleaning.background_free, min_free
             );
             return Err(Invalid::new(&[key, "device.cleaning.min_free"], problem));
         }

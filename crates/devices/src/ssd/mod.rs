@@ -35,7 +35,9 @@ mod wear_map;
 pub use config::SsdConfig;
 pub use geometry::Geometry;
 pub use lifetime::{LifetimeReport, Milestone};
-pub use report::{CleaningReport, REMAINING_STEPS, SsdReport, UnitReport, WearReport};
+pub use report::{
+    CleaningReport, REMAINING_STEPS, SpareReport, SsdReport, UnitReport, WearReport,
+};
 pub use snapshot::Snapshot;
 pub use wear_map::WearMap;
 

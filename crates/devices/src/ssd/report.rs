@@ -73,6 +73,8 @@ report! {
         write_amplification_bytes: Option<f64>,
         /// Cleaning.
         cleaning: CleaningReport,
+        /// The spare space, and what cleaning leaves of it.
+        spare: SpareReport,
         /// Wear.
         wear: WearReport,
         /// Each unit, in order.
@@ -132,6 +134,28 @@ impl CleaningReport {
         self.efficiency =
             ratio(self.victim_pages_moved, self.victim_pages).map(|moved| 1.0 - moved);
     }
+}
+
+/// The spare space of a drive, and what of it can hold superseded pages.
+///
+/// Blocks that the threshold of cleaning keeps erased, and those that are open, hold none while
+/// cleaning keeps up.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct SpareReport {
+    /// Spare space / physical space, of data pages.
+    pub nominal: f64,
+    /// The same without the blocks that are kept erased or open.
+    pub effective: f64,
+    /// Spare space, in blocks.
+    pub blocks: f64,
+    /// Blocks that the threshold keeps erased.
+    pub blocks_kept_erased: u64,
+    /// Blocks open for writes.
+    pub blocks_open: u64,
+    /// The share of the blocks below which cleaning starts.
+    pub min_free: f64,
+    /// What that share is when no key states it.
+    pub default_min_free: f64,
 }
 
 /// The wear of the blocks.
@@ -210,6 +234,25 @@ impl Ssd {
         u64::from(self.ftl.geometry().sectors_per_flash_page) * SECTOR_BYTES
     }
 
+    /// What is spare, and what of that is in effect.
+    fn spare(&self) -> SpareReport {
+        let geometry = self.ftl.geometry();
+        let physical = f64::from(geometry.blocks()) * f64::from(geometry.data_pages);
+        let nominal = 1.0 - f64::from(geometry.exported_pages()) / physical;
+        let all = |of_domain: u32| u64::from(of_domain) * u64::from(geometry.domains);
+        let (kept, open) = (all(geometry.low_blocks), all(geometry.frontiers));
+        let span = u64::from(geometry.granule.span);
+        SpareReport {
+            nominal,
+            effective: nominal - (kept + open) as f64 / f64::from(geometry.blocks()),
+            blocks: nominal * f64::from(geometry.blocks()) * span as f64,
+            blocks_kept_erased: kept * span,
+            blocks_open: open * span,
+            min_free: self.config.min_free(),
+            default_min_free: self.config.default_min_free(),
+        }
+    }
+
     /// The account at the end of a run that began at 0 and ended at `end`.
     pub fn account(&self, end: Time) -> SsdReport {
         let counters = &self.ftl.counters;
@@ -240,6 +283,7 @@ impl Ssd {
             write_amplification: None,
             write_amplification_bytes: None,
             cleaning: self.cleaning(end),
+            spare: self.spare(),
             wear: self.wear(),
             units: (0..geometry.units).map(|unit| self.unit_report(Unit(unit), end)).collect(),
             bus_busy: self.timing.bus_busy_ns(end).map(|ns| share(ns, end)).collect(),

@@ -79,7 +79,7 @@ fn shape(config: &SsdConfig, geometry: &Geometry) -> Vec<(String, String)> {
             "device.cleaning.levelling.temperature",
             config.cleaning.levelling.temperature.to_string(),
         ),
-        ("device.cleaning.min_free", config.cleaning.min_free.to_string()),
+        ("device.cleaning.min_free", config.min_free().to_string()),
         ("device.wear.rated_cycles", config.wear.rated_cycles.to_string()),
         ("device.wear.spread", config.wear.spread.to_string()),
         // However it is stated.

@@ -104,7 +104,7 @@ fn cases() -> Vec<Case> {
         channels: 1,
         spare_factor: Some(17.0 / 192.0),
         stripe: Some(Size::from_bytes(4096)),
-        cleaning: Cleaning { min_free: 0.0, ..Cleaning::default() },
+        cleaning: Cleaning { min_free: Some(0.0), ..Cleaning::default() },
         ..small()
     };
     // A block is erased about eight times in a run.

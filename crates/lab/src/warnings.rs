@@ -1,0 +1,389 @@
+//! Warnings: where a number of the results does not mean what it seems to.
+//!
+//! One function for each rule, from figures of the run to a [`Warning`] or nothing. What is compared
+//! over time are stretches of the run ([`Piece`]): the bins of its time series, or, where requests take
+//! no time, equally many requests. The rules' limits were chosen on runs of known kind, which
+//! `crates/lab/tests/warnings.rs` repeats.
+
+use devices::ssd::{SpareReport, SsdReport};
+use engine::{Bin, FlashCounts};
+use serde::Serialize;
+use serde_json::{Map, Value, json};
+
+/// The name of every warning, and what it says. `docs/warnings.md` has a section for each.
+pub(crate) const WARNINGS: [(&str, &str); 8] = [
+    ("nothing_cleaned", "the run wrote, and no block was cleaned"),
+    ("transient", "the drive was still changing from the first fifth of the run to the last"),
+    ("overloaded", "more was asked than was answered: the queue grew to the end of the run"),
+    ("effective_spare", "blocks kept erased or open take most of the spare space"),
+    ("wrapped", "requests of a trace beyond the device were wrapped around to its beginning"),
+    ("remapped", "addresses of a trace were scaled, compacted or shifted"),
+    ("clipped", "long gaps of a trace were shortened"),
+    ("truncated", "lines or records of a trace were unreadable and left out"),
+];
+
+/// Which warning a count of the workload belongs to, and what was done to so many of what.
+const COUNTS: [(&str, &str, &str); 7] = [
+    ("wrapped_requests", "wrapped", "requests beyond the device were wrapped around"),
+    ("scaled_requests", "remapped", "requests were moved by scaling addresses to the device"),
+    ("compacted_requests", "remapped", "requests were moved by numbering the touched pages anew"),
+    ("shifted_requests", "remapped", "requests were shifted by workload.align_shift"),
+    ("shortened_gaps", "clipped", "gaps were shortened to workload.max_gap"),
+    ("unreadable_lines", "truncated", "lines were unreadable and left out"),
+    ("unreadable_records", "truncated", "records were unreadable and left out"),
+];
+
+/// A warning in the results.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub(crate) struct Warning {
+    /// One of [`WARNINGS`].
+    pub(crate) name: &'static str,
+    /// What is so, what that means and what to do, in a sentence or two.
+    pub(crate) message: String,
+    /// The figures that it rests on.
+    pub(crate) figures: Map<String, Value>,
+}
+
+impl Warning {
+    fn new(name: &'static str, message: String, figures: Value) -> Warning {
+        debug_assert!(WARNINGS.iter().any(|(known, _)| *known == name), "{name}");
+        let Value::Object(figures) = figures else { unreachable!("figures are named") };
+        Warning { name, message, figures }
+    }
+}
+
+/// A stretch of a run.
+#[derive(Debug, Clone, Copy, Default, PartialEq)]
+pub(crate) struct Piece {
+    /// Requests that were answered in it, and the sum of their latencies.
+    pub(crate) requests: u64,
+    pub(crate) latency_ns: f64,
+    /// Flash pages that the host wrote, and all that were programmed.
+    pub(crate) host_pages: u64,
+    pub(crate) programs: u64,
+    /// Erased blocks at its end.
+    pub(crate) free_blocks: Option<u64>,
+}
+
+impl Piece {
+    /// A bin of a time series.
+    pub(crate) fn of_bin(bin: &Bin) -> Piece {
+        let latency_ns = bin.latency_sum_ns as f64;
+        Piece { requests: bin.requests, latency_ns, ..Piece::default() }
+    }
+
+    /// Adds what the flash did, from its counts at the beginning and at the end.
+    pub(crate) fn add_flash(&mut self, before: &FlashCounts, end: &FlashCounts) {
+        self.host_pages = end.host_pages - before.host_pages;
+        self.programs = end.programs - before.programs;
+        self.free_blocks = Some(end.free_blocks);
+    }
+}
+
+/// A run as the rules see it.
+pub(crate) struct Seen<'a> {
+    pub(crate) capacity_bytes: u64,
+    pub(crate) written_bytes: u64,
+    pub(crate) pieces: &'a [Piece],
+    /// The length of a piece where requests take time.
+    pub(crate) piece_ns: Option<u64>,
+    pub(crate) flash: Option<&'a SsdReport>,
+    pub(crate) notices: &'a [(&'static str, u64)],
+    /// The drive was prepared before the run, by a preset way or a saved drive.
+    pub(crate) was_prepared: bool,
+}
+
+/// Every warning that applies, in the order of [`WARNINGS`].
+pub(crate) fn warnings(run: &Seen<'_>) -> Vec<Warning> {
+    let uncleaned = run.flash.and_then(|flash| nothing_cleaned(run, flash));
+    let overload = run.piece_ns.and_then(|ns| overloaded(run.pieces, ns));
+    // A drive that cleaned nothing was changing too, and so are latencies while a queue grows.
+    let changing = run.flash.filter(|_| uncleaned.is_none());
+    let changing = changing.and_then(|flash| transient(run, flash, overload.is_some()));
+    let spare = run.flash.and_then(|flash| effective_spare(&flash.spare));
+    let found = [uncleaned, changing, overload, spare].into_iter().flatten();
+    found.chain(of_trace(run.notices)).collect()
+}
+
+/// What to do about a drive that was not measured in the state that it comes to.
+fn settle(was_prepared: bool) -> &'static str {
+    if was_prepared {
+        "run longer (workload.requests)"
+    } else {
+        "set run.precondition=steady to measure the drive in use"
+    }
+}
+
+/// The run wrote, and no block was cleaned: the drive had room for all of it.
+fn nothing_cleaned(run: &Seen<'_>, flash: &SsdReport) -> Option<Warning> {
+    if run.written_bytes == 0 || flash.block_erases > 0 {
+        return None;
+    }
+    let capacity = run.written_bytes as f64 / run.capacity_bytes as f64;
+    let nominal = flash.spare.nominal;
+    let spare = capacity * (1.0 - nominal) / nominal;
+    let message = format!(
+        "no block was cleaned: the run wrote {} of the capacity, or {} of the spare space; write \
+         amplification and latency are not those that last; {}",
+        percent(capacity),
+        percent(spare),
+        settle(run.was_prepared)
+    );
+    let figures = json!({
+        "written_share_of_capacity": capacity,
+        "written_share_of_spare": spare,
+        "blocks_erased": flash.block_erases,
+    });
+    Some(Warning::new("nothing_cleaned", message, figures))
+}
+
+/// Batches in each fifth of a run, from which its noise is taken.
+const BATCHES: usize = 4;
+/// Parts of a run that are compared.
+const FIFTHS: usize = 5;
+/// Differences of fewer standard errors are noise.
+const LEAST_ERRORS: f64 = 6.0;
+/// Pages written, or requests answered, on average in a batch: of fewer the figures are chance, for a
+/// cleaned block alone moves dozens of pages.
+const LEAST_IN_BATCH: f64 = 100.0;
+/// Differences that matter: of write amplification by its mean, of free blocks by the spare ones.
+const LEAST_CHANGE: f64 = 0.1;
+/// Latency varies with the load as well, so it must change by more, and all along.
+const LEAST_LATENCY_RATIO: f64 = 1.5;
+
+/// A figure in the first and last fifth of a run.
+struct Change {
+    first: f64,
+    last: f64,
+    /// Rises throughout, or falls throughout.
+    is_steady: bool,
+}
+
+/// How a figure of each batch went from the first fifth to the last, if that is more than noise.
+///
+/// The standard error of the difference of two fifths comes from the batches within the fifths; of the
+/// five variances the median is taken, so that a change within one or two of them is not noise.
+fn change(batches: &[Option<f64>]) -> Option<Change> {
+    let fifths = batches.chunks(batches.len() / FIFTHS).take(FIFTHS);
+    let (mut means, mut variances) = (Vec::new(), Vec::new());
+    for fifth in fifths {
+        let known: Vec<f64> = fifth.iter().copied().flatten().collect();
+        if known.len() < 2 {
+            return None;
+        }
+        let count = known.len() as f64;
+        let mean = known.iter().sum::<f64>() / count;
+        means.push(mean);
+        let squares = known.iter().map(|it| (it - mean) * (it - mean)).sum::<f64>();
+        variances.push(squares / (count - 1.0) / count);
+    }
+    variances.sort_by(f64::total_cmp);
+    let error = (2.0 * variances[FIFTHS / 2]).sqrt();
+    let (first, last) = (means[0], means[FIFTHS - 1]);
+    if (last - first).abs() <= LEAST_ERRORS * error {
+        return None;
+    }
+    let is_steady =
+        means.windows(2).all(|it| it[0] < it[1]) || means.windows(2).all(|it| it[0] > it[1]);
+    Some(Change { first, last, is_steady })
+}
+
+/// The pieces in as many batches as the rules want, each of about equally many requests; none where
+/// there are too few pieces.
+fn batches(pieces: &[Piece]) -> Option<Vec<Vec<Piece>>> {
+    let busy = pieces.iter().filter(|piece| piece.requests > 0).count();
+    let per_fifth = (busy / FIFTHS).min(BATCHES);
+    if per_fifth < 2 {
+        return None;
+    }
+    let count = per_fifth * FIFTHS;
+    let mut batches = vec![Vec::new(); count];
+    let all: u64 = pieces.iter().map(|piece| piece.requests).sum();
+    let mut before = 0.0;
+    for piece in pieces {
+        let middle = before + 0.5 * piece.requests as f64;
+        before += piece.requests as f64;
+        let batch = (middle / all as f64 * count as f64) as usize;
+        batches[batch.min(count - 1)].push(*piece);
+    }
+    Some(batches)
+}
+
+/// Sum over pieces.
+fn sum(pieces: &[Piece], of: fn(&Piece) -> f64) -> f64 {
+    pieces.iter().map(of).sum()
+}
+
+fn ratio(above: f64, below: f64) -> Option<f64> {
+    (below > 0.0).then(|| above / below)
+}
+
+fn amplification(pieces: &[Piece]) -> Option<f64> {
+    ratio(sum(pieces, |it| it.programs as f64), sum(pieces, |it| it.host_pages as f64))
+}
+
+fn free_blocks(pieces: &[Piece]) -> Option<f64> {
+    let known: Vec<f64> = pieces.iter().filter_map(|it| Some(it.free_blocks? as f64)).collect();
+    ratio(known.iter().sum(), known.len() as f64)
+}
+
+fn mean_us(pieces: &[Piece]) -> Option<f64> {
+    ratio(sum(pieces, |it| it.latency_ns / 1e3), sum(pieces, |it| it.requests as f64))
+}
+
+/// The state of the drive moved during the run.
+fn transient(run: &Seen<'_>, flash: &SsdReport, is_overloaded: bool) -> Option<Warning> {
+    let batches = batches(run.pieces)?;
+    let least = LEAST_IN_BATCH * batches.len() as f64;
+    let has_writes = sum(run.pieces, |it| it.host_pages as f64) >= least;
+    let has_requests = sum(run.pieces, |it| it.requests as f64) >= least;
+    let changed = |is_enough: bool, of: fn(&[Piece]) -> Option<f64>| {
+        let each = || batches.iter().map(|batch| of(batch)).collect::<Vec<_>>();
+        if is_enough { change(&each()) } else { None }
+    };
+    let mean = amplification(run.pieces).unwrap_or(1.0);
+    let by = |it: &Change, least: f64| (it.last - it.first).abs() > least;
+    let mut figures = Map::new();
+    let mut said = Vec::new();
+    if let Some(it) = changed(has_writes, amplification).filter(|it| by(it, LEAST_CHANGE * mean)) {
+        figures.insert("write_amplification".to_owned(), json!([it.first, it.last]));
+        said.push(format!("write amplification from {:.2} to {:.2}", it.first, it.last));
+    }
+    if let Some(it) =
+        changed(has_writes, free_blocks).filter(|it| by(it, LEAST_CHANGE * flash.spare.blocks))
+    {
+        figures.insert("free_blocks".to_owned(), json!([it.first, it.last]));
+        said.push(format!("erased blocks from {:.0} to {:.0}", it.first, it.last));
+    }
+    let slower = |it: &Change| it.last / it.first > LEAST_LATENCY_RATIO;
+    let faster = |it: &Change| it.first / it.last > LEAST_LATENCY_RATIO;
+    let latency =
+        changed(has_requests, mean_us).filter(|it| it.is_steady && (slower(it) || faster(it)));
+    if let Some(it) = latency.filter(|_| !is_overloaded) {
+        figures.insert("mean_us".to_owned(), json!([it.first, it.last]));
+        said.push(format!("mean latency from {} to {}", micros(it.first), micros(it.last)));
+    }
+    if said.is_empty() {
+        return None;
+    }
+    let message = format!(
+        "the drive was still changing, from the first fifth of the run to the last: {}; the figures \
+         depend on the length of the run; {}",
+        said.join(", "),
+        settle(run.was_prepared)
+    );
+    Some(Warning::new("transient", message, Value::Object(figures)))
+}
+
+/// A queue that is longer than so many times the root of the number of requests is no chance: that is
+/// how far the arrivals of a drive that is just able to serve them wander.
+const LONG_QUEUE: f64 = 3.0;
+
+/// Arrivals outran service: from the second fifth of the run's time on the queue never fell back to
+/// where it had been in the fifth before, and it is long at the end.
+///
+/// How many requests wait follows from Little's law: the sum of the latencies in a piece over its
+/// length. The shortest queue of a fifth is looked at, for a load that comes in bursts which are
+/// served lets its queue fall again and again.
+fn overloaded(pieces: &[Piece], piece_ns: u64) -> Option<Warning> {
+    // The last piece may have ended early.
+    let pieces = &pieces[..pieces.len().saturating_sub(1)];
+    if pieces.len() < 2 * FIFTHS {
+        return None;
+    }
+    let requests: u64 = pieces.iter().map(|it| it.requests).sum();
+    let queue = |piece: &Piece| piece.latency_ns / piece_ns as f64;
+    let shortest: Vec<f64> = (0..FIFTHS)
+        .map(|fifth| {
+            let bounds = [fifth, fifth + 1].map(|it| it * pieces.len() / FIFTHS);
+            pieces[bounds[0]..bounds[1]].iter().map(queue).fold(f64::MAX, f64::min)
+        })
+        .collect();
+    let grows = shortest[1..].windows(2).all(|it| it[1] > it[0]);
+    let last = shortest[FIFTHS - 1];
+    if !grows || last <= LONG_QUEUE * (requests as f64).sqrt() {
+        return None;
+    }
+    let message = format!(
+        "more was asked than the device answered: at least {last:.0} requests waited in the last fifth \
+         of the run, and {:.0} in the middle one; mean latency and percentiles grow with the length of \
+         the run; ask less at a time",
+        shortest[FIFTHS / 2]
+    );
+    let figures = json!({ "least_waiting": shortest, "requests": requests });
+    Some(Warning::new("overloaded", message, figures))
+}
+
+/// Less of the spare space than this is in effect: worth a word.
+const LEAST_EFFECTIVE: f64 = 0.5;
+
+/// Blocks that are kept erased or open take most of the spare space.
+fn effective_spare(spare: &SpareReport) -> Option<Warning> {
+    if spare.effective >= LEAST_EFFECTIVE * spare.nominal {
+        return None;
+    }
+    let advice = if spare.min_free > spare.default_min_free {
+        let sane = (spare.default_min_free * 1e4).floor() / 1e4;
+        format!("set device.cleaning.min_free={sane} or less")
+    } else {
+        "use more blocks, more spare space or fewer open blocks".to_owned()
+    };
+    let message = format!(
+        "of the {} spare space only {} can hold superseded pages: {} blocks are kept erased by \
+         device.cleaning.min_free={:.4} and {} are open; write amplification is that of a drive with \
+         so little; {advice}",
+        percent(spare.nominal),
+        percent(spare.effective),
+        spare.blocks_kept_erased,
+        spare.min_free,
+        spare.blocks_open,
+    );
+    let figures = json!({
+        "nominal": spare.nominal,
+        "effective": spare.effective,
+        "min_free": spare.min_free,
+    });
+    Some(Warning::new("effective_spare", message, figures))
+}
+
+/// What was done to the requests of a trace.
+fn of_trace(notices: &[(&'static str, u64)]) -> Vec<Warning> {
+    let mut found: Vec<Warning> = Vec::new();
+    for (count_name, name, what) in COUNTS {
+        let Some((_, count)) = notices.iter().find(|(it, _)| *it == count_name) else { continue };
+        if *count == 0 {
+            continue;
+        }
+        let message = format!("{count} {what}");
+        if let Some(known) = found.iter_mut().find(|it| it.name == name) {
+            known.message = format!("{}; {message}", known.message);
+            known.figures.insert(count_name.to_owned(), json!(count));
+        } else {
+            found.push(Warning::new(name, message, json!({ (count_name): count })));
+        }
+    }
+    found
+}
+
+/// A share in percent, with two significant digits below ten.
+fn percent(share: f64) -> String {
+    let percent = 100.0 * share;
+    match percent {
+        10.0.. => format!("{percent:.0} %"),
+        1.0.. => format!("{percent:.1} %"),
+        0.01.. => format!("{percent:.2} %"),
+        0.0.. => format!("{percent:.1e} %"),
+        _ => format!("{percent:.1} %"),
+    }
+}
+
+/// A time of so many microseconds.
+fn micros(us: f64) -> String {
+    if us >= 1e6 {
+        format!("{:.3} s", us / 1e6)
+    } else if us >= 1e3 {
+        format!("{:.2} ms", us / 1e3)
+    } else {
+        format!("{us:.1} us")
+    }
+}

@@ -1,0 +1,323 @@
+//! Do results say so when a number does not mean what it seems to, and only then?
+
+use lab::{Experiment, Layer, RunSettings, list, run, set_layer};
+use serde_json::Value;
+use std::ops::ControlFlow;
+
+/// A package of 258 blocks, of which 256 take part in cleaning.
+const DRIVE: &str = "
+[device]
+kind = 'ssd'
+channels = 1
+dies_per_package = 1
+planes_per_die = 1
+blocks_per_plane = 258
+summary_page = false
+over_provisioning = 0.2094
+cleaning.min_free = 0.0
+";
+const WRITES: &str = "
+[workload]
+kind = 'closed'
+requests = 20000
+outstanding = 4
+read_share = 0.0
+";
+/// One server that takes 246.548 us for a read of 4 KiB.
+const SERVER: &str = "
+[device]
+kind = 'linear'
+";
+
+fn experiment(texts: &[&str], sets: &[&str]) -> Result<Experiment, String> {
+    let layers = texts.iter().map(|text| Layer::new("e.toml", *text));
+    let layers = layers.chain(sets.iter().map(|set| set_layer(set).unwrap()));
+    Experiment::from_layers(&layers.collect::<Vec<_>>()).map_err(|error| error.to_string())
+}
+
+fn outcome(texts: &[&str], sets: &[&str]) -> Result<Value, String> {
+    let go = &mut |_: &lab::Progress| ControlFlow::Continue(());
+    let text = run(&experiment(texts, sets)?, &RunSettings::default(), go);
+    Ok(serde_json::from_str(&text.map_err(|error| error.to_string())?).unwrap())
+}
+
+fn results(texts: &[&str], sets: &[&str]) -> Value {
+    outcome(texts, sets).unwrap()
+}
+
+/// The names of the warnings, one after the other.
+fn names(results: &Value) -> String {
+    let warnings = results["warnings"].as_array().unwrap();
+    warnings.iter().map(|it| it["name"].as_str().unwrap()).collect::<Vec<_>>().join(" ")
+}
+
+fn warning<'a>(results: &'a Value, name: &str) -> &'a Value {
+    let warnings = results["warnings"].as_array().unwrap();
+    let found = warnings.iter().find(|it| it["name"] == name);
+    found.unwrap_or_else(|| panic!("no {name} among {warnings:?}"))
+}
+
+/// A page of the guides.
+#[expect(clippy::disallowed_methods, reason = "reads files of the repository")]
+fn file(path: &str) -> String {
+    std::fs::read_to_string(format!("{}/{path}", env!("CARGO_MANIFEST_DIR"))).unwrap()
+}
+
+#[test]
+fn every_warning_is_explained_and_tested() {
+    let (page, tests) = (file("../../docs/warnings.md"), file("tests/warnings.rs"));
+    let warnings = list("warnings").unwrap();
+    assert!(warnings.len() >= 8);
+    for (name, summary) in warnings {
+        assert!(page.contains(&format!("\n## {name}\n")), "docs/warnings.md on {name}");
+        assert!(tests.contains(&format!("\"{name}\",")), "no row of `raised` for {name}");
+        assert!(!summary.is_empty());
+    }
+}
+
+/// The warning of each name, by the experiment that raises it; and the same one without.
+#[test]
+fn each_is_raised_where_it_applies_and_not_beside() {
+    let directory = tempfile::tempdir().unwrap();
+    let path = |name: &str| directory.path().join(name).to_str().unwrap().to_owned();
+    let trace = |name: &str, lines: &str| {
+        let file = path(name);
+        std::fs::write(&file, format!("0,0,8,R,0.001\n0,8,8,W,0.002\n{lines}")).unwrap();
+        format!(
+            "[workload]\nkind = 'trace'\npath = '{file}'\nformat = 'csv'\ncolumns = 'time=5:s,op=4,\
+             offset=2:sectors,size=3:sectors'\n"
+        )
+    };
+    let plain = trace("plain.csv", "");
+    let beyond = trace("beyond.csv", "0,90000000000,8,W,0.003\n");
+    let gap = trace("gap.csv", "0,16,8,R,5000\n");
+    let bad = trace("bad.csv", "no line\n0,16,8,R,0.004\n");
+    let server = SERVER.to_owned();
+    let writes = [DRIVE, WRITES].concat();
+    let raised: [(&str, &str, Vec<&str>, Vec<&str>); 8] = [
+        (
+            "nothing_cleaned",
+            &writes,
+            vec!["workload.requests=500"],
+            vec!["run.precondition=steady"],
+        ),
+        ("transient", &writes, vec![], vec!["run.precondition=steady"]),
+        (
+            "overloaded",
+            &server,
+            vec!["workload.kind=open", "workload.interarrival=constant(0.2)"],
+            vec!["workload.kind=open", "workload.interarrival=constant(0.3)"],
+        ),
+        (
+            "effective_spare",
+            &writes,
+            vec!["device.over_provisioning=0.07", "cleaning.min_free=0.05"],
+            vec!["device.over_provisioning=0.07", "cleaning.min_free=0.01"],
+        ),
+        ("wrapped", &server, vec!["workload.beyond=wrap"], vec![]),
+        ("remapped", &server, vec!["workload.beyond=dense"], vec![]),
+        ("clipped", &server, vec!["workload.max_gap=1s"], vec![]),
+        ("truncated", &server, vec!["workload.skip_bad=1"], vec![]),
+    ];
+    for (name, text, with, without) in raised {
+        let (load, other) = match name {
+            "wrapped" | "remapped" => (&*beyond, &*plain),
+            "clipped" => (&*gap, &*plain),
+            "truncated" => (&*bad, &*plain),
+            _ => ("", ""),
+        };
+        let found = results(&[text, load], &with);
+        let it = warning(&found, name);
+        assert!(it["message"].as_str().unwrap().len() > 20, "{it}");
+        assert!(!it["figures"].as_object().unwrap().is_empty(), "{it}");
+        let found = results(&[text, other], &without);
+        assert!(!names(&found).contains(name), "{name}: {}", found["warnings"]);
+    }
+}
+
+/// Loads under which a drive that has settled stays as it is.
+const STEADY: [&[&str]; 6] = [
+    &["cleaning.time=blocking"],
+    &["cleaning.time=interleaved", "workload.outstanding=16"],
+    &["run.timed=false", "workload.requests=60000"],
+    &["workload.read_share=0.7", "workload.requests=60000"],
+    &["cleaning.policy=fifo", "workload.outstanding=1"],
+    &[
+        "workload.kind=open",
+        "workload.requests=40000",
+        "workload.read_share=0.6",
+        "workload.interarrival=exponential(0, 1.9)",
+    ],
+];
+
+#[test]
+fn steady_runs_raise_no_warning() {
+    let mut alarms = Vec::new();
+    let mut runs = 0;
+    for sets in STEADY {
+        for seed in 0..30 {
+            let seed = format!("run.seed={seed}");
+            let prepare = ["run.precondition=random:3", "run.precondition=steady"][runs % 2];
+            let workload = if sets[0] == "workload.kind=open" { "" } else { WRITES };
+            let found = results(&[DRIVE, workload], &[sets, &[&*seed, prepare]].concat());
+            if !names(&found).is_empty() {
+                alarms.push(format!("{sets:?} {seed} {prepare} {}", found["warnings"]));
+            }
+            runs += 1;
+        }
+    }
+    assert!(runs >= 100 && alarms.is_empty(), "{} of {runs}: {alarms:#?}", alarms.len());
+}
+
+#[test]
+fn runs_in_which_the_drive_changes_are_all_found() {
+    let fresh: [&[&str]; 7] = [
+        // The spare space is used up and cleaning begins, early or late.
+        &["workload.requests=4000"],
+        &["workload.requests=10000", "cleaning.time=blocking"],
+        &["workload.requests=30000"],
+        &["workload.requests=30000", "run.timed=false"],
+        &["workload.requests=10000", "workload.read_share=0.5"],
+        // It fills.
+        &["device.fill=empty", "workload.requests=20000"],
+        // It was written in order, and now at random.
+        &["workload.requests=20000", "run.precondition=sequential"],
+    ];
+    let mut missed = Vec::new();
+    for sets in fresh {
+        for seed in 0..10 {
+            let seed = format!("run.seed={seed}");
+            let found = results(&[DRIVE, WRITES], &[sets, &[&*seed]].concat());
+            if names(&found) != "transient" {
+                missed.push(format!("{sets:?} {seed} {}", found["warnings"]));
+            }
+        }
+    }
+    assert!(missed.is_empty(), "{missed:#?}");
+}
+
+#[test]
+fn a_run_that_cleans_nothing_says_how_little_it_wrote() {
+    let found = results(&[DRIVE, WRITES], &["workload.requests=500"]);
+    assert_eq!(names(&found), "nothing_cleaned");
+    let share = warning(&found, "nothing_cleaned")["figures"]["written_share_of_capacity"].as_f64();
+    let capacity = found["capacity_bytes"].as_f64().unwrap();
+    assert!((share.unwrap() - 500.0 * 4096.0 / capacity).abs() < 1e-12);
+    let message = warning(&found, "nothing_cleaned")["message"].as_str().unwrap();
+    assert!(message.contains("run.precondition=steady"), "{message}");
+    // Reads clean nothing either, which is as it should be.
+    let found = results(&[DRIVE, WRITES], &["workload.requests=500", "workload.read_share=1.0"]);
+    assert_eq!(names(&found), "");
+}
+
+#[test]
+fn a_queue_that_grows_to_the_end_is_told_from_one_that_is_long() {
+    let load = |share: f64, seed: u64| {
+        let gap = 0.246_548 / share;
+        let sets = [
+            "workload.kind=open".to_owned(),
+            "workload.requests=30000".to_owned(),
+            "workload.size=constant(8)".to_owned(),
+            format!("workload.interarrival=exponential(0, {gap})"),
+            format!("run.seed={seed}"),
+        ];
+        names(&results(&[SERVER], &sets.each_ref().map(String::as_str)))
+    };
+    for seed in 0..20 {
+        for share in [0.5, 0.9, 0.95] {
+            assert_eq!(load(share, seed), "", "{share} of the capacity, seed {seed}");
+        }
+        for share in [1.05, 1.2, 2.0] {
+            assert_eq!(load(share, seed), "overloaded", "{share} of the capacity, seed {seed}");
+        }
+    }
+}
+
+#[test]
+fn bursts_that_are_served_are_no_overload() {
+    // 4,056 requests a second are served.
+    let loads = [
+        (20_000, 20, 180, "fixed"),
+        (20_000, 20, 180, "exponential"),
+        (8_000, 100, 200, "fixed"),
+        (8_000, 100, 200, "exponential"),
+        (30_000, 1_000, 9_000, "fixed"),
+    ];
+    for (on, on_ms, off_ms, phases) in loads {
+        for seed in 0..8 {
+            let sets = [
+                "workload.kind=bursts".to_owned(),
+                "workload.requests=300000".to_owned(),
+                format!("workload.on_rate={on}"),
+                format!("workload.on_time={on_ms}ms"),
+                format!("workload.off_time={off_ms}ms"),
+                format!("workload.phases={phases}"),
+                format!("run.seed={seed}"),
+            ];
+            let found = results(&[SERVER], &sets.each_ref().map(String::as_str));
+            assert_eq!(names(&found), "", "{sets:?}: {}", found["warnings"]);
+        }
+    }
+}
+
+#[test]
+fn effective_spare_space_is_what_the_threshold_and_open_blocks_leave() {
+    let spare = |sets: &[&str]| {
+        let found = results(&[DRIVE, WRITES], &[sets, &["workload.requests=10"]].concat());
+        let spare = &found["flash"]["spare"];
+        let [nominal, effective] = ["nominal", "effective"].map(|key| spare[key].as_f64().unwrap());
+        let kept = spare["blocks_kept_erased"].as_u64().unwrap();
+        (nominal, effective, kept, names(&found).contains("effective_spare"))
+    };
+    let (nominal, effective, kept, is_warned) = spare(&["device.spare_factor=0.15"]);
+    assert!((nominal - 0.15).abs() < 1e-4 && (nominal - effective - 2.0 / 258.0).abs() < 1e-12);
+    assert_eq!((kept, is_warned), (1, false));
+    let half = ["device.over_provisioning=0.07", "cleaning.min_free=0.05"];
+    let (nominal, effective, kept, is_warned) = spare(&half);
+    assert!((nominal - effective - 13.0 / 258.0).abs() < 1e-12);
+    assert_eq!((kept, is_warned), (12, true));
+    let open = ["device.spare_factor=0.15", "cleaning.frontiers=separate-moved"];
+    let (nominal, effective, _, _) = spare(&open);
+    assert!((nominal - effective - 3.0 / 258.0).abs() < 1e-12);
+}
+
+#[test]
+fn the_default_threshold_leaves_small_spare_space_its_effect() {
+    // One block of the 258 is the least; 0.05 are 12.
+    let drive = DRIVE.replace("cleaning.min_free = 0.0\n", "").replace("= 258", "= 1000");
+    let kept = |spare: &str| {
+        let found = results(&[&drive, WRITES], &[spare, "workload.requests=10"]);
+        found["flash"]["spare"]["blocks_kept_erased"].as_u64().unwrap()
+    };
+    assert_eq!(kept("device.spare_factor=0.15"), 50);
+    assert_eq!(kept("device.over_provisioning=0.28"), 50);
+    // 1000 x 0.05 x (0.0654 / 0.15)^2, and with 0.111.
+    assert_eq!(kept("device.over_provisioning=0.07"), 9);
+    assert_eq!(kept("device.over_provisioning=0.125"), 27);
+    let amplification = |sets: &[&str]| {
+        let common = [
+            "device.over_provisioning=0.07",
+            "cleaning.time=blocking",
+            "run.precondition=random:3",
+            "run.timed=false",
+            "workload.requests=100000",
+        ];
+        let found = results(&[&drive, WRITES], &[&common, sets].concat());
+        found["flash"]["write_amplification"].as_f64().unwrap()
+    };
+    let (derived, paper) = (amplification(&[]), amplification(&["cleaning.min_free=0.05"]));
+    assert!(derived < 9.0 && paper > 18.0, "{derived} {paper}");
+}
+
+#[test]
+fn the_clock_never_stands_still_in_silence() {
+    let load = "[workload]\nkind = 'closed'\noutstanding = 1\nrequests = 300\n";
+    let error = outcome(&[SERVER, load], &["workload.think_time=9000000000s"]).unwrap_err();
+    assert!(error.contains("request 2 would arrive after more than 500 years"), "{error}");
+    // Within the clock's range it goes on, and an end before that is an end.
+    let long = outcome(&[SERVER, load], &["workload.think_time=50000000s"]).unwrap();
+    assert!((long["simulated_seconds"].as_f64().unwrap() / (299.0 * 5e7) - 1.0).abs() < 1e-6);
+    let sets = ["workload.think_time=9000000000s", "run.until=10000000000s"];
+    let ended = outcome(&[SERVER, load], &sets).unwrap();
+    assert_eq!(ended["host"]["all"]["requests"], 2);
+}
