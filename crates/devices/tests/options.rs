@@ -104,6 +104,7 @@ struct Row {
     direction: Direction,
     /// What else must be so for the key to matter.
     given: Vec<(&'static str, Value)>,
+    requests: u64,
 }
 
 fn row(
@@ -113,12 +114,18 @@ fn row(
     (figure, direction): (Figure, Direction),
 ) -> Row {
     let [from, to] = values;
-    Row { key, from, to, load, figure, direction, given: Vec::new() }
+    Row { key, from, to, load, figure, direction, given: Vec::new(), requests: 6000 }
 }
 
 impl Row {
     fn given(mut self, key: &'static str, value: Value) -> Row {
         self.given.push((key, value));
+        self
+    }
+
+    /// Another number of requests, where what differs shows only in time.
+    fn requests(mut self, requests: u64) -> Row {
+        self.requests = requests;
         self
     }
 }
@@ -197,9 +204,11 @@ fn space() -> Vec<Row> {
         ),
         // Turns know nothing of wear.
         row("device.free_order", words("rotating", "least-worn"), WRITES, (SPREAD_OF_WEAR, Less))
-            .given("device.spare_factor", json!(0.4)),
+            .given("device.spare_factor", json!(0.4))
+            .requests(30_000),
         row("device.free_order", words("fifo", "least-worn"), WRITES, (SPREAD_OF_WEAR, Less))
-            .given("device.spare_factor", json!(0.4)),
+            .given("device.spare_factor", json!(0.4))
+            .requests(30_000),
     ]
 }
 
@@ -340,11 +349,11 @@ fn wear() -> Vec<Row> {
 
 // ---- running it -----------------------------------------------------------------------------
 
-fn outcome(keys: &[(&str, Value)], load: Load) -> Outcome {
+fn outcome(keys: &[(&str, Value)], load: Load, requests: u64) -> Outcome {
     let mut device = configured(keys).build(9).unwrap_or_else(|refusal| panic!("{refusal}"));
     let capacity = device.capacity_sectors();
     let mut random = Xoshiro256::new(9, 0);
-    let mut closed = Closed::new(16, 6000, |id| {
+    let mut closed = Closed::new(16, requests, |id| {
         let (op, page, pages) = load(id, capacity / 8, &mut random);
         Request { id, op, lba: Lba(page * 8), sectors: pages as u32 * 8 }
     });
@@ -358,7 +367,7 @@ fn verdict(row: &Row) -> Result<(), String> {
         let mut keys = base();
         keys.extend(row.given.iter().cloned());
         keys.push((row.key, value.clone()));
-        (row.figure)(&outcome(&keys, row.load))
+        (row.figure)(&outcome(&keys, row.load, row.requests))
     };
     let (from, to) = (figure(&row.from), figure(&row.to));
     let holds = match row.direction {
