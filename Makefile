@@ -34,11 +34,27 @@ test: check-tools ## run every check and test: Rust, the wheel, Python
 	rustfmt --edition 2024 --check $$(find crates -name '*.rs')
 	cargo clippy --quiet --locked --workspace --all-targets -- -D warnings
 	cargo test --quiet --locked --workspace
+	@$(MAKE) test-shared
 	@$(MAKE) dist/.stamp-tested
 	$(BIN)/ruff check --quiet
 	$(BIN)/ruff format --quiet --check
 	$(BIN)/mypy --no-error-summary
 	$(BIN)/pytest --quiet
+
+# Tests of Rust that need data beside the checkout; cargo cannot skip a test while it runs. Those of
+# Python are marked, and skip themselves.
+.PHONY: test-shared
+test-shared:
+	@if [ -d ../shared ]; then set -x; \
+	  cargo test --quiet --locked -p workloads --lib -- --ignored recorded; \
+	  cargo test --quiet --locked -p lab --test original_simulator -- --ignored; \
+	else \
+	  echo "SKIPPED: recorded traces and the original simulator, request by request: no ../shared"; \
+	fi
+
+.PHONY: test-nightly
+test-nightly: test ## the tests, and what repeats them at full size
+	$(BIN)/pytest --quiet -m nightly
 
 .PHONY: docs
 docs: dist/.stamp-tested ## build the docs as a site into site/
@@ -46,8 +62,9 @@ docs: dist/.stamp-tested ## build the docs as a site into site/
 	@echo "The first page: site/index.html"
 
 .PHONY: bench
-bench: check-tools ## run the benchmarks
+bench: check-tools dist/.stamp-tested ## run the benchmarks
 	cargo bench --locked --workspace
+	$(BIN)/python python/benches/custom_cleaner.py
 
 .PHONY: install
 install: dist/.stamp-wheel ## put the command ssdlab into ~/.local/bin (PREFIX=~/.local)

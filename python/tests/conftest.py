@@ -1,9 +1,17 @@
-"""What the tests share: the command line as a function, and a device small enough to be quick."""
+"""What the tests share: the command line as a function, and a device small enough to be quick.
+
+Tests marked `shared` need data that is not part of the project and lies in `../shared`, beside the
+checkout: those named by the mark. Where it is absent they are skipped with the reason; with
+`--demand-shared` one that is skipped, for whatever reason, has failed.
+"""
 
 import subprocess
 import sys
+from pathlib import Path
 
 import pytest
+
+BESIDE = Path(__file__).resolve().parents[3] / "shared"
 
 # 512 blocks of 64 pages of 4 KiB in each of 8 packages, and a few thousand requests.
 SMALL = {
@@ -12,6 +20,29 @@ SMALL = {
 }
 # Hours of work: for tests that must end before the simulation does.
 ENDLESS = {"workload.requests": 10**12}
+
+
+def pytest_addoption(parser):
+    parser.addoption(
+        "--demand-shared", action="store_true", help="tests that need ../shared must not be skipped"
+    )
+
+
+def pytest_runtest_setup(item):
+    for mark in item.iter_markers("shared"):
+        for path in mark.args:
+            if not (BESIDE / path).exists():
+                pytest.skip(f"../shared/{path} is not there")
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_makereport(item):
+    report = yield
+    demanded = item.config.getoption("--demand-shared") and item.get_closest_marker("shared")
+    if report.skipped and demanded:
+        report.outcome = "failed"
+        report.longrepr = f"{item.nodeid} must not be skipped: {report.longrepr[-1]}"
+    return report
 
 
 def set_options(assignments):

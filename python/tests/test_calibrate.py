@@ -113,7 +113,7 @@ def test_a_device_in_pieces_is_recognised(tmp_path):
         assert mine == pytest.approx(simulated(device, "rand_read", size).host.all.mean_us)
 
 
-@pytest.mark.skipif(not ARCHIVE.exists(), reason=f"../shared/traces/{ARCHIVE.name} is not there")
+@pytest.mark.shared(f"traces/{ARCHIVE.name}")
 def test_weights_by_relative_error_fit_a_real_disk_better():
     weighted, plain = package.calibrate(ARCHIVE), package.calibrate(ARCHIVE, weights="equal")
     assert weighted.conditions.files >= 144

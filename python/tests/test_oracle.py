@@ -62,10 +62,10 @@ def test_synthetic(name):
     compare(name, results, mean_ms, cleaned, tolerance=0.01)
 
 
-@pytest.mark.parametrize("name", TRACED)
+@pytest.mark.parametrize(
+    "name", [pytest.param(k, marks=pytest.mark.shared(f"traces/{TRACED[k][0]}")) for k in TRACED]
+)
 def test_trace(name):
     file, mean_ms, cleaned = TRACED[name]
-    if not (TRACES / file).exists():
-        pytest.skip(f"the trace {file} is absent")
     results = ssdlab.run(device="disksim-ssd", trace=TRACES / file)
     compare(name, results, mean_ms, cleaned, tolerance=0.02)

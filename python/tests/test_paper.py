@@ -6,11 +6,15 @@ import re
 from xml.etree import ElementTree
 
 import pytest
+from click.testing import CliRunner
 
+from ssdlab import InputError
 from ssdlab.paper import ITEMS, Row, Study, diskspd
+from ssdlab.paper.command import paper
 
 #: The baseline with 2 GiB instead of 32: the same rates, built sooner.
 SMALL = {"preset": "agrawal2008", "blocks_per_plane": 128}
+SMALL_FILE = "[device]\npreset = 'agrawal2008'\nblocks_per_plane = 128\n"
 
 
 @pytest.fixture(scope="module")
@@ -71,9 +75,7 @@ def test_the_shape_is_that_of_flash(item):
 
 def test_the_command_prints_draws_and_writes(ssdlab, tmp_path):
     pytest.importorskip("matplotlib")
-    (tmp_path / "small.toml").write_text(
-        "[device]\npreset = 'agrawal2008'\nblocks_per_plane = 128\n"
-    )
+    (tmp_path / "small.toml").write_text(SMALL_FILE)
     form = ["--quick", "--device", "small.toml"]
     done = ssdlab("paper", "diskspd", *form, "--plot", "figures.png", "--json", "items.json")
     assert done.returncode == 0, done.stderr
@@ -110,6 +112,12 @@ def test_mistakes_are_refused(refused, arguments, message):
     assert message in refused("paper", *arguments)
 
 
+def test_a_device_is_refused_before_anything_is_simulated(monkeypatch):
+    monkeypatch.setattr(Study, "run", lambda *_: pytest.fail("it simulates"))
+    done = CliRunner().invoke(paper, ["--device", "nothing", "--quick"])
+    assert isinstance(done.exception, InputError)
+
+
 def test_every_item_says_what_it_is():
     assert all(module.SUMMARY for module in ITEMS.values())
 
@@ -125,7 +133,9 @@ def test_an_item_s_verdicts_hold(name):
 
 
 def test_the_report_is_one_readable_page(ssdlab, tmp_path):
-    done = ssdlab("paper", "table1", "diskspd", "--quick", "--report", "r.html", "--json", "-")
+    (tmp_path / "small.toml").write_text(SMALL_FILE)
+    form = ["--quick", "--device", "small.toml"]
+    done = ssdlab("paper", "table1", "diskspd", *form, "--report", "r.html", "--json", "-")
     assert done.returncode == 0, done.stderr
     page = (tmp_path / "r.html").read_text()
     outside = re.findall(r"https?://|src=|@import|<script", page)

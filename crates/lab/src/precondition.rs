@@ -123,7 +123,8 @@ impl<'a> Writer<'a> {
 
     /// Writes `writes` pages more; there will be `expected` in all.
     fn pages(&mut self, writes: u64, expected: u64, at_random: bool) -> ControlFlow<()> {
-        const TICK: u64 = 1 << 16;
+        // Where cleaning finds little, a write can cost a third of a millisecond.
+        const TICK: u64 = 1 << 8;
         // Several at a time let the drive fetch what it will need.
         const BATCH: u64 = 64;
         let pages = u64::from(self.device.preparable_pages());

@@ -303,6 +303,25 @@ fn an_interrupted_run_says_how_far_it_came() {
     assert!(matches!(stopped, Err(RunError::Interrupted { requests }) if requests > 0));
 }
 
+/// A write that finds little to clean costs as much as thousands of others.
+#[test]
+fn preconditioning_asks_after_few_writes_whether_to_go_on() {
+    let layers = [file(SMALL), set("run.precondition=random:1")];
+    let experiment = Experiment::from_layers(&layers).unwrap();
+    let (mut before, mut longest, mut expected) = (0, 0, 0);
+    run(&experiment, &RunSettings::default(), &mut |progress| {
+        if progress.phase == "preconditioning" {
+            longest = longest.max(progress.done - before);
+            before = progress.done;
+            expected = progress.expected.unwrap();
+        }
+        ControlFlow::Continue(())
+    })
+    .unwrap();
+    assert!(expected > 4000 && before > expected - 300, "{before} of {expected}");
+    assert!(longest <= 256, "{longest} writes without a question");
+}
+
 #[test]
 fn the_flash_over_time_adds_up_to_the_flash_in_all() {
     let layers =

@@ -13,6 +13,7 @@ import click
 
 from ssdlab import display, files
 from ssdlab._core import InputError
+from ssdlab.api import Experiment
 from ssdlab.paper import ITEMS, Figure, Item, diskspd
 from ssdlab.paper.study import Study
 
@@ -76,6 +77,8 @@ def paper(
     if (device is not None or inputs) and "diskspd" not in chosen:
         raise InputError("--device and --input are for the item diskspd; the others have their own")
     changes = _inputs(inputs)
+    if device is not None:
+        Experiment(device=device)  # refused before the other items have run for minutes
     texts: dict[Path, str] = {}
     outputs = [None if path in (None, "-") else Path(str(path)) for path in (json_path, report)]
     for path in (plot, *outputs):

@@ -113,16 +113,4 @@ impl FreeBlocks {
             cursor[domain.at()] = block % self.blocks_per_domain;
         }
     }
-
-    /// Whether a block is free; slow, for audits.
-    pub fn contains(&self, domain: Domain, block: Block) -> bool {
-        let relative = block.0 - domain.0 * self.blocks_per_domain;
-        match &self.order {
-            Order::Rotating { members, .. } => members.contains(domain.at(), relative),
-            Order::Fifo(queues) => queues[domain.at()].contains(&relative),
-            Order::LeastWorn(heaps) => {
-                heaps[domain.at()].iter().any(|Reverse((_, block))| *block == relative)
-            }
-        }
-    }
 }

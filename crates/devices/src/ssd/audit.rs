@@ -1,10 +1,11 @@
 //! The full audit: everything that must hold between map, flash, free lists and victim index.
 //!
 //! It looks at every page and block, so it is for the end of a run and for tests; the cheap
-//! invariants are asserted where they could break.
+//! invariants are asserted where they could break. The work grows with pages and blocks alone: what
+//! could be searched for every block, lists of free blocks and operations begun, is gone through once.
 
 use super::Ssd;
-use super::ftl::BlockState;
+use super::ftl::{BlockState, Programming};
 use super::geometry::{Block, Domain, Lpn, Ppn};
 
 /// Fails the audit with a formatted message unless the condition holds.
@@ -16,25 +17,70 @@ macro_rules! ensure {
     };
 }
 
+/// The pages whose programming has begun, in order of their places.
+struct Begun(Vec<Programming>);
+
+impl Begun {
+    fn new(programming: impl Iterator<Item = Programming>) -> Begun {
+        let mut all: Vec<Programming> = programming.collect();
+        all.sort_by_key(|programming| programming.ppn.0);
+        Begun(all)
+    }
+
+    /// Those within `pages` pages from one on.
+    fn within(&self, first: Ppn, pages: u32) -> &[Programming] {
+        let before = |end: u32| self.0.partition_point(|programming| programming.ppn.0 < end);
+        &self.0[before(first.0)..before(first.0 + pages)]
+    }
+
+    fn holds(&self, ppn: Ppn, lpn: Lpn) -> bool {
+        self.within(ppn, 1).iter().any(|programming| programming.lpn == lpn)
+    }
+}
+
 impl Ssd {
     /// Checks every invariant of the drive.
     ///
     /// # Errors
     /// The first broken one, with the page or block concerned.
     pub fn check(&self) -> Result<(), String> {
-        self.audit_map()?;
+        let begun = Begun::new(self.units.programming());
+        self.audit_map(&begun)?;
+        self.audit_free_lists()?;
         for block in 0..self.ftl.geometry().blocks() {
-            self.audit_block(Block(block))?;
+            self.audit_block(Block(block), &begun)?;
         }
-        self.audit_counts()
+        self.audit_counts(&begun)
     }
 
-    fn is_in_flight(&self, ppn: Ppn, lpn: Lpn) -> bool {
-        self.units.programming().any(|programming| programming.ppn == ppn && programming.lpn == lpn)
+    /// Every free list names blocks of its domain that are free, each once; `audit_counts` has it
+    /// that it names all of them.
+    fn audit_free_lists(&self) -> Result<(), String> {
+        let geometry = self.ftl.geometry();
+        let mut listed = vec![false; geometry.blocks() as usize];
+        for domain in (0..geometry.domains).map(Domain) {
+            let list = self.ftl.free_list(domain);
+            let (names, counted) = (list.len(), self.ftl.free_blocks(domain));
+            ensure!(
+                names == counted as usize,
+                "the free list of domain {} names {names} blocks, and counts {counted}",
+                domain.0
+            );
+            for block in list.into_iter().map(Block) {
+                let (b, state) = (block.0, self.ftl.state(block));
+                ensure!(
+                    state == BlockState::Free && geometry.domain_of(block) == domain,
+                    "block {b} is {state:?}, and the free list of domain {} names it",
+                    domain.0
+                );
+                ensure!(!std::mem::replace(&mut listed[block.at()], true), "{b} is free twice");
+            }
+        }
+        Ok(())
     }
 
     /// The map and the stamps in the flash are inverse to each other.
-    fn audit_map(&self) -> Result<(), String> {
+    fn audit_map(&self, begun: &Begun) -> Result<(), String> {
         let geometry = self.ftl.geometry();
         let mut mapped = 0u64;
         for lpn in (0..geometry.exported_pages()).map(Lpn) {
@@ -51,7 +97,7 @@ impl Ssd {
                 && page < geometry.data_pages
                 && self.flash.stamp(ppn) == lpn;
             ensure!(
-                there || self.is_in_flight(ppn, lpn),
+                there || begun.holds(ppn, lpn),
                 "logical page {} is mapped to page {page} of block {}, which does not hold it",
                 lpn.0,
                 block.0
@@ -63,14 +109,13 @@ impl Ssd {
     }
 
     /// One block's valid count, state, list membership and programming order agree.
-    fn audit_block(&self, block: Block) -> Result<(), String> {
+    fn audit_block(&self, block: Block, begun: &Begun) -> Result<(), String> {
         let geometry = self.ftl.geometry();
         let domain = geometry.domain_of(block);
         let programmed = self.flash.programmed(block).min(geometry.data_pages);
         let held = (0..programmed).map(|page| geometry.ppn(block, page));
         let held = held.filter(|ppn| self.ftl.lookup(self.flash.stamp(*ppn)) == Some(*ppn)).count();
-        let begun: Vec<_> =
-            self.units.programming().filter(|p| geometry.block_of(p.ppn) == block).collect();
+        let begun = begun.within(geometry.ppn(block, 0), geometry.pages_per_block);
         let begun_valid = begun.iter().filter(|p| self.ftl.lookup(p.lpn) == Some(p.ppn)).count();
         let (b, state, valid) = (block.0, self.ftl.state(block), self.ftl.valid(block));
         ensure!(
@@ -78,10 +123,6 @@ impl Ssd {
             "block {b} counts {valid} valid pages and holds {held}, {begun_valid} in flight"
         );
         let full = self.flash.programmed(block) == geometry.pages_per_block;
-        ensure!(
-            self.ftl.is_free_listed(domain, block) == (state == BlockState::Free),
-            "block {b} is {state:?}, and the free list says otherwise"
-        );
         ensure!(
             self.ftl.is_indexed(domain, block) == (state == BlockState::Closed),
             "block {b} is {state:?} with {valid} valid pages, and the victim index says otherwise"
@@ -117,7 +158,7 @@ impl Ssd {
     }
 
     /// Free blocks add up, and every page of the drive is accounted for.
-    fn audit_counts(&self) -> Result<(), String> {
+    fn audit_counts(&self, begun: &Begun) -> Result<(), String> {
         let geometry = self.ftl.geometry();
         let mut pages = [0u64; 3];
         for domain in (0..geometry.domains).map(Domain) {
@@ -126,8 +167,7 @@ impl Ssd {
             let mut free = 0;
             for block in blocks {
                 let valid = u64::from(self.ftl.valid(block));
-                let begun =
-                    self.units.programming().filter(|p| geometry.block_of(p.ppn) == block).count();
+                let begun = begun.within(geometry.ppn(block, 0), geometry.pages_per_block).len();
                 let used =
                     u64::from(self.flash.programmed(block).min(geometry.data_pages)) + begun as u64;
                 ensure!(valid <= used, "block {} has more valid than used pages", block.0);

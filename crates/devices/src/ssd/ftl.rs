@@ -706,8 +706,9 @@ impl Ftl {
         self.free.count(domain)
     }
 
-    pub(super) fn is_free_listed(&self, domain: Domain, block: Block) -> bool {
-        self.free.contains(domain, block)
+    /// The blocks that the free list of a domain names; slow, for audits.
+    pub(super) fn free_list(&self, domain: Domain) -> Vec<u32> {
+        self.free.list(domain).0
     }
 
     pub(super) fn is_indexed(&self, domain: Domain, block: Block) -> bool {

@@ -114,6 +114,15 @@ struct Values<'a> {
     sector: &'a [u8],
     size: &'a [u8],
     size_in_bytes: bool,
+    /// The line has no sectors: its process, or the bytes of a command, stand in their place.
+    bare: bool,
+}
+
+/// Whether the text in the place of a sector is that of an event that has none: a process in
+/// brackets or the bytes of a command in parentheses, or a number and one of these.
+fn has_no_sector(text: &[u8]) -> bool {
+    let digits = text.iter().take_while(|byte| byte.is_ascii_digit()).count();
+    matches!(text[digits..].trim_ascii_start().first(), Some(b'[' | b'('))
 }
 
 struct Parser {
@@ -145,16 +154,26 @@ impl Parser {
     fn split<'a>(&self, line: &'a [u8]) -> Result<Split<'a>, LineError> {
         let mut values = Values::default();
         let mut rest = line;
+        let mut at_sector = None;
         for (index, piece) in self.pieces.iter().enumerate() {
             match *piece {
                 Piece::Text(b' ') => rest = rest.trim_ascii_start(),
                 Piece::Text(byte) => {
                     rest = rest.trim_ascii_start();
-                    rest =
-                        rest.strip_prefix(&[byte]).ok_or_else(|| LAYOUT.fault(Fault::Bad, rest))?;
+                    let Some(after) = rest.strip_prefix(&[byte]) else {
+                        if at_sector.is_some_and(has_no_sector) {
+                            values.bare = true;
+                            break;
+                        }
+                        return Err(LAYOUT.fault(Fault::Bad, rest));
+                    };
+                    rest = after;
                 }
                 Piece::Value(letter) => {
                     rest = rest.trim_ascii_start();
+                    if letter == b'S' {
+                        at_sector = Some(rest);
+                    }
                     let stop = match self.pieces.get(index + 1) {
                         Some(Piece::Text(byte)) => *byte,
                         _ => b' ',
@@ -210,18 +229,18 @@ impl<'a> Values<'a> {
     }
 
     fn line(&self) -> Result<Line, LineError> {
-        // A command passed through to the drive has no sectors.
-        if !self.sector.iter().all(u8::is_ascii_digit) || !self.size.iter().all(u8::is_ascii_digit)
-        {
-            return Ok(Line::Skip("without_data"));
-        }
+        let numbers = [self.sector, self.size];
+        // What has no sectors is a flush, or a command passed through to the drive.
+        let bare = self.bare || !numbers.iter().all(|text| text.iter().all(u8::is_ascii_digit));
         let at = self.at()?;
         let device = match self.device {
             Some((major, minor)) => super::device_number(DEVICE.u32(major)?, DEVICE.u32(minor)?),
             None => 0,
         };
-        let sector = SECTOR.u64(self.sector)?;
-        let sectors = if self.size_in_bytes {
+        let sector = if bare { 0 } else { SECTOR.u64(self.sector)? };
+        let sectors = if bare {
+            0
+        } else if self.size_in_bytes {
             let sectors = BYTES.u64(self.size)?.div_ceil(SECTOR_BYTES);
             u32::try_from(sectors).map_err(|_| BYTES.fault(Fault::TooLarge, self.size))?
         } else {

@@ -73,13 +73,35 @@ fn declared_layouts_are_read() {
     }
 }
 
+/// As the kernel writes them: no sector at all, or a size of zero bytes without a sector.
+#[test]
+fn a_flush_without_a_sector_is_a_flush() {
+    let lines = [
+        "259,0 11 2 0.024124474 1889 Q FWFS [jbd2/dm-4-8]\n",
+        "259,0 11 5 0.024124474 901 D FN [kworker/11:1H]\n",
+        "259,0 11 6 0.024124474 0 C FN 0 [0]\n",
+        "259,0 11 6 0.024124474 12 Q FWS [my job]\n",
+    ];
+    for line in lines {
+        assert_eq!(
+            read(&FORMAT, line.as_bytes()),
+            [Record::flush(24_124_474, 259 << 20)],
+            "{line}"
+        );
+    }
+    for line in ["8,0 0 1 1.000000000 7 D N 0 (00 ..) [a]\n", "8,0 0 1 1.000000000 7 D N [a b]\n"] {
+        assert!(read(&FORMAT, line.as_bytes()).is_empty(), "{line}");
+        assert_eq!(skipped(&FORMAT, line.as_bytes()), [("without_data", 1)], "{line}");
+    }
+    // What is no sector and no process either is refused.
+    refused(&FORMAT, "8,0 0 1 1.000000000 7 Q FWS x [a]\n", "bad text");
+    refused(&FORMAT, "8,0 0 1 1.000000000 7 Q FWS 8 8 [a]\n", "bad text");
+}
+
 #[test]
 fn broken_lines_are_refused() {
     refused(&FORMAT, "8,0 0 1 1.000000000 7 Q R 8 x 8 [a]\n", "bad text \"x 8 [a]\"");
     refused(&FORMAT, "8,0 0 1 1.9999999999 7 Q R 8 + 8 [a]\n", "too large a time");
     refused(&FORMAT, "8,0 0 1\n", "bad text");
-    let pass_through = b"8,0 0 1 1.000000000 7 Q N 0 (00 ..) [a]\n";
     assert_eq!(skipped(&FORMAT, b"8,0 0 1 1.000000000 7 Q N 0 + 0 [a]\n"), [("without_data", 1)]);
-    let options = ReadOptions { skip_bad: 1, ..ReadOptions::default() };
-    assert!(read_with(pass_through, &options).unwrap().is_empty());
 }

@@ -1,6 +1,7 @@
-//! Tests with traces recorded elsewhere, which are not part of the project.
+//! Tests with traces recorded elsewhere, which are not part of the project and lie in `../shared`.
 //!
-//! A trace that is absent is named on standard error and left out.
+//! They are ignored unless asked for, and fail where a trace is absent: `make test` asks for them where
+//! there is a `../shared`.
 
 use super::*;
 use crate::Inputs;
@@ -12,16 +13,17 @@ use std::collections::{BTreeMap, HashMap, HashSet};
 /// Where they lie, beside the repository.
 const RECORDED: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../../../shared/traces");
 
-/// The records of a recorded trace; `None`, and a word why, if it is absent.
-fn recorded(file: &str, options: &Trace) -> Option<Vec<Record>> {
+/// The bytes of a recorded file.
+fn bytes_of(file: &str) -> Vec<u8> {
     let path = format!("{RECORDED}/{file}");
-    let Ok(bytes) = std::fs::read(&path) else {
-        eprintln!("skipped: {path} is absent");
-        return None;
-    };
+    std::fs::read(&path).unwrap_or_else(|error| panic!("{path}: {error}"))
+}
+
+/// The records of a recorded trace.
+fn recorded(file: &str, options: &Trace) -> Vec<Record> {
     let options = options.read_options(1).unwrap();
-    let mut records = Records::open(&Inputs::memory(file, bytes), file, &options).unwrap();
-    Some(std::iter::from_fn(|| records.next_record().unwrap()).collect())
+    let mut records = Records::open(&Inputs::memory(file, bytes_of(file)), file, &options).unwrap();
+    std::iter::from_fn(|| records.next_record().unwrap()).collect()
 }
 
 /// What must be stated to read a recorded trace.
@@ -62,14 +64,11 @@ fn figures(records: &[Record]) -> [f64; 7] {
 }
 
 #[test]
+#[ignore = "needs ../shared"]
 fn recorded_traces_are_what_the_table_says() {
-    let Ok(table) = std::fs::read(format!("{RECORDED}/EXPECTED.tsv")) else {
-        eprintln!("skipped: {RECORDED}/EXPECTED.tsv is absent");
-        return;
-    };
-    for row in String::from_utf8(table).unwrap().lines().skip(1) {
+    for row in String::from_utf8(bytes_of("EXPECTED.tsv")).unwrap().lines().skip(1) {
         let columns: Vec<&str> = row.split('\t').collect();
-        let Some(records) = recorded(columns[0], &stated(columns[0])) else { continue };
+        let records = recorded(columns[0], &stated(columns[0]));
         let found = figures(&records);
         println!("{} {found:?} {} flushes", columns[0], records.len() - found[0] as usize);
         for (index, (found, expected)) in found.iter().zip(&columns[2..9]).enumerate() {
@@ -91,22 +90,18 @@ fn recorded_traces_are_what_the_table_says() {
         }
     }
     // Not in the table: 200,000 requests, 133,523 of them reads.
-    if let Some(records) = recorded("oracle_w_tpcc.trace.zst", &Trace::default()) {
-        let reads = records.iter().filter(|record| record.op == Op::Read).count();
-        assert_eq!((records.len(), reads), (200_000, 133_523));
-    }
+    let records = recorded("oracle_w_tpcc.trace.zst", &Trace::default());
+    let reads = records.iter().filter(|record| record.op == Op::Read).count();
+    assert_eq!((records.len(), reads), (200_000, 133_523));
 }
 
 #[test]
+#[ignore = "needs ../shared"]
 fn three_encodings_of_one_trace_agree_row_for_row() {
     let read = |file| recorded(file, &stated(file));
-    let (Some(csv), Some(binary), Some(oracle)) = (
-        read("cloudphysics_io.csv.zst"),
-        read("cloudphysics_io.vscsi.zst"),
-        read("cloudphysics_io.oracleGeneral.bin.zst"),
-    ) else {
-        return;
-    };
+    let csv = read("cloudphysics_io.csv.zst");
+    let binary = read("cloudphysics_io.vscsi.zst");
+    let oracle = read("cloudphysics_io.oracleGeneral.bin.zst");
     let second = 1_000_000_000;
     let whole_seconds = |record: &Record| Record { at: record.at / second * second, ..*record };
     let agree = |left: &[Record], right: &[Record]| {
@@ -130,6 +125,7 @@ fn three_encodings_of_one_trace_agree_row_for_row() {
 }
 
 #[test]
+#[ignore = "needs ../shared"]
 fn recorded_traces_without_units_or_directions_say_what_must_be_stated() {
     let rows = [
         ("mqsim_tpcc_small.trace.zst", "workload.time_unit: MQSim and SSDsim files do not say"),
@@ -137,12 +133,9 @@ fn recorded_traces_without_units_or_directions_say_what_must_be_stated() {
         ("cloudphysics_io.oracleGeneral.bin.zst", "workload.read_share: oracle_general traces"),
     ];
     for (file, start) in rows {
-        let Ok(bytes) = std::fs::read(format!("{RECORDED}/{file}")) else {
-            eprintln!("skipped: {file} is absent");
-            continue;
-        };
         let options = Trace::default().read_options(1).unwrap();
-        let error = Records::open(&Inputs::memory(file, bytes), file, &options).err().unwrap();
+        let error =
+            Records::open(&Inputs::memory(file, bytes_of(file)), file, &options).err().unwrap();
         assert!(error.to_string().starts_with(start), "{error}");
     }
 }
