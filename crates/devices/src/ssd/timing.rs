@@ -212,7 +212,7 @@ impl Timing {
                 ahead[lane.bus as usize] += self.bus_ns_after(running, now);
             }
         }
-        self.bus_busy_ns.iter().zip(ahead).map(|(busy, ahead)| busy - ahead)
+        self.bus_busy_ns.iter().zip(ahead).map(|(busy, ahead)| busy.saturating_sub(ahead))
     }
 
     /// Bus time of an operation of a lone lane that lies after `now`, ns.
