@@ -125,6 +125,16 @@ def test_the_busiest_units_come_first():
     assert "package 2" not in text
 
 
+def test_what_was_refused_is_said():
+    assert "Refused" not in table()
+    failed = {kind: latency(5) | {"failed": 0} for kind in ("read", "all")}
+    assert "Refused" not in table(host=failed)
+    failed["write"] = latency(0) | {"failed": 1234}
+    failed["trim"] = latency(0) | {"failed": 1}
+    text = " ".join(table(host=failed).split())
+    assert "Refused: 1,234 writes, 1 trim: the drive has ended and takes no more writes" in text
+
+
 def test_notices_are_shown_when_there_are_any():
     assert "Note" not in table(workload={"notices": {"sorted": 0}})
     assert "3 sorted" in table(workload={"notices": {"sorted": 3, "cut": 0}})
