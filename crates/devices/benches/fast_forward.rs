@@ -165,7 +165,11 @@ impl Plain {
 fn main() {
     let config = SsdConfig {
         summary_page: false,
-        cleaning: Cleaning { min_free: Some(0.0), time: CleaningTime::Blocking, ..Cleaning::default() },
+        cleaning: Cleaning {
+            min_free: Some(0.0),
+            time: CleaningTime::Blocking,
+            ..Cleaning::default()
+        },
         ..SsdConfig::default()
     };
     let mut ssd = Ssd::new(&config, 0).expect("the baseline is valid");

@@ -35,9 +35,7 @@ mod wear_map;
 pub use config::SsdConfig;
 pub use geometry::Geometry;
 pub use lifetime::{LifetimeReport, Milestone};
-pub use report::{
-    CleaningReport, REMAINING_STEPS, SpareReport, SsdReport, UnitReport, WearReport,
-};
+pub use report::{CleaningReport, REMAINING_STEPS, SpareReport, SsdReport, UnitReport, WearReport};
 pub use snapshot::Snapshot;
 pub use wear_map::WearMap;
 
