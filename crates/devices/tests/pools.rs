@@ -36,7 +36,7 @@ fn shape(interleave: Interleave, pool: Pool, spare: f64, policy: &Policy) -> Ssd
         pool,
         spare_factor: Some(spare),
         cleaning: Cleaning {
-            min_free: 0.0,
+            min_free: Some(0.0),
             policy: policy.clone(),
             time: CleaningTime::Blocking,
             ..Cleaning::default()
