@@ -323,6 +323,11 @@ def test_what_varies_is_a_peer_of_what_is_set():
         resolved(vary={"device.channels": [2]}, set={"channels": 4})
 
 
+def test_a_device_that_no_point_can_use_is_wrong_input(refused):
+    complaint = refused("sweep", "--vary", "device=missing.toml,usb-stik")
+    assert complaint.startswith("ssdlab: missing.toml: cannot be read: ")
+
+
 def test_a_key_with_two_values_is_wrong_input(refused):
     complaint = refused("run", "--set", "device.channels=4", "--set", "channels=8")
     assert "--set channels=8 and --set device.channels=4: device.channels is set twice" in complaint

@@ -134,7 +134,7 @@ def make(
         _core.permit_code(stack)
     except InputError as error:
         seen = {axis.name: text_of(v) for axis, v in zip(axes, values, strict=True)}
-        return Point(parameters | seen, stack, digest(json.dumps(seen), check), str(error))
+        return Point(parameters | seen, stack, _key([json.dumps(seen)]), str(error))
     return Point(parameters, stack, digest(resolved, check))
 
 
@@ -157,6 +157,10 @@ def digest(resolved: str, check: bool) -> str:
     policy = experiment.get("device", {}).get("cleaning", {}).get("policy", "")
     if ":" in policy:  # of a Python module
         parts.append(_state(policy.partition(":")[0].replace(".", os.sep) + ".py"))
+    return _key(parts)
+
+
+def _key(parts: Sequence[str]) -> str:
     return hashlib.sha256("\n".join(parts).encode()).hexdigest()[:32]
 
 

@@ -8,6 +8,7 @@ range with both ends: `1..8` (whole steps), `0.05..0.3:0.05` (a step), `4KiB..1M
 from __future__ import annotations
 
 import json
+import os
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -128,6 +129,8 @@ def _full_key(source: str, key: str) -> str:
 def _python_value(value: Any) -> Any:
     if hasattr(value, "item"):  # a NumPy scalar
         value = value.item()
+    if isinstance(value, os.PathLike):
+        value = os.fspath(value)
     if isinstance(value, str) and (relative := _RELATIVE.fullmatch(value.strip())):
         return Share(float(relative[1]))
     return value
