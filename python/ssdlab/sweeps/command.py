@@ -36,7 +36,8 @@ from ssdlab.sweeps.run import MAX_POINTS, run
         (
             "60 points chosen by what was found",
             "ssdlab sweep --vary device.channels=1..16 --vary device.spare_factor=0.05..0.4 "
-            "--search 60 --minimize p99 --minimize write_amplification_bytes --constrain 'iops>=20000'",
+            "--search 60 --minimize p99 --minimize write_amplification_bytes "
+            "--constrain 'iops>=20000'",
         ),
     ],
 )
