@@ -21,8 +21,8 @@ const PERCENTILES: [&str; 7] = ["50", "90", "95", "99", "99.9", "99.99", "99.999
 #[derive(Debug, Default)]
 pub(crate) struct Collected {
     by_op: [LatencyStats; 4],
-    /// Requests of each operation, by status.
-    statuses: [[u64; Status::ALL.len()]; 4],
+    /// How the requests of each operation ended.
+    ended: [Ended; 4],
     series: TimeSeries,
     start: Option<Time>,
     /// The flash before the first arrival, and at the end.
@@ -31,12 +31,31 @@ pub(crate) struct Collected {
     untimed: Vec<Piece>,
 }
 
+/// How requests ended.
+#[derive(Debug, Clone, Copy, Default)]
+struct Ended {
+    /// Requests by status.
+    statuses: [u64; Status::ALL.len()],
+    /// Bytes that the refused ones asked for.
+    failed_bytes: u64,
+}
+
+impl Ended {
+    fn merge(&mut self, other: &Ended) {
+        let pairs = self.statuses.iter_mut().zip(other.statuses);
+        pairs.for_each(|(sum, count)| *sum += count);
+        self.failed_bytes += other.failed_bytes;
+    }
+}
+
 impl Collected {
     pub(crate) fn record(&mut self, completion: &Completion) {
         let start = *self.start.get_or_insert(completion.submitted);
         let op = completion.request.op as usize;
-        self.statuses[op][completion.status as usize] += 1;
+        let ended = &mut self.ended[op];
+        ended.statuses[completion.status as usize] += 1;
         if !completion.status.is_ok() {
+            ended.failed_bytes += completion.request.bytes();
             return;
         }
         self.by_op[op].record(completion);
@@ -89,22 +108,22 @@ impl Collected {
 
     /// Requests answered, well or not.
     pub(crate) fn answered(&self) -> u64 {
-        self.statuses.iter().flatten().sum()
+        self.ended.iter().flat_map(|ended| ended.statuses).sum()
     }
 
     /// The `host` object: one summary per operation, and one of all.
     pub(crate) fn host(&self, simulated_ns: Time) -> Value {
         let mut all = LatencyStats::new();
-        let mut ended = [0; Status::ALL.len()];
+        let mut all_ended = Ended::default();
         let mut host = Map::new();
         for op in Op::ALL {
             let stats = &self.by_op[op as usize];
-            let statuses = self.statuses[op as usize];
+            let ended = &self.ended[op as usize];
             all.merge(stats);
-            ended.iter_mut().zip(statuses).for_each(|(sum, count)| *sum += count);
-            host.insert(op.name().to_owned(), latency(stats, statuses, simulated_ns));
+            all_ended.merge(ended);
+            host.insert(op.name().to_owned(), latency(stats, ended, simulated_ns));
         }
-        host.insert("all".to_owned(), latency(&all, ended, simulated_ns));
+        host.insert("all".to_owned(), latency(&all, &all_ended, simulated_ns));
         Value::Object(host)
     }
 
@@ -136,7 +155,7 @@ impl Collected {
     }
 }
 
-fn latency(stats: &LatencyStats, statuses: [u64; Status::ALL.len()], simulated_ns: Time) -> Value {
+fn latency(stats: &LatencyStats, ended: &Ended, simulated_ns: Time) -> Value {
     let seconds = simulated_ns as f64 / 1e9;
     let requests = stats.requests();
     let us = |ns: f64| (requests > 0).then_some(ns / 1e3);
@@ -154,12 +173,13 @@ fn latency(stats: &LatencyStats, statuses: [u64; Status::ALL.len()], simulated_n
         .zip(stats.mean_breakdown_ns())
         .map(|(name, ns)| ((*name).to_owned(), json!(us(ns))))
         .collect();
-    let failed = Status::ALL.iter().zip(statuses).filter(|(status, _)| !status.is_ok());
+    let failed = Status::ALL.iter().zip(ended.statuses).filter(|(status, _)| !status.is_ok());
     let failed: Map<String, Value> =
         failed.map(|(status, count)| (status.name().to_owned(), json!(count))).collect();
     json!({
         "requests": requests,
-        "failed": statuses.iter().sum::<u64>() - statuses[Status::Ok as usize],
+        "failed": failed.values().filter_map(Value::as_u64).sum::<u64>(),
+        "failed_bytes": ended.failed_bytes,
         "failures": failed,
         "bytes": stats.bytes(),
         "mean_us": us(stats.mean_ns()),

@@ -6,9 +6,10 @@ use crate::inputs::inputs;
 use crate::requests::RequestLog;
 use crate::results::{Collected, Results};
 use crate::snapshot;
-use crate::steady::{Detector, Settling};
+use crate::steady::{Detector, Seen, Settling};
 use crate::timeline;
 use crate::untimed::Untimed;
+use devices::Model;
 use devices::ssd::clean::Custom;
 use engine::{Completion, Device, Observer, Time, drive};
 use std::ops::ControlFlow;
@@ -109,24 +110,7 @@ pub fn run(
         Err(BuildError::Invalid(invalid)) => return Err(experiment.blame(invalid).into()),
         Err(BuildError::Input(message)) => return Err(RunError::Input(message.clone())),
     };
-    snapshot::load_drive(&experiment.run, &mut *device)?;
-    let prepared = experiment.run.precondition.apply(
-        &mut *device,
-        experiment.run.seed,
-        &experiment.run.steady,
-        &mut |done, expected| {
-            let expected = Some(expected);
-            if policy.is_some_and(|policy| policy.failure().is_some()) {
-                return ControlFlow::Break(());
-            }
-            progress(&Progress { phase: "preconditioning", done, expected, simulated_ns: 0 })
-        },
-    );
-    check_policy(policy, 0)?;
-    let ControlFlow::Continue(prepared) = prepared else {
-        return Err(RunError::Interrupted { requests: 0 });
-    };
-    snapshot::save_drive(&experiment.run, &*device)?;
+    let prepared = prepare(experiment, &mut *device, progress)?;
     let window = experiment.run.timeline.window();
     if let Some(window) = window {
         device.record_operations(window);
@@ -198,6 +182,35 @@ pub fn run(
         wall_seconds,
     };
     serde_json::to_string(&results.to_json()).map_err(|error| RunError::Check(error.to_string()))
+}
+
+/// Brings the device into the state from which the run begins, and saves it where that is asked. What
+/// was seen of its settling, where that decided when to stop.
+fn prepare(
+    experiment: &Experiment,
+    device: &mut dyn Model,
+    progress: &mut dyn FnMut(&Progress) -> ControlFlow<()>,
+) -> Result<Option<Seen>, RunError> {
+    let policy = experiment.custom_policy();
+    snapshot::load_drive(&experiment.run, device)?;
+    let prepared = experiment.run.precondition.apply(
+        device,
+        experiment.run.seed,
+        &experiment.run.steady,
+        &mut |done, expected| {
+            let expected = Some(expected);
+            if policy.is_some_and(|policy| policy.failure().is_some()) {
+                return ControlFlow::Break(());
+            }
+            progress(&Progress { phase: "preconditioning", done, expected, simulated_ns: 0 })
+        },
+    );
+    check_policy(policy, 0)?;
+    let ControlFlow::Continue(prepared) = prepared else {
+        return Err(RunError::Interrupted { requests: 0 });
+    };
+    snapshot::save_drive(&experiment.run, device)?;
+    Ok(prepared)
 }
 
 /// Fails when a policy that was handed in has failed: the drive then goes on with another, and what

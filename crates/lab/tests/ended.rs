@@ -51,7 +51,12 @@ fn assert_accounted(results: &Value) {
     assert_eq!(number(results, "/host/all/failures/read_only"), failed);
     assert_eq!(sum(results, "/host/all/histogram/requests"), done);
     assert_eq!(sum(results, "/time_series/requests"), done);
-    assert_eq!(of_ops("bytes"), done * 4096);
+    assert_eq!((of_ops("bytes"), of_ops("failed_bytes")), (done * 4096, failed * 4096));
+    // Each byte was written or refused, whatever the answer to its request.
+    let of_flash =
+        number(results, "/flash/host_bytes_written") + number(results, "/wear/refused_bytes");
+    let of_host = |key: &str| number(results, &format!("/host/write/{key}"));
+    assert_eq!(of_flash, of_host("bytes") + of_host("failed_bytes"));
 }
 
 #[test]

@@ -127,7 +127,7 @@ fn refused_writes_are_answered_so_and_leave_no_data() {
         let path = directory.path().join(name);
         let (seen, _) = serve(common::mortal(), store, 32 * PAGE, &path, || {
             let mut client = Client::new(&path).unwrap();
-            let mut content = vec![0u8; 32];
+            let mut content = [0u8; 32];
             let mut refused = 0;
             for round in 0u64.. {
                 // Several at once, some of which must be durable, so that the end finds them waiting.

@@ -54,7 +54,7 @@ impl Device for Counted<'_> {
         let first = completions.len();
         self.device.advance(to, completions);
         for done in &completions[first..] {
-            let Completion { request, submitted, at, breakdown } = done;
+            let Completion { request, submitted, at, breakdown, .. } = done;
             let parts = breakdown.total();
             if self.inside.remove(&request.id) != Some(*submitted) {
                 self.wrong = Some(format!("request {} is answered, but not in there", request.id));
