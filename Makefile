@@ -66,6 +66,15 @@ bench: check-tools dist/.stamp-tested ## run the benchmarks
 	cargo bench --locked --workspace
 	$(BIN)/python python/benches/custom_cleaner.py
 
+# The byte fuzzers count inputs: about as many as take a third of the time.
+SECONDS ?= 60
+SEED ?= 1
+.PHONY: fuzz
+fuzz: check-tools ## random experiments against the laws, random bytes against parsers (SECONDS=60 SEED=1)
+	cargo run --quiet --release --locked -p lab --example fuzz -- $(SECONDS) $(SEED)
+	cargo run --quiet --release --locked -p workloads --example fuzz -- $$(($(SECONDS) * 1000)) $(SEED)
+	cargo run --quiet --release --locked -p nbd --example fuzz -- $$(($(SECONDS) * 10000)) $(SEED)
+
 .PHONY: install
 install: dist/.stamp-wheel ## put the command ssdlab into ~/.local/bin (PREFIX=~/.local)
 	$(PYTHON) -m venv --clear "$(PREFIX)/share/ssdlab"

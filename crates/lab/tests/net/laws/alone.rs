@@ -26,10 +26,10 @@ pub fn breakdown(case: &Case<'_>) -> Result<(), String> {
 
 /// Flash pages that a write of a logical page programs: at least, and at most.
 fn pages_of_a_write(case: &Case<'_>) -> (u64, u64) {
-    let device = match case.is("device.kind", "array") {
-        true => "device.member",
-        false => "device",
-    };
+    let mut device = "device".to_owned();
+    while case.is(&format!("{device}.kind"), "array") {
+        device += ".member";
+    }
     let size = |key: &str| {
         let text = case.resolved(&format!("{device}.{key}"))?.as_str()?;
         text.parse::<options::Size>().ok().map(options::Size::bytes)

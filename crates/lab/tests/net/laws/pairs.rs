@@ -107,27 +107,34 @@ pub fn gears(case: &Case<'_>) -> Result<(), String> {
         differ("merge_reads")?;
         differ("pages_trimmed")?;
     }
-    amplifications(case, &other)
+    amplifications(case)
 }
 
-/// The two gears clean alike, in runs that are long enough to tell.
-fn amplifications(case: &Case<'_>, other: &Case<'_>) -> Result<(), String> {
-    let erases = |case: &Case<'_>| case.count("/flash/block_erases");
-    let plain = case.is("device.cleaning.levelling.rule", "none")
-        && case.resolved("device.cleaning.background") == Some(&Value::Bool(false))
-        && case.count("/flash/pages_trimmed") == 0;
-    let amplification = |case: &Case<'_>| case.number("/flash/write_amplification");
-    let (Some(one), Some(two)) = (amplification(case), amplification(other)) else {
-        return Ok(());
-    };
-    if !plain || erases(case) < 200 || erases(other) < 200 {
+/// The two gears clean alike where one request is in the drive at a time and a block is cleaned in one
+/// go, in runs that are long enough to tell: then the decisions are the same.
+fn amplifications(case: &Case<'_>) -> Result<(), String> {
+    let plain = case.is("device.kind", "ssd")
+        && case.is("workload.kind", "closed")
+        && case.is("device.cleaning.levelling.rule", "none")
+        && case.resolved("device.cleaning.background") == Some(&Value::Bool(false));
+    if !plain || case.count("/flash/block_erases") < 200 {
         return Ok(());
     }
-    let blocks = case.resolved("device.blocks_per_plane").and_then(Value::as_u64).unwrap_or(0);
-    // Where a block or two are open or held back, tiny drives differ by what is under way.
-    let tolerance = if blocks < 16 { 0.5 } else { 0.15 };
-    must((one / two - 1.0).abs() < tolerance && (two / one - 1.0).abs() < tolerance, || {
-        format!("write amplification {one} timed {}, {two} otherwise", case.is_timed())
+    let mut lone = case.config.clone();
+    lone.set("device.cleaning.time", "\"blocking\"");
+    lone.set("workload.outstanding", "1");
+    lone.set("run.timeline", "\"none\"");
+    let timed = results(&lone.with("run.timed", "true"))?;
+    let untimed = results(&lone.with("run.timed", "false"))?;
+    let timed = Case { config: case.config, results: &timed };
+    let untimed = Case { config: case.config, results: &untimed };
+    if timed.has_ended() || untimed.has_ended() {
+        return Ok(());
+    }
+    let of = |case: &Case<'_>| case.number("/flash/write_amplification").unwrap_or(1.0);
+    let (one, two) = (of(&timed), of(&untimed));
+    must((one / two - 1.0).abs() < 0.1 && (two / one - 1.0).abs() < 0.1, || {
+        format!("write amplification {one} timed, {two} untimed, one request at a time, blocking")
     })
 }
 

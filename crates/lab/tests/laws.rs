@@ -1,0 +1,98 @@
+//! Random experiments over every key obey the laws of `net/laws.rs`. The same search for as long as
+//! wanted: `make fuzz`.
+
+#[allow(dead_code, reason = "each test uses its part")]
+mod net;
+
+use net::laws::{Case, LAWS, Verdict, judge};
+use net::shrink::shrink;
+use net::{Config, Outcome, generate, on_two_threads, outcome};
+use serde_json::{Value, json};
+use std::fmt::Write as _;
+
+/// About a minute of one processor.
+const EXPERIMENTS: u64 = 2000;
+/// How many broken experiments are made smaller before they are shown.
+const MADE_SMALLER: usize = 3;
+
+#[test]
+fn random_experiments_obey_the_laws() {
+    let seeds: Vec<u64> = (1..=EXPERIMENTS).collect();
+    let verdicts = on_two_threads(&seeds, |seed| judge(&generate::experiment(*seed)));
+    let mut report = String::new();
+    let (mut held, mut shown) = (0, 0);
+    for (seed, verdict) in seeds.iter().zip(&verdicts) {
+        held += u64::from(*verdict == Verdict::Holds);
+        let Verdict::Breaks(laws) = verdict else { continue };
+        let config = generate::experiment(*seed);
+        for broken in laws {
+            let (config, broken) = match shown < MADE_SMALLER {
+                true => shrink(&config, broken),
+                false => (config.clone(), broken.clone()),
+            };
+            shown += 1;
+            let _ = writeln!(report, "seed {seed}: {}: {}\n  {config}", broken.law, broken.detail);
+        }
+    }
+    assert!(report.is_empty(), "{shown} laws broken\n{report}");
+    // Else the search would be one of refusals.
+    assert!(held * 3 > EXPERIMENTS, "only {held} of {EXPERIMENTS} experiments were accepted");
+}
+
+/// Each law of one run notices results that were tampered with: where, with what, and the law.
+#[test]
+fn the_laws_notice_what_is_wrong() {
+    let mut config = Config::default();
+    let keys = [
+        ("device.kind", "\"ssd\""),
+        ("device.channels", "2"),
+        ("device.blocks_per_plane", "16"),
+        ("device.pages_per_block", "8"),
+        ("device.spare_factor", "0.3"),
+        ("workload.kind", "\"closed\""),
+        ("workload.requests", "3000"),
+        ("workload.outstanding", "1"),
+        ("workload.read_share", "0.2"),
+    ];
+    for (key, value) in keys {
+        config.set(key, value);
+    }
+    let Outcome::Results(sound) = outcome(&config) else { panic!("{config} runs") };
+    let wrong = [
+        ("/host/write/breakdown_us/cell", json!(1.0), "the breakdown adds up to the latency"),
+        ("/host/read/min_us", json!(1e9), "the breakdown adds up to the latency"),
+        ("/flash/page_programs", json!(1), "programs = host + moved + migrated"),
+        ("/flash/pages_moved", json!(0), "programs = host + moved + migrated"),
+        ("/units/1/busy", json!(1.001), "busy is a share"),
+        ("/buses/busy", json!([0.5, 9.0]), "busy is a share"),
+        ("/flash/write_amplification", json!(0.99), "amplification is at least 1 without trims"),
+        ("/flash/cleaning/efficiency", json!(-0.1), "cleaning efficiency is a share"),
+        ("/host/all/requests", json!(2999), "requests asked = answered + refused"),
+        ("/wear/refused_pages", json!(1), "a refused write is not a success"),
+        ("/time_series/requests", json!([2999]), "the timeline adds up to the results"),
+        ("/time_series/blocks_erased", json!([1]), "the timeline adds up to the results"),
+        (
+            "/wear/lifetime/spare_gone",
+            json!({"measured": true, "host_bytes": 1e12}),
+            "lifetimes are of bytes that were written",
+        ),
+        ("/simulated_seconds", json!(1.0), "a lone request's time adds up"),
+        ("/wear/mean_erases", json!(0.001), "wear agrees with the erasures"),
+        ("/host/all/mean_us", json!(1.0), "the same bits twice"),
+        ("/flash/host_pages_written", json!(1), "timed and untimed agree"),
+        ("/host/all/max_us", json!(1.0), "twice the times, twice the latencies"),
+        ("/flash/block_erases", json!(1), "one drive = an array of one"),
+    ];
+    assert_eq!(broken_laws(&config, &sound), Vec::<&str>::new());
+    for (path, value, law) in wrong {
+        let mut results = sound.clone();
+        *results.pointer_mut(path).unwrap_or_else(|| panic!("{path} is in the results")) = value;
+        assert!(broken_laws(&config, &results).contains(&law), "{path}: {law}");
+    }
+}
+
+fn broken_laws(config: &Config, results: &Value) -> Vec<&'static str> {
+    let case = Case { config, results };
+    let broken = LAWS.iter().filter(|(_, holds)| holds(&case).is_err());
+    broken.map(|(law, _)| *law).collect()
+}
