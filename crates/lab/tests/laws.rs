@@ -26,9 +26,10 @@ fn random_experiments_obey_the_laws() {
         let Verdict::Breaks(laws) = verdict else { continue };
         let config = generate::experiment(*seed);
         for broken in laws {
-            let (config, broken) = match shown < MADE_SMALLER {
-                true => shrink(&config, broken),
-                false => (config.clone(), broken.clone()),
+            let (config, broken) = if shown < MADE_SMALLER {
+                shrink(&config, broken)
+            } else {
+                (config.clone(), broken.clone())
             };
             shown += 1;
             let _ = writeln!(report, "seed {seed}: {}: {}\n  {config}", broken.law, broken.detail);

@@ -318,8 +318,12 @@ fn of_device(kind: &str, path: &str, so_far: &Config, dice: &mut Dice) -> Option
         "wear.service_years" => dice.number(&[0.1, 1.0, 5.0, 100.0]),
         "size" => dice.text(&["512B", "64KiB", "1MiB", "100MiB", "64GiB"]),
         "members" => dice.whole(&[1, 2, 3, 5, 6]),
-        line if line.ends_with(".fixed") => dice.text(&["0ns", "1ns", "127.5us", "1s"]),
-        line if line.ends_with(".per_kib") => dice.text(&["0ns", "1ns", "4.005us", "1ms"]),
+        line if line.split('.').next_back() == Some("fixed") => {
+            dice.text(&["0ns", "1ns", "127.5us", "1s"])
+        }
+        line if line.split('.').next_back() == Some("per_kib") => {
+            dice.text(&["0ns", "1ns", "4.005us", "1ms"])
+        }
         pattern if pattern.ends_with("_read") || pattern.ends_with("_write") => match kind {
             "piecewise" => dice.text(&[
                 "512B: 240us, 4KiB: 250us, 1MiB: 4.3ms",
@@ -370,8 +374,7 @@ fn of_workload(kind: &str, path: &str, dice: &mut Dice) -> Option<String> {
         "footprint" => {
             dice.pick(&["1.0", "1.0", "0.5", "0.1", "0.03", "\"64KiB\"", "\"1MiB\""]).to_owned()
         }
-        "interarrival" => dice.text(&interarrivals),
-        "sequential_interarrival" => dice.text(&interarrivals),
+        "interarrival" | "sequential_interarrival" => dice.text(&interarrivals),
         "size" => {
             dice.text(&["exponential(0, 8)", "uniform(1, 64)", "constant(8)", "poisson(1, 4)"])
         }

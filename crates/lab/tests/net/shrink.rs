@@ -43,11 +43,11 @@ pub fn shrink(config: &Config, broken: &Broken) -> (Config, Broken) {
 
 /// What may stand instead of a key: nothing, or a smaller value.
 fn candidates(config: &Config, key: &str, value: &str) -> Vec<Config> {
-    if key.ends_with(".kind") {
+    let last = key.rsplit('.').next().unwrap_or(key);
+    if last == "kind" {
         return Vec::new();
     }
-    let last = key.rsplit('.').next().unwrap_or(key);
-    let smaller = SMALLER.iter().find(|(name, _)| *name == last && !key.ends_with("windowed"));
+    let smaller = SMALLER.iter().find(|(name, _)| *name == last);
     match smaller {
         Some((_, values)) => {
             let below = values.iter().take_while(|it| **it != value && !larger(it, value));

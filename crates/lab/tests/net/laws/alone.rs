@@ -89,7 +89,7 @@ pub fn amplification(case: &Case<'_>) -> Result<(), String> {
     if case.count("/flash/pages_trimmed") > 0 || case.count("/flash/host_pages_written") == 0 {
         return Ok(());
     }
-    for key in ["write_amplification", "write_amplification_bytes"] {
+    for key in ["write_amplification", "write_amplification_bytes", "write_amplification_pages"] {
         if let Some(amplification) = case.number(&format!("/flash/{key}")) {
             must(amplification >= 1.0 - 1e-9, || format!("{key} is {amplification}"))?;
         }

@@ -115,7 +115,7 @@ pub fn little(case: &Case<'_>) -> Result<(), String> {
         capacity_sectors: device.capacity_sectors(),
         volumes: device.volumes(),
         seed: experiment.run.seed,
-        inputs: Inputs::streams(|path| open(path)),
+        inputs: Inputs::streams(open),
     };
     let Ok(mut workload) = experiment.workload.build(&context) else { return Ok(()) };
     let mut counted = Counted {
