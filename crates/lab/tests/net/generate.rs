@@ -96,6 +96,7 @@ pub fn experiment(seed: u64) -> Config {
         "other" => dice.pick(&["linear", "piecewise", "parallel"]),
         kind => kind,
     };
+    let kind_of_device = kind;
     device(&mut config, "device", kind, given, &mut dice);
     if kind == "array" {
         let member = dice.pick(&["ssd", "ssd", "linear", "array"]);
@@ -119,6 +120,9 @@ pub fn experiment(seed: u64) -> Config {
         config.set("workload.job", job(&mut dice));
     }
     section(&mut config, "run", "run", given, &mut dice);
+    if kind_of_device == "ssd" {
+        rare(&mut config, seed);
+    }
     if config.get("run.timed") == Some("false") && dice.chance(0.9) {
         config.0.retain(|(key, _)| key != "run.timeline");
     }
@@ -181,6 +185,30 @@ fn device(config: &mut Config, at: &str, kind: &str, given: f64, dice: &mut Dice
     }
     for (key, value) in own.0 {
         config.set(&key.replacen("device", at, 1), value);
+    }
+}
+
+/// Brings options together that seldom meet by chance: parts of pages, copies inside a plane, and two
+/// frontiers, on a drive that has been written over. Draws for itself, so that other seeds stay.
+fn rare(config: &mut Config, seed: u64) {
+    let mut dice = Dice::new(!seed);
+    if !dice.chance(0.05) {
+        return;
+    }
+    config.set("device.logical_page", dice.text(&["512B", "1KiB"]));
+    config.set("device.cleaning.copy_back", "true");
+    config.set("device.cleaning.frontiers", dice.text(&["separate-moved", "hot-cold"]));
+    config.set("run.precondition", dice.text(&["random:1", "random:3"]));
+    config.set("device.cleaning.policy", dice.text(&["random", "greedy", "d-choices"]));
+    // Much is under way when the last request is answered.
+    config.set("device.timing.bus_per_byte", dice.text(&["0ps", "625ps"]));
+    config.set("device.channels", dice.whole(&[2, 3]));
+    config.set("device.page_size", dice.text(&["2KiB", "4KiB"]));
+    if config.get("workload.read_share").is_some() {
+        config.set("workload.read_share", "0.0");
+    }
+    for key in ["page_span", "stripe", "gang", "active_blocks", "cleaning.stream"] {
+        config.0.retain(|(given, _)| *given != format!("device.{key}"));
     }
 }
 
