@@ -14,7 +14,8 @@ use std::path::Path;
 use tempfile::NamedTempFile;
 
 const MAGIC: &[u8] = b"ssdlab drive\n";
-const VERSION: u32 = 1;
+/// Version 2 has the numbers of blocks and of programs with the flash.
+const VERSION: u32 = 2;
 /// Zstandard's fastest ordinary level: the stamps and the map of random writes hardly compress.
 const LEVEL: i32 = 1;
 
@@ -67,7 +68,9 @@ fn load(device: &mut dyn Model, path: &str) -> Result<(), String> {
     }
     let version = head[MAGIC.len()..].try_into().map_or(0, u32::from_le_bytes);
     if version != VERSION {
-        return Err(format!("it is of version {version}, and this ssdlab reads version {VERSION}"));
+        return Err(format!(
+            "it is of version {version}, and this ssdlab reads version {VERSION}; save it anew"
+        ));
     }
     let mut bytes = Vec::new();
     zstd::Decoder::with_buffer(file)

@@ -88,9 +88,12 @@ fn files_that_do_not_fit_are_refused() {
     for length in [17, 30, whole.len() / 2, whole.len() - 1] {
         damaged(&whole[..length], "it is damaged or cut short");
     }
-    let mut newer = whole.clone();
-    newer[13] = 9;
-    damaged(&newer, "it is of version 9, and this ssdlab reads version 1");
+    for version in [1, 9] {
+        let mut other = whole.clone();
+        other[13] = version;
+        let message = format!("it is of version {version}, and this ssdlab reads version 2");
+        damaged(&other, &message);
+    }
     for at in [40, whole.len() / 3, whole.len() - 2] {
         let mut flipped = whole.clone();
         flipped[at] ^= 0x10;

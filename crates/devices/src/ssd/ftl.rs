@@ -1,6 +1,6 @@
 //! The flash translation layer: decides where pages go and which blocks are cleaned, and acts on it.
 //!
-//! Everything here is volatile: it is lost in a power cut and could be rebuilt from the
+//! Everything here is volatile: it is lost in a power cut and can be [rebuilt](rebuild) from the
 //! [`Flash`]. No function knows what anything costs: the timed drive and fast-forward call the same
 //! ones. A decision (map, frontier, valid counts) holds from the moment an operation begins; the
 //! flash changes when it completes.
@@ -10,6 +10,9 @@ mod fast_forward;
 mod frontiers;
 mod keeping;
 mod levelling;
+mod rebuild;
+
+pub use rebuild::{Rebuilt, rebuild};
 
 pub(super) use keeping::FtlState;
 
@@ -63,6 +66,11 @@ pub struct Programming {
     pub ppn: Ppn,
     /// Whose data.
     pub lpn: Lpn,
+    /// The copy that it supersedes, or `u32::MAX` when there is none: until it is programmed, that one
+    /// is the newest that a power cut would leave.
+    pub old: u32,
+    /// Low 32 bits of its number among all programs.
+    pub order: u32,
     /// It fills the block, so that the summary page follows.
     pub last: bool,
 }
@@ -128,9 +136,12 @@ pub struct Ftl {
     /// Valid pages of each block, counting those still being programmed.
     valid: Vec<u16>,
     state: Vec<BlockState>,
-    /// Ascending number of each block's opening; 0 when erased.
+    /// Ascending number of each block's opening; 0 when erased. The flash has it from the block's
+    /// first page on.
     sequence: Vec<u64>,
     opened: u64,
+    /// Pages whose programming was ever begun.
+    programs: u64,
     /// The frontiers of each domain.
     frontier: Vec<Frontier>,
     /// The block being cleaned in each domain, or `NONE`.
@@ -172,7 +183,7 @@ impl Ftl {
         let domains = geometry.domains as usize;
         let domains_per_pool = geometry.domains / geometry.pools;
         let group_size = domains_per_pool.min(geometry.domains_per_unit);
-        let mut flash = Flash::new(geometry, &config.wear, seed);
+        let mut flash = Flash::new(config, geometry, seed);
         let aggregate = config.cleaning.levelling.temperature == Temperature::Aggregate;
         let mut ftl = Ftl {
             geometry: geometry.clone(),
@@ -184,6 +195,7 @@ impl Ftl {
             state: vec![BlockState::Free; blocks],
             sequence: vec![0; blocks],
             opened: 0,
+            programs: 0,
             frontier: vec![
                 Frontier { block: NONE, next: geometry.data_pages };
                 domains * config.cleaning.frontiers.count() as usize
@@ -315,9 +327,8 @@ impl Ftl {
     /// Where a write to `lpn` on `unit` goes, or `None` when it must wait for cleaning.
     ///
     /// Among the domains that accept writes, those whose open block is younger than the block of
-    /// the old copy come first: then a later copy always lies in a later block, and recovery can
-    /// tell copies apart by one number per block. Among them the one with most free pages is
-    /// taken, and of equals the next in turn.
+    /// the old copy come first: then a later copy mostly lies in a later block. Among them the one
+    /// with most free pages is taken, and of equals the next in turn.
     pub fn choose_domain(&mut self, pool: PoolId, unit: Unit, lpn: Lpn) -> Option<Domain> {
         let group = self.group(pool, unit);
         let first = group * self.group_size;
@@ -362,14 +373,36 @@ impl Ftl {
         let last = frontier.next == self.geometry.data_pages;
         self.valid[block as usize] += 1;
         self.supersede(lpn);
-        self.map[lpn.at()] = ppn.0;
-        Programming { ppn, lpn, last }
+        let old = std::mem::replace(&mut self.map[lpn.at()], ppn.0);
+        let order = self.programs as u32;
+        self.programs += 1;
+        Programming { ppn, lpn, old, order, last }
+    }
+
+    /// A page takes effect in the flash; the first of a block brings the block's number.
+    #[inline]
+    fn program(&self, flash: &mut Flash, ppn: Ppn, lpn: Lpn, order: u32) {
+        if flash.program(ppn, lpn, order) {
+            self.write_header(flash, self.geometry.block_of(ppn), order);
+        }
+    }
+
+    /// The first page of a block has been programmed. A block that takes another's place takes its
+    /// numbers too.
+    fn write_header(&self, flash: &mut Flash, block: Block, order: u32) {
+        let first_order = if self.is_filling(block) {
+            flash.first_order(Block(self.victim[self.geometry.domain_of(block).at()]))
+        } else {
+            // It was begun within the last 2^32 programs.
+            self.programs - u64::from((self.programs as u32).wrapping_sub(order))
+        };
+        flash.write_header(block, self.sequence[block.at()], first_order);
     }
 
     /// Completes what [`begin_program`](Ftl::begin_program) began.
     #[inline]
     pub fn complete_program(&mut self, flash: &mut Flash, programming: Programming) {
-        flash.program(programming.ppn, programming.lpn);
+        self.program(flash, programming.ppn, programming.lpn, programming.order);
         if !programming.last {
             return;
         }

@@ -7,7 +7,7 @@ use super::{BlockState, Counters, Ftl};
 
 impl Ftl {
     /// An erased block is worn out: retires it, unless its domain needs it once more to clean into.
-    pub(super) fn expire(&mut self, flash: &Flash, domain: Domain, block: Block) {
+    pub(super) fn expire(&mut self, flash: &mut Flash, domain: Domain, block: Block) {
         let written = self.ageing.pages_before + self.counters.host_pages;
         self.ageing.first_expiry.get_or_insert(written);
         let pool = self.geometry.domain_pool[domain.at()];
@@ -16,6 +16,7 @@ impl Ftl {
             return;
         }
         self.state[block.at()] = BlockState::Retired;
+        flash.retire(block);
         self.ageing.retired += 1;
         match &mut self.ageing.spare[pool.at()] {
             0 => {
