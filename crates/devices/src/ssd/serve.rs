@@ -2,7 +2,7 @@
 
 use super::Ssd;
 use super::config::CleaningTime;
-use super::ftl::{CleanStep, Programming};
+use super::ftl::{CleanStep, Job, Programming};
 use super::geometry::{Lpn, PoolId, Unit};
 use super::operation::Operation;
 use super::timeline;
@@ -381,12 +381,46 @@ impl Ssd {
         }
         let work = match self.ftl.next_step(&mut self.flash, &mut job) {
             CleanStep::Move(programming) => Work::Move(programming),
+            CleanStep::Erase if self.is_barred(job) => return self.bar_erase(unit, job, now),
             CleanStep::Erase => Work::Erase(job),
         };
+        self.units.barred.retain(|barred| *barred != unit);
         let queue = &mut self.units.queues[unit.at()];
         queue.job = Some(job);
-        queue.cleaning_since = Some(now);
+        queue.cleaning_since.get_or_insert(now);
         self.launch(unit, work, now);
+    }
+
+    /// Whether a victim still holds the newest programmed copy of a page: another unit is programming
+    /// what supersedes it. A power cut would otherwise lose what was written long ago.
+    fn is_barred(&self, job: Job) -> bool {
+        let first = self.ftl.geometry().ppn(job.victim, 0).0;
+        self.ftl.pools_span_units()
+            && self.units.supersede_one_of(first..first + self.ftl.geometry().data_pages)
+    }
+
+    /// The erasure of a job waits. Cleaning that holds its unit goes on holding it, and counts the
+    /// wait; else the unit serves what else there is.
+    fn bar_erase(&mut self, unit: Unit, job: Job, now: Time) {
+        self.units.bar(unit);
+        let queue = &mut self.units.queues[unit.at()];
+        queue.job = Some(job);
+        if self.config.cleaning.time == CleaningTime::Blocking {
+            queue.cleaning_since.get_or_insert(now);
+        }
+    }
+
+    /// A program has ended, for which erasures may have waited.
+    pub(super) fn retry_erases(&mut self, now: Time) {
+        let units = std::mem::take(&mut self.units.barred);
+        if self.config.cleaning.time == CleaningTime::Blocking {
+            for unit in &units {
+                self.units.end_cleaning_operation(*unit, now);
+            }
+        }
+        for unit in units {
+            self.dispatch(unit, now);
+        }
     }
 
     // ---- from the flash back to the host --------------------------------------------------
@@ -435,6 +469,9 @@ impl Ssd {
                     self.refuse_waiting(now);
                 }
             }
+        }
+        if !self.units.barred.is_empty() {
+            self.retry_erases(now);
         }
         self.dispatch_offered(now);
         self.dispatch(unit, now);

@@ -7,7 +7,7 @@
 
 use super::config::SsdConfig;
 use super::ftl::{Job, Programming};
-use super::geometry::{Geometry, Lpn, Unit};
+use super::geometry::{Block, Geometry, Lpn, Unit};
 use super::granule::Granule;
 use super::link::Slot;
 use super::operation::Operation;
@@ -157,6 +157,8 @@ pub(super) struct Units {
     pub(super) bound_of: Vec<u32>,
     /// Sets with pages that were queued at this instant and not yet looked at.
     pub(super) offered: Vec<u32>,
+    /// Units whose erasure waits for a program elsewhere.
+    pub(super) barred: Vec<Unit>,
     /// A busy unit may be able to begin another operation.
     pub(super) overlaps: bool,
 }
@@ -198,6 +200,7 @@ impl Units {
             bound,
             bound_of,
             offered: Vec::new(),
+            barred: Vec::new(),
             overlaps: config.cache_commands || geometry.granule.span > 1,
         }
     }
@@ -279,6 +282,26 @@ impl Units {
             Work::Move(programming) | Work::Stream(programming, _) => Some(programming),
             Work::Erase(_) => None,
         })
+    }
+
+    /// Blocks whose erasure has begun.
+    pub(super) fn erasing(&self) -> impl Iterator<Item = Block> + '_ {
+        self.flights.iter().filter_map(|flight| match flight.work? {
+            Work::Erase(job) => Some(job.victim),
+            _ => None,
+        })
+    }
+
+    /// Whether a page is being programmed of which the newest copy so far lies among these.
+    pub(super) fn supersede_one_of(&self, pages: std::ops::Range<u32>) -> bool {
+        self.programming().any(|programming| pages.contains(&programming.old))
+    }
+
+    /// The erasure of a unit has to wait.
+    pub(super) fn bar(&mut self, unit: Unit) {
+        if !self.barred.contains(&unit) {
+            self.barred.push(unit);
+        }
     }
 
     /// How long a unit has been cleaning up to now, ns.
