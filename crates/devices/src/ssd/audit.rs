@@ -193,7 +193,7 @@ impl Ssd {
             BlockState::Open => {
                 let frontier = self.ftl.frontier_at(domain, block);
                 // With cache commands the next block is begun while the last page is programmed.
-                let closing = begun.iter().any(|programming| programming.last);
+                let closing = begun.iter().any(|programming| geometry.is_last(programming.ppn));
                 ensure!(frontier.is_some() || closing, "block {b} is open but not a frontier");
                 let at = programmed as usize + begun.len();
                 let next = frontier.unwrap_or(at as u32);

@@ -71,8 +71,6 @@ pub struct Programming {
     pub old: u32,
     /// Low 32 bits of its number among all programs.
     pub order: u32,
-    /// It fills the block, so that the summary page follows.
-    pub last: bool,
 }
 
 /// The cleaning of one block.
@@ -370,21 +368,13 @@ impl Ftl {
         let block = frontier.block;
         let ppn = self.geometry.ppn(Block(block), frontier.next);
         frontier.next += 1;
-        let last = frontier.next == self.geometry.data_pages;
         self.valid[block as usize] += 1;
+        let old = self.map[lpn.at()];
         self.supersede(lpn);
-        let old = std::mem::replace(&mut self.map[lpn.at()], ppn.0);
+        self.map[lpn.at()] = ppn.0;
         let order = self.programs as u32;
-        self.programs += 1;
-        Programming { ppn, lpn, old, order, last }
-    }
-
-    /// A page takes effect in the flash; the first of a block brings the block's number.
-    #[inline]
-    fn program(&self, flash: &mut Flash, ppn: Ppn, lpn: Lpn, order: u32) {
-        if flash.program(ppn, lpn, order) {
-            self.write_header(flash, self.geometry.block_of(ppn), order);
-        }
+        self.programs = self.programs.wrapping_add(1);
+        Programming { ppn, lpn, old, order }
     }
 
     /// The first page of a block has been programmed. A block that takes another's place takes its
@@ -402,11 +392,25 @@ impl Ftl {
     /// Completes what [`begin_program`](Ftl::begin_program) began.
     #[inline]
     pub fn complete_program(&mut self, flash: &mut Flash, programming: Programming) {
-        self.program(flash, programming.ppn, programming.lpn, programming.order);
-        if !programming.last {
+        let Programming { ppn, lpn, order, .. } = programming;
+        let page = flash.program(ppn, lpn, order);
+        // One comparison tells the first page and the last from those between.
+        if page.wrapping_sub(1) >= self.geometry.data_pages.wrapping_sub(2) {
+            self.complete_edge(flash, ppn, order);
+        }
+    }
+
+    /// The first page of a block has been programmed, or the last, or both are one.
+    #[cold]
+    #[inline(never)]
+    fn complete_edge(&mut self, flash: &mut Flash, ppn: Ppn, order: u32) {
+        let block = self.geometry.block_of(ppn);
+        if ppn == self.geometry.ppn(block, 0) {
+            self.write_header(flash, block, order);
+        }
+        if !self.geometry.is_last(ppn) {
             return;
         }
-        let block = self.geometry.block_of(programming.ppn);
         if self.is_filling(block) {
             self.close_filled(flash, block);
             return;

@@ -67,11 +67,11 @@ impl Flash {
         }
     }
 
-    /// Completes the programming of a page with the data of `lpn`, and says whether it is the first of
-    /// its block: then the caller adds the [`header`](Flash::write_header).
+    /// Completes the programming of a page with the data of `lpn`, and says which page of its block it
+    /// is: to the first the caller adds the [`header`](Flash::write_header).
     #[inline]
     #[must_use]
-    pub fn program(&mut self, ppn: Ppn, lpn: Lpn, order: u32) -> bool {
+    pub fn program(&mut self, ppn: Ppn, lpn: Lpn, order: u32) -> u32 {
         let block = (ppn.0 / self.pages_per_block) as usize;
         let page = ppn.0 % self.pages_per_block;
         assert!(u32::from(self.programmed[block]) == page, "pages are programmed in order, once");
@@ -80,7 +80,7 @@ impl Flash {
         if let Some(kept) = self.order.get_mut(ppn.at()) {
             *kept = order;
         }
-        page == 0
+        page
     }
 
     /// What the first page of a block says of the block: the number of its opening, and in full that

@@ -322,16 +322,20 @@ impl Ssd {
         let id = units.take_off(work, unit, 0);
         let copy_back = self.config.cleaning.copy_back;
         let first = unit.0 * units.granule.span;
+        let last = match &work {
+            Work::Host(_, Some(programming)) | Work::Move(programming) => {
+                self.ftl.geometry().is_last(programming.ppn)
+            }
+            _ => false,
+        };
         for lane in 0..units.granule.span {
             let plan = match &work {
-                Work::Host(op, programming) => match op.plan(*programming, units.granule, lane) {
+                Work::Host(op, _) => match op.plan(last, units.granule, lane) {
                     Some(plan) => plan,
                     None => continue,
                 },
-                Work::Move(programming) if copy_back => {
-                    Operation::CopyBack.closing(programming.last).plan()
-                }
-                Work::Move(programming) => Operation::Move.closing(programming.last).plan(),
+                Work::Move(_) if copy_back => Operation::CopyBack.closing(last).plan(),
+                Work::Move(_) => Operation::Move.closing(last).plan(),
                 Work::Erase(_) => Operation::Erase.plan(),
                 Work::Stream(..) => unreachable!("a copy begins in `serve_stream`"),
             };
@@ -384,7 +388,9 @@ impl Ssd {
             CleanStep::Erase if self.is_barred(job) => return self.bar_erase(unit, job, now),
             CleanStep::Erase => Work::Erase(job),
         };
-        self.units.barred.retain(|barred| *barred != unit);
+        if !self.units.barred.is_empty() {
+            self.units.barred.retain(|barred| *barred != unit);
+        }
         let queue = &mut self.units.queues[unit.at()];
         queue.job = Some(job);
         queue.cleaning_since.get_or_insert(now);
@@ -441,7 +447,8 @@ impl Ssd {
         }
         if flight.lanes_left > 0 {
             if let Some(Work::Stream(programming, to)) = flight.work {
-                return self.stream_crossed(id, unit, to, programming.last, now);
+                let last = self.ftl.geometry().is_last(programming.ppn);
+                return self.stream_crossed(id, unit, to, last, now);
             }
             return self.dispatch(unit, now);
         }

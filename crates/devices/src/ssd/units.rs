@@ -329,13 +329,7 @@ impl Units {
 
 impl PageOp {
     /// The plan of what a lane does for a page, if anything.
-    pub(super) fn plan(
-        &self,
-        programming: Option<Programming>,
-        granule: Granule,
-        lane: u32,
-    ) -> Option<u16> {
-        let last = programming.is_some_and(|programming| programming.last);
+    pub(super) fn plan(&self, last: bool, granule: Granule, lane: u32) -> Option<u16> {
         let new_data = || granule.pages_in_lane(self.range.0, self.range.1, lane) > 0;
         let operation = match self.kind {
             Kind::Read | Kind::ReadForWrite => {

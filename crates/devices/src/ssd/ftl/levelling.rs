@@ -159,14 +159,15 @@ impl Ftl {
             // A copy, in the place of what it was copied from: its order is the same.
             let order = flash.order(from);
             if self.map[lpn.at()] != from.0 {
-                self.program(flash, to, lpn, order);
+                if flash.program(to, lpn, order) == 0 {
+                    self.write_header(flash, worn, order);
+                }
                 continue;
             }
             self.valid[job.victim.at()] -= 1;
             self.valid[worn.at()] += 1;
             self.map[lpn.at()] = to.0;
-            let last = job.next_page == self.geometry.data_pages;
-            return CleanStep::Move(Programming { ppn: to, lpn, old: from.0, order, last });
+            return CleanStep::Move(Programming { ppn: to, lpn, old: from.0, order });
         }
         if self.state[worn.at()] != BlockState::Closed {
             // Its last page was superseded.
