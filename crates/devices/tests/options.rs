@@ -15,6 +15,8 @@ use serde_json::{Value, json};
 struct Outcome {
     end: Time,
     capacity: u64,
+    /// Size of its state when it was new, as text.
+    kept: usize,
     completions: Vec<Completion>,
     report: SsdReport,
 }
@@ -40,6 +42,7 @@ const CELL: Figure = |o| o.mean_of(|c| c.breakdown.cell);
 const BUS: Figure = |o| o.mean_of(|c| c.breakdown.bus);
 const TOTAL_TIME: Figure = |o| o.end as f64;
 const CAPACITY: Figure = |o| o.capacity as f64;
+const KEPT: Figure = |o| o.kept as f64;
 const AMPLIFICATION: Figure = |o| o.report.write_amplification.unwrap();
 const CLEANED_BLOCK_TIME: Figure = |o| o.report.cleaning.mean_block_ns.unwrap();
 const ERASES: Figure = |o| o.report.block_erases as f64;
@@ -304,6 +307,7 @@ fn wear() -> Vec<Row> {
         row("device.wear.spread", [json!(0.0), json!(0.4)], WRITES, (EXPIRED, More))
             .given("device.wear.rated_cycles", json!(40)),
         row("device.wear.service_years", [json!(5), json!(3)], WRITES, (DAILY_WRITES, More)),
+        row("device.persistence.order", [json!(false), json!(true)], READS, (KEPT, More)),
         row(
             "device.cleaning.levelling.rule",
             words("none", migrate),
@@ -352,6 +356,7 @@ fn wear() -> Vec<Row> {
 fn outcome(keys: &[(&str, Value)], load: Load, requests: u64) -> Outcome {
     let mut device = configured(keys).build(9).unwrap_or_else(|refusal| panic!("{refusal}"));
     let capacity = device.capacity_sectors();
+    let kept = serde_json::to_vec(&device.save()).unwrap().len();
     let mut random = Xoshiro256::new(9, 0);
     let mut closed = Closed::new(16, requests, |id| {
         let (op, page, pages) = load(id, capacity / 8, &mut random);
@@ -359,7 +364,7 @@ fn outcome(keys: &[(&str, Value)], load: Load, requests: u64) -> Outcome {
     });
     let (end, completions) = run_closed(device.as_mut(), &mut closed);
     let report = device.report(end).expect("an SSD reports");
-    Outcome { end, capacity, completions, report }
+    Outcome { end, capacity, kept, completions, report }
 }
 
 fn verdict(row: &Row) -> Result<(), String> {

@@ -7,8 +7,8 @@ use common::{Closed, run_closed};
 use devices::Model;
 use devices::ssd::clean::Policy;
 use devices::ssd::config::{
-    Cleaning, Detector, FreeOrder, Frontiers, HotCold, Levelling, LevellingRule, Pool, Temperature,
-    TieBreak, Wear,
+    Cleaning, Detector, FreeOrder, Frontiers, HotCold, Levelling, LevellingRule, Persistence, Pool,
+    Temperature, TieBreak, Wear,
 };
 use devices::ssd::{Ssd, SsdConfig};
 use engine::{Lba, Op, Random, Request, Xoshiro256};
@@ -23,6 +23,8 @@ fn config(free_order: FreeOrder, frontiers: Frontiers, detector: Detector) -> Ss
         pages_per_block: 16,
         pool: Pool::Plane,
         free_order,
+        // The order is kept with the drive.
+        persistence: Persistence { order: frontiers != Frontiers::Single },
         wear: Wear { rated_cycles: 30, spread: 0.2, ..Wear::default() },
         cleaning: Cleaning {
             frontiers,
@@ -129,6 +131,8 @@ fn a_drive_of_another_shape_is_refused() {
         ..config.clone()
     });
     assert!(rated.contains("device.wear.rated_cycles is 30 there and 31 here"), "{rated}");
+    let order = refusal(SsdConfig { persistence: Persistence { order: true }, ..config.clone() });
+    assert!(order.contains("device.persistence.order is false there and true here"), "{order}");
     // What does not shape the state may differ.
     let policy = Cleaning { policy: Policy::Fifo, ..config.cleaning.clone() };
     let mut other = Ssd::new(&SsdConfig { cleaning: policy, ..config }, 1).unwrap();

@@ -14,7 +14,8 @@ use std::path::Path;
 use tempfile::NamedTempFile;
 
 const MAGIC: &[u8] = b"ssdlab drive\n";
-/// 1 held a single drive, without its generator, and counted what the host wrote in pages.
+/// 2: the numbers of blocks and of programs are with the flash, the generator and what the host wrote
+/// in bytes with the drive, and an array has several.
 const VERSION: u32 = 2;
 /// Zstandard's fastest ordinary level: the stamps and the map of random writes hardly compress.
 const LEVEL: i32 = 1;

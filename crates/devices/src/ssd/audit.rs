@@ -5,7 +5,8 @@
 //! could be searched for every block, lists of free blocks and operations begun, is gone through once.
 
 use super::Ssd;
-use super::ftl::{BlockState, Programming};
+use super::config::Frontiers;
+use super::ftl::{BlockState, Programming, Rebuilt, rebuild};
 use super::geometry::{Block, Domain, Lpn, Ppn};
 
 /// Fails the audit with a formatted message unless the condition holds.
@@ -50,7 +51,106 @@ impl Ssd {
         for block in 0..self.ftl.geometry().blocks() {
             self.audit_block(Block(block), &begun)?;
         }
-        self.audit_counts(&begun)
+        self.audit_counts(&begun)?;
+        if self.ftl.can_be_rebuilt(&self.flash) { self.check_rebuild() } else { Ok(()) }
+    }
+
+    /// What the flash alone tells of the drive.
+    pub fn rebuilt(&self) -> Rebuilt {
+        let being_erased: Vec<Block> = self.units.erasing().collect();
+        rebuild(self.ftl.geometry(), &self.flash, &being_erased)
+    }
+
+    /// Checks that the map which the flash alone tells is that of the FTL, where the newest copy of a
+    /// page whose programming is under way is the one before.
+    ///
+    /// Pages that are not mapped were trimmed, or never written: nothing is expected of them. Of cold
+    /// data that is moving into a worn block either copy is the newest.
+    ///
+    /// # Errors
+    /// The first difference, with the page or block concerned.
+    pub fn check_rebuild(&self) -> Result<(), String> {
+        let geometry = self.ftl.geometry();
+        let rebuilt = self.rebuilt();
+        for lpn in (0..geometry.exported_pages()).map(Lpn) {
+            let Some(expected) = self.newest_programmed(lpn)? else { continue };
+            let found = rebuilt.map()[lpn.at()];
+            let same = found == expected.0
+                || found != u32::MAX && self.ftl.are_twins(&self.flash, Ppn(found), expected);
+            ensure!(
+                same,
+                "logical page {} is at {}, and the flash alone says at {}",
+                lpn.0,
+                self.place(expected.0),
+                self.place(found)
+            );
+        }
+        self.audit_rebuilt_blocks(&rebuilt)
+    }
+
+    /// The newest copy of a page that is programmed, if it was ever written and not trimmed since.
+    fn newest_programmed(&self, lpn: Lpn) -> Result<Option<Ppn>, String> {
+        let geometry = self.ftl.geometry();
+        let mut newest = self.ftl.lookup(lpn);
+        while let Some(ppn) = newest {
+            if ppn.0 % geometry.pages_per_block < self.flash.programmed(geometry.block_of(ppn)) {
+                break;
+            }
+            let mut begun = self.units.programming();
+            let Some(programming) = begun.find(|programming| programming.ppn == ppn) else {
+                let place = self.place(ppn.0);
+                return Err(format!("the newest copy of logical page {}, {place}, is gone", lpn.0));
+            };
+            newest = (programming.old != u32::MAX).then_some(Ppn(programming.old));
+        }
+        Ok(newest)
+    }
+
+    fn place(&self, ppn: u32) -> String {
+        let geometry = self.ftl.geometry();
+        if ppn == u32::MAX {
+            return "no place".to_owned();
+        }
+        let block = geometry.block_of(Ppn(ppn)).0;
+        format!("page {} of block {block}", ppn % geometry.pages_per_block)
+    }
+
+    /// What the flash alone tells of the blocks.
+    fn audit_rebuilt_blocks(&self, rebuilt: &Rebuilt) -> Result<(), String> {
+        let geometry = self.ftl.geometry();
+        for block in (0..geometry.blocks()).map(Block) {
+            let empty = self.flash.programmed(block) == 0;
+            let state = match self.ftl.state(block) {
+                BlockState::Open | BlockState::Filling if empty => BlockState::Free,
+                BlockState::Filling => BlockState::Open,
+                BlockState::Victim => BlockState::Closed,
+                state => state,
+            };
+            let (b, found) = (block.0, rebuilt.state(block));
+            ensure!(found == state, "block {b} is {state:?}, and the flash says {found:?}");
+        }
+        for domain in (0..geometry.domains).map(Domain) {
+            let (d, empty) =
+                (domain.0, |block: &&Block| self.ftl.state(**block) != BlockState::Free);
+            let opened = rebuilt.free(domain).iter().filter(empty).count();
+            let (free, known) = (rebuilt.free(domain).len(), self.ftl.free_blocks(domain) as usize);
+            ensure!(
+                free == known + opened,
+                "domain {d} has {known} free blocks and {opened} opened ones without a page, and \
+                 the flash says {free} erased ones"
+            );
+            // With two frontiers blocks are closed in another order than they were opened in.
+            if self.config.cleaning.frontiers == Frontiers::Single {
+                let closed = rebuilt.closed(domain).iter().copied();
+                let is_closed = |block: &Block| self.ftl.state(*block) == BlockState::Closed;
+                let closed = closed.filter(is_closed);
+                ensure!(
+                    closed.eq(self.ftl.closed(domain).filter(is_closed)),
+                    "the closed blocks of domain {d} are in another order than the flash says"
+                );
+            }
+        }
+        Ok(())
     }
 
     /// Every free list names blocks of its domain that are free, each once; `audit_counts` has it
@@ -134,7 +234,7 @@ impl Ssd {
             BlockState::Open => {
                 let frontier = self.ftl.frontier_at(domain, block);
                 // With cache commands the next block is begun while the last page is programmed.
-                let closing = begun.iter().any(|programming| programming.last);
+                let closing = begun.iter().any(|programming| geometry.is_last(programming.ppn));
                 ensure!(frontier.is_some() || closing, "block {b} is open but not a frontier");
                 let at = programmed as usize + begun.len();
                 let next = frontier.unwrap_or(at as u32);

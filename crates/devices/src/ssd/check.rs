@@ -8,6 +8,23 @@ use options::Invalid;
 /// A stage of an operation is kept in 32 bits of nanoseconds.
 const LONGEST_STAGE_NS: u64 = 4_000_000_000;
 
+/// The spare area has room for a page's number and order, if that is kept.
+fn ordered(config: &SsdConfig) -> Result<(), Invalid> {
+    const EACH: u64 = 8;
+    let page = config.page_size.bytes();
+    let logical = config.logical_page.map_or(page, options::Size::bytes).max(1);
+    let needed = (page / logical).max(1) * EACH;
+    if !config.persistence.order || config.spare_size.bytes() >= needed {
+        return Ok(());
+    }
+    let problem = format!(
+        "{} is too small for the numbers that go with the data of a page, {needed} bytes",
+        config.spare_size
+    );
+    let keys = ["device.spare_size", "device.persistence.order", "device.logical_page"];
+    Err(Invalid::new(&keys, problem))
+}
+
 /// Counts and sizes that stand alone: positive, dividing, addressable.
 pub(super) fn counts(config: &SsdConfig) -> Result<(), Invalid> {
     let counts = [
@@ -58,6 +75,7 @@ pub(super) fn counts(config: &SsdConfig) -> Result<(), Invalid> {
         let problem = format!("{} is more than the page, {}", config.spare_size, config.page_size);
         return Err(Invalid::new(&["device.spare_size"], problem));
     }
+    ordered(config)?;
     let bus_per_byte = config.timing.bus_per_byte;
     if bus_per_byte.time_ns(page + config.spare_size.bytes()) > LONGEST_STAGE_NS {
         let problem =

@@ -246,6 +246,14 @@ options! {
         service_years: f64 = 5.0,
     }
 
+    /// What the flash keeps beyond the data, so that the map can be rebuilt from it.
+    pub struct Persistence as PersistencePartial {
+        /// Keep a number with every page that orders all programs of the drive. The map can then be
+        /// rebuilt from the flash alone whatever the other keys are, and an audit does that; without
+        /// it, where a pool is one domain with one frontier. Takes 4 bytes of memory a page.
+        order: bool = false,
+    }
+
     /// A solid-state disk. The defaults are the baseline of the 2008 paper but for cleaning time.
     pub struct SsdConfig as SsdPartial {
         /// Buses between controller and packages.
@@ -306,6 +314,8 @@ options! {
         cleaning: Cleaning = Cleaning::default(),
         /// Endurance.
         wear: Wear = Wear::default(),
+        /// What the flash keeps beyond the data.
+        persistence: Persistence = Persistence::default(),
     }
 }
 

@@ -1,15 +1,19 @@
 //! The flash translation layer: decides where pages go and which blocks are cleaned, and acts on it.
 //!
-//! Everything here is volatile: it is lost in a power cut and could be rebuilt from the
+//! Everything here is volatile: it is lost in a power cut and can be [rebuilt](rebuild) from the
 //! [`Flash`]. No function knows what anything costs: the timed drive and fast-forward call the same
 //! ones. A decision (map, frontier, valid counts) holds from the moment an operation begins; the
 //! flash changes when it completes.
 
+mod completing;
 mod ending;
 mod fast_forward;
 mod frontiers;
 mod keeping;
 mod levelling;
+mod rebuild;
+
+pub use rebuild::{Rebuilt, rebuild};
 
 pub(super) use fast_forward::HostPage;
 pub(super) use keeping::FtlState;
@@ -66,8 +70,11 @@ pub struct Programming {
     pub ppn: Ppn,
     /// Whose data.
     pub lpn: Lpn,
-    /// It fills the block, so that the summary page follows.
-    pub last: bool,
+    /// The copy that it supersedes, or `u32::MAX` when there is none: until it is programmed, that one
+    /// is the newest that a power cut would leave.
+    pub old: u32,
+    /// Low 32 bits of its number among all programs.
+    pub order: u32,
 }
 
 /// The cleaning of one block.
@@ -114,9 +121,12 @@ pub struct Ftl {
     /// Valid pages of each block, counting those still being programmed.
     valid: Vec<u16>,
     state: Vec<BlockState>,
-    /// Ascending number of each block's opening; 0 when erased.
+    /// Ascending number of each block's opening; 0 when erased. The flash has it from the block's
+    /// first page on.
     sequence: Vec<u64>,
     opened: u64,
+    /// Pages whose programming was ever begun.
+    programs: u64,
     /// The frontiers of each domain.
     frontier: Vec<Frontier>,
     /// The block being cleaned in each domain, or `NONE`.
@@ -161,7 +171,7 @@ impl Ftl {
         let domains = geometry.domains as usize;
         let domains_per_pool = geometry.domains / geometry.pools;
         let group_size = domains_per_pool.min(geometry.domains_per_unit);
-        let mut flash = Flash::new(geometry, &config.wear, seed);
+        let mut flash = Flash::new(config, geometry, seed);
         let aggregate = config.cleaning.levelling.temperature == Temperature::Aggregate;
         let mut ftl = Ftl {
             geometry: geometry.clone(),
@@ -173,6 +183,7 @@ impl Ftl {
             state: vec![BlockState::Free; blocks],
             sequence: vec![0; blocks],
             opened: 0,
+            programs: 0,
             frontier: vec![
                 Frontier { block: NONE, next: geometry.data_pages };
                 domains * config.cleaning.frontiers.count() as usize
@@ -338,9 +349,8 @@ impl Ftl {
     /// Where a write to `lpn` on `unit` goes, or `None` when it must wait for cleaning.
     ///
     /// Among the domains that accept writes, those whose open block is younger than the block of
-    /// the old copy come first: then a later copy always lies in a later block, and recovery can
-    /// tell copies apart by one number per block. Among them the one with most free pages is
-    /// taken, and of equals the next in turn.
+    /// the old copy come first: then a later copy mostly lies in a later block. Among them the one
+    /// with most free pages is taken, and of equals the next in turn.
     pub fn choose_domain(&mut self, pool: PoolId, unit: Unit, lpn: Lpn) -> Option<Domain> {
         let group = self.group(pool, unit);
         let first = group * self.group_size;
@@ -382,37 +392,16 @@ impl Ftl {
         let block = frontier.block;
         let ppn = self.geometry.ppn(Block(block), frontier.next);
         frontier.next += 1;
-        let last = frontier.next == self.geometry.data_pages;
         self.valid[block as usize] += 1;
         if self.pools_span_units {
             self.reclaimable[self.geometry.unit_of(domain).at()] -= 1;
         }
+        let old = self.map[lpn.at()];
         self.supersede(lpn);
         self.map[lpn.at()] = ppn.0;
-        Programming { ppn, lpn, last }
-    }
-
-    /// Completes what [`begin_program`](Ftl::begin_program) began.
-    #[inline]
-    pub fn complete_program(&mut self, flash: &mut Flash, programming: Programming) {
-        flash.program(programming.ppn, programming.lpn);
-        if !programming.last {
-            return;
-        }
-        let block = self.geometry.block_of(programming.ppn);
-        if self.is_filling(block) {
-            self.close_filled(flash, block);
-            return;
-        }
-        if self.summary_page {
-            flash.program_summary(block);
-            self.counters.summaries += 1;
-        }
-        let domain = self.geometry.domain_of(block);
-        self.state[block.at()] = BlockState::Closed;
-        let relative = block.0 - self.geometry.first_block(domain).0;
-        self.index.insert(domain.0, relative, u32::from(self.valid[block.at()]));
-        self.order.push(domain.0, block.0);
+        let order = self.programs as u32;
+        self.programs = self.programs.wrapping_add(1);
+        Programming { ppn, lpn, old, order }
     }
 
     /// Makes the current copy of a logical page, if there is one, worthless.

@@ -361,6 +361,12 @@ impl Geometry {
         Block(self.by_pages_per_block.quotient(ppn.0))
     }
 
+    /// Whether a page fills its block, so that the summary page follows.
+    #[inline]
+    pub fn is_last(&self, ppn: Ppn) -> bool {
+        ppn.0 + 1 == self.block_of(ppn).0 * self.pages_per_block + self.data_pages
+    }
+
     /// Page `page` of a block.
     #[inline]
     pub fn ppn(&self, block: Block, page: u32) -> Ppn {

@@ -1,10 +1,12 @@
 //! The flash itself: what survives a power cut.
 //!
 //! A page is programmed once per erasure, in ascending order within its block, and carries the
-//! number of the logical page that was written to it in its spare area. State changes only when an
-//! operation completes; the rules of NAND are asserted on every one.
+//! number of the logical page that was written to it in its spare area; where the configuration asks
+//! for it, also the number of its program among all. The first page of a block carries the number of
+//! the block's opening. State changes only when an operation completes; the rules of NAND are
+//! asserted on every one.
 
-use super::config::Wear;
+use super::config::SsdConfig;
 use super::geometry::{Block, Geometry, Lpn, Ppn};
 use super::wear::Ratings;
 use serde::{Deserialize, Serialize};
@@ -14,7 +16,11 @@ use std::sync::Arc;
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub(super) struct FlashState {
     stamp: Vec<u32>,
+    order: Vec<u32>,
     programmed: Vec<u16>,
+    opening: Vec<u64>,
+    first_order: Vec<u64>,
+    retired: Vec<bool>,
     erases: Vec<u32>,
     ratings: Ratings,
 }
@@ -25,8 +31,17 @@ pub struct Flash {
     pages_per_block: u32,
     /// Logical page number in the spare area of each page; meaningless beyond `programmed`.
     stamp: Vec<u32>,
+    /// Number of the program of each page among all of the drive, its low 32 bits, in the spare area
+    /// too; empty unless the configuration asks for it.
+    order: Vec<u32>,
     /// Pages programmed since the erasure of each block.
     programmed: Vec<u16>,
+    /// Ascending number of each block's opening, which its first page carries; 0 when erased.
+    opening: Vec<u64>,
+    /// Number of each block's first program in full, beside the opening; empty as `order` is.
+    first_order: Vec<u64>,
+    /// Blocks that are marked as worn out, for good.
+    retired: Vec<bool>,
     /// Erasures of each block; shared with a cleaning policy while it is asked.
     erases: Arc<Vec<u32>>,
     /// Erasures that each block is rated for.
@@ -35,25 +50,47 @@ pub struct Flash {
 
 impl Flash {
     /// Factory-new flash: erased, never worn.
-    pub fn new(geometry: &Geometry, wear: &Wear, seed: u64) -> Self {
+    pub fn new(config: &SsdConfig, geometry: &Geometry, seed: u64) -> Self {
         let blocks = geometry.blocks() as usize;
+        let pages = blocks * geometry.pages_per_block as usize;
+        let ordered = config.persistence.order;
         Flash {
             pages_per_block: geometry.pages_per_block,
-            stamp: vec![0; blocks * geometry.pages_per_block as usize],
+            stamp: vec![0; pages],
+            order: vec![0; if ordered { pages } else { 0 }],
             programmed: vec![0; blocks],
+            opening: vec![0; blocks],
+            first_order: vec![0; if ordered { blocks } else { 0 }],
+            retired: vec![false; blocks],
             erases: Arc::new(vec![0; blocks]),
-            ratings: Ratings::new(wear, geometry.blocks(), seed),
+            ratings: Ratings::new(&config.wear, geometry.blocks(), seed),
         }
     }
 
-    /// Completes the programming of a page with the data of `lpn`.
+    /// Completes the programming of a page with the data of `lpn`, and says which page of its block it
+    /// is: to the first the caller adds the [`header`](Flash::write_header).
     #[inline]
-    pub fn program(&mut self, ppn: Ppn, lpn: Lpn) {
+    #[must_use]
+    pub fn program(&mut self, ppn: Ppn, lpn: Lpn, order: u32) -> u32 {
         let block = (ppn.0 / self.pages_per_block) as usize;
         let page = ppn.0 % self.pages_per_block;
         assert!(u32::from(self.programmed[block]) == page, "pages are programmed in order, once");
         self.programmed[block] += 1;
         self.stamp[ppn.at()] = lpn.0;
+        if let Some(kept) = self.order.get_mut(ppn.at()) {
+            *kept = order;
+        }
+        page
+    }
+
+    /// What the first page of a block says of the block: the number of its opening, and in full that
+    /// of its first program.
+    pub fn write_header(&mut self, block: Block, opening: u64, first_order: u64) {
+        assert!(self.programmed[block.at()] == 1, "a header is part of the first page");
+        self.opening[block.at()] = opening;
+        if let Some(kept) = self.first_order.get_mut(block.at()) {
+            *kept = first_order;
+        }
     }
 
     /// Completes the programming of the summary page, the last of its block.
@@ -67,7 +104,9 @@ impl Flash {
     /// Completes the erasure of a block.
     pub fn erase(&mut self, block: Block) {
         assert!(self.programmed[block.at()] > 0, "an erased block is not erased again");
+        assert!(!self.retired[block.at()], "a retired block is left alone");
         self.programmed[block.at()] = 0;
+        self.opening[block.at()] = 0;
         Arc::make_mut(&mut self.erases)[block.at()] += 1;
     }
 
@@ -75,6 +114,53 @@ impl Flash {
     #[inline]
     pub fn stamp(&self, ppn: Ppn) -> Lpn {
         Lpn(self.stamp[ppn.at()])
+    }
+
+    /// Whether the order of all programs is kept.
+    #[inline]
+    pub fn is_ordered(&self) -> bool {
+        !self.order.is_empty()
+    }
+
+    /// The low 32 bits of the number of a programmed page's program; 0 when no order is kept.
+    #[inline]
+    pub fn order(&self, ppn: Ppn) -> u32 {
+        self.order.get(ppn.at()).copied().unwrap_or(0)
+    }
+
+    /// The same in full. A block is filled within 2^32 programs of the drive, so that what its header
+    /// says of the first page tells the upper half of the others'.
+    pub fn full_order(&self, ppn: Ppn) -> u64 {
+        let first = self.first_order(Block(ppn.0 / self.pages_per_block));
+        first + u64::from(self.order(ppn).wrapping_sub(first as u32))
+    }
+
+    /// The full number of the first program of a block; 0 when no order is kept.
+    pub fn first_order(&self, block: Block) -> u64 {
+        self.first_order.get(block.at()).copied().unwrap_or(0)
+    }
+
+    /// The number of a block's opening; 0 when it is erased.
+    #[inline]
+    pub fn opening(&self, block: Block) -> u64 {
+        self.opening[block.at()]
+    }
+
+    /// The number of each block's opening, by block number.
+    pub fn openings(&self) -> &[u64] {
+        &self.opening
+    }
+
+    /// Marks an erased block as worn out.
+    pub fn retire(&mut self, block: Block) {
+        assert!(self.programmed[block.at()] == 0, "a block is retired when it is erased");
+        self.retired[block.at()] = true;
+    }
+
+    /// Whether a block is marked as worn out.
+    #[inline]
+    pub fn is_retired(&self, block: Block) -> bool {
+        self.retired[block.at()]
     }
 
     /// Pages programmed in a block since its erasure.
@@ -108,7 +194,11 @@ impl Flash {
     pub(super) fn keep(&self) -> FlashState {
         FlashState {
             stamp: self.stamp.clone(),
+            order: self.order.clone(),
             programmed: self.programmed.clone(),
+            opening: self.opening.clone(),
+            first_order: self.first_order.clone(),
+            retired: self.retired.clone(),
             erases: self.erases.to_vec(),
             ratings: self.ratings.clone(),
         }
@@ -117,14 +207,22 @@ impl Flash {
     /// Takes up a state that was kept of flash of the same shape, or says that it is not.
     pub(super) fn take_up(&mut self, state: FlashState) -> Result<(), String> {
         let fits = state.stamp.len() == self.stamp.len()
+            && state.order.len() == self.order.len()
             && state.programmed.len() == self.programmed.len()
+            && state.opening.len() == self.opening.len()
+            && state.first_order.len() == self.first_order.len()
+            && state.retired.len() == self.retired.len()
             && state.erases.len() == self.erases.len()
             && state.ratings.fit(state.erases.len());
         if !fits {
             return Err("its flash is not that of such a drive".to_owned());
         }
         self.stamp = state.stamp;
+        self.order = state.order;
         self.programmed = state.programmed;
+        self.opening = state.opening;
+        self.first_order = state.first_order;
+        self.retired = state.retired;
         self.erases = Arc::new(state.erases);
         self.ratings = state.ratings;
         Ok(())

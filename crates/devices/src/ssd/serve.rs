@@ -3,7 +3,7 @@
 use super::Ssd;
 use super::config::CleaningTime;
 use super::cut;
-use super::ftl::{CleanStep, Programming};
+use super::ftl::{CleanStep, Job, Programming};
 use super::geometry::{Lpn, PoolId, Unit};
 use super::operation::Operation;
 use super::timeline;
@@ -326,16 +326,20 @@ impl Ssd {
         let id = units.take_off(work, unit, 0);
         let copy_back = self.config.cleaning.copy_back;
         let first = unit.0 * units.granule.span;
+        let last = match &work {
+            Work::Host(_, Some(programming)) | Work::Move(programming) => {
+                self.ftl.geometry().is_last(programming.ppn)
+            }
+            _ => false,
+        };
         for lane in 0..units.granule.span {
             let plan = match &work {
-                Work::Host(op, programming) => match op.plan(*programming, units.granule, lane) {
+                Work::Host(op, _) => match op.plan(last, units.granule, lane) {
                     Some(plan) => plan,
                     None => continue,
                 },
-                Work::Move(programming) if copy_back => {
-                    Operation::CopyBack.closing(programming.last).plan()
-                }
-                Work::Move(programming) => Operation::Move.closing(programming.last).plan(),
+                Work::Move(_) if copy_back => Operation::CopyBack.closing(last).plan(),
+                Work::Move(_) => Operation::Move.closing(last).plan(),
                 Work::Erase(_) => Operation::Erase.plan(),
                 Work::Stream(..) => unreachable!("a copy begins in `serve_stream`"),
             };
@@ -388,12 +392,48 @@ impl Ssd {
         }
         let work = match self.ftl.next_step(&mut self.flash, &mut job) {
             CleanStep::Move(programming) => Work::Move(programming),
+            CleanStep::Erase if self.is_barred(job) => return self.bar_erase(unit, job, now),
             CleanStep::Erase => Work::Erase(job),
         };
+        if !self.units.barred.is_empty() {
+            self.units.barred.retain(|barred| *barred != unit);
+        }
         let queue = &mut self.units.queues[unit.at()];
         queue.job = Some(job);
-        queue.cleaning_since = Some(now);
+        queue.cleaning_since.get_or_insert(now);
         self.launch(unit, work, now);
+    }
+
+    /// Whether a victim still holds the newest programmed copy of a page: another unit is programming
+    /// what supersedes it. A power cut would otherwise lose what was written long ago.
+    fn is_barred(&self, job: Job) -> bool {
+        let first = self.ftl.geometry().ppn(job.victim, 0).0;
+        self.ftl.pools_span_units()
+            && self.units.supersede_one_of(first..first + self.ftl.geometry().data_pages)
+    }
+
+    /// The erasure of a job waits. Cleaning that holds its unit goes on holding it, and counts the
+    /// wait; else the unit serves what else there is.
+    fn bar_erase(&mut self, unit: Unit, job: Job, now: Time) {
+        self.units.bar(unit);
+        let queue = &mut self.units.queues[unit.at()];
+        queue.job = Some(job);
+        if self.config.cleaning.time == CleaningTime::Blocking {
+            queue.cleaning_since.get_or_insert(now);
+        }
+    }
+
+    /// A program has ended, for which erasures may have waited.
+    pub(super) fn retry_erases(&mut self, now: Time) {
+        let units = std::mem::take(&mut self.units.barred);
+        if self.config.cleaning.time == CleaningTime::Blocking {
+            for unit in &units {
+                self.units.end_cleaning_operation(*unit, now);
+            }
+        }
+        for unit in units {
+            self.dispatch(unit, now);
+        }
     }
 
     // ---- from the flash back to the host --------------------------------------------------
@@ -414,7 +454,8 @@ impl Ssd {
         }
         if flight.lanes_left > 0 {
             if let Some(Work::Stream(programming, to)) = flight.work {
-                return self.stream_crossed(id, unit, to, programming.last, now);
+                let last = self.ftl.geometry().is_last(programming.ppn);
+                return self.stream_crossed(id, unit, to, last, now);
             }
             return self.dispatch(unit, now);
         }
@@ -426,7 +467,7 @@ impl Ssd {
             Work::Host(op, programming) => {
                 if let Some(programming) = programming {
                     self.ftl.complete_program(&mut self.flash, programming);
-                    closed = programming.last;
+                    closed = self.ftl.geometry().is_last(programming.ppn);
                 }
                 self.host_operation_ended(op, finished, now);
                 self.pump(now);
@@ -437,7 +478,7 @@ impl Ssd {
             Work::Move(programming) => {
                 self.units.end_cleaning_operation(unit, now);
                 self.ftl.complete_move(&mut self.flash, programming);
-                closed = programming.last;
+                closed = self.ftl.geometry().is_last(programming.ppn);
             }
             Work::Erase(job) => {
                 closed = true;
@@ -447,6 +488,9 @@ impl Ssd {
                     self.refuse_waiting(now);
                 }
             }
+        }
+        if !self.units.barred.is_empty() {
+            self.retry_erases(now);
         }
         self.dispatch_offered(now);
         self.dispatch(unit, now);

@@ -89,6 +89,7 @@ impl Ssd {
     ) {
         self.ftl.complete_move(&mut self.flash, programming);
         self.units.end_stream(from, to, now);
+        self.retry_erases(now);
         for unit in 0..self.ftl.geometry().units {
             if self.units.job(Unit(unit)).is_some() {
                 self.dispatch(Unit(unit), now);

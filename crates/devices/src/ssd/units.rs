@@ -7,7 +7,7 @@
 
 use super::config::SsdConfig;
 use super::ftl::{Job, Programming};
-use super::geometry::{Geometry, Lpn, Unit};
+use super::geometry::{Block, Geometry, Lpn, Unit};
 use super::granule::Granule;
 use super::link::Slot;
 use super::operation::Operation;
@@ -157,6 +157,8 @@ pub(super) struct Units {
     pub(super) bound_of: Vec<u32>,
     /// Sets with pages that were queued at this instant and not yet looked at.
     pub(super) offered: Vec<u32>,
+    /// Units whose erasure waits for a program elsewhere.
+    pub(super) barred: Vec<Unit>,
     /// A busy unit may be able to begin another operation.
     pub(super) overlaps: bool,
 }
@@ -198,6 +200,7 @@ impl Units {
             bound,
             bound_of,
             offered: Vec::new(),
+            barred: Vec::new(),
             overlaps: config.cache_commands || geometry.granule.span > 1,
         }
     }
@@ -281,6 +284,26 @@ impl Units {
         })
     }
 
+    /// Blocks whose erasure has begun.
+    pub(super) fn erasing(&self) -> impl Iterator<Item = Block> + '_ {
+        self.flights.iter().filter_map(|flight| match flight.work? {
+            Work::Erase(job) => Some(job.victim),
+            _ => None,
+        })
+    }
+
+    /// Whether a page is being programmed of which the newest copy so far lies among these.
+    pub(super) fn supersede_one_of(&self, pages: std::ops::Range<u32>) -> bool {
+        self.programming().any(|programming| pages.contains(&programming.old))
+    }
+
+    /// The erasure of a unit has to wait.
+    pub(super) fn bar(&mut self, unit: Unit) {
+        if !self.barred.contains(&unit) {
+            self.barred.push(unit);
+        }
+    }
+
     /// How long a unit has been cleaning up to now, ns.
     pub(super) fn cleaning_ns(&self, unit: Unit, now: Time) -> Time {
         let queue = &self.queues[unit.at()];
@@ -306,13 +329,7 @@ impl Units {
 
 impl PageOp {
     /// The plan of what a lane does for a page, if anything.
-    pub(super) fn plan(
-        &self,
-        programming: Option<Programming>,
-        granule: Granule,
-        lane: u32,
-    ) -> Option<u16> {
-        let last = programming.is_some_and(|programming| programming.last);
+    pub(super) fn plan(&self, last: bool, granule: Granule, lane: u32) -> Option<u16> {
         let new_data = || granule.pages_in_lane(self.range.0, self.range.1, lane) > 0;
         let operation = match self.kind {
             Kind::Read | Kind::ReadForWrite => {

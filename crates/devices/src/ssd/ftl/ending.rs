@@ -8,7 +8,7 @@ use super::{BlockState, Ftl};
 
 impl Ftl {
     /// An erased block is worn out: retires it, unless its domain needs it once more to clean into.
-    pub(super) fn expire(&mut self, flash: &Flash, domain: Domain, block: Block) {
+    pub(super) fn expire(&mut self, flash: &mut Flash, domain: Domain, block: Block) {
         let written = self.ageing.bytes_before + self.counters.host_bytes;
         self.ageing.first_expiry.get_or_insert(written);
         let pool = self.geometry.domain_pool[domain.at()];
@@ -17,6 +17,7 @@ impl Ftl {
             return;
         }
         self.state[block.at()] = BlockState::Retired;
+        flash.retire(block);
         self.ageing.retired += 1;
         if self.pools_span_units {
             self.reclaimable[self.geometry.unit_of(domain).at()] -= self.geometry.data_pages;

@@ -1,9 +1,10 @@
 //! Which of a domain's frontiers a page goes to.
 //!
 //! With one frontier there is nothing to choose. With two, pages that the host writes and pages that
-//! cleaning moves are kept apart, or hot pages and cold ones. A later copy must lie in a later block,
-//! or one number per block could not tell copies apart; where the wanted frontier is older than the
-//! old copy's block, the other one, which is then younger, is taken.
+//! cleaning moves are kept apart, or hot pages and cold ones. A later copy should lie in a later block:
+//! where the wanted frontier is older than the old copy's block, the other one is taken if it has
+//! room. Where it has none the later copy lies in the older block, so that only an order per page
+//! (`device.persistence.order`) tells the copies apart.
 
 use super::super::config::Frontiers;
 use super::super::geometry::{Block, Domain, Lpn};

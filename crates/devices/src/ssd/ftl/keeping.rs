@@ -14,11 +14,11 @@ use serde::{Deserialize, Serialize};
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct FtlState {
     map: Vec<u32>,
-    sequence: Vec<u64>,
     opened: u64,
-    /// Block and next page of each frontier.
-    frontiers: Vec<(u32, u32)>,
-    retired: Vec<u32>,
+    programs: u64,
+    /// Block and next page of each frontier, and the number of the block's opening, which the flash
+    /// does not have while the block is empty.
+    frontiers: Vec<(u32, u32, u64)>,
     /// Erased blocks of each domain in order, and where the search for the next begins.
     free: Vec<(Vec<u32>, u32)>,
     /// Closed blocks of each domain, oldest first.
@@ -35,13 +35,13 @@ impl Ftl {
     /// The state, to be kept.
     pub(in super::super) fn keep(&self) -> FtlState {
         let domains = || (0..self.geometry.domains).map(Domain);
-        let blocks = (0..self.geometry.blocks()).map(Block);
+        let opening = |block: u32| if block == NONE { 0 } else { self.sequence[block as usize] };
+        let frontiers = self.frontier.iter().map(|it| (it.block, it.next, opening(it.block)));
         FtlState {
             map: self.map.clone(),
-            sequence: self.sequence.clone(),
             opened: self.opened,
-            frontiers: self.frontier.iter().map(|it| (it.block, it.next)).collect(),
-            retired: blocks.filter(|block| self.is_retired(*block)).map(|block| block.0).collect(),
+            programs: self.programs,
+            frontiers: frontiers.collect(),
             free: domains().map(|domain| self.free.list(domain)).collect(),
             closed: domains().map(|domain| self.order.iter(domain.0).collect()).collect(),
             moved_age: self.moved_age.clone(),
@@ -63,13 +63,12 @@ impl Ftl {
         let blocks = self.geometry.blocks();
         let numbers = || {
             let lists = state.free.iter().map(|(list, _)| list).chain(&state.closed);
-            let frontiers = state.frontiers.iter().map(|(block, _)| block);
+            let frontiers = state.frontiers.iter().map(|(block, ..)| block);
             let frontiers = frontiers.filter(|block| **block != NONE);
-            lists.flatten().chain(&state.retired).chain(frontiers).copied()
+            lists.flatten().chain(frontiers).copied()
         };
         let fits = state.map.len() == self.map.len()
             && state.map.iter().all(|ppn| *ppn == NONE || *ppn < pages)
-            && state.sequence.len() == self.sequence.len()
             && state.frontiers.len() == self.frontier.len()
             && state.free.len() == self.geometry.domains as usize
             && state.closed.len() == self.geometry.domains as usize
@@ -85,8 +84,8 @@ impl Ftl {
         for ppn in self.map.iter().filter(|ppn| **ppn != NONE) {
             self.valid[(ppn / self.geometry.pages_per_block) as usize] += 1;
         }
-        self.sequence = state.sequence;
-        self.opened = state.opened;
+        self.sequence.copy_from_slice(flash.openings());
+        (self.opened, self.programs) = (state.opened, state.programs);
         self.moved_age = state.moved_age;
         self.ageing.take_up(state.ageing)?;
         self.heat.take_up(state.heat)?;
@@ -94,14 +93,17 @@ impl Ftl {
         self.random = state.random;
         self.reserve = if self.ageing.end.is_some() { u32::MAX } else { self.geometry.data_pages };
         self.state.fill(BlockState::Closed);
-        for (frontier, (block, next)) in self.frontier.iter_mut().zip(state.frontiers) {
+        for (frontier, (block, next, opening)) in self.frontier.iter_mut().zip(state.frontiers) {
             *frontier = Frontier { block, next };
+            if block != NONE {
+                self.sequence[block as usize] = opening;
+            }
             if block != NONE && next < self.geometry.data_pages {
                 self.state[block as usize] = BlockState::Open;
             }
         }
-        for block in state.retired {
-            self.state[block as usize] = BlockState::Retired;
+        for block in (0..blocks).map(Block).filter(|block| flash.is_retired(*block)) {
+            self.state[block.at()] = BlockState::Retired;
         }
         self.take_up_lists(flash, &state.free, &state.closed);
         Ok(())

@@ -156,15 +156,18 @@ impl Ftl {
             let to = self.geometry.ppn(worn, page);
             let lpn = flash.stamp(from);
             job.next_page += 1;
+            // A copy, in the place of what it was copied from: its order is the same.
+            let order = flash.order(from);
             if self.map[lpn.at()] != from.0 {
-                flash.program(to, lpn);
+                if flash.program(to, lpn, order) == 0 {
+                    self.write_header(flash, worn, order);
+                }
                 continue;
             }
             self.valid[job.victim.at()] -= 1;
             self.valid[worn.at()] += 1;
             self.map[lpn.at()] = to.0;
-            let last = job.next_page == self.geometry.data_pages;
-            return CleanStep::Move(Programming { ppn: to, lpn, last });
+            return CleanStep::Move(Programming { ppn: to, lpn, old: from.0, order });
         }
         if self.state[worn.at()] != BlockState::Closed {
             // Its last page was superseded.
