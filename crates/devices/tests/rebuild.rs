@@ -53,7 +53,7 @@ fn random_config(seed: u64, random: &mut Xoshiro256) -> SsdConfig {
         ..SsdConfig::default()
     };
     config.cleaning = Cleaning {
-        min_free: 0.0,
+        min_free: Some(0.0),
         time: pick(random, &[CleaningTime::Blocking, CleaningTime::Interleaved]),
         background: random.below(4) == 0,
         copy_back: random.below(3) == 0,

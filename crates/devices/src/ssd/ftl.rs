@@ -293,7 +293,9 @@ impl Ftl {
         first_of_each.map(|domain| self.geometry.unit_of(*domain))
     }
 
-    /// Whether a pool reaches over several units.
+    /// Whether pools reach over several units: an erasure may then overtake a program that supersedes
+    /// one of the block's pages.
+    #[inline]
     pub fn pools_span_units(&self) -> bool {
         self.pools_span_units
     }

@@ -96,5 +96,8 @@ impl Ssd {
             }
         }
         self.dispatch(to, now);
+        if self.ftl.geometry().is_last(programming.ppn) {
+            self.wake_stalled(now);
+        }
     }
 }

@@ -143,13 +143,6 @@ impl Ftl {
     pub(in super::super) fn closed(&self, domain: Domain) -> impl Iterator<Item = Block> + '_ {
         self.order.iter(domain.0).map(Block)
     }
-
-    /// Whether an erasure may overtake a program that supersedes one of the block's pages: only where
-    /// pages of a pool are written by several units.
-    #[inline]
-    pub(in super::super) fn pools_span_units(&self) -> bool {
-        self.pools_span_units
-    }
 }
 
 #[cfg(test)]
