@@ -179,9 +179,7 @@ fn run(config: &SsdConfig, geometry: &Geometry, seed: u64) -> u64 {
     let mut run = Run::new(config, geometry, seed);
     let pages = u64::from(geometry.exported_pages());
     let hot = (pages / pick(random, &[1, 4, 8])).max(1);
-    // In fast-forward a wide pool of so few blocks may find no room.
-    let wide = geometry.domains / geometry.pools > geometry.domains_per_unit;
-    for _ in 0..if wide { 0 } else { pick(random, &[0, 2]) * pages } {
+    for _ in 0..pick(random, &[0, 2]) * pages {
         run.ssd.write_untimed(random.below(hot) as u32);
         if random.below(50) == 0 {
             run.check();
