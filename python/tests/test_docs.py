@@ -73,9 +73,14 @@ def environment(tmp_path):
     shutil.copytree(ROOT / "examples", directory / "examples")
     command = programs / "ssdlab"
     command.write_text(
-        "#!/bin/sh\n"
-        f'case "$1" in run|sweep) set -- "$@" --set workload.requests={REQUESTS};; esac\n'
-        f'exec "{sys.executable}" -m ssdlab "$@"\n'
+        f"#!{sys.executable}\n"
+        "import os, sys\n"
+        "words = sys.argv[1:]\n"
+        "if words[:1] in (['run'], ['sweep']):\n"
+        f"    few = 'workload.requests={REQUESTS}'\n"
+        "    words = [few if word.startswith('workload.requests=') else word for word in words]\n"
+        "    words += [] if few in words else ['--set', few]\n"
+        "os.execv(sys.executable, [sys.executable, '-m', 'ssdlab', *words])\n"
     )
     command.chmod(0o755)
     path = f"{programs}{os.pathsep}{os.environ['PATH']}"
