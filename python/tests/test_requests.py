@@ -19,12 +19,24 @@ def test_rows_say_what_the_results_say(tmp_path, small):
     rows = parquet.read_table(file).to_pylist()
     assert len(rows) == results.host.all.requests == 2000
     columns = ["arrival_ns", "op", "offset_bytes", "size_bytes", "start_ns", "end_ns", *PARTS]
-    assert list(rows[0]) == columns
+    assert list(rows[0]) == [*columns, "status"]
+    assert {row["status"] for row in rows} == {"ok"}
     latencies = [row["end_ns"] - row["arrival_ns"] for row in rows]
     assert latencies == [sum(row[part] for part in PARTS) for row in rows]
     assert abs(sum(latencies) / 2000 / 1000 - results.host.all.mean_us) < 1e-6
     assert sum(row["op"] == "read" for row in rows) == results.host.read.requests
     assert [row["arrival_ns"] for row in rows] == sorted(row["arrival_ns"] for row in rows)
+
+
+def test_what_an_ended_drive_refused_has_its_status(tmp_path, small):
+    parquet = pytest.importorskip("pyarrow.parquet")
+    file = tmp_path / "r.parquet"
+    worn = small | {"device.wear.rated_cycles": 2, "run.precondition": "random:9"}
+    host = package.run(requests=file, set=worn).host
+    rows = parquet.read_table(file).to_pylist()
+    refused = [row["op"] for row in rows if row["status"] == "read_only"]
+    assert set(refused) == {"write"}
+    assert (len(refused), len(rows) - len(refused)) == (host.all.failed, host.all.requests)
 
 
 def test_the_record_is_a_trace(ssdlab, tmp_path, small_options):
