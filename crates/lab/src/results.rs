@@ -88,6 +88,10 @@ impl Collected {
         let bins = self.series.bins().len();
         let mut ends: Vec<FlashCounts> = self.series.flash().iter().take(bins).copied().collect();
         ends.resize(bins, last);
+        // What happened after the last answer is of the last bin, however long it took.
+        if let Some(end) = ends.last_mut() {
+            *end = last;
+        }
         Some(ends)
     }
 

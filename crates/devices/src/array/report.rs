@@ -54,7 +54,9 @@ fn wear(members: &[SsdReport]) -> WearReport {
     let earliest = |of: fn(&LifetimeReport) -> Option<Milestone>| {
         let all = members.iter().filter_map(|it| of(&it.wear.lifetime));
         let first = all.min_by(|a, b| a.drive_writes.total_cmp(&b.drive_writes))?;
-        Some(Milestone { host_bytes: first.host_bytes * count, ..first })
+        // What the whole array had been asked by then nobody has counted: it is taken as spread evenly.
+        let measured = first.measured && members.len() == 1;
+        Some(Milestone { host_bytes: first.host_bytes * count, measured, ..first })
     };
     WearReport {
         mean_erases,

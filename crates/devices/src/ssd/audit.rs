@@ -7,7 +7,7 @@
 use super::Ssd;
 use super::config::Frontiers;
 use super::ftl::{BlockState, Programming, Rebuilt, rebuild};
-use super::geometry::{Block, Domain, Lpn, Ppn};
+use super::geometry::{Block, Domain, Lpn, Ppn, Unit};
 
 /// Fails the audit with a formatted message unless the condition holds.
 macro_rules! ensure {
@@ -285,6 +285,14 @@ impl Ssd {
             valid + superseded + erased == all,
             "{valid} valid + {superseded} superseded + {erased} erased pages are not {all}"
         );
+        for unit in (0..geometry.units).map(Unit) {
+            let (kept, counted) = (self.ftl.reclaimable(unit), self.ftl.count_reclaimable(unit));
+            ensure!(
+                kept.is_none_or(|kept| kept == counted),
+                "{} holds {counted} pages without valid data, and {kept:?} are counted",
+                geometry.unit_name(unit)
+            );
+        }
         Ok(())
     }
 }

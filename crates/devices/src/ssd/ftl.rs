@@ -343,6 +343,11 @@ impl Ftl {
         (hopeless, full, Reverse(self.reclaimable[unit.at()]))
     }
 
+    /// Pages of a unit that hold no valid data, as they are kept; `None` where pools lie in one unit.
+    pub(super) fn reclaimable(&self, unit: Unit) -> Option<u32> {
+        self.reclaimable.get(unit.at()).copied()
+    }
+
     /// Whether some unit of a pool has room for a write, or a victim that makes some.
     pub fn some_unit_can_go_on(&self, pool: PoolId) -> bool {
         self.units_of(pool).any(|unit| self.room_for(pool, unit) > 0 || self.can_clean(unit))
@@ -629,7 +634,8 @@ impl Ftl {
     pub fn complete_erase(&mut self, flash: &mut Flash, job: Job) -> Option<Job> {
         let Job { domain, victim, .. } = job;
         assert!(self.valid[victim.at()] == 0, "a block with valid pages is never erased");
-        if flash.life(victim) > 0 {
+        let had_life = flash.life(victim) > 0;
+        if had_life {
             self.ageing.erased(domain);
         }
         flash.erase(victim);
@@ -639,7 +645,7 @@ impl Ftl {
         self.victim[domain.at()] = NONE;
         self.sequence[victim.at()] = 0;
         if flash.life(victim) == 0 {
-            self.expire(flash, domain, victim);
+            self.expire(flash, domain, victim, had_life);
             return None;
         }
         if job.migrate

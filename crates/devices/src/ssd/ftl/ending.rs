@@ -7,11 +7,15 @@ use super::super::wear::Ageing;
 use super::{BlockState, Ftl};
 
 impl Ftl {
-    /// An erased block is worn out: retires it, unless its domain needs it once more to clean into.
-    pub(super) fn expire(&mut self, flash: &mut Flash, domain: Domain, block: Block) {
-        let written = self.ageing.bytes_before + self.counters.host_bytes;
-        self.ageing.first_expiry.get_or_insert(written);
-        let pool = self.geometry.domain_pool[domain.at()];
+    /// A block has been erased that has no life left, for the first time if `first`: retires it, unless
+    /// its domain needs it once more to clean into.
+    ///
+    /// Spare space is lost when a block expires, not when it is retired: under load a domain may need
+    /// its expired blocks again and again, and the drive would never end.
+    pub(super) fn expire(&mut self, flash: &mut Flash, domain: Domain, block: Block, first: bool) {
+        if first {
+            self.lose_spare(domain);
+        }
         if self.room(domain) < self.geometry.data_pages {
             self.release(domain, block, flash.erases()[block.at()]);
             return;
@@ -22,7 +26,13 @@ impl Ftl {
         if self.pools_span_units {
             self.reclaimable[self.geometry.unit_of(domain).at()] -= self.geometry.data_pages;
         }
-        match &mut self.ageing.spare[pool.at()] {
+    }
+
+    /// A pool can lose one block less; the drive ends when it could lose none.
+    fn lose_spare(&mut self, domain: Domain) {
+        let written = self.ageing.bytes_before + self.counters.host_bytes;
+        self.ageing.first_expiry.get_or_insert(written);
+        match &mut self.ageing.spare[self.geometry.domain_pool[domain.at()].at()] {
             0 => {
                 self.ageing.end.get_or_insert(written);
                 self.reserve = u32::MAX;

@@ -1,6 +1,6 @@
 //! The FTL without time: the same decisions, and nothing that costs anything.
 
-use super::super::geometry::{Domain, Lpn, PoolId, Ppn};
+use super::super::geometry::{Domain, Lpn, PoolId, Ppn, Unit};
 use super::super::nand::Flash;
 use super::{CleanStep, Ftl, Job};
 use engine::SECTOR_BYTES;
@@ -50,6 +50,10 @@ impl Ftl {
         let programming = self.begin_program(domain, lpn);
         self.complete_program(flash, programming);
         self.counters.page_written(page.pages, page.bytes);
+        if self.pools_span_units {
+            // As in time: such a unit does not wait for the next write before it cleans.
+            self.clean_low(flash, self.geometry.unit_of(domain));
+        }
         true
     }
 
@@ -67,10 +71,7 @@ impl Ftl {
             } else {
                 self.geometry.unit_of(Domain(self.pool_group[pool.at()] * self.group_size))
             };
-            while self.needs_cleaning(unit) {
-                let Some(job) = self.begin_cleaning(flash, unit, true) else { break };
-                self.clean_untimed(flash, job);
-            }
+            self.clean_low(flash, unit);
             let domain = if page.near {
                 self.choose_domain_near(pool, unit, page.lpn).map(|(domain, _)| domain)
             } else {
@@ -81,6 +82,14 @@ impl Ftl {
             }
             // Blocks of the unit expired as they were erased: another one has room.
             assert!(self.some_unit_can_go_on(pool), "a pool has room, or a victim that makes some");
+        }
+    }
+
+    /// Cleans until no domain of a unit is low, or nothing there can be gained.
+    fn clean_low(&mut self, flash: &mut Flash, unit: Unit) {
+        while self.needs_cleaning(unit) {
+            let Some(job) = self.begin_cleaning(flash, unit, true) else { break };
+            self.clean_untimed(flash, job);
         }
     }
 

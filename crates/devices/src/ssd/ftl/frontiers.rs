@@ -90,9 +90,12 @@ impl Ftl {
         self.frontier[self.frontiers_of(domain)].iter().map(|it| data_pages - it.next).sum()
     }
 
-    /// The next page of a block, if it is a frontier.
+    /// The next page of a block, if it is a frontier with room. One that is full may still name a block
+    /// that was cleaned since and is now the other frontier.
     pub(in super::super) fn frontier_at(&self, domain: Domain, block: Block) -> Option<u32> {
+        let data_pages = self.geometry.data_pages;
         let mut all = self.frontier[self.frontiers_of(domain)].iter();
-        all.find(|frontier| frontier.block == block.0).map(|frontier| frontier.next)
+        let found = all.find(|frontier| frontier.block == block.0 && frontier.next < data_pages);
+        found.map(|frontier| frontier.next)
     }
 }

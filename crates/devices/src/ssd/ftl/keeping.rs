@@ -2,7 +2,7 @@
 
 use super::super::alloc::FreeBlocks;
 use super::super::clean::{AgeOrder, VictimIndex};
-use super::super::geometry::{Block, Domain};
+use super::super::geometry::{Block, Domain, Unit};
 use super::super::heat::HeatState;
 use super::super::nand::Flash;
 use super::super::wear::AgeingState;
@@ -105,8 +105,19 @@ impl Ftl {
         for block in (0..blocks).map(Block).filter(|block| flash.is_retired(*block)) {
             self.state[block.at()] = BlockState::Retired;
         }
+        for unit in 0..self.reclaimable.len() as u32 {
+            self.reclaimable[unit as usize] = self.count_reclaimable(Unit(unit));
+        }
         self.take_up_lists(flash, &state.free, &state.closed);
         Ok(())
+    }
+
+    /// Pages of a unit that hold no valid data, erased or superseded, counted.
+    pub(in super::super) fn count_reclaimable(&self, unit: Unit) -> u32 {
+        let blocks = self.geometry.domains_per_unit * self.geometry.blocks_per_domain;
+        let blocks = (unit.0 * blocks..(unit.0 + 1) * blocks).map(Block);
+        let used = blocks.filter(|block| !self.is_retired(*block));
+        used.map(|block| self.geometry.data_pages - self.valid(block)).sum()
     }
 
     /// The lists of free and of closed blocks, and what follows from them.

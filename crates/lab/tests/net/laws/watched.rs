@@ -3,6 +3,7 @@
 use super::super::{quietly, samples};
 use super::{Case, must};
 use engine::{Completion, Device, FlashCounts, Observer, Request, Time, drive};
+use lab::Until;
 use std::collections::BTreeMap;
 use std::io::Read;
 use std::ops::ControlFlow;
@@ -128,7 +129,11 @@ pub fn little(case: &Case<'_>) -> Result<(), String> {
         wrong: None,
     };
     let mut sum = Sum::default();
-    let ran = quietly(|| drive(&mut counted, &mut *workload, Time::MAX, &mut sum));
+    let until = match experiment.run.until {
+        Until::Time(time) => time.ns(),
+        Until::End | Until::Steady => Time::MAX,
+    };
+    let ran = quietly(|| drive(&mut counted, &mut *workload, until, &mut sum));
     ran?.map_err(|error| error.to_string())?;
     if let Some(wrong) = counted.wrong {
         return Err(wrong);
