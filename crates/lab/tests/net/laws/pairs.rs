@@ -81,7 +81,11 @@ pub fn gears(case: &Case<'_>) -> Result<(), String> {
     let timed = case.is_timed();
     let mut other = case.config.with("run.timed", (!timed).to_string());
     other.set("run.timeline", "\"none\"");
-    let other = results(&other)?;
+    let other = match results(&other) {
+        // Its clock reaches further.
+        Err(refused) if refused.contains("500 years") => return Ok(()),
+        other => other?,
+    };
     let other = Case { config: case.config, results: &other };
     if case.has_ended() || other.has_ended() {
         return Ok(());
@@ -111,38 +115,54 @@ pub fn gears(case: &Case<'_>) -> Result<(), String> {
     amplifications(case)
 }
 
-/// The two gears clean alike where one request is in the drive at a time and a block is cleaned in one
-/// go, in runs that are long enough to tell: then the decisions are the same.
+/// The two gears decide alike where one request of one logical page is in the drive at a time and a
+/// block is cleaned in one go: then they do the same to the flash.
 fn amplifications(case: &Case<'_>) -> Result<(), String> {
+    let off = |key: &str| case.resolved(key) == Some(&Value::Bool(false));
     let plain = case.is("device.kind", "ssd")
         && case.is("workload.kind", "closed")
-        && case.is("device.cleaning.levelling.rule", "none")
-        // Copies between packages are only made in time: up to 31 % apart. With cache commands a page is
-        // written while the one before still is: 24 %. Drives of a hundred blocks under a policy of chance
-        // differ by as much from seed to seed: 42 %.
-        && case.resolved("device.cleaning.stream") == Some(&Value::Bool(false))
-        && case.resolved("device.cache_commands") == Some(&Value::Bool(false))
-        && !case.is("device.cleaning.policy", "random")
-        && case.resolved("device.cleaning.background") == Some(&Value::Bool(false));
-    if !plain || case.count("/flash/block_erases") < 200 {
+        // Copies between packages are only made in time: write amplification up to 31 % apart.
+        && off("device.cleaning.stream")
+        // A page is programmed while the one before still is: 24 % apart.
+        && off("device.cache_commands")
+        // The drive cleans on while nobody asks.
+        && off("device.cleaning.background")
+        // Its logical page is not a key.
+        && !case.is("device.gang", "shared-control-sync");
+    if !plain {
         return Ok(());
     }
+    let page = ["device.logical_page", "device.page_size"];
+    let Some(page) = page.iter().find_map(|key| case.resolved(key)) else { return Ok(()) };
     let mut lone = case.config.clone();
     lone.set("device.cleaning.time", "\"blocking\"");
     lone.set("workload.outstanding", "1");
+    lone.set("workload.threads", "1");
+    lone.set("workload.block_size", page.to_string());
+    lone.set("run.until", "\"end\"");
     lone.set("run.timeline", "\"none\"");
-    let timed = results(&lone.with("run.timed", "true"))?;
-    let untimed = results(&lone.with("run.timed", "false"))?;
-    let timed = Case { config: case.config, results: &timed };
-    let untimed = Case { config: case.config, results: &untimed };
-    if timed.has_ended() || untimed.has_ended() {
-        return Ok(());
+    let both = |timed: &str| results(&lone.with("run.timed", timed));
+    let (timed, untimed) = match (both("true"), both("false")) {
+        (Ok(timed), Ok(untimed)) => (timed, untimed),
+        // The footprint may hold no such page, or the clock not so many thoughts.
+        (Err(refused), _) | (_, Err(refused)) if refused.starts_with("refused") => return Ok(()),
+        (Err(broken), _) | (_, Err(broken)) => return Err(broken),
+    };
+    // A unit may be in the middle of cleaning a block when the run ends.
+    let units = timed["units"].as_array().map_or(0, Vec::len) as f64;
+    let number = |key: &str| case.resolved(key).and_then(Value::as_f64).unwrap_or(1.0);
+    let blocks = units * number("device.page_span");
+    let pages = blocks * number("device.pages_per_block");
+    let counts = [("host_bytes_written", 0.0), ("page_programs", pages), ("block_erases", blocks)];
+    for (key, under_way) in counts {
+        let of = |results: &Value| results["flash"][key].as_f64().unwrap_or(0.0);
+        let (one, two) = (of(&timed), of(&untimed));
+        let most = under_way + if under_way > 0.0 { 0.01 * one } else { 0.0 };
+        must((one - two).abs() <= most, || {
+            format!("{key}: {one} timed, {two} untimed, one page at a time")
+        })?;
     }
-    let of = |case: &Case<'_>| case.number("/flash/write_amplification").unwrap_or(1.0);
-    let (one, two) = (of(&timed), of(&untimed));
-    must((one / two - 1.0).abs() < 0.1 && (two / one - 1.0).abs() < 0.1, || {
-        format!("write amplification {one} timed, {two} untimed, one request at a time, blocking")
-    })
+    Ok(())
 }
 
 pub fn saved(case: &Case<'_>) -> Result<(), String> {
