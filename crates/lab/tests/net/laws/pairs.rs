@@ -129,7 +129,10 @@ fn amplifications(case: &Case<'_>) -> Result<(), String> {
         && off("device.cleaning.background")
         // Its logical page is not a key.
         && !case.is("device.gang", "shared-control-sync");
-    if !plain {
+    // Where a pool has several units, a write goes past one that is cleaning, which takes no time here:
+    // on drives of a few blocks up to 37 % apart. `devices/tests/account.rs` holds 270 such layouts to
+    // equality, and `pools.rs` larger drives to 1 %.
+    if !plain || pools_span_units(case) {
         return Ok(());
     }
     let page = ["device.logical_page", "device.page_size"];
@@ -138,6 +141,8 @@ fn amplifications(case: &Case<'_>) -> Result<(), String> {
     lone.set("device.cleaning.time", "\"blocking\"");
     lone.set("workload.outstanding", "1");
     lone.set("workload.threads", "1");
+    // In time a read makes a low unit clean before it is served; without time only writes do.
+    lone.set("workload.read_share", "0.0");
     lone.set("workload.block_size", page.to_string());
     lone.set("run.until", "\"end\"");
     lone.set("run.timeline", "\"none\"");
@@ -165,6 +170,17 @@ fn amplifications(case: &Case<'_>) -> Result<(), String> {
     Ok(())
 }
 
+fn pools_span_units(case: &Case<'_>) -> bool {
+    let many = |key: &str| case.resolved(key).and_then(Value::as_u64).unwrap_or(1) > 1;
+    let is = |key: &str, words: &[&str]| words.iter().any(|word| case.is(key, word));
+    let inner = |words: &[&str]| is("device.interleave", words);
+    let packages = many("device.packages_per_channel");
+    is("device.pool", &["ssd"]) && (packages || many("device.channels"))
+        || is("device.pool", &["gang"]) && packages
+        || is("device.pool", &["package", "gang", "ssd"]) && inner(&["die", "plane-pair", "plane"])
+        || is("device.pool", &["die"]) && inner(&["plane-pair", "plane"])
+}
+
 pub fn saved(case: &Case<'_>) -> Result<(), String> {
     static NUMBER: AtomicU64 = AtomicU64::new(0);
     let given = |key: &str| case.config.get(key).is_some();
@@ -183,6 +199,10 @@ pub fn saved(case: &Case<'_>) -> Result<(), String> {
     let mut loading = case.config.with("run.load_drive", path);
     loading.set("run.precondition", "\"none\"");
     let both = results(&saving).and_then(|saved| Ok((saved, results(&loading)?)));
+    // A drive that is written before the run may live longer.
+    if both.as_ref().is_err_and(|refused| refused.contains("500 years")) {
+        return Ok(());
+    }
     let _ = std::fs::remove_file(&drive);
     let (saved, loaded) = both?;
     same(&saved, &loaded, &SECTIONS)
