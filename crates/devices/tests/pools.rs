@@ -122,8 +122,14 @@ fn compare(policy: &Policy, spare: f64, interleave: Interleave, pool: Pool) {
     let alpha = f64::from(blocks - HELD) / (f64::from(blocks) * (1.0 - spare));
     let expected = theory(policy, alpha);
     let name = format!("{policy}, spare {spare}, interleave {interleave}, pool {pool}");
-    for gear in [Gear::Untimed, Gear::Timed { outstanding: 1 }, Gear::Timed { outstanding: 16 }] {
-        let found = amplification(&config, gear);
+    let gears = [Gear::Untimed, Gear::Timed { outstanding: 1 }, Gear::Timed { outstanding: 16 }];
+    let found = gears.map(|gear| amplification(&config, gear));
+    let untimed = found[0];
+    for (gear, found) in gears.iter().zip(found) {
+        assert!(
+            (found / untimed - 1.0).abs() < 0.01,
+            "{name}, {gear:?}: {found}, untimed {untimed}"
+        );
         let off = found / expected - 1.0;
         println!("{name}, {gear:?}: {found:.3}, theory {expected:.3} ({:+.2} %)", 100.0 * off);
         assert!(off.abs() < 0.03, "{name}, {gear:?}: {found} where theory says {expected}");

@@ -241,6 +241,7 @@ impl Ssd {
                 taken = false;
             }
             Need::Page(kind @ (Kind::Read | Kind::ReadForWrite), range) => {
+                self.ftl.clean_before_reading(&mut self.flash, part.lpn);
                 self.ftl.counters.page_read(kind, range.1, granule);
                 if kind == Kind::ReadForWrite {
                     taken = self.write_part_untimed(part, false);

@@ -60,7 +60,10 @@ impl Ssd {
     }
 
     /// Of the units that a pool spans: one with room, else one where cleaning makes some, and of
-    /// those the one with the shortest queue, then the most room.
+    /// those the one with the shortest queue, then the fewest valid pages.
+    ///
+    /// A unit that is bound to a busy one counts as busy: it would look free while it must wait for the
+    /// other's cleaning, and take all writes.
     fn choose_unit(&self, pool: PoolId) -> Unit {
         let mut units = self.ftl.units_of(pool);
         if units.len() == 1 {
@@ -68,12 +71,22 @@ impl Ssd {
         }
         let rank = |unit: &Unit| {
             let queue = &self.units.queues[unit.at()];
-            let busy = usize::from(!self.is_idle(*unit));
+            let busy = usize::from(!self.could_begin(*unit));
             let (hopeless, full, reclaimable) = self.ftl.standing(pool, *unit);
             let length = queue.waiting.len() + queue.stalled.len() + busy;
             (full, hopeless && queue.job.is_none(), length, reclaimable)
         };
         units.min_by_key(rank).expect("a pool has a unit")
+    }
+
+    /// Whether a unit and those bound to it are idle.
+    fn could_begin(&self, unit: Unit) -> bool {
+        match self.units.bound_of.get(unit.at()) {
+            Some(&set) if set != NONE && !self.units.bound[set as usize].is_empty() => {
+                self.units.bound[set as usize].iter().all(|unit| self.is_idle(*unit))
+            }
+            _ => self.is_idle(unit),
+        }
     }
 
     /// Whether no lane of a unit has an operation, or waits for a page to be copied to it.
@@ -203,14 +216,10 @@ impl Ssd {
     }
 
     /// Whether a unit without a job should look for a victim.
-    ///
-    /// Where a pool has several units, that nothing waits at one of them is no sign that its room is
-    /// not needed: writes go where others do not wait, and a unit that they avoid would keep its
-    /// superseded pages while the others clean nearly full blocks.
     fn wants_cleaning(&self, unit: Unit, waiting: bool) -> bool {
         let cleaning = &self.config.cleaning;
-        let at_once = cleaning.time == CleaningTime::Interleaved || self.ftl.pools_span_units();
-        let low = self.ftl.needs_cleaning(unit) && (waiting || cleaning.background || at_once);
+        let low = self.ftl.needs_cleaning(unit)
+            && (waiting || cleaning.background || cleaning.time == CleaningTime::Interleaved);
         low || !waiting && cleaning.background && self.ftl.can_use_idle_time(unit)
     }
 

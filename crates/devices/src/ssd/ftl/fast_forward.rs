@@ -50,10 +50,6 @@ impl Ftl {
         let programming = self.begin_program(domain, lpn);
         self.complete_program(flash, programming);
         self.counters.page_written(page.pages, page.bytes);
-        if self.pools_span_units {
-            // As in time: such a unit does not wait for the next write before it cleans.
-            self.clean_low(flash, self.geometry.unit_of(domain));
-        }
         true
     }
 
@@ -82,6 +78,17 @@ impl Ftl {
             }
             // Blocks of the unit expired as they were erased: another one has room.
             assert!(self.some_unit_can_go_on(pool), "a pool has room, or a victim that makes some");
+        }
+    }
+
+    /// Cleans as in time a read makes its unit do first, if that is low. Where a pool is one unit it makes
+    /// no difference whether that comes before the read or before the next write.
+    pub(in super::super) fn clean_before_reading(&mut self, flash: &mut Flash, lpn: Lpn) {
+        if self.pools_span_units
+            && let Some(ppn) = self.lookup(lpn)
+        {
+            let domain = self.geometry.domain_of(self.geometry.block_of(ppn));
+            self.clean_low(flash, self.geometry.unit_of(domain));
         }
     }
 
