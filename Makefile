@@ -47,13 +47,14 @@ test: check-tools ## run every check and test: Rust, the wheel, Python
 test-shared:
 	@if [ -d ../shared ]; then set -x; \
 	  cargo test --quiet --locked -p workloads --lib -- --ignored recorded; \
-	  cargo test --quiet --locked -p lab --test original_simulator -- --ignored; \
+	  cargo test --quiet --locked -p lab original_simulator:: -- --ignored; \
 	else \
 	  echo "SKIPPED: recorded traces and the original simulator, request by request: no ../shared"; \
 	fi
 
 .PHONY: test-nightly
 test-nightly: test ## the tests, and what repeats them at full size
+	cargo test --quiet --locked -p devices pools:: -- --ignored
 	$(BIN)/pytest --quiet -m nightly
 
 .PHONY: docs
@@ -64,6 +65,7 @@ docs: dist/.stamp-tested ## build the docs as a site into site/
 .PHONY: bench
 bench: check-tools dist/.stamp-tested ## run the benchmarks
 	cargo bench --locked --workspace
+	@$(MAKE) dist/.stamp-installed
 	$(BIN)/python python/benches/custom_cleaner.py
 
 # The byte fuzzers count inputs: about as many as take a third of the time.
@@ -126,8 +128,14 @@ dist/.stamp-wheel: $(SOURCES) | .venv/.stamp-tools
 dist/.stamp-installed: dist/.stamp-wheel .venv/.stamp-tools
 	@$(PIP) dist/ssdlab-*.whl
 	@$(PIP) --force-reinstall --no-deps dist/ssdlab-*.whl
+	@rm -f dist/.stamp-tested
 	@touch $@
 
-dist/.stamp-tested: dist/.stamp-installed
-	@$(PIP) "$$(echo dist/ssdlab-*.whl)[dev]"
+# What is tested is built like Rust's tests, with every assertion, and from what was compiled for them.
+dist/.stamp-tested: $(SOURCES) | .venv/.stamp-tools
+	@echo "Building the wheel for the tests"
+	@rm -rf dist/tested dist/.stamp-installed
+	$(BIN)/maturin build --quiet --locked --out dist/tested
+	@$(PIP) "$$(echo dist/tested/ssdlab-*.whl)[dev]"
+	@$(PIP) --force-reinstall --no-deps dist/tested/ssdlab-*.whl
 	@touch $@

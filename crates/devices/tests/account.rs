@@ -1,9 +1,7 @@
 //! Is what is counted true, and the same in both gears? Pages, bytes, merges and trims over every way
 //! of laying pages out; and the shares and ratios of drives that end in the midst of things.
 
-mod common;
-
-use common::{Closed, run_closed, small};
+use crate::common::{Closed, run_closed, small};
 use devices::Model;
 use devices::ssd::clean::Policy;
 use devices::ssd::config::{

@@ -1,8 +1,8 @@
 //! Is an array the sum of its members, and does every key of it change a result?
 
-mod common;
+use crate::common;
 
-use common::{Closed, Keep, run_closed};
+use crate::common::{Closed, Keep, run_closed};
 use devices::array::{ArrayConfig, Layout};
 use devices::linear::LinearConfig;
 use devices::ssd::{SsdConfig, SsdReport};

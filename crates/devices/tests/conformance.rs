@@ -4,9 +4,7 @@
 //! The FTL asserts that a victim is closed and lies in its domain, and that a block with valid pages
 //! is never erased, on every cleaning, also in release builds; the audit finds what was lost.
 
-mod common;
-
-use common::{Closed, run_closed};
+use crate::common::{Closed, run_closed};
 use devices::Model;
 use devices::ssd::clean::Policy;
 use devices::ssd::config::{Cleaning, CleaningTime, Frontiers, Levelling, LevellingRule, Wear};

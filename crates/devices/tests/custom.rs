@@ -1,9 +1,7 @@
 //! Policies from outside the table: they decide as the built-in ones would, what they keep stays as it
 //! was, and every broken rule is a failure that names it.
 
-mod common;
-
-use common::{Closed, run_closed, small};
+use crate::common::{Closed, run_closed, small};
 use devices::Model;
 use devices::ssd::clean::{Answer, Cleaner, Custom, Policy, Pool};
 use devices::ssd::config::Cleaning;

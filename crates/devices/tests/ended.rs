@@ -1,8 +1,8 @@
 //! A drive that has ended refuses what would change it, says so in each answer, and reads on.
 
-mod common;
+use crate::common;
 
-use common::{Closed, Keep, Script};
+use crate::common::{Closed, Keep, Script};
 use devices::linear::LinearConfig;
 use devices::ssd::config::Wear;
 use devices::ssd::{Snapshot, Ssd, SsdConfig};

@@ -5,9 +5,9 @@
 //! answered once, flushes wait for the writes before them, and a page is there when it was written
 //! and not trimmed since.
 
-mod common;
+use crate::common;
 
-use common::{reference, seeds};
+use crate::common::{reference, seeds};
 use devices::Model;
 use devices::ssd::config::{
     ActiveBlocks, Cleaning, CleaningTime, Depth, FillOrder, FreeOrder, Gang, HostLink, HostOrder,

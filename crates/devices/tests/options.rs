@@ -3,10 +3,8 @@
 //! One row a key of the SSD: two values, a load, a figure, and whether the second value makes it
 //! less or more; one key has no direction, and says why. A key of the reference without a row fails.
 
-mod common;
-
+use crate::common::{Closed, configured, reference, run_closed};
 use Direction::{Different, Less, More};
-use common::{Closed, configured, reference, run_closed};
 use devices::ssd::SsdReport;
 use engine::{Completion, Lba, Op, Random, Request, Time, Xoshiro256};
 use serde_json::{Value, json};

@@ -2,9 +2,7 @@
 //! `parallel`. One row a key: a value beside the default, and whether a load that is under that key
 //! gets more or less of a figure. A key of the reference without a row fails.
 
-mod common;
-
-use common::{Closed, run_closed};
+use crate::common::{Closed, run_closed};
 use devices::DeviceConfig;
 use engine::{Completion, Lba, Op, Request, Time};
 use serde_json::{Value, json};

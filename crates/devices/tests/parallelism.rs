@@ -1,9 +1,7 @@
 //! Is the parallelism right? Pairs of planes, gangs, wide logical pages and cache commands, to the
 //! nanosecond.
 
-mod common;
-
-use common::{Script, US, run, run_on, small, small_blocking, times};
+use crate::common::{Script, US, run, run_on, small, small_blocking, times};
 use devices::Model;
 use devices::ssd::config::{FillOrder, Gang, Interleave, Pool};
 use devices::ssd::{Geometry, Ssd, SsdConfig};

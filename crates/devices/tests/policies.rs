@@ -5,8 +5,6 @@
 //! SYSTOR'12, eq. 4). d choices: the fixed point of Van Houdt (SIGMETRICS'13). Greedy is in
 //! `theory.rs`.
 
-mod common;
-
 use devices::Model;
 use devices::ssd::clean::Policy;
 use devices::ssd::config::{

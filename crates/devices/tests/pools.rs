@@ -4,9 +4,9 @@
 //! by side, if writes keep them alike. Then the write amplification is that of one unit, for which
 //! greedy, FIFO and random victims have closed forms (Desnoyers, SYSTOR'12).
 
-mod common;
+use crate::common;
 
-use common::{Closed, run_closed};
+use crate::common::{Closed, run_closed};
 use devices::Model;
 use devices::ssd::clean::Policy;
 use devices::ssd::config::{Cleaning, CleaningTime, Interleave, Pool};

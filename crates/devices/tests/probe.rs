@@ -3,9 +3,7 @@
 //! The expected figures are sums of Table 1 of the 2008 paper: sense 25 us, program 200 us, erase
 //! 1.5 ms, 4224 bytes over the bus 105.6 us, a summary of 528 bytes 13.2 us.
 
-mod common;
-
-use common::{Script, Step, US, fill, run, run_on, small, small_blocking, times};
+use crate::common::{Script, Step, US, fill, run, run_on, small, small_blocking, times};
 use devices::Model;
 use devices::ssd::config::{Cleaning, Depth, FillOrder, HostLink, Interleave, Pool};
 use devices::ssd::{Ssd, SsdConfig};

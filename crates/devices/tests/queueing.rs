@@ -8,11 +8,10 @@
 //! asked for, the stages of a unit with a bus to itself in the order in which their operations
 //! began; and events come before arrivals.
 
-mod common;
 #[path = "oracle/queueing.rs"]
 mod oracle;
 
-use common::seeds;
+use crate::common::seeds;
 use devices::ssd::operation::{Plan, Stage};
 use devices::ssd::timing::{StageEnd, Timing};
 use engine::{Distribution, Random, Time, Xoshiro256};

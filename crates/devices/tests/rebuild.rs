@@ -5,9 +5,9 @@
 //! Every seed makes a drive and a load. Trimmed pages leave no trace in the flash: nothing is expected
 //! of a page while it is trimmed.
 
-mod common;
+use crate::common;
 
-use common::seeds;
+use crate::common::seeds;
 use devices::Model;
 use devices::ssd::config::{
     ActiveBlocks, Cleaning, CleaningTime, FillOrder, FreeOrder, Frontiers, Gang, Interleave,

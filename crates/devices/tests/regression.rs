@@ -1,8 +1,6 @@
 //! What went wrong once and must not again: the smallest picture of each bug that was found.
 
-mod common;
-
-use common::{Script, Step, US, fill, run_on, seeds, small, small_blocking};
+use crate::common::{Script, Step, US, fill, run_on, seeds, small, small_blocking};
 use devices::ssd::config::{Depth, Fill, Gang, HostLink, Interleave, Pool};
 use devices::ssd::{Geometry, Ssd, SsdConfig};
 use devices::{DeviceConfig, Model};

@@ -2,9 +2,9 @@
 //!
 //! A new policy or variant is run without being named here, and a new choice is missed.
 
-mod common;
+use crate::common;
 
-use common::{Closed, configured, reference, run_closed};
+use crate::common::{Closed, configured, reference, run_closed};
 use devices::ssd::clean::Policy;
 use devices::ssd::config::{
     ActiveBlocks, CleaningTime, Detector, FillOrder, FreeOrder, Frontiers, Gang, HostOrder,

@@ -1,9 +1,7 @@
 //! A drive whose state is kept and taken up goes on as if nothing had happened, and only one of the
 //! same shape takes it up.
 
-mod common;
-
-use common::{Closed, run_closed};
+use crate::common::{Closed, run_closed};
 use devices::Model;
 use devices::ssd::clean::Policy;
 use devices::ssd::config::{

@@ -4,9 +4,7 @@
 //! It depends on the data pages of a block and on alpha, the physical pages that take part over
 //! the logical pages: blocks that the threshold keeps erased take no part.
 
-mod common;
-
-use common::{Closed, fill, greedy, run_closed};
+use crate::common::{Closed, fill, greedy, run_closed};
 use devices::Model;
 use devices::ssd::config::{Cleaning, CleaningTime};
 use devices::ssd::{Ssd, SsdConfig, SsdReport};

@@ -1,8 +1,8 @@
 //! The record of flash operations: exact spans on a small drive.
 
-mod common;
+use crate::common;
 
-use common::{Closed, Keep, Script, small};
+use crate::common::{Closed, Keep, Script, small};
 use devices::Model;
 use devices::ssd::config::Cleaning;
 use devices::ssd::timeline::{Timeline, Window};

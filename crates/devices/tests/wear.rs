@@ -1,9 +1,7 @@
 //! Does wear end as it should? Blocks expire, are retired, eat into the spare, and the drive ends;
 //! levelling puts that off; nothing is lost on the way.
 
-mod common;
-
-use common::{Closed, run_closed};
+use crate::common::{Closed, run_closed};
 use devices::Model;
 use devices::ssd::clean::Policy;
 use devices::ssd::config::{

@@ -2,14 +2,11 @@
 //!
 //! `presets.tsv` has every device preset under every workload preset, smaller and shorter; `random.tsv`
 //! 500 random experiments, written out, so that a change of what draws them leaves them alone. A change
-//! that means to move numbers refreshes the files (`SSDLAB_UPDATE=1 cargo test -p lab --test digests`) and
+//! that means to move numbers refreshes the files (`SSDLAB_UPDATE=1 cargo test -p lab digests::`) and
 //! says in its commit what moved; any other change must leave them as they are.
 
-#[allow(dead_code, reason = "each test uses its part")]
-mod net;
-
-use net::digest::{COLUMNS, digest};
-use net::{Config, Outcome, generate, on_two_threads, outcome};
+use crate::net::digest::{COLUMNS, digest};
+use crate::net::{Config, Outcome, generate, on_two_threads, outcome};
 use std::fmt::Write as _;
 use std::path::PathBuf;
 

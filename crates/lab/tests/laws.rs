@@ -1,12 +1,9 @@
 //! Random experiments over every key obey the laws of `net/laws.rs`. The same search for as long as
 //! wanted: `make fuzz`.
 
-#[allow(dead_code, reason = "each test uses its part")]
-mod net;
-
-use net::laws::{Case, LAWS, Verdict, judge};
-use net::shrink::shrink;
-use net::{Config, Outcome, generate, on_two_threads, outcome};
+use crate::net::laws::{Case, LAWS, Verdict, judge};
+use crate::net::shrink::shrink;
+use crate::net::{Config, Outcome, generate, on_two_threads, outcome};
 use serde_json::{Value, json};
 use std::fmt::Write as _;
 

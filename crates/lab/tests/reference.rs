@@ -1,5 +1,5 @@
 //! Is `docs/configuration.md` what the program reads? It is generated from the tables of keys;
-//! `SSDLAB_UPDATE=1 cargo test -p lab --test reference` writes it anew.
+//! `SSDLAB_UPDATE=1 cargo test -p lab reference::` writes it anew.
 
 use std::fmt::Write;
 

@@ -1,5 +1,5 @@
 //! Is the table of formats in `docs/traces.md` the program's own? `SSDLAB_UPDATE=1 cargo test -p lab
-//! --test traces` writes it anew.
+//! traces::` writes it anew.
 
 use std::fmt::Write;
 use workloads::{Clock, FORMATS};

@@ -1,0 +1,24 @@
+//! The tests of the devices: one module for each question. `cargo test -p devices theory::` runs one.
+
+mod account;
+mod array;
+mod common;
+mod conformance;
+mod custom;
+mod ended;
+mod ftl;
+mod options;
+mod options_laws;
+mod parallelism;
+mod policies;
+mod pools;
+mod probe;
+mod queueing;
+mod rebuild;
+mod regression;
+mod smoke;
+mod snapshot;
+mod suite;
+mod theory;
+mod timeline;
+mod wear;

@@ -1,0 +1,15 @@
+//! The tests of the lab: one module for each subject. `cargo test -p lab laws::` runs one.
+
+mod digests;
+mod ended;
+mod experiment;
+mod laws;
+mod net;
+mod original_simulator;
+mod peers;
+mod reference;
+mod requests;
+mod snapshot;
+mod steady;
+mod traces;
+mod warnings;
