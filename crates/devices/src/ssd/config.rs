@@ -342,9 +342,9 @@ impl SsdConfig {
     /// Blocks that are kept erased are not spare while cleaning keeps up. The paper's 5 % take a third
     /// of its spare space, and nearly all of the 7 % of a consumer drive; with the square, what is
     /// taken is itself in proportion to the spare space. Greedy cleaning that blocks its unit, under
-    /// random writes, over-provisioned by 7, 12.5, 15 and 28 %: with 5 % it amplifies writes by
-    /// 21.3, 7.1, 5.6 and 2.9; with this rule by 8.0, 5.5, 5.0 and 2.9; with one block, the least there
-    /// can be, by 7.1, 4.4, 3.8 and 2.4. Interleaved cleaning under a full queue runs behind its
+    /// random writes, over-provisioned by 7, 12.5 and 15 %: with 5 % it amplifies writes by 21.3, 7.1 and
+    /// 5.6; with this rule by 8.0, 5.5 and 5.0; with one block, the least there can be, by 7.1, 4.4 and
+    /// 3.8. Interleaved cleaning under a full queue runs behind its
     /// threshold, which then changes little: 6.6 to 7.0 at 7 %.
     pub(super) fn default_min_free(&self) -> f64 {
         DEFAULT_MIN_FREE * (self.spare_share() / DEFAULT_SPARE_FACTOR).min(1.0).powi(2)

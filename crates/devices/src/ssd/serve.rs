@@ -470,13 +470,14 @@ impl Ssd {
         }
         let work = flight.work.take().expect("it was under way");
         self.units.free_flights.push(id);
-        // A block was closed or erased: there is a victim or room that was not there before.
+        // Whether a block is closed or erased, and other units may have waited for that.
+        let wide = self.ftl.pools_span_units();
         let mut closed = false;
         match work {
             Work::Host(op, programming) => {
                 if let Some(programming) = programming {
                     self.ftl.complete_program(&mut self.flash, programming);
-                    closed = self.ftl.geometry().is_last(programming.ppn);
+                    closed = wide && self.ftl.geometry().is_last(programming.ppn);
                 }
                 self.host_operation_ended(op, finished, now);
                 self.pump(now);
@@ -487,10 +488,10 @@ impl Ssd {
             Work::Move(programming) => {
                 self.units.end_cleaning_operation(unit, now);
                 self.ftl.complete_move(&mut self.flash, programming);
-                closed = self.ftl.geometry().is_last(programming.ppn);
+                closed = wide && self.ftl.geometry().is_last(programming.ppn);
             }
             Work::Erase(job) => {
-                closed = true;
+                closed = wide;
                 self.units.end_cleaning_operation(unit, now);
                 self.units.queues[unit.at()].job = self.ftl.complete_erase(&mut self.flash, job);
                 if self.ftl.has_ended() {
@@ -503,7 +504,7 @@ impl Ssd {
         }
         self.dispatch_offered(now);
         self.dispatch(unit, now);
-        if closed && self.ftl.pools_span_units() {
+        if closed {
             self.wake_stalled(now);
         }
     }
