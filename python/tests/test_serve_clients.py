@@ -152,15 +152,19 @@ def test_fio_reads_with_many_outstanding(tmp_path, outstanding):
 ZEUS = {"randread": (230.6, 3.987), "randwrite": (770.0, 5.382)}
 
 
-def medians(live, prefix, count):
-    """The median latency that fio sees over the law's, by pattern and KiB."""
+def medians(live, prefix, count, clock):
+    """The median latency that fio sees over the law's, by pattern and KiB.
+
+    `clock` is fio's: `lat_ns` starts before a request is sent, `clat_ns` when it has been sent.
+    """
     found = {}
     for (pattern, (fixed, per_kib)), kib in itertools.product(ZEUS.items(), (4, 64, 1024)):
         words = [*prefix, "fio", "--name=x", "--ioengine=nbd", f"--uri={live.uri}"]
         words += ["--size=64M", f"--rw={pattern}", f"--bs={kib}k", f"--number_ios={count}"]
+        words += ["--lat_percentiles=1", "--clat_percentiles=1"]
         said = call(*words, "--output-format=json")
         job = json.loads(said[said.index("{") :])["jobs"][0][pattern.removeprefix("rand")]
-        median = job["clat_ns"]["percentile"]["50.000000"] / 1000
+        median = job[clock]["percentile"]["50.000000"] / 1000
         found[pattern, kib] = median / (fixed + per_kib * kib)
     return found
 
@@ -168,8 +172,9 @@ def medians(live, prefix, count):
 def test_the_live_device_is_never_faster_than_its_model(tmp_path):
     need("fio")
     with ssdlab.serve("zeus-linear", socket=tmp_path / "socket", size="64MiB") as live:
-        found = medians(live, [], 20)
-    # fio's percentiles are those of a histogram, to 1 %.
+        found = medians(live, [], 20, "lat_ns")
+    # From before the sending, as a busy machine may hold fio up between that and its second clock
+    # while the device already works. Its percentiles are those of a histogram, to 1 %.
     assert min(found.values()) > 0.985, found
     # What was simulated is the law itself: one outstanding, 20 of each size.
     for direction, pattern in (("read", "randread"), ("write", "randwrite")):
@@ -188,7 +193,7 @@ def test_the_live_device_obeys_its_model(tmp_path):
     with ssdlab.serve(
         "zeus-linear", socket=tmp_path / "socket", size="64MiB", realtime=True
     ) as live:
-        found = medians(live, ["chrt", "-f", "1"], 100)
+        found = medians(live, ["chrt", "-f", "1"], 100, "clat_ns")
     timing = live.results.live
     if timing.timing == "invalid":
         pytest.skip(f"timing: invalid, {timing.reason}")
