@@ -124,7 +124,7 @@ struct Shared {
     valid: Arc<Vec<u16>>,
     erases: Arc<Vec<u32>>,
     opened: Arc<Vec<u64>>,
-    states: Arc<Vec<devices::ssd::ftl::BlockState>>,
+    states: Arc<Vec<devices::ssd::ids::BlockState>>,
     first: usize,
     blocks: u32,
 }
@@ -212,7 +212,7 @@ impl View {
         let (states, valid) = (&shared.states[range.clone()], &shared.valid[range]);
         let pays = |block: &i64| {
             let at = *block as usize;
-            states[at] == devices::ssd::ftl::BlockState::Closed && u32::from(valid[at]) < self.pages
+            states[at] == devices::ssd::ids::BlockState::Closed && u32::from(valid[at]) < self.pages
         };
         owned(py, (0..i64::from(shared.blocks)).filter(pays).collect(), NUMBERS[3])
     }

@@ -39,7 +39,7 @@ mod _core {
     use pyo3::prelude::*;
 
     use devices::ssd::clean::{Cleaner, conformance};
-    use devices::ssd::ftl::BlockState;
+    use devices::ssd::ids::BlockState;
     use lab::{
         Column, Experiment, Layer, Live, LiveAddress, LiveSettings, Progress, RunError,
         RunSettings, TraceError, TraceProgress,

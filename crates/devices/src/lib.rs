@@ -5,6 +5,7 @@
 //! one row in the table below.
 
 pub mod array;
+mod kit;
 pub mod linear;
 pub mod parallel;
 pub mod piecewise;

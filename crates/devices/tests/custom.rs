@@ -5,7 +5,7 @@ use crate::common::{Closed, run_closed, small};
 use devices::Model;
 use devices::ssd::clean::{Answer, Cleaner, Custom, Policy, Pool};
 use devices::ssd::config::Cleaning;
-use devices::ssd::ftl::BlockState;
+use devices::ssd::ids::BlockState;
 use devices::ssd::{Ssd, SsdConfig, SsdReport};
 use engine::{Lba, Op, Random, Request, Xoshiro256};
 use std::sync::{Arc, Mutex};

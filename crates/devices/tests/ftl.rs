@@ -13,7 +13,7 @@ use devices::ssd::config::{
     ActiveBlocks, Cleaning, CleaningTime, Depth, FillOrder, FreeOrder, Gang, HostLink, HostOrder,
     Interleave, Pool, TieBreak,
 };
-use devices::ssd::geometry::PoolId;
+use devices::ssd::ids::PoolId;
 use devices::ssd::{Geometry, Ssd, SsdConfig};
 use engine::{Completion, Device, Lba, Op, Random, Request, Time, Xoshiro256};
 use options::Size;

@@ -1,6 +1,6 @@
-//! Is the engine exact? `Timing` against a slow, obvious queueing simulator, and closed forms.
+//! Is the engine exact? `Lanes` against a slow, obvious queueing simulator, and closed forms.
 //!
-//! The oracle keeps what `Timing` does without: a queue and a busy flag for every bus, events in
+//! The oracle keeps what `Lanes` does without: a queue and a busy flag for every bus, events in
 //! a sorted map, and a place in the queue of a unit for every operation. Both are given the same
 //! random plans, layouts and loads, and every operation must start and end at the same nanosecond.
 //!
@@ -12,8 +12,8 @@
 mod oracle;
 
 use crate::common::seeds;
-use devices::ssd::operation::{Plan, Stage};
-use devices::ssd::timing::{StageEnd, Timing};
+use devices::ssd::flash::{Lanes, StageEnd};
+use devices::ssd::flash::{Plan, Stage};
 use engine::{Distribution, Random, Time, Xoshiro256};
 use oracle::Oracle;
 use std::collections::VecDeque;
@@ -77,11 +77,11 @@ enum Job {
     Background(usize),
 }
 
-// ---- the subject: units with queues around `Timing` -----------------------------------------
+// ---- the subject: units with queues around `Lanes` -----------------------------------------
 
 struct Subject<'a> {
     load: &'a Load,
-    timing: Timing,
+    timing: Lanes,
     waiting: Vec<VecDeque<usize>>,
     current: Vec<Option<Job>>,
     background_begun: Vec<usize>,
@@ -96,7 +96,7 @@ impl<'a> Subject<'a> {
         let plans = load.plans.iter().map(|stages| Plan::new(stages.clone())).collect();
         let mut subject = Subject {
             load,
-            timing: Timing::new(plans, &load.unit_bus, false),
+            timing: Lanes::new(plans, &load.unit_bus, false),
             waiting: vec![VecDeque::new(); units],
             current: vec![None; units],
             background_begun: vec![0; units],

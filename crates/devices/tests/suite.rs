@@ -21,7 +21,7 @@ fn candidates(pool: &Pool) -> Vec<u32> {
     let first = pool.first_block.0;
     let pays = |block: &u32| {
         let at = (first + block) as usize;
-        pool.state[at] == devices::ssd::ftl::BlockState::Closed
+        pool.state[at] == devices::ssd::ids::BlockState::Closed
             && u32::from(pool.valid[at]) < pool.data_pages
     };
     (0..pool.blocks).filter(pays).collect()

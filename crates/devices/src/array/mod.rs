@@ -6,9 +6,9 @@
 
 mod report;
 
+use crate::kit::link::{Link, Slot, Turn};
 use crate::ssd::clean::Custom;
 use crate::ssd::config::HostLink;
-use crate::ssd::link::{Link, Slot, Turn};
 use crate::ssd::snapshot::ARRAY_KEY;
 use crate::ssd::timeline::{Timeline, Window};
 use crate::ssd::{Snapshot, SsdReport};

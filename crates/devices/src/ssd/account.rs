@@ -4,8 +4,8 @@
 //! the host's pages and bytes when the page that holds them is programmed, reads when they end. What
 //! a drive reports is derived from it.
 
-use super::granule::Granule;
-use super::units::Kind;
+use crate::ssd::sched::units::Kind;
+use crate::ssd::shape::Granule;
 
 /// Counts since the start or the last reset.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]

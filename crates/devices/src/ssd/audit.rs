@@ -6,8 +6,8 @@
 
 use super::Ssd;
 use super::config::Frontiers;
-use super::ftl::{BlockState, Programming, Rebuilt, rebuild};
-use super::geometry::{Block, Domain, Lpn, Ppn, Unit};
+use super::ftl::{Programming, Rebuilt, rebuild};
+use crate::ssd::ids::{Block, BlockState, Domain, Lpn, Ppn, Unit};
 
 /// Fails the audit with a formatted message unless the condition holds.
 macro_rules! ensure {

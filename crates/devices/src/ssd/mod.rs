@@ -6,51 +6,39 @@
 //! is not modelled: a page is its number.
 
 pub mod account;
-pub mod alloc;
 mod audit;
-mod check;
 pub mod clean;
 pub mod config;
-mod cut;
-mod divisor;
+pub mod flash;
 pub mod ftl;
-pub mod geometry;
-pub mod granule;
-mod heat;
-mod lifetime;
-pub(crate) mod link;
-pub mod nand;
-pub mod operation;
+mod host;
+pub mod ids;
 mod report;
-mod serve;
+mod sched;
 mod sets;
+pub mod shape;
 pub(crate) mod snapshot;
-mod stream;
-pub mod timeline;
-pub mod timing;
-mod units;
-mod wear;
-mod wear_map;
 
 pub use config::SsdConfig;
-pub use geometry::Geometry;
-pub use lifetime::{LifetimeReport, Milestone};
-pub use report::{CleaningReport, REMAINING_STEPS, SpareReport, SsdReport, UnitReport, WearReport};
+pub use report::{
+    CleaningReport, LifetimeReport, Milestone, REMAINING_STEPS, SpareReport, SsdReport, UnitReport,
+    WearMap, WearReport,
+};
+pub use sched::timeline;
+pub use shape::Geometry;
 pub use snapshot::Snapshot;
-pub use wear_map::WearMap;
 
 use crate::Model;
-use cut::{Need, Part};
+use crate::kit::link::{HostQueue, Link, Slot, Turn};
 use engine::{Breakdown, Completion, Device, FlashCounts, Op, Request, Status, Time};
+use flash::{Flash, Lanes, StageEnd};
 use ftl::{Ftl, HostPage};
-use geometry::Lpn;
-use link::{HostQueue, Link, Slot, Turn};
-use nand::Flash;
+use host::cut::{self, Need, Part};
+use ids::Lpn;
 use options::Invalid;
+use sched::timeline::{Recorder, Timeline, Window};
+use sched::units::{self, Kind, PageOp, Units};
 use std::collections::VecDeque;
-use timeline::{Recorder, Timeline, Window};
-use timing::{StageEnd, Timing};
-use units::{Kind, PageOp, Units};
 
 /// Event payloads that are not lanes.
 const LINK_FREE: u32 = (1 << 24) - 1;
@@ -88,7 +76,7 @@ pub struct Ssd {
     config: SsdConfig,
     flash: Flash,
     ftl: Ftl,
-    timing: Timing,
+    timing: Lanes,
     units: Units,
     link: Link,
     host_queue: HostQueue,
@@ -131,7 +119,7 @@ impl Ssd {
 
     /// Erased blocks in the free list of domain `domain`.
     pub fn free_blocks(&self, domain: u32) -> u32 {
-        self.ftl.free_blocks(geometry::Domain(domain))
+        self.ftl.free_blocks(ids::Domain(domain))
     }
 
     // ---- from the host to the flash -------------------------------------------------------

@@ -8,8 +8,8 @@
 //! An array is kept as its drives, one after the other, under a shape that begins with its own keys.
 
 use super::config::SsdConfig;
+use super::flash::FlashState;
 use super::ftl::FtlState;
-use super::nand::FlashState;
 use super::{Geometry, Ssd};
 use serde::{Deserialize, Serialize};
 

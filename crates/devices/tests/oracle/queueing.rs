@@ -1,8 +1,8 @@
-//! What `Timing` must compute, the slow and obvious way: one queue and one flag for every bus, one
+//! What `Lanes` must compute, the slow and obvious way: one queue and one flag for every bus, one
 //! queue for every unit, one sorted map of events.
 
 use super::{Job, Load, Record};
-use devices::ssd::operation::Stage;
+use devices::ssd::flash::Stage;
 use engine::Time;
 use std::collections::{BTreeMap, VecDeque};
 

@@ -1,7 +1,7 @@
 //! CAT: cost, age, times (Chiang and Chang, 1999).
 
 use super::{Action, View};
-use crate::ssd::geometry::Block;
+use crate::ssd::ids::Block;
 use engine::Xoshiro256;
 
 /// The block for which u / (1 - u) x 1 / age x erasures is smallest: cheap to clean, old, and

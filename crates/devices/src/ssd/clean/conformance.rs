@@ -4,7 +4,7 @@
 use super::{Cleaner, Custom, Policy};
 use crate::Model;
 use crate::ssd::config::{Cleaning, CleaningTime, Pool, Wear};
-use crate::ssd::geometry::Lpn;
+use crate::ssd::ids::Lpn;
 use crate::ssd::{Ssd, SsdConfig, SsdReport};
 use engine::{
     Arrival, Completion, Lba, Observer, Op, Random, Request, Time, Workload, WorkloadError,
@@ -145,7 +145,7 @@ fn cases() -> Vec<Case> {
 struct Outcome {
     end: Time,
     report: SsdReport,
-    map: Vec<Option<crate::ssd::geometry::Ppn>>,
+    map: Vec<Option<crate::ssd::ids::Ppn>>,
 }
 
 /// Runs a case; what is wrong, if anything is.

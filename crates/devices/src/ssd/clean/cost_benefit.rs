@@ -1,7 +1,7 @@
 //! Cost-benefit (Rosenblum and Ousterhout 1991; for flash Kawaguchi et al., USENIX 1995).
 
 use super::{Action, View};
-use crate::ssd::geometry::Block;
+use crate::ssd::ids::Block;
 use engine::Xoshiro256;
 
 /// The block for which age x (1 - u) / 2u is largest, with u its share of valid pages: reading and

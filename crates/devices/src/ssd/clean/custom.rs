@@ -5,8 +5,8 @@
 //! looks at [`Custom::failure`] and ends the run.
 
 use super::Action;
-use crate::ssd::ftl::BlockState;
-use crate::ssd::geometry::Block;
+use crate::ssd::ids::Block;
+use crate::ssd::ids::BlockState;
 use std::fmt;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 

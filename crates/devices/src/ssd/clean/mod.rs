@@ -16,9 +16,9 @@ pub use conformance::{Check, conformance, conformance_of};
 pub use custom::{Answer, Cleaner, Custom, Pool};
 pub use index::VictimIndex;
 
-use super::config::{Cleaning, TieBreak};
-use super::ftl::BlockState;
-use super::geometry::Block;
+use crate::ssd::config::{Cleaning, TieBreak};
+use crate::ssd::ids::Block;
+use crate::ssd::ids::BlockState;
 use engine::{Random, Xoshiro256};
 use options::Choice;
 use std::fmt;

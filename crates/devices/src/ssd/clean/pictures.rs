@@ -2,8 +2,8 @@
 
 use super::{Action, AgeOrder, VictimIndex, View};
 use crate::ssd::config::Cleaning;
-use crate::ssd::ftl::BlockState;
-use crate::ssd::geometry::Block;
+use crate::ssd::ids::Block;
+use crate::ssd::ids::BlockState;
 use engine::Xoshiro256;
 
 /// Blocks of a drawn domain; the first has number 10 on the drive.

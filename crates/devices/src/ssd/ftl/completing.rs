@@ -1,8 +1,8 @@
 //! What the end of a program does to the flash and to the block it was in.
 
-use super::super::geometry::{Block, Ppn};
-use super::super::nand::Flash;
-use super::{BlockState, Ftl, Programming};
+use super::{Ftl, Programming};
+use crate::ssd::flash::Flash;
+use crate::ssd::ids::{Block, BlockState, Ppn};
 
 impl Ftl {
     /// Completes what [`begin_program`](Ftl::begin_program) began.

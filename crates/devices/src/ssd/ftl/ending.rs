@@ -1,10 +1,10 @@
 //! The end of blocks, and of the drive.
 
-use super::super::account::Counters;
-use super::super::geometry::{Block, Domain};
-use super::super::nand::Flash;
-use super::super::wear::Ageing;
-use super::{BlockState, Ftl};
+use super::Ftl;
+use super::ageing::Ageing;
+use crate::ssd::account::Counters;
+use crate::ssd::flash::Flash;
+use crate::ssd::ids::{Block, BlockState, Domain};
 
 impl Ftl {
     /// A block has been erased that has no life left, for the first time if `first`: retires it, unless
@@ -54,7 +54,7 @@ impl Ftl {
     }
 
     /// What wear has done so far.
-    pub(in super::super) fn ageing(&self) -> &Ageing {
+    pub(in crate::ssd) fn ageing(&self) -> &Ageing {
         &self.ageing
     }
 

@@ -1,20 +1,20 @@
 //! The FTL without time: the same decisions, and nothing that costs anything.
 
-use super::super::geometry::{Domain, Lpn, PoolId, Ppn, Unit};
-use super::super::nand::Flash;
 use super::{CleanStep, Ftl, Job};
+use crate::ssd::flash::Flash;
+use crate::ssd::ids::{Domain, Lpn, PoolId, Ppn, Unit};
 use engine::SECTOR_BYTES;
 
 /// A logical page that the host writes.
 #[derive(Debug, Clone, Copy)]
-pub(in super::super) struct HostPage {
-    pub(in super::super) lpn: Lpn,
+pub(in crate::ssd) struct HostPage {
+    pub(in crate::ssd) lpn: Lpn,
     /// Flash pages of it that have new data, whole or in part.
-    pub(in super::super) pages: u32,
+    pub(in crate::ssd) pages: u32,
     /// Bytes of new data.
-    pub(in super::super) bytes: u64,
+    pub(in crate::ssd) bytes: u64,
     /// It is merged in the registers of a synchronous gang: best in the plane of the old copy.
-    pub(in super::super) near: bool,
+    pub(in crate::ssd) near: bool,
 }
 
 impl Ftl {
@@ -43,7 +43,7 @@ impl Ftl {
     }
 
     /// Writes a logical page in no time; whether the drive took it.
-    pub(in super::super) fn write_untimed(&mut self, flash: &mut Flash, page: HostPage) -> bool {
+    pub(in crate::ssd) fn write_untimed(&mut self, flash: &mut Flash, page: HostPage) -> bool {
         let lpn = page.lpn;
         let pool = self.geometry.pool_of(lpn);
         let Some(domain) = self.domain_untimed(flash, pool, page) else { return false };
@@ -83,7 +83,7 @@ impl Ftl {
 
     /// Cleans as in time a read makes its unit do first, if that is low. Where a pool is one unit it makes
     /// no difference whether that comes before the read or before the next write.
-    pub(in super::super) fn clean_before_reading(&mut self, flash: &mut Flash, lpn: Lpn) {
+    pub(in crate::ssd) fn clean_before_reading(&mut self, flash: &mut Flash, lpn: Lpn) {
         if self.pools_span_units
             && let Some(ppn) = self.lookup(lpn)
         {

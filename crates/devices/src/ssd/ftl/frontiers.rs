@@ -6,9 +6,9 @@
 //! room. Where it has none the later copy lies in the older block, so that only an order per page
 //! (`device.persistence.order`) tells the copies apart.
 
-use super::super::config::Frontiers;
-use super::super::geometry::{Block, Domain, Lpn};
 use super::{Ftl, NONE, Programming};
+use crate::ssd::config::Frontiers;
+use crate::ssd::ids::{Block, Domain, Lpn};
 
 /// The stream of what the host writes, or of hot pages.
 const FIRST: u32 = 0;
@@ -92,7 +92,7 @@ impl Ftl {
 
     /// The next page of a block, if it is a frontier with room. One that is full may still name a block
     /// that was cleaned since and is now the other frontier.
-    pub(in super::super) fn frontier_at(&self, domain: Domain, block: Block) -> Option<u32> {
+    pub(in crate::ssd) fn frontier_at(&self, domain: Domain, block: Block) -> Option<u32> {
         let data_pages = self.geometry.data_pages;
         let mut all = self.frontier[self.frontiers_of(domain)].iter();
         let found = all.find(|frontier| frontier.block == block.0 && frontier.next < data_pages);

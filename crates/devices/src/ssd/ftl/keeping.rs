@@ -1,12 +1,12 @@
 //! What of the FTL is kept in a snapshot, and the rest derived from it.
 
-use super::super::alloc::FreeBlocks;
-use super::super::clean::{AgeOrder, VictimIndex};
-use super::super::geometry::{Block, Domain, Unit};
-use super::super::heat::HeatState;
-use super::super::nand::Flash;
-use super::super::wear::AgeingState;
-use super::{BlockState, Frontier, Ftl, NONE};
+use super::ageing::AgeingState;
+use super::free::FreeBlocks;
+use super::heat::HeatState;
+use super::{Frontier, Ftl, NONE};
+use crate::ssd::clean::{AgeOrder, VictimIndex};
+use crate::ssd::flash::Flash;
+use crate::ssd::ids::{Block, BlockState, Domain, Unit};
 use engine::Xoshiro256;
 use serde::{Deserialize, Serialize};
 
@@ -33,7 +33,7 @@ pub struct FtlState {
 
 impl Ftl {
     /// The state, to be kept.
-    pub(in super::super) fn keep(&self) -> FtlState {
+    pub(in crate::ssd) fn keep(&self) -> FtlState {
         let domains = || (0..self.geometry.domains).map(Domain);
         let opening = |block: u32| if block == NONE { 0 } else { self.sequence[block as usize] };
         let frontiers = self.frontier.iter().map(|it| (it.block, it.next, opening(it.block)));
@@ -54,11 +54,7 @@ impl Ftl {
     }
 
     /// Takes up a state that was kept of a drive of the same shape.
-    pub(in super::super) fn take_up(
-        &mut self,
-        flash: &Flash,
-        state: FtlState,
-    ) -> Result<(), String> {
+    pub(in crate::ssd) fn take_up(&mut self, flash: &Flash, state: FtlState) -> Result<(), String> {
         let pages = self.geometry.blocks() * self.geometry.pages_per_block;
         let blocks = self.geometry.blocks();
         let numbers = || {
@@ -113,7 +109,7 @@ impl Ftl {
     }
 
     /// Pages of a unit that hold no valid data, erased or superseded, counted.
-    pub(in super::super) fn count_reclaimable(&self, unit: Unit) -> u32 {
+    pub(in crate::ssd) fn count_reclaimable(&self, unit: Unit) -> u32 {
         let blocks = self.geometry.domains_per_unit * self.geometry.blocks_per_domain;
         let blocks = (unit.0 * blocks..(unit.0 + 1) * blocks).map(Block);
         let used = blocks.filter(|block| !self.is_retired(*block));

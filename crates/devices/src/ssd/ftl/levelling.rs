@@ -5,10 +5,10 @@
 //! *life*, against the mean of its domain. A worn block is passed over by chance, or cleaned and then
 //! filled with the content of the coldest block, which is erased in its stead.
 
-use super::super::config::{Levelling, LevellingRule, Temperature};
-use super::super::geometry::{Block, Domain};
-use super::super::nand::Flash;
-use super::{BlockState, CleanStep, Ftl, Job, Programming};
+use super::{CleanStep, Ftl, Job, Programming};
+use crate::ssd::config::{Levelling, LevellingRule, Temperature};
+use crate::ssd::flash::Flash;
+use crate::ssd::ids::{Block, BlockState, Domain};
 use engine::{Random, Xoshiro256};
 
 /// What the rules say of a candidate.

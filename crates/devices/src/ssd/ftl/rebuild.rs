@@ -9,9 +9,10 @@
 //! again; and which of two copies the map meant while cold data moves into a worn block, which takes
 //! its numbers page by page. Either copy holds the same data.
 
-use super::super::geometry::{Block, Domain, Geometry, Ppn};
-use super::super::nand::Flash;
-use super::{BlockState, Ftl, NONE};
+use super::{Ftl, NONE};
+use crate::ssd::flash::Flash;
+use crate::ssd::ids::{Block, BlockState, Domain, Ppn};
+use crate::ssd::shape::Geometry;
 
 /// What the flash says of a drive.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -125,13 +126,13 @@ fn age(geometry: &Geometry, flash: &Flash, ppn: Ppn) -> (u64, u32) {
 impl Ftl {
     /// Whether the flash alone tells which copy of a page is the newest: by an order per page, or
     /// because the pages of a pool are written one behind the other.
-    pub(in super::super) fn can_be_rebuilt(&self, flash: &Flash) -> bool {
+    pub(in crate::ssd) fn can_be_rebuilt(&self, flash: &Flash) -> bool {
         let in_turn = self.geometry.frontiers == 1 && self.geometry.domains == self.geometry.pools;
         flash.is_ordered() || in_turn
     }
 
     /// Whether two physical pages hold the same data: cold data that is being moved into a worn block.
-    pub(in super::super) fn are_twins(&self, flash: &Flash, one: Ppn, other: Ppn) -> bool {
+    pub(in crate::ssd) fn are_twins(&self, flash: &Flash, one: Ppn, other: Ppn) -> bool {
         let block = |ppn| self.geometry.block_of(ppn);
         let page = |ppn: Ppn| ppn.0 % self.geometry.pages_per_block;
         page(one) == page(other)
@@ -140,17 +141,15 @@ impl Ftl {
     }
 
     /// The closed blocks of a domain, opened longest ago first.
-    pub(in super::super) fn closed(&self, domain: Domain) -> impl Iterator<Item = Block> + '_ {
+    pub(in crate::ssd) fn closed(&self, domain: Domain) -> impl Iterator<Item = Block> + '_ {
         self.order.iter(domain.0).map(Block)
     }
 }
 
 #[cfg(test)]
 mod tests {
-    use super::super::super::config::{
-        Cleaning, Levelling, LevellingRule, Persistence, SsdConfig, Wear,
-    };
     use super::*;
+    use crate::ssd::config::{Cleaning, Levelling, LevellingRule, Persistence, SsdConfig, Wear};
     use engine::{Random, Xoshiro256};
 
     /// Worn blocks are filled with cold data, and two frontiers mix the ages of blocks.

@@ -1,7 +1,7 @@
 //! How one logical page lies on the flash: a part of a flash page, or several of them, in one package
 //! or spread over some.
 
-use super::config::{Gang, SsdConfig};
+use crate::ssd::config::{Gang, SsdConfig};
 use options::{Invalid, Size};
 
 /// Packages over which a logical page may be spread: sets of them are bits of a word.

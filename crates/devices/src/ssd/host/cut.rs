@@ -2,21 +2,22 @@
 //!
 //! Both gears cut here: they touch, merge and refuse the same pages.
 
-use super::ftl::Ftl;
-use super::geometry::{Geometry, Lpn};
-use super::units::Kind;
+use crate::ssd::ftl::Ftl;
+use crate::ssd::ids::Lpn;
+use crate::ssd::sched::units::Kind;
+use crate::ssd::shape::Geometry;
 use engine::{Op, Request, SECTOR_BYTES};
 use std::ops::Range;
 
 /// The part of a read or a write that falls on one logical page.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) struct Part {
+pub(in crate::ssd) struct Part {
     /// The logical page.
-    pub(super) lpn: Lpn,
+    pub(in crate::ssd) lpn: Lpn,
     /// Bytes of the request in it.
-    pub(super) bytes: u64,
+    pub(in crate::ssd) bytes: u64,
     /// The first flash page of it that is touched, and how many are.
-    pub(super) touched: (u32, u32),
+    pub(in crate::ssd) touched: (u32, u32),
     /// The same of those that are covered whole; nothing where a logical page is not larger than one
     /// of the flash.
     whole: (u32, u32),
@@ -26,7 +27,7 @@ pub(super) struct Part {
 
 /// What a part needs.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Need {
+pub(in crate::ssd) enum Need {
     /// Nothing: there is nothing to read.
     Unmapped,
     /// Nothing: the drive takes no more writes.
@@ -36,14 +37,14 @@ pub(super) enum Need {
 }
 
 /// The logical pages that a request touches.
-pub(super) fn touched(geometry: &Geometry, request: &Request) -> Range<u32> {
+pub(in crate::ssd) fn touched(geometry: &Geometry, request: &Request) -> Range<u32> {
     let sectors = u64::from(geometry.sectors_per_page);
     let (start, end) = range(request);
     (start / sectors) as u32..end.div_ceil(sectors) as u32
 }
 
 /// The logical pages that a request covers whole.
-pub(super) fn covered(geometry: &Geometry, request: &Request) -> Range<u32> {
+pub(in crate::ssd) fn covered(geometry: &Geometry, request: &Request) -> Range<u32> {
     let sectors = u64::from(geometry.sectors_per_page);
     let (start, end) = range(request);
     start.div_ceil(sectors) as u32..(end / sectors) as u32
@@ -64,14 +65,14 @@ fn within(geometry: &Geometry, request: &Request, lpn: Lpn) -> (u64, u64) {
 
 /// Bytes of a request in a logical page that it touches.
 #[inline]
-pub(super) fn bytes(geometry: &Geometry, request: &Request, lpn: Lpn) -> u64 {
+pub(in crate::ssd) fn bytes(geometry: &Geometry, request: &Request, lpn: Lpn) -> u64 {
     let (low, high) = within(geometry, request, lpn);
     (high - low) * SECTOR_BYTES
 }
 
 impl Part {
     /// The part of a request in a logical page that it touches.
-    pub(super) fn new(geometry: &Geometry, request: &Request, lpn: Lpn) -> Part {
+    pub(in crate::ssd) fn new(geometry: &Geometry, request: &Request, lpn: Lpn) -> Part {
         let (low, high) = within(geometry, request, lpn);
         let (mut touched, mut whole) = ((0, 1), (0, 0));
         if geometry.granule.flash_pages > 1 {
@@ -85,7 +86,7 @@ impl Part {
     }
 
     /// What it needs as the drive is now.
-    pub(super) fn need(&self, op: Op, ftl: &Ftl) -> Need {
+    pub(in crate::ssd) fn need(&self, op: Op, ftl: &Ftl) -> Need {
         let mapped = ftl.lookup(self.lpn).is_some();
         match op {
             Op::Read if mapped => Need::Page(Kind::Read, self.touched),

@@ -327,7 +327,7 @@ const DEFAULT_MIN_FREE: f64 = 0.05;
 
 impl SsdConfig {
     /// Spare space / physical space, as whichever key states it.
-    pub(super) fn spare_share(&self) -> f64 {
+    pub(in crate::ssd) fn spare_share(&self) -> f64 {
         if let Some(blocks) = self.spare_blocks_per_plane {
             return f64::from(blocks) / f64::from(self.blocks_per_plane);
         }
@@ -346,12 +346,12 @@ impl SsdConfig {
     /// 5.6; with this rule by 8.0, 5.5 and 5.0; with one block, the least there can be, by 7.1, 4.4 and
     /// 3.8. Interleaved cleaning under a full queue runs behind its
     /// threshold, which then changes little: 6.6 to 7.0 at 7 %.
-    pub(super) fn default_min_free(&self) -> f64 {
+    pub(in crate::ssd) fn default_min_free(&self) -> f64 {
         DEFAULT_MIN_FREE * (self.spare_share() / DEFAULT_SPARE_FACTOR).min(1.0).powi(2)
     }
 
     /// The share of the blocks below which cleaning starts.
-    pub(super) fn min_free(&self) -> f64 {
+    pub(in crate::ssd) fn min_free(&self) -> f64 {
         self.cleaning.min_free.unwrap_or_else(|| self.default_min_free())
     }
 }

@@ -6,15 +6,16 @@
 //! the block's opening. State changes only when an operation completes; the rules of NAND are
 //! asserted on every one.
 
-use super::config::SsdConfig;
-use super::geometry::{Block, Geometry, Lpn, Ppn};
-use super::wear::Ratings;
+use super::ratings::Ratings;
+use crate::ssd::config::SsdConfig;
+use crate::ssd::ids::{Block, Lpn, Ppn};
+use crate::ssd::shape::Geometry;
 use serde::{Deserialize, Serialize};
 use std::sync::Arc;
 
 /// The flash as it is kept.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-pub(super) struct FlashState {
+pub(in crate::ssd) struct FlashState {
     stamp: Vec<u32>,
     order: Vec<u32>,
     programmed: Vec<u16>,
@@ -191,7 +192,7 @@ impl Flash {
     }
 
     /// The state, to be kept.
-    pub(super) fn keep(&self) -> FlashState {
+    pub(in crate::ssd) fn keep(&self) -> FlashState {
         FlashState {
             stamp: self.stamp.clone(),
             order: self.order.clone(),
@@ -205,7 +206,7 @@ impl Flash {
     }
 
     /// Takes up a state that was kept of flash of the same shape, or says that it is not.
-    pub(super) fn take_up(&mut self, state: FlashState) -> Result<(), String> {
+    pub(in crate::ssd) fn take_up(&mut self, state: FlashState) -> Result<(), String> {
         let fits = state.stamp.len() == self.stamp.len()
             && state.order.len() == self.order.len()
             && state.programmed.len() == self.programmed.len()

@@ -5,22 +5,23 @@
 //! all lanes at once, and reads with those that hold what is read. *Bound* units (a gang under shared
 //! control, the two planes of a pair) begin operations together, and only of one kind.
 
-use super::config::SsdConfig;
-use super::ftl::{Job, Programming};
-use super::geometry::{Block, Geometry, Lpn, Unit};
-use super::granule::Granule;
-use super::link::Slot;
-use super::operation::Operation;
-use super::timing::Timing;
+use crate::kit::link::Slot;
+use crate::ssd::config::SsdConfig;
+use crate::ssd::flash::Lanes;
+use crate::ssd::flash::Operation;
+use crate::ssd::ftl::{Job, Programming};
+use crate::ssd::ids::{Block, Lpn, Unit};
+use crate::ssd::shape::Geometry;
+use crate::ssd::shape::Granule;
 use engine::Time;
 use std::collections::VecDeque;
 
 /// No operation, no set of bound units, not cleaning.
-pub(super) const NONE: u32 = u32::MAX;
+pub(in crate::ssd) const NONE: u32 = u32::MAX;
 
 /// What a page needs from its unit.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Kind {
+pub(in crate::ssd) enum Kind {
     Read,
     Write,
     /// The read half of a write that covers only part of its page.
@@ -33,7 +34,7 @@ pub(super) enum Kind {
 
 /// What runs on bound units at the same time is of one of these kinds.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Phase {
+pub(in crate::ssd) enum Phase {
     Read,
     Write,
     Move,
@@ -42,26 +43,32 @@ pub(super) enum Phase {
 
 /// One logical page of a request, waiting for or using a unit.
 #[derive(Debug, Clone, Copy)]
-pub(super) struct PageOp {
-    pub(super) slot: Slot,
-    pub(super) lpn: Lpn,
-    pub(super) kind: Kind,
+pub(in crate::ssd) struct PageOp {
+    pub(in crate::ssd) slot: Slot,
+    pub(in crate::ssd) lpn: Lpn,
+    pub(in crate::ssd) kind: Kind,
     /// First flash page and number of them: what is read or has new data; of `ReadForWrite` what
     /// is written and need not be read.
-    pub(super) range: (u32, u32),
+    pub(in crate::ssd) range: (u32, u32),
     /// Flash pages that the request touches.
-    pub(super) touched: u32,
-    pub(super) enqueued: Time,
+    pub(in crate::ssd) touched: u32,
+    pub(in crate::ssd) enqueued: Time,
     /// The unit's cleaning time when the page was queued; the difference is what it waited for.
-    pub(super) cleaning_mark: Time,
+    pub(in crate::ssd) cleaning_mark: Time,
     /// Of this page so far, ns.
-    pub(super) cleaning_wait: Time,
-    pub(super) bus: Time,
-    pub(super) cell: Time,
+    pub(in crate::ssd) cleaning_wait: Time,
+    pub(in crate::ssd) bus: Time,
+    pub(in crate::ssd) cell: Time,
 }
 
 impl PageOp {
-    pub(super) fn new(slot: Slot, lpn: Lpn, kind: Kind, range: (u32, u32), touched: u32) -> Self {
+    pub(in crate::ssd) fn new(
+        slot: Slot,
+        lpn: Lpn,
+        kind: Kind,
+        range: (u32, u32),
+        touched: u32,
+    ) -> Self {
         PageOp {
             slot,
             lpn,
@@ -76,7 +83,7 @@ impl PageOp {
         }
     }
 
-    pub(super) fn phase(&self) -> Phase {
+    pub(in crate::ssd) fn phase(&self) -> Phase {
         match self.kind {
             Kind::Read | Kind::ReadForWrite => Phase::Read,
             Kind::Write | Kind::Merge | Kind::MergeAcross => Phase::Write,
@@ -84,7 +91,7 @@ impl PageOp {
     }
 
     /// Flash pages that a lane reads for it; all lanes of a synchronous gang read alike.
-    pub(super) fn pages_read(&self, granule: Granule, lane: u32) -> u32 {
+    pub(in crate::ssd) fn pages_read(&self, granule: Granule, lane: u32) -> u32 {
         if granule.synchronous {
             return granule.pages_per_lane();
         }
@@ -98,7 +105,7 @@ impl PageOp {
 
 /// What an operation is for.
 #[derive(Debug, Clone, Copy)]
-pub(super) enum Work {
+pub(in crate::ssd) enum Work {
     Host(PageOp, Option<Programming>),
     Move(Programming),
     /// A copy to another unit.
@@ -108,69 +115,69 @@ pub(super) enum Work {
 
 /// An operation under way on one or more lanes of a unit.
 #[derive(Debug, Clone, Copy)]
-pub(super) struct Flight {
+pub(in crate::ssd) struct Flight {
     /// `None` when this place is free.
-    pub(super) work: Option<Work>,
-    pub(super) unit: Unit,
+    pub(in crate::ssd) work: Option<Work>,
+    pub(in crate::ssd) unit: Unit,
     /// Lanes that are not done yet.
-    pub(super) lanes_left: u32,
+    pub(in crate::ssd) lanes_left: u32,
 }
 
 /// What a lane does: an operation, and with cache commands the next; its account.
 #[derive(Debug, Clone, Copy)]
-pub(super) struct LaneState {
-    pub(super) flights: [u32; 2],
-    pub(super) busy_ns: Time,
+pub(in crate::ssd) struct LaneState {
+    pub(in crate::ssd) flights: [u32; 2],
+    pub(in crate::ssd) busy_ns: Time,
     /// Counted as busy up to here.
-    pub(super) counted_to: Time,
+    pub(in crate::ssd) counted_to: Time,
 }
 
 /// A unit's queues and its account.
 #[derive(Debug, Clone)]
-pub(super) struct UnitQueue {
-    pub(super) waiting: VecDeque<PageOp>,
+pub(in crate::ssd) struct UnitQueue {
+    pub(in crate::ssd) waiting: VecDeque<PageOp>,
     /// Writes that found no room, ahead of everything that waits.
-    pub(super) stalled: VecDeque<PageOp>,
-    pub(super) job: Option<Job>,
+    pub(in crate::ssd) stalled: VecDeque<PageOp>,
+    pub(in crate::ssd) job: Option<Job>,
     /// Pages of its victim on their way to other units.
-    pub(super) streaming: u32,
+    pub(in crate::ssd) streaming: u32,
     /// A page of another unit's victim is being copied here.
-    pub(super) receiving: bool,
+    pub(in crate::ssd) receiving: bool,
     /// When the move or erase under way began.
-    pub(super) cleaning_since: Option<Time>,
-    pub(super) cleaning_ns: Time,
-    pub(super) waited_ns: Time,
-    pub(super) served: u64,
+    pub(in crate::ssd) cleaning_since: Option<Time>,
+    pub(in crate::ssd) cleaning_ns: Time,
+    pub(in crate::ssd) waited_ns: Time,
+    pub(in crate::ssd) served: u64,
 }
 
 /// Every unit of a drive.
 #[derive(Debug, Clone)]
-pub(super) struct Units {
-    pub(super) queues: Vec<UnitQueue>,
-    pub(super) lanes: Vec<LaneState>,
-    pub(super) granule: Granule,
-    pub(super) flights: Vec<Flight>,
-    pub(super) free_flights: Vec<u32>,
+pub(in crate::ssd) struct Units {
+    pub(in crate::ssd) queues: Vec<UnitQueue>,
+    pub(in crate::ssd) lanes: Vec<LaneState>,
+    pub(in crate::ssd) granule: Granule,
+    pub(in crate::ssd) flights: Vec<Flight>,
+    pub(in crate::ssd) free_flights: Vec<u32>,
     /// Sets of bound units; empty while one is being given its operations.
-    pub(super) bound: Vec<Vec<Unit>>,
+    pub(in crate::ssd) bound: Vec<Vec<Unit>>,
     /// The set of each unit, or `NONE`; empty when there are no sets.
-    pub(super) bound_of: Vec<u32>,
+    pub(in crate::ssd) bound_of: Vec<u32>,
     /// Sets with pages that were queued at this instant and not yet looked at.
-    pub(super) offered: Vec<u32>,
+    pub(in crate::ssd) offered: Vec<u32>,
     /// Units whose erasure waits for a program elsewhere.
-    pub(super) barred: Vec<Unit>,
+    pub(in crate::ssd) barred: Vec<Unit>,
     /// A busy unit may be able to begin another operation.
-    pub(super) overlaps: bool,
+    pub(in crate::ssd) overlaps: bool,
 }
 
 /// The lanes and buses of a drive.
-pub(super) fn timing(config: &SsdConfig, geometry: &Geometry) -> Timing {
+pub(in crate::ssd) fn timing(config: &SsdConfig, geometry: &Geometry) -> Lanes {
     let plans = Operation::plans(config, geometry.granule);
-    Timing::new(plans, &geometry.lane_buses(), config.cache_commands)
+    Lanes::new(plans, &geometry.lane_buses(), config.cache_commands)
 }
 
 impl Units {
-    pub(super) fn new(config: &SsdConfig, geometry: &Geometry) -> Self {
+    pub(in crate::ssd) fn new(config: &SsdConfig, geometry: &Geometry) -> Self {
         let queue = UnitQueue {
             waiting: VecDeque::new(),
             stalled: VecDeque::new(),
@@ -206,30 +213,30 @@ impl Units {
     }
 
     /// What a unit is cleaning.
-    pub(super) fn job(&self, unit: Unit) -> Option<Job> {
+    pub(in crate::ssd) fn job(&self, unit: Unit) -> Option<Job> {
         self.queues[unit.at()].job
     }
 
     /// Pages of the victim of a unit on their way to other units.
-    pub(super) fn streaming(&self, unit: Unit) -> u32 {
+    pub(in crate::ssd) fn streaming(&self, unit: Unit) -> u32 {
         self.queues[unit.at()].streaming
     }
 
     /// Whether a unit has work that goes before copies to it: pages that wait, or cleaning that does
     /// not yield.
-    pub(super) fn is_held(&self, unit: Unit, blocking: bool) -> bool {
+    pub(in crate::ssd) fn is_held(&self, unit: Unit, blocking: bool) -> bool {
         let queue = &self.queues[unit.at()];
         !queue.waiting.is_empty() || !queue.stalled.is_empty() || blocking && queue.job.is_some()
     }
 
     /// Whether pages are being copied to a unit, or from it.
-    pub(super) fn takes_part_in_streams(&self, unit: Unit) -> bool {
+    pub(in crate::ssd) fn takes_part_in_streams(&self, unit: Unit) -> bool {
         let queue = &self.queues[unit.at()];
         queue.receiving || queue.streaming > 0
     }
 
     /// A copy begins, for which both units are needed.
-    pub(super) fn begin_stream(&mut self, from: Unit, job: Job, to: Unit, now: Time) {
+    pub(in crate::ssd) fn begin_stream(&mut self, from: Unit, job: Job, to: Unit, now: Time) {
         let queue = &mut self.queues[from.at()];
         queue.job = Some(job);
         queue.streaming += 1;
@@ -240,21 +247,21 @@ impl Units {
     }
 
     /// A copy has ended.
-    pub(super) fn end_stream(&mut self, from: Unit, to: Unit, now: Time) {
+    pub(in crate::ssd) fn end_stream(&mut self, from: Unit, to: Unit, now: Time) {
         self.queues[from.at()].streaming -= 1;
         self.queues[to.at()].receiving = false;
         self.end_cleaning_operation(to, now);
     }
 
     /// A unit is free for other work again.
-    pub(super) fn end_cleaning_operation(&mut self, unit: Unit, now: Time) {
+    pub(in crate::ssd) fn end_cleaning_operation(&mut self, unit: Unit, now: Time) {
         let queue = &mut self.queues[unit.at()];
         let since = queue.cleaning_since.take().expect("it was cleaning");
         queue.cleaning_ns += now - since;
     }
 
     /// The number of an operation that begins now on so many lanes.
-    pub(super) fn take_off(&mut self, work: Work, unit: Unit, lanes: u32) -> u32 {
+    pub(in crate::ssd) fn take_off(&mut self, work: Work, unit: Unit, lanes: u32) -> u32 {
         let flight = Flight { work: Some(work), unit, lanes_left: lanes };
         if let Some(id) = self.free_flights.pop() {
             self.flights[id as usize] = flight;
@@ -265,18 +272,18 @@ impl Units {
     }
 
     /// A lane has begun its part of an operation.
-    pub(super) fn put_on_lane(&mut self, lane: u32, id: u32) {
+    pub(in crate::ssd) fn put_on_lane(&mut self, lane: u32, id: u32) {
         let flights = &mut self.lanes[lane as usize].flights;
         flights[usize::from(flights[0] != NONE)] = id;
     }
 
-    pub(super) fn lanes_of(&self, unit: Unit) -> std::ops::Range<u32> {
+    pub(in crate::ssd) fn lanes_of(&self, unit: Unit) -> std::ops::Range<u32> {
         let first = unit.0 * self.granule.span;
         first..first + self.granule.span
     }
 
     /// Pages whose programming has begun: the map knows them, the flash does not yet.
-    pub(super) fn programming(&self) -> impl Iterator<Item = Programming> + '_ {
+    pub(in crate::ssd) fn programming(&self) -> impl Iterator<Item = Programming> + '_ {
         self.flights.iter().filter_map(|flight| match flight.work? {
             Work::Host(_, programming) => programming,
             Work::Move(programming) | Work::Stream(programming, _) => Some(programming),
@@ -285,7 +292,7 @@ impl Units {
     }
 
     /// Blocks whose erasure has begun.
-    pub(super) fn erasing(&self) -> impl Iterator<Item = Block> + '_ {
+    pub(in crate::ssd) fn erasing(&self) -> impl Iterator<Item = Block> + '_ {
         self.flights.iter().filter_map(|flight| match flight.work? {
             Work::Erase(job) => Some(job.victim),
             _ => None,
@@ -293,31 +300,31 @@ impl Units {
     }
 
     /// Whether a page is being programmed of which the newest copy so far lies among these.
-    pub(super) fn supersede_one_of(&self, pages: std::ops::Range<u32>) -> bool {
+    pub(in crate::ssd) fn supersede_one_of(&self, pages: std::ops::Range<u32>) -> bool {
         self.programming().any(|programming| pages.contains(&programming.old))
     }
 
     /// The erasure of a unit has to wait.
-    pub(super) fn bar(&mut self, unit: Unit) {
+    pub(in crate::ssd) fn bar(&mut self, unit: Unit) {
         if !self.barred.contains(&unit) {
             self.barred.push(unit);
         }
     }
 
     /// How long a unit has been cleaning up to now, ns.
-    pub(super) fn cleaning_ns(&self, unit: Unit, now: Time) -> Time {
+    pub(in crate::ssd) fn cleaning_ns(&self, unit: Unit, now: Time) -> Time {
         let queue = &self.queues[unit.at()];
         queue.cleaning_ns + queue.cleaning_since.map_or(0, |since| now.saturating_sub(since))
     }
 
     /// Time that pages have waited for a unit, summed, ns; and pages that it served.
-    pub(super) fn served(&self, unit: Unit) -> (Time, u64) {
+    pub(in crate::ssd) fn served(&self, unit: Unit) -> (Time, u64) {
         let queue = &self.queues[unit.at()];
         (queue.waited_ns, queue.served)
     }
 
     /// How long the lanes of a unit have been busy up to now, their mean, ns.
-    pub(super) fn busy_ns(&self, unit: Unit, timing: &Timing, now: Time) -> Time {
+    pub(in crate::ssd) fn busy_ns(&self, unit: Unit, timing: &Lanes, now: Time) -> Time {
         let busy = |lane: u32| {
             let state = &self.lanes[lane as usize];
             let since = timing.running_since(lane).map(|since| since.max(state.counted_to));
@@ -329,7 +336,7 @@ impl Units {
 
 impl PageOp {
     /// The plan of what a lane does for a page, if anything.
-    pub(super) fn plan(&self, last: bool, granule: Granule, lane: u32) -> Option<u16> {
+    pub(in crate::ssd) fn plan(&self, last: bool, granule: Granule, lane: u32) -> Option<u16> {
         let new_data = || granule.pages_in_lane(self.range.0, self.range.1, lane) > 0;
         let operation = match self.kind {
             Kind::Read | Kind::ReadForWrite => {

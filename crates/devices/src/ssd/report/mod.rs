@@ -1,9 +1,13 @@
 //! What a drive has to say after a run: counts, cleaning, wear, and how busy its units were.
 
-use super::Ssd;
-use super::geometry::{Block, Unit};
-use super::lifetime::LifetimeReport;
-use super::wear_map::WearMap;
+mod lifetime;
+mod wear_map;
+
+pub use lifetime::{LifetimeReport, Milestone};
+pub use wear_map::WearMap;
+
+use crate::ssd::Ssd;
+use crate::ssd::ids::{Block, Unit};
 use engine::{FlashCounts, SECTOR_BYTES, Time};
 
 /// Declares the report: its counts, one row each, which add up over the members of an array and stand
@@ -213,7 +217,7 @@ pub struct UnitReport {
 
 impl Ssd {
     /// The counts that are followed over time.
-    pub(super) fn counts_now(&self) -> FlashCounts {
+    pub(in crate::ssd) fn counts_now(&self) -> FlashCounts {
         let counters = &self.ftl.counters;
         let geometry = self.ftl.geometry();
         let granule = geometry.granule;

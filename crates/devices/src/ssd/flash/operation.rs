@@ -1,8 +1,8 @@
 //! What the flash does, as stages: senses, programs and erasures of the cell array, and transfers
 //! over the bus.
 
-use super::config::SsdConfig;
-use super::granule::Granule;
+use crate::ssd::config::SsdConfig;
+use crate::ssd::shape::Granule;
 use engine::Time;
 
 /// What one stage of an operation occupies besides its lane.

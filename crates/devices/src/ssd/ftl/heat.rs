@@ -5,8 +5,8 @@
 //! pass for hot; more memory makes that rarer. Counting follows Hsieh, Kuo and Chang (Efficient
 //! identification of hot data for flash memory storage systems, ACM TOS 2006) with two hash functions.
 
-use super::config::{Detector, HotCold};
-use super::geometry::Lpn;
+use crate::ssd::config::{Detector, HotCold};
+use crate::ssd::ids::Lpn;
 use serde::{Deserialize, Serialize};
 
 /// Writes to a page, since they were last halved, from which on it is hot.
@@ -14,7 +14,7 @@ const HOT_COUNT: u8 = 4;
 
 /// What a detector remembers, as it is kept.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-pub(super) struct HeatState {
+pub(in crate::ssd) struct HeatState {
     counts: Vec<u8>,
     recent: Vec<u32>,
     until_decay: u64,
@@ -22,7 +22,7 @@ pub(super) struct HeatState {
 
 /// The detector of one drive.
 #[derive(Debug, Clone)]
-pub(super) struct Heat {
+pub(in crate::ssd) struct Heat {
     detector: Detector,
     /// Pages below this one are hot to the detector `address`.
     hot_pages: u32,
@@ -42,7 +42,7 @@ fn places(lpn: Lpn, entries: usize) -> [usize; 2] {
 impl Heat {
     /// A detector that has seen nothing, for so many logical pages. Without hot and cold frontiers it
     /// takes no memory.
-    pub(super) fn new(config: &HotCold, used: bool, pages: u32) -> Heat {
+    pub(in crate::ssd) fn new(config: &HotCold, used: bool, pages: u32) -> Heat {
         let bytes = if used { config.memory.bytes() as usize } else { 0 };
         let size = |detector, entry| if config.detector == detector { bytes / entry } else { 0 };
         let counts = vec![0; size(Detector::Writes, 1)];
@@ -55,7 +55,7 @@ impl Heat {
         }
     }
 
-    pub(super) fn keep(&self) -> HeatState {
+    pub(in crate::ssd) fn keep(&self) -> HeatState {
         HeatState {
             counts: self.counts.clone(),
             recent: self.recent.clone(),
@@ -63,7 +63,7 @@ impl Heat {
         }
     }
 
-    pub(super) fn take_up(&mut self, state: HeatState) -> Result<(), String> {
+    pub(in crate::ssd) fn take_up(&mut self, state: HeatState) -> Result<(), String> {
         let fits = state.counts.len() == self.counts.len()
             && state.recent.len() == self.recent.len()
             && (1..=self.counts.len().max(1) as u64).contains(&state.until_decay.max(1));
@@ -77,7 +77,7 @@ impl Heat {
     }
 
     /// Whether a page is hot; `written` when the host is writing it now, which is remembered.
-    pub(super) fn is_hot(&mut self, lpn: Lpn, written: bool) -> bool {
+    pub(in crate::ssd) fn is_hot(&mut self, lpn: Lpn, written: bool) -> bool {
         match self.detector {
             Detector::Address => lpn.0 < self.hot_pages,
             Detector::Recency => {

@@ -5,8 +5,8 @@
 //! being erased as often per byte that the host writes as since the counts were last reset. That
 //! blocks wear faster as others are retired is left out, so the end of the spare is an upper bound.
 
-use super::Ssd;
-use super::geometry::Block;
+use crate::ssd::Ssd;
+use crate::ssd::ids::Block;
 
 /// How much the host may write before something happens.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -36,7 +36,7 @@ const DAYS_PER_YEAR: f64 = 365.0;
 
 impl Ssd {
     /// The lifetime as measured and extrapolated.
-    pub(super) fn lifetime(&self) -> LifetimeReport {
+    pub(in crate::ssd) fn lifetime(&self) -> LifetimeReport {
         let ageing = self.ftl.ageing();
         let geometry = self.ftl.geometry();
         let page_bytes = f64::from(geometry.sectors_per_page) * engine::SECTOR_BYTES as f64;

@@ -1,8 +1,9 @@
 //! Erased blocks: which are free, and which is opened next.
 
-use super::config::FreeOrder;
-use super::geometry::{Block, Domain, Geometry};
-use super::sets::Sets;
+use crate::ssd::config::FreeOrder;
+use crate::ssd::ids::{Block, Domain};
+use crate::ssd::sets::Sets;
+use crate::ssd::shape::Geometry;
 use std::cmp::Reverse;
 use std::collections::{BinaryHeap, VecDeque};
 

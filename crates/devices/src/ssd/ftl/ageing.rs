@@ -6,51 +6,14 @@
 //! the spare space of their pool. When that no longer holds the blocks that cleaning keeps erased
 //! or open, the drive has ended: it takes no more writes.
 
-use super::config::Wear;
-use super::geometry::{Block, Domain, Geometry};
-use engine::{Distribution, Xoshiro256};
+use crate::ssd::flash::Ratings;
+use crate::ssd::ids::{Block, Domain};
+use crate::ssd::shape::Geometry;
 use serde::{Deserialize, Serialize};
-
-/// Stream of the drive's randomness from which the ratings are drawn.
-const RATING_STREAM: u64 = 10;
-
-/// How many erasures the blocks of a drive are rated for.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-pub struct Ratings {
-    all: u32,
-    /// Of each block, when they differ.
-    own: Vec<u32>,
-}
-
-impl Ratings {
-    /// As the configuration says; where blocks differ, `seed` decides how.
-    pub fn new(config: &Wear, blocks: u32, seed: u64) -> Ratings {
-        let all = config.rated_cycles;
-        if config.spread == 0.0 {
-            return Ratings { all, own: Vec::new() };
-        }
-        let mut random = Xoshiro256::new(seed, RATING_STREAM);
-        let mean = f64::from(all);
-        let curve = Distribution::Normal { mean, deviation: mean * config.spread };
-        let draw = |_| curve.sample(&mut random).round().clamp(1.0, 2.0 * mean) as u32;
-        Ratings { all, own: (0..blocks).map(draw).collect() }
-    }
-
-    /// Whether they are those of so many blocks.
-    pub(super) fn fit(&self, blocks: usize) -> bool {
-        self.own.is_empty() || self.own.len() == blocks
-    }
-
-    /// Erasures that a block is rated for.
-    #[inline]
-    pub fn of(&self, block: Block) -> u32 {
-        self.own.get(block.at()).copied().unwrap_or(self.all)
-    }
-}
 
 /// What wear has done, as it is kept.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-pub(super) struct AgeingState {
+pub(in crate::ssd) struct AgeingState {
     life: Vec<u64>,
     spare: Vec<u32>,
     retired: u32,
@@ -62,26 +25,26 @@ pub(super) struct AgeingState {
 
 /// What wear has done to a drive.
 #[derive(Debug, Clone)]
-pub(super) struct Ageing {
+pub(in crate::ssd) struct Ageing {
     /// Erasures left in each domain, of all its blocks.
     life: Vec<u64>,
     blocks_per_domain: u32,
     /// Blocks that each pool can still lose.
-    pub(super) spare: Vec<u32>,
+    pub(in crate::ssd) spare: Vec<u32>,
     /// Blocks retired.
-    pub(super) retired: u32,
+    pub(in crate::ssd) retired: u32,
     /// Bytes that the host had written when the first block expired, since the drive was new.
-    pub(super) first_expiry: Option<u64>,
+    pub(in crate::ssd) first_expiry: Option<u64>,
     /// The same when a pool's spare was gone.
-    pub(super) end: Option<u64>,
+    pub(in crate::ssd) end: Option<u64>,
     /// Bytes that the host had written when the counts were last reset.
-    pub(super) bytes_before: u64,
+    pub(in crate::ssd) bytes_before: u64,
     /// Erasures of each block at that time; empty when there were none.
-    pub(super) erases_before: Vec<u32>,
+    pub(in crate::ssd) erases_before: Vec<u32>,
 }
 
 impl Ageing {
-    pub(super) fn new(geometry: &Geometry, ratings: &Ratings) -> Ageing {
+    pub(in crate::ssd) fn new(geometry: &Geometry, ratings: &Ratings) -> Ageing {
         let blocks = geometry.blocks_per_domain;
         let life = |domain| {
             let first = geometry.first_block(domain).0;
@@ -99,7 +62,7 @@ impl Ageing {
         }
     }
 
-    pub(super) fn keep(&self) -> AgeingState {
+    pub(in crate::ssd) fn keep(&self) -> AgeingState {
         AgeingState {
             life: self.life.clone(),
             spare: self.spare.clone(),
@@ -111,7 +74,7 @@ impl Ageing {
         }
     }
 
-    pub(super) fn take_up(&mut self, state: AgeingState) -> Result<(), String> {
+    pub(in crate::ssd) fn take_up(&mut self, state: AgeingState) -> Result<(), String> {
         let fits = state.life.len() == self.life.len() && state.spare.len() == self.spare.len();
         if !fits {
             return Err("its account of wear is not that of such a drive".to_owned());
@@ -127,12 +90,12 @@ impl Ageing {
     }
 
     /// A block that had life left was erased.
-    pub(super) fn erased(&mut self, domain: Domain) {
+    pub(in crate::ssd) fn erased(&mut self, domain: Domain) {
         self.life[domain.at()] -= 1;
     }
 
     /// Mean erasures left of the blocks of a domain, those without any included.
-    pub(super) fn mean_life(&self, domain: Domain) -> f64 {
+    pub(in crate::ssd) fn mean_life(&self, domain: Domain) -> f64 {
         self.life[domain.at()] as f64 / f64::from(self.blocks_per_domain)
     }
 }

@@ -1,10 +1,11 @@
 //! The flash operations of a chosen window, one by one: what a Gantt chart of the drive shows.
 
-use super::config::SsdConfig;
-use super::ftl::Job;
-use super::geometry::{Geometry, Unit};
-use super::timing::Finished;
-use super::units::{Flight, Kind, Work};
+use crate::ssd::config::SsdConfig;
+use crate::ssd::flash::Finished;
+use crate::ssd::ftl::Job;
+use crate::ssd::ids::Unit;
+use crate::ssd::sched::units::{Flight, Kind, Work};
+use crate::ssd::shape::Geometry;
 use engine::Time;
 
 /// A window of simulated time, and how many operations are kept of it.
@@ -68,19 +69,25 @@ impl Timeline {
 
 /// Notes operations as they end.
 #[derive(Debug, Clone)]
-pub(super) struct Recorder {
+pub(in crate::ssd) struct Recorder {
     window: Window,
     spans: Vec<Span>,
     cut: bool,
 }
 
 impl Recorder {
-    pub(super) fn new(window: Window) -> Recorder {
+    pub(in crate::ssd) fn new(window: Window) -> Recorder {
         Recorder { window, spans: Vec::new(), cut: false }
     }
 
     /// An operation of a lane has ended.
-    pub(super) fn record(&mut self, lane: u32, word: &'static str, finished: Finished, now: Time) {
+    pub(in crate::ssd) fn record(
+        &mut self,
+        lane: u32,
+        word: &'static str,
+        finished: Finished,
+        now: Time,
+    ) {
         let Finished { started: start, bus_ns, .. } = finished;
         if now <= self.window.from || start >= self.window.to {
             return;
@@ -92,7 +99,7 @@ impl Recorder {
         self.spans.push(Span { lane, word, start, end: now, bus_ns });
     }
 
-    pub(super) fn finish(self, geometry: &Geometry) -> Timeline {
+    pub(in crate::ssd) fn finish(self, geometry: &Geometry) -> Timeline {
         let span = geometry.granule.span;
         let name = |lane| match span {
             1 => geometry.unit_name(Unit(lane)),
@@ -108,7 +115,7 @@ impl Recorder {
 }
 
 /// What an operation is called; `job` is what its unit is cleaning.
-pub(super) fn word(flight: &Flight, job: Option<Job>, config: &SsdConfig) -> &'static str {
+pub(in crate::ssd) fn word(flight: &Flight, job: Option<Job>, config: &SsdConfig) -> &'static str {
     match flight.work.expect("it is under way") {
         Work::Host(op, _) => match op.kind {
             Kind::Read | Kind::ReadForWrite => "read",

@@ -1,14 +1,14 @@
 //! What the units do next: which page, which move, which erasure, and what its end means.
 
-use super::Ssd;
-use super::config::CleaningTime;
-use super::cut;
-use super::ftl::{CleanStep, Job, Programming};
-use super::geometry::{Lpn, PoolId, Unit};
-use super::operation::Operation;
-use super::timeline;
-use super::timing::Finished;
-use super::units::{Kind, NONE, PageOp, Phase, Work};
+use crate::ssd::Ssd;
+use crate::ssd::config::CleaningTime;
+use crate::ssd::flash::Finished;
+use crate::ssd::flash::Operation;
+use crate::ssd::ftl::{CleanStep, Job, Programming};
+use crate::ssd::host::cut;
+use crate::ssd::ids::{Lpn, PoolId, Unit};
+use crate::ssd::sched::timeline;
+use crate::ssd::sched::units::{Kind, NONE, PageOp, Phase, Work};
 use engine::{Breakdown, Status, Time};
 use std::collections::VecDeque;
 
@@ -17,7 +17,7 @@ impl Ssd {
 
     /// Looks again at writes that found no room: trimmed pages may be what cleaning was short of, or
     /// another unit of their pool may have room now.
-    pub(super) fn wake_stalled(&mut self, now: Time) {
+    pub(in crate::ssd) fn wake_stalled(&mut self, now: Time) {
         for unit in 0..self.units.queues.len() {
             if !self.units.queues[unit].stalled.is_empty() {
                 self.dispatch(Unit(unit as u32), now);
@@ -26,7 +26,7 @@ impl Ssd {
     }
 
     /// Queues a page at the unit that will serve it.
-    pub(super) fn enqueue(&mut self, mut op: PageOp, now: Time) {
+    pub(in crate::ssd) fn enqueue(&mut self, mut op: PageOp, now: Time) {
         let pool = self.ftl.geometry().pool_of(op.lpn);
         let unit = match op.phase() {
             Phase::Write => self.choose_unit(pool),
@@ -47,7 +47,7 @@ impl Ssd {
 
     /// Gives bound units what was queued at this instant: the pages of a request begin together, not
     /// the first of them alone.
-    pub(super) fn dispatch_offered(&mut self, now: Time) {
+    pub(in crate::ssd) fn dispatch_offered(&mut self, now: Time) {
         while let Some(set) = self.units.offered.pop() {
             self.dispatch_bound(set as usize, now);
         }
@@ -91,7 +91,7 @@ impl Ssd {
 
     /// Whether no lane of a unit has an operation, or waits for a page to be copied to it.
     #[inline]
-    pub(super) fn is_idle(&self, unit: Unit) -> bool {
+    pub(in crate::ssd) fn is_idle(&self, unit: Unit) -> bool {
         if self.units.granule.span == 1 {
             return self.timing.is_idle(unit.0)
                 && self.units.queues[unit.at()].cleaning_since.is_none();
@@ -146,12 +146,12 @@ impl Ssd {
     // ---- what a unit does next ------------------------------------------------------------
 
     /// A lane is in the last stage of its operation and could begin another.
-    pub(super) fn lane_accepts(&mut self, lane: u32, now: Time) {
+    pub(in crate::ssd) fn lane_accepts(&mut self, lane: u32, now: Time) {
         self.dispatch(Unit(lane / self.units.granule.span), now);
     }
 
     /// Gives a unit its next operation, if it can begin one and there is one.
-    pub(super) fn dispatch(&mut self, unit: Unit, now: Time) {
+    pub(in crate::ssd) fn dispatch(&mut self, unit: Unit, now: Time) {
         match self.units.bound_of.get(unit.at()) {
             Some(&set) if set != NONE => self.dispatch_bound(set as usize, now),
             _ => self.dispatch_unit(unit, now, None),
@@ -433,7 +433,7 @@ impl Ssd {
     }
 
     /// A program has ended, for which erasures may have waited.
-    pub(super) fn retry_erases(&mut self, now: Time) {
+    pub(in crate::ssd) fn retry_erases(&mut self, now: Time) {
         let units = std::mem::take(&mut self.units.barred);
         if self.config.cleaning.time == CleaningTime::Blocking {
             for unit in &units {
@@ -448,7 +448,7 @@ impl Ssd {
     // ---- from the flash back to the host --------------------------------------------------
 
     /// A lane has done its part of an operation.
-    pub(super) fn operation_ended(&mut self, lane: u32, finished: Finished, now: Time) {
+    pub(in crate::ssd) fn operation_ended(&mut self, lane: u32, finished: Finished, now: Time) {
         let state = &mut self.units.lanes[lane as usize];
         state.busy_ns += now - finished.started.max(state.counted_to);
         state.counted_to = now;

@@ -56,7 +56,7 @@ struct Lane {
 
 /// Lanes and buses, and the events that end their stages.
 #[derive(Debug, Clone)]
-pub struct Timing {
+pub struct Lanes {
     plans: Vec<Plan>,
     lanes: Vec<Lane>,
     /// Lanes have the registers for cache commands.
@@ -67,7 +67,7 @@ pub struct Timing {
     pub events: EventQueue,
 }
 
-impl Timing {
+impl Lanes {
     /// Lanes that all are idle; `lane_bus[l]` is the bus of lane `l`.
     pub fn new(plans: Vec<Plan>, lane_bus: &[u32], cache: bool) -> Self {
         let buses = lane_bus.iter().max().map_or(0, |last| *last as usize + 1);
@@ -79,7 +79,7 @@ impl Timing {
             let lone = users[bus as usize] == 1 && !cache;
             Lane { running: None, tail: None, bus, lone }
         };
-        Timing {
+        Lanes {
             plans,
             lanes: lane_bus.iter().map(lane).collect(),
             cache,

@@ -3,12 +3,12 @@
 //! is free again when its page has crossed, and the next page may follow at once: with enough planes
 //! on both sides a page arrives in every transfer time.
 
-use super::Ssd;
-use super::config::CleaningTime;
-use super::ftl::Programming;
-use super::geometry::Unit;
-use super::operation::Operation;
-use super::units::Work;
+use crate::ssd::Ssd;
+use crate::ssd::config::CleaningTime;
+use crate::ssd::flash::Operation;
+use crate::ssd::ftl::Programming;
+use crate::ssd::ids::Unit;
+use crate::ssd::sched::units::Work;
 use engine::Time;
 
 /// What cleaning does about the next page of a victim.
@@ -24,7 +24,7 @@ enum Target {
 impl Ssd {
     /// Gives the cleaning of an idle unit its next step as a copy to another package, if that is
     /// possible. Returns whether there is nothing else for it to do now.
-    pub(super) fn serve_stream(&mut self, unit: Unit, now: Time) -> bool {
+    pub(in crate::ssd) fn serve_stream(&mut self, unit: Unit, now: Time) -> bool {
         let mut job = self.units.job(unit).expect("the caller has seen it");
         if job.is_migration() {
             return false;
@@ -73,7 +73,14 @@ impl Ssd {
     }
 
     /// The page has crossed the bus: its source is free, and its destination programs it.
-    pub(super) fn stream_crossed(&mut self, id: u32, from: Unit, to: Unit, last: bool, now: Time) {
+    pub(in crate::ssd) fn stream_crossed(
+        &mut self,
+        id: u32,
+        from: Unit,
+        to: Unit,
+        last: bool,
+        now: Time,
+    ) {
         self.timing.start(to.0, Operation::StreamIn.closing(last).plan(), now);
         self.units.put_on_lane(to.0, id);
         self.units.end_cleaning_operation(from, now);
@@ -81,7 +88,7 @@ impl Ssd {
     }
 
     /// The page has arrived. Others may have waited for its destination, or for the last page.
-    pub(super) fn stream_arrived(
+    pub(in crate::ssd) fn stream_arrived(
         &mut self,
         programming: Programming,
         (from, to): (Unit, Unit),

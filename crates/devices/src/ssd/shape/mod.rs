@@ -4,45 +4,18 @@
 //! Contradictory configurations end here, as an [`Invalid`] that names the keys; everything that
 //! is computed with a [`Geometry`] afterwards cannot fail.
 
-use super::check;
-use super::config::{ActiveBlocks, Gang, Interleave, Pool, SsdConfig};
-use super::divisor::Divisor;
-use super::granule::Granule;
-use super::sets::Sets;
+mod check;
+pub mod divisor;
+pub mod granule;
+
+pub use granule::Granule;
+
+use crate::ssd::config::{ActiveBlocks, Gang, Interleave, Pool, SsdConfig};
+use crate::ssd::ids::{Block, Domain, Lpn, PoolId, Ppn, Unit};
+use crate::ssd::sets::Sets;
+use divisor::Divisor;
 use engine::SECTOR_BYTES;
 use options::{Invalid, Size};
-
-macro_rules! index {
-    ($($(#[doc = $doc:literal])+ $name:ident),+) => {$(
-        $(#[doc = $doc])+
-        #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
-        pub struct $name(pub u32);
-
-        impl $name {
-            /// The number as an array index.
-            #[inline]
-            pub fn at(self) -> usize {
-                self.0 as usize
-            }
-        }
-    )+};
-}
-
-index! {
-    /// A logical page: what the host addresses, in pages.
-    Lpn,
-    /// A physical page: block number x pages per block + page in the block.
-    Ppn,
-    /// A flash block. Blocks are numbered domain by domain.
-    Block,
-    /// A domain: the blocks that share frontier, free list and victim index. The planes of a
-    /// domain always belong to one unit and one pool.
-    Domain,
-    /// An allocation pool: the domains among which a logical page may be placed.
-    PoolId,
-    /// What serves one flash operation at a time.
-    Unit
-}
 
 /// Levels of the hardware, inner to outer.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]

@@ -5,28 +5,32 @@
 //! ones. A decision (map, frontier, valid counts) holds from the moment an operation begins; the
 //! flash changes when it completes.
 
+pub(in crate::ssd) mod ageing;
 mod completing;
 mod ending;
 mod fast_forward;
+pub(in crate::ssd) mod free;
 mod frontiers;
+pub(in crate::ssd) mod heat;
 mod keeping;
 mod levelling;
 mod rebuild;
 
 pub use rebuild::{Rebuilt, rebuild};
 
-pub(super) use fast_forward::HostPage;
-pub(super) use keeping::FtlState;
+pub(in crate::ssd) use fast_forward::HostPage;
+pub(in crate::ssd) use keeping::FtlState;
 
-use super::account::Counters;
-use super::alloc::FreeBlocks;
-use super::clean::{Action, AgeOrder, Custom, Policy, Pool, VictimIndex, View};
-use super::config::{Cleaning, FillOrder, Frontiers, SsdConfig, Temperature};
-use super::geometry::{Block, Domain, Geometry, Lpn, PoolId, Ppn, Unit};
-use super::heat::Heat;
-use super::nand::Flash;
-use super::wear::Ageing;
+use crate::ssd::account::Counters;
+use crate::ssd::clean::{Action, AgeOrder, Custom, Policy, Pool, VictimIndex, View};
+use crate::ssd::config::{Cleaning, FillOrder, Frontiers, SsdConfig, Temperature};
+use crate::ssd::flash::Flash;
+use crate::ssd::ids::{Block, BlockState, Domain, Lpn, PoolId, Ppn, Unit};
+use crate::ssd::shape::Geometry;
+use ageing::Ageing;
 use engine::{Random, Xoshiro256};
+use free::FreeBlocks;
+use heat::Heat;
 use std::cmp::Reverse;
 use std::mem::take;
 use std::sync::Arc;
@@ -37,24 +41,6 @@ const CLEANING_STREAM: u64 = 9;
 
 /// Marks an unmapped logical page, and the absence of a block.
 const NONE: u32 = u32::MAX;
-
-/// What a block is being used for.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-#[repr(u8)]
-pub enum BlockState {
-    /// Erased, in the free list.
-    Free = 0,
-    /// A frontier, or its last page is still being programmed.
-    Open,
-    /// Fully programmed; may be cleaned.
-    Closed,
-    /// Being cleaned.
-    Victim,
-    /// Worn, and being filled with cold data.
-    Filling,
-    /// Worn out: erased, and never used again.
-    Retired,
-}
 
 /// The block of a domain that is being filled, and its next page; full when that is past the end.
 #[derive(Debug, Clone, Copy)]
@@ -344,7 +330,7 @@ impl Ftl {
     }
 
     /// Pages of a unit that hold no valid data, as they are kept; `None` where pools lie in one unit.
-    pub(super) fn reclaimable(&self, unit: Unit) -> Option<u32> {
+    pub(in crate::ssd) fn reclaimable(&self, unit: Unit) -> Option<u32> {
         self.reclaimable.get(unit.at()).copied()
     }
 
@@ -689,7 +675,7 @@ impl Ftl {
     }
 
     /// Whether a block is worn out and no longer used.
-    pub(super) fn is_retired(&self, block: Block) -> bool {
+    pub(in crate::ssd) fn is_retired(&self, block: Block) -> bool {
         self.state[block.at()] == BlockState::Retired
     }
 
@@ -704,11 +690,11 @@ impl Ftl {
     }
 
     /// The blocks that the free list of a domain names; slow, for audits.
-    pub(super) fn free_list(&self, domain: Domain) -> Vec<u32> {
+    pub(in crate::ssd) fn free_list(&self, domain: Domain) -> Vec<u32> {
         self.free.list(domain).0
     }
 
-    pub(super) fn is_indexed(&self, domain: Domain, block: Block) -> bool {
+    pub(in crate::ssd) fn is_indexed(&self, domain: Domain, block: Block) -> bool {
         let relative = block.0 - self.geometry.first_block(domain).0;
         self.index.contains(domain.0, relative, self.valid(block))
     }

@@ -1,6 +1,7 @@
 //! Where a drive is worn: erasures by place, in a bounded number of cells.
 
-use super::geometry::{Geometry, Unit};
+use crate::ssd::ids::Unit;
+use crate::ssd::shape::Geometry;
 
 /// Cells of a map at most.
 const MOST_CELLS: usize = 1024;
@@ -35,7 +36,7 @@ pub struct WearMap {
 }
 
 impl WearMap {
-    pub(super) fn new(geometry: &Geometry, erases: &[u32]) -> WearMap {
+    pub(in crate::ssd) fn new(geometry: &Geometry, erases: &[u32]) -> WearMap {
         let units_per_row = geometry.units.div_ceil(MOST_ROWS);
         let blocks_per_unit = erases.len() / geometry.units as usize;
         let rows = erases.chunks(blocks_per_unit * units_per_row as usize);

@@ -1,7 +1,7 @@
 //! What a configuration may not say: counts and sizes that stand alone, and the spare space.
 
-use super::config::{ActiveBlocks, DEFAULT_SPARE_FACTOR, Gang, Interleave, Pool, SsdConfig};
-use super::granule::Granule;
+use crate::ssd::config::{ActiveBlocks, DEFAULT_SPARE_FACTOR, Gang, Interleave, Pool, SsdConfig};
+use crate::ssd::shape::granule::Granule;
 use engine::SECTOR_BYTES;
 use options::Invalid;
 
@@ -26,7 +26,7 @@ fn ordered(config: &SsdConfig) -> Result<(), Invalid> {
 }
 
 /// Counts and sizes that stand alone: positive, dividing, addressable.
-pub(super) fn counts(config: &SsdConfig) -> Result<(), Invalid> {
+pub(in crate::ssd) fn counts(config: &SsdConfig) -> Result<(), Invalid> {
     let counts = [
         ("device.channels", config.channels),
         ("device.packages_per_channel", config.packages_per_channel),
@@ -150,7 +150,7 @@ fn wear(config: &SsdConfig) -> Result<(), Invalid> {
 }
 
 /// What copies between packages demand.
-pub(super) fn streams(config: &SsdConfig, granule: Granule) -> Result<(), Invalid> {
+pub(in crate::ssd) fn streams(config: &SsdConfig, granule: Granule) -> Result<(), Invalid> {
     if !config.cleaning.stream {
         return Ok(());
     }
@@ -181,7 +181,7 @@ pub(super) fn streams(config: &SsdConfig, granule: Granule) -> Result<(), Invali
 }
 
 /// What gang, interleaving, pools, spans and active blocks demand of each other.
-pub(super) fn parallelism(config: &SsdConfig, granule: Granule) -> Result<(), Invalid> {
+pub(in crate::ssd) fn parallelism(config: &SsdConfig, granule: Granule) -> Result<(), Invalid> {
     let shared_control = config.gang != Gang::SharedBus;
     if shared_control && config.interleave != Interleave::None {
         let problem = format!(
@@ -231,7 +231,7 @@ pub(super) fn parallelism(config: &SsdConfig, granule: Granule) -> Result<(), In
 }
 
 /// The key that states the spare space, and the logical pages that it leaves of a pool.
-pub(super) fn spare(
+pub(in crate::ssd) fn spare(
     config: &SsdConfig,
     pool_blocks: u32,
     physical: u64,

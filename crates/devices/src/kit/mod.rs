@@ -1,0 +1,3 @@
+//! What every device needs.
+
+pub(crate) mod link;

@@ -1,0 +1,12 @@
+//! The flash back end's hardware: the cell arrays, the operations and what they cost, lanes and buses.
+
+mod array;
+mod lanes;
+mod operation;
+mod ratings;
+
+pub use array::Flash;
+pub(in crate::ssd) use array::FlashState;
+pub use lanes::{Finished, Lanes, StageEnd};
+pub use operation::{Cached, Operation, Plan, Stage};
+pub use ratings::Ratings;

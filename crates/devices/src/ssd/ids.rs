@@ -1,0 +1,52 @@
+//! What the rooms of the drive call things: numbers of pages, blocks and units, each a type of its own,
+//! and the states of a block. Nothing here depends on anything.
+
+macro_rules! index {
+    ($($(#[doc = $doc:literal])+ $name:ident),+) => {$(
+        $(#[doc = $doc])+
+        #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+        pub struct $name(pub u32);
+
+        impl $name {
+            /// The number as an array index.
+            #[inline]
+            pub fn at(self) -> usize {
+                self.0 as usize
+            }
+        }
+    )+};
+}
+
+index! {
+    /// A logical page: what the host addresses, in pages.
+    Lpn,
+    /// A physical page: block number x pages per block + page in the block.
+    Ppn,
+    /// A flash block. Blocks are numbered domain by domain.
+    Block,
+    /// A domain: the blocks that share frontier, free list and victim index. The planes of a
+    /// domain always belong to one unit and one pool.
+    Domain,
+    /// An allocation pool: the domains among which a logical page may be placed.
+    PoolId,
+    /// What serves one flash operation at a time.
+    Unit
+}
+
+/// What a block is being used for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[repr(u8)]
+pub enum BlockState {
+    /// Erased, in the free list.
+    Free = 0,
+    /// A frontier, or its last page is still being programmed.
+    Open,
+    /// Fully programmed; may be cleaned.
+    Closed,
+    /// Being cleaned.
+    Victim,
+    /// Worn, and being filled with cold data.
+    Filling,
+    /// Worn out: erased, and never used again.
+    Retired,
+}
