@@ -6,7 +6,8 @@
 
 mod report;
 
-use crate::kit::link::{Link, Slot, Turn};
+use crate::kit::link::{Link, Turn};
+use crate::kit::slots::{Slot, Slots};
 use crate::ssd::clean::Custom;
 use crate::ssd::config::HostLink;
 use crate::ssd::snapshot::ARRAY_KEY;
@@ -139,8 +140,7 @@ pub struct Array {
     shape: Vec<(String, String)>,
     link: Link,
     events: EventQueue,
-    active: Vec<Active>,
-    free_slots: Vec<Slot>,
+    active: Slots<Active>,
     /// Parts that a member has completed; empty between calls.
     parts: Vec<Completion>,
     /// Answered outside of [`Device::advance`].
@@ -184,23 +184,13 @@ impl Array {
             shape: shape(config),
             link: Link::new(&link),
             events: EventQueue::new(),
-            active: Vec::new(),
-            free_slots: Vec::new(),
+            active: Slots::new(),
             parts: Vec::new(),
             done: Vec::new(),
         })
     }
 
     // ---- from the host to the members ------------------------------------------------------
-
-    fn activate(&mut self, active: Active) -> Slot {
-        if let Some(slot) = self.free_slots.pop() {
-            self.active[slot as usize] = active;
-            return slot;
-        }
-        self.active.push(active);
-        self.active.len() as Slot - 1
-    }
 
     /// Lets the link take its turns until it is busy or idle.
     fn pump(&mut self, now: Time) {
@@ -218,7 +208,7 @@ impl Array {
     }
 
     fn reach_members(&mut self, slot: Slot, now: Time) {
-        let active = &mut self.active[slot as usize];
+        let active = &mut self.active[slot];
         active.at_members = now;
         let request = active.request;
         let id = u64::from(slot);
@@ -241,7 +231,7 @@ impl Array {
 
     fn part_done(&mut self, part: &Completion, now: Time) {
         let slot = part.request.id as Slot;
-        let active = &mut self.active[slot as usize];
+        let active = &mut self.active[slot];
         active.parts_left -= 1;
         active.status = active.status.and(part.status);
         if active.parts_left > 0 {
@@ -256,8 +246,7 @@ impl Array {
     }
 
     fn complete(&mut self, slot: Slot, now: Time) {
-        let active = self.active[slot as usize];
-        self.free_slots.push(slot);
+        let active = self.active.remove(slot);
         let mut breakdown = active.breakdown;
         breakdown.host_link += active.at_members - active.submitted + (now - active.done);
         self.done.push(Completion {
@@ -324,7 +313,7 @@ impl Device for Array {
         let inside = end.is_some_and(|end| end <= self.capacity_sectors());
         assert!(inside || request.op == Op::Flush, "a request lies within the capacity");
         assert!(request.sectors > 0 || request.op == Op::Flush, "a request has a length");
-        let slot = self.activate(Active {
+        let slot = self.active.insert(Active {
             request,
             submitted: now,
             at_members: now,
@@ -348,7 +337,7 @@ impl Device for Array {
             while let Some((_, payload)) = self.events.pop_until(now) {
                 if payload == LINK_ARRIVAL {
                     let active = &self.active;
-                    self.link.arrive(|slot| inward_bytes(&active[slot as usize].request));
+                    self.link.arrive(|slot| inward_bytes(&active[slot].request));
                 }
                 self.pump(now);
             }
@@ -486,7 +475,7 @@ impl Model for Array {
         for (number, member) in numbered {
             member.audit().map_err(|problem| format!("member {number}: {problem}"))?;
         }
-        if self.active.len() - self.free_slots.len() > 0 && self.next_inside().is_none() {
+        if !self.active.is_empty() && self.next_inside().is_none() {
             return Err("requests are outstanding and no member has an event".to_owned());
         }
         Ok(())

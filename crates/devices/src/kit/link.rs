@@ -4,12 +4,10 @@
 //! cross the link in order of entry: a write holds it for the transfer of its data, everything
 //! else only needs it to be idle. Answers go before new requests; the data of a read hold the link.
 
+pub use crate::kit::slots::Slot;
 use crate::ssd::config::{HostLink, HostOrder};
 use engine::{Lba, Time};
 use std::collections::{BTreeMap, VecDeque};
-
-/// Number of a request inside the device.
-pub type Slot = u32;
 
 /// What the link does next.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -1,3 +1,4 @@
 //! What every device needs.
 
 pub(crate) mod link;
+pub(crate) mod slots;
