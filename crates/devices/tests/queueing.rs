@@ -12,9 +12,8 @@
 mod oracle;
 
 use crate::common::seeds;
-use devices::ssd::flash::{Lanes, StageEnd};
-use devices::ssd::flash::{Plan, Stage};
-use engine::{Distribution, Random, Time, Xoshiro256};
+use devices::ssd::flash::{Lanes, Plan, PlanId, Stage, StageEnd};
+use engine::{Distribution, EventQueue, Random, Time, Xoshiro256};
 use oracle::Oracle;
 use std::collections::VecDeque;
 
@@ -81,7 +80,8 @@ enum Job {
 
 struct Subject<'a> {
     load: &'a Load,
-    timing: Lanes,
+    lanes: Lanes,
+    events: EventQueue,
     waiting: Vec<VecDeque<usize>>,
     current: Vec<Option<Job>>,
     background_begun: Vec<usize>,
@@ -96,7 +96,8 @@ impl<'a> Subject<'a> {
         let plans = load.plans.iter().map(|stages| Plan::new(stages.clone())).collect();
         let mut subject = Subject {
             load,
-            timing: Lanes::new(plans, &load.unit_bus, false),
+            lanes: Lanes::new(plans, &load.unit_bus, false),
+            events: EventQueue::new(),
             waiting: vec![VecDeque::new(); units],
             current: vec![None; units],
             background_begun: vec![0; units],
@@ -110,7 +111,7 @@ impl<'a> Subject<'a> {
         (0..units).for_each(|unit| subject.dispatch(unit, 0));
         (0..load.initial()).for_each(|_| subject.issue(0));
         while subject.left > 0 {
-            let event = subject.timing.events.next_at();
+            let event = subject.events.next_at();
             match load.arrival(subject.issued) {
                 Some(at) if event.is_none_or(|event| event > at) => subject.issue(at),
                 _ => subject.step(),
@@ -127,8 +128,14 @@ impl<'a> Subject<'a> {
     }
 
     fn step(&mut self) {
-        let (now, unit) = self.timing.events.pop_until(Time::MAX).expect("work is left");
-        let StageEnd::Finished(finished) = self.timing.stage_ended(unit, now) else { return };
+        let (now, unit) = self.events.pop_until(Time::MAX).expect("work is left");
+        let finished = match self.lanes.stage_ended(unit, now) {
+            StageEnd::Finished(finished) => finished,
+            StageEnd::GoesOn(ends) | StageEnd::Accepts(ends) => {
+                self.events.push(ends, unit);
+                return;
+            }
+        };
         let unit = unit as usize;
         match self.current[unit].take().expect("the unit was busy") {
             Job::Foreground(id) => {
@@ -144,7 +151,7 @@ impl<'a> Subject<'a> {
     }
 
     fn dispatch(&mut self, unit: usize, now: Time) {
-        if !self.timing.is_idle(unit as u32) {
+        if !self.lanes.is_idle(unit as u32) {
             return;
         }
         let (job, plan) = if let Some(id) = self.waiting[unit].pop_front() {
@@ -157,7 +164,8 @@ impl<'a> Subject<'a> {
             return;
         };
         self.current[unit] = Some(job);
-        self.timing.start(unit as u32, plan as u16, now);
+        let ends = self.lanes.start(unit as u32, PlanId(plan as u32), now);
+        self.events.push(ends, unit as u32);
     }
 }
 

@@ -7,12 +7,20 @@ use std::collections::BinaryHeap;
 /// A priority queue of events, each a small number that its owner knows how to read.
 ///
 /// Time, insertion number and payload are packed in one integer, so that comparing two events is
-/// one comparison and ties can only fall in order of insertion.
+/// one comparison and ties can only fall in order of insertion. An event that is
+/// [cancelled](EventQueue::cancel) stays in the heap until its time and is then passed over, so that
+/// what is never cancelled costs nothing.
 #[derive(Debug, Clone, Default)]
 pub struct EventQueue {
     heap: BinaryHeap<Reverse<u128>>,
     inserted: u64,
+    /// Numbers of the events that wait in the heap to be passed over; never that of the earliest.
+    cancelled: Vec<u64>,
 }
+
+/// One event of a queue, for as long as it has not happened.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct EventId(u64);
 
 const PAYLOAD_BITS: u32 = 24;
 const ORDER_BITS: u32 = 40;
@@ -24,7 +32,8 @@ impl EventQueue {
     }
 
     /// Adds an event at `at`; `payload` must fit 24 bits.
-    pub fn push(&mut self, at: Time, payload: u32) {
+    #[inline]
+    pub fn push(&mut self, at: Time, payload: u32) -> EventId {
         debug_assert!(payload < 1 << PAYLOAD_BITS);
         // 2^40 insertions wrap after more than 10^12 events; ties then only lose their order.
         let order = self.inserted & ((1 << ORDER_BITS) - 1);
@@ -33,6 +42,26 @@ impl EventQueue {
             | (u128::from(order) << PAYLOAD_BITS)
             | u128::from(payload);
         self.heap.push(Reverse(key));
+        EventId(order)
+    }
+
+    /// Takes back an event that has not happened yet.
+    pub fn cancel(&mut self, event: EventId) {
+        debug_assert!(!self.cancelled.contains(&event.0), "an event is cancelled once");
+        self.cancelled.push(event.0);
+        self.pass_over();
+    }
+
+    /// Removes cancelled events from the front, so that the earliest is always one that happens.
+    fn pass_over(&mut self) {
+        while let Some(Reverse(key)) = self.heap.peek() {
+            let order = (*key >> PAYLOAD_BITS) as u64 & ((1 << ORDER_BITS) - 1);
+            let Some(found) = self.cancelled.iter().position(|number| *number == order) else {
+                return;
+            };
+            self.cancelled.swap_remove(found);
+            self.heap.pop();
+        }
     }
 
     /// When the earliest event happens.
@@ -47,6 +76,9 @@ impl EventQueue {
             return None;
         }
         let key = self.heap.pop()?.0;
+        if !self.cancelled.is_empty() {
+            self.pass_over();
+        }
         Some((at, (key as u32) & ((1 << PAYLOAD_BITS) - 1)))
     }
 }
@@ -73,5 +105,21 @@ mod tests {
         assert_eq!(queue.pop_until(9), None);
         assert_eq!(queue.pop_until(10), Some((10, 7)));
         assert_eq!(queue.next_at(), None);
+    }
+
+    #[test]
+    fn a_cancelled_event_never_happens_and_the_others_keep_their_order() {
+        let mut queue = EventQueue::new();
+        let events: Vec<_> = (0..6).map(|n| queue.push(10 + Time::from(n / 2), n)).collect();
+        // One that is not the earliest, then the earliest itself with the one behind it.
+        queue.cancel(events[3]);
+        queue.cancel(events[1]);
+        queue.cancel(events[0]);
+        assert_eq!(queue.next_at(), Some(11));
+        // The same payload at the same time again is another event.
+        queue.push(11, 3);
+        let order: Vec<_> = std::iter::from_fn(|| queue.pop_until(Time::MAX)).collect();
+        assert_eq!(order, [(11, 2), (11, 3), (12, 4), (12, 5)]);
+        assert!(queue.cancelled.is_empty());
     }
 }

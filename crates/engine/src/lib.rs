@@ -11,7 +11,7 @@ mod request;
 mod stats;
 
 pub use drive::{Driven, Observer, drive};
-pub use events::EventQueue;
+pub use events::{EventId, EventQueue};
 pub use random::{Distribution, Drand48, Random, Xoshiro256};
 pub use request::{
     Arrival, Breakdown, Completion, Device, FlashCounts, Lba, Op, Request, SECTOR_BYTES, Status,

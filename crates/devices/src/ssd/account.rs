@@ -4,7 +4,7 @@
 //! the host's pages and bytes when the page that holds them is programmed, reads when they end. What
 //! a drive reports is derived from it.
 
-use crate::ssd::sched::units::Kind;
+use crate::ssd::page::PageWork;
 use crate::ssd::shape::Granule;
 
 /// Counts since the start or the last reset.
@@ -47,16 +47,16 @@ pub struct Counters {
 impl Counters {
     /// A read for the host of `pages` flash pages of a logical page, or the read half of a merge, has
     /// ended; `pages` is then what need not be read.
-    pub(super) fn page_read(&mut self, kind: Kind, pages: u32, granule: Granule) {
+    pub(super) fn page_read(&mut self, work: PageWork, pages: u32, granule: Granule) {
         let (pages, logical) = (u64::from(pages), u64::from(granule.flash_pages));
-        match kind {
-            Kind::Read => {
+        match work {
+            PageWork::Read => {
                 self.host_reads += pages;
                 self.idle_reads += if granule.synchronous { logical - pages } else { 0 };
             }
-            Kind::ReadForWrite => self.merge_reads += logical - pages,
-            Kind::Merge | Kind::MergeAcross => self.merge_reads += logical,
-            Kind::Write => {}
+            PageWork::ReadForWrite => self.merge_reads += logical - pages,
+            PageWork::Merge | PageWork::MergeAcross => self.merge_reads += logical,
+            PageWork::Write => {}
         }
     }
 

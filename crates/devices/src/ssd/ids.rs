@@ -33,6 +33,26 @@ index! {
     Unit
 }
 
+/// How many bits a cell of a block holds, as a row of the table of costs.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct BlockMode(pub u8);
+
+impl BlockMode {
+    /// As the flash is sold.
+    pub const NATIVE: BlockMode = BlockMode(0);
+}
+
+/// A stream of writes: pages of one stream are written to one frontier of each domain.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Stream(pub u32);
+
+impl Stream {
+    /// What the host writes, or hot pages.
+    pub const FIRST: Stream = Stream(0);
+    /// What is moved, or cold pages.
+    pub const SECOND: Stream = Stream(1);
+}
+
 /// What a block is being used for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[repr(u8)]

@@ -92,10 +92,10 @@ fn shape(config: &SsdConfig, geometry: &Geometry) -> Vec<(String, String)> {
 impl Ssd {
     /// The state of the drive, which must not be serving anything.
     pub(super) fn snapshot(&self) -> Snapshot {
-        assert!(self.now == 0 && self.in_device == 0, "a drive is kept between two runs");
+        assert!(self.clock.now == 0 && self.host.is_idle(), "a drive is kept between two runs");
         Snapshot {
-            shape: shape(&self.config, self.ftl.geometry()),
-            drives: vec![Drive { flash: self.flash.keep(), ftl: self.ftl.keep() }],
+            shape: shape(&self.config, self.geometry()),
+            drives: vec![Drive { flash: self.back.flash.keep(), ftl: self.back.ftl.keep() }],
         }
     }
 
@@ -104,12 +104,12 @@ impl Ssd {
         if snapshot.shape.first().is_some_and(|(key, _)| key == ARRAY_KEY) {
             return Err("it is of an array, and this device is a single drive".to_owned());
         }
-        snapshot.compare(&shape(&self.config, self.ftl.geometry()))?;
+        snapshot.compare(&shape(&self.config, self.geometry()))?;
         let (Some(drive), true) = (snapshot.drives.pop(), snapshot.drives.is_empty()) else {
             return Err("it does not hold one drive".to_owned());
         };
-        self.flash.take_up(drive.flash)?;
-        self.ftl.take_up(&self.flash, drive.ftl)?;
+        self.back.flash.take_up(drive.flash)?;
+        self.back.ftl.take_up(&self.back.flash, drive.ftl)?;
         self.check().map_err(|problem| format!("its state is not sound: {problem}"))
     }
 }

@@ -4,10 +4,11 @@
 //! stage to its last, or with cache commands a second one of the same kind behind it. A bus is
 //! reserved when an operation reaches the stage that needs it, not before; since operations reach it
 //! in time order, first come first served needs no queue but only the instant at which the bus is
-//! next free. This module knows no logical pages: it is told which plan to run on which lane.
+//! next free. This module knows no pages: it is told which plan to run on which lane, and says when the
+//! caller is to ask again.
 
-use super::operation::{Plan, Stage};
-use engine::{EventQueue, Time};
+use super::operation::{Cached, Plan, PlanId, Stage};
+use engine::Time;
 
 /// An operation that has ended, and where its time went; the rest of it was spent waiting for the
 /// operation before it on the same cell array.
@@ -24,10 +25,10 @@ pub struct Finished {
 /// What the end of a stage means for its lane.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum StageEnd {
-    /// The operation goes on.
-    GoesOn,
-    /// The operation is in its last stage, behind which another of the same kind may begin.
-    Accepts,
+    /// The operation goes on with a stage that ends then.
+    GoesOn(Time),
+    /// The same; it is the last stage, behind which another operation of the same kind may begin.
+    Accepts(Time),
     /// The operation has ended.
     Finished(Finished),
 }
@@ -35,8 +36,8 @@ pub enum StageEnd {
 #[derive(Debug, Clone)]
 struct Running {
     started: Time,
-    plan: u16,
-    /// The stage whose end is pending; past the last for a lone bus.
+    plan: PlanId,
+    /// The stage whose end is pending; of an operation that is one event, the last.
     stage: u16,
     /// When that stage ends.
     ends: Time,
@@ -54,7 +55,7 @@ struct Lane {
     lone: bool,
 }
 
-/// Lanes and buses, and the events that end their stages.
+/// Lanes and buses.
 #[derive(Debug, Clone)]
 pub struct Lanes {
     plans: Vec<Plan>,
@@ -63,8 +64,6 @@ pub struct Lanes {
     cache: bool,
     bus_free_at: Vec<Time>,
     bus_busy_ns: Vec<Time>,
-    /// Pending events: the end of a stage, with the lane's number, and what the owner adds.
-    pub events: EventQueue,
 }
 
 impl Lanes {
@@ -85,7 +84,6 @@ impl Lanes {
             cache,
             bus_free_at: vec![0; buses],
             bus_busy_ns: vec![0; buses],
-            events: EventQueue::new(),
         }
     }
 
@@ -96,15 +94,15 @@ impl Lanes {
         lane.running.is_none() && (!self.cache || lane.tail.is_none())
     }
 
-    /// Whether an operation of a plan may begin on a lane: it is idle, or what it does is in its last
-    /// stage and of the same kind.
+    /// Whether an operation may begin on a lane that chains with others so: the lane is idle, or what it
+    /// does is in its last stage and of the same kind.
     #[inline]
-    pub fn accepts(&self, lane: u32, plan: u16) -> bool {
+    pub fn accepts(&self, lane: u32, chains: Option<Cached>) -> bool {
         let lane = &self.lanes[lane as usize];
         lane.running.is_none()
             && lane.tail.as_ref().is_none_or(|tail| {
-                let kind = self.plans[tail.plan as usize].cached();
-                kind.is_some() && kind == self.plans[plan as usize].cached()
+                let kind = self.plans[tail.plan.at()].cached();
+                kind.is_some() && kind == chains
             })
     }
 
@@ -114,33 +112,35 @@ impl Lanes {
         lane.tail.as_ref().or(lane.running.as_ref()).map(|running| running.started)
     }
 
-    /// Begins an operation on a lane that accepts it.
+    /// Begins an operation on a lane that accepts it, and says when its first stage ends.
     #[inline]
-    pub fn start(&mut self, lane: u32, plan: u16, now: Time) {
-        assert!(self.accepts(lane, plan), "a lane does one operation at a time");
+    pub fn start(&mut self, lane: u32, plan: PlanId, now: Time) -> Time {
+        let chains = self.plans[plan.at()].cached();
+        assert!(self.accepts(lane, chains), "a lane does one operation at a time");
         let state = &mut self.lanes[lane as usize];
         let mut running = Running { started: now, plan, stage: 0, ends: now, waited_ns: 0 };
         if state.lone {
-            let plan = &self.plans[plan as usize];
+            let plan = &self.plans[plan.at()];
             self.bus_busy_ns[state.bus as usize] += plan.total_ns() - plan.cell_ns();
-            running.stage = u16::MAX;
+            running.stage = plan.last_stage();
             running.ends = now + plan.total_ns();
         } else {
             self.begin_stage(lane, &mut running, now);
         }
-        self.events.push(running.ends, lane);
+        let ends = running.ends;
         self.lanes[lane as usize].running = Some(running);
+        ends
     }
 
     /// Reserves what the stage of an operation needs and notes when it ends.
     fn begin_stage(&mut self, lane: u32, running: &mut Running, now: Time) {
         let state = &self.lanes[lane as usize];
-        let plan = &self.plans[running.plan as usize];
+        let plan = &self.plans[running.plan.at()];
         running.ends = match plan.stages()[running.stage as usize] {
             Stage::Cell(ns) => {
                 // Behind a transfer the array is free; behind another program it is not.
                 let programs = |tail: &Running| {
-                    let stages = self.plans[tail.plan as usize].stages();
+                    let stages = self.plans[tail.plan.at()].stages();
                     matches!(stages.last(), Some(Stage::Cell(_)))
                 };
                 let array = state.tail.as_ref().filter(|tail| programs(tail));
@@ -168,15 +168,15 @@ impl Lanes {
             if state
                 .running
                 .as_ref()
-                .is_some_and(|next| self.plans[next.plan as usize].ends_with(next.stage))
+                .is_some_and(|next| self.plans[next.plan.at()].ends_with(next.stage))
             {
                 state.tail = state.running.take();
             }
             return StageEnd::Finished(self.finished(&ended, now));
         }
         let running = state.running.as_mut().expect("only a busy lane has an event");
-        let plan = &self.plans[running.plan as usize];
-        if state.lone || plan.ends_with(running.stage) {
+        let plan = &self.plans[running.plan.at()];
+        if plan.ends_with(running.stage) {
             let ended = state.running.take().expect("it was there");
             return StageEnd::Finished(self.finished(&ended, now));
         }
@@ -184,19 +184,19 @@ impl Lanes {
         let last = plan.ends_with(running.stage) && plan.cached().is_some();
         let mut running = running.clone();
         self.begin_stage(lane, &mut running, now);
-        self.events.push(running.ends, lane);
+        let ends = running.ends;
         let state = &mut self.lanes[lane as usize];
         if self.cache && last && state.tail.is_none() {
             state.tail = Some(running);
             state.running = None;
-            return StageEnd::Accepts;
+            return StageEnd::Accepts(ends);
         }
         state.running = Some(running);
-        StageEnd::GoesOn
+        StageEnd::GoesOn(ends)
     }
 
     fn finished(&self, ended: &Running, now: Time) -> Finished {
-        let cell_ns = self.plans[ended.plan as usize].cell_ns();
+        let cell_ns = self.plans[ended.plan.at()].cell_ns();
         let bus_ns = now - ended.started - cell_ns - ended.waited_ns;
         Finished { started: ended.started, cell_ns, bus_ns }
     }
@@ -226,6 +226,6 @@ impl Lanes {
                 Stage::Cell(_) => 0,
             }
         };
-        self.plans[running.plan as usize].stages().iter().map(after).sum()
+        self.plans[running.plan.at()].stages().iter().map(after).sum()
     }
 }

@@ -8,5 +8,5 @@ mod ratings;
 pub use array::Flash;
 pub(in crate::ssd) use array::FlashState;
 pub use lanes::{Finished, Lanes, StageEnd};
-pub use operation::{Cached, Operation, Plan, Stage};
+pub use operation::{Cached, CellTimes, CostTable, FlashOp, OpKind, Plan, PlanId, Stage};
 pub use ratings::Ratings;

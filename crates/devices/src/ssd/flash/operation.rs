@@ -2,7 +2,8 @@
 //! over the bus.
 
 use crate::ssd::config::SsdConfig;
-use crate::ssd::shape::Granule;
+use crate::ssd::ids::{BlockMode, Ppn};
+use crate::ssd::shape::{Geometry, Granule};
 use engine::Time;
 
 /// What one stage of an operation occupies besides its lane.
@@ -39,6 +40,18 @@ pub enum Cached {
     Program,
 }
 
+/// The number of a [`Plan`] in the list of all.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct PlanId(pub u32);
+
+impl PlanId {
+    /// The number as an array index.
+    #[inline]
+    pub fn at(self) -> usize {
+        self.0 as usize
+    }
+}
+
 /// The stages of one kind of operation.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Plan {
@@ -57,9 +70,9 @@ impl Plan {
         Plan { stages, cached: None, cell_ns, total_ns }
     }
 
-    /// The same as an operation that cache commands can chain.
-    pub fn chained(mut self, kind: Cached) -> Self {
-        self.cached = Some(kind);
+    /// The same as an operation that cache commands can chain with others, or with none.
+    pub fn chained(mut self, kind: Option<Cached>) -> Self {
+        self.cached = kind;
         self
     }
 
@@ -83,6 +96,12 @@ impl Plan {
         self.cached
     }
 
+    /// The number of its last stage.
+    #[inline]
+    pub fn last_stage(&self) -> u16 {
+        (self.stages.len() - 1) as u16
+    }
+
     /// Whether `stage` is its last.
     #[inline]
     pub fn ends_with(&self, stage: u16) -> bool {
@@ -90,98 +109,154 @@ impl Plan {
     }
 }
 
-/// The operations that an SSD performs, as indices of its table of plans. Those on data pages take
-/// the part of a logical page that lies in one lane.
+/// What an operation does to the pages of a logical page that lie in one lane.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Operation {
+pub enum OpKind {
     /// Transfer, then program.
     Program,
-    /// The same, then the summary page of the block that it fills.
-    ProgramLast,
     /// Sense and program within a plane.
     CopyBack,
-    /// The same, then the summary page.
-    CopyBackLast,
     /// Sense, transfer out, transfer in, program.
     Move,
-    /// The same, then the summary page.
-    MoveLast,
     /// Sense, transfer what is new, program within the same plane.
     Merge,
-    /// The same, then the summary page.
-    MergeLast,
     /// Program what another package has just shifted in.
     StreamIn,
-    /// The same, then the summary page.
-    StreamInLast,
+    /// Sense, then transfer.
+    Read,
     /// Erase a block.
     Erase,
-    /// Sense one flash page, then transfer it; the reads of more follow in the table.
-    Read,
 }
 
-impl Operation {
-    /// The plans of all operations, in the order of the enum; after `Read` those of 2 and more
-    /// flash pages of a lane.
-    pub fn plans(config: &SsdConfig, granule: Granule) -> Vec<Plan> {
-        let timing = &config.timing;
-        let (sense, program) = (timing.read.ns() as u32, timing.program.ns() as u32);
-        let (page, spare) = (config.page_size.bytes(), config.spare_size.bytes());
-        let transfer = |bytes| timing.bus_per_byte.time_ns(bytes) as u32;
-        let bus = transfer((page + spare) / u64::from(granule.parts));
-        // A summary is one sector with its share of the spare area (the 2008 simulator's 528 B).
-        let summary = [Stage::Bus(transfer(512 + spare * 512 / page)), Stage::Cell(program)];
-        let pages = granule.pages_per_lane();
-        let cache = config.cache_commands;
-        let read = |pages| senses(sense, bus, pages, cache);
-        let write = |pages| programs(program, bus, pages, cache);
-        let each = |stages: &[Stage]| stages.repeat(pages as usize);
-        let (sense, out, back) = (Stage::Cell(sense), Stage::Bus(bus), Stage::Cell(program));
-        let mut plans = Vec::new();
-        let mut pair = |stages: Vec<Stage>, kind: Option<Cached>| {
-            let last = if config.summary_page { &summary[..] } else { &[] };
-            for stages in [stages.clone(), [stages, last.to_vec()].concat()] {
-                let plan = Plan::new(stages);
-                plans.push(match kind {
-                    Some(kind) => plan.chained(kind),
-                    None => plan,
-                });
-            }
-        };
-        pair(write(pages), Some(Cached::Program));
-        pair(each(&[sense, back]), None);
-        pair([read(pages), write(pages)].concat(), None);
-        pair(each(&[sense, out, back]), None);
-        pair(each(&[back]), None);
-        plans.push(Plan::new(vec![Stage::Cell(timing.erase.ns() as u32)]));
-        plans.extend((1..=pages).map(|pages| Plan::new(read(pages)).chained(Cached::Read)));
-        plans
-    }
-
-    /// The index of its plan.
+impl OpKind {
+    /// With which operations it can be chained by cache commands.
     #[inline]
-    pub fn plan(self) -> u16 {
-        self as u16
-    }
-
-    /// The plan of reading `pages` flash pages of a lane, at least 1.
-    #[inline]
-    pub fn read(pages: u32) -> u16 {
-        Operation::Read as u16 + pages as u16 - 1
-    }
-
-    /// The operation that also writes the summary page, if `last`.
-    #[inline]
-    pub fn closing(self, last: bool) -> Operation {
-        match (self, last) {
-            (Operation::Program, true) => Operation::ProgramLast,
-            (Operation::CopyBack, true) => Operation::CopyBackLast,
-            (Operation::Move, true) => Operation::MoveLast,
-            (Operation::Merge, true) => Operation::MergeLast,
-            (Operation::StreamIn, true) => Operation::StreamInLast,
-            (other, _) => other,
+    pub fn chains(self) -> Option<Cached> {
+        match self {
+            OpKind::Program => Some(Cached::Program),
+            OpKind::Read => Some(Cached::Read),
+            _ => None,
         }
     }
+}
+
+/// Kinds that program pages: each has a plan without and one with the summary page.
+const PROGRAMMING: usize = 5;
+
+/// One operation of one lane, at its place in the flash.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct FlashOp {
+    /// What is done.
+    pub kind: OpKind,
+    /// The page that is read or programmed; of an erasure any page of the block.
+    pub at: Ppn,
+    /// How many bits a cell of the block holds.
+    pub mode: BlockMode,
+    /// Flash pages of the lane that a read senses; what programs takes all of them.
+    pub count: u32,
+    /// The page is the last of its block: the summary page follows.
+    pub last: bool,
+}
+
+/// What the cell array takes for the pages of one type.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct CellTimes {
+    /// Sensing a page, ns.
+    pub sense_ns: u32,
+    /// Programming a page, ns.
+    pub program_ns: u32,
+}
+
+/// Which plan each operation follows: by what it does, the mode of its block and the type of its page.
+#[derive(Debug, Clone)]
+pub struct CostTable {
+    /// Types of the pages of a block, which take turns, by mode.
+    types: Vec<u32>,
+    /// The first row of each mode; a row holds the plans of one type.
+    first_row: Vec<u32>,
+    plans_per_row: u32,
+    pages_per_block: u32,
+}
+
+impl CostTable {
+    /// The table, and the plans that it names. `cells` has for each mode of a block the times of its
+    /// page types; types take turns within a block.
+    pub fn new(
+        config: &SsdConfig,
+        geometry: &Geometry,
+        cells: &[Vec<CellTimes>],
+    ) -> (Self, Vec<Plan>) {
+        let pages = geometry.granule.pages_per_lane();
+        let mut plans = Vec::new();
+        let mut first_row = Vec::new();
+        let plans_per_row = (2 * PROGRAMMING) as u32 + 1 + pages;
+        for types in cells {
+            first_row.push(plans.len() as u32 / plans_per_row);
+            for times in types {
+                push_row(&mut plans, config, geometry.granule, *times);
+            }
+        }
+        let types = cells.iter().map(|types| types.len() as u32).collect();
+        let pages_per_block = geometry.pages_per_block;
+        (CostTable { types, first_row, plans_per_row, pages_per_block }, plans)
+    }
+
+    /// What a drive's config says of its cells: one mode, one type of page.
+    pub fn cells(config: &SsdConfig) -> Vec<Vec<CellTimes>> {
+        let sense_ns = config.timing.read.ns() as u32;
+        let program_ns = config.timing.program.ns() as u32;
+        vec![vec![CellTimes { sense_ns, program_ns }]]
+    }
+
+    /// The number of the plan of an operation.
+    #[inline]
+    pub fn plan(&self, op: &FlashOp) -> PlanId {
+        let within = match op.kind {
+            OpKind::Erase => 2 * PROGRAMMING as u32,
+            OpKind::Read => 2 * PROGRAMMING as u32 + op.count,
+            programming => 2 * programming as u32 + u32::from(op.last),
+        };
+        PlanId(within + self.row(op) * self.plans_per_row)
+    }
+
+    /// Where all pages are alike nobody asks which one it is.
+    #[inline]
+    fn row(&self, op: &FlashOp) -> u32 {
+        if self.types.len() == 1 && self.types[0] == 1 {
+            return 0;
+        }
+        let mode = usize::from(op.mode.0);
+        self.first_row[mode] + op.at.0 % self.pages_per_block % self.types[mode]
+    }
+}
+
+/// Appends the plans of one type of page, in the order of [`OpKind`]: of what programs without and with
+/// the summary page, of an erasure, and of reads of 1 and more flash pages.
+fn push_row(plans: &mut Vec<Plan>, config: &SsdConfig, granule: Granule, times: CellTimes) {
+    let CellTimes { sense_ns: sense, program_ns: program } = times;
+    let (page, spare) = (config.page_size.bytes(), config.spare_size.bytes());
+    let transfer = |bytes| config.timing.bus_per_byte.time_ns(bytes) as u32;
+    let bus = transfer((page + spare) / u64::from(granule.parts));
+    // A summary is one sector with its share of the spare area (the 2008 simulator's 528 B).
+    let summary = [Stage::Bus(transfer(512 + spare * 512 / page)), Stage::Cell(program)];
+    let pages = granule.pages_per_lane();
+    let cache = config.cache_commands;
+    let read = |pages| senses(sense, bus, pages, cache);
+    let write = |pages| programs(program, bus, pages, cache);
+    let each = |stages: &[Stage]| stages.repeat(pages as usize);
+    let (sense, out, back) = (Stage::Cell(sense), Stage::Bus(bus), Stage::Cell(program));
+    let mut pair = |kind: OpKind, stages: Vec<Stage>| {
+        let last = if config.summary_page { &summary[..] } else { &[] };
+        plans.push(Plan::new(stages.clone()).chained(kind.chains()));
+        plans.push(Plan::new([stages, last.to_vec()].concat()).chained(kind.chains()));
+    };
+    pair(OpKind::Program, write(pages));
+    pair(OpKind::CopyBack, each(&[sense, back]));
+    pair(OpKind::Move, [read(pages), write(pages)].concat());
+    pair(OpKind::Merge, each(&[sense, out, back]));
+    pair(OpKind::StreamIn, each(&[back]));
+    plans.push(Plan::new(vec![Stage::Cell(config.timing.erase.ns() as u32)]));
+    plans.extend((1..=pages).map(|pages| Plan::new(read(pages)).chained(OpKind::Read.chains())));
 }
 
 /// Sensing and transferring pages of a block one after the other; with cache commands the sensing of
@@ -210,4 +285,54 @@ fn programs(program: u32, bus: u32, pages: u32, cache: bool) -> Vec<Stage> {
     }
     stages.push(array);
     stages
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::ssd::config::SsdConfig;
+
+    /// Two modes: of cells with one bit, and with three, whose pages take turns.
+    #[test]
+    fn what_an_operation_costs_depends_on_its_place() {
+        let config = SsdConfig::default();
+        let geometry = Geometry::new(&config).unwrap();
+        let cell = |sense_ns, program_ns| CellTimes { sense_ns, program_ns };
+        let cells = [vec![cell(5, 50)], vec![cell(10, 100), cell(20, 200), cell(30, 300)]];
+        let (costs, plans) = CostTable::new(&config, &geometry, &cells);
+        let cell_ns = |kind, mode, page: u32| {
+            let op = FlashOp {
+                kind,
+                at: Ppn(7 * 64 + page),
+                mode: BlockMode(mode),
+                count: 1,
+                last: false,
+            };
+            plans[costs.plan(&op).at()].cell_ns()
+        };
+        assert_eq!((0..4).map(|page| cell_ns(OpKind::Read, 0, page)).collect::<Vec<_>>(), [5; 4]);
+        let reads: Vec<_> = (0..6).map(|page| cell_ns(OpKind::Read, 1, page)).collect();
+        // Block 7 begins at page 448, which is the first of its block.
+        assert_eq!(reads, [10, 20, 30, 10, 20, 30]);
+        assert_eq!(cell_ns(OpKind::Program, 1, 2), 300);
+        assert_eq!(cell_ns(OpKind::CopyBack, 1, 1), 220);
+        assert_eq!(cell_ns(OpKind::Erase, 1, 1), config.timing.erase.ns());
+    }
+
+    #[test]
+    fn a_drive_of_one_kind_of_page_has_one_row() {
+        let config = SsdConfig::default();
+        let geometry = Geometry::new(&config).unwrap();
+        let (costs, plans) = CostTable::new(&config, &geometry, &CostTable::cells(&config));
+        assert_eq!(plans.len() as u32, costs.plans_per_row);
+        let op = |last| FlashOp {
+            kind: OpKind::Program,
+            at: Ppn(9),
+            mode: BlockMode::NATIVE,
+            count: 1,
+            last,
+        };
+        let total = |last| plans[costs.plan(&op(last)).at()].total_ns();
+        assert!(total(true) > total(false), "the summary page takes time");
+    }
 }

@@ -3,18 +3,19 @@
 use super::{CleanStep, Ftl, Job};
 use crate::ssd::flash::Flash;
 use crate::ssd::ids::{Domain, Lpn, PoolId, Ppn, Unit};
-use engine::SECTOR_BYTES;
+use crate::ssd::page::{Need, PageRequest, PageWork};
+use engine::{SECTOR_BYTES, Status};
 
 /// A logical page that the host writes.
 #[derive(Debug, Clone, Copy)]
-pub(in crate::ssd) struct HostPage {
-    pub(in crate::ssd) lpn: Lpn,
+struct HostPage {
+    lpn: Lpn,
     /// Flash pages of it that have new data, whole or in part.
-    pub(in crate::ssd) pages: u32,
+    pages: u32,
     /// Bytes of new data.
-    pub(in crate::ssd) bytes: u64,
+    bytes: u64,
     /// It is merged in the registers of a synchronous gang: best in the plane of the old copy.
-    pub(in crate::ssd) near: bool,
+    near: bool,
 }
 
 impl Ftl {
@@ -42,8 +43,46 @@ impl Ftl {
         }
     }
 
+    /// Does at once what a page request does in time.
+    pub(in crate::ssd) fn serve_untimed(
+        &mut self,
+        flash: &mut Flash,
+        request: &PageRequest,
+    ) -> Status {
+        let PageRequest { lpn, touched: (_, pages), .. } = *request;
+        let bytes = u64::from(request.bytes);
+        let granule = self.geometry.granule;
+        let (work, range) = match self.need(request) {
+            Need::Unmapped => {
+                self.counters.unmapped_reads += u64::from(pages);
+                return Status::Ok;
+            }
+            Need::Refused => {
+                self.counters.page_refused(pages, bytes);
+                return Status::ReadOnly;
+            }
+            Need::Page(work, range) => (work, range),
+        };
+        if !work.writes() {
+            self.clean_before_reading(flash, lpn);
+            self.counters.page_read(work, range.1, granule);
+        }
+        if work == PageWork::Read {
+            return Status::Ok;
+        }
+        let near = work == PageWork::Merge;
+        if !self.write_untimed(flash, HostPage { lpn, pages, bytes, near }) {
+            self.counters.page_refused(pages, bytes);
+            return Status::ReadOnly;
+        }
+        if work.writes() {
+            self.counters.page_read(work, range.1, granule);
+        }
+        Status::Ok
+    }
+
     /// Writes a logical page in no time; whether the drive took it.
-    pub(in crate::ssd) fn write_untimed(&mut self, flash: &mut Flash, page: HostPage) -> bool {
+    fn write_untimed(&mut self, flash: &mut Flash, page: HostPage) -> bool {
         let lpn = page.lpn;
         let pool = self.geometry.pool_of(lpn);
         let Some(domain) = self.domain_untimed(flash, pool, page) else { return false };
@@ -83,7 +122,7 @@ impl Ftl {
 
     /// Cleans as in time a read makes its unit do first, if that is low. Where a pool is one unit it makes
     /// no difference whether that comes before the read or before the next write.
-    pub(in crate::ssd) fn clean_before_reading(&mut self, flash: &mut Flash, lpn: Lpn) {
+    fn clean_before_reading(&mut self, flash: &mut Flash, lpn: Lpn) {
         if self.pools_span_units
             && let Some(ppn) = self.lookup(lpn)
         {

@@ -18,7 +18,6 @@ mod rebuild;
 
 pub use rebuild::{Rebuilt, rebuild};
 
-pub(in crate::ssd) use fast_forward::HostPage;
 pub(in crate::ssd) use keeping::FtlState;
 
 use crate::ssd::account::Counters;
@@ -26,6 +25,7 @@ use crate::ssd::clean::{Action, AgeOrder, Custom, Policy, Pool, VictimIndex, Vie
 use crate::ssd::config::{Cleaning, FillOrder, Frontiers, SsdConfig, Temperature};
 use crate::ssd::flash::Flash;
 use crate::ssd::ids::{Block, BlockState, Domain, Lpn, PoolId, Ppn, Unit};
+use crate::ssd::page::{Access, Need, PageRequest, PageWork};
 use crate::ssd::shape::Geometry;
 use ageing::Ageing;
 use engine::{Random, Xoshiro256};
@@ -270,6 +270,24 @@ impl Ftl {
     pub fn lookup(&self, lpn: Lpn) -> Option<Ppn> {
         let ppn = self.map[lpn.at()];
         (ppn != NONE).then_some(Ppn(ppn))
+    }
+
+    /// What a page request needs as the drive is now.
+    #[inline]
+    pub(in crate::ssd) fn need(&self, request: &PageRequest) -> Need {
+        let mapped = self.lookup(request.lpn).is_some();
+        match request.access {
+            Access::Read if mapped => Need::Page(PageWork::Read, request.touched),
+            Access::Read => Need::Unmapped,
+            Access::Write if self.has_ended() => Need::Refused,
+            Access::Write if request.covered || !mapped => {
+                Need::Page(PageWork::Write, request.touched)
+            }
+            Access::Write if self.geometry.granule.synchronous => {
+                Need::Page(PageWork::Merge, request.touched)
+            }
+            Access::Write => Need::Page(PageWork::ReadForWrite, request.whole),
+        }
     }
 
     /// The units that may take a write to `pool`; more than one when the pool is wider than a unit.
@@ -589,8 +607,14 @@ impl Ftl {
         CleanStep::Erase
     }
 
-    /// Begins to copy the next valid page of a victim to another unit, if that accepts it.
-    pub fn begin_stream(&mut self, flash: &Flash, job: &mut Job, to: Unit) -> Option<Programming> {
+    /// Begins to copy the next valid page of a victim to another unit, if that accepts it: where it is
+    /// copied from, and its program.
+    pub fn begin_stream(
+        &mut self,
+        flash: &Flash,
+        job: &mut Job,
+        to: Unit,
+    ) -> Option<(Ppn, Programming)> {
         let pages = job.next_page..self.geometry.data_pages;
         let mut pages = pages.map(|page| self.geometry.ppn(job.victim, page));
         let (ppn, lpn) = pages.find_map(|ppn| {
@@ -602,7 +626,7 @@ impl Ftl {
         let programming = self.begin_program(domain, lpn);
         self.carry_temperature(job.victim, programming);
         job.moved += 1;
-        Some(programming)
+        Some((ppn, programming))
     }
 
     /// Completes a move that [`next_step`](Ftl::next_step) began.

@@ -1,3 +1,236 @@
-//! The host's side of the drive: requests in, page requests out.
+//! The host's side of the drive: requests in, page requests out; pages done in, completions out.
+//!
+//! A request waits in the host for a place in the device, crosses the link, and is cut into page
+//! requests, one for each logical page that it touches; when the last of them is done its answer
+//! crosses the link. Nothing here knows what the flash does.
 
-pub(in crate::ssd) mod cut;
+mod cut;
+mod flush;
+
+pub(in crate::ssd) use cut::{covered, page_request, touched};
+
+use crate::kit::link::{HostQueue, Link, Turn};
+use crate::kit::slots::{Slot, Slots};
+use crate::ssd::clock::{Clock, Event};
+use crate::ssd::config::HostLink;
+use crate::ssd::page::{PageDone, Spent};
+use engine::{Breakdown, Completion, Op, Request, Status, Time};
+use flush::Epochs;
+
+/// A request inside the device.
+#[derive(Debug, Clone, Copy)]
+struct Active {
+    request: Request,
+    submitted: Time,
+    /// When it was sent to the device.
+    sent: Time,
+    /// When its pages were queued, and later when the last of them was done.
+    at_flash: Time,
+    done: Time,
+    pages_left: u32,
+    /// The flash part is that of the last page done.
+    breakdown: Breakdown,
+    /// Of all its parts so far.
+    status: Status,
+    /// Between which flushes it came.
+    epoch: u64,
+}
+
+/// The requests of the host, from submission to completion.
+#[derive(Debug, Clone)]
+pub(in crate::ssd) struct Host {
+    link: Link,
+    queue: HostQueue,
+    queue_depth: u32,
+    in_device: u32,
+    active: Slots<Active>,
+    epochs: Epochs,
+    done: Vec<Completion>,
+}
+
+impl Host {
+    pub(in crate::ssd) fn new(config: &HostLink) -> Host {
+        Host {
+            link: Link::new(config),
+            queue: HostQueue::new(config.order),
+            queue_depth: config.queue_depth.requests(),
+            in_device: 0,
+            active: Slots::new(),
+            epochs: Epochs::new(),
+            done: Vec::new(),
+        }
+    }
+
+    /// Whether no request is in the device; flushes do not count.
+    pub(in crate::ssd) fn is_idle(&self) -> bool {
+        self.in_device == 0
+    }
+
+    /// The requests that are answered, in order.
+    pub(in crate::ssd) fn done(&mut self) -> &mut Vec<Completion> {
+        &mut self.done
+    }
+
+    /// When the first request was answered that has not been handed over.
+    pub(in crate::ssd) fn first_done(&self) -> Option<Time> {
+        self.done.first().map(|completion| completion.at)
+    }
+
+    // ---- towards the flash ----------------------------------------------------------------
+
+    /// The host submits a request: it is sent, or waits for a place in the device. The link's
+    /// [turn](Host::turn) comes next.
+    pub(in crate::ssd) fn submit(&mut self, request: Request, clock: &mut Clock) {
+        let now = clock.now;
+        let slot = self.active.insert(Active {
+            request,
+            submitted: now,
+            sent: now,
+            at_flash: now,
+            done: now,
+            pages_left: 0,
+            breakdown: Breakdown::default(),
+            status: Status::Ok,
+            epoch: self.epochs.current(),
+        });
+        match request.op {
+            // A flush takes no place in the device, or it could keep out what it waits for.
+            Op::Flush => {
+                self.epochs.begin_flush(slot);
+                self.send(slot, clock);
+            }
+            op => {
+                if op == Op::Write {
+                    self.epochs.begin_write();
+                }
+                if self.in_device < self.queue_depth {
+                    self.in_device += 1;
+                    self.send(slot, clock);
+                } else {
+                    self.queue.push(slot, request.lba);
+                }
+            }
+        }
+    }
+
+    fn send(&mut self, slot: Slot, clock: &mut Clock) {
+        let active = &mut self.active[slot];
+        active.sent = clock.now;
+        active.breakdown.host_queue = clock.now - active.submitted;
+        if active.request.op != Op::Flush {
+            self.queue.sent(active.request.lba);
+        }
+        let bytes = inward_bytes(&active.request);
+        if let Some(at) = self.link.send(slot, bytes, clock.now) {
+            clock.call(at, Event::RequestArrives);
+        }
+    }
+
+    /// The device sees the oldest request that is on its way.
+    pub(in crate::ssd) fn request_arrives(&mut self) {
+        let active = &self.active;
+        self.link.arrive(|slot| inward_bytes(&active[slot].request));
+    }
+
+    /// Lets the link take its turns until a read, write or trim reaches the flash, or the link is busy
+    /// or idle; to be called until there is none.
+    pub(in crate::ssd) fn turn(&mut self, clock: &mut Clock) -> Option<(Slot, Request)> {
+        loop {
+            match self.link.turn(clock.now) {
+                Turn::Arrived(slot) => {
+                    let active = &mut self.active[slot];
+                    active.at_flash = clock.now;
+                    if active.request.op != Op::Flush {
+                        return Some((slot, active.request));
+                    }
+                    self.epochs.flush_arrived(active.epoch);
+                    self.release_flushes(clock.now);
+                }
+                Turn::Answered(slot) => self.complete(slot, clock),
+                Turn::Busy(end) => {
+                    clock.call(end, Event::LinkFree);
+                    return None;
+                }
+                Turn::Idle => return None,
+            }
+        }
+    }
+
+    /// A request waits for so many page requests.
+    pub(in crate::ssd) fn expect(&mut self, slot: Slot, pages: u32) {
+        self.active[slot].pages_left = pages;
+    }
+
+    // ---- and back -------------------------------------------------------------------------
+
+    /// A page request is done; nothing to the host if it was not its own.
+    pub(in crate::ssd) fn page_done(&mut self, page: &PageDone, now: Time) {
+        let Some(slot) = page.owner else { return };
+        let active = &mut self.active[slot];
+        let part = &mut active.breakdown;
+        let (cleaning_wait, bus, cell) = match page.spent {
+            Spent::Served { cleaning_wait, bus, cell } => (cleaning_wait, bus, cell),
+            Spent::InVain => (now - active.at_flash, 0, 0),
+        };
+        part.cleaning_wait = cleaning_wait;
+        part.bus = bus;
+        part.cell = cell;
+        part.unit_wait = now - active.at_flash - cleaning_wait - bus - cell;
+        if !page.status.is_ok() {
+            active.status = page.status;
+        }
+        active.pages_left -= 1;
+        if active.pages_left == 0 {
+            self.leave_flash(slot, now);
+        }
+    }
+
+    /// What needed no page of the flash is done.
+    pub(in crate::ssd) fn done_at_once(&mut self, slot: Slot, status: Status, now: Time) {
+        self.active[slot].status = status;
+        self.leave_flash(slot, now);
+    }
+
+    /// The flash part of a request is over; its answer goes to the link.
+    fn leave_flash(&mut self, slot: Slot, now: Time) {
+        let active = &mut self.active[slot];
+        active.done = now;
+        let request = active.request;
+        self.link.answer(slot, if request.op == Op::Read { request.bytes() } else { 0 });
+        if request.op == Op::Write && self.epochs.write_done(active.epoch) {
+            self.release_flushes(now);
+        }
+    }
+
+    /// Lets every flush go whose writes, and all before them, are durable.
+    fn release_flushes(&mut self, now: Time) {
+        while let Some(slot) = self.epochs.next_flush() {
+            let active = &mut self.active[slot];
+            active.breakdown.unit_wait = now - active.at_flash;
+            self.leave_flash(slot, now);
+        }
+    }
+
+    fn complete(&mut self, slot: Slot, clock: &mut Clock) {
+        let Active { request, submitted, sent, at_flash, done, mut breakdown, status, .. } =
+            self.active.remove(slot);
+        let at = clock.now;
+        breakdown.host_link = (at_flash - sent) + (at - done);
+        let completion = Completion { request, submitted, at, breakdown, status };
+        debug_assert_eq!(completion.latency(), completion.breakdown.total());
+        self.done.push(completion);
+        if request.op == Op::Flush {
+            return;
+        }
+        self.in_device -= 1;
+        if let Some(next) = self.queue.pop() {
+            self.in_device += 1;
+            self.send(next, clock);
+        }
+    }
+}
+
+/// Data that a request sends to the device, bytes.
+fn inward_bytes(request: &Request) -> u64 {
+    if request.op == Op::Write { request.bytes() } else { 0 }
+}

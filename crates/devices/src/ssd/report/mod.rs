@@ -218,8 +218,8 @@ pub struct UnitReport {
 impl Ssd {
     /// The counts that are followed over time.
     pub(in crate::ssd) fn counts_now(&self) -> FlashCounts {
-        let counters = &self.ftl.counters;
-        let geometry = self.ftl.geometry();
+        let counters = &self.back.ftl.counters;
+        let geometry = self.geometry();
         let granule = geometry.granule;
         let free = (0..geometry.domains).map(|domain| u64::from(self.free_blocks(domain)));
         let programs = counters.programs(granule);
@@ -235,12 +235,12 @@ impl Ssd {
 
     /// Bytes of a flash page, or of a logical page where that is smaller.
     fn flash_page_bytes(&self) -> u64 {
-        u64::from(self.ftl.geometry().sectors_per_flash_page) * SECTOR_BYTES
+        u64::from(self.geometry().sectors_per_flash_page) * SECTOR_BYTES
     }
 
     /// What is spare, and what of that is in effect.
     fn spare(&self) -> SpareReport {
-        let geometry = self.ftl.geometry();
+        let geometry = self.geometry();
         let physical = f64::from(geometry.blocks()) * f64::from(geometry.data_pages);
         let nominal = 1.0 - f64::from(geometry.exported_pages()) / physical;
         let all = |of_domain: u32| u64::from(of_domain) * u64::from(geometry.domains);
@@ -259,8 +259,8 @@ impl Ssd {
 
     /// The account at the end of a run that began at 0 and ended at `end`.
     pub fn account(&self, end: Time) -> SsdReport {
-        let counters = &self.ftl.counters;
-        let geometry = self.ftl.geometry();
+        let counters = &self.back.ftl.counters;
+        let geometry = self.geometry();
         let granule = geometry.granule;
         let pages = |logical: u64| logical * u64::from(granule.flash_pages);
         let blocks = |wide: u64| wide * u64::from(granule.span);
@@ -290,19 +290,20 @@ impl Ssd {
             spare: self.spare(),
             wear: self.wear(),
             units: (0..geometry.units).map(|unit| self.unit_report(Unit(unit), end)).collect(),
-            bus_busy: self.timing.bus_busy_ns(end).map(|ns| share(ns, end)).collect(),
+            bus_busy: self.back.lanes.bus_busy_ns(end).map(|ns| share(ns, end)).collect(),
         };
         report.derive();
         report
     }
 
     fn cleaning(&self, end: Time) -> CleaningReport {
-        let counters = &self.ftl.counters;
-        let geometry = self.ftl.geometry();
+        let counters = &self.back.ftl.counters;
+        let geometry = self.geometry();
         let pages = |logical: u64| logical * u64::from(geometry.granule.flash_pages);
         let blocks = |wide: u64| wide * u64::from(geometry.granule.span);
         let cleaned = counters.cleaned();
-        let busy_ns = (0..geometry.units).map(|unit| self.units.cleaning_ns(Unit(unit), end)).sum();
+        let busy_ns =
+            (0..geometry.units).map(|unit| self.back.units.cleaning_ns(Unit(unit), end)).sum();
         let mut report = CleaningReport {
             blocks_cleaned: blocks(cleaned),
             blocks_migrated: blocks(counters.migrated_blocks),
@@ -317,21 +318,21 @@ impl Ssd {
     }
 
     fn wear(&self) -> WearReport {
-        let erases = self.flash.erases();
-        let ageing = self.ftl.ageing();
+        let erases = self.back.flash.erases();
+        let ageing = self.back.ftl.ageing();
         let blocks = (0..erases.len() as u32).map(Block);
         let (mean_erases, std_erases) = moments(erases.iter().copied());
         let (mean_remaining, std_remaining) =
-            moments(blocks.clone().map(|block| self.flash.life(block)));
+            moments(blocks.clone().map(|block| self.back.flash.life(block)));
         let last = REMAINING_STEPS - 1;
         let (mut of_mean, mut of_rated) = ([0; REMAINING_STEPS], [0; REMAINING_STEPS]);
         let mut expired_blocks = 0;
         for block in blocks {
-            let life = f64::from(self.flash.life(block));
-            expired_blocks += u64::from(self.flash.life(block) == 0);
+            let life = f64::from(self.back.flash.life(block));
+            expired_blocks += u64::from(self.back.flash.life(block) == 0);
             // Without any life left, 0 / 0 becomes step 0.
             of_mean[((10.0 * life / mean_remaining) as usize).min(last)] += 1;
-            let rated = f64::from(self.flash.ratings().of(block));
+            let rated = f64::from(self.back.flash.ratings().of(block));
             of_rated[(last as f64 * life / rated) as usize] += 1;
         }
         WearReport {
@@ -343,22 +344,22 @@ impl Ssd {
             expired_blocks,
             retired_blocks: ageing.retired,
             spare_blocks: ageing.spare.iter().copied().min().unwrap_or(0),
-            ended: self.ftl.has_ended(),
-            refused_pages: self.ftl.counters.refused_pages,
-            refused_bytes: self.ftl.counters.refused_bytes,
+            ended: self.back.ftl.has_ended(),
+            refused_pages: self.back.ftl.counters.refused_pages,
+            refused_bytes: self.back.ftl.counters.refused_bytes,
             remaining_of_mean: of_mean,
             remaining_of_rated: of_rated,
             lifetime: self.lifetime(),
-            map: WearMap::new(self.ftl.geometry(), erases),
+            map: WearMap::new(self.geometry(), erases),
         }
     }
 
     fn unit_report(&self, unit: Unit, end: Time) -> UnitReport {
-        let (waited_ns, operations) = self.units.served(unit);
+        let (waited_ns, operations) = self.back.units.served(unit);
         UnitReport {
-            name: self.ftl.geometry().unit_name(unit),
-            busy: share(self.units.busy_ns(unit, &self.timing, end), end),
-            cleaning: share(self.units.cleaning_ns(unit, end), end),
+            name: self.geometry().unit_name(unit),
+            busy: share(self.back.units.busy_ns(unit, &self.back.lanes, end), end),
+            cleaning: share(self.back.units.cleaning_ns(unit, end), end),
             queue_mean: share(waited_ns, end),
             operations,
         }

@@ -1,6 +1,289 @@
-//! What the units do next.
+//! The flash back end in time: what each unit does next, and what the end of it means.
+//!
+//! Page requests come in and wait at their units (`requests.rs`); a unit that can begin an operation
+//! asks the classes of work in turn (`next.rs`), lets the [`Ftl`] decide and the [`Lanes`] charge, and
+//! keeps account of where each nanosecond went (`units.rs`). Data content is not modelled: a page is
+//! its number.
 
-mod serve;
+mod cleaning;
+mod next;
+mod requests;
 mod stream;
 pub mod timeline;
-pub(in crate::ssd) mod units;
+mod units;
+
+pub(in crate::ssd) use units::Units;
+
+use crate::ssd::clock::{Clock, Event};
+use crate::ssd::config::{Cleaning, CleaningTime, SsdConfig};
+use crate::ssd::flash::{CostTable, Finished, Flash, FlashOp, Lanes, OpKind, StageEnd};
+use crate::ssd::ftl::{Ftl, Programming};
+use crate::ssd::ids::{BlockMode, Lpn, Unit};
+use crate::ssd::page::{Need, PageDone, PageRequest, Spent};
+use crate::ssd::shape::Geometry;
+use engine::Status;
+use next::Class;
+use std::ops::Range;
+use timeline::Recorder;
+use units::{NONE, PageOp, Work};
+
+/// The flash back end of a drive.
+#[derive(Debug, Clone)]
+pub(in crate::ssd) struct Scheduler {
+    pub(in crate::ssd) ftl: Ftl,
+    pub(in crate::ssd) flash: Flash,
+    pub(in crate::ssd) lanes: Lanes,
+    pub(in crate::ssd) units: Units,
+    pub(in crate::ssd) recorder: Option<Box<Recorder>>,
+    costs: CostTable,
+    /// The classes of work in the order in which a unit is asked for them.
+    classes: [Class; 2],
+    cleaning: Cleaning,
+    /// Requests that were waiting when the drive ended; empty between events.
+    refused: Vec<PageDone>,
+}
+
+/// An operation has ended, of which the owner of a request may have to hear before units go on.
+#[derive(Debug, Clone, Copy)]
+pub(in crate::ssd) struct Ended {
+    /// What is done by it.
+    pub(in crate::ssd) done: Option<PageDone>,
+    /// It was for a page request, or requests were refused: the owner may have others.
+    pub(in crate::ssd) concerns_owner: bool,
+    unit: Unit,
+    /// A block of a pool of several units was closed or erased, for which others may have waited.
+    closed: bool,
+}
+
+impl Scheduler {
+    pub(in crate::ssd) fn new(config: &SsdConfig, geometry: &Geometry, seed: u64) -> Scheduler {
+        let (ftl, flash) = Ftl::new(config, geometry, seed);
+        let (costs, plans) = CostTable::new(config, geometry, &CostTable::cells(config));
+        Scheduler {
+            ftl,
+            flash,
+            lanes: Lanes::new(plans, &geometry.lane_buses(), config.cache_commands),
+            units: Units::new(config, geometry),
+            recorder: None,
+            costs,
+            classes: Class::order(config.cleaning.time),
+            cleaning: config.cleaning.clone(),
+            refused: Vec::new(),
+        }
+    }
+
+    fn blocks_for_cleaning(&self) -> bool {
+        self.cleaning.time == CleaningTime::Blocking
+    }
+
+    // ---- from the owners of requests ------------------------------------------------------
+
+    /// Takes a page request: it is queued, or done at once. When all of one instant are taken,
+    /// [`dispatch_offered`](Scheduler::dispatch_offered) lets bound units begin.
+    #[inline]
+    pub(in crate::ssd) fn accept(
+        &mut self,
+        request: &PageRequest,
+        clock: &mut Clock,
+    ) -> Option<PageDone> {
+        let status = match self.ftl.need(request) {
+            Need::Page(work, range) => {
+                let at = self.ftl.lookup(request.lpn);
+                self.enqueue(PageOp::new(request, work, range), at, clock);
+                return None;
+            }
+            Need::Unmapped => {
+                self.ftl.counters.unmapped_reads += u64::from(request.touched.1);
+                Status::Ok
+            }
+            Need::Refused => {
+                self.ftl.counters.page_refused(request.touched.1, u64::from(request.bytes));
+                Status::ReadOnly
+            }
+        };
+        Some(PageDone { owner: request.owner, status, spent: Spent::NOTHING })
+    }
+
+    /// Forgets logical pages, unless the drive has ended.
+    pub(in crate::ssd) fn trim(&mut self, pages: Range<u32>) -> Status {
+        if self.ftl.has_ended() {
+            return Status::ReadOnly;
+        }
+        for page in pages {
+            self.ftl.trim(Lpn(page));
+        }
+        Status::Ok
+    }
+
+    /// The drive has ended: what still waits to be written is refused, and lost.
+    fn refuse_waiting(&mut self) {
+        for queue in &mut self.units.queues {
+            let stalled = std::mem::take(&mut queue.stalled);
+            let (writes, reads): (Vec<_>, Vec<_>) = std::mem::take(&mut queue.waiting)
+                .into_iter()
+                .partition(|op| op.work != crate::ssd::page::PageWork::Read);
+            queue.waiting = reads.into();
+            for op in stalled.into_iter().chain(writes) {
+                self.ftl.counters.page_refused(op.touched, u64::from(op.bytes));
+                let status = Status::ReadOnly;
+                self.refused.push(PageDone { owner: op.owner, status, spent: Spent::InVain });
+            }
+        }
+    }
+
+    /// The requests that were refused as the drive ended, in order.
+    pub(in crate::ssd) fn take_refused(&mut self) -> Vec<PageDone> {
+        std::mem::take(&mut self.refused)
+    }
+
+    // ---- the way of an operation ----------------------------------------------------------
+
+    /// Begins an operation on the lanes that it needs.
+    #[inline]
+    fn launch(&mut self, unit: Unit, work: Work, clock: &mut Clock) {
+        let id = self.units.take_off(work, unit, 0);
+        let granule = self.units.granule;
+        let (at, last) = match &work {
+            Work::Host(_, Some(programming)) | Work::Move(programming) => {
+                (programming.ppn, self.ftl.geometry().is_last(programming.ppn))
+            }
+            Work::Host(op, None) => (op.at, false),
+            Work::Erase(job) => (self.ftl.geometry().ppn(job.victim, 0), false),
+            Work::Stream(..) => unreachable!("a copy begins in `serve_stream`"),
+        };
+        for lane in 0..granule.span {
+            let (kind, count) = match &work {
+                Work::Host(op, _) => match op.kind_on(granule, lane) {
+                    Some(found) => found,
+                    None => continue,
+                },
+                Work::Move(_) if self.cleaning.copy_back => (OpKind::CopyBack, 1),
+                Work::Erase(_) => (OpKind::Erase, 1),
+                _ => (OpKind::Move, 1),
+            };
+            let op = FlashOp { kind, at, mode: BlockMode::NATIVE, count, last };
+            self.begin_on_lane(unit.0 * granule.span + lane, id, &op, clock);
+            self.units.flights[id as usize].lanes_left += 1;
+        }
+    }
+
+    /// A lane begins its part of an operation.
+    #[inline]
+    fn begin_on_lane(&mut self, lane: u32, id: u32, op: &FlashOp, clock: &mut Clock) {
+        let ends = self.lanes.start(lane, self.costs.plan(op), clock.now);
+        clock.call(ends, Event::StageEnds(lane));
+        self.units.put_on_lane(lane, id);
+    }
+
+    /// A stage of the operation of a lane has ended. What ends with the last concerns its owner, who
+    /// is told before the unit [goes on](Scheduler::go_on).
+    #[inline]
+    pub(in crate::ssd) fn stage_ended(&mut self, lane: u32, clock: &mut Clock) -> Option<Ended> {
+        match self.lanes.stage_ended(lane, clock.now) {
+            StageEnd::GoesOn(ends) => {
+                clock.call(ends, Event::StageEnds(lane));
+                None
+            }
+            StageEnd::Accepts(ends) => {
+                clock.call(ends, Event::StageEnds(lane));
+                self.dispatch(Unit(lane / self.units.granule.span), clock);
+                None
+            }
+            StageEnd::Finished(finished) => self.operation_ended(lane, finished, clock),
+        }
+    }
+
+    /// A lane has done its part of an operation.
+    fn operation_ended(
+        &mut self,
+        lane: u32,
+        finished: Finished,
+        clock: &mut Clock,
+    ) -> Option<Ended> {
+        let now = clock.now;
+        let state = &mut self.units.lanes[lane as usize];
+        state.busy_ns += now - finished.started.max(state.counted_to);
+        state.counted_to = now;
+        let id = state.flights[0];
+        state.flights = [state.flights[1], NONE];
+        let flight = &mut self.units.flights[id as usize];
+        flight.lanes_left -= 1;
+        let unit = flight.unit;
+        if let Some(recorder) = &mut self.recorder {
+            let word = timeline::word(flight, self.units.queues[unit.at()].job, &self.cleaning);
+            recorder.record(lane, word, finished, now);
+        }
+        if flight.lanes_left > 0 {
+            if let Some(Work::Stream(programming, to)) = flight.work {
+                self.stream_crossed(id, unit, to, programming, clock);
+            } else {
+                self.dispatch(unit, clock);
+            }
+            return None;
+        }
+        let work = flight.work.take().expect("it was under way");
+        self.units.free_flights.push(id);
+        let mut ended = Ended { done: None, concerns_owner: false, unit, closed: false };
+        match work {
+            Work::Host(op, programming) => {
+                if let Some(programming) = programming {
+                    ended.closed = self.program_ended(programming);
+                }
+                ended.done = self.request_ended(op, finished, clock);
+                ended.concerns_owner = true;
+            }
+            Work::Stream(programming, to) => {
+                self.stream_arrived(programming, (unit, to), clock);
+                return None;
+            }
+            Work::Move(programming) => {
+                self.units.end_cleaning_operation(unit, now);
+                self.ftl.complete_move(&mut self.flash, programming);
+                ended.closed = self.closes_for_others(programming);
+            }
+            Work::Erase(job) => {
+                ended.closed = self.ftl.pools_span_units();
+                self.units.end_cleaning_operation(unit, now);
+                self.units.queues[unit.at()].job = self.ftl.complete_erase(&mut self.flash, job);
+                if self.ftl.has_ended() {
+                    self.refuse_waiting();
+                    ended.concerns_owner = true;
+                }
+            }
+        }
+        Some(ended)
+    }
+
+    fn program_ended(&mut self, programming: Programming) -> bool {
+        self.ftl.complete_program(&mut self.flash, programming);
+        self.closes_for_others(programming)
+    }
+
+    /// Whether a program closes its block, and units of the same pool may have waited for that.
+    fn closes_for_others(&self, programming: Programming) -> bool {
+        self.ftl.pools_span_units() && self.ftl.geometry().is_last(programming.ppn)
+    }
+
+    /// After the end of an operation: gives units what they can begin now.
+    #[inline]
+    pub(in crate::ssd) fn go_on(&mut self, ended: Ended, clock: &mut Clock) {
+        if !self.units.barred.is_empty() {
+            self.retry_erases(clock);
+        }
+        self.dispatch_offered(clock);
+        self.dispatch(ended.unit, clock);
+        if ended.closed {
+            self.wake_stalled(clock);
+        }
+    }
+
+    /// Looks again at writes that found no room: trimmed pages may be what cleaning was short of, or
+    /// another unit of their pool may have room now.
+    pub(in crate::ssd) fn wake_stalled(&mut self, clock: &mut Clock) {
+        for unit in 0..self.units.queues.len() {
+            if !self.units.queues[unit].stalled.is_empty() {
+                self.dispatch(Unit(unit as u32), clock);
+            }
+        }
+    }
+}

@@ -3,13 +3,12 @@
 //! is free again when its page has crossed, and the next page may follow at once: with enough planes
 //! on both sides a page arrives in every transfer time.
 
-use crate::ssd::Ssd;
-use crate::ssd::config::CleaningTime;
-use crate::ssd::flash::Operation;
+use super::Scheduler;
+use super::units::Work;
+use crate::ssd::clock::Clock;
+use crate::ssd::flash::{FlashOp, OpKind};
 use crate::ssd::ftl::Programming;
-use crate::ssd::ids::Unit;
-use crate::ssd::sched::units::Work;
-use engine::Time;
+use crate::ssd::ids::{BlockMode, Unit};
 
 /// What cleaning does about the next page of a victim.
 enum Target {
@@ -21,10 +20,10 @@ enum Target {
     Nobody,
 }
 
-impl Ssd {
+impl Scheduler {
     /// Gives the cleaning of an idle unit its next step as a copy to another package, if that is
     /// possible. Returns whether there is nothing else for it to do now.
-    pub(in crate::ssd) fn serve_stream(&mut self, unit: Unit, now: Time) -> bool {
+    pub(super) fn serve_stream(&mut self, unit: Unit, clock: &mut Clock) -> bool {
         let mut job = self.units.job(unit).expect("the caller has seen it");
         if job.is_migration() {
             return false;
@@ -38,13 +37,14 @@ impl Ssd {
             Target::Later => return true,
             Target::Nobody => return false,
         };
-        let Some(programming) = self.ftl.begin_stream(&self.flash, &mut job, to) else {
+        let Some((from, programming)) = self.ftl.begin_stream(&self.flash, &mut job, to) else {
             return false;
         };
-        self.units.begin_stream(unit, job, to, now);
+        self.units.begin_stream(unit, job, to, clock.now);
         let id = self.units.take_off(Work::Stream(programming, to), unit, 2);
-        self.timing.start(unit.0, Operation::read(1), now);
-        self.units.put_on_lane(unit.0, id);
+        let (kind, mode) = (OpKind::Read, BlockMode::NATIVE);
+        let op = FlashOp { kind, at: from, mode, count: 1, last: false };
+        self.begin_on_lane(unit.0, id, &op, clock);
         true
     }
 
@@ -52,7 +52,7 @@ impl Ssd {
     fn stream_target(&self, unit: Unit) -> Target {
         let geometry = self.ftl.geometry();
         let pool = geometry.domain_pool[self.units.job(unit).expect("it cleans").domain.at()];
-        let blocking = self.config.cleaning.time == CleaningTime::Blocking;
+        let blocking = self.blocks_for_cleaning();
         let mut target = Target::Nobody;
         let mut most = 0;
         for to in self.ftl.units_of(pool).filter(|to| geometry.share_bus(unit, *to)) {
@@ -73,38 +73,40 @@ impl Ssd {
     }
 
     /// The page has crossed the bus: its source is free, and its destination programs it.
-    pub(in crate::ssd) fn stream_crossed(
+    pub(super) fn stream_crossed(
         &mut self,
         id: u32,
         from: Unit,
         to: Unit,
-        last: bool,
-        now: Time,
+        programming: Programming,
+        clock: &mut Clock,
     ) {
-        self.timing.start(to.0, Operation::StreamIn.closing(last).plan(), now);
-        self.units.put_on_lane(to.0, id);
-        self.units.end_cleaning_operation(from, now);
-        self.dispatch(from, now);
+        let (kind, mode) = (OpKind::StreamIn, BlockMode::NATIVE);
+        let last = self.ftl.geometry().is_last(programming.ppn);
+        let op = FlashOp { kind, at: programming.ppn, mode, count: 1, last };
+        self.begin_on_lane(to.0, id, &op, clock);
+        self.units.end_cleaning_operation(from, clock.now);
+        self.dispatch(from, clock);
     }
 
     /// The page has arrived. Others may have waited for its destination, or for the last page.
-    pub(in crate::ssd) fn stream_arrived(
+    pub(super) fn stream_arrived(
         &mut self,
         programming: Programming,
         (from, to): (Unit, Unit),
-        now: Time,
+        clock: &mut Clock,
     ) {
         self.ftl.complete_move(&mut self.flash, programming);
-        self.units.end_stream(from, to, now);
-        self.retry_erases(now);
+        self.units.end_stream(from, to, clock.now);
+        self.retry_erases(clock);
         for unit in 0..self.ftl.geometry().units {
             if self.units.job(Unit(unit)).is_some() {
-                self.dispatch(Unit(unit), now);
+                self.dispatch(Unit(unit), clock);
             }
         }
-        self.dispatch(to, now);
+        self.dispatch(to, clock);
         if self.ftl.geometry().is_last(programming.ppn) {
-            self.wake_stalled(now);
+            self.wake_stalled(clock);
         }
     }
 }

@@ -1,10 +1,11 @@
 //! The flash operations of a chosen window, one by one: what a Gantt chart of the drive shows.
 
-use crate::ssd::config::SsdConfig;
+use super::units::{Flight, Work};
+use crate::ssd::config::Cleaning;
 use crate::ssd::flash::Finished;
 use crate::ssd::ftl::Job;
 use crate::ssd::ids::Unit;
-use crate::ssd::sched::units::{Flight, Kind, Work};
+use crate::ssd::page::PageWork;
 use crate::ssd::shape::Geometry;
 use engine::Time;
 
@@ -115,15 +116,15 @@ impl Recorder {
 }
 
 /// What an operation is called; `job` is what its unit is cleaning.
-pub(in crate::ssd) fn word(flight: &Flight, job: Option<Job>, config: &SsdConfig) -> &'static str {
+pub(in crate::ssd) fn word(flight: &Flight, job: Option<Job>, cleaning: &Cleaning) -> &'static str {
     match flight.work.expect("it is under way") {
-        Work::Host(op, _) => match op.kind {
-            Kind::Read | Kind::ReadForWrite => "read",
-            Kind::Write => "program",
-            Kind::Merge | Kind::MergeAcross => "merge",
+        Work::Host(op, _) => match op.work {
+            PageWork::Read | PageWork::ReadForWrite => "read",
+            PageWork::Write => "program",
+            PageWork::Merge | PageWork::MergeAcross => "merge",
         },
         Work::Move(_) if job.is_some_and(|job| job.is_migration()) => "migrate",
-        Work::Move(_) if config.cleaning.copy_back => "copy-back",
+        Work::Move(_) if cleaning.copy_back => "copy-back",
         Work::Move(_) => "move",
         Work::Stream(..) => "stream",
         Work::Erase(_) => "erase",

@@ -5,12 +5,12 @@
 //! all lanes at once, and reads with those that hold what is read. *Bound* units (a gang under shared
 //! control, the two planes of a pair) begin operations together, and only of one kind.
 
-use crate::kit::link::Slot;
+use crate::kit::slots::Slot;
 use crate::ssd::config::SsdConfig;
-use crate::ssd::flash::Lanes;
-use crate::ssd::flash::Operation;
+use crate::ssd::flash::{Lanes, OpKind};
 use crate::ssd::ftl::{Job, Programming};
-use crate::ssd::ids::{Block, Lpn, Unit};
+use crate::ssd::ids::{Block, Lpn, Ppn, Unit};
+use crate::ssd::page::{PageRequest, PageWork};
 use crate::ssd::shape::Geometry;
 use crate::ssd::shape::Granule;
 use engine::Time;
@@ -18,19 +18,6 @@ use std::collections::VecDeque;
 
 /// No operation, no set of bound units, not cleaning.
 pub(in crate::ssd) const NONE: u32 = u32::MAX;
-
-/// What a page needs from its unit.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(in crate::ssd) enum Kind {
-    Read,
-    Write,
-    /// The read half of a write that covers only part of its page.
-    ReadForWrite,
-    /// A partial write that a synchronous gang merges in its registers.
-    Merge,
-    /// The same when the new copy lies in another plane than the old one.
-    MergeAcross,
-}
 
 /// What runs on bound units at the same time is of one of these kinds.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -44,14 +31,18 @@ pub(in crate::ssd) enum Phase {
 /// One logical page of a request, waiting for or using a unit.
 #[derive(Debug, Clone, Copy)]
 pub(in crate::ssd) struct PageOp {
-    pub(in crate::ssd) slot: Slot,
+    /// Who is told when it is done.
+    pub(in crate::ssd) owner: Option<Slot>,
     pub(in crate::ssd) lpn: Lpn,
-    pub(in crate::ssd) kind: Kind,
+    /// Where a page that is read lay when it was queued; of no meaning to a write.
+    pub(in crate::ssd) at: Ppn,
+    pub(in crate::ssd) work: PageWork,
     /// First flash page and number of them: what is read or has new data; of `ReadForWrite` what
     /// is written and need not be read.
     pub(in crate::ssd) range: (u32, u32),
-    /// Flash pages that the request touches.
+    /// Flash pages that the request touches, and its bytes in them.
     pub(in crate::ssd) touched: u32,
+    pub(in crate::ssd) bytes: u32,
     pub(in crate::ssd) enqueued: Time,
     /// The unit's cleaning time when the page was queued; the difference is what it waited for.
     pub(in crate::ssd) cleaning_mark: Time,
@@ -62,19 +53,15 @@ pub(in crate::ssd) struct PageOp {
 }
 
 impl PageOp {
-    pub(in crate::ssd) fn new(
-        slot: Slot,
-        lpn: Lpn,
-        kind: Kind,
-        range: (u32, u32),
-        touched: u32,
-    ) -> Self {
+    pub(in crate::ssd) fn new(request: &PageRequest, work: PageWork, range: (u32, u32)) -> Self {
         PageOp {
-            slot,
-            lpn,
-            kind,
+            owner: request.owner,
+            lpn: request.lpn,
+            at: Ppn(0),
+            work,
             range,
-            touched,
+            touched: request.touched.1,
+            bytes: request.bytes,
             enqueued: 0,
             cleaning_mark: 0,
             cleaning_wait: 0,
@@ -84,10 +71,7 @@ impl PageOp {
     }
 
     pub(in crate::ssd) fn phase(&self) -> Phase {
-        match self.kind {
-            Kind::Read | Kind::ReadForWrite => Phase::Read,
-            Kind::Write | Kind::Merge | Kind::MergeAcross => Phase::Write,
-        }
+        if self.work.writes() { Phase::Write } else { Phase::Read }
     }
 
     /// Flash pages that a lane reads for it; all lanes of a synchronous gang read alike.
@@ -96,8 +80,8 @@ impl PageOp {
             return granule.pages_per_lane();
         }
         let pages = granule.pages_in_lane(self.range.0, self.range.1, lane);
-        match self.kind {
-            Kind::ReadForWrite => granule.pages_per_lane() - pages,
+        match self.work {
+            PageWork::ReadForWrite => granule.pages_per_lane() - pages,
             _ => pages,
         }
     }
@@ -168,12 +152,6 @@ pub(in crate::ssd) struct Units {
     pub(in crate::ssd) barred: Vec<Unit>,
     /// A busy unit may be able to begin another operation.
     pub(in crate::ssd) overlaps: bool,
-}
-
-/// The lanes and buses of a drive.
-pub(in crate::ssd) fn timing(config: &SsdConfig, geometry: &Geometry) -> Lanes {
-    let plans = Operation::plans(config, geometry.granule);
-    Lanes::new(plans, &geometry.lane_buses(), config.cache_commands)
 }
 
 impl Units {
@@ -335,19 +313,20 @@ impl Units {
 }
 
 impl PageOp {
-    /// The plan of what a lane does for a page, if anything.
-    pub(in crate::ssd) fn plan(&self, last: bool, granule: Granule, lane: u32) -> Option<u16> {
+    /// What a lane does for a page, if anything, and on how many flash pages.
+    #[inline]
+    pub(in crate::ssd) fn kind_on(&self, granule: Granule, lane: u32) -> Option<(OpKind, u32)> {
         let new_data = || granule.pages_in_lane(self.range.0, self.range.1, lane) > 0;
-        let operation = match self.kind {
-            Kind::Read | Kind::ReadForWrite => {
+        let kind = match self.work {
+            PageWork::Read | PageWork::ReadForWrite => {
                 let pages = self.pages_read(granule, lane);
-                return (pages > 0).then(|| Operation::read(pages));
+                return (pages > 0).then_some((OpKind::Read, pages));
             }
-            Kind::Write => Operation::Program,
-            Kind::Merge if new_data() => Operation::Merge,
-            Kind::Merge => Operation::CopyBack,
-            Kind::MergeAcross => Operation::Move,
+            PageWork::Write => OpKind::Program,
+            PageWork::Merge if new_data() => OpKind::Merge,
+            PageWork::Merge => OpKind::CopyBack,
+            PageWork::MergeAcross => OpKind::Move,
         };
-        Some(operation.closing(last).plan())
+        Some((kind, 1))
     }
 }

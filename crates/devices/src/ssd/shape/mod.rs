@@ -364,6 +364,12 @@ impl Geometry {
         Unit(self.by_domains_per_unit.quotient(domain.0))
     }
 
+    /// The unit that serves a page.
+    #[inline]
+    pub fn unit_holding(&self, ppn: Ppn) -> Unit {
+        self.unit_of(self.domain_of(self.block_of(ppn)))
+    }
+
     /// The first package of a unit's span, and the step to the next: those of a synchronous gang
     /// are on one channel, any others next to each other.
     fn packages_of(&self, unit: Unit) -> (u32, u32) {

@@ -1,0 +1,56 @@
+//! The time of the drive: the present instant, and what happens next.
+
+use engine::{EventId, EventQueue, Time};
+
+/// What may happen at an instant.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(in crate::ssd) enum Event {
+    /// A stage of the operation of a lane ends.
+    StageEnds(u32),
+    /// The host link has finished a transfer.
+    LinkFree,
+    /// The device sees a request that the host has sent.
+    RequestArrives,
+}
+
+/// Events that are not of a lane, as the queue holds them.
+const LINK_FREE: u32 = (1 << 24) - 1;
+const REQUEST_ARRIVES: u32 = (1 << 24) - 2;
+
+/// The present instant and the events to come, which host and flash share: what happens at one instant
+/// happens in the order in which it was asked for.
+#[derive(Debug, Clone, Default)]
+pub(in crate::ssd) struct Clock {
+    pub(in crate::ssd) now: Time,
+    events: EventQueue,
+}
+
+impl Clock {
+    /// Asks for an event.
+    #[inline]
+    pub(in crate::ssd) fn call(&mut self, at: Time, event: Event) -> EventId {
+        let number = match event {
+            Event::StageEnds(lane) => lane,
+            Event::LinkFree => LINK_FREE,
+            Event::RequestArrives => REQUEST_ARRIVES,
+        };
+        self.events.push(at, number)
+    }
+
+    /// When something happens next.
+    pub(in crate::ssd) fn next_at(&self) -> Option<Time> {
+        self.events.next_at()
+    }
+
+    /// Goes to the next event, if that is not after `to`.
+    #[inline]
+    pub(in crate::ssd) fn go_on(&mut self, to: Time) -> Option<Event> {
+        let (at, number) = self.events.pop_until(to)?;
+        self.now = at;
+        Some(match number {
+            LINK_FREE => Event::LinkFree,
+            REQUEST_ARRIVES => Event::RequestArrives,
+            lane => Event::StageEnds(lane),
+        })
+    }
+}

@@ -1,0 +1,87 @@
+//! What host and flash exchange: requests for a logical page, and that they are done.
+//!
+//! A page request names who waits for it, or nobody: the host is one owner among others, and the flash
+//! back end knows nothing of it.
+
+use crate::kit::link::Slot;
+use crate::ssd::ids::Lpn;
+use engine::{Status, Time};
+
+/// What is asked of a logical page.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(in crate::ssd) enum Access {
+    Read,
+    Write,
+}
+
+/// A request for a part of one logical page.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(in crate::ssd) struct PageRequest {
+    /// Who is told when it is done.
+    pub(in crate::ssd) owner: Option<Slot>,
+    pub(in crate::ssd) access: Access,
+    pub(in crate::ssd) lpn: Lpn,
+    /// Bytes that are read or written in it.
+    pub(in crate::ssd) bytes: u32,
+    /// The first flash page of it that is touched, and how many are.
+    pub(in crate::ssd) touched: (u32, u32),
+    /// The same of those that are covered whole; nothing where a logical page is not larger than one
+    /// of the flash.
+    pub(in crate::ssd) whole: (u32, u32),
+    /// The logical page is covered whole.
+    pub(in crate::ssd) covered: bool,
+}
+
+/// A page request has been served, or refused.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(in crate::ssd) struct PageDone {
+    /// As of the request.
+    pub(in crate::ssd) owner: Option<Slot>,
+    pub(in crate::ssd) status: Status,
+    pub(in crate::ssd) spent: Spent,
+}
+
+/// Where the time of a page request went; what is left of it was spent waiting for other requests.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(in crate::ssd) enum Spent {
+    /// On the flash: waiting for cleaning, on the bus with the wait for it, and in the cell array; ns.
+    Served { cleaning_wait: Time, bus: Time, cell: Time },
+    /// All of it waiting for cleaning that never made room.
+    InVain,
+}
+
+impl Spent {
+    /// No time at all.
+    pub(in crate::ssd) const NOTHING: Spent = Spent::Served { cleaning_wait: 0, bus: 0, cell: 0 };
+}
+
+/// What a page request needs of the flash.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(in crate::ssd) enum Need {
+    /// Nothing: there is nothing to read.
+    Unmapped,
+    /// Nothing: the drive takes no more writes.
+    Refused,
+    /// An operation on flash pages of the logical page, given by the first and how many.
+    Page(PageWork, (u32, u32)),
+}
+
+/// What is done to a logical page.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(in crate::ssd) enum PageWork {
+    Read,
+    Write,
+    /// The read half of a write that covers only part of its page.
+    ReadForWrite,
+    /// A partial write that a synchronous gang merges in its registers.
+    Merge,
+    /// The same when the new copy lies in another plane than the old one.
+    MergeAcross,
+}
+
+impl PageWork {
+    /// Whether it programs the page.
+    pub(in crate::ssd) fn writes(self) -> bool {
+        !matches!(self, PageWork::Read | PageWork::ReadForWrite)
+    }
+}

@@ -1,0 +1,97 @@
+//! The class of cleaning: a victim is chosen, its valid pages are moved, and it is erased.
+
+use super::Scheduler;
+use super::units::{Phase, Work};
+use crate::ssd::clock::Clock;
+use crate::ssd::config::CleaningTime;
+use crate::ssd::ftl::{CleanStep, Job};
+use crate::ssd::ids::Unit;
+
+impl Scheduler {
+    /// Lets a unit without a victim look for one, if it is time for that.
+    #[inline]
+    pub(super) fn choose_victim(&mut self, unit: Unit) {
+        let queue = &self.units.queues[unit.at()];
+        if queue.job.is_some() {
+            return;
+        }
+        let waiting = !(queue.waiting.is_empty() && queue.stalled.is_empty());
+        if self.wants_cleaning(unit, waiting) {
+            self.units.queues[unit.at()].job = self.ftl.begin_cleaning(&self.flash, unit, waiting);
+        }
+    }
+
+    /// Whether a unit without a job should look for a victim.
+    fn wants_cleaning(&self, unit: Unit, waiting: bool) -> bool {
+        let cleaning = &self.cleaning;
+        let low = self.ftl.needs_cleaning(unit)
+            && (waiting || cleaning.background || cleaning.time == CleaningTime::Interleaved);
+        low || !waiting && cleaning.background && self.ftl.can_use_idle_time(unit)
+    }
+
+    /// Gives an idle unit the next operation of its cleaning, of kind `only` if one is given.
+    #[inline]
+    pub(super) fn serve_cleaning(&mut self, unit: Unit, clock: &mut Clock, only: Option<Phase>) {
+        let Some(job) = self.units.queues[unit.at()].job else { return };
+        if self.is_idle(unit) {
+            self.clean(unit, job, clock, only);
+        }
+    }
+
+    fn clean(&mut self, unit: Unit, mut job: Job, clock: &mut Clock, only: Option<Phase>) {
+        if self.cleaning.stream && self.serve_stream(unit, clock) {
+            return;
+        }
+        if let Some(only) = only {
+            let moves = self.ftl.has_valid_page(&self.flash, &job);
+            if only != if moves { Phase::Move } else { Phase::Erase } {
+                return;
+            }
+        }
+        let work = match self.ftl.next_step(&mut self.flash, &mut job) {
+            CleanStep::Move(programming) => Work::Move(programming),
+            CleanStep::Erase if self.is_barred(job) => return self.bar_erase(unit, job, clock),
+            CleanStep::Erase => Work::Erase(job),
+        };
+        if !self.units.barred.is_empty() {
+            self.units.barred.retain(|barred| *barred != unit);
+        }
+        let queue = &mut self.units.queues[unit.at()];
+        queue.job = Some(job);
+        queue.cleaning_since.get_or_insert(clock.now);
+        self.launch(unit, work, clock);
+    }
+
+    /// Whether a victim still holds the newest programmed copy of a page: another unit is programming
+    /// what supersedes it. A power cut would otherwise lose what was written long ago.
+    fn is_barred(&self, job: Job) -> bool {
+        let first = self.ftl.geometry().ppn(job.victim, 0).0;
+        self.ftl.pools_span_units()
+            && self.units.supersede_one_of(first..first + self.ftl.geometry().data_pages)
+    }
+
+    /// The erasure of a job waits. Cleaning that holds its unit goes on holding it, and counts the
+    /// wait; else the unit serves what else there is.
+    fn bar_erase(&mut self, unit: Unit, job: Job, clock: &mut Clock) {
+        self.units.bar(unit);
+        let blocks = self.blocks_for_cleaning();
+        let queue = &mut self.units.queues[unit.at()];
+        queue.job = Some(job);
+        if blocks {
+            queue.cleaning_since.get_or_insert(clock.now);
+        }
+    }
+
+    /// A program has ended, for which erasures may have waited.
+    pub(super) fn retry_erases(&mut self, clock: &mut Clock) {
+        let units = std::mem::take(&mut self.units.barred);
+        if self.blocks_for_cleaning() {
+            for unit in &units {
+                self.units.end_cleaning_operation(*unit, clock.now);
+            }
+        }
+        for unit in units {
+            self.dispatch(unit, clock);
+        }
+    }
+}

@@ -1,0 +1,275 @@
+//! The class of page requests: where they wait, which begins next, and what its end means.
+
+use super::Scheduler;
+use super::units::{NONE, PageOp, Phase, Work};
+use crate::ssd::clock::Clock;
+use crate::ssd::flash::{Finished, OpKind};
+use crate::ssd::ftl::Programming;
+use crate::ssd::ids::{PoolId, Ppn, Unit};
+use crate::ssd::page::{PageDone, PageWork, Spent};
+use engine::Status;
+
+impl Scheduler {
+    /// Queues a page at the unit that will serve it.
+    #[inline]
+    pub(super) fn enqueue(&mut self, mut op: PageOp, at: Option<Ppn>, clock: &mut Clock) {
+        let unit = if op.work.writes() {
+            self.choose_unit(self.ftl.geometry().pool_of(op.lpn))
+        } else {
+            op.at = at.expect("only mapped pages are read");
+            self.ftl.geometry().unit_holding(op.at)
+        };
+        op.enqueued = clock.now;
+        op.cleaning_mark = self.units.cleaning_ns(unit, clock.now);
+        self.units.queues[unit.at()].waiting.push_back(op);
+        match self.units.bound_of.get(unit.at()) {
+            Some(&set) if set != NONE => {
+                if !self.units.offered.contains(&set) {
+                    self.units.offered.push(set);
+                }
+            }
+            _ => self.dispatch_unit(unit, clock, None),
+        }
+    }
+
+    /// Of the units that a pool spans: one with room, else one where cleaning makes some, and of
+    /// those the one with the shortest queue, then the fewest valid pages.
+    ///
+    /// A unit that is bound to a busy one counts as busy: it would look free while it must wait for the
+    /// other's cleaning, and take all writes.
+    fn choose_unit(&self, pool: PoolId) -> Unit {
+        let mut units = self.ftl.units_of(pool);
+        if units.len() == 1 {
+            return units.next().expect("it has one");
+        }
+        let rank = |unit: &Unit| {
+            let queue = &self.units.queues[unit.at()];
+            let busy = usize::from(!self.could_begin(*unit));
+            let (hopeless, full, reclaimable) = self.ftl.standing(pool, *unit);
+            let length = queue.waiting.len() + queue.stalled.len() + busy;
+            (full, hopeless && queue.job.is_none(), length, reclaimable)
+        };
+        units.min_by_key(rank).expect("a pool has a unit")
+    }
+
+    /// Whether a unit and those bound to it are idle.
+    fn could_begin(&self, unit: Unit) -> bool {
+        match self.units.bound_of.get(unit.at()) {
+            Some(&set) if set != NONE && !self.units.bound[set as usize].is_empty() => {
+                self.units.bound[set as usize].iter().all(|unit| self.is_idle(*unit))
+            }
+            _ => self.is_idle(unit),
+        }
+    }
+
+    /// Whether no lane of a unit has an operation, or waits for a page to be copied to it.
+    #[inline]
+    pub(super) fn is_idle(&self, unit: Unit) -> bool {
+        if self.units.granule.span == 1 {
+            return self.lanes.is_idle(unit.0)
+                && self.units.queues[unit.at()].cleaning_since.is_none();
+        }
+        self.units.lanes_of(unit).all(|lane| self.lanes.is_idle(lane))
+    }
+
+    /// The lanes that a page needs, as bits.
+    fn lanes_needed(&self, op: &PageOp) -> u64 {
+        let granule = self.units.granule;
+        let lanes = (0..granule.span).filter(|lane| match op.phase() {
+            Phase::Read => op.pages_read(granule, *lane) > 0,
+            _ => true,
+        });
+        lanes.fold(0, |set, lane| set | 1 << lane)
+    }
+
+    /// The lanes of a unit that cannot begin the operation of a page now, as bits.
+    fn lanes_refusing(&self, unit: Unit, op: &PageOp) -> u64 {
+        let kind = match op.work {
+            PageWork::Read | PageWork::ReadForWrite => OpKind::Read,
+            PageWork::Write => OpKind::Program,
+            PageWork::Merge | PageWork::MergeAcross => OpKind::Merge,
+        };
+        let lanes = self.units.lanes_of(unit).enumerate();
+        let refusing = lanes.filter(|(_, lane)| !self.lanes.accepts(*lane, kind.chains()));
+        refusing.fold(0, |set, (bit, _)| set | 1 << bit)
+    }
+
+    /// Starts the waiting pages that can start, the first first; writes without room step aside, in
+    /// order.
+    pub(super) fn serve_requests(&mut self, unit: Unit, clock: &mut Clock, only: Option<Phase>) {
+        let queue = &self.units.queues[unit.at()];
+        let held = queue.job.is_some() && self.blocks_for_cleaning();
+        if held || queue.cleaning_since.is_some() {
+            return;
+        }
+        if only.is_none_or(|only| only == Phase::Write) {
+            while let Some(op) = self.units.queues[unit.at()].stalled.front().copied() {
+                if self.lanes_refusing(unit, &op) != 0 {
+                    // It comes next, unless it must wait for cleaning anyway.
+                    let pool = self.ftl.geometry().pool_of(op.lpn);
+                    if self.ftl.room_for(pool, unit) > 0 {
+                        return;
+                    }
+                    break;
+                }
+                self.units.queues[unit.at()].stalled.pop_front();
+                if !self.start_write(unit, op, clock) {
+                    self.units.queues[unit.at()].stalled.push_front(op);
+                    break;
+                }
+            }
+        }
+        while let Some(index) = self.next_to_serve(unit, only) {
+            let queue = &mut self.units.queues[unit.at()];
+            let op = match index {
+                0 => queue.waiting.pop_front(),
+                _ => queue.waiting.remove(index),
+            };
+            let op = op.expect("it was found there");
+            if op.phase() == Phase::Write {
+                let first = self.units.queues[unit.at()].stalled.is_empty();
+                if !(first && self.start_write(unit, op, clock)) {
+                    self.units.queues[unit.at()].stalled.push_back(op);
+                }
+            } else if let Some(other) = self.new_holder(&op, unit) {
+                self.hand_over(op, unit, other, clock);
+            } else {
+                self.start(unit, op, None, clock);
+            }
+        }
+    }
+
+    /// The place in the queue of the first page that can begin now: on each lane, pages are served in
+    /// order.
+    fn next_to_serve(&self, unit: Unit, only: Option<Phase>) -> Option<usize> {
+        let waiting = &self.units.queues[unit.at()].waiting;
+        let wanted = |op: &PageOp| only.is_none_or(|only| only == op.phase());
+        if self.units.granule.span == 1 {
+            let op = waiting.front().filter(|op| wanted(op))?;
+            let begins = if self.units.overlaps {
+                self.lanes_refusing(unit, op) == 0
+            } else {
+                self.lanes.is_idle(unit.0)
+            };
+            return begins.then_some(0);
+        }
+        let all = u64::MAX >> (64 - self.units.granule.span);
+        let mut claimed = 0;
+        for (index, op) in waiting.iter().enumerate() {
+            let needed = self.lanes_needed(op);
+            if needed & claimed == 0 && needed & self.lanes_refusing(unit, op) == 0 {
+                return wanted(op).then_some(index);
+            }
+            claimed |= needed;
+            if claimed == all {
+                return None;
+            }
+        }
+        None
+    }
+
+    /// Starts a write or hands it to a better unit, unless it must wait for cleaning here.
+    fn start_write(&mut self, unit: Unit, mut op: PageOp, clock: &mut Clock) -> bool {
+        let pool = self.ftl.geometry().pool_of(op.lpn);
+        let domain = if op.work == PageWork::Merge {
+            self.ftl.choose_domain_near(pool, unit, op.lpn).map(|(domain, near)| {
+                op.work = match (near, self.ftl.lookup(op.lpn)) {
+                    // Trimmed while it waited: there is nothing left to merge with.
+                    (_, None) => PageWork::Write,
+                    (true, _) => PageWork::Merge,
+                    (false, _) => PageWork::MergeAcross,
+                };
+                domain
+            })
+        } else {
+            self.ftl.choose_domain(pool, unit, op.lpn)
+        };
+        if let Some(domain) = domain {
+            let programming = self.ftl.begin_program(domain, op.lpn);
+            self.start(unit, op, Some(programming), clock);
+            return true;
+        }
+        if let Some(other) = self.better_unit(unit, &op) {
+            self.hand_over(op, unit, other, clock);
+            return true;
+        }
+        false
+    }
+
+    fn start(
+        &mut self,
+        unit: Unit,
+        mut op: PageOp,
+        programming: Option<Programming>,
+        clock: &mut Clock,
+    ) {
+        let queue = &mut self.units.queues[unit.at()];
+        op.cleaning_wait += queue.cleaning_ns - op.cleaning_mark;
+        queue.waited_ns += clock.now - op.enqueued;
+        queue.served += 1;
+        self.launch(unit, Work::Host(op, programming), clock);
+    }
+
+    /// The unit to which the page of a waiting read has moved, which only wide pools allow.
+    fn new_holder(&self, op: &PageOp, unit: Unit) -> Option<Unit> {
+        if self.ftl.units_of(self.ftl.geometry().pool_of(op.lpn)).len() == 1 {
+            return None;
+        }
+        let holder = self.ftl.geometry().unit_holding(self.ftl.lookup(op.lpn)?);
+        (holder != unit).then_some(holder)
+    }
+
+    /// The unit that a write should wait at when its own has no room and nothing to clean.
+    fn better_unit(&self, unit: Unit, op: &PageOp) -> Option<Unit> {
+        if self.units.queues[unit.at()].job.is_some() {
+            return None;
+        }
+        let pool = self.ftl.geometry().pool_of(op.lpn);
+        let other = self.choose_unit(pool);
+        // From one that can do nothing about it the write would only come back.
+        let (hopeless, ..) = self.ftl.standing(pool, other);
+        (other != unit && !hopeless).then_some(other)
+    }
+
+    /// Moves a waiting page to another unit's queue; what it waited so far stays on its account.
+    fn hand_over(&mut self, mut op: PageOp, from: Unit, to: Unit, clock: &mut Clock) {
+        op.cleaning_wait += self.units.cleaning_ns(from, clock.now) - op.cleaning_mark;
+        op.cleaning_mark = self.units.cleaning_ns(to, clock.now);
+        self.units.queues[from.at()].waited_ns += clock.now - op.enqueued;
+        op.enqueued = clock.now;
+        self.units.queues[to.at()].waiting.push_back(op);
+        self.dispatch(to, clock);
+    }
+
+    /// The operation of a page request has ended: it is done, or queued again for its second half.
+    #[inline]
+    pub(super) fn request_ended(
+        &mut self,
+        mut op: PageOp,
+        finished: Finished,
+        clock: &mut Clock,
+    ) -> Option<PageDone> {
+        op.bus += finished.bus_ns;
+        op.cell += finished.cell_ns;
+        self.ftl.counters.page_read(op.work, op.range.1, self.units.granule);
+        let mut status = Status::Ok;
+        match op.work {
+            PageWork::Read => {}
+            PageWork::Write | PageWork::Merge | PageWork::MergeAcross => {
+                self.ftl.counters.page_written(op.touched, u64::from(op.bytes));
+            }
+            PageWork::ReadForWrite if self.ftl.has_ended() => {
+                self.ftl.counters.page_refused(op.touched, u64::from(op.bytes));
+                status = Status::ReadOnly;
+            }
+            PageWork::ReadForWrite => {
+                op.work = PageWork::Write;
+                self.enqueue(op, None, clock);
+                return None;
+            }
+        }
+        let PageOp { cleaning_wait, bus, cell, .. } = op;
+        let spent = Spent::Served { cleaning_wait, bus, cell };
+        Some(PageDone { owner: op.owner, status, spent })
+    }
+}
