@@ -28,8 +28,8 @@ pub use sched::timeline;
 pub use shape::Geometry;
 pub use snapshot::Snapshot;
 
-use crate::Model;
 use crate::kit::link::{HostQueue, Link, Slot, Turn};
+use crate::{Model, Supplied};
 use engine::{Breakdown, Completion, Device, FlashCounts, Op, Request, Status, Time};
 use flash::{Flash, Lanes, StageEnd};
 use ftl::{Ftl, HostPage};
@@ -96,8 +96,17 @@ impl Ssd {
     /// # Errors
     /// When the configuration contradicts itself; the error names the keys.
     pub fn new(config: &SsdConfig, seed: u64) -> Result<Ssd, Invalid> {
+        Ssd::with(config, seed, &Supplied::default())
+    }
+
+    /// The same, with what the configuration can only name.
+    ///
+    /// # Errors
+    /// Also when a policy is named that is not supplied.
+    pub fn with(config: &SsdConfig, seed: u64, supplied: &Supplied) -> Result<Ssd, Invalid> {
         let geometry = Geometry::new(config)?;
-        let (ftl, flash) = Ftl::new(config, &geometry, seed);
+        let (mut ftl, flash) = Ftl::new(config, &geometry, seed);
+        ftl.supply(supplied.policy_for(&config.cleaning.policy)?);
         Ok(Ssd {
             flash,
             ftl,
