@@ -106,14 +106,14 @@ mod _core {
         let by_policy = Raised::default();
         let outcome = py.detach(|| {
             let experiment = experiment(layers).map_err(RunError::Input)?;
-            match &cleaner {
+            let supplied = match &cleaner {
                 Some(object) => {
-                    experiment.hand_in_policy(|name| hand_in(name, Some(object), &by_policy))?;
+                    experiment.supply_policy(|name| hand_in(name, Some(object), &by_policy))
                 }
-                None => experiment.load_policy(|name| hand_in(name, None, &by_policy))?,
-            }
+                None => experiment.load_policy(|name| hand_in(name, None, &by_policy)),
+            }?;
             let mut visited = wall_clock();
-            lab::run(&experiment, &RunSettings { check, requests }, &mut |now| {
+            lab::run_with(&experiment, &supplied, &RunSettings { check, requests }, &mut |now| {
                 if visited.elapsed() < VISIT_INTERVAL {
                     return ControlFlow::Continue(());
                 }
@@ -412,8 +412,9 @@ mod _core {
             let settings = LiveSettings { address, size, backing, record, time_scale, realtime };
             let live = py.detach(|| {
                 let experiment = experiment(layers).map_err(RunError::Input)?;
-                experiment.load_policy(|name| hand_in(name, None, &Raised::default()))?;
-                Live::start(experiment, settings)
+                let supplied =
+                    experiment.load_policy(|name| hand_in(name, None, &Raised::default()))?;
+                Live::start(experiment, supplied, settings)
             });
             let live = live.map_err(live_error)?;
             let (live, ready) = py.detach(|| {

@@ -21,6 +21,7 @@ use piecewise::PiecewiseConfig;
 use serde::de::IgnoredAny;
 use serde::{Deserialize, Deserializer, Serialize};
 use ssd::clean::Custom;
+use ssd::config::PolicyName;
 use ssd::timeline::{Timeline, Window};
 use ssd::{Snapshot, SsdConfig, SsdReport};
 
@@ -105,16 +106,40 @@ pub trait Kind: Setting + Default + Serialize + Clone {
         None
     }
 
-    /// The cleaning policy that must be handed in before the device is used, if it has one.
-    fn custom_policy(&self) -> Option<&Custom> {
+    /// The name of the cleaning policy that must be [supplied](Supplied), if it has one.
+    fn policy_name(&self) -> Option<&PolicyName> {
         None
     }
 
-    /// Builds the device.
+    /// Builds the device with what its configuration can only name.
     ///
     /// # Errors
-    /// When the configuration contradicts itself; the error names the keys.
-    fn build(&self, seed: u64) -> Result<Box<dyn Model>, Invalid>;
+    /// When the configuration contradicts itself, or names what is not supplied; the error names the
+    /// keys.
+    fn build_with(&self, seed: u64, supplied: &Supplied) -> Result<Box<dyn Model>, Invalid>;
+
+    /// Builds a device whose configuration is all there is to it.
+    ///
+    /// # Errors
+    /// Those of [`build_with`](Kind::build_with).
+    fn build(&self, seed: u64) -> Result<Box<dyn Model>, Invalid> {
+        self.build_with(seed, &Supplied::default())
+    }
+}
+
+/// Live objects, handed in when a device is built: what a configuration, which is data, can only name.
+/// The devices of an array share them.
+#[derive(Debug, Clone, Default)]
+pub struct Supplied {
+    /// The cleaning policy from outside the table.
+    pub policy: Option<Custom>,
+}
+
+impl Supplied {
+    /// Why a device goes on without something that was supplied.
+    pub fn failure(&self) -> Option<String> {
+        self.policy.as_ref().and_then(Custom::failure)
+    }
 }
 
 /// Declares each kind's word in configurations, its variant and its options.
@@ -166,18 +191,30 @@ macro_rules! devices {
                 match self { $(Self::$Variant(options) => options.member_mut(),)* }
             }
 
-            /// The cleaning policy that must be handed in before the device is used, if it has
-            /// one.
-            pub fn custom_policy(&self) -> Option<&Custom> {
-                match self { $(Self::$Variant(options) => options.custom_policy(),)* }
+            /// The name of the cleaning policy that must be [supplied](Supplied), if it has one.
+            pub fn policy_name(&self) -> Option<&PolicyName> {
+                match self { $(Self::$Variant(options) => options.policy_name(),)* }
             }
 
-            /// Builds the device.
+            /// Builds the device with what its configuration can only name.
             ///
             /// # Errors
-            /// When the configuration contradicts itself; the error names the keys.
+            /// When the configuration contradicts itself, or names what is not supplied; the error
+            /// names the keys.
+            pub fn build_with(
+                &self,
+                seed: u64,
+                supplied: &Supplied,
+            ) -> Result<Box<dyn Model>, Invalid> {
+                match self { $(Self::$Variant(options) => options.build_with(seed, supplied),)* }
+            }
+
+            /// Builds a device whose configuration is all there is to it.
+            ///
+            /// # Errors
+            /// Those of [`build_with`](Self::build_with).
             pub fn build(&self, seed: u64) -> Result<Box<dyn Model>, Invalid> {
-                match self { $(Self::$Variant(options) => options.build(seed),)* }
+                self.build_with(seed, &Supplied::default())
             }
         }
 

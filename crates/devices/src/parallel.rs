@@ -8,7 +8,7 @@
 
 use crate::linear::growing_ns;
 use crate::served::{Access, LONGEST_NS, Law, Served, check_size, pairs};
-use crate::{Kind, Model};
+use crate::{Kind, Model, Supplied};
 use engine::Time;
 use options::{Duration, Invalid, Size, options, text_setting};
 use std::fmt;
@@ -134,7 +134,7 @@ impl Kind for ParallelConfig {
     const SUMMARY: &'static str =
         "The linear model for several requests at once: A + n B per number outstanding.";
 
-    fn build(&self, _seed: u64) -> Result<Box<dyn Model>, Invalid> {
+    fn build_with(&self, _seed: u64, _: &Supplied) -> Result<Box<dyn Model>, Invalid> {
         check_size(self.size)?;
         Ok(Box::new(Served::new(self.clone())))
     }

@@ -5,7 +5,7 @@
 //! large requests. Requests are served one at a time.
 
 use crate::served::{Access, LONGEST_NS, Law, Served, check_size, pairs};
-use crate::{Kind, Model};
+use crate::{Kind, Model, Supplied};
 use engine::Time;
 use options::{Duration, Invalid, Size, options, text_setting};
 use std::fmt;
@@ -92,7 +92,7 @@ impl Kind for PiecewiseConfig {
     const SUMMARY: &'static str =
         "The linear model in pieces: a time for each of several sizes, one at a time.";
 
-    fn build(&self, _seed: u64) -> Result<Box<dyn Model>, Invalid> {
+    fn build_with(&self, _seed: u64, _: &Supplied) -> Result<Box<dyn Model>, Invalid> {
         check_size(self.size)?;
         Ok(Box::new(Served::new(self.clone())))
     }

@@ -3,7 +3,7 @@
 
 use crate::common::{Closed, run_closed, small};
 use devices::Model;
-use devices::ssd::clean::Policy;
+use devices::ssd::config::Policy;
 use devices::ssd::config::{
     Cleaning, CleaningTime, FreeOrder, Frontiers, Gang, Interleave, Pool, Timing, Wear,
 };

@@ -6,7 +6,7 @@
 
 use crate::common::{Closed, run_closed};
 use devices::Model;
-use devices::ssd::clean::Policy;
+use devices::ssd::config::Policy;
 use devices::ssd::config::{Cleaning, CleaningTime, Frontiers, Levelling, LevellingRule, Wear};
 use devices::ssd::{Ssd, SsdConfig, SsdReport};
 use engine::{Completion, Device, Lba, Op, Random, Request, Xoshiro256};

@@ -2,11 +2,12 @@
 //! was, and every broken rule is a failure that names it.
 
 use crate::common::{Closed, run_closed, small};
-use devices::Model;
-use devices::ssd::clean::{Answer, Cleaner, Custom, Policy, Pool};
-use devices::ssd::config::Cleaning;
+use devices::array::ArrayConfig;
+use devices::ssd::clean::{Answer, Cleaner, Custom, Pool};
+use devices::ssd::config::{Cleaning, Policy};
 use devices::ssd::ids::BlockState;
 use devices::ssd::{Ssd, SsdConfig, SsdReport};
+use devices::{DeviceConfig, Kind, Model, Supplied};
 use engine::{Lba, Op, Random, Request, Xoshiro256};
 use std::sync::{Arc, Mutex};
 
@@ -39,18 +40,27 @@ fn greedy(pool: &Pool) -> Result<Answer, String> {
 }
 
 fn custom(step: impl FnMut(&Pool) -> Result<Answer, String> + Send + 'static) -> Custom {
-    let custom = Custom::named("tests:Function").unwrap();
-    custom.hand_in(Box::new(Function(step)));
-    custom
+    Custom::new(Box::new(Function(step)))
 }
 
 fn config(policy: Policy) -> SsdConfig {
     SsdConfig { cleaning: Cleaning { policy, ..Cleaning::default() }, ..small() }
 }
 
-/// Two overwrites in no time and a timed load, with audits.
+/// What a drive reports whose policy is one of the table.
 fn run(policy: Policy) -> SsdReport {
-    let mut ssd = Ssd::new(&config(policy), 3).unwrap();
+    run_on(Ssd::new(&config(policy), 3).unwrap())
+}
+
+/// What a drive reports whose policy is `outside`.
+fn run_outside(outside: &Custom) -> SsdReport {
+    let config = config("tests:Function".parse().unwrap());
+    let supplied = Supplied { policy: Some(outside.clone()) };
+    run_on(Ssd::with(&config, 3, &supplied).unwrap())
+}
+
+/// Two overwrites in no time and a timed load, with audits.
+fn run_on(mut ssd: Ssd) -> SsdReport {
     let pages = u64::from(ssd.preparable_pages());
     let mut random = Xoshiro256::new(3, 0);
     for _ in 0..2 * pages {
@@ -70,14 +80,14 @@ fn run(policy: Policy) -> SsdReport {
 #[test]
 fn a_copy_of_greedy_is_greedy() {
     let outside = custom(greedy);
-    assert_eq!(run(Policy::Custom(outside.clone())), run(Policy::Greedy));
+    assert_eq!(run_outside(&outside), run(Policy::Greedy));
     assert_eq!(outside.failure(), None);
 }
 
 /// The failure of a policy, after a run that ended well because greedy stood in.
 fn failure(step: impl FnMut(&Pool) -> Result<Answer, String> + Send + 'static) -> String {
     let outside = custom(step);
-    run(Policy::Custom(outside.clone()));
+    run_outside(&outside);
     outside.failure().expect("it breaks a rule")
 }
 
@@ -115,7 +125,7 @@ fn every_broken_rule_is_named_with_the_state_of_the_pool() {
 #[test]
 fn a_policy_may_rest_until_no_room_is_left() {
     let lazy = custom(|pool| if pool.urgent { greedy(pool) } else { Ok(Answer::Rest) });
-    let report = run(Policy::Custom(lazy.clone()));
+    let report = run_outside(&lazy);
     assert_eq!(lazy.failure(), None);
     let eager = run(Policy::Greedy);
     // What is not kept erased is spare space for longer.
@@ -135,7 +145,7 @@ fn what_a_policy_keeps_stays_as_it_was() {
             greedy(pool)
         })
     };
-    assert_eq!(run(Policy::Custom(keeper)), run(Policy::Greedy));
+    assert_eq!(run_outside(&keeper), run(Policy::Greedy));
     let kept = kept.lock().unwrap();
     assert!(kept.len() > 100);
     assert!(kept.iter().all(|(valid, then, ..)| **valid == *then));
@@ -159,7 +169,7 @@ fn nothing_is_copied_for_a_policy_that_keeps_nothing() {
             greedy(pool)
         })
     };
-    run(Policy::Custom(watching));
+    run_outside(&watching);
     let mut places = seen.lock().unwrap().clone();
     let steps = places.len() / 4;
     places.sort_unstable();
@@ -170,13 +180,49 @@ fn nothing_is_copied_for_a_policy_that_keeps_nothing() {
 
 #[test]
 fn a_name_alone_is_no_policy() {
-    let named = Custom::named("mine:Policy").unwrap();
-    run(Policy::Custom(named.clone()));
-    assert!(named.failure().unwrap().starts_with("it was not handed in"));
+    let named: Policy = "mine:Policy".parse().unwrap();
+    assert_eq!(named.to_string(), "mine:Policy");
+    let refused = Ssd::new(&config(named), 3).unwrap_err();
+    assert_eq!(refused.keys, ["device.cleaning.policy"]);
+    let absent = Custom::absent();
+    run_outside(&absent);
+    assert!(absent.failure().unwrap().starts_with("it was not handed in"));
     for text in ["gredy", ":Class", "module:", ":", ""] {
         let refusal = text.parse::<Policy>().unwrap_err();
         assert!(refusal.contains("greedy, random"), "{refusal}");
         assert!(refusal.contains("module:Class"), "{refusal}");
     }
     assert!("gredy".parse::<Policy>().unwrap_err().contains("did you mean \"greedy\"?"));
+}
+
+#[test]
+fn a_policy_that_nothing_names_is_not_asked() {
+    let outside = custom(|_| Err("it was asked".to_owned()));
+    let supplied = Supplied { policy: Some(outside.clone()) };
+    run_on(Ssd::with(&config(Policy::Greedy), 3, &supplied).unwrap());
+    assert_eq!(outside.failure(), None);
+}
+
+#[test]
+fn the_members_of_an_array_share_a_policy() {
+    let member = DeviceConfig::Ssd(Box::new(config("tests:Function".parse().unwrap())));
+    let array = ArrayConfig { members: 2, member, ..ArrayConfig::default() };
+    assert_eq!(array.policy_name().unwrap().as_str(), "tests:Function");
+    let refused = array.build(3).err().expect("the policy is missing");
+    assert_eq!(refused.keys, ["device.member.cleaning.policy"]);
+    let asked = Arc::new(Mutex::new(0));
+    let counted = Arc::clone(&asked);
+    let counting = custom(move |pool| {
+        *counted.lock().unwrap() += 1;
+        greedy(pool)
+    });
+    let mut device = array.build_with(3, &Supplied { policy: Some(counting) }).unwrap();
+    let pages: Vec<u32> = (0..device.preparable_pages()).collect();
+    let erased = |device: &dyn Model| device.flash_counts().unwrap().erases;
+    assert_eq!(erased(&*device), 0);
+    for _ in 0..3 {
+        device.overwrite_untimed(&pages);
+    }
+    // Each erasure was asked for, on either member: half of them would be fewer questions.
+    assert!(erased(&*device) > 0 && *asked.lock().unwrap() >= erased(&*device));
 }

@@ -6,7 +6,7 @@
 //! `theory.rs`.
 
 use devices::Model;
-use devices::ssd::clean::Policy;
+use devices::ssd::config::Policy;
 use devices::ssd::config::{
     Cleaning, CleaningTime, DChoices, Detector, Frontiers, HotCold, TieBreak, WindowedGreedy,
 };

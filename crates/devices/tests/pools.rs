@@ -8,7 +8,7 @@ use crate::common;
 
 use crate::common::{Closed, run_closed};
 use devices::Model;
-use devices::ssd::clean::Policy;
+use devices::ssd::config::Policy;
 use devices::ssd::config::{Cleaning, CleaningTime, Interleave, Pool};
 use devices::ssd::{Ssd, SsdConfig};
 use engine::{Lba, Op, Random, Request, Xoshiro256};

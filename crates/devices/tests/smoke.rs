@@ -5,7 +5,7 @@
 use crate::common;
 
 use crate::common::{Closed, configured, reference, run_closed};
-use devices::ssd::clean::Policy;
+use devices::ssd::config::Policy;
 use devices::ssd::config::{
     ActiveBlocks, CleaningTime, Detector, FillOrder, FreeOrder, Frontiers, Gang, HostOrder,
     Interleave, LevellingRule, Pool, Temperature, TieBreak,

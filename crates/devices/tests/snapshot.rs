@@ -3,7 +3,7 @@
 
 use crate::common::{Closed, run_closed};
 use devices::Model;
-use devices::ssd::clean::Policy;
+use devices::ssd::config::Policy;
 use devices::ssd::config::{
     Cleaning, Detector, FreeOrder, Frontiers, HotCold, Levelling, LevellingRule, Persistence, Pool,
     Temperature, TieBreak, Wear,

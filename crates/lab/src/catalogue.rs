@@ -2,7 +2,7 @@
 
 use crate::warnings::WARNINGS;
 use crate::{keys, presets};
-use devices::ssd::clean::Policy;
+use devices::ssd::config::Policy;
 use options::{Choice, KeyInfo, Link};
 
 /// The categories that can be listed.

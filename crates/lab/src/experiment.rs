@@ -7,7 +7,7 @@ use crate::presets;
 use crate::steady::Steady;
 use crate::timeline::TimelineWindow;
 use devices::ssd::clean::{Cleaner, Custom};
-use devices::{DeviceConfig, Model};
+use devices::{DeviceConfig, Model, Supplied};
 use engine::SECTOR_BYTES;
 use options::{Duration, Invalid, Setting, options, text_setting};
 use serde::{Deserialize, Serialize};
@@ -161,17 +161,17 @@ impl Experiment {
         serde_json::to_value(table).expect("tables are JSON")
     }
 
-    /// Loads the cleaning policy from outside that the device names, if it names one, and hands it
-    /// in, as [`hand_in_policy`](Self::hand_in_policy) does, provided that its name may be trusted.
+    /// Makes the cleaning policy from outside that the device names, if it names one, as
+    /// [`supply_policy`](Self::supply_policy) does, provided that its name may be trusted.
     ///
     /// # Errors
     /// Those of [`permit_code`](Self::permit_code) before anything is made, and what `make` says.
     pub fn load_policy(
         &self,
         make: impl FnOnce(&str) -> Result<Box<dyn Cleaner>, String>,
-    ) -> Result<(), InputError> {
+    ) -> Result<Supplied, InputError> {
         self.permit_code()?;
-        self.hand_in_policy(make)
+        self.supply_policy(make)
     }
 
     /// Whether the cleaning policy from outside that the device names may be loaded: it is code, and
@@ -180,7 +180,7 @@ impl Experiment {
     /// # Errors
     /// When another layer names it, with its place.
     pub fn permit_code(&self) -> Result<(), InputError> {
-        if self.custom_policy().is_none() {
+        if self.device.policy_name().is_none() {
             return Ok(());
         }
         let path = self.policy_path();
@@ -199,27 +199,20 @@ impl Experiment {
         path + ".cleaning.policy"
     }
 
-    /// Hands in the cleaning policy from outside that the device names, if it names one: `make` gets
-    /// the name, and says what is wrong with it.
+    /// Makes what the device can only name and a run must be given: the cleaning policy from outside,
+    /// if it names one. `make` gets the name, and says what is wrong with it.
     ///
     /// # Errors
     /// What `make` says, with the place of the name.
-    pub fn hand_in_policy(
+    pub fn supply_policy(
         &self,
         make: impl FnOnce(&str) -> Result<Box<dyn Cleaner>, String>,
-    ) -> Result<(), InputError> {
-        let Some(policy) = self.custom_policy() else { return Ok(()) };
-        match make(policy.name()) {
-            Ok(cleaner) => {
-                policy.hand_in(cleaner);
-                Ok(())
-            }
+    ) -> Result<Supplied, InputError> {
+        let Some(name) = self.device.policy_name() else { return Ok(Supplied::default()) };
+        match make(name.as_str()) {
+            Ok(cleaner) => Ok(Supplied { policy: Some(Custom::new(cleaner)) }),
             Err(problem) => Err(self.blame(&Invalid::new(&[&self.policy_path()], problem))),
         }
-    }
-
-    pub(crate) fn custom_policy(&self) -> Option<&Custom> {
-        self.device.custom_policy()
     }
 
     /// What the device offers to the host, in bytes.
@@ -227,12 +220,13 @@ impl Experiment {
     /// # Errors
     /// A contradiction that only shows when the device is built.
     pub fn capacity_bytes(&self) -> Result<u64, InputError> {
-        Ok(self.build_device()?.capacity_sectors() * SECTOR_BYTES)
+        let unasked = Supplied { policy: Some(Custom::absent()) };
+        Ok(self.build_device(&unasked)?.capacity_sectors() * SECTOR_BYTES)
     }
 
-    /// Builds the device.
-    pub(crate) fn build_device(&self) -> Result<Box<dyn Model>, InputError> {
-        self.device.build(self.run.seed).map_err(|invalid| self.blame(&invalid))
+    /// Builds the device, with what it can only name.
+    pub(crate) fn build_device(&self, supplied: &Supplied) -> Result<Box<dyn Model>, InputError> {
+        self.device.build_with(self.run.seed, supplied).map_err(|invalid| self.blame(&invalid))
     }
 
     /// The message for a contradiction, with the place of the key that is to blame.

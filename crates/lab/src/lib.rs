@@ -33,7 +33,7 @@ pub use layer::{Layer, peers};
 pub use live::{Live, LiveAddress, LiveSettings, LiveStatus, Ready};
 pub use precondition::Precondition;
 pub use presets::{preset_layer, unknown_preset};
-pub use run::{Progress, RunSettings, run};
+pub use run::{Progress, RunSettings, run, run_with};
 pub use table::{Column, to_parquet};
 pub use trace::{
     TraceError, TraceProgress, Watch, trace_convert, trace_head, trace_info, trace_services,

@@ -10,7 +10,7 @@ use crate::results::{Collected, Results};
 use crate::run::check_policy;
 use crate::snapshot;
 use crate::trace::{Output, target_format};
-use devices::Model;
+use devices::{Model, Supplied};
 use engine::{Completion, Op, Request, SECTOR_BYTES, Time};
 use nbd::{
     Address, Control, Floor, Listener, Scale, Server, Setup, Store, Timing, Verdict, Witness,
@@ -103,14 +103,20 @@ impl Live {
     ///
     /// # Errors
     /// When the system gives no thread.
-    pub fn start(experiment: Experiment, settings: LiveSettings) -> Result<Live, RunError> {
+    pub fn start(
+        experiment: Experiment,
+        supplied: Supplied,
+        settings: LiveSettings,
+    ) -> Result<Live, RunError> {
         let control = Control::new().map_err(|error| system(&error))?;
         let status = Arc::<Mutex<LiveStatus>>::default();
         let (announce, ready) = channel();
         let (its_control, its_status) = (control.clone(), Arc::clone(&status));
         let thread = std::thread::Builder::new().name("live".to_owned());
         let thread = thread
-            .spawn(move || serve(&experiment, &settings, &its_control, its_status, &announce))
+            .spawn(move || {
+                serve(&experiment, &supplied, &settings, &its_control, its_status, &announce)
+            })
             .map_err(|error| system(&error))?;
         Ok(Live { control, status, ready, thread })
     }
@@ -299,6 +305,7 @@ fn storage(
 /// The thread of a live device, from its beginning to its results.
 fn serve(
     experiment: &Experiment,
+    supplied: &Supplied,
     settings: &LiveSettings,
     control: &Control,
     status: Arc<Mutex<LiveStatus>>,
@@ -307,7 +314,7 @@ fn serve(
     let mut warnings = Vec::new();
     let scale = Scale::new(settings.time_scale).map_err(from_nbd)?;
     let address = address(settings, &mut warnings)?;
-    let mut device = experiment.build_device()?;
+    let mut device = experiment.build_device(supplied)?;
     let capacity = device.capacity_sectors() * SECTOR_BYTES;
     let wanted = wanted_bytes(settings, capacity)?;
     let listener = Listener::new(&address).map_err(from_nbd)?;
@@ -351,7 +358,7 @@ fn serve(
     let wall_seconds = started.elapsed().as_secs_f64();
     drop((server, listener));
     watcher.recorder = None;
-    check_policy(experiment.custom_policy(), watcher.simulated.answered())?;
+    check_policy(experiment, supplied, watcher.simulated.answered())?;
     let record = recorder.map(|recorder| {
         let target = recorder.target.clone();
         recorder.finish().map(|losses| (target, losses))

@@ -9,8 +9,7 @@ use crate::snapshot;
 use crate::steady::{Detector, Seen, Settling};
 use crate::timeline;
 use crate::untimed::Untimed;
-use devices::Model;
-use devices::ssd::clean::Custom;
+use devices::{Model, Supplied};
 use engine::{Completion, Device, Observer, Time, drive};
 use std::ops::ControlFlow;
 use std::time::Instant;
@@ -47,7 +46,7 @@ struct Watch<'a> {
     log: Option<RequestLog>,
     log_failed: bool,
     interrupted: bool,
-    policy: Option<&'a Custom>,
+    supplied: &'a Supplied,
     progress: &'a mut dyn FnMut(&Progress) -> ControlFlow<()>,
 }
 
@@ -80,7 +79,7 @@ impl Observer for Watch<'_> {
         self.interrupted |= flow.is_break();
         let settled = self.settling.as_ref().is_some_and(|it| it.detector.is_over());
         // There is no use in going on without the policy or the record.
-        let gone = self.policy.is_some_and(|policy| policy.failure().is_some());
+        let gone = self.supplied.failure().is_some();
         if settled || gone || self.log_failed { ControlFlow::Break(()) } else { flow }
     }
 }
@@ -97,8 +96,21 @@ pub fn run(
     settings: &RunSettings,
     progress: &mut dyn FnMut(&Progress) -> ControlFlow<()>,
 ) -> Result<String, RunError> {
-    let policy = experiment.custom_policy();
-    let mut device = experiment.build_device()?;
+    run_with(experiment, &Supplied::default(), settings, progress)
+}
+
+/// The same with the live objects that the experiment can only name, as
+/// [`Experiment::supply_policy`] makes them.
+///
+/// # Errors
+/// Also when one of them fails.
+pub fn run_with(
+    experiment: &Experiment,
+    supplied: &Supplied,
+    settings: &RunSettings,
+    progress: &mut dyn FnMut(&Progress) -> ControlFlow<()>,
+) -> Result<String, RunError> {
+    let mut device = experiment.build_device(supplied)?;
     let mut workload = experiment.workload.build(&Context {
         capacity_sectors: device.capacity_sectors(),
         volumes: device.volumes(),
@@ -110,7 +122,7 @@ pub fn run(
         Err(BuildError::Invalid(invalid)) => return Err(experiment.blame(invalid).into()),
         Err(BuildError::Input(message)) => return Err(RunError::Input(message.clone())),
     };
-    let prepared = prepare(experiment, &mut *device, progress)?;
+    let prepared = prepare(experiment, supplied, &mut *device, progress)?;
     let window = experiment.run.timeline.window();
     if let Some(window) = window {
         device.record_operations(window);
@@ -132,7 +144,7 @@ pub fn run(
         expected: workload.expected_requests(),
         first: None,
         interrupted: false,
-        policy,
+        supplied,
         progress,
     };
     #[expect(
@@ -153,7 +165,7 @@ pub fn run(
     let driven = driven.map_err(|error| RunError::Input(error.to_string()))?;
     let last = driven.last;
     let wall_seconds = started.elapsed().as_secs_f64();
-    check_policy(watch.policy, watch.collected.answered())?;
+    check_policy(experiment, supplied, watch.collected.answered())?;
     if watch.interrupted {
         return Err(RunError::Interrupted { requests: watch.collected.answered() });
     }
@@ -188,10 +200,10 @@ pub fn run(
 /// was seen of its settling, where that decided when to stop.
 fn prepare(
     experiment: &Experiment,
+    supplied: &Supplied,
     device: &mut dyn Model,
     progress: &mut dyn FnMut(&Progress) -> ControlFlow<()>,
 ) -> Result<Option<Seen>, RunError> {
-    let policy = experiment.custom_policy();
     snapshot::load_drive(&experiment.run, device)?;
     let prepared = experiment.run.precondition.apply(
         device,
@@ -199,13 +211,13 @@ fn prepare(
         &experiment.run.steady,
         &mut |done, expected| {
             let expected = Some(expected);
-            if policy.is_some_and(|policy| policy.failure().is_some()) {
+            if supplied.failure().is_some() {
                 return ControlFlow::Break(());
             }
             progress(&Progress { phase: "preconditioning", done, expected, simulated_ns: 0 })
         },
     );
-    check_policy(policy, 0)?;
+    check_policy(experiment, supplied, 0)?;
     let ControlFlow::Continue(prepared) = prepared else {
         return Err(RunError::Interrupted { requests: 0 });
     };
@@ -213,12 +225,16 @@ fn prepare(
     Ok(prepared)
 }
 
-/// Fails when a policy that was handed in has failed: the drive then goes on with another, and what
+/// Fails when the policy that was supplied has failed: the drive then goes on with another, and what
 /// comes of it must not be shown.
-pub(crate) fn check_policy(policy: Option<&Custom>, requests: u64) -> Result<(), RunError> {
-    let failure = policy.and_then(|policy| Some((policy.name(), policy.failure()?)));
+pub(crate) fn check_policy(
+    experiment: &Experiment,
+    supplied: &Supplied,
+    requests: u64,
+) -> Result<(), RunError> {
+    let failure = experiment.device.policy_name().zip(supplied.failure());
     failure.map_or(Ok(()), |(name, problem)| {
-        let problem = format!("the cleaning policy {name} failed: {problem}");
+        let problem = format!("the cleaning policy {} failed: {problem}", name.as_str());
         Err(RunError::Policy { problem, requests })
     })
 }

@@ -8,12 +8,11 @@ mod report;
 
 use crate::kit::link::{Link, Turn};
 use crate::kit::slots::{Slot, Slots};
-use crate::ssd::clean::Custom;
-use crate::ssd::config::HostLink;
+use crate::ssd::config::{HostLink, PolicyName};
 use crate::ssd::snapshot::ARRAY_KEY;
 use crate::ssd::timeline::{Timeline, Window};
 use crate::ssd::{Snapshot, SsdReport};
-use crate::{DeviceConfig, Kind, Model};
+use crate::{DeviceConfig, Kind, Model, Supplied};
 use engine::{
     Breakdown, Completion, Device, EventQueue, FlashCounts, Lba, Op, Request, SECTOR_BYTES, Status,
     Time,
@@ -68,12 +67,12 @@ impl Kind for ArrayConfig {
         Some(&mut self.member)
     }
 
-    fn custom_policy(&self) -> Option<&Custom> {
-        self.member.custom_policy()
+    fn policy_name(&self) -> Option<&PolicyName> {
+        self.member.policy_name()
     }
 
-    fn build(&self, seed: u64) -> Result<Box<dyn Model>, Invalid> {
-        Ok(Box::new(Array::new(self, seed)?))
+    fn build_with(&self, seed: u64, supplied: &Supplied) -> Result<Box<dyn Model>, Invalid> {
+        Ok(Box::new(Array::new(self, seed, supplied)?))
     }
 }
 
@@ -154,7 +153,7 @@ impl Array {
     ///
     /// # Errors
     /// When the configuration contradicts itself; the error names the keys.
-    pub fn new(config: &ArrayConfig, seed: u64) -> Result<Array, Invalid> {
+    pub fn new(config: &ArrayConfig, seed: u64, supplied: &Supplied) -> Result<Array, Invalid> {
         let count = config.members;
         if count == 0 || count > MOST_MEMBERS {
             let problem = format!("an array has 1 to {MOST_MEMBERS} members, not {count}");
@@ -164,7 +163,7 @@ impl Array {
         for member in 0..u64::from(count) {
             // The first is the device that it would be alone; each draws for itself.
             let seed = seed.wrapping_add(member.wrapping_mul(0x9E37_79B9_7F4A_7C15));
-            members.push(config.member.build(seed).map_err(of_member)?);
+            members.push(config.member.build_with(seed, supplied).map_err(of_member)?);
         }
         let stripes = stripes(config, members[0].capacity_sectors())?;
         if members[0].preparable_pages().checked_mul(count).is_none() {

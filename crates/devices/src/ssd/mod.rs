@@ -30,6 +30,7 @@ pub use sched::timeline;
 pub use shape::Geometry;
 pub use snapshot::Snapshot;
 
+use crate::Supplied;
 use clock::{Clock, Event};
 use engine::{Completion, Device, FlashCounts, Op, Request, Time};
 use host::Host;
@@ -52,10 +53,21 @@ impl Ssd {
     /// # Errors
     /// When the configuration contradicts itself; the error names the keys.
     pub fn new(config: &SsdConfig, seed: u64) -> Result<Ssd, Invalid> {
+        Ssd::with(config, seed, &Supplied::default())
+    }
+
+    /// The same, with what the configuration can only name.
+    ///
+    /// # Errors
+    /// Also when a policy is named that is not supplied.
+    pub fn with(config: &SsdConfig, seed: u64, supplied: &Supplied) -> Result<Ssd, Invalid> {
         let geometry = Geometry::new(config)?;
+        let policy = supplied.policy_for(&config.cleaning.policy)?;
+        let mut back = Scheduler::new(config, &geometry, seed);
+        back.ftl.supply(policy);
         Ok(Ssd {
             host: Host::new(&config.host_link),
-            back: Scheduler::new(config, &geometry, seed),
+            back,
             clock: Clock::default(),
             config: config.clone(),
         })

@@ -1,16 +1,17 @@
 //! What every cleaning policy must do, whoever wrote it: choose only closed blocks, lose nothing, make
 //! progress at the least spare space that a configuration allows, and decide alike for a seed.
 
-use super::{Cleaner, Custom, Policy};
-use crate::Model;
-use crate::ssd::config::{Cleaning, CleaningTime, Pool, Wear};
+use super::{Cleaner, Custom};
+use crate::ssd::config::{Cleaning, CleaningTime, Policy, PolicyName, Pool, Wear};
 use crate::ssd::ids::Lpn;
 use crate::ssd::{Ssd, SsdConfig, SsdReport};
+use crate::{Model, Supplied};
 use engine::{
     Arrival, Completion, Lba, Observer, Op, Random, Request, Time, Workload, WorkloadError,
     Xoshiro256, drive,
 };
 use options::Size;
+use std::convert::Infallible;
 use std::ops::ControlFlow;
 
 /// One thing that a policy must do.
@@ -29,23 +30,27 @@ pub struct Check {
 pub fn conformance<E>(
     make: &mut dyn FnMut() -> Result<Box<dyn Cleaner>, E>,
 ) -> Result<Vec<Check>, E> {
-    conformance_of(&mut || {
-        let custom = Custom::named("module:Class").expect("it has both parts");
-        custom.hand_in(make()?);
-        Ok(Policy::Custom(custom))
-    })
+    let name = PolicyName::new("module:Class").expect("it has both parts");
+    checks(&Policy::Named(name), &mut || Ok(Supplied { policy: Some(Custom::new(make()?)) }))
 }
 
-/// Runs every check on policies, each run on a new one by `make`.
-///
-/// # Errors
-/// Only those of `make`.
-pub fn conformance_of<E>(make: &mut dyn FnMut() -> Result<Policy, E>) -> Result<Vec<Check>, E> {
+/// Runs every check on a policy of the table.
+pub fn conformance_of(policy: &Policy) -> Vec<Check> {
+    match checks(policy, &mut || Ok::<_, Infallible>(Supplied::default())) {
+        Ok(checks) => checks,
+    }
+}
+
+/// Runs every check, each run with what `supply` gives.
+fn checks<E>(
+    policy: &Policy,
+    supply: &mut dyn FnMut() -> Result<Supplied, E>,
+) -> Result<Vec<Check>, E> {
     let mut checks = Vec::new();
     let mut repeats = None;
     for case in &cases() {
         let mut problem = None;
-        match (run(case, make()?), run(case, make()?)) {
+        match (run(case, policy, &supply()?), run(case, policy, &supply()?)) {
             (Err(broken), _) | (_, Err(broken)) => problem = Some(broken),
             (Ok(once), Ok(again)) if once != again => {
                 repeats.get_or_insert_with(|| {
@@ -149,10 +154,10 @@ struct Outcome {
 }
 
 /// Runs a case; what is wrong, if anything is.
-fn run(case: &Case, policy: Policy) -> Result<Outcome, String> {
+fn run(case: &Case, policy: &Policy, supplied: &Supplied) -> Result<Outcome, String> {
     let mut config = case.config.clone();
-    config.cleaning.policy = policy;
-    let mut ssd = Ssd::new(&config, 1).expect("the cases are valid");
+    config.cleaning.policy = policy.clone();
+    let mut ssd = Ssd::with(&config, 1, supplied).expect("the cases are valid");
     let pages = u64::from(ssd.preparable_pages());
     let mut random = Xoshiro256::new(1, 0);
     let mut end = 0;
@@ -176,9 +181,7 @@ fn run(case: &Case, policy: Policy) -> Result<Outcome, String> {
                 .last;
         }
     }
-    if let Policy::Custom(custom) = &config.cleaning.policy
-        && let Some(failure) = custom.failure()
-    {
+    if let Some(failure) = supplied.failure() {
         return Err(failure);
     }
     ssd.check().map_err(|broken| format!("the audit fails: {broken}"))?;

@@ -5,8 +5,10 @@
 //! looks at [`Custom::failure`] and ends the run.
 
 use super::Action;
-use crate::ssd::ids::Block;
-use crate::ssd::ids::BlockState;
+use crate::Supplied;
+use crate::ssd::config::Policy;
+use crate::ssd::ids::{Block, BlockState};
+use options::Invalid;
 use std::fmt;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
@@ -66,37 +68,33 @@ pub trait Cleaner: Send {
     fn step(&mut self, pool: &Pool) -> Result<Answer, String>;
 }
 
-/// A policy from outside the table: its name, and itself once it was handed in. Clones share it.
+/// A policy from outside the table, and what is thought of it. Clones share it: drives that are built
+/// with it ask the same object, and whoever runs them looks at its [`failure`](Custom::failure).
 #[derive(Clone)]
-pub struct Custom {
-    name: Arc<str>,
-    judged: Arc<Mutex<Judged>>,
-}
+pub struct Custom(Arc<Mutex<Judged>>);
 
-#[derive(Default)]
 struct Judged {
-    cleaner: Option<Box<dyn Cleaner>>,
+    cleaner: Box<dyn Cleaner>,
     /// Of each domain: blocks cleaned in a row that had no superseded page.
     fruitless: Vec<u32>,
     failure: Option<String>,
 }
 
 impl Custom {
-    /// The policy of that name, `module:Class` by custom; `None` when this is no such name.
-    pub fn named(name: &str) -> Option<Custom> {
-        let (module, class) = name.split_once(':')?;
-        let complete = !module.trim().is_empty() && !class.trim().is_empty();
-        complete.then(|| Custom { name: name.into(), judged: Arc::default() })
+    /// A policy that has not been asked yet.
+    pub fn new(cleaner: Box<dyn Cleaner>) -> Custom {
+        Custom(Arc::new(Mutex::new(Judged { cleaner, fruitless: Vec::new(), failure: None })))
     }
 
-    /// What it was called in the configuration.
-    pub fn name(&self) -> &str {
-        &self.name
-    }
-
-    /// Gives the name its policy, before a drive is used.
-    pub fn hand_in(&self, cleaner: Box<dyn Cleaner>) {
-        *self.lock() = Judged { cleaner: Some(cleaner), ..Judged::default() };
+    /// Stands in for one where a device is built to be looked at: it fails when it is asked.
+    pub fn absent() -> Custom {
+        struct Absent;
+        impl Cleaner for Absent {
+            fn step(&mut self, _: &Pool) -> Result<Answer, String> {
+                Err("it was not handed in before the run".to_owned())
+            }
+        }
+        Custom::new(Box::new(Absent))
     }
 
     /// Why drives go on without the policy, with the state of the pool at that time.
@@ -104,38 +102,41 @@ impl Custom {
         self.lock().failure.clone()
     }
 
-    /// The policy's decision; `None` once it has failed, as it does if it was never handed in.
+    /// The policy's decision; `None` once it has failed.
     pub(in crate::ssd) fn step(&self, pool: &Pool) -> Option<Action> {
         let judged = &mut *self.lock();
         if judged.failure.is_some() {
             return None;
         }
-        let answer = match &mut judged.cleaner {
-            Some(cleaner) => cleaner.step(pool),
-            None => Err("it was not handed in before the run".to_owned()),
-        };
-        let outcome = answer.and_then(|answer| judged.judge(pool, answer));
+        let outcome = judged.cleaner.step(pool).and_then(|answer| judged.judge(pool, answer));
         outcome.map_err(|problem| judged.failure = Some(format!("{problem}\n{pool}"))).ok()
     }
 
     fn lock(&self) -> MutexGuard<'_, Judged> {
-        self.judged.lock().unwrap_or_else(PoisonError::into_inner)
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
 impl fmt::Debug for Custom {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_tuple("Custom").field(&self.name).finish()
+        f.debug_struct("Custom").field("failure", &self.failure()).finish_non_exhaustive()
     }
 }
 
-impl PartialEq for Custom {
-    fn eq(&self, other: &Self) -> bool {
-        self.name == other.name
+impl Supplied {
+    /// The supplied policy, where the configuration names one.
+    pub(in crate::ssd) fn policy_for(&self, named: &Policy) -> Result<Option<Custom>, Invalid> {
+        match (named, &self.policy) {
+            (Policy::Named(_), None) => {
+                let problem = "a policy that is not one of ssdlab's is handed in when the drive is \
+                               built, and none was";
+                Err(Invalid::new(&["device.cleaning.policy"], problem))
+            }
+            (Policy::Named(_), Some(policy)) => Ok(Some(policy.clone())),
+            _ => Ok(None),
+        }
     }
 }
-
-impl Eq for Custom {}
 
 impl Judged {
     /// The rules that every answer must keep.

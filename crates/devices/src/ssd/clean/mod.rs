@@ -2,7 +2,8 @@
 //!
 //! A policy is one pure function from a read-only [`View`] of a domain to an [`Action`]. It changes
 //! nothing and charges nothing: the FTL acts, the timing charges. Adding a policy is one file in
-//! this folder and one row in the table below; the config key, the listing and the tests follow.
+//! this folder and one row of the table in `config/policy.rs`; the config key, the listing and the
+//! tests follow.
 
 mod age;
 mod conformance;
@@ -16,13 +17,9 @@ pub use conformance::{Check, conformance, conformance_of};
 pub use custom::{Answer, Cleaner, Custom, Pool};
 pub use index::VictimIndex;
 
-use crate::ssd::config::{Cleaning, TieBreak};
-use crate::ssd::ids::Block;
-use crate::ssd::ids::BlockState;
+use crate::ssd::config::{Cleaning, Policy, TieBreak, cleaners};
+use crate::ssd::ids::{Block, BlockState};
 use engine::{Random, Xoshiro256};
-use options::Choice;
-use std::fmt;
-use std::str::FromStr;
 
 /// What a policy wants done.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -139,52 +136,10 @@ impl View<'_> {
     }
 }
 
-fn unknown(text: &str) -> String {
-    let words: Vec<&str> = Policy::WORDS.iter().map(|(word, _)| *word).collect();
-    let hint = options::nearest(text, words.iter().copied())
-        .map(|word| format!(" (did you mean \"{word}\"?)"))
-        .unwrap_or_default();
-    let list = words.join(", ");
-    format!("\"{text}\" is not one of {list}{hint}; a policy of your own is written module:Class")
-}
-
-/// Declares each policy's module, its word and its meaning.
-macro_rules! cleaners {
+/// Makes the module of each policy, and what calls it.
+macro_rules! dispatch {
     ($($module:ident: $variant:ident = $word:literal, $summary:literal;)+) => {
         $(mod $module;)+
-
-        /// The cleaning policies, by the names of the literature.
-        #[derive(Debug, Clone, PartialEq, Eq)]
-        pub enum Policy {
-            $(#[doc = $summary] $variant,)+
-            /// One from outside this table.
-            Custom(Custom),
-        }
-
-        impl options::Choice for Policy {
-            const WORDS: &'static [(&'static str, &'static str)] = &[$(($word, $summary)),+];
-        }
-
-        impl fmt::Display for Policy {
-            fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-                f.write_str(match self {
-                    $(Policy::$variant => $word,)+
-                    Policy::Custom(custom) => custom.name(),
-                })
-            }
-        }
-
-        impl FromStr for Policy {
-            type Err = String;
-            fn from_str(text: &str) -> Result<Self, String> {
-                match text {
-                    $($word => Ok(Policy::$variant),)+
-                    _ => Custom::named(text).map(Policy::Custom).ok_or_else(|| unknown(text)),
-                }
-            }
-        }
-
-        options::text_setting!(Policy: concat!($($word, " | ",)+ "module:Class of your own"));
 
         impl Policy {
             /// The policy's decision for a domain. Greedy stands in for a policy from outside that
@@ -193,21 +148,11 @@ macro_rules! cleaners {
             pub fn step(&self, view: &View<'_>, random: &mut Xoshiro256) -> Action {
                 match self {
                     $(Policy::$variant => $module::step(view, random),)+
-                    Policy::Custom(_) => greedy::step(view, random),
+                    Policy::Named(_) => greedy::step(view, random),
                 }
             }
         }
     };
 }
 
-cleaners! {
-    greedy: Greedy = "greedy", "The block with the fewest valid pages.";
-    random: Random = "random", "Any closed block that has a superseded page.";
-    fifo: Fifo = "fifo", "The block opened longest ago: a circular log.";
-    windowed_greedy: WindowedGreedy = "windowed-greedy",
-        "The block with the fewest valid pages among the oldest.";
-    d_choices: DChoices = "d-choices", "The emptiest of a few blocks drawn at random.";
-    cost_benefit: CostBenefit = "cost-benefit",
-        "The block with the most space to gain, weighted by age, for its cost.";
-    cat: Cat = "cat", "Cost, age and times: cost-benefit that also spares worn blocks.";
-}
+cleaners!(dispatch);

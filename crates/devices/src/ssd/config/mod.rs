@@ -4,6 +4,11 @@
 //! result. Values that contradict each other are found when the [`Geometry`](super::Geometry) is
 //! derived, not here.
 
+mod policy;
+
+pub(super) use policy::cleaners;
+pub use policy::{Policy, PolicyName};
+
 use options::{Bandwidth, Duration, PerByte, Setting, Size, choices, leaf_body, options};
 use serde::{Deserialize, Deserializer, Serialize, Serializer, de};
 use std::fmt;
@@ -205,7 +210,7 @@ options! {
     /// Cleaning (garbage collection): how superseded pages become writable again.
     pub struct Cleaning as CleaningPartial {
         /// The rule that chooses the victim.
-        policy: super::clean::Policy = super::clean::Policy::Greedy,
+        policy: Policy = Policy::Greedy,
         /// Cleaning starts when at most this share of the blocks of a domain is erased, and in any
         /// case when one block is. When not given it is derived from the spare factor S: the 5 % of
         /// the 2008 paper where S is 0.15 or more, and 0.05 x (S / 0.15)^2 below that.
@@ -376,15 +381,19 @@ impl crate::Kind for SsdConfig {
         <Self as Setting>::overlay(under, over);
     }
 
-    fn custom_policy(&self) -> Option<&super::clean::Custom> {
+    fn policy_name(&self) -> Option<&PolicyName> {
         match &self.cleaning.policy {
-            super::clean::Policy::Custom(custom) => Some(custom),
+            Policy::Named(name) => Some(name),
             _ => None,
         }
     }
 
-    fn build(&self, seed: u64) -> Result<Box<dyn crate::Model>, options::Invalid> {
-        Ok(Box::new(super::Ssd::new(self, seed)?))
+    fn build_with(
+        &self,
+        seed: u64,
+        supplied: &crate::Supplied,
+    ) -> Result<Box<dyn crate::Model>, options::Invalid> {
+        Ok(Box::new(super::Ssd::with(self, seed, supplied)?))
     }
 }
 

@@ -21,7 +21,7 @@ pub use rebuild::{Rebuilt, rebuild};
 pub(in crate::ssd) use keeping::FtlState;
 
 use crate::ssd::account::Counters;
-use crate::ssd::clean::{Action, AgeOrder, Custom, Policy, Pool, VictimIndex, View};
+use crate::ssd::clean::{Action, AgeOrder, Custom, Pool, VictimIndex, View};
 use crate::ssd::config::{Cleaning, FillOrder, Frontiers, SsdConfig, Temperature};
 use crate::ssd::flash::Flash;
 use crate::ssd::ids::{Block, BlockState, Domain, Lpn, PoolId, Ppn, Unit};
@@ -100,6 +100,8 @@ pub enum CleanStep {
 pub struct Ftl {
     geometry: Geometry,
     config: Cleaning,
+    /// The policy from outside the table that is asked, if the configuration names one.
+    supplied: Option<Custom>,
     random: Xoshiro256,
     summary_page: bool,
     /// Physical page of each logical page, or `NONE`.
@@ -162,6 +164,7 @@ impl Ftl {
         let mut ftl = Ftl {
             geometry: geometry.clone(),
             config: config.cleaning.clone(),
+            supplied: None,
             random: Xoshiro256::new(seed, CLEANING_STREAM),
             summary_page: config.summary_page,
             map: vec![NONE; geometry.exported_pages() as usize],
@@ -514,14 +517,15 @@ impl Ftl {
         None
     }
 
+    /// Has a policy from outside the table asked, greedy standing in where it has failed.
+    pub(super) fn supply(&mut self, policy: Option<Custom>) {
+        self.supplied = policy;
+    }
+
     /// The block that the policy would clean next in a domain.
     fn policy_victim(&mut self, flash: &Flash, domain: Domain) -> Option<Block> {
         self.index.raise_least(domain.0, self.least_valid(domain).min(self.geometry.data_pages));
-        let asked = match &self.config.policy {
-            Policy::Custom(custom) => Some(custom.clone()),
-            _ => None,
-        };
-        let answer = asked.and_then(|policy| self.ask(&policy, flash, domain));
+        let answer = self.supplied.clone().and_then(|policy| self.ask(&policy, flash, domain));
         let view = View {
             index: &self.index,
             order: &self.order,
