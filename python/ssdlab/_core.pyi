@@ -25,6 +25,7 @@ CLOSED: int
 VICTIM: int
 FILLING: int
 RETIRED: int
+PASSED_OVER: int
 
 class Clean:
     """The answer that cleans a block."""

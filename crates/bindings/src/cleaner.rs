@@ -2,9 +2,9 @@
 //!
 //! The arrays of a [`View`] are the drive's own memory, lent through `NumPy`'s array interface. Each
 //! array keeps its memory alive, and the drive never writes to memory that Python still holds (see
-//! [`Pool`]), so that nothing which a policy does with an array can harm the process.
+//! [`DomainState`]), so that nothing which a policy does with an array can harm the process.
 
-use devices::ssd::clean::{Answer, Cleaner, Pool};
+use devices::ssd::clean::{Answer, Cleaner, DomainState};
 use pyo3::exceptions::{PyException, PyTypeError, PyValueError};
 use pyo3::prelude::*;
 use pyo3::sync::PyOnceLock;
@@ -130,7 +130,7 @@ struct Shared {
 }
 
 impl View {
-    fn of(pool: &Pool) -> Self {
+    fn of(pool: &DomainState) -> Self {
         View {
             domain: pool.domain,
             pages: pool.data_pages,
@@ -281,7 +281,7 @@ impl PythonCleaner {
         Ok(PythonCleaner { step, raised: Arc::clone(raised) })
     }
 
-    fn ask(&self, py: Python<'_>, pool: &Pool) -> PyResult<Result<Answer, String>> {
+    fn ask(&self, py: Python<'_>, pool: &DomainState) -> PyResult<Result<Answer, String>> {
         let view = Bound::new(py, View::of(pool))?;
         let answer = self.step.bind(py).call1((&view,));
         if let Ok(mut view) = view.try_borrow_mut() {
@@ -300,7 +300,7 @@ impl PythonCleaner {
 }
 
 impl Cleaner for PythonCleaner {
-    fn step(&mut self, pool: &Pool) -> Result<Answer, String> {
+    fn step(&mut self, pool: &DomainState) -> Result<Answer, String> {
         Python::attach(|py| {
             self.ask(py, pool).unwrap_or_else(|error| {
                 let problem = format!("it raised {error}");

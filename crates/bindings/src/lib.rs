@@ -38,7 +38,8 @@ mod _core {
     use pyo3::exceptions::{PyKeyboardInterrupt, PyOSError, PyValueError};
     use pyo3::prelude::*;
 
-    use devices::ssd::clean::{Cleaner, conformance};
+    use devices::ssd::clean::Cleaner;
+    use devices::ssd::conformance;
     use devices::ssd::ids::BlockState;
     use lab::{
         Column, Experiment, Layer, Live, LiveAddress, LiveSettings, Progress, RunError,
@@ -65,7 +66,7 @@ mod _core {
     /// It is full and may be cleaned.
     #[pymodule_export]
     const CLOSED: u8 = BlockState::Closed as u8;
-    /// It is being cleaned, or passed over by wear levelling.
+    /// It is being cleaned.
     #[pymodule_export]
     const VICTIM: u8 = BlockState::Victim as u8;
     /// It is worn and being filled with cold data.
@@ -74,6 +75,9 @@ mod _core {
     /// It is worn out.
     #[pymodule_export]
     const RETIRED: u8 = BlockState::Retired as u8;
+    /// It is full, and wear levelling passes it over.
+    #[pymodule_export]
+    const PASSED_OVER: u8 = BlockState::PassedOver as u8;
 
     /// How much wall time passes between two visits to Python: short enough for Ctrl-C to feel
     /// immediate, long enough to cost nothing. It never reaches the results.

@@ -3,7 +3,7 @@
 
 use crate::common::{Closed, run_closed, small};
 use devices::array::ArrayConfig;
-use devices::ssd::clean::{Answer, Cleaner, Custom, Pool};
+use devices::ssd::clean::{Answer, Cleaner, Custom, DomainState};
 use devices::ssd::config::{Cleaning, Policy};
 use devices::ssd::ids::BlockState;
 use devices::ssd::{Ssd, SsdConfig, SsdReport};
@@ -14,24 +14,24 @@ use std::sync::{Arc, Mutex};
 /// A policy made of a function.
 struct Function<F>(F);
 
-impl<F: FnMut(&Pool) -> Result<Answer, String> + Send> Cleaner for Function<F> {
-    fn step(&mut self, pool: &Pool) -> Result<Answer, String> {
+impl<F: FnMut(&DomainState) -> Result<Answer, String> + Send> Cleaner for Function<F> {
+    fn step(&mut self, pool: &DomainState) -> Result<Answer, String> {
         (self.0)(pool)
     }
 }
 
 /// Blocks of the domain in a state, counted from its first.
-fn blocks(pool: &Pool, state: BlockState) -> impl Iterator<Item = u32> + '_ {
+fn blocks(pool: &DomainState, state: BlockState) -> impl Iterator<Item = u32> + '_ {
     let first = pool.first_block.0;
     (0..pool.blocks).filter(move |block| pool.state[(first + block) as usize] == state)
 }
 
-fn valid(pool: &Pool, block: u32) -> u32 {
+fn valid(pool: &DomainState, block: u32) -> u32 {
     u32::from(pool.valid[(pool.first_block.0 + block) as usize])
 }
 
 /// Greedy with the tie-break `highest`.
-fn greedy(pool: &Pool) -> Result<Answer, String> {
+fn greedy(pool: &DomainState) -> Result<Answer, String> {
     let closed = blocks(pool, BlockState::Closed);
     let best = closed.min_by_key(|block| (valid(pool, *block), u32::MAX - block));
     let best = best.ok_or("nothing is closed")?;
@@ -39,7 +39,7 @@ fn greedy(pool: &Pool) -> Result<Answer, String> {
     Ok(if pays { Answer::Clean(i64::from(best)) } else { Answer::Rest })
 }
 
-fn custom(step: impl FnMut(&Pool) -> Result<Answer, String> + Send + 'static) -> Custom {
+fn custom(step: impl FnMut(&DomainState) -> Result<Answer, String> + Send + 'static) -> Custom {
     Custom::new(Box::new(Function(step)))
 }
 
@@ -85,7 +85,7 @@ fn a_copy_of_greedy_is_greedy() {
 }
 
 /// The failure of a policy, after a run that ended well because greedy stood in.
-fn failure(step: impl FnMut(&Pool) -> Result<Answer, String> + Send + 'static) -> String {
+fn failure(step: impl FnMut(&DomainState) -> Result<Answer, String> + Send + 'static) -> String {
     let outside = custom(step);
     run_outside(&outside);
     outside.failure().expect("it breaks a rule")
@@ -94,7 +94,7 @@ fn failure(step: impl FnMut(&Pool) -> Result<Answer, String> + Send + 'static) -
 #[test]
 fn every_broken_rule_is_named_with_the_state_of_the_pool() {
     let in_state = |state| {
-        move |pool: &Pool| {
+        move |pool: &DomainState| {
             let block = blocks(pool, state).next();
             block.map_or_else(|| greedy(pool), |block| Ok(Answer::Clean(i64::from(block))))
         }

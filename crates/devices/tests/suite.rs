@@ -1,7 +1,8 @@
 //! The suite that users run on policies of their own: the table passes it, and bad policies do not.
 
-use devices::ssd::clean::{Answer, Cleaner, Pool, conformance, conformance_of};
+use devices::ssd::clean::{Answer, Cleaner, DomainState};
 use devices::ssd::config::Policy;
+use devices::ssd::{conformance, conformance_of};
 use options::Choice;
 use std::convert::Infallible;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -17,7 +18,7 @@ fn every_policy_of_the_table_conforms() {
 }
 
 /// Blocks that may be cleaned and have superseded pages.
-fn candidates(pool: &Pool) -> Vec<u32> {
+fn candidates(pool: &DomainState) -> Vec<u32> {
     let first = pool.first_block.0;
     let pays = |block: &u32| {
         let at = (first + block) as usize;
@@ -31,7 +32,7 @@ fn candidates(pool: &Pool) -> Vec<u32> {
 struct Restless;
 
 impl Cleaner for Restless {
-    fn step(&mut self, pool: &Pool) -> Result<Answer, String> {
+    fn step(&mut self, pool: &DomainState) -> Result<Answer, String> {
         static TURN: AtomicU64 = AtomicU64::new(0);
         let candidates = candidates(pool);
         let turn = TURN.fetch_add(1, Ordering::Relaxed) as usize % candidates.len();
@@ -43,7 +44,7 @@ impl Cleaner for Restless {
 struct Drawing;
 
 impl Cleaner for Drawing {
-    fn step(&mut self, pool: &Pool) -> Result<Answer, String> {
+    fn step(&mut self, pool: &DomainState) -> Result<Answer, String> {
         let candidates = candidates(pool);
         let drawn = (pool.random * candidates.len() as f64) as usize;
         Ok(Answer::Clean(i64::from(candidates[drawn])))
@@ -54,7 +55,7 @@ impl Cleaner for Drawing {
 struct Idle;
 
 impl Cleaner for Idle {
-    fn step(&mut self, _: &Pool) -> Result<Answer, String> {
+    fn step(&mut self, _: &DomainState) -> Result<Answer, String> {
         Ok(Answer::Rest)
     }
 }

@@ -74,15 +74,15 @@ impl Ssd {
         let rebuilt = self.rebuilt();
         for lpn in (0..geometry.exported_pages()).map(Lpn) {
             let Some(expected) = self.newest_programmed(lpn)? else { continue };
-            let found = rebuilt.map()[lpn.at()];
-            let same = found == expected.0
-                || found != u32::MAX
-                    && self.back.ftl.are_twins(&self.back.flash, Ppn(found), expected);
+            let found = rebuilt.map().get(lpn).ppn();
+            let same = found.is_some_and(|found| {
+                found == expected || self.back.ftl.are_twins(&self.back.flash, found, expected)
+            });
             ensure!(
                 same,
                 "logical page {} is at {}, and the flash alone says at {}",
                 lpn.0,
-                self.place(expected.0),
+                self.place(Some(expected)),
                 self.place(found)
             );
         }
@@ -100,21 +100,19 @@ impl Ssd {
             }
             let mut begun = self.back.units.programming();
             let Some(programming) = begun.find(|programming| programming.ppn == ppn) else {
-                let place = self.place(ppn.0);
+                let place = self.place(newest);
                 return Err(format!("the newest copy of logical page {}, {place}, is gone", lpn.0));
             };
-            newest = (programming.old != u32::MAX).then_some(Ppn(programming.old));
+            newest = programming.old.ppn();
         }
         Ok(newest)
     }
 
-    fn place(&self, ppn: u32) -> String {
+    fn place(&self, ppn: Option<Ppn>) -> String {
         let geometry = self.geometry();
-        if ppn == u32::MAX {
-            return "no place".to_owned();
-        }
-        let block = geometry.block_of(Ppn(ppn)).0;
-        format!("page {} of block {block}", ppn % geometry.pages_per_block)
+        let Some(ppn) = ppn else { return "no place".to_owned() };
+        let block = geometry.block_of(ppn).0;
+        format!("page {} of block {block}", ppn.0 % geometry.pages_per_block)
     }
 
     /// What the flash alone tells of the blocks.
@@ -256,6 +254,9 @@ impl Ssd {
                     self.back.flash.life(block) == 0,
                     "block {b} was retired before it expired"
                 );
+            }
+            BlockState::PassedOver => {
+                return Err(format!("block {b} is still hidden from the cleaning policy"));
             }
             BlockState::Filling => {
                 ensure!(!full, "block {b} is being filled, and is full");

@@ -69,4 +69,6 @@ pub enum BlockState {
     Filling,
     /// Worn out: erased, and never used again.
     Retired,
+    /// Closed, and hidden from the cleaning policy while wear levelling passes it over.
+    PassedOver,
 }

@@ -9,6 +9,7 @@ mod audit;
 pub mod clean;
 mod clock;
 pub mod config;
+mod conformance;
 pub mod flash;
 pub mod ftl;
 mod host;
@@ -22,6 +23,7 @@ pub mod shape;
 pub(crate) mod snapshot;
 
 pub use config::SsdConfig;
+pub use conformance::{Check, conformance, conformance_of};
 pub use report::{
     CleaningReport, LifetimeReport, Milestone, REMAINING_STEPS, SpareReport, SsdReport, UnitReport,
     WearMap, WearReport,

@@ -100,7 +100,7 @@ mod tests {
             for block in taken {
                 order.remove(1, block);
             }
-            assert_eq!(blocks(&order), []);
+            assert!(blocks(&order).is_empty());
             for block in taken.into_iter().rev() {
                 order.put_back(1, block);
             }
@@ -109,7 +109,7 @@ mod tests {
         for block in [1, 7, 3] {
             order.remove(1, block);
         }
-        assert_eq!(blocks(&order), []);
+        assert!(blocks(&order).is_empty());
         assert_eq!(order.iter(0).collect::<Vec<_>>(), [2]);
     }
 }

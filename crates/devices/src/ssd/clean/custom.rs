@@ -23,7 +23,7 @@ const FRUITLESS_ROUNDS: u32 = 32;
 /// `first_block` and the `blocks` from there. They are shared: what a policy keeps of them stays as it
 /// was, and the drive goes on with a copy.
 #[derive(Debug)]
-pub struct Pool {
+pub struct DomainState {
     /// Number of the domain.
     pub domain: u32,
     /// The domain's first block.
@@ -65,7 +65,7 @@ pub trait Cleaner: Send {
     ///
     /// # Errors
     /// Why there is none, in one sentence.
-    fn step(&mut self, pool: &Pool) -> Result<Answer, String>;
+    fn step(&mut self, pool: &DomainState) -> Result<Answer, String>;
 }
 
 /// A policy from outside the table, and what is thought of it. Clones share it: drives that are built
@@ -90,7 +90,7 @@ impl Custom {
     pub fn absent() -> Custom {
         struct Absent;
         impl Cleaner for Absent {
-            fn step(&mut self, _: &Pool) -> Result<Answer, String> {
+            fn step(&mut self, _: &DomainState) -> Result<Answer, String> {
                 Err("it was not handed in before the run".to_owned())
             }
         }
@@ -103,7 +103,7 @@ impl Custom {
     }
 
     /// The policy's decision; `None` once it has failed.
-    pub(in crate::ssd) fn step(&self, pool: &Pool) -> Option<Action> {
+    pub(in crate::ssd) fn step(&self, pool: &DomainState) -> Option<Action> {
         let judged = &mut *self.lock();
         if judged.failure.is_some() {
             return None;
@@ -140,7 +140,7 @@ impl Supplied {
 
 impl Judged {
     /// The rules that every answer must keep.
-    fn judge(&mut self, pool: &Pool, answer: Answer) -> Result<Action, String> {
+    fn judge(&mut self, pool: &DomainState, answer: Answer) -> Result<Action, String> {
         let Answer::Clean(number) = answer else {
             let standstill = "it rests, and the writes that wait will never find room: when \
                               view.urgent is true, some block has superseded pages and must be cleaned";
@@ -158,9 +158,10 @@ impl Judged {
             BlockState::Closed => None,
             BlockState::Open => Some("open: it is still being filled"),
             BlockState::Free => Some("free: it is erased already"),
-            BlockState::Victim => Some("being cleaned already, or passed over by wear levelling"),
+            BlockState::Victim => Some("being cleaned already"),
             BlockState::Filling => Some("being filled with cold data"),
             BlockState::Retired => Some("worn out"),
+            BlockState::PassedOver => Some("passed over by wear levelling"),
         };
         if let Some(why) = why {
             return Err(format!(
@@ -181,7 +182,7 @@ impl Judged {
     }
 }
 
-impl Pool {
+impl DomainState {
     fn valid(&self, relative: u32) -> u32 {
         u32::from(self.valid[(self.first_block.0 + relative) as usize])
     }
@@ -192,7 +193,7 @@ impl Pool {
 }
 
 /// The state of the pool, for whoever looks for the mistake.
-impl fmt::Display for Pool {
+impl fmt::Display for DomainState {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let first = self.first_block.at();
         let numbers = first..first + self.blocks as usize;

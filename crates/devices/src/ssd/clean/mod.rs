@@ -6,15 +6,13 @@
 //! tests follow.
 
 mod age;
-mod conformance;
 mod custom;
 mod index;
 #[cfg(test)]
 mod pictures;
 
 pub use age::AgeOrder;
-pub use conformance::{Check, conformance, conformance_of};
-pub use custom::{Answer, Cleaner, Custom, Pool};
+pub use custom::{Answer, Cleaner, Custom, DomainState};
 pub use index::VictimIndex;
 
 use crate::ssd::config::{Cleaning, Policy, TieBreak, cleaners};

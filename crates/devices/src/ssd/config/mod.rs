@@ -361,6 +361,16 @@ impl SsdConfig {
     }
 }
 
+impl Frontiers {
+    /// Frontiers of a domain.
+    pub fn count(self) -> u32 {
+        match self {
+            Frontiers::Single => 1,
+            Frontiers::SeparateMoved | Frontiers::HotCold => 2,
+        }
+    }
+}
+
 impl crate::Kind for SsdConfig {
     const SUMMARY: &'static str = "A solid-state disk: packages of flash, an FTL, cleaning.";
 

@@ -2,6 +2,7 @@
 
 use super::Ftl;
 use super::ageing::Ageing;
+use super::placement::Reserve;
 use crate::ssd::account::Counters;
 use crate::ssd::flash::Flash;
 use crate::ssd::ids::{Block, BlockState, Domain};
@@ -20,11 +21,12 @@ impl Ftl {
             self.release(domain, block, flash.erases()[block.at()]);
             return;
         }
-        self.state[block.at()] = BlockState::Retired;
+        self.blocks.state[block.at()] = BlockState::Retired;
         flash.retire(block);
         self.ageing.retired += 1;
-        if self.pools_span_units {
-            self.reclaimable[self.geometry.unit_of(domain).at()] -= self.geometry.data_pages;
+        if self.placement.pools_span_units {
+            self.placement.reclaimable[self.geometry.unit_of(domain).at()] -=
+                self.geometry.data_pages;
         }
     }
 
@@ -35,7 +37,7 @@ impl Ftl {
         match &mut self.ageing.spare[self.geometry.domain_pool[domain.at()].at()] {
             0 => {
                 self.ageing.end.get_or_insert(written);
-                self.reserve = u32::MAX;
+                self.reserve = Reserve::Everything;
             }
             spare => *spare -= 1,
         }
@@ -44,7 +46,7 @@ impl Ftl {
     /// Whether the spare space of some pool is gone: the drive takes no more writes.
     #[inline]
     pub fn has_ended(&self) -> bool {
-        self.reserve == u32::MAX
+        self.reserve == Reserve::Everything
     }
 
     /// Whether some pool has lost half of the blocks that it can lose, or the drive has ended.

@@ -1,6 +1,6 @@
 //! The FTL without time: the same decisions, and nothing that costs anything.
 
-use super::{CleanStep, Ftl, Job};
+use super::{Ftl, Relocation, Step};
 use crate::ssd::flash::Flash;
 use crate::ssd::ids::{Domain, Lpn, PoolId, Ppn, Unit};
 use crate::ssd::page::{Need, PageRequest, PageWork};
@@ -28,13 +28,9 @@ impl Ftl {
             if self.has_ended() {
                 return;
             }
-            // Loads that do not depend on each other overlap; the writes below then find the map in
-            // the cache. About three times faster than one page after the other.
-            let mut fetched = 0;
-            for page in batch {
-                fetched ^= self.map[*page as usize];
-            }
-            std::hint::black_box(fetched);
+            // The writes below then find the map in the cache. About three times faster than one page
+            // after the other.
+            self.map.fetch(batch);
             for page in batch {
                 let lpn = Lpn(*page);
                 let page = HostPage { lpn, pages: pages_of_each, bytes, near: false };
@@ -100,11 +96,13 @@ impl Ftl {
         page: HostPage,
     ) -> Option<Domain> {
         loop {
-            let unit = if self.pools_span_units {
+            let unit = if self.placement.pools_span_units {
                 let best = self.units_of(pool).min_by_key(|unit| self.standing(pool, *unit));
                 best.expect("a pool has a unit")
             } else {
-                self.geometry.unit_of(Domain(self.pool_group[pool.at()] * self.group_size))
+                self.geometry.unit_of(Domain(
+                    self.placement.pool_group[pool.at()] * self.placement.group_size,
+                ))
             };
             self.clean_low(flash, unit);
             let domain = if page.near {
@@ -123,7 +121,7 @@ impl Ftl {
     /// Cleans as in time a read makes its unit do first, if that is low. Where a pool is one unit it makes
     /// no difference whether that comes before the read or before the next write.
     fn clean_before_reading(&mut self, flash: &mut Flash, lpn: Lpn) {
-        if self.pools_span_units
+        if self.placement.pools_span_units
             && let Some(ppn) = self.lookup(lpn)
         {
             let domain = self.geometry.domain_of(self.geometry.block_of(ppn));
@@ -139,23 +137,23 @@ impl Ftl {
         }
     }
 
-    fn clean_untimed(&mut self, flash: &mut Flash, mut job: Job) {
+    fn clean_untimed(&mut self, flash: &mut Flash, mut job: Relocation) {
         const BATCH: usize = 64;
         let mut pages = [0; BATCH];
         let mut first = 0;
         while first < self.geometry.data_pages {
             let count = (self.geometry.data_pages - first).min(BATCH as u32);
-            let base = self.geometry.ppn(job.victim, first);
+            let base = self.geometry.ppn(job.source, first);
             // As above: first all look-ups, then all moves.
             let mut valid = 0;
             for ppn in (base.0..base.0 + count).map(Ppn) {
                 let lpn = flash.stamp(ppn);
                 pages[valid] = lpn.0;
-                valid += usize::from(self.map[lpn.at()] == ppn.0);
+                valid += usize::from(self.map.holds(lpn, ppn));
             }
             for lpn in &pages[..valid] {
                 let programming = self.begin_move(job.domain, Lpn(*lpn));
-                self.carry_temperature(job.victim, programming);
+                self.carry_temperature(job.source, programming);
                 self.complete_program(flash, programming);
             }
             self.counters.moves += valid as u64;
@@ -163,7 +161,7 @@ impl Ftl {
             first += count;
         }
         let Some(mut filling) = self.complete_erase(flash, job) else { return };
-        while let CleanStep::Move(programming) = self.fill_step(flash, &mut filling) {
+        while let Step::Move(programming) = self.next_step(flash, &mut filling) {
             self.complete_move(flash, programming);
         }
         self.complete_erase(flash, filling);

@@ -3,17 +3,22 @@
 use super::ageing::AgeingState;
 use super::free::FreeBlocks;
 use super::heat::HeatState;
-use super::{Frontier, Ftl, NONE};
+use super::placement::Reserve;
+use super::streams::Frontier;
+use super::{Ftl, PageMap};
 use crate::ssd::clean::{AgeOrder, VictimIndex};
 use crate::ssd::flash::Flash;
 use crate::ssd::ids::{Block, BlockState, Domain, Unit};
 use engine::Xoshiro256;
 use serde::{Deserialize, Serialize};
 
+/// The block of a frontier that has none, in a state that is kept.
+const NO_BLOCK: u32 = u32::MAX;
+
 /// The state of an FTL that is not cleaning.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct FtlState {
-    map: Vec<u32>,
+    map: PageMap,
     opened: u64,
     programs: u64,
     /// Block and next page of each frontier, and the number of the block's opening, which the flash
@@ -35,20 +40,22 @@ impl Ftl {
     /// The state, to be kept.
     pub(in crate::ssd) fn keep(&self) -> FtlState {
         let domains = || (0..self.geometry.domains).map(Domain);
-        let opening = |block: u32| if block == NONE { 0 } else { self.sequence[block as usize] };
-        let frontiers = self.frontier.iter().map(|it| (it.block, it.next, opening(it.block)));
+        let frontiers = self.streams.frontier.iter().map(|it| match it.block {
+            Some(block) => (block.0, it.next, self.blocks.sequence[block.at()]),
+            None => (NO_BLOCK, it.next, 0),
+        });
         FtlState {
             map: self.map.clone(),
-            opened: self.opened,
+            opened: self.blocks.opened,
             programs: self.programs,
             frontiers: frontiers.collect(),
             free: domains().map(|domain| self.free.list(domain)).collect(),
-            closed: domains().map(|domain| self.order.iter(domain.0).collect()).collect(),
-            moved_age: self.moved_age.clone(),
+            closed: domains().map(|domain| self.blocks.order.iter(domain.0).collect()).collect(),
+            moved_age: self.blocks.moved_age.clone(),
             ageing: self.ageing.keep(),
-            heat: self.heat.keep(),
-            write_pointer: self.write_pointer.clone(),
-            clean_pointer: self.clean_pointer.clone(),
+            heat: self.streams.heat.keep(),
+            write_pointer: self.placement.write_pointer.clone(),
+            clean_pointer: self.marks.clean_pointer.clone(),
             random: self.random.clone(),
         }
     }
@@ -60,49 +67,54 @@ impl Ftl {
         let numbers = || {
             let lists = state.free.iter().map(|(list, _)| list).chain(&state.closed);
             let frontiers = state.frontiers.iter().map(|(block, ..)| block);
-            let frontiers = frontiers.filter(|block| **block != NONE);
+            let frontiers = frontiers.filter(|block| **block != NO_BLOCK);
             lists.flatten().chain(frontiers).copied()
         };
-        let fits = state.map.len() == self.map.len()
-            && state.map.iter().all(|ppn| *ppn == NONE || *ppn < pages)
-            && state.frontiers.len() == self.frontier.len()
+        let fits = state.map.fits(&self.map, pages)
+            && state.frontiers.len() == self.streams.frontier.len()
             && state.free.len() == self.geometry.domains as usize
             && state.closed.len() == self.geometry.domains as usize
-            && state.moved_age.len() == self.moved_age.len()
-            && state.write_pointer.len() == self.write_pointer.len()
-            && state.clean_pointer.len() == self.clean_pointer.len()
+            && state.moved_age.len() == self.blocks.moved_age.len()
+            && state.write_pointer.len() == self.placement.write_pointer.len()
+            && state.clean_pointer.len() == self.marks.clean_pointer.len()
             && numbers().all(|block| block < blocks);
         if !fits {
             return Err("its state is not that of such a drive".to_owned());
         }
         self.map = state.map;
-        self.valid.fill(0);
-        for ppn in self.map.iter().filter(|ppn| **ppn != NONE) {
-            self.valid[(ppn / self.geometry.pages_per_block) as usize] += 1;
+        self.blocks.valid.fill(0);
+        for ppn in self.map.places() {
+            self.blocks.valid[self.geometry.block_of(ppn).at()] += 1;
         }
-        self.sequence.copy_from_slice(flash.openings());
-        (self.opened, self.programs) = (state.opened, state.programs);
-        self.moved_age = state.moved_age;
+        self.blocks.sequence.copy_from_slice(flash.openings());
+        (self.blocks.opened, self.programs) = (state.opened, state.programs);
+        self.blocks.moved_age = state.moved_age;
         self.ageing.take_up(state.ageing)?;
-        self.heat.take_up(state.heat)?;
-        (self.write_pointer, self.clean_pointer) = (state.write_pointer, state.clean_pointer);
+        self.streams.heat.take_up(state.heat)?;
+        (self.placement.write_pointer, self.marks.clean_pointer) =
+            (state.write_pointer, state.clean_pointer);
         self.random = state.random;
-        self.reserve = if self.ageing.end.is_some() { u32::MAX } else { self.geometry.data_pages };
-        self.state.fill(BlockState::Closed);
-        for (frontier, (block, next, opening)) in self.frontier.iter_mut().zip(state.frontiers) {
+        self.reserve = match self.ageing.end {
+            Some(_) => Reserve::Everything,
+            None => Reserve::Pages(self.geometry.data_pages),
+        };
+        self.blocks.state.fill(BlockState::Closed);
+        for (frontier, (block, next, opening)) in
+            self.streams.frontier.iter_mut().zip(state.frontiers)
+        {
+            let block = (block != NO_BLOCK).then_some(Block(block));
             *frontier = Frontier { block, next };
-            if block != NONE {
-                self.sequence[block as usize] = opening;
-            }
-            if block != NONE && next < self.geometry.data_pages {
-                self.state[block as usize] = BlockState::Open;
+            let Some(block) = block else { continue };
+            self.blocks.sequence[block.at()] = opening;
+            if next < self.geometry.data_pages {
+                self.blocks.state[block.at()] = BlockState::Open;
             }
         }
         for block in (0..blocks).map(Block).filter(|block| flash.is_retired(*block)) {
-            self.state[block.at()] = BlockState::Retired;
+            self.blocks.state[block.at()] = BlockState::Retired;
         }
-        for unit in 0..self.reclaimable.len() as u32 {
-            self.reclaimable[unit as usize] = self.count_reclaimable(Unit(unit));
+        for unit in 0..self.placement.reclaimable.len() as u32 {
+            self.placement.reclaimable[unit as usize] = self.count_reclaimable(Unit(unit));
         }
         self.take_up_lists(flash, &state.free, &state.closed);
         Ok(())
@@ -120,28 +132,28 @@ impl Ftl {
     fn take_up_lists(&mut self, flash: &Flash, free: &[(Vec<u32>, u32)], closed: &[Vec<u32>]) {
         let geometry = self.geometry.clone();
         self.free = FreeBlocks::new(&geometry, self.free.order());
-        self.index =
+        self.blocks.index =
             VictimIndex::new(geometry.domains, geometry.blocks_per_domain, geometry.data_pages);
-        self.order = AgeOrder::new(geometry.domains, geometry.blocks());
-        self.low_domains.fill(0);
-        self.idle_domains.fill(0);
+        self.blocks.order = AgeOrder::new(geometry.domains, geometry.blocks());
+        self.marks.low_domains.fill(0);
+        self.marks.idle_domains.fill(0);
         for domain in (0..geometry.domains).map(Domain) {
             let (list, cursor) = &free[domain.at()];
             for block in list.iter().copied().map(Block) {
-                self.state[block.at()] = BlockState::Free;
+                self.blocks.state[block.at()] = BlockState::Free;
                 self.free.insert(domain, block, flash.erases()[block.at()]);
             }
             self.free.begin_at(domain, *cursor);
             for block in closed[domain.at()].iter().copied().map(Block) {
                 let relative = block.0.wrapping_sub(geometry.first_block(domain).0);
                 if relative < geometry.blocks_per_domain {
-                    self.index.insert(domain.0, relative, self.valid(block));
-                    self.order.push(domain.0, block.0);
+                    self.blocks.index.insert(domain.0, relative, self.valid(block));
+                    self.blocks.order.push(domain.0, block.0);
                 }
             }
             let (count, unit) = (self.free.count(domain), geometry.unit_of(domain));
-            self.low_domains[unit.at()] += u32::from(count <= geometry.low_blocks);
-            self.idle_domains[unit.at()] += u32::from(count <= geometry.idle_blocks);
+            self.marks.low_domains[unit.at()] += u32::from(count <= geometry.low_blocks);
+            self.marks.idle_domains[unit.at()] += u32::from(count <= geometry.idle_blocks);
         }
     }
 }

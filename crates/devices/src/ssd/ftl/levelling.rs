@@ -5,7 +5,7 @@
 //! *life*, against the mean of its domain. A worn block is passed over by chance, or cleaned and then
 //! filled with the content of the coldest block, which is erased in its stead.
 
-use super::{CleanStep, Ftl, Job, Programming};
+use super::{Ftl, Programming, Reason, Relocation, Step};
 use crate::ssd::config::{Levelling, LevellingRule, Temperature};
 use crate::ssd::flash::Flash;
 use crate::ssd::ids::{Block, BlockState, Domain};
@@ -80,26 +80,27 @@ impl Ftl {
     /// Hides a closed block from the policy.
     fn take_out(&mut self, domain: Domain, block: Block) {
         let relative = block.0 - self.geometry.first_block(domain).0;
-        self.index.remove(domain.0, relative, self.valid(block));
-        self.order.remove(domain.0, block.0);
-        self.state[block.at()] = BlockState::Victim;
+        self.blocks.index.remove(domain.0, relative, self.valid(block));
+        self.blocks.order.remove(domain.0, block.0);
+        self.blocks.state[block.at()] = BlockState::PassedOver;
     }
 
     /// Undoes the latest [`take_out`](Ftl::take_out) that is not undone.
     fn put_back(&mut self, domain: Domain, (block, _): (Block, bool)) {
         let relative = block.0 - self.geometry.first_block(domain).0;
-        self.state[block.at()] = BlockState::Closed;
-        self.order.put_back(domain.0, block.0);
-        self.index.insert(domain.0, relative, self.valid(block));
+        self.blocks.state[block.at()] = BlockState::Closed;
+        self.blocks.order.put_back(domain.0, block.0);
+        self.blocks.index.insert(domain.0, relative, self.valid(block));
     }
 
     /// The coldest closed block of a domain that holds data and has life enough to be worth opening.
     fn coldest(&self, flash: &Flash, domain: Domain) -> Option<Block> {
         let rules = &self.config.levelling;
         let enough = rules.cold_life * self.ageing.mean_life(domain);
-        let fit =
-            |block: &Block| self.valid[block.at()] > 0 && f64::from(flash.life(*block)) >= enough;
-        let mut blocks = self.order.iter(domain.0).map(Block).filter(fit);
+        let fit = |block: &Block| {
+            self.blocks.valid[block.at()] > 0 && f64::from(flash.life(*block)) >= enough
+        };
+        let mut blocks = self.blocks.order.iter(domain.0).map(Block).filter(fit);
         match rules.temperature {
             Temperature::Opened => blocks.next(),
             Temperature::Aggregate => blocks.min_by_key(|block| self.temperature(*block)),
@@ -108,20 +109,20 @@ impl Ftl {
 
     /// When the data of a block was written, as a number of block openings x data pages.
     pub(super) fn temperature(&self, block: Block) -> u64 {
-        let opened = self.sequence[block.at()] * u64::from(self.geometry.data_pages);
-        opened.saturating_sub(self.moved_age.get(block.at()).copied().unwrap_or(0))
+        let opened = self.blocks.sequence[block.at()] * u64::from(self.geometry.data_pages);
+        opened.saturating_sub(self.blocks.moved_age.get(block.at()).copied().unwrap_or(0))
     }
 
     /// A page that was moved out of `from` brings its temperature to the block it goes to.
     #[inline]
     pub(super) fn carry_temperature(&mut self, from: Block, programming: Programming) {
-        if self.moved_age.is_empty() {
+        if self.blocks.moved_age.is_empty() {
             return;
         }
         let to = self.geometry.block_of(programming.ppn);
         let pages = u64::from(self.geometry.data_pages);
         let written = self.temperature(from) / pages;
-        self.moved_age[to.at()] += self.sequence[to.at()].saturating_sub(written);
+        self.blocks.moved_age[to.at()] += self.blocks.sequence[to.at()].saturating_sub(written);
     }
 
     /// Begins to fill the erased block of a job with the coldest data of its domain, if there is any.
@@ -130,66 +131,71 @@ impl Ftl {
         flash: &Flash,
         domain: Domain,
         worn: Block,
-    ) -> Option<Job> {
+    ) -> Option<Relocation> {
         let cold = self.coldest(flash, domain)?;
         // The worn block takes the cold one's place: its age, and where it stands in the order.
         let relative = cold.0 - self.geometry.first_block(domain).0;
-        self.index.remove(domain.0, relative, self.valid(cold));
-        self.order.replace(domain.0, cold.0, worn.0);
-        self.sequence[worn.at()] = self.sequence[cold.at()];
-        if !self.moved_age.is_empty() {
-            self.moved_age[worn.at()] = self.moved_age[cold.at()];
+        self.blocks.index.remove(domain.0, relative, self.valid(cold));
+        self.blocks.order.replace(domain.0, cold.0, worn.0);
+        self.blocks.sequence[worn.at()] = self.blocks.sequence[cold.at()];
+        if !self.blocks.moved_age.is_empty() {
+            self.blocks.moved_age[worn.at()] = self.blocks.moved_age[cold.at()];
         }
-        self.state[cold.at()] = BlockState::Victim;
-        self.state[worn.at()] = BlockState::Filling;
-        self.victim[domain.at()] = cold.0;
-        Some(Job { domain, victim: cold, next_page: 0, moved: 0, migrate: false, into: worn.0 })
+        self.blocks.state[cold.at()] = BlockState::Victim;
+        self.blocks.state[worn.at()] = BlockState::Filling;
+        self.victim[domain.at()] = Some(cold);
+        let reason = Reason::Wear { into: worn };
+        Some(Relocation { domain, source: cold, reason, next_page: 0, moved: 0 })
     }
 
     /// The next page of cold data, to the same place in the worn block; what is superseded meanwhile is
     /// copied too, but costs nothing, so that pages stay in order.
-    pub(super) fn fill_step(&mut self, flash: &mut Flash, job: &mut Job) -> CleanStep {
-        let worn = Block(job.into);
+    pub(super) fn fill_step(
+        &mut self,
+        flash: &mut Flash,
+        job: &mut Relocation,
+        worn: Block,
+    ) -> Step {
         while job.next_page < self.geometry.data_pages {
             let page = job.next_page;
-            let from = self.geometry.ppn(job.victim, page);
+            let from = self.geometry.ppn(job.source, page);
             let to = self.geometry.ppn(worn, page);
             let lpn = flash.stamp(from);
             job.next_page += 1;
             // A copy, in the place of what it was copied from: its order is the same.
             let order = flash.order(from);
-            if self.map[lpn.at()] != from.0 {
+            if !self.map.holds(lpn, from) {
                 if flash.program(to, lpn, order) == 0 {
                     self.write_header(flash, worn, order);
                 }
                 continue;
             }
-            self.valid[job.victim.at()] -= 1;
-            self.valid[worn.at()] += 1;
-            self.map[lpn.at()] = to.0;
-            return CleanStep::Move(Programming { ppn: to, lpn, old: from.0, order });
+            self.blocks.valid[job.source.at()] -= 1;
+            self.blocks.valid[worn.at()] += 1;
+            self.map.set(lpn, to);
+            return Step::Move(Programming { ppn: to, lpn, old: from.into(), order });
         }
-        if self.state[worn.at()] != BlockState::Closed {
+        if self.blocks.state[worn.at()] != BlockState::Closed {
             // Its last page was superseded.
             self.close_filled(flash, worn);
         }
-        CleanStep::Erase
+        Step::Erase
     }
 
     /// A worn block is full of cold data.
     pub(super) fn close_filled(&mut self, flash: &mut Flash, worn: Block) {
         let domain = self.geometry.domain_of(worn);
-        if self.summary_page {
+        if self.geometry.has_summary_page() {
             flash.program_summary(worn);
             self.counters.summaries += 1;
         }
-        self.state[worn.at()] = BlockState::Closed;
+        self.blocks.state[worn.at()] = BlockState::Closed;
         let relative = worn.0 - self.geometry.first_block(domain).0;
-        self.index.insert(domain.0, relative, self.valid(worn));
+        self.blocks.index.insert(domain.0, relative, self.valid(worn));
     }
 
     /// Whether a block is being filled with cold data.
     pub(super) fn is_filling(&self, block: Block) -> bool {
-        self.state[block.at()] == BlockState::Filling
+        self.blocks.state[block.at()] == BlockState::Filling
     }
 }

@@ -9,7 +9,7 @@
 //! again; and which of two copies the map meant while cold data moves into a worn block, which takes
 //! its numbers page by page. Either copy holds the same data.
 
-use super::{Ftl, NONE};
+use super::{Ftl, PageMap};
 use crate::ssd::flash::Flash;
 use crate::ssd::ids::{Block, BlockState, Domain, Ppn};
 use crate::ssd::shape::Geometry;
@@ -17,8 +17,8 @@ use crate::ssd::shape::Geometry;
 /// What the flash says of a drive.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Rebuilt {
-    /// Physical page of each logical page, or `u32::MAX`.
-    map: Vec<u32>,
+    /// Where each logical page lies.
+    map: PageMap,
     /// Valid pages of each block.
     valid: Vec<u16>,
     /// Free, open, closed or retired.
@@ -32,8 +32,8 @@ pub struct Rebuilt {
 }
 
 impl Rebuilt {
-    /// Physical page of each logical page, or `u32::MAX` where there is none.
-    pub fn map(&self) -> &[u32] {
+    /// Where each logical page lies.
+    pub fn map(&self) -> &PageMap {
         &self.map
     }
 
@@ -69,7 +69,7 @@ pub fn rebuild(geometry: &Geometry, flash: &Flash, being_erased: &[Block]) -> Re
     let blocks = geometry.blocks() as usize;
     let lists = || vec![Vec::new(); geometry.domains as usize];
     let mut rebuilt = Rebuilt {
-        map: vec![NONE; geometry.exported_pages() as usize],
+        map: PageMap::new(geometry.exported_pages()),
         valid: vec![0; blocks],
         state: Vec::with_capacity(blocks),
         free: lists(),
@@ -95,8 +95,8 @@ pub fn rebuild(geometry: &Geometry, flash: &Flash, being_erased: &[Block]) -> Re
             take_newer(&mut rebuilt.map, geometry, flash, block);
         }
     }
-    for ppn in rebuilt.map.iter().filter(|ppn| **ppn != NONE) {
-        rebuilt.valid[geometry.block_of(Ppn(*ppn)).at()] += 1;
+    for ppn in rebuilt.map.places() {
+        rebuilt.valid[geometry.block_of(ppn).at()] += 1;
     }
     for closed in &mut rebuilt.closed {
         closed.sort_by_key(|block| flash.opening(*block));
@@ -105,12 +105,13 @@ pub fn rebuild(geometry: &Geometry, flash: &Flash, being_erased: &[Block]) -> Re
 }
 
 /// Maps the logical pages of a block to it that are newer there than what was found of them so far.
-fn take_newer(map: &mut [u32], geometry: &Geometry, flash: &Flash, block: Block) {
+fn take_newer(map: &mut PageMap, geometry: &Geometry, flash: &Flash, block: Block) {
     for page in 0..flash.programmed(block).min(geometry.data_pages) {
         let ppn = geometry.ppn(block, page);
-        let found = &mut map[flash.stamp(ppn).at()];
-        if *found == NONE || age(geometry, flash, ppn) > age(geometry, flash, Ppn(*found)) {
-            *found = ppn.0;
+        let lpn = flash.stamp(ppn);
+        let is_newer = |found| age(geometry, flash, ppn) > age(geometry, flash, found);
+        if map.get(lpn).ppn().is_none_or(is_newer) {
+            map.set(lpn, ppn);
         }
     }
 }
@@ -142,14 +143,16 @@ impl Ftl {
 
     /// The closed blocks of a domain, opened longest ago first.
     pub(in crate::ssd) fn closed(&self, domain: Domain) -> impl Iterator<Item = Block> + '_ {
-        self.order.iter(domain.0).map(Block)
+        self.blocks.order.iter(domain.0).map(Block)
     }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::ssd::config::{Cleaning, Levelling, LevellingRule, Persistence, SsdConfig, Wear};
+    use crate::ssd::config::{
+        Cleaning, Frontiers, Levelling, LevellingRule, Persistence, SsdConfig, Wear,
+    };
     use engine::{Random, Xoshiro256};
 
     /// Worn blocks are filled with cold data, and two frontiers mix the ages of blocks.
@@ -168,7 +171,7 @@ mod tests {
                     cold_life: 0.5,
                     ..Levelling::default()
                 },
-                frontiers: super::super::Frontiers::SeparateMoved,
+                frontiers: Frontiers::SeparateMoved,
                 ..Cleaning::default()
             },
             wear: Wear { rated_cycles: 40, spread: 0.2, ..Wear::default() },

@@ -4,7 +4,7 @@ use super::Scheduler;
 use super::units::{Phase, Work};
 use crate::ssd::clock::Clock;
 use crate::ssd::config::CleaningTime;
-use crate::ssd::ftl::{CleanStep, Job};
+use crate::ssd::ftl::{Relocation, Step};
 use crate::ssd::ids::Unit;
 
 impl Scheduler {
@@ -38,7 +38,7 @@ impl Scheduler {
         }
     }
 
-    fn clean(&mut self, unit: Unit, mut job: Job, clock: &mut Clock, only: Option<Phase>) {
+    fn clean(&mut self, unit: Unit, mut job: Relocation, clock: &mut Clock, only: Option<Phase>) {
         if self.cleaning.stream && self.serve_stream(unit, clock) {
             return;
         }
@@ -49,9 +49,9 @@ impl Scheduler {
             }
         }
         let work = match self.ftl.next_step(&mut self.flash, &mut job) {
-            CleanStep::Move(programming) => Work::Move(programming),
-            CleanStep::Erase if self.is_barred(job) => return self.bar_erase(unit, job, clock),
-            CleanStep::Erase => Work::Erase(job),
+            Step::Move(programming) => Work::Move(programming),
+            Step::Erase if self.is_barred(job) => return self.bar_erase(unit, job, clock),
+            Step::Erase => Work::Erase(job),
         };
         if !self.units.barred.is_empty() {
             self.units.barred.retain(|barred| *barred != unit);
@@ -64,15 +64,15 @@ impl Scheduler {
 
     /// Whether a victim still holds the newest programmed copy of a page: another unit is programming
     /// what supersedes it. A power cut would otherwise lose what was written long ago.
-    fn is_barred(&self, job: Job) -> bool {
-        let first = self.ftl.geometry().ppn(job.victim, 0).0;
-        self.ftl.pools_span_units()
-            && self.units.supersede_one_of(first..first + self.ftl.geometry().data_pages)
+    fn is_barred(&self, job: Relocation) -> bool {
+        let geometry = self.ftl.geometry();
+        let pages = geometry.ppn(job.source, 0)..geometry.ppn(job.source, geometry.data_pages);
+        self.ftl.pools_span_units() && self.units.supersede_one_of(&pages)
     }
 
     /// The erasure of a job waits. Cleaning that holds its unit goes on holding it, and counts the
     /// wait; else the unit serves what else there is.
-    fn bar_erase(&mut self, unit: Unit, job: Job, clock: &mut Clock) {
+    fn bar_erase(&mut self, unit: Unit, job: Relocation, clock: &mut Clock) {
         self.units.bar(unit);
         let blocks = self.blocks_for_cleaning();
         let queue = &mut self.units.queues[unit.at()];

@@ -148,7 +148,7 @@ impl Scheduler {
                 (programming.ppn, self.ftl.geometry().is_last(programming.ppn))
             }
             Work::Host(op, None) => (op.at, false),
-            Work::Erase(job) => (self.ftl.geometry().ppn(job.victim, 0), false),
+            Work::Erase(job) => (self.ftl.geometry().ppn(job.source, 0), false),
             Work::Stream(..) => unreachable!("a copy begins in `serve_stream`"),
         };
         for lane in 0..granule.span {

@@ -25,7 +25,7 @@ impl Scheduler {
     /// possible. Returns whether there is nothing else for it to do now.
     pub(super) fn serve_stream(&mut self, unit: Unit, clock: &mut Clock) -> bool {
         let mut job = self.units.job(unit).expect("the caller has seen it");
-        if job.is_migration() {
+        if job.levels_wear() {
             return false;
         }
         if !self.ftl.has_valid_page(&self.flash, &job) {

@@ -3,7 +3,7 @@
 use super::units::{Flight, Work};
 use crate::ssd::config::Cleaning;
 use crate::ssd::flash::Finished;
-use crate::ssd::ftl::Job;
+use crate::ssd::ftl::Relocation;
 use crate::ssd::ids::Unit;
 use crate::ssd::page::PageWork;
 use crate::ssd::shape::Geometry;
@@ -116,14 +116,18 @@ impl Recorder {
 }
 
 /// What an operation is called; `job` is what its unit is cleaning.
-pub(in crate::ssd) fn word(flight: &Flight, job: Option<Job>, cleaning: &Cleaning) -> &'static str {
+pub(in crate::ssd) fn word(
+    flight: &Flight,
+    job: Option<Relocation>,
+    cleaning: &Cleaning,
+) -> &'static str {
     match flight.work.expect("it is under way") {
         Work::Host(op, _) => match op.work {
             PageWork::Read | PageWork::ReadForWrite => "read",
             PageWork::Write => "program",
             PageWork::Merge | PageWork::MergeAcross => "merge",
         },
-        Work::Move(_) if job.is_some_and(|job| job.is_migration()) => "migrate",
+        Work::Move(_) if job.is_some_and(|job| job.levels_wear()) => "migrate",
         Work::Move(_) if cleaning.copy_back => "copy-back",
         Work::Move(_) => "move",
         Work::Stream(..) => "stream",

@@ -8,7 +8,7 @@
 use crate::kit::slots::Slot;
 use crate::ssd::config::SsdConfig;
 use crate::ssd::flash::{Lanes, OpKind};
-use crate::ssd::ftl::{Job, Programming};
+use crate::ssd::ftl::{Programming, Relocation};
 use crate::ssd::ids::{Block, Lpn, Ppn, Unit};
 use crate::ssd::page::{PageRequest, PageWork};
 use crate::ssd::shape::Geometry;
@@ -94,7 +94,7 @@ pub(in crate::ssd) enum Work {
     Move(Programming),
     /// A copy to another unit.
     Stream(Programming, Unit),
-    Erase(Job),
+    Erase(Relocation),
 }
 
 /// An operation under way on one or more lanes of a unit.
@@ -122,7 +122,7 @@ pub(in crate::ssd) struct UnitQueue {
     pub(in crate::ssd) waiting: VecDeque<PageOp>,
     /// Writes that found no room, ahead of everything that waits.
     pub(in crate::ssd) stalled: VecDeque<PageOp>,
-    pub(in crate::ssd) job: Option<Job>,
+    pub(in crate::ssd) job: Option<Relocation>,
     /// Pages of its victim on their way to other units.
     pub(in crate::ssd) streaming: u32,
     /// A page of another unit's victim is being copied here.
@@ -191,7 +191,7 @@ impl Units {
     }
 
     /// What a unit is cleaning.
-    pub(in crate::ssd) fn job(&self, unit: Unit) -> Option<Job> {
+    pub(in crate::ssd) fn job(&self, unit: Unit) -> Option<Relocation> {
         self.queues[unit.at()].job
     }
 
@@ -214,7 +214,13 @@ impl Units {
     }
 
     /// A copy begins, for which both units are needed.
-    pub(in crate::ssd) fn begin_stream(&mut self, from: Unit, job: Job, to: Unit, now: Time) {
+    pub(in crate::ssd) fn begin_stream(
+        &mut self,
+        from: Unit,
+        job: Relocation,
+        to: Unit,
+        now: Time,
+    ) {
         let queue = &mut self.queues[from.at()];
         queue.job = Some(job);
         queue.streaming += 1;
@@ -272,14 +278,14 @@ impl Units {
     /// Blocks whose erasure has begun.
     pub(in crate::ssd) fn erasing(&self) -> impl Iterator<Item = Block> + '_ {
         self.flights.iter().filter_map(|flight| match flight.work? {
-            Work::Erase(job) => Some(job.victim),
+            Work::Erase(job) => Some(job.source),
             _ => None,
         })
     }
 
     /// Whether a page is being programmed of which the newest copy so far lies among these.
-    pub(in crate::ssd) fn supersede_one_of(&self, pages: std::ops::Range<u32>) -> bool {
-        self.programming().any(|programming| pages.contains(&programming.old))
+    pub(in crate::ssd) fn supersede_one_of(&self, pages: &std::ops::Range<Ppn>) -> bool {
+        self.programming().any(|programming| programming.old.is_within(pages))
     }
 
     /// The erasure of a unit has to wait.

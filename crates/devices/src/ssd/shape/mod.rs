@@ -328,6 +328,12 @@ impl Geometry {
         Lpn((row * self.pools + pool.0) * self.stripe_pages + offset)
     }
 
+    /// Whether the last page of each block is kept for a summary.
+    #[inline]
+    pub fn has_summary_page(&self) -> bool {
+        self.pages_per_block > self.data_pages
+    }
+
     /// The block that a physical page is in.
     #[inline]
     pub fn block_of(&self, ppn: Ppn) -> Block {

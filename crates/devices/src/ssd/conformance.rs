@@ -1,7 +1,7 @@
 //! What every cleaning policy must do, whoever wrote it: choose only closed blocks, lose nothing, make
 //! progress at the least spare space that a configuration allows, and decide alike for a seed.
 
-use super::{Cleaner, Custom};
+use crate::ssd::clean::{Cleaner, Custom};
 use crate::ssd::config::{Cleaning, CleaningTime, Policy, PolicyName, Pool, Wear};
 use crate::ssd::ids::Lpn;
 use crate::ssd::{Ssd, SsdConfig, SsdReport};

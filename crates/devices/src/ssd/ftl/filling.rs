@@ -1,0 +1,52 @@
+//! What a drive holds at the start.
+
+use super::Ftl;
+use super::streams::FrontierId;
+use crate::ssd::config::{FillOrder, SsdConfig};
+use crate::ssd::flash::Flash;
+use crate::ssd::ids::{Block, PoolId};
+use engine::{Random, Xoshiro256};
+
+impl Ftl {
+    /// Writes the pool's share of the initial content: block by block, the domains in turn.
+    pub(super) fn fill_pool(
+        &mut self,
+        flash: &mut Flash,
+        pool: PoolId,
+        config: &SsdConfig,
+        random: &mut Xoshiro256,
+    ) {
+        let pages = f64::from(self.geometry.pages_per_pool) * config.fill.share();
+        let mut content: Vec<u32> = (0..pages as u32).collect();
+        if config.fill_order == FillOrder::Random {
+            for i in (1..content.len()).rev() {
+                content.swap(i, random.below(i as u64 + 1) as usize);
+            }
+        }
+        let domains = self.geometry.pool_domains[pool.at()].clone();
+        let blocks = (0..self.geometry.blocks_per_domain)
+            .flat_map(|relative| domains.iter().map(move |domain| (*domain, relative)));
+        let mut pages = content.chunks(self.geometry.data_pages as usize);
+        for (domain, relative) in blocks {
+            let block = Block(self.geometry.first_block(domain).0 + relative);
+            let Some(content) = pages.next() else {
+                self.release(domain, block, 0);
+                continue;
+            };
+            let frontier = FrontierId(self.streams.of_domain(domain).start as u32);
+            self.open(frontier, block);
+            for index in content {
+                let lpn = self.geometry.lpn_in_pool(pool, *index);
+                let programming = self.program_on(frontier, domain, lpn);
+                self.complete_program(flash, programming);
+            }
+        }
+        for domain in domains {
+            let first = self.streams.of_domain(domain).start;
+            if self.streams.frontier[first].next == self.geometry.data_pages {
+                let block = self.take_free(domain);
+                self.open(FrontierId(first as u32), block);
+            }
+        }
+    }
+}

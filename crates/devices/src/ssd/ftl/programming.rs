@@ -1,0 +1,126 @@
+//! What a program does: to the map when it begins, to the flash and its block when it ends.
+
+use super::Ftl;
+use super::map::Place;
+use super::streams::FrontierId;
+use crate::ssd::flash::Flash;
+use crate::ssd::ids::{Block, BlockState, Domain, Lpn, Ppn};
+
+/// A page that is being programmed: it takes effect in the flash on completion.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Programming {
+    /// Where.
+    pub ppn: Ppn,
+    /// Whose data.
+    pub lpn: Lpn,
+    /// The copy that it supersedes, if there is any: until it is programmed, that one is the newest that
+    /// a power cut would leave.
+    pub old: Place,
+    /// Low 32 bits of its number among all programs.
+    pub order: u32,
+}
+
+impl Ftl {
+    /// Programs the data of `lpn` on a frontier, given by its place in the list of all.
+    #[inline]
+    pub(super) fn program_on(
+        &mut self,
+        frontier: FrontierId,
+        domain: Domain,
+        lpn: Lpn,
+    ) -> Programming {
+        if self.streams.frontier[frontier.0 as usize].next == self.geometry.data_pages {
+            let block = self.take_free(domain);
+            self.open(frontier, block);
+        }
+        let frontier = &mut self.streams.frontier[frontier.0 as usize];
+        let block = frontier.block.expect("a frontier with room has a block");
+        let ppn = self.geometry.ppn(block, frontier.next);
+        frontier.next += 1;
+        self.blocks.valid[block.at()] += 1;
+        if self.placement.pools_span_units {
+            self.placement.reclaimable[self.geometry.unit_of(domain).at()] -= 1;
+        }
+        let old = self.map.get(lpn);
+        self.supersede(old);
+        self.map.set(lpn, ppn);
+        let order = self.programs as u32;
+        self.programs = self.programs.wrapping_add(1);
+        Programming { ppn, lpn, old, order }
+    }
+
+    /// Makes a copy of a logical page, if there is one, worthless.
+    #[inline]
+    fn supersede(&mut self, old: Place) {
+        let Some(old) = old.ppn() else { return };
+        let block = self.geometry.block_of(old);
+        let valid = self.blocks.valid[block.at()];
+        self.blocks.valid[block.at()] = valid - 1;
+        if self.placement.pools_span_units {
+            let unit = self.geometry.unit_of(self.geometry.domain_of(block));
+            self.placement.reclaimable[unit.at()] += 1;
+        }
+        if self.blocks.state[block.at()] == BlockState::Closed {
+            let domain = self.geometry.domain_of(block);
+            let relative = block.0 - self.geometry.first_block(domain).0;
+            self.blocks.index.superseded(domain.0, relative, u32::from(valid));
+        }
+    }
+
+    /// Forgets a logical page; reading it finds nothing until it is written again.
+    pub fn trim(&mut self, lpn: Lpn) {
+        self.supersede(self.map.get(lpn));
+        self.map.clear(lpn);
+        self.counters.trims += u64::from(self.geometry.granule.flash_pages);
+    }
+
+    /// Completes what [`begin_program`](Ftl::begin_program) began.
+    #[inline]
+    pub fn complete_program(&mut self, flash: &mut Flash, programming: Programming) {
+        let Programming { ppn, lpn, order, .. } = programming;
+        let page = flash.program(ppn, lpn, order);
+        // One comparison tells the first page and the last from those between.
+        if page.wrapping_sub(1) >= self.geometry.data_pages.wrapping_sub(2) {
+            self.complete_edge(flash, ppn, order);
+        }
+    }
+
+    /// The first page of a block has been programmed, or the last, or both are one.
+    #[cold]
+    #[inline(never)]
+    fn complete_edge(&mut self, flash: &mut Flash, ppn: Ppn, order: u32) {
+        let block = self.geometry.block_of(ppn);
+        if ppn == self.geometry.ppn(block, 0) {
+            self.write_header(flash, block, order);
+        }
+        if !self.geometry.is_last(ppn) {
+            return;
+        }
+        if self.is_filling(block) {
+            self.close_filled(flash, block);
+            return;
+        }
+        if self.geometry.has_summary_page() {
+            flash.program_summary(block);
+            self.counters.summaries += 1;
+        }
+        let domain = self.geometry.domain_of(block);
+        self.blocks.state[block.at()] = BlockState::Closed;
+        let relative = block.0 - self.geometry.first_block(domain).0;
+        self.blocks.index.insert(domain.0, relative, u32::from(self.blocks.valid[block.at()]));
+        self.blocks.order.push(domain.0, block.0);
+    }
+
+    /// The first page of a block has been programmed. A block that takes another's place takes its
+    /// numbers too.
+    pub(super) fn write_header(&self, flash: &mut Flash, block: Block, order: u32) {
+        let first_order = if self.is_filling(block) {
+            let source = self.victim[self.geometry.domain_of(block).at()];
+            flash.first_order(source.expect("cold data comes from a block"))
+        } else {
+            // It was begun within the last 2^32 programs.
+            self.programs - u64::from((self.programs as u32).wrapping_sub(order))
+        };
+        flash.write_header(block, self.blocks.sequence[block.at()], first_order);
+    }
+}

@@ -1,0 +1,247 @@
+//! Moving the valid pages out of a block, for whatever reason, and erasing it.
+
+use super::{Ftl, Programming};
+use crate::ssd::clean::{Action, Custom, DomainState, View};
+use crate::ssd::flash::Flash;
+use crate::ssd::ids::{Block, BlockState, Domain, Ppn, Unit};
+use engine::Random;
+use std::mem::take;
+use std::sync::Arc;
+
+/// Why the pages of a block are moved.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Reason {
+    /// For the space of its superseded pages.
+    Space,
+    /// The same; the block is worn, and cold data is to follow into it when it is erased.
+    SpaceThenColdData,
+    /// Its data is cold and takes, page by page, the place of what a worn block held.
+    Wear {
+        /// The worn block.
+        into: Block,
+    },
+}
+
+/// A block whose pages are being moved, until it is erased.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Relocation {
+    /// Where.
+    pub domain: Domain,
+    /// The block.
+    pub source: Block,
+    /// What for.
+    pub reason: Reason,
+    pub(super) next_page: u32,
+    /// Pages moved out of it so far.
+    pub(super) moved: u32,
+}
+
+impl Relocation {
+    /// Whether it moves cold data into a worn block.
+    pub fn levels_wear(&self) -> bool {
+        matches!(self.reason, Reason::Wear { .. })
+    }
+}
+
+/// The next operation of a [`Relocation`].
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Step {
+    /// Move one valid page.
+    Move(Programming),
+    /// Nothing valid is left: erase the block.
+    Erase,
+}
+
+impl Ftl {
+    /// Asks the policy for a victim in a low domain of a unit, the domains taking turns; when
+    /// nothing waits, also in one that idle time should help.
+    pub fn begin_cleaning(
+        &mut self,
+        flash: &Flash,
+        unit: Unit,
+        waiting: bool,
+    ) -> Option<Relocation> {
+        if self.has_ended() {
+            return None;
+        }
+        let threshold = if waiting || self.needs_cleaning(unit) {
+            self.geometry.low_blocks
+        } else {
+            self.geometry.idle_blocks
+        };
+        let domains = self.geometry.domains_per_unit;
+        let start = self.marks.clean_pointer[unit.at()];
+        for k in 0..domains {
+            let turn = (start + k) % domains;
+            let domain = Domain(unit.0 * domains + turn);
+            if self.free.count(domain) > threshold {
+                continue;
+            }
+            if let Some((victim, migrate)) = self.levelled_victim(flash, domain) {
+                self.marks.clean_pointer[unit.at()] = (turn + 1) % domains;
+                return Some(self.take_victim(domain, victim, migrate));
+            }
+        }
+        None
+    }
+
+    /// Has a policy from outside the table asked, greedy standing in where it has failed.
+    pub(in crate::ssd) fn supply(&mut self, policy: Option<Custom>) {
+        self.supplied = policy;
+    }
+
+    /// The block that the policy would clean next in a domain.
+    pub(super) fn policy_victim(&mut self, flash: &Flash, domain: Domain) -> Option<Block> {
+        self.blocks
+            .index
+            .raise_least(domain.0, self.least_valid(domain).min(self.geometry.data_pages));
+        let answer = self.supplied.clone().and_then(|policy| self.ask(&policy, flash, domain));
+        let view = View {
+            index: &self.blocks.index,
+            order: &self.blocks.order,
+            domain: domain.0,
+            first_block: self.geometry.first_block(domain),
+            blocks: self.geometry.blocks_per_domain,
+            data_pages: self.geometry.data_pages,
+            valid: &self.blocks.valid,
+            state: &self.blocks.state,
+            sequence: &self.blocks.sequence,
+            opened: self.blocks.opened,
+            erases: flash.erases(),
+            config: &self.config,
+        };
+        match answer.unwrap_or_else(|| self.config.policy.step(&view, &mut self.random)) {
+            Action::Clean { victim } => Some(victim),
+            Action::Rest => None,
+        }
+    }
+
+    /// The decision of a policy from outside the table; `None` once it has failed.
+    ///
+    /// For as long as it is asked, the arrays are shared with it.
+    fn ask(&mut self, policy: &Custom, flash: &Flash, domain: Domain) -> Option<Action> {
+        if self.least_valid(domain) >= self.geometry.data_pages {
+            return Some(Action::Rest);
+        }
+        let pool = DomainState {
+            domain: domain.0,
+            first_block: self.geometry.first_block(domain),
+            blocks: self.geometry.blocks_per_domain,
+            data_pages: self.geometry.data_pages,
+            free: self.free.count(domain),
+            urgent: !self.accepts(domain),
+            valid: Arc::new(take(&mut self.blocks.valid)),
+            state: Arc::new(take(&mut self.blocks.state)),
+            sequence: Arc::new(take(&mut self.blocks.sequence)),
+            erases: flash.shared_erases(),
+            opened: self.blocks.opened,
+            random: self.random.unit(),
+        };
+        let action = policy.step(&pool);
+        self.blocks.valid = Arc::unwrap_or_clone(pool.valid);
+        self.blocks.state = Arc::unwrap_or_clone(pool.state);
+        self.blocks.sequence = Arc::unwrap_or_clone(pool.sequence);
+        action
+    }
+
+    fn take_victim(&mut self, domain: Domain, victim: Block, migrate: bool) -> Relocation {
+        assert!(self.geometry.domain_of(victim) == domain, "a victim lies in its domain");
+        assert!(
+            self.blocks.state[victim.at()] == BlockState::Closed,
+            "only closed blocks are cleaned"
+        );
+        let relative = victim.0 - self.geometry.first_block(domain).0;
+        self.blocks.index.remove(domain.0, relative, u32::from(self.blocks.valid[victim.at()]));
+        self.blocks.order.remove(domain.0, victim.0);
+        self.blocks.state[victim.at()] = BlockState::Victim;
+        self.victim[domain.at()] = Some(victim);
+        let reason = if migrate { Reason::SpaceThenColdData } else { Reason::Space };
+        Relocation { domain, source: victim, reason, next_page: 0, moved: 0 }
+    }
+
+    /// Whether the next operation of a cleaning is a move: the victim still holds valid data.
+    pub fn has_valid_page(&self, flash: &Flash, job: &Relocation) -> bool {
+        let pages = job.next_page..self.geometry.data_pages;
+        let mut pages = pages.map(|page| self.geometry.ppn(job.source, page));
+        pages.any(|ppn| self.map.holds(flash.stamp(ppn), ppn))
+    }
+
+    /// The next operation of a cleaning: a move begins at once, an erase is up to the caller.
+    pub fn next_step(&mut self, flash: &mut Flash, job: &mut Relocation) -> Step {
+        if let Reason::Wear { into } = job.reason {
+            return self.fill_step(flash, job, into);
+        }
+        while job.next_page < self.geometry.data_pages {
+            let ppn = self.geometry.ppn(job.source, job.next_page);
+            job.next_page += 1;
+            let lpn = flash.stamp(ppn);
+            if self.map.holds(lpn, ppn) {
+                let programming = self.begin_move(job.domain, lpn);
+                self.carry_temperature(job.source, programming);
+                job.moved += 1;
+                return Step::Move(programming);
+            }
+        }
+        Step::Erase
+    }
+
+    /// Begins to copy the next valid page of a victim to another unit, if that accepts it: where it is
+    /// copied from, and its program.
+    pub fn begin_stream(
+        &mut self,
+        flash: &Flash,
+        job: &mut Relocation,
+        to: Unit,
+    ) -> Option<(Ppn, Programming)> {
+        let pages = job.next_page..self.geometry.data_pages;
+        let mut pages = pages.map(|page| self.geometry.ppn(job.source, page));
+        let (ppn, lpn) = pages.find_map(|ppn| {
+            let lpn = flash.stamp(ppn);
+            self.map.holds(lpn, ppn).then_some((ppn, lpn))
+        })?;
+        let domain = self.choose_domain(self.geometry.pool_of(lpn), to, lpn)?;
+        job.next_page = ppn.0 - self.geometry.ppn(job.source, 0).0 + 1;
+        let programming = self.begin_program(domain, lpn);
+        self.carry_temperature(job.source, programming);
+        job.moved += 1;
+        Some((ppn, programming))
+    }
+
+    /// Completes a move that [`next_step`](Ftl::next_step) began.
+    pub fn complete_move(&mut self, flash: &mut Flash, programming: Programming) {
+        if self.is_filling(self.geometry.block_of(programming.ppn)) {
+            self.counters.migrations += 1;
+        } else {
+            self.counters.moves += 1;
+        }
+        self.complete_program(flash, programming);
+    }
+
+    /// The victim of a job has been erased: it is free again, retired, or to be filled with cold data,
+    /// which is the job that is returned.
+    pub fn complete_erase(&mut self, flash: &mut Flash, job: Relocation) -> Option<Relocation> {
+        let Relocation { domain, source: victim, .. } = job;
+        assert!(self.blocks.valid[victim.at()] == 0, "a block with valid pages is never erased");
+        let had_life = flash.life(victim) > 0;
+        if had_life {
+            self.ageing.erased(domain);
+        }
+        flash.erase(victim);
+        self.counters.erases += 1;
+        self.counters.migrated_blocks += u64::from(job.levels_wear());
+        self.counters.victim_moves += u64::from(job.moved);
+        self.victim[domain.at()] = None;
+        self.blocks.sequence[victim.at()] = 0;
+        if flash.life(victim) == 0 {
+            self.expire(flash, domain, victim, had_life);
+            return None;
+        }
+        if job.reason == Reason::SpaceThenColdData
+            && let Some(job) = self.begin_migration(flash, domain, victim)
+        {
+            return Some(job);
+        }
+        self.release(domain, victim, flash.erases()[victim.at()]);
+        None
+    }
+}
