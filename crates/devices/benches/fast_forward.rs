@@ -44,7 +44,7 @@ fn fast_forward(ssd: &mut Ssd, random: &mut Xoshiro256) -> f64 {
     ssd.reset_counts();
     timed(|| {
         overwrite(ssd, random, pages, WRITES);
-        ssd.account(0).page_programs
+        ssd.account(0).counts.page_programs
     })
 }
 

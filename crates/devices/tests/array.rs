@@ -136,16 +136,16 @@ fn accounts_add_up_over_the_members() {
     assert_eq!(report.units.len(), 6);
     assert_eq!(report.units[5].name, "member 2 package 1");
     assert_eq!(report.bus_busy.len(), 6);
-    assert!(report.block_erases > 100, "the load makes it clean");
-    let moved = report.pages_moved as f64;
-    let host = (report.page_programs - report.pages_moved) as f64;
+    assert!(report.counts.block_erases > 100, "the load makes it clean");
+    let moved = report.counts.pages_moved as f64;
+    let host = (report.counts.page_programs - report.counts.pages_moved) as f64;
     assert!((report.write_amplification.unwrap() - (host + moved) / host).abs() < 1e-9);
     let erased: f64 = report.wear.mean_erases * f64::from(3 * 2 * 64);
-    assert!((erased - report.block_erases as f64).abs() < 1e-6);
-    assert_eq!(report.cleaning.victim_pages, 15 * report.cleaning.blocks_cleaned);
-    let data = report.cleaning.victim_pages as f64;
+    assert!((erased - report.counts.block_erases as f64).abs() < 1e-6);
+    assert_eq!(report.counts.victim_pages, 15 * report.counts.blocks_cleaned);
+    let data = report.counts.victim_pages as f64;
     // Victims that are not erased yet have lost pages too, which are not held against the others.
-    let out = report.cleaning.victim_pages_moved as f64;
+    let out = report.counts.victim_pages_moved as f64;
     assert!(0.9 * moved < out && out <= moved);
     assert!((report.cleaning.efficiency.unwrap() - (1.0 - out / data)).abs() < 1e-9);
     device.audit().unwrap();
@@ -164,7 +164,7 @@ fn preparing_reaches_every_member_and_counts_from_zero_after() {
         assert!(report.write_amplification.unwrap() > 1.5);
         assert!(report.wear.mean_erases > 3.0 && report.wear.std_erases < report.wear.mean_erases);
         device.reset_counts();
-        assert_eq!(device.report(0).unwrap().page_programs, 0);
+        assert_eq!(device.report(0).unwrap().counts.page_programs, 0);
         device.audit().unwrap();
     }
 }
@@ -174,19 +174,9 @@ fn member_seed(member: u64) -> u64 {
     9u64.wrapping_add(member.wrapping_mul(0x9E37_79B9_7F4A_7C15))
 }
 
-/// Counters that an array has as the sum of its members'.
+/// Every count, which an array has as the sum of its members'.
 fn counters(report: &SsdReport) -> Vec<u64> {
-    vec![
-        report.page_programs,
-        report.block_erases,
-        report.pages_moved,
-        report.host_pages_read,
-        report.host_pages_written,
-        report.merge_reads,
-        report.unmapped_pages_read,
-        report.pages_trimmed,
-        report.cleaning.blocks_cleaned,
-    ]
+    report.counts.rows().map(|(_, count)| count).collect()
 }
 
 #[test]
@@ -259,7 +249,7 @@ fn preparing_an_array_prepares_its_members() {
             .collect();
         let together: Vec<_> = report.wear.map.rows.into_iter().map(|(_, cells)| cells).collect();
         assert_eq!(together, rows, "{layout}");
-        assert!(report.block_erases > 100);
+        assert!(report.counts.block_erases > 100);
     }
 }
 

@@ -86,7 +86,10 @@ fn a_synchronous_gang_is_one_wide_package() {
     let mut ssd = Ssd::new(&config, 0).unwrap();
     run_on(&mut ssd, Script::pages(&[(0, Write, 1, 1)]));
     let report = ssd.account(1);
-    assert_eq!((report.host_pages_written, report.page_programs, report.merge_reads), (1, 2, 2));
+    assert_eq!(
+        (report.counts.host_pages_written, report.counts.page_programs, report.counts.merge_reads),
+        (1, 2, 2)
+    );
     assert_eq!(report.write_amplification, Some(2.0));
 }
 
@@ -249,7 +252,7 @@ fn pages_stream_between_packages_at_the_speed_of_the_bus() {
         run_on(&mut ssd, Script::pages(&steps));
         let report = ssd.account(CLEANED_NS);
         assert!(report.units[4..].iter().all(|unit| unit.operations == 0));
-        CLEANED_NS as f64 / report.pages_moved as f64
+        CLEANED_NS as f64 / report.counts.pages_moved as f64
     };
     let (streamed, moved) = (per_page(true), per_page(false));
     println!("{streamed:.0} ns a page streamed, {moved:.0} through the controller");

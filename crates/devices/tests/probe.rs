@@ -104,7 +104,7 @@ fn about_to_clean(config: &SsdConfig, valid: u32) -> Ssd {
     let stale: Vec<u32> = (valid..63).collect();
     let mut next = 0;
     // Every overwrite eats one page of the frontier; stop when the free blocks reach the mark.
-    while ssd.account(1).block_erases == 0 && free_blocks(&ssd) > 3 {
+    while ssd.account(1).counts.block_erases == 0 && free_blocks(&ssd) > 3 {
         let index = stale[next % stale.len()];
         ssd.write_untimed(2 * index);
         next += 1;
@@ -136,11 +136,12 @@ fn blocking_cleaning_costs_its_moves_and_an_erase() {
             let (wait, ssd) = cleaning_wait(config, valid);
             let report = ssd.account(1);
             // Blocks that hold nothing valid are cleaned first; the last one holds `valid` pages.
-            let erases = report.block_erases;
-            let expected =
-                erases * ERASE + report.pages_moved * move_ns + report.summary_programs * SUMMARY;
+            let erases = report.counts.block_erases;
+            let expected = erases * ERASE
+                + report.counts.pages_moved * move_ns
+                + report.counts.summary_programs * SUMMARY;
             assert_eq!(wait, expected, "{valid} valid");
-            assert_eq!(report.pages_moved, 0);
+            assert_eq!(report.counts.pages_moved, 0);
             assert_eq!(erases, 1, "one block brings the free list above its mark");
         }
     }
@@ -163,11 +164,11 @@ fn moves_inside_a_plane_and_across_the_pins() {
         ssd.reset_counts();
         let done = run_on(&mut ssd, Script::pages(&[(0, Read, 0, 1)]));
         let report = ssd.account(1);
-        assert!(report.pages_moved > 10, "the victims hold valid pages");
-        assert_eq!(report.copy_backs, if copy_back { report.pages_moved } else { 0 });
-        let expected = report.block_erases * ERASE
-            + report.pages_moved * move_ns
-            + report.summary_programs * SUMMARY;
+        assert!(report.counts.pages_moved > 10, "the victims hold valid pages");
+        assert_eq!(report.counts.copy_backs, if copy_back { report.counts.pages_moved } else { 0 });
+        let expected = report.counts.block_erases * ERASE
+            + report.counts.pages_moved * move_ns
+            + report.counts.summary_programs * SUMMARY;
         assert_eq!(done[0].breakdown.cleaning_wait, expected);
     }
 }

@@ -214,7 +214,7 @@ fn run(config: &SsdConfig, geometry: &Geometry, seed: u64) -> u64 {
     run.ssd.check().unwrap();
     run.check();
     let state = run.ssd.account(run.now);
-    assert!(state.block_erases > 0 || run.ssd.has_ended(), "it had to clean");
+    assert!(state.counts.block_erases > 0 || run.ssd.has_ended(), "it had to clean");
     run.checks
 }
 

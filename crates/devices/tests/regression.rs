@@ -100,7 +100,7 @@ fn a_write_without_room_anywhere_goes_where_cleaning_makes_some() {
     let requests = steps.len();
     assert_eq!(run_on(&mut ssd, Script::pages(&steps)).len(), requests);
     let report = ssd.account(Time::MAX);
-    assert!(report.block_erases > 0, "there was no room without cleaning");
+    assert!(report.counts.block_erases > 0, "there was no room without cleaning");
     let served: Vec<u64> = report.units.iter().map(|unit| unit.operations).collect();
     let reads = [28, 28 + 16 + 11];
     assert_eq!(served, [1 + 27 + reads[0], 1 + 27 + reads[1], 28 + 1], "it went to the third");

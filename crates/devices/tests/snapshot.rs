@@ -108,7 +108,10 @@ fn every_policy_and_rule_goes_on_as_if_nothing_had_happened() {
             });
             assert!(one.0 == other.0, "{word} {rule} {frontiers}: other answers");
             assert!(one.1 == other.1, "{word} {rule} {frontiers}: another account");
-            assert!(one.1.block_erases > 50, "{word} {rule} {frontiers} is told apart by cleaning");
+            assert!(
+                one.1.counts.block_erases > 50,
+                "{word} {rule} {frontiers} is told apart by cleaning"
+            );
         }
     }
 }

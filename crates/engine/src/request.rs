@@ -200,8 +200,8 @@ pub trait Device {
         self.has_ended()
     }
 
-    /// What the flash inside has done so far; `None` where there is none.
-    fn flash_counts(&self) -> Option<FlashCounts> {
+    /// The figures that are followed over time; `None` where there are none.
+    fn followed(&self) -> Option<Followed> {
         None
     }
 
@@ -209,31 +209,20 @@ pub trait Device {
     fn capacity_sectors(&self) -> u64;
 }
 
-/// What the flash of a device has done since its counts were reset, and what is left of it.
+/// Figures of a device that are followed over time: what it has done since its counts were reset, and
+/// how things stand. How many there are, and what each of them is, the devices declare.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub struct FlashCounts {
-    /// Flash pages that the host wrote, whole or in part.
-    pub host_pages: u64,
-    /// Bytes that the host wrote in them.
-    pub host_bytes: u64,
-    /// Data pages programmed, for the host and to clean.
-    pub programs: u64,
-    /// Bytes of those.
-    pub programmed_bytes: u64,
-    /// Blocks erased.
-    pub erases: u64,
-    /// Erased blocks that are free now.
-    pub free_blocks: u64,
+pub struct Followed(pub [u64; Followed::MOST]);
+
+impl Followed {
+    /// Figures at most.
+    pub const MOST: usize = 8;
 }
 
-impl std::ops::AddAssign for FlashCounts {
-    fn add_assign(&mut self, other: FlashCounts) {
-        self.host_pages += other.host_pages;
-        self.host_bytes += other.host_bytes;
-        self.programs += other.programs;
-        self.programmed_bytes += other.programmed_bytes;
-        self.erases += other.erases;
-        self.free_blocks += other.free_blocks;
+impl AddAssign for Followed {
+    fn add_assign(&mut self, other: Followed) {
+        let pairs = self.0.iter_mut().zip(other.0);
+        pairs.for_each(|(sum, figure)| *sum += figure);
     }
 }
 

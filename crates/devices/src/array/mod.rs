@@ -14,7 +14,7 @@ use crate::ssd::timeline::{Timeline, Window};
 use crate::ssd::{Snapshot, SsdReport};
 use crate::{DeviceConfig, Kind, Model, Supplied};
 use engine::{
-    Breakdown, Completion, Device, EventQueue, FlashCounts, Lba, Op, Request, SECTOR_BYTES, Status,
+    Breakdown, Completion, Device, EventQueue, Followed, Lba, Op, Request, SECTOR_BYTES, Status,
     Time,
 };
 use options::{Bandwidth, Duration, Invalid, Size, choices, options};
@@ -363,10 +363,10 @@ impl Device for Array {
         self.members.iter().any(|member| member.may_refuse())
     }
 
-    fn flash_counts(&self) -> Option<FlashCounts> {
-        let mut all = FlashCounts::default();
+    fn followed(&self) -> Option<Followed> {
+        let mut all = Followed::default();
         for member in &self.members {
-            all += member.flash_counts()?;
+            all += member.followed()?;
         }
         Some(all)
     }
