@@ -86,7 +86,7 @@ pub trait Model: Device {
 }
 
 /// A kind of device, implemented by its options.
-pub trait Kind: Setting + Default + Serialize + Clone {
+pub trait DeviceKind: Setting + Default + Serialize + Clone {
     /// What it is, in one line.
     const SUMMARY: &'static str;
 
@@ -265,13 +265,13 @@ impl Setting for DeviceConfig {
     }
 }
 
-fn merged<'de, T: Kind, D: Deserializer<'de>>(
+fn merged<'de, T: DeviceKind, D: Deserializer<'de>>(
     layers: impl IntoIterator<Item = D>,
 ) -> Result<T, (usize, D::Error)> {
     let mut partial = T::Partial::default();
     for (index, layer) in layers.into_iter().enumerate() {
         let over = T::Partial::deserialize(layer).map_err(|error| (index, error))?;
-        <T as Kind>::overlay(&mut partial, over);
+        <T as DeviceKind>::overlay(&mut partial, over);
     }
     Ok(<T as Setting>::complete(partial, T::default()))
 }

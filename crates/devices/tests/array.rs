@@ -6,7 +6,7 @@ use crate::common::{Closed, Keep, run_closed};
 use devices::array::{ArrayConfig, Layout};
 use devices::linear::LinearConfig;
 use devices::ssd::{SsdConfig, SsdReport};
-use devices::{DeviceConfig, Kind, Model};
+use devices::{DeviceConfig, DeviceKind, Model};
 use engine::{Completion, Lba, Op, Random, Request, SECTOR_BYTES, Status, Time, Xoshiro256};
 use options::Size;
 

@@ -6,7 +6,7 @@ use crate::common::{Closed, Keep, Script};
 use devices::linear::LinearConfig;
 use devices::ssd::config::Wear;
 use devices::ssd::{Snapshot, Ssd, SsdConfig};
-use devices::{Kind, Model};
+use devices::{DeviceKind, Model};
 use engine::{Device, Lba, Op, Random, Request, Status, Time, Xoshiro256, drive};
 
 /// A drive whose blocks last for four erasures.

@@ -6,13 +6,14 @@
 
 mod report;
 
+use crate::kit::config::HostLink;
 use crate::kit::link::{Link, Turn};
 use crate::kit::slots::{Slot, Slots};
-use crate::ssd::config::{HostLink, PolicyName};
+use crate::ssd::config::PolicyName;
 use crate::ssd::snapshot::ARRAY_KEY;
 use crate::ssd::timeline::{Timeline, Window};
 use crate::ssd::{Snapshot, SsdReport};
-use crate::{DeviceConfig, Kind, Model, Supplied};
+use crate::{DeviceConfig, DeviceKind, Model, Supplied};
 use engine::{
     Breakdown, Completion, Device, EventQueue, Followed, Lba, Op, Request, SECTOR_BYTES, Status,
     Time,
@@ -56,7 +57,7 @@ options! {
     }
 }
 
-impl Kind for ArrayConfig {
+impl DeviceKind for ArrayConfig {
     const SUMMARY: &'static str = "Identical devices behind one controller: RAID-0, or volumes.";
 
     fn has_flash(&self) -> bool {
