@@ -13,9 +13,9 @@
 //! ratio to fetching ahead         0.59
 //! ```
 
-use devices::Model;
 use devices::ssd::config::{Cleaning, CleaningTime};
 use devices::ssd::{Ssd, SsdConfig};
+use devices::{Examine, Prepare};
 use engine::{Random, Xoshiro256};
 use std::time::Instant;
 

@@ -2,13 +2,13 @@
 //! of laying pages out; and the shares and ratios of drives that end in the midst of things.
 
 use crate::common::{Closed, run_closed, small};
-use devices::Model;
 use devices::ssd::account::FlashCounts;
 use devices::ssd::config::Policy;
 use devices::ssd::config::{
     Cleaning, CleaningTime, FreeOrder, Frontiers, Gang, Interleave, Pool, Timing, Wear,
 };
 use devices::ssd::{Geometry, Milestone, Ssd, SsdConfig, SsdReport};
+use devices::{Examine, Prepare};
 use engine::{Device, Lba, Op, Random, Request, Time, Xoshiro256};
 use options::{Duration, Size};
 

@@ -5,7 +5,7 @@
 //! is never erased, on every cleaning, also in release builds; the audit finds what was lost.
 
 use crate::common::{Closed, run_closed};
-use devices::Model;
+use devices::Prepare;
 use devices::ssd::config::Policy;
 use devices::ssd::config::{Cleaning, CleaningTime, Frontiers, Levelling, LevellingRule, Wear};
 use devices::ssd::{Ssd, SsdConfig, SsdReport};

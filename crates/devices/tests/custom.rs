@@ -8,7 +8,7 @@ use devices::ssd::clean::{Answer, Cleaner, Custom, Pool};
 use devices::ssd::config::{Cleaning, Policy};
 use devices::ssd::ids::BlockState;
 use devices::ssd::{Ssd, SsdConfig, SsdReport};
-use devices::{DeviceConfig, DeviceKind, Model, Supplied};
+use devices::{DeviceConfig, DeviceKind, Model, Prepare, Supplied};
 use engine::{Lba, Op, Random, Request, Xoshiro256};
 use std::sync::{Arc, Mutex};
 

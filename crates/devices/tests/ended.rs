@@ -6,7 +6,7 @@ use crate::common::{Closed, Keep, Script};
 use devices::linear::LinearConfig;
 use devices::ssd::config::Wear;
 use devices::ssd::{Snapshot, Ssd, SsdConfig};
-use devices::{DeviceKind, Model};
+use devices::{DeviceKind, Examine, Persist, Prepare};
 use engine::{Device, Lba, Op, Random, Request, Status, Time, Xoshiro256, drive};
 
 /// A drive whose blocks last for four erasures.
@@ -22,7 +22,7 @@ fn ended() -> Snapshot {
     while !ssd.has_ended() {
         ssd.write_untimed(random.below(u64::from(ssd.preparable_pages())) as u32);
     }
-    Model::save(&ssd).unwrap()
+    Persist::save(&ssd).unwrap()
 }
 
 #[test]
@@ -104,7 +104,7 @@ fn an_ended_drive_reads_and_refuses_in_time_as_without() {
     assert_eq!((one.counts.pages_trimmed, other.counts.pages_trimmed), (0, 0));
     assert_eq!((one.counts.host_pages_read, other.counts.host_pages_read), (16, 16));
     // What was refused has changed nothing.
-    assert!(Model::save(&untimed) == Model::save(&drive_of()));
+    assert!(Persist::save(&untimed) == Persist::save(&drive_of()));
 }
 
 #[test]

@@ -8,7 +8,7 @@
 use crate::common;
 
 use crate::common::{reference, seeds};
-use devices::Model;
+use devices::Prepare;
 use devices::ssd::config::{
     ActiveBlocks, Cleaning, CleaningTime, Depth, FillOrder, FreeOrder, Gang, HostLink, HostOrder,
     Interleave, Pool, TieBreak,

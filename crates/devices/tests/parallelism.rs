@@ -2,9 +2,9 @@
 //! nanosecond.
 
 use crate::common::{Script, US, run, run_on, small, small_blocking, times};
-use devices::Model;
 use devices::ssd::config::{FillOrder, Gang, Interleave, Pool};
 use devices::ssd::{Geometry, Ssd, SsdConfig};
+use devices::{Examine, Prepare};
 use engine::{Op::*, Random, Time, Xoshiro256};
 use options::Size;
 

@@ -4,9 +4,9 @@
 //! 1.5 ms, 4224 bytes over the bus 105.6 us, a summary of 528 bytes 13.2 us.
 
 use crate::common::{Script, Step, US, fill, run, run_on, small, small_blocking, times};
-use devices::Model;
 use devices::ssd::config::{Cleaning, Depth, FillOrder, HostLink, Interleave, Pool};
 use devices::ssd::{Ssd, SsdConfig};
+use devices::{Examine, Prepare};
 use engine::{Completion, Device, Lba, Op::*, Request, Time};
 
 const READ: Time = 130_600;

@@ -8,7 +8,7 @@
 use crate::common;
 
 use crate::common::seeds;
-use devices::Model;
+use devices::Prepare;
 use devices::ssd::config::{
     ActiveBlocks, Cleaning, CleaningTime, FillOrder, FreeOrder, Frontiers, Gang, Interleave,
     Levelling, LevellingRule, Persistence, Pool, Wear,

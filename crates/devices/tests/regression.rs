@@ -3,7 +3,7 @@
 use crate::common::{Script, Step, US, fill, run_on, seeds, small, small_blocking};
 use devices::ssd::config::{Depth, Fill, Gang, HostLink, Interleave, Pool};
 use devices::ssd::{Geometry, Ssd, SsdConfig};
-use devices::{DeviceConfig, Model};
+use devices::{DeviceConfig, Prepare};
 use engine::Op::{Read, Write};
 use engine::{Random, Time, Xoshiro256};
 use options::{PerByte, Size};

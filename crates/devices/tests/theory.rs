@@ -5,9 +5,9 @@
 //! the logical pages: blocks that the threshold keeps erased take no part.
 
 use crate::common::{Closed, fill, greedy, run_closed};
-use devices::Model;
 use devices::ssd::config::{Cleaning, CleaningTime};
 use devices::ssd::{Ssd, SsdConfig, SsdReport};
+use devices::{Examine, Prepare};
 use engine::{Device, Lba, Op, Random, Request, Time, Xoshiro256};
 
 /// Blocks that take part; with this many the bias of a finite drive is about 0.15 %.

@@ -3,7 +3,7 @@
 use crate::common;
 
 use crate::common::{Closed, Keep, Script, small};
-use devices::Model;
+use devices::Examine;
 use devices::ssd::account::FlashCounts;
 use devices::ssd::config::Cleaning;
 use devices::ssd::timeline::{Timeline, Window};

@@ -2,12 +2,12 @@
 //! levelling puts that off; nothing is lost on the way.
 
 use crate::common::{Closed, run_closed};
-use devices::Model;
 use devices::ssd::config::Policy;
 use devices::ssd::config::{
     Cleaning, CleaningTime, FreeOrder, Levelling, LevellingRule, Pool, Temperature, Wear,
 };
 use devices::ssd::{Ssd, SsdConfig, WearReport};
+use devices::{Examine, Prepare};
 use engine::{Device, Lba, Op, Random, Request, Xoshiro256};
 
 /// One package of 256 blocks of 16 pages, worn out soon.
