@@ -50,7 +50,7 @@ mod _core {
     use super::cleaner::{Clean, Rest, View};
     use super::cleaner::{PythonCleaner, Raised, is_final, put_raised, take_raised};
     #[pymodule_export]
-    use super::tables::counters;
+    use super::tables::{counters, latency_parts};
     #[pymodule_export]
     use super::{CheckError, InputError, PolicyError};
 

@@ -1,5 +1,6 @@
 //! The tables of the engine for whoever shows results.
 
+use devices::latency::{LATENCY_PARTS, LatencyPart};
 use devices::ssd::account::{COUNTERS, Counter};
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
@@ -21,4 +22,18 @@ pub(crate) fn counters(py: Python<'_>) -> PyResult<Vec<Bound<'_, PyDict>>> {
         Ok(row)
     };
     COUNTERS.iter().map(row).collect()
+}
+
+/// Every part of a latency, in the order in which a request meets them: a dict with `key`, `label` and
+/// `meaning`.
+#[pyfunction]
+pub(crate) fn latency_parts(py: Python<'_>) -> PyResult<Vec<Bound<'_, PyDict>>> {
+    let row = |part: &LatencyPart| {
+        let row = PyDict::new(py);
+        row.set_item("key", part.key)?;
+        row.set_item("label", part.label)?;
+        row.set_item("meaning", part.doc)?;
+        Ok(row)
+    };
+    LATENCY_PARTS.iter().map(row).collect()
 }

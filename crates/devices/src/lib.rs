@@ -6,6 +6,7 @@
 
 pub mod array;
 mod kit;
+pub mod latency;
 pub mod linear;
 mod model;
 pub mod parallel;

@@ -83,6 +83,7 @@ pub(crate) fn growing_ns(per_kib: Duration, bytes: u64) -> Time {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::latency::UNIT_WAIT;
     use crate::served;
     use engine::{Lba, Op, Request};
 
@@ -137,7 +138,7 @@ mod tests {
         device.advance(2 * service - 1, &mut done);
         assert_eq!(done.len(), 1);
         device.advance(2 * service, &mut done);
-        assert_eq!(done[1].breakdown.unit_wait, service - 1000);
+        assert_eq!(done[1].breakdown[UNIT_WAIT], service - 1000);
         assert_eq!(done[1].breakdown.total(), done[1].latency());
     }
 

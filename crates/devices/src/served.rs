@@ -5,6 +5,7 @@
 //! cleaning, no wear. A law says how many requests it serves at once; the others wait, first come
 //! first served.
 
+use crate::latency::{BUS, CELL, UNIT_WAIT};
 use crate::{Examine, Persist, Prepare};
 use engine::{Breakdown, Completion, Device, Op, Request, SECTOR_BYTES, Status, Time};
 use options::{Invalid, Size};
@@ -140,12 +141,9 @@ impl<L: Law> Device for Served<L> {
         while let Some(first) = self.service.peek().filter(|first| first.end <= to).copied() {
             self.service.pop();
             let Service { end: at, submitted, begun, fixed, request, .. } = first;
-            let breakdown = Breakdown {
-                unit_wait: begun - submitted,
-                bus: at - begun - fixed,
-                cell: fixed,
-                ..Breakdown::default()
-            };
+            let mut breakdown = Breakdown::of(UNIT_WAIT, begun - submitted);
+            breakdown[BUS] = at - begun - fixed;
+            breakdown[CELL] = fixed;
             let status = Status::Ok;
             completions.push(Completion { request, submitted, at, breakdown, status });
             self.begin(at);

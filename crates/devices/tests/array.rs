@@ -4,6 +4,7 @@ use crate::common;
 
 use crate::common::{Closed, Keep, run_closed};
 use devices::array::{ArrayConfig, Layout};
+use devices::latency::HOST_LINK;
 use devices::linear::LinearConfig;
 use devices::ssd::account::COUNTERS;
 use devices::ssd::{SsdConfig, SsdReport};
@@ -390,7 +391,7 @@ fn a_flush_waits_for_the_writes_before_it_on_every_member() {
         .unwrap();
     let at = |id: u64| keep.0.iter().find(|it| it.request.id == id).unwrap().at;
     assert_eq!(at(2), at(0).max(at(1)));
-    assert_eq!(keep.0[0].breakdown.host_link, 5_000);
+    assert_eq!(keep.0[0].breakdown[HOST_LINK], 5_000);
 }
 
 #[test]

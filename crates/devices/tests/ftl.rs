@@ -9,6 +9,7 @@ use crate::common;
 
 use crate::common::{reference, seeds};
 use devices::Prepare;
+use devices::latency::CELL;
 use devices::ssd::config::{
     ActiveBlocks, Cleaning, CleaningTime, Depth, FillOrder, FreeOrder, Gang, HostLink, HostOrder,
     Interleave, Pool, TieBreak,
@@ -360,7 +361,7 @@ impl Run {
             let id = from_id + page as u64;
             self.submit(Request { id, op: Op::Read, lba, sectors: page_sectors as u32 });
             self.drain();
-            let sensed = self.completions.last().unwrap().breakdown.cell > 0;
+            let sensed = self.completions.last().unwrap().breakdown[CELL] > 0;
             assert!(known.contested || sensed == known.mapped, "page {page}: {known:?}");
         }
     }

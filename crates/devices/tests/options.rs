@@ -5,6 +5,7 @@
 
 use crate::common::{Closed, configured, reference, run_closed};
 use Direction::{Different, Less, More};
+use devices::latency;
 use devices::ssd::SsdReport;
 use engine::{Completion, Lba, Op, Random, Request, Time, Xoshiro256};
 use serde_json::{Value, json};
@@ -31,13 +32,14 @@ impl Outcome {
 type Figure = fn(&Outcome) -> f64;
 
 const MEAN_LATENCY: Figure = |o| o.mean_of(Completion::latency);
-const READ_WAIT: Figure =
-    |o| o.mean_of(|c| if c.request.op == Op::Read { c.breakdown.cleaning_wait } else { 0 });
-const CLEANING_WAIT: Figure = |o| o.mean_of(|c| c.breakdown.cleaning_wait);
-const HOST_QUEUE: Figure = |o| o.mean_of(|c| c.breakdown.host_queue);
-const HOST_LINK: Figure = |o| o.mean_of(|c| c.breakdown.host_link);
-const CELL: Figure = |o| o.mean_of(|c| c.breakdown.cell);
-const BUS: Figure = |o| o.mean_of(|c| c.breakdown.bus);
+const READ_WAIT: Figure = |o| {
+    o.mean_of(|c| if c.request.op == Op::Read { c.breakdown[latency::CLEANING_WAIT] } else { 0 })
+};
+const CLEANING_WAIT: Figure = |o| o.mean_of(|c| c.breakdown[latency::CLEANING_WAIT]);
+const HOST_QUEUE: Figure = |o| o.mean_of(|c| c.breakdown[latency::HOST_QUEUE]);
+const HOST_LINK: Figure = |o| o.mean_of(|c| c.breakdown[latency::HOST_LINK]);
+const CELL: Figure = |o| o.mean_of(|c| c.breakdown[latency::CELL]);
+const BUS: Figure = |o| o.mean_of(|c| c.breakdown[latency::BUS]);
 const TOTAL_TIME: Figure = |o| o.end as f64;
 const CAPACITY: Figure = |o| o.capacity as f64;
 const KEPT: Figure = |o| o.kept as f64;

@@ -2,6 +2,7 @@
 //! nanosecond.
 
 use crate::common::{Script, US, run, run_on, small, small_blocking, times};
+use devices::latency::{BUS, CELL, CLEANING_WAIT};
 use devices::ssd::config::{FillOrder, Gang, Interleave, Pool};
 use devices::ssd::{Geometry, Ssd, SsdConfig};
 use devices::{Examine, Prepare};
@@ -156,7 +157,7 @@ fn cache_commands_pipeline_pages_of_one_kind() {
     // What waits for the cell array waits for its unit, not for the bus.
     let config = SsdConfig { cache_commands: true, ..small() };
     let second = run(&config, &writes)[1].breakdown;
-    assert_eq!((second.bus, second.cell), (TRANSFER, PROGRAM));
+    assert_eq!((second[BUS], second[CELL]), (TRANSFER, PROGRAM));
 }
 
 #[test]
@@ -178,7 +179,7 @@ fn background_cleaning_uses_idle_time_and_an_arrival_ends_it() {
         let steps = [(0, Read, 1000, 1), (1_000 * US, Read, 1002, 1), (9_000 * US, Read, 1004, 1)];
         let done = run_on(&mut ssd, Script::pages(&steps));
         assert_eq!(ssd.free_blocks(0), if background { 6 } else { 4 });
-        done.iter().map(|completion| completion.breakdown.cleaning_wait).collect()
+        done.iter().map(|completion| completion.breakdown[CLEANING_WAIT]).collect()
     };
     assert_eq!(waits(false), [0, 0, 0]);
     // The erase that began after the first read is finished; the next one waits for the second.

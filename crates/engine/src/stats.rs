@@ -16,7 +16,7 @@ pub struct LatencyStats {
     sum_squares_ns2: f64,
     min_ns: Time,
     max_ns: Time,
-    breakdown_ns: [u128; 6],
+    breakdown_ns: [u128; Breakdown::MOST],
 }
 
 impl Default for LatencyStats {
@@ -41,7 +41,7 @@ impl LatencyStats {
             sum_squares_ns2: 0.0,
             min_ns: Time::MAX,
             max_ns: 0,
-            breakdown_ns: [0; 6],
+            breakdown_ns: [0; Breakdown::MOST],
         }
     }
 
@@ -135,11 +135,11 @@ impl LatencyStats {
         bins
     }
 
-    /// Mean of each part of the breakdown, ns, in the order of [`Breakdown::NAMES`]; the parts add
-    /// up to the mean latency.
-    pub fn mean_breakdown_ns(&self) -> [f64; 6] {
+    /// Mean of each part of the breakdown, ns, in the order of the devices' table; the parts add up
+    /// to the mean latency.
+    pub fn mean_breakdown_ns(&self) -> [f64; Breakdown::MOST] {
         if self.requests == 0 {
-            return [0.0; Breakdown::NAMES.len()];
+            return [0.0; Breakdown::MOST];
         }
         self.breakdown_ns.map(|sum| sum as f64 / self.requests as f64)
     }
@@ -249,11 +249,11 @@ impl Default for TimeSeries {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::{Lba, Op, Request, Status};
+    use crate::{Lba, Op, Part, Request, Status};
 
     fn completion(at: Time, latency: Time) -> Completion {
         let request = Request { id: 0, op: Op::Read, lba: Lba(0), sectors: 8 };
-        let breakdown = Breakdown { cell: latency, ..Breakdown::default() };
+        let breakdown = Breakdown::of(Part(5), latency);
         Completion { request, submitted: at - latency, at, breakdown, status: Status::Ok }
     }
 

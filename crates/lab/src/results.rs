@@ -9,9 +9,10 @@
 
 use crate::steady::Seen;
 use crate::warnings::{self, Piece};
+use devices::latency::LATENCY_PARTS;
 use devices::ssd::account::{Counter, Counts, FlashCounts, Section};
 use devices::ssd::{Milestone, SsdReport, WearMap, WearReport};
-use engine::{Breakdown, Completion, Followed, LatencyStats, Op, Status, Time, TimeSeries};
+use engine::{Completion, Followed, LatencyStats, Op, Status, Time, TimeSeries};
 use serde::Serialize;
 use serde_json::{Map, Value, json};
 
@@ -170,10 +171,10 @@ fn latency(stats: &LatencyStats, ended: &Ended, simulated_ns: Time) -> Value {
         })
         .collect();
     let bins = stats.histogram();
-    let breakdown: Map<String, Value> = Breakdown::NAMES
+    let breakdown: Map<String, Value> = LATENCY_PARTS
         .iter()
         .zip(stats.mean_breakdown_ns())
-        .map(|(name, ns)| ((*name).to_owned(), json!(us(ns))))
+        .map(|(part, ns)| (part.key.to_owned(), json!(us(ns))))
         .collect();
     let failed = Status::ALL.iter().zip(ended.statuses).filter(|(status, _)| !status.is_ok());
     let failed: Map<String, Value> =

@@ -3,6 +3,7 @@
 use super::{Array, LINK_FREE};
 use crate::kit::link::Turn;
 use crate::kit::slots::Slot;
+use crate::latency::HOST_LINK;
 use engine::{Breakdown, Completion, Op, Request, Status, Time};
 
 /// A request inside the array.
@@ -98,7 +99,7 @@ impl Array {
     fn complete(&mut self, slot: Slot, now: Time) {
         let active = self.active.remove(slot);
         let mut breakdown = active.breakdown;
-        breakdown.host_link += active.at_members - active.submitted + (now - active.done);
+        breakdown[HOST_LINK] += active.at_members - active.submitted + (now - active.done);
         self.done.push(Completion {
             request: active.request,
             submitted: active.submitted,
