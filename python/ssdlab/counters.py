@@ -1,15 +1,15 @@
-"""What a drive counts, as the engine declares it: words for people, and which figures to show where."""
+"""What a drive counts, as the engine declares it: the words for people, and what is shown where."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
 from functools import cache
-from typing import Any, TypedDict
+from typing import Any, NamedTuple
 
 from ssdlab import _core
 
 
-class Counter(TypedDict):
+class Counter(NamedTuple):
     """A row of the engine's table of counters."""
 
     key: str
@@ -38,16 +38,16 @@ def shown(section: str, counts: Mapping[str, Any]) -> list[tuple[str, int]]:
 
     Results of an older version may lack some.
     """
-    rows = [row for row in table() if row["section"] == section and row["terminal"]]
-    rows.sort(key=lambda row: UNITS.index(row["unit"]))
-    return [(row["label"], counts[row["key"]]) for row in rows if row["key"] in counts]
+    rows = [row for row in table() if row.section == section and row.terminal]
+    rows.sort(key=lambda row: UNITS.index(row.unit))
+    return [(row.label, counts[row.key]) for row in rows if row.key in counts]
 
 
 def meanings(section: str) -> dict[str, str]:
-    """What the counters of a section and of those within it say, by the words of their path in it."""
+    """What each counter of a section, and of those within it, says: by the words of its path."""
     found = {}
     for row in table():
-        if row["section"] == section or row["section"].startswith(f"{section}."):
-            path = f"{row['section']}.{row['key']}".removeprefix(f"{section}.")
-            found[path.replace(".", " ").replace("_", " ")] = row["meaning"]
+        if row.section == section or row.section.startswith(f"{section}."):
+            path = f"{row.section}.{row.key}".removeprefix(f"{section}.")
+            found[path.replace(".", " ").replace("_", " ")] = row.meaning
     return found

@@ -72,6 +72,17 @@ fn the_counter_reference_is_fresh() {
     is_fresh(concat!(env!("CARGO_MANIFEST_DIR"), "/../../docs/counters.md"), &page);
 }
 
+#[test]
+#[expect(clippy::disallowed_methods, reason = "looks into a file of the repository")]
+fn the_model_says_where_each_part_of_a_latency_is_spent() {
+    let path = concat!(env!("CARGO_MANIFEST_DIR"), "/../../docs/model.md");
+    let page = std::fs::read_to_string(path).unwrap();
+    for part in devices::latency::LATENCY_PARTS {
+        let row = format!("| `{}` | {} |", part.key, part.doc);
+        assert!(page.contains(&row), "{path} lacks \"{row}\"");
+    }
+}
+
 #[expect(clippy::disallowed_methods, reason = "compares a file of the repository")]
 fn is_fresh(path: &str, page: &str) {
     if std::env::var_os("SSDLAB_UPDATE").is_some() {

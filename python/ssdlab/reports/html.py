@@ -68,7 +68,7 @@ def table(
     caption: str = "",
     meanings: Mapping[str, str] | None = None,
 ) -> str:
-    """A table of texts; the first cell of a row names it, and says under the pointer what it means."""
+    """A table of texts; the first cell names its row, and says under the pointer what it means."""
     named = f"<caption>{escape(caption)}</caption>" if caption else ""
     columns = "".join(f'<th scope="col">{escape(name)}</th>' for name in head)
     body = ""
