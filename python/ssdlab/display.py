@@ -25,6 +25,7 @@ from rich.progress import Progress as Bars
 from rich.table import Table
 from rich.text import Text
 
+from ssdlab import counters
 from ssdlab.api import Progress
 from ssdlab.comparison import Comparison
 from ssdlab.paper.item import Figure, Item
@@ -445,16 +446,12 @@ def _flash(results: Results) -> RenderableType | None:
     ]
     if in_pages != amplification:
         rows.append(("  in flash pages", f"{in_pages:.3f}"))
-    rows += [
-        ("pages read", count(flash["page_reads"])),
-        ("pages programmed", count(flash["page_programs"])),
-        ("pages moved", count(flash["pages_moved"])),
-        ("blocks erased", count(flash["block_erases"])),
-    ]
+    rows += _counts("flash", flash)
     if spare := flash.get("spare"):
         rows.append(("spare space", _percent(spare["nominal"])))
         rows.append(("effective spare", _percent(spare["effective"])))
     cleaning = flash.get("cleaning", {})
+    rows += _counts("flash.cleaning", cleaning)
     if cleaning.get("blocks_cleaned"):
         rows.append(("cleaning efficiency", _percent(cleaning["efficiency"])))
         rows.append(("mean time to clean", duration(cleaning["mean_block_us"])))
@@ -476,6 +473,7 @@ def _wear(results: Results) -> RenderableType | None:
         rows.append(("expired blocks", count(wear["expired_blocks"])))
     if wear.get("ended"):
         rows.append(("the drive has ended", "its spare space is gone"))
+    rows += _counts("wear", wear)
     life = wear.get("lifetime", {})
     for name, event in (
         ("first block expires", "first_expiry"),
@@ -491,6 +489,10 @@ def _wear(results: Results) -> RenderableType | None:
                 )
             )
     return _facts("Wear", rows)
+
+
+def _counts(section: str, found: Mapping[str, Any]) -> list[tuple[str, str]]:
+    return [(label, count(number)) for label, number in counters.shown(section, found)]
 
 
 def _facts(title: str, rows: list[tuple[str, str]]) -> RenderableType:

@@ -28,6 +28,7 @@ pyo3::create_exception!(
 );
 
 mod cleaner;
+mod tables;
 
 #[pyo3::pymodule]
 mod _core {
@@ -49,6 +50,8 @@ mod _core {
     #[pymodule_export]
     use super::cleaner::{Clean, Rest, View};
     use super::cleaner::{PythonCleaner, Raised, is_final, put_raised, take_raised};
+    #[pymodule_export]
+    use super::tables::{counters, latency_parts};
     #[pymodule_export]
     use super::{CheckError, InputError, PolicyError};
 

@@ -13,9 +13,9 @@
 //! ratio to fetching ahead         0.59
 //! ```
 
-use devices::Model;
 use devices::ssd::config::{Cleaning, CleaningTime};
 use devices::ssd::{Ssd, SsdConfig};
+use devices::{Examine, Prepare};
 use engine::{Random, Xoshiro256};
 use std::time::Instant;
 
@@ -44,7 +44,7 @@ fn fast_forward(ssd: &mut Ssd, random: &mut Xoshiro256) -> f64 {
     ssd.reset_counts();
     timed(|| {
         overwrite(ssd, random, pages, WRITES);
-        ssd.account(0).page_programs
+        ssd.account(0).counts.page_programs
     })
 }
 

@@ -6,87 +6,29 @@
 
 pub mod array;
 mod kit;
+pub mod latency;
 pub mod linear;
+mod model;
 pub mod parallel;
 pub mod piecewise;
 pub mod served;
 pub mod ssd;
 
+pub use model::{Examine, Model, Persist, Prepare};
+
 use array::ArrayConfig;
-use engine::{Device, Status};
 use linear::LinearConfig;
 use options::{Invalid, KeyInfo, Setting};
 use parallel::ParallelConfig;
 use piecewise::PiecewiseConfig;
 use serde::de::IgnoredAny;
 use serde::{Deserialize, Deserializer, Serialize};
+use ssd::SsdConfig;
 use ssd::clean::Custom;
 use ssd::config::PolicyName;
-use ssd::timeline::{Timeline, Window};
-use ssd::{Snapshot, SsdConfig, SsdReport};
-
-/// A device that can be prepared, examined and reported on.
-pub trait Model: Device {
-    /// Pages that [`write_untimed`](Model::write_untimed) may address; 0 when the device has no
-    /// state worth preparing.
-    fn preparable_pages(&self) -> u32;
-
-    /// Into how many volumes of equal size, one behind the other, its addresses are divided.
-    fn volumes(&self) -> u32 {
-        1
-    }
-
-    /// Overwrites pages, in order and in no time, to bring the device into a state; before the first
-    /// request.
-    fn overwrite_untimed(&mut self, pages: &[u32]);
-
-    /// Overwrites one page in no time.
-    fn write_untimed(&mut self, page: u32) {
-        self.overwrite_untimed(&[page]);
-    }
-
-    /// Does to the state what a request does, in no time, and how it ended; nothing where there is no
-    /// such state.
-    fn serve_untimed(&mut self, _request: &engine::Request) -> Status {
-        Status::Ok
-    }
-
-    /// Its state, to be kept, if there is any worth keeping; before the first request.
-    fn save(&self) -> Option<Snapshot> {
-        None
-    }
-
-    /// Takes up a state that was kept; before the first request.
-    ///
-    /// # Errors
-    /// Why this device cannot have it.
-    fn restore(&mut self, _snapshot: Snapshot) -> Result<(), String> {
-        Err("such a device has no state that could be taken up".to_owned())
-    }
-
-    /// Starts counting operations from zero.
-    fn reset_counts(&mut self);
-
-    /// Checks every invariant of the device's state.
-    ///
-    /// # Errors
-    /// The first broken invariant; always our mistake, never the user's.
-    fn audit(&self) -> Result<(), String>;
-
-    /// Records the flash operations under way within a window from now on, if there are any.
-    fn record_operations(&mut self, _window: Window) {}
-
-    /// What was recorded of them, if that was asked for.
-    fn take_operations(&mut self) -> Option<Timeline> {
-        None
-    }
-
-    /// What the flash inside did during a run that ended at `end`.
-    fn report(&self, end: engine::Time) -> Option<SsdReport>;
-}
 
 /// A kind of device, implemented by its options.
-pub trait Kind: Setting + Default + Serialize + Clone {
+pub trait DeviceKind: Setting + Default + Serialize + Clone {
     /// What it is, in one line.
     const SUMMARY: &'static str;
 
@@ -265,13 +207,13 @@ impl Setting for DeviceConfig {
     }
 }
 
-fn merged<'de, T: Kind, D: Deserializer<'de>>(
+fn merged<'de, T: DeviceKind, D: Deserializer<'de>>(
     layers: impl IntoIterator<Item = D>,
 ) -> Result<T, (usize, D::Error)> {
     let mut partial = T::Partial::default();
     for (index, layer) in layers.into_iter().enumerate() {
         let over = T::Partial::deserialize(layer).map_err(|error| (index, error))?;
-        <T as Kind>::overlay(&mut partial, over);
+        <T as DeviceKind>::overlay(&mut partial, over);
     }
     Ok(<T as Setting>::complete(partial, T::default()))
 }

@@ -4,7 +4,7 @@
 //! systems* (2010). Requests are served one at a time. `piecewise` and `parallel` extend it.
 
 use crate::served::{Access, LONGEST_NS, Law, Served, check_size};
-use crate::{Kind, Model, Supplied};
+use crate::{DeviceKind, Model, Supplied};
 use engine::Time;
 use options::{Duration, Invalid, Size, options};
 
@@ -36,7 +36,7 @@ fn pattern(fixed_ns: u64, per_kib_ns: u64) -> Pattern {
     Pattern { fixed: Duration::from_ns(fixed_ns), per_kib: Duration::from_ns(per_kib_ns) }
 }
 
-impl Kind for LinearConfig {
+impl DeviceKind for LinearConfig {
     const SUMMARY: &'static str = "The linear model: A + n B per access pattern, one at a time.";
 
     fn build_with(&self, _seed: u64, _: &Supplied) -> Result<Box<dyn Model>, Invalid> {
@@ -83,6 +83,7 @@ pub(crate) fn growing_ns(per_kib: Duration, bytes: u64) -> Time {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::latency::UNIT_WAIT;
     use crate::served;
     use engine::{Lba, Op, Request};
 
@@ -137,7 +138,7 @@ mod tests {
         device.advance(2 * service - 1, &mut done);
         assert_eq!(done.len(), 1);
         device.advance(2 * service, &mut done);
-        assert_eq!(done[1].breakdown.unit_wait, service - 1000);
+        assert_eq!(done[1].breakdown[UNIT_WAIT], service - 1000);
         assert_eq!(done[1].breakdown.total(), done[1].latency());
     }
 

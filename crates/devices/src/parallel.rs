@@ -8,7 +8,7 @@
 
 use crate::linear::growing_ns;
 use crate::served::{Access, LONGEST_NS, Law, Served, check_size, pairs};
-use crate::{Kind, Model, Supplied};
+use crate::{DeviceKind, Model, Supplied};
 use engine::Time;
 use options::{Duration, Invalid, Size, options, text_setting};
 use std::fmt;
@@ -130,7 +130,7 @@ impl ParallelConfig {
     }
 }
 
-impl Kind for ParallelConfig {
+impl DeviceKind for ParallelConfig {
     const SUMMARY: &'static str =
         "The linear model for several requests at once: A + n B per number outstanding.";
 

@@ -5,7 +5,7 @@
 //! large requests. Requests are served one at a time.
 
 use crate::served::{Access, LONGEST_NS, Law, Served, check_size, pairs};
-use crate::{Kind, Model, Supplied};
+use crate::{DeviceKind, Model, Supplied};
 use engine::Time;
 use options::{Duration, Invalid, Size, options, text_setting};
 use std::fmt;
@@ -88,7 +88,7 @@ fn points(at_512_bytes_ns: u64, at_1_mib_ns: u64) -> Points {
     Points(vec![point(512, at_512_bytes_ns), point(1 << 20, at_1_mib_ns)])
 }
 
-impl Kind for PiecewiseConfig {
+impl DeviceKind for PiecewiseConfig {
     const SUMMARY: &'static str =
         "The linear model in pieces: a time for each of several sizes, one at a time.";
 

@@ -5,8 +5,8 @@
 //! cleaning, no wear. A law says how many requests it serves at once; the others wait, first come
 //! first served.
 
-use crate::Model;
-use crate::ssd::SsdReport;
+use crate::latency::{BUS, CELL, UNIT_WAIT};
+use crate::{Examine, Persist, Prepare};
 use engine::{Breakdown, Completion, Device, Op, Request, SECTOR_BYTES, Status, Time};
 use options::{Invalid, Size};
 use std::cmp::Ordering;
@@ -141,12 +141,9 @@ impl<L: Law> Device for Served<L> {
         while let Some(first) = self.service.peek().filter(|first| first.end <= to).copied() {
             self.service.pop();
             let Service { end: at, submitted, begun, fixed, request, .. } = first;
-            let breakdown = Breakdown {
-                unit_wait: begun - submitted,
-                bus: at - begun - fixed,
-                cell: fixed,
-                ..Breakdown::default()
-            };
+            let mut breakdown = Breakdown::of(UNIT_WAIT, begun - submitted);
+            breakdown[BUS] = at - begun - fixed;
+            breakdown[CELL] = fixed;
             let status = Status::Ok;
             completions.push(Completion { request, submitted, at, breakdown, status });
             self.begin(at);
@@ -158,23 +155,9 @@ impl<L: Law> Device for Served<L> {
     }
 }
 
-impl<L: Law> Model for Served<L> {
-    fn preparable_pages(&self) -> u32 {
-        0
-    }
-
-    fn overwrite_untimed(&mut self, _pages: &[u32]) {}
-
-    fn reset_counts(&mut self) {}
-
-    fn audit(&self) -> Result<(), String> {
-        Ok(())
-    }
-
-    fn report(&self, _end: Time) -> Option<SsdReport> {
-        None
-    }
-}
+impl<L: Law> Prepare for Served<L> {}
+impl<L: Law> Persist for Served<L> {}
+impl<L: Law> Examine for Served<L> {}
 
 /// Splits "a: x, b: y" at its commas and colons, in order.
 pub(crate) fn pairs(text: &str) -> impl Iterator<Item = Result<(&str, &str), String>> {
@@ -186,7 +169,7 @@ pub(crate) fn pairs(text: &str) -> impl Iterator<Item = Result<(&str, &str), Str
 
 /// For tests: latencies of requests submitted one after the other's completion.
 #[cfg(test)]
-pub(crate) fn latencies(device: &mut dyn Model, requests: &[(Op, u64, u32)]) -> Vec<Time> {
+pub(crate) fn latencies(device: &mut dyn crate::Model, requests: &[(Op, u64, u32)]) -> Vec<Time> {
     let (mut now, mut done) = (0, Vec::new());
     for (op, lba, sectors) in requests {
         let lba = engine::Lba(*lba);

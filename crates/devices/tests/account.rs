@@ -2,12 +2,13 @@
 //! of laying pages out; and the shares and ratios of drives that end in the midst of things.
 
 use crate::common::{Closed, run_closed, small};
-use devices::Model;
+use devices::ssd::account::FlashCounts;
 use devices::ssd::config::Policy;
 use devices::ssd::config::{
     Cleaning, CleaningTime, FreeOrder, Frontiers, Gang, Interleave, Pool, Timing, Wear,
 };
 use devices::ssd::{Geometry, Milestone, Ssd, SsdConfig, SsdReport};
+use devices::{Examine, Prepare};
 use engine::{Device, Lba, Op, Random, Request, Time, Xoshiro256};
 use options::{Duration, Size};
 
@@ -107,12 +108,12 @@ fn ask_both(
 /// What the host asked, as a drive counts it.
 fn of_the_host(report: &SsdReport) -> [u64; 6] {
     [
-        report.host_pages_read,
-        report.host_pages_written,
-        report.host_bytes_written,
-        report.merge_reads,
-        report.unmapped_pages_read,
-        report.pages_trimmed,
+        report.counts.host_pages_read,
+        report.counts.host_pages_written,
+        report.counts.host_bytes_written,
+        report.counts.merge_reads,
+        report.counts.unmapped_pages_read,
+        report.counts.pages_trimmed,
     ]
 }
 
@@ -146,10 +147,10 @@ fn both_gears_count_alike_whatever_the_layout() {
         untimed.check().unwrap();
         let (slow, fast) = (timed.account(end), untimed.account(0));
         assert_eq!(of_the_host(&slow), of_the_host(&fast), "{}", name(config));
-        let (bytes, pages) = (slow.host_bytes_written, slow.host_pages_written);
+        let (bytes, pages) = (slow.counts.host_bytes_written, slow.counts.host_pages_written);
         assert_eq!((bytes, pages), (asked_bytes, asked_pages), "{}", name(config));
-        merged += slow.merge_reads;
-        trimmed += slow.pages_trimmed;
+        merged += slow.counts.merge_reads;
+        trimmed += slow.counts.pages_trimmed;
     }
     println!("{} layouts, {merged} pages merged, {trimmed} trimmed", layouts.len());
     assert!(layouts.len() > 300 && merged > 0 && trimmed > 0);
@@ -173,8 +174,8 @@ fn both_gears_clean_alike_whatever_the_layout() {
         });
         let (slow, fast) = (timed.account(end), untimed.account(0));
         assert_eq!(of_the_host(&slow), of_the_host(&fast), "{}", name(config));
-        assert!(fast.block_erases > 0, "{}", name(config));
-        let counts = |report: &SsdReport| report.counts().collect::<Vec<_>>();
+        assert!(fast.counts.block_erases > 0, "{}", name(config));
+        let counts = |report: &SsdReport| report.counts.rows().collect::<Vec<_>>();
         assert_eq!(counts(&slow), counts(&fast), "{}", name(config));
         assert_eq!(slow.cleaning.efficiency, fast.cleaning.efficiency, "{}", name(config));
         assert_eq!(slow.wear, fast.wear, "{}", name(config));
@@ -195,12 +196,15 @@ fn amplification_in_bytes_is_of_what_the_host_asked() {
         ssd.serve_untimed(&request);
     }
     let report = ssd.account(0);
-    assert_eq!((report.host_pages_written, report.host_bytes_written), (10, 10 * PAGE / 2));
-    assert_eq!((report.page_programs, report.bytes_programmed), (40, 40 * PAGE));
+    assert_eq!(
+        (report.counts.host_pages_written, report.counts.host_bytes_written),
+        (10, 10 * PAGE / 2)
+    );
+    assert_eq!((report.counts.page_programs, report.counts.bytes_programmed), (40, 40 * PAGE));
     assert_eq!(report.write_amplification, Some(4.0));
     assert_eq!(report.write_amplification_bytes, Some(8.0));
-    let counts = ssd.flash_counts().unwrap();
-    assert_eq!((counts.host_bytes, counts.programmed_bytes), (10 * PAGE / 2, 40 * PAGE));
+    let counts = FlashCounts::from(ssd.followed().unwrap());
+    assert_eq!((counts.host_bytes_written, counts.bytes_programmed), (10 * PAGE / 2, 40 * PAGE));
 }
 
 #[test]
@@ -325,11 +329,11 @@ fn what_an_ended_drive_refuses_is_not_written() {
             ends += u32::from(ssd.has_ended());
         }
         let report = ssd.account(0);
-        assert!(report.wear.refused_bytes > 0);
-        assert_eq!(report.host_bytes_written + report.wear.refused_bytes, asked);
+        assert!(report.counts.refused_bytes > 0);
+        assert_eq!(report.counts.host_bytes_written + report.counts.refused_bytes, asked);
         assert!(report.write_amplification.unwrap() >= 1.0);
         assert!(report.write_amplification_bytes.unwrap() >= 1.0);
-        assert!(report.page_programs >= report.host_pages_written);
+        assert!(report.counts.page_programs >= report.counts.host_pages_written);
     }
 }
 
@@ -350,11 +354,11 @@ fn lifetimes_are_of_the_hosts_bytes_and_foreseen() {
                 let mut random = Xoshiro256::new(block, 0);
                 let (mut written, mut last) = (0, 0);
                 let mut write = |ssd: &mut Ssd| {
-                    let before = ssd.flash_counts().unwrap().host_bytes;
+                    let before = ssd.account(0).counts.host_bytes_written;
                     let lba = Lba(random.below(places) * block / 512);
                     let sectors = (block / 512) as u32;
                     ssd.serve_untimed(&Request { id: 0, op: Op::Write, lba, sectors });
-                    last = ssd.flash_counts().unwrap().host_bytes - before;
+                    last = ssd.account(0).counts.host_bytes_written - before;
                     written += block;
                     last
                 };
@@ -362,7 +366,7 @@ fn lifetimes_are_of_the_hosts_bytes_and_foreseen() {
                 for _ in 0..6 * places {
                     write(&mut ssd);
                 }
-                let settled = ssd.account(0).host_bytes_written;
+                let settled = ssd.account(0).counts.host_bytes_written;
                 ssd.reset_counts();
                 while ssd.account(0).wear.mean_erases < seen * 400.0 {
                     for _ in 0..places / 4 {
@@ -370,7 +374,7 @@ fn lifetimes_are_of_the_hosts_bytes_and_foreseen() {
                     }
                 }
                 let foreseen = ssd.account(0).wear.lifetime;
-                let mut taken = settled + ssd.account(0).host_bytes_written;
+                let mut taken = settled + ssd.account(0).counts.host_bytes_written;
                 let mut first = None;
                 while !ssd.has_ended() {
                     taken += write(&mut ssd);
@@ -385,7 +389,7 @@ fn lifetimes_are_of_the_hosts_bytes_and_foreseen() {
                 let first = first.unwrap();
                 let expired = expiry.host_bytes as u64;
                 assert!(first - block <= expired && expired <= first, "{what}");
-                let refused = ssd.account(0).wear.refused_bytes;
+                let refused = ssd.account(0).counts.refused_bytes;
                 assert_eq!(written, taken + refused, "{what}");
                 let ratio = |foreseen: Option<Milestone>, measured: Milestone| {
                     foreseen.unwrap().host_bytes / measured.host_bytes

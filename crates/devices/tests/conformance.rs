@@ -5,7 +5,7 @@
 //! is never erased, on every cleaning, also in release builds; the audit finds what was lost.
 
 use crate::common::{Closed, run_closed};
-use devices::Model;
+use devices::Prepare;
 use devices::ssd::config::Policy;
 use devices::ssd::config::{Cleaning, CleaningTime, Frontiers, Levelling, LevellingRule, Wear};
 use devices::ssd::{Ssd, SsdConfig, SsdReport};
@@ -86,7 +86,7 @@ fn progress_at_the_least_spare_space_in_time() {
             let config = tight(&policy, rule, time, 100_000);
             let (done, report) = served(&config, 4000, 3);
             assert_eq!(done.len(), 4000, "{policy} {rule} {time}");
-            assert!(report.cleaning.blocks_cleaned > 100, "{policy} {rule} {time}");
+            assert!(report.counts.blocks_cleaned > 100, "{policy} {rule} {time}");
         }
     }
 }
@@ -102,8 +102,8 @@ fn progress_at_the_least_spare_space_without_time() {
             ssd.write_untimed(page as u32);
         }
         ssd.check().unwrap();
-        let wear = ssd.account(0).wear;
-        assert!(!wear.ended && wear.refused_pages == 0, "{policy} {rule}");
+        let report = ssd.account(0);
+        assert!(!report.wear.ended && report.counts.refused_pages == 0, "{policy} {rule}");
     }
 }
 
@@ -115,7 +115,7 @@ fn progress_at_the_least_spare_space_with_more_frontiers() {
                 let config = tight_with(frontiers, &policy, rule, time, 100_000);
                 let (done, report) = served(&config, 3000, 3);
                 assert_eq!(done.len(), 3000, "{policy} {rule} {frontiers} {time}");
-                assert!(report.cleaning.blocks_cleaned > 50, "{policy} {rule} {frontiers}");
+                assert!(report.counts.blocks_cleaned > 50, "{policy} {rule} {frontiers}");
             }
         }
     }

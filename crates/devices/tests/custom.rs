@@ -3,11 +3,12 @@
 
 use crate::common::{Closed, run_closed, small};
 use devices::array::ArrayConfig;
+use devices::ssd::account::FlashCounts;
 use devices::ssd::clean::{Answer, Cleaner, Custom, DomainState};
 use devices::ssd::config::{Cleaning, Policy};
 use devices::ssd::ids::BlockState;
 use devices::ssd::{Ssd, SsdConfig, SsdReport};
-use devices::{DeviceConfig, Kind, Model, Supplied};
+use devices::{DeviceConfig, DeviceKind, Model, Prepare, Supplied};
 use engine::{Lba, Op, Random, Request, Xoshiro256};
 use std::sync::{Arc, Mutex};
 
@@ -218,7 +219,7 @@ fn the_members_of_an_array_share_a_policy() {
     });
     let mut device = array.build_with(3, &Supplied { policy: Some(counting) }).unwrap();
     let pages: Vec<u32> = (0..device.preparable_pages()).collect();
-    let erased = |device: &dyn Model| device.flash_counts().unwrap().erases;
+    let erased = |device: &dyn Model| FlashCounts::from(device.followed().unwrap()).block_erases;
     assert_eq!(erased(&*device), 0);
     for _ in 0..3 {
         device.overwrite_untimed(&pages);

@@ -6,7 +6,7 @@ use crate::common::{Closed, Keep, Script};
 use devices::linear::LinearConfig;
 use devices::ssd::config::Wear;
 use devices::ssd::{Snapshot, Ssd, SsdConfig};
-use devices::{Kind, Model};
+use devices::{DeviceKind, Examine, Persist, Prepare};
 use engine::{Device, Lba, Op, Random, Request, Status, Time, Xoshiro256, drive};
 
 /// A drive whose blocks last for four erasures.
@@ -22,7 +22,7 @@ fn ended() -> Snapshot {
     while !ssd.has_ended() {
         ssd.write_untimed(random.below(u64::from(ssd.preparable_pages())) as u32);
     }
-    Model::save(&ssd).unwrap()
+    Persist::save(&ssd).unwrap()
 }
 
 #[test]
@@ -43,10 +43,10 @@ fn a_run_to_the_end_answers_all_that_was_asked() {
         assert!(ssd.has_ended() && ssd.may_refuse());
         assert_eq!((driven.asked, driven.unanswered), (keep.0.len() as u64, 0));
         let refused = keep.0.iter().filter(|it| !it.status.is_ok());
-        let wear = ssd.account(driven.last).wear;
+        let counts = ssd.account(driven.last).counts;
         println!("{outstanding}: {} of {} refused", refused.clone().count(), driven.asked);
         let writes = refused.clone().filter(|it| it.request.op == Op::Write).count();
-        assert_eq!(wear.refused_pages > 0, writes > 0);
+        assert_eq!(counts.refused_pages > 0, writes > 0);
         assert!(outstanding < 64 || writes > 0, "what waited is refused");
         assert!(refused.clone().all(|it| matches!(it.request.op, Op::Write | Op::Trim)));
         assert!(refused.count() <= outstanding as usize, "no more is asked");
@@ -65,11 +65,11 @@ fn a_request_is_refused_when_some_of_its_pages_are() {
         if ssd.serve_untimed(&write) == Status::ReadOnly {
             break;
         }
-        assert_eq!(ssd.account(0).wear.refused_pages, 0);
+        assert_eq!(ssd.account(0).counts.refused_pages, 0);
     }
     let report = ssd.account(0);
-    assert!((1..32).contains(&report.wear.refused_pages), "{}", report.wear.refused_pages);
-    assert_eq!(report.host_pages_written + report.wear.refused_pages, requests * 32);
+    assert!((1..32).contains(&report.counts.refused_pages), "{}", report.counts.refused_pages);
+    assert_eq!(report.counts.host_pages_written + report.counts.refused_pages, requests * 32);
 }
 
 #[test]
@@ -100,11 +100,11 @@ fn an_ended_drive_reads_and_refuses_in_time_as_without() {
     });
     assert_eq!(answers.collect::<Vec<_>>(), expected);
     let [one, other] = [&timed, &untimed].map(|ssd| ssd.account(0));
-    assert_eq!((one.wear.refused_pages, other.wear.refused_pages), (9, 9));
-    assert_eq!((one.pages_trimmed, other.pages_trimmed), (0, 0));
-    assert_eq!((one.host_pages_read, other.host_pages_read), (16, 16));
+    assert_eq!((one.counts.refused_pages, other.counts.refused_pages), (9, 9));
+    assert_eq!((one.counts.pages_trimmed, other.counts.pages_trimmed), (0, 0));
+    assert_eq!((one.counts.host_pages_read, other.counts.host_pages_read), (16, 16));
     // What was refused has changed nothing.
-    assert!(Model::save(&untimed) == Model::save(&drive_of()));
+    assert!(Persist::save(&untimed) == Persist::save(&drive_of()));
 }
 
 #[test]

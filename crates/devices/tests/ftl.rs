@@ -8,7 +8,8 @@
 use crate::common;
 
 use crate::common::{reference, seeds};
-use devices::Model;
+use devices::Prepare;
+use devices::latency::CELL;
 use devices::ssd::config::{
     ActiveBlocks, Cleaning, CleaningTime, Depth, FillOrder, FreeOrder, Gang, HostLink, HostOrder,
     Interleave, Pool, TieBreak,
@@ -288,7 +289,7 @@ impl Run {
     }
 
     fn audit_now_and_then(&mut self) {
-        let erases = self.ssd.account(self.now).block_erases;
+        let erases = self.ssd.account(self.now).counts.block_erases;
         if erases >= self.audited + ERASES_PER_AUDIT {
             self.audited = erases;
             self.audits += 1;
@@ -360,7 +361,7 @@ impl Run {
             let id = from_id + page as u64;
             self.submit(Request { id, op: Op::Read, lba, sectors: page_sectors as u32 });
             self.drain();
-            let sensed = self.completions.last().unwrap().breakdown.cell > 0;
+            let sensed = self.completions.last().unwrap().breakdown[CELL] > 0;
             assert!(known.contested || sensed == known.mapped, "page {page}: {known:?}");
         }
     }
@@ -391,7 +392,7 @@ fn run(seed: u64, config: &SsdConfig, geometry: &Geometry) -> Done {
     run.ssd.check().unwrap();
     let contested = run.host.pages.iter().filter(|page| page.contested).count();
     Done {
-        erases: run.ssd.account(run.now).block_erases,
+        erases: run.ssd.account(run.now).counts.block_erases,
         audits: run.audits,
         contested: contested as f64 / run.host.pages.len() as f64,
         completions: run.completions,
@@ -466,12 +467,12 @@ fn fast_forward_does_what_the_timed_drive_does() {
             timed.drain();
         }
         let (slow, fast) = (timed.ssd.account(timed.now), untimed.account(0));
-        assert_eq!(slow.block_erases, fast.block_erases);
-        assert_eq!(slow.pages_moved, fast.pages_moved);
-        assert_eq!(slow.summary_programs, fast.summary_programs);
-        assert_eq!(slow.page_programs, fast.page_programs);
+        assert_eq!(slow.counts.block_erases, fast.counts.block_erases);
+        assert_eq!(slow.counts.pages_moved, fast.counts.pages_moved);
+        assert_eq!(slow.counts.summary_programs, fast.counts.summary_programs);
+        assert_eq!(slow.counts.page_programs, fast.counts.page_programs);
         assert_eq!(slow.wear, fast.wear);
-        compared += u64::from(fast.block_erases > 0);
+        compared += u64::from(fast.counts.block_erases > 0);
     });
     assert!(compared > 80 || std::env::var("SEED").is_ok(), "only {compared} drives cleaned");
 }

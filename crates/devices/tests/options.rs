@@ -5,6 +5,7 @@
 
 use crate::common::{Closed, configured, reference, run_closed};
 use Direction::{Different, Less, More};
+use devices::latency;
 use devices::ssd::SsdReport;
 use engine::{Completion, Lba, Op, Random, Request, Time, Xoshiro256};
 use serde_json::{Value, json};
@@ -31,25 +32,26 @@ impl Outcome {
 type Figure = fn(&Outcome) -> f64;
 
 const MEAN_LATENCY: Figure = |o| o.mean_of(Completion::latency);
-const READ_WAIT: Figure =
-    |o| o.mean_of(|c| if c.request.op == Op::Read { c.breakdown.cleaning_wait } else { 0 });
-const CLEANING_WAIT: Figure = |o| o.mean_of(|c| c.breakdown.cleaning_wait);
-const HOST_QUEUE: Figure = |o| o.mean_of(|c| c.breakdown.host_queue);
-const HOST_LINK: Figure = |o| o.mean_of(|c| c.breakdown.host_link);
-const CELL: Figure = |o| o.mean_of(|c| c.breakdown.cell);
-const BUS: Figure = |o| o.mean_of(|c| c.breakdown.bus);
+const READ_WAIT: Figure = |o| {
+    o.mean_of(|c| if c.request.op == Op::Read { c.breakdown[latency::CLEANING_WAIT] } else { 0 })
+};
+const CLEANING_WAIT: Figure = |o| o.mean_of(|c| c.breakdown[latency::CLEANING_WAIT]);
+const HOST_QUEUE: Figure = |o| o.mean_of(|c| c.breakdown[latency::HOST_QUEUE]);
+const HOST_LINK: Figure = |o| o.mean_of(|c| c.breakdown[latency::HOST_LINK]);
+const CELL: Figure = |o| o.mean_of(|c| c.breakdown[latency::CELL]);
+const BUS: Figure = |o| o.mean_of(|c| c.breakdown[latency::BUS]);
 const TOTAL_TIME: Figure = |o| o.end as f64;
 const CAPACITY: Figure = |o| o.capacity as f64;
 const KEPT: Figure = |o| o.kept as f64;
 const AMPLIFICATION: Figure = |o| o.report.write_amplification.unwrap();
 const CLEANED_BLOCK_TIME: Figure = |o| o.report.cleaning.mean_block_ns.unwrap();
-const ERASES: Figure = |o| o.report.block_erases as f64;
-const COPY_BACKS: Figure = |o| o.report.copy_backs as f64;
-const SUMMARIES: Figure = |o| o.report.summary_programs as f64;
+const ERASES: Figure = |o| o.report.counts.block_erases as f64;
+const COPY_BACKS: Figure = |o| o.report.counts.copy_backs as f64;
+const SUMMARIES: Figure = |o| o.report.counts.summary_programs as f64;
 const BUS_BUSY: Figure = |o| o.report.bus_busy.iter().sum::<f64>();
 const SPREAD_OF_WEAR: Figure = |o| o.report.wear.std_erases;
 const REMAINING: Figure = |o| o.report.wear.mean_remaining;
-const LEVELLED: Figure = |o| o.report.pages_migrated as f64;
+const LEVELLED: Figure = |o| o.report.counts.pages_migrated as f64;
 const DAILY_WRITES: Figure = |o| o.report.wear.lifetime.first_expiry.unwrap().drive_writes_per_day;
 const EXPIRED: Figure = |o| o.report.wear.expired_blocks as f64;
 /// The share of the erasures that the lower half of the blocks had.

@@ -2,9 +2,10 @@
 //! nanosecond.
 
 use crate::common::{Script, US, run, run_on, small, small_blocking, times};
-use devices::Model;
+use devices::latency::{BUS, CELL, CLEANING_WAIT};
 use devices::ssd::config::{FillOrder, Gang, Interleave, Pool};
 use devices::ssd::{Geometry, Ssd, SsdConfig};
+use devices::{Examine, Prepare};
 use engine::{Op::*, Random, Time, Xoshiro256};
 use options::Size;
 
@@ -86,7 +87,10 @@ fn a_synchronous_gang_is_one_wide_package() {
     let mut ssd = Ssd::new(&config, 0).unwrap();
     run_on(&mut ssd, Script::pages(&[(0, Write, 1, 1)]));
     let report = ssd.account(1);
-    assert_eq!((report.host_pages_written, report.page_programs, report.merge_reads), (1, 2, 2));
+    assert_eq!(
+        (report.counts.host_pages_written, report.counts.page_programs, report.counts.merge_reads),
+        (1, 2, 2)
+    );
     assert_eq!(report.write_amplification, Some(2.0));
 }
 
@@ -153,7 +157,7 @@ fn cache_commands_pipeline_pages_of_one_kind() {
     // What waits for the cell array waits for its unit, not for the bus.
     let config = SsdConfig { cache_commands: true, ..small() };
     let second = run(&config, &writes)[1].breakdown;
-    assert_eq!((second.bus, second.cell), (TRANSFER, PROGRAM));
+    assert_eq!((second[BUS], second[CELL]), (TRANSFER, PROGRAM));
 }
 
 #[test]
@@ -175,7 +179,7 @@ fn background_cleaning_uses_idle_time_and_an_arrival_ends_it() {
         let steps = [(0, Read, 1000, 1), (1_000 * US, Read, 1002, 1), (9_000 * US, Read, 1004, 1)];
         let done = run_on(&mut ssd, Script::pages(&steps));
         assert_eq!(ssd.free_blocks(0), if background { 6 } else { 4 });
-        done.iter().map(|completion| completion.breakdown.cleaning_wait).collect()
+        done.iter().map(|completion| completion.breakdown[CLEANING_WAIT]).collect()
     };
     assert_eq!(waits(false), [0, 0, 0]);
     // The erase that began after the first read is finished; the next one waits for the second.
@@ -249,7 +253,7 @@ fn pages_stream_between_packages_at_the_speed_of_the_bus() {
         run_on(&mut ssd, Script::pages(&steps));
         let report = ssd.account(CLEANED_NS);
         assert!(report.units[4..].iter().all(|unit| unit.operations == 0));
-        CLEANED_NS as f64 / report.pages_moved as f64
+        CLEANED_NS as f64 / report.counts.pages_moved as f64
     };
     let (streamed, moved) = (per_page(true), per_page(false));
     println!("{streamed:.0} ns a page streamed, {moved:.0} through the controller");

@@ -5,12 +5,12 @@
 //! SYSTOR'12, eq. 4). d choices: the fixed point of Van Houdt (SIGMETRICS'13). Greedy is in
 //! `theory.rs`.
 
-use devices::Model;
 use devices::ssd::config::Policy;
 use devices::ssd::config::{
     Cleaning, CleaningTime, DChoices, Detector, Frontiers, HotCold, TieBreak, WindowedGreedy,
 };
 use devices::ssd::{Ssd, SsdConfig, SsdReport};
+use devices::{Examine, Prepare};
 use engine::{Random, Xoshiro256};
 
 /// Blocks that take part, and those that do not: the one kept erased, and the frontier.

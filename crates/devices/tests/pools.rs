@@ -7,10 +7,10 @@
 use crate::common;
 
 use crate::common::{Closed, run_closed};
-use devices::Model;
 use devices::ssd::config::Policy;
 use devices::ssd::config::{Cleaning, CleaningTime, Interleave, Pool};
 use devices::ssd::{Ssd, SsdConfig};
+use devices::{Examine, Prepare};
 use engine::{Lba, Op, Random, Request, Xoshiro256};
 
 const PAGES: u32 = 32;

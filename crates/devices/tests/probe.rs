@@ -4,9 +4,10 @@
 //! 1.5 ms, 4224 bytes over the bus 105.6 us, a summary of 528 bytes 13.2 us.
 
 use crate::common::{Script, Step, US, fill, run, run_on, small, small_blocking, times};
-use devices::Model;
+use devices::latency::{BUS, CELL, CLEANING_WAIT, HOST_LINK, HOST_QUEUE, UNIT_WAIT};
 use devices::ssd::config::{Cleaning, Depth, FillOrder, HostLink, Interleave, Pool};
 use devices::ssd::{Ssd, SsdConfig};
+use devices::{Examine, Prepare};
 use engine::{Completion, Device, Lba, Op::*, Request, Time};
 
 const READ: Time = 130_600;
@@ -31,14 +32,14 @@ fn a_read_takes_130_600_ns_and_not_one_less() {
     assert!(done.is_empty(), "not ready at t - 1");
     ssd.advance(READ, &mut done);
     assert_eq!(done.len(), 1, "ready at t");
-    assert_eq!((done[0].breakdown.cell, done[0].breakdown.bus), (25_000, 105_600));
+    assert_eq!((done[0].breakdown[CELL], done[0].breakdown[BUS]), (25_000, 105_600));
 }
 
 #[test]
 fn a_write_takes_305_600_ns() {
     let done = run(&small(), &[(0, Write, 0, 1)]);
     assert_eq!(done[0].at, WRITE);
-    assert_eq!((done[0].breakdown.bus, done[0].breakdown.cell), (105_600, 200_000));
+    assert_eq!((done[0].breakdown[BUS], done[0].breakdown[CELL]), (105_600, 200_000));
 }
 
 #[test]
@@ -61,8 +62,8 @@ fn packages_share_nothing_and_a_package_does_one_thing_at_a_time() {
     assert_eq!(times(&small(), &[(0, Read, 0, 1), (0, Read, 1, 1)]), [READ, READ]);
     assert_eq!(times(&small(), &[(0, Read, 0, 1), (0, Read, 2, 1)]), [READ, 2 * READ]);
     let waiting = run(&small(), &[(0, Write, 0, 1), (100, Read, 2, 1)])[1].breakdown;
-    assert_eq!(waiting.unit_wait, WRITE - 100);
-    assert_eq!(waiting.cleaning_wait, 0);
+    assert_eq!(waiting[UNIT_WAIT], WRITE - 100);
+    assert_eq!(waiting[CLEANING_WAIT], 0);
 }
 
 #[test]
@@ -78,7 +79,7 @@ fn two_dies_share_their_bus_and_nothing_else() {
     let reads = run(&dies, &[(0, Read, 0, 1), (0, Read, 1, 1)]);
     assert_eq!(reads[0].at, 130_600);
     assert_eq!(reads[1].at, 236_200);
-    assert_eq!(reads[1].breakdown.bus, 2 * 105_600);
+    assert_eq!(reads[1].breakdown[BUS], 2 * 105_600);
     // Transfers in turn, programs side by side.
     let writes = times(&dies, &[(0, Write, 0, 1), (0, Write, 1, 1)]);
     assert_eq!(writes, [305_600, 411_200]);
@@ -104,7 +105,7 @@ fn about_to_clean(config: &SsdConfig, valid: u32) -> Ssd {
     let stale: Vec<u32> = (valid..63).collect();
     let mut next = 0;
     // Every overwrite eats one page of the frontier; stop when the free blocks reach the mark.
-    while ssd.account(1).block_erases == 0 && free_blocks(&ssd) > 3 {
+    while ssd.account(1).counts.block_erases == 0 && free_blocks(&ssd) > 3 {
         let index = stale[next % stale.len()];
         ssd.write_untimed(2 * index);
         next += 1;
@@ -121,9 +122,9 @@ fn free_blocks(ssd: &Ssd) -> u32 {
 fn cleaning_wait(config: &SsdConfig, valid: u32) -> (Time, Ssd) {
     let mut ssd = about_to_clean(config, valid);
     let done = run_on(&mut ssd, Script::pages(&[(0, Read, 0, 1)]));
-    assert_eq!(done[0].breakdown.unit_wait, 0);
-    assert_eq!(done[0].latency(), done[0].breakdown.cleaning_wait + READ);
-    (done[0].breakdown.cleaning_wait, ssd)
+    assert_eq!(done[0].breakdown[UNIT_WAIT], 0);
+    assert_eq!(done[0].latency(), done[0].breakdown[CLEANING_WAIT] + READ);
+    (done[0].breakdown[CLEANING_WAIT], ssd)
 }
 
 #[test]
@@ -136,11 +137,12 @@ fn blocking_cleaning_costs_its_moves_and_an_erase() {
             let (wait, ssd) = cleaning_wait(config, valid);
             let report = ssd.account(1);
             // Blocks that hold nothing valid are cleaned first; the last one holds `valid` pages.
-            let erases = report.block_erases;
-            let expected =
-                erases * ERASE + report.pages_moved * move_ns + report.summary_programs * SUMMARY;
+            let erases = report.counts.block_erases;
+            let expected = erases * ERASE
+                + report.counts.pages_moved * move_ns
+                + report.counts.summary_programs * SUMMARY;
             assert_eq!(wait, expected, "{valid} valid");
-            assert_eq!(report.pages_moved, 0);
+            assert_eq!(report.counts.pages_moved, 0);
             assert_eq!(erases, 1, "one block brings the free list above its mark");
         }
     }
@@ -163,12 +165,12 @@ fn moves_inside_a_plane_and_across_the_pins() {
         ssd.reset_counts();
         let done = run_on(&mut ssd, Script::pages(&[(0, Read, 0, 1)]));
         let report = ssd.account(1);
-        assert!(report.pages_moved > 10, "the victims hold valid pages");
-        assert_eq!(report.copy_backs, if copy_back { report.pages_moved } else { 0 });
-        let expected = report.block_erases * ERASE
-            + report.pages_moved * move_ns
-            + report.summary_programs * SUMMARY;
-        assert_eq!(done[0].breakdown.cleaning_wait, expected);
+        assert!(report.counts.pages_moved > 10, "the victims hold valid pages");
+        assert_eq!(report.counts.copy_backs, if copy_back { report.counts.pages_moved } else { 0 });
+        let expected = report.counts.block_erases * ERASE
+            + report.counts.pages_moved * move_ns
+            + report.counts.summary_programs * SUMMARY;
+        assert_eq!(done[0].breakdown[CLEANING_WAIT], expected);
     }
 }
 
@@ -179,7 +181,7 @@ fn a_read_queued_behind_an_erase_waits_for_it_and_no_longer() {
     let steps = [(0, Read, 1, 1), (0, Write, 0, 1), (WRITE + 500 * US, Read, 0, 1)];
     let done = run_on(&mut ssd, Script::pages(&steps));
     assert_eq!(done[1].at, WRITE, "a foreground write goes before cleaning");
-    assert_eq!(done[2].breakdown.cleaning_wait, ERASE - 500 * US);
+    assert_eq!(done[2].breakdown[CLEANING_WAIT], ERASE - 500 * US);
     assert_eq!(done[2].at, WRITE + ERASE + READ);
     // The other package was never disturbed.
     assert_eq!(done[0].at, READ);
@@ -210,7 +212,7 @@ fn the_host_link_moves_one_request_at_a_time() {
     assert_eq!(times(&config, &[(0, Write, 0, 1), (0, Write, 1, 1)]), [WRITE + 4096, WRITE + 8192]);
     assert_eq!(times(&config, &[(0, Read, 0, 1), (0, Read, 1, 1)]), [READ + 4096, READ + 8192]);
     let done = run(&config, &[(0, Read, 0, 1), (0, Read, 1, 1)]);
-    assert_eq!(done[1].breakdown.host_link, 8192);
+    assert_eq!(done[1].breakdown[HOST_LINK], 8192);
     // A read queues behind a write's transfer on its way in.
     let done = run(&config, &[(0, Write, 0, 1), (0, Read, 1, 1)]);
     assert_eq!(done[1].at, 4096 + READ + 4096);
@@ -218,7 +220,7 @@ fn the_host_link_moves_one_request_at_a_time() {
     let config = SsdConfig { host_link: slow, ..small() };
     let done = run(&config, &[(0, Read, 0, 1), (US, Write, 1, 1)]);
     assert_eq!((done[0].at, done[1].latency()), (READ + 7000, WRITE + 7000));
-    assert_eq!(done[1].breakdown.host_link, 7000);
+    assert_eq!(done[1].breakdown[HOST_LINK], 7000);
 }
 
 #[test]
@@ -228,8 +230,8 @@ fn beyond_the_queue_depth_requests_wait_in_the_host() {
     let done = run(&config, &[(0, Read, 0, 1), (0, Read, 1, 1), (0, Read, 3, 1)]);
     let ends: Vec<Time> = done.iter().map(|c| c.at).collect();
     assert_eq!(ends, [READ, 2 * READ, 3 * READ]);
-    assert_eq!(done[2].breakdown.host_queue, 2 * READ);
-    assert_eq!(done[2].breakdown.unit_wait, 0);
+    assert_eq!(done[2].breakdown[HOST_QUEUE], 2 * READ);
+    assert_eq!(done[2].breakdown[UNIT_WAIT], 0);
 }
 
 #[test]
@@ -238,7 +240,7 @@ fn a_flush_waits_for_the_writes_before_it_only() {
     let done = run(&small(), &steps);
     let ends: Vec<Time> = done.iter().map(|c| c.at).collect();
     assert_eq!(ends, [0, WRITE, WRITE, 2 * WRITE]);
-    assert_eq!(done[2].breakdown.unit_wait, WRITE);
+    assert_eq!(done[2].breakdown[UNIT_WAIT], WRITE);
 }
 
 #[test]
@@ -261,12 +263,12 @@ fn a_read_follows_its_page_to_another_package() {
     let done = run(&config, &[(0, Read, 0, 1), (0, Read, 1, 1), (0, Write, 1, 1)]);
     let ends: Vec<Time> = done.iter().map(|c| c.at).collect();
     assert_eq!(ends, [READ, WRITE + READ, WRITE]);
-    assert_eq!(done[1].breakdown.unit_wait, WRITE);
+    assert_eq!(done[1].breakdown[UNIT_WAIT], WRITE);
 }
 
 #[test]
 fn a_request_of_many_pages_ends_with_its_last() {
     let done = run(&small(), &[(0, Read, 0, 4)]);
     assert_eq!(done[0].at, 2 * READ);
-    assert_eq!(done[0].breakdown.unit_wait, READ);
+    assert_eq!(done[0].breakdown[UNIT_WAIT], READ);
 }

@@ -8,7 +8,7 @@
 use crate::common;
 
 use crate::common::seeds;
-use devices::Model;
+use devices::Prepare;
 use devices::ssd::config::{
     ActiveBlocks, Cleaning, CleaningTime, FillOrder, FreeOrder, Frontiers, Gang, Interleave,
     Levelling, LevellingRule, Persistence, Pool, Wear,
@@ -216,7 +216,7 @@ fn run(config: &SsdConfig, geometry: &Geometry, seed: u64) -> u64 {
     run.ssd.check().unwrap();
     run.check();
     let state = run.ssd.account(run.now);
-    assert!(state.block_erases > 0 || run.ssd.has_ended(), "it had to clean");
+    assert!(state.counts.block_erases > 0 || run.ssd.has_ended(), "it had to clean");
     run.checks
 }
 

@@ -3,7 +3,7 @@
 use crate::common::{Script, Step, US, fill, run_on, seeds, small, small_blocking};
 use devices::ssd::config::{Depth, Fill, Gang, HostLink, Interleave, Pool};
 use devices::ssd::{Geometry, Ssd, SsdConfig};
-use devices::{DeviceConfig, Model};
+use devices::{DeviceConfig, Prepare};
 use engine::Op::{Read, Write};
 use engine::{Random, Time, Xoshiro256};
 use options::{PerByte, Size};
@@ -100,7 +100,7 @@ fn a_write_without_room_anywhere_goes_where_cleaning_makes_some() {
     let requests = steps.len();
     assert_eq!(run_on(&mut ssd, Script::pages(&steps)).len(), requests);
     let report = ssd.account(Time::MAX);
-    assert!(report.block_erases > 0, "there was no room without cleaning");
+    assert!(report.counts.block_erases > 0, "there was no room without cleaning");
     let served: Vec<u64> = report.units.iter().map(|unit| unit.operations).collect();
     let reads = [28, 28 + 16 + 11];
     assert_eq!(served, [1 + 27 + reads[0], 1 + 27 + reads[1], 28 + 1], "it went to the third");

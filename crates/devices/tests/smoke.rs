@@ -45,7 +45,7 @@ fn thousand(keys: &[(&str, Value)]) -> Vec<Completion> {
     let (end, done) = run_closed(device.as_mut(), &mut load);
     assert_eq!(done.len(), 1000, "{keys:?}");
     let report = device.report(end).expect("an SSD reports");
-    assert!(report.block_erases > 20, "{keys:?}: {} erases", report.block_erases);
+    assert!(report.counts.block_erases > 20, "{keys:?}: {} erases", report.counts.block_erases);
     done
 }
 

@@ -2,13 +2,13 @@
 //! same shape takes it up.
 
 use crate::common::{Closed, run_closed};
-use devices::Model;
 use devices::ssd::config::Policy;
 use devices::ssd::config::{
     Cleaning, Detector, FreeOrder, Frontiers, HotCold, Levelling, LevellingRule, Persistence, Pool,
     Temperature, TieBreak, Wear,
 };
 use devices::ssd::{Ssd, SsdConfig};
+use devices::{Examine, Persist, Prepare};
 use engine::{Lba, Op, Random, Request, Xoshiro256};
 use options::Size;
 
@@ -62,16 +62,16 @@ fn a_drive_goes_on_as_if_nothing_had_happened() {
             write(&mut first, 1, 30_000);
             first.reset_counts();
             assert!(first.account(0).wear.retired_blocks > 0, "{free_order} {frontiers}");
-            let kept = Model::save(&first).unwrap();
+            let kept = Persist::save(&first).unwrap();
             let mut second = Ssd::new(&config, 2).unwrap();
             second.restore(kept.clone()).unwrap();
-            assert!(Model::save(&second).unwrap() == kept);
+            assert!(Persist::save(&second).unwrap() == kept);
             for ssd in [&mut first, &mut second] {
                 write(ssd, 2, 10_000);
                 ssd.check().unwrap();
             }
             assert!(first.account(0) == second.account(0), "{free_order} {frontiers} {detector}");
-            assert!(Model::save(&first) == Model::save(&second));
+            assert!(Persist::save(&first) == Persist::save(&second));
         }
     }
 }
@@ -92,7 +92,7 @@ fn every_policy_and_rule_goes_on_as_if_nothing_had_happened() {
             write(&mut first, 1, 12_000);
             first.reset_counts();
             // As another process would: of another seed, from what was written down.
-            let kept = serde_json::to_string(&Model::save(&first).unwrap()).unwrap();
+            let kept = serde_json::to_string(&Persist::save(&first).unwrap()).unwrap();
             let mut second = Ssd::new(&config, 2).unwrap();
             second.restore(serde_json::from_str(&kept).unwrap()).unwrap();
             second.reset_counts();
@@ -108,7 +108,10 @@ fn every_policy_and_rule_goes_on_as_if_nothing_had_happened() {
             });
             assert!(one.0 == other.0, "{word} {rule} {frontiers}: other answers");
             assert!(one.1 == other.1, "{word} {rule} {frontiers}: another account");
-            assert!(one.1.block_erases > 50, "{word} {rule} {frontiers} is told apart by cleaning");
+            assert!(
+                one.1.counts.block_erases > 50,
+                "{word} {rule} {frontiers} is told apart by cleaning"
+            );
         }
     }
 }
@@ -116,7 +119,7 @@ fn every_policy_and_rule_goes_on_as_if_nothing_had_happened() {
 #[test]
 fn a_drive_of_another_shape_is_refused() {
     let config = config(FreeOrder::Fifo, Frontiers::Single, Detector::Writes);
-    let kept = Model::save(&Ssd::new(&config, 1).unwrap()).unwrap();
+    let kept = Persist::save(&Ssd::new(&config, 1).unwrap()).unwrap();
     let refusal = |changed: SsdConfig| {
         Ssd::new(&changed, 1).unwrap().restore(kept.clone()).expect_err("it is another drive")
     };

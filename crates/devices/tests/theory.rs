@@ -5,9 +5,9 @@
 //! the logical pages: blocks that the threshold keeps erased take no part.
 
 use crate::common::{Closed, fill, greedy, run_closed};
-use devices::Model;
 use devices::ssd::config::{Cleaning, CleaningTime};
 use devices::ssd::{Ssd, SsdConfig, SsdReport};
+use devices::{Examine, Prepare};
 use engine::{Device, Lba, Op, Random, Request, Time, Xoshiro256};
 
 /// Blocks that take part; with this many the bias of a finite drive is about 0.15 %.
@@ -130,9 +130,9 @@ fn the_timed_drive_amplifies_writes_as_the_theory_says() {
     // What the time was spent on is another witness: one package, never idle. The last write may
     // leave its cleaning behind it.
     let page = 200_000 + 105_600;
-    let writes = report.host_pages_written * page;
-    let moves = report.pages_moved * (25_000 + 105_600 + page);
-    assert_eq!(end, writes + moves + report.block_erases * 1_500_000);
+    let writes = report.counts.host_pages_written * page;
+    let moves = report.counts.pages_moved * (25_000 + 105_600 + page);
+    assert_eq!(end, writes + moves + report.counts.block_erases * 1_500_000);
 }
 
 /// Victims by their number of valid pages, over one overwrite of a settled drive.
@@ -146,8 +146,8 @@ fn victims(blocks: u32, pages: u32) -> Vec<u64> {
     for _ in 0..logical {
         ssd.write_untimed(random.below(u64::from(logical)) as u32);
         let after = ssd.account(0);
-        if after.block_erases == before.block_erases + 1 {
-            victims[(after.pages_moved - before.pages_moved) as usize] += 1;
+        if after.counts.block_erases == before.counts.block_erases + 1 {
+            victims[(after.counts.pages_moved - before.counts.pages_moved) as usize] += 1;
         }
         before = after;
     }
@@ -175,8 +175,12 @@ fn sequential_overwriting_moves_nothing() {
     (0..3).flat_map(|_| 0..logical).for_each(|page| ssd.write_untimed(page));
     ssd.check().unwrap();
     let report = ssd.account(0);
-    assert!(report.block_erases > 2 * u64::from(BLOCKS), "{} erases", report.block_erases);
-    assert_eq!(report.pages_moved, 0);
+    assert!(
+        report.counts.block_erases > 2 * u64::from(BLOCKS),
+        "{} erases",
+        report.counts.block_erases
+    );
+    assert_eq!(report.counts.pages_moved, 0);
     assert_eq!(report.write_amplification, Some(1.0));
     assert_eq!(report.cleaning.efficiency, Some(1.0));
 }
@@ -214,7 +218,7 @@ fn trimming_half_the_pages_lowers_write_amplification_to_that_of_half_a_drive() 
         run_closed(ssd, &mut load).0
     };
     let mut now = count(Op::Trim, u64::from(logical), &mut ssd, 0);
-    assert_eq!(ssd.account(now).pages_trimmed, u64::from(logical));
+    assert_eq!(ssd.account(now).counts.pages_trimmed, u64::from(logical));
     now = count(Op::Write, 2 * u64::from(logical), &mut ssd, now);
     ssd.reset_counts();
     now = count(Op::Write, 2 * u64::from(logical), &mut ssd, now);

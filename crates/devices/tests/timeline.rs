@@ -3,7 +3,8 @@
 use crate::common;
 
 use crate::common::{Closed, Keep, Script, small};
-use devices::Model;
+use devices::Examine;
+use devices::ssd::account::FlashCounts;
 use devices::ssd::config::Cleaning;
 use devices::ssd::timeline::{Timeline, Window};
 use devices::ssd::{Ssd, SsdConfig};
@@ -70,17 +71,20 @@ fn the_record_has_every_operation_that_the_drive_counts_and_no_lane_does_two_at_
         let count = |word: &str| timeline.spans.iter().filter(|it| it.word == word).count() as u64;
         let moves = if copy_back { "copy-back" } else { "move" };
         assert!(count("erase") > 0 && count(moves) > 0);
-        assert_eq!(count("program"), report.host_pages_written);
-        assert_eq!(count(moves), report.pages_moved);
-        assert_eq!(count("erase"), report.block_erases);
+        assert_eq!(count("program"), report.counts.host_pages_written);
+        assert_eq!(count(moves), report.counts.pages_moved);
+        assert_eq!(count("erase"), report.counts.block_erases);
         assert_eq!(timeline.spans.len() as u64, 4000 + count(moves) + count("erase"));
         for lane in 0..timeline.lanes.len() as u32 {
             let own: Vec<_> = timeline.spans.iter().filter(|it| it.lane == lane).collect();
             assert!(own.windows(2).all(|pair| pair[0].end <= pair[1].start));
         }
-        let counts = ssd.flash_counts().unwrap();
-        assert_eq!((counts.host_pages, counts.erases), (4000, report.block_erases));
-        assert_eq!(counts.programs, report.page_programs);
+        let counts = FlashCounts::from(ssd.followed().unwrap());
+        assert_eq!(
+            (counts.host_pages_written, counts.block_erases),
+            (4000, report.counts.block_erases)
+        );
+        assert_eq!(counts.page_programs, report.counts.page_programs);
         assert_eq!(counts.free_blocks, u64::from(ssd.free_blocks(0) + ssd.free_blocks(1)));
     }
 }

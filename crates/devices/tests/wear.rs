@@ -2,12 +2,12 @@
 //! levelling puts that off; nothing is lost on the way.
 
 use crate::common::{Closed, run_closed};
-use devices::Model;
 use devices::ssd::config::Policy;
 use devices::ssd::config::{
     Cleaning, CleaningTime, FreeOrder, Levelling, LevellingRule, Pool, Temperature, Wear,
 };
 use devices::ssd::{Ssd, SsdConfig, WearReport};
+use devices::{Examine, Prepare};
 use engine::{Device, Lba, Op, Random, Request, Xoshiro256};
 
 /// One package of 256 blocks of 16 pages, worn out soon.
@@ -102,7 +102,7 @@ fn a_timed_drive_ends_and_refuses_what_comes_after() {
             });
             let (end, done) = run_closed(&mut ssd, &mut load);
             assert!(ssd.has_ended() && !done.is_empty());
-            let before = ssd.account(end).wear;
+            let before = ssd.account(end).counts;
             let mut load = Closed::new(8, 100, |id| Request {
                 id,
                 op: Op::Write,
@@ -122,7 +122,7 @@ fn a_timed_drive_ends_and_refuses_what_comes_after() {
                 }
             }
             assert!(answers.len() >= 8, "{}", answers.len());
-            let after = ssd.account(end).wear;
+            let after = ssd.account(end).counts;
             assert!(after.refused_pages > before.refused_pages);
             ssd.check().unwrap();
         }
@@ -165,7 +165,7 @@ fn levelling_puts_the_first_expiry_off() {
             write(&mut ssd, 1, 5000);
         }
         let report = ssd.account(0);
-        println!("{rule}: {:?} {}", report.wear.lifetime, report.cleaning.blocks_migrated);
+        println!("{rule}: {:?} {}", report.wear.lifetime, report.counts.blocks_migrated);
         report.wear.lifetime.first_expiry.unwrap().drive_writes
     };
     let [none, limited, migrated] =
@@ -185,12 +185,12 @@ fn every_policy_may_be_levelled_by_every_rule() {
                 write(&mut ssd, 1, 60_000);
                 let report = ssd.account(0);
                 ssd.check().unwrap();
-                let migrated = report.cleaning.blocks_migrated;
+                let migrated = report.counts.blocks_migrated;
                 println!("{word} {rule} {temperature}: {migrated} {:.2}", report.wear.std_erases);
                 // A log wears all blocks alike: there is nothing to level.
                 let worn = *word != "fifo" && rule == LevellingRule::Migrate;
                 assert_eq!(migrated > 0, worn, "{word} {rule}: {migrated}");
-                assert!(report.pages_migrated <= migrated * 15);
+                assert!(report.counts.pages_migrated <= migrated * 15);
             }
         }
     }

@@ -132,7 +132,7 @@ pub fn drive(
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::{Arrival, Breakdown, Lba, Op, Request, Status};
+    use crate::{Arrival, Breakdown, Lba, Op, Part, Request, Status};
 
     /// Answers everything it was asked together, 10 ns after the last submission.
     #[derive(Default)]
@@ -153,7 +153,7 @@ mod tests {
                     request,
                     submitted,
                     at: to,
-                    breakdown: Breakdown { cell: to - submitted, ..Breakdown::default() },
+                    breakdown: Breakdown::of(Part(0), to - submitted),
                     status: Status::Ok,
                 };
                 completions.extend(self.0.drain(..).map(answer));
@@ -256,7 +256,7 @@ mod tests {
         fn advance(&mut self, to: Time, completions: &mut Vec<Completion>) {
             self.now = to;
             let (submitted, request) = self.waiting.remove(0);
-            let breakdown = Breakdown { cell: 10, ..Breakdown::default() };
+            let breakdown = Breakdown::of(Part(0), 10);
             let status = if to > self.end { Status::ReadOnly } else { Status::Ok };
             completions.push(Completion { request, submitted, at: to, breakdown, status });
         }

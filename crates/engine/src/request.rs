@@ -2,7 +2,7 @@
 
 use crate::Time;
 use std::fmt;
-use std::ops::{Add, AddAssign};
+use std::ops::{AddAssign, Index, IndexMut};
 
 /// Bytes in a sector, the unit of every host address.
 pub const SECTOR_BYTES: u64 = 512;
@@ -59,58 +59,52 @@ impl Request {
     }
 }
 
+/// A part of a latency: its place in the table that the devices declare.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Part(pub u8);
+
 /// Where the latency of one request went, in nanoseconds; the parts add up to the latency.
 ///
-/// For a request of several pages the parts are those of the page that finished last.
+/// What the parts are, the devices declare. For a request of several pages they are those of the page
+/// that finished last.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub struct Breakdown {
-    /// Waiting before the device because its queue depth was reached.
-    pub host_queue: Time,
-    /// Waiting for and using the link between host and device.
-    pub host_link: Time,
-    /// Waiting for the flash unit (package, die or plane) while it served others' requests.
-    pub unit_wait: Time,
-    /// Waiting for the flash unit while it was cleaning.
-    pub cleaning_wait: Time,
-    /// Waiting for and using the bus between controller and flash.
-    pub bus: Time,
-    /// Sensing, programming or erasing the cell array.
-    pub cell: Time,
-}
+pub struct Breakdown([Time; Breakdown::MOST]);
 
 impl Breakdown {
-    /// Names of the parts, in the order of [`Breakdown::parts`].
-    pub const NAMES: [&'static str; 6] =
-        ["host_queue", "host_link", "unit_wait", "cleaning_wait", "bus", "cell"];
+    /// Parts at most.
+    pub const MOST: usize = 6;
 
-    /// The parts as an array, in the order of [`Breakdown::NAMES`].
-    pub fn parts(&self) -> [Time; 6] {
-        [self.host_queue, self.host_link, self.unit_wait, self.cleaning_wait, self.bus, self.cell]
+    /// All of the time in one part.
+    pub fn of(part: Part, time: Time) -> Breakdown {
+        let mut breakdown = Breakdown::default();
+        breakdown[part] = time;
+        breakdown
+    }
+
+    /// Every part, in the order of the devices' table.
+    pub fn parts(&self) -> [Time; Breakdown::MOST] {
+        self.0
     }
 
     /// The sum of all parts: the latency.
     pub fn total(&self) -> Time {
-        self.parts().iter().sum()
+        self.0.iter().sum()
     }
 }
 
-impl AddAssign for Breakdown {
-    fn add_assign(&mut self, other: Self) {
-        *self = *self + other;
+impl Index<Part> for Breakdown {
+    type Output = Time;
+
+    #[inline]
+    fn index(&self, part: Part) -> &Time {
+        &self.0[part.0 as usize]
     }
 }
 
-impl Add for Breakdown {
-    type Output = Self;
-    fn add(self, other: Self) -> Self {
-        Breakdown {
-            host_queue: self.host_queue + other.host_queue,
-            host_link: self.host_link + other.host_link,
-            unit_wait: self.unit_wait + other.unit_wait,
-            cleaning_wait: self.cleaning_wait + other.cleaning_wait,
-            bus: self.bus + other.bus,
-            cell: self.cell + other.cell,
-        }
+impl IndexMut<Part> for Breakdown {
+    #[inline]
+    fn index_mut(&mut self, part: Part) -> &mut Time {
+        &mut self.0[part.0 as usize]
     }
 }
 
@@ -200,8 +194,8 @@ pub trait Device {
         self.has_ended()
     }
 
-    /// What the flash inside has done so far; `None` where there is none.
-    fn flash_counts(&self) -> Option<FlashCounts> {
+    /// The figures that are followed over time; `None` where there are none.
+    fn followed(&self) -> Option<Followed> {
         None
     }
 
@@ -209,31 +203,20 @@ pub trait Device {
     fn capacity_sectors(&self) -> u64;
 }
 
-/// What the flash of a device has done since its counts were reset, and what is left of it.
+/// Figures of a device that are followed over time: what it has done since its counts were reset, and
+/// how things stand. How many there are, and what each of them is, the devices declare.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub struct FlashCounts {
-    /// Flash pages that the host wrote, whole or in part.
-    pub host_pages: u64,
-    /// Bytes that the host wrote in them.
-    pub host_bytes: u64,
-    /// Data pages programmed, for the host and to clean.
-    pub programs: u64,
-    /// Bytes of those.
-    pub programmed_bytes: u64,
-    /// Blocks erased.
-    pub erases: u64,
-    /// Erased blocks that are free now.
-    pub free_blocks: u64,
+pub struct Followed(pub [u64; Followed::MOST]);
+
+impl Followed {
+    /// Figures at most.
+    pub const MOST: usize = 8;
 }
 
-impl std::ops::AddAssign for FlashCounts {
-    fn add_assign(&mut self, other: FlashCounts) {
-        self.host_pages += other.host_pages;
-        self.host_bytes += other.host_bytes;
-        self.programs += other.programs;
-        self.programmed_bytes += other.programmed_bytes;
-        self.erases += other.erases;
-        self.free_blocks += other.free_blocks;
+impl AddAssign for Followed {
+    fn add_assign(&mut self, other: Followed) {
+        let pairs = self.0.iter_mut().zip(other.0);
+        pairs.for_each(|(sum, figure)| *sum += figure);
     }
 }
 

@@ -1,6 +1,6 @@
 //! Latency statistics: exact moments, percentiles to 0.1 %, the breakdown, and a time series.
 
-use crate::{Breakdown, Completion, FlashCounts, Time};
+use crate::{Breakdown, Completion, Followed, Time};
 use hdrhistogram::Histogram;
 
 /// Statistics of the latencies of one class of requests.
@@ -16,7 +16,7 @@ pub struct LatencyStats {
     sum_squares_ns2: f64,
     min_ns: Time,
     max_ns: Time,
-    breakdown_ns: [u128; 6],
+    breakdown_ns: [u128; Breakdown::MOST],
 }
 
 impl Default for LatencyStats {
@@ -41,7 +41,7 @@ impl LatencyStats {
             sum_squares_ns2: 0.0,
             min_ns: Time::MAX,
             max_ns: 0,
-            breakdown_ns: [0; 6],
+            breakdown_ns: [0; Breakdown::MOST],
         }
     }
 
@@ -135,11 +135,11 @@ impl LatencyStats {
         bins
     }
 
-    /// Mean of each part of the breakdown, ns, in the order of [`Breakdown::NAMES`]; the parts add
-    /// up to the mean latency.
-    pub fn mean_breakdown_ns(&self) -> [f64; 6] {
+    /// Mean of each part of the breakdown, ns, in the order of the devices' table; the parts add up
+    /// to the mean latency.
+    pub fn mean_breakdown_ns(&self) -> [f64; Breakdown::MOST] {
         if self.requests == 0 {
-            return [0.0; Breakdown::NAMES.len()];
+            return [0.0; Breakdown::MOST];
         }
         self.breakdown_ns.map(|sum| sum as f64 / self.requests as f64)
     }
@@ -151,7 +151,7 @@ pub struct TimeSeries {
     bin_ns: Time,
     bins: Vec<Bin>,
     /// At the end of each bin that has ended.
-    flash: Vec<FlashCounts>,
+    followed: Vec<Followed>,
 }
 
 /// One interval of a [`TimeSeries`].
@@ -172,7 +172,7 @@ impl TimeSeries {
 
     /// An empty series that begins with bins of 1 ms.
     pub fn new() -> Self {
-        TimeSeries { bin_ns: 1_000_000, bins: Vec::with_capacity(Self::BINS), flash: Vec::new() }
+        TimeSeries { bin_ns: 1_000_000, bins: Vec::with_capacity(Self::BINS), followed: Vec::new() }
     }
 
     /// Counts a completion `since_start` after the start of the measurement.
@@ -189,12 +189,12 @@ impl TimeSeries {
         bin.latency_max_ns = bin.latency_max_ns.max(latency);
     }
 
-    /// Notes what the flash has done at the end of every bin that has ended by then and was not
+    /// Notes the figures of the device at the end of every bin that has ended by then and was not
     /// noted yet. Returns when the next bin ends.
-    pub fn sample(&mut self, since_start: Time, flash: FlashCounts) -> Time {
+    pub fn sample(&mut self, since_start: Time, figures: Followed) -> Time {
         let index = self.bin_at(since_start);
-        if self.flash.len() < index {
-            self.flash.resize(index, flash);
+        if self.followed.len() < index {
+            self.followed.resize(index, figures);
         }
         (index as Time + 1) * self.bin_ns
     }
@@ -221,7 +221,7 @@ impl TimeSeries {
             bin
         });
         self.bins = joined.collect();
-        self.flash = self.flash.iter().skip(1).step_by(2).copied().collect();
+        self.followed = self.followed.iter().skip(1).step_by(2).copied().collect();
     }
 
     /// Width of a bin, ns.
@@ -234,9 +234,9 @@ impl TimeSeries {
         &self.bins
     }
 
-    /// What the flash had done at the end of the bins that had ended when it was last sampled.
-    pub fn flash(&self) -> &[FlashCounts] {
-        &self.flash
+    /// The figures of the device at the end of the bins that had ended when it was last sampled.
+    pub fn followed(&self) -> &[Followed] {
+        &self.followed
     }
 }
 
@@ -249,11 +249,11 @@ impl Default for TimeSeries {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::{Lba, Op, Request, Status};
+    use crate::{Lba, Op, Part, Request, Status};
 
     fn completion(at: Time, latency: Time) -> Completion {
         let request = Request { id: 0, op: Op::Read, lba: Lba(0), sectors: 8 };
-        let breakdown = Breakdown { cell: latency, ..Breakdown::default() };
+        let breakdown = Breakdown::of(Part(5), latency);
         Completion { request, submitted: at - latency, at, breakdown, status: Status::Ok }
     }
 
@@ -306,9 +306,9 @@ mod tests {
     }
 
     #[test]
-    fn the_flash_is_sampled_at_the_ends_of_bins_whatever_their_width() {
+    fn figures_are_sampled_at_the_ends_of_bins_whatever_their_width() {
         let mut series = TimeSeries::new();
-        let counts = |erases| FlashCounts { erases, ..FlashCounts::default() };
+        let counts = |erases| Followed([0, erases, 0, 0, 0, 0, 0, 0]);
         // An erasure every 300 us; between 100 ms and 150 ms nothing happens.
         let mut next = 0;
         for number in 0..2000u64 {
@@ -319,16 +319,16 @@ mod tests {
             }
         }
         assert_eq!(series.bin_ns(), 4_000_000);
-        for (bin, flash) in series.flash().iter().enumerate() {
+        for (bin, figures) in series.followed().iter().enumerate() {
             let end = (bin as Time + 1) * 4_000_000;
             let expected = match end {
                 0..=100_000_000 => end.div_ceil(300_000),
                 100_000_001..=150_000_000 => 334,
                 _ => (end - 50_000_000).div_ceil(300_000),
             };
-            assert_eq!(flash.erases, expected, "bin {bin}");
+            assert_eq!(figures.0[1], expected, "bin {bin}");
         }
-        assert_eq!(series.flash().len(), 162);
+        assert_eq!(series.followed().len(), 162);
     }
 
     #[test]

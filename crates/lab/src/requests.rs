@@ -4,7 +4,8 @@
 //! the requests that are outstanding; the file has its name only when it is whole.
 
 use crate::trace::output::{Compression as Wrapping, Output};
-use engine::{Breakdown, Completion, Op, Status};
+use devices::latency::{HOST_QUEUE, LATENCY_PARTS};
+use engine::{Completion, Op, Status};
 use parquet::basic::{Compression, Encoding, ZstdLevel};
 use parquet::data_type::{ByteArray, ByteArrayType, DataType, Int64Type};
 use parquet::errors::ParquetError;
@@ -26,7 +27,7 @@ type Number = fn(&Completion) -> u64;
 const NUMBERS: [(&str, Number); 4] = [
     ("offset_bytes", |it| it.request.lba.0 * engine::SECTOR_BYTES),
     ("size_bytes", |it| it.request.bytes()),
-    ("start_ns", |it| it.submitted + it.breakdown.host_queue),
+    ("start_ns", |it| it.submitted + it.breakdown[HOST_QUEUE]),
     ("end_ns", |it| it.at),
 ];
 
@@ -48,7 +49,7 @@ impl RequestLog {
         let mut schema = "message requests { required int64 arrival_ns (integer(64, false)); \
                           required binary op (string);"
             .to_owned();
-        let parts = Breakdown::NAMES.iter().map(|name| format!("{name}_ns"));
+        let parts = LATENCY_PARTS.iter().map(|part| format!("{}_ns", part.key));
         for column in NUMBERS.iter().map(|row| row.0.to_owned()).chain(parts) {
             let _ = write!(schema, " required int64 {column} (integer(64, false));");
         }
@@ -124,8 +125,8 @@ fn write_group(
     for (_, of) in NUMBERS {
         numbers(group, rows, of)?;
     }
-    for part in 0..Breakdown::NAMES.len() {
-        numbers(group, rows, |row| row.breakdown.parts()[part])?;
+    for row in LATENCY_PARTS {
+        numbers(group, rows, |it| it.breakdown[row.part])?;
     }
     let words = Status::ALL.map(|status| ByteArray::from(status.name()));
     column::<ByteArrayType>(group, rows.iter().map(|it| words[it.status as usize].clone()))?;

@@ -9,8 +9,10 @@
 
 use crate::steady::Seen;
 use crate::warnings::{self, Piece};
+use devices::latency::LATENCY_PARTS;
+use devices::ssd::account::{Counter, Counts, FlashCounts, Section};
 use devices::ssd::{Milestone, SsdReport, WearMap, WearReport};
-use engine::{Breakdown, Completion, FlashCounts, LatencyStats, Op, Status, Time, TimeSeries};
+use engine::{Completion, Followed, LatencyStats, Op, Status, Time, TimeSeries};
 use serde::Serialize;
 use serde_json::{Map, Value, json};
 
@@ -25,8 +27,8 @@ pub(crate) struct Collected {
     ended: [Ended; 4],
     series: TimeSeries,
     start: Option<Time>,
-    /// The flash before the first arrival, and at the end.
-    flash: Option<(FlashCounts, FlashCounts)>,
+    /// What is followed of the device, before the first arrival and at the end.
+    followed: Option<(Followed, Followed)>,
     /// The stretches of a run without time, which its time series cannot tell apart.
     untimed: Vec<Piece>,
 }
@@ -62,18 +64,18 @@ impl Collected {
         self.series.record(completion.at.saturating_sub(start), completion);
     }
 
-    /// Notes how the flash is before what happens at `now`. Returns when to ask again.
-    pub(crate) fn sample(&mut self, now: Time, flash: Option<FlashCounts>) -> Time {
+    /// Notes how the device is before what happens at `now`. Returns when to ask again.
+    pub(crate) fn sample(&mut self, now: Time, figures: Option<Followed>) -> Time {
         let start = *self.start.get_or_insert(now);
-        let Some(flash) = flash else { return Time::MAX };
-        self.flash.get_or_insert((flash, flash));
-        start + self.series.sample(now - start, flash)
+        let Some(figures) = figures else { return Time::MAX };
+        self.followed.get_or_insert((figures, figures));
+        start + self.series.sample(now - start, figures)
     }
 
-    /// Notes how the flash is at the end.
-    pub(crate) fn sample_end(&mut self, flash: Option<FlashCounts>) {
-        if let (Some((_, last)), Some(flash)) = (&mut self.flash, flash) {
-            *last = flash;
+    /// Notes how the device is at the end.
+    pub(crate) fn sample_end(&mut self, figures: Option<Followed>) {
+        if let (Some((_, last)), Some(figures)) = (&mut self.followed, figures) {
+            *last = figures;
         }
     }
 
@@ -82,11 +84,11 @@ impl Collected {
         self.untimed = pieces;
     }
 
-    /// What the flash had done at the end of each bin, if there is any.
-    fn flash_at_ends(&self) -> Option<Vec<FlashCounts>> {
-        let (_, last) = self.flash?;
+    /// How the device was at the end of each bin, if anything is followed of it.
+    fn followed_at_ends(&self) -> Option<Vec<Followed>> {
+        let (_, last) = self.followed?;
         let bins = self.series.bins().len();
-        let mut ends: Vec<FlashCounts> = self.series.flash().iter().take(bins).copied().collect();
+        let mut ends: Vec<_> = self.series.followed().iter().take(bins).copied().collect();
         ends.resize(bins, last);
         // What happened after the last answer is of the last bin, however long it took.
         if let Some(end) = ends.last_mut() {
@@ -101,8 +103,9 @@ impl Collected {
             return self.untimed.clone();
         }
         let mut pieces: Vec<Piece> = self.series.bins().iter().map(Piece::of_bin).collect();
-        if let (Some((mut before, _)), Some(ends)) = (self.flash, self.flash_at_ends()) {
-            for (piece, end) in pieces.iter_mut().zip(ends) {
+        if let (Some((before, _)), Some(ends)) = (self.followed, self.followed_at_ends()) {
+            let mut before = FlashCounts::from(before);
+            for (piece, end) in pieces.iter_mut().zip(ends.into_iter().map(FlashCounts::from)) {
                 piece.add_flash(&before, &end);
                 before = end;
             }
@@ -142,18 +145,14 @@ impl Collected {
             "mean_us": bins.iter().map(|b| mean(b.latency_sum_ns, b.requests)).collect::<Vec<_>>(),
             "max_us": bins.iter().map(|b| b.latency_max_ns as f64 / 1e3).collect::<Vec<_>>(),
         });
-        if let (Some((before, _)), Some(ends)) = (self.flash, self.flash_at_ends()) {
-            let in_each = |of: fn(&FlashCounts) -> u64| {
-                let begins = std::iter::once(&before).chain(&ends);
-                ends.iter().zip(begins).map(|(end, begin)| of(end) - of(begin)).collect::<Vec<_>>()
-            };
-            series["host_pages_written"] = json!(in_each(|it| it.host_pages));
-            series["host_bytes_written"] = json!(in_each(|it| it.host_bytes));
-            series["pages_programmed"] = json!(in_each(|it| it.programs));
-            series["bytes_programmed"] = json!(in_each(|it| it.programmed_bytes));
-            series["blocks_erased"] = json!(in_each(|it| it.erases));
-            series["free_blocks"] =
-                json!(ends.iter().map(|end| end.free_blocks).collect::<Vec<_>>());
+        if let (Some((before, _)), Some(ends)) = (self.followed, self.followed_at_ends()) {
+            for (counter, place, name) in Counter::over_time() {
+                let begins = std::iter::once(&before).chain(&ends).map(|it| it.0[place]);
+                let each = ends.iter().map(|it| it.0[place]).zip(begins);
+                let level = counter.is_level();
+                let each = each.map(|(end, begin)| if level { end } else { end - begin });
+                series[name] = each.collect();
+            }
         }
         series
     }
@@ -172,10 +171,10 @@ fn latency(stats: &LatencyStats, ended: &Ended, simulated_ns: Time) -> Value {
         })
         .collect();
     let bins = stats.histogram();
-    let breakdown: Map<String, Value> = Breakdown::NAMES
+    let breakdown: Map<String, Value> = LATENCY_PARTS
         .iter()
         .zip(stats.mean_breakdown_ns())
-        .map(|(name, ns)| ((*name).to_owned(), json!(us(ns))))
+        .map(|(part, ns)| (part.key.to_owned(), json!(us(ns))))
         .collect();
     let failed = Status::ALL.iter().zip(ended.statuses).filter(|(status, _)| !status.is_ok());
     let failed: Map<String, Value> =
@@ -235,10 +234,7 @@ impl Results<'_> {
     /// The results as JSON, keys in the order of the schema.
     pub(crate) fn to_json(&self) -> Value {
         let simulated_ns = self.last - self.first;
-        let operations = self
-            .flash
-            .as_ref()
-            .map_or(0, |flash| flash.page_reads + flash.page_programs + flash.summary_programs);
+        let operations = self.flash.as_ref().map_or(0, |flash| page_operations(&flash.counts));
         let per_second = |count: u64| count as f64 / self.wall_seconds.max(1e-9);
         let elapsed = Elapsed {
             wall_seconds: self.wall_seconds,
@@ -289,6 +285,22 @@ impl Results<'_> {
     }
 }
 
+/// Flash pages sensed and programmed.
+fn page_operations(counts: &Counts) -> u64 {
+    counts.page_reads + counts.page_programs + counts.summary_programs
+}
+
+/// The counts of a section, and then its other figures.
+fn with_counts(section: Section, counts: &Counts, others: Value) -> Value {
+    let own = counts.rows().filter(|(counter, _)| counter.section == section);
+    let mut all: Map<String, Value> =
+        own.map(|(counter, count)| (counter.key.to_owned(), json!(count))).collect();
+    if let Value::Object(mut others) = others {
+        all.append(&mut others);
+    }
+    Value::Object(all)
+}
+
 /// The sections `flash`, `wear`, `units` and `buses`.
 fn flash_sections(report: &SsdReport) -> Map<String, Value> {
     let cleaning = &report.cleaning;
@@ -306,34 +318,29 @@ fn flash_sections(report: &SsdReport) -> Map<String, Value> {
             })
         })
         .collect();
-    let counts = report.counts().map(|(name, count)| (name.to_owned(), json!(count)));
-    let mut flash: Map<String, Value> = counts.collect();
-    let ratios = json!({
-        "write_amplification": report.write_amplification,
-        "write_amplification_bytes": report.write_amplification_bytes,
-        "cleaning": {
-            "blocks_cleaned": cleaning.blocks_cleaned,
-            "blocks_migrated": cleaning.blocks_migrated,
-            "victim_pages": cleaning.victim_pages,
-            "victim_pages_moved": cleaning.victim_pages_moved,
-            "efficiency": cleaning.efficiency,
-            "mean_block_us": cleaning.mean_block_ns.map(|ns| ns / 1e3),
-            "busy_us": cleaning.busy_ns as f64 / 1e3,
-        },
-        "spare": {
-            "nominal": report.spare.nominal,
-            "effective": report.spare.effective,
-            "blocks_kept_erased": report.spare.blocks_kept_erased,
-            "blocks_open": report.spare.blocks_open,
-            "min_free": report.spare.min_free,
-        },
-    });
-    if let Value::Object(mut ratios) = ratios {
-        flash.append(&mut ratios);
-    }
+    let flash = with_counts(
+        Section::Flash,
+        &report.counts,
+        json!({
+            "write_amplification": report.write_amplification,
+            "write_amplification_bytes": report.write_amplification_bytes,
+            "cleaning": with_counts(Section::Cleaning, &report.counts, json!({
+                "efficiency": cleaning.efficiency,
+                "mean_block_us": cleaning.mean_block_ns.map(|ns| ns / 1e3),
+                "busy_us": cleaning.busy_ns as f64 / 1e3,
+            })),
+            "spare": {
+                "nominal": report.spare.nominal,
+                "effective": report.spare.effective,
+                "blocks_kept_erased": report.spare.blocks_kept_erased,
+                "blocks_open": report.spare.blocks_open,
+                "min_free": report.spare.min_free,
+            },
+        }),
+    );
     let sections = json!({
         "flash": flash,
-        "wear": wear_section(wear),
+        "wear": wear_section(wear, &report.counts),
         "units": units,
         "buses": { "busy": report.bus_busy },
     });
@@ -344,7 +351,7 @@ fn flash_sections(report: &SsdReport) -> Map<String, Value> {
 }
 
 /// The section `wear`.
-fn wear_section(wear: &WearReport) -> Value {
+fn wear_section(wear: &WearReport, counts: &Counts) -> Value {
     let milestone = |milestone: &Option<Milestone>| {
         milestone.map(|it| {
             json!({
@@ -356,7 +363,7 @@ fn wear_section(wear: &WearReport) -> Value {
             })
         })
     };
-    json!({
+    let mut section = json!({
         "mean_erases": wear.mean_erases,
         "std_erases": wear.std_erases,
         "max_erases": wear.max_erases,
@@ -366,8 +373,8 @@ fn wear_section(wear: &WearReport) -> Value {
         "retired_blocks": wear.retired_blocks,
         "spare_blocks": wear.spare_blocks,
         "ended": wear.ended,
-        "refused_pages": wear.refused_pages,
-        "refused_bytes": wear.refused_bytes,
+    });
+    let rest = json!({
         "remaining": {
             "blocks_by_tenth_of_mean": wear.remaining_of_mean,
             "blocks_by_twentieth_of_rated": wear.remaining_of_rated,
@@ -378,7 +385,13 @@ fn wear_section(wear: &WearReport) -> Value {
             "spare_gone": milestone(&wear.lifetime.spare_gone),
         },
         "map": wear_map(&wear.map),
-    })
+    });
+    if let (Some(section), Value::Object(mut rest)) =
+        (section.as_object_mut(), with_counts(Section::Wear, counts, rest))
+    {
+        section.append(&mut rest);
+    }
+    section
 }
 
 /// Erasures by place: for each row its name, and of its cells, each of consecutive blocks, the mean

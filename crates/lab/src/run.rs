@@ -66,7 +66,7 @@ impl Observer for Watch<'_> {
     }
 
     fn sample(&mut self, now: Time, device: &dyn Device) -> Time {
-        self.collected.sample(now, device.flash_counts())
+        self.collected.sample(now, device.followed())
     }
 
     fn tick(&mut self, now: Time) -> ControlFlow<()> {
@@ -175,7 +175,7 @@ pub fn run_with(
     if let (Some(log), Some(path)) = (watch.log.take(), &settings.requests) {
         log.finish().map_err(|error| unwritable(path, &error))?;
     }
-    watch.collected.sample_end(device.flash_counts());
+    watch.collected.sample_end(device.followed());
     let recorded = device.take_operations();
     let results = Results {
         experiment: experiment.to_json(),

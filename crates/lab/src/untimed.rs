@@ -4,7 +4,8 @@
 use crate::steady::Detector;
 use crate::warnings::Piece;
 use devices::Model;
-use engine::{Breakdown, Completion, Device, FlashCounts, Op, Request, Time};
+use devices::ssd::account::FlashCounts;
+use engine::{Breakdown, Completion, Device, Followed, Op, Request, Time};
 
 /// Answers at once, and watches write amplification where a run ends when that has settled.
 pub(crate) struct Untimed<'a> {
@@ -28,7 +29,12 @@ impl Steps {
     const MOST: usize = 256;
 
     fn new(device: &dyn Model) -> Steps {
-        Steps { before: device.flash_counts(), ends: Vec::new(), requests: 1, left: 1 }
+        Steps {
+            before: device.followed().map(FlashCounts::from),
+            ends: Vec::new(),
+            requests: 1,
+            left: 1,
+        }
     }
 
     #[inline]
@@ -41,7 +47,7 @@ impl Steps {
 
     #[cold]
     fn end(&mut self, device: &dyn Model) {
-        self.ends.extend(device.flash_counts());
+        self.ends.extend(device.followed().map(FlashCounts::from));
         if self.ends.len() == Self::MOST {
             self.ends = self.ends.iter().skip(1).step_by(2).copied().collect();
             self.requests *= 2;
@@ -100,8 +106,8 @@ impl Watch<'_> {
             return;
         }
         self.bytes_left = self.pages * self.page_bytes;
-        let Some(counts) = device.flash_counts() else { return };
-        let now = (counts.host_bytes, counts.programmed_bytes);
+        let Some(counts) = device.followed().map(FlashCounts::from) else { return };
+        let now = (counts.host_bytes_written, counts.bytes_programmed);
         let programs = (now.1 - self.mark.1) as f64;
         self.detector.round(programs / (now.0 - self.mark.0).max(1) as f64);
         self.mark = now;
@@ -135,8 +141,8 @@ impl Device for Untimed<'_> {
         self.device.has_ended() || self.watch.as_ref().is_some_and(|it| it.detector.is_over())
     }
 
-    fn flash_counts(&self) -> Option<FlashCounts> {
-        self.device.flash_counts()
+    fn followed(&self) -> Option<Followed> {
+        self.device.followed()
     }
 
     fn capacity_sectors(&self) -> u64 {

@@ -5,8 +5,9 @@
 //! no time, equally many requests. The rules' limits were chosen on runs of known kind, which
 //! `crates/lab/tests/warnings.rs` repeats.
 
+use devices::ssd::account::FlashCounts;
 use devices::ssd::{SpareReport, SsdReport};
-use engine::{Bin, FlashCounts};
+use engine::Bin;
 use serde::Serialize;
 use serde_json::{Map, Value, json};
 
@@ -74,8 +75,8 @@ impl Piece {
 
     /// Adds what the flash did, from its counts at the beginning and at the end.
     pub(crate) fn add_flash(&mut self, before: &FlashCounts, end: &FlashCounts) {
-        self.host_pages = end.host_pages - before.host_pages;
-        self.programs = end.programs - before.programs;
+        self.host_pages = end.host_pages_written - before.host_pages_written;
+        self.programs = end.page_programs - before.page_programs;
         self.free_blocks = Some(end.free_blocks);
     }
 }
@@ -116,7 +117,7 @@ fn settle(was_prepared: bool) -> &'static str {
 
 /// The run wrote, and no block was cleaned: the drive had room for all of it.
 fn nothing_cleaned(run: &Seen<'_>, flash: &SsdReport) -> Option<Warning> {
-    if run.written_bytes == 0 || flash.block_erases > 0 {
+    if run.written_bytes == 0 || flash.counts.block_erases > 0 {
         return None;
     }
     let capacity = run.written_bytes as f64 / run.capacity_bytes as f64;
@@ -132,7 +133,7 @@ fn nothing_cleaned(run: &Seen<'_>, flash: &SsdReport) -> Option<Warning> {
     let figures = json!({
         "written_share_of_capacity": capacity,
         "written_share_of_spare": spare,
-        "blocks_erased": flash.block_erases,
+        "blocks_erased": flash.counts.block_erases,
     });
     Some(Warning::new("nothing_cleaned", message, figures))
 }

@@ -5,6 +5,7 @@
 //! are ignored unless asked for, and fail where the files are absent: `make test` asks for them where
 //! there is a `../shared`.
 
+use devices::latency::HOST_QUEUE;
 use devices::{DeviceConfig, Model};
 use engine::{Completion, Observer, Time, drive};
 use std::fs::File;
@@ -32,7 +33,7 @@ impl Observer for Responses {
             self.0.resize(id + 1, 0);
         }
         // The original's definition: from entry to the device.
-        self.0[id] = completion.latency() - completion.breakdown.host_queue;
+        self.0[id] = completion.latency() - completion.breakdown[HOST_QUEUE];
     }
 
     fn tick(&mut self, _: Time) -> ControlFlow<()> {

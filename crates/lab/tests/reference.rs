@@ -1,5 +1,6 @@
-//! Is `docs/configuration.md` what the program reads? It is generated from the tables of keys;
-//! `SSDLAB_UPDATE=1 cargo test -p lab reference::` writes it anew.
+//! Is `docs/configuration.md` what the program reads, and `docs/counters.md` what it counts? They are
+//! generated from the tables of keys and of counters; `SSDLAB_UPDATE=1 cargo test -p lab reference::`
+//! writes them anew.
 
 use std::fmt::Write;
 
@@ -26,7 +27,6 @@ This page is generated from the program's own tables.
 ";
 
 #[test]
-#[expect(clippy::disallowed_methods, reason = "compares a file of the repository")]
 fn the_key_reference_is_fresh() {
     let mut page = HEAD.to_owned();
     for section in lab::keys() {
@@ -42,10 +42,52 @@ fn the_key_reference_is_fresh() {
             let _ = writeln!(page, "| `{}` | {doc} | {expected} | {default} |", key.path);
         }
     }
-    let path = concat!(env!("CARGO_MANIFEST_DIR"), "/../../docs/configuration.md");
+    is_fresh(concat!(env!("CARGO_MANIFEST_DIR"), "/../../docs/configuration.md"), &page);
+}
+
+const COUNTERS_HEAD: &str = "# Counters
+
+What a drive counts, and where it stands in the results. Each count begins anew after preconditioning,
+and is the same whether the drive runs in time or without; that of an array is the sum over its members.
+A page is one of the flash, or a logical page where that is smaller.
+
+This page is generated from the program's own table.
+
+| in the results | meaning | unit | over time |
+|---|---|---|---|
+";
+
+#[test]
+fn the_counter_reference_is_fresh() {
+    let mut page = COUNTERS_HEAD.to_owned();
+    for counter in devices::ssd::account::COUNTERS {
+        let path = match counter.section.path() {
+            "" => String::new(),
+            section => format!("`{section}.{}`", counter.key),
+        };
+        let over_time = counter.over_time.map(|(_, name)| format!("`time_series.{name}`"));
+        let (doc, unit) = (counter.doc, counter.measure.unit());
+        let _ = writeln!(page, "| {path} | {doc} | {unit} | {} |", over_time.unwrap_or_default());
+    }
+    is_fresh(concat!(env!("CARGO_MANIFEST_DIR"), "/../../docs/counters.md"), &page);
+}
+
+#[test]
+#[expect(clippy::disallowed_methods, reason = "looks into a file of the repository")]
+fn the_model_says_where_each_part_of_a_latency_is_spent() {
+    let path = concat!(env!("CARGO_MANIFEST_DIR"), "/../../docs/model.md");
+    let page = std::fs::read_to_string(path).unwrap();
+    for part in devices::latency::LATENCY_PARTS {
+        let row = format!("| `{}` | {} |", part.key, part.doc);
+        assert!(page.contains(&row), "{path} lacks \"{row}\"");
+    }
+}
+
+#[expect(clippy::disallowed_methods, reason = "compares a file of the repository")]
+fn is_fresh(path: &str, page: &str) {
     if std::env::var_os("SSDLAB_UPDATE").is_some() {
-        std::fs::write(path, &page).unwrap();
+        std::fs::write(path, page).unwrap();
     }
     let written = std::fs::read_to_string(path).unwrap_or_default();
-    assert!(page == written, "docs/configuration.md is stale; run with SSDLAB_UPDATE=1");
+    assert!(page == written, "{path} is stale; run with SSDLAB_UPDATE=1");
 }

@@ -156,7 +156,7 @@ impl Device for Constant {
     fn advance(&mut self, to: Time, completions: &mut Vec<Completion>) {
         while let Some(at) = self.next_event().filter(|at| *at <= to) {
             let Some((submitted, request)) = self.asked.pop_front() else { return };
-            let breakdown = engine::Breakdown { cell: SERVICE_NS, ..Default::default() };
+            let breakdown = engine::Breakdown::of(engine::Part(0), SERVICE_NS);
             let status = engine::Status::Ok;
             completions.push(Completion { request, submitted, at, breakdown, status });
         }

@@ -62,16 +62,23 @@ def _anchor(heading: str) -> str:
     return heading.lower().replace(" ", "-")
 
 
-def table(head: Sequence[str], rows: Sequence[Sequence[str]], caption: str = "") -> str:
-    """A table of texts; the first cell of a row names it."""
-    title = f"<caption>{escape(caption)}</caption>" if caption else ""
+def table(
+    head: Sequence[str],
+    rows: Sequence[Sequence[str]],
+    caption: str = "",
+    meanings: Mapping[str, str] | None = None,
+) -> str:
+    """A table of texts; the first cell names its row, and says under the pointer what it means."""
+    named = f"<caption>{escape(caption)}</caption>" if caption else ""
     columns = "".join(f'<th scope="col">{escape(name)}</th>' for name in head)
     body = ""
     for first, *others in rows:
         cells = "".join(f"<td>{escape(cell)}</td>" for cell in others)
-        body += f'<tr><th scope="row">{escape(first)}</th>{cells}</tr>'
+        meaning = (meanings or {}).get(first)
+        title = f' title="{escape(meaning)}"' if meaning else ""
+        body += f'<tr><th scope="row"{title}>{escape(first)}</th>{cells}</tr>'
     return (
-        f'<div class="wide"><table>{title}<thead><tr>{columns}</tr></thead>'
+        f'<div class="wide"><table>{named}<thead><tr>{columns}</tr></thead>'
         f"<tbody>{body}</tbody></table></div>"
     )
 

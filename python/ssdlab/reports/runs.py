@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from html import escape
 from typing import Any
 
-from ssdlab import _core, layers
+from ssdlab import _core, counters, layers
 from ssdlab.comparison import compare
 from ssdlab.display import PARTS, count, duration
 from ssdlab.paper.item import Figure, Series
@@ -213,7 +213,7 @@ def _scalars(names: Sequence[str], results: Sequence[Results], part: str) -> str
             found.setdefault(path, [None] * len(results))[place] = value
     rows = [[path, *map(_cell, values)] for path, values in found.items()]
     letters = [name.partition(":")[0] for name in names]
-    return html.table(["", *letters], rows) if rows else ""
+    return html.table(["", *letters], rows, meanings=counters.meanings(part)) if rows else ""
 
 
 def _leaves(record: Mapping[str, Any], prefix: str = "") -> dict[str, Any]:

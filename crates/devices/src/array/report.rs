@@ -68,8 +68,6 @@ fn wear(members: &[SsdReport]) -> WearReport {
         retired_blocks: members.iter().map(|it| it.wear.retired_blocks).sum(),
         spare_blocks: members.iter().map(|it| it.wear.spare_blocks).min().unwrap_or(0),
         ended: members.iter().any(|it| it.wear.ended),
-        refused_pages: members.iter().map(|it| it.wear.refused_pages).sum(),
-        refused_bytes: members.iter().map(|it| it.wear.refused_bytes).sum(),
         // Of each block against the mean of its own member.
         remaining_of_mean: steps(|it| it.remaining_of_mean),
         remaining_of_rated: steps(|it| it.remaining_of_rated),

@@ -4,8 +4,8 @@
 //! cross the link in order of entry: a write holds it for the transfer of its data, everything
 //! else only needs it to be idle. Answers go before new requests; the data of a read hold the link.
 
+use crate::kit::config::{HostLink, HostOrder};
 pub use crate::kit::slots::Slot;
-use crate::ssd::config::{HostLink, HostOrder};
 use engine::{Lba, Time};
 use std::collections::{BTreeMap, VecDeque};
 

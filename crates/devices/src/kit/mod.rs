@@ -1,4 +1,5 @@
 //! What every device needs.
 
+pub(crate) mod config;
 pub(crate) mod link;
 pub(crate) mod slots;

@@ -3,45 +3,289 @@
 //! Everything is counted here, once, and by the same calls whether the drive runs in time or without:
 //! the host's pages and bytes when the page that holds them is programmed, reads when they end. What
 //! a drive reports is derived from it.
+//!
+//! To add a counter takes a row of the table below and the line that counts. The row's field is then in
+//! [`Counters`], its key in [`Counts`], and with that in the sum over the members of an array, the
+//! results, the terminal (where the row has words for it), the reports and the docs. Every count adds
+//! up over drives.
 
 use crate::ssd::page::PageWork;
 use crate::ssd::shape::Granule;
+use engine::Followed;
+use std::ops::AddAssign;
 
-/// Counts since the start or the last reset.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub struct Counters {
-    /// Flash pages read for the host.
-    pub host_reads: u64,
-    /// Flash pages that a synchronous gang read along with those.
-    pub idle_reads: u64,
-    /// Flash pages asked for that were never written.
-    pub unmapped_reads: u64,
-    /// Flash pages read because a write covered only part of a logical page.
-    pub merge_reads: u64,
-    /// Flash pages trimmed.
-    pub trims: u64,
-    /// Flash pages that an ended drive did not take, whole or in part.
-    pub refused_pages: u64,
-    /// Bytes of the host in them.
-    pub refused_bytes: u64,
-    /// Flash pages that the host wrote, whole or in part.
-    pub host_pages: u64,
-    /// Bytes that the host wrote in them.
-    pub host_bytes: u64,
-    /// Logical pages programmed for the host.
-    pub host_programs: u64,
-    /// Logical pages moved by cleaning.
-    pub moves: u64,
-    /// Logical pages moved to level wear.
-    pub migrations: u64,
-    /// Blocks of cold data that were moved into worn ones.
-    pub migrated_blocks: u64,
-    /// Logical pages that were moved out of the victims that have been erased.
-    pub victim_moves: u64,
-    /// Summary pages programmed.
-    pub summaries: u64,
-    /// Blocks erased, each after cleaning or migration.
-    pub erases: u64,
+/// A row of the table: what a drive reports.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Counter {
+    /// Its name in results.
+    pub key: &'static str,
+    /// The section of the results in which it stands.
+    pub section: Section,
+    /// What it says, in one line.
+    pub doc: &'static str,
+    /// What is counted.
+    pub measure: Measure,
+    /// The words for it in the terminal; without them it is not shown there.
+    pub terminal: Option<&'static str>,
+    /// Its place among the figures that are followed over time, and its name there.
+    pub over_time: Option<(usize, &'static str)>,
+}
+
+impl Counter {
+    /// The words for it.
+    pub fn label(&self) -> String {
+        self.terminal.map_or_else(|| self.key.replace('_', " "), str::to_owned)
+    }
+
+    /// The rows that are followed over time, in the order of their places, with their names there.
+    pub fn over_time() -> Vec<(&'static Counter, usize, &'static str)> {
+        let flagged = COUNTERS.iter().filter_map(|row| {
+            let (place, name) = row.over_time?;
+            Some((row, place, name))
+        });
+        let mut rows: Vec<_> = flagged.collect();
+        rows.sort_by_key(|(_, place, _)| *place);
+        rows
+    }
+
+    /// It says how things stand, not how often something happened.
+    pub fn is_level(&self) -> bool {
+        self.section == Section::Levels
+    }
+}
+
+/// The section of the results in which a count stands.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Section {
+    /// What was done to the flash.
+    Flash,
+    /// Of that, what cleaning did.
+    Cleaning,
+    /// What the drive did not take.
+    Wear,
+    /// How things stand: in none, but followed over time.
+    Levels,
+}
+
+impl Section {
+    /// Its path in the results; empty where it is not in them.
+    pub fn path(self) -> &'static str {
+        match self {
+            Section::Flash => "flash",
+            Section::Cleaning => "flash.cleaning",
+            Section::Wear => "wear",
+            Section::Levels => "",
+        }
+    }
+}
+
+/// What is counted, and so by what factor a report differs from the account.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Measure {
+    /// Pages of the flash.
+    FlashPages,
+    /// Logical pages, reported as pages of the flash.
+    LogicalPages,
+    /// Bytes.
+    Bytes,
+    /// Blocks as wide as a logical page is spread, reported as blocks of one package.
+    WideBlocks,
+}
+
+impl Measure {
+    /// The unit in reports.
+    pub fn unit(self) -> &'static str {
+        match self {
+            Measure::FlashPages | Measure::LogicalPages => "flash pages",
+            Measure::Bytes => "bytes",
+            Measure::WideBlocks => "blocks",
+        }
+    }
+
+    fn reported(self, count: u64, granule: Granule) -> u64 {
+        match self {
+            Measure::FlashPages | Measure::Bytes => count,
+            Measure::LogicalPages => count * u64::from(granule.flash_pages),
+            Measure::WideBlocks => count * u64::from(granule.span),
+        }
+    }
+}
+
+/// Declares the counters: those that stand in no report by themselves, then every row of the report
+/// with what it counts, or the sum that it is.
+macro_rules! counters {
+    (
+        unreported { $($inner:ident: $inner_doc:literal;)* }
+        $($section:ident {
+            $(
+                $key:ident: $doc:literal, $measure:ident
+                $(, terminal $label:literal)?
+                $(, over_time $place:literal $name:literal)?
+                $(, counts $field:ident)?
+                $(, is $derived:expr)?;
+            )*
+        })*
+    ) => {
+        /// Every row of the table, in the order of the results.
+        pub const COUNTERS: &[Counter] = &[$($(Counter {
+            key: stringify!($key),
+            section: Section::$section,
+            doc: $doc,
+            measure: Measure::$measure,
+            terminal: counters!(@option $($label)?),
+            over_time: counters!(@option $(($place, $name))?),
+        },)*)*];
+
+        /// Counts since the start or the last reset, as they are counted; a field for each thing that
+        /// happens.
+        #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+        pub struct Counters {
+            $(#[doc = $inner_doc] pub $inner: u64,)*
+            $($($(#[doc = $doc] pub $field: u64,)?)*)*
+        }
+
+        /// What a drive reports of its counts; a field for each row of [`COUNTERS`].
+        #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+        pub struct Counts {
+            $($(#[doc = $doc] pub $key: u64,)*)*
+        }
+
+        impl Counts {
+            pub(in crate::ssd) fn of(account: &Account) -> Counts {
+                let counted = |measure: Measure, count| measure.reported(count, account.granule);
+                Counts {
+                    $($($key: counted(
+                        Measure::$measure,
+                        $(account.counters.$field)? $(derived($derived, account))?
+                    ),)*)*
+                }
+            }
+
+            /// Every row with its count.
+            pub fn rows(&self) -> impl Iterator<Item = (&'static Counter, u64)> {
+                COUNTERS.iter().zip([$($(self.$key),*),*])
+            }
+
+            /// The counts that are followed over time.
+            pub fn followed(&self) -> Followed {
+                let mut followed = Followed::default();
+                $($($(followed.0[$place] = self.$key;)?)*)*
+                followed
+            }
+        }
+
+        impl AddAssign for Counts {
+            fn add_assign(&mut self, other: Counts) {
+                $($(self.$key += other.$key;)*)*
+            }
+        }
+
+        /// What is followed of a drive over time.
+        #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+        pub struct FlashCounts {
+            $($($(#[doc = concat!($doc, " (`", $name, "`).")] pub $key: u64,)?)*)*
+        }
+
+        impl From<Followed> for FlashCounts {
+            fn from(followed: Followed) -> FlashCounts {
+                FlashCounts { $($($($key: followed.0[$place],)?)*)* }
+            }
+        }
+    };
+    (@option) => { None };
+    (@option $value:expr) => { Some($value) };
+}
+
+fn derived(sum: fn(&Account) -> u64, account: &Account) -> u64 {
+    sum(account)
+}
+
+/// The counters of a drive, and what it takes to report them.
+pub(in crate::ssd) struct Account {
+    pub(in crate::ssd) counters: Counters,
+    pub(in crate::ssd) granule: Granule,
+    /// Logical data pages of a block.
+    pub(in crate::ssd) data_pages: u32,
+    /// Bytes of a flash page, or of a logical page where that is smaller.
+    pub(in crate::ssd) page_bytes: u64,
+    /// Pages are moved within their plane.
+    pub(in crate::ssd) copy_back: bool,
+    /// Erased blocks that are free now.
+    pub(in crate::ssd) free_blocks: u64,
+}
+
+impl Account {
+    /// Flash pages of so many logical ones.
+    fn pages(&self, logical: u64) -> u64 {
+        Measure::LogicalPages.reported(logical, self.granule)
+    }
+
+    fn moved(&self) -> u64 {
+        self.pages(self.counters.moves + self.counters.migrations)
+    }
+
+    /// Data pages programmed: for the host, to clean and to level wear.
+    fn programs(&self) -> u64 {
+        self.pages(self.counters.host_programs) + self.moved()
+    }
+}
+
+counters! {
+    unreported {
+        idle_reads: "Flash pages that a synchronous gang read along with those for the host.";
+        host_programs: "Logical pages programmed for the host.";
+    }
+    Flash {
+        page_reads: "Pages sensed: for the host, along with those in a synchronous gang, to merge \
+            partial writes, and to clean.",
+            FlashPages, terminal "pages read",
+            is |it| {
+                let Counters { host_reads, idle_reads, merge_reads, .. } = it.counters;
+                host_reads + idle_reads + merge_reads + it.moved()
+            };
+        page_programs: "Data pages programmed, for the host, to clean and to level wear.",
+            FlashPages, terminal "pages programmed", over_time 2 "pages_programmed",
+            is Account::programs;
+        bytes_programmed: "Bytes of the data pages programmed.",
+            Bytes, over_time 3 "bytes_programmed", is |it| it.programs() * it.page_bytes;
+        summary_programs: "Summary pages programmed.", WideBlocks, counts summaries;
+        block_erases: "Blocks erased, each after cleaning or migration.",
+            WideBlocks, terminal "blocks erased", over_time 4 "blocks_erased", counts erases;
+        copy_backs: "Pages moved within their plane.",
+            FlashPages, is |it| if it.copy_back { it.moved() } else { 0 };
+        pages_moved: "Pages moved by cleaning, in whichever way.",
+            LogicalPages, terminal "pages moved", counts moves;
+        pages_migrated: "Pages moved to level wear.", LogicalPages, counts migrations;
+        host_pages_read: "Pages read for the host.", FlashPages, counts host_reads;
+        host_pages_written: "Pages that the host wrote, whole or in part.",
+            FlashPages, over_time 0 "host_pages_written", counts host_pages;
+        host_bytes_written: "Bytes that the host wrote in them.",
+            Bytes, over_time 1 "host_bytes_written", counts host_bytes;
+        merge_reads: "Pages read because a write covered only part of a logical page.",
+            FlashPages, counts merge_reads;
+        unmapped_pages_read: "Pages asked for that were never written: answered without the flash.",
+            FlashPages, counts unmapped_reads;
+        pages_trimmed: "Pages trimmed.", FlashPages, counts trims;
+    }
+    Cleaning {
+        blocks_cleaned: "Blocks cleaned and erased, without those whose cold data went into a worn one.",
+            WideBlocks, is |it| it.counters.cleaned();
+        blocks_migrated: "Blocks of cold data that were moved into worn ones.",
+            WideBlocks, counts migrated_blocks;
+        victim_pages: "Data pages of the blocks cleaned.",
+            LogicalPages, is |it| it.counters.cleaned() * u64::from(it.data_pages);
+        victim_pages_moved: "Those of them that were moved out of the blocks; not of blocks that are \
+            still being cleaned.", LogicalPages, counts victim_moves;
+    }
+    Wear {
+        refused_pages: "Pages that the drive did not take because it had ended, whole or in part.",
+            FlashPages, counts refused_pages;
+        refused_bytes: "Bytes of the host in those.", Bytes, counts refused_bytes;
+    }
+    Levels {
+        free_blocks: "Erased blocks that are free.",
+            WideBlocks, over_time 5 "free_blocks", is |it| it.free_blocks;
+    }
 }
 
 impl Counters {
@@ -74,14 +318,8 @@ impl Counters {
         self.refused_bytes += bytes;
     }
 
-    /// Data pages programmed, for the host, to clean and to level wear, in flash pages.
-    pub(super) fn programs(&self, granule: Granule) -> u64 {
-        let logical = self.host_programs + self.moves + self.migrations;
-        logical * u64::from(granule.flash_pages)
-    }
-
     /// Blocks cleaned, without those whose cold data went into a worn one.
-    pub(super) fn cleaned(&self) -> u64 {
+    pub(in crate::ssd) fn cleaned(&self) -> u64 {
         self.erases - self.migrated_blocks
     }
 }

@@ -5,7 +5,7 @@ use crate::ssd::clean::{Cleaner, Custom};
 use crate::ssd::config::{Cleaning, CleaningTime, Policy, PolicyName, Pool, Wear};
 use crate::ssd::ids::Lpn;
 use crate::ssd::{Ssd, SsdConfig, SsdReport};
-use crate::{Model, Supplied};
+use crate::{Prepare, Supplied};
 use engine::{
     Arrival, Completion, Lba, Observer, Op, Random, Request, Time, Workload, WorkloadError,
     Xoshiro256, drive,

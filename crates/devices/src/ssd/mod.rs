@@ -34,7 +34,7 @@ pub use snapshot::Snapshot;
 
 use crate::Supplied;
 use clock::{Clock, Event};
-use engine::{Completion, Device, FlashCounts, Op, Request, Time};
+use engine::{Completion, Device, Followed, Op, Request, Time};
 use host::Host;
 use ids::Lpn;
 use options::Invalid;
@@ -160,8 +160,8 @@ impl Device for Ssd {
         self.back.ftl.is_worn()
     }
 
-    fn flash_counts(&self) -> Option<FlashCounts> {
-        Some(self.counts_now())
+    fn followed(&self) -> Option<Followed> {
+        Some(self.counts_now().followed())
     }
 
     fn capacity_sectors(&self) -> u64 {

@@ -4,10 +4,10 @@ use super::ids::Lpn;
 use super::sched::Scheduler;
 use super::timeline::{Recorder, Timeline, Window};
 use super::{Snapshot, Ssd, SsdReport, host};
-use crate::Model;
+use crate::{Examine, Persist, Prepare};
 use engine::{Op, Request, Status, Time};
 
-impl Model for Ssd {
+impl Prepare for Ssd {
     fn preparable_pages(&self) -> u32 {
         self.geometry().exported_pages()
     }
@@ -35,7 +35,9 @@ impl Model for Ssd {
         }
         status
     }
+}
 
+impl Persist for Ssd {
     fn save(&self) -> Option<Snapshot> {
         Some(self.snapshot())
     }
@@ -43,7 +45,9 @@ impl Model for Ssd {
     fn restore(&mut self, snapshot: Snapshot) -> Result<(), String> {
         self.take_up(snapshot)
     }
+}
 
+impl Examine for Ssd {
     /// Erase counts stay: they are the drive's age.
     fn reset_counts(&mut self) {
         self.back.ftl.reset_counters(&self.back.flash);

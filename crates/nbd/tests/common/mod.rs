@@ -97,7 +97,7 @@ pub fn message(
 
 /// A linear device on which everything takes so long.
 pub fn device(ns: Time) -> Box<dyn Model> {
-    use devices::Kind;
+    use devices::DeviceKind;
     let mut config = LinearConfig::default();
     for pattern in [
         &mut config.random_read,
@@ -113,7 +113,7 @@ pub fn device(ns: Time) -> Box<dyn Model> {
 
 /// A small and fast drive that wears out after a few thousand writes.
 pub fn mortal() -> Box<dyn Model> {
-    use devices::Kind;
+    use devices::DeviceKind;
     let mut config = devices::ssd::SsdConfig {
         channels: 1,
         dies_per_package: 1,

@@ -11,6 +11,7 @@ pub(in crate::ssd) use cut::{covered, page_request, touched};
 
 use crate::kit::link::{HostQueue, Link, Turn};
 use crate::kit::slots::{Slot, Slots};
+use crate::latency::{BUS, CELL, CLEANING_WAIT, HOST_LINK, HOST_QUEUE, UNIT_WAIT};
 use crate::ssd::clock::{Clock, Event};
 use crate::ssd::config::HostLink;
 use crate::ssd::page::{PageDone, Spent};
@@ -116,7 +117,7 @@ impl Host {
     fn send(&mut self, slot: Slot, clock: &mut Clock) {
         let active = &mut self.active[slot];
         active.sent = clock.now;
-        active.breakdown.host_queue = clock.now - active.submitted;
+        active.breakdown[HOST_QUEUE] = clock.now - active.submitted;
         if active.request.op != Op::Flush {
             self.queue.sent(active.request.lba);
         }
@@ -172,10 +173,10 @@ impl Host {
             Spent::Served { cleaning_wait, bus, cell } => (cleaning_wait, bus, cell),
             Spent::InVain => (now - active.at_flash, 0, 0),
         };
-        part.cleaning_wait = cleaning_wait;
-        part.bus = bus;
-        part.cell = cell;
-        part.unit_wait = now - active.at_flash - cleaning_wait - bus - cell;
+        part[CLEANING_WAIT] = cleaning_wait;
+        part[BUS] = bus;
+        part[CELL] = cell;
+        part[UNIT_WAIT] = now - active.at_flash - cleaning_wait - bus - cell;
         if !page.status.is_ok() {
             active.status = page.status;
         }
@@ -206,7 +207,7 @@ impl Host {
     fn release_flushes(&mut self, now: Time) {
         while let Some(slot) = self.epochs.next_flush() {
             let active = &mut self.active[slot];
-            active.breakdown.unit_wait = now - active.at_flash;
+            active.breakdown[UNIT_WAIT] = now - active.at_flash;
             self.leave_flash(slot, now);
         }
     }
@@ -215,7 +216,7 @@ impl Host {
         let Active { request, submitted, sent, at_flash, done, mut breakdown, status, .. } =
             self.active.remove(slot);
         let at = clock.now;
-        breakdown.host_link = (at_flash - sent) + (at - done);
+        breakdown[HOST_LINK] = (at_flash - sent) + (at - done);
         let completion = Completion { request, submitted, at, breakdown, status };
         debug_assert_eq!(completion.latency(), completion.breakdown.total());
         self.done.push(completion);

@@ -7,137 +7,60 @@ pub use lifetime::{LifetimeReport, Milestone};
 pub use wear_map::WearMap;
 
 use crate::ssd::Ssd;
+use crate::ssd::account::{Account, Counts};
 use crate::ssd::ids::{Block, Unit};
-use engine::{FlashCounts, SECTOR_BYTES, Time};
+use engine::{SECTOR_BYTES, Time};
 
-/// Declares the report: its counts, one row each, which add up over the members of an array and stand
-/// in the results under their names; and the rest.
-macro_rules! report {
-    ($(#[$doc:meta])* pub struct $Name:ident {
-        counts { $($(#[$count_doc:meta])* $count:ident,)* }
-        $($(#[$field_doc:meta])* $field:ident: $type:ty,)*
-    }) => {
-        $(#[$doc])*
-        pub struct $Name {
-            $($(#[$count_doc])* pub $count: u64,)*
-            $($(#[$field_doc])* pub $field: $type,)*
-        }
-
-        impl $Name {
-            /// Every count with its name.
-            pub fn counts(&self) -> impl Iterator<Item = (&'static str, u64)> {
-                [$((stringify!($count), self.$count)),*].into_iter()
-            }
-
-            fn add_counts(&mut self, other: &Self) {
-                $(self.$count += other.$count;)*
-            }
-        }
-    };
-}
-
-report! {
-    /// Everything that a drive counted. Pages are those of the flash.
-    #[derive(Debug, Clone, PartialEq)]
-    pub struct SsdReport {
-        counts {
-            /// Flash pages sensed: for the host, along with others in a synchronous gang, for merging
-            /// partial writes, and for cleaning.
-            page_reads,
-            /// Data pages programmed, for the host and by cleaning.
-            page_programs,
-            /// Bytes of the data pages programmed.
-            bytes_programmed,
-            /// Summary pages programmed.
-            summary_programs,
-            /// Blocks erased.
-            block_erases,
-            /// Pages moved within their plane.
-            copy_backs,
-            /// Pages moved by cleaning, in whichever way.
-            pages_moved,
-            /// Pages moved to level wear.
-            pages_migrated,
-            /// Pages read for the host.
-            host_pages_read,
-            /// Pages that the host wrote, whole or in part.
-            host_pages_written,
-            /// Bytes that the host wrote.
-            host_bytes_written,
-            /// Pages read because a write covered only part of one.
-            merge_reads,
-            /// Pages read that were never written: answered without the flash.
-            unmapped_pages_read,
-            /// Pages trimmed.
-            pages_trimmed,
-        }
-        /// Pages programmed / pages the host wrote, whole or in part; `None` without host writes.
-        write_amplification: Option<f64>,
-        /// Bytes programmed / bytes the host wrote; `None` without host writes.
-        write_amplification_bytes: Option<f64>,
-        /// Cleaning.
-        cleaning: CleaningReport,
-        /// The spare space, and what cleaning leaves of it.
-        spare: SpareReport,
-        /// Wear.
-        wear: WearReport,
-        /// Each unit, in order.
-        units: Vec<UnitReport>,
-        /// Share of the time in which each bus was in use.
-        bus_busy: Vec<f64>,
-    }
+/// Everything that a drive has to say.
+#[derive(Debug, Clone, PartialEq)]
+pub struct SsdReport {
+    /// What it counted.
+    pub counts: Counts,
+    /// Pages programmed / pages the host wrote, whole or in part; `None` without host writes.
+    pub write_amplification: Option<f64>,
+    /// Bytes programmed / bytes the host wrote; `None` without host writes.
+    pub write_amplification_bytes: Option<f64>,
+    /// Cleaning.
+    pub cleaning: CleaningReport,
+    /// The spare space, and what cleaning leaves of it.
+    pub spare: SpareReport,
+    /// Wear.
+    pub wear: WearReport,
+    /// Each unit, in order.
+    pub units: Vec<UnitReport>,
+    /// Share of the time in which each bus was in use.
+    pub bus_busy: Vec<f64>,
 }
 
 impl SsdReport {
     /// Adds the counts of another drive, and what cleaning did there; the ratios are then of both.
     /// Wear, units and buses stay: whoever puts drives together knows what becomes of them.
     pub fn add(&mut self, other: &SsdReport) {
-        self.add_counts(other);
-        self.cleaning.add(&other.cleaning);
+        self.counts += other.counts;
+        self.cleaning.busy_ns += other.cleaning.busy_ns;
+        self.cleaning.mean_block_ns = ratio(self.cleaning.busy_ns, self.counts.blocks_cleaned);
         self.derive();
     }
 
     /// The ratios of the counts.
     fn derive(&mut self) {
-        self.write_amplification = ratio(self.page_programs, self.host_pages_written);
-        self.write_amplification_bytes = ratio(self.bytes_programmed, self.host_bytes_written);
+        let counts = &self.counts;
+        self.write_amplification = ratio(counts.page_programs, counts.host_pages_written);
+        self.write_amplification_bytes = ratio(counts.bytes_programmed, counts.host_bytes_written);
+        let moved = ratio(counts.victim_pages_moved, counts.victim_pages);
+        self.cleaning.efficiency = moved.map(|moved| 1.0 - moved);
     }
 }
 
-/// What cleaning did.
+/// What cleaning did beside its counts.
 #[derive(Debug, Clone, PartialEq)]
 pub struct CleaningReport {
-    /// Blocks cleaned and erased.
-    pub blocks_cleaned: u64,
-    /// Blocks of cold data that were moved into worn ones.
-    pub blocks_migrated: u64,
-    /// Data pages of the blocks cleaned.
-    pub victim_pages: u64,
-    /// Those of them that were moved out of the blocks; not of blocks that are still being cleaned.
-    pub victim_pages_moved: u64,
     /// Share of the victims' data pages that were superseded; `None` when nothing was cleaned.
     pub efficiency: Option<f64>,
     /// Unit time per block cleaned, ns; `None` when nothing was cleaned.
     pub mean_block_ns: Option<f64>,
     /// Unit time spent cleaning, summed over the units, ns.
     pub busy_ns: Time,
-}
-
-impl CleaningReport {
-    fn add(&mut self, other: &CleaningReport) {
-        self.blocks_cleaned += other.blocks_cleaned;
-        self.blocks_migrated += other.blocks_migrated;
-        self.victim_pages += other.victim_pages;
-        self.victim_pages_moved += other.victim_pages_moved;
-        self.busy_ns += other.busy_ns;
-        self.mean_block_ns = ratio(self.busy_ns, self.blocks_cleaned);
-        self.derive();
-    }
-
-    fn derive(&mut self) {
-        self.efficiency =
-            ratio(self.victim_pages_moved, self.victim_pages).map(|moved| 1.0 - moved);
-    }
 }
 
 /// The spare space of a drive, and what of it can hold superseded pages.
@@ -183,10 +106,6 @@ pub struct WearReport {
     pub spare_blocks: u32,
     /// The spare space of a pool is gone: the drive takes no more writes.
     pub ended: bool,
-    /// Pages that the drive did not take because it had ended.
-    pub refused_pages: u64,
-    /// Bytes of the host in those.
-    pub refused_bytes: u64,
     /// Blocks by erasures left / mean erasures left, in steps of 10 %; the last also holds all above.
     pub remaining_of_mean: [u64; REMAINING_STEPS],
     /// Blocks by erasures left / rated erasures, in steps of 5 %; the last holds those never erased.
@@ -216,26 +135,18 @@ pub struct UnitReport {
 }
 
 impl Ssd {
-    /// The counts that are followed over time.
-    pub(in crate::ssd) fn counts_now(&self) -> FlashCounts {
-        let counters = &self.back.ftl.counters;
+    /// What was counted so far.
+    pub(in crate::ssd) fn counts_now(&self) -> Counts {
         let geometry = self.geometry();
-        let granule = geometry.granule;
         let free = (0..geometry.domains).map(|domain| u64::from(self.free_blocks(domain)));
-        let programs = counters.programs(granule);
-        FlashCounts {
-            host_pages: counters.host_pages,
-            host_bytes: counters.host_bytes,
-            programs,
-            programmed_bytes: programs * self.flash_page_bytes(),
-            erases: counters.erases * u64::from(granule.span),
-            free_blocks: free.sum::<u64>() * u64::from(granule.span),
-        }
-    }
-
-    /// Bytes of a flash page, or of a logical page where that is smaller.
-    fn flash_page_bytes(&self) -> u64 {
-        u64::from(self.geometry().sectors_per_flash_page) * SECTOR_BYTES
+        Counts::of(&Account {
+            counters: self.back.ftl.counters,
+            granule: geometry.granule,
+            data_pages: geometry.data_pages,
+            page_bytes: u64::from(geometry.sectors_per_flash_page) * SECTOR_BYTES,
+            copy_back: self.config.cleaning.copy_back,
+            free_blocks: free.sum(),
+        })
     }
 
     /// What is spare, and what of that is in effect.
@@ -259,31 +170,9 @@ impl Ssd {
 
     /// The account at the end of a run that began at 0 and ended at `end`.
     pub fn account(&self, end: Time) -> SsdReport {
-        let counters = &self.back.ftl.counters;
         let geometry = self.geometry();
-        let granule = geometry.granule;
-        let pages = |logical: u64| logical * u64::from(granule.flash_pages);
-        let blocks = |wide: u64| wide * u64::from(granule.span);
-        let moved_in_all = pages(counters.moves + counters.migrations);
-        let page_programs = counters.programs(granule);
         let mut report = SsdReport {
-            page_reads: counters.host_reads
-                + counters.idle_reads
-                + counters.merge_reads
-                + moved_in_all,
-            page_programs,
-            bytes_programmed: page_programs * self.flash_page_bytes(),
-            summary_programs: blocks(counters.summaries),
-            block_erases: blocks(counters.erases),
-            copy_backs: if self.config.cleaning.copy_back { moved_in_all } else { 0 },
-            pages_moved: pages(counters.moves),
-            pages_migrated: pages(counters.migrations),
-            host_pages_read: counters.host_reads,
-            host_pages_written: counters.host_pages,
-            host_bytes_written: counters.host_bytes,
-            merge_reads: counters.merge_reads,
-            unmapped_pages_read: counters.unmapped_reads,
-            pages_trimmed: counters.trims,
+            counts: self.counts_now(),
             write_amplification: None,
             write_amplification_bytes: None,
             cleaning: self.cleaning(end),
@@ -297,24 +186,10 @@ impl Ssd {
     }
 
     fn cleaning(&self, end: Time) -> CleaningReport {
-        let counters = &self.back.ftl.counters;
-        let geometry = self.geometry();
-        let pages = |logical: u64| logical * u64::from(geometry.granule.flash_pages);
-        let blocks = |wide: u64| wide * u64::from(geometry.granule.span);
-        let cleaned = counters.cleaned();
-        let busy_ns =
-            (0..geometry.units).map(|unit| self.back.units.cleaning_ns(Unit(unit), end)).sum();
-        let mut report = CleaningReport {
-            blocks_cleaned: blocks(cleaned),
-            blocks_migrated: blocks(counters.migrated_blocks),
-            victim_pages: pages(cleaned * u64::from(geometry.data_pages)),
-            victim_pages_moved: pages(counters.victim_moves),
-            efficiency: None,
-            mean_block_ns: ratio(busy_ns, cleaned),
-            busy_ns,
-        };
-        report.derive();
-        report
+        let units = (0..self.geometry().units).map(Unit);
+        let busy_ns = units.map(|unit| self.back.units.cleaning_ns(unit, end)).sum();
+        let mean_block_ns = ratio(busy_ns, self.back.ftl.counters.cleaned());
+        CleaningReport { efficiency: None, mean_block_ns, busy_ns }
     }
 
     fn wear(&self) -> WearReport {
@@ -345,8 +220,6 @@ impl Ssd {
             retired_blocks: ageing.retired,
             spare_blocks: ageing.spare.iter().copied().min().unwrap_or(0),
             ended: self.back.ftl.has_ended(),
-            refused_pages: self.back.ftl.counters.refused_pages,
-            refused_bytes: self.back.ftl.counters.refused_bytes,
             remaining_of_mean: of_mean,
             remaining_of_rated: of_rated,
             lifetime: self.lifetime(),

@@ -2,7 +2,7 @@
 
 use super::super::{quietly, samples};
 use super::{Case, must};
-use engine::{Completion, Device, FlashCounts, Observer, Request, Time, drive};
+use engine::{Completion, Device, Followed, Observer, Request, Time, drive};
 use lab::Until;
 use std::collections::BTreeMap;
 use std::io::Read;
@@ -72,8 +72,8 @@ impl Device for Counted<'_> {
         self.device.has_ended()
     }
 
-    fn flash_counts(&self) -> Option<FlashCounts> {
-        self.device.flash_counts()
+    fn followed(&self) -> Option<Followed> {
+        self.device.followed()
     }
 
     fn capacity_sectors(&self) -> u64 {

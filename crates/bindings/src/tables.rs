@@ -1,0 +1,39 @@
+//! The tables of the engine for whoever shows results.
+
+use devices::latency::{LATENCY_PARTS, LatencyPart};
+use devices::ssd::account::{COUNTERS, Counter};
+use pyo3::prelude::*;
+use pyo3::types::PyDict;
+
+/// Every counter of a drive, in the order of results: a dict with `key`, `section` (its path in
+/// results, empty where it is only followed over time), `label`, `meaning`, `unit`, `terminal`
+/// (whether it is shown there) and `over_time` (its name in the time series, or None).
+#[pyfunction]
+pub(crate) fn counters(py: Python<'_>) -> PyResult<Vec<Bound<'_, PyDict>>> {
+    let row = |counter: &Counter| {
+        let row = PyDict::new(py);
+        row.set_item("key", counter.key)?;
+        row.set_item("section", counter.section.path())?;
+        row.set_item("label", counter.label())?;
+        row.set_item("meaning", counter.doc)?;
+        row.set_item("unit", counter.measure.unit())?;
+        row.set_item("terminal", counter.terminal.is_some())?;
+        row.set_item("over_time", counter.over_time.map(|(_, name)| name))?;
+        Ok(row)
+    };
+    COUNTERS.iter().map(row).collect()
+}
+
+/// Every part of a latency, in the order in which a request meets them: a dict with `key`, `label` and
+/// `meaning`.
+#[pyfunction]
+pub(crate) fn latency_parts(py: Python<'_>) -> PyResult<Vec<Bound<'_, PyDict>>> {
+    let row = |part: &LatencyPart| {
+        let row = PyDict::new(py);
+        row.set_item("key", part.key)?;
+        row.set_item("label", part.label)?;
+        row.set_item("meaning", part.doc)?;
+        Ok(row)
+    };
+    LATENCY_PARTS.iter().map(row).collect()
+}

@@ -1,0 +1,88 @@
+//! The options of an array, and the words in which its members' refusals are said.
+
+use super::Array;
+use crate::ssd::config::PolicyName;
+use crate::ssd::snapshot::ARRAY_KEY;
+use crate::{DeviceConfig, DeviceKind, Model, Supplied};
+use options::{Bandwidth, Duration, Invalid, Size, choices, options};
+
+/// Members at most: more than any controller has ports.
+pub(super) const MOST_MEMBERS: u32 = 1024;
+
+choices! {
+    /// How the members share the addresses.
+    pub enum Layout {
+        /// In stripe units, taken in turn (RAID-0).
+        Striped = "striped",
+        /// One behind the other, each a volume of its own.
+        Concatenated = "concatenated",
+    }
+}
+
+options! {
+    /// The link between the host and the controller of an array.
+    pub struct ControllerLink as ControllerLinkPartial {
+        /// Rate at which data crosses the link.
+        bandwidth: Bandwidth = Bandwidth::UNLIMITED,
+        /// Time from the host sending a request to the controller seeing it.
+        latency: Duration = Duration::from_ns(0),
+    }
+
+    /// Identical devices behind one controller.
+    pub struct ArrayConfig as ArrayPartial {
+        /// How many devices.
+        members: u32 = 6,
+        /// How they share the addresses.
+        layout: Layout = Layout::Striped,
+        /// What a member holds of consecutive addresses before the next one's turn.
+        stripe: Size = Size::from_bytes(64 << 10),
+        /// The link between the host and the controller, which all members share.
+        host_link: ControllerLink = ControllerLink::default(),
+        /// Each of the devices.
+        member: DeviceConfig = DeviceConfig::Ssd(Box::default()),
+    }
+}
+
+impl DeviceKind for ArrayConfig {
+    const SUMMARY: &'static str = "Identical devices behind one controller: RAID-0, or volumes.";
+
+    fn has_flash(&self) -> bool {
+        self.member.has_flash()
+    }
+
+    fn member_mut(&mut self) -> Option<&mut DeviceConfig> {
+        Some(&mut self.member)
+    }
+
+    fn policy_name(&self) -> Option<&PolicyName> {
+        self.member.policy_name()
+    }
+
+    fn build_with(&self, seed: u64, supplied: &Supplied) -> Result<Box<dyn Model>, Invalid> {
+        Ok(Box::new(Array::new(self, seed, supplied)?))
+    }
+}
+
+/// The error of a member, in the keys of its section.
+pub(super) fn of_member(invalid: Invalid) -> Invalid {
+    let keys = invalid.keys.iter().map(|key| in_member(key));
+    Invalid { keys: keys.collect(), problem: invalid.problem }
+}
+
+/// A key of a device, of one that is a member.
+pub(super) fn in_member(key: &str) -> String {
+    key.replacen("device.", "device.member.", 1)
+}
+
+/// The keys that an array must share with the one whose state it takes up: where data lie.
+pub(super) fn shape(config: &ArrayConfig) -> Vec<(String, String)> {
+    let pair = |key: &str, value: String| (key.to_owned(), value);
+    let mut pairs = vec![
+        pair(ARRAY_KEY, config.members.to_string()),
+        pair("device.layout", config.layout.to_string()),
+    ];
+    if config.layout == Layout::Striped {
+        pairs.push(pair("device.stripe", config.stripe.to_string()));
+    }
+    pairs
+}

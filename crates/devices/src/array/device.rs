@@ -1,0 +1,67 @@
+//! What an array does in time: its events are those of its link and of its members.
+
+use super::parts::{Active, inward_bytes};
+use super::{Array, LINK_ARRIVAL};
+use engine::{Completion, Device, Followed, Op, Request, Time};
+
+impl Device for Array {
+    fn submit(&mut self, now: Time, request: Request) {
+        let end = request.lba.0.checked_add(u64::from(request.sectors));
+        let inside = end.is_some_and(|end| end <= self.capacity_sectors());
+        assert!(inside || request.op == Op::Flush, "a request lies within the capacity");
+        assert!(request.sectors > 0 || request.op == Op::Flush, "a request has a length");
+        let slot = self.active.insert(Active::new(request, now));
+        if let Some(at) = self.link.send(slot, inward_bytes(&request), now) {
+            self.events.push(at, LINK_ARRIVAL);
+        }
+        self.pump(now);
+    }
+
+    fn next_event(&self) -> Option<Time> {
+        self.next_inside()
+    }
+
+    fn advance(&mut self, to: Time, completions: &mut Vec<Completion>) {
+        while let Some(now) = self.next_inside().filter(|at| *at <= to) {
+            while let Some((_, payload)) = self.events.pop_until(now) {
+                if payload == LINK_ARRIVAL {
+                    let active = &self.active;
+                    self.link.arrive(|slot| inward_bytes(&active[slot].request));
+                }
+                self.pump(now);
+            }
+            let mut parts = std::mem::take(&mut self.parts);
+            for member in &mut self.members {
+                if member.next_event().is_some_and(|at| at <= now) {
+                    member.advance(now, &mut parts);
+                }
+            }
+            for part in parts.drain(..) {
+                self.part_done(&part, now);
+            }
+            self.parts = parts;
+        }
+        completions.append(&mut self.done);
+    }
+
+    /// With its first member: it then refuses some writes.
+    fn has_ended(&self) -> bool {
+        self.members.iter().any(|member| member.has_ended())
+    }
+
+    fn may_refuse(&self) -> bool {
+        self.members.iter().any(|member| member.may_refuse())
+    }
+
+    fn followed(&self) -> Option<Followed> {
+        let mut all = Followed::default();
+        for member in &self.members {
+            all += member.followed()?;
+        }
+        Some(all)
+    }
+
+    fn capacity_sectors(&self) -> u64 {
+        self.stripes.capacity()
+    }
+}

@@ -1,0 +1,67 @@
+//! Where in the members the sectors of an array lie.
+
+use super::config::{ArrayConfig, Layout};
+use engine::{Lba, Request, SECTOR_BYTES};
+use options::{Invalid, Size};
+
+/// The address space of one member within the array's.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Stripes {
+    /// Sectors of a stripe unit; concatenation is a stripe as long as a member.
+    unit: u64,
+    members: u64,
+    /// Stripe units that each member has.
+    units: u64,
+}
+
+impl Stripes {
+    /// How the members, each of so many sectors, share the addresses.
+    ///
+    /// # Errors
+    /// When a stripe unit is no whole number of sectors, or more than a member.
+    pub(super) fn new(config: &ArrayConfig, member_sectors: u64) -> Result<Stripes, Invalid> {
+        let members = u64::from(config.members);
+        if config.layout == Layout::Concatenated {
+            return Ok(Stripes { unit: member_sectors, members, units: 1 });
+        }
+        let bytes = config.stripe.bytes();
+        let refuse = |problem: String| Err(Invalid::new(&["device.stripe"], problem));
+        if bytes == 0 || !bytes.is_multiple_of(SECTOR_BYTES) {
+            return refuse(format!("{} is not a multiple of a sector of 512B", config.stripe));
+        }
+        let unit = bytes / SECTOR_BYTES;
+        if unit > member_sectors {
+            let member = Size::from_bytes(member_sectors * SECTOR_BYTES);
+            return refuse(format!("{} is more than a member holds, {member}", config.stripe));
+        }
+        Ok(Stripes { unit, members, units: member_sectors / unit })
+    }
+
+    /// Sectors of all members that have an address.
+    pub(super) fn capacity(self) -> u64 {
+        self.unit * self.members * self.units
+    }
+
+    /// How many of the sectors below `sector` a member holds.
+    fn below(&self, member: u64, sector: u64) -> u64 {
+        let row = self.unit * self.members;
+        let rest = (sector % row).saturating_sub(member * self.unit).min(self.unit);
+        sector / row * self.unit + rest
+    }
+
+    /// The members that hold a range, each once, in order of its addresses.
+    fn touched(&self, start: u64, end: u64) -> impl Iterator<Item = u64> + use<> {
+        let (first, last) = (start / self.unit, (end - 1) / self.unit);
+        let members = self.members;
+        (first..=last.min(first + members - 1)).map(move |unit| unit % members)
+    }
+
+    /// The parts of a request for a range: each member that it touches, and what that is asked.
+    pub(super) fn parts(self, request: Request) -> impl Iterator<Item = (usize, Request)> {
+        let (start, end) = (request.lba.0, request.lba.0 + u64::from(request.sectors));
+        self.touched(start, end).map(move |member| {
+            let (from, to) = (self.below(member, start), self.below(member, end));
+            (member as usize, Request { lba: Lba(from), sectors: (to - from) as u32, ..request })
+        })
+    }
+}

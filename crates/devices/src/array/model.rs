@@ -1,0 +1,128 @@
+//! What an array does without time, keeps and says of itself: each by asking its members.
+
+use super::config::{Layout, in_member};
+use super::{Array, report};
+use crate::ssd::snapshot::ARRAY_KEY;
+use crate::ssd::timeline::{Timeline, Window};
+use crate::ssd::{Snapshot, SsdReport};
+use crate::{Examine, Persist, Prepare};
+use engine::{Op, Request, Status, Time};
+
+impl Prepare for Array {
+    fn preparable_pages(&self) -> u32 {
+        self.members.iter().map(|member| member.preparable_pages()).sum()
+    }
+
+    fn volumes(&self) -> u32 {
+        match self.layout {
+            Layout::Striped => 1,
+            Layout::Concatenated => self.members.len() as u32,
+        }
+    }
+
+    /// The pages of striped members are numbered in turn, whatever the stripe, of which pages know
+    /// nothing: each member is written in the same order.
+    fn overwrite_untimed(&mut self, pages: &[u32]) {
+        let count = self.members.len() as u32;
+        let each = self.members[0].preparable_pages();
+        for page in pages {
+            let (member, place) = match self.layout {
+                Layout::Striped => (page % count, page / count),
+                Layout::Concatenated => (page / each, page % each),
+            };
+            self.batches[member as usize].push(place);
+        }
+        for (member, batch) in self.members.iter_mut().zip(&mut self.batches) {
+            if !batch.is_empty() {
+                member.overwrite_untimed(batch);
+                batch.clear();
+            }
+        }
+    }
+
+    fn serve_untimed(&mut self, request: &Request) -> Status {
+        if request.op == Op::Flush {
+            let answers = self.members.iter_mut().map(|member| member.serve_untimed(request));
+            return answers.fold(Status::Ok, Status::and);
+        }
+        let parts = self.stripes.parts(*request);
+        let answers = parts.map(|(member, part)| self.members[member].serve_untimed(&part));
+        answers.fold(Status::Ok, Status::and)
+    }
+}
+
+impl Persist for Array {
+    fn save(&self) -> Option<Snapshot> {
+        let mut drives = Vec::new();
+        let mut shape = Vec::new();
+        for member in &self.members {
+            let snapshot = member.save()?;
+            drives.extend(snapshot.drives);
+            shape = snapshot.shape;
+        }
+        let own = self.shape.iter().cloned();
+        let of_member = shape.into_iter().map(|(key, value)| (in_member(&key), value));
+        Some(Snapshot { shape: own.chain(of_member).collect(), drives })
+    }
+
+    fn restore(&mut self, mut snapshot: Snapshot) -> Result<(), String> {
+        if snapshot.shape.first().is_none_or(|(key, _)| key != ARRAY_KEY) {
+            return Err("it is of a single drive, and this device is an array".to_owned());
+        }
+        let own = self.shape.len().min(snapshot.shape.len());
+        let of_member = snapshot.shape.split_off(own);
+        snapshot.compare(&self.shape)?;
+        let shape = of_member
+            .iter()
+            .map(|(key, value)| (key.replacen("device.member.", "device.", 1), value.clone()));
+        let shape: Vec<_> = shape.collect();
+        let count = self.members.len();
+        if !snapshot.drives.len().is_multiple_of(count) {
+            return Err(format!("it holds {} drives, of {count} members", snapshot.drives.len()));
+        }
+        let each = snapshot.drives.len() / count;
+        let mut drives = snapshot.drives.into_iter();
+        for (number, member) in self.members.iter_mut().enumerate() {
+            let drives = drives.by_ref().take(each).collect();
+            member.restore(Snapshot { shape: shape.clone(), drives }).map_err(|problem| {
+                format!("member {number}: {}", problem.replace("device.", "device.member."))
+            })?;
+        }
+        Ok(())
+    }
+}
+
+impl Examine for Array {
+    fn reset_counts(&mut self) {
+        for member in &mut self.members {
+            member.reset_counts();
+        }
+    }
+
+    fn audit(&self) -> Result<(), String> {
+        let numbered = self.members.iter().enumerate();
+        for (number, member) in numbered {
+            member.audit().map_err(|problem| format!("member {number}: {problem}"))?;
+        }
+        if !self.active.is_empty() && self.next_inside().is_none() {
+            return Err("requests are outstanding and no member has an event".to_owned());
+        }
+        Ok(())
+    }
+
+    fn record_operations(&mut self, window: Window) {
+        for member in &mut self.members {
+            member.record_operations(window);
+        }
+    }
+
+    fn take_operations(&mut self) -> Option<Timeline> {
+        let all = self.members.iter_mut().map(|member| member.take_operations());
+        all.collect::<Option<Vec<_>>>().map(Timeline::together)
+    }
+
+    fn report(&self, end: Time) -> Option<SsdReport> {
+        let reports = self.members.iter().map(|member| member.report(end));
+        reports.collect::<Option<Vec<_>>>().map(report::together)
+    }
+}

@@ -1,0 +1,117 @@
+//! A request's way through an array: over the link, in parts through the members, and back.
+
+use super::{Array, LINK_FREE};
+use crate::kit::link::Turn;
+use crate::kit::slots::Slot;
+use crate::latency::HOST_LINK;
+use engine::{Breakdown, Completion, Op, Request, Status, Time};
+
+/// A request inside the array.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Active {
+    pub(super) request: Request,
+    submitted: Time,
+    /// When its parts were given to the members, and later when the last of them was done.
+    at_members: Time,
+    done: Time,
+    parts_left: u32,
+    /// Of the part done last.
+    breakdown: Breakdown,
+    /// Of all parts so far.
+    status: Status,
+}
+
+impl Active {
+    pub(super) fn new(request: Request, now: Time) -> Active {
+        let breakdown = Breakdown::default();
+        let status = Status::Ok;
+        Active {
+            request,
+            submitted: now,
+            at_members: now,
+            done: now,
+            parts_left: 0,
+            breakdown,
+            status,
+        }
+    }
+}
+
+/// Data that a request sends to the controller, bytes.
+pub(super) fn inward_bytes(request: &Request) -> u64 {
+    if request.op == Op::Write { request.bytes() } else { 0 }
+}
+
+impl Array {
+    /// Lets the link take its turns until it is busy or idle.
+    pub(super) fn pump(&mut self, now: Time) {
+        loop {
+            match self.link.turn(now) {
+                Turn::Arrived(slot) => self.reach_members(slot, now),
+                Turn::Answered(slot) => self.complete(slot, now),
+                Turn::Busy(end) => {
+                    self.events.push(end, LINK_FREE);
+                    return;
+                }
+                Turn::Idle => return,
+            }
+        }
+    }
+
+    fn reach_members(&mut self, slot: Slot, now: Time) {
+        let active = &mut self.active[slot];
+        active.at_members = now;
+        let request = active.request;
+        let id = u64::from(slot);
+        if request.op == Op::Flush {
+            // Everything sent before has reached its member before, so each can answer for its own.
+            active.parts_left = self.members.len() as u32;
+            for member in &mut self.members {
+                member.submit(now, Request { id, ..request });
+            }
+            return;
+        }
+        let part = Request { id, ..request };
+        active.parts_left = self.stripes.parts(part).count() as u32;
+        for (member, part) in self.stripes.parts(part) {
+            self.members[member].submit(now, part);
+        }
+    }
+
+    // ---- and back -----------------------------------------------------------------------------
+
+    pub(super) fn part_done(&mut self, part: &Completion, now: Time) {
+        let slot = part.request.id as Slot;
+        let active = &mut self.active[slot];
+        active.parts_left -= 1;
+        active.status = active.status.and(part.status);
+        if active.parts_left > 0 {
+            return;
+        }
+        active.done = now;
+        active.breakdown = part.breakdown;
+        let Request { op, .. } = active.request;
+        let bytes = if op == Op::Read { active.request.bytes() } else { 0 };
+        self.link.answer(slot, bytes);
+        self.pump(now);
+    }
+
+    fn complete(&mut self, slot: Slot, now: Time) {
+        let active = self.active.remove(slot);
+        let mut breakdown = active.breakdown;
+        breakdown[HOST_LINK] += active.at_members - active.submitted + (now - active.done);
+        self.done.push(Completion {
+            request: active.request,
+            submitted: active.submitted,
+            at: now,
+            breakdown,
+            status: active.status,
+        });
+    }
+
+    /// The earliest event of the link and the members.
+    pub(super) fn next_inside(&self) -> Option<Time> {
+        let members = self.members.iter().filter_map(|member| member.next_event());
+        members.chain(self.events.next_at()).min()
+    }
+}

@@ -1,0 +1,112 @@
+//! The options that every device with a host link has.
+
+use options::{Bandwidth, Duration, Setting, choices, leaf_body, options};
+use serde::{Deserialize, Deserializer, Serialize, Serializer, de};
+use std::fmt;
+
+choices! {
+    /// The order in which waiting requests enter the device when a place becomes free.
+    pub enum HostOrder {
+        /// As they came.
+        Fifo = "fifo",
+        /// Ascending addresses from the last one sent, wrapping (C-LOOK, `DiskSim`'s driver).
+        Clook = "clook",
+    }
+}
+
+options! {
+    /// The connection to the host. One transfer at a time; answers go before new requests.
+    pub struct HostLink as HostLinkPartial {
+        /// Rate at which data crosses the link.
+        bandwidth: Bandwidth = Bandwidth::UNLIMITED,
+        /// Time from the host sending a request to the device seeing it.
+        latency: Duration = Duration::from_ns(0),
+        /// Requests that the device takes at a time; more wait in the host.
+        queue_depth: Depth = Depth::UNLIMITED,
+        /// Which waiting request is sent next.
+        order: HostOrder = HostOrder::Fifo,
+    }
+}
+
+/// How many requests may be in the device: a number, or no limit.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Depth(u32);
+
+impl Depth {
+    /// Every request enters at once.
+    pub const UNLIMITED: Depth = Depth(u32::MAX);
+
+    /// At most `requests`, which must be positive.
+    pub const fn of(requests: u32) -> Self {
+        Depth(requests)
+    }
+
+    /// The number of requests; `u32::MAX` without limit.
+    pub const fn requests(self) -> u32 {
+        self.0
+    }
+}
+
+impl fmt::Display for Depth {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        if *self == Self::UNLIMITED { f.write_str("unlimited") } else { write!(f, "{}", self.0) }
+    }
+}
+
+/// Serde and [`Setting`] for a type that is a word or a number.
+macro_rules! word_or_number {
+    ($name:ident, $expected:literal, $words:expr, $number:expr, $write:expr) => {
+        impl Setting for $name {
+            leaf_body!($expected, |value: &Self| value.to_string());
+        }
+
+        impl Serialize for $name {
+            fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+                ($write)(*self, serializer)
+            }
+        }
+
+        impl<'de> Deserialize<'de> for $name {
+            fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+                struct Visitor;
+                impl de::Visitor<'_> for Visitor {
+                    type Value = $name;
+                    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                        f.write_str($expected)
+                    }
+                    fn visit_str<E: de::Error>(self, text: &str) -> Result<$name, E> {
+                        ($words)(text)
+                            .ok_or_else(|| E::invalid_value(de::Unexpected::Str(text), &self))
+                    }
+                    fn visit_f64<E: de::Error>(self, number: f64) -> Result<$name, E> {
+                        ($number)(number)
+                            .ok_or_else(|| E::invalid_value(de::Unexpected::Float(number), &self))
+                    }
+                    fn visit_u64<E: de::Error>(self, number: u64) -> Result<$name, E> {
+                        ($number)(number as f64).ok_or_else(|| {
+                            E::invalid_value(de::Unexpected::Unsigned(number), &self)
+                        })
+                    }
+                    fn visit_i64<E: de::Error>(self, number: i64) -> Result<$name, E> {
+                        ($number)(number as f64)
+                            .ok_or_else(|| E::invalid_value(de::Unexpected::Signed(number), &self))
+                    }
+                }
+                deserializer.deserialize_any(Visitor)
+            }
+        }
+    };
+}
+
+pub(crate) use word_or_number;
+
+word_or_number!(
+    Depth,
+    "a positive whole number, or \"unlimited\"",
+    |text| (text == "unlimited").then_some(Depth::UNLIMITED),
+    |n: f64| (n >= 1.0 && n < f64::from(u32::MAX) && n.fract() == 0.0).then_some(Depth(n as u32)),
+    |depth: Depth, serializer: S| match depth {
+        Depth::UNLIMITED => serializer.serialize_str("unlimited"),
+        Depth(n) => serializer.serialize_u32(n),
+    }
+);

@@ -1,0 +1,46 @@
+//! The parts into which devices divide a latency: the table behind a [`Breakdown`].
+
+use engine::{Breakdown, Part};
+
+/// A row of the table: where a part of a latency is spent.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct LatencyPart {
+    /// Its place in a [`Breakdown`].
+    pub part: Part,
+    /// Its name in results.
+    pub key: &'static str,
+    /// The words for it in charts and in the terminal.
+    pub label: &'static str,
+    /// Where the time is spent.
+    pub doc: &'static str,
+}
+
+macro_rules! latency_parts {
+    ($($NAME:ident: $key:literal, $label:literal, $doc:literal;)*) => {
+        #[expect(non_camel_case_types, clippy::upper_case_acronyms, reason = "numbers the constants")]
+        enum Place { $($NAME),* }
+
+        $(
+            #[doc = concat!("`", $key, "`: ", $doc, ".")]
+            pub const $NAME: Part = Part(Place::$NAME as u8);
+        )*
+
+        /// Every part, in the order in which a request meets them.
+        pub const LATENCY_PARTS: &[LatencyPart] =
+            &[$(LatencyPart { part: $NAME, key: $key, label: $label, doc: $doc }),*];
+    };
+}
+
+latency_parts! {
+    HOST_QUEUE: "host_queue", "waiting for the host queue",
+        "waiting in the host for a place in the device's queue";
+    HOST_LINK: "host_link", "on the host link",
+        "on, or waiting for, the link between host and device";
+    UNIT_WAIT: "unit_wait", "waiting for a busy unit",
+        "waiting for a unit that serves other requests";
+    CLEANING_WAIT: "cleaning_wait", "waiting for cleaning", "waiting for a unit that cleans";
+    BUS: "bus", "on the bus", "on, or waiting for, the bus between controller and package";
+    CELL: "cell", "in the flash cells", "in the cell array";
+}
+
+const _: () = assert!(LATENCY_PARTS.len() <= Breakdown::MOST, "a breakdown has a place for each");

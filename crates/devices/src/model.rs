@@ -1,0 +1,82 @@
+//! What a device can do beside answering requests, each part with defaults for devices without it.
+
+use crate::ssd::timeline::{Timeline, Window};
+use crate::ssd::{Snapshot, SsdReport};
+use engine::{Device, Request, Status, Time};
+
+/// A device that can be prepared, kept and examined.
+pub trait Model: Device + Prepare + Persist + Examine {}
+
+impl<D: Device + Prepare + Persist + Examine> Model for D {}
+
+/// Work without time: bringing a device into a state, and serving it requests.
+pub trait Prepare {
+    /// Pages that [`write_untimed`](Prepare::write_untimed) may address; 0 when the device has no
+    /// state worth preparing.
+    fn preparable_pages(&self) -> u32 {
+        0
+    }
+
+    /// Into how many volumes of equal size, one behind the other, its addresses are divided.
+    fn volumes(&self) -> u32 {
+        1
+    }
+
+    /// Overwrites pages, in order and in no time, to bring the device into a state; before the first
+    /// request.
+    fn overwrite_untimed(&mut self, _pages: &[u32]) {}
+
+    /// Overwrites one page in no time.
+    fn write_untimed(&mut self, page: u32) {
+        self.overwrite_untimed(&[page]);
+    }
+
+    /// Does to the state what a request does, in no time, and how it ended; nothing where there is no
+    /// such state.
+    fn serve_untimed(&mut self, _request: &Request) -> Status {
+        Status::Ok
+    }
+}
+
+/// A state that can be kept and taken up again; before the first request.
+pub trait Persist {
+    /// Its state, to be kept, if there is any worth keeping.
+    fn save(&self) -> Option<Snapshot> {
+        None
+    }
+
+    /// Takes up a state that was kept.
+    ///
+    /// # Errors
+    /// Why this device cannot have it.
+    fn restore(&mut self, _snapshot: Snapshot) -> Result<(), String> {
+        Err("such a device has no state that could be taken up".to_owned())
+    }
+}
+
+/// What a device says of itself.
+pub trait Examine {
+    /// Starts counting operations from zero.
+    fn reset_counts(&mut self) {}
+
+    /// Checks every invariant of the device's state.
+    ///
+    /// # Errors
+    /// The first broken invariant; always our mistake, never the user's.
+    fn audit(&self) -> Result<(), String> {
+        Ok(())
+    }
+
+    /// Records the flash operations under way within a window from now on, if there are any.
+    fn record_operations(&mut self, _window: Window) {}
+
+    /// What was recorded of them, if that was asked for.
+    fn take_operations(&mut self) -> Option<Timeline> {
+        None
+    }
+
+    /// What the flash inside did during a run that ended at `end`.
+    fn report(&self, _end: Time) -> Option<SsdReport> {
+        None
+    }
+}

@@ -1,0 +1,53 @@
+"""What a drive counts, as the engine declares it: the words for people, and what is shown where."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from functools import cache
+from typing import Any, NamedTuple
+
+from ssdlab import _core
+
+
+class Counter(NamedTuple):
+    """A row of the engine's table of counters."""
+
+    key: str
+    #: Its path in results, such as "flash.cleaning"; empty where it is only followed over time.
+    section: str
+    label: str
+    meaning: str
+    unit: str
+    terminal: bool
+    #: Its name in the time series.
+    over_time: str | None
+
+
+#: Units in the order in which the terminal shows them.
+UNITS = ("flash pages", "bytes", "blocks")
+
+
+@cache
+def table() -> tuple[Counter, ...]:
+    """Every counter, in the order of results."""
+    return tuple(Counter(**row) for row in _core.counters())
+
+
+def shown(section: str, counts: Mapping[str, Any]) -> list[tuple[str, int]]:
+    """The rows of a section that the terminal shows, and what `counts` has for them: pages first.
+
+    Results of an older version may lack some.
+    """
+    rows = [row for row in table() if row.section == section and row.terminal]
+    rows.sort(key=lambda row: UNITS.index(row.unit))
+    return [(row.label, counts[row.key]) for row in rows if row.key in counts]
+
+
+def meanings(section: str) -> dict[str, str]:
+    """What each counter of a section, and of those within it, says: by the words of its path."""
+    found = {}
+    for row in table():
+        if row.section == section or row.section.startswith(f"{section}."):
+            path = f"{row.section}.{row.key}".removeprefix(f"{section}.")
+            found[path.replace(".", " ").replace("_", " ")] = row.meaning
+    return found
