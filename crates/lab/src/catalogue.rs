@@ -1,7 +1,7 @@
 //! What there is to choose from, for `ssdlab list`.
 
+use crate::config::{keys, presets_of};
 use crate::warnings::WARNINGS;
-use crate::{keys, presets};
 use devices::ssd::config::Policy;
 use options::{Choice, KeyInfo, Link};
 
@@ -13,7 +13,7 @@ pub fn list_categories() -> &'static [&'static str] {
 /// Names and summaries of a category; `None` when there is no such category.
 pub fn list(what: &str) -> Option<Vec<(String, String)>> {
     let of_presets = |section| {
-        let presets = presets::of(section).iter();
+        let presets = presets_of(section).iter();
         presets.map(|preset| (preset.name.to_owned(), preset.summary())).collect()
     };
     let kinds = |kinds: &[(&str, &str)]| -> Vec<(String, String)> {
@@ -34,7 +34,7 @@ pub fn list(what: &str) -> Option<Vec<(String, String)>> {
             .collect(),
         "links" => options::LINKS.iter().map(link_row).collect(),
         "warnings" => WARNINGS.map(|(name, what)| (name.to_owned(), what.to_owned())).to_vec(),
-        "keys" => keys::keys().into_iter().flat_map(|s| s.keys).map(key_row).collect(),
+        "keys" => keys().into_iter().flat_map(|s| s.keys).map(key_row).collect(),
         _ => return None,
     };
     match what {

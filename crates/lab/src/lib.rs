@@ -5,35 +5,31 @@
 //! result; how long a run took is reported apart from it.
 
 mod catalogue;
+mod config;
 mod error;
-mod experiment;
 mod inputs;
-mod keys;
-mod layer;
 mod live;
+mod operations;
 mod precondition;
-mod presets;
 mod requests;
 mod results;
-mod run;
+mod session;
 mod snapshot;
 mod steady;
 mod table;
-mod timeline;
 mod trace;
 mod untimed;
 mod warnings;
 
 pub use catalogue::{list, list_categories};
+pub use config::{
+    Experiment, Layer, Precondition, RunConfig, SectionKeys, Until, keys, peers, preset_layer,
+    set_layer, set_layers, unknown_preset,
+};
 pub use error::{InputError, RunError};
-pub use experiment::{Experiment, RunConfig, Until};
 pub use inputs::read_decompressed;
-pub use keys::{SectionKeys, keys, set_layer, set_layers};
-pub use layer::{Layer, peers};
 pub use live::{Live, LiveAddress, LiveSettings, LiveStatus, Ready};
-pub use precondition::Precondition;
-pub use presets::{preset_layer, unknown_preset};
-pub use run::{Progress, RunSettings, run, run_with};
+pub use session::{Progress, RunSettings, run, run_with};
 pub use table::{Column, to_parquet};
 pub use trace::{
     TraceError, TraceProgress, Watch, trace_convert, trace_head, trace_info, trace_services,

@@ -4,11 +4,10 @@
 //! stop it. What clients ask becomes results as in a simulation, and on request a trace, whose replay
 //! gives the same results.
 
+use crate::config::Experiment;
 use crate::error::RunError;
-use crate::experiment::Experiment;
-use crate::results::{Collected, Results};
-use crate::run::check_policy;
-use crate::snapshot;
+use crate::results::{Collected, Ran};
+use crate::session::Session;
 use crate::trace::{Output, target_format};
 use devices::{Model, Supplied};
 use engine::{Completion, Op, Request, SECTOR_BYTES, Time};
@@ -314,26 +313,16 @@ fn serve(
     let mut warnings = Vec::new();
     let scale = Scale::new(settings.time_scale).map_err(from_nbd)?;
     let address = address(settings, &mut warnings)?;
-    let mut device = experiment.build_device(supplied)?;
-    let capacity = device.capacity_sectors() * SECTOR_BYTES;
+    let mut session = Session::new(experiment, supplied)?;
+    let capacity = session.capacity_bytes();
     let wanted = wanted_bytes(settings, capacity)?;
     let listener = Listener::new(&address).map_err(from_nbd)?;
     let recorder = settings.record.as_deref().map(Recorder::start).transpose()?;
     // Last, for it may make a file that stays.
     let (store, size_bytes) = storage(settings, wanted, capacity)?;
-    snapshot::load_drive(&experiment.run, &mut *device)?;
-    let prepared = experiment.run.precondition.apply(
-        &mut *device,
-        experiment.run.seed,
-        &experiment.run.steady,
-        &mut |_, _| {
-            if control.is_stopped() { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
-        },
-    );
-    let ControlFlow::Continue(prepared) = prepared else {
-        return Err(RunError::Interrupted { requests: 0 });
-    };
-    snapshot::save_drive(&experiment.run, &*device)?;
+    session.prepare(&mut |_, _| {
+        if control.is_stopped() { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
+    })?;
     if settings.realtime {
         warnings.extend(nbd::realtime());
     }
@@ -348,7 +337,8 @@ fn serve(
         status,
     };
     let setup = Setup { store, export_bytes: size_bytes, scale, floor: floor.clone() };
-    let mut server = Server::new(&mut *device, &mut watcher, setup, control).map_err(from_nbd)?;
+    let mut server =
+        Server::new(session.device(), &mut watcher, setup, control).map_err(from_nbd)?;
     // Nobody listens any more when the user has given up.
     let uri = listener.uri();
     let _ = announce.send(Ready { uri: uri.clone(), size_bytes, warnings: warnings.clone() });
@@ -358,31 +348,25 @@ fn serve(
     let wall_seconds = started.elapsed().as_secs_f64();
     drop((server, listener));
     watcher.recorder = None;
-    check_policy(experiment, supplied, watcher.simulated.answered())?;
+    session.check_supplied(watcher.simulated.answered())?;
     let record = recorder.map(|recorder| {
         let target = recorder.target.clone();
         recorder.finish().map(|losses| (target, losses))
     });
     let record = record.transpose()?;
     let last = watcher.last;
-    let results = Results {
-        experiment: replayable(experiment, settings.record.as_deref()),
-        capacity_bytes: capacity,
-        collected: &watcher.simulated,
-        first: watcher.first.unwrap_or(last),
+    let simulated_ns = watcher.first.map_or(0, |first| last - first);
+    let mut results = session.results(Ran {
+        asked: watcher.simulated.answered(),
+        collected: watcher.simulated,
+        first: watcher.first,
         last,
         notices: Vec::new(),
-        asked: watcher.simulated.answered(),
         unanswered: 0,
-        was_prepared: experiment.run.prepares(),
-        flash: device.report(last),
-        prepared,
         settled: None,
-        timeline: None,
         wall_seconds,
-    };
-    let mut results = results.to_json();
-    let simulated_ns = last - watcher.first.unwrap_or(last);
+    });
+    results["experiment"] = replayable(experiment, settings.record.as_deref());
     let mut live = timing_section(&timing, &floor);
     live["measured"] = watcher.measured.host(simulated_ns);
     live["uri"] = json!(uri);

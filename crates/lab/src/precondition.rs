@@ -1,109 +1,50 @@
-//! What is written to a drive before a run, in no simulated time.
+//! Writing to a drive before a run, in no simulated time.
 
-use crate::steady::{Detector, Seen, Steady};
+use crate::config::{Precondition, Steady};
+use crate::steady::{Rounds, SteadyState};
 use devices::Model;
 use engine::{Random, Xoshiro256};
-use options::text_setting;
-use std::fmt;
 use std::ops::ControlFlow;
-use std::str::FromStr;
 
-/// Writes that bring a drive into a state; the FTL cleans as it would in time.
-#[derive(Debug, Clone, Copy, PartialEq)]
-pub enum Precondition {
-    /// Nothing: the drive is as it was filled.
-    None,
-    /// Every page once, in ascending order.
-    Sequential,
-    /// Uniform random pages, this many times the number of pages.
-    Random(f64),
-    /// Uniform random pages until write amplification has settled.
-    Steady,
-}
-
-/// More overwrites than any drive needs to reach its steady state.
-const MOST_OVERWRITES: f64 = 1000.0;
-
-impl FromStr for Precondition {
-    type Err = String;
-    fn from_str(text: &str) -> Result<Self, String> {
-        let refused = || {
-            format!(
-                "\"{text}\" is not \"none\", \"sequential\", \"steady\" or \"random:N\" with N overwrites \
-                 of the drive, such as \"random:2\" (more than 0, at most {MOST_OVERWRITES})"
-            )
-        };
-        match text {
-            "none" => Ok(Precondition::None),
-            "sequential" => Ok(Precondition::Sequential),
-            "steady" => Ok(Precondition::Steady),
-            _ => {
-                let number = text.strip_prefix("random:").ok_or_else(refused)?;
-                let overwrites: f64 = number.parse().map_err(|_| refused())?;
-                let possible = overwrites > 0.0 && overwrites <= MOST_OVERWRITES;
-                possible.then_some(Precondition::Random(overwrites)).ok_or_else(refused)
+/// Writes to a drive what `precondition` says. `tick` is told the writes done and to do, now and
+/// then. Returns how the drive settled, where that decides when to stop.
+pub(crate) fn precondition(
+    device: &mut dyn Model,
+    precondition: Precondition,
+    seed: u64,
+    steady: &Steady,
+    tick: &mut dyn FnMut(u64, u64) -> ControlFlow<()>,
+) -> ControlFlow<(), Option<SteadyState>> {
+    let pages = u64::from(device.preparable_pages());
+    let mut settled = None;
+    if precondition != Precondition::None && pages > 0 {
+        let mut write = Writer::new(device, seed, tick);
+        match precondition {
+            Precondition::None => {}
+            Precondition::Sequential => write.pages(pages, pages, false)?,
+            Precondition::Random(overwrites) => {
+                let writes = (pages as f64 * overwrites) as u64;
+                write.pages(writes, writes, true)?;
+            }
+            Precondition::Steady => {
+                let round = ((pages as f64 * steady.round_writes) as u64).max(1);
+                let mut rounds = Rounds::new(steady, "write_amplification");
+                while !rounds.is_over() {
+                    write.device.reset_counts();
+                    write.pages(round, round * u64::from(steady.rounds), true)?;
+                    let amplification =
+                        write.device.report(0).and_then(|it| it.write_amplification_bytes);
+                    // Only a drive that takes no more writes has none.
+                    let Some(amplification) = amplification else { break };
+                    rounds.add(amplification);
+                }
+                settled = Some(rounds.state());
             }
         }
+        device.reset_counts();
     }
+    ControlFlow::Continue(settled)
 }
-
-impl fmt::Display for Precondition {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Precondition::None => f.write_str("none"),
-            Precondition::Sequential => f.write_str("sequential"),
-            Precondition::Steady => f.write_str("steady"),
-            Precondition::Random(overwrites) => write!(f, "random:{overwrites}"),
-        }
-    }
-}
-
-text_setting!(
-    Precondition: "\"none\", \"sequential\", \"steady\" or \"random:N\" with N overwrites of the drive"
-);
-
-impl Precondition {
-    /// Applies it to a drive. `tick` is told the writes done and to do, now and then. Returns what
-    /// was seen of the drive's settling, where that decides when to stop.
-    pub(crate) fn apply(
-        self,
-        device: &mut dyn Model,
-        seed: u64,
-        steady: &Steady,
-        tick: &mut dyn FnMut(u64, u64) -> ControlFlow<()>,
-    ) -> ControlFlow<(), Option<Seen>> {
-        let pages = u64::from(device.preparable_pages());
-        let mut seen = None;
-        if self != Precondition::None && pages > 0 {
-            let mut write = Writer::new(device, seed, tick);
-            match self {
-                Precondition::None => {}
-                Precondition::Sequential => write.pages(pages, pages, false)?,
-                Precondition::Random(overwrites) => {
-                    let writes = (pages as f64 * overwrites) as u64;
-                    write.pages(writes, writes, true)?;
-                }
-                Precondition::Steady => {
-                    let round = ((pages as f64 * steady.round_writes) as u64).max(1);
-                    let mut detector = Detector::new(steady, "write_amplification");
-                    while !detector.is_over() {
-                        write.device.reset_counts();
-                        write.pages(round, round * u64::from(steady.rounds), true)?;
-                        let amplification =
-                            write.device.report(0).and_then(|it| it.write_amplification_bytes);
-                        // Only a drive that takes no more writes has none.
-                        let Some(amplification) = amplification else { break };
-                        detector.round(amplification);
-                    }
-                    seen = Some(detector.seen());
-                }
-            }
-            device.reset_counts();
-        }
-        ControlFlow::Continue(seen)
-    }
-}
-
 /// Overwrites pages in order or at random.
 struct Writer<'a> {
     device: &'a mut dyn Model,

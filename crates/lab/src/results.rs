@@ -7,7 +7,7 @@
 //! bytes and the series over time are of the requests that were answered well. So
 //! `workload.asked = host.all.requests + host.all.failed + workload.unanswered`.
 
-use crate::steady::Seen;
+use crate::steady::SteadyState;
 use crate::warnings::{self, Piece};
 use devices::latency::LATENCY_PARTS;
 use devices::ssd::account::{Counter, Counts, FlashCounts, Section};
@@ -208,41 +208,48 @@ pub(crate) struct Elapsed {
     pub(crate) page_operations_per_second: f64,
 }
 
-/// Everything that goes into the results of one run.
-pub(crate) struct Results<'a> {
-    pub(crate) experiment: Value,
-    pub(crate) capacity_bytes: u64,
-    pub(crate) collected: &'a Collected,
-    pub(crate) first: Time,
+/// What happened in a run, as whoever drove the device saw it.
+pub(crate) struct Ran {
+    pub(crate) collected: Collected,
+    /// The first arrival, where there was one, and when the run ended.
+    pub(crate) first: Option<Time>,
     pub(crate) last: Time,
     pub(crate) notices: Vec<(&'static str, u64)>,
     /// Requests submitted, and those of them without an answer.
     pub(crate) asked: u64,
     pub(crate) unanswered: u64,
-    /// The drive was brought into a state before the run.
-    pub(crate) was_prepared: bool,
-    pub(crate) flash: Option<SsdReport>,
-    /// How the drive settled while it was prepared, and in the run, where that decided the end.
-    pub(crate) prepared: Option<Seen>,
-    pub(crate) settled: Option<Seen>,
-    /// What was recorded of the flash operations.
-    pub(crate) timeline: Option<Value>,
+    /// How the drive settled, where that decided the end.
+    pub(crate) settled: Option<SteadyState>,
     pub(crate) wall_seconds: f64,
 }
 
-impl Results<'_> {
+/// Everything that goes into the results of one run.
+pub(crate) struct Results {
+    pub(crate) experiment: Value,
+    pub(crate) capacity_bytes: u64,
+    /// The drive was brought into a state before the run, and how it settled then.
+    pub(crate) was_prepared: bool,
+    pub(crate) prepared: Option<SteadyState>,
+    pub(crate) ran: Ran,
+    pub(crate) flash: Option<SsdReport>,
+    /// What was recorded of the flash operations.
+    pub(crate) timeline: Option<Value>,
+}
+
+impl Results {
     /// The results as JSON, keys in the order of the schema.
     pub(crate) fn to_json(&self) -> Value {
-        let simulated_ns = self.last - self.first;
+        let ran = &self.ran;
+        let simulated_ns = ran.last - ran.first.unwrap_or(ran.last);
         let operations = self.flash.as_ref().map_or(0, |flash| page_operations(&flash.counts));
-        let per_second = |count: u64| count as f64 / self.wall_seconds.max(1e-9);
+        let per_second = |count: u64| count as f64 / ran.wall_seconds.max(1e-9);
         let elapsed = Elapsed {
-            wall_seconds: self.wall_seconds,
-            requests_per_second: per_second(self.collected.answered()),
+            wall_seconds: ran.wall_seconds,
+            requests_per_second: per_second(ran.collected.answered()),
             page_operations_per_second: per_second(operations),
         };
         let notices: Map<String, Value> =
-            self.notices.iter().map(|(name, count)| ((*name).to_owned(), json!(count))).collect();
+            ran.notices.iter().map(|(name, count)| ((*name).to_owned(), json!(count))).collect();
         let mut results = json!({
             "schema": 1,
             "version": env!("CARGO_PKG_VERSION"),
@@ -250,10 +257,10 @@ impl Results<'_> {
             "capacity_bytes": self.capacity_bytes,
             "simulated_seconds": simulated_ns as f64 / 1e9,
             "elapsed": elapsed,
-            "host": self.collected.host(simulated_ns),
+            "host": ran.collected.host(simulated_ns),
             "workload": {
-                "asked": self.asked,
-                "unanswered": self.unanswered,
+                "asked": ran.asked,
+                "unanswered": ran.unanswered,
                 "notices": notices,
             },
         });
@@ -261,11 +268,11 @@ impl Results<'_> {
         if let (Some(flash), Some(object)) = (&self.flash, results.as_object_mut()) {
             object.append(&mut flash_sections(flash));
         }
-        if self.prepared.is_some() || self.settled.is_some() {
+        if self.prepared.is_some() || ran.settled.is_some() {
             results["steady_state"] =
-                json!({ "preconditioning": self.prepared, "run": self.settled });
+                json!({ "preconditioning": self.prepared, "run": ran.settled });
         }
-        results["time_series"] = self.collected.time_series();
+        results["time_series"] = ran.collected.time_series();
         if let Some(timeline) = &self.timeline {
             results["timeline"] = timeline.clone();
         }
@@ -273,13 +280,18 @@ impl Results<'_> {
     }
 
     fn warnings(&self) -> Vec<warnings::Warning> {
-        warnings::warnings(&warnings::Seen {
+        warnings::warnings(&warnings::Facts {
             capacity_bytes: self.capacity_bytes,
-            written_bytes: self.collected.by_op[Op::Write as usize].bytes(),
-            pieces: &self.collected.pieces(),
-            piece_ns: self.collected.untimed.is_empty().then(|| self.collected.series.bin_ns()),
+            written_bytes: self.ran.collected.by_op[Op::Write as usize].bytes(),
+            pieces: &self.ran.collected.pieces(),
+            piece_ns: self
+                .ran
+                .collected
+                .untimed
+                .is_empty()
+                .then(|| self.ran.collected.series.bin_ns()),
             flash: self.flash.as_ref(),
-            notices: &self.notices,
+            notices: &self.ran.notices,
             was_prepared: self.was_prepared,
         })
     }

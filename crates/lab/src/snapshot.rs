@@ -3,8 +3,8 @@
 //! A file begins with a line that says what it is, and the version of what follows: the state in
 //! postcard's encoding, compressed by Zstandard, whose frame carries a checksum of the content.
 
+use crate::config::RunConfig;
 use crate::error::RunError;
-use crate::experiment::RunConfig;
 use devices::Model;
 use devices::ssd::Snapshot;
 use std::fmt::Display;

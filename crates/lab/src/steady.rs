@@ -2,81 +2,13 @@
 //! the figure ranges over at most a fifth of its mean, and the fitted line rises or falls by at most
 //! a tenth of it.
 
+use crate::config::{Metric, Steady};
 use engine::{Completion, Time};
-use options::{Duration, Invalid, choices, options};
 use serde::Serialize;
 
-choices! {
-    /// The figure of a timed run that must have settled; without time it is write amplification.
-    pub enum Metric {
-        /// Requests completed in a second.
-        Iops = "iops",
-        /// Mean latency.
-        Latency = "latency",
-    }
-}
-
-options! {
-    /// When a drive counts as settled (SNIA PTS, steady state).
-    pub struct Steady as SteadyPartial {
-        /// The figure of a timed run that must have settled; without time it is write amplification.
-        metric: Metric = Metric::Iops,
-        /// Simulated time of a round of a timed run.
-        round: Duration = Duration::from_ns(1_000_000_000),
-        /// Capacities written in a round without time.
-        round_writes: f64 = 0.5,
-        /// Rounds over which it must have settled.
-        window: u32 = 5,
-        /// Rounds after which it is given up.
-        rounds: u32 = 25,
-        /// Largest minus smallest of the window, at most this share of the mean.
-        range: f64 = 0.2,
-        /// Rise or fall of the line fitted to the window, at most this share of the mean.
-        slope: f64 = 0.1,
-    }
-}
-
-impl Metric {
-    /// As results name it.
-    pub(crate) fn word(self) -> &'static str {
-        match self {
-            Metric::Iops => "iops",
-            Metric::Latency => "latency_us",
-        }
-    }
-}
-
-impl Steady {
-    /// Refuses values with which no drive could settle, or any would.
-    pub(crate) fn check(&self) -> Result<(), Invalid> {
-        let refuse = |key, problem: String| Err(Invalid::new(&[key], problem));
-        if self.window < 2 || self.window > self.rounds {
-            let problem = format!(
-                "{} is not a number of rounds from 2 to run.steady.rounds, {}",
-                self.window, self.rounds
-            );
-            return refuse("run.steady.window", problem);
-        }
-        if self.round.ns() == 0 {
-            return refuse("run.steady.round", "0 is not possible; it must be longer".to_owned());
-        }
-        let writes = self.round_writes;
-        if !(writes > 0.0 && writes <= 100.0) {
-            let problem = format!("{writes} is not a number of capacities above 0, at most 100");
-            return refuse("run.steady.round_writes", problem);
-        }
-        for (key, share) in [("run.steady.range", self.range), ("run.steady.slope", self.slope)] {
-            if !(share > 0.0 && share.is_finite()) {
-                return refuse(key, format!("{share} is not a positive share"));
-            }
-        }
-        Ok(())
-    }
-}
-
-/// What the detector saw, for the results.
+/// How the figure of the rounds settled, for the results.
 #[derive(Debug, Clone, PartialEq, Serialize)]
-pub(crate) struct Seen {
+pub(crate) struct SteadyState {
     metric: &'static str,
     steady: bool,
     rounds: Vec<f64>,
@@ -85,12 +17,12 @@ pub(crate) struct Seen {
     slope_share: Option<f64>,
 }
 
-/// Is told the figure of each round.
+/// The rounds so far: each is told its figure.
 #[derive(Debug, Clone)]
-pub(crate) struct Detector {
+pub(crate) struct Rounds {
     rules: Steady,
     metric: &'static str,
-    rounds: Vec<f64>,
+    figures: Vec<f64>,
 }
 
 /// Mean of a window, and its range and the rise of its fitted line as shares of that.
@@ -108,14 +40,14 @@ fn shape(window: &[f64]) -> (f64, f64, f64) {
     (mean, share(most - least), share(rise))
 }
 
-impl Detector {
-    pub(crate) fn new(rules: &Steady, metric: &'static str) -> Detector {
-        Detector { rules: rules.clone(), metric, rounds: Vec::new() }
+impl Rounds {
+    pub(crate) fn new(rules: &Steady, metric: &'static str) -> Rounds {
+        Rounds { rules: rules.clone(), metric, figures: Vec::new() }
     }
 
     fn window(&self) -> Option<&[f64]> {
-        let first = self.rounds.len().checked_sub(self.rules.window as usize)?;
-        Some(&self.rounds[first..])
+        let first = self.figures.len().checked_sub(self.rules.window as usize)?;
+        Some(&self.figures[first..])
     }
 
     fn is_steady(&self) -> bool {
@@ -126,23 +58,23 @@ impl Detector {
     }
 
     /// Adds the figure of a round unless it is over already.
-    pub(crate) fn round(&mut self, figure: f64) {
+    pub(crate) fn add(&mut self, figure: f64) {
         if !self.is_over() {
-            self.rounds.push(figure);
+            self.figures.push(figure);
         }
     }
 
     /// Whether the drive has settled, or it is given up.
     pub(crate) fn is_over(&self) -> bool {
-        self.is_steady() || self.rounds.len() >= self.rules.rounds as usize
+        self.is_steady() || self.figures.len() >= self.rules.rounds as usize
     }
 
-    pub(crate) fn seen(&self) -> Seen {
+    pub(crate) fn state(&self) -> SteadyState {
         let shape = self.window().map(shape);
-        Seen {
+        SteadyState {
             metric: self.metric,
             steady: self.is_steady(),
-            rounds: self.rounds.clone(),
+            rounds: self.figures.clone(),
             window_mean: shape.map(|(mean, _, _)| mean),
             range_share: shape.map(|(_, range, _)| range),
             slope_share: shape.map(|(_, _, slope)| slope),
@@ -151,8 +83,8 @@ impl Detector {
 }
 
 /// Measures the rounds of a timed run.
-pub(crate) struct Settling<'a> {
-    pub(crate) detector: &'a mut Detector,
+pub(crate) struct Settling {
+    pub(crate) rounds: Rounds,
     metric: Metric,
     round_ns: Time,
     /// When the present round ends; 0 before the first completion.
@@ -161,22 +93,22 @@ pub(crate) struct Settling<'a> {
     latency_ns: u128,
 }
 
-impl<'a> Settling<'a> {
-    pub(crate) fn new(detector: &'a mut Detector, rules: &Steady) -> Settling<'a> {
+impl Settling {
+    pub(crate) fn new(rounds: Rounds, rules: &Steady) -> Settling {
         let (metric, round_ns) = (rules.metric, rules.round.ns());
-        Settling { detector, metric, round_ns, end: 0, requests: 0, latency_ns: 0 }
+        Settling { rounds, metric, round_ns, end: 0, requests: 0, latency_ns: 0 }
     }
 
     pub(crate) fn record(&mut self, completion: &Completion) {
         if self.end == 0 {
             self.end = completion.submitted.saturating_add(self.round_ns);
         }
-        while completion.at >= self.end && !self.detector.is_over() {
+        while completion.at >= self.end && !self.rounds.is_over() {
             let figure = match self.metric {
                 Metric::Iops => self.requests as f64 / (self.round_ns as f64 / 1e9),
                 Metric::Latency => self.latency_ns as f64 / self.requests.max(1) as f64 / 1e3,
             };
-            self.detector.round(figure);
+            self.rounds.add(figure);
             self.end = self.end.saturating_add(self.round_ns);
             (self.requests, self.latency_ns) = (0, 0);
         }
@@ -190,11 +122,11 @@ mod tests {
     use super::*;
 
     fn rounds_until_over(figures: &[f64]) -> (usize, bool) {
-        let mut detector = Detector::new(&Steady::default(), "test");
+        let mut rounds = Rounds::new(&Steady::default(), "test");
         for figure in figures.iter().cycle().take(100) {
-            detector.round(*figure);
+            rounds.add(*figure);
         }
-        (detector.rounds.len(), detector.seen().steady)
+        (rounds.figures.len(), rounds.state().steady)
     }
 
     #[test]

@@ -1,7 +1,7 @@
 //! A device without time: every request is answered when it is asked, and the state of the drive
 //! changes as in time. Fast-forward for any workload.
 
-use crate::steady::Detector;
+use crate::steady::{Rounds, SteadyState};
 use crate::warnings::Piece;
 use devices::Model;
 use devices::ssd::account::FlashCounts;
@@ -12,7 +12,7 @@ pub(crate) struct Untimed<'a> {
     device: &'a mut dyn Model,
     answers: Vec<Completion>,
     now: Time,
-    watch: Option<Watch<'a>>,
+    amplification: Option<Amplification>,
     steps: Steps,
 }
 
@@ -67,8 +67,8 @@ impl Steps {
 }
 
 /// Measures the write amplification, in bytes, of rounds of so many pages.
-struct Watch<'a> {
-    detector: &'a mut Detector,
+struct Amplification {
+    rounds: Rounds,
     pages: u64,
     /// Bytes written and programmed at the end of the last round.
     mark: (u64, u64),
@@ -77,29 +77,26 @@ struct Watch<'a> {
 }
 
 impl<'a> Untimed<'a> {
-    /// `steady`: the detector, and the capacities that a round writes.
-    pub(crate) fn new(
-        device: &'a mut dyn Model,
-        steady: Option<(&'a mut Detector, f64)>,
-    ) -> Untimed<'a> {
+    /// `steady`: the rounds, and the capacities that a round writes.
+    pub(crate) fn new(device: &'a mut dyn Model, steady: Option<(Rounds, f64)>) -> Untimed<'a> {
         let pages = u64::from(device.preparable_pages());
         let page_bytes = device.capacity_sectors() * engine::SECTOR_BYTES / pages.max(1);
-        let watch = steady.map(|(detector, share)| {
+        let amplification = steady.map(|(rounds, share)| {
             let pages = ((pages as f64 * share) as u64).max(1);
             let bytes_left = pages * page_bytes;
-            Watch { detector, pages, mark: (0, 0), bytes_left, page_bytes }
+            Amplification { rounds, pages, mark: (0, 0), bytes_left, page_bytes }
         });
         let steps = Steps::new(device);
-        Untimed { device, answers: Vec::new(), now: 0, watch, steps }
+        Untimed { device, answers: Vec::new(), now: 0, amplification, steps }
     }
 
-    /// What the flash did in equally many requests at a time.
-    pub(crate) fn into_pieces(self) -> Vec<Piece> {
-        self.steps.pieces()
+    /// What the flash did in equally many requests at a time, and how the drive settled.
+    pub(crate) fn finish(self) -> (Vec<Piece>, Option<SteadyState>) {
+        (self.steps.pieces(), self.amplification.map(|it| it.rounds.state()))
     }
 }
 
-impl Watch<'_> {
+impl Amplification {
     fn written(&mut self, bytes: u64, device: &dyn Model) {
         if bytes < self.bytes_left {
             self.bytes_left -= bytes;
@@ -109,7 +106,7 @@ impl Watch<'_> {
         let Some(counts) = device.followed().map(FlashCounts::from) else { return };
         let now = (counts.host_bytes_written, counts.bytes_programmed);
         let programs = (now.1 - self.mark.1) as f64;
-        self.detector.round(programs / (now.0 - self.mark.0).max(1) as f64);
+        self.rounds.add(programs / (now.0 - self.mark.0).max(1) as f64);
         self.mark = now;
     }
 }
@@ -119,11 +116,11 @@ impl Device for Untimed<'_> {
         self.now = now;
         let status = self.device.serve_untimed(&request);
         self.steps.served(&*self.device);
-        if let Some(watch) = &mut self.watch
+        if let Some(amplification) = &mut self.amplification
             && request.op == Op::Write
             && status.is_ok()
         {
-            watch.written(request.bytes(), &*self.device);
+            amplification.written(request.bytes(), &*self.device);
         }
         let breakdown = Breakdown::default();
         self.answers.push(Completion { request, submitted: now, at: now, breakdown, status });
@@ -138,7 +135,7 @@ impl Device for Untimed<'_> {
     }
 
     fn has_ended(&self) -> bool {
-        self.device.has_ended() || self.watch.as_ref().is_some_and(|it| it.detector.is_over())
+        self.device.has_ended() || self.amplification.as_ref().is_some_and(|it| it.rounds.is_over())
     }
 
     fn followed(&self) -> Option<Followed> {

@@ -82,7 +82,7 @@ impl Piece {
 }
 
 /// A run as the rules see it.
-pub(crate) struct Seen<'a> {
+pub(crate) struct Facts<'a> {
     pub(crate) capacity_bytes: u64,
     pub(crate) written_bytes: u64,
     pub(crate) pieces: &'a [Piece],
@@ -95,7 +95,7 @@ pub(crate) struct Seen<'a> {
 }
 
 /// Every warning that applies, in the order of [`WARNINGS`].
-pub(crate) fn warnings(run: &Seen<'_>) -> Vec<Warning> {
+pub(crate) fn warnings(run: &Facts<'_>) -> Vec<Warning> {
     let uncleaned = run.flash.and_then(|flash| nothing_cleaned(run, flash));
     let overload = run.piece_ns.and_then(|ns| overloaded(run.pieces, ns));
     // A drive that cleaned nothing was changing too, and so are latencies while a queue grows.
@@ -116,7 +116,7 @@ fn settle(was_prepared: bool) -> &'static str {
 }
 
 /// The run wrote, and no block was cleaned: the drive had room for all of it.
-fn nothing_cleaned(run: &Seen<'_>, flash: &SsdReport) -> Option<Warning> {
+fn nothing_cleaned(run: &Facts<'_>, flash: &SsdReport) -> Option<Warning> {
     if run.written_bytes == 0 || flash.counts.block_erases > 0 {
         return None;
     }
@@ -233,7 +233,7 @@ fn mean_us(pieces: &[Piece]) -> Option<f64> {
 }
 
 /// The state of the drive moved during the run.
-fn transient(run: &Seen<'_>, flash: &SsdReport, is_overloaded: bool) -> Option<Warning> {
+fn transient(run: &Facts<'_>, flash: &SsdReport, is_overloaded: bool) -> Option<Warning> {
     let batches = batches(run.pieces)?;
     let least = LEAST_IN_BATCH * batches.len() as f64;
     let has_writes = sum(run.pieces, |it| it.host_pages as f64) >= least;

@@ -3,7 +3,7 @@
 //! Both axes double the width of their bins whenever a value lies outside, so that one pass and
 //! fixed memory suffice and at least half of each axis is in use.
 
-use super::statistics::number;
+use super::bytes::number;
 use engine::Time;
 use serde_json::{Value, json};
 

@@ -3,6 +3,7 @@
 //! Requests are reads, writes and trims; flushes, which ask for no sectors, are counted beside them.
 //! Shares are of the reads and writes. The span is that of each device, added up.
 
+use super::bytes::number;
 use super::density::Density;
 use super::pages::Pages;
 use super::sketch::WorkingSet;
@@ -113,9 +114,9 @@ impl Peak {
     }
 }
 
-/// What is remembered of each device.
+/// What is remembered of the requests to each device.
 #[derive(Debug, Default)]
-struct Device {
+struct Touched {
     /// Behind its last request.
     end: Option<u64>,
     /// From the lowest sector that it was asked for to behind the highest.
@@ -130,7 +131,7 @@ pub(super) struct Statistics {
     bytes: u128,
     sizes: Sizes,
     pages: Pages,
-    devices: BTreeMap<u32, Device>,
+    devices: BTreeMap<u32, Touched>,
     first: Option<Time>,
     earliest: Time,
     newest: Time,
@@ -269,11 +270,6 @@ impl Statistics {
             "density": self.density.to_json(),
         })
     }
-}
-
-/// A number of bytes, exact as far as JSON has whole numbers.
-pub(super) fn number(bytes: u128) -> Value {
-    u64::try_from(bytes).map_or_else(|_| json!(bytes as f64), Value::from)
 }
 
 #[cfg(test)]

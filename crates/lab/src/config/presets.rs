@@ -1,7 +1,7 @@
 //! Built-in devices and workloads: data, each a TOML file of this crate.
 
+use super::layer::Layer;
 use crate::error::InputError;
-use crate::layer::Layer;
 use options::nearest;
 
 /// A named text.
@@ -14,7 +14,7 @@ macro_rules! presets {
     ($folder:literal: $($name:literal),* $(,)?) => {
         &[$(Preset {
             name: $name,
-            text: include_str!(concat!("../presets/", $folder, "/", $name, ".toml")),
+            text: include_str!(concat!("../../presets/", $folder, "/", $name, ".toml")),
         }),*]
     };
 }

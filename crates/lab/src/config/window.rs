@@ -1,9 +1,7 @@
-//! The window of a run whose flash operations are recorded, and the section of the results that
-//! lists them.
+//! The window of a run whose flash operations are recorded: the key `run.timeline`.
 
-use devices::ssd::timeline::{Timeline, Window};
+use devices::ssd::timeline::Window;
 use options::{Duration, text_setting};
-use serde_json::{Value, json};
 use std::fmt;
 use std::str::FromStr;
 
@@ -59,22 +57,4 @@ impl TimelineWindow {
             }
         }
     }
-}
-
-/// The section `timeline` of the results: the operations as columns, in order of their ends.
-pub(crate) fn section(window: Window, recorded: &Timeline) -> Value {
-    let spans = &recorded.spans;
-    json!({
-        "from_ns": window.from,
-        "to_ns": window.to,
-        "cut": recorded.cut,
-        "lanes": recorded.lanes,
-        "operations": {
-            "lane": spans.iter().map(|span| span.lane).collect::<Vec<_>>(),
-            "kind": spans.iter().map(|span| span.word).collect::<Vec<_>>(),
-            "start_ns": spans.iter().map(|span| span.start).collect::<Vec<_>>(),
-            "end_ns": spans.iter().map(|span| span.end).collect::<Vec<_>>(),
-            "bus_ns": spans.iter().map(|span| span.bus_ns).collect::<Vec<_>>(),
-        },
-    })
 }

@@ -1,86 +1,17 @@
 //! An experiment: a device, a workload and how to run one on the other, fully resolved.
 
+use super::layer::{Layer, Parsed, blame};
+use super::presets;
+use super::run::{RunConfig, RunPartial};
+use super::section::Section;
+use super::window::TimelineWindow;
 use crate::error::InputError;
-use crate::layer::{Layer, Parsed, Section, blame};
-use crate::precondition::Precondition;
-use crate::presets;
-use crate::steady::Steady;
-use crate::timeline::TimelineWindow;
 use devices::ssd::clean::{Cleaner, Custom};
 use devices::{DeviceConfig, Model, Supplied};
 use engine::SECTOR_BYTES;
-use options::{Duration, Invalid, Setting, options, text_setting};
+use options::{Invalid, Setting};
 use serde::{Deserialize, Serialize};
-use std::fmt;
-use std::str::FromStr;
 use workloads::{ResolveError, WorkloadConfig};
-
-/// When a run ends: with its workload, or at a simulated time if that is earlier.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Until {
-    /// When the workload has nothing left to ask.
-    End,
-    /// When the drive has settled, or is not going to.
-    Steady,
-    /// Requests that arrive later are not submitted.
-    Time(Duration),
-}
-
-impl fmt::Display for Until {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Until::End => f.write_str("end"),
-            Until::Steady => f.write_str("steady"),
-            Until::Time(time) => time.fmt(f),
-        }
-    }
-}
-
-impl FromStr for Until {
-    type Err = String;
-    fn from_str(text: &str) -> Result<Self, String> {
-        match text {
-            "end" => Ok(Until::End),
-            "steady" => Ok(Until::Steady),
-            _ => {
-                let refused = |error| format!("{error}; or \"end\", or \"steady\"");
-                text.parse().map(Until::Time).map_err(refused)
-            }
-        }
-    }
-}
-
-text_setting!(Until: "\"end\", \"steady\", or a simulated time such as \"60s\"");
-
-options! {
-    /// How an experiment is run.
-    pub struct RunConfig as RunPartial {
-        /// From which all randomness derives.
-        seed: u64 = 42,
-        /// The file of a drive to begin with, which a run has saved.
-        load_drive: Option<String> = None,
-        /// What is written to the drive, in no simulated time, before the run.
-        precondition: Precondition = Precondition::None,
-        /// The file to which the drive is saved as it is then, before the first request.
-        save_drive: Option<String> = None,
-        /// Whether requests take time; otherwise each is answered at once, and only what becomes of
-        /// the flash is found out.
-        timed: bool = true,
-        /// When the run ends.
-        until: Until = Until::End,
-        /// The window whose flash operations are recorded one by one, at most 20,000.
-        timeline: TimelineWindow = TimelineWindow::None,
-        /// When a drive counts as settled (SNIA PTS, steady state).
-        steady: Steady = Steady::default(),
-    }
-}
-
-impl RunConfig {
-    /// Whether the drive is brought into a state before the run.
-    pub(crate) fn prepares(&self) -> bool {
-        self.precondition != Precondition::None || self.load_drive.is_some()
-    }
-}
 
 /// A device, a workload, and how to run it; every key has its value.
 #[derive(Debug, Clone, PartialEq, Serialize)]
@@ -284,9 +215,9 @@ fn label<'a>(presets: &'a [Layer], section: &str) -> Option<&'a str> {
 /// that names a kind or a preset, and what lies above it.
 fn sections<'p, 'a>(layers: &'p [Parsed<'a>], presets: usize, name: &str) -> Vec<Section<'p, 'a>> {
     let (below, own) = layers.split_at(presets);
-    let own: Vec<_> = own.iter().filter_map(|layer| layer.section(name)).collect();
+    let own: Vec<_> = own.iter().filter_map(|layer| Section::of(layer, name)).collect();
     let top = own.iter().rposition(|s| s.has("kind") || s.has("preset")).unwrap_or(0);
-    let below = below.iter().filter_map(|layer| layer.section(name));
+    let below = below.iter().filter_map(|layer| Section::of(layer, name));
     below.chain(own[top..].iter().copied()).collect()
 }
 
@@ -335,7 +266,7 @@ fn member(sections: &[Section<'_, '_>], path: &str) -> Result<DeviceConfig, Inpu
     };
     let layer = preset.layer();
     let preset = layer.parse()?;
-    let below = preset.section("device").into_iter();
+    let below = Section::of(&preset, "device").into_iter();
     device(&below.chain(stated.iter().copied()).collect::<Vec<_>>(), &path)
 }
 

@@ -1,0 +1,25 @@
+//! What an experiment is: layers of TOML become one [`Experiment`], which is data.
+//!
+//! A layer knows where its keys stand (`layer.rs`, `section.rs`); the reference of the keys (`keys.rs`)
+//! is made from the tables of options. Nothing here runs anything.
+
+mod experiment;
+mod keys;
+mod layer;
+mod precondition;
+mod presets;
+mod run;
+mod section;
+mod set;
+mod steady;
+mod window;
+
+pub use experiment::Experiment;
+pub use keys::{SectionKeys, keys};
+pub use layer::{Layer, peers};
+pub use precondition::Precondition;
+pub(crate) use presets::of as presets_of;
+pub use presets::{preset_layer, unknown_preset};
+pub use run::{RunConfig, Until};
+pub use set::{set_layer, set_layers};
+pub(crate) use steady::{Metric, Steady};

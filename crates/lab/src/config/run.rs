@@ -1,0 +1,75 @@
+//! How an experiment is run: the keys under `[run]`.
+
+use super::precondition::Precondition;
+use super::steady::Steady;
+use super::window::TimelineWindow;
+use options::{Duration, options, text_setting};
+use std::fmt;
+use std::str::FromStr;
+
+/// When a run ends: with its workload, or at a simulated time if that is earlier.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Until {
+    /// When the workload has nothing left to ask.
+    End,
+    /// When the drive has settled, or is not going to.
+    Steady,
+    /// Requests that arrive later are not submitted.
+    Time(Duration),
+}
+
+impl fmt::Display for Until {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Until::End => f.write_str("end"),
+            Until::Steady => f.write_str("steady"),
+            Until::Time(time) => time.fmt(f),
+        }
+    }
+}
+
+impl FromStr for Until {
+    type Err = String;
+    fn from_str(text: &str) -> Result<Self, String> {
+        match text {
+            "end" => Ok(Until::End),
+            "steady" => Ok(Until::Steady),
+            _ => {
+                let refused = |error| format!("{error}; or \"end\", or \"steady\"");
+                text.parse().map(Until::Time).map_err(refused)
+            }
+        }
+    }
+}
+
+text_setting!(Until: "\"end\", \"steady\", or a simulated time such as \"60s\"");
+
+options! {
+    /// How an experiment is run.
+    pub struct RunConfig as RunPartial {
+        /// From which all randomness derives.
+        seed: u64 = 42,
+        /// The file of a drive to begin with, which a run has saved.
+        load_drive: Option<String> = None,
+        /// What is written to the drive, in no simulated time, before the run.
+        precondition: Precondition = Precondition::None,
+        /// The file to which the drive is saved as it is then, before the first request.
+        save_drive: Option<String> = None,
+        /// Whether requests take time; otherwise each is answered at once, and only what becomes of
+        /// the flash is found out.
+        timed: bool = true,
+        /// When the run ends.
+        until: Until = Until::End,
+        /// The window whose flash operations are recorded one by one, at most 20,000.
+        timeline: TimelineWindow = TimelineWindow::None,
+        /// When a drive counts as settled (SNIA PTS, steady state).
+        steady: Steady = Steady::default(),
+    }
+}
+
+impl RunConfig {
+    /// Whether the drive is brought into a state before the run.
+    pub(crate) fn prepares(&self) -> bool {
+        self.precondition != Precondition::None || self.load_drive.is_some()
+    }
+}

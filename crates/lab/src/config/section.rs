@@ -1,0 +1,116 @@
+//! A section of a layer: what it says, and the places of its mistakes.
+
+use super::keys;
+use super::layer::Parsed;
+use crate::error::InputError;
+use std::ops::Range;
+use toml::Spanned;
+use toml::de::DeValue;
+
+/// One section of one layer.
+#[derive(Clone, Copy)]
+pub(crate) struct Section<'p, 'a> {
+    parsed: &'p Parsed<'a>,
+    value: &'p Spanned<DeValue<'a>>,
+}
+
+impl<'p, 'a> Section<'p, 'a> {
+    /// The section of a layer that has this name, if there is one.
+    pub(crate) fn of(parsed: &'p Parsed<'a>, name: &str) -> Option<Self> {
+        let value = parsed.root.get_ref().get(name)?;
+        Some(Section { parsed, value })
+    }
+
+    /// The section within it that has this name, if there is one.
+    pub(crate) fn section(&self, name: &str) -> Result<Option<Section<'p, 'a>>, InputError> {
+        let table = self.value.get_ref().as_table();
+        let Some(value) = table.and_then(|table| table.get(name)) else { return Ok(None) };
+        if value.get_ref().is_table() {
+            return Ok(Some(Section { parsed: self.parsed, value }));
+        }
+        let layer = self.parsed.layer;
+        let problem = format!("{name} = {}: {name} is a section of keys", layer.raw(value));
+        Err(layer.error(Some(value.span()), &problem))
+    }
+
+    /// The text of a key that must be a string.
+    pub(crate) fn word(&self, key: &str) -> Result<Option<String>, InputError> {
+        let table = self.value.get_ref().as_table();
+        let Some(value) = table.and_then(|table| table.get(key)) else { return Ok(None) };
+        if let Some(text) = value.get_ref().as_str() {
+            return Ok(Some(text.to_owned()));
+        }
+        let layer = self.parsed.layer;
+        let problem = format!("{key} = {}: {key} is a name in quotes", layer.raw(value));
+        Err(layer.error(Some(value.span()), &problem))
+    }
+
+    /// Whether the section has a key.
+    pub(crate) fn has(&self, key: &str) -> bool {
+        self.value.get_ref().as_table().is_some_and(|table| table.contains_key(key))
+    }
+
+    /// An error about a key of this section.
+    pub(crate) fn error_at(&self, key: &str, problem: &str) -> InputError {
+        let table = self.value.get_ref().as_table();
+        let span = table.and_then(|table| table.get(key)).map(Spanned::span);
+        self.parsed.layer.error(span, problem)
+    }
+
+    /// The section without the words that choose its kind, ready to be deserialized.
+    pub(crate) fn without(&self, words: &[&str]) -> Spanned<DeValue<'a>> {
+        let mut value = self.value.clone();
+        if let DeValue::Table(table) = value.get_mut() {
+            for word in words {
+                table.remove(*word);
+            }
+        }
+        value
+    }
+
+    /// The error of deserializing this section, which is of that kind, with its place and key.
+    pub(crate) fn blame(&self, error: &toml::de::Error, section: &str, kind: &str) -> InputError {
+        let layer = self.parsed.layer;
+        let message = error.message();
+        let Some(span) = error.span() else {
+            return layer.error(None, &format!("{section}: {message}"));
+        };
+        let Some((path, value)) = path_at(self.value, section, &span) else {
+            return layer.error(Some(span), &format!("{section}: {message}"));
+        };
+        // Serde lists every key of the table; the nearest one is what the user needs first.
+        if let Some(rest) = message.strip_prefix("unknown field `") {
+            let word = rest.split('`').next().unwrap_or_default();
+            let parent = path.rsplit_once('.').map_or(section, |(parent, _)| parent);
+            return layer.error(Some(span), &keys::unknown_key(parent, word, rest, kind));
+        }
+        layer.error(Some(span), &format!("{path} = {}: {}", layer.raw(value), in_words(message)))
+    }
+}
+
+/// Serde's message with the types of this program in words of the user.
+fn in_words(message: &str) -> String {
+    let words = [
+        ("expected u32", "expected a whole number from 0 to 4294967295"),
+        ("expected u64", "expected a whole number, 0 or more"),
+        ("expected f64", "expected a number"),
+        ("expected a boolean", "expected true or false"),
+        ("expected struct", "expected the section"),
+    ];
+    words.iter().fold(message.to_owned(), |text, (rust, plain)| text.replace(rust, plain))
+}
+
+/// The innermost key whose name or value covers a span, with its full path.
+fn path_at<'v, 'a>(
+    value: &'v Spanned<DeValue<'a>>,
+    path: &str,
+    span: &Range<usize>,
+) -> Option<(String, &'v Spanned<DeValue<'a>>)> {
+    let table = value.get_ref().as_table()?;
+    table.iter().find_map(|(key, inner)| {
+        let inner_path = format!("{path}.{}", key.get_ref());
+        let covers = |outer: Range<usize>| outer.start <= span.start && span.end <= outer.end;
+        path_at(inner, &inner_path, span)
+            .or_else(|| (covers(key.span()) || covers(inner.span())).then_some((inner_path, inner)))
+    })
+}

@@ -1,0 +1,71 @@
+//! When a drive counts as settled: the keys under `[run.steady]`.
+
+use options::{Duration, Invalid, choices, options};
+
+choices! {
+    /// The figure of a timed run that must have settled; without time it is write amplification.
+    pub enum Metric {
+        /// Requests completed in a second.
+        Iops = "iops",
+        /// Mean latency.
+        Latency = "latency",
+    }
+}
+
+options! {
+    /// When a drive counts as settled (SNIA PTS, steady state).
+    pub struct Steady as SteadyPartial {
+        /// The figure of a timed run that must have settled; without time it is write amplification.
+        metric: Metric = Metric::Iops,
+        /// Simulated time of a round of a timed run.
+        round: Duration = Duration::from_ns(1_000_000_000),
+        /// Capacities written in a round without time.
+        round_writes: f64 = 0.5,
+        /// Rounds over which it must have settled.
+        window: u32 = 5,
+        /// Rounds after which it is given up.
+        rounds: u32 = 25,
+        /// Largest minus smallest of the window, at most this share of the mean.
+        range: f64 = 0.2,
+        /// Rise or fall of the line fitted to the window, at most this share of the mean.
+        slope: f64 = 0.1,
+    }
+}
+
+impl Metric {
+    /// As results name it.
+    pub(crate) fn word(self) -> &'static str {
+        match self {
+            Metric::Iops => "iops",
+            Metric::Latency => "latency_us",
+        }
+    }
+}
+
+impl Steady {
+    /// Refuses values with which no drive could settle, or any would.
+    pub(crate) fn check(&self) -> Result<(), Invalid> {
+        let refuse = |key, problem: String| Err(Invalid::new(&[key], problem));
+        if self.window < 2 || self.window > self.rounds {
+            let problem = format!(
+                "{} is not a number of rounds from 2 to run.steady.rounds, {}",
+                self.window, self.rounds
+            );
+            return refuse("run.steady.window", problem);
+        }
+        if self.round.ns() == 0 {
+            return refuse("run.steady.round", "0 is not possible; it must be longer".to_owned());
+        }
+        let writes = self.round_writes;
+        if !(writes > 0.0 && writes <= 100.0) {
+            let problem = format!("{writes} is not a number of capacities above 0, at most 100");
+            return refuse("run.steady.round_writes", problem);
+        }
+        for (key, share) in [("run.steady.range", self.range), ("run.steady.slope", self.slope)] {
+            if !(share > 0.0 && share.is_finite()) {
+                return refuse(key, format!("{share} is not a positive share"));
+            }
+        }
+        Ok(())
+    }
+}

@@ -1,0 +1,316 @@
+//! A device on its way through an experiment: built, prepared, used, examined. Whoever drives it, the
+//! workload of a run ([`run`]) or the clients of a live device, goes the same way.
+
+use crate::config::{Experiment, RunConfig, Until};
+use crate::error::{InputError, RunError};
+use crate::inputs::inputs;
+use crate::operations;
+use crate::precondition::precondition;
+use crate::requests::RequestLog;
+use crate::results::{Collected, Ran, Results};
+use crate::snapshot;
+use crate::steady::{Rounds, Settling, SteadyState};
+use crate::untimed::Untimed;
+use devices::{Model, Supplied};
+use engine::{Completion, Device, Driven, Observer, SECTOR_BYTES, Time, Workload, drive};
+use serde_json::Value;
+use std::ops::ControlFlow;
+use std::time::Instant;
+use workloads::{BuildError, Context};
+
+/// How far a run has come.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Progress {
+    /// What is being done: `preconditioning` or `running`.
+    pub phase: &'static str,
+    /// Requests (or preconditioning writes) done in this phase.
+    pub done: u64,
+    /// How many there will be, when that is known.
+    pub expected: Option<u64>,
+    /// Simulated time, ns.
+    pub simulated_ns: Time,
+}
+
+/// What a caller may ask of a run beside the experiment.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct RunSettings {
+    /// Audit the device at the end.
+    pub check: bool,
+    /// Write every request, its times and its breakdown to this Parquet file.
+    pub requests: Option<String>,
+}
+
+/// A device of an experiment, with what the experiment can only name.
+pub(crate) struct Session<'a> {
+    experiment: &'a Experiment,
+    supplied: &'a Supplied,
+    device: Box<dyn Model>,
+    /// How it settled while it was prepared, where that decided when to stop.
+    prepared: Option<SteadyState>,
+}
+
+impl<'a> Session<'a> {
+    /// Builds the device.
+    pub(crate) fn new(
+        experiment: &'a Experiment,
+        supplied: &'a Supplied,
+    ) -> Result<Self, InputError> {
+        let device = experiment.build_device(supplied)?;
+        Ok(Session { experiment, supplied, device, prepared: None })
+    }
+
+    pub(crate) fn device(&mut self) -> &mut (dyn Model + 'static) {
+        &mut *self.device
+    }
+
+    pub(crate) fn capacity_bytes(&self) -> u64 {
+        self.device.capacity_sectors() * SECTOR_BYTES
+    }
+
+    /// Brings the device into the state from which it is used, and saves it where that is asked.
+    /// `tick` is told the writes done and to do, now and then, and may end this.
+    pub(crate) fn prepare(
+        &mut self,
+        tick: &mut dyn FnMut(u64, u64) -> ControlFlow<()>,
+    ) -> Result<(), RunError> {
+        let run = &self.experiment.run;
+        let device = &mut *self.device;
+        snapshot::load_drive(run, device)?;
+        let supplied = self.supplied;
+        let prepared =
+            precondition(device, run.precondition, run.seed, &run.steady, &mut |done, expected| {
+                // There is no use in going on without the policy.
+                if supplied.failure().is_some() {
+                    return ControlFlow::Break(());
+                }
+                tick(done, expected)
+            });
+        self.check_supplied(0)?;
+        let ControlFlow::Continue(prepared) = prepared else {
+            return Err(RunError::Interrupted { requests: 0 });
+        };
+        self.prepared = prepared;
+        snapshot::save_drive(run, &*self.device)
+    }
+
+    /// Fails when the policy that was supplied has failed: the drive then goes on with another, and
+    /// what comes of it must not be shown.
+    pub(crate) fn check_supplied(&self, requests: u64) -> Result<(), RunError> {
+        let failure = self.experiment.device.policy_name().zip(self.supplied.failure());
+        failure.map_or(Ok(()), |(name, problem)| {
+            let problem = format!("the cleaning policy {} failed: {problem}", name.as_str());
+            Err(RunError::Policy { problem, requests })
+        })
+    }
+
+    /// Checks every invariant of the device.
+    fn audit(&self) -> Result<(), RunError> {
+        self.device.audit().map_err(RunError::Check)
+    }
+
+    /// The results as JSON, keys in the order of the schema.
+    pub(crate) fn results(mut self, mut ran: Ran) -> Value {
+        ran.collected.sample_end(self.device.followed());
+        let window = self.experiment.run.timeline.window();
+        let recorded = window.zip(self.device.take_operations());
+        let results = Results {
+            experiment: self.experiment.to_json(),
+            capacity_bytes: self.capacity_bytes(),
+            was_prepared: self.experiment.run.prepares(),
+            prepared: self.prepared,
+            flash: self.device.report(ran.last),
+            timeline: recorded.map(|(window, it)| operations::section(window, &it)),
+            ran,
+        };
+        results.to_json()
+    }
+}
+
+/// Collects statistics and passes progress on.
+struct Monitor<'a> {
+    collected: Collected,
+    settling: Option<Settling>,
+    expected: Option<u64>,
+    first: Option<Time>,
+    log: Option<RequestLog>,
+    log_failed: bool,
+    interrupted: bool,
+    supplied: &'a Supplied,
+    progress: &'a mut dyn FnMut(&Progress) -> ControlFlow<()>,
+}
+
+impl Observer for Monitor<'_> {
+    fn completed(&mut self, completion: &Completion) {
+        let first = self.first.get_or_insert(completion.submitted);
+        *first = (*first).min(completion.submitted);
+        self.collected.record(completion);
+        if let Some(log) = &mut self.log {
+            self.log_failed |= !log.record(completion);
+        }
+        if let Some(settling) = &mut self.settling
+            && completion.status.is_ok()
+        {
+            settling.record(completion);
+        }
+    }
+
+    fn sample(&mut self, now: Time, device: &dyn Device) -> Time {
+        self.collected.sample(now, device.followed())
+    }
+
+    fn tick(&mut self, now: Time) -> ControlFlow<()> {
+        let flow = (self.progress)(&Progress {
+            phase: "running",
+            done: self.collected.answered(),
+            expected: self.expected,
+            simulated_ns: now,
+        });
+        self.interrupted |= flow.is_break();
+        let settled = self.settling.as_ref().is_some_and(|it| it.rounds.is_over());
+        // There is no use in going on without the policy or the record.
+        let gone = self.supplied.failure().is_some();
+        if settled || gone || self.log_failed { ControlFlow::Break(()) } else { flow }
+    }
+}
+
+/// Runs an experiment and returns its results as JSON text.
+///
+/// `progress` is called every few thousand requests and may end the run.
+///
+/// # Errors
+/// Input that only shows to be wrong now (a contradiction, a broken trace), an interruption, or a
+/// failed audit.
+pub fn run(
+    experiment: &Experiment,
+    settings: &RunSettings,
+    progress: &mut dyn FnMut(&Progress) -> ControlFlow<()>,
+) -> Result<String, RunError> {
+    run_with(experiment, &Supplied::default(), settings, progress)
+}
+
+/// The same with the live objects that the experiment can only name, as
+/// [`Experiment::supply_policy`] makes them.
+///
+/// # Errors
+/// Also when one of them fails.
+pub fn run_with(
+    experiment: &Experiment,
+    supplied: &Supplied,
+    settings: &RunSettings,
+    progress: &mut dyn FnMut(&Progress) -> ControlFlow<()>,
+) -> Result<String, RunError> {
+    let mut session = Session::new(experiment, supplied)?;
+    let mut workload = experiment.workload.build(&Context {
+        capacity_sectors: session.device.capacity_sectors(),
+        volumes: session.device.volumes(),
+        seed: experiment.run.seed,
+        inputs: inputs(),
+    });
+    let workload = match &mut workload {
+        Ok(workload) => &mut **workload,
+        Err(BuildError::Invalid(invalid)) => return Err(experiment.blame(invalid).into()),
+        Err(BuildError::Input(message)) => return Err(RunError::Input(message.clone())),
+    };
+    session.prepare(&mut |done, expected| {
+        let expected = Some(expected);
+        progress(&Progress { phase: "preconditioning", done, expected, simulated_ns: 0 })
+    })?;
+    if let Some(window) = experiment.run.timeline.window() {
+        session.device.record_operations(window);
+    }
+    let mut monitor = Monitor {
+        settling: None,
+        log: settings.requests.as_ref().map(|path| open_log(path)).transpose()?,
+        log_failed: false,
+        collected: Collected::default(),
+        expected: workload.expected_requests(),
+        first: None,
+        interrupted: false,
+        supplied,
+        progress,
+    };
+    let ended = ask(&mut session, workload, &mut monitor)?;
+    session.check_supplied(monitor.collected.answered())?;
+    if monitor.interrupted {
+        return Err(RunError::Interrupted { requests: monitor.collected.answered() });
+    }
+    if settings.check {
+        session.audit()?;
+    }
+    if let (Some(log), Some(path)) = (monitor.log, &settings.requests) {
+        log.finish().map_err(|error| unwritable(path, &error))?;
+    }
+    let results = session.results(Ran {
+        collected: monitor.collected,
+        first: monitor.first,
+        last: ended.driven.last,
+        notices: workload.notices(),
+        asked: ended.driven.asked,
+        unanswered: ended.driven.unanswered,
+        settled: ended.settled,
+        wall_seconds: ended.wall_seconds,
+    });
+    serde_json::to_string(&results).map_err(|error| RunError::Check(error.to_string()))
+}
+
+/// How the requests of a workload ended.
+struct Ended {
+    driven: Driven,
+    settled: Option<SteadyState>,
+    wall_seconds: f64,
+}
+
+/// Asks the device what the workload asks, in time or without.
+fn ask(
+    session: &mut Session<'_>,
+    workload: &mut dyn Workload,
+    monitor: &mut Monitor<'_>,
+) -> Result<Ended, RunError> {
+    let RunConfig { timed, steady, .. } = &session.experiment.run;
+    let (until, to_settle) = match session.experiment.run.until {
+        Until::End => (Time::MAX, false),
+        Until::Steady => (Time::MAX, true),
+        Until::Time(time) => (time.ns(), false),
+    };
+    let metric = if *timed { steady.metric.word() } else { "write_amplification" };
+    let rounds = to_settle.then(|| Rounds::new(steady, metric));
+    #[expect(
+        clippy::disallowed_methods,
+        reason = "reports the run's speed; no result depends on it"
+    )]
+    let started = Instant::now();
+    let (driven, settled) = if *timed {
+        monitor.settling = rounds.map(|it| Settling::new(it, steady));
+        let driven = drive(&mut *session.device, workload, until, monitor);
+        (driven, monitor.settling.take().map(|it| it.rounds.state()))
+    } else {
+        let watched = rounds.map(|it| (it, steady.round_writes));
+        let mut device = Untimed::new(&mut *session.device, watched);
+        let driven = drive(&mut device, workload, until, monitor);
+        let (pieces, settled) = device.finish();
+        monitor.collected.untimed(pieces);
+        (driven, settled)
+    };
+    let driven = driven.map_err(|error| RunError::Input(error.to_string()))?;
+    Ok(Ended { driven, settled, wall_seconds: started.elapsed().as_secs_f64() })
+}
+
+fn open_log(path: &str) -> Result<RequestLog, RunError> {
+    if !path.ends_with(".parquet") {
+        let problem = "the record of requests is a Parquet file; its name must end in .parquet";
+        return Err(RunError::Input(format!("{path}: {problem}")));
+    }
+    RequestLog::create(path).map_err(|error| unwritable(path, &error))
+}
+
+fn unwritable(path: &str, error: &std::io::Error) -> RunError {
+    let reason = error.to_string();
+    let reason = reason.split(" (os error").next().unwrap_or_default();
+    RunError::Output(format!("{path}: cannot be written: {reason}"))
+}
+
+impl From<InputError> for RunError {
+    fn from(error: InputError) -> Self {
+        RunError::Input(error.0)
+    }
+}

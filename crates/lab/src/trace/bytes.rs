@@ -1,0 +1,8 @@
+//! Numbers of bytes in JSON.
+
+use serde_json::{Value, json};
+
+/// A number of bytes, exact as far as JSON has whole numbers.
+pub(super) fn number(bytes: u128) -> Value {
+    u64::try_from(bytes).map_or_else(|_| json!(bytes as f64), Value::from)
+}
