@@ -5,9 +5,12 @@
 //! the switches: what is drawn is the expected number of arrivals until the next one, which the
 //! phases then use up at their rates.
 
-use super::{BuildError, Context, Kind};
+use crate::error::BuildError;
+use crate::footprint::Footprint;
+use crate::kind::{Context, WorkloadKind};
+use crate::locality::Locality;
 use crate::pattern::{Cursor, Pattern, PatternKeys};
-use crate::{Footprint, Locality, checks, streams};
+use crate::{checks, streams};
 use engine::{Arrival, Completion, Distribution, Time, Workload, WorkloadError, Xoshiro256};
 use options::{Duration, Invalid, Size};
 
@@ -68,7 +71,7 @@ const HIGHEST_RATE: f64 = 1e9;
 /// Fewer requests than this in a burst and a pause, and finding the next one takes too long.
 const FEWEST_A_CYCLE: f64 = 1e-3;
 
-impl Kind for Bursts {
+impl WorkloadKind for Bursts {
     const SUMMARY: &'static str =
         "arrivals by the clock at a rate that switches between two values";
 

@@ -10,10 +10,13 @@
 //! uniform requests, 48 hot-cold, 14 after Zipf, 60 with four threads. Before there was a locality
 //! it was 96 of uniform requests: less than a nanosecond of a request.
 
-use super::{BuildError, Context, Kind};
+use crate::checks;
+use crate::error::BuildError;
+use crate::footprint::Footprint;
 use crate::in_flight::InFlight;
+use crate::kind::{Context, WorkloadKind};
+use crate::locality::Locality;
 use crate::pattern::{Cursor, Pattern, PatternKeys};
-use crate::{Footprint, Locality, checks};
 use engine::{Arrival, Completion, Time, Workload, WorkloadError};
 use options::{Duration, Size};
 use std::collections::VecDeque;
@@ -51,7 +54,7 @@ const MOST_THREADS: u32 = 65_536;
 /// The most requests outstanding over all threads.
 const MOST_OUTSTANDING: u64 = 1 << 24;
 
-impl Kind for Closed {
+impl WorkloadKind for Closed {
     const SUMMARY: &'static str =
         "closed loop: a fixed number of requests outstanding, random, skewed or sequential";
 

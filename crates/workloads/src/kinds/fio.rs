@@ -31,8 +31,9 @@ mod places;
 mod run;
 mod units;
 
-use super::{BuildError, Context, Kind};
+use crate::error::BuildError;
 use crate::in_flight::InFlight;
+use crate::kind::{Context, WorkloadKind};
 use crate::{checks, streams};
 use engine::{Arrival, Completion, Lba, Request, SECTOR_BYTES, Time, Workload, WorkloadError};
 use job::Job;
@@ -57,7 +58,7 @@ options::options! {
 const LARGEST_FILE: u64 = 1 << 20;
 const MOST_CLONES: u64 = 4096;
 
-impl Kind for Fio {
+impl WorkloadKind for Fio {
     const SUMMARY: &'static str =
         "a fio job file: rw, bs, bssplit, rwmixread, iodepth, rate and more";
 

@@ -7,9 +7,11 @@
 //! pass that writes (it is closed); the operating system's cache is left out, as with `-I`; the
 //! file is deleted at the end, as without `-w`, and each further run creates it anew.
 
-use super::{BuildError, Context, Kind};
+use crate::checks;
+use crate::error::BuildError;
 use crate::files::{BLOCK_BYTES, Files};
-use crate::{Footprint, checks};
+use crate::footprint::Footprint;
+use crate::kind::{Context, WorkloadKind};
 use engine::{Arrival, Completion, Time, Workload, WorkloadError};
 use options::{Invalid, Size};
 
@@ -45,7 +47,7 @@ enum Pass {
     Read,
 }
 
-impl Kind for Iozone {
+impl WorkloadKind for Iozone {
     const SUMMARY: &'static str =
         "IOzone: passes over a file on a simple file system, record by record";
 

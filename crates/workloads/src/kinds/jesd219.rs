@@ -10,11 +10,13 @@
 //! would end beyond the footprint is moved down to end with it; sizes, areas and directions are
 //! drawn independently, and the number outstanding is a key.
 
-use super::{BuildError, Context, Kind};
 use crate::chance::Chance;
+use crate::error::BuildError;
+use crate::footprint::Footprint;
+use crate::kind::{Context, WorkloadKind};
 use crate::locality::{Band, Zone, band_block, bands};
-use crate::placement::PAGE_SECTORS;
-use crate::{Footprint, checks, streams};
+use crate::units::PAGE_SECTORS;
+use crate::{checks, streams};
 use engine::{
     Arrival, Completion, Lba, Op, Random, Request, Time, Workload, WorkloadError, Xoshiro256,
 };
@@ -60,7 +62,7 @@ const AREAS: [Zone; 3] = [
     Zone { requests: 0.2, blocks: 0.8 },
 ];
 
-impl Kind for Jesd219 {
+impl WorkloadKind for Jesd219 {
     const SUMMARY: &'static str =
         "the JESD219 enterprise workload: mixed sizes, half of them to 5 % of the space";
 

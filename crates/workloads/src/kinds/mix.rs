@@ -8,8 +8,10 @@
 mod config;
 mod value;
 
-use super::{BuildError, Context, Kind, WorkloadConfig};
+use super::WorkloadConfig;
+use crate::error::BuildError;
 use crate::in_flight::InFlight;
+use crate::kind::{Context, WorkloadKind};
 use crate::{checks, streams};
 pub use config::{Stream, Streams};
 use engine::{
@@ -31,7 +33,7 @@ options::options! {
 /// The most streams: more would only take memory.
 const MOST_STREAMS: usize = 1024;
 
-impl Kind for Mix {
+impl WorkloadKind for Mix {
     const SUMMARY: &'static str =
         "several workloads at once, by weight or at their own pace, each on its part of the device";
 
@@ -80,7 +82,7 @@ fn within_stream(index: usize, error: BuildError) -> BuildError {
 
 /// Builds a stream on its part of the device.
 fn part(stream: &Stream, index: usize, context: &Context) -> Result<Part, BuildError> {
-    let bound = |key: &str, bound: Option<crate::Footprint>| {
+    let bound = |key: &str, bound: Option<crate::footprint::Footprint>| {
         bound.map(|bound| bound.sectors_of(key, context.capacity_sectors)).transpose()
     };
     let first = bound("workload.from", stream.from)?.unwrap_or(0);

@@ -12,9 +12,11 @@
 //! transactions end, as in the original; when it or the space is full, a creation is left out and
 //! counted.
 
-use super::{BuildError, Context, Kind};
+use crate::error::BuildError;
 use crate::files::{BLOCK_BYTES, Files};
-use crate::{Footprint, checks, streams};
+use crate::footprint::Footprint;
+use crate::kind::{Context, WorkloadKind};
+use crate::{checks, streams};
 use engine::{Arrival, Completion, Random, Time, Workload, WorkloadError, Xoshiro256};
 use options::{Invalid, Size};
 
@@ -49,7 +51,7 @@ options::options! {
 /// The most files at first; more would only take memory.
 const MOST_FILES: u64 = 1 << 26;
 
-impl Kind for Postmark {
+impl WorkloadKind for Postmark {
     const SUMMARY: &'static str =
         "Postmark: small files on a simple file system, created, read, appended to and deleted";
 

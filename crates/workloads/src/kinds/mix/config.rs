@@ -2,7 +2,7 @@
 
 use super::super::WorkloadConfig;
 use super::value::Value;
-use crate::Footprint;
+use crate::footprint::Footprint;
 use options::nearest;
 use serde::de;
 use serde::de::value::{Error as Problem, MapDeserializer};
