@@ -95,8 +95,7 @@ impl Stream {
         let magic = u32_at(&record, 0, self.big);
         if magic != MAGIC {
             return Err(Unreadable::Lost(format!(
-                "an event begins with {magic:#010x}, expected the magic number {:#010x}",
-                MAGIC
+                "an event begins with {magic:#010x}, expected the magic number {MAGIC:#010x}"
             )));
         }
         self.bytes.skip(u64::from(u16_at(&record, 46, self.big)))?;
