@@ -6,8 +6,10 @@
 
 mod chance;
 mod checks;
+mod closed_loop;
 mod distribution;
 mod error;
+mod file_program;
 mod files;
 mod footprint;
 mod formats;

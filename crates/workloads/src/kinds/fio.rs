@@ -63,8 +63,7 @@ impl WorkloadKind for Fio {
         "a fio job file: rw, bs, bssplit, rwmixread, iodepth, rate and more";
 
     fn build(&self, context: &Context) -> Result<Box<dyn Workload>, BuildError> {
-        let limit = self.requests.unwrap_or(u64::MAX);
-        checks::positive("workload.requests", limit)?;
+        let limit = checks::limit(self.requests)?;
         let (name, text) = self.text(context)?;
         let fault = |fault: parse::Fault| {
             BuildError::Input(format!("{name}, line {}: {}", fault.line, fault.problem))
@@ -95,10 +94,8 @@ impl WorkloadKind for Fio {
         Ok(Box::new(JobFile {
             running: Vec::new(),
             phases,
-            limit,
-            issued: 0,
             given: None,
-            in_flight: InFlight::new(),
+            in_flight: InFlight::new(limit),
             notices: notices(&jobs),
         }))
     }
@@ -155,8 +152,6 @@ struct JobFile {
     running: Vec<Runner>,
     /// Those after them, the next last.
     phases: Vec<Vec<Runner>>,
-    limit: u64,
-    issued: u64,
     /// The job that asked last.
     given: Option<usize>,
     in_flight: InFlight<usize>,
@@ -165,7 +160,7 @@ struct JobFile {
 
 impl Workload for JobFile {
     fn next(&mut self, now: Time) -> Result<Option<Arrival>, WorkloadError> {
-        if self.issued == self.limit {
+        if self.in_flight.is_spent() {
             return Ok(None);
         }
         let (at, index) = loop {
@@ -186,7 +181,6 @@ impl Workload for JobFile {
         let asked = self.running[index].submit();
         self.given = Some(index);
         let id = self.in_flight.issue(index);
-        self.issued += 1;
         let (sector, sectors) = asked.sectors();
         Ok(Some(Arrival { at, request: Request { id, op: asked.op, lba: Lba(sector), sectors } }))
     }
@@ -199,13 +193,12 @@ impl Workload for JobFile {
     fn take_back(&mut self) -> bool {
         let Some(index) = self.given.take() else { return false };
         self.running[index].take_back();
-        self.issued -= 1;
         self.in_flight.withdraw();
         true
     }
 
     fn expected_requests(&self) -> Option<u64> {
-        Some(self.limit).filter(|limit| *limit < u64::MAX)
+        self.in_flight.limit()
     }
 
     fn notices(&self) -> Vec<(&'static str, u64)> {
