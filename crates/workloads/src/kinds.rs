@@ -201,6 +201,15 @@ pub(crate) mod tests {
         }
     }
 
+    /// Asserts that a kind with `outstanding = 3` asks three requests and then waits for an answer.
+    pub(crate) fn assert_three_outstanding(kind: &str) {
+        let mut workload = build(kind, "outstanding = 3").unwrap();
+        for _ in 0..3 {
+            assert!(workload.next(0).unwrap().is_some());
+        }
+        assert!(workload.next(0).unwrap().is_none());
+    }
+
     #[test]
     fn every_kind_is_named_described_and_written_with_its_word() {
         for (word, summary) in kinds() {

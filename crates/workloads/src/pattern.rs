@@ -18,6 +18,25 @@ pub(crate) struct PatternKeys<'a> {
     pub(crate) footprint: Footprint,
 }
 
+/// The pattern of a kind's options, which have keys of these names.
+macro_rules! pattern {
+    ($options:expr, $context:expr) => {
+        $crate::pattern::Pattern::new(
+            &$crate::pattern::PatternKeys {
+                read_share: $options.read_share,
+                random_share: $options.random_share,
+                locality: &$options.locality,
+                scatter: $options.scatter,
+                block_size: $options.block_size,
+                footprint: $options.footprint,
+            },
+            $context.capacity_sectors,
+            $context.seed,
+        )
+    };
+}
+pub(crate) use pattern;
+
 /// How requests are drawn.
 pub(crate) struct Pattern {
     reads: Chance,

@@ -9,7 +9,7 @@ use crate::error::BuildError;
 use crate::footprint::Footprint;
 use crate::kind::{Context, WorkloadKind};
 use crate::locality::Locality;
-use crate::pattern::{Cursor, Pattern, PatternKeys};
+use crate::pattern::{Cursor, Pattern, pattern};
 use crate::{checks, streams};
 use engine::{Arrival, Completion, Distribution, Time, Workload, WorkloadError, Xoshiro256};
 use options::{Duration, Invalid, Size};
@@ -90,15 +90,7 @@ impl WorkloadKind for Bursts {
             );
             return Err(Invalid::new(&keys, problem).into());
         }
-        let keys = PatternKeys {
-            read_share: self.read_share,
-            random_share: self.random_share,
-            locality: &self.locality,
-            scatter: self.scatter,
-            block_size: self.block_size,
-            footprint: self.footprint,
-        };
-        let pattern = Pattern::new(&keys, context.capacity_sectors, context.seed)?;
+        let pattern = pattern!(self, context)?;
         let mut random = Xoshiro256::new(context.seed, streams::BURSTS);
         let left_ns = length(self.phases, self.on_time, &mut random);
         Ok(Box::new(Process {

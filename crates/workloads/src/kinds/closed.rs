@@ -17,7 +17,7 @@ use crate::footprint::Footprint;
 use crate::in_flight::InFlight;
 use crate::kind::{Context, WorkloadKind};
 use crate::locality::Locality;
-use crate::pattern::{Cursor, Pattern, PatternKeys};
+use crate::pattern::{Cursor, Pattern, pattern};
 use engine::{Arrival, Completion, Request, Time, Workload};
 use options::{Duration, Size};
 use std::collections::VecDeque;
@@ -64,15 +64,7 @@ impl WorkloadKind for Closed {
         checks::positive("workload.outstanding", u64::from(self.outstanding))?;
         checks::within("workload.threads", u64::from(self.threads), 1, u64::from(MOST_THREADS))?;
         let slots = u64::from(self.threads) * u64::from(self.outstanding);
-        let keys = PatternKeys {
-            read_share: self.read_share,
-            random_share: self.random_share,
-            locality: &self.locality,
-            scatter: self.scatter,
-            block_size: self.block_size,
-            footprint: self.footprint,
-        };
-        let pattern = Pattern::new(&keys, context.capacity_sectors, context.seed)?;
+        let pattern = pattern!(self, context)?;
         let cursor = |index| pattern.cursor(index, self.threads, context.seed);
         let limit = Some(self.requests);
         if self.threads == 1 && self.think_time.ns() == 0 {

@@ -152,7 +152,7 @@ impl Program for Tests {
 
 #[cfg(test)]
 mod tests {
-    use super::super::tests::{assert_refused, build, run};
+    use super::super::tests::{assert_refused, assert_three_outstanding, run};
     use engine::Op;
 
     /// Requests as (operation, first block, blocks).
@@ -195,11 +195,7 @@ mod tests {
             assert_ne!(blocks(&format!("{small}{text}")), base, "{text}");
         }
         assert_ne!(blocks("file_size = '2MiB'"), base);
-        let mut workload = build("iozone", "outstanding = 3").unwrap();
-        for _ in 0..3 {
-            assert!(workload.next(0).unwrap().is_some());
-        }
-        assert!(workload.next(0).unwrap().is_none());
+        assert_three_outstanding("iozone");
         assert_eq!(blocks(&format!("{small}requests = 5")), base[..5]);
     }
 

@@ -126,7 +126,7 @@ impl Mixture {
 
 #[cfg(test)]
 mod tests {
-    use super::super::tests::{assert_refused, build, run};
+    use super::super::tests::{assert_refused, assert_three_outstanding, run};
     use super::*;
     use engine::Arrival;
 
@@ -180,11 +180,7 @@ mod tests {
             assert_ne!(run("jesd219", text), base, "{text}");
         }
         assert_eq!(run("jesd219", "requests = 100"), base);
-        let mut workload = build("jesd219", "outstanding = 3").unwrap();
-        for _ in 0..3 {
-            assert!(workload.next(0).unwrap().is_some());
-        }
-        assert!(workload.next(0).unwrap().is_none());
+        assert_three_outstanding("jesd219");
     }
 
     #[test]

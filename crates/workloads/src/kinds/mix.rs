@@ -6,7 +6,6 @@
 //! Streams draw from independent randomness, and each is built as if its part were the device.
 
 mod config;
-mod value;
 
 use super::WorkloadConfig;
 use crate::error::BuildError;

@@ -173,7 +173,7 @@ impl Program for Pool {
 
 #[cfg(test)]
 mod tests {
-    use super::super::tests::{arrivals, assert_refused, build, run};
+    use super::super::tests::{arrivals, assert_refused, assert_three_outstanding, build, run};
     use engine::Op;
 
     fn count(text: &str, op: Op) -> usize {
@@ -243,11 +243,7 @@ mod tests {
         }
         assert_eq!(run("postmark", "requests = 5"), base[..5]);
         assert_eq!(run("postmark", ""), base);
-        let mut workload = build("postmark", "outstanding = 3").unwrap();
-        for _ in 0..3 {
-            assert!(workload.next(0).unwrap().is_some());
-        }
-        assert!(workload.next(0).unwrap().is_none());
+        assert_three_outstanding("postmark");
     }
 
     #[test]
