@@ -35,6 +35,7 @@ test: check-tools ## run every check and test: Rust, the wheel, Python
 	cargo clippy --quiet --locked --workspace --all-targets -- -D warnings
 	cargo test --quiet --locked --workspace
 	@$(MAKE) test-shared
+	@$(MAKE) test-fio
 	@$(MAKE) dist/.stamp-tested
 	$(BIN)/ruff check --quiet
 	$(BIN)/ruff format --quiet --check
@@ -49,6 +50,15 @@ test-shared:
 	  cargo test --quiet --locked --workspace -- --ignored recorded original_simulator::; \
 	else \
 	  echo "SKIPPED: recorded traces and the original simulator, request by request: no ../shared"; \
+	fi
+
+# The test of Rust that needs another program.
+.PHONY: test-fio
+test-fio:
+	@if command -v fio >/dev/null; then set -x; \
+	  cargo test --quiet --locked -p workloads compare:: -- --ignored; \
+	else \
+	  echo "SKIPPED: requests of fio jobs compared with fio's own: no fio"; \
 	fi
 
 .PHONY: test-nightly

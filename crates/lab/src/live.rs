@@ -12,7 +12,7 @@ use crate::trace::{Output, target_format};
 use devices::{Model, Supplied};
 use engine::{Completion, Op, Request, SECTOR_BYTES, Time};
 use nbd::{
-    Address, Control, Floor, Listener, Scale, Server, Setup, Store, Timing, Verdict, Witness,
+    Address, Control, Floor, Listener, Punctuality, Scale, Server, Setup, Store, Verdict, Witness,
 };
 use options::Size;
 use serde_json::{Map, Value, json};
@@ -198,7 +198,7 @@ impl Witness<dyn Model> for Watcher {
         }
     }
 
-    fn idle(&mut self, device: &dyn Model, now: Time, timing: &Timing) {
+    fn idle(&mut self, device: &dyn Model, now: Time, timing: &Punctuality) {
         self.fresh.late_share = timing.late_share();
         let report = device.report(now);
         self.fresh.write_amplification = report.and_then(|report| report.write_amplification_bytes);
@@ -396,7 +396,7 @@ fn replayable(experiment: &Experiment, record: Option<&str>) -> Value {
     value
 }
 
-fn timing_section(timing: &Timing, floor: &Floor) -> Value {
+fn timing_section(timing: &Punctuality, floor: &Floor) -> Value {
     let per_request =
         |ns: u64| (timing.requests > 0).then(|| ns as f64 / 1e3 / timing.requests as f64);
     let (verdict, reason) = match timing.verdict() {

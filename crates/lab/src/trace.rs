@@ -106,10 +106,12 @@ struct Reading {
 impl Reading {
     fn open(path: &str, options_json: &str) -> Result<Self, TraceError> {
         let trace = trace_options(path, options_json)?;
-        let options = trace.read_options(SEED).map_err(|e| TraceError::Input(e.to_string()))?;
+        let stated = |error: options::Invalid| TraceError::Input(error.to_string());
+        let format = trace.named_format().map_err(stated)?;
+        let options = trace.read_options(SEED).map_err(stated)?;
         let read = Arc::default();
         let inputs = counting_inputs(&read);
-        let records = Records::open(&inputs, path, &options).map_err(|error| {
+        let records = Records::open(&inputs, path, format, &options).map_err(|error| {
             TraceError::Input(match error {
                 BuildError::Invalid(invalid) => format!("trace {path}: {invalid}"),
                 BuildError::Input(message) => message,

@@ -3,7 +3,7 @@
 //! Measured: a sleep that ends at an absolute instant, with a timer slack of 1 ns, is 5 to 7 us late;
 //! sleeping until some 30 us before it and then watching the clock is within 0.1 us at the median.
 
-use crate::Error;
+use crate::error::Error;
 use engine::Time;
 use std::num::NonZeroU64;
 use std::time::Instant;

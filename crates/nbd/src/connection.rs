@@ -1,7 +1,7 @@
 //! One client: its socket, what came in and was not read yet, what waits to go out.
 
 use crate::listen::Stream;
-use crate::protocol::Session;
+use crate::protocol::{Event, Session};
 use std::io::{self, ErrorKind, Read, Write};
 
 /// Bytes taken from a socket at once.
@@ -74,7 +74,7 @@ impl Connection {
     }
 
     /// The next step of the protocol on the input; the bytes that it consumed.
-    pub(crate) fn step(&mut self) -> (std::ops::Range<usize>, crate::Event) {
+    pub(crate) fn step(&mut self) -> (std::ops::Range<usize>, Event) {
         let (count, event) = self.session.next(&self.input[self.unread.clone()], &mut self.output);
         let consumed = self.unread.start..self.unread.start + count;
         self.unread.start += count;

@@ -8,53 +8,32 @@
 //! its next event must also hear of every request; several spinning threads would only delay each
 //! other. Only making a backing file durable, which may take long, has a thread of its own.
 //!
-//! [`Timing`] says how well the instants were met, and whether to believe latencies seen by clients.
+//! [`Punctuality`] says how well the instants were met, and whether to believe latencies seen by clients.
 
+mod clients;
 mod clock;
 mod connection;
 mod control;
+mod error;
 mod floor;
 mod listen;
+mod measure;
 mod pending;
 mod protocol;
+mod punctuality;
+mod served;
 mod server;
+mod setup;
 mod store;
 mod syncer;
-mod timing;
 
 pub use clock::{Scale, realtime};
 pub use control::Control;
+pub use error::Error;
 pub use floor::Floor;
 pub use listen::{Address, Listener};
 pub use protocol::{Asked, Command, Event, MOST_DATA_BYTES, Refusal, Session};
-pub use server::{Server, Setup, Witness};
+pub use punctuality::{Punctuality, Verdict};
+pub use server::Server;
+pub use setup::{Setup, Witness};
 pub use store::Store;
-pub use timing::{Timing, Verdict};
-
-use std::fmt;
-use std::io;
-
-/// Why there is no live device.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Error {
-    /// What the user asked for cannot be had.
-    Input(String),
-    /// The system refuses what any server needs.
-    System(String),
-}
-
-impl fmt::Display for Error {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Error::Input(problem) | Error::System(problem) => f.write_str(problem),
-        }
-    }
-}
-
-impl std::error::Error for Error {}
-
-/// What the system says, without its number.
-fn reason(error: &io::Error) -> String {
-    let text = error.to_string();
-    text.split(" (os error").next().unwrap_or_default().to_owned()
-}

@@ -1,6 +1,6 @@
 //! Where the server listens, and the streams that come of it.
 
-use crate::{Error, reason};
+use crate::error::{Error, reason};
 use std::fmt::Write as _;
 use std::fs;
 use std::io::{self, ErrorKind, Read, Write};

@@ -2,6 +2,12 @@
 
 use crate::protocol::{Asked, Command, Refusal};
 use engine::{Completion, Lba, Op, SECTOR_BYTES, Status};
+use std::cmp::Reverse;
+use std::collections::BinaryHeap;
+
+/// Buffers that are kept for later requests, and how large one may be.
+const KEPT_BUFFERS: usize = 64;
+const KEPT_BYTES: usize = 2 << 20;
 
 /// What an answer still waits for.
 pub(crate) const MODEL: u8 = 1;
@@ -26,6 +32,72 @@ pub(crate) struct Pending {
     pub(crate) refusal: Option<Refusal>,
     /// Of a write the data, of a read the whole answer.
     pub(crate) data: Vec<u8>,
+}
+
+/// All requests that were not answered yet, each in a slot of its own.
+#[derive(Debug, Default)]
+pub(crate) struct Requests {
+    slots: Vec<Option<Pending>>,
+    free: Vec<u32>,
+    /// Those that only wait for their instant: that, in which order they became so, and the slot.
+    ready: BinaryHeap<Reverse<(u64, u64, u32)>>,
+    readied: u64,
+    buffers: Vec<Vec<u8>>,
+}
+
+impl Requests {
+    /// Whether all were answered.
+    pub(crate) fn is_empty(&self) -> bool {
+        self.free.len() == self.slots.len()
+    }
+
+    /// An empty buffer for the data of a request.
+    pub(crate) fn buffer(&mut self) -> Vec<u8> {
+        self.buffers.pop().unwrap_or_default()
+    }
+
+    /// Keeps a buffer for a later request.
+    pub(crate) fn keep(&mut self, mut buffer: Vec<u8>) {
+        if self.buffers.len() < KEPT_BUFFERS && buffer.capacity() <= KEPT_BYTES {
+            buffer.clear();
+            self.buffers.push(buffer);
+        }
+    }
+
+    /// Gives a request its slot.
+    pub(crate) fn add(&mut self, pending: Pending) -> u32 {
+        let slot = self.free.pop().unwrap_or_else(|| {
+            self.slots.push(None);
+            self.slots.len() as u32 - 1
+        });
+        self.slots[slot as usize] = Some(pending);
+        slot
+    }
+
+    /// The request in a slot.
+    pub(crate) fn at(&mut self, slot: u32) -> Option<&mut Pending> {
+        self.slots[slot as usize].as_mut()
+    }
+
+    /// A request waits for nothing more but its instant.
+    pub(crate) fn make_ready(&mut self, slot: u32) {
+        let Some(pending) = &self.slots[slot as usize] else { return };
+        self.readied += 1;
+        self.ready.push(Reverse((pending.target, self.readied, slot)));
+    }
+
+    /// When the next answer is due.
+    pub(crate) fn due(&self) -> Option<u64> {
+        self.ready.peek().map(|Reverse((target, ..))| *target)
+    }
+
+    /// Takes the request whose answer is due next.
+    pub(crate) fn take_due(&mut self) -> Option<Pending> {
+        let Reverse((_, _, slot)) = self.ready.pop()?;
+        let pending = self.slots[slot as usize].take()?;
+        self.free.push(slot);
+        Some(pending)
+    }
 }
 
 /// What a client is told of how its request ended in the device.

@@ -8,21 +8,20 @@
 //! Data change as soon as they have come, while the model takes its time. Only where the device may
 //! refuse them, because it is worn, they wait for its answer: what was refused is never read.
 
-use crate::Error;
-use crate::clock::{self, Clock, Scale};
+use crate::clients::Clients;
+use crate::clock::{self, Clock};
 use crate::connection::{Connection, Flow};
 use crate::control::Control;
-use crate::floor::Floor;
+use crate::error::Error;
 use crate::listen::{Listener, Stream};
-use crate::pending::{BACKING, DATA, MODEL, Pending, for_device, refusal};
+use crate::pending::{BACKING, DATA, MODEL, Pending, Requests, for_device, refusal};
 use crate::protocol::{Asked, Command, Event, Refusal, reply};
-use crate::store::Store;
+use crate::punctuality::{Answer, Punctuality};
+use crate::served::{Answered, Served};
+use crate::setup::{Setup, Witness};
 use crate::syncer::Syncer;
-use crate::timing::{Answer, Timing};
-use engine::{Completion, Device, Op, Request, SECTOR_BYTES, Time};
+use engine::{Device, Op, Request, SECTOR_BYTES, Time};
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
-use std::cmp::Reverse;
-use std::collections::{BinaryHeap, HashMap};
 use std::io;
 
 /// A sleep ends this long before the instant, ns; the rest is spent watching.
@@ -37,62 +36,22 @@ const IDLE_EVERY_NS: u64 = 500_000_000;
 const MOST_CONNECTIONS: usize = 64;
 /// How long a server that ends waits for clients to take their answers, ns.
 const FAREWELL_NS: u64 = 2_000_000_000;
-/// Buffers that are kept for later requests, and how large one may be.
-const KEPT_BUFFERS: usize = 64;
-const KEPT_BYTES: usize = 2 << 20;
-
-/// Sees all that the device is asked and answers.
-pub trait Witness<D: ?Sized> {
-    /// A request was submitted.
-    fn submitted(&mut self, at: Time, request: &Request, fua: bool);
-
-    /// A request was answered, and how long that took by the measure of the model's time; nothing is
-    /// known of that where the client is gone.
-    fn completed(&mut self, completion: &Completion, measured: Option<Time>);
-
-    /// About twice a second, when nothing else is urgent: a look at the device and the timing so far.
-    fn idle(&mut self, device: &D, now: Time, timing: &Timing);
-}
-
-/// What a server is made of, beside its device.
-#[derive(Debug)]
-pub struct Setup {
-    /// Where the data are.
-    pub store: Store,
-    /// How large the device is for its clients; within its capacity, whole sectors.
-    pub export_bytes: u64,
-    /// How wall time and the model's relate.
-    pub scale: Scale,
-    /// What the way to the clients takes.
-    pub floor: Floor,
-}
 
 /// A server of one device.
 pub struct Server<'a, D: ?Sized, W: ?Sized> {
-    device: &'a mut D,
+    device: Served<'a, D>,
+    /// What the device has answered, while that is taken in.
+    answered: Vec<Answered>,
     witness: &'a mut W,
     control: &'a Control,
     setup: Setup,
     syncer: Option<Syncer>,
     clock: Clock,
-    /// Until when the device has been advanced.
-    device_time: Time,
-    completions: Vec<Completion>,
-    connections: Vec<Option<Connection>>,
-    connected: u64,
-    pending: Vec<Option<Pending>>,
-    free: Vec<u32>,
-    /// By the number of the request in the device.
-    in_device: HashMap<u64, u32>,
-    submitted: u64,
-    /// By how much the answers of some request in the device are early.
-    ahead: u64,
-    ready: BinaryHeap<Reverse<(u64, u64, u32)>>,
-    readied: u64,
-    buffers: Vec<Vec<u8>>,
+    clients: Clients,
+    requests: Requests,
     last_message: u64,
     last_idle: u64,
-    timing: Timing,
+    punctuality: Punctuality,
 }
 
 impl<'a, D: Device + ?Sized, W: Witness<D> + ?Sized> Server<'a, D, W> {
@@ -116,27 +75,18 @@ impl<'a, D: Device + ?Sized, W: Witness<D> + ?Sized> Server<'a, D, W> {
         }
         let syncer = Syncer::of(&setup.store, control)?;
         Ok(Server {
-            device,
+            device: Served::new(device),
+            answered: Vec::new(),
             witness,
             control,
             setup,
             syncer,
             clock: Clock::new(),
-            device_time: 0,
-            completions: Vec::new(),
-            connections: Vec::new(),
-            connected: 0,
-            pending: Vec::new(),
-            free: Vec::new(),
-            in_device: HashMap::new(),
-            submitted: 0,
-            ahead: 0,
-            ready: BinaryHeap::new(),
-            readied: 0,
-            buffers: Vec::new(),
+            clients: Clients::default(),
+            requests: Requests::default(),
             last_message: 0,
             last_idle: 0,
-            timing: Timing::default(),
+            punctuality: Punctuality::default(),
         })
     }
 
@@ -145,17 +95,11 @@ impl<'a, D: Device + ?Sized, W: Witness<D> + ?Sized> Server<'a, D, W> {
     /// # Errors
     /// When its socket cannot be used.
     pub fn connect(&mut self, stream: Stream) -> io::Result<()> {
-        self.connected += 1;
-        let connection = Connection::new(stream, self.setup.export_bytes, self.connected)?;
-        match self.connections.iter_mut().find(|place| place.is_none()) {
-            Some(place) => *place = Some(connection),
-            None => self.connections.push(Some(connection)),
-        }
-        Ok(())
+        self.clients.add(stream, self.setup.export_bytes)
     }
 
     /// Serves until it is told to stop or, without a listener, until the last client has gone.
-    pub fn run(&mut self, listener: Option<&Listener>) -> Timing {
+    pub fn run(&mut self, listener: Option<&Listener>) -> Punctuality {
         clock::precise_sleep();
         let waited = clock::waited_for_processor();
         let mut end = None;
@@ -169,79 +113,45 @@ impl<'a, D: Device + ?Sized, W: Witness<D> + ?Sized> Server<'a, D, W> {
             self.send_all();
             match (end, listener) {
                 (Some(end), _) if self.is_quiet() || now > end => break,
-                (None, None) if self.connections.iter().all(Option::is_none) => break,
+                (None, None) if self.clients.iter().next().is_none() => break,
                 _ => {}
             }
             self.wait(listener.filter(|_| end.is_none()), end.is_none());
         }
         if let Some(before) = waited {
-            self.timing.waited_ns = clock::waited_for_processor().map(|now| now - before);
+            self.punctuality.waited_ns = clock::waited_for_processor().map(|now| now - before);
         }
         self.setup.store.sync();
-        self.timing
+        self.punctuality
     }
 
     /// Nothing is to be answered or sent.
     fn is_quiet(&self) -> bool {
-        let answered = self.free.len() == self.pending.len();
-        answered && !self.connections.iter().flatten().any(Connection::has_output)
+        self.requests.is_empty() && !self.clients.iter().any(|(_, client)| client.has_output())
     }
 
     // ---- the device -------------------------------------------------------------------------
 
     /// Processes the device's events up to `to`.
     fn advance(&mut self, to: Time) {
-        while let Some(at) = self.device.next_event().filter(|at| *at <= to) {
-            self.device.advance(at, &mut self.completions);
-            self.device_time = self.device_time.max(at);
-            if self.completions.is_empty() {
-                continue;
+        let mut answered = std::mem::take(&mut self.answered);
+        self.device.advance(to, &mut answered);
+        for Answered { slot, early, completion } in answered.drain(..) {
+            if let Some(pending) = self.requests.at(slot) {
+                pending.refusal = pending.refusal.or(refusal(completion.status));
+                pending.completion = Some(completion);
+                pending.target = self.setup.scale.wall(completion.at).saturating_sub(early);
             }
-            let mut completions = std::mem::take(&mut self.completions);
-            for completion in completions.drain(..) {
-                self.modelled(completion);
-            }
-            self.completions = completions;
+            self.no_longer_waits(slot, MODEL);
         }
+        self.answered = answered;
     }
 
     /// Lets the device tell, in time, what will have to be answered.
     fn advance_ahead(&mut self, now: u64) {
-        if !self.in_device.is_empty() {
-            self.advance(self.setup.scale.model(now + self.ahead));
+        if !self.device.is_idle() {
+            self.advance(self.setup.scale.model(now + self.device.ahead()));
         }
-    }
-
-    /// The device has answered.
-    fn modelled(&mut self, completion: Completion) {
-        let Some(slot) = self.in_device.remove(&completion.request.id) else { return };
-        let early = self.early(slot);
-        if early == self.ahead {
-            let rest = self.in_device.values();
-            self.ahead = rest.map(|slot| self.early(*slot)).max().unwrap_or(0);
-        }
-        if let Some(pending) = &mut self.pending[slot as usize] {
-            pending.refusal = pending.refusal.or(refusal(completion.status));
-            pending.completion = Some(completion);
-            pending.target = self.setup.scale.wall(completion.at).saturating_sub(early);
-        }
-        self.no_longer_waits(slot, MODEL);
-    }
-
-    /// By how much a request is to be answered early.
-    fn early(&self, slot: u32) -> u64 {
-        let pending = self.pending[slot as usize].as_ref();
-        pending.map_or(0, |it| self.setup.floor.outside(it.op, it.asked.length.into()))
-    }
-
-    fn submit(&mut self, slot: u32, request: Request, received: u64, fua: bool) {
-        let at = self.setup.scale.model(received).max(self.device_time);
-        self.advance(at);
-        self.device_time = at;
-        self.ahead = self.ahead.max(self.early(slot));
-        self.in_device.insert(request.id, slot);
-        self.witness.submitted(at, &request, fua);
-        self.device.submit(at, request);
     }
 
     // ---- requests ---------------------------------------------------------------------------
@@ -249,14 +159,14 @@ impl<'a, D: Device + ?Sized, W: Witness<D> + ?Sized> Server<'a, D, W> {
     /// A client asks.
     fn ask(&mut self, place: usize, connection: &mut Connection, asked: Asked, received: u64) {
         let (op, range) = for_device(&asked);
-        let mut data = self.buffers.pop().unwrap_or_default();
+        let mut data = self.requests.buffer();
         let (offset, length) = (asked.offset, asked.length);
         let changes = !matches!(asked.command, Command::Read | Command::Flush);
-        let held = changes && self.device.may_refuse();
+        let held = changes && self.device.device().may_refuse();
         let done = match asked.command {
             _ if held => {
                 // Less than a sector is nothing that the device could be asked to forget.
-                let alone = range.is_none() && self.device.has_ended();
+                let alone = range.is_none() && self.device.device().has_ended();
                 if alone { Err(Refusal::NotPermitted) } else { Ok(()) }
             }
             Command::Read => {
@@ -267,24 +177,19 @@ impl<'a, D: Device + ?Sized, W: Witness<D> + ?Sized> Server<'a, D, W> {
             Command::WriteZeroes { keep } => self.setup.store.zero(offset, length, keep),
             Command::Write | Command::Flush => Ok(()),
         };
-        let slot = self.free.pop().unwrap_or_else(|| {
-            self.pending.push(None);
-            self.pending.len() as u32 - 1
-        });
         let mut waits_for = 0;
         if range.is_some() {
             waits_for |= MODEL;
         }
         if asked.command == Command::Write {
             waits_for |= DATA;
-            connection.writing = Some(slot);
         }
         let durable = asked.fua && asked.command != Command::Read || op == Op::Flush;
         if durable && self.syncer.is_some() {
             waits_for |= BACKING;
         }
         connection.outstanding += 1;
-        self.pending[slot as usize] = Some(Pending {
+        let slot = self.requests.add(Pending {
             connection: place,
             serial: connection.serial,
             asked,
@@ -298,13 +203,19 @@ impl<'a, D: Device + ?Sized, W: Witness<D> + ?Sized> Server<'a, D, W> {
             refusal: done.err(),
             data,
         });
+        if waits_for & DATA != 0 {
+            connection.writing = Some(slot);
+        }
         if waits_for & (BACKING | DATA) == BACKING && !held {
             self.make_durable(slot);
         }
         if let Some((lba, sectors)) = range {
-            let request = Request { id: self.submitted, op, lba, sectors };
-            self.submitted += 1;
-            self.submit(slot, request, received, asked.fua);
+            let at = self.setup.scale.model(received).max(self.device.time());
+            self.advance(at);
+            let request = Request { id: self.device.next_id(), op, lba, sectors };
+            self.witness.submitted(at, &request, asked.fua);
+            let early = self.setup.floor.outside(op, length.into());
+            self.device.submit(at, request, slot, early);
         } else {
             self.no_longer_waits(slot, MODEL);
         }
@@ -318,7 +229,7 @@ impl<'a, D: Device + ?Sized, W: Witness<D> + ?Sized> Server<'a, D, W> {
 
     /// The last of the data of a write have come.
     fn written(&mut self, slot: u32) {
-        if self.pending[slot as usize].as_ref().is_some_and(|pending| !pending.held) {
+        if self.requests.at(slot).is_some_and(|pending| !pending.held) {
             self.change(slot);
         }
         self.no_longer_waits(slot, DATA);
@@ -326,7 +237,7 @@ impl<'a, D: Device + ?Sized, W: Witness<D> + ?Sized> Server<'a, D, W> {
 
     /// Changes the data as a request asks, unless it was refused.
     fn change(&mut self, slot: u32) {
-        let Some(pending) = &mut self.pending[slot as usize] else { return };
+        let Some(pending) = self.requests.at(slot) else { return };
         pending.held = false;
         if pending.refusal.is_none() {
             let Asked { command, offset, length, .. } = pending.asked;
@@ -346,28 +257,21 @@ impl<'a, D: Device + ?Sized, W: Witness<D> + ?Sized> Server<'a, D, W> {
     }
 
     fn no_longer_waits(&mut self, slot: u32, what: u8) {
-        let Some(pending) = &mut self.pending[slot as usize] else { return };
+        let Some(pending) = self.requests.at(slot) else { return };
         pending.waits_for &= !what;
         if pending.held && pending.waits_for & (MODEL | DATA) == 0 {
             self.change(slot);
         }
-        let Some(pending) = &self.pending[slot as usize] else { return };
-        if pending.waits_for == 0 {
-            self.make_ready(slot);
+        if self.requests.at(slot).is_some_and(|pending| pending.waits_for == 0) {
+            self.requests.make_ready(slot);
         }
-    }
-
-    fn make_ready(&mut self, slot: u32) {
-        let Some(pending) = &self.pending[slot as usize] else { return };
-        self.readied += 1;
-        self.ready.push(Reverse((pending.target, self.readied, slot)));
     }
 
     /// Takes what the syncer has done.
     fn synced(&mut self) {
         while let Some((slot, outcome)) = self.syncer.as_ref().and_then(Syncer::done) {
             let now = self.clock.now();
-            if let Some(pending) = &mut self.pending[slot as usize] {
+            if let Some(pending) = self.requests.at(slot) {
                 let modelled = pending.waits_for & MODEL == 0;
                 pending.held_by_backing = modelled && pending.target < now;
                 pending.refusal = pending.refusal.or(outcome.err());
@@ -380,22 +284,21 @@ impl<'a, D: Device + ?Sized, W: Witness<D> + ?Sized> Server<'a, D, W> {
 
     fn answer_due(&mut self) {
         let mut now = self.clock.now();
-        while let Some(Reverse((target, _, slot))) = self.ready.peek().copied() {
+        while let Some(target) = self.requests.due() {
             if target > now {
                 now = self.clock.now();
                 if target > now {
                     return;
                 }
             }
-            self.ready.pop();
-            self.answer(slot, now);
+            if let Some(pending) = self.requests.take_due() {
+                self.answer(pending, now);
+            }
         }
     }
 
-    fn answer(&mut self, slot: u32, now: u64) {
-        let Some(mut pending) = self.pending[slot as usize].take() else { return };
-        self.free.push(slot);
-        let connection = self.connections[pending.connection].as_mut();
+    fn answer(&mut self, pending: Pending, now: u64) {
+        let connection = self.clients.at(pending.connection);
         let connection = connection.filter(|connection| connection.serial == pending.serial);
         let measured = connection.map(|connection| {
             connection.outstanding -= 1;
@@ -415,20 +318,17 @@ impl<'a, D: Device + ?Sized, W: Witness<D> + ?Sized> Server<'a, D, W> {
                     model_ns: self.setup.scale.wall(completion.latency()),
                     held_by_backing: pending.held_by_backing,
                 };
-                self.timing.record(&answer, &self.setup.floor);
+                self.punctuality.record(&answer, &self.setup.floor);
             }
             let measured = measured.map(|wall| self.setup.scale.model(wall));
             self.witness.completed(completion, measured);
         }
-        if self.buffers.len() < KEPT_BUFFERS && pending.data.capacity() <= KEPT_BYTES {
-            pending.data.clear();
-            self.buffers.push(pending.data);
-        }
+        self.requests.keep(pending.data);
     }
 
     fn send_all(&mut self) {
-        for place in 0..self.connections.len() {
-            let Some(connection) = &mut self.connections[place] else { continue };
+        for place in 0..self.clients.places() {
+            let Some(connection) = self.clients.at(place) else { continue };
             let flow = if connection.has_output() { connection.send() } else { Flow::Open };
             let left = connection.leaving && connection.outstanding == 0;
             if flow == Flow::Gone || left && !connection.has_output() {
@@ -441,10 +341,10 @@ impl<'a, D: Device + ?Sized, W: Witness<D> + ?Sized> Server<'a, D, W> {
 
     /// Forgets a client; what it asked of the device goes on there.
     fn disconnect(&mut self, place: usize) {
-        let Some(connection) = self.connections[place].take() else { return };
+        let Some(connection) = self.clients.take(place) else { return };
         if let Some(slot) = connection.writing {
             // The rest of its data will not come, so nothing of it is written.
-            if let Some(pending) = &mut self.pending[slot as usize] {
+            if let Some(pending) = self.requests.at(slot) {
                 pending.waits_for &= !BACKING;
                 pending.held = false;
             }
@@ -457,11 +357,10 @@ impl<'a, D: Device + ?Sized, W: Witness<D> + ?Sized> Server<'a, D, W> {
         self.read_leftovers(reading);
         let timeout = self.timeout();
         let timeout = Timespec { tv_sec: 0, tv_nsec: timeout.cast_signed() };
-        let mut places = Vec::with_capacity(self.connections.len());
-        let mut fds = Vec::with_capacity(self.connections.len() + 2);
+        let mut places = Vec::with_capacity(self.clients.places());
+        let mut fds = Vec::with_capacity(self.clients.places() + 2);
         fds.push(PollFd::new(self.control.wakes(), PollFlags::IN));
-        for (place, connection) in self.connections.iter().enumerate() {
-            let Some(connection) = connection else { continue };
+        for (place, connection) in self.clients.iter() {
             let mut wanted = PollFlags::empty();
             wanted.set(PollFlags::IN, reading && connection.has_room());
             wanted.set(PollFlags::OUT, connection.has_output());
@@ -500,17 +399,18 @@ impl<'a, D: Device + ?Sized, W: Witness<D> + ?Sized> Server<'a, D, W> {
     /// How long to sleep, ns, less than a second; 0 to watch.
     fn timeout(&mut self) -> u64 {
         const LONG_NS: u64 = 500_000_000;
-        let event = if self.in_device.is_empty() { None } else { self.device.next_event() };
-        let event = event.map(|at| self.setup.scale.wall(at).saturating_sub(self.ahead));
-        let due = self.ready.peek().map(|Reverse((target, ..))| *target);
+        let event = self.device.device().next_event().filter(|_| !self.device.is_idle());
+        let ahead = self.device.ahead();
+        let event = event.map(|at| self.setup.scale.wall(at).saturating_sub(ahead));
+        let due = self.requests.due();
         let next = event.into_iter().chain(due).min();
         let now = self.clock.now();
         let leisure = next.is_none_or(|next| next > now + LEISURE_NS);
         let since = now - self.last_idle;
         if since > IDLE_EVERY_NS && leisure || since > 4 * IDLE_EVERY_NS {
             self.last_idle = now;
-            let model_now = self.setup.scale.model(now).max(self.device_time);
-            self.witness.idle(self.device, model_now, &self.timing);
+            let model_now = self.setup.scale.model(now).max(self.device.time());
+            self.witness.idle(self.device.device(), model_now, &self.punctuality);
         }
         let watching = now < self.last_message + WATCH_NS;
         match next {
@@ -521,12 +421,12 @@ impl<'a, D: Device + ?Sized, W: Witness<D> + ?Sized> Server<'a, D, W> {
     }
 
     fn read(&mut self, place: usize) {
-        let Some(mut connection) = self.connections[place].take() else { return };
+        let Some(mut connection) = self.clients.take(place) else { return };
         let flow = connection.fill();
         let now = self.clock.now();
         self.last_message = now;
         self.parse(place, &mut connection, now);
-        self.connections[place] = Some(connection);
+        self.clients.put(place, connection);
         if flow == Flow::Gone {
             self.disconnect(place);
         }
@@ -534,16 +434,16 @@ impl<'a, D: Device + ?Sized, W: Witness<D> + ?Sized> Server<'a, D, W> {
 
     /// Goes on with messages that were left because too much was asked before them.
     fn read_leftovers(&mut self, reading: bool) {
-        for place in 0..self.connections.len() {
-            let waits = |connection: &Connection| {
+        for place in 0..self.clients.places() {
+            let waits = |connection: &mut Connection| {
                 reading && !connection.input().is_empty() && connection.has_room()
             };
-            if !self.connections[place].as_ref().is_some_and(waits) {
+            if !self.clients.at(place).is_some_and(waits) {
                 continue;
             }
-            let Some(mut connection) = self.connections[place].take() else { continue };
+            let Some(mut connection) = self.clients.take(place) else { continue };
             self.parse(place, &mut connection, self.clock.now());
-            self.connections[place] = Some(connection);
+            self.clients.put(place, connection);
         }
     }
 
@@ -556,7 +456,7 @@ impl<'a, D: Device + ?Sized, W: Witness<D> + ?Sized> Server<'a, D, W> {
                 Event::Request(asked) => self.ask(place, connection, asked, received),
                 Event::Data(last) => {
                     let Some(slot) = connection.writing else { continue };
-                    if let Some(pending) = &mut self.pending[slot as usize] {
+                    if let Some(pending) = self.requests.at(slot) {
                         pending.data.extend_from_slice(connection.bytes(consumed));
                     }
                     if last {

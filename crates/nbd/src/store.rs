@@ -1,6 +1,6 @@
 //! Where the data are: in memory, sparse, or in a file.
 
-use crate::Error;
+use crate::error::Error;
 use crate::protocol::Refusal;
 use rustix::fs::{FallocateFlags, FlockOperation, fallocate, flock};
 use std::collections::HashMap;
@@ -37,7 +37,7 @@ impl Store {
         let name = path.display();
         let refuse = |problem: String| Error::Input(format!("backing file {name}: {problem}"));
         let cannot = |what: &str, error: io::Error| {
-            refuse(format!("cannot be {what}: {}", crate::reason(&error)))
+            refuse(format!("cannot be {what}: {}", crate::error::reason(&error)))
         };
         let mut options = OpenOptions::new();
         let options = options.read(true).write(true).create(true).truncate(false);

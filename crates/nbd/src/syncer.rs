@@ -1,9 +1,9 @@
 //! Makes a backing file durable, on a thread of its own: this takes as long as the disk below takes.
 
 use crate::control::Control;
+use crate::error::{Error, reason};
 use crate::protocol::Refusal;
 use crate::store::{Store, refusal};
-use crate::{Error, reason};
 use std::fs::File;
 use std::sync::mpsc::{Receiver, Sender, channel};
 use std::thread::JoinHandle;

@@ -15,7 +15,7 @@ const BYTES: u64 = 4 << 20;
 fn the_device_is_asked_for_the_sectors_that_a_request_touches() {
     let directory = tempfile::tempdir().unwrap();
     let path = directory.path().join("s");
-    let (seen, timing) = serve(device(0), Store::memory(), BYTES, &path, || {
+    let (seen, punctuality) = serve(device(0), Store::memory(), BYTES, &path, || {
         let mut client = Client::new(&path).unwrap();
         for (command, flags, offset, length) in [
             (READ, 0, 1000, 100),
@@ -50,7 +50,7 @@ fn the_device_is_asked_for_the_sectors_that_a_request_touches() {
         (Op::Write, 0, 2, true),
     ];
     assert_eq!(asked, expected);
-    assert_eq!((timing.requests, seen.completed.len()), (8, 8));
+    assert_eq!((punctuality.requests, seen.completed.len()), (8, 8));
 }
 
 #[test]
@@ -58,7 +58,7 @@ fn answers_come_at_the_device_s_time_and_not_before() {
     const SERVICE_NS: u64 = 3_000_000;
     let directory = tempfile::tempdir().unwrap();
     let path = directory.path().join("s");
-    let (seen, timing) = serve(device(SERVICE_NS), Store::memory(), BYTES, &path, || {
+    let (seen, punctuality) = serve(device(SERVICE_NS), Store::memory(), BYTES, &path, || {
         let mut one = Client::new(&path).unwrap();
         let mut other = Client::new(&path).unwrap();
         let started = Instant::now();
@@ -83,7 +83,7 @@ fn answers_come_at_the_device_s_time_and_not_before() {
     for (completion, measured) in seen.completed {
         assert!(measured.unwrap() >= completion.latency());
     }
-    assert_eq!((timing.requests, timing.below_floor), (3, 0));
+    assert_eq!((punctuality.requests, punctuality.below_floor), (3, 0));
 }
 
 #[test]

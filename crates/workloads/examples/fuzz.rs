@@ -29,10 +29,10 @@ fn main() {
         let mut random = Xoshiro256::new(seed ^ number.wrapping_mul(0x9E37_79B9_7F4A_7C15), 0);
         let which = random.below(FORMATS.len() as u64) as usize;
         let input = changed(&samples, which, &mut random);
-        let options = stated(&FORMATS[which], &mut random);
+        let (format, options) = stated(&FORMATS[which], &mut random);
         #[expect(clippy::disallowed_methods, reason = "looks for hangs")]
         let started = Instant::now();
-        let outcome = catch_unwind(AssertUnwindSafe(|| read(&input, &options)));
+        let outcome = catch_unwind(AssertUnwindSafe(|| read(&input, format, &options)));
         let took = started.elapsed();
         slowest = slowest.max(took);
         let name = FORMATS[which].name;
@@ -67,8 +67,8 @@ fn peak_mb() -> u64 {
     line.and_then(|line| line.trim().trim_end_matches(" kB").parse::<u64>().ok()).unwrap_or(0) >> 10
 }
 
-fn read(input: &[u8], options: &ReadOptions) -> (u64, bool) {
-    let Ok(mut reader) = Records::open(&Inputs::memory("t", input), "t", options) else {
+fn read(input: &[u8], format: Option<&'static Format>, options: &ReadOptions) -> (u64, bool) {
+    let Ok(mut reader) = Records::open(&Inputs::memory("t", input), "t", format, options) else {
         return (0, true);
     };
     let mut records = 0;
@@ -82,7 +82,10 @@ fn read(input: &[u8], options: &ReadOptions) -> (u64, bool) {
 }
 
 /// The format named two times out of three, mostly the right one, and what it needs or may have.
-fn stated(format: &'static Format, random: &mut Xoshiro256) -> ReadOptions {
+fn stated(
+    format: &'static Format,
+    random: &mut Xoshiro256,
+) -> (Option<&'static Format>, ReadOptions) {
     let format = match random.below(12) {
         0..4 => None,
         4 => Some(&FORMATS[random.below(FORMATS.len() as u64) as usize]),
@@ -94,8 +97,7 @@ fn stated(format: &'static Format, random: &mut Xoshiro256) -> ReadOptions {
     let of_blocks = name.starts_with("blk") && random.below(3) == 0;
     let layout = name == "blkparse" && random.below(4) == 0;
     let columns = "time=1:us,op=3,offset=4:bytes,size=5,device=2";
-    ReadOptions {
-        format,
+    let options = ReadOptions {
         time_unit: unit,
         columns: (name == "csv").then(|| columns.parse().expect("columns")),
         layout: layout.then(|| "%D %2c %8s %5T.%9t %5p %2a %3d %S + %n [%C]".to_owned()),
@@ -103,7 +105,8 @@ fn stated(format: &'static Format, random: &mut Xoshiro256) -> ReadOptions {
         read_share: (name == "oracle_general").then_some(0.5),
         seed: 1,
         skip_bad: random.below(4),
-    }
+    };
+    (format, options)
 }
 
 fn changed(samples: &[Vec<u8>], which: usize, random: &mut Xoshiro256) -> Vec<u8> {

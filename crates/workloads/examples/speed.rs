@@ -44,11 +44,11 @@ fn main() {
         },
     };
     let time_unit = if name == "mqsim" { TimeUnit::Ns } else { TimeUnit::Own };
-    let options = ReadOptions { format: Some(format), time_unit, ..ReadOptions::default() };
+    let options = ReadOptions { time_unit, ..ReadOptions::default() };
     let before = peak_mb();
     #[expect(clippy::disallowed_methods, reason = "measures speed")]
     let started = Instant::now();
-    let mut records = Records::open(&inputs, "t", &options).expect("a trace");
+    let mut records = Records::open(&inputs, "t", Some(format), &options).expect("a trace");
     let (mut found, mut sum) = (0_u64, 0_u64);
     while let Some(record) = records.next_record().expect("a record") {
         found += 1;

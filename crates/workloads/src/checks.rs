@@ -19,6 +19,14 @@ pub(crate) fn positive(key: &str, value: u64) -> Result<(), Invalid> {
     Ok(())
 }
 
+/// The most requests of a workload that may go on until it ends by itself.
+pub(crate) fn limit(requests: Option<u64>) -> Result<Option<u64>, Invalid> {
+    if let Some(requests) = requests {
+        positive("workload.requests", requests)?;
+    }
+    Ok(requests)
+}
+
 /// Refuses a count that is too low or too high.
 pub(crate) fn within(key: &str, value: u64, least: u64, most: u64) -> Result<(), Invalid> {
     if !(least..=most).contains(&value) {

@@ -3,7 +3,7 @@
 //! The touched part begins at sector 0. A footprint becomes sectors only against a capacity; what
 //! does not fit there, or is nothing, is refused with both numbers.
 
-use crate::placement::PAGE_SECTORS;
+use crate::units::PAGE_SECTORS;
 use engine::SECTOR_BYTES;
 use options::{Invalid, Size};
 use serde::{Deserialize, Deserializer, Serialize, Serializer, de};

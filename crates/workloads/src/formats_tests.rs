@@ -1,9 +1,12 @@
 //! Tests that walk the table of formats, and what the tests of single formats share.
 
 use super::*;
-use crate::reading::{ReadOptions, TimeUnit};
+use crate::error::BuildError;
+use crate::read::inputs::Inputs;
+use crate::read::stated::{ReadOptions, TimeUnit};
+use crate::record::{Line, Record};
 use crate::records::Records;
-use crate::{BuildError, Inputs};
+use engine::Op;
 use proptest::prelude::*;
 
 /// The row of that name in the table.
@@ -11,9 +14,9 @@ fn row(format: &Format) -> &'static Format {
     format_named(format.name).unwrap()
 }
 
-/// What must be stated to read the format's sample, and its name if `named`.
-pub(crate) fn stated(format: &Format, named: bool) -> ReadOptions {
-    let mut options = ReadOptions { format: named.then(|| row(format)), ..ReadOptions::default() };
+/// What must be stated to read the format's sample, beside its name.
+pub(crate) fn stated(format: &Format) -> ReadOptions {
+    let mut options = ReadOptions::default();
     for (key, value) in format.stated {
         match *key {
             "time_unit" => options.time_unit = value.parse::<TimeUnit>().unwrap(),
@@ -25,18 +28,29 @@ pub(crate) fn stated(format: &Format, named: bool) -> ReadOptions {
     options
 }
 
-/// Reads the trace `name` of `inputs` to its end.
+/// Reads the trace `name` of `inputs` to its end, in a named format or the one it shows.
+fn read_all(
+    inputs: &Inputs,
+    name: &str,
+    format: Option<&'static Format>,
+    options: &ReadOptions,
+) -> Result<Vec<Record>, String> {
+    let mut records =
+        Records::open(inputs, name, format, options).map_err(|error| match error {
+            BuildError::Input(text) => text,
+            BuildError::Invalid(invalid) => invalid.to_string(),
+        })?;
+    let all = std::iter::from_fn(|| records.next_record().transpose());
+    all.collect::<Result<_, _>>().map_err(|error| error.0)
+}
+
+/// Reads the trace `name` of `inputs` to its end, with what is stated.
 pub(crate) fn read_inputs(
     inputs: &Inputs,
     name: &str,
     options: &ReadOptions,
 ) -> Result<Vec<Record>, String> {
-    let mut records = Records::open(inputs, name, options).map_err(|error| match error {
-        BuildError::Input(text) => text,
-        BuildError::Invalid(invalid) => invalid.to_string(),
-    })?;
-    let all = std::iter::from_fn(|| records.next_record().transpose());
-    all.collect::<Result<_, _>>().map_err(|error| error.0)
+    read_all(inputs, name, None, options)
 }
 
 /// Reads a trace `t` from memory, with what is stated.
@@ -44,21 +58,30 @@ pub(crate) fn read_with(bytes: &[u8], options: &ReadOptions) -> Result<Vec<Recor
     read_inputs(&Inputs::memory("t", bytes), "t", options)
 }
 
+/// Reads a trace `t` from memory in a named format, with what is stated.
+pub(crate) fn read_as(
+    format: &Format,
+    bytes: &[u8],
+    options: &ReadOptions,
+) -> Result<Vec<Record>, String> {
+    read_all(&Inputs::memory("t", bytes), "t", Some(row(format)), options)
+}
+
 /// Reads a trace in a named format with what must be stated.
 pub(crate) fn read(format: &Format, bytes: &[u8]) -> Vec<Record> {
-    read_with(bytes, &stated(format, true)).unwrap()
+    read_as(format, bytes, &stated(format)).unwrap()
 }
 
 /// Asserts that a trace is refused, with a part of the message.
 pub(crate) fn refused(format: &Format, text: &str, part: &str) {
-    let error = read_with(text.as_bytes(), &stated(format, true)).unwrap_err();
+    let error = read_as(format, text.as_bytes(), &stated(format)).unwrap_err();
     assert!(error.contains(part) && !error.contains('\n'), "{error}");
 }
 
 /// What a trace has that is no request, by reason.
 pub(crate) fn skipped(format: &Format, bytes: &[u8]) -> Vec<(&'static str, u64)> {
-    let options = stated(format, true);
-    let mut records = Records::open(&Inputs::memory("t", bytes), "t", &options).unwrap();
+    let (inputs, named) = (Inputs::memory("t", bytes), Some(row(format)));
+    let mut records = Records::open(&inputs, "t", named, &stated(format)).unwrap();
     while records.next_record().unwrap().is_some() {}
     records.counted().to_vec()
 }
@@ -66,7 +89,7 @@ pub(crate) fn skipped(format: &Format, bytes: &[u8]) -> Vec<(&'static str, u64)>
 #[test]
 fn every_sample_is_its_own_format_and_no_other() {
     for format in FORMATS {
-        let (sample, options) = ((format.sample)(), stated(format, false));
+        let (sample, options) = ((format.sample)(), stated(format));
         let head = Head::new(&sample, true, &options);
         let claims = FORMATS.iter().filter(|row| row.detect.is_some_and(|detect| detect(&head)));
         let names: Vec<&str> = claims.map(|row| row.name).collect();
@@ -83,7 +106,7 @@ fn a_wrong_format_is_an_error_and_never_another_reading() {
     for format in FORMATS {
         let sample = (format.sample)();
         for other in FORMATS.iter().filter(|other| other.name != format.name) {
-            let result = read_with(&sample, &stated(other, true));
+            let result = read_as(other, &sample, &stated(other));
             let same_columns = |name: &str| matches!(name, "disksim" | "mqsim" | "flashsim");
             match (format.name, other.name) {
                 // The same five columns; the unit or the size is what differs.
@@ -117,7 +140,7 @@ fn what_a_format_writes_it_reads_back() {
         let mut bytes = Vec::new();
         let lost = write(&mut records.iter().copied(), &mut bytes).unwrap();
         assert!(lost.is_empty(), "{}", format.name);
-        assert_eq!(read_with(&bytes, &stated(format, false)).unwrap(), records, "{}", format.name);
+        assert_eq!(read_with(&bytes, &stated(format)).unwrap(), records, "{}", format.name);
         let lost = write(&mut others.iter().copied(), &mut bytes.split_off(0)).unwrap();
         let expected: &[_] = match format.name {
             "parquet" => &[],
@@ -176,7 +199,7 @@ proptest! {
             bytes[place] = byte;
         }
         bytes.truncate(bytes.len() - usize::from(cut) % (bytes.len() / 2));
-        let _ = read_with(&bytes, &stated(format, true));
+        let _ = read_as(format, &bytes, &stated(format));
         let _ = read_with(&bytes, &ReadOptions::default());
     }
 
@@ -184,7 +207,8 @@ proptest! {
     fn any_bytes_are_survived(
         which in 0..FORMATS.len(), bytes in proptest::collection::vec(any::<u8>(), 0..300),
     ) {
-        let _ = read_with(&bytes, &stated(&FORMATS[which], true));
+        let format = &FORMATS[which];
+        let _ = read_as(format, &bytes, &stated(format));
         let _ = read_with(&bytes, &ReadOptions::default());
     }
 }

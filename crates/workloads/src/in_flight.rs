@@ -9,17 +9,35 @@ use std::collections::VecDeque;
 pub(crate) struct InFlight<T> {
     first: u64,
     values: VecDeque<Option<T>>,
+    limit: u64,
 }
 
 impl<T> InFlight<T> {
-    pub(crate) fn new() -> Self {
-        InFlight { first: 0, values: VecDeque::new() }
+    /// Nothing yet, of at most `limit` requests if there is a limit.
+    pub(crate) fn new(limit: Option<u64>) -> Self {
+        InFlight { first: 0, values: VecDeque::new(), limit: limit.unwrap_or(u64::MAX) }
+    }
+
+    /// How many requests may be issued in all, if there is a limit.
+    pub(crate) fn limit(&self) -> Option<u64> {
+        Some(self.limit).filter(|limit| *limit < u64::MAX)
+    }
+
+    /// Whether all of them were issued.
+    pub(crate) fn is_spent(&self) -> bool {
+        self.next_id() == self.limit
+    }
+
+    /// The number of the next request: so many were issued.
+    fn next_id(&self) -> u64 {
+        self.first + self.values.len() as u64
     }
 
     /// Keeps the value of the next request and returns its number.
     pub(crate) fn issue(&mut self, value: T) -> u64 {
+        let id = self.next_id();
         self.values.push_back(Some(value));
-        self.first + self.values.len() as u64 - 1
+        id
     }
 
     /// Forgets the request issued last, which was never submitted.
@@ -45,7 +63,7 @@ mod tests {
 
     #[test]
     fn values_come_back_in_any_order() {
-        let mut in_flight = InFlight::new();
+        let mut in_flight = InFlight::new(Some(6));
         for id in 0..4 {
             assert_eq!(in_flight.issue(id * 10), id);
         }
@@ -57,5 +75,8 @@ mod tests {
         in_flight.withdraw();
         assert_eq!(in_flight.issue(40), 4);
         assert_eq!(in_flight.complete(4), 40);
+        assert!(!in_flight.is_spent());
+        assert_eq!(in_flight.issue(50), 5);
+        assert!(in_flight.is_spent());
     }
 }

@@ -1,49 +1,15 @@
 //! The table of workload kinds: each a config section that can be built into a workload.
 //!
-//! A new kind is one file in `kinds/` with its options and their [`Kind`], and its row in the table
-//! below; configuration, lists and reference follow from there. Reading files of any syntax is
+//! A new kind is one file in `kinds/` with its options and their [`WorkloadKind`], and its row in the
+//! table below; configuration, lists and reference follow from there. Reading files of any syntax is
 //! left to the caller, who hands over deserializers.
 
-use crate::reading::Inputs;
+use crate::error::BuildError;
+use crate::kind::{Context, WorkloadKind};
 use engine::Workload;
 use options::{Invalid, KeyInfo, Setting};
 use serde::{Deserialize, Deserializer, Serialize};
 use std::fmt;
-
-/// What a workload is built for.
-pub struct Context {
-    /// Sectors of 512 B that the device has.
-    pub capacity_sectors: u64,
-    /// Into how many volumes of equal size it is divided; 1 if it is one piece.
-    pub volumes: u32,
-    /// The seed of the run, from which every random draw derives.
-    pub seed: u64,
-    /// Opens inputs by the names that the configuration gives them, each time from their start.
-    pub inputs: Inputs,
-}
-
-/// Why a configured workload cannot be built.
-#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-pub enum BuildError {
-    /// A key has a value that cannot be.
-    #[error(transparent)]
-    Invalid(#[from] Invalid),
-    /// An input is missing or broken; one line that names it.
-    #[error("{0}")]
-    Input(String),
-}
-
-/// A kind of workload, implemented by its options.
-pub trait Kind: Setting + Default + Serialize + Clone {
-    /// What it does, in one line.
-    const SUMMARY: &'static str;
-
-    /// Builds the workload.
-    ///
-    /// # Errors
-    /// When a key's value breaks a rule, or the input behind the workload cannot be read.
-    fn build(&self, context: &Context) -> Result<Box<dyn Workload>, BuildError>;
-}
 
 /// Why layers of configuration do not resolve to a workload.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -168,7 +134,7 @@ pub fn unknown_kind(kind: &str) -> Invalid {
 }
 
 /// Lays the layers over one another and over the defaults.
-fn merged<'de, T: Kind, D: Deserializer<'de>>(
+fn merged<'de, T: WorkloadKind, D: Deserializer<'de>>(
     layers: impl IntoIterator<Item = D>,
 ) -> Result<T, ResolveError<D::Error>> {
     let mut partial = T::Partial::default();
@@ -183,6 +149,7 @@ fn merged<'de, T: Kind, D: Deserializer<'de>>(
 #[cfg(test)]
 pub(crate) mod tests {
     use super::*;
+    use crate::read::inputs::Inputs;
     use engine::{Arrival, Breakdown, Completion, Request, Status, Time};
 
     /// A context without inputs.
@@ -232,6 +199,15 @@ pub(crate) mod tests {
             }
             other => panic!("{text}: not refused as invalid: {other:?}"),
         }
+    }
+
+    /// Asserts that a kind with `outstanding = 3` asks three requests and then waits for an answer.
+    pub(crate) fn assert_three_outstanding(kind: &str) {
+        let mut workload = build(kind, "outstanding = 3").unwrap();
+        for _ in 0..3 {
+            assert!(workload.next(0).unwrap().is_some());
+        }
+        assert!(workload.next(0).unwrap().is_none());
     }
 
     #[test]

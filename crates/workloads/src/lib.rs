@@ -4,47 +4,41 @@
 //! and a seed; the same three always give the same requests. This crate opens no files (it is
 //! handed readers), knows no devices, and leaves it to the caller to run what it builds.
 
-mod block_events;
 mod chance;
 mod checks;
-mod columns;
-mod decompress;
+mod closed_loop;
 mod distribution;
-mod fields;
+mod error;
+mod file_program;
 mod files;
 mod footprint;
 mod formats;
-mod head;
 mod in_flight;
+mod kind;
 mod kinds;
-mod lines;
 mod locality;
 mod pattern;
 mod permutation;
-mod placement;
-mod reading;
+mod read;
+mod record;
 mod records;
-mod reorder;
 mod replay;
-mod scsi;
-mod selection;
-mod siblings;
-mod source;
-mod spread;
 mod streams;
 mod time_scale;
-mod timeline;
+mod units;
 mod zipf;
 
-pub use columns::Columns;
-pub use decompress::decompress as decompressed;
 pub use distribution::DistributionSpec;
+pub use error::BuildError;
 pub use footprint::Footprint;
-pub use formats::{Clock, FORMATS, Format, LineError, Losses, Record, Writer, format_named};
+pub use formats::{FORMATS, Format, Writer, format_named};
+pub use kind::{Context, WorkloadKind};
 pub use kinds::*;
 pub use locality::Locality;
-pub use reading::{
-    BlockEvent, Inputs, Limit, Opener, ReadOptions, Seekable, SeekableOpener, TimeUnit,
-};
+pub use read::columns::Columns;
+pub use read::decompress::decompress as decompressed;
+pub use read::inputs::{Inputs, Opener, Seekable, SeekableOpener};
+pub use read::stated::{BlockEvent, ReadOptions, TimeUnit};
+pub use record::{Clock, LineError, Losses, Record};
 pub use records::Records;
-pub use selection::{Combine, Devices};
+pub use replay::{Combine, Devices, Limit};

@@ -1,6 +1,6 @@
 //! Where random requests go: "uniform", "hot-cold(0.9, 0.1)", "zipf(0.99)", "zones(...)".
 //!
-//! A [`Locality`] is what a config says, a [`Spread`] draws blocks from it. What is accepted can be
+//! A [`Locality`] is what a config says, a [`Skew`] draws blocks from it. What is accepted can be
 //! drawn from in bounded time and is written back as it was read.
 
 use crate::permutation::Permutation;
@@ -54,13 +54,13 @@ impl Locality {
     ///
     /// # Errors
     /// When a zone has no whole block; names `key`.
-    pub(crate) fn spread(
+    pub(crate) fn skew(
         &self,
         key: &str,
         blocks: u64,
         scatter: bool,
         seed: u64,
-    ) -> Result<Option<Spread>, Invalid> {
+    ) -> Result<Option<Skew>, Invalid> {
         let law = match &self.0 {
             Shape::Uniform => return Ok(None),
             Shape::Zipf(theta) => Law::Zipf(Zipf::new(blocks, *theta)),
@@ -68,7 +68,7 @@ impl Locality {
             Shape::Zones(zones) => Law::Zones(bands(key, zones, blocks)?),
         };
         let mut keys = Xoshiro256::new(seed, streams::SCATTER);
-        Ok(Some(Spread { law, scatter: scatter.then(|| Permutation::new(blocks, &mut keys)) }))
+        Ok(Some(Skew { law, scatter: scatter.then(|| Permutation::new(blocks, &mut keys)) }))
     }
 }
 
@@ -80,7 +80,7 @@ impl Zone {
 
 /// Draws blocks.
 #[derive(Debug, Clone)]
-pub(crate) struct Spread {
+pub(crate) struct Skew {
     law: Law,
     scatter: Option<Permutation>,
 }
@@ -100,7 +100,7 @@ pub(crate) struct Band {
     blocks: u64,
 }
 
-impl Spread {
+impl Skew {
     /// The next block.
     pub(crate) fn block(&self, random: &mut Xoshiro256) -> u64 {
         let block = match &self.law {
@@ -230,15 +230,15 @@ impl options::Setting for Locality {
 mod tests {
     use super::*;
 
-    fn spread(text: &str, blocks: u64, scatter: bool) -> Spread {
-        text.parse::<Locality>().unwrap().spread("k", blocks, scatter, 7).unwrap().unwrap()
+    fn skew(text: &str, blocks: u64, scatter: bool) -> Skew {
+        text.parse::<Locality>().unwrap().skew("k", blocks, scatter, 7).unwrap().unwrap()
     }
 
-    fn counts(spread: &Spread, blocks: usize, draws: u32) -> Vec<u32> {
+    fn counts(skew: &Skew, blocks: usize, draws: u32) -> Vec<u32> {
         let mut random = Xoshiro256::new(3, 0);
         let mut counts = vec![0; blocks];
         for _ in 0..draws {
-            counts[spread.block(&mut random) as usize] += 1;
+            counts[skew.block(&mut random) as usize] += 1;
         }
         counts
     }
@@ -272,13 +272,13 @@ mod tests {
             assert!(error.contains(why) && error.contains("zipf(THETA)"), "{error}");
         }
         let tiny = "hot-cold(0.9, 0.01)".parse::<Locality>().unwrap();
-        let error = tiny.spread("workload.locality", 10, true, 1).unwrap_err();
+        let error = tiny.skew("workload.locality", 10, true, 1).unwrap_err();
         assert!(error.to_string().contains("0.01 of a footprint of 10 blocks"), "{error}");
     }
 
     #[test]
     fn hot_blocks_get_their_share_and_the_blocks_of_a_zone_are_alike() {
-        let counts = counts(&spread("hot-cold(0.9, 0.1)", 1000, false), 1000, 1_000_000);
+        let counts = counts(&skew("hot-cold(0.9, 0.1)", 1000, false), 1000, 1_000_000);
         let hot: u32 = counts[..100].iter().sum();
         assert!((899_000..901_000).contains(&hot), "{hot}");
         // 9,000 and 111 expected a block, five deviations.
@@ -288,7 +288,7 @@ mod tests {
 
     #[test]
     fn zones_lie_in_the_order_of_addresses() {
-        let counts = counts(&spread("zones(0.2/0.8, 0/0.1, 0.8/0.1)", 100, false), 100, 100_000);
+        let counts = counts(&skew("zones(0.2/0.8, 0/0.1, 0.8/0.1)", 100, false), 100, 100_000);
         let share = |range: std::ops::Range<usize>| counts[range].iter().sum::<u32>();
         assert!((19_500..20_500).contains(&share(0..80)));
         assert_eq!(share(80..90), 0);
@@ -297,8 +297,8 @@ mod tests {
 
     #[test]
     fn scattering_moves_blocks_and_keeps_their_frequencies() {
-        let mut plain = counts(&spread("zipf(1.2)", 1000, false), 1000, 100_000);
-        let mut scattered = counts(&spread("zipf(1.2)", 1000, true), 1000, 100_000);
+        let mut plain = counts(&skew("zipf(1.2)", 1000, false), 1000, 100_000);
+        let mut scattered = counts(&skew("zipf(1.2)", 1000, true), 1000, 100_000);
         assert!(plain[0] > plain[10] && plain[10] > plain[300]);
         assert_ne!(plain, scattered);
         // The middle of the hottest tenth of the blocks lies in the middle, not at the start.

@@ -1,8 +1,10 @@
 //! What a request asks and where: the keys that closed loops and bursts share, while they run.
 
 use crate::chance::Chance;
-use crate::locality::Spread;
-use crate::{Footprint, Locality, checks, streams};
+use crate::footprint::Footprint;
+use crate::locality::Locality;
+use crate::locality::Skew;
+use crate::{checks, streams};
 use engine::{Lba, Op, Random, Request, Xoshiro256};
 use options::{Invalid, Size};
 
@@ -16,6 +18,25 @@ pub(crate) struct PatternKeys<'a> {
     pub(crate) footprint: Footprint,
 }
 
+/// The pattern of a kind's options, which have keys of these names.
+macro_rules! pattern {
+    ($options:expr, $context:expr) => {
+        $crate::pattern::Pattern::new(
+            &$crate::pattern::PatternKeys {
+                read_share: $options.read_share,
+                random_share: $options.random_share,
+                locality: &$options.locality,
+                scatter: $options.scatter,
+                block_size: $options.block_size,
+                footprint: $options.footprint,
+            },
+            $context.capacity_sectors,
+            $context.seed,
+        )
+    };
+}
+pub(crate) use pattern;
+
 /// How requests are drawn.
 pub(crate) struct Pattern {
     reads: Chance,
@@ -24,7 +45,7 @@ pub(crate) struct Pattern {
     block_sectors: u32,
     blocks: u64,
     /// `None` where every block is equally likely: the common case, kept short.
-    skew: Option<Spread>,
+    skew: Option<Skew>,
 }
 
 /// Where one thread of requests is, and its randomness.
@@ -52,7 +73,7 @@ impl Pattern {
             needs_bits: reads.needs_bits() || jumps.needs_bits(),
             block_sectors,
             blocks,
-            skew: keys.locality.spread("workload.locality", blocks, keys.scatter, seed)?,
+            skew: keys.locality.skew("workload.locality", blocks, keys.scatter, seed)?,
         })
     }
 

@@ -4,15 +4,18 @@
 //! the place in it and the offending text. Order, range and meaning of the records are left to
 //! others.
 
-use crate::BuildError;
-use crate::columns::Columns;
-use crate::decompress::{Input, decompress};
-use crate::formats::{Clock, FORMATS, Format, Line, LineError, Reader, Record, detect};
-use crate::head::{HEAD_BYTES, Head, first_lines, is_data};
-use crate::lines::{Fetched, LineParser, Lines};
-use crate::reading::{Inputs, ReadOptions};
-use crate::source::{Counted, Opening, Source, Unreadable};
-use crate::{checks, siblings, streams};
+use crate::error::BuildError;
+use crate::formats::{FORMATS, Format, Reader, detect};
+use crate::read::columns::Columns;
+use crate::read::decompress::{Input, decompress};
+use crate::read::head::{HEAD_BYTES, Head, first_lines, is_data};
+use crate::read::inputs::{Inputs, reason};
+use crate::read::lines::{Fetched, LineParser, Lines};
+use crate::read::siblings;
+use crate::read::source::{Counted, Opening, Source, Unreadable};
+use crate::read::stated::{BlockEvent, ReadOptions};
+use crate::record::{Clock, Line, LineError, Record, shown};
+use crate::{checks, streams};
 use engine::{Op, Random, Time, WorkloadError, Xoshiro256};
 use options::Invalid;
 use std::io::{self, Cursor, Read};
@@ -48,12 +51,18 @@ const BYTE_ORDER_MARK: &[u8] = b"\xEF\xBB\xBF";
 const DRAWN: &str = "drawn_directions";
 
 impl Records {
-    /// Starts to read the trace `name` of `inputs`, plain or compressed.
+    /// Starts to read the trace `name` of `inputs`, plain or compressed, in the format that is named;
+    /// without one, its beginning decides.
     ///
     /// # Errors
     /// When what is stated cannot be; when the input cannot be opened or read, is empty, is in no
     /// known format or in several, or when its format needs something stated that is not.
-    pub fn open(inputs: &Inputs, name: &str, options: &ReadOptions) -> Result<Self, BuildError> {
+    pub fn open(
+        inputs: &Inputs,
+        name: &str,
+        format: Option<&'static Format>,
+        options: &ReadOptions,
+    ) -> Result<Self, BuildError> {
         let (input, name) = siblings::open_first(inputs, name).map_err(|error| {
             BuildError::Input(format!("cannot open trace {name}: {}", reason(&error)))
         })?;
@@ -74,7 +83,7 @@ impl Records {
             Ok(_) => Box::new(Cursor::new(bytes.clone()).chain(input)),
         };
         let head = Head::new(&bytes, whole, options);
-        let format = recognise(&head, name, options)
+        let format = recognise(&head, name, format)
             .map_err(|problem| BuildError::Input(format!("trace {name}: {problem}")))?;
         check_stated(format, options)?;
         let body = match &format.reader {
@@ -299,8 +308,12 @@ impl Read for Broken {
 }
 
 /// Decides the format from the beginning of the file, or refuses what cannot be any.
-fn recognise(head: &Head, name: &str, options: &ReadOptions) -> Result<&'static Format, String> {
-    if let Some(format) = options.format {
+fn recognise(
+    head: &Head,
+    name: &str,
+    named: Option<&'static Format>,
+) -> Result<&'static Format, String> {
+    if let Some(format) = named {
         return if head.bytes.is_empty() && siblings::prefix(name).is_none() {
             Err("the file is empty, expected a trace".to_owned())
         } else {
@@ -336,7 +349,7 @@ fn check_stated(format: &Format, options: &ReadOptions) -> Result<(), Invalid> {
         ("columns", options.columns.is_some()),
         ("layout", options.layout.is_some()),
         ("read_share", options.read_share.is_some()),
-        ("event", options.event != crate::BlockEvent::Auto),
+        ("event", options.event != BlockEvent::Auto),
     ];
     for (key, is_stated) in stated {
         if is_stated && !used(key) && !format.may_state.contains(&key) {
@@ -345,20 +358,6 @@ fn check_stated(format: &Format, options: &ReadOptions) -> Result<(), Invalid> {
         }
     }
     Ok(())
-}
-
-/// Bytes as a message shows them: escaped and shortened.
-pub(crate) fn shown(bytes: &[u8]) -> String {
-    const SHOWN_BYTES: usize = 60;
-    let bytes = bytes.trim_ascii_end();
-    let cut = if bytes.len() > SHOWN_BYTES { "..." } else { "" };
-    format!("{}{cut}", bytes[..bytes.len().min(SHOWN_BYTES)].escape_ascii())
-}
-
-/// What an error says, without the number that the system has for it.
-pub(crate) fn reason(error: &io::Error) -> String {
-    let text = error.to_string();
-    text.split(" (os error").next().unwrap_or_default().to_owned()
 }
 
 /// The error for input that fails after a `place`, which is empty for the start.

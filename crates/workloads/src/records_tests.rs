@@ -1,18 +1,19 @@
 //! Tests of reading whole files: comments, what is no trace, truncation, tolerated lines.
 
 use super::*;
-use crate::decompress::compressed;
 use crate::formats::format_named;
+use crate::read::decompress::compressed;
 use proptest::prelude::*;
 use std::fmt::Write;
 
 fn open(bytes: &[u8], options: &ReadOptions) -> Result<Records, BuildError> {
-    Records::open(&Inputs::memory("t", bytes), "t", options)
+    Records::open(&Inputs::memory("t", bytes), "t", None, options)
 }
 
 fn read(bytes: &[u8], format: Option<&'static Format>) -> Result<Vec<Record>, String> {
-    let options = ReadOptions { format, ..ReadOptions::default() };
-    let mut records = open(bytes, &options).map_err(|error| error.to_string())?;
+    let inputs = Inputs::memory("t", bytes);
+    let opened = Records::open(&inputs, "t", format, &ReadOptions::default());
+    let mut records = opened.map_err(|error| error.to_string())?;
     let all = std::iter::from_fn(|| records.next_record().transpose());
     all.collect::<Result<_, _>>().map_err(|error| error.0)
 }

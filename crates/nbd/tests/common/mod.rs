@@ -5,7 +5,7 @@
 use devices::Model;
 use devices::linear::LinearConfig;
 use engine::{Completion, Request, Time};
-use nbd::{Address, Control, Floor, Listener, Scale, Server, Setup, Store, Timing, Witness};
+use nbd::{Address, Control, Floor, Listener, Punctuality, Scale, Server, Setup, Store, Witness};
 use options::Duration;
 use std::io::{self, Read, Write};
 use std::os::unix::net::UnixStream;
@@ -144,7 +144,7 @@ impl Witness<dyn Model> for Seen {
         self.completed.push((*completion, measured));
     }
 
-    fn idle(&mut self, _: &dyn Model, _: Time, _: &Timing) {}
+    fn idle(&mut self, _: &dyn Model, _: Time, _: &Punctuality) {}
 }
 
 /// Serves a device at `path` while `clients` run, and returns what was seen.
@@ -154,7 +154,7 @@ pub fn serve(
     export_bytes: u64,
     path: &Path,
     clients: impl FnOnce() + Send,
-) -> (Seen, Timing) {
+) -> (Seen, Punctuality) {
     let listener = Listener::new(&Address::Unix(path.to_owned())).expect("a socket");
     let control = Control::new().expect("a descriptor");
     let mut seen = Seen::default();
@@ -162,19 +162,19 @@ pub fn serve(
     let scale = Scale::new(1.0).expect("a scale");
     let setup = Setup { store, export_bytes, scale, floor };
     let mut server = Server::new(&mut *device, &mut seen, setup, &control).expect("a server");
-    let timing = std::thread::scope(|scope| {
+    let punctuality = std::thread::scope(|scope| {
         let clients = scope.spawn(|| {
             // Also when a client's assertion fails, for else the server would never end.
             let outcome = std::panic::catch_unwind(std::panic::AssertUnwindSafe(clients));
             control.stop();
             outcome
         });
-        let timing = server.run(Some(&listener));
+        let punctuality = server.run(Some(&listener));
         if let Err(panic) = clients.join().expect("it was caught") {
             std::panic::resume_unwind(panic);
         }
-        timing
+        punctuality
     });
     drop(server);
-    (seen, timing)
+    (seen, punctuality)
 }

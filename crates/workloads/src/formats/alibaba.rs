@@ -1,8 +1,9 @@
 //! Alibaba's block traces of 2020: many virtual disks in one file, in order of time.
 
-use super::{Clock, Format, Line, LineError, Reader};
-use crate::fields::{DEVICE, Extent, Field, US, columns, commas};
-use crate::head::{Head, comma_fields, is_digits};
+use super::row::{Format, Reader};
+use crate::read::fields::{DEVICE, Extent, Field, US, columns, commas};
+use crate::read::head::{Head, comma_fields, is_digits};
+use crate::record::{Clock, Line, LineError};
 
 pub(super) const FORMAT: Format = Format {
     detect: Some(|head: &Head| head.mostly(has_shape)),
@@ -45,7 +46,7 @@ fn parse(line: &[u8]) -> Result<Line, LineError> {
 mod tests {
     use super::super::tests::{read, refused};
     use super::*;
-    use crate::formats::Record;
+    use crate::record::Record;
     use engine::Op;
 
     #[test]

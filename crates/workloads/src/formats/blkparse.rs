@@ -3,12 +3,13 @@
 //! A declared format is that text with its `%` letters; it must tell action, direction, sector,
 //! size and time. The summary at the end, and every line that begins with a word, is left out.
 
-use super::{Clock, Format, Line, LineError, Reader};
-use crate::block_events::{Asked, Request, Seen, left_out};
-use crate::fields::{DEVICE, Fault, Field, S, SECTOR, SECTORS};
-use crate::head::{Head, blank_fields, is_data, is_digits};
-use crate::lines::LineParser;
-use crate::reading::ReadOptions;
+use super::row::{Format, Reader};
+use crate::read::block_events::{Asked, Request, Seen, left_out};
+use crate::read::fields::{DEVICE, Fault, Field, S, SECTOR, SECTORS};
+use crate::read::head::{Head, blank_fields, is_data, is_digits};
+use crate::read::lines::LineParser;
+use crate::read::stated::ReadOptions;
+use crate::record::{Clock, Line, LineError, device_number};
 use engine::{SECTOR_BYTES, Time};
 use options::Invalid;
 
@@ -234,7 +235,7 @@ impl<'a> Values<'a> {
         let bare = self.bare || !numbers.iter().all(|text| text.iter().all(u8::is_ascii_digit));
         let at = self.at()?;
         let device = match self.device {
-            Some((major, minor)) => super::device_number(DEVICE.u32(major)?, DEVICE.u32(minor)?),
+            Some((major, minor)) => device_number(DEVICE.u32(major)?, DEVICE.u32(minor)?),
             None => 0,
         };
         let sector = if bare { 0 } else { SECTOR.u64(self.sector)? };

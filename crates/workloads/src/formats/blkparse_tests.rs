@@ -1,9 +1,9 @@
 //! Tests of blkparse's text: what counts once, what is left out, and declared layouts.
 
-use super::super::tests::{read, read_with, refused, skipped};
+use super::super::tests::{read, read_as, read_with, refused, skipped};
 use super::*;
-use crate::formats::Record;
-use crate::reading::BlockEvent;
+use crate::read::stated::BlockEvent;
+use crate::record::Record;
 use engine::Op;
 
 const DEVICE_259_2: u32 = (259 << 20) + 2;
@@ -47,12 +47,9 @@ fn the_event_that_counts_is_the_first_there_is_or_the_stated() {
 #[test]
 fn declared_layouts_are_read() {
     let text = b"Q 1.000000005 WS 64+4096 8:1 (my, job)\nC 2.000000000 WS 64+4096 8:1 (0)\n";
-    let with = |layout: &str| ReadOptions {
-        format: Some(crate::formats::format_named("blkparse").unwrap()),
-        layout: Some(layout.to_owned()),
-        ..ReadOptions::default()
-    };
-    let all = read_with(text, &with("%a %5T.%9t %3d %S+%N %M:%m (%C)\\n")).unwrap();
+    let with =
+        |layout: &str| ReadOptions { layout: Some(layout.to_owned()), ..ReadOptions::default() };
+    let all = read_as(&FORMAT, text, &with("%a %5T.%9t %3d %S+%N %M:%m (%C)\\n")).unwrap();
     let expected = Record {
         at: S + 5,
         device: (8 << 20) + 1,
@@ -68,7 +65,7 @@ fn declared_layouts_are_read() {
         ("%", "\"%\" is no value"),
     ];
     for (layout, problem) in rows {
-        let error = read_with(text, &with(layout)).unwrap_err();
+        let error = read_as(&FORMAT, text, &with(layout)).unwrap_err();
         assert!(error.starts_with("workload.layout") && error.contains(problem), "{error}");
     }
 }

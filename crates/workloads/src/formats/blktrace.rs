@@ -4,12 +4,13 @@
 //! and the events of all are merged by time. A tar is opened once for each file in it, so that no
 //! more than a buffer of each is in memory. Layout: `blktrace_api.h` of the kernel.
 
-use super::{Clock, Format, Reader, Record};
-use crate::BuildError;
-use crate::block_events::{Asked, Request, Seen, left_out};
-use crate::head::Head;
-use crate::siblings;
-use crate::source::{Bytes, Counted, Opening, Source, Unreadable, u16_at, u32_at, u64_at};
+use super::row::{Format, Reader};
+use crate::error::BuildError;
+use crate::read::block_events::{Asked, Request, Seen, left_out};
+use crate::read::head::Head;
+use crate::read::siblings::{self, MAGIC, byte_order};
+use crate::read::source::{Bytes, Counted, Opening, Source, Unreadable, u16_at, u32_at, u64_at};
+use crate::record::{Clock, Record};
 use engine::SECTOR_BYTES;
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
@@ -26,18 +27,8 @@ pub(super) const FORMAT: Format = Format {
     )
 };
 
-/// `BLK_IO_TRACE_MAGIC`; the low byte is the version.
-const MAGIC: u32 = 0x6561_7400;
-const VERSION: u32 = 7;
 /// `struct blk_io_trace` without the data behind it.
 const EVENT_BYTES: usize = 48;
-
-/// Whether the bytes begin with an event, and if so, whether it is big-endian.
-pub(crate) fn byte_order(bytes: &[u8]) -> Option<bool> {
-    [false, true]
-        .into_iter()
-        .find(|big| bytes.len() >= 4 && u32_at(bytes, 0, *big) == MAGIC | VERSION)
-}
 
 fn detect(head: &Head) -> bool {
     byte_order(head.bytes).is_some() || siblings::tar_holds_events(head.bytes)
@@ -102,10 +93,9 @@ impl Stream {
     fn next(&mut self) -> Result<Option<Event>, Unreadable> {
         let Some(record) = self.bytes.take::<EVENT_BYTES>()? else { return Ok(None) };
         let magic = u32_at(&record, 0, self.big);
-        if magic != MAGIC | VERSION {
+        if magic != MAGIC {
             return Err(Unreadable::Lost(format!(
-                "an event begins with {magic:#010x}, expected the magic number {:#010x}",
-                MAGIC | VERSION
+                "an event begins with {magic:#010x}, expected the magic number {MAGIC:#010x}"
             )));
         }
         self.bytes.skip(u64::from(u16_at(&record, 46, self.big)))?;
@@ -236,7 +226,7 @@ fn event(big: bool, at: u64, sector: u64, bytes: u32, action: u32) -> Vec<u8> {
     let put32 = |out: &mut Vec<u8>, value: u32| {
         out.extend(if big { value.to_be_bytes() } else { value.to_le_bytes() });
     };
-    put32(&mut out, MAGIC | VERSION);
+    put32(&mut out, MAGIC);
     put32(&mut out, 1);
     out.extend(if big { at.to_be_bytes() } else { at.to_le_bytes() });
     out.extend(if big { sector.to_be_bytes() } else { sector.to_le_bytes() });

@@ -2,8 +2,9 @@
 
 use super::super::tests::{read, read_inputs, read_with, skipped};
 use super::*;
-use crate::reading::{BlockEvent, Inputs, ReadOptions};
-use crate::siblings::tar;
+use crate::read::inputs::Inputs;
+use crate::read::siblings::tar;
+use crate::read::stated::{BlockEvent, ReadOptions};
 use engine::Op;
 use std::io::{self, Cursor};
 

@@ -4,12 +4,13 @@
 //! has first in this order. A first line whose time is no number is a header. Without a column for
 //! the direction, the share of reads must be stated.
 
-use super::{Clock, Format, Line, LineError, Reader};
-use crate::columns::{Columns, Directions};
-use crate::fields::{DEVICE, Extent, Fault, Field};
-use crate::head::Head;
-use crate::lines::LineParser;
-use crate::reading::ReadOptions;
+use super::row::{Format, Reader};
+use crate::read::columns::{Columns, Directions};
+use crate::read::fields::{DEVICE, Extent, Fault, Field};
+use crate::read::head::Head;
+use crate::read::lines::LineParser;
+use crate::read::stated::ReadOptions;
+use crate::record::{Clock, Line, LineError, Record};
 use engine::Op;
 use options::Invalid;
 
@@ -96,7 +97,7 @@ impl Parser {
             Some((number, directions)) => operation(column(*number)?, *directions)?,
         };
         if op == Op::Flush {
-            return Ok(Line::Record(super::Record::flush(at, device)));
+            return Ok(Line::Record(Record::flush(at, device)));
         }
         let (start, length) = (column(offset.0)?, column(size.0)?);
         let first = OFFSET.u64(start)?.checked_mul(offset.1);
@@ -138,9 +139,9 @@ impl LineParser for Parser {
 
 #[cfg(test)]
 mod tests {
-    use super::super::tests::{read, read_with};
+    use super::super::tests::{read, read_as, read_with};
     use super::*;
-    use crate::formats::Record;
+    use crate::record::Record;
 
     fn with(columns: &str) -> ReadOptions {
         ReadOptions { columns: Some(columns.parse().unwrap()), ..ReadOptions::default() }
@@ -181,11 +182,7 @@ mod tests {
         assert!(few.contains("line 1: no column 3, expected a line with every column"), "{few}");
         let word = error("1,x,0,512\n", "time=1:s,op=2,offset=3:bytes,size=4");
         assert!(word.contains("bad operation \"x\", expected r, read"), "{word}");
-        let options = ReadOptions {
-            format: Some(crate::formats::format_named("csv").unwrap()),
-            ..ReadOptions::default()
-        };
-        let undeclared = read_with(b"1,2,3\n", &options).unwrap_err();
+        let undeclared = read_as(&FORMAT, b"1,2,3\n", &ReadOptions::default()).unwrap_err();
         assert!(undeclared.starts_with("workload.columns: a table needs its columns"));
     }
 }

@@ -3,9 +3,11 @@
 //! Times are read exactly, from decimal text to whole nanoseconds, and a line costs no allocation.
 //! Of the flags only the direction is used; the sixth column of the batch variant is refused.
 
-use super::{Format, Line, LineError, Losses, Lost, Reader, Record};
-use crate::fields::{DEVICE, Field, MS, SECTOR, SECTORS, blanks, columns};
-use crate::head::{Head, blank_fields, is_digits, is_integer};
+use super::row::{Format, Reader};
+use super::writing::Lost;
+use crate::read::fields::{DEVICE, Field, MS, SECTOR, SECTORS, blanks, columns};
+use crate::read::head::{Head, blank_fields, is_digits, is_integer};
+use crate::record::{Line, LineError, Losses, Record};
 use engine::Op;
 use std::io::{self, Write};
 
@@ -51,16 +53,9 @@ fn parse(line: &[u8]) -> Result<Line, LineError> {
 /// Reads and writes with exact times; the format has no trims, flushes or FUA.
 fn write(records: &mut dyn Iterator<Item = Record>, out: &mut dyn Write) -> io::Result<Losses> {
     let mut lost = Lost::default();
-    for Record { at, device, op, sector, sectors, fua } in records {
-        let flag = match op {
-            Op::Read => 1,
-            Op::Write => 0,
-            Op::Trim | Op::Flush => {
-                lost.count(super::NOT_READ_OR_WRITE, true);
-                continue;
-            }
-        };
-        lost.count(super::FUA_LOST, fua);
+    for record in records {
+        let Some(flag) = lost.direction(&record, 1, 0) else { continue };
+        let Record { at, device, sector, sectors, .. } = record;
         writeln!(out, "{}.{:06} {device} {sector} {sectors} {flag}", at / MS, at % MS)?;
     }
     Ok(lost.0)
@@ -69,7 +64,7 @@ fn write(records: &mut dyn Iterator<Item = Record>, out: &mut dyn Write) -> io::
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::reading::ReadOptions;
+    use crate::read::stated::ReadOptions;
     use engine::Time;
     use proptest::prelude::*;
 

@@ -4,10 +4,11 @@
 //! taken from it. An event is written at completion, so a request arrives its elapsed time earlier;
 //! one that arrived before the trace began is left out and counted.
 
-use super::{Format, Line, LineError, Reader, Record};
-use crate::fields::{DEVICE, Extent, Fault, Field, OFFSET, US, columns};
-use crate::head::{Head, comma_fields};
-use crate::lines::LineParser;
+use super::row::{Format, Reader};
+use crate::read::fields::{DEVICE, Extent, Fault, Field, OFFSET, US, columns};
+use crate::read::head::{Head, comma_fields};
+use crate::read::lines::LineParser;
+use crate::record::{Line, LineError, Record};
 use engine::Op;
 
 pub(super) const FORMAT: Format = Format {

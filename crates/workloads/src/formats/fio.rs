@@ -3,11 +3,13 @@
 //! Times of version 3 are microseconds, as fio writes them, unless another unit is stated. Each
 //! file of a log is a device, numbered as files come up. A sync is a flush.
 
-use super::{Format, Line, LineError, Losses, Lost, Reader, Record};
-use crate::fields::{Extent, Fault, Field, Names, US};
-use crate::head::Head;
-use crate::lines::LineParser;
-use crate::reading::ReadOptions;
+use super::row::{Format, Reader};
+use super::writing::{FUA_LOST, Lost, TIMES_ROUNDED, TOO_FAR};
+use crate::read::fields::{Extent, Fault, Field, Names, US};
+use crate::read::head::Head;
+use crate::read::lines::LineParser;
+use crate::read::stated::ReadOptions;
+use crate::record::{Line, LineError, Losses, Record};
 use engine::{Op, SECTOR_BYTES, Time};
 use options::Invalid;
 use std::io::{self, Write};
@@ -41,7 +43,7 @@ fn detect(head: &Head) -> bool {
     let v1 = |line: &str| {
         let mut fields = line.split(", ");
         let direction = matches!(fields.next(), Some("0" | "1"));
-        direction && fields.clone().count() == 2 && fields.all(crate::head::is_digits)
+        direction && fields.clone().count() == 2 && fields.all(crate::read::head::is_digits)
     };
     (head.starts("fio version ") && head.lines[0].trim_end().ends_with(" iolog")) || head.mostly(v1)
 }
@@ -112,8 +114,8 @@ impl LineParser for Parser {
 }
 
 fn first_version(line: &[u8]) -> Result<Line, LineError> {
-    let [op, offset, length] =
-        crate::fields::commas(line).map_err(|count| crate::fields::columns(count, LINE_V1))?;
+    let [op, offset, length] = crate::read::fields::commas(line)
+        .map_err(|count| crate::read::fields::columns(count, LINE_V1))?;
     let op = match op {
         b"0" => Op::Read,
         b"1" => Op::Write,
@@ -128,10 +130,10 @@ fn write(records: &mut dyn Iterator<Item = Record>, out: &mut dyn Write) -> io::
     let mut opened = std::collections::HashSet::new();
     writeln!(out, "fio version 3 iolog")?;
     for Record { at, device, op, sector, sectors, fua } in records {
-        lost.count(super::FUA_LOST, fua);
-        lost.count(super::TIMES_ROUNDED, at % US != 0);
+        lost.count(FUA_LOST, fua);
+        lost.count(TIMES_ROUNDED, at % US != 0);
         let Some(offset) = sector.checked_mul(SECTOR_BYTES) else {
-            lost.count(super::TOO_FAR, true);
+            lost.count(TOO_FAR, true);
             continue;
         };
         let (time, bytes) = (at / US, u64::from(sectors) * SECTOR_BYTES);
@@ -153,8 +155,8 @@ fn write(records: &mut dyn Iterator<Item = Record>, out: &mut dyn Write) -> io::
 mod tests {
     use super::super::tests::{read, read_with, refused};
     use super::*;
-    use crate::fields::MS;
-    use crate::reading::TimeUnit;
+    use crate::read::fields::MS;
+    use crate::read::stated::TimeUnit;
 
     fn times_and_devices(all: &[Record]) -> Vec<(Time, u32, Op)> {
         all.iter().map(|record| (record.at, record.device, record.op)).collect()

@@ -2,9 +2,10 @@
 //!
 //! The hash is not used. A process name may contain blanks, so fields are counted from both ends.
 
-use super::{Clock, Format, Line, LineError, Reader, Record};
-use crate::fields::{DEVICE, Field, SECTOR, SECTORS, columns};
-use crate::head::{Head, blank_fields, is_digits};
+use super::row::{Format, Reader};
+use crate::read::fields::{DEVICE, Field, SECTOR, SECTORS, columns};
+use crate::read::head::{Head, blank_fields, is_digits};
+use crate::record::{Clock, Line, LineError, Record, device_number};
 
 pub(super) const FORMAT: Format = Format {
     detect: Some(|head: &Head| head.mostly(has_shape)),
@@ -45,7 +46,7 @@ fn parse(line: &[u8]) -> Result<Line, LineError> {
     }
     let (at, op) = (TIME.u64(time)?, OP.direction(op)?);
     let (major, minor) = (DEVICE.u32(major)?, DEVICE.u32(minor)?);
-    let device = super::device_number(major, minor);
+    let device = device_number(major, minor);
     let (sector, sectors) = (SECTOR.u64(sector)?, SECTORS.positive(size)?);
     Ok(Line::Record(Record { at, device, op, sector, sectors, fua: false }))
 }

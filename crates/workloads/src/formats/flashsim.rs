@@ -3,9 +3,10 @@
 //! Nothing in it tells it from `DiskSim` ASCII, and reading one as the other gives sizes wrong by a
 //! factor of eight; the original is far more common, so this is read only when it is named.
 
-use super::{Format, Line, LineError, Reader, Record};
-use crate::fields::{DEVICE, Fault, Field, MS, SECTOR, blanks, columns};
-use crate::placement::PAGE_SECTORS;
+use super::row::{Format, Reader};
+use crate::read::fields::{DEVICE, Fault, Field, MS, SECTOR, blanks, columns};
+use crate::record::{Line, LineError, Record};
+use crate::units::PAGE_SECTORS;
 use engine::Op;
 
 pub(super) const FORMAT: Format = Format::new(
@@ -40,7 +41,7 @@ fn parse(line: &[u8]) -> Result<Line, LineError> {
 mod tests {
     use super::super::tests::{read, read_with};
     use super::*;
-    use crate::reading::ReadOptions;
+    use crate::read::stated::ReadOptions;
 
     #[test]
     fn sizes_are_pages_and_the_format_must_be_named() {

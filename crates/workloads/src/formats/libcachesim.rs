@@ -1,9 +1,10 @@
 //! The CSV that libCacheSim has `CloudPhysics` traces in: SCSI codes in hex, whole seconds.
 
-use super::{Clock, Format, Line, LineError, Reader, Record};
-use crate::fields::{BYTES, Extent, Fault, Field, S, SECTOR, columns, commas};
-use crate::head::Head;
-use crate::scsi;
+use super::row::{Format, Reader};
+use crate::read::fields::{BYTES, Extent, Fault, Field, S, SECTOR, columns, commas};
+use crate::read::head::Head;
+use crate::read::scsi;
+use crate::record::{Clock, Line, LineError, Record};
 use engine::{Op, SECTOR_BYTES};
 
 pub(super) const FORMAT: Format = Format {

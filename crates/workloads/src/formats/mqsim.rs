@@ -3,10 +3,12 @@
 //! `SSDsim` means nanoseconds, `MQSim` what its workload file says; so the unit must be stated. The
 //! sixth column of forks that carry fingerprints is refused.
 
-use super::{Format, Line, LineError, Losses, Lost, Reader, Record};
-use crate::fields::{DEVICE, Fault, Field, SECTOR, SECTORS, blanks, columns};
-use crate::head::{Head, blank_fields, is_digits};
-use crate::lines::LineParser;
+use super::row::{Format, Reader};
+use super::writing::Lost;
+use crate::read::fields::{DEVICE, Fault, Field, SECTOR, SECTORS, blanks, columns};
+use crate::read::head::{Head, blank_fields, is_digits};
+use crate::read::lines::LineParser;
+use crate::record::{Line, LineError, Losses, Record};
 use engine::{Op, Time};
 use std::io::{self, Write};
 
@@ -61,16 +63,9 @@ impl LineParser for Parser {
 /// Reads and writes with times in ns; the format has no trims, flushes or FUA.
 fn write(records: &mut dyn Iterator<Item = Record>, out: &mut dyn Write) -> io::Result<Losses> {
     let mut lost = Lost::default();
-    for Record { at, device, op, sector, sectors, fua } in records {
-        let flag = match op {
-            Op::Read => 1,
-            Op::Write => 0,
-            Op::Trim | Op::Flush => {
-                lost.count(super::NOT_READ_OR_WRITE, true);
-                continue;
-            }
-        };
-        lost.count(super::FUA_LOST, fua);
+    for record in records {
+        let Some(flag) = lost.direction(&record, 1, 0) else { continue };
+        let Record { at, device, sector, sectors, .. } = record;
         writeln!(out, "{at} {device} {sector} {sectors} {flag}")?;
     }
     Ok(lost.0)
@@ -80,7 +75,7 @@ fn write(records: &mut dyn Iterator<Item = Record>, out: &mut dyn Write) -> io::
 mod tests {
     use super::super::tests::{read, read_with, refused};
     use super::*;
-    use crate::reading::{ReadOptions, TimeUnit};
+    use crate::read::stated::{ReadOptions, TimeUnit};
 
     #[test]
     fn the_unit_must_be_stated_and_counts() {

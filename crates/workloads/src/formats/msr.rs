@@ -3,11 +3,13 @@
 //! Times are of 18 digits and would not survive a double. Each pair of host and disk number is a
 //! device: the disk's number for the first host, and 65536 more for each further one.
 
-use super::{Clock, Format, Line, LineError, Losses, Lost, Reader, Record};
-use crate::fields::{Extent, Fault, Field, Names, columns, commas, integer};
-use crate::head::{Head, comma_fields, is_digits};
-use crate::lines::LineParser;
-use engine::{Op, SECTOR_BYTES, Time};
+use super::row::{Format, Reader};
+use super::writing::{Lost, TIMES_ROUNDED, TOO_FAR};
+use crate::read::fields::{Extent, Fault, Field, Names, columns, commas, integer};
+use crate::read::head::{Head, comma_fields, is_digits};
+use crate::read::lines::LineParser;
+use crate::record::{Clock, Line, LineError, Losses, Record};
+use engine::{SECTOR_BYTES, Time};
 use std::io::{self, Write};
 
 pub(super) const FORMAT: Format = Format {
@@ -77,19 +79,12 @@ fn response(line: &[u8]) -> Option<Time> {
 /// the response time is 0.
 fn write(records: &mut dyn Iterator<Item = Record>, out: &mut dyn Write) -> io::Result<Losses> {
     let mut lost = Lost::default();
-    for Record { at, device, op, sector, sectors, fua } in records {
-        let word = match op {
-            Op::Read => "Read",
-            Op::Write => "Write",
-            Op::Trim | Op::Flush => {
-                lost.count(super::NOT_READ_OR_WRITE, true);
-                continue;
-            }
-        };
-        lost.count(super::FUA_LOST, fua);
-        lost.count(super::TIMES_ROUNDED, at % TICK_NS != 0);
+    for record in records {
+        let Some(word) = lost.direction(&record, "Read", "Write") else { continue };
+        let Record { at, device, sector, sectors, .. } = record;
+        lost.count(TIMES_ROUNDED, at % TICK_NS != 0);
         let Some(offset) = sector.checked_mul(SECTOR_BYTES) else {
-            lost.count(super::TOO_FAR, true);
+            lost.count(TOO_FAR, true);
             continue;
         };
         let (host, disk) = (device / DISKS_PER_HOST, device % DISKS_PER_HOST);
@@ -103,6 +98,7 @@ fn write(records: &mut dyn Iterator<Item = Record>, out: &mut dyn Write) -> io::
 mod tests {
     use super::super::tests::{read, refused};
     use super::*;
+    use engine::Op;
 
     #[test]
     fn file_times_are_exact_and_hosts_apart() {

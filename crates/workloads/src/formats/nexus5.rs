@@ -2,9 +2,10 @@
 //!
 //! A request arrives when it was generated. Bit 0 of the status is set for a write.
 
-use super::{Clock, Format, Line, LineError, Reader, Record};
-use crate::fields::{Field, S, SECTOR, SECTORS, blanks, columns};
-use crate::head::{Head, blank_fields, is_decimal, is_digits};
+use super::row::{Format, Reader};
+use crate::read::fields::{Field, S, SECTOR, SECTORS, blanks, columns};
+use crate::read::head::{Head, blank_fields, is_decimal, is_digits};
+use crate::record::{Clock, Line, LineError, Record};
 use engine::{Op, Time};
 
 pub(super) const FORMAT: Format = Format {

@@ -3,11 +3,12 @@
 //! The format is for caches: times are whole seconds, an object's number is taken for its first
 //! sector of 512 B, and what share of the requests reads must be stated.
 
-use super::{Clock, Format, Reader, Record};
-use crate::BuildError;
-use crate::fields::{Extent, Fault, Field, S};
-use crate::head::Head;
-use crate::source::{Bytes, Counted, Opening, Source, Unreadable, u32_at, u64_at};
+use super::row::{Format, Reader};
+use crate::error::BuildError;
+use crate::read::fields::{Extent, Fault, Field, S};
+use crate::read::head::Head;
+use crate::read::source::{Bytes, Counted, Opening, Source, Unreadable, u32_at, u64_at};
+use crate::record::{Clock, Record};
 use engine::{Op, SECTOR_BYTES};
 use options::Invalid;
 
@@ -93,9 +94,9 @@ fn record(time: u32, object: u64, size: u32, next: i64) -> [u8; RECORD_BYTES] {
 
 #[cfg(test)]
 mod tests {
-    use super::super::tests::read_with;
+    use super::super::tests::{read_as, read_with};
     use super::*;
-    use crate::reading::ReadOptions;
+    use crate::read::stated::ReadOptions;
 
     #[test]
     fn the_share_of_reads_must_be_stated_and_is_drawn() {
@@ -114,12 +115,8 @@ mod tests {
         assert_eq!(reads(0.5, 7), reads(0.5, 7));
         assert_ne!(reads(0.5, 7), reads(0.5, 8));
         let broken = [record(1, 8, 512, -1), record(2, 8, 0, -1)].concat();
-        let options = ReadOptions {
-            format: Some(crate::formats::format_named("oracle_general").unwrap()),
-            read_share: Some(1.0),
-            ..ReadOptions::default()
-        };
-        let error = read_with(&broken, &options).unwrap_err();
+        let options = ReadOptions { read_share: Some(1.0), ..ReadOptions::default() };
+        let error = read_as(&FORMAT, &broken, &options).unwrap_err();
         assert!(error.contains("record 2: zero size"), "{error}");
     }
 }

@@ -6,12 +6,13 @@
 //! by Snappy or zstd, which is what is written. Reading goes from one group of rows to the next, so
 //! memory is bounded by a group.
 
-use super::{Clock, Format, LineError, Losses, Reader, Record};
-use crate::BuildError;
-use crate::fields::{DEVICE, Fault, Field, SECTORS};
-use crate::reading::Seekable;
-use crate::records::reason;
-use crate::source::{Counted, Opening, Source, Unreadable};
+use super::row::{Format, Reader};
+use crate::error::BuildError;
+use crate::read::fields::{DEVICE, Fault, Field, SECTORS};
+use crate::read::inputs::Seekable;
+use crate::read::inputs::reason;
+use crate::read::source::{Counted, Opening, Source, Unreadable};
+use crate::record::{Clock, LineError, Losses, Record};
 use bytes::Bytes;
 use engine::{Op, SECTOR_BYTES, Time};
 use parquet::basic::{Compression, ConvertedType, Encoding, Type as Physical, ZstdLevel};
@@ -26,7 +27,7 @@ use std::io::{self, Read, SeekFrom, Write};
 use std::sync::{Arc, Mutex, PoisonError};
 
 pub(super) const FORMAT: Format = Format {
-    detect: Some(|head: &crate::head::Head| head.bytes.starts_with(MAGIC)),
+    detect: Some(|head: &crate::read::head::Head| head.bytes.starts_with(MAGIC)),
     clock: Clock::Epoch,
     write: Some(write),
     ..Format::new(

@@ -2,7 +2,8 @@
 
 use super::super::tests::{read, read_inputs, read_with};
 use super::*;
-use crate::reading::{Inputs, ReadOptions};
+use crate::read::inputs::Inputs;
+use crate::read::stated::ReadOptions;
 use proptest::prelude::*;
 
 fn written(records: &[Record]) -> Vec<u8> {

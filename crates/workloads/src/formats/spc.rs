@@ -4,9 +4,10 @@
 //! are optional and ignored, as the specification asks. Addresses are in blocks of 512 B, sizes in
 //! bytes.
 
-use super::{Format, Line, LineError, Reader};
-use crate::fields::{BYTES, Extent, Fault, Field, S, SECTOR, columns};
-use crate::head::{Head, comma_fields, is_decimal, is_digits};
+use super::row::{Format, Reader};
+use crate::read::fields::{BYTES, Extent, Fault, Field, S, SECTOR, columns};
+use crate::read::head::{Head, comma_fields, is_decimal, is_digits};
+use crate::record::{Line, LineError};
 use engine::SECTOR_BYTES;
 
 pub(super) const FORMAT: Format = Format {
@@ -54,7 +55,7 @@ fn parse(line: &[u8]) -> Result<Line, LineError> {
 mod tests {
     use super::super::tests::{read, refused};
     use super::*;
-    use crate::formats::Record;
+    use crate::record::Record;
     use engine::Op;
 
     #[test]

@@ -3,11 +3,12 @@
 //! A record says its own length. Short I/Os and suspect ones are requests; what else there is, is
 //! left out and counted. Fields as in `DiskSim`'s reader.
 
-use super::{Format, LineError, Reader, Record};
-use crate::BuildError;
-use crate::fields::{Extent, Fault, Field, S, US};
-use crate::head::Head;
-use crate::source::{Bytes, Counted, Opening, Source, Unreadable, u32_at};
+use super::row::{Format, Reader};
+use crate::error::BuildError;
+use crate::read::fields::{Extent, Fault, Field, S, US};
+use crate::read::head::Head;
+use crate::read::source::{Bytes, Counted, Opening, Source, Unreadable, u32_at};
+use crate::record::{LineError, Record};
 use engine::{Op, SECTOR_BYTES};
 
 pub(super) const FORMAT: Format = Format {
@@ -36,7 +37,7 @@ fn open(opening: Opening<'_>) -> Result<Box<dyn Source>, BuildError> {
         let problem = format!(
             "trace {}: the header has no end (a form feed) in its first {} KiB",
             opening.name,
-            crate::head::HEAD_BYTES >> 10
+            crate::read::head::HEAD_BYTES >> 10
         );
         return Err(BuildError::Input(problem));
     };
@@ -102,7 +103,7 @@ fn request(fields: &[u8; FIELD_BYTES - 8], counted: &mut Counted) -> Result<Reco
 mod tests {
     use super::super::tests::{read, read_with};
     use super::*;
-    use crate::reading::ReadOptions;
+    use crate::read::stated::ReadOptions;
 
     #[test]
     fn records_are_read_by_their_own_length() {

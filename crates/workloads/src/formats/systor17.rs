@@ -3,9 +3,10 @@
 //! Times are of a Unix clock with nine digits. Requests without a type got no answer within the
 //! trace; they are left out and counted. The files are in order of nothing in particular.
 
-use super::{Clock, Format, Line, LineError, Reader};
-use crate::fields::{Extent, Field, S, columns, commas};
-use crate::head::Head;
+use super::row::{Format, Reader};
+use crate::read::fields::{Extent, Field, S, columns, commas};
+use crate::read::head::Head;
+use crate::record::{Clock, Line, LineError};
 use engine::Time;
 
 pub(super) const FORMAT: Format = Format {
@@ -55,7 +56,7 @@ fn response(line: &[u8]) -> Option<Time> {
 mod tests {
     use super::super::tests::{read, refused, skipped};
     use super::*;
-    use crate::formats::Record;
+    use crate::record::Record;
     use engine::Op;
 
     #[test]

@@ -3,9 +3,10 @@
 //! The direction is the opposite of `SSDsim`'s: 0 is a read. A second's requests share one time
 //! here; it is for the replay to spread them.
 
-use super::{Clock, Format, Line, LineError, Reader, Record};
-use crate::fields::{DEVICE, Fault, Field, S, SECTOR, SECTORS, columns, commas};
-use crate::head::{Head, comma_fields, is_digits};
+use super::row::{Format, Reader};
+use crate::read::fields::{DEVICE, Fault, Field, S, SECTOR, SECTORS, columns, commas};
+use crate::read::head::{Head, comma_fields, is_digits};
+use crate::record::{Clock, Line, LineError, Record};
 use engine::Op;
 
 pub(super) const FORMAT: Format = Format {

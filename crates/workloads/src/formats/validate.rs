@@ -3,10 +3,11 @@
 //! The last column is the time to the next request, as `DiskSim` itself reads it; the first request
 //! is at 0. Whether the drive's cache hit is not used.
 
-use super::{Format, Line, LineError, Reader, Record};
-use crate::fields::{Field, SECTOR, SECTORS, US, blanks, columns};
-use crate::head::{Head, blank_fields, is_decimal, is_digits};
-use crate::lines::LineParser;
+use super::row::{Format, Reader};
+use crate::read::fields::{Field, SECTOR, SECTORS, US, blanks, columns};
+use crate::read::head::{Head, blank_fields, is_decimal, is_digits};
+use crate::read::lines::LineParser;
+use crate::record::{Line, LineError, Record};
 use engine::Time;
 
 pub(super) const FORMAT: Format = Format {
@@ -48,7 +49,7 @@ impl LineParser for Clock {
         let (op, sector) = (OP.direction(op)?, SECTOR.u64(block)?);
         let sectors = SECTORS.positive(size)?;
         let next = self.0.checked_add(GAP.time(gap, US)?);
-        let next = next.ok_or_else(|| GAP.fault(crate::fields::Fault::TooLarge, gap))?;
+        let next = next.ok_or_else(|| GAP.fault(crate::read::fields::Fault::TooLarge, gap))?;
         let at = std::mem::replace(&mut self.0, next);
         Ok(Line::Record(Record { at, device: 0, op, sector, sectors, fua: false }))
     }

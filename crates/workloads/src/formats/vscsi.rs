@@ -3,11 +3,12 @@
 //! The files have no magic number. They are recognised by every record at the beginning having the
 //! same version and times that hardly ever fall, and refused where a record has another version.
 
-use super::{Clock, Format, LineError, Reader, Record};
-use crate::fields::{Extent, Fault, Field, US};
-use crate::head::Head;
-use crate::scsi;
-use crate::source::{Bytes, Counted, Source, Unreadable, u16_at, u32_at, u64_at};
+use super::row::{Format, Reader};
+use crate::read::fields::{Extent, Fault, Field, US};
+use crate::read::head::Head;
+use crate::read::scsi;
+use crate::read::source::{Bytes, Counted, Source, Unreadable, u16_at, u32_at, u64_at};
+use crate::record::{Clock, LineError, Record};
 use engine::{Op, SECTOR_BYTES};
 
 pub(super) const FORMAT: Format = Format {
@@ -154,9 +155,9 @@ fn sample(layout: &Layout) -> Vec<u8> {
 
 #[cfg(test)]
 mod tests {
-    use super::super::tests::{read, read_with, skipped};
+    use super::super::tests::{read, read_as, read_with, skipped};
     use super::*;
-    use crate::reading::ReadOptions;
+    use crate::read::stated::ReadOptions;
 
     #[test]
     fn both_versions_are_recognised_and_read_alike() {
@@ -184,8 +185,7 @@ mod tests {
         let good = sample(first).repeat(EXAMINED);
         let error = |tail: Vec<u8>| {
             let bytes = [good.clone(), tail].concat();
-            let options = ReadOptions { format: Some(&FORMAT_ROW), ..ReadOptions::default() };
-            read_with(&bytes, &options).unwrap_err()
+            read_as(&FORMAT, &bytes, &ReadOptions::default()).unwrap_err()
         };
         let number = 4 * EXAMINED + 1;
         let zero = error(record(first, 0x28, 0, 1, 1));
@@ -200,6 +200,4 @@ mod tests {
         assert!(short.contains("is truncated after record 256"), "{short}");
         assert_eq!(read(&FORMAT, &good).len(), 3 * EXAMINED);
     }
-
-    static FORMAT_ROW: Format = FORMAT;
 }

@@ -2,9 +2,10 @@
 //!
 //! A request arrives when it is dispatched; completions are left out and counted.
 
-use super::{Format, Line, LineError, Reader};
-use crate::fields::{Extent, Fault, Field, S, blanks, columns};
-use crate::head::{Head, blank_fields, is_decimal, is_digits};
+use super::row::{Format, Reader};
+use crate::read::fields::{Extent, Fault, Field, S, blanks, columns};
+use crate::read::head::{Head, blank_fields, is_decimal, is_digits};
+use crate::record::{Line, LineError};
 use engine::Op;
 
 pub(super) const FORMAT: Format = Format {

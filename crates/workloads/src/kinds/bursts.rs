@@ -5,9 +5,12 @@
 //! the switches: what is drawn is the expected number of arrivals until the next one, which the
 //! phases then use up at their rates.
 
-use super::{BuildError, Context, Kind};
-use crate::pattern::{Cursor, Pattern, PatternKeys};
-use crate::{Footprint, Locality, checks, streams};
+use crate::error::BuildError;
+use crate::footprint::Footprint;
+use crate::kind::{Context, WorkloadKind};
+use crate::locality::Locality;
+use crate::pattern::{Cursor, Pattern, pattern};
+use crate::{checks, streams};
 use engine::{Arrival, Completion, Distribution, Time, Workload, WorkloadError, Xoshiro256};
 use options::{Duration, Invalid, Size};
 
@@ -68,7 +71,7 @@ const HIGHEST_RATE: f64 = 1e9;
 /// Fewer requests than this in a burst and a pause, and finding the next one takes too long.
 const FEWEST_A_CYCLE: f64 = 1e-3;
 
-impl Kind for Bursts {
+impl WorkloadKind for Bursts {
     const SUMMARY: &'static str =
         "arrivals by the clock at a rate that switches between two values";
 
@@ -87,15 +90,7 @@ impl Kind for Bursts {
             );
             return Err(Invalid::new(&keys, problem).into());
         }
-        let keys = PatternKeys {
-            read_share: self.read_share,
-            random_share: self.random_share,
-            locality: &self.locality,
-            scatter: self.scatter,
-            block_size: self.block_size,
-            footprint: self.footprint,
-        };
-        let pattern = Pattern::new(&keys, context.capacity_sectors, context.seed)?;
+        let pattern = pattern!(self, context)?;
         let mut random = Xoshiro256::new(context.seed, streams::BURSTS);
         let left_ns = length(self.phases, self.on_time, &mut random);
         Ok(Box::new(Process {

@@ -10,11 +10,15 @@
 //! uniform requests, 48 hot-cold, 14 after Zipf, 60 with four threads. Before there was a locality
 //! it was 96 of uniform requests: less than a nanosecond of a request.
 
-use super::{BuildError, Context, Kind};
+use crate::checks;
+use crate::closed_loop::{Asker, ClosedLoop, Draw};
+use crate::error::BuildError;
+use crate::footprint::Footprint;
 use crate::in_flight::InFlight;
-use crate::pattern::{Cursor, Pattern, PatternKeys};
-use crate::{Footprint, Locality, checks};
-use engine::{Arrival, Completion, Time, Workload, WorkloadError};
+use crate::kind::{Context, WorkloadKind};
+use crate::locality::Locality;
+use crate::pattern::{Cursor, Pattern, pattern};
+use engine::{Arrival, Completion, Request, Time, Workload};
 use options::{Duration, Size};
 use std::collections::VecDeque;
 
@@ -51,7 +55,7 @@ const MOST_THREADS: u32 = 65_536;
 /// The most requests outstanding over all threads.
 const MOST_OUTSTANDING: u64 = 1 << 24;
 
-impl Kind for Closed {
+impl WorkloadKind for Closed {
     const SUMMARY: &'static str =
         "closed loop: a fixed number of requests outstanding, random, skewed or sequential";
 
@@ -60,62 +64,42 @@ impl Kind for Closed {
         checks::positive("workload.outstanding", u64::from(self.outstanding))?;
         checks::within("workload.threads", u64::from(self.threads), 1, u64::from(MOST_THREADS))?;
         let slots = u64::from(self.threads) * u64::from(self.outstanding);
-        let keys = PatternKeys {
-            read_share: self.read_share,
-            random_share: self.random_share,
-            locality: &self.locality,
-            scatter: self.scatter,
-            block_size: self.block_size,
-            footprint: self.footprint,
-        };
-        let pattern = Pattern::new(&keys, context.capacity_sectors, context.seed)?;
+        let pattern = pattern!(self, context)?;
         let cursor = |index| pattern.cursor(index, self.threads, context.seed);
+        let limit = Some(self.requests);
         if self.threads == 1 && self.think_time.ns() == 0 {
-            let asker = Single { free: self.outstanding, cursor: cursor(0) };
-            return Ok(Box::new(ClosedLoop { requests: self.requests, issued: 0, pattern, asker }));
+            let thread = Thread { cursor: cursor(0), pattern };
+            return Ok(Box::new(ClosedLoop::single(limit, self.outstanding, thread)));
         }
         checks::within("workload.outstanding", slots, 1, MOST_OUTSTANDING)?;
         let rounds = 0..self.outstanding;
         let asker = Thinkers {
             ready: rounds.flat_map(|_| (0..self.threads).map(|thread| (0, thread))).collect(),
-            asked_by: InFlight::new(),
+            asked_by: InFlight::new(None),
             think: self.think_time.ns(),
             cursors: (0..self.threads).map(cursor).collect(),
+            pattern,
         };
-        Ok(Box::new(ClosedLoop { requests: self.requests, issued: 0, pattern, asker }))
+        Ok(Box::new(ClosedLoop::new(limit, asker)))
     }
 }
 
-/// Who may ask, and when.
-trait Asker {
-    /// Takes the right to ask: from when on, and whose position it is.
-    fn ask(&mut self, now: Time) -> Option<(Time, &mut Cursor)>;
-
-    /// A request was answered.
-    fn answered(&mut self, completion: &Completion);
-}
-
-/// One thread that does not think: all that matters is how many more requests it may ask.
-struct Single {
-    free: u32,
+/// One thread that does not think.
+struct Thread {
+    pattern: Pattern,
     cursor: Cursor,
 }
 
-impl Asker for Single {
+impl Draw for Thread {
     #[inline]
-    fn ask(&mut self, now: Time) -> Option<(Time, &mut Cursor)> {
-        self.free = self.free.checked_sub(1)?;
-        Some((now, &mut self.cursor))
-    }
-
-    #[inline]
-    fn answered(&mut self, _completion: &Completion) {
-        self.free += 1;
+    fn draw(&mut self, id: u64) -> Option<Request> {
+        Some(self.pattern.draw(&mut self.cursor, id))
     }
 }
 
 /// Several threads, or thinking ones.
 struct Thinkers {
+    pattern: Pattern,
     /// From when on which thread may ask, in order of time, because all think equally long.
     ready: VecDeque<(Time, u32)>,
     asked_by: InFlight<u32>,
@@ -125,46 +109,17 @@ struct Thinkers {
 
 impl Asker for Thinkers {
     #[inline]
-    fn ask(&mut self, now: Time) -> Option<(Time, &mut Cursor)> {
+    fn ask(&mut self, now: Time, id: u64) -> Option<Arrival> {
         let (at, thread) = self.ready.pop_front()?;
         self.asked_by.issue(thread);
-        Some((at.max(now), &mut self.cursors[thread as usize]))
+        let request = self.pattern.draw(&mut self.cursors[thread as usize], id);
+        Some(Arrival { at: at.max(now), request })
     }
 
     #[inline]
     fn answered(&mut self, completion: &Completion) {
         let thread = self.asked_by.complete(completion.request.id);
         self.ready.push_back((completion.at.saturating_add(self.think), thread));
-    }
-}
-
-/// The loop while it runs.
-struct ClosedLoop<A> {
-    requests: u64,
-    issued: u64,
-    pattern: Pattern,
-    asker: A,
-}
-
-impl<A: Asker> Workload for ClosedLoop<A> {
-    #[inline]
-    fn next(&mut self, now: Time) -> Result<Option<Arrival>, WorkloadError> {
-        if self.issued == self.requests {
-            return Ok(None);
-        }
-        let Some((at, cursor)) = self.asker.ask(now) else { return Ok(None) };
-        let request = self.pattern.draw(cursor, self.issued);
-        self.issued += 1;
-        Ok(Some(Arrival { at, request }))
-    }
-
-    #[inline]
-    fn completed(&mut self, completion: &Completion) {
-        self.asker.answered(completion);
-    }
-
-    fn expected_requests(&self) -> Option<u64> {
-        Some(self.requests)
     }
 }
 

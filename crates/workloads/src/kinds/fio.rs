@@ -31,8 +31,9 @@ mod places;
 mod run;
 mod units;
 
-use super::{BuildError, Context, Kind};
+use crate::error::BuildError;
 use crate::in_flight::InFlight;
+use crate::kind::{Context, WorkloadKind};
 use crate::{checks, streams};
 use engine::{Arrival, Completion, Lba, Request, SECTOR_BYTES, Time, Workload, WorkloadError};
 use job::Job;
@@ -57,13 +58,12 @@ options::options! {
 const LARGEST_FILE: u64 = 1 << 20;
 const MOST_CLONES: u64 = 4096;
 
-impl Kind for Fio {
+impl WorkloadKind for Fio {
     const SUMMARY: &'static str =
         "a fio job file: rw, bs, bssplit, rwmixread, iodepth, rate and more";
 
     fn build(&self, context: &Context) -> Result<Box<dyn Workload>, BuildError> {
-        let limit = self.requests.unwrap_or(u64::MAX);
-        checks::positive("workload.requests", limit)?;
+        let limit = checks::limit(self.requests)?;
         let (name, text) = self.text(context)?;
         let fault = |fault: parse::Fault| {
             BuildError::Input(format!("{name}, line {}: {}", fault.line, fault.problem))
@@ -94,10 +94,8 @@ impl Kind for Fio {
         Ok(Box::new(JobFile {
             running: Vec::new(),
             phases,
-            limit,
-            issued: 0,
             given: None,
-            in_flight: InFlight::new(),
+            in_flight: InFlight::new(limit),
             notices: notices(&jobs),
         }))
     }
@@ -154,8 +152,6 @@ struct JobFile {
     running: Vec<Runner>,
     /// Those after them, the next last.
     phases: Vec<Vec<Runner>>,
-    limit: u64,
-    issued: u64,
     /// The job that asked last.
     given: Option<usize>,
     in_flight: InFlight<usize>,
@@ -164,7 +160,7 @@ struct JobFile {
 
 impl Workload for JobFile {
     fn next(&mut self, now: Time) -> Result<Option<Arrival>, WorkloadError> {
-        if self.issued == self.limit {
+        if self.in_flight.is_spent() {
             return Ok(None);
         }
         let (at, index) = loop {
@@ -185,7 +181,6 @@ impl Workload for JobFile {
         let asked = self.running[index].submit();
         self.given = Some(index);
         let id = self.in_flight.issue(index);
-        self.issued += 1;
         let (sector, sectors) = asked.sectors();
         Ok(Some(Arrival { at, request: Request { id, op: asked.op, lba: Lba(sector), sectors } }))
     }
@@ -198,13 +193,12 @@ impl Workload for JobFile {
     fn take_back(&mut self) -> bool {
         let Some(index) = self.given.take() else { return false };
         self.running[index].take_back();
-        self.issued -= 1;
         self.in_flight.withdraw();
         true
     }
 
     fn expected_requests(&self) -> Option<u64> {
-        Some(self.limit).filter(|limit| *limit < u64::MAX)
+        self.in_flight.limit()
     }
 
     fn notices(&self) -> Vec<(&'static str, u64)> {

@@ -7,10 +7,14 @@
 //! pass that writes (it is closed); the operating system's cache is left out, as with `-I`; the
 //! file is deleted at the end, as without `-w`, and each further run creates it anew.
 
-use super::{BuildError, Context, Kind};
+use crate::checks;
+use crate::closed_loop::ClosedLoop;
+use crate::error::BuildError;
+use crate::file_program::{Program, Running};
 use crate::files::{BLOCK_BYTES, Files};
-use crate::{Footprint, checks};
-use engine::{Arrival, Completion, Time, Workload, WorkloadError};
+use crate::footprint::Footprint;
+use crate::kind::{Context, WorkloadKind};
+use engine::Workload;
 use options::{Invalid, Size};
 
 options::options! {
@@ -45,13 +49,12 @@ enum Pass {
     Read,
 }
 
-impl Kind for Iozone {
+impl WorkloadKind for Iozone {
     const SUMMARY: &'static str =
         "IOzone: passes over a file on a simple file system, record by record";
 
     fn build(&self, context: &Context) -> Result<Box<dyn Workload>, BuildError> {
-        let limit = self.requests.unwrap_or(u64::MAX);
-        checks::positive("workload.requests", limit)?;
+        let limit = checks::limit(self.requests)?;
         checks::positive("workload.runs", self.runs)?;
         checks::positive("workload.outstanding", u64::from(self.outstanding))?;
         let record = checks::blocks("workload.record_size", self.record_size)? * BLOCK_BYTES;
@@ -71,18 +74,8 @@ impl Kind for Iozone {
                 let problem = format!("{} and its inode do not fit", self.file_size);
                 Invalid::new(&["workload.file_size", "workload.footprint"], problem)
             })?;
-        Ok(Box::new(Run {
-            files,
-            passes,
-            bytes,
-            record,
-            runs_left: self.runs,
-            step: 0,
-            at: 0,
-            free: self.outstanding,
-            issued: 0,
-            limit,
-        }))
+        let tests = Tests { passes, bytes, record, runs_left: self.runs, step: 0, at: 0 };
+        Ok(Box::new(ClosedLoop::single(limit, self.outstanding, Running::new(files, tests))))
     }
 }
 
@@ -113,8 +106,7 @@ fn passes(text: &str) -> Result<Vec<Pass>, Invalid> {
 }
 
 /// The tests while they run.
-struct Run {
-    files: Files,
+struct Tests {
     passes: Vec<Pass>,
     bytes: u64,
     record: u64,
@@ -122,19 +114,15 @@ struct Run {
     /// The pass, and behind the last one the deletion.
     step: usize,
     at: u64,
-    free: u32,
-    issued: u64,
-    limit: u64,
 }
 
-impl Run {
-    /// Does the next operation on the file; `false` when all runs are done.
-    fn step(&mut self) -> bool {
+impl Program for Tests {
+    fn step(&mut self, files: &mut Files) -> bool {
         if self.runs_left == 0 {
             return false;
         }
         let Some(pass) = self.passes.get(self.step).copied() else {
-            self.files.delete(0);
+            files.delete(0);
             self.runs_left -= 1;
             self.step = 0;
             return true;
@@ -143,54 +131,28 @@ impl Run {
         match pass {
             Pass::Write => {
                 if at == 0 {
-                    self.files.create(0);
+                    files.create(0);
                 }
-                assert!(self.files.append(0, record, false), "the file fits");
+                assert!(files.append(0, record, false), "the file fits");
             }
-            Pass::Rewrite => self.files.rewrite(0, at, record),
-            Pass::Read => self.files.read(0, at, record),
+            Pass::Rewrite => files.rewrite(0, at, record),
+            Pass::Read => files.read(0, at, record),
         }
         self.at += record;
         if self.at == self.bytes {
             self.at = 0;
             self.step += 1;
             if pass != Pass::Read {
-                self.files.write_inode(0);
+                files.write_inode(0);
             }
         }
         true
     }
 }
 
-impl Workload for Run {
-    fn next(&mut self, now: Time) -> Result<Option<Arrival>, WorkloadError> {
-        if self.free == 0 || self.issued == self.limit {
-            return Ok(None);
-        }
-        loop {
-            if let Some(request) = self.files.fetch(self.issued) {
-                self.issued += 1;
-                self.free -= 1;
-                return Ok(Some(Arrival { at: now, request }));
-            }
-            if !self.step() {
-                return Ok(None);
-            }
-        }
-    }
-
-    fn completed(&mut self, _completion: &Completion) {
-        self.free += 1;
-    }
-
-    fn expected_requests(&self) -> Option<u64> {
-        Some(self.limit).filter(|limit| *limit < u64::MAX)
-    }
-}
-
 #[cfg(test)]
 mod tests {
-    use super::super::tests::{assert_refused, build, run};
+    use super::super::tests::{assert_refused, assert_three_outstanding, run};
     use engine::Op;
 
     /// Requests as (operation, first block, blocks).
@@ -233,11 +195,7 @@ mod tests {
             assert_ne!(blocks(&format!("{small}{text}")), base, "{text}");
         }
         assert_ne!(blocks("file_size = '2MiB'"), base);
-        let mut workload = build("iozone", "outstanding = 3").unwrap();
-        for _ in 0..3 {
-            assert!(workload.next(0).unwrap().is_some());
-        }
-        assert!(workload.next(0).unwrap().is_none());
+        assert_three_outstanding("iozone");
         assert_eq!(blocks(&format!("{small}requests = 5")), base[..5]);
     }
 

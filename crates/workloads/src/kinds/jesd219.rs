@@ -10,14 +10,15 @@
 //! would end beyond the footprint is moved down to end with it; sizes, areas and directions are
 //! drawn independently, and the number outstanding is a key.
 
-use super::{BuildError, Context, Kind};
 use crate::chance::Chance;
+use crate::closed_loop::{ClosedLoop, Draw};
+use crate::error::BuildError;
+use crate::footprint::Footprint;
+use crate::kind::{Context, WorkloadKind};
 use crate::locality::{Band, Zone, band_block, bands};
-use crate::placement::PAGE_SECTORS;
-use crate::{Footprint, checks, streams};
-use engine::{
-    Arrival, Completion, Lba, Op, Random, Request, Time, Workload, WorkloadError, Xoshiro256,
-};
+use crate::units::PAGE_SECTORS;
+use crate::{checks, streams};
+use engine::{Lba, Op, Random, Request, Workload, Xoshiro256};
 use options::Invalid;
 
 options::options! {
@@ -60,7 +61,7 @@ const AREAS: [Zone; 3] = [
     Zone { requests: 0.2, blocks: 0.8 },
 ];
 
-impl Kind for Jesd219 {
+impl WorkloadKind for Jesd219 {
     const SUMMARY: &'static str =
         "the JESD219 enterprise workload: mixed sizes, half of them to 5 % of the space";
 
@@ -76,23 +77,18 @@ impl Kind for Jesd219 {
             return Err(Invalid::new(&[FOOTPRINT], problem).into());
         }
         let units = sectors / PAGE_SECTORS;
-        Ok(Box::new(Loop {
-            requests: self.requests,
-            issued: 0,
-            free: self.outstanding,
+        let mixture = Mixture {
             reads: Chance::new(self.read_share),
             areas: bands(FOOTPRINT, &AREAS, units)?,
             units,
             random: Xoshiro256::new(context.seed, streams::JESD219),
-        }))
+        };
+        Ok(Box::new(ClosedLoop::single(Some(self.requests), self.outstanding, mixture)))
     }
 }
 
-/// The loop while it runs.
-struct Loop {
-    requests: u64,
-    issued: u64,
-    free: u32,
+/// What is drawn from.
+struct Mixture {
     reads: Chance,
     areas: Vec<Band>,
     /// Of 4 KiB, in the footprint.
@@ -100,8 +96,8 @@ struct Loop {
     random: Xoshiro256,
 }
 
-impl Loop {
-    fn draw(&mut self) -> Request {
+impl Draw for Mixture {
+    fn draw(&mut self, id: u64) -> Option<Request> {
         let reads = self.reads.decide(self.random.below(1 << Chance::BITS));
         let sectors = self.size();
         let unit = band_block(&self.areas, &mut self.random);
@@ -110,14 +106,12 @@ impl Loop {
         // A request of whole units has no choice here, and draws nothing.
         let slack = whole * PAGE_SECTORS - u64::from(sectors);
         let within = if slack > 0 { self.random.below(slack + 1) } else { 0 };
-        Request {
-            id: self.issued,
-            op: if reads { Op::Read } else { Op::Write },
-            lba: Lba(start + within),
-            sectors,
-        }
+        let op = if reads { Op::Read } else { Op::Write };
+        Some(Request { id, op, lba: Lba(start + within), sectors })
     }
+}
 
+impl Mixture {
     fn size(&mut self) -> u32 {
         let mut percent = self.random.below(100);
         for (sectors, share) in SIZES {
@@ -130,30 +124,11 @@ impl Loop {
     }
 }
 
-impl Workload for Loop {
-    fn next(&mut self, now: Time) -> Result<Option<Arrival>, WorkloadError> {
-        if self.free == 0 || self.issued == self.requests {
-            return Ok(None);
-        }
-        let request = self.draw();
-        self.free -= 1;
-        self.issued += 1;
-        Ok(Some(Arrival { at: now, request }))
-    }
-
-    fn completed(&mut self, _completion: &Completion) {
-        self.free += 1;
-    }
-
-    fn expected_requests(&self) -> Option<u64> {
-        Some(self.requests)
-    }
-}
-
 #[cfg(test)]
 mod tests {
-    use super::super::tests::{assert_refused, build, run};
+    use super::super::tests::{assert_refused, assert_three_outstanding, run};
     use super::*;
+    use engine::Arrival;
 
     #[test]
     fn sizes_areas_and_directions_have_the_standard_s_shares() {
@@ -205,11 +180,7 @@ mod tests {
             assert_ne!(run("jesd219", text), base, "{text}");
         }
         assert_eq!(run("jesd219", "requests = 100"), base);
-        let mut workload = build("jesd219", "outstanding = 3").unwrap();
-        for _ in 0..3 {
-            assert!(workload.next(0).unwrap().is_some());
-        }
-        assert!(workload.next(0).unwrap().is_none());
+        assert_three_outstanding("jesd219");
     }
 
     #[test]

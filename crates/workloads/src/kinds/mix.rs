@@ -6,10 +6,11 @@
 //! Streams draw from independent randomness, and each is built as if its part were the device.
 
 mod config;
-mod value;
 
-use super::{BuildError, Context, Kind, WorkloadConfig};
+use super::WorkloadConfig;
+use crate::error::BuildError;
 use crate::in_flight::InFlight;
+use crate::kind::{Context, WorkloadKind};
 use crate::{checks, streams};
 pub use config::{Stream, Streams};
 use engine::{
@@ -31,13 +32,12 @@ options::options! {
 /// The most streams: more would only take memory.
 const MOST_STREAMS: usize = 1024;
 
-impl Kind for Mix {
+impl WorkloadKind for Mix {
     const SUMMARY: &'static str =
         "several workloads at once, by weight or at their own pace, each on its part of the device";
 
     fn build(&self, context: &Context) -> Result<Box<dyn Workload>, BuildError> {
-        let limit = self.requests.unwrap_or(u64::MAX);
-        checks::positive("workload.requests", limit)?;
+        let limit = checks::limit(self.requests)?;
         let streams = &self.streams.0;
         if streams.is_empty() || streams.len() > MOST_STREAMS {
             let problem = format!(
@@ -53,10 +53,8 @@ impl Kind for Mix {
         Ok(Box::new(Mixture {
             parts: built.collect::<Result<_, _>>()?,
             turn: None,
-            limit,
-            issued: 0,
             given: None,
-            in_flight: InFlight::new(),
+            in_flight: InFlight::new(limit),
             random: Xoshiro256::new(context.seed, streams::MIX),
         }))
     }
@@ -80,7 +78,7 @@ fn within_stream(index: usize, error: BuildError) -> BuildError {
 
 /// Builds a stream on its part of the device.
 fn part(stream: &Stream, index: usize, context: &Context) -> Result<Part, BuildError> {
-    let bound = |key: &str, bound: Option<crate::Footprint>| {
+    let bound = |key: &str, bound: Option<crate::footprint::Footprint>| {
         bound.map(|bound| bound.sectors_of(key, context.capacity_sectors)).transpose()
     };
     let first = bound("workload.from", stream.from)?.unwrap_or(0);
@@ -154,8 +152,6 @@ struct Mixture {
     parts: Vec<Part>,
     /// Which of the weighted streams asks next.
     turn: Option<usize>,
-    limit: u64,
-    issued: u64,
     /// The stream whose arrival was given last, and that arrival as the stream gave it.
     given: Option<(usize, Arrival)>,
     /// The stream and its own number of each unanswered request.
@@ -197,7 +193,7 @@ impl Mixture {
 
 impl Workload for Mixture {
     fn next(&mut self, now: Time) -> Result<Option<Arrival>, WorkloadError> {
-        if self.issued == self.limit {
+        if self.in_flight.is_spent() {
             return Ok(None);
         }
         let mut earliest = self.weighted(now)?;
@@ -218,7 +214,6 @@ impl Workload for Mixture {
         if part.weight.is_some() {
             self.turn = None;
         }
-        self.issued += 1;
         let id = self.in_flight.issue((index, request.id));
         let lba = Lba(part.first + request.lba.0);
         Ok(Some(Arrival { at: at.max(now), request: Request { id, lba, ..request } }))
@@ -245,7 +240,6 @@ impl Workload for Mixture {
         if part.weight.is_some() {
             self.turn = Some(index);
         }
-        self.issued -= 1;
         self.in_flight.withdraw();
         true
     }
@@ -253,9 +247,9 @@ impl Workload for Mixture {
     fn expected_requests(&self) -> Option<u64> {
         let parts = self.parts.iter().map(|part| part.workload.expected_requests());
         let sum = parts.sum::<Option<u64>>();
-        match self.limit {
-            u64::MAX => sum,
-            limit => Some(sum.map_or(limit, |sum| sum.min(limit))),
+        match self.in_flight.limit() {
+            None => sum,
+            Some(limit) => Some(sum.map_or(limit, |sum| sum.min(limit))),
         }
     }
 

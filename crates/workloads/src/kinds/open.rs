@@ -4,9 +4,12 @@
 //! its draws, so that with its own random source it repeats its streams. Its time-critical,
 //! time-limited and local requests are left out; what it draws for them is drawn and dropped.
 
-use super::{BuildError, Context, Kind};
+use crate::distribution::DistributionSpec;
+use crate::error::BuildError;
+use crate::footprint::Footprint;
+use crate::kind::{Context, WorkloadKind};
 use crate::time_scale::TimeScale;
-use crate::{DistributionSpec, Footprint, checks, streams};
+use crate::{checks, streams};
 use engine::{
     Arrival, Completion, Drand48, Lba, Op, Random, Request, Time, Workload, WorkloadError,
     Xoshiro256,
@@ -56,7 +59,7 @@ const DISKSIM_RUN_SEED: u32 = 1_000_003;
 /// How often a request is drawn again until it fits; a size that fails so often never fits.
 const TRIES: u32 = 100_000;
 
-impl Kind for Open {
+impl WorkloadKind for Open {
     const SUMMARY: &'static str =
         "open loop: arrivals by the clock, as DiskSim's synthetic generator draws them";
 

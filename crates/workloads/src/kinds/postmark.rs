@@ -12,10 +12,14 @@
 //! transactions end, as in the original; when it or the space is full, a creation is left out and
 //! counted.
 
-use super::{BuildError, Context, Kind};
+use crate::closed_loop::{ClosedLoop, Notices};
+use crate::error::BuildError;
+use crate::file_program::{Program, Running};
 use crate::files::{BLOCK_BYTES, Files};
-use crate::{Footprint, checks, streams};
-use engine::{Arrival, Completion, Random, Time, Workload, WorkloadError, Xoshiro256};
+use crate::footprint::Footprint;
+use crate::kind::{Context, WorkloadKind};
+use crate::{checks, streams};
+use engine::{Random, Workload, Xoshiro256};
 use options::{Invalid, Size};
 
 options::options! {
@@ -49,13 +53,12 @@ options::options! {
 /// The most files at first; more would only take memory.
 const MOST_FILES: u64 = 1 << 26;
 
-impl Kind for Postmark {
+impl WorkloadKind for Postmark {
     const SUMMARY: &'static str =
         "Postmark: small files on a simple file system, created, read, appended to and deleted";
 
     fn build(&self, context: &Context) -> Result<Box<dyn Workload>, BuildError> {
-        let limit = self.requests.unwrap_or(u64::MAX);
-        checks::positive("workload.requests", limit)?;
+        let limit = checks::limit(self.requests)?;
         checks::within("workload.files", self.files, 1, MOST_FILES)?;
         checks::share("workload.read_share", self.read_share)?;
         checks::share("workload.create_share", self.create_share)?;
@@ -79,26 +82,22 @@ impl Kind for Postmark {
                 let problem = format!("{} files of up to {max} do not fit", self.files);
                 Invalid::new(&["workload.files", "workload.footprint"], problem)
             })?;
-        Ok(Box::new(Pool {
+        let pool = Pool {
             options: self.clone(),
-            files,
             used: Vec::new(),
             unused: (0..most as usize).rev().collect(),
             created: 0,
             done: 0,
             skipped: 0,
-            free: self.outstanding,
-            issued: 0,
-            limit,
             random: Xoshiro256::new(context.seed, streams::POSTMARK),
-        }))
+        };
+        Ok(Box::new(ClosedLoop::single(limit, self.outstanding, Running::new(files, pool))))
     }
 }
 
 /// The pool while it is used.
 struct Pool {
     options: Postmark,
-    files: Files,
     /// Numbers of the files that exist, in no order, and of those that may be created.
     used: Vec<usize>,
     unused: Vec<usize>,
@@ -106,95 +105,67 @@ struct Pool {
     created: u64,
     done: u64,
     skipped: u64,
-    free: u32,
-    issued: u64,
-    limit: u64,
     random: Xoshiro256,
 }
 
 impl Pool {
-    /// Does the next operation on the files; `false` when the benchmark is over.
-    fn step(&mut self) -> bool {
-        if self.created < self.options.files {
-            self.created += 1;
-            self.create();
-        } else if self.done < self.options.transactions && !self.used.is_empty() {
-            self.done += 1;
-            self.transaction();
-        } else {
-            self.done = self.options.transactions;
-            let Some(file) = self.used.pop() else { return false };
-            self.files.delete(file);
-        }
-        true
-    }
-
-    fn transaction(&mut self) {
+    fn transaction(&mut self, files: &mut Files) {
         let file = self.used[self.random.below(self.used.len() as u64) as usize];
-        let bytes = self.files.bytes(file);
+        let bytes = files.bytes(file);
         if self.random.unit() < self.options.read_share {
-            self.files.read(file, 0, bytes);
+            files.read(file, 0, bytes);
         } else {
             let room = self.options.max_size.bytes().saturating_sub(bytes);
             let more = if room > 0 { self.random.below(room) } else { 0 };
-            if more > 0 && !self.files.append(file, more, true) {
+            if more > 0 && !files.append(file, more, true) {
                 self.skipped += 1;
             }
         }
         if self.random.unit() < self.options.create_share {
-            self.create();
+            self.create(files);
         } else {
             let index = self.random.below(self.used.len() as u64) as usize;
             let file = self.used.swap_remove(index);
-            self.files.delete(file);
+            files.delete(file);
             self.unused.push(file);
         }
     }
 
-    fn create(&mut self) {
+    fn create(&mut self, files: &mut Files) {
         let (min, max) = (self.options.min_size.bytes(), self.options.max_size.bytes());
         let bytes = min + if max > min { self.random.below(max - min) } else { 0 };
         let Some(file) = self.unused.pop() else {
             self.skipped += 1;
             return;
         };
-        self.files.create(file);
-        if self.files.append(file, bytes, true) {
+        files.create(file);
+        if files.append(file, bytes, true) {
             self.used.push(file);
         } else {
-            self.files.delete(file);
+            files.delete(file);
             self.unused.push(file);
             self.skipped += 1;
         }
     }
 }
 
-impl Workload for Pool {
-    fn next(&mut self, now: Time) -> Result<Option<Arrival>, WorkloadError> {
-        if self.free == 0 || self.issued == self.limit {
-            return Ok(None);
+impl Program for Pool {
+    fn step(&mut self, files: &mut Files) -> bool {
+        if self.created < self.options.files {
+            self.created += 1;
+            self.create(files);
+        } else if self.done < self.options.transactions && !self.used.is_empty() {
+            self.done += 1;
+            self.transaction(files);
+        } else {
+            self.done = self.options.transactions;
+            let Some(file) = self.used.pop() else { return false };
+            files.delete(file);
         }
-        loop {
-            if let Some(request) = self.files.fetch(self.issued) {
-                self.issued += 1;
-                self.free -= 1;
-                return Ok(Some(Arrival { at: now, request }));
-            }
-            if !self.step() {
-                return Ok(None);
-            }
-        }
+        true
     }
 
-    fn completed(&mut self, _completion: &Completion) {
-        self.free += 1;
-    }
-
-    fn expected_requests(&self) -> Option<u64> {
-        Some(self.limit).filter(|limit| *limit < u64::MAX)
-    }
-
-    fn notices(&self) -> Vec<(&'static str, u64)> {
+    fn notices(&self) -> Notices {
         let skipped = Some(("postmark_operations_without_space", self.skipped));
         skipped.into_iter().filter(|(_, count)| *count > 0).collect()
     }
@@ -202,7 +173,7 @@ impl Workload for Pool {
 
 #[cfg(test)]
 mod tests {
-    use super::super::tests::{arrivals, assert_refused, build, run};
+    use super::super::tests::{arrivals, assert_refused, assert_three_outstanding, build, run};
     use engine::Op;
 
     fn count(text: &str, op: Op) -> usize {
@@ -272,11 +243,7 @@ mod tests {
         }
         assert_eq!(run("postmark", "requests = 5"), base[..5]);
         assert_eq!(run("postmark", ""), base);
-        let mut workload = build("postmark", "outstanding = 3").unwrap();
-        for _ in 0..3 {
-            assert!(workload.next(0).unwrap().is_some());
-        }
-        assert!(workload.next(0).unwrap().is_none());
+        assert_three_outstanding("postmark");
     }
 
     #[test]

@@ -4,8 +4,8 @@
 //! there is a `../shared`.
 
 use super::*;
-use crate::Inputs;
-use crate::formats::Record;
+use crate::read::inputs::Inputs;
+use crate::record::Record;
 use crate::records::Records;
 use engine::Op;
 use std::collections::{BTreeMap, HashMap, HashSet};
@@ -21,8 +21,9 @@ fn bytes_of(file: &str) -> Vec<u8> {
 
 /// The records of a recorded trace.
 fn recorded(file: &str, options: &Trace) -> Vec<Record> {
-    let options = options.read_options(1).unwrap();
-    let mut records = Records::open(&Inputs::memory(file, bytes_of(file)), file, &options).unwrap();
+    let (format, options) = (options.named_format().unwrap(), options.read_options(1).unwrap());
+    let inputs = Inputs::memory(file, bytes_of(file));
+    let mut records = Records::open(&inputs, file, format, &options).unwrap();
     std::iter::from_fn(|| records.next_record().unwrap()).collect()
 }
 
@@ -134,8 +135,8 @@ fn recorded_traces_without_units_or_directions_say_what_must_be_stated() {
     ];
     for (file, start) in rows {
         let options = Trace::default().read_options(1).unwrap();
-        let error =
-            Records::open(&Inputs::memory(file, bytes_of(file)), file, &options).err().unwrap();
+        let inputs = Inputs::memory(file, bytes_of(file));
+        let error = Records::open(&inputs, file, None, &options).err().unwrap();
         assert!(error.to_string().starts_with(start), "{error}");
     }
 }

@@ -2,7 +2,8 @@
 
 use super::super::tests::arrivals;
 use super::*;
-use crate::{Inputs, WorkloadConfig};
+use crate::WorkloadConfig;
+use crate::read::inputs::Inputs;
 use engine::{Arrival, Lba, Op, Request};
 use proptest::prelude::*;
 use std::fmt::Write;

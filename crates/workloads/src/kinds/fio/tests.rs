@@ -1,6 +1,7 @@
 use super::super::tests::{answer, assert_refused, context};
 use super::*;
-use crate::{Inputs, WorkloadConfig};
+use crate::WorkloadConfig;
+use crate::read::inputs::Inputs;
 use engine::Op;
 use std::io::Cursor;
 

@@ -1,12 +1,11 @@
 //! The tables of a mix's streams: a workload section each, with a few keys of the mix beside it.
 
-use super::super::WorkloadConfig;
-use super::value::Value;
-use crate::Footprint;
+use super::super::{ResolveError, WorkloadConfig};
+use crate::footprint::Footprint;
 use options::nearest;
-use serde::de;
-use serde::de::value::{Error as Problem, MapDeserializer};
+use serde::de::{self, DeserializeOwned};
 use serde::{Deserialize, Deserializer, Serialize};
+use toml::{Table, Value};
 
 /// One workload of a mix.
 #[derive(Debug, Clone, PartialEq, Serialize)]
@@ -51,26 +50,28 @@ impl options::Setting for Streams {
     options::leaf_body!(Self::EXPECTED, |_: &Self| String::new());
 }
 
-fn stream(table: Value) -> Result<Stream, Problem> {
-    let Value::Map(table) = table else {
-        return Err(de::Error::custom("it is not a table of keys"));
+/// Reads a table. Its values are kept as TOML's until its kind says what they should be: a config is
+/// TOML wherever it comes from.
+fn stream(table: Value) -> Result<Stream, String> {
+    let Value::Table(mut table) = table else {
+        return Err("it is not a table of keys".to_owned());
     };
-    let (mut kind, mut weight, mut from, mut to) = (None, None, None, None);
-    let mut rest = Vec::new();
-    for (key, value) in table {
-        match key.as_str() {
-            "kind" => kind = Some(String::deserialize(value)?),
-            "weight" => weight = Some(f64::deserialize(value)?),
-            "from" => from = Some(Footprint::deserialize(value)?),
-            "to" => to = Some(Footprint::deserialize(value)?),
-            _ => rest.push((key, value)),
-        }
-    }
-    let kind = kind.ok_or_else(|| de::Error::custom("it has no `kind`"))?;
-    let layer = MapDeserializer::new(rest.into_iter());
-    let workload = WorkloadConfig::resolve(&kind, [layer])
-        .map_err(|error| de::Error::custom(with_nearest(&error.to_string())))?;
+    let from = take(&mut table, "from")?;
+    let kind: Option<String> = take(&mut table, "kind")?;
+    let to = take(&mut table, "to")?;
+    let weight = take(&mut table, "weight")?;
+    let kind = kind.ok_or("it has no `kind`")?;
+    let workload = WorkloadConfig::resolve(&kind, [table]).map_err(|error| match error {
+        ResolveError::Kind(invalid) => invalid.to_string(),
+        ResolveError::Layer { error, .. } => with_nearest(error.message()),
+    })?;
     Ok(Stream { workload, weight, from, to })
+}
+
+/// Takes a key out of a table.
+fn take<T: DeserializeOwned>(table: &mut Table, key: &str) -> Result<Option<T>, String> {
+    let value = table.remove(key).map(T::deserialize).transpose();
+    value.map_err(|error| error.message().to_owned())
 }
 
 /// Adds to serde's list of all keys the one that was probably meant.

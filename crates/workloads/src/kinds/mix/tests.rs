@@ -177,9 +177,17 @@ fn what_cannot_be_read_is_refused_with_its_stream() {
         ("streams = [1]", "stream 1: it is not a table of keys"),
         ("[[streams]]\nkind = 'closed'\nblock_size = 5", "stream 1: invalid type: integer `5`"),
         ("[[streams]]\nkind = 'closed'\nfrom = 5", "stream 1: 5 is not a share of the device"),
+        ("[[streams]]\nkind = 'closed'\nweight = 'x'", "stream 1: invalid type: string \"x\", exp"),
+        ("[[streams]]\nkind = 5", "stream 1: invalid type: integer `5`, expected a string"),
+        (
+            "[[streams]]\nkind = 'mix'\n[[streams.streams]]\nkind = 'closed'\nreads = 1",
+            "stream 1: stream 1: unknown field `reads`, expected one of `requests`, ",
+        ),
+        ("[[streams]]\nkind = 'closed'\nrequests = -1", "stream 1: invalid value: integer `-1`"),
     ] {
         let layer: toml::Table = toml::from_str(text).unwrap();
         let error = WorkloadConfig::resolve("mix", [layer]).unwrap_err().to_string();
-        assert!(error.contains(message), "{text}: {error}");
+        // Behind the first line, the layer says where the streams stand.
+        assert!(error.lines().next().unwrap().contains(message), "{text}: {error}");
     }
 }

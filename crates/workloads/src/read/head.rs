@@ -3,7 +3,7 @@
 //! A head is short and bounded. As text it offers its first lines with data, without comments; a
 //! head that is no text has no lines.
 
-use crate::reading::ReadOptions;
+use super::stated::ReadOptions;
 
 /// How many lines with data a format may look at to recognise itself.
 const LINES: usize = 16;

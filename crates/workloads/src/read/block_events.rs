@@ -4,8 +4,8 @@
 //! A request passes several events, so exactly one kind is taken. A remap repeats a request whose
 //! queue event is there as well, and a merge puts a queued request into another; neither counts.
 
-use crate::formats::Record;
-use crate::reading::BlockEvent;
+use super::stated::BlockEvent;
+use crate::record::Record;
 use engine::{Op, Time};
 
 /// Which kinds of events the beginning of a trace has.

@@ -4,22 +4,29 @@
 //! of a tar are found by a pass over it and then read by opening it again for each, so that memory
 //! does not grow with it; from standard input that cannot be done.
 
-use crate::BuildError;
-use crate::decompress::{Input, decompress};
-use crate::head::HEAD_BYTES;
-use crate::reading::{Inputs, STANDARD_INPUT};
-use crate::records::reason;
-use crate::source::Opening;
+use super::decompress::{Input, decompress};
+use super::head::HEAD_BYTES;
+use super::inputs::{Inputs, STANDARD_INPUT, reason};
+use super::source::{Opening, u32_at};
+use crate::error::BuildError;
 use std::io::{self, Cursor, ErrorKind, Read};
 
 /// The format whose files have siblings.
 pub(crate) const FORMAT: &str = "blktrace";
+
+/// What an event begins with: `BLK_IO_TRACE_MAGIC`, whose low byte is the version, here 7.
+pub(crate) const MAGIC: u32 = 0x6561_7400 | 7;
 
 /// What stands before the processor's number in a file's name.
 const INFIX: &str = ".blktrace.";
 
 /// Processors at most, so that a name cannot make us open files without end.
 const FILES_LIMIT: usize = 4096;
+
+/// Whether the bytes begin with an event, and if so, whether it is big-endian.
+pub(crate) fn byte_order(bytes: &[u8]) -> Option<bool> {
+    [false, true].into_iter().find(|big| bytes.len() >= 4 && u32_at(bytes, 0, *big) == MAGIC)
+}
 
 /// What `name` is before and behind its number, if it is the first file of a trace.
 pub(crate) fn prefix(name: &str) -> Option<(&str, &str)> {
@@ -119,7 +126,7 @@ pub(crate) fn tar_holds_events(head: &[u8]) -> bool {
     while let Some(block) = rest.first_chunk::<BLOCK>() {
         let Some(member) = Member::parse(block) else { return false };
         rest = &rest[BLOCK..];
-        if member.file && crate::formats::byte_order(rest).is_some() {
+        if member.file && byte_order(rest).is_some() {
             return true;
         }
         let Ok(padded) = usize::try_from(member.padded()) else { return false };
@@ -150,7 +157,7 @@ fn members(inputs: &Inputs, name: &str, mut tar: Input) -> io::Result<Vec<(Input
         let mut again = decompress((inputs.open)(name)?)?;
         io::copy(&mut again.by_ref().take(place), &mut io::sink())?;
         let (input, head) = begun(Box::new(again.take(bytes)))?;
-        if crate::formats::byte_order(&head).is_some() {
+        if byte_order(&head).is_some() {
             found.push((input, head));
         }
     }

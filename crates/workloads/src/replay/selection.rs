@@ -1,5 +1,6 @@
 //! Which devices of a trace are replayed, and how several become one address space.
 
+use crate::record::device_number;
 use options::Setting;
 use serde::{Deserialize, Deserializer, Serialize, Serializer, de};
 use std::collections::BTreeMap;
@@ -42,8 +43,7 @@ fn number(text: &str) -> Option<u32> {
         None => text.parse().ok(),
         Some((major, minor)) => {
             let (major, minor) = (major.parse().ok()?, minor.parse().ok()?);
-            (major < 1 << 12 && minor < 1 << 20)
-                .then(|| crate::formats::device_number(major, minor))
+            (major < 1 << 12 && minor < 1 << 20).then(|| device_number(major, minor))
         }
     }
 }

@@ -3,7 +3,7 @@
 //! A [`Field`] knows what it is called and what it should look like, so that every fault names the
 //! field, the offending text and the expectation. Nothing here goes through floating point.
 
-use crate::formats::{Line, LineError, Record};
+use crate::record::{Line, LineError, Record, shown};
 use engine::{Op, SECTOR_BYTES, Time};
 
 /// Nanoseconds in a microsecond.
@@ -60,7 +60,7 @@ impl Field {
     /// The error that `text` is no such field.
     #[cold]
     pub(crate) fn fault(self, fault: Fault, text: &[u8]) -> LineError {
-        let (what, text) = (self.what, crate::records::shown(text));
+        let (what, text) = (self.what, shown(text));
         let problem = match fault {
             Fault::Bad => format!("bad {what} \"{text}\""),
             Fault::Negative => format!("negative {what} \"{text}\""),

@@ -9,7 +9,7 @@ use std::collections::VecDeque;
 const CAPACITY: usize = 1 << 20;
 
 /// A buffer of the requests of one tick.
-pub(crate) struct Spread<T> {
+pub(crate) struct TickSpread<T> {
     tick_ns: Time,
     tick: Time,
     waiting: VecDeque<T>,
@@ -19,13 +19,13 @@ pub(crate) struct Spread<T> {
     moved: u64,
 }
 
-impl<T> Spread<T> {
+impl<T> TickSpread<T> {
     /// Requests in a tick that can be spread.
     pub(crate) const CAPACITY: usize = CAPACITY;
 
     /// An empty buffer for a clock that counts in `tick_ns`.
     pub(crate) fn new(tick_ns: Time) -> Self {
-        Spread {
+        TickSpread {
             tick_ns,
             tick: 0,
             waiting: VecDeque::new(),
@@ -82,7 +82,7 @@ mod tests {
 
     #[test]
     fn a_tick_is_shared_evenly() {
-        let mut spread = Spread::new(100);
+        let mut spread = TickSpread::new(100);
         let mut left = Vec::new();
         for (index, at) in [0, 100, 100, 100, 100, 300].into_iter().enumerate() {
             assert!(spread.push(at, index));

@@ -11,7 +11,7 @@ const MOST_DIFFERENCE: f64 = 0.05;
 
 /// An account of all requests that were answered; times are of the wall clock.
 #[derive(Debug, Clone, Copy, Default, PartialEq)]
-pub struct Timing {
+pub struct Punctuality {
     /// Requests answered.
     pub requests: u64,
     /// Of these, those that the model answers faster than the way to the client and back takes.
@@ -52,7 +52,7 @@ pub(crate) struct Answer {
     pub(crate) held_by_backing: bool,
 }
 
-impl Timing {
+impl Punctuality {
     pub(crate) fn record(&mut self, answer: &Answer, floor: &Floor) {
         let &Answer { op, bytes, measured_ns, model_ns, held_by_backing } = answer;
         self.requests += 1;
@@ -121,9 +121,9 @@ mod tests {
     use super::*;
 
     /// A run of answers (model, measured) in us, over a transport that takes 20 us.
-    fn timing(answers: &[(u64, u64)]) -> Timing {
+    fn punctuality(answers: &[(u64, u64)]) -> Punctuality {
         let floor = Floor::constant(20_000);
-        let mut timing = Timing::default();
+        let mut punctuality = Punctuality::default();
         for (model, measured) in answers {
             let answer = Answer {
                 op: Op::Read,
@@ -132,13 +132,13 @@ mod tests {
                 model_ns: model * 1000,
                 held_by_backing: false,
             };
-            timing.record(&answer, &floor);
+            punctuality.record(&answer, &floor);
         }
-        timing
+        punctuality
     }
 
-    fn reason(timing: &Timing) -> String {
-        match timing.verdict() {
+    fn reason(punctuality: &Punctuality) -> String {
+        match punctuality.verdict() {
             Verdict::Valid => String::new(),
             Verdict::Invalid(reason) => reason,
         }
@@ -146,45 +146,46 @@ mod tests {
 
     #[test]
     fn in_time_is_valid() {
-        assert_eq!(timing(&[(100, 104); 1000]).verdict(), Verdict::Valid);
-        assert_eq!(timing(&[(100, 99); 1000]).verdict(), Verdict::Valid);
+        assert_eq!(punctuality(&[(100, 104); 1000]).verdict(), Verdict::Valid);
+        assert_eq!(punctuality(&[(100, 99); 1000]).verdict(), Verdict::Valid);
     }
 
     #[test]
     fn one_in_a_hundred_may_be_late() {
         let mut answers = vec![(100, 100); 990];
         answers.resize(1000, (100, 200));
-        assert_eq!(timing(&answers).verdict(), Verdict::Valid);
+        assert_eq!(punctuality(&answers).verdict(), Verdict::Valid);
         answers.push((100, 200));
-        let timing = timing(&answers);
-        assert_eq!((timing.late, timing.latest_ns), (11, 100_000));
-        assert!(reason(&timing).contains("1.1 % of the requests were late"));
+        let punctuality = punctuality(&answers);
+        assert_eq!((punctuality.late, punctuality.latest_ns), (11, 100_000));
+        assert!(reason(&punctuality).contains("1.1 % of the requests were late"));
     }
 
     #[test]
     fn a_few_very_late_ones_spoil_the_mean() {
         let mut answers = vec![(100, 100); 999];
         answers.push((100, 12_000));
-        assert!(reason(&timing(&answers)).contains("mean latency is off by 11.9 %"));
+        assert!(reason(&punctuality(&answers)).contains("mean latency is off by 11.9 %"));
     }
 
     #[test]
     fn what_is_faster_than_the_transport_is_told_apart() {
-        let timing = timing(&[(10, 20), (10, 20), (10, 20), (100, 100)]);
-        assert_eq!((timing.below_floor, timing.late), (3, 0));
-        assert!(reason(&timing).contains("75.0 % of the requests take the model less"));
+        let punctuality = punctuality(&[(10, 20), (10, 20), (10, 20), (100, 100)]);
+        assert_eq!((punctuality.below_floor, punctuality.late), (3, 0));
+        assert!(reason(&punctuality).contains("75.0 % of the requests take the model less"));
         // A few cheap requests, such as flushes, do no harm.
         let mut answers = vec![(1000, 1000); 90];
         answers.resize(100, (0, 20));
-        assert_eq!(super::tests::timing(&answers).verdict(), Verdict::Valid);
+        assert_eq!(super::tests::punctuality(&answers).verdict(), Verdict::Valid);
     }
 
     #[test]
     fn a_server_that_waits_is_heard_of_its_requests_too_late() {
-        let timing = Timing { waited_ns: Some(6_000_000), ..timing(&[(100, 100); 1000]) };
-        assert!(reason(&timing).contains("waited for a processor for 6 us a request"));
-        let backing = Timing { late: 500, late_by_backing: 400, ..timing };
+        let punctuality =
+            Punctuality { waited_ns: Some(6_000_000), ..punctuality(&[(100, 100); 1000]) };
+        assert!(reason(&punctuality).contains("waited for a processor for 6 us a request"));
+        let backing = Punctuality { late: 500, late_by_backing: 400, ..punctuality };
         assert!(reason(&backing).contains("waited for the backing file"));
-        assert!(reason(&Timing::default()).contains("no request"));
+        assert!(reason(&Punctuality::default()).contains("no request"));
     }
 }

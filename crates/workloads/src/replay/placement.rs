@@ -3,6 +3,7 @@
 //! What is placed lies within the capacity. Requests that fit are never moved unless the whole
 //! trace is scaled; a request larger than the device is refused whatever the choice.
 
+use crate::units::PAGE_SECTORS;
 use std::collections::HashMap;
 
 options::choices! {
@@ -20,9 +21,6 @@ options::choices! {
         Dense = "dense",
     }
 }
-
-/// Sectors in a page of 4 KiB, whose alignment scaling keeps.
-pub(crate) const PAGE_SECTORS: u64 = 8;
 
 /// The rule, bound to a capacity.
 #[derive(Debug)]

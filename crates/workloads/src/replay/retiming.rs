@@ -6,7 +6,7 @@ use engine::Time;
 
 /// The times of a replay so far.
 #[derive(Debug)]
-pub(crate) struct Timeline {
+pub(crate) struct Retiming {
     recorded_start: bool,
     max_gap_ns: Time,
     duration_ns: Time,
@@ -18,11 +18,11 @@ pub(crate) struct Timeline {
     shortened: u64,
 }
 
-impl Timeline {
+impl Retiming {
     /// A replay from the recorded start or from 0, in which no gap is longer than `max_gap_ns`,
     /// and which lasts for less than `duration_ns`.
     pub(crate) fn new(recorded_start: bool, max_gap_ns: Time, duration_ns: Time) -> Self {
-        Timeline {
+        Retiming {
             recorded_start,
             max_gap_ns,
             duration_ns,
@@ -66,32 +66,32 @@ impl Timeline {
 mod tests {
     use super::*;
 
-    fn places(timeline: &mut Timeline, times: &[Time]) -> Vec<Option<Time>> {
-        times.iter().map(|at| timeline.place(*at)).collect()
+    fn places(retiming: &mut Retiming, times: &[Time]) -> Vec<Option<Time>> {
+        times.iter().map(|at| retiming.place(*at)).collect()
     }
 
     #[test]
     fn the_start_is_recorded_or_zero() {
         let times = [10, 15];
-        let mut recorded = Timeline::new(true, Time::MAX, Time::MAX);
+        let mut recorded = Retiming::new(true, Time::MAX, Time::MAX);
         assert_eq!(places(&mut recorded, &times), [Some(10), Some(15)]);
-        let mut zero = Timeline::new(false, Time::MAX, Time::MAX);
+        let mut zero = Retiming::new(false, Time::MAX, Time::MAX);
         assert_eq!(places(&mut zero, &times), [Some(0), Some(5)]);
     }
 
     #[test]
     fn gaps_are_cut_and_the_duration_ends_the_replay() {
-        let mut timeline = Timeline::new(false, 4, 9);
+        let mut retiming = Retiming::new(false, 4, 9);
         let expected = [Some(0), Some(4), Some(8), None];
-        assert_eq!(places(&mut timeline, &[0, 4, 100, 101]), expected);
-        assert_eq!(timeline.shortened(), 1);
+        assert_eq!(places(&mut retiming, &[0, 4, 100, 101]), expected);
+        assert_eq!(retiming.shortened(), 1);
     }
 
     #[test]
     fn repetitions_follow_after_the_mean_gap() {
-        let mut timeline = Timeline::new(true, Time::MAX, Time::MAX);
-        assert_eq!(places(&mut timeline, &[10, 12, 20]), [Some(10), Some(12), Some(20)]);
-        timeline.repeat();
-        assert_eq!(places(&mut timeline, &[10, 12, 20]), [Some(25), Some(27), Some(35)]);
+        let mut retiming = Retiming::new(true, Time::MAX, Time::MAX);
+        assert_eq!(places(&mut retiming, &[10, 12, 20]), [Some(10), Some(12), Some(20)]);
+        retiming.repeat();
+        assert_eq!(places(&mut retiming, &[10, 12, 20]), [Some(25), Some(27), Some(35)]);
     }
 }

@@ -3,10 +3,11 @@
 //! A source tells faults of a single record, which may be tolerated, from those after which
 //! nothing can be read.
 
-use crate::decompress::Input;
-use crate::formats::{Clock, LineError, Record};
-use crate::head::Head;
-use crate::reading::{Inputs, ReadOptions};
+use super::decompress::Input;
+use super::head::Head;
+use super::inputs::Inputs;
+use super::stated::ReadOptions;
+use crate::record::{Clock, LineError, Record};
 use engine::Time;
 use std::io::{self, BufRead, BufReader, ErrorKind, Read};
 

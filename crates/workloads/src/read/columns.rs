@@ -3,7 +3,7 @@
 //! `time=1:us,op=3,offset=4:bytes,size=5`: a name, the column's number from 1, and its unit where
 //! there must be one. A size has the offset's unit unless it says otherwise.
 
-use crate::fields::{MS, S, US};
+use super::fields::{MS, S, US};
 use engine::{SECTOR_BYTES, Time};
 use options::nearest;
 use std::str::FromStr;

@@ -1,8 +1,8 @@
 //! Reads text line by line, in bounded memory and without allocating per line.
 
-use crate::decompress::Input;
-use crate::formats::{Line, LineError};
-use crate::head::HEAD_BYTES;
+use super::decompress::Input;
+use super::head::HEAD_BYTES;
+use crate::record::{Line, LineError};
 use std::io::{self, BufRead, BufReader, Read};
 
 /// Bytes read at once: few system calls for a plain file. From 8 KiB to 512 KiB the speed is the

@@ -1,0 +1,29 @@
+//! Why there is no live device, and what the system says.
+
+use std::fmt;
+use std::io;
+
+/// Why there is no live device.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Error {
+    /// What the user asked for cannot be had.
+    Input(String),
+    /// The system refuses what any server needs.
+    System(String),
+}
+
+impl fmt::Display for Error {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Error::Input(problem) | Error::System(problem) => f.write_str(problem),
+        }
+    }
+}
+
+impl std::error::Error for Error {}
+
+/// What the system says, without its number.
+pub(crate) fn reason(error: &io::Error) -> String {
+    let text = error.to_string();
+    text.split(" (os error").next().unwrap_or_default().to_owned()
+}

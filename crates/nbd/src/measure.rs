@@ -1,0 +1,169 @@
+//! Measures the floor: the way to a client and back, against a device that takes a known time.
+//!
+//! The device of the measurement takes as long as a flash read, for whoever waits that long sleeps and
+//! has to be woken; against one that answers at once the way seems 5 to 10 us shorter than it is.
+
+use crate::clock::Scale;
+use crate::control::Control;
+use crate::error::{Error, reason};
+use crate::floor::Floor;
+use crate::listen::Stream;
+use crate::punctuality::Punctuality;
+use crate::server::Server;
+use crate::setup::{Setup, Witness};
+use crate::store::Store;
+use engine::{Completion, Device, Op, Request, Time};
+use std::collections::{BTreeMap, VecDeque};
+use std::io::{self, Read, Write};
+use std::time::Instant;
+
+/// The sizes of requests that are measured, and how often.
+const POINTS: [(u64, u32); 5] =
+    [(512, 100), (4096, 100), (65_536, 50), (262_144, 40), (1 << 20, 30)];
+/// What the device of the measurement takes, ns.
+const SERVICE_NS: Time = 200_000;
+
+impl Floor {
+    /// Measures it, between this thread as the server and another as its client.
+    ///
+    /// # Errors
+    /// When the system gives no sockets or thread.
+    pub fn measure(tcp: bool) -> Result<Self, Error> {
+        let system = |error: io::Error| Error::System(reason(&error));
+        let (client, server) = Stream::pair(tcp).map_err(system)?;
+        let (mut device, mut inside) = (Constant::default(), Inside::default());
+        let bytes = POINTS[POINTS.len() - 1].0;
+        let setup = Setup {
+            store: Store::memory(),
+            export_bytes: bytes,
+            scale: Scale::new(1.0)?,
+            floor: Floor::none(),
+        };
+        let control = Control::new().map_err(system)?;
+        let mut serving = Server::new(&mut device, &mut inside, setup, &control)?;
+        serving.connect(server).map_err(system)?;
+        let client = std::thread::Builder::new().name("floor".to_owned()).spawn(|| ask(client));
+        let client = client.map_err(system)?;
+        serving.run(None);
+        drop(serving);
+        let rounds =
+            client.join().map_err(|_| Error::System("the measurement failed".to_owned()))?;
+        let rounds = rounds.map_err(system)?;
+        let mut floor = Floor::none();
+        for op in [Op::Read, Op::Write] {
+            for (bytes, _) in POINTS {
+                let (rounds, inside) =
+                    (&rounds[&(op.name(), bytes)], &inside.0[&(op.name(), bytes)]);
+                // One after the other, so that each round has its part inside.
+                let pairs = rounds.iter().zip(inside);
+                let outside = typical(pairs.map(|(round, part)| round.saturating_sub(*part)));
+                let rounds = rounds.iter().map(|round| round.saturating_sub(SERVICE_NS));
+                floor.add(op, bytes, outside, typical(rounds));
+            }
+        }
+        Ok(floor)
+    }
+}
+
+/// The latency of a request that meets no other: on a busy machine, half of them wait for a
+/// processor.
+fn typical(values: impl Iterator<Item = u64>) -> u64 {
+    let mut values: Vec<u64> = values.collect();
+    values.sort_unstable();
+    values.get(values.len() / 5).copied().unwrap_or(0)
+}
+
+/// Times by operation and bytes.
+type Times = BTreeMap<(&'static str, u64), Vec<u64>>;
+
+/// The times that requests spend in the server.
+#[derive(Default)]
+struct Inside(Times);
+
+impl Witness<Constant> for Inside {
+    fn submitted(&mut self, _: Time, _: &Request, _: bool) {}
+
+    fn completed(&mut self, completion: &Completion, measured: Option<Time>) {
+        let key = (completion.request.op.name(), completion.request.bytes());
+        self.0.entry(key).or_default().extend(measured);
+    }
+
+    fn idle(&mut self, _: &Constant, _: Time, _: &Punctuality) {}
+}
+
+/// A device that answers each request after the same time.
+#[derive(Default)]
+struct Constant {
+    asked: VecDeque<(Time, Request)>,
+}
+
+impl Device for Constant {
+    fn submit(&mut self, now: Time, request: Request) {
+        self.asked.push_back((now, request));
+    }
+
+    fn next_event(&self) -> Option<Time> {
+        self.asked.front().map(|(now, _)| now + SERVICE_NS)
+    }
+
+    fn advance(&mut self, to: Time, completions: &mut Vec<Completion>) {
+        while let Some(at) = self.next_event().filter(|at| *at <= to) {
+            let Some((submitted, request)) = self.asked.pop_front() else { return };
+            let breakdown = engine::Breakdown::of(engine::Part(0), SERVICE_NS);
+            let status = engine::Status::Ok;
+            completions.push(Completion { request, submitted, at, breakdown, status });
+        }
+    }
+
+    fn capacity_sectors(&self) -> u64 {
+        u64::MAX
+    }
+}
+
+/// A client, from its first word to its last: what each of its requests took.
+fn ask(mut stream: Stream) -> io::Result<Times> {
+    let mut answer = vec![0; 1 << 21];
+    // Greeting; then the oldest way to choose the export, which is answered in 10 bytes.
+    stream.read_exact(&mut answer[..18])?;
+    stream.write_all(&3u32.to_be_bytes())?;
+    stream.write_all(b"IHAVEOPT\0\0\0\x01\0\0\0\0")?;
+    stream.read_exact(&mut answer[..10])?;
+    let mut times = Times::new();
+    for (bytes, rounds) in POINTS {
+        for op in [Op::Read, Op::Write] {
+            let (sent, received) = match op {
+                Op::Read => (0, bytes as usize),
+                _ => (bytes as usize, 0),
+            };
+            let mut message = vec![0; 28 + sent];
+            message[..4].copy_from_slice(&0x2560_9513u32.to_be_bytes());
+            message[7] = u8::from(op == Op::Write);
+            message[24..28].copy_from_slice(&(bytes as u32).to_be_bytes());
+            let times = times.entry((op.name(), bytes)).or_default();
+            for _ in 0..rounds {
+                let started = Instant::now();
+                stream.write_all(&message)?;
+                stream.read_exact(&mut answer[..16 + received])?;
+                times.push(started.elapsed().as_nanos() as u64);
+            }
+        }
+    }
+    Ok(times)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_transport_takes_time_and_more_for_more() {
+        for tcp in [false, true] {
+            let floor = Floor::measure(tcp).unwrap();
+            for op in [Op::Read, Op::Write] {
+                assert!(floor.outside(op, 4096) > 0);
+                assert!(floor.least(op, 4096) >= floor.outside(op, 4096));
+            }
+            assert!(floor.least(Op::Read, 1 << 20) > floor.least(Op::Read, 512), "{floor:?}");
+        }
+    }
+}

@@ -1,0 +1,99 @@
+//! The device that is served, and the requests in it: advanced ahead of the clock, so that answers can
+//! be early by what their way to the client takes.
+
+use engine::{Completion, Device, Request, Time};
+use std::collections::HashMap;
+
+/// An answer of the device.
+pub(crate) struct Answered {
+    /// The slot of the request.
+    pub(crate) slot: u32,
+    /// By how much the client's answer is to be early.
+    pub(crate) early: u64,
+    pub(crate) completion: Completion,
+}
+
+/// A request in the device.
+struct Inside {
+    slot: u32,
+    early: u64,
+}
+
+/// The device and what it was asked.
+pub(crate) struct Served<'a, D: ?Sized> {
+    device: &'a mut D,
+    /// Until when the device has been advanced.
+    time: Time,
+    completions: Vec<Completion>,
+    /// By the number of the request in the device.
+    inside: HashMap<u64, Inside>,
+    submitted: u64,
+    /// By how much the answers of some request in the device are early.
+    ahead: u64,
+}
+
+impl<'a, D: Device + ?Sized> Served<'a, D> {
+    /// A device that has been asked nothing.
+    pub(crate) fn new(device: &'a mut D) -> Self {
+        Served {
+            device,
+            time: 0,
+            completions: Vec::new(),
+            inside: HashMap::new(),
+            submitted: 0,
+            ahead: 0,
+        }
+    }
+
+    /// The device itself.
+    pub(crate) fn device(&self) -> &D {
+        self.device
+    }
+
+    /// Until when it has been advanced.
+    pub(crate) fn time(&self) -> Time {
+        self.time
+    }
+
+    /// The most by which an answer that is still to come is early.
+    pub(crate) fn ahead(&self) -> u64 {
+        self.ahead
+    }
+
+    /// Whether no request is in it.
+    pub(crate) fn is_idle(&self) -> bool {
+        self.inside.is_empty()
+    }
+
+    /// The number of the next request.
+    pub(crate) fn next_id(&self) -> u64 {
+        self.submitted
+    }
+
+    /// Processes the device's events up to `to`.
+    pub(crate) fn advance(&mut self, to: Time, answered: &mut Vec<Answered>) {
+        while let Some(at) = self.device.next_event().filter(|at| *at <= to) {
+            self.device.advance(at, &mut self.completions);
+            self.time = self.time.max(at);
+            for completion in self.completions.drain(..) {
+                let Some(Inside { slot, early }) = self.inside.remove(&completion.request.id)
+                else {
+                    continue;
+                };
+                if early == self.ahead {
+                    self.ahead = self.inside.values().map(|it| it.early).max().unwrap_or(0);
+                }
+                answered.push(Answered { slot, early, completion });
+            }
+        }
+    }
+
+    /// Hands a request to the device, which has been advanced up to `at`.
+    pub(crate) fn submit(&mut self, at: Time, request: Request, slot: u32, early: u64) {
+        self.time = at;
+        self.submitted += 1;
+        self.ahead = self.ahead.max(early);
+        self.inside.insert(request.id, Inside { slot, early });
+        self.device.submit(at, request);
+    }
+}

@@ -1,0 +1,107 @@
+//! The bookkeeping of closed loops: so many requests outstanding, so many in all.
+//!
+//! A kind says what is asked ([`Draw`]), or also who may ask and when ([`Asker`]); the rest is here.
+
+use engine::{Arrival, Completion, Request, Time, Workload, WorkloadError};
+
+/// What a workload counts beside its requests.
+pub(crate) type Notices = Vec<(&'static str, u64)>;
+
+/// Who may ask, when, and what.
+pub(crate) trait Asker {
+    /// The request of number `id`, and from when on it is asked; `None` while somebody has to wait
+    /// for an answer, or when there is nothing more to ask.
+    fn ask(&mut self, now: Time, id: u64) -> Option<Arrival>;
+
+    /// A request was answered.
+    fn answered(&mut self, completion: &Completion);
+
+    /// What is counted beside requests.
+    fn notices(&self) -> Notices {
+        Vec::new()
+    }
+}
+
+/// What the only asker of a loop asks.
+pub(crate) trait Draw {
+    /// The request of number `id`; `None` when there is nothing more to ask.
+    fn draw(&mut self, id: u64) -> Option<Request>;
+
+    /// What is counted beside requests.
+    fn notices(&self) -> Notices {
+        Vec::new()
+    }
+}
+
+/// One asker that does not think: all that matters is how many more requests it may ask.
+pub(crate) struct Single<D> {
+    free: u32,
+    draws: D,
+}
+
+impl<D: Draw> Asker for Single<D> {
+    #[inline]
+    fn ask(&mut self, now: Time, id: u64) -> Option<Arrival> {
+        if self.free == 0 {
+            return None;
+        }
+        let request = self.draws.draw(id)?;
+        self.free -= 1;
+        Some(Arrival { at: now, request })
+    }
+
+    #[inline]
+    fn answered(&mut self, _completion: &Completion) {
+        self.free += 1;
+    }
+
+    fn notices(&self) -> Notices {
+        self.draws.notices()
+    }
+}
+
+/// A closed loop while it runs.
+pub(crate) struct ClosedLoop<A> {
+    asker: A,
+    issued: u64,
+    limit: u64,
+}
+
+impl<A: Asker> ClosedLoop<A> {
+    /// A loop of at most `limit` requests; without one, until the asker has nothing more to ask.
+    pub(crate) fn new(limit: Option<u64>, asker: A) -> Self {
+        ClosedLoop { asker, issued: 0, limit: limit.unwrap_or(u64::MAX) }
+    }
+}
+
+impl<D: Draw> ClosedLoop<Single<D>> {
+    /// The loop of one asker that keeps `outstanding` requests outstanding.
+    pub(crate) fn single(limit: Option<u64>, outstanding: u32, draws: D) -> Self {
+        ClosedLoop::new(limit, Single { free: outstanding, draws })
+    }
+}
+
+impl<A: Asker> Workload for ClosedLoop<A> {
+    #[inline]
+    fn next(&mut self, now: Time) -> Result<Option<Arrival>, WorkloadError> {
+        if self.issued == self.limit {
+            return Ok(None);
+        }
+        let asked = self.asker.ask(now, self.issued);
+        self.issued += u64::from(asked.is_some());
+        Ok(asked)
+    }
+
+    #[inline]
+    fn completed(&mut self, completion: &Completion) {
+        self.asker.answered(completion);
+    }
+
+    fn expected_requests(&self) -> Option<u64> {
+        Some(self.limit).filter(|limit| *limit < u64::MAX)
+    }
+
+    fn notices(&self) -> Notices {
+        self.asker.notices()
+    }
+}

@@ -1,0 +1,109 @@
+//! A row of the table of formats: what it is called, how it is recognised, read and written.
+
+use super::writing::Writer;
+use crate::error::BuildError;
+use crate::read::head::Head;
+use crate::read::lines::LineParser;
+use crate::read::source::{Opening, Source};
+use crate::read::stated::ReadOptions;
+use crate::record::{Clock, Line, LineError};
+use engine::Time;
+use options::Invalid;
+
+/// How a format is read.
+pub(crate) enum Reader {
+    /// Line by line, each by itself.
+    Line(fn(&[u8]) -> Result<Line, LineError>),
+    /// Line by line, with something remembered or stated.
+    Lines(ParserOf),
+    /// From bytes.
+    Bytes(fn(Opening<'_>) -> Result<Box<dyn Source>, BuildError>),
+}
+
+/// Makes the parser of a trace by what is stated about it and by its beginning.
+pub(crate) type ParserOf = fn(&ReadOptions, &Head) -> Result<Box<dyn LineParser>, Invalid>;
+
+/// Finds the response time in a line, ns, if there is one.
+pub(crate) type Response = fn(&[u8]) -> Option<Time>;
+
+/// One row of the table of formats.
+pub struct Format {
+    /// The word that names it.
+    pub name: &'static str,
+    /// What it is, in one line.
+    pub summary: &'static str,
+    /// Whether the beginning of a file looks like this format; without it, it must be named.
+    pub(crate) detect: Option<fn(&Head) -> bool>,
+    /// How it is read.
+    pub(crate) reader: Reader,
+    /// From when its times count.
+    pub clock: Clock,
+    /// How coarse its clock is, ns, if many requests share a time for that reason.
+    pub tick_ns: Option<Time>,
+    /// How far its files step back in time without being broken, ns.
+    pub disorder_ns: Time,
+    /// What must be stated for it, as keys and values that read its sample.
+    pub(crate) stated: &'static [(&'static str, &'static str)],
+    /// The keys that may be stated beside those.
+    pub(crate) may_state: &'static [&'static str],
+    /// The response time that a line states, ns: its request's time from arrival to completion.
+    pub(crate) response: Option<Response>,
+    /// A short valid trace; its beginning is recognised as this format and as no other.
+    pub sample: fn() -> Vec<u8>,
+    /// Writes it, if that is supported.
+    pub write: Option<Writer>,
+}
+
+impl std::fmt::Debug for Format {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_tuple("Format").field(&self.name).finish()
+    }
+}
+
+/// One millisecond: interrupts on several processors mix up no more.
+const NEARLY_ORDERED_NS: Time = 1_000_000;
+
+impl Format {
+    /// A row with nothing special; what is special is laid over it.
+    pub(super) const fn new(
+        name: &'static str,
+        summary: &'static str,
+        reader: Reader,
+        sample: fn() -> Vec<u8>,
+    ) -> Self {
+        Format {
+            name,
+            summary,
+            detect: None,
+            reader,
+            clock: Clock::Start,
+            tick_ns: None,
+            disorder_ns: NEARLY_ORDERED_NS,
+            stated: &[],
+            may_state: &[],
+            response: None,
+            sample,
+            write: None,
+        }
+    }
+
+    /// Whether its lines state the response times of their requests.
+    pub fn states_responses(&self) -> bool {
+        self.response.is_some()
+    }
+
+    /// Whether it has issues and completions of requests as events of their own.
+    pub fn has_events(&self) -> bool {
+        self.may_state.contains(&"event")
+    }
+
+    /// Whether the beginning of a file tells the format; otherwise it must be named.
+    pub fn is_recognised(&self) -> bool {
+        self.detect.is_some()
+    }
+
+    /// The keys that must be stated to read it.
+    pub fn must_state(&self) -> impl Iterator<Item = &'static str> {
+        self.stated.iter().map(|(key, _)| *key)
+    }
+}

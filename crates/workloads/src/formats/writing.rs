@@ -1,0 +1,49 @@
+//! What writers of formats share: the account of what a format cannot say.
+
+use crate::record::{Losses, Record};
+use engine::Op;
+use std::io::{self, Write};
+
+/// Writes records as a file of a format.
+pub type Writer = fn(&mut dyn Iterator<Item = Record>, &mut dyn Write) -> io::Result<Losses>;
+
+/// What formats without trims and flushes lose.
+const NOT_READ_OR_WRITE: &str = "trims_and_flushes";
+/// What formats without forced unit access lose.
+pub(super) const FUA_LOST: &str = "fua_flags";
+/// Requests whose place in bytes is no number of 64 bits.
+pub(super) const TOO_FAR: &str = "unaddressable_requests";
+/// What formats with coarse times lose.
+pub(super) const TIMES_ROUNDED: &str = "rounded_times";
+
+/// Counts what a writer leaves out.
+#[derive(Default)]
+pub(super) struct Lost(pub(super) Losses);
+
+impl Lost {
+    /// Counts one `what` if it `happened`.
+    pub(super) fn count(&mut self, what: &'static str, happened: bool) {
+        if !happened {
+            return;
+        }
+        match self.0.iter_mut().find(|(known, _)| *known == what) {
+            Some((_, count)) => *count += 1,
+            None => self.0.push((what, 1)),
+        }
+    }
+
+    /// How a format that has only reads and writes, and no forced unit access, says which of the
+    /// two a record is; counts what it cannot say.
+    pub(super) fn direction<T>(&mut self, record: &Record, read: T, write: T) -> Option<T> {
+        let word = match record.op {
+            Op::Read => read,
+            Op::Write => write,
+            Op::Trim | Op::Flush => {
+                self.count(NOT_READ_OR_WRITE, true);
+                return None;
+            }
+        };
+        self.count(FUA_LOST, record.fua);
+        Some(word)
+    }
+}

@@ -1,0 +1,16 @@
+//! What reading traces is made of: inputs, the beginning of a file, lines, fields, binary records.
+//!
+//! Formats are written with these; none of them is known here. What a whole trace is read with, from
+//! the name of a file to its records, is `records.rs`.
+
+pub(crate) mod block_events;
+pub(crate) mod columns;
+pub(crate) mod decompress;
+pub(crate) mod fields;
+pub(crate) mod head;
+pub(crate) mod inputs;
+pub(crate) mod lines;
+pub(crate) mod scsi;
+pub(crate) mod siblings;
+pub(crate) mod source;
+pub(crate) mod stated;

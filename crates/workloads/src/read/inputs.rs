@@ -1,0 +1,63 @@
+//! Where the bytes of traces and job files come from: whoever runs a workload opens them.
+
+use std::io::{self, Read, Seek};
+use std::sync::Arc;
+
+/// A stream that can also be read from several places.
+pub trait Seekable: Read + Seek + Send {}
+
+impl<T: Read + Seek + Send> Seekable for T {}
+
+/// Opens an input by name from its start; `"-"` is standard input, which opens only once.
+pub type Opener = Arc<dyn Fn(&str) -> io::Result<Box<dyn Read + Send>> + Send + Sync>;
+
+/// Opens an input by name for reading from several places, which only files allow.
+pub type SeekableOpener = Arc<dyn Fn(&str) -> io::Result<Box<dyn Seekable>> + Send + Sync>;
+
+/// Where inputs come from.
+#[derive(Clone)]
+pub struct Inputs {
+    /// Opens an input as a stream.
+    pub open: Opener,
+    /// Opens an input that readers go back and forth in.
+    pub open_seekable: SeekableOpener,
+}
+
+impl Inputs {
+    /// Inputs that are only streams.
+    pub fn streams(
+        open: impl Fn(&str) -> io::Result<Box<dyn Read + Send>> + Send + Sync + 'static,
+    ) -> Self {
+        Inputs {
+            open: Arc::new(open),
+            open_seekable: Arc::new(|_| Err(io::ErrorKind::Unsupported.into())),
+        }
+    }
+
+    /// One input in memory, by its name.
+    pub fn memory(name: &str, bytes: impl Into<Arc<[u8]>>) -> Self {
+        let bytes: Arc<[u8]> = bytes.into();
+        let name = name.to_owned();
+        let open = Arc::new(move |other: &str| {
+            if other == name {
+                Ok(io::Cursor::new(Arc::clone(&bytes)))
+            } else {
+                Err(io::Error::from(io::ErrorKind::NotFound))
+            }
+        });
+        let again = Arc::clone(&open);
+        Inputs {
+            open: Arc::new(move |name| Ok(Box::new(open(name)?))),
+            open_seekable: Arc::new(move |name| Ok(Box::new(again(name)?))),
+        }
+    }
+}
+
+/// The name of standard input.
+pub(crate) const STANDARD_INPUT: &str = "-";
+
+/// What an error says, without the number that the system has for it.
+pub(crate) fn reason(error: &io::Error) -> String {
+    let text = error.to_string();
+    text.split(" (os error").next().unwrap_or_default().to_owned()
+}

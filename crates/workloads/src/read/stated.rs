@@ -1,0 +1,93 @@
+//! What is stated about a trace because its file cannot say it of itself.
+//!
+//! Where nothing is stated and the file does not say it, readers refuse rather than guess.
+
+use super::columns::Columns;
+use options::Invalid;
+
+options::choices! {
+    /// The unit of a trace's times, where its file does not carry one.
+    pub enum TimeUnit {
+        /// The unit that the format defines.
+        Own = "own",
+        /// Nanoseconds.
+        Ns = "ns",
+        /// Microseconds.
+        Us = "us",
+        /// Milliseconds.
+        Ms = "ms",
+        /// Seconds.
+        S = "s",
+    }
+
+    /// Which event of a request is its arrival, in traces that have several for each.
+    pub enum BlockEvent {
+        /// The first of these that occurs at the beginning of the trace: queue, issue, complete.
+        Auto = "auto",
+        /// Entry to the block layer (Q).
+        Queue = "queue",
+        /// Hand-over to the driver (D).
+        Issue = "issue",
+        /// Completion (C).
+        Complete = "complete",
+    }
+}
+
+impl TimeUnit {
+    /// Nanoseconds in the unit; `None` if it is the format's own.
+    pub(crate) fn ns(self) -> Option<u64> {
+        match self {
+            TimeUnit::Own => None,
+            TimeUnit::Ns => Some(1),
+            TimeUnit::Us => Some(1_000),
+            TimeUnit::Ms => Some(1_000_000),
+            TimeUnit::S => Some(1_000_000_000),
+        }
+    }
+}
+
+/// What is stated about a trace beside its name and its format.
+#[derive(Debug, Clone)]
+pub struct ReadOptions {
+    /// The unit of its times.
+    pub time_unit: TimeUnit,
+    /// The columns of a table that no other format describes.
+    pub columns: Option<Columns>,
+    /// The `-f` format that blkparse printed it with.
+    pub layout: Option<String>,
+    /// Which event counts.
+    pub event: BlockEvent,
+    /// Share of reads to draw where the file has no direction, 0 to 1.
+    pub read_share: Option<f64>,
+    /// The seed of those draws.
+    pub seed: u64,
+    /// How many unreadable lines or records to leave out.
+    pub skip_bad: u64,
+}
+
+impl Default for ReadOptions {
+    fn default() -> Self {
+        ReadOptions {
+            time_unit: TimeUnit::Own,
+            columns: None,
+            layout: None,
+            event: BlockEvent::Auto,
+            read_share: None,
+            seed: 0,
+            skip_bad: 0,
+        }
+    }
+}
+
+impl ReadOptions {
+    /// The stated time unit, ns, of a format that does not carry one.
+    pub(crate) fn stated_unit_ns(&self, format: &str) -> Result<u64, Invalid> {
+        self.time_unit.ns().ok_or_else(|| {
+            let problem = format!(
+                "{format} files do not say in which unit their times are (nanoseconds for SSDsim, \
+                 a setting for MQSim): state ns, us, ms or s"
+            );
+            Invalid::new(&["workload.time_unit"], problem)
+        })
+    }
+}

@@ -1,0 +1,77 @@
+//! What a trace says of one request: the record that every format reads and every replay takes.
+//!
+//! Also what a line may be instead of a record, why it cannot be read, and from when times count.
+//! Nothing here knows a format, an input or a device.
+
+use engine::{Op, Time};
+
+/// What a trace says of one request.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Record {
+    /// Arrival, ns, as the trace counts it.
+    pub at: Time,
+    /// The trace's number for the device that was asked.
+    pub device: u32,
+    /// What was asked.
+    pub op: Op,
+    /// First sector of 512 B.
+    pub sector: u64,
+    /// Length in sectors: at least 1, except for a flush, which has none.
+    pub sectors: u32,
+    /// Whether the data had to be durable at completion (forced unit access).
+    pub fua: bool,
+}
+
+impl Record {
+    /// A flush: it asks for no sectors.
+    pub(crate) fn flush(at: Time, device: u32) -> Self {
+        Record { at, device, op: Op::Flush, sector: 0, sectors: 0, fua: false }
+    }
+}
+
+/// What one line of a trace turned out to be.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Line {
+    /// A request.
+    Record(Record),
+    /// A flush and, once that is done, this request.
+    AfterFlush(Record),
+    /// A request whose bytes do not end at sectors; the sectors that it touches.
+    Rounded(Record),
+    /// No request, and why not.
+    Skip(&'static str),
+}
+
+/// Why a line or record cannot be read.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct LineError {
+    /// What is wrong, with the offending text.
+    pub problem: String,
+    /// What a correct line or field looks like.
+    pub expected: &'static str,
+}
+
+/// From when a format's times count.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Clock {
+    /// From the start of the trace: times are replayed as they stand.
+    Start,
+    /// From a date or a boot: the first request is replayed at 0.
+    Epoch,
+}
+
+/// What a writer could not say in its format, as (what, how many).
+pub type Losses = Vec<(&'static str, u64)>;
+
+/// The number of a Linux device: 12 bits of major over 20 of minor, as in its traces.
+pub(crate) fn device_number(major: u32, minor: u32) -> u32 {
+    (major << 20) | (minor & 0xF_FFFF)
+}
+
+/// Bytes as a message shows them: escaped and shortened.
+pub(crate) fn shown(bytes: &[u8]) -> String {
+    const SHOWN_BYTES: usize = 60;
+    let bytes = bytes.trim_ascii_end();
+    let cut = if bytes.len() > SHOWN_BYTES { "..." } else { "" };
+    format!("{}{cut}", bytes[..bytes.len().min(SHOWN_BYTES)].escape_ascii())
+}

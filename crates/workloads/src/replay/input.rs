@@ -1,0 +1,173 @@
+//! The requests of a trace that are replayed, in the order of its file: those of the chosen devices,
+//! up to a limit, once more for each repetition.
+
+use super::keys::Trace;
+use super::selection::{Devices, Selection, Spans};
+use crate::error::BuildError;
+use crate::formats::Format;
+use crate::kind::Context;
+use crate::read::inputs::Inputs;
+use crate::read::source::Counted;
+use crate::read::stated::ReadOptions;
+use crate::record::Record;
+use crate::records::Records;
+use engine::WorkloadError;
+use options::Invalid;
+
+/// The file of a trace, to be opened as often as it is read.
+pub(super) struct TraceFile {
+    inputs: Inputs,
+    path: String,
+    format: Option<&'static Format>,
+    read_options: ReadOptions,
+}
+
+impl TraceFile {
+    /// The file that the keys name.
+    ///
+    /// # Errors
+    /// When they state what cannot be.
+    pub(super) fn new(options: &Trace, context: &Context) -> Result<Self, Invalid> {
+        Ok(TraceFile {
+            inputs: context.inputs.clone(),
+            path: options.path.clone(),
+            format: options.named_format()?,
+            read_options: options.read_options(context.seed)?,
+        })
+    }
+
+    /// Its records from the first on.
+    ///
+    /// # Errors
+    /// When it cannot be opened, or is no trace.
+    pub(super) fn open(&self) -> Result<Records, BuildError> {
+        Records::open(&self.inputs, &self.path, self.format, &self.read_options)
+    }
+}
+
+/// The requests while they are read.
+pub(super) struct Input {
+    file: TraceFile,
+    records: Records,
+    devices: Devices,
+    selection: Selection,
+    limit: u64,
+    /// Requests of this repetition that are still to be read.
+    left: u64,
+    first_device: Option<u32>,
+    other_device: u64,
+    left_out_device: u64,
+    /// What was left out or changed in the repetitions before this one.
+    earlier: Counted,
+}
+
+impl Input {
+    /// Begins to read.
+    ///
+    /// # Errors
+    /// When the file cannot be opened, or is no trace.
+    pub(super) fn new(file: TraceFile, options: &Trace) -> Result<Self, BuildError> {
+        let limit = options.requests.unwrap_or(u64::MAX);
+        Ok(Input {
+            records: file.open()?,
+            file,
+            devices: options.devices.clone(),
+            selection: Selection::new(&options.devices),
+            limit,
+            left: limit,
+            first_device: None,
+            other_device: 0,
+            left_out_device: 0,
+            earlier: Counted::default(),
+        })
+    }
+
+    /// The records from where they stand.
+    pub(super) fn records(&self) -> &Records {
+        &self.records
+    }
+
+    /// The next request of this repetition; `None` at its end.
+    pub(super) fn next(&mut self) -> Result<Option<Record>, WorkloadError> {
+        let record = loop {
+            if self.left == 0 {
+                return Ok(None);
+            }
+            let Some(record) = self.records.next_record()? else {
+                self.left = 0;
+                return Ok(None);
+            };
+            if self.selection.takes(record.device) {
+                break record;
+            }
+            self.left_out_device += 1;
+        };
+        self.left -= 1;
+        let first = *self.first_device.get_or_insert(record.device);
+        self.other_device += u64::from(record.device != first);
+        Ok(Some(record))
+    }
+
+    /// Begins the next repetition: opens the file once more.
+    pub(super) fn repeat(&mut self) -> Result<(), WorkloadError> {
+        self.left = self.limit;
+        self.earlier.merge(self.records.counts());
+        self.selection = Selection::new(&self.devices);
+        let opened = self.file.open();
+        self.records = opened.map_err(|error| WorkloadError(error.to_string()))?;
+        Ok(())
+    }
+
+    /// Leaves out what is left of this repetition.
+    pub(super) fn finish(&mut self) {
+        self.left = 0;
+    }
+
+    /// How many requests are of other devices than the first, or were left out for that.
+    pub(super) fn notices(&self) -> [(&'static str, u64); 2] {
+        [
+            ("other_device_requests", self.other_device),
+            ("left_out_device_requests", self.left_out_device),
+        ]
+    }
+
+    /// What the reader left out or changed in all repetitions.
+    pub(super) fn counted(&self) -> Counted {
+        let mut counted = self.earlier.clone();
+        counted.merge(self.records.counts());
+        counted
+    }
+}
+
+/// What a pass over the trace finds.
+pub(super) struct Survey {
+    pub(super) spans: Spans,
+    pub(super) requests: u64,
+}
+
+impl Survey {
+    /// Reads `file` to its end, or as far as it is replayed.
+    ///
+    /// # Errors
+    /// When it cannot be read, or has more devices than are kept apart.
+    pub(super) fn new(file: &TraceFile, options: &Trace) -> Result<Self, BuildError> {
+        let mut records = file.open()?;
+        let mut survey = Survey { spans: Spans::default(), requests: 0 };
+        let mut selection = Selection::new(&options.devices);
+        let limit = options.requests.unwrap_or(u64::MAX);
+        let input = |error: WorkloadError| BuildError::Input(error.0);
+        while survey.requests < limit {
+            let Some(record) = records.next_record().map_err(input)? else { break };
+            if !selection.takes(record.device) {
+                continue;
+            }
+            survey.requests += 1;
+            let end = record.sector.saturating_add(u64::from(record.sectors));
+            if !survey.spans.note(record.device, end) {
+                let problem = format!("there are more than {} devices", Spans::LIMIT);
+                return Err(input(records.error(&problem)));
+            }
+        }
+        Ok(survey)
+    }
+}

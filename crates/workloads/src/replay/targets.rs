@@ -1,0 +1,207 @@
+//! Where on the device the requests of a trace go: volume, place in it, and whether in one piece.
+
+use super::keys::Trace;
+use super::placement::{Beyond, Dense, Misplaced, Placement};
+use super::selection::{Combine, Spans};
+use crate::kind::Context;
+use crate::record::Record;
+use crate::units::PAGE_SECTORS;
+use engine::SECTOR_BYTES;
+use options::Invalid;
+use std::collections::BTreeMap;
+
+/// The places of all requests so far.
+pub(super) struct Targets {
+    /// Each volume of the device that is used.
+    volumes: Vec<Target>,
+    volume_sectors: u64,
+    /// Where each device goes, if not all to the start of the first volume.
+    places: BTreeMap<u32, Place>,
+    align_shift: u64,
+    /// Of the request placed last.
+    pieces: Vec<(u64, u32)>,
+    shifted: u64,
+    misaligned: u64,
+    moved: u64,
+    split: u64,
+}
+
+/// Where requests go.
+enum Target {
+    Fixed(Placement),
+    Dense(Dense, u64),
+}
+
+impl Target {
+    fn capacity(&self) -> u64 {
+        match *self {
+            Target::Dense(_, capacity)
+            | Target::Fixed(
+                Placement::Refuse { capacity }
+                | Placement::Wrap { capacity }
+                | Placement::Shrink { capacity, .. },
+            ) => capacity,
+        }
+    }
+}
+
+/// Where a device of the trace begins.
+#[derive(Debug, Clone, Copy, Default)]
+struct Place {
+    volume: usize,
+    sector: u64,
+}
+
+impl Targets {
+    /// The device that `context` describes; `spans` are known where the keys need them.
+    ///
+    /// # Errors
+    /// When the trace has more devices than the device has volumes, and each needs its own.
+    pub(super) fn new(
+        options: &Trace,
+        context: &Context,
+        spans: Option<&Spans>,
+    ) -> Result<Self, Invalid> {
+        let (volumes, places) = places(options, context, spans)?;
+        Ok(Targets {
+            volumes,
+            volume_sectors: context.capacity_sectors / u64::from(context.volumes),
+            places,
+            align_shift: options.align_shift,
+            pieces: Vec::new(),
+            shifted: 0,
+            misaligned: 0,
+            moved: 0,
+            split: 0,
+        })
+    }
+
+    /// The pieces, as first sector and length, of the request placed last.
+    pub(super) fn pieces(&self) -> &[(u64, u32)] {
+        &self.pieces
+    }
+
+    /// Places a request that asks for no sectors: one piece of nothing.
+    pub(super) fn place_nowhere(&mut self) {
+        self.pieces.clear();
+        self.pieces.push((0, 0));
+    }
+
+    /// Finds the pieces of a request that asks for sectors.
+    pub(super) fn place(&mut self, record: &Record) -> Result<(), Misplaced> {
+        self.pieces.clear();
+        let start = self.places.get(&record.device).copied().unwrap_or_default();
+        let moved = start.sector.checked_add(self.align_shift);
+        let sector = moved.and_then(|by| record.sector.checked_add(by));
+        let sector = sector.ok_or(Misplaced::Beyond)?;
+        self.shifted += u64::from(self.align_shift > 0);
+        let misaligned = (sector | u64::from(record.sectors)) % PAGE_SECTORS != 0;
+        self.misaligned += u64::from(misaligned);
+        let target = &mut self.volumes[start.volume];
+        match target {
+            Target::Dense(dense, _) => dense.place(sector, record.sectors, &mut self.pieces)?,
+            Target::Fixed(placement) => {
+                let place = placement.place(sector, record.sectors)?;
+                self.pieces.push((place, record.sectors));
+            }
+        }
+        let everything = matches!(target, Target::Fixed(Placement::Shrink { .. }));
+        self.moved += u64::from(everything || self.pieces[0].0 != sector);
+        self.split += u64::from(self.pieces.len() > 1);
+        let volume = start.volume as u64 * self.volume_sectors;
+        self.pieces.iter_mut().for_each(|(place, _)| *place += volume);
+        Ok(())
+    }
+
+    /// Why a request has no place, in a sentence.
+    #[cold]
+    pub(super) fn explain(&self, misplaced: Misplaced, record: &Record) -> String {
+        // They are all alike.
+        let capacity = self.volumes[0].capacity();
+        let what = if self.volumes.len() > 1 { "volume" } else { "device" };
+        let device = format!(
+            "the {what}'s {capacity} sectors ({:.2} GiB)",
+            capacity as f64 * SECTOR_BYTES as f64 / f64::from(1 << 30)
+        );
+        let Record { sector, sectors, .. } = *record;
+        match misplaced {
+            Misplaced::Beyond => format!(
+                "the request of {sectors} sectors from sector {sector} ends beyond {device}; \
+                 workload.beyond = \"error\" refuses that, \"wrap\" takes addresses modulo the \
+                 capacity, \"scale\" shrinks all addresses to it, \"dense\" closes the gaps \
+                 between the pages that are touched"
+            ),
+            Misplaced::TooLarge => format!("the request of {sectors} sectors exceeds {device}"),
+            Misplaced::Full => format!(
+                "the pages touched up to here are more than {device} hold; workload.beyond = \
+                 \"wrap\" takes addresses modulo the capacity, \"scale\" shrinks them to it"
+            ),
+        }
+    }
+
+    /// How many requests were not placed as they stand, by reason.
+    pub(super) fn notices(&self) -> [(&'static str, u64); 4] {
+        let moved = match self.volumes[0] {
+            Target::Fixed(Placement::Shrink { .. }) => "scaled_requests",
+            Target::Fixed(Placement::Refuse { .. } | Placement::Wrap { .. }) => "wrapped_requests",
+            Target::Dense(..) => "compacted_requests",
+        };
+        [
+            ("shifted_requests", self.shifted),
+            ("misaligned_requests", self.misaligned),
+            (moved, self.moved),
+            ("split_requests", self.split),
+        ]
+    }
+}
+
+/// The volumes that requests go to, and where in them each device begins.
+fn places(
+    options: &Trace,
+    context: &Context,
+    spans: Option<&Spans>,
+) -> Result<(Vec<Target>, BTreeMap<u32, Place>), Invalid> {
+    let mut capacity = context.capacity_sectors;
+    let mut volumes = 1;
+    let (span, places) = match (spans, options.combine) {
+        (Some(spans), Combine::Concatenate) => {
+            let (span, starts) = spans.concatenated(PAGE_SECTORS);
+            let place = |(device, sector)| (device, Place { volume: 0, sector });
+            (span, starts.into_iter().map(place).collect())
+        }
+        (Some(spans), Combine::Separate) => {
+            let devices = spans.devices();
+            volumes = devices.len().max(1);
+            capacity /= u64::from(context.volumes);
+            if volumes > context.volumes as usize {
+                return Err(too_few_volumes(volumes, context.volumes));
+            }
+            let place = |(volume, device)| (device, Place { volume, sector: 0 });
+            (spans.largest(), devices.enumerate().map(place).collect())
+        }
+        (Some(spans), Combine::Overlay) => (spans.largest(), BTreeMap::new()),
+        (None, _) => (0, BTreeMap::new()),
+    };
+    let span = span.saturating_add(options.align_shift);
+    let target = || match options.beyond {
+        Beyond::Wrap => Target::Fixed(Placement::Wrap { capacity }),
+        Beyond::Scale if span > capacity => Target::Fixed(Placement::Shrink { capacity, span }),
+        Beyond::Error | Beyond::Scale => Target::Fixed(Placement::Refuse { capacity }),
+        Beyond::Dense => Target::Dense(Dense::new(capacity), capacity),
+    };
+    Ok(((0..volumes).map(|_| target()).collect(), places))
+}
+
+#[cold]
+fn too_few_volumes(devices: usize, volumes: u32) -> Invalid {
+    let has = match volumes {
+        1 => "the device is one piece".to_owned(),
+        _ => format!("the device has {volumes} volumes"),
+    };
+    let problem = format!(
+        "the trace has {devices} devices and {has}; each needs a volume of its own, which an array \
+         (device.kind = \"array\") of at least {devices} members with device.layout = \
+         \"concatenated\" has"
+    );
+    Invalid::new(&["workload.combine", "device.layout", "device.members"], problem)
+}
