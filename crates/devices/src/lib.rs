@@ -15,6 +15,7 @@ pub mod served;
 pub mod ssd;
 
 pub use model::{Examine, Model, Persist, Prepare};
+pub use ssd::clean::Supplied;
 
 use array::ArrayConfig;
 use linear::LinearConfig;
@@ -24,7 +25,6 @@ use piecewise::PiecewiseConfig;
 use serde::de::IgnoredAny;
 use serde::{Deserialize, Deserializer, Serialize};
 use ssd::SsdConfig;
-use ssd::clean::Custom;
 use ssd::config::PolicyName;
 
 /// A kind of device, implemented by its options.
@@ -66,21 +66,6 @@ pub trait DeviceKind: Setting + Default + Serialize + Clone {
     /// Those of [`build_with`](Kind::build_with).
     fn build(&self, seed: u64) -> Result<Box<dyn Model>, Invalid> {
         self.build_with(seed, &Supplied::default())
-    }
-}
-
-/// Live objects, handed in when a device is built: what a configuration, which is data, can only name.
-/// The devices of an array share them.
-#[derive(Debug, Clone, Default)]
-pub struct Supplied {
-    /// The cleaning policy from outside the table.
-    pub policy: Option<Custom>,
-}
-
-impl Supplied {
-    /// Why a device goes on without something that was supplied.
-    pub fn failure(&self) -> Option<String> {
-        self.policy.as_ref().and_then(Custom::failure)
     }
 }
 

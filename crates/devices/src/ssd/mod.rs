@@ -14,6 +14,7 @@ pub mod flash;
 pub mod ftl;
 mod host;
 pub mod ids;
+mod kind;
 mod model;
 mod page;
 mod report;
@@ -32,12 +33,10 @@ pub use sched::timeline;
 pub use shape::Geometry;
 pub use snapshot::Snapshot;
 
-use crate::Supplied;
 use clock::{Clock, Event};
 use engine::{Completion, Device, Followed, Op, Request, Time};
 use host::Host;
 use ids::Lpn;
-use options::Invalid;
 use sched::Scheduler;
 
 /// A simulated solid-state disk.
@@ -50,38 +49,8 @@ pub struct Ssd {
 }
 
 impl Ssd {
-    /// A drive in its initial state, which depends on `seed` if it is filled in random order.
-    ///
-    /// # Errors
-    /// When the configuration contradicts itself; the error names the keys.
-    pub fn new(config: &SsdConfig, seed: u64) -> Result<Ssd, Invalid> {
-        Ssd::with(config, seed, &Supplied::default())
-    }
-
-    /// The same, with what the configuration can only name.
-    ///
-    /// # Errors
-    /// Also when a policy is named that is not supplied.
-    pub fn with(config: &SsdConfig, seed: u64, supplied: &Supplied) -> Result<Ssd, Invalid> {
-        let geometry = Geometry::new(config)?;
-        let policy = supplied.policy_for(&config.cleaning.policy)?;
-        let mut back = Scheduler::new(config, &geometry, seed);
-        back.ftl.supply(policy);
-        Ok(Ssd {
-            host: Host::new(&config.host_link),
-            back,
-            clock: Clock::default(),
-            config: config.clone(),
-        })
-    }
-
     fn geometry(&self) -> &Geometry {
         self.back.ftl.geometry()
-    }
-
-    /// Erased blocks in the free list of domain `domain`.
-    pub fn free_blocks(&self, domain: u32) -> u32 {
-        self.back.ftl.free_blocks(ids::Domain(domain))
     }
 
     /// Lets the host link take its turns until it is busy or idle, and hands what has crossed it to the
@@ -124,10 +93,7 @@ impl Ssd {
 impl Device for Ssd {
     fn submit(&mut self, now: Time, request: Request) {
         assert!(now >= self.clock.now, "time does not go backwards");
-        let end = request.lba.0.checked_add(u64::from(request.sectors));
-        let inside = end.is_some_and(|end| end <= self.capacity_sectors());
-        assert!(inside || request.op == Op::Flush, "a request lies within the capacity");
-        assert!(request.sectors > 0 || request.op == Op::Flush, "a request has a length");
+        host::check(&request, self.capacity_sectors());
         self.clock.now = now;
         self.host.submit(request, &mut self.clock);
         self.pump();

@@ -5,7 +5,6 @@
 //! looks at [`Custom::failure`] and ends the run.
 
 use super::Action;
-use crate::Supplied;
 use crate::ssd::config::Policy;
 use crate::ssd::ids::{Block, BlockState};
 use options::Invalid;
@@ -120,6 +119,21 @@ impl Custom {
 impl fmt::Debug for Custom {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Custom").field("failure", &self.failure()).finish_non_exhaustive()
+    }
+}
+
+/// Live objects, handed in when a device is built: what a configuration, which is data, can only name.
+/// The devices of an array share them.
+#[derive(Debug, Clone, Default)]
+pub struct Supplied {
+    /// The cleaning policy from outside the table.
+    pub policy: Option<Custom>,
+}
+
+impl Supplied {
+    /// Why a device goes on without something that was supplied.
+    pub fn failure(&self) -> Option<String> {
+        self.policy.as_ref().and_then(Custom::failure)
     }
 }
 

@@ -12,7 +12,7 @@ mod index;
 mod pictures;
 
 pub use age::AgeOrder;
-pub use custom::{Answer, Cleaner, Custom, DomainState};
+pub use custom::{Answer, Cleaner, Custom, DomainState, Supplied};
 pub use index::VictimIndex;
 
 use crate::ssd::config::{Cleaning, Policy, TieBreak, cleaners};

@@ -353,42 +353,6 @@ impl Frontiers {
     }
 }
 
-impl crate::DeviceKind for SsdConfig {
-    const SUMMARY: &'static str = "A solid-state disk: packages of flash, an FTL, cleaning.";
-
-    fn has_flash(&self) -> bool {
-        true
-    }
-
-    /// A layer that states the spare space in one way replaces what lower layers stated in another.
-    fn overlay(under: &mut SsdPartial, over: SsdPartial) {
-        let stated = over.spare_factor.is_some()
-            || over.over_provisioning.is_some()
-            || over.spare_blocks_per_plane.is_some();
-        if stated {
-            under.spare_factor = None;
-            under.over_provisioning = None;
-            under.spare_blocks_per_plane = None;
-        }
-        <Self as Setting>::overlay(under, over);
-    }
-
-    fn policy_name(&self) -> Option<&PolicyName> {
-        match &self.cleaning.policy {
-            Policy::Named(name) => Some(name),
-            _ => None,
-        }
-    }
-
-    fn build_with(
-        &self,
-        seed: u64,
-        supplied: &crate::Supplied,
-    ) -> Result<Box<dyn crate::Model>, options::Invalid> {
-        Ok(Box::new(super::Ssd::with(self, seed, supplied)?))
-    }
-}
-
 /// How much of the drive holds data at the start, as a share of its exported pages.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Fill(f64);

@@ -9,6 +9,17 @@ use crate::ssd::shape::Geometry;
 use engine::{Op, Request, SECTOR_BYTES};
 use std::ops::Range;
 
+/// A request lies within the capacity, and has a length; a flush has neither place nor length.
+///
+/// # Panics
+/// When it does not: whoever drives a device guarantees it.
+pub(in crate::ssd) fn check(request: &Request, capacity_sectors: u64) {
+    let end = request.lba.0.checked_add(u64::from(request.sectors));
+    let inside = end.is_some_and(|end| end <= capacity_sectors);
+    assert!(inside || request.op == Op::Flush, "a request lies within the capacity");
+    assert!(request.sectors > 0 || request.op == Op::Flush, "a request has a length");
+}
+
 /// The logical pages that a request touches.
 pub(in crate::ssd) fn touched(geometry: &Geometry, request: &Request) -> Range<u32> {
     let sectors = u64::from(geometry.sectors_per_page);

@@ -7,7 +7,7 @@
 mod cut;
 mod flush;
 
-pub(in crate::ssd) use cut::{covered, page_request, touched};
+pub(in crate::ssd) use cut::{check, covered, page_request, touched};
 
 use crate::kit::link::{HostQueue, Link, Turn};
 use crate::kit::slots::{Slot, Slots};

@@ -8,7 +8,7 @@ pub use wear_map::WearMap;
 
 use crate::ssd::Ssd;
 use crate::ssd::account::{Account, Counts};
-use crate::ssd::ids::{Block, Unit};
+use crate::ssd::ids::{Block, Domain, Unit};
 use engine::{SECTOR_BYTES, Time};
 
 /// Everything that a drive has to say.
@@ -135,6 +135,11 @@ pub struct UnitReport {
 }
 
 impl Ssd {
+    /// Erased blocks in the free list of domain `domain`.
+    pub fn free_blocks(&self, domain: u32) -> u32 {
+        self.back.ftl.free_blocks(Domain(domain))
+    }
+
     /// What was counted so far.
     pub(in crate::ssd) fn counts_now(&self) -> Counts {
         let geometry = self.geometry();

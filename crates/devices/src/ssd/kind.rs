@@ -1,0 +1,68 @@
+//! The kind of device that this is: how layers of its configuration are laid, and how it is built.
+
+use super::clean::Supplied;
+use super::config::{Policy, PolicyName, SsdConfig, SsdPartial};
+use super::host::Host;
+use super::sched::Scheduler;
+use super::{Clock, Geometry, Ssd};
+use crate::{DeviceKind, Model};
+use options::{Invalid, Setting};
+
+impl DeviceKind for SsdConfig {
+    const SUMMARY: &'static str = "A solid-state disk: packages of flash, an FTL, cleaning.";
+
+    fn has_flash(&self) -> bool {
+        true
+    }
+
+    /// A layer that states the spare space in one way replaces what lower layers stated in another.
+    fn overlay(under: &mut SsdPartial, over: SsdPartial) {
+        let stated = over.spare_factor.is_some()
+            || over.over_provisioning.is_some()
+            || over.spare_blocks_per_plane.is_some();
+        if stated {
+            under.spare_factor = None;
+            under.over_provisioning = None;
+            under.spare_blocks_per_plane = None;
+        }
+        <Self as Setting>::overlay(under, over);
+    }
+
+    fn policy_name(&self) -> Option<&PolicyName> {
+        match &self.cleaning.policy {
+            Policy::Named(name) => Some(name),
+            _ => None,
+        }
+    }
+
+    fn build_with(&self, seed: u64, supplied: &Supplied) -> Result<Box<dyn Model>, Invalid> {
+        Ok(Box::new(Ssd::with(self, seed, supplied)?))
+    }
+}
+
+impl Ssd {
+    /// A drive in its initial state, which depends on `seed` if it is filled in random order.
+    ///
+    /// # Errors
+    /// When the configuration contradicts itself; the error names the keys.
+    pub fn new(config: &SsdConfig, seed: u64) -> Result<Ssd, Invalid> {
+        Ssd::with(config, seed, &Supplied::default())
+    }
+
+    /// The same, with what the configuration can only name.
+    ///
+    /// # Errors
+    /// Also when a policy is named that is not supplied.
+    pub fn with(config: &SsdConfig, seed: u64, supplied: &Supplied) -> Result<Ssd, Invalid> {
+        let geometry = Geometry::new(config)?;
+        let policy = supplied.policy_for(&config.cleaning.policy)?;
+        let mut back = Scheduler::new(config, &geometry, seed);
+        back.ftl.supply(policy);
+        Ok(Ssd {
+            host: Host::new(&config.host_link),
+            back,
+            clock: Clock::default(),
+            config: config.clone(),
+        })
+    }
+}
