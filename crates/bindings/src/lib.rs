@@ -60,6 +60,10 @@ mod _core {
     #[expect(non_upper_case_globals, reason = "a Python name")]
     const version: &str = env!("CARGO_PKG_VERSION");
 
+    /// The schema of results that this version writes and reads.
+    #[pymodule_export]
+    const SCHEMA: u32 = lab::SCHEMA;
+
     /// What a block is used for, as numbers in `View.states`: it is erased.
     #[pymodule_export]
     const FREE: u8 = BlockState::Free as u8;
@@ -275,21 +279,21 @@ mod _core {
     /// The layer (source, TOML text, whether it may name code) that stands for `--set KEY=VALUE`.
     #[pyfunction]
     fn set_layer(assignment: &str) -> PyResult<(String, String, bool)> {
-        lab::set_layer(assignment).map(parts).map_err(input_error)
+        lab::set_layer(assignment).map(fields).map_err(input_error)
     }
 
     /// The one layer that stands for several `--set KEY=VALUE`, whose order says nothing.
     #[pyfunction]
     #[expect(clippy::needless_pass_by_value, reason = "Python hands over lists")]
     fn set_layers(assignments: Vec<String>) -> PyResult<(String, String, bool)> {
-        lab::set_layers(&assignments).map(parts).map_err(input_error)
+        lab::set_layers(&assignments).map(fields).map_err(input_error)
     }
 
     /// The one layer of `layers`, each made by `set_layer`, whose order says nothing.
     #[pyfunction]
     fn peers(layers: Vec<PyLayer>) -> PyResult<(String, String, bool)> {
         let layers: Vec<Layer> = layers.into_iter().map(Layer::from).collect();
-        lab::peers(&layers).map(parts).map_err(input_error)
+        lab::peers(&layers).map(fields).map_err(input_error)
     }
 
     #[expect(clippy::needless_pass_by_value, reason = "as map_err hands it over")]
@@ -301,7 +305,7 @@ mod _core {
     /// None.
     #[pyfunction]
     fn preset_layer(section: &str, name: &str) -> Option<(String, String, bool)> {
-        lab::preset_layer(section, name).map(parts)
+        lab::preset_layer(section, name).map(fields)
     }
 
     /// The message for a name that is neither a preset nor a file: it lists the valid choices.
@@ -320,6 +324,18 @@ mod _core {
     #[pyfunction]
     fn list_categories() -> Vec<&'static str> {
         lab::list_categories().to_vec()
+    }
+
+    /// The kinds of flash operation in a recorded window, in the order in which charts show them.
+    #[pyfunction]
+    fn operations() -> Vec<&'static str> {
+        lab::operations()
+    }
+
+    /// The kinds of request, in the order in which results list them.
+    #[pyfunction]
+    fn request_kinds() -> Vec<&'static str> {
+        lab::request_kinds()
     }
 
     /// What the trace `path` holds, as JSON text; `options` is a JSON object of keys that say how to
@@ -528,7 +544,7 @@ mod _core {
         Experiment::from_layers(&layers).map_err(|error| error.to_string())
     }
 
-    fn parts(layer: Layer) -> (String, String, bool) {
+    fn fields(layer: Layer) -> (String, String, bool) {
         (layer.source, layer.text, layer.code)
     }
 
