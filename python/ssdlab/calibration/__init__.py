@@ -14,9 +14,9 @@ from typing import Any
 
 from ssdlab import _core, files
 from ssdlab._core import InputError
-from ssdlab.api import Part
 from ssdlab.calibration.regression import Weights
 from ssdlab.results import Record
+from ssdlab.running import Part
 
 __all__ = ["Calibration", "calibrate"]
 

@@ -11,11 +11,11 @@ from typing import Any
 
 import click
 
-from ssdlab import display, files
+from ssdlab import files, terminal
 from ssdlab._core import InputError
-from ssdlab.api import Experiment
 from ssdlab.paper import ITEMS, Figure, Item, diskspd
 from ssdlab.paper.study import Study
+from ssdlab.running import Experiment
 
 
 class ItemName(click.ParamType):  # type: ignore[type-arg]  # not generic in click 8.1
@@ -86,7 +86,7 @@ def paper(
             files.refuse_unwritable(path)
     if plot is not None:
         _matplotlib()
-    with display.steps(sys.stderr, "simulating") as progress:
+    with terminal.steps(sys.stderr, "simulating") as progress:
         study = Study(quick, traces, device, changes, progress)
         found = study.run({name: ITEMS[name] for name in chosen})
     text = json.dumps({"items": [item.to_dict() for item in found]}) + "\n"
@@ -104,6 +104,8 @@ def paper(
     if json_path == "-":
         click.echo(text, nl=False)
     else:
+        from ssdlab.paper import display
+
         for item in found:
             click.echo(display.item_table(item, sys.stdout), nl=False)
         click.echo(_summary(found))

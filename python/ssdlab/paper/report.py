@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from html import escape
 
-from ssdlab import __version__
-from ssdlab.display import figure as number
+from ssdlab import _core
+from ssdlab.numbers import study_number as number
 from ssdlab.paper import svg
 from ssdlab.paper.item import Item, Row
 
@@ -57,8 +57,8 @@ def page(items: Sequence[Item], quick: bool, traces: bool) -> str:
         '<meta name="viewport" content="width=device-width, initial-scale=1">'
         f"<title>Published and simulated</title><style>{STYLE}</style></head><body>"
         f"<h1>Published and simulated</h1><p>{count} ({how})</p><nav>{links}</nav>"
-        f"{''.join(map(_item, items))}<footer><p>ssdlab {escape(__version__)}, ssdlab paper. A row "
-        "passes when neither figure exceeds the other by more than the tolerance, or when the "
+        f"{''.join(map(_item, items))}<footer><p>ssdlab {escape(_core.version)}, ssdlab paper. A "
+        "row passes when neither figure exceeds the other by more than the tolerance, or when the "
         "claim in its note holds.</p></footer></body></html>\n"
     )
 

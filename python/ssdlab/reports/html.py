@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from html import escape
 
-from ssdlab import __version__
+from ssdlab import _core
 from ssdlab.paper import svg
 from ssdlab.paper.item import Figure
 from ssdlab.paper.report import STYLE
@@ -54,7 +54,7 @@ def document(title: str, lead: str, sections: Mapping[str, str]) -> str:
         '<meta name="viewport" content="width=device-width, initial-scale=1">'
         f"<title>{escape(title)}</title><style>{STYLE}{MORE_STYLE}</style></head><body>"
         f"<header><h1>{escape(title)}</h1>{lead}<nav>{links}</nav></header><main>{bodies}</main>"
-        f"<footer><p>ssdlab {escape(__version__)}, ssdlab report</p></footer></body></html>\n"
+        f"<footer><p>ssdlab {escape(_core.version)}, ssdlab report</p></footer></body></html>\n"
     )
 
 

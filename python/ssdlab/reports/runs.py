@@ -8,11 +8,11 @@ from typing import Any
 
 from ssdlab import _core, counters, layers
 from ssdlab.comparison import compare
-from ssdlab.display import PARTS, count, duration
+from ssdlab.numbers import count, duration
 from ssdlab.paper.item import Figure, Series
-from ssdlab.plots import cumulative
 from ssdlab.reports import html, timeline, wear_map
 from ssdlab.results import Record, Results
+from ssdlab.running.plots import cumulative
 from ssdlab.sweeps.result import cell_text
 
 #: Points of a curve over time; more would be narrower than a pixel.
@@ -127,7 +127,7 @@ def _breakdown(names: Sequence[str], results: Sequence[Results]) -> str:
     if not each:
         return ""
     longest = max(host.mean_us for _, _, host in each)
-    labels = {key: label for key, (label, *_) in PARTS.items()}
+    labels = dict(_core.parts())
     bars, rows = html.swatches(list(labels.values())), []
     for name, kind, host in each:
         parts = {labels[key]: host.breakdown_us.get(key) or 0.0 for key in labels}

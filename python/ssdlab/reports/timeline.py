@@ -9,11 +9,11 @@ from collections.abc import Mapping, Sequence
 from html import escape
 from typing import Any
 
-from ssdlab.display import count, duration
+from ssdlab.numbers import count, duration
 from ssdlab.paper.svg import round_marks
-from ssdlab.plots import OPERATIONS
 from ssdlab.reports import html
 from ssdlab.results import Results
+from ssdlab.running.plots import OPERATIONS
 
 #: How often the window is as wide as the page.
 ZOOMS = (1, 4, 16, 64)

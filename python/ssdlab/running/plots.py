@@ -10,13 +10,12 @@ import functools
 import io
 from typing import Any
 
-from ssdlab._core import InputError
-from ssdlab.display import PARTS
+from ssdlab._core import InputError, operations, parts
 from ssdlab.optional import required
 from ssdlab.results import Record, Results
 
 #: The kinds of flash operation of a timeline, in the order in which they are shown.
-OPERATIONS = ("read", "program", "merge", "move", "copy-back", "migrate", "stream", "erase")
+OPERATIONS = operations()
 
 
 class Plots:
@@ -40,7 +39,7 @@ class Plots:
         kinds = self._kinds()
         names = [kind for kind, _ in kinds]
         left = [0.0] * len(kinds)
-        for key, (label, *_) in PARTS.items():
+        for key, label in parts():
             widths = [host.breakdown_us.get(key) or 0.0 for _, host in kinds]
             axes.barh(names, widths, left=left, label=label)
             left = [start + width for start, width in zip(left, widths, strict=True)]

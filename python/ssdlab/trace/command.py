@@ -15,7 +15,7 @@ import click
 from ssdlab import _core, files, layers
 from ssdlab import trace as traces
 from ssdlab._core import InputError
-from ssdlab.cli import ExamplesFirst
+from ssdlab.cli.options import ExamplesFirst
 from ssdlab.results import Record
 
 COMMAND = TypeVar("COMMAND", bound=Callable[..., Any])

@@ -14,8 +14,9 @@ from rich.progress import Progress as Bars
 from rich.table import Table
 from rich.text import Text
 
-from ssdlab import display as base
+from ssdlab.numbers import count, duration, size
 from ssdlab.results import Record
+from ssdlab.terminal import console_for, fact_table, rendered, side_by_side
 from ssdlab.trace import Progress
 
 MAP_ROWS = 12
@@ -29,21 +30,21 @@ READ, OTHER = "green", "yellow"
 
 def info(name: str, found: Record, file: IO[str]) -> str:
     """What a trace holds as text for `file`: in colour for a terminal, else plain."""
-    console, plain = base._console(file)
+    console, plain = console_for(file)
     sections = [
         _headline(name, found),
-        base._side_by_side(_requests(found), _places(found), _times(found)),
+        side_by_side(_requests(found), _places(found), _times(found)),
         _map(found, console.width, plain),
         _sizes(found, plain),
         _working_set(found, plain),
         _notes(found),
     ]
-    return base._text(console, [section for section in sections if section is not None])
+    return rendered(console, [section for section in sections if section is not None])
 
 
 def head(found: Record, file: IO[str]) -> str:
     """The first requests of a trace, each under the line that it was read from."""
-    console, _ = base._console(file)
+    console, _ = console_for(file)
     unit = "line" if found.text else "record"
     lines: list[RenderableType] = []
     for row in found.requests:
@@ -69,7 +70,7 @@ def head(found: Record, file: IO[str]) -> str:
     body: list[RenderableType] = [Group(Text(f"format {found.format}", style="bold"), *lines)]
     if notes:
         body.append(Text("\n".join(notes), style="yellow"))
-    return base._text(console, body)
+    return rendered(console, body)
 
 
 @contextmanager
@@ -90,31 +91,17 @@ def progress_bar(file: IO[str]) -> Iterator[Callable[[Progress], None]]:
         expected = now.expected_bytes
         # A trace that is read several times over has more bytes than its file.
         total = expected if expected is not None and now.bytes <= expected else None
-        bars.update(task, completed=now.bytes, total=total, requests=base.count(now.requests))
+        bars.update(task, completed=now.bytes, total=total, requests=count(now.requests))
 
     with bars:
         yield move
-
-
-def size(number: float) -> str:
-    """A number of bytes in the unit that suits it.
-
-    >>> size(512), size(4096), size(227656), size(1.1e12)
-    ('512 B', '4 KiB', '222 KiB', '1.00 TiB')
-    """
-    for unit in ("B", "KiB", "MiB", "GiB", "TiB"):
-        if number < 1000 or unit == "TiB":
-            break
-        number /= 1024
-    text = f"{number:.0f}" if number == int(number) else base._significant(number, 3)
-    return f"{text} {unit}"
 
 
 def _seconds(seconds: float) -> str:
     for unit, length in (("d", 86400), ("h", 3600), ("min", 60)):
         if seconds >= 3 * length:
             return f"{seconds / length:.4g}{unit}"
-    return base.duration(seconds * 1e6, 4)
+    return duration(seconds * 1e6, 4)
 
 
 def _percent(share: float | None) -> str:
@@ -139,7 +126,7 @@ def _requests(found: Record) -> RenderableType:
         ("mean size", "-" if found.mean_bytes is None else size(found.mean_bytes)),
         ("in all", size(found.total_bytes)),
     ]
-    return base._facts("Requests", rows)
+    return fact_table("Requests", rows)
 
 
 def _places(found: Record) -> RenderableType:
@@ -149,19 +136,19 @@ def _places(found: Record) -> RenderableType:
         ("sequential", _percent(found.sequential_share)),
         ("misaligned", _percent(found.alignment.misaligned_share)),
     ]
-    return base._facts("Places", rows)
+    return fact_table("Places", rows)
 
 
 def _times(found: Record) -> RenderableType:
     mean = found.rates.mean_requests_per_second
     variation = found.inter_arrival.variation
     rows = [
-        ("requests/s", "-" if mean is None else f"{mean:,.4g}" if mean < 1e4 else base.count(mean)),
-        ("busiest second", base.count(found.rates.peak_requests_per_second)),
+        ("requests/s", "-" if mean is None else f"{mean:,.4g}" if mean < 1e4 else count(mean)),
+        ("busiest second", count(found.rates.peak_requests_per_second)),
         ("its rate", f"{size(found.rates.peak_bytes_per_second)}/s"),
         ("burstiness", "-" if variation is None else f"{variation:.3g}"),
     ]
-    return base._facts("Times", rows)
+    return fact_table("Times", rows)
 
 
 def _map(found: Record, width: int, plain: bool) -> RenderableType | None:
@@ -199,8 +186,8 @@ def _shrunk(matrix: Sequence[Sequence[int]], rows: int, columns: int) -> list[li
     small = [[0] * columns for _ in range(rows)]
     for y, line in enumerate(matrix):
         target = small[y * rows // len(matrix)]
-        for x, count in enumerate(line):
-            target[x * columns // len(line)] += count
+        for x, number in enumerate(line):
+            target[x * columns // len(line)] += number
     return small
 
 

@@ -7,8 +7,8 @@ from typing import Any
 
 from ssdlab import files
 from ssdlab._core import InputError
+from ssdlab.numbers import size
 from ssdlab.results import Record
-from ssdlab.trace.display import size
 
 READ, OTHER = "tab:blue", "tab:orange"
 
