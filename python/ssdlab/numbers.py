@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 
 def duration(us: float, digits: int = 3) -> str:
     """A time of `us` microseconds in the unit that suits it, to `digits` significant digits.
@@ -64,3 +66,14 @@ def size(number: float) -> str:
         number /= 1024
     text = f"{number:.0f}" if number == int(number) else significant(number, 3)
     return f"{text} {unit}"
+
+
+def cell_text(value: Any) -> str:
+    """A value of the table for a person."""
+    if value is None or value is False:
+        return ""
+    if value is True:
+        return "yes"
+    if isinstance(value, float):
+        return f"{value:,.4g}" if abs(value) < 1000 else f"{value:,.0f}"
+    return f"{value:,}" if isinstance(value, int) else str(value)

@@ -20,12 +20,12 @@ from typing import Any, TypeAlias
 from ssdlab import _core, layers, running
 from ssdlab._core import InputError
 from ssdlab.layers import Layer
+from ssdlab.numbers import cell_text
 from ssdlab.optional import required
 from ssdlab.results import SCHEMA, Results
 from ssdlab.running import Experiment
 from ssdlab.sweeps import backends, table
 from ssdlab.sweeps.plan import Point
-from ssdlab.sweeps.result import cell_text
 
 Side: TypeAlias = "str | os.PathLike[str] | Mapping[str, Any] | Results | Experiment"
 

@@ -8,8 +8,9 @@ from rich.console import Group, RenderableType
 from rich.table import Table
 from rich.text import Text
 
+from ssdlab.charts import Figure
 from ssdlab.numbers import study_number
-from ssdlab.paper.item import Figure, Item
+from ssdlab.paper.item import Item
 from ssdlab.terminal import console_for, rendered
 
 
@@ -48,17 +49,17 @@ def _series_table(drawn: Figure) -> RenderableType:
     """The series of a figure side by side, with what their short names stand for."""
     table = Table(box=None, padding=(0, 1), collapse_padding=True, pad_edge=False)
     table.add_column("", justify="right", no_wrap=True)
-    names = _short_names([line.name for line in drawn.series])
+    names = _short_names([line.name for line in drawn.lines()])
     for name in names:
         table.add_column(name, justify="right", header_style="dim", no_wrap=True)
-    values = [dict(zip(line.x, line.y, strict=True)) for line in drawn.series]
+    values = [dict(zip(line.x, line.y, strict=True)) for line in drawn.lines()]
     for x in drawn.all_x():
-        cells = (_short(line[x]) if x in line else "" for line in values)
+        cells = ("" if (y := line.get(x)) is None else _short(y) for line in values)
         table.add_row(x if isinstance(x, str) else f"{x:g}", *cells)
-    title = Text(f"{drawn.title} ({drawn.y_label}) by {drawn.x_label}", style="bold")
+    title = Text(f"{drawn.title} ({drawn.y.label}) by {drawn.x.label}", style="bold")
     legend = [
         f"{name} {line.name}"
-        for name, line in zip(names, drawn.series, strict=True)
+        for name, line in zip(names, drawn.lines(), strict=True)
         if name != line.name
     ]
     return Group(title, table, *([Text("; ".join(legend), style="dim")] if legend else []))

@@ -7,7 +7,8 @@ from typing import IO
 from rich.table import Table
 from rich.text import Text
 
-from ssdlab.sweeps.result import Sweep, cell_text
+from ssdlab.numbers import cell_text
+from ssdlab.sweeps.result import Sweep
 from ssdlab.terminal import console_for, rendered
 
 

@@ -12,6 +12,7 @@ from typing import Any
 
 from ssdlab import catalogue, files
 from ssdlab._core import InputError
+from ssdlab.numbers import cell_text
 from ssdlab.optional import required
 from ssdlab.results import Results
 from ssdlab.sweeps import table
@@ -193,14 +194,3 @@ def extension(path: Path) -> str:
     if path.suffix not in table.WRITERS:
         raise InputError(f"{path}: a table is written as {' or '.join(table.WRITERS)}")
     return path.suffix
-
-
-def cell_text(value: Any) -> str:
-    """A value of the table for a person."""
-    if value is None or value is False:
-        return ""
-    if value is True:
-        return "yes"
-    if isinstance(value, float):
-        return f"{value:,.4g}" if abs(value) < 1000 else f"{value:,.0f}"
-    return f"{value:,}" if isinstance(value, int) else str(value)
