@@ -9,7 +9,18 @@ import pytest
 
 import ssdlab
 from ssdlab.calibration import figures as of_calibration
-from ssdlab.charts import Axis, Cells, Figure, Series, Spans, Threads, matplotlib, scales, svg
+from ssdlab.charts import (
+    Axis,
+    Cells,
+    Figure,
+    Series,
+    Spans,
+    Threads,
+    matplotlib,
+    scales,
+    svg,
+    text,
+)
 from ssdlab.running import figures as of_run
 from ssdlab.sweeps import figures as of_sweep
 from ssdlab.trace import figures as of_trace
@@ -156,6 +167,34 @@ def test_lines_of_one_kind_share_a_colour_and_differ_in_dashes():
     ]
 
 
+def test_a_terminal_shows_a_grid_bars_and_steps():
+    axes = Axis("s", low=0, high=30), Axis("GiB", low=0, high=2)
+    layers = [Cells("reads", [[9, 0, 1], [0, 0, 0]]), Cells("others", [[0, 0, 2], [0, 100, 0]])]
+    drawn = Figure("", *axes, layers)
+    assert drawn.grid() == Cells("reads and others", [[9, None, 3], [None, 100, None]])
+    picture = text.grid(drawn, 40, True, "{:g} s".format, "{:g} GiB".format)
+    assert picture.plain.splitlines() == [
+        "    1 GiB | # ",
+        "    0 GiB |: .",
+        "          +---",
+        "           030 s",
+    ]
+    shaded = {picture.plain[it.start : it.end]: it.style for it in picture.spans}
+    assert (shaded[":"], shaded["."], shaded["#"]) == ("green", "yellow", "yellow")
+    words = ["1 KiB", "4 KiB"]
+    stacked = [Series("reads", words, [3, 0]), Series("others", words, [3, 2])]
+    found = text.bars(Figure("", Axis(words=words), Axis(), stacked, stacked=True), 6, True)
+    assert (found[0].style, [(it.start, it.style) for it in found[0].spans]) == (
+        "green",
+        [(3, "yellow")],
+    )
+    assert [bar.plain for bar in found] == ["######", "##"]
+    bins = Series("it", [0, 1, 2], [0, 4, 8], "bars", width=1)
+    assert text.steps(Figure("", *NUMBERS, [bins]), False).plain == " ▄█"
+    assert text.stack([1, 0, 3], 8, True).plain == "..::::::"
+    assert text.level(0.5, 4, False).plain == "██░░"
+
+
 def test_an_empty_figure_is_no_figure():
     assert svg.figure(Figure("a", *NUMBERS)) == ""
     assert svg.figure(Figure("a", *NUMBERS, [Series("it", [], [])])) == ""
@@ -266,13 +305,13 @@ def test_the_busiest_units_and_lanes_are_kept():
 
 
 def test_figures_are_drawn_by_the_back_ends_alone():
-    """Nothing else of the package imports matplotlib, or writes SVG."""
+    """Nothing else of the package imports matplotlib, writes SVG, or draws with characters."""
     for path in PACKAGE.rglob("*.py"):
-        text = path.read_text()
+        source = path.read_text()
         if path.parent.name != "charts":
-            assert not re.search(r"<(svg|polyline|path|rect|circle)\b", text), path
+            assert not re.search(r"<(svg|polyline|path|rect|circle)\b|[░▒▓█▄]", source), path
         if path.relative_to(PACKAGE) != Path("charts/matplotlib.py"):
-            assert not re.search(r"^\s*(import|from) matplotlib|pyplot", text, re.M), path
+            assert not re.search(r"^\s*(import|from) matplotlib|pyplot", source, re.M), path
 
 
 def test_examples_in_docstrings():

@@ -7,6 +7,7 @@ import pytest
 
 import ssdlab
 from ssdlab import _core, numbers
+from ssdlab.charts import text as characters
 from ssdlab.running import display
 
 
@@ -83,7 +84,7 @@ def test_the_bar_shows_each_part_in_proportion():
 
 @pytest.mark.parametrize("values", [[1, 1, 1], [0.001, 1000], [5], [3, 1, 4, 1, 5, 9]])
 def test_shares_add_up(values):
-    assert sum(display._shares(values, 77)) == 77
+    assert sum(characters.shares(values, 77)) == 77
 
 
 def test_no_writes_are_said_in_words():

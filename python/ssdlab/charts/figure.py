@@ -72,7 +72,8 @@ class Spans:
 class Cells:
     """A grid of values as shades, a row for each place of the upright axis; None is empty.
 
-    Rows run from the top where that axis has words, from the bottom where it has numbers.
+    Rows run from the top where that axis has words, from the bottom where it has numbers. Several
+    grids of a figure are layers.
     """
 
     name: str
@@ -132,6 +133,18 @@ class Figure:
         """Every `x` of any series: words as they come, numbers ascending."""
         every: list[Any] = list(dict.fromkeys(x for line in self.lines() for x in line.x))
         return every if self.bars else sorted(every)
+
+    def grid(self) -> Cells:
+        """The sum of the layers, where nothing is an empty cell."""
+        layers = [mark for mark in self.series if isinstance(mark, Cells)]
+        if len(layers) == 1:
+            return layers[0]
+        rows = [
+            [sum(value or 0 for value in values) or None for values in zip(*lines, strict=True)]
+            for lines in zip(*(layer.rows for layer in layers), strict=True)
+        ]
+        names = " and ".join(layer.name for layer in layers)
+        return Cells(names, rows, layers[0].log, layers[0].caption)
 
     def values(self) -> list[float]:
         """Every `y` that there is; of stacked bars, the top of each stack."""

@@ -93,7 +93,7 @@ def _draw(whole: Any, axis: Any, figure: Figure) -> None:
     axis.set_axisbelow(True)
     first = figure.series[0] if figure.series else None
     if isinstance(first, Cells):
-        _cells(whole, axis, figure, first)
+        _cells(whole, axis, figure, figure.grid())
     elif isinstance(first, Spans):
         _spans(axis, figure)
     elif isinstance(first, Threads):

@@ -54,8 +54,9 @@ def _frame(drawn: Figure) -> str:
     y_scale = scale(y_marks[0], y_marks[-1], HEIGHT - BOTTOM, TOP, bool(drawn.y.log))
     parts = [_horizontal(mark, y_scale(mark)) for mark in y_marks]
     if isinstance(first, Cells):
-        parts += _shaded(drawn, first, y_scale)
-        legend = lanes.shades(first)
+        cells = drawn.grid()
+        parts += _shaded(drawn, cells, y_scale)
+        legend = lanes.shades(cells)
     else:
         parts += _bars(drawn, y_scale) if drawn.bars else _lines(drawn, y_scale)
         legend = _legend(drawn)

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from itertools import chain, repeat
 from typing import IO, Any
 
 from rich.console import Console, Group, RenderableType
@@ -21,23 +20,12 @@ from rich.table import Table
 from rich.text import Text
 
 from ssdlab import _core
+from ssdlab.charts import text
 from ssdlab.numbers import count, duration, percent, significant
 from ssdlab.results import Record, Results
 from ssdlab.running import Progress
 from ssdlab.terminal import Share, console_for, fact_table, rendered, side_by_side, warning_lines
 
-#: How the parts of a latency are told apart, in their order: the glyph, its substitute where there
-#: is only ASCII, and the colour.
-LOOKS = (
-    ("░", ".", "bright_black"),
-    ("─", "-", "blue"),
-    ("▒", ":", "yellow"),
-    ("▓", "%", "red"),
-    ("═", "=", "cyan"),
-    ("█", "#", "green"),
-)
-#: That of parts beyond.
-OTHER_LOOK = ("▪", "?", "magenta")
 BUSIEST_UNITS = 5
 UNIT_BAR = 30
 
@@ -115,36 +103,23 @@ def _failures(host: Record) -> RenderableType | None:
 
 def _breakdown(host: Record, width: int, plain: bool) -> RenderableType | None:
     labels = dict(_core.parts())
-    looks = dict(zip(labels, chain(LOOKS, repeat(OTHER_LOOK)), strict=False))
     measured = host.all.get("breakdown_us", {})
     # Results of another version may have a part that this one does not know.
-    keys = [*filter(measured.get, labels), *(key for key in measured if key not in labels)]
-    parts = {key: measured[key] for key in keys if measured[key]}
-    total = sum(parts.values())
+    keys = [*labels, *(key for key in measured if key not in labels)]
+    values = [measured.get(key) or 0.0 for key in keys]
+    total = sum(values)
     if not total:
         return None
-    bar = Text()
     table = Table.grid(padding=(0, 2))
     table.add_column(no_wrap=True)
     table.add_column(justify="right", no_wrap=True)
     table.add_column(justify="right", no_wrap=True)
-    for (key, us), cells in zip(parts.items(), _shares(list(parts.values()), width), strict=True):
-        glyph, substitute, colour = looks.get(key, OTHER_LOOK)
-        glyph = substitute if plain else glyph
-        bar.append(glyph * cells, style=colour)
-        name = Text(glyph * 2, style=colour).append(f" {labels.get(key, key)}", style="default")
-        table.add_row(name, percent(us / total), duration(us, 4))
+    for key, us, (glyph, colour) in zip(keys, values, text.looks(plain), strict=False):
+        if us:
+            name = Text(glyph * 2, style=colour).append(f" {labels.get(key, key)}", style="default")
+            table.add_row(name, percent(us / total), duration(us, 4))
+    bar = text.stack(values, width, plain)
     return Group(Text("Where the time goes", style="bold"), bar, table)
-
-
-def _shares(values: list[float], cells: int) -> list[int]:
-    """`cells` dealt out in proportion to `values`: by largest remainder, so that they add up."""
-    exact = [value * cells / sum(values) for value in values]
-    dealt = [int(share) for share in exact]
-    order = sorted(range(len(values)), key=lambda i: dealt[i] - exact[i])
-    for i in order[: cells - sum(dealt)]:
-        dealt[i] += 1
-    return dealt
 
 
 def _flash(results: Results) -> RenderableType | None:
@@ -211,21 +186,18 @@ def _units(units: list[Any], plain: bool) -> RenderableType | None:
     busiest = sorted(units, key=lambda unit: -unit["busy"])[:BUSIEST_UNITS]
     if not busiest or not busiest[0]["busy"]:
         return None
-    full, empty = ("#", ".") if plain else ("█", "░")
     table = Table.grid(padding=(0, 2))
     table.add_column(no_wrap=True)
     table.add_column(no_wrap=True)
     table.add_column(justify="right", no_wrap=True)
     table.add_column(no_wrap=True)
     for unit in busiest:
-        cells = round(UNIT_BAR * min(unit["busy"], 1))
-        bar = Text(full * cells, style="green")
-        bar.append(empty * (UNIT_BAR - cells), style="bright_black")
         notes = []
         if unit.get("cleaning"):
             notes.append(f"{percent(unit['cleaning'])} cleaning")
         if unit.get("queue_mean") is not None:
             notes.append(f"queue {unit['queue_mean']:.2f}")
+        bar = text.level(unit["busy"], UNIT_BAR, plain)
         table.add_row(unit["name"], bar, percent(unit["busy"]), ", ".join(notes))
     title = "Busiest units" if len(units) > len(busiest) else "Units"
     return Group(Text(title, style="bold").append(f" (of {len(units)})", style="dim"), table)

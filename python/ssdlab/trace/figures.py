@@ -8,17 +8,13 @@ from ssdlab.results import Record
 
 
 def density(found: Record) -> Figure:
-    """How many requests there were at each address over time."""
+    """How many requests there were at each address over time, reads and others as layers."""
     cells, right, bottom, top = [], 1.0, 0.0, 1.0
     if (counts := found.density) is not None:
-        rows = [
-            [read + other or None for read, other in zip(*lines, strict=True)]
-            for lines in zip(counts.reads, counts.others, strict=True)
-        ]
-        cells = [Cells("requests", rows, log=True)]
+        cells = [Cells("reads", counts.reads, log=True), Cells("others", counts.others, log=True)]
         bottom = counts.start_bytes / 2**30
-        right = counts.column_seconds * len(rows[0])
-        top = bottom + counts.row_bytes * len(rows) / 2**30
+        right = counts.column_seconds * len(counts.reads[0])
+        top = bottom + counts.row_bytes * len(counts.reads) / 2**30
     return Figure(
         "Address over time",
         Axis("time, s", low=0.0, high=right),
