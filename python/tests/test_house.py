@@ -19,10 +19,92 @@ WIRING = ("crates/devices/src/ssd/mod.rs", 150)
 #: What breaks the law today, each by the words with which a test would report it. Whoever mends one
 #: removes its line: one that no longer breaks the law fails.
 KNOWN: dict[str, set[str]] = {
-    "lines": set(),
-    "wiring": set(),
-    "fields": set(),
-    "circles": set(),
+    "lines": {
+        "crates/devices/src/ssd/config/mod.rs",
+        "crates/lab/tests/net/generate.rs",
+        "crates/nbd/src/server.rs",
+    },
+    "wiring": {
+        "crates/devices/src/ssd/mod.rs",
+    },
+    "fields": {
+        "crates/devices/src/ssd/account.rs: Counters",
+        "crates/devices/src/ssd/config/mod.rs: SsdConfig",
+        "crates/devices/src/ssd/shape/mod.rs: Geometry",
+        "crates/lab/src/trace/statistics.rs: Statistics",
+        "crates/nbd/src/server.rs: Server",
+        "crates/workloads/src/kinds/fio/job.rs: Job",
+        "crates/workloads/src/kinds/fio/run.rs: Clone",
+        "crates/workloads/src/kinds/trace.rs: Trace",
+        "crates/workloads/src/replay.rs: TraceReader",
+    },
+    "circles": {
+        "crates/devices/src/array/mod.rs",
+        "crates/devices/src/array/report.rs",
+        "crates/devices/src/kit/link.rs",
+        "crates/devices/src/lib.rs",
+        "crates/devices/src/linear.rs",
+        "crates/devices/src/parallel.rs",
+        "crates/devices/src/piecewise.rs",
+        "crates/devices/src/served.rs",
+        "crates/devices/src/ssd/account.rs",
+        "crates/devices/src/ssd/clean/custom.rs",
+        "crates/devices/src/ssd/clean/greedy.rs",
+        "crates/devices/src/ssd/clean/index.rs",
+        "crates/devices/src/ssd/clean/mod.rs",
+        "crates/devices/src/ssd/config/mod.rs",
+        "crates/devices/src/ssd/flash/array.rs",
+        "crates/devices/src/ssd/flash/lanes.rs",
+        "crates/devices/src/ssd/flash/operation.rs",
+        "crates/devices/src/ssd/flash/ratings.rs",
+        "crates/devices/src/ssd/ftl/ageing.rs",
+        "crates/devices/src/ssd/ftl/blocks.rs",
+        "crates/devices/src/ssd/ftl/free.rs",
+        "crates/devices/src/ssd/ftl/heat.rs",
+        "crates/devices/src/ssd/ftl/keeping.rs",
+        "crates/devices/src/ssd/ftl/mod.rs",
+        "crates/devices/src/ssd/ftl/placement.rs",
+        "crates/devices/src/ssd/ftl/programming.rs",
+        "crates/devices/src/ssd/ftl/relocation.rs",
+        "crates/devices/src/ssd/ftl/streams.rs",
+        "crates/devices/src/ssd/host/cut.rs",
+        "crates/devices/src/ssd/host/mod.rs",
+        "crates/devices/src/ssd/mod.rs",
+        "crates/devices/src/ssd/report/lifetime.rs",
+        "crates/devices/src/ssd/report/mod.rs",
+        "crates/devices/src/ssd/report/wear_map.rs",
+        "crates/devices/src/ssd/sched/mod.rs",
+        "crates/devices/src/ssd/sched/next.rs",
+        "crates/devices/src/ssd/sched/timeline.rs",
+        "crates/devices/src/ssd/sched/units.rs",
+        "crates/devices/src/ssd/shape/check.rs",
+        "crates/devices/src/ssd/shape/granule.rs",
+        "crates/devices/src/ssd/shape/mod.rs",
+        "crates/devices/src/ssd/snapshot.rs",
+        "crates/lab/src/experiment.rs",
+        "crates/lab/src/keys.rs",
+        "crates/lab/src/layer.rs",
+        "crates/lab/src/presets.rs",
+        "crates/lab/src/trace/density.rs",
+        "crates/lab/src/trace/statistics.rs",
+        "crates/nbd/src/floor.rs",
+        "crates/nbd/src/server.rs",
+        "crates/nbd/src/timing.rs",
+        "crates/workloads/src/block_events.rs",
+        "crates/workloads/src/columns.rs",
+        "crates/workloads/src/fields.rs",
+        "crates/workloads/src/formats.rs",
+        "crates/workloads/src/formats/blktrace.rs",
+        "crates/workloads/src/head.rs",
+        "crates/workloads/src/kinds.rs",
+        "crates/workloads/src/kinds/trace.rs",
+        "crates/workloads/src/lines.rs",
+        "crates/workloads/src/reading.rs",
+        "crates/workloads/src/records.rs",
+        "crates/workloads/src/replay.rs",
+        "crates/workloads/src/siblings.rs",
+        "crates/workloads/src/source.rs",
+    },
 }
 
 
@@ -33,6 +115,15 @@ def held(law, offenders):
     assert not new, f"{law}:\n" + "\n".join(new)
     stale = sorted(KNOWN[law] - found)
     assert not stale, f"mended, remove from KNOWN[{law!r}]: {', '.join(stale)}"
+
+
+def test_what_is_mended_leaves_the_table(monkeypatch):
+    monkeypatch.setitem(KNOWN, "lines", {"a.rs"})
+    held("lines", {"a.rs": "501 lines"})
+    with pytest.raises(AssertionError, match="mended, remove from KNOWN.*a.rs"):
+        held("lines", {})
+    with pytest.raises(AssertionError, match="b.rs: 502 lines"):
+        held("lines", {"a.rs": "501 lines", "b.rs": "502 lines"})
 
 
 def sources(*patterns):
