@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from ssdlab import catalogue, files
+from ssdlab import _core, files
 from ssdlab._core import InputError
 from ssdlab.numbers import cell_text
 from ssdlab.optional import required
@@ -114,7 +114,7 @@ class Sweep(Sequence[Finished]):
     def warning_marks(self) -> dict[str, tuple[int, int, str]]:
         """The warnings that there are: a number for each, how many points have it, what it says."""
         all_of_them = [name for row in range(len(self)) for name in self.warned(row)]
-        known = catalogue.list("warnings")
+        known = dict(_core.list("warnings") or ())
         ordered = [name for name in known if name in all_of_them]
         return {
             name: (mark, all_of_them.count(name), known[name])
