@@ -20,6 +20,8 @@ if TYPE_CHECKING:
 SCHEMA = _core.SCHEMA
 #: What `ssdlab run --out` calls its results.
 FILE = "results.json"
+#: The parts of a latency in the order in which a request meets them: what people read, by key.
+PARTS = {row["key"]: row["label"] for row in _core.latency_parts()}
 #: The kinds of request in the order in which they are shown.
 KINDS = (*_core.request_kinds(), "all")
 

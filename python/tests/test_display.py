@@ -6,8 +6,9 @@ import io
 import pytest
 
 import ssdlab
-from ssdlab import _core, numbers
+from ssdlab import numbers
 from ssdlab.charts import text as characters
+from ssdlab.results import PARTS
 from ssdlab.running import display
 
 
@@ -34,7 +35,7 @@ def latency(requests, breakdown=None):
         "iops": 61255.1 if requests else 0.0,
         "mb_per_s": 250.9 if requests else 0.0,
         "percentiles_us": times if requests else dict.fromkeys(times),
-        "breakdown_us": breakdown or dict.fromkeys(dict(_core.parts())),
+        "breakdown_us": breakdown or dict.fromkeys(PARTS),
     }
 
 

@@ -11,7 +11,7 @@ from ssdlab.charts import svg
 from ssdlab.comparison import compare
 from ssdlab.numbers import cell_text, count, duration
 from ssdlab.reports import timeline, wear_map
-from ssdlab.results import Results
+from ssdlab.results import PARTS, Results
 from ssdlab.running import figures
 
 #: Points of a curve over time; more would be narrower than a pixel.
@@ -94,11 +94,10 @@ def _breakdown(named: figures.Named) -> str:
     for name, kind, host in figures.each(named):
         if not host.requests:
             continue
-        times = [host.breakdown_us.get(part) or 0.0 for part, _ in _core.parts()]
+        times = [host.breakdown_us.get(part) or 0.0 for part in PARTS]
         cells = (f"{duration(us)} ({100 * us / host.mean_us:.1f} %)" for us in times)
         rows.append([f"{name} {kind}".strip(), *cells])
-    labels = [label for _, label in _core.parts()]
-    return svg.draw(drawn) + pages.table(["mean", *labels], rows)
+    return svg.draw(drawn) + pages.table(["mean", *PARTS.values()], rows)
 
 
 def _over_time(named: figures.Named) -> str:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from typing import IO, Any
 
@@ -19,10 +19,10 @@ from rich.progress import Progress as Bars
 from rich.table import Table
 from rich.text import Text
 
-from ssdlab import _core
+from ssdlab import _core, counters
 from ssdlab.charts import text
 from ssdlab.numbers import count, duration, percent, significant
-from ssdlab.results import Record, Results
+from ssdlab.results import PARTS, Record, Results
 from ssdlab.running import Progress
 from ssdlab.terminal import Share, console_for, fact_table, rendered, side_by_side, warning_lines
 
@@ -102,10 +102,9 @@ def _failures(host: Record) -> RenderableType | None:
 
 
 def _breakdown(host: Record, width: int, plain: bool) -> RenderableType | None:
-    labels = dict(_core.parts())
     measured = host.all.get("breakdown_us", {})
     # Results of another version may have a part that this one does not know.
-    keys = [*labels, *(key for key in measured if key not in labels)]
+    keys = [*PARTS, *(key for key in measured if key not in PARTS)]
     values = [measured.get(key) or 0.0 for key in keys]
     total = sum(values)
     if not total:
@@ -116,7 +115,7 @@ def _breakdown(host: Record, width: int, plain: bool) -> RenderableType | None:
     table.add_column(justify="right", no_wrap=True)
     for key, us, (glyph, colour) in zip(keys, values, text.looks(plain), strict=False):
         if us:
-            name = Text(glyph * 2, style=colour).append(f" {labels.get(key, key)}", style="default")
+            name = Text(glyph * 2, style=colour).append(f" {PARTS.get(key, key)}", style="default")
             table.add_row(name, percent(us / total), duration(us, 4))
     bar = text.stack(values, width, plain)
     return Group(Text("Where the time goes", style="bold"), bar, table)
@@ -134,16 +133,12 @@ def _flash(results: Results) -> RenderableType | None:
     ]
     if in_pages != amplification:
         rows.append(("  in flash pages", f"{in_pages:.3f}"))
-    rows += [
-        ("pages read", count(flash["page_reads"])),
-        ("pages programmed", count(flash["page_programs"])),
-        ("pages moved", count(flash["pages_moved"])),
-        ("blocks erased", count(flash["block_erases"])),
-    ]
+    rows += _counts("flash", flash)
     if spare := flash.get("spare"):
         rows.append(("spare space", percent(spare["nominal"])))
         rows.append(("effective spare", percent(spare["effective"])))
     cleaning = flash.get("cleaning", {})
+    rows += _counts("flash.cleaning", cleaning)
     if cleaning.get("blocks_cleaned"):
         rows.append(("cleaning efficiency", percent(cleaning["efficiency"])))
         rows.append(("mean time to clean", duration(cleaning["mean_block_us"])))
@@ -165,6 +160,7 @@ def _wear(results: Results) -> RenderableType | None:
         rows.append(("expired blocks", count(wear["expired_blocks"])))
     if wear.get("ended"):
         rows.append(("the drive has ended", "its spare space is gone"))
+    rows += _counts("wear", wear)
     life = wear.get("lifetime", {})
     for name, event in (
         ("first block expires", "first_expiry"),
@@ -180,6 +176,10 @@ def _wear(results: Results) -> RenderableType | None:
                 )
             )
     return fact_table("Wear", rows)
+
+
+def _counts(section: str, found: Mapping[str, Any]) -> list[tuple[str, str]]:
+    return [(label, count(number)) for label, number in counters.shown(section, found)]
 
 
 def _units(units: list[Any], plain: bool) -> RenderableType | None:

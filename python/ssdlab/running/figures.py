@@ -9,10 +9,10 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from ssdlab._core import operations, parts
+from ssdlab._core import operations
 from ssdlab.charts import Axis, Cells, Figure, Series, Spans
 from ssdlab.numbers import duration
-from ssdlab.results import Record, Results
+from ssdlab.results import PARTS, Record, Results
 
 #: Results by name.
 Named = Sequence[tuple[str, Results]]
@@ -72,7 +72,7 @@ def breakdown(named: Named) -> Figure:
     words = [word for word, _ in found]
     bars = [
         Series(label, words, [host.breakdown_us.get(part) or 0.0 for _, host in found], "bars")
-        for part, label in parts()
+        for part, label in PARTS.items()
     ]
     notes = [f", {duration(host.mean_us, 4)}" for _, host in found]
     return Figure(
