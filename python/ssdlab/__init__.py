@@ -19,12 +19,12 @@ from typing import TYPE_CHECKING, Any
 from ssdlab import cleaners, trace
 from ssdlab._core import CheckError, Clean, InputError, PolicyError, Rest
 from ssdlab._core import version as __version__
-from ssdlab.api import Experiment, Progress, run
 from ssdlab.calibration import Calibration, calibrate
 from ssdlab.catalogue import list
 from ssdlab.cleaners import check_cleaner
 from ssdlab.live import LiveDevice, serve
 from ssdlab.results import Record, Results
+from ssdlab.running import Experiment, Progress, run
 
 if TYPE_CHECKING:
     from ssdlab.comparison import Comparison, compare

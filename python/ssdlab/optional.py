@@ -23,5 +23,6 @@ def required(library: str, what: str) -> Any:
     try:
         return import_module(library)
     except ImportError:
-        line = f"pip install 'ssdlab[{EXTRAS[library.partition('.')[0]]}]'"
-        raise InputError(f"{what} needs {library}: {line}") from None
+        name = library.partition(".")[0]
+        line = f"pip install 'ssdlab[{EXTRAS[name]}]'"
+        raise InputError(f"{what} needs {name}: {line}") from None

@@ -9,19 +9,21 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from ssdlab import files
+from ssdlab import _core, files
 from ssdlab._core import InputError
 from ssdlab.optional import required
 
 if TYPE_CHECKING:
-    from ssdlab.plots import Plots
+    from ssdlab.running.plots import Plots
 
 #: The schema of results that this version writes and reads.
-SCHEMA = 1
+SCHEMA = _core.SCHEMA
 #: What `ssdlab run --out` calls its results.
 FILE = "results.json"
+#: The parts of a latency in the order in which a request meets them: what people read, by key.
+PARTS = {row["key"]: row["label"] for row in _core.latency_parts()}
 #: The kinds of request in the order in which they are shown.
-KINDS = ("read", "write", "trim", "flush", "all")
+KINDS = (*_core.request_kinds(), "all")
 
 
 class Record(Mapping[str, Any]):
@@ -125,7 +127,7 @@ class Results(Record):
     @property
     def plot(self) -> Plots:
         """Figures: `plot.latency()`, `breakdown()`, `over_time()`, `units()` and `timeline()`."""
-        from ssdlab.plots import Plots
+        from ssdlab.running.plots import Plots
 
         return Plots(self)
 

@@ -18,6 +18,17 @@ SMALL = {
     "device.blocks_per_plane": 64,
     "workload.requests": 2000,
 }
+# One package of 128 small blocks.
+TINY = {
+    "device.channels": 1,
+    "device.dies_per_package": 1,
+    "device.planes_per_die": 1,
+    "device.blocks_per_plane": 128,
+    "device.pages_per_block": 17,
+    "workload.requests": 500,
+    "workload.read_share": 0.3,
+    "run.precondition": "random:2",
+}
 # Hours of work: for tests that must end before the simulation does.
 ENDLESS = {"workload.requests": 10**12}
 
@@ -53,6 +64,12 @@ def set_options(assignments):
 def small():
     """The overrides that make a run quick, for `ssdlab.run(set=...)`."""
     return dict(SMALL)
+
+
+@pytest.fixture
+def tiny():
+    """The overrides that make a drive small and cleaning soon, for `ssdlab.run(set=...)`."""
+    return dict(TINY)
 
 
 @pytest.fixture

@@ -9,8 +9,8 @@ from pathlib import Path
 import pytest
 
 import ssdlab as package
-from ssdlab import outputs
 from ssdlab.calibration import regression
+from ssdlab.running import outputs
 
 #: Results of fio on a real disk, which lie beside the repository where there are any.
 ARCHIVE = Path(__file__).parents[3] / "shared/traces/fio_sweep_local_disk.json.tar.zst"

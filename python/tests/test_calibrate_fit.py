@@ -5,8 +5,8 @@ import json
 import pytest
 
 import ssdlab as package
-from ssdlab import outputs
 from ssdlab.calibration import search
+from ssdlab.running import outputs
 
 pytest.importorskip("scipy")
 

@@ -1,16 +1,11 @@
 """Cleaning policies in Python: what they see, what they may answer, and how they fail."""
 
 import _thread
-import json
-import os
 import random
 import re
-import signal
 import subprocess
 import sys
-import textwrap
 import threading
-import time
 from pathlib import Path
 
 import numpy as np
@@ -25,17 +20,6 @@ DOCS = Path(__file__).parents[2] / "docs"
 CLEANING = {
     "device.blocks_per_plane": 64,
     "workload.requests": 5000,
-    "workload.read_share": 0.3,
-    "run.precondition": "random:2",
-}
-# One package of 128 small blocks.
-TINY = {
-    "device.channels": 1,
-    "device.dies_per_package": 1,
-    "device.planes_per_die": 1,
-    "device.blocks_per_plane": 128,
-    "device.pages_per_block": 17,
-    "workload.requests": 500,
     "workload.read_share": 0.3,
     "run.precondition": "random:2",
 }
@@ -153,7 +137,7 @@ def test_greedy_in_python_is_greedy_to_the_bit(how):
     assert mine.experiment.device.cleaning.policy.endswith(":Greedy")
 
 
-def test_a_view_shows_the_pool():
+def test_a_view_shows_the_pool(tiny):
     seen = []
 
     def inspect(view):
@@ -176,7 +160,7 @@ def test_a_view_shows_the_pool():
         assert len(view.candidates) > 0
         seen.append((view.clock, view.random, int(view.erases.sum())))
 
-    ssdlab.run(set=TINY, cleaner=Inspecting(inspect))
+    ssdlab.run(set=tiny, cleaner=Inspecting(inspect))
     clocks, draws, erases = zip(*seen, strict=True)
     assert sorted(clocks) == list(clocks)
     assert len(set(draws)) == len(draws) > 300
@@ -184,7 +168,7 @@ def test_a_view_shows_the_pool():
     assert len(seen) - 1 <= erases[-1] + 1 <= len(seen) + 1
 
 
-def test_the_arrays_are_not_copied_and_cannot_be_written():
+def test_the_arrays_are_not_copied_and_cannot_be_written(tiny):
     places = set()
 
     def inspect(view):
@@ -199,19 +183,19 @@ def test_the_arrays_are_not_copied_and_cannot_be_written():
         with pytest.raises(AttributeError):
             view.valid = None
 
-    ssdlab.run(set=TINY, cleaner=Inspecting(inspect))
+    ssdlab.run(set=tiny, cleaner=Inspecting(inspect))
     assert len(places) == 4
 
 
-def test_what_a_policy_keeps_stays_as_it_was():
+def test_what_a_policy_keeps_stays_as_it_was(tiny):
     kept = []
 
     def inspect(view):
         arrays = view.valid, view.erases, view.opened, view.states, view.valid[10:20]
         kept.append((view, arrays, [array.copy() for array in arrays]))
 
-    keeping = ssdlab.run(set=TINY, cleaner=Inspecting(inspect))
-    assert comparable(keeping) == comparable(ssdlab.run(set=TINY, cleaner=Greedy()))
+    keeping = ssdlab.run(set=tiny, cleaner=Inspecting(inspect))
+    assert comparable(keeping) == comparable(ssdlab.run(set=tiny, cleaner=Greedy()))
     for view, arrays, then in kept:
         assert all(map(np.array_equal, arrays, then))
         with pytest.raises(ValueError, match="ends with its step"):
@@ -219,37 +203,37 @@ def test_what_a_policy_keeps_stays_as_it_was():
     assert any((kept[0][2][0] != later[2][0]).any() for later in kept)
 
 
-def test_a_policy_draws_lots_from_the_seed():
+def test_a_policy_draws_lots_from_the_seed(tiny):
     def draw(view):
         return Clean(view.candidates[int(view.random * len(view.candidates))])
 
-    runs = [ssdlab.run(set=TINY, cleaner=Answering(draw), seed=seed) for seed in (1, 1, 2)]
+    runs = [ssdlab.run(set=tiny, cleaner=Answering(draw), seed=seed) for seed in (1, 1, 2)]
     assert comparable(runs[0]) == comparable(runs[1]) != comparable(runs[2])
 
 
-def test_a_policy_may_rest_until_it_is_urgent():
+def test_a_policy_may_rest_until_it_is_urgent(tiny):
     def lazy(view):
         blocks = view.candidates
         return Clean(blocks[view.valid[blocks].argmin()]) if view.urgent else Rest()
 
-    resting = ssdlab.run(set=TINY, cleaner=Answering(lazy), check=True)
-    eager = ssdlab.run(set=TINY, cleaner=Greedy())
+    resting = ssdlab.run(set=tiny, cleaner=Answering(lazy), check=True)
+    eager = ssdlab.run(set=tiny, cleaner=Greedy())
     # What is not kept erased is spare space for longer.
     assert resting.flash.write_amplification < eager.flash.write_amplification
 
 
-def test_it_works_under_wear_levelling_with_blocks_that_wear_out():
-    worn = TINY | {"wear.rated_cycles": 20, "wear.spread": 0.2, "levelling.rule": "migrate"}
+def test_it_works_under_wear_levelling_with_blocks_that_wear_out(tiny):
+    worn = tiny | {"wear.rated_cycles": 20, "wear.spread": 0.2, "levelling.rule": "migrate"}
     results = ssdlab.run(set=worn | {"run.precondition": "random:4"}, cleaner=Greedy(), check=True)
     assert results.wear.retired_blocks > 0
 
 
-def test_runs_side_by_side_do_not_mix():
-    alone = [comparable(ssdlab.run(set=TINY, cleaner=Greedy(), seed=seed)) for seed in range(4)]
+def test_runs_side_by_side_do_not_mix(tiny):
+    alone = [comparable(ssdlab.run(set=tiny, cleaner=Greedy(), seed=seed)) for seed in range(4)]
     together = [None] * 4
 
     def run(seed):
-        together[seed] = comparable(ssdlab.run(set=TINY, cleaner=Greedy(), seed=seed))
+        together[seed] = comparable(ssdlab.run(set=tiny, cleaner=Greedy(), seed=seed))
 
     threads = [threading.Thread(target=run, args=(seed,)) for seed in range(4)]
     for thread in threads:
@@ -268,8 +252,8 @@ def test_runs_side_by_side_do_not_mix():
     [{"run.precondition": "none"}, {"run.precondition": "none", "run.timed": False}, {}],
     ids=["in time", "without time", "while the drive is prepared"],
 )
-def test_a_bad_answer_ends_the_run_with_the_rule_and_the_pool(make, rule, how):
-    settings = TINY | {"workload.requests": 20_000} | how
+def test_a_bad_answer_ends_the_run_with_the_rule_and_the_pool(make, rule, how, tiny):
+    settings = tiny | {"workload.requests": 20_000} | how
     with pytest.raises(ssdlab.PolicyError, match=rule) as raised:
         ssdlab.run(set=settings, cleaner=make())
     message = str(raised.value)
@@ -279,9 +263,9 @@ def test_a_bad_answer_ends_the_run_with_the_rule_and_the_pool(make, rule, how):
     assert (raised.value.requests > 0) == ("run.precondition" in how)
 
 
-def test_an_exception_keeps_its_traceback():
+def test_an_exception_keeps_its_traceback(tiny):
     with pytest.raises(ssdlab.PolicyError) as raised:
-        ssdlab.run(set=TINY, cleaner=Raising())
+        ssdlab.run(set=tiny, cleaner=Raising())
     cause = raised.value.__cause__
     assert isinstance(cause, ZeroDivisionError)
     frames = []
@@ -294,12 +278,12 @@ def test_an_exception_keeps_its_traceback():
 
 
 @pytest.mark.parametrize("final", [KeyboardInterrupt, SystemExit])
-def test_what_should_end_the_program_is_passed_on(final):
+def test_what_should_end_the_program_is_passed_on(final, tiny):
     def leave(view):
         raise final
 
     with pytest.raises(final):
-        ssdlab.run(set=TINY, cleaner=Answering(leave))
+        ssdlab.run(set=tiny, cleaner=Answering(leave))
     with pytest.raises(final):
         ssdlab.check_cleaner(Answering(leave))
 
@@ -310,19 +294,19 @@ def never(view):
 
 
 @pytest.mark.parametrize("step", [never, Greedy().step], ids=["endless step", "endless run"])
-def test_ctrl_c_ends_a_policy(step):
-    endless = TINY | {"workload.requests": 10**12}
+def test_ctrl_c_ends_a_policy(step, tiny):
+    endless = tiny | {"workload.requests": 10**12}
     threading.Timer(0.5, _thread.interrupt_main).start()
     with pytest.raises(KeyboardInterrupt):
         ssdlab.run(set=endless, cleaner=Answering(step))
 
 
-def test_an_object_without_step_is_refused():
+def test_an_object_without_step_is_refused(tiny):
     for refused in (object(), "greedy"):
         with pytest.raises(ssdlab.InputError, match="argument cleaner.*method step"):
-            ssdlab.run(set=TINY, cleaner=refused)
+            ssdlab.run(set=tiny, cleaner=refused)
     with pytest.raises(ssdlab.InputError, match="argument cleaner.*make one"):
-        ssdlab.run(set=TINY, cleaner=Greedy)
+        ssdlab.run(set=tiny, cleaner=Greedy)
     with pytest.raises(ssdlab.InputError, match="argument policy.*method step"):
         ssdlab.check_cleaner(object())
 
@@ -374,187 +358,11 @@ def test_every_run_of_the_suite_begins_with_a_copy():
     assert policy.steps == 0
 
 
-# By name, and on the command line
-
-MINE = """
-import numpy as np
-from ssdlab import Clean
-
-
-class Greedy:
-    def __init__(self, share=1.0, words=("a",)):
-        assert 0 < share <= 1 and words
-        self.share = share
-
-    def step(self, view):
-        blocks = view.candidates
-        blocks = blocks[: int(np.ceil(self.share * len(blocks)))]
-        return Clean(blocks[view.valid[blocks].argmin()])
-
-    class Inner:
-        def step(self, view):
-            return Clean(view.candidates[0])
-
-
-class Broken(Greedy):
-    def step(self, view):
-        return self.helper(view)
-
-    def helper(self, view):
-        raise ValueError("nothing suits")
-
-
-class Wrong(Greedy):
-    def step(self, view):
-        return Clean(12345)
-
-
-nobody = 5
-"""
-
-
-def options(settings, *words):
-    return [word for key, value in settings.items() for word in ("--set", f"{key}={value}")]
-
-
-@pytest.fixture
-def mine(tmp_path):
-    (tmp_path / "mine.py").write_text(MINE)
-    (tmp_path / "unparsable.py").write_text("class Greedy:\n    def step(self, view)\n")
-    (tmp_path / "failing.py").write_text("import json\n\nvalue = json.loads('{')\n")
-    return "--set", "cleaning.policy"
-
-
-def test_a_policy_is_found_by_name_in_the_current_directory(ssdlab, mine, tmp_path):
-    words = ["run", *options(TINY), "--check", "--json", "-"]
-    plain = ssdlab(*words, "--set", "cleaning.policy=mine:Greedy")
-    assert plain.returncode == 0, plain.stderr
-    same = ssdlab(*words, "--set", "cleaning.tie_break=lowest")
-    assert json.loads(plain.stdout)["flash"] == json.loads(same.stdout)["flash"]
-    less = ssdlab(*words, "--set", 'cleaning.policy=mine:Greedy(share=0.1, words=["b"])')
-    assert less.returncode == 0, less.stderr
-    amplification = [json.loads(it.stdout)["flash"]["write_amplification"] for it in (plain, less)]
-    assert amplification[0] < amplification[1]
-    inner = ssdlab(*words, "--set", "cleaning.policy=mine:Greedy.Inner")
-    assert inner.returncode == 0, inner.stderr
-
-
-def test_the_installed_command_finds_it_too(ssdlab, mine, tmp_path):
-    command = Path(sys.executable).parent / "ssdlab"
-    if not command.exists():
-        pytest.skip("the command is not installed beside this Python")
-    words = ["run", *options(TINY), "--quiet", "--set", "cleaning.policy=mine:Greedy"]
-    done = subprocess.run([command, *words], cwd=tmp_path, capture_output=True, text=True)
-    assert (done.returncode, done.stderr) == (0, "")
-
-
-def test_the_experiment_that_is_written_runs_again(ssdlab, mine, tmp_path):
-    name = "cleaning.policy=mine:Greedy(share=0.5)"
-    first = ssdlab("run", *options(TINY), "--set", name, "--out", "out")
-    assert first.returncode == 0, first.stderr
-    again = ssdlab("run", "out/experiment.toml", "--allow-code", "--json", "-")
-    assert again.returncode == 0, again.stderr
-    results = json.loads((tmp_path / "out" / "results.json").read_text())
-    assert json.loads(again.stdout)["flash"] == results["flash"]
-
-
-@pytest.mark.parametrize(
-    ("name", "message"),
-    [
-        ("nosuch:Greedy", "there is no module nosuch in"),
-        ("mine:Gredy", "the module mine has no Gredy"),
-        ("mine:nobody", "nobody: a cleaning policy is a class with a method step"),
-        ("mine:Greedy(size=1)", "Greedy cannot be made: TypeError: .*size"),
-        ("mine:Greedy(share=2)", r"Greedy cannot be made: AssertionError.*mine.py, line \d+"),
-        ("mine:Greedy(0.5)", "expected module:Class or module:Class.*each with its name"),
-        ("mine:Greedy(share=os.getpid())", "expected module:Class or module:Class"),
-        ("mine:Greedy(", "expected module:Class or module:Class"),
-        ("mine:5", "expected module:Class or module:Class"),
-        ("mine:np.ndarray(shape=3)", "ndarray: a cleaning policy is a class with a method step"),
-        ("unparsable:Greedy", r"cannot be imported: SyntaxError: .*unparsable.py, line 2"),
-        ("failing:Greedy", r"cannot be imported: json.*failing.py, line 3"),
-        ("..:Greedy", "expected module:Class or module:Class"),
-        ("gredy", 'did you mean "greedy"\\?.*a policy of your own is written module:Class'),
-        (":Greedy", "a policy of your own is written module:Class"),
-    ],
-)
-def test_a_policy_that_cannot_be_had_is_wrong_input(refused, mine, tmp_path, name, message):
-    words = ["--set", f"cleaning.policy={name}", "--out", "out"]
-    complaint = refused("run", *options(TINY), *words)
-    assert complaint.startswith(f"ssdlab: --set cleaning.policy={name}: device.cleaning.policy = ")
-    assert re.search(message, complaint), complaint
-    assert complaint.count("\n") == 1
-    assert not (tmp_path / "out").exists()
-
-
-def test_the_file_and_line_of_a_name_are_told(refused, mine, tmp_path):
-    (tmp_path / "it.toml").write_text('[device.cleaning]\npolicy = "mine:Gredy"\n')
-    assert "it.toml:2: device.cleaning.policy" in refused("run", "it.toml", "--allow-code")
-
-
-def test_a_sweep_takes_policies_and_tells_which_failed(mine, tmp_path, monkeypatch):
-    monkeypatch.chdir(tmp_path)
-    names = ["greedy", "mine:Greedy(share=0.5)", "mine:Broken"]
-    sweep = ssdlab.sweep(set=TINY, vary={"cleaning.policy": names}, workers=1)
-    best, half, broken = sweep
-    assert best.results.flash.write_amplification < half.results.flash.write_amplification
-    assert broken.results is None
-    assert "the cleaning policy mine:Broken failed: it raised ValueError" in broken.error
-
-
-def test_without_numpy_the_message_says_how_to_get_it(refused, mine, tmp_path):
-    (tmp_path / "numpy.py").write_text("raise ImportError('not here')\n")
-    complaint = refused("run", *options(TINY), "--set", "cleaning.policy=mine:Greedy")
-    assert "NumPy is not installed: pip install 'ssdlab[numpy]'" in complaint
-
-
-def test_a_policy_that_raises_shows_its_traceback(ssdlab, mine, tmp_path):
-    words = ["--set", "cleaning.policy=mine:Broken", "--out", "out", "--json", "results.json"]
-    done = ssdlab("run", *options(TINY), *words)
-    assert (done.returncode, done.stdout) == (1, "")
-    shown = textwrap.dedent(done.stderr)
-    assert "ssdlab: Traceback" in shown
-    assert re.search(r'mine.py", line \d+, in step\n.*return self.helper\(view\)', shown)
-    assert re.search(r'mine.py", line \d+, in helper', shown)
-    assert "ValueError: nothing suits\nthe cleaning policy mine:Broken failed: it raised" in shown
-    assert "State of domain 0: 128 blocks" in shown
-    assert "site-packages" not in shown
-    assert shown.endswith("Nothing was written.\n")
-    assert not (tmp_path / "out").exists()
-    assert not (tmp_path / "results.json").exists()
-
-
-def test_a_wrong_answer_is_a_run_that_was_not_completed(ssdlab, mine):
-    done = ssdlab("run", *options(TINY), "--set", "cleaning.policy=mine:Wrong")
-    assert (done.returncode, done.stdout) == (1, "")
-    expected = "ssdlab: the cleaning policy mine:Wrong failed: it chose block 12345, and the blocks"
-    assert done.stderr.startswith(expected)
-    assert "Traceback" not in done.stderr
-
-
-def test_ctrl_c_during_a_policy_writes_nothing(command, mine, tmp_path):
-    settings = TINY | {"workload.requests": 10**12, "cleaning.policy": "mine:Greedy"}
-    process = subprocess.Popen(
-        [*command, "run", *options(settings), "--out", "out"],
-        stdout=subprocess.PIPE,
-        stderr=subprocess.PIPE,
-        text=True,
-        cwd=tmp_path,
-        env=os.environ,
-    )
-    time.sleep(3)
-    process.send_signal(signal.SIGINT)
-    stdout, stderr = process.communicate(timeout=60)
-    assert (process.returncode, stdout) == (1, "")
-    assert re.fullmatch(r"ssdlab: interrupted after \d+ requests; nothing was written\n", stderr)
-    assert not (tmp_path / "out").exists()
-
-
 # How often it is asked, and what the documentation says
 
 
-def test_a_policy_is_asked_once_a_victim():
-    settings = TINY | {"run.precondition": "random:20", "cleaning.tie_break": "lowest"}
+def test_a_policy_is_asked_once_a_victim(tiny):
+    settings = tiny | {"run.precondition": "random:20", "cleaning.tie_break": "lowest"}
     said = []
 
     class Recording(Greedy):

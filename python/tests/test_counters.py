@@ -6,8 +6,9 @@ import re
 import pytest
 
 import ssdlab
-from ssdlab import _core, counters, display
+from ssdlab import _core, counters, numbers
 from ssdlab.reports import runs
+from ssdlab.running import display
 
 
 @pytest.fixture(scope="module")
@@ -51,7 +52,7 @@ def test_the_terminal_shows_the_counters_that_have_words_for_it(results):
     assert sum(row.terminal for row in flash) >= 4
     places = []
     for row in flash:
-        number = display.count(section(results, row.section)[row.key])
+        number = numbers.count(section(results, row.section)[row.key])
         found = re.search(rf"{re.escape(row.label)} +{re.escape(number)}\b", text)
         assert bool(found) == row.terminal, row.key
         if found:

@@ -6,7 +6,10 @@ import io
 import pytest
 
 import ssdlab
-from ssdlab import display
+from ssdlab import numbers
+from ssdlab.charts import text as characters
+from ssdlab.results import PARTS
+from ssdlab.running import display
 
 
 class Terminal(io.StringIO):
@@ -32,7 +35,7 @@ def latency(requests, breakdown=None):
         "iops": 61255.1 if requests else 0.0,
         "mb_per_s": 250.9 if requests else 0.0,
         "percentiles_us": times if requests else dict.fromkeys(times),
-        "breakdown_us": breakdown or dict.fromkeys(display.PARTS),
+        "breakdown_us": breakdown or dict.fromkeys(PARTS),
     }
 
 
@@ -82,7 +85,7 @@ def test_the_bar_shows_each_part_in_proportion():
 
 @pytest.mark.parametrize("values", [[1, 1, 1], [0.001, 1000], [5], [3, 1, 4, 1, 5, 9]])
 def test_shares_add_up(values):
-    assert sum(display._shares(values, 77)) == 77
+    assert sum(characters.shares(values, 77)) == 77
 
 
 def test_no_writes_are_said_in_words():
@@ -147,7 +150,7 @@ def test_ascii_suffices():
     assert "Where the time goes" in text
 
 
-@pytest.mark.parametrize("module", [display, ssdlab.catalogue, ssdlab])
+@pytest.mark.parametrize("module", [numbers, ssdlab.catalogue, ssdlab])
 def test_examples_in_docstrings(module):
     assert doctest.testmod(module).failed == 0
 

@@ -5,7 +5,7 @@ import json
 import pytest
 
 import ssdlab
-from ssdlab import outputs
+from ssdlab.running import outputs
 
 
 @pytest.fixture(scope="module")

@@ -252,7 +252,7 @@ def test_sizes_relative_to_the_footprint(quick, tmp_path):
         found.columns[name], found.columns[f"{name}.footprint_share"], strict=True
     ):
         capacity = [
-            ssdlab._core.capacity_bytes(ssdlab.api.layers_of(set={name: blocks - less}))
+            ssdlab._core.capacity_bytes(ssdlab.running.layers_of(set={name: blocks - less}))
             for less in (0, 1)
         ]
         assert capacity[0] >= share * 1024 * mib > capacity[1]

@@ -7,8 +7,10 @@ import json
 import pytest
 
 import ssdlab
-from ssdlab import display
+from ssdlab.comparison import display as comparison
 from ssdlab.reports import page
+from ssdlab.running import display
+from ssdlab.sweeps import display as sweeps
 
 #: A drive of a package that a few thousand writes go around.
 DRIVE = {
@@ -86,7 +88,7 @@ def test_the_column_is_a_text_in_parquet_even_if_nothing_is_said():
     sweep = ssdlab.sweep(set=SETTLED, vary={"run.seed": [1, 2]}, workers=1)
     assert sweep.to_arrow()["warnings"].to_pylist() == ["", ""]
     assert sweep.warning_marks() == {}
-    assert "!" not in display.sweep_table(sweep, io.StringIO())
+    assert "!" not in sweeps.sweep_table(sweep, io.StringIO())
 
 
 def test_comparisons_and_reports_show_it():
@@ -94,7 +96,7 @@ def test_comparisons_and_reports_show_it():
     found = ssdlab.compare(few, settled)
     assert [said.split(":")[0] for said in found.warnings["A"]] == ["nothing_cleaned"]
     assert found.to_dict()["warnings"]["B"] == []
-    assert "Warning: A nothing_cleaned" in display.compare_table(found, io.StringIO())
+    assert "Warning: A nothing_cleaned" in comparison.compare_table(found, io.StringIO())
     assert "Warning: A nothing_cleaned" in found._repr_html_()
     text = page([few, settled])
     assert text.count('<ul class="warnings">') == 1

@@ -5,36 +5,16 @@
 //! It leaves out logic: arguments are put in order by `python/ssdlab`, meaning is given to them by
 //! `lab`.
 
-use pyo3::exceptions::{PyRuntimeError, PyValueError};
-
-pyo3::create_exception!(
-    ssdlab,
-    InputError,
-    PyValueError,
-    "The input is wrong: the message names the source, the key and the allowed values."
-);
-pyo3::create_exception!(
-    ssdlab,
-    CheckError,
-    PyRuntimeError,
-    "The audit behind `check=True` found a broken invariant: a defect of ssdlab, not of the input."
-);
-pyo3::create_exception!(
-    ssdlab,
-    PolicyError,
-    PyRuntimeError,
-    "The cleaning policy broke a rule or raised an exception: the message says which, and the state \
-     of the pool it was asked about."
-);
-
 mod cleaner;
+mod errors;
 mod tables;
+mod traces;
+mod visits;
 
 #[pyo3::pymodule]
 mod _core {
     use std::ops::ControlFlow;
     use std::sync::{Mutex, PoisonError};
-    use std::time::{Duration, Instant};
 
     use pyo3::exceptions::{PyKeyboardInterrupt, PyOSError, PyValueError};
     use pyo3::prelude::*;
@@ -43,22 +23,28 @@ mod _core {
     use devices::ssd::conformance;
     use devices::ssd::ids::BlockState;
     use lab::{
-        Column, Experiment, Layer, Live, LiveAddress, LiveSettings, Progress, RunError,
-        RunSettings, TraceError, TraceProgress,
+        Column, Experiment, Layer, Live, LiveAddress, LiveSettings, Progress, RunError, RunSettings,
     };
 
     #[pymodule_export]
     use super::cleaner::{Clean, Rest, View};
     use super::cleaner::{PythonCleaner, Raised, is_final, put_raised, take_raised};
     #[pymodule_export]
-    use super::tables::{counters, latency_parts};
+    use super::errors::{CheckError, InputError, PolicyError};
     #[pymodule_export]
-    use super::{CheckError, InputError, PolicyError};
+    use super::tables::{counters, latency_parts, operations, request_kinds};
+    #[pymodule_export]
+    use super::traces::{read_decompressed, trace_convert, trace_head, trace_info, trace_services};
+    use super::visits::{VISIT_INTERVAL, wall_clock};
 
     /// The version of the engine, which is the version of the package.
     #[pymodule_export]
     #[expect(non_upper_case_globals, reason = "a Python name")]
     const version: &str = env!("CARGO_PKG_VERSION");
+
+    /// The schema of results that this version writes and reads.
+    #[pymodule_export]
+    const SCHEMA: u32 = lab::SCHEMA;
 
     /// What a block is used for, as numbers in `View.states`: it is erased.
     #[pymodule_export]
@@ -81,10 +67,6 @@ mod _core {
     /// It is full, and wear levelling passes it over.
     #[pymodule_export]
     const PASSED_OVER: u8 = BlockState::PassedOver as u8;
-
-    /// How much wall time passes between two visits to Python: short enough for Ctrl-C to feel
-    /// immediate, long enough to cost nothing. It never reaches the results.
-    const VISIT_INTERVAL: Duration = Duration::from_millis(100);
 
     /// Runs the experiment made of `layers` (source, TOML text and whether it may name code, from
     /// lowest to highest priority) and returns the results as JSON text.
@@ -275,21 +257,21 @@ mod _core {
     /// The layer (source, TOML text, whether it may name code) that stands for `--set KEY=VALUE`.
     #[pyfunction]
     fn set_layer(assignment: &str) -> PyResult<(String, String, bool)> {
-        lab::set_layer(assignment).map(parts).map_err(input_error)
+        lab::set_layer(assignment).map(fields).map_err(input_error)
     }
 
     /// The one layer that stands for several `--set KEY=VALUE`, whose order says nothing.
     #[pyfunction]
     #[expect(clippy::needless_pass_by_value, reason = "Python hands over lists")]
     fn set_layers(assignments: Vec<String>) -> PyResult<(String, String, bool)> {
-        lab::set_layers(&assignments).map(parts).map_err(input_error)
+        lab::set_layers(&assignments).map(fields).map_err(input_error)
     }
 
     /// The one layer of `layers`, each made by `set_layer`, whose order says nothing.
     #[pyfunction]
     fn peers(layers: Vec<PyLayer>) -> PyResult<(String, String, bool)> {
         let layers: Vec<Layer> = layers.into_iter().map(Layer::from).collect();
-        lab::peers(&layers).map(parts).map_err(input_error)
+        lab::peers(&layers).map(fields).map_err(input_error)
     }
 
     #[expect(clippy::needless_pass_by_value, reason = "as map_err hands it over")]
@@ -301,7 +283,7 @@ mod _core {
     /// None.
     #[pyfunction]
     fn preset_layer(section: &str, name: &str) -> Option<(String, String, bool)> {
-        lab::preset_layer(section, name).map(parts)
+        lab::preset_layer(section, name).map(fields)
     }
 
     /// The message for a name that is neither a preset nor a file: it lists the valid choices.
@@ -320,61 +302,6 @@ mod _core {
     #[pyfunction]
     fn list_categories() -> Vec<&'static str> {
         lab::list_categories().to_vec()
-    }
-
-    /// What the trace `path` holds, as JSON text; `options` is a JSON object of keys that say how to
-    /// read it. `progress(requests, bytes, expected_bytes)` is called about ten times a second; it
-    /// and Ctrl-C end this as they end a run.
-    #[pyfunction]
-    #[pyo3(signature = (path, options, progress = None))]
-    fn trace_info(
-        py: Python<'_>,
-        path: &str,
-        options: &str,
-        progress: Option<Bound<'_, PyAny>>,
-    ) -> PyResult<String> {
-        watched(py, progress, |watch| lab::trace_info(path, options, watch))
-    }
-
-    /// The mean service times of the trace `path` by pattern, size and number outstanding, as JSON
-    /// text; `options` and `progress` as for `trace_info`.
-    #[pyfunction]
-    #[pyo3(signature = (path, options, progress = None))]
-    fn trace_services(
-        py: Python<'_>,
-        path: &str,
-        options: &str,
-        progress: Option<Bound<'_, PyAny>>,
-    ) -> PyResult<String> {
-        watched(py, progress, |watch| lab::trace_services(path, options, watch))
-    }
-
-    /// The whole content of the file `path`, decompressed if it is compressed.
-    #[pyfunction]
-    fn read_decompressed(py: Python<'_>, path: &str) -> PyResult<Vec<u8>> {
-        let content = py.detach(|| lab::read_decompressed(path));
-        content.map_err(|error| InputError::new_err(error.to_string()))
-    }
-
-    /// The first `count` requests of the trace `path` beside what they were read from, as JSON text.
-    #[pyfunction]
-    fn trace_head(py: Python<'_>, path: &str, options: &str, count: u64) -> PyResult<String> {
-        watched(py, None, |watch| lab::trace_head(path, options, count, watch))
-    }
-
-    /// Writes the trace `source` to `target`, in `format` or the one that its extension names; how
-    /// many requests, and what was lost, as JSON text. `progress` as for `trace_info`.
-    #[pyfunction]
-    #[pyo3(signature = (source, target, format, options, progress = None))]
-    fn trace_convert(
-        py: Python<'_>,
-        source: &str,
-        target: &str,
-        format: Option<&str>,
-        options: &str,
-        progress: Option<Bound<'_, PyAny>>,
-    ) -> PyResult<String> {
-        watched(py, progress, |watch| lab::trace_convert(source, target, format, options, watch))
     }
 
     /// A device that is served to clients of NBD by threads of its own.
@@ -478,57 +405,12 @@ mod _core {
         }
     }
 
-    /// Does something to a trace without the interpreter's lock, visiting Python now and then.
-    fn watched(
-        py: Python<'_>,
-        progress: Option<Bound<'_, PyAny>>,
-        work: impl FnOnce(lab::Watch<'_>) -> Result<String, TraceError> + Send,
-    ) -> PyResult<String> {
-        let progress = progress.map(Bound::unbind);
-        let mut raised = None;
-        let outcome = py.detach(|| {
-            let mut visited = wall_clock();
-            work(&mut |now: &TraceProgress| {
-                if visited.elapsed() < VISIT_INTERVAL {
-                    return ControlFlow::Continue(());
-                }
-                let visit = Python::attach(|py| {
-                    py.check_signals()?;
-                    if let Some(progress) = &progress {
-                        progress.call1(py, (now.requests, now.bytes, now.expected_bytes))?;
-                    }
-                    Ok(())
-                });
-                visited = wall_clock();
-                visit.map_or_else(
-                    |error| {
-                        raised = Some(error);
-                        ControlFlow::Break(())
-                    },
-                    ControlFlow::Continue,
-                )
-            })
-        });
-        outcome.map_err(|error| match error {
-            TraceError::Input(message) => InputError::new_err(message),
-            TraceError::Output(message) => PyOSError::new_err(message),
-            TraceError::Interrupted { .. } => {
-                raised.unwrap_or_else(|| PyKeyboardInterrupt::new_err(()))
-            }
-        })
-    }
-
-    #[expect(clippy::disallowed_methods, reason = "paces the visits to Python; no result sees it")]
-    fn wall_clock() -> Instant {
-        Instant::now()
-    }
-
     fn experiment(layers: Vec<PyLayer>) -> Result<Experiment, String> {
         let layers: Vec<Layer> = layers.into_iter().map(Layer::from).collect();
         Experiment::from_layers(&layers).map_err(|error| error.to_string())
     }
 
-    fn parts(layer: Layer) -> (String, String, bool) {
+    fn fields(layer: Layer) -> (String, String, bool) {
         (layer.source, layer.text, layer.code)
     }
 

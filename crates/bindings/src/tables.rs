@@ -37,3 +37,15 @@ pub(crate) fn latency_parts(py: Python<'_>) -> PyResult<Vec<Bound<'_, PyDict>>> 
     };
     LATENCY_PARTS.iter().map(row).collect()
 }
+
+/// The kinds of flash operation in a recorded window, in the order in which charts show them.
+#[pyfunction]
+pub(crate) fn operations() -> Vec<&'static str> {
+    lab::operations()
+}
+
+/// The kinds of request, in the order in which results list them.
+#[pyfunction]
+pub(crate) fn request_kinds() -> Vec<&'static str> {
+    lab::request_kinds()
+}

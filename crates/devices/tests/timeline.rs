@@ -28,8 +28,11 @@ fn a_read_and_a_program_are_recorded_to_the_nanosecond() {
     let timeline = recorded(&config, &steps, all);
     assert_eq!(timeline.lanes, ["package 0", "package 1"]);
     assert!(!timeline.cut);
-    let spans: Vec<_> =
-        timeline.spans.iter().map(|it| (it.word, it.lane, it.start, it.end, it.bus_ns)).collect();
+    let spans: Vec<_> = timeline
+        .spans
+        .iter()
+        .map(|it| (it.word.name(), it.lane, it.start, it.end, it.bus_ns))
+        .collect();
     let (sense, program) = (config.timing.read.ns(), config.timing.program.ns());
     let bus = config.timing.bus_per_byte.time_ns(4096 + config.spare_size.bytes());
     let reads = spans.iter().find(|it| it.0 == "read").unwrap();
@@ -44,7 +47,7 @@ fn a_read_and_a_program_are_recorded_to_the_nanosecond() {
     let ended = reads.3;
     let kept = |from, to, most| {
         let timeline = recorded(&config, &steps, Window { from, to, most });
-        (timeline.spans.iter().map(|it| it.word).collect::<Vec<_>>(), timeline.cut)
+        (timeline.spans.iter().map(|it| it.word.name()).collect::<Vec<_>>(), timeline.cut)
     };
     assert_eq!(kept(0, 10_000, 10), (vec!["read"], false));
     assert_eq!(kept(ended, Time::MAX, 10), (vec!["program"], false));
@@ -68,7 +71,8 @@ fn the_record_has_every_operation_that_the_drive_counts_and_no_lane_does_two_at_
         let end = drive(&mut ssd, &mut load, Time::MAX, &mut Keep::default()).unwrap().last;
         let timeline = ssd.take_operations().unwrap();
         let report = ssd.report(end).unwrap();
-        let count = |word: &str| timeline.spans.iter().filter(|it| it.word == word).count() as u64;
+        let count =
+            |word: &str| timeline.spans.iter().filter(|it| it.word.name() == word).count() as u64;
         let moves = if copy_back { "copy-back" } else { "move" };
         assert!(count("erase") > 0 && count(moves) > 0);
         assert_eq!(count("program"), report.counts.host_pages_written);

@@ -3,6 +3,8 @@
 use crate::config::{keys, presets_of};
 use crate::warnings::WARNINGS;
 use devices::ssd::config::Policy;
+use devices::ssd::timeline::Word;
+use engine::Op;
 use options::{Choice, KeyInfo, Link};
 
 /// The categories that can be listed.
@@ -47,6 +49,16 @@ pub fn list(what: &str) -> Option<Vec<(String, String)>> {
         _ => {}
     }
     Some(rows)
+}
+
+/// The kinds of flash operation in a recorded window, in the order in which charts show them.
+pub fn operations() -> Vec<&'static str> {
+    Word::ALL.map(Word::name).to_vec()
+}
+
+/// The kinds of request, in the order in which results list them.
+pub fn request_kinds() -> Vec<&'static str> {
+    Op::ALL.map(Op::name).to_vec()
 }
 
 /// A key, with what it means, expects and defaults to.

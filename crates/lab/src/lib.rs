@@ -21,7 +21,7 @@ mod trace;
 mod untimed;
 mod warnings;
 
-pub use catalogue::{list, list_categories};
+pub use catalogue::{list, list_categories, operations, request_kinds};
 pub use config::{
     Experiment, Layer, Precondition, RunConfig, SectionKeys, Until, keys, peers, preset_layer,
     set_layer, set_layers, unknown_preset,
@@ -29,6 +29,7 @@ pub use config::{
 pub use error::{InputError, RunError};
 pub use inputs::read_decompressed;
 pub use live::{Live, LiveAddress, LiveSettings, LiveStatus, Ready};
+pub use results::SCHEMA;
 pub use session::{Progress, RunSettings, run, run_with};
 pub use table::{Column, to_parquet};
 pub use trace::{

@@ -13,7 +13,7 @@ pub(crate) fn section(window: Window, recorded: &Timeline) -> Value {
         "lanes": recorded.lanes,
         "operations": {
             "lane": spans.iter().map(|span| span.lane).collect::<Vec<_>>(),
-            "kind": spans.iter().map(|span| span.word).collect::<Vec<_>>(),
+            "kind": spans.iter().map(|span| span.word.name()).collect::<Vec<_>>(),
             "start_ns": spans.iter().map(|span| span.start).collect::<Vec<_>>(),
             "end_ns": spans.iter().map(|span| span.end).collect::<Vec<_>>(),
             "bus_ns": spans.iter().map(|span| span.bus_ns).collect::<Vec<_>>(),

@@ -16,6 +16,8 @@ use engine::{Completion, Followed, LatencyStats, Op, Status, Time, TimeSeries};
 use serde::Serialize;
 use serde_json::{Map, Value, json};
 
+/// The schema of results that this version writes.
+pub const SCHEMA: u32 = 1;
 /// Percentiles that every latency summary lists.
 const PERCENTILES: [&str; 7] = ["50", "90", "95", "99", "99.9", "99.99", "99.999"];
 
@@ -251,7 +253,7 @@ impl Results {
         let notices: Map<String, Value> =
             ran.notices.iter().map(|(name, count)| ((*name).to_owned(), json!(count))).collect();
         let mut results = json!({
-            "schema": 1,
+            "schema": SCHEMA,
             "version": env!("CARGO_PKG_VERSION"),
             "experiment": self.experiment,
             "capacity_bytes": self.capacity_bytes,

@@ -14,9 +14,9 @@ from typing import Any
 
 from ssdlab import _core, files
 from ssdlab._core import InputError
-from ssdlab.api import Part
 from ssdlab.calibration.regression import Weights
 from ssdlab.results import Record
+from ssdlab.running import Part
 
 __all__ = ["Calibration", "calibrate"]
 
@@ -43,9 +43,17 @@ class Calibration(Record):
 
     def plot(self, path: str | os.PathLike[str]) -> None:
         """Draw what was measured and what was fitted into an image file. Needs matplotlib."""
-        from ssdlab.calibration import plot
+        from ssdlab.calibration import figures
+        from ssdlab.charts import matplotlib
 
-        plot.draw(self._data, Path(path))
+        rows = figures.rows(self._data)
+        size = (max(4.2 * len(rows[0]), 6), 6.4)
+        title = f"{self._data['source']}: the line with 1 outstanding"
+        heights = (3, 1.2)
+        sheet = matplotlib.sheet(
+            rows, "--plot", title=title, size=size, heights=heights, share_x=True
+        )
+        matplotlib.save(Path(path), sheet)
 
     def __repr__(self) -> str:
         parts = [

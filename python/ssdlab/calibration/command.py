@@ -9,13 +9,13 @@ from typing import Any
 
 import click
 
-from ssdlab import display as base
-from ssdlab import files
+from ssdlab import files, terminal
 from ssdlab.calibration import SOURCES
 from ssdlab.calibration import calibrate as run_calibration
 from ssdlab.calibration.fit import KINDS
 from ssdlab.calibration.points import list_of_numbers, size_bytes
-from ssdlab.cli import ALLOW_CODE, ExamplesFirst
+from ssdlab.charts import matplotlib
+from ssdlab.cli.options import ALLOW_CODE, ExamplesFirst
 from ssdlab.trace.command import _errors, reading_options
 
 PATH = click.Path(path_type=Path)
@@ -97,11 +97,7 @@ def calibrate(
         if path is not None:
             files.refuse_unwritable(path)
     if plot is not None:
-        from ssdlab.calibration import plot as drawing
-
-        drawing.check()
-        if not plot.suffix:
-            raise click.UsageError(f"--plot {plot}: the extension says which format: .png, .svg")
+        matplotlib.check("--plot", plot)
     own = {"kind", "weights", "statistic", "write", "zones", "seconds", "seed", "device", "fit"}
     own |= {"allow_code"}
     reading = {key: value for key, value in options.items() if key not in own}
@@ -112,7 +108,7 @@ def calibrate(
             raise click.UsageError(f"--block-sizes {block_sizes}: the sizes must rise")
     numbers = list_of_numbers(outstanding, "--outstanding")
     hidden = quiet or sys.stderr is None
-    with _errors(), base.steps(sys.stderr, "calibrating", hidden) as progress:
+    with _errors(), terminal.steps(sys.stderr, "calibrating", hidden) as progress:
         found = run_calibration(
             target,
             source=source,

@@ -9,13 +9,14 @@ from rich.console import Group, RenderableType
 from rich.table import Table
 from rich.text import Text
 
-from ssdlab import display as base
 from ssdlab.calibration.points import size_text
+from ssdlab.numbers import duration
+from ssdlab.terminal import console_for, rendered
 
 
 def table(found: Mapping[str, Any], file: IO[str]) -> str:
     """The lines, the errors by size, and what should be known, as text for `file`."""
-    console, _ = base._console(file)
+    console, _ = console_for(file)
     sections: list[RenderableType] = []
     if found["patterns"]:
         sections += [_lines(found), _sizes(found)]
@@ -24,7 +25,7 @@ def table(found: Mapping[str, Any], file: IO[str]) -> str:
     if found["notes"]:
         notes = "\n".join(f"Note: {note}" for note in found["notes"])
         sections.append(Text(notes, style="yellow"))
-    return base._text(console, sections)
+    return rendered(console, sections)
 
 
 def _columns(*names: str) -> Table:
@@ -61,7 +62,7 @@ def _sizes(found: Mapping[str, Any]) -> RenderableType:
     rows: dict[int, dict[str, str]] = {}
     for name, it in patterns.items():
         for row in it["sizes"]:
-            cell = f"{base.duration(row['measured_us'], 4)} {row['error_percent']:+6.1f}%"
+            cell = f"{duration(row['measured_us'], 4)} {row['error_percent']:+6.1f}%"
             rows.setdefault(row["bytes"], {})[name] = cell
     for size, cells in sorted(rows.items()):
         grid.add_row(size_text(size), *(cells.get(name, "") for name in patterns))
@@ -77,10 +78,10 @@ def _fit(fit: Mapping[str, Any]) -> RenderableType:
         grid.add_row(
             f"{row['pattern']} {size_text(row['bytes'])}",
             str(row["outstanding"]),
-            base.duration(row["mean_us"], 4),
-            base.duration(row["before_us"], 4),
+            duration(row["mean_us"], 4),
+            duration(row["before_us"], 4),
             f"{row['before_error_percent']:+.1f}%",
-            base.duration(row["after_us"], 4),
+            duration(row["after_us"], 4),
             f"{row['after_error_percent']:+.1f}%",
         )
     means = [fit[which]["mean_error_percent"] for which in ("before", "after")]

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from ssdlab import __version__
+from ssdlab import _core
 from ssdlab._core import InputError
 from ssdlab.calibration.points import KIB, PATTERNS, Measured, Point, means
 from ssdlab.calibration.regression import (
@@ -57,7 +57,7 @@ def fitted(
         notes.append(f"{repeated} results repeat a point; the mean of all its requests was taken")
     notes += _verdicts(patterns, kind)
     return {
-        "version": __version__,
+        "version": _core.version,
         "kind": kind,
         "weights": weights,
         "source": measured.source,

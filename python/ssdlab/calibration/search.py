@@ -20,9 +20,9 @@ from typing import Any
 
 from ssdlab import _core, layers
 from ssdlab._core import InputError
-from ssdlab.api import Part, _section, run_layers
 from ssdlab.calibration.points import Point, Steps, means
 from ssdlab.calibration.regression import mean_size
+from ssdlab.running import Part, _section, run_layers
 
 #: Requests of a simulated point for each one outstanding, and at least.
 REQUESTS_EACH, FEWEST_REQUESTS = 100, 400

@@ -17,15 +17,15 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, TypeAlias
 
-from ssdlab import _core, api, layers
+from ssdlab import _core, layers, running
 from ssdlab._core import InputError
-from ssdlab.api import Experiment
 from ssdlab.layers import Layer
+from ssdlab.numbers import cell_text
 from ssdlab.optional import required
 from ssdlab.results import SCHEMA, Results
+from ssdlab.running import Experiment
 from ssdlab.sweeps import backends, table
 from ssdlab.sweeps.plan import Point
-from ssdlab.sweeps.result import cell_text
 
 Side: TypeAlias = "str | os.PathLike[str] | Mapping[str, Any] | Results | Experiment"
 
@@ -234,7 +234,7 @@ def _run(
         for seed in seeds:
             stack: list[Layer] = list(side.experiment.layers)
             if seed is not None:
-                stack += api.layers_of(seed=seed)
+                stack += running.layers_of(seed=seed)
             _core.permit_code(stack)
             points.append(Point({}, stack, str(len(points))))
     if not points:

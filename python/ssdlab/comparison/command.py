@@ -8,8 +8,8 @@ from pathlib import Path
 
 import click
 
-from ssdlab import display, files
-from ssdlab.cli import ALLOW_CODE, ExamplesFirst
+from ssdlab import files, terminal
+from ssdlab.cli.options import ALLOW_CODE, ExamplesFirst
 from ssdlab.comparison import compare as compare_sides
 from ssdlab.sweeps.backends import Lost
 
@@ -50,7 +50,7 @@ def compare(
     json_file = None if json_path in (None, "-") else Path(str(json_path))
     if json_file is not None:
         files.refuse_unwritable(json_file)
-    with display.steps(sys.stderr, "compare", quiet) as bar:
+    with terminal.steps(sys.stderr, "compare", quiet) as bar:
         try:
             found = compare_sides(
                 a, b, repeat=repeat, allow_code=allow_code, workers=workers, progress=bar
@@ -63,4 +63,6 @@ def compare(
     if json_path == "-":
         click.echo(text, nl=False)
     elif not quiet:
+        from ssdlab.comparison import display
+
         click.echo(display.compare_table(found, sys.stdout), nl=False)

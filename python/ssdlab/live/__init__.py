@@ -12,8 +12,8 @@ from types import TracebackType
 from typing import Any, NamedTuple
 
 from ssdlab import _core, layers
-from ssdlab.api import Part, layers_of
 from ssdlab.results import Results
+from ssdlab.running import Part, layers_of
 
 LOOPBACK = "127.0.0.1"
 

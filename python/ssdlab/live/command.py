@@ -15,7 +15,7 @@ from types import FrameType
 import click
 
 from ssdlab import files, layers
-from ssdlab.cli import ALLOW_CODE, PATH, ExamplesFirst, layers_above
+from ssdlab.cli.options import ALLOW_CODE, PATH, ExamplesFirst, layers_above
 from ssdlab.live import LOOPBACK, LiveDevice, serve_layers
 
 LOOK_SECONDS = 0.1
@@ -178,7 +178,7 @@ def serve(
     if json_path == "-":
         click.echo(results.to_json(), nl=False)
     elif not quiet:
-        from ssdlab import display
+        from ssdlab.running import display
 
         click.echo(display.results_table(results, sys.stdout), nl=False)
     if status:

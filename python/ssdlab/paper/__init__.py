@@ -10,7 +10,8 @@ from collections.abc import Mapping
 from importlib import import_module
 from types import ModuleType
 
-from ssdlab.paper.item import Figure, Item, Row, Series
+from ssdlab.charts import Figure, Series
+from ssdlab.paper.item import Item, Row
 from ssdlab.paper.study import Study
 
 __all__ = ["ITEMS", "Figure", "Item", "Row", "Series", "Study"]

@@ -7,15 +7,15 @@ import json
 import sys
 from difflib import get_close_matches
 from pathlib import Path
-from typing import Any
 
 import click
 
-from ssdlab import display, files
+from ssdlab import files, terminal
 from ssdlab._core import InputError
-from ssdlab.api import Experiment
-from ssdlab.paper import ITEMS, Figure, Item, diskspd
+from ssdlab.charts import matplotlib
+from ssdlab.paper import ITEMS, Item, diskspd
 from ssdlab.paper.study import Study
+from ssdlab.running import Experiment
 
 
 class ItemName(click.ParamType):  # type: ignore[type-arg]  # not generic in click 8.1
@@ -85,8 +85,8 @@ def paper(
         if path is not None:
             files.refuse_unwritable(path)
     if plot is not None:
-        _matplotlib()
-    with display.steps(sys.stderr, "simulating") as progress:
+        matplotlib.check("--plot", plot)
+    with terminal.steps(sys.stderr, "simulating") as progress:
         study = Study(quick, traces, device, changes, progress)
         found = study.run({name: ITEMS[name] for name in chosen})
     text = json.dumps({"items": [item.to_dict() for item in found]}) + "\n"
@@ -104,6 +104,8 @@ def paper(
     if json_path == "-":
         click.echo(text, nl=False)
     else:
+        from ssdlab.paper import display
+
         for item in found:
             click.echo(display.item_table(item, sys.stdout), nl=False)
         click.echo(_summary(found))
@@ -142,67 +144,10 @@ def _inputs(inputs: tuple[str, ...]) -> dict[str, float]:
 FIELDS = dataclasses.fields(diskspd.Array)
 
 
-def _matplotlib() -> Any:
-    try:
-        import matplotlib
-    except ImportError:
-        raise InputError("--plot needs matplotlib: pip install 'ssdlab[plot]'") from None
-    matplotlib.use("Agg")
-    from matplotlib import pyplot
-
-    return pyplot
-
-
 def draw(items: list[Item], path: Path) -> None:
     """Draws every figure of the items, one above the other, into one picture."""
-    pyplot = _matplotlib()
     figures = [figure for item in items for figure in item.figures]
     if not figures:
         raise InputError(f"--plot {path}: the items {', '.join(i.name for i in items)} have none")
-    sheet, axes = pyplot.subplots(
-        len(figures), 1, figsize=(9, 5 * len(figures)), squeeze=False, layout="constrained"
-    )
-    for axis, figure in zip(axes.flat, figures, strict=True):
-        _draw_bars(axis, figure) if figure.bars else _draw_lines(axis, figure)
-        axis.set(title=figure.title, xlabel=figure.x_label, ylabel=figure.y_label)
-        if figure.log_y:
-            axis.set_yscale("log")
-        axis.grid(True, which="both", alpha=0.2)
-        axis.legend(fontsize=7, ncols=2)
-    try:
-        sheet.savefig(path, dpi=110)
-    finally:
-        pyplot.close(sheet)
-
-
-def _draw_bars(axis: Any, figure: Figure) -> None:
-    """A group of bars for each word of the figure, one bar for each series."""
-    words = figure.all_x()
-    width = 0.8 / len(figure.series)
-    for number, line in enumerate(figure.series):
-        offset = (number - (len(figure.series) - 1) / 2) * width
-        places = [words.index(x) + offset for x in line.x]
-        axis.bar(places, line.y, width, label=line.name)
-    axis.set_xticks(range(len(words)), words)
-
-
-def _draw_lines(axis: Any, figure: Figure) -> None:
-    """A line for each series; those of one kind share a colour, their dashes tell them apart."""
-    colours: dict[str, Any] = {}
-    for line in figure.series:
-        kind, _, _ = line.name.partition(", ")
-        variants = sum(name.startswith(f"{kind}, ") for name in colours)
-        colour = next((c for n, c in colours.items() if n.startswith(f"{kind}, ")), None)
-        drawn = axis.plot(
-            line.x,
-            line.y,
-            marker="o",
-            markersize=3,
-            color=colour,
-            linestyle=["-", "--", ":"][variants % 3],
-            label=line.name,
-        )
-        colours[line.name] = drawn[0].get_color()
-    if figure.log_x:
-        axis.set_xscale("log", base=2)
-        axis.xaxis.set_major_formatter("{x:g}")
+    rows = [[figure] for figure in figures]
+    matplotlib.save(path, matplotlib.sheet(rows, "--plot", size=(9, 5 * len(rows))))

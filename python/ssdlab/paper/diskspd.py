@@ -11,8 +11,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
+from ssdlab.charts import Axis, Figure, Series
 from ssdlab.paper.baseline import baseline
-from ssdlab.paper.item import Figure, Item, Row, Series
+from ssdlab.paper.item import Item, Row
 from ssdlab.paper.study import Study
 
 SUMMARY = "Gray and Fitzgerald 2008: patterns x block sizes x outstanding, and what flash replaces"
@@ -72,9 +73,11 @@ def run(study: Study) -> Item:
     ]
     bytes_ = [
         Series(
-            line.name, sizes, [n * kib * 1024 / 1e6 for n, kib in zip(line.y, sizes, strict=True)]
+            f"{pattern}, {outstanding} outstanding",
+            sizes,
+            [n * kib * 1024 / 1e6 for n, kib in zip(line, sizes, strict=True)],
         )
-        for line in requests
+        for (pattern, outstanding), line in iops.items()
     ]
     at_8_kib = BLOCK_BYTES.index(8192)
     rows = [
@@ -103,9 +106,10 @@ def run(study: Study) -> Item:
         Row("TPC-C mix of this device, IOPS", None, mix),
         *_replacing(mix, array),
     ]
+    block_size = Axis("block size, KiB", log=2)
     figures = [
-        Figure("Requests a second", "block size, KiB", "requests/s", requests, True, True),
-        Figure("Throughput", "block size, KiB", "MB/s", bytes_, True, True),
+        Figure("Requests a second", block_size, Axis("requests/s", log=10), requests),
+        Figure("Throughput", block_size, Axis("MB/s", log=10), bytes_),
     ]
     return Item("diskspd", "The DiskSpd study (Gray and Fitzgerald 2008)", rows, figures)
 

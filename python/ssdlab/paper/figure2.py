@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from ssdlab.paper.item import Figure, Item, Row, Series
+from ssdlab.charts import Axis, Figure, Series
+from ssdlab.paper.item import Item, Row
 from ssdlab.paper.study import Study
 
 SUMMARY = "Agrawal et al. 2008, Figure 2: interleaved copying from package to package"
@@ -81,7 +82,7 @@ def run(study: Study) -> Item:
         for side in ("source", "destination")
         for word in INTERLEAVINGS
     ]
-    figure = Figure("Time between two pages", "pages under way", "us", lines)
+    figure = Figure("Time between two pages", Axis("pages under way"), Axis("us"), lines)
     remarks = [
         "the first rows simulate the two packages side by side, reads from the source and writes "
         "to the destination, each on its own pins; the last two are cleaning with cleaning.stream."

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from typing import Any
 
+from ssdlab.charts import Axis, Figure, Series
 from ssdlab.paper import table4
 from ssdlab.paper.baseline import TITLES, load, mean_queue
-from ssdlab.paper.item import Figure, Item, Row, Series
+from ssdlab.paper.item import Item, Row
 from ssdlab.paper.study import Study
 
 SUMMARY = "Agrawal et al. 2008, Figure 6: interleaving, and the mean queue of a package"
@@ -45,14 +46,14 @@ def run(study: Study) -> Item:
     figures = [
         Figure(
             "(a) I/O rate, normalised",
-            "workload",
-            "rate / rate without interleaving",
+            Axis("workload"),
+            Axis("rate / rate without interleaving"),
             [Series(word, titles, [rate[name, word] for name in TITLES]) for word in INTERLEAVINGS],
         ),
         Figure(
             "(b) Mean queue of a package, without interleaving",
-            "workload",
-            "requests waiting",
+            Axis("workload"),
+            Axis("requests waiting"),
             [Series("none", titles, list(queue.values()))],
         ),
     ]

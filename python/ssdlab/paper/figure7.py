@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from typing import Any
 
+from ssdlab.charts import Axis, Figure, Series
 from ssdlab.paper.baseline import PACKAGES, TITLES, load
-from ssdlab.paper.item import Figure, Item, Row, Series
+from ssdlab.paper.item import Item, Row
 from ssdlab.paper.study import Study
 from ssdlab.results import Results
 
@@ -67,7 +68,9 @@ def run(study: Study) -> Item:
         "generated loads; the recorded Postmark, in bursts of reads and writes of all sizes, makes "
         "them lose step, and there the synchronous gang is the faster one."
     ]
-    figure = Figure("Response time by width of the gang", "packages", "time / without gangs", lines)
+    figure = Figure(
+        "Response time by width of the gang", Axis("packages"), Axis("time / without gangs"), lines
+    )
     return Item("figure7", "Figure 7: shared-control ganging", rows, [figure], remarks)
 
 

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+from ssdlab.charts import Axis, Figure, Series
 from ssdlab.paper.baseline import PACKAGES, TITLES, load
-from ssdlab.paper.item import Figure, Item, Row, Series
+from ssdlab.paper.item import Item, Row
 from ssdlab.paper.study import Study
 
 SUMMARY = "Agrawal et al. 2008, Figure 8: latency and moved pages by the cleaning threshold"
@@ -51,10 +52,10 @@ def run(study: Study) -> Item:
                     f"{title}: pages moved at most", None, max(pages), None, "none", max(pages) == 0
                 )
             )
-    label = "blocks kept erased, %"
+    label = Axis("blocks kept erased, %")
     figures = [
-        Figure("(a) Latency, normalised", label, "latency / latency at the least", latency),
-        Figure("(b) Pages moved during cleaning", label, "pages of a package", moved),
+        Figure("(a) Latency, normalised", label, Axis("latency / latency at the least"), latency),
+        Figure("(b) Pages moved during cleaning", label, Axis("pages of a package"), moved),
     ]
     return Item("figure8", "Figure 8: impact of minimum free blocks", rows, figures)
 

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Any, Literal
+
+from ssdlab.charts import Figure
 
 Verdict = Literal["pass", "fail", "info"]
 
@@ -59,37 +60,6 @@ class Row:
 
 
 @dataclass(frozen=True)
-class Series:
-    """A line of a figure: `y` over `x`, which are numbers, or words where bars are drawn."""
-
-    name: str
-    x: Sequence[float] | Sequence[str]
-    y: Sequence[float]
-
-
-@dataclass(frozen=True)
-class Figure:
-    """A figure of an item, ready to be drawn."""
-
-    title: str
-    x_label: str
-    y_label: str
-    series: list[Series]
-    log_x: bool = False
-    log_y: bool = False
-
-    @property
-    def bars(self) -> bool:
-        """Whether the figure compares words instead of following a number."""
-        return any(isinstance(x, str) for line in self.series for x in line.x)
-
-    def all_x(self) -> list[Any]:
-        """Every `x` of any series: words as they come, numbers ascending."""
-        every: list[Any] = list(dict.fromkeys(x for line in self.series for x in line.x))
-        return every if self.bars else sorted(every)
-
-
-@dataclass(frozen=True)
 class Item:
     """What an item found; `remarks` say what rows cannot, as where a source contradicts itself."""
 
@@ -104,9 +74,9 @@ class Item:
         figures = [
             {
                 "title": figure.title,
-                "x": figure.x_label,
-                "y": figure.y_label,
-                "series": {line.name: [list(line.x), list(line.y)] for line in figure.series},
+                "x": figure.x.label,
+                "y": figure.y.label,
+                "series": {line.name: [list(line.x), list(line.y)] for line in figure.lines()},
             }
             for figure in self.figures
         ]

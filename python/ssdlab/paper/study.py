@@ -16,10 +16,10 @@ from types import ModuleType
 from typing import Any, TypeVar
 
 from ssdlab._core import InputError
-from ssdlab.api import Part
-from ssdlab.api import run as run_experiment
 from ssdlab.paper.item import Item
 from ssdlab.results import Results
+from ssdlab.running import Part
+from ssdlab.running import run as run_experiment
 
 Key = TypeVar("Key", bound=Hashable)
 

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+from ssdlab.charts import Axis, Figure, Series
 from ssdlab.paper import wear
-from ssdlab.paper.item import Figure, Item, Row, Series
+from ssdlab.paper.item import Item, Row
 from ssdlab.paper.study import Study
 
 SUMMARY = "Agrawal et al. 2008, Table 8: remaining life of the blocks around its mean"
@@ -29,7 +30,9 @@ def run(study: Study) -> Item:
         for bucket, paper, count in zip(BUCKETS, published, counts, strict=True):
             rows.append(_row(name, bucket, paper, count))
         series.append(Series(name, [10 * step for step in range(len(tenths))], tenths))
-    figure = Figure("Remaining life of the blocks", "% of the mean, from", "blocks", series)
+    figure = Figure(
+        "Remaining life of the blocks", Axis("% of the mean, from"), Axis("blocks"), series
+    )
     return Item("table8", "Table 8: remaining life around its mean", rows, [figure])
 
 

@@ -7,7 +7,7 @@ from pathlib import Path
 import click
 
 from ssdlab import files
-from ssdlab.cli import PATH, ExamplesFirst
+from ssdlab.cli.options import PATH, ExamplesFirst
 from ssdlab.reports import report as write
 
 

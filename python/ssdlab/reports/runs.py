@@ -6,44 +6,38 @@ from collections.abc import Mapping, Sequence
 from html import escape
 from typing import Any
 
-from ssdlab import _core, counters, layers
+from ssdlab import _core, counters, layers, pages
+from ssdlab.charts import svg
 from ssdlab.comparison import compare
-from ssdlab.display import PARTS, count, duration
-from ssdlab.paper.item import Figure, Series
-from ssdlab.plots import cumulative
-from ssdlab.reports import html, timeline, wear_map
-from ssdlab.results import Record, Results
-from ssdlab.sweeps.result import cell_text
+from ssdlab.numbers import cell_text, count, duration
+from ssdlab.reports import timeline, wear_map
+from ssdlab.results import PARTS, Results
+from ssdlab.running import figures
 
 #: Points of a curve over time; more would be narrower than a pixel.
 MAX_POINTS = 160
 #: Units that have a bar of their own.
 MAX_UNITS = 64
-#: What is drawn of the flash over time: title and axis.
-FLASH = {
-    "amplification": ("Write amplification", "bytes programmed / bytes written"),
-    "free": ("Free blocks", "erased blocks"),
-    "erased": ("Cleaning: blocks erased a second", "blocks/s"),
-}
 
 
 def page(results: Sequence[Results]) -> str:
     """The report of `results` as HTML."""
     names = _names(results)
+    named = [*zip(names, results, strict=True)]
     first = results[0]
     title = first.experiment.title if len(results) == 1 else f"{len(results)} results"
     sections = {
         "Side by side": _side_by_side(names, results) if len(results) > 1 else "",
-        "Latency": _latency(names, results),
-        "Where the time goes": _breakdown(names, results),
-        "Over time": _over_time(names, results),
+        "Latency": _latency(named),
+        "Where the time goes": _breakdown(named),
+        "Over time": _over_time(named),
         "Flash": _scalars(names, results, "flash"),
-        "Flash operations": timeline.section(names, results),
-        "Wear": _scalars(names, results, "wear") + wear_map.section(names, results),
-        "Units and buses": _units(names, results),
+        "Flash operations": timeline.section(named),
+        "Wear": _scalars(names, results, "wear") + wear_map.section(named),
+        "Units and buses": _units(named),
         "Experiment": _experiments(names, results),
     }
-    return html.document(title, _lead(names, results), sections)
+    return pages.document(title, _lead(names, results), sections)
 
 
 def _names(results: Sequence[Results]) -> list[str]:
@@ -58,152 +52,60 @@ def _lead(names: Sequence[str], results: Sequence[Results]) -> str:
     lead = ""
     for name, it in zip(names, results, strict=True):
         total = it.host.all
-        figures = {
+        said = {
             "requests": count(total.requests),
             "simulated": duration(it.simulated_seconds * 1e6, 4),
         }
         if total.requests:
-            figures |= {
+            said |= {
                 "IOPS": count(total.iops or 0),
                 "MB/s": f"{total.mb_per_s or 0:,.1f}",
                 "mean latency": duration(total.mean_us, 4),
                 "99 % within": duration(total.percentiles_us["99"], 4),
             }
         if (amplification := it._amplification()) is not None:
-            figures["write amplification"] = f"{amplification:.3f}"
-        lead += (f"<h2>{escape(name)}</h2>" if name else "") + html.key_figures(figures)
-        lead += html.warnings(it.warning_messages())
+            said["write amplification"] = f"{amplification:.3f}"
+        lead += (f"<h2>{escape(name)}</h2>" if name else "") + pages.key_figures(said)
+        lead += pages.warnings(it.warning_messages())
     return lead
 
 
-def _kinds(it: Results) -> list[tuple[str, Record]]:
-    """The kinds of request that there were; all of them last, unless it would repeat the one."""
-    kinds = it._kinds()
-    return kinds[:1] if len(kinds) == 2 else kinds
-
-
-def _each(names: Sequence[str], results: Sequence[Results]) -> list[tuple[str, str, Record]]:
-    """Every kind of request of every result: the result's name, the kind, the figures."""
-    found = []
-    for name, it in zip(names, results, strict=True):
-        found += [(name.partition(":")[0], kind, host) for kind, host in _kinds(it)]
-    return found
-
-
-def _latency(names: Sequence[str], results: Sequence[Results]) -> str:
+def _latency(named: figures.Named) -> str:
     head = ["", "requests", "IOPS", "MB/s", "mean", "p50", "p95", "p99", "p99.9", "max"]
-    rows, curves = [], []
-    for name, kind, host in _each(names, results):
-        label = f"{name} {kind}".strip()
-        p = host.percentiles_us
-        times = [host.mean_us, *(p[k] for k in ("50", "95", "99", "99.9")), host.max_us]
+    rows = []
+    for name, kind, host in figures.each(named):
         if not host.requests:
             continue
+        p = host.percentiles_us
+        times = [host.mean_us, *(p[k] for k in ("50", "95", "99", "99.9")), host.max_us]
+        label = f"{name} {kind}".strip()
         rows.append(
             [label, count(host.requests), count(host.iops or 0), f"{host.mb_per_s or 0:,.1f}"]
             + [duration(us) for us in times]
         )
-        if "histogram" in host:
-            curves.append(_cumulative(f"{kind}, {name}" if name else kind, host))
-    drawn = Figure(
-        "Share of the requests that take at most so long",
-        "latency, us",
-        "share of requests, %",
-        curves,
-        log_x=True,
-    )
-    return html.table(head, rows) + html.figure(drawn)
+    return pages.table(head, rows) + svg.figure(figures.latency(named))
 
 
-def _cumulative(name: str, host: Record) -> Series:
-    """The share of the requests below each bound, from the shortest on; the axis is logarithmic."""
-    below, shares = cumulative(host)
-    start = next((place for place, us in enumerate(below) if us > 0), 0)
-    return Series(name, below[start:], shares[start:])
-
-
-def _breakdown(names: Sequence[str], results: Sequence[Results]) -> str:
-    each = [(name, kind, host) for name, kind, host in _each(names, results) if host.requests]
-    if not each:
+def _breakdown(named: figures.Named) -> str:
+    drawn = figures.breakdown(named)
+    if drawn.empty():
         return ""
-    longest = max(host.mean_us for _, _, host in each)
-    labels = {key: label for key, (label, *_) in PARTS.items()}
-    bars, rows = html.swatches(list(labels.values())), []
-    for name, kind, host in each:
-        parts = {labels[key]: host.breakdown_us.get(key) or 0.0 for key in labels}
-        label = f"{name} {kind}".strip()
-        bars += f"<div>{escape(label)}, {duration(host.mean_us, 4)}</div>"
-        bars += html.stack(parts, longest)
-        cells = (f"{duration(us)} ({100 * us / host.mean_us:.1f} %)" for us in parts.values())
-        rows.append([label, *cells])
-    return bars + html.table(["mean", *labels.values()], rows)
-
-
-def _over_time(names: Sequence[str], results: Sequence[Results]) -> str:
-    curves: dict[str, list[Series]] = {name: [] for name in ("IOPS", "mean", "max", *FLASH)}
-    for name, it in zip(names, results, strict=True):
-        series = it.get("time_series")
-        if not series or len(series.requests) < 2:
+    rows = []
+    for name, kind, host in figures.each(named):
+        if not host.requests:
             continue
-        step = -(-len(series.requests) // MAX_POINTS)
-        seconds = series.bin_seconds * step
-        groups = range(0, len(series.requests), step)
-        at = [round((n // step + 0.5) * seconds, 9) for n in groups]
-        requests = [sum(series.requests[n : n + step]) for n in groups]
-        # The last interval may have ended early.
-        rates = [number / seconds for number in requests][:-1]
-        curves["IOPS"].append(Series(name or "IOPS", at[:-1], rates))
-        sums = [m * n if n else 0 for m, n in zip(series.mean_us, series.requests, strict=True)]
-        means = [
-            (t, sum(sums[n : n + step]) / number)
-            for t, n, number in zip(at, groups, requests, strict=True)
-            if number
-        ]
-        label = f", {name}" if name else ""
-        curves["mean"].append(Series(f"mean{label}", [t for t, _ in means], [m for _, m in means]))
-        maxima = [max(series.max_us[n : n + step]) for n in groups]
-        curves["max"].append(Series(f"max{label}", at, maxima))
-        for key, line in _flash_over_time(series.to_dict(), step).items():
-            places = [(t, value) for t, value in zip(at, line, strict=True) if value is not None]
-            curves[key].append(Series(name or FLASH[key][0], *map(list, zip(*places, strict=True))))
-    if not curves["IOPS"]:
-        return ""
-    x = "simulated time, s"
-    latencies = [*curves["mean"], *curves["max"]]
-    return (
-        html.figure(Figure("Requests a second", x, "requests/s", curves["IOPS"]))
-        + html.figure(
-            Figure(
-                "Latency of the requests that completed", x, "latency, us", latencies, log_y=True
-            )
-        )
-        + "".join(
-            html.figure(Figure(title, x, y, curves[key])) for key, (title, y) in FLASH.items()
-        )
-    )
+        times = [host.breakdown_us.get(part) or 0.0 for part in PARTS]
+        cells = (f"{duration(us)} ({100 * us / host.mean_us:.1f} %)" for us in times)
+        rows.append([f"{name} {kind}".strip(), *cells])
+    return svg.draw(drawn) + pages.table(["mean", *PARTS.values()], rows)
 
 
-def _flash_over_time(series: Mapping[str, Any], step: int) -> dict[str, list[float | None]]:
-    """What the flash did in each group of `step` intervals, by the keys of `FLASH`."""
-    if "free_blocks" not in series:
-        return {}
-    groups = range(0, len(series["free_blocks"]), step)
-    seconds = series["bin_seconds"] * step
-
-    def sums(key: str) -> list[int]:
-        return [sum(series[key][n : n + step]) for n in groups]
-
-    # Results of an older version count pages only.
-    in_bytes = "host_bytes_written" in series
-    written = sums("host_bytes_written" if in_bytes else "host_pages_written")
-    programmed = sums("bytes_programmed" if in_bytes else "pages_programmed")
-    found: dict[str, list[float | None]] = {
-        "amplification": [p / w if w else None for p, w in zip(programmed, written, strict=True)],
-        "erased": [blocks / seconds for blocks in sums("blocks_erased")[:-1]] + [None],
-        "free": [series["free_blocks"][n : n + step][-1] for n in groups],
-    }
-    # Where nothing was written there is nothing to see.
-    return {key: line for key, line in found.items() if any(line)}
+def _over_time(named: figures.Named) -> str:
+    drawn = [
+        *figures.over_time(named, MAX_POINTS),
+        *figures.flash_over_time(named, MAX_POINTS),
+    ]
+    return "".join(map(svg.figure, drawn))
 
 
 def _scalars(names: Sequence[str], results: Sequence[Results], part: str) -> str:
@@ -213,7 +115,7 @@ def _scalars(names: Sequence[str], results: Sequence[Results], part: str) -> str
             found.setdefault(path, [None] * len(results))[place] = value
     rows = [[path, *map(_cell, values)] for path, values in found.items()]
     letters = [name.partition(":")[0] for name in names]
-    return html.table(["", *letters], rows, meanings=counters.meanings(part)) if rows else ""
+    return pages.table(["", *letters], rows, meanings=counters.meanings(part)) if rows else ""
 
 
 def _leaves(record: Mapping[str, Any], prefix: str = "") -> dict[str, Any]:
@@ -234,27 +136,18 @@ def _cell(value: Any) -> str:
     return cell_text(value)
 
 
-def _units(names: Sequence[str], results: Sequence[Results]) -> str:
+def _units(named: figures.Named) -> str:
     text = ""
-    for name, it in zip(names, results, strict=True):
-        units = [*(it.get("units") or [])]
-        if not units:
+    for name, it in named:
+        drawn = figures.units(it, MAX_UNITS)
+        if drawn.empty():
             continue
-        text += f"<h3>{escape(name)}</h3>" if name else ""
-        text += html.swatches(["serving requests", "cleaning"])
-        shown = sorted(units, key=lambda unit: -unit.busy)[:MAX_UNITS]
-        for unit in units if len(units) <= MAX_UNITS else shown:
-            cleaning = unit.get("cleaning") or 0.0
-            queue = unit.get("queue_mean")
-            note = "" if queue is None else f", queue {queue:.2f}"
-            label = f"{unit.name}: {100 * unit.busy:.1f} % busy, {100 * cleaning:.1f} % cleaning"
-            parts = {"serving requests": max(unit.busy - cleaning, 0.0), "cleaning": cleaning}
-            text += f"<div>{escape(label + note)}</div>{html.stack(parts, 1.0)}"
-        if len(units) > MAX_UNITS:
-            text += f"<p>The busiest {MAX_UNITS} of {len(units)}.</p>"
+        text += (f"<h3>{escape(name)}</h3>" if name else "") + svg.draw(drawn)
+        if len(it.units) > MAX_UNITS:
+            text += f"<p>The busiest {MAX_UNITS} of {len(it.units)}.</p>"
         buses = (it.get("buses") or {}).get("busy") or []
         rows = [[f"bus {n}", f"{100 * busy:.1f} %"] for n, busy in enumerate(buses[:MAX_UNITS])]
-        text += html.table(["", "busy"], rows) if rows else ""
+        text += pages.table(["", "busy"], rows) if rows else ""
     return text
 
 
@@ -276,8 +169,8 @@ def _side_by_side(names: Sequence[str], results: Sequence[Results]) -> str:
         [key, *(str(pair.changed.get(key, (None, _setting(results[0], key)))[1]) for pair in pairs)]
         for key in changed
     ]
-    what = html.table(["what differs", *letters], settings) if settings else ""
-    return what + html.table(["", *letters], rows)
+    what = pages.table(["what differs", *letters], settings) if settings else ""
+    return what + pages.table(["", *letters], rows)
 
 
 def _setting(it: Results, key: str) -> Any:

@@ -25,8 +25,8 @@ from concurrent.futures import (
 from types import ModuleType
 from typing import Any, Protocol, TypeAlias
 
-from ssdlab import __version__
 from ssdlab._core import InputError
+from ssdlab._core import version as __version__
 from ssdlab.optional import required
 from ssdlab.sweeps import work
 from ssdlab.sweeps.plan import Point

@@ -9,8 +9,8 @@ from typing import Any
 
 import click
 
-from ssdlab import display, files, layers
-from ssdlab.cli import PATH, ExamplesFirst, layers_above, layers_below, override_options
+from ssdlab import files, layers, terminal
+from ssdlab.cli.options import PATH, ExamplesFirst, layers_above, layers_below, override_options
 from ssdlab.sweeps import backends, space
 from ssdlab.sweeps.plan import Base
 from ssdlab.sweeps.run import MAX_POINTS, run
@@ -133,7 +133,7 @@ def sweep(
     ]
     varied = [space.from_option(axis, trials is not None) for axis in axes]
     done = 0
-    with display.steps(sys.stderr, "sweep", quiet) as bar:
+    with terminal.steps(sys.stderr, "sweep", quiet) as bar:
 
         def progress(now: int, to_do: int) -> None:
             nonlocal done
@@ -170,6 +170,8 @@ def sweep(
         for part in found.to_json():
             click.echo(part, nl=False)
     elif not quiet:
+        from ssdlab.sweeps import display
+
         click.echo(display.sweep_table(found, sys.stdout), nl=False)
     if failed := len(found.errors):
         first = found.errors[0]

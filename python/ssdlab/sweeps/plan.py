@@ -16,7 +16,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from ssdlab import __version__, _core, layers
+from ssdlab import _core, layers
 from ssdlab import trace as traces
 from ssdlab._core import InputError
 from ssdlab.layers import Layer
@@ -150,7 +150,7 @@ def _layers(axis: Axis, value: Any) -> list[Layer]:
 
 def digest(resolved: str, check: bool) -> str:
     """The key of a point: of its experiment, its files as they are now, and the version."""
-    parts = [__version__, str(check), resolved]
+    parts = [_core.version, str(check), resolved]
     experiment = json.loads(resolved)
     if (path := experiment.get("workload", {}).get("path")) is not None:
         parts.append(_state(path))

@@ -10,8 +10,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from ssdlab import catalogue, files
+from ssdlab import _core, files
 from ssdlab._core import InputError
+from ssdlab.numbers import cell_text
 from ssdlab.optional import required
 from ssdlab.results import Results
 from ssdlab.sweeps import table
@@ -113,7 +114,7 @@ class Sweep(Sequence[Finished]):
     def warning_marks(self) -> dict[str, tuple[int, int, str]]:
         """The warnings that there are: a number for each, how many points have it, what it says."""
         all_of_them = [name for row in range(len(self)) for name in self.warned(row)]
-        known = catalogue.list("warnings")
+        known = dict(_core.list("warnings") or ())
         ordered = [name for name in known if name in all_of_them]
         return {
             name: (mark, all_of_them.count(name), known[name])
@@ -193,14 +194,3 @@ def extension(path: Path) -> str:
     if path.suffix not in table.WRITERS:
         raise InputError(f"{path}: a table is written as {' or '.join(table.WRITERS)}")
     return path.suffix
-
-
-def cell_text(value: Any) -> str:
-    """A value of the table for a person."""
-    if value is None or value is False:
-        return ""
-    if value is True:
-        return "yes"
-    if isinstance(value, float):
-        return f"{value:,.4g}" if abs(value) < 1000 else f"{value:,.0f}"
-    return f"{value:,}" if isinstance(value, int) else str(value)

@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from ssdlab import _core, api, files
+from ssdlab import _core, files, running
 from ssdlab._core import InputError
 from ssdlab.sweeps import backends, plan, search, space, table
 from ssdlab.sweeps.backends import Crew
@@ -30,7 +30,7 @@ MAX_SAMPLES = 10
 
 
 def sweep(
-    experiment: api.Part | Sequence[api.Part] | None = None,
+    experiment: running.Part | Sequence[running.Part] | None = None,
     *,
     vary: Mapping[str, Any] | None = None,
     search: int | None = None,
@@ -99,11 +99,11 @@ def _bases(experiment: Any, overrides: dict[str, Any]) -> Iterator[dict[str, Any
         if several:
             named = isinstance(part, str | os.PathLike)
             parameters = {"experiment": os.fspath(part) if named else place}
-        below = api.layers_of(part, **overrides)
+        below = running.layers_of(part, **overrides)
         yield {
             "below": below,
-            "peers": api.layers_of(set=peers),
-            "above": api.layers_of(seed=seed),
+            "peers": running.layers_of(set=peers),
+            "above": running.layers_of(seed=seed),
             "parameters": parameters,
             "allow_code": overrides.get("allow_code", False),
         }
@@ -227,7 +227,7 @@ def _goals(
         try:
             if point.error is not None:
                 raise InputError(point.error)
-            results = json.loads(_core.run([*point.layers, *api.layers_of(set=PROBE)]))
+            results = json.loads(_core.run([*point.layers, *running.layers_of(set=PROBE)]))
         except InputError as error:
             problem = error
             continue

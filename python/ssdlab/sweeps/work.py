@@ -12,7 +12,6 @@ from collections.abc import Sequence
 from multiprocessing.connection import Connection
 from typing import TypeAlias
 
-import ssdlab
 from ssdlab import _core
 from ssdlab.layers import Layer
 
@@ -33,7 +32,7 @@ def run_point(layers: Sequence[Layer], check: bool) -> Outcome:
 
 def version() -> str:
     """The version of ssdlab that this worker has."""
-    return ssdlab.__version__
+    return _core.version
 
 
 def follow(parent: Connection) -> None:

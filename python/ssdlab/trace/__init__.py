@@ -107,7 +107,7 @@ def write(
 
 
 _KINDS: dict[str, type] = {"int": int, "str": str, "bool": bool}
-_OPS = ("read", "write", "trim", "flush")
+_OPS = _core.request_kinds()
 
 
 def _listed(name: str, kind: str, values: Iterable[Any]) -> list[Any]:

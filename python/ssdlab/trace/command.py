@@ -15,8 +15,10 @@ import click
 from ssdlab import _core, files, layers
 from ssdlab import trace as traces
 from ssdlab._core import InputError
-from ssdlab.cli import ExamplesFirst
+from ssdlab.charts import matplotlib
+from ssdlab.cli.options import ExamplesFirst
 from ssdlab.results import Record
+from ssdlab.trace import figures
 
 COMMAND = TypeVar("COMMAND", bound=Callable[..., Any])
 
@@ -102,9 +104,8 @@ def info(
     """Show what a trace holds: requests, sizes, places, times, and what is odd about it."""
     _refuse_unwritable(json_path)
     if plot is not None:
-        from ssdlab.trace import plot as drawing
-
-        drawing.prepare(plot)
+        files.refuse_unwritable(plot)
+        matplotlib.check("--plot", plot)
     if device is not None:
         if options["capacity"] is not None:
             raise click.UsageError("--capacity and --device exclude each other")
@@ -113,7 +114,10 @@ def info(
         found = traces.info(file, progress=progress, **options)
     _print(found, json_path)
     if plot is not None:
-        drawing.draw(file, found, plot)
+        rows = [[draw(found)] for draw in (figures.density, figures.sizes, figures.working_set)]
+        title, heights = Path(file).name, (3, 2, 1)
+        sheet = matplotlib.sheet(rows, "--plot", title=title, size=(9, 10), heights=heights)
+        matplotlib.save(plot, sheet)
     if json_path != "-" and not quiet:
         from ssdlab.trace import display
 

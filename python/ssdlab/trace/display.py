@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-import math
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import IO
 
@@ -14,36 +13,34 @@ from rich.progress import Progress as Bars
 from rich.table import Table
 from rich.text import Text
 
-from ssdlab import display as base
+from ssdlab.charts import text
+from ssdlab.numbers import count, duration, size
 from ssdlab.results import Record
-from ssdlab.trace import Progress
+from ssdlab.terminal import console_for, fact_table, rendered, side_by_side
+from ssdlab.trace import Progress, figures
 
-MAP_ROWS = 12
-LABEL = 9
+#: Width of the bars of sizes.
 BAR = 40
-# From few to many, and the same where there is only ASCII.
-SHADES = " ░▒▓█", " .:+#"
-LEVELS = " ▁▂▃▄▅▆▇█", " .,-=+*%#"
-READ, OTHER = "green", "yellow"
+READ, OTHER = text.COLOURS
 
 
 def info(name: str, found: Record, file: IO[str]) -> str:
     """What a trace holds as text for `file`: in colour for a terminal, else plain."""
-    console, plain = base._console(file)
+    console, plain = console_for(file)
     sections = [
         _headline(name, found),
-        base._side_by_side(_requests(found), _places(found), _times(found)),
+        side_by_side(_requests(found), _places(found), _times(found)),
         _map(found, console.width, plain),
         _sizes(found, plain),
         _working_set(found, plain),
         _notes(found),
     ]
-    return base._text(console, [section for section in sections if section is not None])
+    return rendered(console, [section for section in sections if section is not None])
 
 
 def head(found: Record, file: IO[str]) -> str:
     """The first requests of a trace, each under the line that it was read from."""
-    console, _ = base._console(file)
+    console, _ = console_for(file)
     unit = "line" if found.text else "record"
     lines: list[RenderableType] = []
     for row in found.requests:
@@ -69,7 +66,7 @@ def head(found: Record, file: IO[str]) -> str:
     body: list[RenderableType] = [Group(Text(f"format {found.format}", style="bold"), *lines)]
     if notes:
         body.append(Text("\n".join(notes), style="yellow"))
-    return base._text(console, body)
+    return rendered(console, body)
 
 
 @contextmanager
@@ -90,31 +87,17 @@ def progress_bar(file: IO[str]) -> Iterator[Callable[[Progress], None]]:
         expected = now.expected_bytes
         # A trace that is read several times over has more bytes than its file.
         total = expected if expected is not None and now.bytes <= expected else None
-        bars.update(task, completed=now.bytes, total=total, requests=base.count(now.requests))
+        bars.update(task, completed=now.bytes, total=total, requests=count(now.requests))
 
     with bars:
         yield move
-
-
-def size(number: float) -> str:
-    """A number of bytes in the unit that suits it.
-
-    >>> size(512), size(4096), size(227656), size(1.1e12)
-    ('512 B', '4 KiB', '222 KiB', '1.00 TiB')
-    """
-    for unit in ("B", "KiB", "MiB", "GiB", "TiB"):
-        if number < 1000 or unit == "TiB":
-            break
-        number /= 1024
-    text = f"{number:.0f}" if number == int(number) else base._significant(number, 3)
-    return f"{text} {unit}"
 
 
 def _seconds(seconds: float) -> str:
     for unit, length in (("d", 86400), ("h", 3600), ("min", 60)):
         if seconds >= 3 * length:
             return f"{seconds / length:.4g}{unit}"
-    return base.duration(seconds * 1e6, 4)
+    return duration(seconds * 1e6, 4)
 
 
 def _percent(share: float | None) -> str:
@@ -139,7 +122,7 @@ def _requests(found: Record) -> RenderableType:
         ("mean size", "-" if found.mean_bytes is None else size(found.mean_bytes)),
         ("in all", size(found.total_bytes)),
     ]
-    return base._facts("Requests", rows)
+    return fact_table("Requests", rows)
 
 
 def _places(found: Record) -> RenderableType:
@@ -149,98 +132,59 @@ def _places(found: Record) -> RenderableType:
         ("sequential", _percent(found.sequential_share)),
         ("misaligned", _percent(found.alignment.misaligned_share)),
     ]
-    return base._facts("Places", rows)
+    return fact_table("Places", rows)
 
 
 def _times(found: Record) -> RenderableType:
     mean = found.rates.mean_requests_per_second
     variation = found.inter_arrival.variation
     rows = [
-        ("requests/s", "-" if mean is None else f"{mean:,.4g}" if mean < 1e4 else base.count(mean)),
-        ("busiest second", base.count(found.rates.peak_requests_per_second)),
+        ("requests/s", "-" if mean is None else f"{mean:,.4g}" if mean < 1e4 else count(mean)),
+        ("busiest second", count(found.rates.peak_requests_per_second)),
         ("its rate", f"{size(found.rates.peak_bytes_per_second)}/s"),
         ("burstiness", "-" if variation is None else f"{variation:.3g}"),
     ]
-    return base._facts("Times", rows)
+    return fact_table("Times", rows)
 
 
 def _map(found: Record, width: int, plain: bool) -> RenderableType | None:
     """Address over time: how many requests by shade, what most of them are by colour."""
-    density = found.density
-    if density is None:
+    drawn = figures.density(found)
+    if drawn.empty():
         return None
-    columns = min(len(density.reads[0]), width - LABEL - 2)
-    rows = min(len(density.reads), MAP_ROWS)
-    reads = _shrunk(density.reads, rows, columns)
-    others = _shrunk(density.others, rows, columns)
-    both = [zip(*lines, strict=True) for lines in zip(reads, others, strict=True)]
-    most = max(read + other for line in both for read, other in line)
-    shades = SHADES[plain]
-    picture = Text()
-    height = density.row_bytes * len(density.reads) / rows
-    for row in reversed(range(rows)):
-        label = size(density.start_bytes + height * row) if row % 3 == 0 or rows < 4 else ""
-        picture.append(f"{label:>{LABEL}} ", style="dim").append("|" if plain else "│", style="dim")
-        for read, other in zip(reads[row], others[row], strict=True):
-            shade = shades[_level(read + other, most, len(shades) - 1)]
-            picture.append(shade, style=READ if read >= other else OTHER)
-        picture.append("\n")
-    corner, line = ("+", "-") if plain else ("└", "─")
-    picture.append(f"{'':{LABEL}} {corner}{line * columns}\n", style="dim")
-    start, end = "0", _seconds(density.column_seconds * len(density.reads[0]))
-    picture.append(f"{'':{LABEL}}  {start}{end:>{max(columns - 1, len(end))}}", style="dim")
-    title = Text("Address over time", style="bold").append("  mostly ", style="dim")
+    title = Text(drawn.title, style="bold").append("  mostly ", style="dim")
     title.append("reads", style=READ).append(" or ", style="dim").append("others", style=OTHER)
-    return Group(title, picture)
+    return Group(title, text.grid(drawn, width, plain, _seconds, _gibibytes))
 
 
-def _shrunk(matrix: Sequence[Sequence[int]], rows: int, columns: int) -> list[list[int]]:
-    """The matrix with fewer cells and the same sum."""
-    small = [[0] * columns for _ in range(rows)]
-    for y, line in enumerate(matrix):
-        target = small[y * rows // len(matrix)]
-        for x, count in enumerate(line):
-            target[x * columns // len(line)] += count
-    return small
-
-
-def _level(count: float, most: float, levels: int) -> int:
-    """0 for nothing, else 1 to `levels` on a logarithmic scale."""
-    if count == 0:
-        return 0
-    return 1 + min(levels - 1, int(levels * math.log(count) / math.log(most + 1)))
+def _gibibytes(number: float) -> str:
+    return size(number * 2**30)
 
 
 def _sizes(found: Record, plain: bool) -> RenderableType | None:
     if not found.requests:
         return None
-    most = max(row["reads"] + row["writes"] + row["trims"] for row in found.sizes)
-    glyph = "#" if plain else "█"
+    drawn = figures.sizes(found)
     table = Table.grid(padding=(0, 2))
-    table.add_column(justify="right", no_wrap=True, min_width=LABEL)
+    table.add_column(justify="right", no_wrap=True, min_width=text.LABEL)
     table.add_column(justify="right", no_wrap=True)
     table.add_column(no_wrap=True)
-    for row in found.sizes:
-        reads, others = row["reads"], row["writes"] + row["trims"]
-        cells = math.ceil(BAR * (reads + others) / most)
-        first = round(cells * reads / ((reads + others) or 1))
-        bar = Text(glyph * first, style=READ).append(glyph * (cells - first), style=OTHER)
-        table.add_row(size(row["up_to_bytes"]), _percent((reads + others) / found.requests), bar)
-    return Group(Text("Sizes up to", style="bold"), table)
+    every = zip(drawn.x.words, drawn.values(), text.bars(drawn, BAR, plain), strict=True)
+    for word, number, bar in every:
+        table.add_row(word, _percent(number / found.requests), bar)
+    return Group(Text(drawn.title, style="bold"), table)
 
 
 def _working_set(found: Record, plain: bool) -> RenderableType | None:
-    sizes = found.working_set.bytes
-    most = max(sizes, default=0)
+    most = max(found.working_set.bytes, default=0)
     if not most:
         return None
-    levels = LEVELS[plain]
-    steps = "".join(levels[math.ceil((len(levels) - 1) * it / most)] for it in sizes)
     length = _seconds(found.working_set.bucket_seconds)
     title = Text("Working set", style="bold").append(
         f"  of every {length}, at most {size(most)}", style="dim"
     )
-    return Group(title, Padding(Text(steps, style="cyan"), (0, 0, 0, LABEL + 2)))
+    steps = text.steps(figures.working_set(found), plain)
+    return Group(title, Padding(steps, (0, 0, 0, text.LABEL + 2)))
 
 
 def _notes(found: Record) -> RenderableType | None:

@@ -20,14 +20,55 @@ pub struct Window {
     pub most: usize,
 }
 
+/// Declares [`Word`] from the table of the operations.
+macro_rules! words {
+    ($($(#[doc = $doc:literal])+ $variant:ident = $name:literal,)+) => {
+        /// What an operation is called in a record.
+        #[derive(Debug, Clone, Copy, PartialEq, Eq)]
+        pub enum Word {
+            $($(#[doc = $doc])+ $variant,)+
+        }
+
+        impl Word {
+            /// Every operation, in the order in which charts show them.
+            pub const ALL: [Word; [$($name),+].len()] = [$(Word::$variant),+];
+
+            /// The name used in results.
+            pub fn name(self) -> &'static str {
+                match self {
+                    $(Word::$variant => $name,)+
+                }
+            }
+        }
+    };
+}
+
+words! {
+    /// A page read for the host.
+    Read = "read",
+    /// A page programmed for the host.
+    Program = "program",
+    /// A partial write within a synchronous gang.
+    Merge = "merge",
+    /// A valid page of a victim, moved through the controller.
+    Move = "move",
+    /// One moved inside the package.
+    CopyBack = "copy-back",
+    /// One moved to level wear.
+    Migrate = "migrate",
+    /// One copied to another package.
+    Stream = "stream",
+    /// A block erased.
+    Erase = "erase",
+}
+
 /// An operation on a lane: a unit, or a package of a unit that spans several.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Span {
     /// The lane, as a place in [`Timeline::lanes`].
     pub lane: u32,
-    /// `read`, `program`, `merge` (a partial write within a synchronous gang), `move`, `copy-back`,
-    /// `migrate` (a move to level wear), `stream` (a copy to another package) or `erase`.
-    pub word: &'static str,
+    /// What it is.
+    pub word: Word,
     /// When it began and ended.
     pub start: Time,
     /// When it ended.
@@ -82,13 +123,7 @@ impl Recorder {
     }
 
     /// An operation of a lane has ended.
-    pub(in crate::ssd) fn record(
-        &mut self,
-        lane: u32,
-        word: &'static str,
-        finished: Finished,
-        now: Time,
-    ) {
+    pub(in crate::ssd) fn record(&mut self, lane: u32, word: Word, finished: Finished, now: Time) {
         let Finished { started: start, bus_ns, .. } = finished;
         if now <= self.window.from || start >= self.window.to {
             return;
@@ -116,21 +151,17 @@ impl Recorder {
 }
 
 /// What an operation is called; `job` is what its unit is cleaning.
-pub(in crate::ssd) fn word(
-    flight: &Flight,
-    job: Option<Relocation>,
-    cleaning: &Cleaning,
-) -> &'static str {
+pub(in crate::ssd) fn word(flight: &Flight, job: Option<Relocation>, cleaning: &Cleaning) -> Word {
     match flight.work.expect("it is under way") {
         Work::Host(op, _) => match op.work {
-            PageWork::Read | PageWork::ReadForWrite => "read",
-            PageWork::Write => "program",
-            PageWork::Merge | PageWork::MergeAcross => "merge",
+            PageWork::Read | PageWork::ReadForWrite => Word::Read,
+            PageWork::Write => Word::Program,
+            PageWork::Merge | PageWork::MergeAcross => Word::Merge,
         },
-        Work::Move(_) if job.is_some_and(|job| job.levels_wear()) => "migrate",
-        Work::Move(_) if cleaning.copy_back => "copy-back",
-        Work::Move(_) => "move",
-        Work::Stream(..) => "stream",
-        Work::Erase(_) => "erase",
+        Work::Move(_) if job.is_some_and(|job| job.levels_wear()) => Word::Migrate,
+        Work::Move(_) if cleaning.copy_back => Word::CopyBack,
+        Work::Move(_) => Word::Move,
+        Work::Stream(..) => Word::Stream,
+        Work::Erase(_) => Word::Erase,
     }
 }

@@ -1,0 +1,110 @@
+//! What Python asks of traces, without a device.
+
+use std::ops::ControlFlow;
+
+use lab::{TraceError, TraceProgress};
+use pyo3::exceptions::{PyKeyboardInterrupt, PyOSError};
+use pyo3::prelude::*;
+
+use crate::errors::InputError;
+use crate::visits::{VISIT_INTERVAL, wall_clock};
+
+/// What the trace `path` holds, as JSON text; `options` is a JSON object of keys that say how to
+/// read it. `progress(requests, bytes, expected_bytes)` is called about ten times a second; it
+/// and Ctrl-C end this as they end a run.
+#[pyfunction]
+#[pyo3(signature = (path, options, progress = None))]
+pub(crate) fn trace_info(
+    py: Python<'_>,
+    path: &str,
+    options: &str,
+    progress: Option<Bound<'_, PyAny>>,
+) -> PyResult<String> {
+    watched(py, progress, |watch| lab::trace_info(path, options, watch))
+}
+
+/// The mean service times of the trace `path` by pattern, size and number outstanding, as JSON
+/// text; `options` and `progress` as for `trace_info`.
+#[pyfunction]
+#[pyo3(signature = (path, options, progress = None))]
+pub(crate) fn trace_services(
+    py: Python<'_>,
+    path: &str,
+    options: &str,
+    progress: Option<Bound<'_, PyAny>>,
+) -> PyResult<String> {
+    watched(py, progress, |watch| lab::trace_services(path, options, watch))
+}
+
+/// The whole content of the file `path`, decompressed if it is compressed.
+#[pyfunction]
+pub(crate) fn read_decompressed(py: Python<'_>, path: &str) -> PyResult<Vec<u8>> {
+    let content = py.detach(|| lab::read_decompressed(path));
+    content.map_err(|error| InputError::new_err(error.to_string()))
+}
+
+/// The first `count` requests of the trace `path` beside what they were read from, as JSON text.
+#[pyfunction]
+pub(crate) fn trace_head(
+    py: Python<'_>,
+    path: &str,
+    options: &str,
+    count: u64,
+) -> PyResult<String> {
+    watched(py, None, |watch| lab::trace_head(path, options, count, watch))
+}
+
+/// Writes the trace `source` to `target`, in `format` or the one that its extension names; how
+/// many requests, and what was lost, as JSON text. `progress` as for `trace_info`.
+#[pyfunction]
+#[pyo3(signature = (source, target, format, options, progress = None))]
+pub(crate) fn trace_convert(
+    py: Python<'_>,
+    source: &str,
+    target: &str,
+    format: Option<&str>,
+    options: &str,
+    progress: Option<Bound<'_, PyAny>>,
+) -> PyResult<String> {
+    watched(py, progress, |watch| lab::trace_convert(source, target, format, options, watch))
+}
+
+/// Does something to a trace without the interpreter's lock, visiting Python now and then.
+fn watched(
+    py: Python<'_>,
+    progress: Option<Bound<'_, PyAny>>,
+    work: impl FnOnce(lab::Watch<'_>) -> Result<String, TraceError> + Send,
+) -> PyResult<String> {
+    let progress = progress.map(Bound::unbind);
+    let mut raised = None;
+    let outcome = py.detach(|| {
+        let mut visited = wall_clock();
+        work(&mut |now: &TraceProgress| {
+            if visited.elapsed() < VISIT_INTERVAL {
+                return ControlFlow::Continue(());
+            }
+            let visit = Python::attach(|py| {
+                py.check_signals()?;
+                if let Some(progress) = &progress {
+                    progress.call1(py, (now.requests, now.bytes, now.expected_bytes))?;
+                }
+                Ok(())
+            });
+            visited = wall_clock();
+            visit.map_or_else(
+                |error| {
+                    raised = Some(error);
+                    ControlFlow::Break(())
+                },
+                ControlFlow::Continue,
+            )
+        })
+    });
+    outcome.map_err(|error| match error {
+        TraceError::Input(message) => InputError::new_err(message),
+        TraceError::Output(message) => PyOSError::new_err(message),
+        TraceError::Interrupted { .. } => {
+            raised.unwrap_or_else(|| PyKeyboardInterrupt::new_err(()))
+        }
+    })
+}

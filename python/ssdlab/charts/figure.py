@@ -1,0 +1,191 @@
+"""The model: a figure is two axes and what is marked between them.
+
+It promises that a back end needs nothing else to draw it: no number is computed twice. Sizes, fonts
+and colours are the back end's; a colour here is a place in its palette.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import Any, Literal
+
+#: Dash patterns that a back end tells apart.
+DASHES = 3
+#: A line of more points is a curve: its points are not marked one by one.
+CURVE = 24
+
+
+@dataclass(frozen=True)
+class Axis:
+    """What an axis measures, or the words that stand along it."""
+
+    label: str = ""
+    log: int = 0
+    """The base of its logarithm; 0 for a linear axis. One of base 2 is marked at the points."""
+    low: float | None = None
+    """Where it begins and ends, if not where the data do."""
+    high: float | None = None
+    zero: bool = True
+    """Whether a linear axis includes 0."""
+    words: Sequence[str] = ()
+    """The places along an axis that has no numbers; from the top on one that is upright."""
+    notes: Sequence[str] = ()
+    """What is said beside each word."""
+    ends: Sequence[tuple[str, str]] = ()
+    """Of an axis that `Threads` cross: what the least and the greatest value of each word are."""
+
+
+@dataclass(frozen=True)
+class Series:
+    """`y` over `x`: numbers, or words where bars are drawn. None is a gap.
+
+    A series without a name is not in the legend.
+    """
+
+    name: str
+    x: Sequence[float] | Sequence[str]
+    y: Sequence[float | None]
+    mark: Literal["line", "dots", "bars"] = "line"
+    colour: int | None = None
+    """The place in the palette; by default that of the words before a comma in the name."""
+    width: float = 0.0
+    """Of bars over numbers: each covers `x` to `x + width`."""
+    strong: bool = False
+    """Whether dots stand out from others."""
+
+
+@dataclass(frozen=True)
+class Spans:
+    """What occupied the lanes of the upright axis, from when to when."""
+
+    name: str
+    lanes: Sequence[int]
+    starts: Sequence[float]
+    ends: Sequence[float]
+    notes: Sequence[str] = ()
+    """What each is, where so few are drawn that each can say it."""
+    colour: int | None = None
+
+
+@dataclass(frozen=True)
+class Cells:
+    """A grid of values as shades, a row for each place of the upright axis; None is empty.
+
+    Rows run from the top where that axis has words, from the bottom where it has numbers. Several
+    grids of a figure are layers.
+    """
+
+    name: str
+    """What the values are."""
+    rows: Sequence[Sequence[float | None]]
+    log: bool = False
+    """Whether shades follow the logarithm."""
+    caption: str = ""
+    """What a cell stands for."""
+
+    def ends(self) -> tuple[float, float]:
+        """The least and the greatest value."""
+        values = [value for row in self.rows for value in row if value is not None] or [0.0]
+        return min(values), max(values)
+
+    def columns(self) -> int:
+        """Cells of the longest row."""
+        return max(map(len, self.rows), default=0)
+
+
+@dataclass(frozen=True)
+class Threads:
+    """Lines that cross an axis of words, each at a share of the height above each word."""
+
+    name: str
+    lines: Sequence[Sequence[float]]
+    colour: int = 0
+    strong: bool = False
+
+
+Mark = Series | Spans | Cells | Threads
+
+
+@dataclass(frozen=True)
+class Figure:
+    """A figure, ready to be drawn by any back end."""
+
+    title: str
+    x: Axis
+    y: Axis
+    series: Sequence[Mark] = field(default_factory=list)
+    stacked: bool = False
+    """Whether bars stand on each other instead of side by side."""
+    horizontal: bool = False
+    """Whether bars lie: then the words of `x` stand beside the picture and `y` runs below it."""
+
+    def lines(self) -> list[Series]:
+        """The series of numbers or words."""
+        return [mark for mark in self.series if isinstance(mark, Series)]
+
+    @property
+    def bars(self) -> bool:
+        """Whether the figure compares words instead of following a number."""
+        return any(isinstance(x, str) for line in self.lines() for x in line.x)
+
+    def all_x(self) -> list[Any]:
+        """Every `x` of any series: words as they come, numbers ascending."""
+        every: list[Any] = list(dict.fromkeys(x for line in self.lines() for x in line.x))
+        return every if self.bars else sorted(every)
+
+    def grid(self) -> Cells:
+        """The sum of the layers, where nothing is an empty cell."""
+        layers = [mark for mark in self.series if isinstance(mark, Cells)]
+        if len(layers) == 1:
+            return layers[0]
+        rows = [
+            [sum(value or 0 for value in values) or None for values in zip(*lines, strict=True)]
+            for lines in zip(*(layer.rows for layer in layers), strict=True)
+        ]
+        names = " and ".join(layer.name for layer in layers)
+        return Cells(names, rows, layers[0].log, layers[0].caption)
+
+    def values(self) -> list[float]:
+        """Every `y` that there is; of stacked bars, the top of each stack."""
+        if not (self.stacked and self.bars):
+            return [float(y) for line in self.lines() for y in line.y if y is not None]
+        tops = dict.fromkeys(self.all_x(), 0.0)
+        for line in self.lines():
+            for x, y in zip(line.x, line.y, strict=True):
+                tops[x] += y or 0.0
+        return [*tops.values()]
+
+    def count(self) -> int:
+        """How many points, spans, rows or lines there are."""
+        return sum(map(_size, self.series))
+
+    def empty(self) -> bool:
+        """Whether there is nothing to draw."""
+        return self.count() == 0
+
+    def styles(self) -> list[tuple[int, int]]:
+        """Colour and dashes of each series: what shares the words before a comma shares a colour.
+
+        Bars, which have no dashes, have a colour each.
+        """
+        lines = self.lines()
+        if self.bars:
+            return [(n if line.colour is None else line.colour, 0) for n, line in enumerate(lines)]
+        kinds = list(dict.fromkeys(line.name.partition(", ")[0] for line in lines))
+        seen: dict[str, int] = {}
+        styles = []
+        for line in lines:
+            kind = line.name.partition(", ")[0]
+            dash = seen.get(kind, 0) % DASHES if line.colour is None else 0
+            styles.append((kinds.index(kind) if line.colour is None else line.colour, dash))
+            seen[kind] = seen.get(kind, 0) + 1
+        return styles
+
+
+def _size(mark: Mark) -> int:
+    if isinstance(mark, Series):
+        return len(mark.y)
+    if isinstance(mark, Spans):
+        return len(mark.lanes)
+    return len(mark.rows if isinstance(mark, Cells) else mark.lines)

@@ -1,0 +1,144 @@
+"""Drawings of lanes for a web page: bars over time that a reader enlarges, and a map of places.
+
+Enlarging needs no script: the drawing is as wide as the chosen one of some radio buttons says.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from html import escape
+
+from ssdlab.charts.figure import Cells, Figure, Spans
+from ssdlab.charts.scales import round_marks
+from ssdlab.charts.style import COLOURS, LANE_REM, SHADES, ZOOMS, opacity
+
+
+def spans(drawn: Figure, key: str) -> str:
+    """What occupied each lane, a path for each span; with its title where the spans have notes."""
+    begin, end = drawn.x.low or 0.0, drawn.x.high or 1.0
+    marks = [mark for mark in drawn.series if isinstance(mark, Spans)]
+    body, number = "", 0
+    for place, mark in enumerate(marks):
+        paths = []
+        for n, (lane, start, stop) in enumerate(
+            zip(mark.lanes, mark.starts, mark.ends, strict=True)
+        ):
+            left, right = max(start, begin), min(stop, end)
+            number += 1
+            if right <= left:
+                continue
+            # Nanoseconds, so that no width is rounded to nothing.
+            wide = round(1e3 * (right - left))
+            path = f"M{round(1e3 * (left - begin))} {lane}.1h{wide}v.8h-{wide}z"
+            if mark.notes:
+                path = f'<path d="{path}"><title>{escape(mark.notes[n])}</title></path>'
+            paths.append(path)
+        inner = "".join(paths) if mark.notes else f'<path d="{"".join(paths)}"/>'
+        body += f'<g class="c{_colour(mark, place)}">{inner}</g>'
+    names = drawn.y.words
+    picture = (
+        f'<svg viewBox="0 0 {round(1e3 * (end - begin))} {len(names)}" '
+        f'preserveAspectRatio="none" role="img" aria-label="{escape(drawn.title, quote=True)}, '
+        f'{number} bars" style="height:{LANE_REM * len(names):.1f}rem">{body}</svg>'
+    )
+    told = f"{drawn.title}; scroll with the arrow keys"
+    legend = "".join(
+        f'<span><i class="swatch c{_colour(mark, place)}"></i>{escape(mark.name)}</span>'
+        for place, mark in enumerate(marks)
+    )
+    shown = beside(names, picture + _marks(begin, end), told)
+    return (
+        f'<p class="legend">{legend}</p><div role="group" aria-label="Enlarge">{_zooms(key)}{shown}'
+        f'</div><p class="legend">{escape(drawn.x.label)}</p>'
+    )
+
+
+def _colour(mark: Spans, place: int) -> int:
+    return (place if mark.colour is None else mark.colour) % COLOURS
+
+
+def _zooms(key: str) -> str:
+    return "".join(
+        f'<input type="radio" class="zoom zoom{zoom}" name="zoom-{key}" '
+        f'id="zoom-{key}-{zoom}"{" checked" if zoom == 1 else ""}>'
+        f'<label for="zoom-{key}-{zoom}">'
+        f"{f'{zoom} times' if zoom > 1 else 'whole window'}</label>"
+        for zoom in ZOOMS
+    )
+
+
+def _marks(begin: float, end: float) -> str:
+    """Round instants below the bars, as many more as the drawing is enlarged."""
+    marks = ""
+    for zoom in ZOOMS:
+        first, second, *_ = round_marks(0.0, (end - begin) / zoom)
+        step = second - first
+        number = math.ceil(begin / step)
+        while number * step < end:
+            left = 100 * (number * step - begin) / (end - begin)
+            label = f"{number * step:,.10g}"
+            marks += f'<span class="m{zoom}" style="left:{left:.4f}%">{label}</span>'
+            number += 1
+    return f'<div class="marks" aria-hidden="true">{marks}</div>'
+
+
+def grid(drawn: Figure, cells: Cells) -> str:
+    """A row of shaded cells for each word of the upright axis, beside it."""
+    paths = {
+        shade: "".join(f"M{x} {y}h1v.9h-1z" for x, y in places)
+        for shade, places in shaded(cells).items()
+    }
+    body = "".join(
+        f'<path class="shade" fill-opacity="{opacity(shade)}" d="{path}"/>'
+        for shade, path in sorted(paths.items())
+    )
+    low, high = cells.ends()
+    told = f"{drawn.title}: a row for each, {cells.caption}; from {low:.4g} to {high:.4g}"
+    picture = (
+        f'<svg viewBox="0 0 {cells.columns()} {len(cells.rows)}" preserveAspectRatio="none" '
+        f'role="img" aria-label="{escape(told, quote=True)}" '
+        f'style="height:{LANE_REM * len(cells.rows):.1f}rem" '
+        f'shape-rendering="crispEdges">{body}</svg>'
+    )
+    return beside(drawn.y.words, picture) + shades(cells)
+
+
+def shaded(cells: Cells) -> dict[int, list[tuple[int, int]]]:
+    """The places of the cells, column and row, by shade."""
+    low, high = cells.ends()
+    found: dict[int, list[tuple[int, int]]] = {}
+    for y, row in enumerate(cells.rows):
+        for x, value in enumerate(row):
+            if value is not None:
+                found.setdefault(_shade(value, low, high, cells.log), []).append((x, y))
+    return found
+
+
+def _shade(value: float, low: float, high: float, log: bool) -> int:
+    if high <= low:
+        return SHADES - 1
+    share = math.log(value / low) / math.log(high / low) if log else (value - low) / (high - low)
+    return round((SHADES - 1) * share)
+
+
+def shades(cells: Cells) -> str:
+    """What the shades mean."""
+    low, high = cells.ends()
+    key = "".join(
+        f'<i class="swatch shade" style="opacity:{opacity(shade)};margin:0"></i>'
+        for shade in range(SHADES)
+    )
+    more = f"; {cells.caption}" if cells.caption else ""
+    return f'<p class="legend">{low:.4g} {key} {high:.4g} {escape(cells.name + more)}</p>'
+
+
+def beside(names: Sequence[str], drawn: str, label: str = "") -> str:
+    """A drawing of lanes beside their names; with a label it scrolls, also by keyboard."""
+    texts = map(escape, names)
+    shown = "".join(f'<div title="{text}">{text}</div>' for text in texts)
+    reach = f' tabindex="0" role="region" aria-label="{escape(label, quote=True)}"' if label else ""
+    return (
+        f'<div class="lanes"><div class="names">{shown}</div>'
+        f'<div class="view"{reach}><div class="sheet">{drawn}</div></div></div>'
+    )

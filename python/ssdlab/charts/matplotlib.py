@@ -1,0 +1,246 @@
+"""Draws figures with matplotlib: for `.plot()` and notebooks, and into the file of a `--plot`.
+
+The figures belong to no window, so that nothing is drawn on a screen. Without matplotlib every
+function raises `InputError` with the line that installs it.
+"""
+
+from __future__ import annotations
+
+import functools
+import io
+import math
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+from ssdlab._core import InputError
+from ssdlab.charts.figure import CURVE, Cells, Figure, Series, Spans, Threads
+from ssdlab.optional import required
+
+DASHES = ("-", "--", ":")
+#: Letters that fit beside each other below an axis; names that have more are turned.
+LETTERS_PER_INCH = 11
+#: Series whose legend has one column and letters of the usual size.
+MAX_PLAIN_LEGEND = 6
+DOTS_PER_INCH = 110
+
+
+def check(option: str, path: Path) -> None:
+    """Raise `InputError`, before anything is computed, if `path` could not be drawn to."""
+    known = _empty(option).canvas.get_supported_filetypes()
+    if not path.suffix:
+        raise InputError(f"{option} {path}: the extension says which format: .png, .svg")
+    if path.suffix[1:].lower() not in known:
+        raise InputError(
+            f"{option} {path}: the extension must be one of {', '.join(sorted(known))}"
+        )
+
+
+def save(path: Path, drawn: Any) -> None:
+    """Write a figure of `sheet` to the picture `path`. Raises `OSError`."""
+    drawn.savefig(path, dpi=DOTS_PER_INCH)
+
+
+def sheet(
+    rows: Sequence[Sequence[Figure]],
+    what: str,
+    *,
+    title: str = "",
+    titled: bool = True,
+    size: tuple[float, float] | None = None,
+    heights: Sequence[float] | None = None,
+    share_x: bool = False,
+) -> Any:
+    """Figures in rows on one sheet, as a `matplotlib.figure.Figure`; `what` needs matplotlib.
+
+    `titled` says whether each has its own title above it.
+    """
+    if not any(rows):
+        raise InputError(f"{what}: there is nothing to draw")
+    drawn = _empty(what, figsize=size)
+    axes = drawn.subplots(
+        len(rows), max(map(len, rows)), sharex=share_x, squeeze=False, height_ratios=heights
+    )
+    drawn.suptitle(title, fontsize=10) if title else None
+    for place, row in enumerate(rows):
+        for axis, figure in zip(axes[place], row, strict=True):
+            _draw(drawn, axis, figure)
+            if titled:
+                axis.set_title(figure.title, fontsize=10)
+            if share_x and place + 1 < len(rows):
+                axis.set_xlabel("")
+            if figure is not row[0] and figure.y == row[0].y:
+                axis.set_ylabel("")
+    return drawn
+
+
+def _empty(what: str, **options: Any) -> Any:
+    """A figure that belongs to no window."""
+    drawn = required("matplotlib.figure", what).Figure(layout="constrained", **options)
+    # A notebook shows figures of pyplot by itself; one that belongs to no window must say how.
+    drawn._repr_png_ = functools.partial(_png, drawn)
+    return drawn
+
+
+def _png(drawn: Any) -> bytes:
+    picture = io.BytesIO()
+    drawn.savefig(picture, format="png")
+    return picture.getvalue()
+
+
+def _draw(whole: Any, axis: Any, figure: Figure) -> None:
+    """What is marked, then the axes and the legend."""
+    axis.set_axisbelow(True)
+    first = figure.series[0] if figure.series else None
+    if isinstance(first, Cells):
+        _cells(whole, axis, figure, figure.grid())
+    elif isinstance(first, Spans):
+        _spans(axis, figure)
+    elif isinstance(first, Threads):
+        _threads(axis, figure)
+    elif figure.bars:
+        _bars(axis, figure)
+    elif figure.lines():
+        _lines(axis, figure)
+    across, up = (figure.y, figure.x) if figure.horizontal else (figure.x, figure.y)
+    axis.set(xlabel=across.label, ylabel=up.label)
+    if not isinstance(first, Cells | Spans):
+        axis.set_ylim(up.low, up.high)
+        axis.set_xlim(across.low, across.high)
+        if first is not None and not isinstance(first, Threads):
+            values = ("x" if figure.horizontal else "y") if figure.bars else "both"
+            which = "both" if across.log or up.log else "major"
+            axis.grid(True, axis=values, which=which, alpha=0.2)
+        if up.zero and not up.log and not up.words and up.low is None and figure.values():
+            axis.set_ylim(bottom=min(0.0, *figure.values()) * 1.05)
+    _legend(axis, figure)
+
+
+def _legend(axis: Any, figure: Figure) -> None:
+    names = [mark.name for mark in figure.series if not isinstance(mark, Cells) and mark.name]
+    if not names or (len(figure.series) == 1 and isinstance(figure.series[0], Series)):
+        return
+    if isinstance(figure.series[0], Spans):
+        axis.legend(fontsize="small", loc="upper left", bbox_to_anchor=(1, 1))
+    elif len(names) > MAX_PLAIN_LEGEND:
+        axis.legend(fontsize=7, ncols=2)
+    else:
+        axis.legend(fontsize="small")
+
+
+def _lines(axis: Any, figure: Figure) -> None:
+    """Each series as a line, as dots, or as bars over numbers."""
+    for line, (colour, dash) in zip(figure.lines(), figure.styles(), strict=True):
+        look = {"color": f"C{colour}", "label": line.name or "_"}
+        y = [math.nan if value is None else value for value in line.y]
+        if line.mark == "bars":
+            axis.bar([*line.x], y, width=line.width, align="edge", **look)
+            axis.margins(x=0)
+        elif line.mark == "dots":
+            axis.plot([*line.x], y, "o", markersize=6 if line.strong else 4, **look)
+        else:
+            marker = "o" if len(y) <= CURVE else None
+            width = 1 if line.name == "" else None
+            axis.plot(
+                [*line.x],
+                y,
+                marker=marker if line.name else None,
+                markersize=3,
+                linewidth=width,
+                linestyle=DASHES[dash],
+                **look,
+            )
+    if figure.x.log:
+        axis.set_xscale("log", base=figure.x.log)
+        if figure.x.log == 2:
+            axis.xaxis.set_major_formatter("{x:g}")
+    if figure.y.log:
+        axis.set_yscale("log", base=figure.y.log)
+
+
+def _bars(axis: Any, figure: Figure) -> None:
+    """Bars for each word, on each other or side by side, upright or lying."""
+    words = figure.all_x()
+    count = 1 if figure.stacked else len(figure.series)
+    thick = 0.8 / count
+    feet = dict.fromkeys(words, 0.0)
+    for number, (line, (colour, _)) in enumerate(zip(figure.lines(), figure.styles(), strict=True)):
+        offset = 0.0 if figure.stacked else (number - (count - 1) / 2) * thick
+        places = [words.index(x) + offset for x in line.x]
+        values = [value or 0.0 for value in line.y]
+        foot = [feet[x] if figure.stacked else 0.0 for x in line.x]
+        look = {"color": f"C{colour}", "label": line.name or "_"}
+        if figure.horizontal:
+            axis.barh(places, values, thick, left=foot, **look)
+        else:
+            axis.bar(places, values, thick, bottom=foot, **look)
+        for x, value in zip(line.x, values, strict=True):
+            feet[x] += value
+    if figure.horizontal:
+        axis.set_yticks(range(len(words)), words)
+        axis.invert_yaxis()
+    else:
+        room = LETTERS_PER_INCH * axis.get_figure().get_figwidth()
+        turn = 90 if sum(len(word) + 1 for word in words) > room else 0
+        axis.set_xticks(range(len(words)), words, rotation=turn)
+    if figure.y.log:
+        (axis.set_xscale if figure.horizontal else axis.set_yscale)("log")
+
+
+def _spans(axis: Any, figure: Figure) -> None:
+    """A bar on its lane for each span."""
+    for place, mark in enumerate(figure.series):
+        if not isinstance(mark, Spans):
+            continue
+        colour = f"C{place if mark.colour is None else mark.colour}"
+        lanes: dict[int, list[tuple[float, float]]] = {}
+        for lane, start, end in zip(mark.lanes, mark.starts, mark.ends, strict=True):
+            lanes.setdefault(lane, []).append((start, end - start))
+        look = {"facecolor": colour, "edgecolor": "white", "linewidth": 0.3}
+        for number, (lane, spans) in enumerate(lanes.items()):
+            label = None if number else mark.name
+            axis.broken_barh(spans, (lane - 0.4, 0.8), label=label, **look)
+    axis.set_yticks(range(len(figure.y.words)), [*figure.y.words], fontsize="small")
+    axis.set_xlim(figure.x.low, figure.x.high)
+    axis.invert_yaxis()
+
+
+def _cells(whole: Any, axis: Any, figure: Figure, cells: Cells) -> None:
+    """The grid as shades, with a bar that says what they mean."""
+    wide = cells.columns()
+    rows = [
+        [math.nan if value is None else value for value in row] + [math.nan] * (wide - len(row))
+        for row in cells.rows
+    ]
+    low, high = cells.ends()
+    options: dict[str, Any] = {"aspect": "auto", "interpolation": "nearest", "cmap": "viridis_r"}
+    if cells.log:
+        norm = required("matplotlib.colors", "a chart").LogNorm
+        options["norm"] = norm(low, max(high, 2 * low))
+    if figure.y.words:
+        picture = axis.imshow(rows, **options)
+        axis.set_yticks(range(len(figure.y.words)), [*figure.y.words], fontsize="small")
+        if figure.x.words:
+            axis.set_xticks(range(len(figure.x.words)), [*figure.x.words])
+    else:
+        extent = (figure.x.low or 0.0, figure.x.high, figure.y.low or 0.0, figure.y.high)
+        picture = axis.imshow(rows, origin="lower", extent=extent, **options)
+    whole.colorbar(picture, ax=axis, label=cells.name)
+
+
+def _threads(axis: Any, figure: Figure) -> None:
+    """Lines across upright axes that say their least and greatest value."""
+    places = range(len(figure.x.words))
+    threads = [mark for mark in figure.series if isinstance(mark, Threads)]
+    for mark in sorted(threads, key=lambda it: it.strong):
+        width, opacity = (2.0, 1.0) if mark.strong else (0.8, 0.45)
+        for number, line in enumerate(mark.lines):
+            label = "_" if number else mark.name
+            look = {"color": f"C{mark.colour}", "linewidth": width, "alpha": opacity}
+            axis.plot(places, line, label=label, **look)
+    words = [
+        f"{most}\n\n{word}\n{least}"
+        for word, (least, most) in zip(figure.x.words, figure.x.ends, strict=True)
+    ]
+    axis.set_xticks(places, words, fontsize="small")
+    axis.set_yticks([])

@@ -1,0 +1,68 @@
+"""The conformance suite for a cleaning policy, and its report."""
+
+from __future__ import annotations
+
+import copy
+from collections.abc import Callable
+from functools import partial
+from typing import NamedTuple
+
+from ssdlab import _core
+from ssdlab._core import PolicyError
+from ssdlab.cleaners.policy import Cleaner, require_numpy, require_step
+
+
+class Check(NamedTuple):
+    """One check of the conformance suite."""
+
+    shows: str
+    """What it shows, in a few words."""
+    problem: str | None
+    """What is wrong; None if nothing is."""
+
+
+class CheckReport(NamedTuple):
+    """What `check_cleaner` found; `print` it."""
+
+    policy: str
+    """The policy's class."""
+    checks: tuple[Check, ...]
+    """Every check, in order."""
+
+    @property
+    def passed(self) -> bool:
+        """Whether nothing is wrong."""
+        return all(check.problem is None for check in self.checks)
+
+    def __str__(self) -> str:
+        lines = [f"{self.policy}: {'conforms' if self.passed else 'does not conform'}"]
+        for shows, problem in self.checks:
+            lines.append(f"  {'ok    ' if problem is None else 'FAILED'}  {shows}")
+            lines += [f"            {line}" for line in (problem or "").splitlines()]
+        return "\n".join(lines)
+
+
+def check_cleaner(policy: Cleaner | type[Cleaner]) -> CheckReport:
+    """Run the conformance suite on a cleaning policy and return its report.
+
+    Every policy must choose closed blocks only, lose no data, make progress at the least spare
+    space that a drive may have, and decide alike for a seed. Each run begins with a deep copy of
+    `policy`, or with a new object if it is a class.
+
+    Raises `PolicyError` if a check fails; its message is the report, its attribute `report` the
+    `CheckReport`, its cause what the policy raised.
+    """
+    require_step(policy, "argument policy")
+    require_numpy()
+    make: Callable[[], Cleaner]
+    if isinstance(policy, type):
+        make, name = policy, policy.__qualname__
+    else:
+        make, name = partial(copy.deepcopy, policy), type(policy).__qualname__
+    checks, raised = _core.check_cleaner(make)
+    report = CheckReport(name, tuple(Check(*check) for check in checks))
+    if not report.passed:
+        error = PolicyError(str(report))
+        error.report = report  # type: ignore[attr-defined]
+        raise error from raised
+    return report

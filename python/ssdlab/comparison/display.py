@@ -1,0 +1,49 @@
+"""What a person sees of a comparison."""
+
+from __future__ import annotations
+
+from typing import IO
+
+from rich.table import Table
+from rich.text import Text
+
+from ssdlab.comparison import Comparison
+from ssdlab.terminal import console_for, rendered, warning_lines
+
+
+def compare_table(found: Comparison, file: IO[str]) -> str:
+    """A comparison as text for `file`: what was changed, and what that did."""
+    console, _ = console_for(file)
+    head = Text(f"A  {found.a}\nB  {found.b}", style="bold")
+    if found.repeat > 1:
+        head.append(f"\neach {found.repeat} times; mean and interval of 95 %", style="dim")
+    changes = Table.grid(padding=(0, 2))
+    for key, (left, right) in found.changed.items():
+        changes.add_row(
+            key, "-" if left is None else str(left), "-" if right is None else f"{right}"
+        )
+    rows = Table(box=None, padding=(0, 1), pad_edge=False)
+    rows.add_column("")
+    for name in "A", "B", "B - A", "":
+        rows.add_column(name, justify="right", header_style="dim", no_wrap=True)
+    for row in found.shown():
+        percent = row.difference_percent
+        difference = "" if percent is None else f"{percent:+.2f}%"
+        if row.difference_margin is not None and row.a:
+            difference += f" ± {100 * row.difference_margin / abs(row.a):.2f}%"
+        note = "" if row.significant is None else "differs" if row.significant else "within chance"
+        rows.add_row(
+            row.name.removeprefix("host.").replace("percentiles_us.", "p"),
+            _with_margin(row.a, row.a_margin),
+            _with_margin(row.b, row.b_margin),
+            difference,
+            Text(note, style="bold" if row.significant else "dim"),
+        )
+    messages = [f"{side} {it}" for side, said in found.warnings.items() for it in said]
+    warned = [it for it in [warning_lines(messages)] if it is not None]
+    return rendered(console, [head, *([changes] if found.changed else []), rows, *warned])
+
+
+def _with_margin(value: float, margin: float | None) -> str:
+    text = f"{value:,.5g}" if abs(value) < 1e5 else f"{value:,.0f}"
+    return text if margin is None else f"{text} ± {margin:.2g}"

@@ -1,0 +1,288 @@
+"""What a person sees of a run: the progress bar and the table of results."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
+from typing import IO, Any
+
+from rich.console import Console, Group, RenderableType
+from rich.progress import (
+    BarColumn,
+    ProgressColumn,
+    SpinnerColumn,
+    Task,
+    TextColumn,
+    TimeRemainingColumn,
+)
+from rich.progress import Progress as Bars
+from rich.table import Table
+from rich.text import Text
+
+from ssdlab import _core, counters
+from ssdlab.charts import text
+from ssdlab.numbers import count, duration, percent, significant
+from ssdlab.results import PARTS, Record, Results
+from ssdlab.running import Progress
+from ssdlab.terminal import Share, console_for, fact_table, rendered, side_by_side, warning_lines
+
+BUSIEST_UNITS = 5
+UNIT_BAR = 30
+
+
+def results_table(results: Results, file: IO[str]) -> str:
+    """The table of `results` as text for `file`: in colour for a terminal, else plain.
+
+    It fits in 80 columns.
+    """
+    console, plain = console_for(file)
+    sections = [
+        _headline(results),
+        _latencies(results.host),
+        _failures(results.host),
+        _breakdown(results.host, console.width, plain),
+        side_by_side(_flash(results), _wear(results)),
+        _units(results.get("units") or [], plain),
+        _notices(results),
+        warning_lines(results.warning_messages()),
+        _steady_state(results),
+        _clock(results),
+    ]
+    return rendered(console, [section for section in sections if section is not None])
+
+
+def _headline(results: Results) -> RenderableType:
+    elapsed = results.elapsed
+    title = Text("ssdlab", style="bold")
+    title.append(f"  {results.experiment.title}")
+    facts = (
+        f"{results.host.all.requests:,} requests in {duration(results.simulated_seconds * 1e6, 4)} "
+        f"of simulated time; took {duration(elapsed.wall_seconds * 1e6)}, "
+        f"{count(elapsed.requests_per_second)} requests/s"
+    )
+    return Group(title, Text(facts, style="dim"))
+
+
+def _latencies(host: Record) -> RenderableType | None:
+    kinds = [(kind, host[kind]) for kind in _core.request_kinds() if kind in host]
+    kinds = [(kind, it) for kind, it in kinds if it.requests]
+    if not kinds:
+        return None
+    if len(kinds) > 1:  # with one kind, "all" would repeat it
+        kinds.append(("all", host.all))
+    table = Table(box=None, padding=(0, 1), collapse_padding=True, pad_edge=False)
+    table.add_column("", style="bold", no_wrap=True)
+    for name in "requests", "IOPS", "MB/s", "mean", "p50", "p95", "p99", "p99.9", "max":
+        table.add_column(name, justify="right", no_wrap=True, header_style="dim")
+    for kind, it in kinds:
+        p = it.percentiles_us
+        times = [p["50"], p["95"], p["99"], p["99.9"], it.max_us]
+        table.add_row(
+            kind,
+            count(it.requests),
+            count(it.iops or 0),
+            significant(it.mb_per_s or 0, 4),
+            Text(duration(it.mean_us, 4), style="bold"),
+            *map(duration, times),
+        )
+    return table
+
+
+def _failures(host: Record) -> RenderableType | None:
+    """What the device refused, of which the latencies above say nothing."""
+    kinds = [
+        f"{count(host[kind].failed)} {kind}{'s' if host[kind].failed > 1 else ''}"
+        for kind in _core.request_kinds()
+        if kind in host and host[kind].get("failed")
+    ]
+    if not kinds:
+        return None
+    text = f"Refused: {', '.join(kinds)}: the drive has ended and takes no more writes"
+    return Text(text, style="bold red")
+
+
+def _breakdown(host: Record, width: int, plain: bool) -> RenderableType | None:
+    measured = host.all.get("breakdown_us", {})
+    # Results of another version may have a part that this one does not know.
+    keys = [*PARTS, *(key for key in measured if key not in PARTS)]
+    values = [measured.get(key) or 0.0 for key in keys]
+    total = sum(values)
+    if not total:
+        return None
+    table = Table.grid(padding=(0, 2))
+    table.add_column(no_wrap=True)
+    table.add_column(justify="right", no_wrap=True)
+    table.add_column(justify="right", no_wrap=True)
+    for key, us, (glyph, colour) in zip(keys, values, text.looks(plain), strict=False):
+        if us:
+            name = Text(glyph * 2, style=colour).append(f" {PARTS.get(key, key)}", style="default")
+            table.add_row(name, percent(us / total), duration(us, 4))
+    bar = text.stack(values, width, plain)
+    return Group(Text("Where the time goes", style="bold"), bar, table)
+
+
+def _flash(results: Results) -> RenderableType | None:
+    flash = results.get("flash")
+    if not flash:
+        return None
+    # Results of an older version have no bytes.
+    in_pages = flash["write_amplification"]
+    amplification = flash.get("write_amplification_bytes", in_pages)
+    rows = [
+        ("write amplification", "no writes" if amplification is None else f"{amplification:.3f}"),
+    ]
+    if in_pages != amplification:
+        rows.append(("  in flash pages", f"{in_pages:.3f}"))
+    rows += _counts("flash", flash)
+    if spare := flash.get("spare"):
+        rows.append(("spare space", percent(spare["nominal"])))
+        rows.append(("effective spare", percent(spare["effective"])))
+    cleaning = flash.get("cleaning", {})
+    rows += _counts("flash.cleaning", cleaning)
+    if cleaning.get("blocks_cleaned"):
+        rows.append(("cleaning efficiency", percent(cleaning["efficiency"])))
+        rows.append(("mean time to clean", duration(cleaning["mean_block_us"])))
+    return fact_table("Flash", rows)
+
+
+def _wear(results: Results) -> RenderableType | None:
+    wear = results.get("wear")
+    if not wear:
+        return None
+    rows = [
+        ("mean erases of a block", f"{wear['mean_erases']:.3f}"),
+        ("most erases", count(wear["max_erases"])),
+        ("mean erases left", f"{wear['mean_remaining']:,.1f}"),
+    ]
+    used = wear["mean_erases"] / (wear["mean_erases"] + wear["mean_remaining"] or 1)
+    rows.append(("rated life left", f"{100 * (1 - used):.3f}%"))
+    if wear["expired_blocks"]:
+        rows.append(("expired blocks", count(wear["expired_blocks"])))
+    if wear.get("ended"):
+        rows.append(("the drive has ended", "its spare space is gone"))
+    rows += _counts("wear", wear)
+    life = wear.get("lifetime", {})
+    for name, event in (
+        ("first block expires", "first_expiry"),
+        ("spare space gone", "spare_gone"),
+    ):
+        if milestone := life.get(event):
+            about = "" if milestone["measured"] else "about "
+            rows.append((f"{name} after", f"{about}{milestone['terabytes_written']:,.3g} TB"))
+            rows.append(
+                (
+                    f"  a day, {life['service_years']:g} years",
+                    f"{milestone['drive_writes_per_day']:,.3g} drive writes",
+                )
+            )
+    return fact_table("Wear", rows)
+
+
+def _counts(section: str, found: Mapping[str, Any]) -> list[tuple[str, str]]:
+    return [(label, count(number)) for label, number in counters.shown(section, found)]
+
+
+def _units(units: list[Any], plain: bool) -> RenderableType | None:
+    busiest = sorted(units, key=lambda unit: -unit["busy"])[:BUSIEST_UNITS]
+    if not busiest or not busiest[0]["busy"]:
+        return None
+    table = Table.grid(padding=(0, 2))
+    table.add_column(no_wrap=True)
+    table.add_column(no_wrap=True)
+    table.add_column(justify="right", no_wrap=True)
+    table.add_column(no_wrap=True)
+    for unit in busiest:
+        notes = []
+        if unit.get("cleaning"):
+            notes.append(f"{percent(unit['cleaning'])} cleaning")
+        if unit.get("queue_mean") is not None:
+            notes.append(f"queue {unit['queue_mean']:.2f}")
+        bar = text.level(unit["busy"], UNIT_BAR, plain)
+        table.add_row(unit["name"], bar, percent(unit["busy"]), ", ".join(notes))
+    title = "Busiest units" if len(units) > len(busiest) else "Units"
+    return Group(Text(title, style="bold").append(f" (of {len(units)})", style="dim"), table)
+
+
+def _notices(results: Results) -> RenderableType | None:
+    notices = dict(results.get("workload", {}).get("notices", {}))
+    for warning in results.get("warnings") or []:  # which say it themselves
+        notices = {name: n for name, n in notices.items() if name not in warning["figures"]}
+    notes = [f"{count(number)} {name}" for name, number in notices.items() if number]
+    return Text(f"Note: the workload had {', '.join(notes)}", style="yellow") if notes else None
+
+
+def _steady_state(results: Results) -> RenderableType | None:
+    lines = []
+    for phase, seen in (results.get("steady_state") or {}).items():
+        if not seen:
+            continue
+        rounds = f"{len(seen['rounds'])} rounds"
+        line = f"Steady state of the {phase}: not reached in {rounds}"
+        if seen["steady"]:
+            metric = seen["metric"].replace("_", " ")
+            line = (
+                f"Steady state of the {phase} after {rounds}: {metric} {seen['window_mean']:,.4g}"
+            )
+        lines.append(line)
+    return Text("\n".join(lines)) if lines else None
+
+
+def _clock(results: Results) -> RenderableType | None:
+    """How well a live device kept to the times of its model."""
+    live = results.get("live")
+    if not live:
+        return None
+    title = Text("Timing", style="bold")
+    title.append(f" {live.timing}", style="green" if live.timing == "valid" else "bold red")
+    if not live.requests:
+        return title
+    rows = [
+        ("mean latency of the model", duration(live.model_mean_us, 4)),
+        ("mean latency as served", duration(live.measured_mean_us, 4)),
+        ("late by over 5% (of those not below the floor)", f"{live.late_share:.2%}"),
+        ("below the floor of the transport", f"{live.below_floor / live.requests:.2%}"),
+    ]
+    facts = Table.grid(padding=(0, 2))
+    facts.add_column()
+    facts.add_column(justify="right")
+    for row in rows:
+        facts.add_row(*row)
+    return Group(title, Text(live.reason), facts) if live.reason else Group(title, facts)
+
+
+@contextmanager
+def progress_bar(file: IO[str]) -> Iterator[Callable[[Progress], None]]:
+    """A progress bar on the terminal `file`; calling what it yields moves it."""
+    bars = Bars(
+        SpinnerColumn(),
+        TextColumn("{task.description}"),
+        BarColumn(bar_width=20),
+        Share(),
+        _Rate(),
+        TextColumn("{task.fields[simulated]}"),
+        TimeRemainingColumn(compact=True),
+        console=Console(file=file),
+        transient=True,
+    )
+    task = None
+    phase = None
+
+    def move(now: Progress) -> None:
+        nonlocal task, phase
+        if task is None or now.phase != phase:
+            if task is not None:
+                bars.remove_task(task)
+            task = bars.add_task(now.phase, total=now.expected, simulated="")
+            phase = now.phase
+        simulated = f"{duration(now.simulated_seconds * 1e6)} simulated"
+        bars.update(task, completed=now.done, total=now.expected, simulated=simulated)
+
+    with bars:
+        yield move
+
+
+class _Rate(ProgressColumn):
+    """Requests per second of wall time."""
+
+    def render(self, task: Task) -> Text:
+        return Text("" if task.speed is None else f"{count(task.speed)}/s")

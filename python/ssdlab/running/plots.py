@@ -1,0 +1,59 @@
+"""Results as matplotlib figures: `results.plot.latency()` and so on.
+
+Each call returns a `matplotlib.figure.Figure`, which a notebook shows and `savefig` keeps. Without
+matplotlib it raises `InputError` with the line that installs it.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from ssdlab._core import InputError
+from ssdlab.charts import Figure, matplotlib
+from ssdlab.results import Results
+from ssdlab.running import figures
+
+
+class Plots:
+    """The figures of one run."""
+
+    def __init__(self, results: Results) -> None:
+        self._results = results
+
+    def latency(self) -> Any:
+        """The share of the requests that take at most so long, in us, for each kind of request."""
+        return self._sheet("latency", figures.latency(self._named()))
+
+    def breakdown(self) -> Any:
+        """Where the mean latency goes, in us, for each kind of request."""
+        return self._sheet("breakdown", figures.breakdown(self._named()))
+
+    def over_time(self) -> Any:
+        """Requests a second, and mean and largest latency in us, over simulated time in s."""
+        return self._sheet("over_time", *figures.over_time([("", self._results)]))
+
+    def units(self) -> Any:
+        """The share of the time that each unit (package or die) serves requests and cleans."""
+        drawn = figures.units(self._results)
+        if drawn.empty():
+            raise InputError("plot.units: this device has no units")
+        return self._sheet("units", drawn)
+
+    def timeline(self) -> Any:
+        """The flash operations of the recorded window as bars, over simulated time in us.
+
+        Raises `InputError` if none was recorded.
+        """
+        if not self._results.get("timeline"):
+            problem = 'nothing was recorded; run with set={"run.timeline": "10ms..12ms"}'
+            raise InputError(f"plot.timeline: {problem}")
+        return self._sheet("timeline", figures.timeline(self._results))
+
+    def _named(self) -> figures.Named:
+        if not self._results._kinds():
+            raise InputError("plot: no request completed in this run")
+        return [("", self._results)]
+
+    def _sheet(self, name: str, *drawn: Figure) -> Any:
+        rows = [[figure] for figure in drawn]
+        return matplotlib.sheet(rows, f"plot.{name}", titled=False, share_x=len(rows) > 1)

@@ -1,0 +1,129 @@
+"""The figures of a sweep: what each parameter does, and which points are best.
+
+A row is a point of the sweep as a mapping from column to value; names of columns are shown short.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from typing import Any
+
+from ssdlab.charts import Axis, Cells, Figure, Series, Threads
+from ssdlab.numbers import cell_text
+
+Rows = Sequence[dict[str, Any]]
+
+#: Words along an axis.
+MAX_WORDS = 40
+
+
+def short(name: str) -> str:
+    """A column as a person reads it."""
+    for prefix in ("host.", "device.", "workload.", "flash."):
+        name = name.removeprefix(prefix)
+    kind, percentiles, percent = name.partition("percentiles_us.")
+    name = f"{kind}p{percent} us" if percentiles else name
+    return name.replace("_", " ")
+
+
+def trade_off(rows: Rows, best: Sequence[bool], x: str, y: str) -> Figure:
+    """A figure of each point over another, and the line through the best ones."""
+    points = [
+        (row[x], row[y], is_best)
+        for row, is_best in zip(rows, best, strict=True)
+        if row.get(x) is not None and row.get(y) is not None
+    ]
+    series = []
+    for name, wanted, colour in (("others", False, 0), ("best", True, 1)):
+        mine = sorted((a, b) for a, b, is_best in points if is_best == wanted)
+        at, values = [a for a, _ in mine], [b for _, b in mine]
+        if wanted and len(mine) > 1:
+            series.append(Series("", at, values, colour=colour))
+        if mine:
+            series.append(Series(name, at, values, "dots", colour, strong=wanted))
+    return Figure(
+        f"{short(y)} against {short(x)}",
+        Axis(short(x), zero=False),
+        Axis(short(y), zero=False),
+        series,
+    )
+
+
+def heat_map(rows: Rows, down: str, across: str, figure: str) -> Figure:
+    """A figure over two parameters; empty where a parameter has too many values."""
+    columns, lines = values(rows, across), values(rows, down)
+    found = {(row.get(down), row.get(across)): row.get(figure) for row in rows}
+    grid = [[found.get((line, column)) for column in columns] for line in lines]
+    fits = max(len(columns), len(lines)) <= MAX_WORDS
+    return Figure(
+        "",
+        Axis(short(across), words=[*map(cell_text, columns)]),
+        Axis(short(down), words=[*map(cell_text, lines)]),
+        [Cells(short(figure), grid)] if fits else [],
+    )
+
+
+def by_parameter(rows: Rows, name: str, figure: str) -> Figure:
+    """A figure over a parameter: lowest, mean and highest over all else that varies."""
+    having = [row for row in rows if isinstance(row.get(figure), int | float)]
+    groups = [
+        (value, [row[figure] for row in having if row.get(name) == value])
+        for value in values(rows, name)
+    ]
+    groups = [(value, found) for value, found in groups if found]
+    x = [value for value, _ in groups]
+    if not _numbers(x):
+        x = [cell_text(value) for value in x]
+    series = [
+        Series("lowest", x, [min(found) for _, found in groups]),
+        Series("mean", x, [sum(found) / len(found) for _, found in groups]),
+        Series("highest", x, [max(found) for _, found in groups]),
+    ]
+    if all(line.y == series[0].y for line in series):
+        series = [Series(short(figure), x, series[0].y)]
+    return Figure(
+        f"{short(figure)} by {short(name)}",
+        Axis(short(name)),
+        Axis(short(figure)),
+        series if 2 <= len(groups) <= MAX_WORDS else [],
+    )
+
+
+def parallel(rows: Rows, best: Sequence[bool], names: Sequence[str]) -> Figure:
+    """A line for each point through its parameters and figures."""
+    scales, ends = {}, []
+    for name in names:
+        there = [value for value in values(rows, name) if value is not None]
+        if not there:
+            return Figure("", Axis(), Axis())
+        if _numbers(there):
+            low, high = float(min(there)), float(max(there))
+            scales[name] = {v: (v - low) / (high - low) if high > low else 0.5 for v in there}
+        else:
+            scales[name] = {v: n / max(len(there) - 1, 1) for n, v in enumerate(there)}
+        ends.append((cell_text(there[0]), cell_text(there[-1])))
+    lines: dict[bool, list[list[float]]] = {False: [], True: []}
+    for row, is_best in zip(rows, best, strict=True):
+        if all(row.get(name) is not None for name in names):
+            lines[is_best].append([scales[name][row[name]] for name in names])
+    threads = [Threads("others", lines[False]), Threads("best", lines[True], 1, strong=True)]
+    return Figure(
+        "",
+        Axis("through its parameters and figures", words=[*map(short, names)], ends=ends),
+        Axis(low=0.0, high=1.0),
+        [mark for mark in threads if mark.lines],
+    )
+
+
+def values(rows: Rows, name: str) -> list[Any]:
+    """What a column has, each once: numbers first, by size; then words."""
+    return sorted({row.get(name) for row in rows}, key=_order)
+
+
+def _numbers(there: Iterable[Any]) -> bool:
+    return all(_order(value)[0] == 0 for value in there)
+
+
+def _order(value: Any) -> tuple[int, Any, str]:
+    number = isinstance(value, int | float) and not isinstance(value, bool)
+    return (0, value, "") if number else (1, 0, str(value))
