@@ -7,6 +7,8 @@
 
 pub(in crate::ssd) mod ageing;
 mod blocks;
+mod choosing;
+mod core;
 mod ending;
 mod fast_forward;
 mod filling;
@@ -14,120 +16,19 @@ mod free;
 mod heat;
 mod keeping;
 mod levelling;
+mod lists;
 mod map;
 mod placement;
 mod programming;
 mod rebuild;
 mod relocation;
 mod streams;
+mod writing;
 
+pub use core::Ftl;
 pub use map::{PageMap, Place};
 pub use programming::Programming;
 pub use rebuild::{Rebuilt, rebuild};
 pub use relocation::{Reason, Relocation, Step};
 
 pub(in crate::ssd) use keeping::FtlState;
-
-use crate::ssd::account::Counters;
-use crate::ssd::clean::Custom;
-use crate::ssd::config::{Cleaning, SsdConfig, Temperature};
-use crate::ssd::flash::Flash;
-use crate::ssd::ids::{Block, Lpn, PoolId, Ppn};
-use crate::ssd::page::{Access, Need, PageRequest, PageWork};
-use crate::ssd::shape::Geometry;
-use ageing::Ageing;
-use blocks::{Blocks, LowMarks};
-use engine::Xoshiro256;
-use free::FreeBlocks;
-use placement::{Placement, Reserve};
-use streams::Streams;
-
-/// Streams of the drive's randomness: its initial content, and its cleaning policy.
-const FILL_STREAM: u64 = 7;
-const CLEANING_STREAM: u64 = 9;
-
-/// The FTL of one drive.
-#[derive(Debug, Clone)]
-pub struct Ftl {
-    geometry: Geometry,
-    config: Cleaning,
-    /// The policy from outside the table that is asked, if the configuration names one.
-    supplied: Option<Custom>,
-    random: Xoshiro256,
-    map: PageMap,
-    blocks: Blocks,
-    free: FreeBlocks,
-    streams: Streams,
-    placement: Placement,
-    /// The block being cleaned in each domain.
-    victim: Vec<Option<Block>>,
-    marks: LowMarks,
-    reserve: Reserve,
-    ageing: Ageing,
-    /// Pages whose programming was ever begun.
-    programs: u64,
-    /// What was done.
-    pub counters: Counters,
-}
-
-impl Ftl {
-    /// The FTL of a drive that was filled as the configuration says, with the flash it was
-    /// written to.
-    pub fn new(config: &SsdConfig, geometry: &Geometry, seed: u64) -> (Ftl, Flash) {
-        let mut flash = Flash::new(config, geometry, seed);
-        let aggregate = config.cleaning.levelling.temperature == Temperature::Aggregate;
-        let mut ftl = Ftl {
-            geometry: geometry.clone(),
-            config: config.cleaning.clone(),
-            supplied: None,
-            random: Xoshiro256::new(seed, CLEANING_STREAM),
-            map: PageMap::new(geometry.exported_pages()),
-            blocks: Blocks::new(geometry, aggregate),
-            free: FreeBlocks::new(geometry, config.free_order),
-            streams: Streams::new(&config.cleaning, geometry),
-            placement: Placement::new(geometry),
-            victim: vec![None; geometry.domains as usize],
-            marks: LowMarks::new(geometry),
-            reserve: Reserve::Pages(geometry.data_pages),
-            ageing: Ageing::new(geometry, flash.ratings()),
-            programs: 0,
-            counters: Counters::default(),
-        };
-        let random = &mut Xoshiro256::new(seed, FILL_STREAM);
-        for pool in 0..geometry.pools {
-            ftl.fill_pool(&mut flash, PoolId(pool), config, random);
-        }
-        ftl.counters = Counters::default();
-        (ftl, flash)
-    }
-
-    /// The shape of the drive.
-    #[inline]
-    pub fn geometry(&self) -> &Geometry {
-        &self.geometry
-    }
-
-    /// Where a logical page is, if it was ever written and not trimmed since.
-    #[inline]
-    pub fn lookup(&self, lpn: Lpn) -> Option<Ppn> {
-        self.map.get(lpn).ppn()
-    }
-
-    /// What a page request needs as the drive is now.
-    #[inline]
-    pub(in crate::ssd) fn need(&self, request: &PageRequest) -> Need {
-        let mapped = self.lookup(request.lpn).is_some();
-        match request.access {
-            Access::Read if mapped => Need::Page(PageWork::Read, request.touched),
-            Access::Read => Need::Unmapped,
-            Access::Write if self.has_ended() => Need::Refused,
-            Access::Write if request.covered || !mapped => {
-                Need::Page(PageWork::Write, request.touched)
-            }
-            Access::Write if self.geometry.granule.synchronous => {
-                Need::Page(PageWork::Merge, request.touched)
-            }
-            Access::Write => Need::Page(PageWork::ReadForWrite, request.whole),
-        }
-    }
-}

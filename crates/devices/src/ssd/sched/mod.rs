@@ -5,6 +5,7 @@
 //! keeps account of where each nanosecond went (`units.rs`). Data content is not modelled: a page is
 //! its number.
 
+mod class;
 mod cleaning;
 mod next;
 mod requests;
@@ -21,8 +22,8 @@ use crate::ssd::ftl::{Ftl, Programming};
 use crate::ssd::ids::{BlockMode, Lpn, Unit};
 use crate::ssd::page::{Need, PageDone, PageRequest, Spent};
 use crate::ssd::shape::Geometry;
+use class::Class;
 use engine::Status;
-use next::Class;
 use std::ops::Range;
 use timeline::Recorder;
 use units::{NONE, PageOp, Work};

@@ -4,29 +4,10 @@
 //! Nothing here books the future: a unit is asked when it can begin something.
 
 use super::Scheduler;
+use super::class::Class;
 use super::units::{NONE, PageOp, Phase};
 use crate::ssd::clock::Clock;
-use crate::ssd::config::CleaningTime;
 use crate::ssd::ids::Unit;
-
-/// A class of work.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Class {
-    /// Page requests, in the order in which they came.
-    Requests,
-    /// Moves out of a victim, and its erasure.
-    Cleaning,
-}
-
-impl Class {
-    /// The order in which a unit is asked for work: the first that has some goes first.
-    pub(super) fn order(time: CleaningTime) -> [Class; 2] {
-        match time {
-            CleaningTime::Blocking => [Class::Cleaning, Class::Requests],
-            CleaningTime::Interleaved => [Class::Requests, Class::Cleaning],
-        }
-    }
-}
 
 impl Scheduler {
     /// Gives a unit its next operation, if it can begin one and there is one.

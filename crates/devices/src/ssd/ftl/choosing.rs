@@ -1,0 +1,128 @@
+//! Which domain a page goes to that the host writes.
+
+use super::Ftl;
+use super::placement::Reserve;
+use crate::ssd::ids::{Block, Domain, Lpn, PoolId, Unit};
+use std::cmp::Reverse;
+
+impl Ftl {
+    /// The units that may take a write to `pool`; more than one when the pool is wider than a unit.
+    pub fn units_of(&self, pool: PoolId) -> impl ExactSizeIterator<Item = Unit> {
+        let domains = &self.geometry.pool_domains[pool.at()];
+        let first_of_each = domains.iter().step_by(self.geometry.domains_per_unit as usize);
+        first_of_each.map(|domain| self.geometry.unit_of(*domain))
+    }
+
+    /// Whether pools reach over several units: an erasure may then overtake a program that supersedes
+    /// one of the block's pages.
+    #[inline]
+    pub fn pools_span_units(&self) -> bool {
+        self.placement.pools_span_units
+    }
+
+    /// The group of domains that a write to `pool` on `unit` may go to.
+    pub(super) fn group(&self, pool: PoolId, unit: Unit) -> u32 {
+        if self.placement.pools_span_units { unit.0 } else { self.placement.pool_group[pool.at()] }
+    }
+
+    /// Pages that can be programmed in a domain before another block must be erased.
+    #[inline]
+    pub(super) fn room(&self, domain: Domain) -> u32 {
+        let data_pages = self.geometry.data_pages;
+        self.free.count(domain) * data_pages + self.left_open(domain)
+    }
+
+    /// Whether a host write may go to a domain: what cleaning needs for its moves stays free.
+    #[inline]
+    pub(super) fn accepts(&self, domain: Domain) -> bool {
+        let reserved = match (self.victim[domain.at()], self.reserve) {
+            (Some(victim), _) => u32::from(self.blocks.valid[victim.at()]),
+            (None, Reserve::Pages(pages)) => pages,
+            (None, Reserve::Everything) => return false,
+        };
+        self.room(domain) > reserved
+    }
+
+    /// Pages that hosts may still write to `pool` on `unit`; 0 when writes there must wait.
+    pub fn room_for(&self, pool: PoolId, unit: Unit) -> u32 {
+        let first = self.group(pool, unit) * self.placement.group_size;
+        let domains = (first..first + self.placement.group_size).map(Domain);
+        domains.filter(|domain| self.accepts(*domain)).map(|domain| self.room(domain)).sum()
+    }
+
+    /// How good a place a unit is for a write to a pool that spans several units, the least being the
+    /// best, apart from what waits for it: whether it has no room, not even by cleaning; then whether
+    /// it has none now; then the pages that hold no valid data, the more the better.
+    ///
+    /// Room alone would be a trap: a unit that has just been cleaned has the most, and would go on
+    /// taking writes and being cleaned while the others keep their superseded pages. Writes that go
+    /// where the fewest valid pages are keep the units alike, so that each cleans as cheaply as one
+    /// that is a pool of its own.
+    pub fn standing(&self, pool: PoolId, unit: Unit) -> (bool, bool, Reverse<u32>) {
+        let full = self.room_for(pool, unit) == 0;
+        let hopeless = full && !self.can_clean(unit);
+        (hopeless, full, Reverse(self.placement.reclaimable[unit.at()]))
+    }
+
+    /// Pages of a unit that hold no valid data, as they are kept; `None` where pools lie in one unit.
+    pub(in crate::ssd) fn reclaimable(&self, unit: Unit) -> Option<u32> {
+        self.placement.reclaimable.get(unit.at()).copied()
+    }
+
+    /// Whether some unit of a pool has room for a write, or a victim that makes some.
+    pub fn some_unit_can_go_on(&self, pool: PoolId) -> bool {
+        self.units_of(pool).any(|unit| self.room_for(pool, unit) > 0 || self.can_clean(unit))
+    }
+
+    /// Where a write to `lpn` on `unit` goes, or `None` when it must wait for cleaning.
+    ///
+    /// Among the domains that accept writes, those whose open block is younger than the block of
+    /// the old copy come first: then a later copy mostly lies in a later block. Among them the one
+    /// with most free pages is taken, and of equals the next in turn.
+    pub fn choose_domain(&mut self, pool: PoolId, unit: Unit, lpn: Lpn) -> Option<Domain> {
+        let group = self.group(pool, unit);
+        let first = group * self.placement.group_size;
+        if self.placement.group_size == 1 {
+            return self.accepts(Domain(first)).then_some(Domain(first));
+        }
+        let opened = |block: Block| self.blocks.sequence[block.at()];
+        let old = self.lookup(lpn).map_or(0, |ppn| opened(self.geometry.block_of(ppn)));
+        let start = self.placement.write_pointer[group as usize];
+        let mut best: Option<((bool, u32), u32)> = None;
+        for k in 0..self.placement.group_size {
+            let turn = (start + k) % self.placement.group_size;
+            let domain = Domain(first + turn);
+            if !self.accepts(domain) {
+                continue;
+            }
+            let frontiers = &self.streams.frontier[self.streams.of_domain(domain)];
+            let pages = self.geometry.pages_per_block;
+            let left: u32 = frontiers.iter().map(|frontier| pages - frontier.next).sum();
+            let late = frontiers
+                .iter()
+                .any(|frontier| frontier.block.is_none_or(|block| opened(block) >= old));
+            let rank = (late, self.free.count(domain) * pages + left);
+            if best.is_none_or(|(other, _)| rank > other) {
+                best = Some((rank, turn));
+            }
+        }
+        let (_, turn) = best?;
+        self.placement.write_pointer[group as usize] = (turn + 1) % self.placement.group_size;
+        Some(Domain(first + turn))
+    }
+
+    /// Where a partial write of `lpn` goes that is merged with the old copy: to the same plane if
+    /// that accepts writes, which is the second thing returned.
+    pub fn choose_domain_near(
+        &mut self,
+        pool: PoolId,
+        unit: Unit,
+        lpn: Lpn,
+    ) -> Option<(Domain, bool)> {
+        let old = self.lookup(lpn).map(|ppn| self.geometry.domain_of(self.geometry.block_of(ppn)));
+        if let Some(old) = old.filter(|old| self.accepts(*old)) {
+            return Some((old, true));
+        }
+        self.choose_domain(pool, unit, lpn).map(|domain| (domain, Some(domain) == old))
+    }
+}
