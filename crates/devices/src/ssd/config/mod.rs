@@ -241,7 +241,8 @@ options! {
         order: bool = false,
     }
 
-    /// A solid-state disk. The defaults are the baseline of the 2008 paper but for cleaning time.
+    /// A solid-state disk. The defaults are the baseline of the 2008 paper but for cleaning time. It has as
+    /// many fields as there are keys directly under `[device]`.
     pub struct SsdConfig as SsdPartial {
         /// Buses between controller and packages.
         channels: u32 = 8,

@@ -219,10 +219,16 @@ impl CostTable {
         PlanId(within + self.row(op) * self.plans_per_row)
     }
 
+    /// Whether it makes no difference where an operation is.
+    #[inline]
+    pub fn is_uniform(&self) -> bool {
+        self.types[..] == [1]
+    }
+
     /// Where all pages are alike nobody asks which one it is.
     #[inline]
     fn row(&self, op: &FlashOp) -> u32 {
-        if self.types.len() == 1 && self.types[0] == 1 {
+        if self.is_uniform() {
             return 0;
         }
         let mode = usize::from(op.mode.0);

@@ -10,6 +10,8 @@ mod cleaning;
 mod next;
 mod requests;
 mod stream;
+#[cfg(test)]
+mod tests;
 pub mod timeline;
 mod units;
 
@@ -19,7 +21,7 @@ use crate::ssd::clock::{Clock, Event};
 use crate::ssd::config::{Cleaning, CleaningTime, SsdConfig};
 use crate::ssd::flash::{CostTable, Finished, Flash, FlashOp, Lanes, OpKind, StageEnd};
 use crate::ssd::ftl::{Ftl, Programming};
-use crate::ssd::ids::{BlockMode, Lpn, Unit};
+use crate::ssd::ids::{BlockMode, Lpn, Ppn, Unit};
 use crate::ssd::page::{Need, PageDone, PageRequest, Spent};
 use crate::ssd::shape::Geometry;
 use class::Class;
@@ -148,7 +150,7 @@ impl Scheduler {
             Work::Host(_, Some(programming)) | Work::Move(programming) => {
                 (programming.ppn, self.ftl.geometry().is_last(programming.ppn))
             }
-            Work::Host(op, None) => (op.at, false),
+            Work::Host(op, None) => (self.place_of_read(op), false),
             Work::Erase(job) => (self.ftl.geometry().ppn(job.source, 0), false),
             Work::Stream(..) => unreachable!("a copy begins in `serve_stream`"),
         };
@@ -166,6 +168,16 @@ impl Scheduler {
             self.begin_on_lane(unit.0 * granule.span + lane, id, &op, clock);
             self.units.flights[id as usize].lanes_left += 1;
         }
+    }
+
+    /// Where the page lies that is read: it may have moved while it waited, which is of no interest where
+    /// all places cost the same. What was trimmed meanwhile is read where it was.
+    #[inline]
+    fn place_of_read(&self, op: &PageOp) -> Ppn {
+        if self.costs.is_uniform() {
+            return op.at;
+        }
+        self.ftl.lookup(op.lpn).unwrap_or(op.at)
     }
 
     /// A lane begins its part of an operation.

@@ -65,7 +65,7 @@ impl Levels {
 ///
 /// Where a logical page is spread over several packages, these do everything together and count as
 /// one *package* here, and their blocks as one block; each of them is a *lane*. A *page* is a logical
-/// page throughout.
+/// page throughout. It has many fields because what follows from the configuration is derived once, here.
 #[derive(Debug, Clone)]
 pub struct Geometry {
     /// Channels.
