@@ -35,6 +35,7 @@ options::choices! {
     }
 }
 
+// As many fields as a replay has keys: the keys, their defaults and their reference are made from it.
 options::options! {
     /// A recorded trace, plain or compressed (gzip, bzip2, xz or zstd).
     pub struct Trace as TracePartial {
