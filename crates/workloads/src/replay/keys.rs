@@ -35,8 +35,8 @@ options::choices! {
     }
 }
 
-// As many fields as a replay has keys: the keys, their defaults and their reference are made from it.
 options::options! {
+    // As many fields as there are keys: their defaults and their reference are made from it.
     /// A recorded trace, plain or compressed (gzip, bzip2, xz or zstd).
     pub struct Trace as TracePartial {
         /// The trace file; "-" is standard input. Of a blktrace, the file of the first processor.
