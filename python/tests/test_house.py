@@ -29,9 +29,6 @@ KNOWN: dict[str, set[str]] = {
         "crates/devices/src/ssd/config/mod.rs: SsdConfig",
         "crates/devices/src/ssd/shape/mod.rs: Geometry",
         "crates/lab/src/trace/statistics.rs: Statistics",
-        "crates/workloads/src/kinds/fio/job.rs: Job",
-        "crates/workloads/src/kinds/fio/run.rs: Clone",
-        "crates/workloads/src/replay/keys.rs: Trace",
     },
     "circles": {
         "crates/devices/src/array/config.rs",

@@ -7,11 +7,18 @@ use engine::{Arrival, Completion, Request, Time, Workload, WorkloadError};
 /// What a workload counts beside its requests.
 pub(crate) type Notices = Vec<(&'static str, u64)>;
 
-/// Who may ask, when, and what.
+/// Who may ask, when, and what. Turn and request are two calls, so that the request is written
+/// where the caller wants it and not copied on the way.
 pub(crate) trait Asker {
-    /// The request of number `id`, and from when on it is asked; `None` while somebody has to wait
-    /// for an answer, or when there is nothing more to ask.
-    fn ask(&mut self, now: Time, id: u64) -> Option<Arrival>;
+    /// Whose turn it may be.
+    type Turn;
+
+    /// Takes the right to ask, and says from when on it holds; `None` while somebody has to wait for
+    /// an answer, or when there is nothing more to ask.
+    fn turn(&mut self, now: Time) -> Option<(Time, Self::Turn)>;
+
+    /// The request, of number `id`, of whoever took the turn.
+    fn draw(&mut self, turn: Self::Turn, id: u64) -> Request;
 
     /// A request was answered.
     fn answered(&mut self, completion: &Completion);
@@ -24,8 +31,13 @@ pub(crate) trait Asker {
 
 /// What the only asker of a loop asks.
 pub(crate) trait Draw {
-    /// The request of number `id`; `None` when there is nothing more to ask.
-    fn draw(&mut self, id: u64) -> Option<Request>;
+    /// Whether there is anything more to ask.
+    fn goes_on(&mut self) -> bool {
+        true
+    }
+
+    /// The next request, whose number is `id`.
+    fn draw(&mut self, id: u64) -> Request;
 
     /// What is counted beside requests.
     fn notices(&self) -> Notices {
@@ -40,14 +52,20 @@ pub(crate) struct Single<D> {
 }
 
 impl<D: Draw> Asker for Single<D> {
+    type Turn = ();
+
     #[inline]
-    fn ask(&mut self, now: Time, id: u64) -> Option<Arrival> {
-        if self.free == 0 {
+    fn turn(&mut self, now: Time) -> Option<(Time, ())> {
+        if self.free == 0 || !self.draws.goes_on() {
             return None;
         }
-        let request = self.draws.draw(id)?;
         self.free -= 1;
-        Some(Arrival { at: now, request })
+        Some((now, ()))
+    }
+
+    #[inline]
+    fn draw(&mut self, (): (), id: u64) -> Request {
+        self.draws.draw(id)
     }
 
     #[inline]
@@ -87,9 +105,10 @@ impl<A: Asker> Workload for ClosedLoop<A> {
         if self.issued == self.limit {
             return Ok(None);
         }
-        let asked = self.asker.ask(now, self.issued);
-        self.issued += u64::from(asked.is_some());
-        Ok(asked)
+        let Some((at, turn)) = self.asker.turn(now) else { return Ok(None) };
+        let request = self.asker.draw(turn, self.issued);
+        self.issued += 1;
+        Ok(Some(Arrival { at, request }))
     }
 
     #[inline]

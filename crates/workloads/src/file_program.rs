@@ -29,15 +29,17 @@ impl<P: Program> Running<P> {
 }
 
 impl<P: Program> Draw for Running<P> {
-    fn draw(&mut self, id: u64) -> Option<Request> {
-        loop {
-            if let Some(request) = self.files.fetch(id) {
-                return Some(request);
-            }
+    fn goes_on(&mut self) -> bool {
+        while !self.files.asks() {
             if !self.program.step(&mut self.files) {
-                return None;
+                return false;
             }
         }
+        true
+    }
+
+    fn draw(&mut self, id: u64) -> Request {
+        self.files.fetch(id).expect("it goes on")
     }
 
     fn notices(&self) -> Notices {

@@ -112,6 +112,11 @@ impl Files {
         })
     }
 
+    /// Whether a request waits to be fetched.
+    pub(crate) fn asks(&self) -> bool {
+        !self.requests.is_empty()
+    }
+
     /// The next request in the order of the operations; its number is `id`.
     pub(crate) fn fetch(&mut self, id: u64) -> Option<Request> {
         let (op, extent) = self.requests.pop_front()?;

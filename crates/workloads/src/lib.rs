@@ -3,6 +3,10 @@
 //! A workload is chosen and configured by a [`WorkloadConfig`] and built for a device's capacity
 //! and a seed; the same three always give the same requests. This crate opens no files (it is
 //! handed readers), knows no devices, and leaves it to the caller to run what it builds.
+//!
+//! A trace passes five rooms, none of which knows one behind it: `read/` is what formats are made of,
+//! `formats/` has a row each, `records.rs` opens a trace, `replay/` has the keys and what they do,
+//! `kinds/` builds. `record.rs`, what they hand on, needs none of them.
 
 mod chance;
 mod checks;

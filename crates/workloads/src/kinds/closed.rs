@@ -18,7 +18,7 @@ use crate::in_flight::InFlight;
 use crate::kind::{Context, WorkloadKind};
 use crate::locality::Locality;
 use crate::pattern::{Cursor, Pattern, pattern};
-use engine::{Arrival, Completion, Request, Time, Workload};
+use engine::{Completion, Request, Time, Workload};
 use options::{Duration, Size};
 use std::collections::VecDeque;
 
@@ -92,8 +92,8 @@ struct Thread {
 
 impl Draw for Thread {
     #[inline]
-    fn draw(&mut self, id: u64) -> Option<Request> {
-        Some(self.pattern.draw(&mut self.cursor, id))
+    fn draw(&mut self, id: u64) -> Request {
+        self.pattern.draw(&mut self.cursor, id)
     }
 }
 
@@ -108,12 +108,18 @@ struct Thinkers {
 }
 
 impl Asker for Thinkers {
+    type Turn = u32;
+
     #[inline]
-    fn ask(&mut self, now: Time, id: u64) -> Option<Arrival> {
+    fn turn(&mut self, now: Time) -> Option<(Time, u32)> {
         let (at, thread) = self.ready.pop_front()?;
         self.asked_by.issue(thread);
-        let request = self.pattern.draw(&mut self.cursors[thread as usize], id);
-        Some(Arrival { at: at.max(now), request })
+        Some((at.max(now), thread))
+    }
+
+    #[inline]
+    fn draw(&mut self, thread: u32, id: u64) -> Request {
+        self.pattern.draw(&mut self.cursors[thread as usize], id)
     }
 
     #[inline]

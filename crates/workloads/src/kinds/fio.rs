@@ -39,7 +39,7 @@ use engine::{Arrival, Completion, Lba, Request, SECTOR_BYTES, Time, Workload, Wo
 use job::Job;
 use keys::IGNORED;
 use options::Invalid;
-use run::Clone as Runner;
+use run::Runner;
 use std::io::Read;
 
 options::options! {

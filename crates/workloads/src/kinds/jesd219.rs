@@ -97,7 +97,7 @@ struct Mixture {
 }
 
 impl Draw for Mixture {
-    fn draw(&mut self, id: u64) -> Option<Request> {
+    fn draw(&mut self, id: u64) -> Request {
         let reads = self.reads.decide(self.random.below(1 << Chance::BITS));
         let sectors = self.size();
         let unit = band_block(&self.areas, &mut self.random);
@@ -107,7 +107,7 @@ impl Draw for Mixture {
         let slack = whole * PAGE_SECTORS - u64::from(sectors);
         let within = if slack > 0 { self.random.below(slack + 1) } else { 0 };
         let op = if reads { Op::Read } else { Op::Write };
-        Some(Request { id, op, lba: Lba(start + within), sectors })
+        Request { id, op, lba: Lba(start + within), sectors }
     }
 }
 

@@ -36,6 +36,7 @@ options::choices! {
 }
 
 options::options! {
+    // As many fields as there are keys: their defaults and their reference are made from it.
     /// A recorded trace, plain or compressed (gzip, bzip2, xz or zstd).
     pub struct Trace as TracePartial {
         /// The trace file; "-" is standard input. Of a blktrace, the file of the first processor.

@@ -57,6 +57,8 @@ pub(super) enum Random {
 }
 
 /// A job as it is written, with fio's defaults.
+///
+/// It has as many fields as there are keys that decide the requests: each is set by its key alone.
 #[derive(Debug, Clone, PartialEq)]
 #[expect(clippy::struct_excessive_bools, reason = "fio has as many flags")]
 pub(super) struct Job {

@@ -18,34 +18,59 @@ pub(super) struct Asked {
 }
 
 /// A clone of a job while it runs.
-pub(super) struct Clone {
+pub(super) struct Runner {
     job: Job,
     reads: Chance,
     random: Xoshiro256,
     /// The randomness with which it began.
     origin: Xoshiro256,
     places: Places,
-    /// Bytes of one loop.
-    budget: u64,
-    loops_left: u64,
-    started: Time,
-    /// The first instant at which nothing is asked any more.
-    until: Time,
-    bytes: u64,
-    requests: u64,
-    writes: u64,
-    flush_due: bool,
+    round: Round,
+    flushes: Flushes,
     pending: Option<Asked>,
     /// The request submitted last.
     submitted: Option<Asked>,
     in_flight: u64,
     depth: u64,
-    since_thinking: u64,
+    thinking: Thinking,
+    pace: Pace,
+    pub(super) done: bool,
+}
+
+/// How much of its work is done.
+struct Round {
+    /// Bytes of one loop.
+    budget: u64,
+    loops_left: u64,
+    /// Of this loop, so far.
+    bytes: u64,
+    requests: u64,
+}
+
+/// Flushes after so many writes.
+#[derive(Default)]
+struct Flushes {
+    writes: u64,
+    due: bool,
+}
+
+/// Pauses after so many requests.
+#[derive(Default)]
+struct Thinking {
+    /// Requests since the last pause.
+    since: u64,
+    /// When the pause ends.
     resume: Time,
+}
+
+/// Between which instants it asks, and how fast.
+struct Pace {
+    started: Time,
+    /// The first instant at which nothing is asked any more.
+    until: Time,
     /// By direction: when the rate allows the next request, and the bytes that it counted.
     due: [Time; DIRECTIONS],
-    paced_bytes: [u64; DIRECTIONS],
-    pub(super) done: bool,
+    bytes: [u64; DIRECTIONS],
 }
 
 /// The byte that a percentage of `whole` is.
@@ -53,7 +78,7 @@ fn share(whole: u64, percent: u64) -> u64 {
     (u128::from(whole) * u128::from(percent) / 100) as u64
 }
 
-impl Clone {
+impl Runner {
     /// Clone `index` of a job on a device of so many bytes. The error is a sentence.
     pub(super) fn new(job: &Job, index: u64, capacity: u64, seed: u64) -> Result<Self, String> {
         let least = job.used().map(|direction| job.sizes[direction].least()).min().unwrap_or(1);
@@ -87,27 +112,24 @@ impl Clone {
         let places = Places::new(job, start, start + size, &mut random)
             .map_err(|invalid| invalid.problem)?;
         let depth = if job.synchronous { 1 } else { job.depth };
-        Ok(Clone {
+        Ok(Runner {
             reads: Chance::new(job.read_percent as f64 / 100.0),
             origin: random.clone(),
             random,
             places,
-            budget,
-            loops_left: job.loops - 1,
-            started: 0,
-            until: Time::MAX,
-            bytes: 0,
-            requests: 0,
-            writes: 0,
-            flush_due: false,
+            round: Round { budget, loops_left: job.loops - 1, bytes: 0, requests: 0 },
+            flushes: Flushes::default(),
             pending: None,
             submitted: None,
             in_flight: 0,
             depth,
-            since_thinking: 0,
-            resume: 0,
-            due: [0; DIRECTIONS],
-            paced_bytes: [0; DIRECTIONS],
+            thinking: Thinking::default(),
+            pace: Pace {
+                started: 0,
+                until: Time::MAX,
+                due: [0; DIRECTIONS],
+                bytes: [0; DIRECTIONS],
+            },
             done: false,
             job: job.clone(),
         })
@@ -115,11 +137,11 @@ impl Clone {
 
     /// Its turn begins.
     pub(super) fn start(&mut self, now: Time) {
-        self.started = now.saturating_add(self.job.delay_ns);
-        self.resume = self.started;
-        self.due = [self.started; DIRECTIONS];
+        self.pace.started = now.saturating_add(self.job.delay_ns);
+        self.thinking.resume = self.pace.started;
+        self.pace.due = [self.pace.started; DIRECTIONS];
         if let Some(runtime) = self.job.runtime_ns {
-            self.until = self.started.saturating_add(runtime);
+            self.pace.until = self.pace.started.saturating_add(runtime);
         }
     }
 
@@ -130,29 +152,29 @@ impl Clone {
 
     /// When it asks next, if nothing is answered before; draws the request.
     pub(super) fn ready(&mut self, now: Time) -> Option<Time> {
-        if self.done || self.in_flight >= self.depth || self.since_thinking >= self.job.think_after
+        if self.done || self.in_flight >= self.depth || self.thinking.since >= self.job.think_after
         {
             return None;
         }
         if self.pending.is_none() {
-            self.pending = self.draw(now.max(self.resume));
+            self.pending = self.draw(now.max(self.thinking.resume));
         }
         let Some(asked) = self.pending else {
             self.done = true;
             return None;
         };
-        let at = now.max(self.resume).max(asked.not_before);
-        self.done = at >= self.until;
+        let at = now.max(self.thinking.resume).max(asked.not_before);
+        self.done = at >= self.pace.until;
         (!self.done).then_some(at)
     }
 
-    /// The request that [`ready`](Clone::ready) drew is submitted.
+    /// The request that [`ready`](Runner::ready) drew is submitted.
     pub(super) fn submit(&mut self) -> Asked {
         let asked = self.pending.take().expect("it was ready");
         self.submitted = Some(asked);
         self.in_flight += 1;
         if self.job.think_ns > 0 && asked.op != Op::Flush {
-            self.since_thinking += 1;
+            self.thinking.since += 1;
         }
         asked
     }
@@ -163,7 +185,7 @@ impl Clone {
         assert!(self.pending.is_none(), "another was drawn before");
         self.in_flight -= 1;
         if self.job.think_ns > 0 && asked.op != Op::Flush {
-            self.since_thinking -= 1;
+            self.thinking.since -= 1;
         }
         self.pending = Some(asked);
     }
@@ -172,19 +194,19 @@ impl Clone {
     pub(super) fn completed(&mut self, at: Time) {
         self.in_flight -= 1;
         // As fio does, all requests are waited for before thinking begins.
-        if self.since_thinking >= self.job.think_after && self.in_flight == 0 {
-            self.since_thinking = 0;
-            self.resume = self.resume.max(at.saturating_add(self.job.think_ns));
+        if self.thinking.since >= self.job.think_after && self.in_flight == 0 {
+            self.thinking.since = 0;
+            self.thinking.resume = self.thinking.resume.max(at.saturating_add(self.job.think_ns));
         }
     }
 
     /// Draws the next request; `None` when the job has come to its end.
     fn draw(&mut self, now: Time) -> Option<Asked> {
-        if std::mem::take(&mut self.flush_due) {
+        if std::mem::take(&mut self.flushes.due) {
             return Some(Asked { op: Op::Flush, at: 0, bytes: 0, not_before: now });
         }
-        let spent = self.job.most_requests.is_some_and(|most| self.requests >= most);
-        if (spent || self.bytes >= self.budget) && !self.again(spent) {
+        let spent = self.job.most_requests.is_some_and(|most| self.round.requests >= most);
+        if (spent || self.round.bytes >= self.round.budget) && !self.again(spent) {
             return None;
         }
         let direction = self.direction(now);
@@ -193,12 +215,12 @@ impl Clone {
             None if self.again(false) => self.place(direction)?,
             None => return None,
         };
-        self.bytes += bytes;
-        self.requests += 1;
+        self.round.bytes += bytes;
+        self.round.requests += 1;
         if direction == WRITE {
-            self.writes += 1;
+            self.flushes.writes += 1;
             let after = self.job.flush_after;
-            self.flush_due = after > 0 && self.writes.is_multiple_of(after);
+            self.flushes.due = after > 0 && self.flushes.writes.is_multiple_of(after);
         }
         let not_before = self.pace(direction, bytes);
         Some(Asked { op: OPS[direction], at, bytes, not_before })
@@ -207,16 +229,17 @@ impl Clone {
     /// Whether there is more to do, which then begins anew: the bytes, the blocks or (`spent`) the
     /// requests of this round are used up.
     fn again(&mut self, spent: bool) -> bool {
-        let more_bytes = !spent && self.job.io_size.is_some() && self.bytes < self.budget;
+        let more_bytes =
+            !spent && self.job.io_size.is_some() && self.round.bytes < self.round.budget;
         if !self.job.time_based && !more_bytes {
-            if self.loops_left == 0 {
+            if self.round.loops_left == 0 {
                 return false;
             }
-            self.loops_left -= 1;
+            self.round.loops_left -= 1;
         }
         if !more_bytes {
-            self.bytes = 0;
-            self.requests = 0;
+            self.round.bytes = 0;
+            self.round.requests = 0;
         }
         // As in fio, a loop over a map repeats itself, but what is only based on time does not.
         if !self.job.time_based && self.places.covered() {
@@ -234,7 +257,9 @@ impl Clone {
         let (drawn, other) = if reads { (READ, WRITE) } else { (WRITE, READ) };
         let percent = if reads { 100 - self.job.read_percent } else { self.job.read_percent };
         // A direction that is ahead of its rate leaves its turn to the one that is due earlier.
-        let swap = self.due[drawn] > now && percent > 0 && self.due[other] < self.due[drawn];
+        let swap = self.pace.due[drawn] > now
+            && percent > 0
+            && self.pace.due[other] < self.pace.due[drawn];
         if swap { other } else { drawn }
     }
 
@@ -255,17 +280,17 @@ impl Clone {
     fn pace(&mut self, direction: usize, bytes: u64) -> Time {
         let least = self.job.sizes[direction].least();
         let by_requests = self.job.rate_iops[direction].map(|rate| rate.saturating_mul(least));
-        let Some(rate) = self.job.rate[direction].or(by_requests) else { return self.started };
-        let at = self.due[direction];
+        let Some(rate) = self.job.rate[direction].or(by_requests) else { return self.pace.started };
+        let at = self.pace.due[direction];
         let seconds = 1_000_000_000;
-        self.due[direction] = if self.job.poisson {
+        self.pace.due[direction] = if self.job.poisson {
             let mean = least as f64 / rate as f64 * 1e9;
             let gap = Distribution::Exponential { base: 0.0, mean }.sample(&mut self.random);
             at.saturating_add(gap.round() as Time)
         } else {
-            self.paced_bytes[direction] += bytes;
-            let ns = u128::from(self.paced_bytes[direction]) * seconds / u128::from(rate);
-            self.started.saturating_add(u64::try_from(ns).unwrap_or(u64::MAX))
+            self.pace.bytes[direction] += bytes;
+            let ns = u128::from(self.pace.bytes[direction]) * seconds / u128::from(rate);
+            self.pace.started.saturating_add(u64::try_from(ns).unwrap_or(u64::MAX))
         };
         at
     }
