@@ -136,15 +136,16 @@ macro_rules! counters {
             over_time: counters!(@option $(($place, $name))?),
         },)*)*];
 
-        /// Counts since the start or the last reset, as they are counted; a field for each thing that
-        /// happens.
+        /// Counts since the start or the last reset, as they are counted. Its fields are many because
+        /// there is one for each thing that happens.
         #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
         pub struct Counters {
             $(#[doc = $inner_doc] pub $inner: u64,)*
             $($($(#[doc = $doc] pub $field: u64,)?)*)*
         }
 
-        /// What a drive reports of its counts; a field for each row of [`COUNTERS`].
+        /// What a drive reports of its counts. Its fields are the rows of [`COUNTERS`], so that they can
+        /// be told by name.
         #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
         pub struct Counts {
             $($(#[doc = $doc] pub $key: u64,)*)*
