@@ -5,8 +5,8 @@
 
 use crate::config::RunConfig;
 use crate::error::RunError;
-use devices::{Model, Persist};
 use devices::ssd::Snapshot;
+use devices::{Model, Persist};
 use std::fmt::Display;
 use std::fs::File;
 use std::io::{BufReader, BufWriter, Read, Write};
