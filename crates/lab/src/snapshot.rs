@@ -5,8 +5,8 @@
 
 use crate::config::RunConfig;
 use crate::error::RunError;
-use devices::Model;
 use devices::ssd::Snapshot;
+use devices::{Model, Persist};
 use std::fmt::Display;
 use std::fs::File;
 use std::io::{BufReader, BufWriter, Read, Write};
@@ -30,7 +30,7 @@ pub(crate) fn load_drive(run: &RunConfig, device: &mut dyn Model) -> Result<(), 
 }
 
 /// Saves the drive, if the experiment says where.
-pub(crate) fn save_drive(run: &RunConfig, device: &dyn Model) -> Result<(), RunError> {
+pub(crate) fn save_drive(run: &RunConfig, device: &dyn Persist) -> Result<(), RunError> {
     let Some(path) = &run.save_drive else { return Ok(()) };
     let key = format!("run.save_drive = \"{path}\"");
     let Some(snapshot) = device.save() else {
@@ -58,7 +58,7 @@ fn save(snapshot: &Snapshot, path: &str) -> std::io::Result<()> {
 
 /// Lets `device` take up the state in the file at `path`.
 #[expect(clippy::disallowed_methods, reason = "the lab opens files")]
-fn load(device: &mut dyn Model, path: &str) -> Result<(), String> {
+fn load(device: &mut dyn Persist, path: &str) -> Result<(), String> {
     let damaged = |error: &dyn Display| format!("it is damaged or cut short: {error}");
     let file = File::open(path).map_err(|error| format!("cannot be opened: {error}"))?;
     let mut file = BufReader::new(file);

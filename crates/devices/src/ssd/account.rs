@@ -86,6 +86,8 @@ pub enum Measure {
     FlashPages,
     /// Logical pages, reported as pages of the flash.
     LogicalPages,
+    /// Pages of the flash, one in each package over which a logical page is spread.
+    WidePages,
     /// Bytes.
     Bytes,
     /// Blocks as wide as a logical page is spread, reported as blocks of one package.
@@ -96,7 +98,7 @@ impl Measure {
     /// The unit in reports.
     pub fn unit(self) -> &'static str {
         match self {
-            Measure::FlashPages | Measure::LogicalPages => "flash pages",
+            Measure::FlashPages | Measure::LogicalPages | Measure::WidePages => "flash pages",
             Measure::Bytes => "bytes",
             Measure::WideBlocks => "blocks",
         }
@@ -106,7 +108,7 @@ impl Measure {
         match self {
             Measure::FlashPages | Measure::Bytes => count,
             Measure::LogicalPages => count * u64::from(granule.flash_pages),
-            Measure::WideBlocks => count * u64::from(granule.span),
+            Measure::WidePages | Measure::WideBlocks => count * u64::from(granule.span),
         }
     }
 }
@@ -136,15 +138,16 @@ macro_rules! counters {
             over_time: counters!(@option $(($place, $name))?),
         },)*)*];
 
-        /// Counts since the start or the last reset, as they are counted; a field for each thing that
-        /// happens.
+        /// Counts since the start or the last reset, as they are counted. Its fields are many because
+        /// there is one for each thing that happens.
         #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
         pub struct Counters {
             $(#[doc = $inner_doc] pub $inner: u64,)*
             $($($(#[doc = $doc] pub $field: u64,)?)*)*
         }
 
-        /// What a drive reports of its counts; a field for each row of [`COUNTERS`].
+        /// What a drive reports of its counts. Its fields are the rows of [`COUNTERS`], so that they can
+        /// be told by name.
         #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
         pub struct Counts {
             $($(#[doc = $doc] pub $key: u64,)*)*
@@ -248,7 +251,7 @@ counters! {
             is Account::programs;
         bytes_programmed: "Bytes of the data pages programmed.",
             Bytes, over_time 3 "bytes_programmed", is |it| it.programs() * it.page_bytes;
-        summary_programs: "Summary pages programmed.", WideBlocks, counts summaries;
+        summary_programs: "Summary pages programmed.", WidePages, counts summaries;
         block_erases: "Blocks erased, each after cleaning or migration.",
             WideBlocks, terminal "blocks erased", over_time 4 "blocks_erased", counts erases;
         copy_backs: "Pages moved within their plane.",
