@@ -165,9 +165,9 @@ fn default(key: &KeyInfo) -> Option<Value> {
 
 /// A section that has a kind or a preset, or neither: then it builds on the default preset.
 fn section(name: &str, all: &[&SectionKeys], description: &str) -> Value {
-    let tables: Vec<Table> = all
+    let tables: Vec<KindKeys> = all
         .iter()
-        .filter_map(|keys| Some(Table { kind: keys.kind?, keys: properties(&keys.below(name)) }))
+        .filter_map(|keys| Some(KindKeys { kind: keys.kind?, keys: properties(&keys.below(name)) }))
         .collect();
     let default = presets::default_of(name).kind(name);
     let mut parts = by_kind(&tables, |kind| {
@@ -194,13 +194,13 @@ fn section(name: &str, all: &[&SectionKeys], description: &str) -> Value {
 fn stream(workloads: &[&SectionKeys]) -> Value {
     let own = workloads::stream_keys();
     let own: Vec<_> = own.iter().map(|key| (key.path.as_str(), key)).collect();
-    let tables: Vec<Table> = workloads
+    let tables: Vec<KindKeys> = workloads
         .iter()
         .filter_map(|keys| {
             let mut all = keys.below("workload");
             all.retain(|(path, _)| *path != "preset");
             all.extend(&own);
-            Some(Table { kind: keys.kind?, keys: properties(&all) })
+            Some(KindKeys { kind: keys.kind?, keys: properties(&all) })
         })
         .collect();
     let parts = by_kind(
@@ -216,14 +216,14 @@ fn stream(workloads: &[&SectionKeys]) -> Value {
 }
 
 /// The keys of a section of that kind.
-struct Table<'a> {
+struct KindKeys<'a> {
     kind: &'a str,
     keys: Vec<(String, Value)>,
 }
 
 /// What holds for a section whose keys depend on its kind: what each key takes; and where `chosen` says
 /// that a kind is chosen, that it has no others.
-fn by_kind(tables: &[Table<'_>], chosen: impl Fn(&str) -> Value) -> Vec<Value> {
+fn by_kind(tables: &[KindKeys<'_>], chosen: impl Fn(&str) -> Value) -> Vec<Value> {
     let every = every_key(tables);
     let of_kind = tables.iter().map(|table| {
         // What every kind says of a key is not said again, nor shown twice where it is broken.
@@ -239,7 +239,7 @@ fn by_kind(tables: &[Table<'_>], chosen: impl Fn(&str) -> Value) -> Vec<Value> {
 }
 
 /// Every key of any kind: what it takes, or any of what it takes in different kinds.
-fn every_key(tables: &[Table<'_>]) -> Map<String, Value> {
+fn every_key(tables: &[KindKeys<'_>]) -> Map<String, Value> {
     let mut every: Map<String, Value> = Map::new();
     for (name, value) in tables.iter().flat_map(|table| &table.keys) {
         let Some(Value::Array(several)) = every.get_mut(name) else {
