@@ -19,7 +19,7 @@ pub use ssd::clean::Supplied;
 
 use array::ArrayConfig;
 use linear::LinearConfig;
-use options::{Invalid, KeyInfo, Setting};
+use options::{Invalid, KeyInfo, Setting, Values};
 use parallel::ParallelConfig;
 use piecewise::PiecewiseConfig;
 use serde::de::IgnoredAny;
@@ -187,7 +187,9 @@ impl Setting for DeviceConfig {
             path: path.to_owned(),
             doc: doc.trim().to_owned(),
             expected: "a section like device itself, with its own kind or preset".to_owned(),
+            values: Values::Section("device"),
             default: String::new(),
+            section: String::new(),
         });
     }
 }

@@ -10,7 +10,7 @@ use crate::linear::growing_ns;
 use crate::served::{Access, LONGEST_NS, Law, Served, check_size, pairs};
 use crate::{DeviceKind, Model, Supplied};
 use engine::Time;
-use options::{Duration, Invalid, Size, options, text_setting};
+use options::{Duration, Invalid, Size, Values, options, text_setting};
 use std::fmt;
 use std::str::FromStr;
 
@@ -26,12 +26,22 @@ struct Line {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Lines(Vec<Line>);
 
-text_setting!(Lines: "lines by number outstanding, such as \"1: 230us + 4us/KiB, 4: 400us + 9us/KiB\"");
+text_setting!(
+    Lines: "lines by number outstanding, such as \"1: 230us + 4us/KiB, 4: 400us + 9us/KiB\"",
+    Values::Pattern(Lines::pattern())
+);
 
 /// More are not served at once.
 const MOST: u32 = 65_536;
 
 impl Lines {
+    /// How they are written, as a regular expression.
+    fn pattern() -> String {
+        let time = Duration::pattern();
+        let line = format!(r"\s*\+?[0-9]+\s*:{time}\+{time}/KiB\s*");
+        format!("{line}(?:,{line})*")
+    }
+
     fn largest(&self) -> u32 {
         self.0.last().map_or(1, |line| line.outstanding)
     }

@@ -7,7 +7,7 @@
 use crate::served::{Access, LONGEST_NS, Law, Served, check_size, pairs};
 use crate::{DeviceKind, Model, Supplied};
 use engine::Time;
-use options::{Duration, Invalid, Size, options, text_setting};
+use options::{Duration, Invalid, Size, Values, options, text_setting};
 use std::fmt;
 use std::str::FromStr;
 
@@ -15,9 +15,18 @@ use std::str::FromStr;
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Points(Vec<(Size, Duration)>);
 
-text_setting!(Points: "times by size, such as \"512B: 240us, 4KiB: 250us, 1MiB: 4.3ms\"");
+text_setting!(
+    Points: "times by size, such as \"512B: 240us, 4KiB: 250us, 1MiB: 4.3ms\"",
+    Values::Pattern(Points::pattern())
+);
 
 impl Points {
+    /// How they are written, as a regular expression.
+    fn pattern() -> String {
+        let pair = format!("{}:{}", Size::pattern(), Duration::pattern());
+        format!("{pair}(?:,{pair})+")
+    }
+
     fn time(&self, bytes: u64) -> Time {
         let points = &self.0;
         // Beyond the last size the last piece goes on; nothing is faster than the first size.

@@ -179,7 +179,7 @@ impl Witness<dyn Model> for Watcher {
         let Some(recorder) = &self.recorder else { return };
         let Request { op, lba, sectors, .. } = *request;
         let record = Record { at, device: 0, op, sector: lba.0, sectors, fua };
-        // When the recorder has given up, its error is reported at the end.
+        // When the writer has given up, its error is reported at the end.
         let _ = recorder.send(record);
     }
 
@@ -206,13 +206,13 @@ impl Witness<dyn Model> for Watcher {
 }
 
 /// A thread that writes the trace.
-struct Recorder {
+struct TraceWriter {
     records: Sender<Record>,
     thread: JoinHandle<io::Result<Losses>>,
     target: String,
 }
 
-impl Recorder {
+impl TraceWriter {
     fn start(target: &str) -> Result<Self, RunError> {
         let (format, compression) = target_format(target, None)
             .map_err(|problem| RunError::Input(format!("--record {problem}")))?;
@@ -228,7 +228,7 @@ impl Recorder {
             Ok(losses)
         });
         let thread = thread.map_err(|error| system(&error))?;
-        Ok(Recorder { records, thread, target: target.to_owned() })
+        Ok(TraceWriter { records, thread, target: target.to_owned() })
     }
 
     /// Ends the trace; what the format could not say.
@@ -317,7 +317,7 @@ fn serve(
     let capacity = session.capacity_bytes();
     let wanted = wanted_bytes(settings, capacity)?;
     let listener = Listener::new(&address).map_err(from_nbd)?;
-    let recorder = settings.record.as_deref().map(Recorder::start).transpose()?;
+    let recorder = settings.record.as_deref().map(TraceWriter::start).transpose()?;
     // Last, for it may make a file that stays.
     let (store, size_bytes) = storage(settings, wanted, capacity)?;
     session.prepare(&mut |_, _| {

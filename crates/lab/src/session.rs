@@ -253,8 +253,8 @@ pub fn run_with(
     serde_json::to_string(&results).map_err(|error| RunError::Check(error.to_string()))
 }
 
-/// How the requests of a workload ended.
-struct Ended {
+/// What driving the device with a workload came to.
+struct Drove {
     driven: Driven,
     settled: Option<SteadyState>,
     wall_seconds: f64,
@@ -265,7 +265,7 @@ fn ask(
     session: &mut Session<'_>,
     workload: &mut dyn Workload,
     monitor: &mut Monitor<'_>,
-) -> Result<Ended, RunError> {
+) -> Result<Drove, RunError> {
     let RunConfig { timed, steady, .. } = &session.experiment.run;
     let (until, to_settle) = match session.experiment.run.until {
         Until::End => (Time::MAX, false),
@@ -292,7 +292,7 @@ fn ask(
         (driven, settled)
     };
     let driven = driven.map_err(|error| RunError::Input(error.to_string()))?;
-    Ok(Ended { driven, settled, wall_seconds: started.elapsed().as_secs_f64() })
+    Ok(Drove { driven, settled, wall_seconds: started.elapsed().as_secs_f64() })
 }
 
 fn open_log(path: &str) -> Result<RequestLog, RunError> {

@@ -4,6 +4,7 @@
 //! Traces are streamed: memory grows with the pages that a trace touches, never with its length.
 //! A trace is read in the order of its file; nothing here puts it in order or on a device.
 
+mod arrivals;
 mod bytes;
 mod density;
 pub(crate) mod output;

@@ -1,6 +1,7 @@
 //! What a drive refuses is counted by status and nowhere else, and an array is run like a drive.
 
-use lab::{Experiment, Layer, RunSettings, run, set_layer, trace_info};
+use crate::common::{audited, experiment, outcome};
+use lab::{RunSettings, trace_info};
 use serde_json::Value;
 use std::ops::ControlFlow;
 
@@ -20,12 +21,8 @@ read_share = 0.3
 ";
 
 fn results(base: &str, sets: &[&str], requests: Option<&str>) -> Value {
-    let mut layers = vec![Layer::new("e.toml", base)];
-    layers.extend(sets.iter().map(|set| set_layer(set).unwrap()));
-    let experiment = Experiment::from_layers(&layers).unwrap();
-    let settings = RunSettings { check: true, requests: requests.map(str::to_owned) };
-    let text = run(&experiment, &settings, &mut |_| ControlFlow::Continue(())).unwrap();
-    serde_json::from_str(&text).unwrap()
+    let settings = RunSettings { requests: requests.map(str::to_owned), ..audited() };
+    outcome(&experiment(&[base], sets).unwrap(), &settings).unwrap()
 }
 
 fn number(value: &Value, path: &str) -> u64 {

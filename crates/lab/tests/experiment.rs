@@ -1,5 +1,6 @@
 //! Do layers become the experiment that was meant, and do mistakes teach?
 
+use crate::common::{audited, outcome};
 use lab::{Experiment, Layer, RunError, RunSettings, preset_layer, run, set_layer};
 use std::ops::ControlFlow;
 
@@ -21,7 +22,7 @@ fn refusal(layers: &[Layer]) -> String {
         Ok(experiment) => experiment,
         Err(error) => return error.to_string(),
     };
-    match run(&experiment, &RunSettings::default(), &mut |_| ControlFlow::Continue(())) {
+    match outcome(&experiment, &RunSettings::default()) {
         Err(RunError::Input(message)) => message,
         other => panic!("not refused: {other:?}"),
     }
@@ -161,13 +162,8 @@ fn mistakes_in_a_member_are_named_in_full() {
 
 #[test]
 fn an_array_reports_its_members_together() {
-    let run_one = |layers: &[Layer]| {
-        let experiment = Experiment::from_layers(layers).unwrap();
-        let settings = RunSettings { check: true, ..RunSettings::default() };
-        let text = run(&experiment, &settings, &mut |_| ControlFlow::Continue(())).unwrap();
-        serde_json::from_str::<serde_json::Value>(&text).unwrap()
-    };
-    let results = run_one(&[file(SMALL_ARRAY), set("run.precondition=random:2")]);
+    let layers = [file(SMALL_ARRAY), set("run.precondition=random:2")];
+    let results = results_of(&Experiment::from_layers(&layers).unwrap());
     let units = results["units"].as_array().unwrap();
     assert_eq!(units.len(), 6);
     assert_eq!(units[4]["name"], "member 2 package 0");
@@ -192,9 +188,7 @@ fn every_preset_runs_and_passes_the_audit() {
 }
 
 fn results_of(experiment: &Experiment) -> serde_json::Value {
-    let settings = RunSettings { check: true, ..RunSettings::default() };
-    let text = run(experiment, &settings, &mut |_| ControlFlow::Continue(())).unwrap();
-    let mut results: serde_json::Value = serde_json::from_str(&text).unwrap();
+    let mut results = outcome(experiment, &audited()).unwrap();
     results.as_object_mut().unwrap().remove("elapsed").unwrap();
     results
 }

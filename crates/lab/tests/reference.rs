@@ -23,7 +23,8 @@ what varies and `--set` are one layer.
 A file is data: a policy in Python that it names is loaded only with `--allow-code`
 ([what is trusted](security.md)).
 
-This page is generated from the program's own tables.
+This page is generated from the program's own tables, as is the schema with which an editor completes
+and checks experiment files: [Write experiments in an editor](editor.md).
 ";
 
 #[test]

@@ -1,6 +1,7 @@
 //! Is the record of a run's requests whole, true, and a trace that repeats the run?
 
-use lab::{Experiment, Layer, RunError, RunSettings, run, set_layer, trace_info};
+use crate::common::{experiment, outcome};
+use lab::{Experiment, Layer, RunError, RunSettings, run, trace_info};
 use serde_json::Value;
 use std::ops::ControlFlow;
 use std::path::Path;
@@ -22,12 +23,8 @@ requests = 150000
 ";
 
 fn run_to(path: &str, workload: &str, keys: &[&str]) -> Result<Value, RunError> {
-    let mut layers = vec![Layer::new("d.toml", DEVICE), Layer::new("w.toml", workload)];
-    layers.extend(keys.iter().map(|key| set_layer(key).unwrap()));
-    let experiment = Experiment::from_layers(&layers).unwrap();
     let settings = RunSettings { requests: Some(path.to_owned()), ..RunSettings::default() };
-    let text = run(&experiment, &settings, &mut |_| ControlFlow::Continue(()))?;
-    Ok(serde_json::from_str(&text).unwrap())
+    outcome(&experiment(&[DEVICE, workload], keys).unwrap(), &settings)
 }
 
 fn names(directory: &Path) -> usize {

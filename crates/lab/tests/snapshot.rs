@@ -1,8 +1,8 @@
 //! Drives in files: saved once, taken up by any number of runs, refused when they do not fit.
 
-use lab::{Experiment, Layer, RunError, RunSettings, run, set_layer};
+use crate::common::{audited, experiment, outcome};
+use lab::RunError;
 use serde_json::Value;
-use std::ops::ControlFlow;
 use std::path::Path;
 
 const SMALL: &str = "
@@ -20,15 +20,10 @@ read_share = 0.2
 ";
 
 fn results(sets: &[String]) -> Result<Value, String> {
-    let mut layers = vec![Layer::new("e.toml", SMALL)];
-    layers.extend(sets.iter().map(|set| set_layer(set).unwrap()));
-    let experiment = Experiment::from_layers(&layers).map_err(|error| error.to_string())?;
-    let settings = RunSettings { check: true, ..RunSettings::default() };
-    match run(&experiment, &settings, &mut |_| ControlFlow::Continue(())) {
-        Ok(text) => Ok(serde_json::from_str(&text).unwrap()),
-        Err(RunError::Input(message)) => Err(message),
-        Err(other) => panic!("{other}"),
-    }
+    outcome(&experiment(&[SMALL], sets)?, &audited()).map_err(|error| match error {
+        RunError::Input(message) => message,
+        other => panic!("{other}"),
+    })
 }
 
 fn with(key: &str, path: &Path) -> String {

@@ -1,19 +1,11 @@
 //! Runs without time, and runs and preparations that end when the drive has settled.
 
-use lab::{Experiment, Layer, RunSettings, run, set_layer};
+use crate::common::{self, PACKAGE, audited, outcome};
+use lab::Experiment;
 use serde_json::Value;
-use std::ops::ControlFlow;
 
-const SMALL: &str = "
+const LOAD: &str = "
 [device]
-kind = 'ssd'
-channels = 1
-dies_per_package = 1
-planes_per_die = 1
-blocks_per_plane = 258
-summary_page = false
-over_provisioning = 0.2094
-cleaning.min_free = 0.0
 cleaning.time = 'blocking'
 [workload]
 kind = 'closed'
@@ -23,15 +15,11 @@ read_share = 0.0
 ";
 
 fn experiment(sets: &[&str]) -> Result<Experiment, String> {
-    let mut layers = vec![Layer::new("e.toml", SMALL)];
-    layers.extend(sets.iter().map(|set| set_layer(set).unwrap()));
-    Experiment::from_layers(&layers).map_err(|error| error.to_string())
+    common::experiment(&[PACKAGE, LOAD], sets)
 }
 
 fn results(sets: &[&str]) -> Value {
-    let settings = RunSettings { check: true, ..RunSettings::default() };
-    let go = &mut |_: &lab::Progress| ControlFlow::Continue(());
-    serde_json::from_str(&run(&experiment(sets).unwrap(), &settings, go).unwrap()).unwrap()
+    outcome(&experiment(sets).unwrap(), &audited()).unwrap()
 }
 
 #[test]

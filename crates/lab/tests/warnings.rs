@@ -1,21 +1,9 @@
 //! Do results say so when a number does not mean what it seems to, and only then?
 
-use lab::{Experiment, Layer, RunSettings, list, run, set_layer};
+use crate::common::{self, PACKAGE as DRIVE, experiment};
+use lab::{RunSettings, list};
 use serde_json::Value;
-use std::ops::ControlFlow;
 
-/// A package of 258 blocks, of which 256 take part in cleaning.
-const DRIVE: &str = "
-[device]
-kind = 'ssd'
-channels = 1
-dies_per_package = 1
-planes_per_die = 1
-blocks_per_plane = 258
-summary_page = false
-over_provisioning = 0.2094
-cleaning.min_free = 0.0
-";
 const WRITES: &str = "
 [workload]
 kind = 'closed'
@@ -29,16 +17,9 @@ const SERVER: &str = "
 kind = 'linear'
 ";
 
-fn experiment(texts: &[&str], sets: &[&str]) -> Result<Experiment, String> {
-    let layers = texts.iter().map(|text| Layer::new("e.toml", *text));
-    let layers = layers.chain(sets.iter().map(|set| set_layer(set).unwrap()));
-    Experiment::from_layers(&layers.collect::<Vec<_>>()).map_err(|error| error.to_string())
-}
-
 fn outcome(texts: &[&str], sets: &[&str]) -> Result<Value, String> {
-    let go = &mut |_: &lab::Progress| ControlFlow::Continue(());
-    let text = run(&experiment(texts, sets)?, &RunSettings::default(), go);
-    Ok(serde_json::from_str(&text.map_err(|error| error.to_string())?).unwrap())
+    let experiment = experiment(texts, sets)?;
+    common::outcome(&experiment, &RunSettings::default()).map_err(|error| error.to_string())
 }
 
 fn results(texts: &[&str], sets: &[&str]) -> Value {

@@ -8,10 +8,12 @@
 mod link;
 mod quantity;
 mod section;
+mod values;
 
 pub use link::{LINKS, Link};
 pub use quantity::{Bandwidth, Duration, PerByte, QuantityError, Size};
 pub use section::{Choice, Invalid, KeyInfo, Setting, nearest};
+pub use values::{NUMBER, Values};
 
 #[doc(hidden)]
 pub use serde;

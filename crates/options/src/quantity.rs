@@ -1,5 +1,6 @@
 //! Numbers that carry their unit as text and are integers inside.
 
+use crate::Values;
 use crate::link;
 use std::fmt;
 use std::str::FromStr;
@@ -77,6 +78,12 @@ fn parse(text: &str, units: &[Unit], what: &str) -> Result<u128, QuantityError> 
     Ok(amount / divisor)
 }
 
+/// The texts that [`parse`] reads with such units, as a regular expression.
+fn pattern(units: &[Unit]) -> String {
+    let units: Vec<&str> = units.iter().map(|unit| unit.0).collect();
+    format!(r"\s*(?:[0-9]+\.?[0-9]*|\.[0-9]+)\s*(?:{})\s*", units.join("|"))
+}
+
 /// Writes `amount` with the largest unit that leaves at most three decimals.
 fn show(amount: u128, units: &[Unit], f: &mut fmt::Formatter<'_>) -> fmt::Result {
     let exact = |&&(_, scale): &&Unit| {
@@ -94,11 +101,11 @@ fn show(amount: u128, units: &[Unit], f: &mut fmt::Formatter<'_>) -> fmt::Result
     }
 }
 
-crate::text_setting!(Duration: "a time with its unit, such as \"25us\" or \"1.5ms\"");
-crate::text_setting!(PerByte: "a time per byte with its unit, such as \"25ns\" or \"0.625ns\"");
-crate::text_setting!(Size: "a size with its unit, such as \"4KiB\" or \"128B\"");
+crate::text_setting!(Duration: "a time with its unit, such as \"25us\" or \"1.5ms\"", Values::Pattern(Duration::pattern()));
+crate::text_setting!(PerByte: "a time per byte with its unit, such as \"25ns\" or \"0.625ns\"", Values::Pattern(pattern(&TIME_PS[..3])));
+crate::text_setting!(Size: "a size with its unit, such as \"4KiB\" or \"128B\"", Values::Pattern(Size::pattern()));
 crate::section::optional!(Size);
-crate::text_setting!(Bandwidth: "a rate with its unit, such as \"300MB/s\"; a link by name, such as \"sata-300\"; or \"unlimited\"");
+crate::text_setting!(Bandwidth: "a rate with its unit, such as \"300MB/s\"; a link by name, such as \"sata-300\"; or \"unlimited\"", Bandwidth::values());
 
 /// A span of time: whole nanoseconds.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Default)]
@@ -113,6 +120,11 @@ impl Duration {
     /// Nanoseconds.
     pub const fn ns(self) -> u64 {
         self.0
+    }
+
+    /// How one is written, as a regular expression.
+    pub fn pattern() -> String {
+        pattern(&NANOSECONDS)
     }
 }
 
@@ -192,6 +204,11 @@ impl Size {
     pub const fn bytes(self) -> u64 {
         self.0
     }
+
+    /// How one is written, as a regular expression.
+    pub fn pattern() -> String {
+        pattern(SIZE_BYTES)
+    }
 }
 
 impl FromStr for Size {
@@ -221,6 +238,16 @@ pub struct Bandwidth(u64);
 impl Bandwidth {
     /// Transfers take no time.
     pub const UNLIMITED: Bandwidth = Bandwidth(0);
+
+    fn values() -> Values {
+        let unlimited = ("unlimited", "Transfers take no time.");
+        let links = link::LINKS.iter().map(|link| (link.name, link.source));
+        let words: Vec<_> = std::iter::once(unlimited).chain(links).collect();
+        let names: Vec<_> = link::LINKS.iter().map(|link| link.name).collect();
+        let names = names.join("|");
+        let rate = format!(r"{}/s\s*|\s*(?:{names})\s*", pattern(SIZE_BYTES));
+        Values::Either(vec![Values::words(&words), Values::Pattern(rate)])
+    }
 
     /// The time for `bytes`, in nanoseconds, rounded to the nearest.
     pub fn time_ns(self, bytes: u64) -> u64 {

@@ -1,5 +1,6 @@
 //! Config sections: declared once, read in layers, merged, resolved, documented.
 
+use crate::Values;
 use serde::de::DeserializeOwned;
 use std::fmt;
 use std::str::FromStr;
@@ -22,17 +23,22 @@ pub trait Setting: Sized {
     fn describe(path: &str, doc: &str, default: &Self, rows: &mut Vec<KeyInfo>);
 }
 
-/// One row of the reference of config keys.
-#[derive(Debug, Clone, PartialEq, Eq)]
+/// One row of the reference of config keys: what the documentation, the lists, the messages and the
+/// schema say of a key.
+#[derive(Debug, Clone, PartialEq)]
 pub struct KeyInfo {
     /// Full path, such as `device.timing.read`.
     pub path: String,
     /// What the key means.
     pub doc: String,
-    /// What a value must look like.
+    /// What a value must look like, for people.
     pub expected: String,
+    /// The same for programs.
+    pub values: Values,
     /// The default as it would be written; empty when there is none.
     pub default: String,
+    /// What the table of keys is in which it stands.
+    pub section: String,
 }
 
 /// A config value that contradicts another or cannot be built.
@@ -79,7 +85,7 @@ pub fn nearest<'a>(typo: &str, words: impl IntoIterator<Item = &'a str>) -> Opti
 #[doc(hidden)]
 #[macro_export]
 macro_rules! leaf_body {
-    ($expected:expr, $show:expr) => {
+    ($expected:expr, $values:expr, $show:expr) => {
         type Partial = Option<Self>;
         fn overlay(under: &mut Self::Partial, over: Self::Partial) {
             if over.is_some() {
@@ -94,17 +100,20 @@ macro_rules! leaf_body {
                 path: path.to_owned(),
                 doc: doc.trim().to_owned(),
                 expected: ($expected).to_string(),
+                values: $values,
                 default: ($show)(default),
+                section: String::new(),
             });
         }
     };
 }
 
 /// Makes a type whose config value is a text a [`Setting`]: it must have `FromStr` and `Display`,
-/// which are each other's inverse. Other TOML types are refused with `$expected`.
+/// which are each other's inverse. Other TOML types are refused with `$expected`, and the texts are
+/// [`$values`](crate::Values).
 #[macro_export]
 macro_rules! text_setting {
-    ($name:ty: $expected:expr) => {
+    ($name:ty: $expected:expr, $values:expr) => {
         impl $crate::serde::Serialize for $name {
             fn serialize<S: $crate::serde::Serializer>(
                 &self,
@@ -136,7 +145,7 @@ macro_rules! text_setting {
         }
 
         impl $crate::Setting for $name {
-            $crate::leaf_body!($expected, |value: &Self| value.to_string());
+            $crate::leaf_body!($expected, $values, |value: &Self| value.to_string());
         }
     };
 }
@@ -163,20 +172,21 @@ macro_rules! optional {
 pub(crate) use optional;
 
 macro_rules! leaves {
-    ($($type:ty: $expected:expr),* $(,)?) => {$(
+    ($($type:ty: $expected:expr, $values:expr);* $(;)?) => {$(
         impl Setting for $type {
-            leaf_body!($expected, |value: &Self| value.to_string());
+            leaf_body!($expected, $values, |value: &Self| value.to_string());
         }
         optional!($type);
     )*};
 }
 
 leaves! {
-    bool: "true or false",
-    u32: "a whole number",
-    u64: "a whole number",
-    f64: "a number",
-    String: "text",
+    bool: "true or false", Values::Boolean;
+    u32: "a whole number", Values::Whole(0, u64::from(u32::MAX));
+    // TOML has no larger ones.
+    u64: "a whole number", Values::Whole(0, i64::MAX.cast_unsigned());
+    f64: "a number", Values::Number;
+    String: "text", Values::Text;
 }
 
 /// Declares a config section: a table of keys with type, default and meaning.
@@ -232,11 +242,15 @@ macro_rules! options {
                 default: &Self,
                 rows: &mut Vec<$crate::KeyInfo>,
             ) {
+                let first = rows.len();
                 $(
                     let doc = concat!($($doc, "\n"),+);
                     let key = format!("{path}.{}", stringify!($key));
                     <$type as $crate::Setting>::describe(&key, doc, &default.$key, rows);
                 )*
+                for row in rows[first..].iter_mut().filter(|row| row.section.is_empty()) {
+                    row.section = concat!($($section_doc, "\n"),+).trim().to_owned();
+                }
             }
         }
     )+};
@@ -303,6 +317,7 @@ macro_rules! choices {
         impl $crate::Setting for $name {
             $crate::leaf_body!(
                 [$($word),+].join(" | "),
+                $crate::Values::words(<$name as $crate::Choice>::WORDS),
                 |value: &Self| value.to_string()
             );
         }
@@ -388,5 +403,8 @@ mod tests {
         assert_eq!(rows[1].expected, "forward | backward");
         assert_eq!(rows[2].default, "5ns");
         assert_eq!(rows[2].doc, "A span.");
+        assert_eq!((&*rows[1].section, &*rows[2].section), ("Outer.", "Inner."));
+        let words = [("forward", "In order."), ("backward", "Against it.")];
+        assert_eq!(rows[1].values, Values::words(&words));
     }
 }

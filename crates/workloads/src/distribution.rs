@@ -4,6 +4,7 @@
 //! are those of the key that holds the value; whether negative values make sense is its affair.
 
 use engine::Distribution;
+use options::{NUMBER, Values};
 use serde::{Deserialize, Deserializer, Serialize, Serializer, de};
 use std::fmt;
 use std::str::FromStr;
@@ -124,8 +125,16 @@ impl<'de> Deserialize<'de> for DistributionSpec {
     }
 }
 
+impl DistributionSpec {
+    fn values() -> Values {
+        let number = format!(r"\s*{NUMBER}\s*");
+        let two = "(?:uniform|exponential|normal|poisson)";
+        Values::Pattern(format!(r"\s*(?:constant\s*\({number}\)|{two}\s*\({number},{number}\))\s*"))
+    }
+}
+
 impl options::Setting for DistributionSpec {
-    options::leaf_body!(Self::EXPECTED, |value: &Self| value.to_string());
+    options::leaf_body!(Self::EXPECTED, Self::values(), |value: &Self| value.to_string());
 }
 
 #[cfg(test)]

@@ -5,7 +5,7 @@
 
 use crate::units::PAGE_SECTORS;
 use engine::SECTOR_BYTES;
-use options::{Invalid, Size};
+use options::{Invalid, NUMBER, Size, Values};
 use serde::{Deserialize, Deserializer, Serialize, Serializer, de};
 use std::fmt;
 use std::str::FromStr;
@@ -128,8 +128,16 @@ impl<'de> Deserialize<'de> for Footprint {
     }
 }
 
+impl Footprint {
+    /// As a number, or as text: a share or a size.
+    fn values() -> Values {
+        let text = format!(r"\s*{NUMBER}\s*|{}", Size::pattern());
+        Values::Either(vec![Values::PositiveShare, Values::Pattern(text)])
+    }
+}
+
 impl options::Setting for Footprint {
-    options::leaf_body!(Self::EXPECTED, |value: &Self| value.to_string());
+    options::leaf_body!(Self::EXPECTED, Self::values(), |value: &Self| value.to_string());
 }
 
 #[cfg(test)]

@@ -37,6 +37,7 @@ pub use error::BuildError;
 pub use footprint::Footprint;
 pub use formats::{FORMATS, Format, Writer, format_named};
 pub use kind::{Context, WorkloadKind};
+pub use kinds::mix::stream_keys;
 pub use kinds::*;
 pub use locality::Locality;
 pub use read::columns::Columns;

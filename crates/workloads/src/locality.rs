@@ -7,7 +7,7 @@ use crate::permutation::Permutation;
 use crate::streams;
 use crate::zipf::Zipf;
 use engine::{Random, Xoshiro256};
-use options::Invalid;
+use options::{Invalid, NUMBER, Values};
 use serde::{Deserialize, Deserializer, Serialize, Serializer, de};
 use std::fmt;
 use std::str::FromStr;
@@ -222,8 +222,21 @@ impl<'de> Deserialize<'de> for Locality {
     }
 }
 
+impl Locality {
+    fn values() -> Values {
+        let number = format!(r"\s*{NUMBER}\s*");
+        let zone = format!("{number}/{number}");
+        Values::words_or(
+            &["uniform"],
+            format!(
+                r"\s*(?:uniform|zipf\s*\({number}\)|hot-cold\s*\({number},{number}\)|zones\s*\({zone}(?:,{zone})*\))\s*"
+            ),
+        )
+    }
+}
+
 impl options::Setting for Locality {
-    options::leaf_body!(Self::EXPECTED, |value: &Self| value.to_string());
+    options::leaf_body!(Self::EXPECTED, Self::values(), |value: &Self| value.to_string());
 }
 
 #[cfg(test)]

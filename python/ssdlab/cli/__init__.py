@@ -28,6 +28,7 @@ COMMANDS: Mapping[str, str] = {
     "paper": "ssdlab.paper.command:paper",
     "report": "ssdlab.reports.command:report",
     "run": "ssdlab.running.command:run",
+    "schema": "ssdlab.schema.command:schema",
     "serve": "ssdlab.live.command:serve",
     "sweep": "ssdlab.sweeps.command:sweep",
     "trace": "ssdlab.trace.command:trace",

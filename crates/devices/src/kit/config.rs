@@ -1,6 +1,6 @@
 //! The options that every device with a host link has.
 
-use options::{Bandwidth, Duration, Setting, choices, leaf_body, options};
+use options::{Bandwidth, Duration, Setting, Values, choices, leaf_body, options};
 use serde::{Deserialize, Deserializer, Serialize, Serializer, de};
 use std::fmt;
 
@@ -55,9 +55,9 @@ impl fmt::Display for Depth {
 
 /// Serde and [`Setting`] for a type that is a word or a number.
 macro_rules! word_or_number {
-    ($name:ident, $expected:literal, $words:expr, $number:expr, $write:expr) => {
+    ($name:ident, $expected:literal, $values:expr, $words:expr, $number:expr, $write:expr) => {
         impl Setting for $name {
-            leaf_body!($expected, |value: &Self| value.to_string());
+            leaf_body!($expected, $values, |value: &Self| value.to_string());
         }
 
         impl Serialize for $name {
@@ -103,6 +103,10 @@ pub(crate) use word_or_number;
 word_or_number!(
     Depth,
     "a positive whole number, or \"unlimited\"",
+    Values::Either(vec![
+        Values::Whole(1, u64::from(u32::MAX - 1)),
+        Values::words(&[("unlimited", "Every request enters at once.")])
+    ]),
     |text| (text == "unlimited").then_some(Depth::UNLIMITED),
     |n: f64| (n >= 1.0 && n < f64::from(u32::MAX) && n.fract() == 0.0).then_some(Depth(n as u32)),
     |depth: Depth, serializer: S| match depth {

@@ -1,5 +1,6 @@
 //! An experiment: a device, a workload and how to run one on the other, fully resolved.
 
+use super::keys::CHOOSING;
 use super::layer::{Layer, Parsed, blame};
 use super::presets;
 use super::run::{RunConfig, RunPartial};
@@ -221,20 +222,18 @@ fn sections<'p, 'a>(layers: &'p [Parsed<'a>], presets: usize, name: &str) -> Vec
     below.chain(own[top..].iter().copied()).collect()
 }
 
-/// The kind that the lowest of the sections names.
-fn kind_of(sections: &[Section<'_, '_>], default: &str) -> Result<String, InputError> {
+/// The kind that the lowest of the sections called `name` names.
+fn kind_of(sections: &[Section<'_, '_>], name: &str) -> Result<String, InputError> {
     let kind = sections.first().map(|section| section.word("kind")).transpose()?.flatten();
-    Ok(kind.unwrap_or_else(|| default.to_owned()))
+    Ok(kind.unwrap_or_else(|| presets::default_kind(name).to_owned()))
 }
-
-const CHOOSING: [&str; 2] = ["kind", "preset"];
 
 fn values<'a>(sections: &[Section<'_, 'a>]) -> Vec<toml::de::ValueDeserializer<'a>> {
     sections.iter().map(|section| section.without(&CHOOSING).into()).collect()
 }
 
 fn device(sections: &[Section<'_, '_>], path: &str) -> Result<DeviceConfig, InputError> {
-    let kind = kind_of(sections, "ssd")?;
+    let kind = kind_of(sections, "device")?;
     let mut config = DeviceConfig::resolve(&kind, values(sections)).map_err(|error| {
         if let Some((index, error)) = error {
             return sections[index].blame(&error, path, &kind);
@@ -274,7 +273,7 @@ fn workload(
     sections: &[Section<'_, '_>],
     layers: &[Parsed<'_>],
 ) -> Result<WorkloadConfig, InputError> {
-    let kind = kind_of(sections, "closed")?;
+    let kind = kind_of(sections, "workload")?;
     WorkloadConfig::resolve(&kind, values(sections)).map_err(|error| match error {
         ResolveError::Layer { index, error } => sections[index].blame(&error, "workload", &kind),
         ResolveError::Kind(invalid) => blame(&invalid, layers),

@@ -1,59 +1,112 @@
 //! The reference of every key: what the documentation, the lists, the schema and the messages about
 //! unknown keys are made of.
 
+use super::presets;
 use super::run::RunConfig;
-use options::{KeyInfo, Setting, nearest};
+use options::{KeyInfo, Setting, Values, nearest};
 use workloads::WorkloadConfig;
 
-/// The keys of one section for one kind of device or workload.
-#[derive(Debug, Clone, PartialEq, Eq)]
+/// The words with which a section chooses what the others refine.
+pub(crate) const CHOOSING: [&str; 2] = ["kind", "preset"];
+
+/// The keys of one section, for one kind of device or workload.
+#[derive(Debug, Clone, PartialEq)]
 pub struct SectionKeys {
     /// Such as `device, kind ssd`.
     pub title: String,
+    /// Such as `device`.
+    pub section: &'static str,
+    /// Such as `ssd`.
+    pub kind: Option<&'static str>,
     /// Its keys, in order.
     pub keys: Vec<KeyInfo>,
+}
+
+impl SectionKeys {
+    /// The keys within a table of the section, such as `device.timing`, by their paths within it.
+    pub(crate) fn below(&self, table: &str) -> Vec<(&str, &KeyInfo)> {
+        let keys = self.keys.iter();
+        keys.filter_map(|key| Some((key.path.strip_prefix(table)?.strip_prefix('.')?, key)))
+            .collect()
+    }
+
+    /// The names that may stand in a table of the section beside those that choose it.
+    fn names_in(&self, table: &str) -> Vec<&str> {
+        let below = self.below(table).into_iter();
+        let mut names: Vec<&str> =
+            below.map(|(path, _)| path.split('.').next().unwrap_or(path)).collect();
+        names.dedup();
+        names.retain(|name| table != self.section || !CHOOSING.contains(name));
+        names
+    }
 }
 
 /// The reference of every key of an experiment.
 pub fn keys() -> Vec<SectionKeys> {
     let mut sections = Vec::new();
     for (kind, _) in devices::kinds() {
-        let mut keys = vec![choice("device.kind"), choice("device.preset")];
+        let mut keys = choosing("device", devices::kinds());
         devices::describe(kind, &mut keys);
-        sections.push(SectionKeys { title: format!("device, kind {kind}"), keys });
+        sections.push(of_kind("device", kind, keys));
     }
     for (kind, _) in workloads::kinds() {
-        let mut keys = vec![choice("workload.kind"), choice("workload.preset")];
+        let mut keys = choosing("workload", workloads::kinds());
         if let Ok(config) = WorkloadConfig::of_kind(kind) {
             config.describe(&mut keys);
         }
-        sections.push(SectionKeys { title: format!("workload, kind {kind}"), keys });
+        sections.push(of_kind("workload", kind, keys));
     }
     let mut keys = Vec::new();
     RunConfig::describe("run", "", &RunConfig::default(), &mut keys);
-    sections.push(SectionKeys { title: "run".to_owned(), keys });
+    let title = "run".to_owned();
+    sections.push(SectionKeys { title, section: "run", kind: None, keys });
     sections
 }
 
-fn choice(path: &str) -> KeyInfo {
-    KeyInfo {
-        path: path.to_owned(),
-        doc: "Which one; replaces what lower layers say of the section.".to_owned(),
-        expected: "a name that `ssdlab list` shows".to_owned(),
-        default: String::new(),
-    }
+fn of_kind(section: &'static str, kind: &'static str, keys: Vec<KeyInfo>) -> SectionKeys {
+    SectionKeys { title: format!("{section}, kind {kind}"), section, kind: Some(kind), keys }
 }
 
-/// The sentence for an unknown key of a section of that kind: which kind has it, or the nearest one;
-/// and those of its table. `rest` is what serde says after the words "unknown field" and the opening
-/// quote.
-pub(crate) fn unknown_key(parent: &str, word: &str, rest: &str, kind: &str) -> String {
-    let known: Vec<&str> = rest.split('`').skip(2).step_by(2).collect();
+/// The keys with which a section chooses its kind.
+fn choosing(section: &str, kinds: &[(&str, &str)]) -> Vec<KeyInfo> {
+    let row = |word: &str, doc: &str, values: Values| KeyInfo {
+        path: format!("{section}.{word}"),
+        doc: doc.to_owned(),
+        expected: "a name that `ssdlab list` shows".to_owned(),
+        values,
+        default: String::new(),
+        section: String::new(),
+    };
+    let presets = presets::of(section).iter();
+    let presets = presets.map(|preset| (preset.name.to_owned(), preset.summary())).collect();
+    vec![
+        row(
+            CHOOSING[0],
+            &format!("Kind of {section}; resets what lower layers say of the section."),
+            Values::words(kinds),
+        ),
+        row(
+            CHOOSING[1],
+            "Preset to start from; resets what lower layers say of the section.",
+            Values::Words(presets),
+        ),
+    ]
+}
+
+/// The sentence for the unknown key `word` of the table `parent`, in a section of that kind: which kind
+/// has it, or the nearest one; and those of the table.
+pub(crate) fn unknown_key(parent: &str, word: &str, kind: &str) -> String {
+    let all = keys();
+    // A device that another is made of has the keys of a device.
+    let table = parent.replace(".member", "");
+    let section = table.split('.').next().unwrap_or(&table);
+    let own = all.iter().find(|it| it.section == section && it.kind.is_none_or(|it| it == kind));
+    let known = own.map(|own| own.names_in(&table)).unwrap_or_default();
     let path = format!("{parent}.{word}");
-    let kinds = kinds_with(&path.replace(".member.", "."));
+    let has = |keys: &&SectionKeys| keys.names_in(&table).contains(&word);
+    let kinds: Vec<&str> = all.iter().filter(has).filter_map(|it| it.kind).collect();
     if !kinds.is_empty() {
         let (one, have) = if kinds.len() == 1 { ("kind", "has") } else { ("kinds", "have") };
-        let section = parent.split('.').next().unwrap_or(parent);
         return format!(
             "unknown key {path}: a {section} of kind {kind} has none, {one} {} {have} it; \
              the keys of {parent} are {}",
@@ -65,12 +118,4 @@ pub(crate) fn unknown_key(parent: &str, word: &str, rest: &str, kind: &str) -> S
         .map(|near| format!(" (did you mean {near}?)"))
         .unwrap_or_default();
     format!("unknown key {path}{hint}; the keys of {parent} are {}", known.join(", "))
-}
-
-/// The kinds of device or workload that have this key or section of keys.
-fn kinds_with(path: &str) -> Vec<String> {
-    let below = format!("{path}.");
-    let has = |key: &KeyInfo| key.path == path || key.path.starts_with(&below);
-    let sections = keys().into_iter().filter(|section| section.keys.iter().any(has));
-    sections.filter_map(|it| Some(it.title.split_once(", kind ")?.1.to_owned())).collect()
 }

@@ -23,8 +23,8 @@ pub struct Layer {
 
 /// Sections of an experiment, and the keys beside them.
 const SECTIONS: [&str; 3] = ["device", "workload", "run"];
-const VERSION: &str = "version";
-const TITLE: &str = "title";
+pub(super) const VERSION: &str = "version";
+pub(super) const TITLE: &str = "title";
 
 /// A layer that is TOML and has only known sections.
 pub(crate) struct Parsed<'a> {

@@ -1,6 +1,6 @@
 //! What is written to a drive before a run: the key `run.precondition`.
 
-use options::text_setting;
+use options::{NUMBER, Values, text_setting};
 use std::fmt;
 use std::str::FromStr;
 
@@ -55,5 +55,6 @@ impl fmt::Display for Precondition {
 }
 
 text_setting!(
-    Precondition: "\"none\", \"sequential\", \"steady\" or \"random:N\" with N overwrites of the drive"
+    Precondition: "\"none\", \"sequential\", \"steady\" or \"random:N\" with N overwrites of the drive",
+    Values::words_or(&["none", "sequential", "steady"], format!("random:{NUMBER}"))
 );

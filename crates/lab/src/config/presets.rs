@@ -69,9 +69,21 @@ impl Preset {
         head.map(|line| line.trim_start_matches('#').trim()).collect::<Vec<_>>().join(" ")
     }
 
+    /// The kind of device or workload (`section`) that it refines.
+    pub(crate) fn kind(&self, section: &str) -> &'static str {
+        let mut lines = self.text.lines().filter_map(|line| line.split_once('='));
+        let kind = lines.find(|(key, _)| key.trim() == "kind");
+        kind.map_or(default_kind(section), |(_, word)| word.trim().trim_matches('"'))
+    }
+
     pub(crate) fn layer(&self) -> Layer {
         Layer::new(format!("preset {}", self.name), self.text)
     }
+}
+
+/// The kind of a `device` or `workload` that names none.
+pub(crate) fn default_kind(section: &str) -> &'static str {
+    if section == "device" { "ssd" } else { "closed" }
 }
 
 /// The presets of `device` or `workload`.

@@ -3,7 +3,7 @@
 use super::precondition::Precondition;
 use super::steady::Steady;
 use super::window::TimelineWindow;
-use options::{Duration, options, text_setting};
+use options::{Duration, Values, options, text_setting};
 use std::fmt;
 use std::str::FromStr;
 
@@ -42,7 +42,10 @@ impl FromStr for Until {
     }
 }
 
-text_setting!(Until: "\"end\", \"steady\", or a simulated time such as \"60s\"");
+text_setting!(
+    Until: "\"end\", \"steady\", or a simulated time such as \"60s\"",
+    Values::words_or(&["end", "steady"], Duration::pattern())
+);
 
 options! {
     /// How an experiment is run.

@@ -82,7 +82,7 @@ impl<'p, 'a> Section<'p, 'a> {
         if let Some(rest) = message.strip_prefix("unknown field `") {
             let word = rest.split('`').next().unwrap_or_default();
             let parent = path.rsplit_once('.').map_or(section, |(parent, _)| parent);
-            return layer.error(Some(span), &keys::unknown_key(parent, word, rest, kind));
+            return layer.error(Some(span), &keys::unknown_key(parent, word, kind));
         }
         layer.error(Some(span), &format!("{path} = {}: {}", layer.raw(value), in_words(message)))
     }

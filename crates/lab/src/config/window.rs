@@ -1,7 +1,7 @@
 //! The window of a run whose flash operations are recorded: the key `run.timeline`.
 
 use devices::ssd::timeline::Window;
-use options::{Duration, text_setting};
+use options::{Duration, Values, text_setting};
 use std::fmt;
 use std::str::FromStr;
 
@@ -17,7 +17,10 @@ pub enum TimelineWindow {
     Between(Duration, Duration),
 }
 
-text_setting!(TimelineWindow: "\"none\", or a window of simulated time such as \"10ms..12ms\"");
+text_setting!(
+    TimelineWindow: "\"none\", or a window of simulated time such as \"10ms..12ms\"",
+    Values::words_or(&["none"], format!(r"{0}\.\.{0}", Duration::pattern()))
+);
 
 impl fmt::Display for TimelineWindow {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {

@@ -3,11 +3,12 @@
 //! Requests are reads, writes and trims; flushes, which ask for no sectors, are counted beside them.
 //! Shares are of the reads and writes. The span is that of each device, added up.
 
+use super::arrivals::Arrivals;
 use super::bytes::number;
 use super::density::Density;
 use super::pages::Pages;
 use super::sketch::WorkingSet;
-use engine::{Op, SECTOR_BYTES, Time};
+use engine::{Op, SECTOR_BYTES};
 use serde_json::{Value, json};
 use std::collections::BTreeMap;
 use workloads::Record;
@@ -63,35 +64,6 @@ impl Sizes {
     }
 }
 
-/// The gaps between arrivals: their mean and how much they vary.
-#[derive(Debug, Default)]
-struct Gaps {
-    count: u64,
-    sum_ns: u128,
-    sum_squares_ns2: f64,
-    largest_ns: Time,
-}
-
-impl Gaps {
-    fn add(&mut self, gap: Time) {
-        self.count += 1;
-        self.sum_ns += u128::from(gap);
-        self.sum_squares_ns2 += gap as f64 * gap as f64;
-        self.largest_ns = self.largest_ns.max(gap);
-    }
-
-    fn mean_ns(&self) -> Option<f64> {
-        (self.count > 0).then(|| self.sum_ns as f64 / self.count as f64)
-    }
-
-    /// Standard deviation over mean: 1 for a Poisson process, more for bursts.
-    fn variation(&self) -> Option<f64> {
-        let mean = self.mean_ns().filter(|mean| *mean > 0.0)?;
-        let variance = (self.sum_squares_ns2 / self.count as f64 - mean * mean).max(0.0);
-        Some(variance.sqrt() / mean)
-    }
-}
-
 /// The busiest second.
 #[derive(Debug, Default)]
 struct Peak {
@@ -114,6 +86,25 @@ impl Peak {
     }
 }
 
+/// How requests lie on pages.
+#[derive(Debug, Default)]
+struct Alignment {
+    /// Those that begin inside a page.
+    inside_page: u64,
+    /// Those that begin or end inside one.
+    not_whole: u64,
+    /// Starts by their sector within a page.
+    starts: [u64; PAGE_SECTORS as usize],
+}
+
+impl Alignment {
+    fn add(&mut self, sector: u64, end: u64) {
+        self.inside_page += u64::from(sector % PAGE_SECTORS != 0);
+        self.not_whole += u64::from((sector | end) % PAGE_SECTORS != 0);
+        self.starts[(sector % PAGE_SECTORS) as usize] += 1;
+    }
+}
+
 /// What is remembered of the requests to each device.
 #[derive(Debug, Default)]
 struct Touched {
@@ -132,22 +123,12 @@ pub(super) struct Statistics {
     sizes: Sizes,
     pages: Pages,
     devices: BTreeMap<u32, Touched>,
-    first: Option<Time>,
-    earliest: Time,
-    newest: Time,
-    gaps: Gaps,
+    arrivals: Arrivals,
     peak: Peak,
     working_set: WorkingSet,
     density: Density,
     sequential: u64,
-    misaligned_start: u64,
-    misaligned: u64,
-    /// Starts by their sector within a page.
-    residues: [u64; PAGE_SECTORS as usize],
-    previous: Option<Record>,
-    backward_steps: u64,
-    largest_backward_step: Time,
-    duplicates: u64,
+    alignment: Alignment,
     /// Of the device that the trace is meant for, sectors.
     capacity: Option<u64>,
     beyond: u64,
@@ -161,15 +142,13 @@ impl Statistics {
 
     /// Takes the next request.
     pub(super) fn record(&mut self, record: &Record) {
-        let Record { at, device, op, sector, sectors, fua } = *record;
+        let Record { device, op, sector, sectors, fua, .. } = *record;
         let bytes = u64::from(sectors) * SECTOR_BYTES;
         self.counts.add(op);
         self.fua += u64::from(fua);
         self.bytes += u128::from(bytes);
-        let since = self.time(at);
+        let since = self.arrivals.add(record);
         self.peak.add(since / NS_PER_S, bytes);
-        self.duplicates += u64::from(self.previous == Some(*record));
-        self.previous = Some(*record);
         let known = self.devices.entry(device).or_default();
         if op == Op::Flush {
             return;
@@ -188,28 +167,10 @@ impl Statistics {
             return;
         }
         self.sequential += u64::from(follows);
-        self.misaligned_start += u64::from(sector % PAGE_SECTORS != 0);
-        self.misaligned += u64::from((sector | end) % PAGE_SECTORS != 0);
-        self.residues[(sector % PAGE_SECTORS) as usize] += 1;
+        self.alignment.add(sector, end);
         if u64::from(sectors) <= WORKING_SET_SECTORS {
             self.working_set.insert(since, device, first_page, end_page);
         }
-    }
-
-    /// Takes note of an arrival; how long it is after the first.
-    fn time(&mut self, at: Time) -> Time {
-        let Some(previous) = self.previous else {
-            self.first = Some(at);
-            (self.earliest, self.newest) = (at, at);
-            return 0;
-        };
-        self.backward_steps += u64::from(at < previous.at);
-        let back = previous.at.saturating_sub(at);
-        self.largest_backward_step = self.largest_backward_step.max(back);
-        self.gaps.add(at.saturating_sub(self.newest));
-        self.earliest = self.earliest.min(at);
-        self.newest = self.newest.max(at);
-        at.saturating_sub(self.first.unwrap_or(at))
     }
 
     /// Everything, in the words of the command line.
@@ -218,7 +179,7 @@ impl Statistics {
         let directed = reads + writes;
         let requests = directed + trims;
         let share = |count: u64, of: u64| (of > 0).then(|| count as f64 / of as f64);
-        let duration = (self.newest - self.earliest) as f64 / 1e9;
+        let duration = self.arrivals.duration_ns() as f64 / 1e9;
         let per_second = |amount: f64| (duration > 0.0).then(|| amount / duration);
         let extents = self.devices.values().filter_map(|device| device.extent);
         let span: u128 = extents.map(|(low, high)| u128::from(high - low)).sum();
@@ -236,15 +197,15 @@ impl Statistics {
             "mean_bytes": (requests > 0).then(|| self.bytes as f64 / requests as f64),
             "footprint_bytes": number(u128::from(self.pages.count()) * PAGE_BYTES),
             "span_bytes": number(span * u128::from(SECTOR_BYTES)),
-            "start_seconds": self.earliest as f64 / 1e9,
+            "start_seconds": self.arrivals.earliest as f64 / 1e9,
             "duration_seconds": duration,
             "devices": self.devices.len(),
-            "backward_steps": self.backward_steps,
+            "backward_steps": self.arrivals.backward_steps,
             "sequential_share": share(self.sequential, directed),
             "alignment": {
-                "misaligned_share": share(self.misaligned, directed),
-                "misaligned_start_share": share(self.misaligned_start, directed),
-                "starts_by_sector_in_page": self.residues,
+                "misaligned_share": share(self.alignment.not_whole, directed),
+                "misaligned_start_share": share(self.alignment.inside_page, directed),
+                "starts_by_sector_in_page": self.alignment.starts,
             },
             "rates": {
                 "mean_requests_per_second": per_second(requests as f64),
@@ -253,14 +214,14 @@ impl Statistics {
                 "peak_bytes_per_second": self.peak.bytes,
             },
             "inter_arrival": {
-                "mean_seconds": self.gaps.mean_ns().map(|mean| mean / 1e9),
-                "variation": self.gaps.variation(),
+                "mean_seconds": self.arrivals.gaps.mean_ns().map(|mean| mean / 1e9),
+                "variation": self.arrivals.gaps.variation(),
             },
             "oddities": {
-                "duplicates": self.duplicates,
-                "largest_backward_step_seconds": self.largest_backward_step as f64 / 1e9,
+                "duplicates": self.arrivals.duplicates,
+                "largest_backward_step_seconds": self.arrivals.largest_backward_step as f64 / 1e9,
                 "beyond_device": self.capacity.map(|_| self.beyond),
-                "largest_gap_seconds": self.gaps.largest_ns as f64 / 1e9,
+                "largest_gap_seconds": self.arrivals.gaps.largest_ns as f64 / 1e9,
             },
             "sizes": self.sizes.to_json(),
             "working_set": {
@@ -275,6 +236,7 @@ impl Statistics {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use engine::Time;
 
     const MS: Time = 1_000_000;
 

@@ -3,10 +3,12 @@
 //! An experiment is a list of keys with their values, as `--set` takes them; it is run in this process,
 //! and what it came to (results, a refusal, a panic) is a value.
 
+mod dice;
 pub mod digest;
 pub mod generate;
 pub mod laws;
 pub mod shrink;
+mod values;
 
 use lab::{Experiment, Layer, RunError, RunSettings, run};
 use serde_json::Value;

@@ -12,7 +12,7 @@ use crate::error::BuildError;
 use crate::in_flight::InFlight;
 use crate::kind::{Context, WorkloadKind};
 use crate::{checks, streams};
-pub use config::{Stream, Streams};
+pub use config::{Stream, Streams, stream_keys};
 use engine::{
     Arrival, Completion, Lba, Random, Request, SECTOR_BYTES, Time, Workload, WorkloadError,
     Xoshiro256,

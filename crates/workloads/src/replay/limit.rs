@@ -1,6 +1,6 @@
 //! A time up to which something goes, or no limit.
 
-use options::Duration;
+use options::{Duration, Values};
 use std::fmt;
 use std::str::FromStr;
 
@@ -49,4 +49,7 @@ impl fmt::Display for Limit {
     }
 }
 
-options::text_setting!(Limit: Limit::EXPECTED);
+options::text_setting!(
+    Limit: Limit::EXPECTED,
+    Values::words_or(&["none"], format!(r"\s*none\s*|{}", Duration::pattern()))
+);

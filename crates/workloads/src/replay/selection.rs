@@ -1,7 +1,7 @@
 //! Which devices of a trace are replayed, and how several become one address space.
 
 use crate::record::device_number;
-use options::Setting;
+use options::{Setting, Values};
 use serde::{Deserialize, Deserializer, Serialize, Serializer, de};
 use std::collections::BTreeMap;
 use std::fmt;
@@ -113,8 +113,19 @@ impl<'de> Deserialize<'de> for Devices {
     }
 }
 
+impl Devices {
+    /// As a number, a list of them, or text.
+    fn values() -> Values {
+        let number = || Values::Whole(0, u64::from(u32::MAX));
+        let one = r"\s*\+?[0-9]+(?::\+?[0-9]+)?\s*";
+        let text =
+            Values::words_or(&["all", "first"], format!(r"\s*(?:all|first)\s*|{one}(?:,{one})*"));
+        Values::Either(vec![text, number(), Values::List(Box::new(number()))])
+    }
+}
+
 impl Setting for Devices {
-    options::leaf_body!(Self::EXPECTED, |value: &Self| value.to_string());
+    options::leaf_body!(Self::EXPECTED, Self::values(), |value: &Self| value.to_string());
 }
 
 /// The choice while a trace is read.

@@ -11,7 +11,7 @@ pub(super) use policy::cleaners;
 pub use policy::{Policy, PolicyName};
 
 use crate::kit::config::word_or_number;
-use options::{Duration, PerByte, Setting, Size, choices, leaf_body, options};
+use options::{Duration, PerByte, Setting, Size, Values, choices, leaf_body, options};
 use serde::{Deserialize, Deserializer, Serialize, Serializer, de};
 use std::fmt;
 
@@ -381,6 +381,10 @@ impl fmt::Display for Fill {
 word_or_number!(
     Fill,
     "\"full\", \"empty\" or a share between 0 and 1 such as 0.7",
+    Values::Either(vec![
+        Values::Share,
+        Values::words(&[("full", "Every logical page holds data."), ("empty", "None does.")])
+    ]),
     |text| match text {
         "full" => Some(Fill(1.0)),
         "empty" => Some(Fill(0.0)),

@@ -1,6 +1,7 @@
 //! Cleaning policies by name: the table from which the config word, the listing and the dispatch of
 //! `clean/mod.rs` are made. What a policy does is no business of the configuration.
 
+use options::Values;
 use std::fmt;
 use std::str::FromStr;
 
@@ -57,7 +58,13 @@ macro_rules! names {
             }
         }
 
-        options::text_setting!(Policy: concat!($($word, " | ",)+ "module:Class of your own"));
+        options::text_setting!(
+            Policy: concat!($($word, " | ",)+ "module:Class of your own"),
+            Values::Either(vec![
+                Values::words(<Policy as options::Choice>::WORDS),
+                Values::Pattern(PolicyName::PATTERN.to_owned()),
+            ])
+        );
     };
 }
 
@@ -68,6 +75,9 @@ cleaners!(names);
 pub struct PolicyName(String);
 
 impl PolicyName {
+    /// How one is written, as a regular expression.
+    const PATTERN: &str = r"[^:]*[^:\s][^:]*:[\s\S]*\S[\s\S]*";
+
     /// The name, unless `text` is none.
     pub fn new(text: &str) -> Option<Self> {
         let (module, class) = text.split_once(':')?;

@@ -2,7 +2,7 @@
 
 use super::super::{ResolveError, WorkloadConfig};
 use crate::footprint::Footprint;
-use options::nearest;
+use options::{KeyInfo, Setting, Values, nearest};
 use serde::de::{self, DeserializeOwned};
 use serde::{Deserialize, Deserializer, Serialize};
 use toml::{Table, Value};
@@ -46,8 +46,32 @@ impl<'de> Deserialize<'de> for Streams {
     }
 }
 
+/// The reference of the keys that a stream has beside those of its workload, by their names.
+pub fn stream_keys() -> Vec<KeyInfo> {
+    let mut rows = Vec::new();
+    let weight = "Its share among the streams with weights; without it, it keeps its own pace.";
+    <Option<f64> as Setting>::describe("weight", weight, &None, &mut rows);
+    let from = "Where its part of the device begins: a share of the device or a size.";
+    let to = "Where its part of the device ends: a share of the device or a size.";
+    for (name, doc) in [("from", from), ("to", to)] {
+        Footprint::describe(name, doc, &Footprint::WHOLE, &mut rows);
+    }
+    // Whatever it is that a stream does without them, none of these values says it.
+    for row in &mut rows {
+        row.default.clear();
+    }
+    rows
+}
+
+impl Streams {
+    /// Each a section by the name `stream`.
+    fn values() -> Values {
+        Values::List(Box::new(Values::Section("stream")))
+    }
+}
+
 impl options::Setting for Streams {
-    options::leaf_body!(Self::EXPECTED, |_: &Self| String::new());
+    options::leaf_body!(Self::EXPECTED, Self::values(), |_: &Self| String::new());
 }
 
 /// Reads a table. Its values are kept as TOML's until its kind says what they should be: a config is

@@ -1,0 +1,114 @@
+//! Layers of configuration, what they make, and what there is to choose from.
+
+use crate::errors::InputError;
+use lab::{Experiment, Layer};
+use pyo3::prelude::*;
+
+/// The experiment made of `layers`, complete and re-runnable, as TOML text.
+#[pyfunction]
+pub(crate) fn resolve(py: Python<'_>, layers: Vec<PyLayer>) -> PyResult<String> {
+    py.detach(|| experiment(layers).map(|it| it.to_toml())).map_err(InputError::new_err)
+}
+
+/// The experiment made of `layers`, complete, as JSON text.
+#[pyfunction]
+pub(crate) fn resolve_json(py: Python<'_>, layers: Vec<PyLayer>) -> PyResult<String> {
+    py.detach(|| experiment(layers).map(|it| it.to_json().to_string())).map_err(InputError::new_err)
+}
+
+/// What the device of the experiment made of `layers` offers to the host, in bytes.
+#[pyfunction]
+pub(crate) fn capacity_bytes(py: Python<'_>, layers: Vec<PyLayer>) -> PyResult<u64> {
+    py.detach(|| experiment(layers)?.capacity_bytes().map_err(|error| error.to_string()))
+        .map_err(InputError::new_err)
+}
+
+/// Raises `InputError` if the experiment made of `layers` would load code that only a layer
+/// names which may not.
+#[pyfunction]
+pub(crate) fn permit_code(py: Python<'_>, layers: Vec<PyLayer>) -> PyResult<()> {
+    py.detach(|| experiment(layers)?.permit_code().map_err(|error| error.to_string()))
+        .map_err(InputError::new_err)
+}
+
+/// The layer (source, TOML text, whether it may name code) that stands for `--set KEY=VALUE`.
+#[pyfunction]
+pub(crate) fn set_layer(assignment: &str) -> PyResult<(String, String, bool)> {
+    lab::set_layer(assignment).map(fields).map_err(input_error)
+}
+
+/// The one layer that stands for several `--set KEY=VALUE`, whose order says nothing.
+#[pyfunction]
+#[expect(clippy::needless_pass_by_value, reason = "Python hands over lists")]
+pub(crate) fn set_layers(assignments: Vec<String>) -> PyResult<(String, String, bool)> {
+    lab::set_layers(&assignments).map(fields).map_err(input_error)
+}
+
+/// The one layer of `layers`, each made by `set_layer`, whose order says nothing.
+#[pyfunction]
+pub(crate) fn peers(layers: Vec<PyLayer>) -> PyResult<(String, String, bool)> {
+    let layers: Vec<Layer> = layers.into_iter().map(Layer::from).collect();
+    lab::peers(&layers).map(fields).map_err(input_error)
+}
+
+#[expect(clippy::needless_pass_by_value, reason = "as map_err hands it over")]
+fn input_error(error: lab::InputError) -> PyErr {
+    InputError::new_err(error.to_string())
+}
+
+/// The layer (source, TOML text, whether it may name code) of a built-in device or workload, or
+/// None.
+#[pyfunction]
+pub(crate) fn preset_layer(section: &str, name: &str) -> Option<(String, String, bool)> {
+    lab::preset_layer(section, name).map(fields)
+}
+
+/// The message for a name that is neither a preset nor a file: it lists the valid choices.
+#[pyfunction]
+pub(crate) fn unknown_preset(section: &str, name: &str) -> String {
+    lab::unknown_preset(section, name).to_string()
+}
+
+/// Names and one-line summaries of everything in a category, or None for an unknown category.
+#[pyfunction]
+pub(crate) fn list(what: &str) -> Option<Vec<(String, String)>> {
+    lab::list(what)
+}
+
+/// The categories that `list` knows.
+#[pyfunction]
+pub(crate) fn list_categories() -> Vec<&'static str> {
+    lab::list_categories().to_vec()
+}
+
+/// The JSON Schema of experiment files, as JSON text.
+#[pyfunction]
+pub(crate) fn experiment_schema() -> String {
+    format!("{:#}", lab::schema())
+}
+
+pub(crate) fn experiment(layers: Vec<PyLayer>) -> Result<Experiment, String> {
+    let layers: Vec<Layer> = layers.into_iter().map(Layer::from).collect();
+    Experiment::from_layers(&layers).map_err(|error| error.to_string())
+}
+
+fn fields(layer: Layer) -> (String, String, bool) {
+    (layer.source, layer.text, layer.code)
+}
+
+/// A layer: source, TOML text and, if it is said, whether it may name code.
+#[derive(FromPyObject)]
+pub(crate) enum PyLayer {
+    Said(String, String, bool),
+    Data(String, String),
+}
+
+impl From<PyLayer> for Layer {
+    fn from(layer: PyLayer) -> Self {
+        let (source, text, code) = match layer {
+            PyLayer::Said(source, text, code) => (source, text, code),
+            PyLayer::Data(source, text) => (source, text, false),
+        };
+        Layer { source, text, code }
+    }
+}

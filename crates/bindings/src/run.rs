@@ -1,0 +1,153 @@
+//! Running an experiment, with a cleaning policy of the user's where it names one.
+
+use crate::cleaner::{PythonCleaner, Raised, is_final, put_raised, take_raised};
+use crate::errors::{CheckError, InputError, PolicyError};
+use crate::layers::{PyLayer, experiment};
+use crate::visits::{VISIT_INTERVAL, wall_clock};
+use devices::ssd::clean::Cleaner;
+use devices::ssd::conformance;
+use lab::{Progress, RunError, RunSettings};
+use pyo3::exceptions::{PyKeyboardInterrupt, PyOSError};
+use pyo3::prelude::*;
+use std::ops::ControlFlow;
+
+/// Runs the experiment made of `layers` (source, TOML text and whether it may name code, from
+/// lowest to highest priority) and returns the results as JSON text.
+///
+/// `progress(phase, done, expected, simulated_ns)` is called about ten times a second. What it
+/// raises, and a `KeyboardInterrupt`, ends the run and is passed on, with the number of
+/// requests completed so far in the exception's attribute `requests`.
+///
+/// `requests` names a Parquet file for the record of every request.
+///
+/// Where the layers name a cleaning policy of the user's, it is `cleaner`, or else what
+/// `ssdlab.cleaners.load` makes of the name.
+#[pyfunction]
+#[pyo3(signature = (layers, check = false, progress = None, requests = None, cleaner = None))]
+pub(crate) fn run(
+    py: Python<'_>,
+    layers: Vec<PyLayer>,
+    check: bool,
+    progress: Option<Bound<'_, PyAny>>,
+    requests: Option<String>,
+    cleaner: Option<Bound<'_, PyAny>>,
+) -> PyResult<String> {
+    let progress = progress.map(Bound::unbind);
+    let cleaner = cleaner.map(Bound::unbind);
+    let mut raised = None;
+    let by_policy = Raised::default();
+    let outcome = py.detach(|| {
+        let experiment = experiment(layers).map_err(RunError::Input)?;
+        let supplied = match &cleaner {
+            Some(object) => {
+                experiment.supply_policy(|name| hand_in(name, Some(object), &by_policy))
+            }
+            None => experiment.load_policy(|name| hand_in(name, None, &by_policy)),
+        }?;
+        let mut visited = wall_clock();
+        lab::run_with(&experiment, &supplied, &RunSettings { check, requests }, &mut |now| {
+            if visited.elapsed() < VISIT_INTERVAL {
+                return ControlFlow::Continue(());
+            }
+            match Python::attach(|py| visit(py, now, progress.as_ref())) {
+                Ok(()) => {
+                    visited = wall_clock();
+                    ControlFlow::Continue(())
+                }
+                Err(error) => {
+                    raised = Some(error);
+                    ControlFlow::Break(())
+                }
+            }
+        })
+    });
+    outcome.map_err(|error| match error {
+        RunError::Input(message) => {
+            let cause = take_raised(&by_policy);
+            cause.filter(|it| is_final(py, it)).unwrap_or_else(|| InputError::new_err(message))
+        }
+        RunError::Output(message) | RunError::System(message) => PyOSError::new_err(message),
+        RunError::Check(message) => CheckError::new_err(message),
+        RunError::Policy { problem, requests } => {
+            completed(py, policy_error(py, problem, &by_policy), requests)
+        }
+        RunError::Interrupted { requests } => {
+            let error = raised.unwrap_or_else(|| PyKeyboardInterrupt::new_err(()));
+            completed(py, error, requests)
+        }
+    })
+}
+
+/// Notes in an exception how many requests had completed.
+fn completed(py: Python<'_>, error: PyErr, requests: u64) -> PyErr {
+    // An exception class with slots may refuse the attribute; the exception counts.
+    let _ = error.value(py).setattr("requests", requests);
+    error
+}
+
+/// The exception for a policy's failure: what it raised is the cause, or the exception itself
+/// where that is meant to end the program.
+fn policy_error(py: Python<'_>, problem: String, raised: &Raised) -> PyErr {
+    match take_raised(raised) {
+        Some(error) if is_final(py, &error) => error,
+        cause => {
+            let error = PolicyError::new_err(problem);
+            error.set_cause(py, cause);
+            error
+        }
+    }
+}
+
+/// The policy of that name, or what is wrong with it.
+pub(crate) fn hand_in(
+    name: &str,
+    cleaner: Option<&Py<PyAny>>,
+    raised: &Raised,
+) -> Result<Box<dyn Cleaner>, String> {
+    let made = Python::attach(|py| {
+        let object = match cleaner {
+            Some(object) => object.bind(py).clone(),
+            None => py.import("ssdlab.cleaners")?.call_method1("load", (name,))?,
+        };
+        PythonCleaner::new(&object, raised)
+    });
+    let boxed = |cleaner| -> Box<dyn Cleaner> { Box::new(cleaner) };
+    made.map(boxed).map_err(|error| {
+        let problem = Python::attach(|py| error.value(py).to_string());
+        put_raised(raised, error);
+        problem
+    })
+}
+
+/// Runs the conformance suite on policies made by `make()`: for each check what it shows, and
+/// what is wrong, if anything is. What a policy raised is the second value.
+#[pyfunction]
+pub(crate) fn check_cleaner(py: Python<'_>, make: Bound<'_, PyAny>) -> PyResult<Checks> {
+    let make = make.unbind();
+    let raised = Raised::default();
+    let checks = py.detach(|| {
+        conformance(&mut || {
+            Python::attach(|py| {
+                let object = make.bind(py).call0()?;
+                Ok::<_, PyErr>(Box::new(PythonCleaner::new(&object, &raised)?) as Box<dyn Cleaner>)
+            })
+        })
+    })?;
+    let checks = checks.into_iter().map(|check| (check.shows.to_owned(), check.problem));
+    let raised = take_raised(&raised);
+    match raised {
+        Some(error) if is_final(py, &error) => Err(error),
+        raised => Ok((checks.collect(), raised.map(|error| error.into_value(py).into_any()))),
+    }
+}
+
+/// Whether each check passed, and an exception.
+pub(crate) type Checks = (Vec<(String, Option<String>)>, Option<Py<PyAny>>);
+
+fn visit(py: Python<'_>, now: &Progress, progress: Option<&Py<PyAny>>) -> PyResult<()> {
+    py.check_signals()?;
+    if let Some(progress) = progress {
+        progress.call1(py, (now.phase, now.done, now.expected, now.simulated_ns))?;
+    }
+    Ok(())
+}

@@ -1,0 +1,260 @@
+//! A JSON Schema of experiment files, made of the reference of the keys: an editor completes and checks
+//! a file with it. What it refuses the program refuses; contradictions between keys it cannot see.
+//!
+//! A section that has a kind says of each key once what it takes; which keys a kind has is told apart
+//! by `if` and `then`, so that a mistake is shown where it is.
+
+use super::keys::{SectionKeys, keys};
+use super::layer::{TITLE, VERSION};
+use super::presets;
+use options::{KeyInfo, Values};
+use serde_json::{Map, Value, json};
+use std::fmt::Write as _;
+
+/// Where the sections that occur in several places are defined.
+const DEFINITIONS: &str = "#/$defs/";
+
+/// The schema of an experiment file, in the draft 2020-12.
+pub fn schema() -> Value {
+    let all = keys();
+    let of = |section: &str| -> Vec<&SectionKeys> {
+        all.iter().filter(|keys| keys.section == section).collect()
+    };
+    let run: Vec<(&str, &KeyInfo)> = of("run").iter().flat_map(|keys| keys.below("run")).collect();
+    json!({
+        "$schema": "https://json-schema.org/draft/2020-12/schema",
+        "title": "An experiment of ssdlab",
+        "description": "A device, a workload, and how to run one on the other.",
+        "type": "object",
+        "properties": {
+            VERSION: { "description": "Version of the file's format.", "const": 1 },
+            TITLE: {
+                "description": "What the experiment is called; by default its device and workload.",
+                "type": "string",
+            },
+            "device": reference("device"),
+            "workload": reference("workload"),
+            "run": table(&run, "How an experiment is run."),
+        },
+        "additionalProperties": false,
+        "$defs": {
+            "device": section("device", &of("device"), "What answers."),
+            "workload": section("workload", &of("workload"), "What asks."),
+            "stream": stream(&of("workload")),
+        },
+    })
+}
+
+fn reference(name: &str) -> Value {
+    json!({ "$ref": format!("{DEFINITIONS}{name}") })
+}
+
+/// A table of these keys, each with its path below the table.
+fn table(keys: &[(&str, &KeyInfo)], description: &str) -> Value {
+    let properties: Map<String, Value> = properties(keys).into_iter().collect();
+    json!({
+        "description": description,
+        "type": "object",
+        "properties": properties,
+        "additionalProperties": false,
+    })
+}
+
+/// What stands directly in a table: its keys, and the tables within it.
+fn properties(keys: &[(&str, &KeyInfo)]) -> Vec<(String, Value)> {
+    let mut all = Vec::new();
+    let mut rest = keys;
+    while let Some((path, key)) = rest.first() {
+        let Some((name, _)) = path.split_once('.') else {
+            all.push(((*path).to_owned(), property(key)));
+            rest = &rest[1..];
+            continue;
+        };
+        let below = |path: &'_ str| path.strip_prefix(name).is_some_and(|it| it.starts_with('.'));
+        let count = rest.iter().take_while(|(path, _)| below(path)).count();
+        let (within, others) = rest.split_at(count);
+        let within: Vec<_> =
+            within.iter().map(|(path, key)| (&path[name.len() + 1..], *key)).collect();
+        // The meaning of a table is that of its own keys, or of those within a table within it.
+        let own =
+            within.iter().find(|(path, _)| !path.contains('.')).map_or("", |it| &it.1.section);
+        all.push((name.to_owned(), table(&within, &one_line(own))));
+        rest = others;
+    }
+    all
+}
+
+/// What a key means and takes.
+fn property(key: &KeyInfo) -> Value {
+    if let Values::Section(name) = key.values {
+        return reference(name);
+    }
+    let mut property = json!({ "description": describe(key) });
+    if let (Some(property), Value::Object(mut takes)) =
+        (property.as_object_mut(), takes(&key.values))
+    {
+        property.append(&mut takes);
+        property.extend(default(key).map(|value| ("default".to_owned(), value)));
+    }
+    property
+}
+
+fn describe(key: &KeyInfo) -> String {
+    let mut text = one_line(&key.doc);
+    let meaning = words(&key.values);
+    for (word, meaning) in meaning.iter().filter(|(_, meaning)| !meaning.is_empty()) {
+        let _ = write!(text, "\n- `{word}`: {meaning}");
+    }
+    if meaning.is_empty() && !matches!(key.values, Values::Boolean | Values::Text) {
+        let _ = write!(text, "\nExpected: {}.", key.expected);
+    }
+    text
+}
+
+fn one_line(text: &str) -> String {
+    text.split_whitespace().collect::<Vec<_>>().join(" ")
+}
+
+/// The words that a key takes.
+fn words(values: &Values) -> Vec<(String, String)> {
+    match values {
+        Values::Words(words) => words.clone(),
+        Values::Either(several) => several.iter().flat_map(words).collect(),
+        _ => Vec::new(),
+    }
+}
+
+fn takes(values: &Values) -> Value {
+    match values {
+        Values::Boolean => json!({ "type": "boolean" }),
+        Values::Whole(least, most) => {
+            json!({ "type": "integer", "minimum": least, "maximum": most })
+        }
+        Values::Number => json!({ "type": "number" }),
+        Values::Share => json!({ "type": "number", "minimum": 0, "maximum": 1 }),
+        Values::PositiveShare => {
+            json!({ "type": "number", "exclusiveMinimum": 0, "maximum": 1 })
+        }
+        Values::Words(words) => {
+            let words: Vec<&str> = words.iter().map(|(word, _)| word.as_str()).collect();
+            json!({ "type": "string", "enum": words })
+        }
+        Values::Pattern(pattern) => {
+            json!({ "type": "string", "pattern": format!("^(?:{pattern})$") })
+        }
+        Values::Text => json!({ "type": "string" }),
+        Values::Either(several) => {
+            json!({ "anyOf": several.iter().map(takes).collect::<Vec<_>>() })
+        }
+        Values::List(one) => json!({ "type": "array", "items": takes(one) }),
+        Values::Section(name) => reference(name),
+    }
+}
+
+/// The default as a value, where there is one.
+fn default(key: &KeyInfo) -> Option<Value> {
+    let text = key.default.as_str();
+    let is_word = words(&key.values).iter().any(|(word, _)| word == text);
+    match key.values {
+        _ if text.is_empty() => None,
+        Values::Words(_) | Values::Pattern(_) | Values::Text => Some(text.into()),
+        Values::Either(_) if is_word => Some(text.into()),
+        _ => Some(serde_json::from_str(text).unwrap_or_else(|_| text.into())),
+    }
+}
+
+/// A section that has a kind or a preset, or neither: then it builds on the default preset.
+fn section(name: &str, all: &[&SectionKeys], description: &str) -> Value {
+    let tables: Vec<KindKeys> = all
+        .iter()
+        .filter_map(|keys| Some(KindKeys { kind: keys.kind?, keys: properties(&keys.below(name)) }))
+        .collect();
+    let default = presets::default_of(name).kind(name);
+    let mut parts = by_kind(&tables, |kind| {
+        let presets = presets::of(name).iter().filter(|preset| preset.kind(name) == kind);
+        let presets: Vec<&str> = presets.map(|preset| preset.name).collect();
+        let mut ways = vec![
+            json!({ "properties": { "kind": { "const": kind } }, "required": ["kind"] }),
+            json!({ "properties": { "preset": { "enum": presets } }, "required": ["preset"] }),
+        ];
+        if kind == default {
+            let named = [json!({ "required": ["kind"] }), json!({ "required": ["preset"] })];
+            ways.push(json!({ "not": { "anyOf": named } }));
+        }
+        json!({ "anyOf": ways })
+    });
+    parts.push(json!({
+        "description": "A section has a kind or a preset, which has its own kind.",
+        "not": { "required": ["kind", "preset"] },
+    }));
+    json!({ "description": description, "type": "object", "allOf": parts })
+}
+
+/// A stream of a mix: the keys of a workload of its kind, and those of a stream.
+fn stream(workloads: &[&SectionKeys]) -> Value {
+    let own = workloads::stream_keys();
+    let own: Vec<_> = own.iter().map(|key| (key.path.as_str(), key)).collect();
+    let tables: Vec<KindKeys> = workloads
+        .iter()
+        .filter_map(|keys| {
+            let mut all = keys.below("workload");
+            all.retain(|(path, _)| *path != "preset");
+            all.extend(&own);
+            Some(KindKeys { kind: keys.kind?, keys: properties(&all) })
+        })
+        .collect();
+    let parts = by_kind(
+        &tables,
+        |kind| json!({ "properties": { "kind": { "const": kind } }, "required": ["kind"] }),
+    );
+    json!({
+        "description": "A workload of a mix.",
+        "type": "object",
+        "required": ["kind"],
+        "allOf": parts,
+    })
+}
+
+/// The keys of a section of that kind.
+struct KindKeys<'a> {
+    kind: &'a str,
+    keys: Vec<(String, Value)>,
+}
+
+/// What holds for a section whose keys depend on its kind: what each key takes; and where `chosen` says
+/// that a kind is chosen, that it has no others.
+fn by_kind(tables: &[KindKeys<'_>], chosen: impl Fn(&str) -> Value) -> Vec<Value> {
+    let every = every_key(tables);
+    let of_kind = tables.iter().map(|table| {
+        // What every kind says of a key is not said again, nor shown twice where it is broken.
+        let own = |(name, value): &(String, Value)| {
+            let value = if every[name] == *value { Value::Bool(true) } else { value.clone() };
+            (name.clone(), value)
+        };
+        let own: Map<String, Value> = table.keys.iter().map(own).collect();
+        let only = json!({ "properties": own, "additionalProperties": false });
+        json!({ "if": chosen(table.kind), "then": only })
+    });
+    std::iter::once(json!({ "properties": every })).chain(of_kind).collect()
+}
+
+/// Every key of any kind: what it takes, or any of what it takes in different kinds.
+fn every_key(tables: &[KindKeys<'_>]) -> Map<String, Value> {
+    let mut every: Map<String, Value> = Map::new();
+    for (name, value) in tables.iter().flat_map(|table| &table.keys) {
+        let Some(Value::Array(several)) = every.get_mut(name) else {
+            every.insert(name.clone(), json!([value]));
+            continue;
+        };
+        if !several.contains(value) {
+            several.push(value.clone());
+        }
+    }
+    for value in every.values_mut() {
+        *value = match value.take() {
+            Value::Array(mut several) if several.len() == 1 => several.remove(0),
+            several => json!({ "anyOf": several }),
+        };
+    }
+    every
+}

@@ -1,0 +1,218 @@
+//! Values of every key that is no choice: one row each, small and odd ones first.
+
+use super::dice::Dice;
+use super::{Config, SAMPLES};
+use options::KeyInfo;
+
+/// A value of a key, as TOML; empty where the key stays out. `None` when the key has no row here.
+pub fn value(kind: &str, key: &KeyInfo, so_far: &Config, dice: &mut Dice) -> Option<String> {
+    if key.expected == "true or false" {
+        return Some(dice.pick(&["true", "false"]).to_owned());
+    }
+    if key.expected.contains(" | ") {
+        let words: Vec<&str> = key.expected.split(" | ").filter(|it| !it.contains(' ')).collect();
+        return Some(dice.text(&words));
+    }
+    match key.path.split('.').next() {
+        Some("device") => of_device(kind, &key.path, so_far, dice),
+        Some("workload") => of_workload(kind, &key.path, dice),
+        _ => of_run(&key.path, dice),
+    }
+}
+
+fn of_device(kind: &str, path: &str, so_far: &Config, dice: &mut Dice) -> Option<String> {
+    let value = match path.strip_prefix("device.")? {
+        "channels" => dice.whole(&[1, 1, 2, 2, 3, 4]),
+        "packages_per_channel" => dice.whole(&[1, 1, 1, 2, 3, 4]),
+        "dies_per_package" => dice.whole(&[1, 1, 2, 4]),
+        "planes_per_die" => dice.whole(&[1, 1, 2, 3, 4]),
+        "blocks_per_plane" => {
+            dice.whole(&[1, 2, 3, 4, 5, 6, 7, 8, 8, 10, 12, 16, 17, 20, 24, 32, 40, 64])
+        }
+        "pages_per_block" => dice.whole(&[2, 3, 4, 5, 8, 8, 16, 32]),
+        "page_size" => dice.text(&["512B", "1KiB", "2KiB", "3KiB", "4KiB", "4KiB", "4KiB", "8KiB"]),
+        "spare_size" => dice.text(&["0B", "64B", "128B", "512B"]),
+        "logical_page" => logical_page(so_far, dice),
+        "page_span" => dice.whole(&[1, 2, 2, 3, 4]),
+        "stripe" if kind == "array" => dice.text(&["512B", "4KiB", "64KiB", "3KiB"]),
+        "stripe" => dice.text(&["512B", "4KiB", "8KiB", "64KiB", "12KiB", "1MiB"]),
+        "fill" => dice.pick(&["\"empty\"", "\"full\"", "0.5", "0.1", "0.95"]).to_owned(),
+        "timing.read" => dice.text(&["0ns", "1ns", "25us", "50us", "1.5ms"]),
+        "timing.program" => dice.text(&["0ns", "1ns", "200us", "700us", "1.5ms"]),
+        "timing.erase" => dice.text(&["0ns", "1ns", "1.5ms", "10ms"]),
+        "timing.bus_per_byte" => dice.text(&["0ps", "625ps", "25ns", "100ns"]),
+        "host_link.bandwidth" => dice.text(&["unlimited", "300MB/s", "sata-150", "1MB/s", "4GB/s"]),
+        "host_link.latency" => dice.text(&["0ns", "1ns", "20us", "5ms"]),
+        "host_link.queue_depth" => dice.pick(&["1", "2", "7", "32", "\"unlimited\""]).to_owned(),
+        "cleaning.min_free" => dice.number(&[0.0, 0.01, 0.02, 0.05, 0.1, 0.2]),
+        "cleaning.background_free" => dice.number(&[0.0, 0.1, 0.2, 0.5, 0.9]),
+        "cleaning.windowed_greedy.window" => dice.whole(&[1, 2, 5, 256]),
+        "cleaning.d_choices.d" => dice.whole(&[1, 2, 3, 10, 1000]),
+        "cleaning.hot_cold.memory" => dice.text(&["64B", "1KiB", "64KiB", "1MiB"]),
+        "cleaning.hot_cold.hot_addresses" => dice.share(),
+        "cleaning.levelling.age_variance" => dice.number(&[0.0, 0.05, 0.2, 0.5, 0.9]),
+        "cleaning.levelling.rate_limit_floor" => dice.number(&[0.0, 0.1, 0.5, 0.75]),
+        "cleaning.levelling.retirement_age" => dice.number(&[0.0, 0.1, 0.5, 0.85, 0.99, 1.0]),
+        "cleaning.levelling.cold_life" => dice.number(&[0.0, 0.05, 0.5, 0.9, 1.0]),
+        "wear.rated_cycles" => dice.whole(&[1, 2, 3, 5, 10, 20, 100, 1000, 100_000]),
+        "wear.spread" => dice.number(&[0.0, 0.01, 0.1, 0.5]),
+        "wear.service_years" => dice.number(&[0.1, 1.0, 5.0, 100.0]),
+        "size" => dice.text(&["512B", "64KiB", "1MiB", "100MiB", "64GiB"]),
+        "members" => dice.whole(&[1, 2, 3, 5, 6]),
+        line if line.split('.').next_back() == Some("fixed") => {
+            dice.text(&["0ns", "1ns", "127.5us", "1s"])
+        }
+        line if line.split('.').next_back() == Some("per_kib") => {
+            dice.text(&["0ns", "1ns", "4.005us", "1ms"])
+        }
+        pattern if pattern.ends_with("_read") || pattern.ends_with("_write") => match kind {
+            "piecewise" => dice.text(&[
+                "512B: 240us, 4KiB: 250us, 1MiB: 4.3ms",
+                "4KiB: 0ns, 8KiB: 1ns",
+                "512B: 1us, 1KiB: 1us, 16MiB: 1s",
+            ]),
+            "parallel" => dice.text(&[
+                "1: 230us + 4us/KiB, 4: 400us + 9us/KiB",
+                "1: 0ns + 0ns/KiB",
+                "1: 1ms + 1ns/KiB, 2: 1ms + 1ns/KiB, 1000: 1s + 1us/KiB",
+            ]),
+            _ => return None,
+        },
+        _ => return None,
+    };
+    Some(value)
+}
+
+/// From a quarter of a page to a block, and some that do not fit.
+fn logical_page(so_far: &Config, dice: &mut Dice) -> String {
+    let page = page_size(so_far);
+    let pages: u64 = so_far.get("device.pages_per_block").map_or(64, |it| it.parse().unwrap_or(1));
+    let quarters = [1, 2, 4, 8, 8, 16, 16, 32, 4 * (pages - 1), 4 * pages, 12];
+    let bytes = page.bytes() * dice.pick(&quarters) / 4;
+    format!("\"{}\"", options::Size::from_bytes(bytes.max(1)))
+}
+
+pub(super) fn page_size(so_far: &Config) -> options::Size {
+    so_far.get("device.page_size").unwrap_or("4KiB").parse().expect("a size")
+}
+
+fn of_workload(kind: &str, path: &str, dice: &mut Dice) -> Option<String> {
+    let interarrivals = ["uniform(0, 1)", "exponential(0, 0.5)", "constant(0)", "normal(1, 1)"];
+    let value = match path.strip_prefix("workload.")? {
+        "requests" => (dice.pick(&[1, 100, 500, 1000, 2000, 2500]) + dice.below(500)).to_string(),
+        "outstanding" => dice.whole(&[1, 2, 4, 32, 1000]),
+        "threads" => dice.whole(&[1, 2, 5]),
+        "think_time" => dice.text(&["0ns", "1ns", "100us", "1ms", "9000000000s"]),
+        "read_share" => dice.number(&[0.0, 0.3, 1.0]),
+        "random_share" | "sequential_share" | "create_share" => dice.share(),
+        "locality" => dice.text(&[
+            "uniform",
+            "hot-cold(0.9, 0.1)",
+            "zipf(0.99)",
+            "zones(0.5/0.1, 0.3/0.4, 0.2/0.5)",
+        ]),
+        "block_size" => dice.text(&["512B", "1KiB", "4KiB", "4KiB", "8KiB", "16KiB", "3KiB"]),
+        "footprint" => {
+            dice.pick(&["1.0", "1.0", "0.5", "0.1", "0.03", "\"64KiB\"", "\"1MiB\""]).to_owned()
+        }
+        "interarrival" | "sequential_interarrival" => dice.text(&interarrivals),
+        "size" => {
+            dice.text(&["exponential(0, 8)", "uniform(1, 64)", "constant(8)", "poisson(1, 4)"])
+        }
+        "time_scale" => dice.number(&[0.001, 0.5, 1.0, 10.0]),
+        "path" if kind == "trace" => {
+            let formats = workloads::FORMATS;
+            format!("\"{SAMPLES}{}\"", formats[dice.below(formats.len() as u64) as usize].name)
+        }
+        // Of a job file; its text is given instead.
+        "path" | "job" => String::new(),
+        "format" | "columns" | "layout" => match dice.below(8) {
+            0 => dice.text(&["msr", "csv", "blkparse"]),
+            _ => String::new(),
+        },
+        "skip_bad" => dice.whole(&[0, 1, 1000]),
+        "devices" => dice.text(&["all", "first", "0"]),
+        "align_shift" => dice.whole(&[0, 1, 7]),
+        "max_gap" => dice.text(&["none", "1ms", "1us"]),
+        "reorder_window" => dice.text(&["none", "0ns", "1s"]),
+        "duration" => dice.text(&["none", "1ms", "100s"]),
+        "loops" => dice.whole(&[1, 2, 50, 100]),
+        "on_rate" => dice.number(&[1000.0, 50_000.0, 1e6]),
+        "off_rate" => dice.number(&[0.0, 0.0, 10.0, 10_000.0]),
+        "on_time" => dice.text(&["1ms", "10ms", "1us"]),
+        "off_time" => dice.text(&["1ms", "900ms", "10ms"]),
+        "streams" => streams(dice),
+        "file_size" => dice.text(&["64KiB", "256KiB", "1MiB", "8MiB"]),
+        "record_size" => dice.text(&["4KiB", "16KiB", "64KiB"]),
+        "passes" => dice.text(&["write", "write rewrite read reread", "rewrite write"]),
+        "runs" => dice.whole(&[1, 2, 3]),
+        "request_size" => dice.text(&["4KiB", "16KiB", "128KiB"]),
+        "files" => dice.whole(&[1, 5, 50]),
+        "min_size" => dice.text(&["1B", "500B", "4KiB"]),
+        "max_size" => dice.text(&["4KiB", "10000B", "64KiB"]),
+        "transactions" => dice.whole(&[0, 10, 500]),
+        _ => return None,
+    };
+    Some(value)
+}
+
+/// The streams of a mix.
+fn streams(dice: &mut Dice) -> String {
+    let count = 1 + dice.below(3);
+    let weighted = dice.chance(0.5);
+    let stream = |dice: &mut Dice| {
+        let share = dice.pick(&["0.0", "0.5", "1.0"]);
+        let place = dice.pick(&["", "", ", to = 0.5", ", from = 0.5"]);
+        let weight = if weighted { ", weight = 1.5" } else { "" };
+        match dice.below(3) {
+            0 if !weighted => {
+                format!("{{kind = \"open\", requests = 500, read_share = {share}{place}}}")
+            }
+            _ => format!(
+                "{{kind = \"closed\", requests = {}, outstanding = {}, read_share = {share}{place}{weight}}}",
+                dice.pick(&[100, 700]),
+                dice.pick(&[1, 8]),
+            ),
+        }
+    };
+    let all: Vec<String> = (0..count).map(|_| stream(dice)).collect();
+    format!("[{}]", all.join(", "))
+}
+
+/// A job of fio, with trims and flushes.
+pub(super) fn job(dice: &mut Dice) -> String {
+    let rw = dice.pick(&["randwrite", "write", "randrw", "randtrim", "rw", "randread"]);
+    let block = dice.pick(&["512", "4k", "16k"]);
+    let depth = dice.pick(&[1, 4, 32]);
+    let flush = dice.pick(&["", "fsync=8\\n", "fdatasync=1\\n"]);
+    let jobs = dice.pick(&[1, 2]);
+    format!(
+        "\"[job]\\nrw={rw}\\nbs={block}\\niodepth={depth}\\nioengine=libaio\\ndirect=1\\n\
+         filename=/dev/sda\\n{flush}numjobs={jobs}\\nsize=100%\\nnumber_ios=1000\\n\""
+    )
+}
+
+fn of_run(path: &str, dice: &mut Dice) -> Option<String> {
+    let value = match path {
+        "run.precondition" => dice.text(&[
+            "none",
+            "none",
+            "sequential",
+            "random:0.5",
+            "random:1",
+            "random:3",
+            "steady",
+        ]),
+        "run.until" => dice.text(&["end", "end", "end", "steady", "10ms", "1s"]),
+        "run.timeline" => dice.text(&["none", "0ms..1ms", "10ms..12ms"]),
+        "run.steady.round" => dice.text(&["1ms", "10ms", "100ms"]),
+        "run.steady.round_writes" => dice.number(&[0.1, 0.5, 1.0]),
+        "run.steady.window" => dice.whole(&[2, 5]),
+        "run.steady.rounds" => dice.whole(&[5, 25]),
+        "run.steady.range" => dice.number(&[0.01, 0.2, 1.0]),
+        "run.steady.slope" => dice.number(&[0.01, 0.1]),
+        "run.seed" | "run.load_drive" | "run.save_drive" => String::new(),
+        _ => return None,
+    };
+    Some(value)
+}

@@ -1,0 +1,51 @@
+//! Which values a key takes, in a form that other programs can check: the schema of experiment files
+//! is made of it.
+
+/// A decimal fraction with an optional exponent, as Rust reads one.
+pub const NUMBER: &str = r"[+-]?(?:[0-9]+\.?[0-9]*|\.[0-9]+)(?:[eE][+-]?[0-9]+)?";
+
+/// The values that a key takes, as far as a value shows it by itself. A parser may refuse more, such
+/// as what is too large, never less.
+#[derive(Debug, Clone, PartialEq)]
+pub enum Values {
+    /// True or false.
+    Boolean,
+    /// Whole numbers from the first to the second.
+    Whole(u64, u64),
+    /// Any number.
+    Number,
+    /// A number from 0 to 1.
+    Share,
+    /// A number above 0, up to 1.
+    PositiveShare,
+    /// One of these words, each with its meaning.
+    Words(Vec<(String, String)>),
+    /// A text that this regular expression matches from its beginning to its end. It keeps to what
+    /// ECMA 262, Python and Rust read alike.
+    Pattern(String),
+    /// Any text.
+    Text,
+    /// Any of several.
+    Either(Vec<Values>),
+    /// A list of such values.
+    List(Box<Values>),
+    /// A table of keys that has a reference of its own, by its name.
+    Section(&'static str),
+}
+
+impl Values {
+    /// These words.
+    pub fn words(words: &[(&str, &str)]) -> Self {
+        let owned = |(word, meaning): &(&str, &str)| {
+            let meaning = meaning.split_whitespace().collect::<Vec<_>>().join(" ");
+            ((*word).to_owned(), meaning)
+        };
+        Values::Words(words.iter().map(owned).collect())
+    }
+
+    /// A text that `pattern` matches, or one of these words, which mean what they say.
+    pub fn words_or(words: &[&str], pattern: impl Into<String>) -> Self {
+        let words = words.iter().map(|word| ((*word).to_owned(), String::new())).collect();
+        Values::Either(vec![Values::Words(words), Values::Pattern(pattern.into())])
+    }
+}
