@@ -5,6 +5,7 @@
 //! one row in the table below.
 
 pub mod array;
+mod device_kind;
 mod kit;
 pub mod latency;
 pub mod linear;
@@ -14,6 +15,7 @@ pub mod piecewise;
 pub mod served;
 pub mod ssd;
 
+pub use device_kind::DeviceKind;
 pub use model::{Examine, Model, Persist, Prepare};
 pub use ssd::clean::Supplied;
 
@@ -26,48 +28,6 @@ use serde::de::IgnoredAny;
 use serde::{Deserialize, Deserializer, Serialize};
 use ssd::SsdConfig;
 use ssd::config::PolicyName;
-
-/// A kind of device, implemented by its options.
-pub trait DeviceKind: Setting + Default + Serialize + Clone {
-    /// What it is, in one line.
-    const SUMMARY: &'static str;
-
-    /// Lays one layer of configuration over another.
-    fn overlay(under: &mut Self::Partial, over: Self::Partial) {
-        <Self as Setting>::overlay(under, over);
-    }
-
-    /// Whether there is simulated flash inside: a state that can be prepared, saved and found out
-    /// without time, and operations that can be recorded.
-    fn has_flash(&self) -> bool {
-        false
-    }
-
-    /// The device that this one is made of, if it is made of devices.
-    fn member_mut(&mut self) -> Option<&mut DeviceConfig> {
-        None
-    }
-
-    /// The name of the cleaning policy that must be [supplied](Supplied), if it has one.
-    fn policy_name(&self) -> Option<&PolicyName> {
-        None
-    }
-
-    /// Builds the device with what its configuration can only name.
-    ///
-    /// # Errors
-    /// When the configuration contradicts itself, or names what is not supplied; the error names the
-    /// keys.
-    fn build_with(&self, seed: u64, supplied: &Supplied) -> Result<Box<dyn Model>, Invalid>;
-
-    /// Builds a device whose configuration is all there is to it.
-    ///
-    /// # Errors
-    /// Those of [`build_with`](Kind::build_with).
-    fn build(&self, seed: u64) -> Result<Box<dyn Model>, Invalid> {
-        self.build_with(seed, &Supplied::default())
-    }
-}
 
 /// Declares each kind's word in configurations, its variant and its options.
 macro_rules! devices {
@@ -111,11 +71,6 @@ macro_rules! devices {
             /// found out without time, and operations that can be recorded.
             pub fn has_flash(&self) -> bool {
                 match self { $(Self::$Variant(options) => options.has_flash(),)* }
-            }
-
-            /// The device that this one is made of, if it is made of devices.
-            pub fn member_mut(&mut self) -> Option<&mut DeviceConfig> {
-                match self { $(Self::$Variant(options) => options.member_mut(),)* }
             }
 
             /// The name of the cleaning policy that must be [supplied](Supplied), if it has one.
@@ -168,6 +123,16 @@ devices! {
     piecewise: Piecewise(PiecewiseConfig),
     parallel: Parallel(ParallelConfig),
     array: Array(ArrayConfig),
+}
+
+impl DeviceConfig {
+    /// The device that this one is made of, if it is made of devices.
+    pub fn member_mut(&mut self) -> Option<&mut DeviceConfig> {
+        match self {
+            Self::Array(array) => Some(&mut array.member),
+            _ => None,
+        }
+    }
 }
 
 /// A device within a device: a section with a kind of its own. [`DeviceConfig::resolve`] passes over

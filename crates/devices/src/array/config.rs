@@ -1,9 +1,7 @@
 //! The options of an array, and the words in which its members' refusals are said.
 
-use super::Array;
-use crate::ssd::config::PolicyName;
+use crate::DeviceConfig;
 use crate::ssd::snapshot::ARRAY_KEY;
-use crate::{DeviceConfig, DeviceKind, Model, Supplied};
 use options::{Bandwidth, Duration, Invalid, Size, choices, options};
 
 /// Members at most: more than any controller has ports.
@@ -40,26 +38,6 @@ options! {
         host_link: ControllerLink = ControllerLink::default(),
         /// Each of the devices.
         member: DeviceConfig = DeviceConfig::Ssd(Box::default()),
-    }
-}
-
-impl DeviceKind for ArrayConfig {
-    const SUMMARY: &'static str = "Identical devices behind one controller: RAID-0, or volumes.";
-
-    fn has_flash(&self) -> bool {
-        self.member.has_flash()
-    }
-
-    fn member_mut(&mut self) -> Option<&mut DeviceConfig> {
-        Some(&mut self.member)
-    }
-
-    fn policy_name(&self) -> Option<&PolicyName> {
-        self.member.policy_name()
-    }
-
-    fn build_with(&self, seed: u64, supplied: &Supplied) -> Result<Box<dyn Model>, Invalid> {
-        Ok(Box::new(Array::new(self, seed, supplied)?))
     }
 }
 

@@ -1,7 +1,9 @@
 //! What an array does in time: its events are those of its link and of its members.
 
-use super::parts::{Active, inward_bytes};
-use super::{Array, LINK_ARRIVAL};
+use super::Array;
+use super::active::{Active, LINK_ARRIVAL};
+use super::parts::inward_bytes;
+
 use engine::{Completion, Device, Followed, Op, Request, Time};
 
 impl Device for Array {

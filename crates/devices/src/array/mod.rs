@@ -4,8 +4,10 @@
 //! holds of a range lie side by side in it. The request is answered when its last part is. Time
 //! belongs to the members; the array's next event is the earliest of theirs and its own link's.
 
+mod active;
 mod config;
 mod device;
+mod kind;
 mod layout;
 mod model;
 mod parts;
@@ -17,15 +19,11 @@ use crate::kit::config::HostLink;
 use crate::kit::link::Link;
 use crate::kit::slots::Slots;
 use crate::{Model, Supplied};
+use active::Active;
 use config::MOST_MEMBERS;
 use engine::{Completion, EventQueue};
 use layout::Stripes;
 use options::Invalid;
-use parts::Active;
-
-/// Event payloads.
-const LINK_FREE: u32 = 0;
-const LINK_ARRIVAL: u32 = 1;
 
 /// Identical devices behind one controller.
 pub struct Array {

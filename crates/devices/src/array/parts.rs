@@ -1,41 +1,11 @@
 //! A request's way through an array: over the link, in parts through the members, and back.
 
-use super::{Array, LINK_FREE};
+use super::Array;
+use super::active::LINK_FREE;
 use crate::kit::link::Turn;
 use crate::kit::slots::Slot;
 use crate::latency::HOST_LINK;
-use engine::{Breakdown, Completion, Op, Request, Status, Time};
-
-/// A request inside the array.
-#[derive(Debug, Clone, Copy)]
-pub(super) struct Active {
-    pub(super) request: Request,
-    submitted: Time,
-    /// When its parts were given to the members, and later when the last of them was done.
-    at_members: Time,
-    done: Time,
-    parts_left: u32,
-    /// Of the part done last.
-    breakdown: Breakdown,
-    /// Of all parts so far.
-    status: Status,
-}
-
-impl Active {
-    pub(super) fn new(request: Request, now: Time) -> Active {
-        let breakdown = Breakdown::default();
-        let status = Status::Ok;
-        Active {
-            request,
-            submitted: now,
-            at_members: now,
-            done: now,
-            parts_left: 0,
-            breakdown,
-            status,
-        }
-    }
-}
+use engine::{Completion, Op, Request, Time};
 
 /// Data that a request sends to the controller, bytes.
 pub(super) fn inward_bytes(request: &Request) -> u64 {

@@ -1,0 +1,22 @@
+//! The kind of device that an array is.
+
+use super::{Array, ArrayConfig};
+use crate::ssd::config::PolicyName;
+use crate::{DeviceKind, Model, Supplied};
+use options::Invalid;
+
+impl DeviceKind for ArrayConfig {
+    const SUMMARY: &'static str = "Identical devices behind one controller: RAID-0, or volumes.";
+
+    fn has_flash(&self) -> bool {
+        self.member.has_flash()
+    }
+
+    fn policy_name(&self) -> Option<&PolicyName> {
+        self.member.policy_name()
+    }
+
+    fn build_with(&self, seed: u64, supplied: &Supplied) -> Result<Box<dyn Model>, Invalid> {
+        Ok(Box::new(Array::new(self, seed, supplied)?))
+    }
+}

@@ -1,0 +1,44 @@
+//! What a kind of device is: its options, and how a device is built from them.
+
+use crate::Model;
+use crate::ssd::clean::Supplied;
+use crate::ssd::config::PolicyName;
+use options::{Invalid, Setting};
+use serde::Serialize;
+
+/// A kind of device, implemented by its options.
+pub trait DeviceKind: Setting + Default + Serialize + Clone {
+    /// What it is, in one line.
+    const SUMMARY: &'static str;
+
+    /// Lays one layer of configuration over another.
+    fn overlay(under: &mut Self::Partial, over: Self::Partial) {
+        <Self as Setting>::overlay(under, over);
+    }
+
+    /// Whether there is simulated flash inside: a state that can be prepared, saved and found out
+    /// without time, and operations that can be recorded.
+    fn has_flash(&self) -> bool {
+        false
+    }
+
+    /// The name of the cleaning policy that must be [supplied](Supplied), if it has one.
+    fn policy_name(&self) -> Option<&PolicyName> {
+        None
+    }
+
+    /// Builds the device with what its configuration can only name.
+    ///
+    /// # Errors
+    /// When the configuration contradicts itself, or names what is not supplied; the error names the
+    /// keys.
+    fn build_with(&self, seed: u64, supplied: &Supplied) -> Result<Box<dyn Model>, Invalid>;
+
+    /// Builds a device whose configuration is all there is to it.
+    ///
+    /// # Errors
+    /// Those of [`build_with`](DeviceKind::build_with).
+    fn build(&self, seed: u64) -> Result<Box<dyn Model>, Invalid> {
+        self.build_with(seed, &Supplied::default())
+    }
+}
