@@ -16,62 +16,13 @@ MOST_LINES = 500
 MOST_FIELDS = 15
 WIRING = ("crates/devices/src/ssd/mod.rs", 150)
 
-#: What breaks the law today, each by the words with which a test would report it. Whoever mends one
+#: What breaks the law and why, by the words with which a test would report it. Whoever mends one
 #: removes its line: one that no longer breaks the law fails.
 KNOWN: dict[str, set[str]] = {
-    "lines": {
-        "crates/lab/tests/net/generate.rs",
-    },
-    "wiring": {
-        "crates/devices/src/ssd/mod.rs",
-    },
-    "fields": {
-        "crates/devices/src/ssd/config/mod.rs: SsdConfig",
-        "crates/devices/src/ssd/shape/mod.rs: Geometry",
-        "crates/lab/src/trace/statistics.rs: Statistics",
-    },
+    # An array's member is any device: the table of kinds names the array, the array the table.
     "circles": {
         "crates/devices/src/array/config.rs",
-        "crates/devices/src/array/layout.rs",
-        "crates/devices/src/array/mod.rs",
-        "crates/devices/src/array/parts.rs",
         "crates/devices/src/lib.rs",
-        "crates/devices/src/linear.rs",
-        "crates/devices/src/model.rs",
-        "crates/devices/src/parallel.rs",
-        "crates/devices/src/piecewise.rs",
-        "crates/devices/src/served.rs",
-        "crates/devices/src/ssd/account.rs",
-        "crates/devices/src/ssd/clean/custom.rs",
-        "crates/devices/src/ssd/clean/greedy.rs",
-        "crates/devices/src/ssd/clean/index.rs",
-        "crates/devices/src/ssd/clean/mod.rs",
-        "crates/devices/src/ssd/config/mod.rs",
-        "crates/devices/src/ssd/flash/array.rs",
-        "crates/devices/src/ssd/flash/lanes.rs",
-        "crates/devices/src/ssd/flash/operation.rs",
-        "crates/devices/src/ssd/flash/ratings.rs",
-        "crates/devices/src/ssd/ftl/ageing.rs",
-        "crates/devices/src/ssd/ftl/blocks.rs",
-        "crates/devices/src/ssd/ftl/free.rs",
-        "crates/devices/src/ssd/ftl/heat.rs",
-        "crates/devices/src/ssd/ftl/keeping.rs",
-        "crates/devices/src/ssd/ftl/mod.rs",
-        "crates/devices/src/ssd/ftl/placement.rs",
-        "crates/devices/src/ssd/ftl/programming.rs",
-        "crates/devices/src/ssd/ftl/relocation.rs",
-        "crates/devices/src/ssd/ftl/streams.rs",
-        "crates/devices/src/ssd/host/cut.rs",
-        "crates/devices/src/ssd/mod.rs",
-        "crates/devices/src/ssd/report/mod.rs",
-        "crates/devices/src/ssd/sched/mod.rs",
-        "crates/devices/src/ssd/sched/next.rs",
-        "crates/devices/src/ssd/sched/timeline.rs",
-        "crates/devices/src/ssd/sched/units.rs",
-        "crates/devices/src/ssd/shape/check.rs",
-        "crates/devices/src/ssd/shape/granule.rs",
-        "crates/devices/src/ssd/shape/mod.rs",
-        "crates/devices/src/ssd/snapshot.rs",
     },
 }
 
@@ -79,9 +30,9 @@ KNOWN: dict[str, set[str]] = {
 def held(law, offenders):
     """Fails for offenders that are not known, and for known ones that are mended."""
     found = set(offenders)
-    new = [f"{it}: {offenders[it]}" for it in sorted(found - KNOWN[law])]
+    new = [f"{it}: {offenders[it]}" for it in sorted(found - KNOWN.get(law, set()))]
     assert not new, f"{law}:\n" + "\n".join(new)
-    stale = sorted(KNOWN[law] - found)
+    stale = sorted(KNOWN.get(law, set()) - found)
     assert not stale, f"mended, remove from KNOWN[{law!r}]: {', '.join(stale)}"
 
 

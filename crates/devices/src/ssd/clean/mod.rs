@@ -2,7 +2,7 @@
 //!
 //! A policy is one pure function from a read-only [`View`] of a domain to an [`Action`]. It changes
 //! nothing and charges nothing: the FTL acts, the timing charges. Adding a policy is one file in
-//! this folder and one row of the table in `config/policy.rs`; the config key, the listing and the
+//! this folder and one row of the table in `config/cleaning.rs`; the config key, the listing and the
 //! tests follow.
 
 mod age;

@@ -4,11 +4,15 @@
 //! result. Values that contradict each other are found when the [`Geometry`](super::Geometry) is
 //! derived, not here.
 
-mod policy;
+mod cleaning;
 
 pub use crate::kit::config::{Depth, HostLink, HostOrder};
-pub(super) use policy::cleaners;
-pub use policy::{Policy, PolicyName};
+pub(super) use cleaning::cleaners;
+pub use cleaning::{
+    Cleaning, CleaningPartial, CleaningTime, DChoices, DChoicesPartial, Detector, Frontiers,
+    HotCold, HotColdPartial, Levelling, LevellingPartial, LevellingRule, Policy, PolicyName,
+    Temperature, TieBreak, WindowedGreedy, WindowedGreedyPartial,
+};
 
 use crate::kit::config::word_or_number;
 use options::{Duration, PerByte, Setting, Size, Values, choices, leaf_body, options};
@@ -79,62 +83,6 @@ choices! {
         /// The one erased least often: dynamic wear levelling.
         LeastWorn = "least-worn",
     }
-
-    /// How cleaning takes its time.
-    pub enum CleaningTime {
-        /// A block is cleaned in one go: its unit serves nothing else until the erase is done.
-        Blocking = "blocking",
-        /// Each move and each erase is an operation of its own that yields to requests.
-        Interleaved = "interleaved",
-    }
-
-    /// How many blocks of a domain are open at a time, and what goes to which.
-    pub enum Frontiers {
-        /// One takes everything.
-        Single = "single",
-        /// One takes what the host writes, one what cleaning moves.
-        SeparateMoved = "separate-moved",
-        /// One takes hot pages, one cold ones.
-        HotCold = "hot-cold",
-    }
-
-    /// How hot pages are told from cold ones.
-    pub enum Detector {
-        /// The first of the addresses are hot: a hint of the host.
-        Address = "address",
-        /// What was written often of late is hot: counters in which hashes of page numbers collide.
-        Writes = "writes",
-        /// What was written again before others took its place in a table of page numbers is hot.
-        Recency = "recency",
-    }
-
-    /// What becomes of a victim that is more worn than the others.
-    pub enum LevellingRule {
-        /// It is cleaned as any other.
-        None = "none",
-        /// It is passed over by chance.
-        RateLimit = "rate-limit",
-        /// Cold data is moved into it; where there is none, it is passed over by chance.
-        Migrate = "migrate",
-    }
-
-    /// How old the data of a block is.
-    pub enum Temperature {
-        /// As old as the block's opening.
-        Opened = "opened",
-        /// The mean over its pages, where moved pages keep the age they had.
-        Aggregate = "aggregate",
-    }
-
-    /// Which of several equally good victims is cleaned.
-    pub enum TieBreak {
-        /// The one with the highest block number.
-        Highest = "highest",
-        /// The one with the lowest block number.
-        Lowest = "lowest",
-        /// Any of them.
-        Random = "random",
-    }
 }
 
 options! {
@@ -148,79 +96,6 @@ options! {
         erase: Duration = Duration::from_ns(1_500_000),
         /// Moving one byte over the bus between controller and package (a 40 MHz 8-bit bus: 25 ns).
         bus_per_byte: PerByte = PerByte::from_ps(25_000),
-    }
-
-    /// Parameters of the policy `windowed-greedy`.
-    pub struct WindowedGreedy as WindowedGreedyPartial {
-        /// How many of the oldest blocks of a domain are looked at.
-        window: u32 = 256,
-    }
-
-    /// Parameters of the policy `d-choices`.
-    pub struct DChoices as DChoicesPartial {
-        /// How many blocks are drawn.
-        d: u32 = 10,
-    }
-
-    /// Which pages are hot, for the frontiers `hot-cold`.
-    pub struct HotCold as HotColdPartial {
-        /// How hot pages are told from cold ones.
-        detector: Detector = Detector::Writes,
-        /// What the detector's table takes of the controller's memory, at most.
-        memory: Size = Size::from_bytes(1 << 20),
-        /// Share of the addresses that are hot, from the first, to the detector `address`.
-        hot_addresses: f64 = 0.1,
-    }
-
-    /// Wear levelling around the cleaning policy (section 5 of the 2008 paper). *Life* is the
-    /// erasures that a block has left; the mean is over its domain.
-    pub struct Levelling as LevellingPartial {
-        /// What becomes of a victim that is more worn than the others.
-        rule: LevellingRule = LevellingRule::None,
-        /// A victim whose life lies below 1 - this share of the mean may be passed over.
-        age_variance: f64 = 0.2,
-        /// The chance that it is used falls from 1 there to 0 at this share of the mean.
-        rate_limit_floor: f64 = 0.0,
-        /// Cold data is moved into a victim whose life lies below this share of the mean.
-        retirement_age: f64 = 0.85,
-        /// Cold data is taken from blocks that have at least this share of the mean life.
-        cold_life: f64 = 1.0,
-        /// Of those, the block with the oldest data is taken; how old data is.
-        temperature: Temperature = Temperature::Opened,
-    }
-
-    /// Cleaning (garbage collection): how superseded pages become writable again.
-    pub struct Cleaning as CleaningPartial {
-        /// The rule that chooses the victim.
-        policy: Policy = Policy::Greedy,
-        /// Cleaning starts when at most this share of the blocks of a domain is erased, and in any
-        /// case when one block is. When not given it is derived from the spare factor S: the 5 % of
-        /// the 2008 paper where S is 0.15 or more, and 0.05 x (S / 0.15)^2 below that.
-        min_free: Option<f64> = None,
-        /// Whether cleaning holds its unit or yields to requests.
-        time: CleaningTime = CleaningTime::Interleaved,
-        /// Also clean when a unit has nothing else to do, until an arrival.
-        background: bool = false,
-        /// Cleaning in the background ends when more than this share of the blocks of a domain is
-        /// erased.
-        background_free: f64 = 0.1,
-        /// Move pages inside their plane, without crossing the bus.
-        copy_back: bool = false,
-        /// Move pages to another package of the gang, directly from one to the other over the bus
-        /// that they share.
-        stream: bool = false,
-        /// Which of several equally good victims is cleaned.
-        tie_break: TieBreak = TieBreak::Highest,
-        /// Parameters of the policy `windowed-greedy`.
-        windowed_greedy: WindowedGreedy = WindowedGreedy::default(),
-        /// Parameters of the policy `d-choices`.
-        d_choices: DChoices = DChoices::default(),
-        /// How many blocks of a domain are open at a time, and what goes to which.
-        frontiers: Frontiers = Frontiers::Single,
-        /// Which pages are hot, for the frontiers `hot-cold`.
-        hot_cold: HotCold = HotCold::default(),
-        /// Wear levelling.
-        levelling: Levelling = Levelling::default(),
     }
 
     /// Endurance.
@@ -341,16 +216,6 @@ impl SsdConfig {
     /// The share of the blocks below which cleaning starts.
     pub(in crate::ssd) fn min_free(&self) -> f64 {
         self.cleaning.min_free.unwrap_or_else(|| self.default_min_free())
-    }
-}
-
-impl Frontiers {
-    /// Frontiers of a domain.
-    pub fn count(self) -> u32 {
-        match self {
-            Frontiers::Single => 1,
-            Frontiers::SeparateMoved | Frontiers::HotCold => 2,
-        }
     }
 }
 
