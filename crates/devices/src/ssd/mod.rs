@@ -81,8 +81,13 @@ impl Ssd {
     fn stage_ended(&mut self, lane: u32) {
         let Some(ended) = self.back.stage_ended(lane, &mut self.clock) else { return };
         if ended.concerns_owner {
-            for done in ended.done.into_iter().chain(self.back.take_refused()) {
-                self.host.page_done(&done, self.clock.now);
+            if let Some(done) = &ended.done {
+                self.host.page_done(done, self.clock.now);
+            }
+            if self.back.has_refused() {
+                for done in self.back.take_refused() {
+                    self.host.page_done(&done, self.clock.now);
+                }
             }
             self.pump();
         }

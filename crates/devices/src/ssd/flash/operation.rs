@@ -170,6 +170,8 @@ pub struct CellTimes {
 /// Which plan each operation follows: by what it does, the mode of its block and the type of its page.
 #[derive(Debug, Clone)]
 pub struct CostTable {
+    /// There is one mode, with one type of page.
+    is_uniform: bool,
     /// Types of the pages of a block, which take turns, by mode.
     types: Vec<u32>,
     /// The first row of each mode; a row holds the plans of one type.
@@ -196,9 +198,10 @@ impl CostTable {
                 push_row(&mut plans, config, geometry.granule, *times);
             }
         }
-        let types = cells.iter().map(|types| types.len() as u32).collect();
+        let types: Vec<u32> = cells.iter().map(|types| types.len() as u32).collect();
+        let is_uniform = types[..] == [1];
         let pages_per_block = geometry.pages_per_block;
-        (CostTable { types, first_row, plans_per_row, pages_per_block }, plans)
+        (CostTable { is_uniform, types, first_row, plans_per_row, pages_per_block }, plans)
     }
 
     /// What a drive's config says of its cells: one mode, one type of page.
@@ -222,7 +225,7 @@ impl CostTable {
     /// Whether it makes no difference where an operation is.
     #[inline]
     pub fn is_uniform(&self) -> bool {
-        self.types[..] == [1]
+        self.is_uniform
     }
 
     /// Where all pages are alike nobody asks which one it is.

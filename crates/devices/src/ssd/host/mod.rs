@@ -213,10 +213,11 @@ impl Host {
     }
 
     fn complete(&mut self, slot: Slot, clock: &mut Clock) {
-        let Active { request, submitted, sent, at_flash, done, mut breakdown, status, .. } =
-            self.active.remove(slot);
+        let active = &mut self.active[slot];
         let at = clock.now;
-        breakdown[HOST_LINK] = (at_flash - sent) + (at - done);
+        active.breakdown[HOST_LINK] = (active.at_flash - active.sent) + (at - active.done);
+        let Active { request, submitted, breakdown, status, .. } = *active;
+        self.active.remove(slot);
         let completion = Completion { request, submitted, at, breakdown, status };
         debug_assert_eq!(completion.latency(), completion.breakdown.total());
         self.done.push(completion);

@@ -8,21 +8,14 @@ use crate::ssd::ftl::{Relocation, Step};
 use crate::ssd::ids::Unit;
 
 impl Scheduler {
-    /// Lets a unit without a victim look for one, if it is time for that.
-    #[inline]
-    pub(super) fn choose_victim(&mut self, unit: Unit) {
-        let queue = &self.units.queues[unit.at()];
-        if queue.job.is_some() {
-            return;
-        }
-        let waiting = !(queue.waiting.is_empty() && queue.stalled.is_empty());
-        if self.wants_cleaning(unit, waiting) {
-            self.units.queues[unit.at()].job = self.ftl.begin_cleaning(&self.flash, unit, waiting);
-        }
+    /// Lets a unit without a victim look for one.
+    pub(super) fn choose_victim(&mut self, unit: Unit, waiting: bool) {
+        self.units.queues[unit.at()].job = self.ftl.begin_cleaning(&self.flash, unit, waiting);
     }
 
     /// Whether a unit without a job should look for a victim.
-    fn wants_cleaning(&self, unit: Unit, waiting: bool) -> bool {
+    #[inline]
+    pub(super) fn wants_cleaning(&self, unit: Unit, waiting: bool) -> bool {
         let cleaning = &self.cleaning;
         let low = self.ftl.needs_cleaning(unit)
             && (waiting || cleaning.background || cleaning.time == CleaningTime::Interleaved);
@@ -30,7 +23,6 @@ impl Scheduler {
     }
 
     /// Gives an idle unit the next operation of its cleaning, of kind `only` if one is given.
-    #[inline]
     pub(super) fn serve_cleaning(&mut self, unit: Unit, clock: &mut Clock, only: Option<Phase>) {
         let Some(job) = self.units.queues[unit.at()].job else { return };
         if self.is_idle(unit) {

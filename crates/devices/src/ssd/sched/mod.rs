@@ -22,13 +22,13 @@ use crate::ssd::config::{Cleaning, CleaningTime, SsdConfig};
 use crate::ssd::flash::{CostTable, Finished, Flash, FlashOp, Lanes, OpKind, StageEnd};
 use crate::ssd::ftl::{Ftl, Programming};
 use crate::ssd::ids::{BlockMode, Lpn, Ppn, Unit};
-use crate::ssd::page::{Need, PageDone, PageRequest, Spent};
+use crate::ssd::page::{Need, PageDone, PageRequest, PageWork, Spent};
 use crate::ssd::shape::Geometry;
 use class::Class;
 use engine::Status;
 use std::ops::Range;
 use timeline::Recorder;
-use units::{NONE, PageOp, Work};
+use units::{NONE, OpId, PageOp, Work};
 
 /// The flash back end of a drive.
 #[derive(Debug, Clone)]
@@ -91,8 +91,8 @@ impl Scheduler {
     ) -> Option<PageDone> {
         let status = match self.ftl.need(request) {
             Need::Page(work, range) => {
-                let at = self.ftl.lookup(request.lpn);
-                self.enqueue(PageOp::new(request, work, range), at, clock);
+                let op = self.units.ops.insert(PageOp::new(request, work, range));
+                self.enqueue(op, clock);
                 return None;
             }
             Need::Unmapped => {
@@ -121,12 +121,14 @@ impl Scheduler {
     /// The drive has ended: what still waits to be written is refused, and lost.
     fn refuse_waiting(&mut self) {
         for queue in &mut self.units.queues {
+            let ops = &mut self.units.ops;
             let stalled = std::mem::take(&mut queue.stalled);
             let (writes, reads): (Vec<_>, Vec<_>) = std::mem::take(&mut queue.waiting)
                 .into_iter()
-                .partition(|op| op.work != crate::ssd::page::PageWork::Read);
+                .partition(|op| ops[*op].work != PageWork::Read);
             queue.waiting = reads.into();
             for op in stalled.into_iter().chain(writes) {
+                let op = ops.remove(op);
                 self.ftl.counters.page_refused(op.touched, u64::from(op.bytes));
                 let status = Status::ReadOnly;
                 self.refused.push(PageDone { owner: op.owner, status, spent: Spent::InVain });
@@ -134,7 +136,13 @@ impl Scheduler {
         }
     }
 
-    /// The requests that were refused as the drive ended, in order.
+    /// Whether requests were refused as the drive ended.
+    #[inline]
+    pub(in crate::ssd) fn has_refused(&self) -> bool {
+        !self.refused.is_empty()
+    }
+
+    /// These, in order.
     pub(in crate::ssd) fn take_refused(&mut self) -> Vec<PageDone> {
         std::mem::take(&mut self.refused)
     }
@@ -150,13 +158,13 @@ impl Scheduler {
             Work::Host(_, Some(programming)) | Work::Move(programming) => {
                 (programming.ppn, self.ftl.geometry().is_last(programming.ppn))
             }
-            Work::Host(op, None) => (self.place_of_read(op), false),
+            Work::Host(op, None) => (self.place_of_read(*op), false),
             Work::Erase(job) => (self.ftl.geometry().ppn(job.source, 0), false),
             Work::Stream(..) => unreachable!("a copy begins in `serve_stream`"),
         };
         for lane in 0..granule.span {
             let (kind, count) = match &work {
-                Work::Host(op, _) => match op.kind_on(granule, lane) {
+                Work::Host(op, _) => match self.units.ops[*op].kind_on(granule, lane) {
                     Some(found) => found,
                     None => continue,
                 },
@@ -173,7 +181,8 @@ impl Scheduler {
     /// Where the page lies that is read: it may have moved while it waited, which is of no interest where
     /// all places cost the same. What was trimmed meanwhile is read where it was.
     #[inline]
-    fn place_of_read(&self, op: &PageOp) -> Ppn {
+    fn place_of_read(&self, op: OpId) -> Ppn {
+        let op = &self.units.ops[op];
         if self.costs.is_uniform() {
             return op.at;
         }
@@ -223,7 +232,8 @@ impl Scheduler {
         flight.lanes_left -= 1;
         let unit = flight.unit;
         if let Some(recorder) = &mut self.recorder {
-            let word = timeline::word(flight, self.units.queues[unit.at()].job, &self.cleaning);
+            let job = self.units.queues[unit.at()].job;
+            let word = timeline::word(flight, &self.units.ops, job, &self.cleaning);
             recorder.record(lane, word, finished, now);
         }
         if flight.lanes_left > 0 {

@@ -54,7 +54,8 @@ impl Scheduler {
         use Phase::{Erase, Move, Read, Write};
         let heads = units.iter().filter_map(|unit| {
             let queue = &self.units.queues[unit.at()];
-            queue.stalled.front().or(queue.waiting.front())
+            let first = queue.stalled.front().or(queue.waiting.front())?;
+            Some(&self.units.ops[*first])
         });
         let first = heads.min_by_key(|op| op.enqueued).map_or(Read, PageOp::phase);
         let second = if first == Read { Write } else { Read };
@@ -70,11 +71,17 @@ impl Scheduler {
         if !(self.units.overlaps || self.is_idle(unit)) {
             return;
         }
-        self.choose_victim(unit);
+        let queue = &self.units.queues[unit.at()];
+        let waiting = !(queue.waiting.is_empty() && queue.stalled.is_empty());
+        if queue.job.is_none() && self.wants_cleaning(unit, waiting) {
+            self.choose_victim(unit, waiting);
+        }
+        let cleaning = self.units.queues[unit.at()].job.is_some();
         for class in self.classes {
             match class {
-                Class::Requests => self.serve_requests(unit, clock, only),
-                Class::Cleaning => self.serve_cleaning(unit, clock, only),
+                Class::Requests if waiting => self.serve_requests(unit, clock, only),
+                Class::Cleaning if cleaning => self.serve_cleaning(unit, clock, only),
+                _ => {}
             }
         }
     }

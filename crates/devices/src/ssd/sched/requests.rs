@@ -1,27 +1,31 @@
 //! The class of page requests: where they wait, which begins next, and what its end means.
 
 use super::Scheduler;
-use super::units::{NONE, PageOp, Phase, Work};
+use super::units::{NONE, OpId, PageOp, Phase, Work};
 use crate::ssd::clock::Clock;
 use crate::ssd::flash::{Finished, OpKind};
 use crate::ssd::ftl::Programming;
-use crate::ssd::ids::{PoolId, Ppn, Unit};
+use crate::ssd::ids::{Lpn, PoolId, Ppn, Unit};
 use crate::ssd::page::{PageDone, PageWork, Spent};
 use engine::Status;
 
 impl Scheduler {
     /// Queues a page at the unit that will serve it.
     #[inline]
-    pub(super) fn enqueue(&mut self, mut op: PageOp, at: Option<Ppn>, clock: &mut Clock) {
-        let unit = if op.work.writes() {
-            self.choose_unit(self.ftl.geometry().pool_of(op.lpn))
+    pub(super) fn enqueue(&mut self, id: OpId, clock: &mut Clock) {
+        let PageOp { work, lpn, .. } = self.units.ops[id];
+        let mut at = Ppn(0);
+        let unit = if work.writes() {
+            self.choose_unit(self.ftl.geometry().pool_of(lpn))
         } else {
-            op.at = at.expect("only mapped pages are read");
-            self.ftl.geometry().unit_holding(op.at)
+            at = self.ftl.lookup(lpn).expect("only mapped pages are read");
+            self.ftl.geometry().unit_holding(at)
         };
+        let op = &mut self.units.ops[id];
+        op.at = at;
         op.enqueued = clock.now;
-        op.cleaning_mark = self.units.cleaning_ns(unit, clock.now);
-        self.units.queues[unit.at()].waiting.push_back(op);
+        op.cleaning_mark = self.units.queues[unit.at()].cleaning_ns_at(clock.now);
+        self.units.queues[unit.at()].waiting.push_back(id);
         match self.units.bound_of.get(unit.at()) {
             Some(&set) if set != NONE => {
                 if !self.units.offered.contains(&set) {
@@ -104,9 +108,9 @@ impl Scheduler {
         }
         if only.is_none_or(|only| only == Phase::Write) {
             while let Some(op) = self.units.queues[unit.at()].stalled.front().copied() {
-                if self.lanes_refusing(unit, &op) != 0 {
+                if self.lanes_refusing(unit, &self.units.ops[op]) != 0 {
                     // It comes next, unless it must wait for cleaning anyway.
-                    let pool = self.ftl.geometry().pool_of(op.lpn);
+                    let pool = self.ftl.geometry().pool_of(self.units.ops[op].lpn);
                     if self.ftl.room_for(pool, unit) > 0 {
                         return;
                     }
@@ -126,12 +130,12 @@ impl Scheduler {
                 _ => queue.waiting.remove(index),
             };
             let op = op.expect("it was found there");
-            if op.phase() == Phase::Write {
+            if self.units.ops[op].work.writes() {
                 let first = self.units.queues[unit.at()].stalled.is_empty();
                 if !(first && self.start_write(unit, op, clock)) {
                     self.units.queues[unit.at()].stalled.push_back(op);
                 }
-            } else if let Some(other) = self.new_holder(&op, unit) {
+            } else if let Some(other) = self.new_holder(op, unit) {
                 self.hand_over(op, unit, other, clock);
             } else {
                 self.start(unit, op, None, clock);
@@ -143,11 +147,12 @@ impl Scheduler {
     /// order.
     fn next_to_serve(&self, unit: Unit, only: Option<Phase>) -> Option<usize> {
         let waiting = &self.units.queues[unit.at()].waiting;
-        let wanted = |op: &PageOp| only.is_none_or(|only| only == op.phase());
+        let ops = &self.units.ops;
+        let wanted = |op: OpId| only.is_none_or(|only| only == ops[op].phase());
         if self.units.granule.span == 1 {
-            let op = waiting.front().filter(|op| wanted(op))?;
+            let op = waiting.front().copied().filter(|op| wanted(*op))?;
             let begins = if self.units.overlaps {
-                self.lanes_refusing(unit, op) == 0
+                self.lanes_refusing(unit, &ops[op]) == 0
             } else {
                 self.lanes.is_idle(unit.0)
             };
@@ -155,9 +160,9 @@ impl Scheduler {
         }
         let all = u64::MAX >> (64 - self.units.granule.span);
         let mut claimed = 0;
-        for (index, op) in waiting.iter().enumerate() {
-            let needed = self.lanes_needed(op);
-            if needed & claimed == 0 && needed & self.lanes_refusing(unit, op) == 0 {
+        for (index, op) in waiting.iter().copied().enumerate() {
+            let needed = self.lanes_needed(&ops[op]);
+            if needed & claimed == 0 && needed & self.lanes_refusing(unit, &ops[op]) == 0 {
                 return wanted(op).then_some(index);
             }
             claimed |= needed;
@@ -169,11 +174,12 @@ impl Scheduler {
     }
 
     /// Starts a write or hands it to a better unit, unless it must wait for cleaning here.
-    fn start_write(&mut self, unit: Unit, mut op: PageOp, clock: &mut Clock) -> bool {
-        let pool = self.ftl.geometry().pool_of(op.lpn);
-        let domain = if op.work == PageWork::Merge {
-            self.ftl.choose_domain_near(pool, unit, op.lpn).map(|(domain, near)| {
-                op.work = match (near, self.ftl.lookup(op.lpn)) {
+    fn start_write(&mut self, unit: Unit, id: OpId, clock: &mut Clock) -> bool {
+        let PageOp { work, lpn, .. } = self.units.ops[id];
+        let pool = self.ftl.geometry().pool_of(lpn);
+        let domain = if work == PageWork::Merge {
+            self.ftl.choose_domain_near(pool, unit, lpn).map(|(domain, near)| {
+                self.units.ops[id].work = match (near, self.ftl.lookup(lpn)) {
                     // Trimmed while it waited: there is nothing left to merge with.
                     (_, None) => PageWork::Write,
                     (true, _) => PageWork::Merge,
@@ -182,49 +188,45 @@ impl Scheduler {
                 domain
             })
         } else {
-            self.ftl.choose_domain(pool, unit, op.lpn)
+            self.ftl.choose_domain(pool, unit, lpn)
         };
         if let Some(domain) = domain {
-            let programming = self.ftl.begin_program(domain, op.lpn);
-            self.start(unit, op, Some(programming), clock);
+            let programming = self.ftl.begin_program(domain, lpn);
+            self.start(unit, id, Some(programming), clock);
             return true;
         }
-        if let Some(other) = self.better_unit(unit, &op) {
-            self.hand_over(op, unit, other, clock);
+        if let Some(other) = self.better_unit(unit, lpn) {
+            self.hand_over(id, unit, other, clock);
             return true;
         }
         false
     }
 
-    fn start(
-        &mut self,
-        unit: Unit,
-        mut op: PageOp,
-        programming: Option<Programming>,
-        clock: &mut Clock,
-    ) {
+    fn start(&mut self, unit: Unit, id: OpId, programming: Option<Programming>, clock: &mut Clock) {
         let queue = &mut self.units.queues[unit.at()];
+        let op = &mut self.units.ops[id];
         op.cleaning_wait += queue.cleaning_ns - op.cleaning_mark;
         queue.waited_ns += clock.now - op.enqueued;
         queue.served += 1;
-        self.launch(unit, Work::Host(op, programming), clock);
+        self.launch(unit, Work::Host(id, programming), clock);
     }
 
     /// The unit to which the page of a waiting read has moved, which only wide pools allow.
-    fn new_holder(&self, op: &PageOp, unit: Unit) -> Option<Unit> {
-        if self.ftl.units_of(self.ftl.geometry().pool_of(op.lpn)).len() == 1 {
+    fn new_holder(&self, op: OpId, unit: Unit) -> Option<Unit> {
+        if !self.ftl.pools_span_units() {
             return None;
         }
-        let holder = self.ftl.geometry().unit_holding(self.ftl.lookup(op.lpn)?);
+        let lpn = self.units.ops[op].lpn;
+        let holder = self.ftl.geometry().unit_holding(self.ftl.lookup(lpn)?);
         (holder != unit).then_some(holder)
     }
 
     /// The unit that a write should wait at when its own has no room and nothing to clean.
-    fn better_unit(&self, unit: Unit, op: &PageOp) -> Option<Unit> {
+    fn better_unit(&self, unit: Unit, lpn: Lpn) -> Option<Unit> {
         if self.units.queues[unit.at()].job.is_some() {
             return None;
         }
-        let pool = self.ftl.geometry().pool_of(op.lpn);
+        let pool = self.ftl.geometry().pool_of(lpn);
         let other = self.choose_unit(pool);
         // From one that can do nothing about it the write would only come back.
         let (hopeless, ..) = self.ftl.standing(pool, other);
@@ -232,12 +234,14 @@ impl Scheduler {
     }
 
     /// Moves a waiting page to another unit's queue; what it waited so far stays on its account.
-    fn hand_over(&mut self, mut op: PageOp, from: Unit, to: Unit, clock: &mut Clock) {
-        op.cleaning_wait += self.units.cleaning_ns(from, clock.now) - op.cleaning_mark;
-        op.cleaning_mark = self.units.cleaning_ns(to, clock.now);
-        self.units.queues[from.at()].waited_ns += clock.now - op.enqueued;
+    fn hand_over(&mut self, id: OpId, from: Unit, to: Unit, clock: &mut Clock) {
+        let op = &mut self.units.ops[id];
+        let queues = &mut self.units.queues;
+        op.cleaning_wait += queues[from.at()].cleaning_ns_at(clock.now) - op.cleaning_mark;
+        op.cleaning_mark = queues[to.at()].cleaning_ns_at(clock.now);
+        queues[from.at()].waited_ns += clock.now - op.enqueued;
         op.enqueued = clock.now;
-        self.units.queues[to.at()].waiting.push_back(op);
+        queues[to.at()].waiting.push_back(id);
         self.dispatch(to, clock);
     }
 
@@ -245,10 +249,11 @@ impl Scheduler {
     #[inline]
     pub(super) fn request_ended(
         &mut self,
-        mut op: PageOp,
+        id: OpId,
         finished: Finished,
         clock: &mut Clock,
     ) -> Option<PageDone> {
+        let op = &mut self.units.ops[id];
         op.bus += finished.bus_ns;
         op.cell += finished.cell_ns;
         self.ftl.counters.page_read(op.work, op.range.1, self.units.granule);
@@ -264,12 +269,12 @@ impl Scheduler {
             }
             PageWork::ReadForWrite => {
                 op.work = PageWork::Write;
-                self.enqueue(op, None, clock);
+                self.enqueue(id, clock);
                 return None;
             }
         }
-        let PageOp { cleaning_wait, bus, cell, .. } = op;
-        let spent = Spent::Served { cleaning_wait, bus, cell };
-        Some(PageDone { owner: op.owner, status, spent })
+        let PageOp { owner, cleaning_wait, bus, cell, .. } = *op;
+        self.units.ops.remove(id);
+        Some(PageDone { owner, status, spent: Spent::Served { cleaning_wait, bus, cell } })
     }
 }

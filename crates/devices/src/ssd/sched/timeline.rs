@@ -1,6 +1,7 @@
 //! The flash operations of a chosen window, one by one: what a Gantt chart of the drive shows.
 
-use super::units::{Flight, Work};
+use super::units::{Flight, PageOp, Work};
+use crate::kit::slots::Slots;
 use crate::ssd::config::Cleaning;
 use crate::ssd::flash::Finished;
 use crate::ssd::ftl::Relocation;
@@ -151,9 +152,14 @@ impl Recorder {
 }
 
 /// What an operation is called; `job` is what its unit is cleaning.
-pub(in crate::ssd) fn word(flight: &Flight, job: Option<Relocation>, cleaning: &Cleaning) -> Word {
+pub(in crate::ssd) fn word(
+    flight: &Flight,
+    ops: &Slots<PageOp>,
+    job: Option<Relocation>,
+    cleaning: &Cleaning,
+) -> Word {
     match flight.work.expect("it is under way") {
-        Work::Host(op, _) => match op.work {
+        Work::Host(op, _) => match ops[op].work {
             PageWork::Read | PageWork::ReadForWrite => Word::Read,
             PageWork::Write => Word::Program,
             PageWork::Merge | PageWork::MergeAcross => Word::Merge,

@@ -5,7 +5,7 @@
 //! all lanes at once, and reads with those that hold what is read. *Bound* units (a gang under shared
 //! control, the two planes of a pair) begin operations together, and only of one kind.
 
-use crate::kit::slots::Slot;
+use crate::kit::slots::{Slot, Slots};
 use crate::ssd::config::SsdConfig;
 use crate::ssd::flash::{Lanes, OpKind};
 use crate::ssd::ftl::{Programming, Relocation};
@@ -27,6 +27,9 @@ pub(in crate::ssd) enum Phase {
     Move,
     Erase,
 }
+
+/// The number of a page operation, from its queue to its end.
+pub(in crate::ssd) type OpId = Slot;
 
 /// One logical page of a request, waiting for or using a unit.
 #[derive(Debug, Clone, Copy)]
@@ -90,7 +93,7 @@ impl PageOp {
 /// What an operation is for.
 #[derive(Debug, Clone, Copy)]
 pub(in crate::ssd) enum Work {
-    Host(PageOp, Option<Programming>),
+    Host(OpId, Option<Programming>),
     Move(Programming),
     /// A copy to another unit.
     Stream(Programming, Unit),
@@ -119,9 +122,9 @@ pub(in crate::ssd) struct LaneState {
 /// A unit's queues and its account.
 #[derive(Debug, Clone)]
 pub(in crate::ssd) struct UnitQueue {
-    pub(in crate::ssd) waiting: VecDeque<PageOp>,
+    pub(in crate::ssd) waiting: VecDeque<OpId>,
     /// Writes that found no room, ahead of everything that waits.
-    pub(in crate::ssd) stalled: VecDeque<PageOp>,
+    pub(in crate::ssd) stalled: VecDeque<OpId>,
     pub(in crate::ssd) job: Option<Relocation>,
     /// Pages of its victim on their way to other units.
     pub(in crate::ssd) streaming: u32,
@@ -134,10 +137,20 @@ pub(in crate::ssd) struct UnitQueue {
     pub(in crate::ssd) served: u64,
 }
 
+impl UnitQueue {
+    /// How long the unit has been cleaning up to now, ns.
+    #[inline]
+    pub(in crate::ssd) fn cleaning_ns_at(&self, now: Time) -> Time {
+        self.cleaning_ns + self.cleaning_since.map_or(0, |since| now.saturating_sub(since))
+    }
+}
+
 /// Every unit of a drive.
 #[derive(Debug, Clone)]
 pub(in crate::ssd) struct Units {
     pub(in crate::ssd) queues: Vec<UnitQueue>,
+    /// What waits in them, and what is under way.
+    pub(in crate::ssd) ops: Slots<PageOp>,
     pub(in crate::ssd) lanes: Vec<LaneState>,
     pub(in crate::ssd) granule: Granule,
     pub(in crate::ssd) flights: Vec<Flight>,
@@ -178,6 +191,7 @@ impl Units {
         }
         Units {
             queues: vec![queue; geometry.units as usize],
+            ops: Slots::new(),
             lanes: vec![lane; lanes as usize],
             granule: geometry.granule,
             flights: Vec::new(),
@@ -297,8 +311,7 @@ impl Units {
 
     /// How long a unit has been cleaning up to now, ns.
     pub(in crate::ssd) fn cleaning_ns(&self, unit: Unit, now: Time) -> Time {
-        let queue = &self.queues[unit.at()];
-        queue.cleaning_ns + queue.cleaning_since.map_or(0, |since| now.saturating_sub(since))
+        self.queues[unit.at()].cleaning_ns_at(now)
     }
 
     /// Time that pages have waited for a unit, summed, ns; and pages that it served.
