@@ -169,18 +169,27 @@ def medians(live, prefix, count, clock):
     return found
 
 
-def test_the_live_device_is_never_faster_than_its_model(tmp_path):
+def test_what_a_client_of_the_live_device_asked_is_simulated_to_the_law(tmp_path):
     need("fio")
     with ssdlab.serve("zeus-linear", socket=tmp_path / "socket", size="64MiB") as live:
-        found = medians(live, [], 20, "lat_ns")
-    # From before the sending, as a busy machine may hold fio up between that and its second clock
-    # while the device already works. Its percentiles are those of a histogram, to 1 %.
-    assert min(found.values()) > 0.985, found
-    # What was simulated is the law itself: one outstanding, 20 of each size.
+        medians(live, [], 20, "lat_ns")
+    # One outstanding, 20 of each size.
     for direction, pattern in (("read", "randread"), ("write", "randwrite")):
         fixed, per_kib = ZEUS[pattern]
         mean = fixed + per_kib * (4 + 64 + 1024) / 3
         assert getattr(live.results.host, direction).mean_us == pytest.approx(mean, rel=1e-3)
+
+
+@pytest.mark.nightly
+def test_the_live_device_is_hardly_faster_than_its_model(tmp_path):
+    """The server answers early by what the transport takes, which it measures at its start."""
+    need("fio")
+    with ssdlab.serve("zeus-linear", socket=tmp_path / "socket", size="64MiB") as live:
+        found = medians(live, [], 20, "lat_ns")
+    if live.results.live.timing == "invalid":
+        pytest.skip(f"timing: invalid, {live.results.live.reason}")
+    # fio's percentiles are those of a histogram, to 1 %.
+    assert min(found.values()) > 0.95, found
 
 
 @pytest.mark.nightly
