@@ -8,7 +8,7 @@
 //! connections closed, none panicked.
 
 use engine::{Random, Xoshiro256};
-use nbd::{Event, MOST_DATA_BYTES, Session};
+use nbd::{Conversation, Event, MOST_DATA_BYTES};
 
 const EXPORT_BYTES: u64 = 1 << 20;
 /// No option has an answer that is longer.
@@ -36,11 +36,11 @@ fn main() {
 /// Listens to the whole input; how many requests it holds, and whether the connection was closed.
 fn listen(input: &[u8]) -> (u64, bool) {
     let mut out = Vec::new();
-    let mut session = Session::new(EXPORT_BYTES, &mut out);
+    let mut conversation = Conversation::new(EXPORT_BYTES, &mut out);
     let (mut rest, mut requests) = (input, 0);
     loop {
         let before = out.len();
-        let (consumed, event) = session.next(rest, &mut out);
+        let (consumed, event) = conversation.next(rest, &mut out);
         rest = &rest[consumed..];
         assert!(out.len() - before <= MOST_ANSWER_BYTES, "a long answer");
         match event {

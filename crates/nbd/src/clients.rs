@@ -1,7 +1,7 @@
 //! The clients of a server, each at a place of its own while it stays.
 
 use crate::connection::Connection;
-use crate::listen::Stream;
+use crate::listen::ClientStream;
 use std::io;
 
 /// All clients, with the places of those that have left.
@@ -17,7 +17,7 @@ impl Clients {
     ///
     /// # Errors
     /// When its socket cannot be used.
-    pub(crate) fn add(&mut self, stream: Stream, export_bytes: u64) -> io::Result<()> {
+    pub(crate) fn add(&mut self, stream: ClientStream, export_bytes: u64) -> io::Result<()> {
         self.connected += 1;
         let connection = Connection::new(stream, export_bytes, self.connected)?;
         match self.places.iter_mut().find(|place| place.is_none()) {

@@ -10,12 +10,12 @@ use std::time::Instant;
 
 /// Nanoseconds on the wall since the server began.
 #[derive(Debug, Clone, Copy)]
-pub struct Clock(Instant);
+pub struct WallClock(Instant);
 
-impl Clock {
+impl WallClock {
     /// Begins now.
     pub fn new() -> Self {
-        Clock(Instant::now())
+        WallClock(Instant::now())
     }
 
     /// How long ago that was.

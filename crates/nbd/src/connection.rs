@@ -1,7 +1,7 @@
 //! One client: its socket, what came in and was not read yet, what waits to go out.
 
-use crate::listen::Stream;
-use crate::protocol::{Event, Session};
+use crate::listen::ClientStream;
+use crate::protocol::{Conversation, Event};
 use std::io::{self, ErrorKind, Read, Write};
 
 /// Bytes taken from a socket at once.
@@ -12,8 +12,8 @@ const MOST_OUTSTANDING: u32 = 512;
 const MOST_OUTPUT_BYTES: usize = 64 << 20;
 
 pub(crate) struct Connection {
-    pub(crate) stream: Stream,
-    pub(crate) session: Session,
+    pub(crate) stream: ClientStream,
+    pub(crate) conversation: Conversation,
     /// Tells this connection from others that had its place.
     pub(crate) serial: u64,
     input: Vec<u8>,
@@ -38,13 +38,13 @@ pub(crate) enum Flow {
 }
 
 impl Connection {
-    pub(crate) fn new(stream: Stream, export_bytes: u64, serial: u64) -> io::Result<Self> {
+    pub(crate) fn new(stream: ClientStream, export_bytes: u64, serial: u64) -> io::Result<Self> {
         stream.prepare()?;
         let mut output = Vec::new();
-        let session = Session::new(export_bytes, &mut output);
+        let conversation = Conversation::new(export_bytes, &mut output);
         Ok(Connection {
             stream,
-            session,
+            conversation,
             serial,
             input: vec![0; INPUT_BYTES],
             unread: 0..0,
@@ -75,7 +75,8 @@ impl Connection {
 
     /// The next step of the protocol on the input; the bytes that it consumed.
     pub(crate) fn step(&mut self) -> (std::ops::Range<usize>, Event) {
-        let (count, event) = self.session.next(&self.input[self.unread.clone()], &mut self.output);
+        let (count, event) =
+            self.conversation.next(&self.input[self.unread.clone()], &mut self.output);
         let consumed = self.unread.start..self.unread.start + count;
         self.unread.start += count;
         (consumed, event)

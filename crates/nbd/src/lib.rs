@@ -10,6 +10,7 @@
 //!
 //! [`Punctuality`] says how well the instants were met, and whether to believe latencies seen by clients.
 
+mod attached;
 mod clients;
 mod clock;
 mod connection;
@@ -21,7 +22,6 @@ mod measure;
 mod pending;
 mod protocol;
 mod punctuality;
-mod served;
 mod server;
 mod setup;
 mod store;
@@ -32,7 +32,7 @@ pub use control::Control;
 pub use error::Error;
 pub use floor::Floor;
 pub use listen::{Address, Listener};
-pub use protocol::{Asked, Command, Event, MOST_DATA_BYTES, Refusal, Session};
+pub use protocol::{Asked, Command, Conversation, Event, MOST_DATA_BYTES, Refusal};
 pub use punctuality::{Punctuality, Verdict};
 pub use server::Server;
 pub use setup::{Setup, Witness};

@@ -107,10 +107,10 @@ impl Listener {
     }
 
     /// A client that waits, if there is one.
-    pub(crate) fn accept(&self) -> io::Result<Stream> {
+    pub(crate) fn accept(&self) -> io::Result<ClientStream> {
         match &self.socket {
-            Socket::Unix(socket) => socket.accept().map(|(stream, _)| Stream::Unix(stream)),
-            Socket::Tcp(socket) => socket.accept().map(|(stream, _)| Stream::Tcp(stream)),
+            Socket::Unix(socket) => socket.accept().map(|(stream, _)| ClientStream::Unix(stream)),
+            Socket::Tcp(socket) => socket.accept().map(|(stream, _)| ClientStream::Tcp(stream)),
         }
     }
 }
@@ -134,19 +134,19 @@ impl AsFd for Listener {
 
 /// A connection's socket.
 #[derive(Debug)]
-pub enum Stream {
+pub enum ClientStream {
     /// Of a Unix socket.
     Unix(UnixStream),
     /// Of TCP.
     Tcp(TcpStream),
 }
 
-impl Stream {
+impl ClientStream {
     /// Never waits, and sends at once.
     pub(crate) fn prepare(&self) -> io::Result<()> {
         match self {
-            Stream::Unix(stream) => stream.set_nonblocking(true),
-            Stream::Tcp(stream) => {
+            ClientStream::Unix(stream) => stream.set_nonblocking(true),
+            ClientStream::Tcp(stream) => {
                 stream.set_nodelay(true)?;
                 stream.set_nonblocking(true)
             }
@@ -154,33 +154,33 @@ impl Stream {
     }
 
     /// Two ends of a connection of that kind.
-    pub(crate) fn pair(tcp: bool) -> io::Result<(Stream, Stream)> {
+    pub(crate) fn pair(tcp: bool) -> io::Result<(ClientStream, ClientStream)> {
         if !tcp {
             let (one, other) = UnixStream::pair()?;
-            return Ok((Stream::Unix(one), Stream::Unix(other)));
+            return Ok((ClientStream::Unix(one), ClientStream::Unix(other)));
         }
         let listener = TcpListener::bind("127.0.0.1:0")?;
         let one = TcpStream::connect(listener.local_addr()?)?;
         let (other, _) = listener.accept()?;
         one.set_nodelay(true)?;
-        Ok((Stream::Tcp(one), Stream::Tcp(other)))
+        Ok((ClientStream::Tcp(one), ClientStream::Tcp(other)))
     }
 }
 
-impl Read for Stream {
+impl Read for ClientStream {
     fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
         match self {
-            Stream::Unix(stream) => stream.read(buffer),
-            Stream::Tcp(stream) => stream.read(buffer),
+            ClientStream::Unix(stream) => stream.read(buffer),
+            ClientStream::Tcp(stream) => stream.read(buffer),
         }
     }
 }
 
-impl Write for Stream {
+impl Write for ClientStream {
     fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
         match self {
-            Stream::Unix(stream) => stream.write(bytes),
-            Stream::Tcp(stream) => stream.write(bytes),
+            ClientStream::Unix(stream) => stream.write(bytes),
+            ClientStream::Tcp(stream) => stream.write(bytes),
         }
     }
 
@@ -189,11 +189,11 @@ impl Write for Stream {
     }
 }
 
-impl AsFd for Stream {
+impl AsFd for ClientStream {
     fn as_fd(&self) -> BorrowedFd<'_> {
         match self {
-            Stream::Unix(stream) => stream.as_fd(),
-            Stream::Tcp(stream) => stream.as_fd(),
+            ClientStream::Unix(stream) => stream.as_fd(),
+            ClientStream::Tcp(stream) => stream.as_fd(),
         }
     }
 }

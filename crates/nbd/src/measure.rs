@@ -7,7 +7,7 @@ use crate::clock::Scale;
 use crate::control::Control;
 use crate::error::{Error, reason};
 use crate::floor::Floor;
-use crate::listen::Stream;
+use crate::listen::ClientStream;
 use crate::punctuality::Punctuality;
 use crate::server::Server;
 use crate::setup::{Setup, Witness};
@@ -30,7 +30,7 @@ impl Floor {
     /// When the system gives no sockets or thread.
     pub fn measure(tcp: bool) -> Result<Self, Error> {
         let system = |error: io::Error| Error::System(reason(&error));
-        let (client, server) = Stream::pair(tcp).map_err(system)?;
+        let (client, server) = ClientStream::pair(tcp).map_err(system)?;
         let (mut device, mut inside) = (Constant::default(), Inside::default());
         let bytes = POINTS[POINTS.len() - 1].0;
         let setup = Setup {
@@ -121,7 +121,7 @@ impl Device for Constant {
 }
 
 /// A client, from its first word to its last: what each of its requests took.
-fn ask(mut stream: Stream) -> io::Result<Times> {
+fn ask(mut stream: ClientStream) -> io::Result<Times> {
     let mut answer = vec![0; 1 << 21];
     // Greeting; then the oldest way to choose the export, which is answered in 10 bytes.
     stream.read_exact(&mut answer[..18])?;

@@ -137,7 +137,7 @@ enum Phase {
 
 /// The protocol's side of one connection.
 #[derive(Debug, Clone)]
-pub struct Session {
+pub struct Conversation {
     export_bytes: u64,
     phase: Phase,
     no_zeroes: bool,
@@ -147,13 +147,13 @@ pub struct Session {
     skip: u32,
 }
 
-impl Session {
+impl Conversation {
     /// A new connection to an export of that size, and what the server says first.
     pub fn new(export_bytes: u64, out: &mut Vec<u8>) -> Self {
         out.extend(INIT_MAGIC.to_be_bytes());
         out.extend(OPTION_MAGIC.to_be_bytes());
         out.extend((FLAG_FIXED_NEWSTYLE | FLAG_NO_ZEROES).to_be_bytes());
-        Session { export_bytes, phase: Phase::Flags, no_zeroes: false, data_left: 0, skip: 0 }
+        Conversation { export_bytes, phase: Phase::Flags, no_zeroes: false, data_left: 0, skip: 0 }
     }
 
     /// Whether requests may come, so that the client has got through its negotiation.

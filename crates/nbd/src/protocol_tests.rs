@@ -3,19 +3,19 @@ use proptest::prelude::*;
 
 const BYTES: u64 = 1 << 20;
 
-/// A session, and what it said first.
-fn session() -> (Session, Vec<u8>) {
+/// A conversation, and what it said first.
+fn conversation() -> (Conversation, Vec<u8>) {
     let mut out = Vec::new();
-    (Session::new(BYTES, &mut out), out)
+    (Conversation::new(BYTES, &mut out), out)
 }
 
-/// Everything that a session makes of some bytes that come in pieces of `piece`.
-fn feed(session: &mut Session, input: &[u8], piece: usize) -> (Vec<Event>, Vec<u8>) {
+/// Everything that a conversation makes of some bytes that come in pieces of `piece`.
+fn feed(conversation: &mut Conversation, input: &[u8], piece: usize) -> (Vec<Event>, Vec<u8>) {
     let (mut events, mut out, mut waiting) = (Vec::new(), Vec::new(), Vec::new());
     for chunk in input.chunks(piece.max(1)) {
         waiting.extend_from_slice(chunk);
         loop {
-            let (consumed, event) = session.next(&waiting, &mut out);
+            let (consumed, event) = conversation.next(&waiting, &mut out);
             waiting.drain(..consumed);
             match event {
                 Event::More => break,
@@ -60,13 +60,13 @@ fn request(flags: u16, command: u16, offset: u64, length: u32) -> Vec<u8> {
     bytes
 }
 
-/// A session whose client has chosen the export.
-fn open() -> Session {
-    let (mut session, _) = session();
+/// A conversation whose client has chosen the export.
+fn open() -> Conversation {
+    let (mut conversation, _) = conversation();
     let words = [vec![0, 0, 0, 3], option(OPT_GO, &go("", &[]))].concat();
-    feed(&mut session, &words, 1000);
-    assert!(session.is_open());
-    session
+    feed(&mut conversation, &words, 1000);
+    assert!(conversation.is_open());
+    conversation
 }
 
 /// The kinds of the replies to options.
@@ -88,12 +88,12 @@ fn error(out: &[u8]) -> u32 {
 
 #[test]
 fn the_greeting_is_fixed_newstyle() {
-    assert_eq!(session().1, b"NBDMAGICIHAVEOPT\0\x03");
+    assert_eq!(conversation().1, b"NBDMAGICIHAVEOPT\0\x03");
 }
 
 #[test]
 fn a_client_looks_around_and_goes() {
-    let (mut session, _) = session();
+    let (mut conversation, _) = conversation();
     let words = [
         vec![0, 0, 0, 3],
         option(8, &[]),
@@ -102,7 +102,7 @@ fn a_client_looks_around_and_goes() {
         option(OPT_GO, &go("", &[])),
         request(0, 3, 0, 0),
     ];
-    let (events, out) = feed(&mut session, &words.concat(), 3);
+    let (events, out) = feed(&mut conversation, &words.concat(), 3);
     let unsupported = REP_ERR_UNSUP;
     let replies =
         [unsupported, REP_SERVER, REP_ACK, REP_INFO, REP_INFO, REP_ACK, REP_INFO, REP_ACK];
@@ -114,10 +114,10 @@ fn a_client_looks_around_and_goes() {
 #[test]
 fn the_oldest_way_to_choose_an_export_works() {
     for (flags, zeroes) in [(3, 0), (1, 124)] {
-        let (mut session, _) = session();
+        let (mut conversation, _) = conversation();
         let words = [vec![0, 0, 0, flags], option(OPT_EXPORT_NAME, &[])].concat();
-        let (events, out) = feed(&mut session, &words, 1000);
-        assert!(events.is_empty() && session.is_open());
+        let (events, out) = feed(&mut conversation, &words, 1000);
+        assert!(events.is_empty() && conversation.is_open());
         assert_eq!(out.len(), 10 + zeroes);
         assert_eq!((be64(&out), be16(&out[8..])), (BYTES, TRANSMISSION_FLAGS));
     }
@@ -137,12 +137,12 @@ fn what_cannot_be_negotiated_is_refused() {
         (option(99, b"what"), REP_ERR_UNSUP),
     ];
     for (words, expected) in rows {
-        let (mut session, _) = session();
-        feed(&mut session, &[0, 0, 0, 3], 4);
-        let (events, out) = feed(&mut session, &words, 1000);
+        let (mut conversation, _) = conversation();
+        feed(&mut conversation, &[0, 0, 0, 3], 4);
+        let (events, out) = feed(&mut conversation, &words, 1000);
         assert_eq!((events, kinds(&out)), (vec![], vec![expected]));
         // The client may go on.
-        let (_, out) = feed(&mut session, &option(OPT_GO, &go("", &[])), 1000);
+        let (_, out) = feed(&mut conversation, &option(OPT_GO, &go("", &[])), 1000);
         assert_eq!(kinds(&out), [REP_INFO, REP_ACK]);
     }
 }
@@ -159,13 +159,13 @@ fn who_speaks_no_nbd_is_hung_up_on() {
         [flags, option(OPT_ABORT, &[])].concat(),
     ];
     for words in rows {
-        let (mut session, _) = session();
-        let (events, _) = feed(&mut session, &words, 1000);
+        let (mut conversation, _) = conversation();
+        let (events, _) = feed(&mut conversation, &words, 1000);
         assert_eq!(events, [Event::Close], "{}", words.escape_ascii());
-        assert_eq!(session.next(b"more", &mut Vec::new()), (4, Event::Close));
+        assert_eq!(conversation.next(b"more", &mut Vec::new()), (4, Event::Close));
     }
-    let mut session = open();
-    assert_eq!(feed(&mut session, &[0x55; 28], 28).0, [Event::Close]);
+    let mut conversation = open();
+    assert_eq!(feed(&mut conversation, &[0x55; 28], 28).0, [Event::Close]);
 }
 
 #[test]
@@ -190,24 +190,24 @@ fn wrong_requests_are_answered_and_the_next_is_heard() {
         (0xFF00, 0, 0, 512, invalid),
     ];
     for (flags, command, offset, length, expected) in rows {
-        let mut session = open();
+        let mut conversation = open();
         let mut words = request(flags, command, offset, length);
         if command == 1 {
             words.extend(vec![0; length as usize]);
         }
-        let (events, out) = feed(&mut session, &words, 1 << 16);
+        let (events, out) = feed(&mut conversation, &words, 1 << 16);
         assert_eq!((events, error(&out)), (vec![], expected), "{command} {offset} {length}");
-        let (events, _) = feed(&mut session, &request(0, 0, 0, 512), 5);
+        let (events, _) = feed(&mut conversation, &request(0, 0, 0, 512), 5);
         assert!(matches!(events[..], [Event::Request(Asked { command: Command::Read, .. })]));
     }
 }
 
 #[test]
 fn the_data_of_a_write_follow_it() {
-    let mut session = open();
+    let mut conversation = open();
     let write = [request(CMD_FLAG_FUA, 1, 512, 1000), vec![9; 1000]].concat();
     let both = [write, request(0, 2, 0, 0)].concat();
-    let (events, out) = feed(&mut session, &both, 77);
+    let (events, out) = feed(&mut conversation, &both, 77);
     let asked = Asked { command: Command::Write, fua: true, cookie: 7, offset: 512, length: 1000 };
     assert_eq!(events, [Event::Request(asked), Event::Data(true), Event::Close]);
     assert!(out.is_empty());
@@ -234,8 +234,8 @@ proptest! {
     ) {
         let start = if fixed { vec![0, 0, 0, 3] } else { Vec::new() };
         let input = [start, words.concat()].concat();
-        let (mut whole, _) = session();
-        let (mut cut, _) = session();
+        let (mut whole, _) = conversation();
+        let (mut cut, _) = conversation();
         let expected = feed(&mut whole, &input, input.len());
         prop_assert_eq!(feed(&mut cut, &input, piece), expected);
     }

@@ -43,7 +43,7 @@ pub enum Verdict {
 
 /// One request that was answered.
 #[derive(Debug, Clone, Copy)]
-pub(crate) struct Answer {
+pub(crate) struct Delivered {
     pub(crate) op: Op,
     pub(crate) bytes: u64,
     pub(crate) measured_ns: u64,
@@ -53,8 +53,8 @@ pub(crate) struct Answer {
 }
 
 impl Punctuality {
-    pub(crate) fn record(&mut self, answer: &Answer, floor: &Floor) {
-        let &Answer { op, bytes, measured_ns, model_ns, held_by_backing } = answer;
+    pub(crate) fn record(&mut self, answer: &Delivered, floor: &Floor) {
+        let &Delivered { op, bytes, measured_ns, model_ns, held_by_backing } = answer;
         self.requests += 1;
         self.measured_ns += measured_ns;
         self.model_ns += model_ns;
@@ -125,7 +125,7 @@ mod tests {
         let floor = Floor::constant(20_000);
         let mut punctuality = Punctuality::default();
         for (model, measured) in answers {
-            let answer = Answer {
+            let answer = Delivered {
                 op: Op::Read,
                 bytes: 4096,
                 measured_ns: measured * 1000,

@@ -8,16 +8,16 @@
 //! Data change as soon as they have come, while the model takes its time. Only where the device may
 //! refuse them, because it is worn, they wait for its answer: what was refused is never read.
 
+use crate::attached::{Answered, Attached};
 use crate::clients::Clients;
-use crate::clock::{self, Clock};
+use crate::clock::{self, WallClock};
 use crate::connection::{Connection, Flow};
 use crate::control::Control;
 use crate::error::Error;
-use crate::listen::{Listener, Stream};
+use crate::listen::{ClientStream, Listener};
 use crate::pending::{BACKING, DATA, MODEL, Pending, Requests, for_device, refusal};
 use crate::protocol::{Asked, Command, Event, Refusal, reply};
-use crate::punctuality::{Answer, Punctuality};
-use crate::served::{Answered, Served};
+use crate::punctuality::{Delivered, Punctuality};
 use crate::setup::{Setup, Witness};
 use crate::syncer::Syncer;
 use engine::{Device, Op, Request, SECTOR_BYTES, Time};
@@ -39,14 +39,14 @@ const FAREWELL_NS: u64 = 2_000_000_000;
 
 /// A server of one device.
 pub struct Server<'a, D: ?Sized, W: ?Sized> {
-    device: Served<'a, D>,
+    device: Attached<'a, D>,
     /// What the device has answered, while that is taken in.
     answered: Vec<Answered>,
     witness: &'a mut W,
     control: &'a Control,
     setup: Setup,
     syncer: Option<Syncer>,
-    clock: Clock,
+    clock: WallClock,
     clients: Clients,
     requests: Requests,
     last_message: u64,
@@ -75,13 +75,13 @@ impl<'a, D: Device + ?Sized, W: Witness<D> + ?Sized> Server<'a, D, W> {
         }
         let syncer = Syncer::of(&setup.store, control)?;
         Ok(Server {
-            device: Served::new(device),
+            device: Attached::new(device),
             answered: Vec::new(),
             witness,
             control,
             setup,
             syncer,
-            clock: Clock::new(),
+            clock: WallClock::new(),
             clients: Clients::default(),
             requests: Requests::default(),
             last_message: 0,
@@ -94,7 +94,7 @@ impl<'a, D: Device + ?Sized, W: Witness<D> + ?Sized> Server<'a, D, W> {
     ///
     /// # Errors
     /// When its socket cannot be used.
-    pub fn connect(&mut self, stream: Stream) -> io::Result<()> {
+    pub fn connect(&mut self, stream: ClientStream) -> io::Result<()> {
         self.clients.add(stream, self.setup.export_bytes)
     }
 
@@ -311,7 +311,7 @@ impl<'a, D: Device + ?Sized, W: Witness<D> + ?Sized> Server<'a, D, W> {
         });
         if let Some(completion) = &pending.completion {
             if let Some(measured_ns) = measured {
-                let answer = Answer {
+                let answer = Delivered {
                     op: pending.op,
                     bytes: pending.asked.length.into(),
                     measured_ns,

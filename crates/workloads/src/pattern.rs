@@ -21,7 +21,7 @@ pub(crate) struct PatternKeys<'a> {
 /// The pattern of a kind's options, which have keys of these names.
 macro_rules! pattern {
     ($options:expr, $context:expr) => {
-        $crate::pattern::Pattern::new(
+        $crate::pattern::AccessPattern::new(
             &$crate::pattern::PatternKeys {
                 read_share: $options.read_share,
                 random_share: $options.random_share,
@@ -38,7 +38,7 @@ macro_rules! pattern {
 pub(crate) use pattern;
 
 /// How requests are drawn.
-pub(crate) struct Pattern {
+pub(crate) struct AccessPattern {
     reads: Chance,
     jumps: Chance,
     needs_bits: bool,
@@ -55,7 +55,7 @@ pub(crate) struct Cursor {
     positions: Xoshiro256,
 }
 
-impl Pattern {
+impl AccessPattern {
     pub(crate) fn new(
         keys: &PatternKeys<'_>,
         capacity_sectors: u64,
@@ -67,7 +67,7 @@ impl Pattern {
         let block_sectors = checks::block_sectors(keys.block_size, footprint)?;
         let blocks = footprint / u64::from(block_sectors);
         let (reads, jumps) = (Chance::new(keys.read_share), Chance::new(keys.random_share));
-        Ok(Pattern {
+        Ok(AccessPattern {
             reads,
             jumps,
             needs_bits: reads.needs_bits() || jumps.needs_bits(),

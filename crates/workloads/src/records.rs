@@ -10,7 +10,7 @@ use crate::read::columns::Columns;
 use crate::read::decompress::{Input, decompress};
 use crate::read::head::{HEAD_BYTES, Head, first_lines, is_data};
 use crate::read::inputs::{Inputs, reason};
-use crate::read::lines::{Fetched, LineParser, Lines};
+use crate::read::lines::{Fetched, LineParser, TextLines};
 use crate::read::siblings;
 use crate::read::source::{Counted, Opening, Source, Unreadable};
 use crate::read::stated::{BlockEvent, ReadOptions};
@@ -34,7 +34,7 @@ pub struct Records {
 
 /// How the file is read.
 enum Body {
-    Lines { lines: Lines, parser: Box<dyn LineParser> },
+    Lines { lines: TextLines, parser: Box<dyn LineParser> },
     Bytes(Box<dyn Source>),
 }
 
@@ -88,10 +88,10 @@ impl Records {
         check_stated(format, options)?;
         let body = match &format.reader {
             Reader::Line(parse) => {
-                Body::Lines { lines: Lines::new(input), parser: Box::new(*parse) }
+                Body::Lines { lines: TextLines::new(input), parser: Box::new(*parse) }
             }
             Reader::Lines(parser) => {
-                Body::Lines { lines: Lines::new(input), parser: parser(options, &head)? }
+                Body::Lines { lines: TextLines::new(input), parser: parser(options, &head)? }
             }
             Reader::Bytes(open) => {
                 Body::Bytes(open(Opening { name, inputs, input, head: &head, options })?)

@@ -1,11 +1,11 @@
 //! A trace while it is replayed: what every key of the trace kind does to the stream of records.
 //!
 //! Requests are streamed in order of time and within the device, whatever the file's size. The way
-//! of each: chosen by device (`input`), moved and placed on the device (`targets`), put in order
+//! of each: chosen by device (`feed`), moved and placed on the device (`targets`), put in order
 //! (`reorder`), spread over a tick (`tick_spread`), placed in time (`retiming`), scaled. What is left
 //! out or changed on the way is counted.
 
-mod input;
+mod feed;
 mod keys;
 mod limit;
 mod placement;
@@ -23,7 +23,7 @@ use crate::record::Clock;
 use crate::records::Records;
 use crate::time_scale::TimeScale;
 use engine::{Arrival, Completion, Lba, Op, Request, Time, Workload, WorkloadError};
-use input::{Input, Survey, TraceFile};
+use feed::{Feed, Survey, TraceFile};
 pub use keys::{Spreading, Start, Trace};
 pub use limit::Limit;
 use options::{Duration, Invalid};
@@ -36,7 +36,7 @@ use tick_spread::TickSpread;
 
 /// A trace while it is replayed.
 pub struct TraceReader {
-    input: Input,
+    feed: Feed,
     /// Repetitions that follow.
     loops_left: u64,
     expected: Option<u64>,
@@ -68,12 +68,12 @@ impl TraceReader {
         let scale = checks::time_scale(options.time_scale)?;
         let file = TraceFile::new(options, context)?;
         let survey = options.needs_survey().then(|| Survey::new(&file, options)).transpose()?;
-        let input = Input::new(file, options)?;
+        let feed = Feed::new(file, options)?;
         let targets = Targets::new(options, context, survey.as_ref().map(|survey| &survey.spans))?;
         let whole = options.duration.ns().is_none() && options.beyond != Beyond::Dense;
         let expected =
             survey.filter(|_| whole).and_then(|survey| survey.requests.checked_mul(options.loops));
-        let records = input.records();
+        let records = feed.records();
         let window_ns = options.reorder_window.ns().unwrap_or(records.format().disorder_ns);
         let window = Duration::from_ns(window_ns);
         let recorded = match options.start {
@@ -94,18 +94,18 @@ impl TraceReader {
             retiming: Retiming::new(recorded, max_gap, duration),
             scale,
             issued: 0,
-            input,
+            feed,
         })
     }
 
     /// The format that the trace is read in.
     pub fn format(&self) -> &'static Format {
-        self.input.records().format()
+        self.feed.records().format()
     }
 
     /// Takes one more record into the order; `false` at the end.
     fn read(&mut self) -> Result<bool, WorkloadError> {
-        let Some(record) = self.input.next()? else { return Ok(false) };
+        let Some(record) = self.feed.next()? else { return Ok(false) };
         if record.op == Op::Flush {
             self.targets.place_nowhere();
         } else if let Err(misplaced) = self.targets.place(&record) {
@@ -123,7 +123,7 @@ impl TraceReader {
     /// An error about the record read last.
     #[cold]
     fn error(&self, problem: &str) -> WorkloadError {
-        self.input.records().error(problem)
+        self.feed.records().error(problem)
     }
 
     #[cold]
@@ -186,12 +186,12 @@ impl TraceReader {
         self.backward_steps += self.order.backward_steps();
         self.order = Reorder::new(self.window.ns());
         self.retiming.repeat();
-        self.input.repeat()
+        self.feed.repeat()
     }
 
     /// Leaves out what is left of this repetition.
     fn finish(&mut self) {
-        self.input.finish();
+        self.feed.finish();
         while self.order.pop(true).is_some() {}
         if let Some(spread) = &mut self.spread {
             spread.clear();
@@ -251,11 +251,11 @@ impl Workload for TraceReader {
     fn notices(&self) -> Vec<(&'static str, u64)> {
         let mut notices =
             vec![("backward_steps", self.backward_steps + self.order.backward_steps())];
-        notices.extend(self.input.notices());
+        notices.extend(self.feed.notices());
         notices.extend(self.targets.notices());
         notices.push(("spread_requests", self.spread.as_ref().map_or(0, TickSpread::moved)));
         notices.push(("shortened_gaps", self.retiming.shortened()));
-        notices.extend(self.input.counted().all());
+        notices.extend(self.feed.counted().all());
         notices.retain(|(_, count)| *count > 0);
         notices
     }

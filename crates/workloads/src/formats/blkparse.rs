@@ -4,7 +4,7 @@
 //! size and time. The summary at the end, and every line that begins with a word, is left out.
 
 use super::row::{Format, Reader};
-use crate::read::block_events::{Asked, Request, Seen, left_out};
+use crate::read::block_events::{EventFlags, EventRequest, Seen, left_out};
 use crate::read::fields::{DEVICE, Fault, Field, S, SECTOR, SECTORS};
 use crate::read::head::{Head, blank_fields, is_data, is_digits};
 use crate::read::lines::LineParser;
@@ -250,7 +250,7 @@ impl<'a> Values<'a> {
         // An F before the operation is a flush first, one behind it forced unit access.
         let at_op = self.rwbs.iter().position(|letter| b"RWD".contains(letter));
         let (before, behind) = self.rwbs.split_at(at_op.unwrap_or(self.rwbs.len()));
-        let asked = Asked {
+        let asked = EventFlags {
             read: behind.first() == Some(&b'R'),
             write: behind.first() == Some(&b'W'),
             discard: behind.first() == Some(&b'D'),
@@ -258,9 +258,9 @@ impl<'a> Values<'a> {
             fua: behind.contains(&b'F'),
         };
         Ok(match asked.request(at, device, sector, sectors) {
-            Request::One(record) => Line::Record(record),
-            Request::AfterFlush(record) => Line::AfterFlush(record),
-            Request::Nothing => Line::Skip("without_data"),
+            EventRequest::One(record) => Line::Record(record),
+            EventRequest::AfterFlush(record) => Line::AfterFlush(record),
+            EventRequest::Nothing => Line::Skip("without_data"),
         })
     }
 }

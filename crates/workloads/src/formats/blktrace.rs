@@ -6,7 +6,7 @@
 
 use super::row::{Format, Reader};
 use crate::error::BuildError;
-use crate::read::block_events::{Asked, Request, Seen, left_out};
+use crate::read::block_events::{EventFlags, EventRequest, Seen, left_out};
 use crate::read::head::Head;
 use crate::read::siblings::{self, MAGIC, byte_order};
 use crate::read::source::{Bytes, Counted, Opening, Source, Unreadable, u16_at, u32_at, u64_at};
@@ -63,9 +63,9 @@ impl Event {
         }
     }
 
-    fn request(&self) -> Request {
+    fn request(&self) -> EventRequest {
         let has = |bit: u32| self.category & bit != 0;
-        let asked = Asked {
+        let asked = EventFlags {
             read: has(1),
             write: has(2),
             flush: has(4),
@@ -75,7 +75,7 @@ impl Event {
         let sectors = u64::from(self.bytes).div_ceil(SECTOR_BYTES) as u32;
         // The category of commands that are passed through to the drive (BLK_TC_PC).
         if has(0x200) {
-            return Request::Nothing;
+            return EventRequest::Nothing;
         }
         asked.request(self.at, self.device, self.sector, sectors)
     }
@@ -108,7 +108,7 @@ impl Stream {
         &mut self,
         chosen: u8,
         counted: &mut Counted,
-    ) -> Result<Option<Request>, Unreadable> {
+    ) -> Result<Option<EventRequest>, Unreadable> {
         while let Some(event) = self.next()? {
             if event.notify {
                 counted.add("messages");
@@ -116,7 +116,7 @@ impl Stream {
                 counted.add(left_out(event.action));
             } else {
                 match event.request() {
-                    Request::Nothing => counted.add("without_data"),
+                    EventRequest::Nothing => counted.add("without_data"),
                     request => return Ok(Some(request)),
                 }
             }
@@ -128,7 +128,7 @@ impl Stream {
 /// The events of all processors, in order of time.
 struct Merged {
     streams: Vec<Stream>,
-    waiting: Vec<Option<Request>>,
+    waiting: Vec<Option<EventRequest>>,
     order: BinaryHeap<Reverse<(u64, usize)>>,
     chosen: u8,
     started: bool,
@@ -174,7 +174,7 @@ impl Merged {
     /// Puts the next request of a processor in order.
     fn fetch(&mut self, index: usize, counted: &mut Counted) -> Result<(), Unreadable> {
         let found = self.streams[index].next_request(self.chosen, counted)?;
-        if let Some(Request::One(record) | Request::AfterFlush(record)) = found {
+        if let Some(EventRequest::One(record) | EventRequest::AfterFlush(record)) = found {
             self.order.push(Reverse((record.at, index)));
             self.waiting[index] = found;
         }
@@ -182,14 +182,14 @@ impl Merged {
     }
 
     /// Gives out a request, the flush before it first.
-    fn give(&mut self, request: Request) -> Option<Record> {
+    fn give(&mut self, request: EventRequest) -> Option<Record> {
         match request {
-            Request::One(record) => Some(record),
-            Request::AfterFlush(record) => {
+            EventRequest::One(record) => Some(record),
+            EventRequest::AfterFlush(record) => {
                 self.behind_flush = Some(record);
                 Some(Record::flush(record.at, record.device))
             }
-            Request::Nothing => None,
+            EventRequest::Nothing => None,
         }
     }
 }

@@ -9,7 +9,7 @@ use crate::error::BuildError;
 use crate::footprint::Footprint;
 use crate::kind::{Context, WorkloadKind};
 use crate::locality::Locality;
-use crate::pattern::{Cursor, Pattern, pattern};
+use crate::pattern::{AccessPattern, Cursor, pattern};
 use crate::{checks, streams};
 use engine::{Arrival, Completion, Distribution, Time, Workload, WorkloadError, Xoshiro256};
 use options::{Duration, Invalid, Size};
@@ -126,7 +126,7 @@ fn length(phases: Phases, time: Duration, random: &mut Xoshiro256) -> f64 {
 /// The process while it runs.
 struct Process {
     options: Bursts,
-    pattern: Pattern,
+    pattern: AccessPattern,
     cursor: Cursor,
     issued: u64,
     /// Whether this is a burst.

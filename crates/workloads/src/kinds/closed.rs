@@ -17,7 +17,7 @@ use crate::footprint::Footprint;
 use crate::in_flight::InFlight;
 use crate::kind::{Context, WorkloadKind};
 use crate::locality::Locality;
-use crate::pattern::{Cursor, Pattern, pattern};
+use crate::pattern::{AccessPattern, Cursor, pattern};
 use engine::{Completion, Request, Time, Workload};
 use options::{Duration, Size};
 use std::collections::VecDeque;
@@ -86,7 +86,7 @@ impl WorkloadKind for Closed {
 
 /// One thread that does not think.
 struct Thread {
-    pattern: Pattern,
+    pattern: AccessPattern,
     cursor: Cursor,
 }
 
@@ -99,7 +99,7 @@ impl Draw for Thread {
 
 /// Several threads, or thinking ones.
 struct Thinkers {
-    pattern: Pattern,
+    pattern: AccessPattern,
     /// From when on which thread may ask, in order of time, because all think equally long.
     ready: VecDeque<(Time, u32)>,
     asked_by: InFlight<u32>,

@@ -65,7 +65,7 @@ impl WorkloadKind for Fio {
     fn build(&self, context: &Context) -> Result<Box<dyn Workload>, BuildError> {
         let limit = checks::limit(self.requests)?;
         let (name, text) = self.text(context)?;
-        let fault = |fault: parse::Fault| {
+        let fault = |fault: parse::BadLine| {
             BuildError::Input(format!("{name}, line {}: {}", fault.line, fault.problem))
         };
         let sections = parse::sections(&text).map_err(fault)?;
@@ -85,7 +85,7 @@ impl WorkloadKind for Fio {
                 let seed = streams::derived(context.seed, clones);
                 clones += 1;
                 let runner = Runner::new(job, index, capacity, seed).map_err(|problem| {
-                    fault(parse::Fault::new(job.line, format!("job {}: {problem}", job.name)))
+                    fault(parse::BadLine::new(job.line, format!("job {}: {problem}", job.name)))
                 })?;
                 phases.last_mut().expect("it was pushed").push(runner);
             }

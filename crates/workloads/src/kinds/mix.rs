@@ -12,7 +12,7 @@ use crate::error::BuildError;
 use crate::in_flight::InFlight;
 use crate::kind::{Context, WorkloadKind};
 use crate::{checks, streams};
-pub use config::{Stream, Streams, stream_keys};
+pub use config::{MixStream, MixStreams, stream_keys};
 use engine::{
     Arrival, Completion, Lba, Random, Request, SECTOR_BYTES, Time, Workload, WorkloadError,
     Xoshiro256,
@@ -25,7 +25,7 @@ options::options! {
         /// Only the first so many requests; without it, until every stream has ended.
         requests: Option<u64> = None,
         /// The workloads.
-        streams: Streams = Streams::default(),
+        streams: MixStreams = MixStreams::default(),
     }
 }
 
@@ -77,7 +77,7 @@ fn within_stream(index: usize, error: BuildError) -> BuildError {
 }
 
 /// Builds a stream on its part of the device.
-fn part(stream: &Stream, index: usize, context: &Context) -> Result<Part, BuildError> {
+fn part(stream: &MixStream, index: usize, context: &Context) -> Result<Part, BuildError> {
     let bound = |key: &str, bound: Option<crate::footprint::Footprint>| {
         bound.map(|bound| bound.sectors_of(key, context.capacity_sectors)).transpose()
     };

@@ -61,7 +61,7 @@ pub(crate) fn left_out(action: u8) -> &'static str {
 /// What an event asks.
 #[expect(clippy::struct_excessive_bools, reason = "the bits as the kernel has them")]
 #[derive(Debug, Clone, Copy, Default)]
-pub(crate) struct Asked {
+pub(crate) struct EventFlags {
     pub(crate) read: bool,
     pub(crate) write: bool,
     pub(crate) discard: bool,
@@ -71,7 +71,7 @@ pub(crate) struct Asked {
 
 /// What an event that counts amounts to.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Request {
+pub(crate) enum EventRequest {
     /// One request.
     One(Record),
     /// A flush and then this request.
@@ -80,23 +80,23 @@ pub(crate) enum Request {
     Nothing,
 }
 
-impl Asked {
+impl EventFlags {
     /// The request of `sectors` from `sector` on.
-    pub(crate) fn request(self, at: Time, device: u32, sector: u64, sectors: u32) -> Request {
+    pub(crate) fn request(self, at: Time, device: u32, sector: u64, sectors: u32) -> EventRequest {
         if sectors == 0 {
             return if self.flush {
-                Request::One(Record::flush(at, device))
+                EventRequest::One(Record::flush(at, device))
             } else {
-                Request::Nothing
+                EventRequest::Nothing
             };
         }
         let op = match self {
-            Asked { discard: true, .. } => Op::Trim,
-            Asked { write: true, .. } => Op::Write,
-            Asked { read: true, .. } => Op::Read,
-            _ => return Request::Nothing,
+            EventFlags { discard: true, .. } => Op::Trim,
+            EventFlags { write: true, .. } => Op::Write,
+            EventFlags { read: true, .. } => Op::Read,
+            _ => return EventRequest::Nothing,
         };
         let record = Record { at, device, op, sector, sectors, fua: self.fua };
-        if self.flush { Request::AfterFlush(record) } else { Request::One(record) }
+        if self.flush { EventRequest::AfterFlush(record) } else { EventRequest::One(record) }
     }
 }

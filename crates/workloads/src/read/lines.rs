@@ -30,7 +30,7 @@ impl LineParser for fn(&[u8]) -> Result<Line, LineError> {
 }
 
 /// The lines of an input.
-pub(crate) struct Lines {
+pub(crate) struct TextLines {
     input: BufReader<Input>,
     line: Vec<u8>,
     number: u64,
@@ -49,10 +49,14 @@ pub(crate) enum Fetched {
     End,
 }
 
-impl Lines {
+impl TextLines {
     /// The lines of `input` from its start.
     pub(crate) fn new(input: Input) -> Self {
-        Lines { input: BufReader::with_capacity(BUFFER_BYTES, input), line: Vec::new(), number: 0 }
+        TextLines {
+            input: BufReader::with_capacity(BUFFER_BYTES, input),
+            line: Vec::new(),
+            number: 0,
+        }
     }
 
     /// The line fetched last, without its end.

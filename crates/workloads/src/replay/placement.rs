@@ -24,7 +24,7 @@ options::choices! {
 
 /// The rule, bound to a capacity.
 #[derive(Debug)]
-pub(crate) enum Placement {
+pub(crate) enum FixedPlace {
     /// Nothing may be beyond.
     Refuse {
         /// Of the device, sectors.
@@ -55,7 +55,7 @@ pub(crate) enum Misplaced {
     Full,
 }
 
-impl Placement {
+impl FixedPlace {
     /// Where a request that the trace has at `sector` begins.
     pub(crate) fn place(&self, sector: u64, sectors: u32) -> Result<u64, Misplaced> {
         let sectors = u64::from(sectors);
@@ -63,12 +63,12 @@ impl Placement {
             sector.checked_add(sectors).is_some_and(|end| end <= capacity).then_some(sector)
         };
         match *self {
-            Placement::Refuse { capacity } => fits(capacity).ok_or(Misplaced::Beyond),
-            Placement::Wrap { capacity } => {
+            FixedPlace::Refuse { capacity } => fits(capacity).ok_or(Misplaced::Beyond),
+            FixedPlace::Wrap { capacity } => {
                 let last = capacity.checked_sub(sectors).ok_or(Misplaced::TooLarge)?;
                 Ok(fits(capacity).unwrap_or_else(|| (sector % capacity).min(last)))
             }
-            Placement::Shrink { capacity, span } => {
+            FixedPlace::Shrink { capacity, span } => {
                 let last = capacity.checked_sub(sectors).ok_or(Misplaced::TooLarge)?;
                 Ok(shrink(sector, capacity, span, last))
             }
@@ -142,9 +142,9 @@ mod tests {
 
     #[test]
     fn each_choice_in_small() {
-        let refuse = Placement::Refuse { capacity: 100 };
-        let wrap = Placement::Wrap { capacity: 100 };
-        let shrink = Placement::Shrink { capacity: 800, span: 1600 };
+        let refuse = FixedPlace::Refuse { capacity: 100 };
+        let wrap = FixedPlace::Wrap { capacity: 100 };
+        let shrink = FixedPlace::Shrink { capacity: 800, span: 1600 };
         let rows = [
             (&refuse, 92, 8, Ok(92)),
             (&refuse, 93, 8, Err(Misplaced::Beyond)),
@@ -197,7 +197,7 @@ mod tests {
             prop_assume!(length <= span);
             let sector = part % (span - length + 1);
             for placement in
-                [Placement::Wrap { capacity }, Placement::Shrink { capacity, span }]
+                [FixedPlace::Wrap { capacity }, FixedPlace::Shrink { capacity, span }]
             {
                 match placement.place(sector, sectors) {
                     Ok(placed) => prop_assert!(placed + length <= capacity),

@@ -1,7 +1,7 @@
 //! Where on the device the requests of a trace go: volume, place in it, and whether in one piece.
 
 use super::keys::Trace;
-use super::placement::{Beyond, Dense, Misplaced, Placement};
+use super::placement::{Beyond, Dense, FixedPlace, Misplaced};
 use super::selection::{Combine, Spans};
 use crate::kind::Context;
 use crate::record::Record;
@@ -28,7 +28,7 @@ pub(super) struct Targets {
 
 /// Where requests go.
 enum Target {
-    Fixed(Placement),
+    Fixed(FixedPlace),
     Dense(Dense, u64),
 }
 
@@ -37,9 +37,9 @@ impl Target {
         match *self {
             Target::Dense(_, capacity)
             | Target::Fixed(
-                Placement::Refuse { capacity }
-                | Placement::Wrap { capacity }
-                | Placement::Shrink { capacity, .. },
+                FixedPlace::Refuse { capacity }
+                | FixedPlace::Wrap { capacity }
+                | FixedPlace::Shrink { capacity, .. },
             ) => capacity,
         }
     }
@@ -105,7 +105,7 @@ impl Targets {
                 self.pieces.push((place, record.sectors));
             }
         }
-        let everything = matches!(target, Target::Fixed(Placement::Shrink { .. }));
+        let everything = matches!(target, Target::Fixed(FixedPlace::Shrink { .. }));
         self.moved += u64::from(everything || self.pieces[0].0 != sector);
         self.split += u64::from(self.pieces.len() > 1);
         let volume = start.volume as u64 * self.volume_sectors;
@@ -142,8 +142,10 @@ impl Targets {
     /// How many requests were not placed as they stand, by reason.
     pub(super) fn notices(&self) -> [(&'static str, u64); 4] {
         let moved = match self.volumes[0] {
-            Target::Fixed(Placement::Shrink { .. }) => "scaled_requests",
-            Target::Fixed(Placement::Refuse { .. } | Placement::Wrap { .. }) => "wrapped_requests",
+            Target::Fixed(FixedPlace::Shrink { .. }) => "scaled_requests",
+            Target::Fixed(FixedPlace::Refuse { .. } | FixedPlace::Wrap { .. }) => {
+                "wrapped_requests"
+            }
             Target::Dense(..) => "compacted_requests",
         };
         [
@@ -184,9 +186,9 @@ fn places(
     };
     let span = span.saturating_add(options.align_shift);
     let target = || match options.beyond {
-        Beyond::Wrap => Target::Fixed(Placement::Wrap { capacity }),
-        Beyond::Scale if span > capacity => Target::Fixed(Placement::Shrink { capacity, span }),
-        Beyond::Error | Beyond::Scale => Target::Fixed(Placement::Refuse { capacity }),
+        Beyond::Wrap => Target::Fixed(FixedPlace::Wrap { capacity }),
+        Beyond::Scale if span > capacity => Target::Fixed(FixedPlace::Shrink { capacity, span }),
+        Beyond::Error | Beyond::Scale => Target::Fixed(FixedPlace::Refuse { capacity }),
         Beyond::Dense => Target::Dense(Dense::new(capacity), capacity),
     };
     Ok(((0..volumes).map(|_| target()).collect(), places))

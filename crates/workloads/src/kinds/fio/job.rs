@@ -1,7 +1,7 @@
 //! What a job says: its keys with their meanings and fio's defaults.
 
 use super::keys::{HONOURED, IGNORED, synchronous, unknown};
-use super::parse::{Fault, Section};
+use super::parse::{BadLine, JobSection};
 use super::units::{
     Amount, DIRECTIONS, amount, block, count, flag, number, percentage, sectors_in_bytes, three,
     time_ns,
@@ -44,7 +44,7 @@ impl Sizes {
 
 /// Where random requests go.
 #[derive(Debug, Clone, PartialEq)]
-pub(super) enum Random {
+pub(super) enum RandomPlaces {
     Uniform,
     /// Exponent, and the centre as a share of the blocks.
     Zipf(f64, Option<f64>),
@@ -86,7 +86,7 @@ pub(super) struct Job {
     pub(super) rate: [Option<u64>; DIRECTIONS],
     pub(super) rate_iops: [Option<u64>; DIRECTIONS],
     pub(super) poisson: bool,
-    pub(super) distribution: Random,
+    pub(super) distribution: RandomPlaces,
     pub(super) random_percent: [u64; DIRECTIONS],
     pub(super) map: bool,
     pub(super) think_ns: u64,
@@ -99,7 +99,7 @@ pub(super) struct Job {
 }
 
 impl Job {
-    fn new(section: &Section) -> Self {
+    fn new(section: &JobSection) -> Self {
         Job {
             name: section.name.clone(),
             line: section.line,
@@ -123,7 +123,7 @@ impl Job {
             rate: [None; DIRECTIONS],
             rate_iops: [None; DIRECTIONS],
             poisson: false,
-            distribution: Random::Uniform,
+            distribution: RandomPlaces::Uniform,
             random_percent: [100; DIRECTIONS],
             map: true,
             think_ns: 0,
@@ -135,15 +135,15 @@ impl Job {
     }
 
     /// The job of a section.
-    pub(super) fn read(section: &Section) -> Result<Self, Fault> {
+    pub(super) fn read(section: &JobSection) -> Result<Self, BadLine> {
         let mut job = Job::new(section);
         for entry in &section.entries {
             job.set(&entry.key, entry.value.as_deref())
-                .map_err(|problem| Fault::new(entry.line, problem))?;
+                .map_err(|problem| BadLine::new(entry.line, problem))?;
         }
         if job.time_based && job.runtime_ns.is_none() {
             let problem = format!("job {}: time_based needs a runtime", job.name);
-            return Err(Fault::new(job.line, problem));
+            return Err(BadLine::new(job.line, problem));
         }
         Ok(job)
     }
@@ -322,10 +322,10 @@ fn total(text: &str) -> Result<Amount, String> {
     }
 }
 
-fn distribution(text: &str) -> Result<Random, String> {
+fn distribution(text: &str) -> Result<RandomPlaces, String> {
     let (name, rest) = text.split_once(':').unwrap_or((text, ""));
     if name == "zoned" {
-        return Ok(Random::Zoned(zones_by_direction(rest)?));
+        return Ok(RandomPlaces::Zoned(zones_by_direction(rest)?));
     }
     if name == "zoned_abs" {
         return Err("zoned_abs is not supported; zoned takes percentages".to_owned());
@@ -342,15 +342,15 @@ fn distribution(text: &str) -> Result<Random, String> {
         return Err("a centre, the second number, lies from 0 to 1".to_owned());
     }
     match (name, numbers.first().copied()) {
-        ("random", None) => Ok(Random::Uniform),
+        ("random", None) => Ok(RandomPlaces::Uniform),
         ("zipf", Some(theta)) if theta > 0.0 && theta < 10.0 && (theta - 1.0).abs() > 1e-9 => {
-            Ok(Random::Zipf(theta, centre))
+            Ok(RandomPlaces::Zipf(theta, centre))
         }
         ("zipf", _) => Err("zipf:THETA, above 0, below 10 and not 1".to_owned()),
-        ("pareto", Some(h)) if h > 0.0 && h < 1.0 => Ok(Random::Pareto(h, centre)),
+        ("pareto", Some(h)) if h > 0.0 && h < 1.0 => Ok(RandomPlaces::Pareto(h, centre)),
         ("pareto", _) => Err("pareto:H, between 0 and 1".to_owned()),
         ("normal", Some(deviation)) if (0.0..=100.0).contains(&deviation) => {
-            Ok(Random::Normal(deviation, centre))
+            Ok(RandomPlaces::Normal(deviation, centre))
         }
         ("normal", _) => Err("normal:DEVIATION, from 0 to 100".to_owned()),
         _ => Err("it is random, zipf:THETA, pareto:H, normal:DEVIATION or \

@@ -10,7 +10,7 @@ pub(super) struct Entry {
 
 /// A job with its keys, those of the global sections before it first.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) struct Section {
+pub(super) struct JobSection {
     pub(super) line: usize,
     pub(super) name: String,
     pub(super) entries: Vec<Entry>,
@@ -18,21 +18,21 @@ pub(super) struct Section {
 
 /// A line that cannot be, and why.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) struct Fault {
+pub(super) struct BadLine {
     pub(super) line: usize,
     pub(super) problem: String,
 }
 
-impl Fault {
+impl BadLine {
     pub(super) fn new(line: usize, problem: impl Into<String>) -> Self {
-        Fault { line, problem: problem.into() }
+        BadLine { line, problem: problem.into() }
     }
 }
 
 /// The jobs of a file.
-pub(super) fn sections(text: &str) -> Result<Vec<Section>, Fault> {
+pub(super) fn sections(text: &str) -> Result<Vec<JobSection>, BadLine> {
     let mut globals: Vec<Entry> = Vec::new();
-    let mut jobs: Vec<Section> = Vec::new();
+    let mut jobs: Vec<JobSection> = Vec::new();
     let mut place: Option<bool> = None;
     for (index, line) in text.lines().enumerate() {
         let number = index + 1;
@@ -42,12 +42,12 @@ pub(super) fn sections(text: &str) -> Result<Vec<Section>, Fault> {
         }
         if let Some(rest) = line.strip_prefix('[') {
             let name = rest.strip_suffix(']').ok_or_else(|| {
-                Fault::new(number, format!("\"{line}\" opens a section and does not close it"))
+                BadLine::new(number, format!("\"{line}\" opens a section and does not close it"))
             })?;
             let global = name.eq_ignore_ascii_case("global");
             place = Some(global);
             if !global {
-                jobs.push(Section {
+                jobs.push(JobSection {
                     line: number,
                     name: name.to_owned(),
                     entries: globals.clone(),
@@ -62,26 +62,29 @@ pub(super) fn sections(text: &str) -> Result<Vec<Section>, Fault> {
             _ => {
                 let problem =
                     format!("\"{line}\" stands before the first section, such as [global]");
-                return Err(Fault::new(number, problem));
+                return Err(BadLine::new(number, problem));
             }
         }
     }
     if jobs.is_empty() {
-        return Err(Fault::new(1, "there is no job: a section such as [job] that is not [global]"));
+        return Err(BadLine::new(
+            1,
+            "there is no job: a section such as [job] that is not [global]",
+        ));
     }
     Ok(jobs)
 }
 
-fn entry(line: usize, text: &str) -> Result<Entry, Fault> {
+fn entry(line: usize, text: &str) -> Result<Entry, BadLine> {
     if text.split_whitespace().next() == Some("include") {
-        return Err(Fault::new(
+        return Err(BadLine::new(
             line,
             "include is not supported; write the lines of that file here",
         ));
     }
     if text.contains('$') {
         let problem = format!("\"{text}\": variables after $ are not supported; write the value");
-        return Err(Fault::new(line, problem));
+        return Err(BadLine::new(line, problem));
     }
     let (key, value) = match text.split_once('=') {
         Some((key, value)) => (key.trim(), Some(value.trim().to_owned())),
@@ -99,8 +102,9 @@ mod tests {
         let text = "; a comment\n[global]\nbs = 4k # why\nstonewall\n\n[one]\nrw=read\n\
                     [global]\nsize=1m\n[two]\n";
         let jobs = sections(text).unwrap();
-        let keys =
-            |job: &Section| job.entries.iter().map(|e| (e.line, e.key.clone())).collect::<Vec<_>>();
+        let keys = |job: &JobSection| {
+            job.entries.iter().map(|e| (e.line, e.key.clone())).collect::<Vec<_>>()
+        };
         let key = |line, key: &str| (line, key.to_owned());
         assert_eq!(keys(&jobs[0]), [key(3, "bs"), key(4, "stonewall"), key(7, "rw")]);
         assert_eq!(keys(&jobs[1]), [key(3, "bs"), key(4, "stonewall"), key(9, "size")]);

@@ -1,6 +1,6 @@
 //! Where the requests of a job go, and how large they are.
 
-use super::job::{Job, Random, Sizes};
+use super::job::{Job, RandomPlaces, Sizes};
 use super::map::Map;
 use super::units::DIRECTIONS;
 use crate::locality::{Band, band_block, bands};
@@ -86,8 +86,8 @@ impl Places {
             return Err(Invalid::new(&[KEY], problem));
         }
         let law = match &job.distribution {
-            Random::Uniform => Law::Uniform,
-            Random::Zoned(zones) => {
+            RandomPlaces::Uniform => Law::Uniform,
+            RandomPlaces::Zoned(zones) => {
                 let mut by_direction = [const { Vec::new() }; DIRECTIONS];
                 for direction in job.used() {
                     by_direction[direction] = bands(KEY, &zones[direction], units[direction].1)?;
@@ -229,14 +229,19 @@ fn cover(
 
 impl Law {
     /// One of fio's distributions, of which random places are taken by a hash.
-    fn skewed(skewed: &Random, units: [(u64, u64); DIRECTIONS], random: &mut Xoshiro256) -> Self {
-        let (Random::Zipf(_, share) | Random::Pareto(_, share) | Random::Normal(_, share)) =
-            *skewed
+    fn skewed(
+        skewed: &RandomPlaces,
+        units: [(u64, u64); DIRECTIONS],
+        random: &mut Xoshiro256,
+    ) -> Self {
+        let (RandomPlaces::Zipf(_, share)
+        | RandomPlaces::Pareto(_, share)
+        | RandomPlaces::Normal(_, share)) = *skewed
         else {
             unreachable!("the others have no ranks");
         };
         let centre = match (skewed, share) {
-            (Random::Normal(..), share) => Centre::Middle(share.unwrap_or(0.5)),
+            (RandomPlaces::Normal(..), share) => Centre::Middle(share.unwrap_or(0.5)),
             (_, Some(share)) => Centre::Share(share),
             (_, None) => Centre::Shift(random.below(u64::MAX)),
         };
@@ -266,10 +271,10 @@ impl Law {
 }
 
 impl Rank {
-    fn new(skewed: &Random, count: u64) -> Self {
+    fn new(skewed: &RandomPlaces, count: u64) -> Self {
         let n = count as f64;
         match *skewed {
-            Random::Zipf(theta, _) => {
+            RandomPlaces::Zipf(theta, _) => {
                 // Gray et al., "Quickly generating billion-record synthetic databases", SIGMOD
                 // 1994: the first two ranks are exact and the others a continuous approximation.
                 let zeta = zeta(count.min(ZETA_TERMS), theta);
@@ -277,14 +282,14 @@ impl Rank {
                 let eta = (1.0 - libm::pow(2.0 / n, 1.0 - theta)) / (1.0 - zeta2 / zeta);
                 Rank::Zipf { n, zeta, zeta2, alpha: 1.0 / (1.0 - theta), eta }
             }
-            Random::Pareto(h, _) => {
+            RandomPlaces::Pareto(h, _) => {
                 Rank::Pareto { n: n - 1.0, power: libm::log(h) / libm::log(1.0 - h) }
             }
-            Random::Normal(percent, _) => {
+            RandomPlaces::Normal(percent, _) => {
                 let deviation = (libm::ceil(n * percent / 100.0) as u64).min(count / 2);
                 Rank::Normal { n: count, deviation }
             }
-            Random::Uniform | Random::Zoned(_) => unreachable!("they have no ranks"),
+            RandomPlaces::Uniform | RandomPlaces::Zoned(_) => unreachable!("they have no ranks"),
         }
     }
 

@@ -9,7 +9,7 @@ use engine::{Distribution, Op, Random, SECTOR_BYTES, Time, Xoshiro256};
 
 /// A request in bytes; of a flush the range does not matter.
 #[derive(Debug, Clone, Copy)]
-pub(super) struct Asked {
+pub(super) struct Drawn {
     pub(super) op: Op,
     pub(super) at: u64,
     pub(super) bytes: u64,
@@ -27,9 +27,9 @@ pub(super) struct Runner {
     places: Places,
     round: Round,
     flushes: Flushes,
-    pending: Option<Asked>,
+    pending: Option<Drawn>,
     /// The request submitted last.
-    submitted: Option<Asked>,
+    submitted: Option<Drawn>,
     in_flight: u64,
     depth: u64,
     thinking: Thinking,
@@ -169,7 +169,7 @@ impl Runner {
     }
 
     /// The request that [`ready`](Runner::ready) drew is submitted.
-    pub(super) fn submit(&mut self) -> Asked {
+    pub(super) fn submit(&mut self) -> Drawn {
         let asked = self.pending.take().expect("it was ready");
         self.submitted = Some(asked);
         self.in_flight += 1;
@@ -201,9 +201,9 @@ impl Runner {
     }
 
     /// Draws the next request; `None` when the job has come to its end.
-    fn draw(&mut self, now: Time) -> Option<Asked> {
+    fn draw(&mut self, now: Time) -> Option<Drawn> {
         if std::mem::take(&mut self.flushes.due) {
-            return Some(Asked { op: Op::Flush, at: 0, bytes: 0, not_before: now });
+            return Some(Drawn { op: Op::Flush, at: 0, bytes: 0, not_before: now });
         }
         let spent = self.job.most_requests.is_some_and(|most| self.round.requests >= most);
         if (spent || self.round.bytes >= self.round.budget) && !self.again(spent) {
@@ -223,7 +223,7 @@ impl Runner {
             self.flushes.due = after > 0 && self.flushes.writes.is_multiple_of(after);
         }
         let not_before = self.pace(direction, bytes);
-        Some(Asked { op: OPS[direction], at, bytes, not_before })
+        Some(Drawn { op: OPS[direction], at, bytes, not_before })
     }
 
     /// Whether there is more to do, which then begins anew: the bytes, the blocks or (`spent`) the
@@ -296,7 +296,7 @@ impl Runner {
     }
 }
 
-impl Asked {
+impl Drawn {
     /// First sector and length in sectors.
     pub(super) fn sectors(&self) -> (u64, u32) {
         (self.at / SECTOR_BYTES, (self.bytes / SECTOR_BYTES) as u32)

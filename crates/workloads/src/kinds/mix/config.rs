@@ -9,7 +9,7 @@ use toml::{Table, Value};
 
 /// One workload of a mix.
 #[derive(Debug, Clone, PartialEq, Serialize)]
-pub struct Stream {
+pub struct MixStream {
     /// What it asks.
     #[serde(flatten)]
     pub workload: WorkloadConfig,
@@ -26,23 +26,23 @@ pub struct Stream {
 
 /// The workloads of a mix.
 #[derive(Debug, Clone, PartialEq, Default, Serialize)]
-pub struct Streams(pub Vec<Stream>);
+pub struct MixStreams(pub Vec<MixStream>);
 
-impl Streams {
+impl MixStreams {
     /// What a config value of this type must look like.
     pub const EXPECTED: &'static str = "tables `[[workload.streams]]`, each with the `kind` of a \
          workload and its keys; and where wanted a `weight` (a number: the streams with weights \
          take turns), and `from` and `to`, the part of the device (shares of it or sizes)";
 }
 
-impl<'de> Deserialize<'de> for Streams {
+impl<'de> Deserialize<'de> for MixStreams {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
         let tables = Vec::<Value>::deserialize(deserializer)?;
         let stream = |(index, table)| {
             stream(table)
                 .map_err(|problem| de::Error::custom(format!("stream {}: {problem}", index + 1)))
         };
-        tables.into_iter().enumerate().map(stream).collect::<Result<_, _>>().map(Streams)
+        tables.into_iter().enumerate().map(stream).collect::<Result<_, _>>().map(MixStreams)
     }
 }
 
@@ -63,20 +63,20 @@ pub fn stream_keys() -> Vec<KeyInfo> {
     rows
 }
 
-impl Streams {
+impl MixStreams {
     /// Each a section by the name `stream`.
     fn values() -> Values {
         Values::List(Box::new(Values::Section("stream")))
     }
 }
 
-impl options::Setting for Streams {
+impl options::Setting for MixStreams {
     options::leaf_body!(Self::EXPECTED, Self::values(), |_: &Self| String::new());
 }
 
 /// Reads a table. Its values are kept as TOML's until its kind says what they should be: a config is
 /// TOML wherever it comes from.
-fn stream(table: Value) -> Result<Stream, String> {
+fn stream(table: Value) -> Result<MixStream, String> {
     let Value::Table(mut table) = table else {
         return Err("it is not a table of keys".to_owned());
     };
@@ -89,7 +89,7 @@ fn stream(table: Value) -> Result<Stream, String> {
         ResolveError::Kind(invalid) => invalid.to_string(),
         ResolveError::Layer { error, .. } => with_nearest(error.message()),
     })?;
-    Ok(Stream { workload, weight, from, to })
+    Ok(MixStream { workload, weight, from, to })
 }
 
 /// Takes a key out of a table.

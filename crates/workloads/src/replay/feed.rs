@@ -46,7 +46,7 @@ impl TraceFile {
 }
 
 /// The requests while they are read.
-pub(super) struct Input {
+pub(super) struct Feed {
     file: TraceFile,
     records: Records,
     devices: Devices,
@@ -61,14 +61,14 @@ pub(super) struct Input {
     earlier: Counted,
 }
 
-impl Input {
+impl Feed {
     /// Begins to read.
     ///
     /// # Errors
     /// When the file cannot be opened, or is no trace.
     pub(super) fn new(file: TraceFile, options: &Trace) -> Result<Self, BuildError> {
         let limit = options.requests.unwrap_or(u64::MAX);
-        Ok(Input {
+        Ok(Feed {
             records: file.open()?,
             file,
             devices: options.devices.clone(),

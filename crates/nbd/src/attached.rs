@@ -20,7 +20,7 @@ struct Inside {
 }
 
 /// The device and what it was asked.
-pub(crate) struct Served<'a, D: ?Sized> {
+pub(crate) struct Attached<'a, D: ?Sized> {
     device: &'a mut D,
     /// Until when the device has been advanced.
     time: Time,
@@ -32,10 +32,10 @@ pub(crate) struct Served<'a, D: ?Sized> {
     ahead: u64,
 }
 
-impl<'a, D: Device + ?Sized> Served<'a, D> {
+impl<'a, D: Device + ?Sized> Attached<'a, D> {
     /// A device that has been asked nothing.
     pub(crate) fn new(device: &'a mut D) -> Self {
-        Served {
+        Attached {
             device,
             time: 0,
             completions: Vec::new(),
