@@ -86,9 +86,9 @@ def test_the_installed_command_finds_it_too(ssdlab, mine, tmp_path, tiny):
     assert (done.returncode, done.stderr) == (0, "")
 
 
-def test_a_device_is_not_served_whose_policy_fails_while_it_is_prepared(ssdlab, mine):
+def test_a_device_is_not_served_whose_policy_fails_while_it_is_prepared(ssdlab, mine, tiny):
     name = "cleaning.policy=mine:Wrong"
-    done = ssdlab("serve", *options(TINY), "--set", name, "--socket", "socket")
+    done = ssdlab("serve", *options(tiny), "--set", name, "--socket", "socket")
     assert done.returncode == 1, done.stderr
     assert "mine:Wrong failed: it chose block 12345" in done.stderr
     assert "serving" not in done.stderr
