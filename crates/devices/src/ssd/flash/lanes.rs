@@ -59,7 +59,7 @@ struct Lane {
 #[derive(Debug, Clone)]
 pub struct Lanes {
     plans: Vec<Plan>,
-    lanes: Vec<Lane>,
+    each: Vec<Lane>,
     /// Lanes have the registers for cache commands.
     cache: bool,
     bus_free_at: Vec<Time>,
@@ -80,7 +80,7 @@ impl Lanes {
         };
         Lanes {
             plans,
-            lanes: lane_bus.iter().map(lane).collect(),
+            each: lane_bus.iter().map(lane).collect(),
             cache,
             bus_free_at: vec![0; buses],
             bus_busy_ns: vec![0; buses],
@@ -90,7 +90,7 @@ impl Lanes {
     /// Whether a lane has no operation.
     #[inline]
     pub fn is_idle(&self, lane: u32) -> bool {
-        let lane = &self.lanes[lane as usize];
+        let lane = &self.each[lane as usize];
         lane.running.is_none() && (!self.cache || lane.tail.is_none())
     }
 
@@ -98,7 +98,7 @@ impl Lanes {
     /// does is in its last stage and of the same kind.
     #[inline]
     pub fn accepts(&self, lane: u32, chains: Option<Cached>) -> bool {
-        let lane = &self.lanes[lane as usize];
+        let lane = &self.each[lane as usize];
         lane.running.is_none()
             && lane.tail.as_ref().is_none_or(|tail| {
                 let kind = self.plans[tail.plan.at()].cached();
@@ -108,7 +108,7 @@ impl Lanes {
 
     /// When the operation of a busy lane began.
     pub fn running_since(&self, lane: u32) -> Option<Time> {
-        let lane = &self.lanes[lane as usize];
+        let lane = &self.each[lane as usize];
         lane.tail.as_ref().or(lane.running.as_ref()).map(|running| running.started)
     }
 
@@ -117,7 +117,7 @@ impl Lanes {
     pub fn start(&mut self, lane: u32, plan: PlanId, now: Time) -> Time {
         let chains = self.plans[plan.at()].cached();
         assert!(self.accepts(lane, chains), "a lane does one operation at a time");
-        let state = &mut self.lanes[lane as usize];
+        let state = &mut self.each[lane as usize];
         let mut running = Running { started: now, plan, stage: 0, ends: now, waited_ns: 0 };
         if state.lone {
             let plan = &self.plans[plan.at()];
@@ -128,13 +128,13 @@ impl Lanes {
             self.begin_stage(lane, &mut running, now);
         }
         let ends = running.ends;
-        self.lanes[lane as usize].running = Some(running);
+        self.each[lane as usize].running = Some(running);
         ends
     }
 
     /// Reserves what the stage of an operation needs and notes when it ends.
     fn begin_stage(&mut self, lane: u32, running: &mut Running, now: Time) {
-        let state = &self.lanes[lane as usize];
+        let state = &self.each[lane as usize];
         let plan = &self.plans[running.plan.at()];
         running.ends = match plan.stages()[running.stage as usize] {
             Stage::Cell(ns) => {
@@ -161,7 +161,7 @@ impl Lanes {
     /// The lane's pending event has come: the next stage begins, or the operation has ended.
     #[inline]
     pub fn stage_ended(&mut self, lane: u32, now: Time) -> StageEnd {
-        let state = &mut self.lanes[lane as usize];
+        let state = &mut self.each[lane as usize];
         if self.cache && state.tail.as_ref().is_some_and(|tail| tail.ends == now) {
             let ended = state.tail.take().expect("it was there");
             // What waited behind it in its own last stage may now have another behind it.
@@ -185,7 +185,7 @@ impl Lanes {
         let mut running = running.clone();
         self.begin_stage(lane, &mut running, now);
         let ends = running.ends;
-        let state = &mut self.lanes[lane as usize];
+        let state = &mut self.each[lane as usize];
         if self.cache && last && state.tail.is_none() {
             state.tail = Some(running);
             state.running = None;
@@ -207,7 +207,7 @@ impl Lanes {
         // What is reserved beyond now is reserved without gaps.
         let reserved = self.bus_free_at.iter().map(move |free_at| free_at.saturating_sub(now));
         let mut ahead: Vec<Time> = reserved.collect();
-        for lane in self.lanes.iter().filter(|lane| lane.lone) {
+        for lane in self.each.iter().filter(|lane| lane.lone) {
             if let Some(running) = &lane.running {
                 ahead[lane.bus as usize] += self.bus_ns_after(running, now);
             }
