@@ -82,8 +82,9 @@ impl Breakdown {
     }
 
     /// Every part, in the order of the devices' table.
-    pub fn parts(&self) -> [Time; Breakdown::MOST] {
-        self.0
+    #[inline]
+    pub fn parts(&self) -> &[Time; Breakdown::MOST] {
+        &self.0
     }
 
     /// The sum of all parts: the latency.

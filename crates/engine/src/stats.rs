@@ -57,7 +57,7 @@ impl LatencyStats {
         self.min_ns = self.min_ns.min(latency);
         self.max_ns = self.max_ns.max(latency);
         for (sum, part) in self.breakdown_ns.iter_mut().zip(completion.breakdown.parts()) {
-            *sum += u128::from(part);
+            *sum += u128::from(*part);
         }
     }
 
