@@ -53,6 +53,7 @@ impl EventQueue {
     }
 
     /// Removes cancelled events from the front, so that the earliest is always one that happens.
+    #[cold]
     fn pass_over(&mut self) {
         while let Some(Reverse(key)) = self.heap.peek() {
             let order = (*key >> PAYLOAD_BITS) as u64 & ((1 << ORDER_BITS) - 1);
@@ -70,6 +71,7 @@ impl EventQueue {
     }
 
     /// Removes the earliest event if it happens at or before `to`.
+    #[inline]
     pub fn pop_until(&mut self, to: Time) -> Option<(Time, u32)> {
         let at = self.next_at()?;
         if at > to {

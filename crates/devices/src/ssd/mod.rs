@@ -80,17 +80,15 @@ impl Ssd {
     /// A stage of the operation of a lane has ended.
     fn stage_ended(&mut self, lane: u32) {
         let Some(ended) = self.back.stage_ended(lane, &mut self.clock) else { return };
-        if ended.concerns_owner {
-            if let Some(done) = &ended.done {
-                self.host.page_done(done, self.clock.now);
-            }
-            if self.back.has_refused() {
-                for done in self.back.take_refused() {
-                    self.host.page_done(&done, self.clock.now);
-                }
-            }
-            self.pump();
+        if let Some(done) = &ended.done {
+            self.host.page_done(done, self.clock.now);
         }
+        if self.back.has_refused() {
+            for done in self.back.take_refused() {
+                self.host.page_done(&done, self.clock.now);
+            }
+        }
+        self.pump();
         self.back.go_on(ended, &mut self.clock);
     }
 }

@@ -24,32 +24,30 @@ impl Scheduler {
 
     /// Gives an idle unit the next operation of its cleaning, of kind `only` if one is given.
     pub(super) fn serve_cleaning(&mut self, unit: Unit, clock: &mut Clock, only: Option<Phase>) {
-        let Some(job) = self.units.queues[unit.at()].job else { return };
-        if self.is_idle(unit) {
-            self.clean(unit, job, clock, only);
-        }
-    }
-
-    fn clean(&mut self, unit: Unit, mut job: Relocation, clock: &mut Clock, only: Option<Phase>) {
-        if self.cleaning.stream && self.serve_stream(unit, clock) {
+        if !self.is_idle(unit) || self.cleaning.stream && self.serve_stream(unit, clock) {
             return;
         }
+        let Some(job) = &mut self.units.queues[unit.at()].job else { return };
         if let Some(only) = only {
-            let moves = self.ftl.has_valid_page(&self.flash, &job);
+            let moves = self.ftl.has_valid_page(&self.flash, job);
             if only != if moves { Phase::Move } else { Phase::Erase } {
                 return;
             }
         }
-        let work = match self.ftl.next_step(&mut self.flash, &mut job) {
+        let work = match self.ftl.next_step(&mut self.flash, job) {
             Step::Move(programming) => Work::Move(programming),
-            Step::Erase if self.is_barred(job) => return self.bar_erase(unit, job, clock),
-            Step::Erase => Work::Erase(job),
+            Step::Erase => {
+                let job = *job;
+                if self.is_barred(job) {
+                    return self.bar_erase(unit, clock);
+                }
+                Work::Erase(job)
+            }
         };
         if !self.units.barred.is_empty() {
             self.units.barred.retain(|barred| *barred != unit);
         }
         let queue = &mut self.units.queues[unit.at()];
-        queue.job = Some(job);
         queue.cleaning_since.get_or_insert(clock.now);
         self.launch(unit, work, clock);
     }
@@ -64,13 +62,11 @@ impl Scheduler {
 
     /// The erasure of a job waits. Cleaning that holds its unit goes on holding it, and counts the
     /// wait; else the unit serves what else there is.
-    fn bar_erase(&mut self, unit: Unit, job: Relocation, clock: &mut Clock) {
+    fn bar_erase(&mut self, unit: Unit, clock: &mut Clock) {
         self.units.bar(unit);
         let blocks = self.blocks_for_cleaning();
-        let queue = &mut self.units.queues[unit.at()];
-        queue.job = Some(job);
         if blocks {
-            queue.cleaning_since.get_or_insert(clock.now);
+            self.units.queues[unit.at()].cleaning_since.get_or_insert(clock.now);
         }
     }
 

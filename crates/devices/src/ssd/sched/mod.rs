@@ -46,13 +46,12 @@ pub(in crate::ssd) struct Scheduler {
     refused: Vec<PageDone>,
 }
 
-/// An operation has ended, of which the owner of a request may have to hear before units go on.
+/// An operation has ended that concerns whoever asked for it: he is told before units go on, and may
+/// have other requests.
 #[derive(Debug, Clone, Copy)]
 pub(in crate::ssd) struct Ended {
-    /// What is done by it.
+    /// The request that is done by it; none after the first half of one, or when some were refused.
     pub(in crate::ssd) done: Option<PageDone>,
-    /// It was for a page request, or requests were refused: the owner may have others.
-    pub(in crate::ssd) concerns_owner: bool,
     unit: Unit,
     /// A block of a pool of several units was closed or erased, for which others may have waited.
     closed: bool,
@@ -162,20 +161,39 @@ impl Scheduler {
             Work::Erase(job) => (self.ftl.geometry().ppn(job.source, 0), false),
             Work::Stream(..) => unreachable!("a copy begins in `serve_stream`"),
         };
-        for lane in 0..granule.span {
-            let (kind, count) = match &work {
-                Work::Host(op, _) => match self.units.ops[*op].kind_on(granule, lane) {
-                    Some(found) => found,
-                    None => continue,
-                },
-                Work::Move(_) if self.cleaning.copy_back => (OpKind::CopyBack, 1),
-                Work::Erase(_) => (OpKind::Erase, 1),
-                _ => (OpKind::Move, 1),
-            };
-            let op = FlashOp { kind, at, mode: BlockMode::NATIVE, count, last };
-            self.begin_on_lane(unit.0 * granule.span + lane, id, &op, clock);
-            self.units.flights[id as usize].lanes_left += 1;
+        let mode = BlockMode::NATIVE;
+        let kind = match &work {
+            Work::Move(_) if self.cleaning.copy_back => OpKind::CopyBack,
+            Work::Erase(_) => OpKind::Erase,
+            Work::Host(op, _) => return self.launch_request(unit, *op, id, (at, last), clock),
+            _ => OpKind::Move,
+        };
+        let op = FlashOp { kind, at, mode, count: 1, last };
+        for lane in self.units.lanes_of(unit) {
+            self.begin_on_lane(lane, id, &op, clock);
         }
+        self.units.flights[id as usize].lanes_left = granule.span;
+    }
+
+    /// Begins the operation of a page request: not every lane of a unit need hold what is read.
+    #[inline]
+    fn launch_request(
+        &mut self,
+        unit: Unit,
+        op: OpId,
+        flight: u32,
+        (at, last): (Ppn, bool),
+        clock: &mut Clock,
+    ) {
+        let granule = self.units.granule;
+        let mut lanes = 0;
+        for lane in 0..granule.span {
+            let Some((kind, count)) = self.units.ops[op].kind_on(granule, lane) else { continue };
+            let op = FlashOp { kind, at, mode: BlockMode::NATIVE, count, last };
+            self.begin_on_lane(unit.0 * granule.span + lane, flight, &op, clock);
+            lanes += 1;
+        }
+        self.units.flights[flight as usize].lanes_left = lanes;
     }
 
     /// Where the page lies that is read: it may have moved while it waited, which is of no interest where
@@ -190,15 +208,16 @@ impl Scheduler {
     }
 
     /// A lane begins its part of an operation.
-    #[inline]
+    #[expect(clippy::inline_always, reason = "every operation passes here, from two places")]
+    #[inline(always)]
     fn begin_on_lane(&mut self, lane: u32, id: u32, op: &FlashOp, clock: &mut Clock) {
         let ends = self.lanes.start(lane, self.costs.plan(op), clock.now);
         clock.call(ends, Event::StageEnds(lane));
         self.units.put_on_lane(lane, id);
     }
 
-    /// A stage of the operation of a lane has ended. What ends with the last concerns its owner, who
-    /// is told before the unit [goes on](Scheduler::go_on).
+    /// A stage of the operation of a lane has ended. If its owner has to hear of the last, he is told
+    /// before the unit [goes on](Scheduler::go_on).
     #[inline]
     pub(in crate::ssd) fn stage_ended(&mut self, lane: u32, clock: &mut Clock) -> Option<Ended> {
         match self.lanes.stage_ended(lane, clock.now) {
@@ -246,14 +265,11 @@ impl Scheduler {
         }
         let work = flight.work.take().expect("it was under way");
         self.units.free_flights.push(id);
-        let mut ended = Ended { done: None, concerns_owner: false, unit, closed: false };
-        match work {
+        let closed = match work {
             Work::Host(op, programming) => {
-                if let Some(programming) = programming {
-                    ended.closed = self.program_ended(programming);
-                }
-                ended.done = self.request_ended(op, finished, clock);
-                ended.concerns_owner = true;
+                let closed = programming.is_some_and(|it| self.program_ended(it));
+                let done = self.request_ended(op, finished, clock);
+                return Some(Ended { done, unit, closed });
             }
             Work::Stream(programming, to) => {
                 self.stream_arrived(programming, (unit, to), clock);
@@ -262,19 +278,21 @@ impl Scheduler {
             Work::Move(programming) => {
                 self.units.end_cleaning_operation(unit, now);
                 self.ftl.complete_move(&mut self.flash, programming);
-                ended.closed = self.closes_for_others(programming);
+                self.closes_for_others(programming)
             }
             Work::Erase(job) => {
-                ended.closed = self.ftl.pools_span_units();
                 self.units.end_cleaning_operation(unit, now);
                 self.units.queues[unit.at()].job = self.ftl.complete_erase(&mut self.flash, job);
+                let closed = self.ftl.pools_span_units();
                 if self.ftl.has_ended() {
                     self.refuse_waiting();
-                    ended.concerns_owner = true;
+                    return Some(Ended { done: None, unit, closed });
                 }
+                closed
             }
-        }
-        Some(ended)
+        };
+        self.go_on(Ended { done: None, unit, closed }, clock);
+        None
     }
 
     fn program_ended(&mut self, programming: Programming) -> bool {

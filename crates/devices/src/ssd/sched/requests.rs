@@ -67,7 +67,8 @@ impl Scheduler {
     }
 
     /// Whether no lane of a unit has an operation, or waits for a page to be copied to it.
-    #[inline]
+    #[expect(clippy::inline_always, reason = "asked several times for every operation")]
+    #[inline(always)]
     pub(super) fn is_idle(&self, unit: Unit) -> bool {
         if self.units.granule.span == 1 {
             return self.lanes.is_idle(unit.0)
