@@ -99,8 +99,8 @@ struct Alignment {
 
 impl Alignment {
     fn add(&mut self, sector: u64, end: u64) {
-        self.inside_page += u64::from(sector % PAGE_SECTORS != 0);
-        self.not_whole += u64::from((sector | end) % PAGE_SECTORS != 0);
+        self.inside_page += u64::from(!sector.is_multiple_of(PAGE_SECTORS));
+        self.not_whole += u64::from(!(sector | end).is_multiple_of(PAGE_SECTORS));
         self.starts[(sector % PAGE_SECTORS) as usize] += 1;
     }
 }
