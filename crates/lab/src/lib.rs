@@ -1,8 +1,8 @@
 //! Puts a workload on a device: an [`Experiment`] (versioned TOML) in, results (versioned JSON) out.
 //!
-//! This is where configuration layers become one resolved experiment, where the next instant of
-//! simulated time is chosen, and where statistics are collected. Wall-clock time never influences a
-//! result; how long a run took is reported apart from it.
+//! This is where configuration layers become one resolved experiment, where it is run (by the loop of
+//! `engine`), and where its statistics become results. Wall-clock time never influences a result; how
+//! long a run took is reported apart from it.
 
 mod catalogue;
 mod config;
