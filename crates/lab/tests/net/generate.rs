@@ -51,7 +51,10 @@ pub fn experiment(seed: u64) -> Config {
     let given = dice.pick(&[0.05, 0.15, 0.3, 0.6]);
     let kinds = ["ssd", "ssd", "ssd", "ssd", "ssd", "ssd", "ssd", "ssd", "array", "other"];
     let kind = match dice.pick(&kinds) {
-        "other" => dice.pick(&["linear", "piecewise", "parallel"]),
+        "other" => {
+            let others = devices::kinds().iter().map(|(kind, _)| *kind);
+            dice.pick(&others.filter(|kind| !kinds.contains(kind)).collect::<Vec<_>>())
+        }
         kind => kind,
     };
     let kind_of_device = kind;

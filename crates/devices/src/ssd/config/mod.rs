@@ -8,11 +8,7 @@ mod cleaning;
 
 pub use crate::kit::config::{Depth, HostLink, HostOrder};
 pub(super) use cleaning::cleaners;
-pub use cleaning::{
-    Cleaning, CleaningPartial, CleaningTime, DChoices, DChoicesPartial, Detector, Frontiers,
-    HotCold, HotColdPartial, Levelling, LevellingPartial, LevellingRule, Policy, PolicyName,
-    Temperature, TieBreak, WindowedGreedy, WindowedGreedyPartial,
-};
+pub use cleaning::*;
 
 use crate::kit::config::word_or_number;
 use options::{Duration, PerByte, Setting, Size, Values, choices, leaf_body, options};
