@@ -130,7 +130,7 @@ mod tests {
     fn requests_are_served_one_at_a_time() {
         let mut device = LinearConfig::default().build(0).unwrap();
         for id in 0..2 {
-            let request = Request { id, op: Op::Read, lba: Lba(id * 100), sectors: 8 };
+            let request = Request::new(id, Op::Read, Lba(id * 100), 8);
             device.submit(1000 * id, request);
         }
         let mut done = Vec::new();

@@ -184,7 +184,7 @@ mod tests {
 
     /// Latencies of random reads of 1 KiB in a closed loop, without the start of it.
     fn settled(device: &mut dyn Device, outstanding: u64) -> Vec<Time> {
-        let read = |id| Request { id, op: Op::Read, lba: Lba(id * 100 % 9973), sectors: 2 };
+        let read = |id| Request::new(id, Op::Read, Lba(id * 100 % 9973), 2);
         (0..outstanding).for_each(|id| device.submit(0, read(id)));
         let (mut done, mut next) = (Vec::new(), outstanding);
         while next < 40 {

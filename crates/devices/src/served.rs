@@ -173,7 +173,7 @@ pub(crate) fn latencies(device: &mut dyn crate::Model, requests: &[(Op, u64, u32
     let (mut now, mut done) = (0, Vec::new());
     for (op, lba, sectors) in requests {
         let lba = engine::Lba(*lba);
-        device.submit(now, Request { id: 0, op: *op, lba, sectors: *sectors });
+        device.submit(now, Request::new(0, *op, lba, *sectors));
         now = device.next_event().unwrap();
         device.advance(now, &mut done);
     }

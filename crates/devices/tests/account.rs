@@ -141,7 +141,7 @@ fn both_gears_count_alike_whatever_the_layout() {
                 let page = u64::from(geometry.sectors_per_flash_page);
                 asked_pages += (lba + count).div_ceil(page) - lba / page;
             }
-            Request { id, op, lba: Lba(lba), sectors: count as u32 }
+            Request::new(id, op, Lba(lba), count as u32)
         });
         timed.check().unwrap();
         untimed.check().unwrap();
@@ -170,7 +170,7 @@ fn both_gears_clean_alike_whatever_the_layout() {
             // first that need not be merged.
             let from = if random.below(3) == 0 { random.below(sectors) } else { 0 };
             let lba = Lba(random.below(pages) * sectors + from);
-            Request { id, op: Op::Write, lba, sectors: (sectors - from) as u32 }
+            Request::new(id, Op::Write, lba, (sectors - from) as u32)
         });
         let (slow, fast) = (timed.account(end), untimed.account(0));
         assert_eq!(of_the_host(&slow), of_the_host(&fast), "{}", name(config));
@@ -192,7 +192,7 @@ fn amplification_in_bytes_is_of_what_the_host_asked() {
     config.logical_page = Some(Size::from_bytes(4 * PAGE));
     let mut ssd = Ssd::new(&config, 1).unwrap();
     for id in 0..10 {
-        let request = Request { id, op: Op::Write, lba: Lba(id * 16), sectors: 2 };
+        let request = Request::new(id, Op::Write, Lba(id * 16), 2);
         ssd.serve_untimed(&request);
     }
     let report = ssd.account(0);
@@ -231,11 +231,8 @@ fn efficiency_is_a_share_however_many_victims_are_unfinished() {
         ssd.reset_counts();
         let mut begin = 0;
         for round in 0..40 {
-            let mut load = Closed::new(64, 40, |id| Request {
-                id,
-                op: Op::Write,
-                lba: Lba(random.below(pages) * 6),
-                sectors: 6,
+            let mut load = Closed::new(64, 40, |id| {
+                Request::new(id, Op::Write, Lba(random.below(pages) * 6), 6)
             });
             load.begin_at(begin);
             (begin, _) = run_closed(&mut ssd, &mut load);
@@ -286,11 +283,8 @@ fn nothing_is_busy_for_longer_than_the_drive_lived() {
                 config.timing = Timing { program: ns(program), erase: ns(erase), ..config.timing };
                 let mut ssd = Ssd::new(&config, 1).unwrap();
                 let sectors = ssd.capacity_sectors();
-                let mut load = Closed::new(1, 2_000, |id| Request {
-                    id,
-                    op: Op::Write,
-                    lba: Lba(id * 256 % (sectors - 256)),
-                    sectors: 256,
+                let mut load = Closed::new(1, 2_000, |id| {
+                    Request::new(id, Op::Write, Lba(id * 256 % (sectors - 256)), 256)
                 });
                 let (end, _) = run_closed(&mut ssd, &mut load);
                 ended += u32::from(ssd.has_ended());
@@ -324,7 +318,7 @@ fn what_an_ended_drive_refuses_is_not_written() {
         while ends < 100 {
             let count = 1 + random.below(32);
             let lba = Lba(random.below(sectors - count));
-            ssd.serve_untimed(&Request { id: 0, op: Op::Write, lba, sectors: count as u32 });
+            ssd.serve_untimed(&Request::new(0, Op::Write, lba, count as u32));
             asked += count * 512;
             ends += u32::from(ssd.has_ended());
         }
@@ -357,7 +351,7 @@ fn lifetimes_are_of_the_hosts_bytes_and_foreseen() {
                     let before = ssd.account(0).counts.host_bytes_written;
                     let lba = Lba(random.below(places) * block / 512);
                     let sectors = (block / 512) as u32;
-                    ssd.serve_untimed(&Request { id: 0, op: Op::Write, lba, sectors });
+                    ssd.serve_untimed(&Request::new(0, Op::Write, lba, sectors));
                     last = ssd.account(0).counts.host_bytes_written - before;
                     written += block;
                     last

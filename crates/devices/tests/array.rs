@@ -35,7 +35,7 @@ fn mixed(device: &mut dyn Model, most: u64, requests: u64) -> (Time, Vec<Complet
     let mut load = Closed::new(16, requests, |id| {
         let op = [Op::Read, Op::Write, Op::Write, Op::Trim, Op::Flush][random.below(5) as usize];
         let sectors = 1 + random.below(most);
-        Request { id, op, lba: Lba(random.below(capacity - sectors)), sectors: sectors as u32 }
+        Request::new(id, op, Lba(random.below(capacity - sectors)), sectors as u32)
     });
     run_closed(device, &mut load)
 }
@@ -51,7 +51,7 @@ fn an_array_of_one_is_its_member() {
         let mut random = Xoshiro256::new(4, 0);
         let mut load = Closed::new(8, 5000, |id| {
             let op = [Op::Read, Op::Write, Op::Flush, Op::Trim][random.below(4) as usize];
-            Request { id, op, lba: Lba(random.below(sectors - 64)), sectors: 64 }
+            Request::new(id, op, Lba(random.below(sectors - 64)), 64)
         });
         let (end, mut completions) = run_closed(device, &mut load);
         // What ends at one instant has no order that means anything.
@@ -100,8 +100,8 @@ fn parts_cover_their_request_exactly() {
                     parts[(at / unit % u64::from(members)) as usize] += 1;
                 });
                 // Alternating directions are never sequential.
-                let write = Request { id, op: Op::Write, lba: Lba(0), sectors: 1 };
-                let read = Request { id, op: Op::Read, lba: Lba(start), sectors: sectors as u32 };
+                let write = Request::new(id, Op::Write, Lba(0), 1);
+                let read = Request::new(id, Op::Read, Lba(start), sectors as u32);
                 for member in 0..u64::from(members) {
                     let lba = match layout {
                         Layout::Striped => Lba(member * unit),
@@ -197,7 +197,7 @@ fn without_time_an_array_is_the_sum_of_its_members() {
             let op = [Op::Read, Op::Write, Op::Write, Op::Trim][random.below(4) as usize];
             let sectors = 1 + random.below(600);
             let lba = random.below(capacity - sectors);
-            let request = Request { id, op, lba: Lba(lba), sectors: sectors as u32 };
+            let request = Request::new(id, op, Lba(lba), sectors as u32);
             assert!(device.serve_untimed(&request).is_ok());
             // Sector by sector, what each member holds of it.
             let mut parts = [(u64::MAX, 0u32); 3];
@@ -208,7 +208,7 @@ fn without_time_an_array_is_the_sum_of_its_members() {
             }
             for (member, (lba, sectors)) in members.iter_mut().zip(parts) {
                 if sectors > 0 {
-                    member.serve_untimed(&Request { id, op, lba: Lba(lba), sectors });
+                    member.serve_untimed(&Request::new(id, op, Lba(lba), sectors));
                 }
             }
         }
@@ -300,7 +300,7 @@ fn an_array_of_one_is_its_member_without_time_too() {
         for id in 0..5000 {
             let op = [Op::Read, Op::Write, Op::Flush, Op::Trim][random.below(4) as usize];
             let lba = Lba(random.below(sectors - 64));
-            assert!(device.serve_untimed(&Request { id, op, lba, sectors: 61 }).is_ok());
+            assert!(device.serve_untimed(&Request::new(id, op, lba, 61)).is_ok());
         }
         device.report(0).unwrap()
     });
@@ -362,7 +362,7 @@ fn a_request_fails_if_a_part_of_it_does() {
     assert!(timed.may_refuse());
     let mut now = 0;
     for (op, lba, sectors, status) in rows {
-        let request = Request { id: 0, op, lba: Lba(lba), sectors };
+        let request = Request::new(0, op, Lba(lba), sectors);
         let answer = answered(&mut *timed, now, request);
         assert_eq!(answer.status, status, "{op:?} {lba}");
         assert_eq!(untimed.serve_untimed(&request), status, "{op:?} {lba}");
@@ -419,11 +419,8 @@ fn impossible_arrays_are_refused() {
 /// Mean latency and total time of sixteen outstanding sequential reads of 64 KiB.
 fn reads(config: &ArrayConfig, outstanding: u32) -> (f64, f64) {
     let mut device = build(config);
-    let mut load = Closed::new(outstanding, 400, |id| Request {
-        id,
-        op: Op::Read,
-        lba: Lba(id * 128 % (device_sectors(config) - 128)),
-        sectors: 128,
+    let mut load = Closed::new(outstanding, 400, |id| {
+        Request::new(id, Op::Read, Lba(id * 128 % (device_sectors(config) - 128)), 128)
     });
     let (end, completions) = run_closed(&mut *device, &mut load);
     let sum: Time = completions.iter().map(Completion::latency).sum();

@@ -67,7 +67,7 @@ fn request(id: u64, pages: u64, random: &mut Xoshiro256) -> Request {
         2 => (Op::Read, 8),
         _ => (Op::Write, 8),
     };
-    Request { id, op, lba: Lba(page * 8), sectors }
+    Request::new(id, op, Lba(page * 8), sectors)
 }
 
 fn served(config: &SsdConfig, requests: u64, seed: u64) -> (Vec<Completion>, SsdReport) {

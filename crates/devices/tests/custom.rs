@@ -68,12 +68,8 @@ fn run_on(mut ssd: Ssd) -> SsdReport {
         ssd.write_untimed(random.below(pages) as u32);
     }
     ssd.check().unwrap();
-    let mut load = Closed::new(8, 4000, |id| Request {
-        id,
-        op: Op::Write,
-        lba: Lba(random.below(pages) * 8),
-        sectors: 8,
-    });
+    let mut load =
+        Closed::new(8, 4000, |id| Request::new(id, Op::Write, Lba(random.below(pages) * 8), 8));
     let (end, _) = run_closed(&mut ssd, &mut load);
     ssd.account(end)
 }

@@ -35,7 +35,7 @@ fn a_run_to_the_end_answers_all_that_was_asked() {
             // Of parts of pages too, which are read first and may be refused after that.
             let sectors = 1 + random.below(100);
             let op = [Op::Write, Op::Write, Op::Write, Op::Trim][random.below(4) as usize];
-            Request { id, op, lba: Lba(random.below(capacity - sectors)), sectors: sectors as u32 }
+            Request::new(id, op, Lba(random.below(capacity - sectors)), sectors as u32)
         });
         let mut keep = Keep::default();
         let driven = drive(&mut ssd, &mut load, Time::MAX, &mut keep).unwrap();
@@ -60,7 +60,7 @@ fn a_request_is_refused_when_some_of_its_pages_are() {
     let mut requests = 0;
     loop {
         let lba = Lba(random.below(ssd.capacity_sectors() / 8 - 32) * 8);
-        let write = Request { id: 0, op: Op::Write, lba, sectors: 32 * 8 };
+        let write = Request::new(0, Op::Write, lba, 32 * 8);
         requests += 1;
         if ssd.serve_untimed(&write) == Status::ReadOnly {
             break;
@@ -96,7 +96,7 @@ fn an_ended_drive_reads_and_refuses_in_time_as_without() {
     assert_eq!(answers.iter().map(|it| it.status).collect::<Vec<_>>(), expected);
     let mut untimed = drive_of();
     let answers = steps.iter().map(|(_, op, lba, sectors)| {
-        untimed.serve_untimed(&Request { id: 0, op: *op, lba: Lba(*lba), sectors: *sectors })
+        untimed.serve_untimed(&Request::new(0, *op, Lba(*lba), *sectors))
     });
     assert_eq!(answers.collect::<Vec<_>>(), expected);
     let [one, other] = [&timed, &untimed].map(|ssd| ssd.account(0));
@@ -112,7 +112,7 @@ fn devices_without_wear_refuse_nothing() {
     let mut device = LinearConfig::default().build(0).unwrap();
     let mut load = Closed::new(4, 100, |id| {
         let op = [Op::Write, Op::Trim][(id % 2) as usize];
-        Request { id, op, lba: Lba(id), sectors: 8 }
+        Request::new(id, op, Lba(id), 8)
     });
     let (_, answers) = common::run_closed(&mut *device, &mut load);
     assert!(answers.len() == 100 && answers.iter().all(|it| it.status.is_ok()));

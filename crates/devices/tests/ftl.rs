@@ -155,7 +155,7 @@ fn random_request(random: &mut Xoshiro256, id: u64, mix: &Mix, geometry: &Geomet
         _ => Op::Write,
     };
     if op == Op::Flush {
-        return Request { id, op, lba: Lba(0), sectors: 0 };
+        return Request::new(id, op, Lba(0), 0);
     }
     let page_sectors = u64::from(geometry.sectors_per_page);
     let all = u64::from(geometry.exported_pages()) * page_sectors;
@@ -169,7 +169,7 @@ fn random_request(random: &mut Xoshiro256, id: u64, mix: &Mix, geometry: &Geomet
     };
     let first = first.min(all - 1);
     let sectors = length.min(all - first) as u32;
-    Request { id, op, lba: Lba(first), sectors }
+    Request::new(id, op, Lba(first), sectors)
 }
 
 // ---- what the host may rely on --------------------------------------------------------------
@@ -359,7 +359,7 @@ impl Run {
         for (page, known) in self.host.pages.clone().into_iter().enumerate() {
             let lba = Lba(page as u64 * page_sectors);
             let id = from_id + page as u64;
-            self.submit(Request { id, op: Op::Read, lba, sectors: page_sectors as u32 });
+            self.submit(Request::new(id, Op::Read, lba, page_sectors as u32));
             self.drain();
             let sensed = self.completions.last().unwrap().breakdown[CELL] > 0;
             assert!(known.contested || sensed == known.mapped, "page {page}: {known:?}");
@@ -463,7 +463,7 @@ fn fast_forward_does_what_the_timed_drive_does() {
             untimed.write_untimed(page as u32);
             let sectors = geometry.sectors_per_page;
             let lba = Lba(page * u64::from(sectors));
-            timed.submit(Request { id, op: Op::Write, lba, sectors });
+            timed.submit(Request::new(id, Op::Write, lba, sectors));
             timed.drain();
         }
         let (slow, fast) = (timed.ssd.account(timed.now), untimed.account(0));

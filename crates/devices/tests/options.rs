@@ -360,7 +360,7 @@ fn outcome(keys: &[(&str, Value)], load: Load, requests: u64) -> Outcome {
     let mut random = Xoshiro256::new(9, 0);
     let mut closed = Closed::new(16, requests, |id| {
         let (op, page, pages) = load(id, capacity / 8, &mut random);
-        Request { id, op, lba: Lba(page * 8), sectors: pages as u32 * 8 }
+        Request::new(id, op, Lba(page * 8), pages as u32 * 8)
     });
     let (end, completions) = run_closed(device.as_mut(), &mut closed);
     let report = device.report(end).expect("an SSD reports");

@@ -11,7 +11,7 @@ use serde_json::{Value, json};
 fn mean_latency_ns(device: &DeviceConfig, op: Op, sequential: bool) -> f64 {
     let mut device = device.build(0).unwrap();
     let step = if sequential { 128 } else { 2048 };
-    let request = |id| Request { id, op, lba: Lba(4096 + id * step), sectors: 128 };
+    let request = |id| Request::new(id, op, Lba(4096 + id * step), 128);
     let (_, done) = run_closed(device.as_mut(), &mut Closed::new(3, 500, request));
     done.iter().map(Completion::latency).sum::<Time>() as f64 / done.len() as f64
 }

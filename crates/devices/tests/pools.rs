@@ -104,7 +104,7 @@ fn amplification(config: &SsdConfig, gear: Gear) -> f64 {
             Gear::Timed { outstanding } => {
                 let mut load = Closed::new(outstanding, logical, |id| {
                     let lba = Lba(random.below(logical) * 8);
-                    Request { id, op: Op::Write, lba, sectors: 8 }
+                    Request::new(id, Op::Write, lba, 8)
                 });
                 load.begin_at(now);
                 now = run_closed(&mut ssd, &mut load).0;

@@ -25,7 +25,7 @@ const EXPORTED: u32 = 3427;
 #[test]
 fn a_read_takes_130_600_ns_and_not_one_less() {
     let mut ssd = Ssd::new(&small(), 0).unwrap();
-    ssd.submit(0, Request { id: 0, op: Read, lba: Lba(0), sectors: 8 });
+    ssd.submit(0, Request::new(0, Read, Lba(0), 8));
     let mut done = Vec::new();
     assert_eq!(ssd.next_event(), Some(READ));
     ssd.advance(READ - 1, &mut done);

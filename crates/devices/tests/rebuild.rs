@@ -208,7 +208,7 @@ fn run(config: &SsdConfig, geometry: &Geometry, seed: u64) -> u64 {
         if op == Op::Write && random.below(10) == 0 {
             sectors -= run.page_sectors.min(2) as u32 - 1;
         }
-        run.submit(Request { id, op, lba: Lba(page * run.page_sectors), sectors });
+        run.submit(Request::new(id, op, Lba(page * run.page_sectors), sectors));
     }
     while run.ssd.next_event().is_some() {
         run.step(trims);

@@ -40,7 +40,7 @@ fn thousand(keys: &[(&str, Value)]) -> Vec<Completion> {
             _ => Op::Write,
         };
         let first = random.below(pages - 3) * 8;
-        Request { id, op, lba: Lba(first + random.below(4)), sectors: 1 + random.below(20) as u32 }
+        Request::new(id, op, Lba(first + random.below(4)), 1 + random.below(20) as u32)
     });
     let (end, done) = run_closed(device.as_mut(), &mut load);
     assert_eq!(done.len(), 1000, "{keys:?}");
@@ -114,7 +114,7 @@ fn every_kind_runs_as_it_comes() {
         let mut random = Xoshiro256::new(6, 0);
         let mut load = Closed::new(4, 1000, |id| {
             let op = if random.below(2) == 0 { Op::Read } else { Op::Write };
-            Request { id, op, lba: Lba(random.below(sectors - 8)), sectors: 8 }
+            Request::new(id, op, Lba(random.below(sectors - 8)), 8)
         });
         let mut keep = common::Keep::default();
         engine::drive(device.as_mut(), &mut load, engine::Time::MAX, &mut keep).unwrap();

@@ -101,7 +101,7 @@ fn every_policy_and_rule_goes_on_as_if_nothing_had_happened() {
                 let mut random = Xoshiro256::new(5, 0);
                 let mut load = Closed::new(8, 2000, |id| {
                     let op = [Op::Read, Op::Write, Op::Write][random.below(3) as usize];
-                    Request { id, op, lba: Lba(random.below(pages) * 8), sectors: 8 }
+                    Request::new(id, op, Lba(random.below(pages) * 8), 8)
                 });
                 let (end, answers) = run_closed(&mut ssd, &mut load);
                 (answers, ssd.account(end))

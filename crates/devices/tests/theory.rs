@@ -116,11 +116,8 @@ fn the_timed_drive_amplifies_writes_as_the_theory_says() {
     let mut random = Xoshiro256::new(12, 0);
     overwrite(&mut ssd, &mut random, logical, 2);
     ssd.reset_counts();
-    let mut load = Closed::new(4, 2 * u64::from(logical), |id| Request {
-        id,
-        op: Op::Write,
-        lba: Lba(random.below(u64::from(logical)) * 8),
-        sectors: 8,
+    let mut load = Closed::new(4, 2 * u64::from(logical), |id| {
+        Request::new(id, Op::Write, Lba(random.below(u64::from(logical)) * 8), 8)
     });
     let (end, done) = run_closed(&mut ssd, &mut load);
     assert_eq!(done.len(), 2 * logical as usize);
@@ -212,7 +209,7 @@ fn trimming_half_the_pages_lowers_write_amplification_to_that_of_half_a_drive() 
                 Op::Trim => 2 * id + 1,
                 _ => 2 * random.below(u64::from(logical)),
             };
-            Request { id, op, lba: Lba(page * 8), sectors: 8 }
+            Request::new(id, op, Lba(page * 8), 8)
         });
         load.begin_at(now);
         run_closed(ssd, &mut load).0
@@ -262,7 +259,7 @@ fn trims_among_the_writes_add_to_the_spare_space() {
                 place[page as usize] = to;
                 let op = if trims { Op::Trim } else { Op::Write };
                 let lba = Lba(u64::from(page) * 8);
-                ssd.serve_untimed(&Request { id, op, lba, sectors: 8 });
+                ssd.serve_untimed(&Request::new(id, op, lba, 8));
                 in_use += f64::from(used) / f64::from(logical) / requests as f64;
             }
             in_use

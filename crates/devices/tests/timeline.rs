@@ -65,7 +65,7 @@ fn the_record_has_every_operation_that_the_drive_counts_and_no_lane_does_two_at_
         let pages = ssd.capacity_sectors() / 8;
         let write = |id: u64| {
             let lba = Lba(id * 7919 % pages * 8);
-            Request { id, op: Op::Write, lba, sectors: 8 }
+            Request::new(id, Op::Write, lba, 8)
         };
         let mut load = Closed::new(4, 4000, write);
         let end = drive(&mut ssd, &mut load, Time::MAX, &mut Keep::default()).unwrap().last;

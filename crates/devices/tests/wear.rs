@@ -98,17 +98,12 @@ fn a_timed_drive_ends_and_refuses_what_comes_after() {
                 let op = if id % 16 == 0 { Op::Read } else { Op::Write };
                 // Some writes cover half a page, so that they read first.
                 let sectors = if id % 3 == 0 { 4 } else { 8 };
-                Request { id, op, lba: Lba(skewed(&mut random, pages) * 8), sectors }
+                Request::new(id, op, Lba(skewed(&mut random, pages) * 8), sectors)
             });
             let (end, done) = run_closed(&mut ssd, &mut load);
             assert!(ssd.has_ended() && !done.is_empty());
             let before = ssd.account(end).counts;
-            let mut load = Closed::new(8, 100, |id| Request {
-                id,
-                op: Op::Write,
-                lba: Lba(id * 8),
-                sectors: 8,
-            });
+            let mut load = Closed::new(8, 100, |id| Request::new(id, Op::Write, Lba(id * 8), 8));
             load.begin_at(end);
             // The device answers all of them; only the run loop would not ask any more.
             let mut answers = Vec::new();

@@ -172,7 +172,7 @@ mod tests {
         fn next(&mut self, _: Time) -> Result<Option<Arrival>, WorkloadError> {
             let id = self.0;
             self.0 += 1;
-            let request = Request { id, op: Op::Read, lba: Lba(id), sectors: 1 };
+            let request = Request::new(id, Op::Read, Lba(id), 1);
             Ok((id < self.1).then_some(Arrival { at: id, request }))
         }
 
@@ -289,7 +289,7 @@ mod tests {
                 self.waiting = true;
             }
             self.asked.push((at, id));
-            let request = Request { id, op: Op::Read, lba: Lba(0), sectors: 1 };
+            let request = Request::new(id, Op::Read, Lba(0), 1);
             Ok((at <= 50).then_some(Arrival { at, request }))
         }
 

@@ -50,9 +50,18 @@ pub struct Request {
     pub lba: Lba,
     /// Length in sectors; at least 1 except for a flush.
     pub sectors: u32,
+    /// Submission queue of the host that it was put on; 0 where there is one.
+    pub queue: u16,
+    /// A write that is durable when it is answered (forced unit access).
+    pub fua: bool,
 }
 
 impl Request {
+    /// A request on queue 0 that is durable when the device likes.
+    pub fn new(id: u64, op: Op, lba: Lba, sectors: u32) -> Request {
+        Request { id, op, lba, sectors, queue: 0, fua: false }
+    }
+
     /// Length in bytes.
     pub fn bytes(&self) -> u64 {
         u64::from(self.sectors) * SECTOR_BYTES
@@ -72,7 +81,7 @@ pub struct Breakdown([Time; Breakdown::MOST]);
 
 impl Breakdown {
     /// Parts at most.
-    pub const MOST: usize = 6;
+    pub const MOST: usize = 9;
 
     /// All of the time in one part.
     pub fn of(part: Part, time: Time) -> Breakdown {

@@ -252,7 +252,7 @@ mod tests {
     use crate::{Lba, Op, Part, Request, Status};
 
     fn completion(at: Time, latency: Time) -> Completion {
-        let request = Request { id: 0, op: Op::Read, lba: Lba(0), sectors: 8 };
+        let request = Request::new(0, Op::Read, Lba(0), 8);
         let breakdown = Breakdown::of(Part(5), latency);
         Completion { request, submitted: at - latency, at, breakdown, status: Status::Ok }
     }

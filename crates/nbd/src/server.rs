@@ -212,7 +212,7 @@ impl<'a, D: Device + ?Sized, W: Witness<D> + ?Sized> Server<'a, D, W> {
         if let Some((lba, sectors)) = range {
             let at = self.setup.scale.model(received).max(self.device.time());
             self.advance(at);
-            let request = Request { id: self.device.next_id(), op, lba, sectors };
+            let request = Request::new(self.device.next_id(), op, lba, sectors);
             self.witness.submitted(at, &request, asked.fua);
             let early = self.setup.floor.outside(op, length.into());
             self.device.submit(at, request, slot, early);

@@ -121,7 +121,7 @@ impl Files {
     pub(crate) fn fetch(&mut self, id: u64) -> Option<Request> {
         let (op, extent) = self.requests.pop_front()?;
         let lba = Lba(extent.first * BLOCK_SECTORS);
-        Some(Request { id, op, lba, sectors: (extent.blocks * BLOCK_SECTORS) as u32 })
+        Some(Request::new(id, op, lba, (extent.blocks * BLOCK_SECTORS) as u32))
     }
 
     /// Bytes of a file; 0 when there is none of that number.

@@ -101,11 +101,11 @@ impl AccessPattern {
             Some(skew) => skew.block(&mut cursor.positions),
         };
         cursor.next_block = if block + 1 == self.blocks { 0 } else { block + 1 };
-        Request {
+        Request::new(
             id,
-            op: if reads { Op::Read } else { Op::Write },
-            lba: Lba(block * u64::from(self.block_sectors)),
-            sectors: self.block_sectors,
-        }
+            if reads { Op::Read } else { Op::Write },
+            Lba(block * u64::from(self.block_sectors)),
+            self.block_sectors,
+        )
     }
 }

@@ -237,7 +237,7 @@ impl Workload for TraceReader {
             )));
         };
         let Placed { op, sector, sectors } = placed;
-        let request = Request { id: self.issued, op, lba: Lba(sector), sectors };
+        let request = Request::new(self.issued, op, Lba(sector), sectors);
         self.issued += 1;
         Ok(Some(Arrival { at: at.max(now), request }))
     }

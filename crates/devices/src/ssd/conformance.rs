@@ -216,7 +216,7 @@ impl Workload for Requests {
             _ => Op::Write,
         };
         let lba = Lba(self.random.below(self.pages) * self.sectors);
-        let request = Request { id: self.left, op, lba, sectors: self.sectors as u32 };
+        let request = Request::new(self.left, op, lba, self.sectors as u32);
         Ok(Some(Arrival { at: now, request }))
     }
 

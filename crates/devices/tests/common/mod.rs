@@ -55,7 +55,7 @@ impl Script {
     pub fn sectors(steps: &[Step]) -> Script {
         let request = |(id, step): (usize, &Step)| {
             let (_, op, lba, sectors) = *step;
-            Request { id: id as u64, op, lba: Lba(lba), sectors }
+            Request::new(id as u64, op, Lba(lba), sectors)
         };
         let requests: Vec<_> = steps.iter().enumerate().map(request).collect();
         let times: Vec<_> = steps.iter().map(|step| step.0).collect();

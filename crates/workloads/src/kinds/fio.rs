@@ -182,7 +182,7 @@ impl Workload for JobFile {
         self.given = Some(index);
         let id = self.in_flight.issue(index);
         let (sector, sectors) = asked.sectors();
-        Ok(Some(Arrival { at, request: Request { id, op: asked.op, lba: Lba(sector), sectors } }))
+        Ok(Some(Arrival { at, request: Request::new(id, asked.op, Lba(sector), sectors) }))
     }
 
     fn completed(&mut self, completion: &Completion) {

@@ -107,7 +107,7 @@ impl Draw for Mixture {
         let slack = whole * PAGE_SECTORS - u64::from(sectors);
         let within = if slack > 0 { self.random.below(slack + 1) } else { 0 };
         let op = if reads { Op::Read } else { Op::Write };
-        Request { id, op, lba: Lba(start + within), sectors }
+        Request::new(id, op, Lba(start + within), sectors)
     }
 }
 

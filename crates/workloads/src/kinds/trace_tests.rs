@@ -50,7 +50,7 @@ const PLAIN: &str = "1.5 0 100 8 1\n1.25 0 200 16 0\n3.5 1 300 8 0\n";
 #[test]
 fn requests_leave_in_order_of_time_with_absolute_times() {
     let (all, reader) = replay(PLAIN, &Trace::default(), 1000);
-    let request = |id, op, sector, sectors| Request { id, op, lba: Lba(sector), sectors };
+    let request = |id, op, sector, sectors| Request::new(id, op, Lba(sector), sectors);
     let expected = [
         Arrival { at: 1_250_000, request: request(0, Op::Write, 200, 16) },
         Arrival { at: 1_500_000, request: request(1, Op::Read, 100, 8) },
