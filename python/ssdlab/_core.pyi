@@ -5,7 +5,7 @@ import os
 from collections.abc import Callable, Sequence
 from typing import Any, SupportsIndex, TypeAlias
 
-from numpy import int64, uint8, uint16, uint32, uint64
+from numpy import int64, uint8, uint32, uint64
 from numpy.typing import NDArray
 
 from ssdlab.cleaners import Cleaner
@@ -69,7 +69,7 @@ class View:
     def random(self) -> float:
         """A number from 0 to below 1, drawn for this step from the run's seed."""
     @property
-    def valid(self) -> NDArray[uint16]:
+    def valid(self) -> NDArray[uint32]:
         """Valid pages of each block."""
     @property
     def erases(self) -> NDArray[uint32]:

@@ -121,7 +121,7 @@ pub struct View {
 
 /// The arrays of a pool, and the part of them that is the domain's.
 struct Shared {
-    valid: Arc<Vec<u16>>,
+    valid: Arc<Vec<u32>>,
     erases: Arc<Vec<u32>>,
     opened: Arc<Vec<u64>>,
     states: Arc<Vec<devices::ssd::ids::BlockState>>,

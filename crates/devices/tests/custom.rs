@@ -131,7 +131,7 @@ fn a_policy_may_rest_until_no_room_is_left() {
 
 #[test]
 fn what_a_policy_keeps_stays_as_it_was() {
-    type Kept = Vec<(Arc<Vec<u16>>, Vec<u16>, Arc<Vec<u32>>, Vec<u32>)>;
+    type Kept = Vec<(Arc<Vec<u32>>, Vec<u32>, Arc<Vec<u32>>, Vec<u32>)>;
     let kept: Arc<Mutex<Kept>> = Arc::default();
     let keeper = {
         let kept = Arc::clone(&kept);

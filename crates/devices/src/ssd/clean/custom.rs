@@ -36,7 +36,7 @@ pub struct DomainState {
     /// The domain has no room left for writes, and some block pays: resting would end in a standstill.
     pub urgent: bool,
     /// Valid pages of each block.
-    pub valid: Arc<Vec<u16>>,
+    pub valid: Arc<Vec<u32>>,
     /// Use of each block.
     pub state: Arc<Vec<BlockState>>,
     /// Ascending number of each block's opening.
@@ -198,7 +198,7 @@ impl Judged {
 
 impl DomainState {
     fn valid(&self, relative: u32) -> u32 {
-        u32::from(self.valid[(self.first_block.0 + relative) as usize])
+        self.valid[(self.first_block.0 + relative) as usize]
     }
 
     fn state(&self, relative: u32) -> BlockState {

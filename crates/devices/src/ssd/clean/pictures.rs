@@ -34,7 +34,7 @@ pub fn decide_with(step: Step, config: &Cleaning, closed: &str, seed: u64) -> Op
         opened += 2;
         index.insert(1, relative, pages);
         order.push(1, block as u32);
-        (valid[block], state[block]) = (pages as u16, BlockState::Closed);
+        (valid[block], state[block]) = (pages, BlockState::Closed);
         (sequence[block], erases[block]) = (opened, numbers.next().unwrap_or(0));
     }
     let view = View {

@@ -36,7 +36,7 @@ pub struct View<'a> {
     /// Data pages of a block.
     pub data_pages: u32,
     /// Valid pages of each block.
-    pub valid: &'a [u16],
+    pub valid: &'a [u32],
     /// Use of each block.
     pub state: &'a [BlockState],
     /// Ascending number of each block's opening.
@@ -63,7 +63,7 @@ impl View<'_> {
 
     /// Valid pages of a block.
     pub fn valid(&self, block: Block) -> u32 {
-        u32::from(self.valid[block.at()])
+        self.valid[block.at()]
     }
 
     /// Whether cleaning some closed block gains anything; if not, a policy must rest.

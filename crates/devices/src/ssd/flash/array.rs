@@ -18,7 +18,7 @@ use std::sync::Arc;
 pub(in crate::ssd) struct FlashState {
     stamp: Vec<u32>,
     order: Vec<u32>,
-    programmed: Vec<u16>,
+    programmed: Vec<u32>,
     opening: Vec<u64>,
     first_order: Vec<u64>,
     retired: Vec<bool>,
@@ -36,7 +36,7 @@ pub struct Flash {
     /// too; empty unless the configuration asks for it.
     order: Vec<u32>,
     /// Pages programmed since the erasure of each block.
-    programmed: Vec<u16>,
+    programmed: Vec<u32>,
     /// Ascending number of each block's opening, which its first page carries; 0 when erased.
     opening: Vec<u64>,
     /// Number of each block's first program in full, beside the opening; empty as `order` is.
@@ -75,7 +75,7 @@ impl Flash {
     pub fn program(&mut self, ppn: Ppn, lpn: Lpn, order: u32) -> u32 {
         let block = (ppn.0 / self.pages_per_block) as usize;
         let page = ppn.0 % self.pages_per_block;
-        assert!(u32::from(self.programmed[block]) == page, "pages are programmed in order, once");
+        assert!(self.programmed[block] == page, "pages are programmed in order, once");
         self.programmed[block] += 1;
         self.stamp[ppn.at()] = lpn.0;
         if let Some(kept) = self.order.get_mut(ppn.at()) {
@@ -98,7 +98,7 @@ impl Flash {
     #[inline]
     pub fn program_summary(&mut self, block: Block) {
         let programmed = &mut self.programmed[block.at()];
-        assert!(u32::from(*programmed) + 1 == self.pages_per_block, "the summary page comes last");
+        assert!(*programmed + 1 == self.pages_per_block, "the summary page comes last");
         *programmed += 1;
     }
 
@@ -167,7 +167,7 @@ impl Flash {
     /// Pages programmed in a block since its erasure.
     #[inline]
     pub fn programmed(&self, block: Block) -> u32 {
-        u32::from(self.programmed[block.at()])
+        self.programmed[block.at()]
     }
 
     /// Erasures of each block, by block number.

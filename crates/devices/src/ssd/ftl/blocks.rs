@@ -8,7 +8,7 @@ use crate::ssd::shape::Geometry;
 #[derive(Debug, Clone)]
 pub(super) struct Blocks {
     /// Valid pages of each block, counting those still being programmed.
-    pub(super) valid: Vec<u16>,
+    pub(super) valid: Vec<u32>,
     pub(super) state: Vec<BlockState>,
     /// Ascending number of each block's opening; 0 when erased. The flash has it from the block's
     /// first page on.

@@ -36,7 +36,7 @@ impl Ftl {
     #[inline]
     pub(super) fn accepts(&self, domain: Domain) -> bool {
         let reserved = match (self.victim[domain.at()], self.reserve) {
-            (Some(victim), _) => u32::from(self.blocks.valid[victim.at()]),
+            (Some(victim), _) => self.blocks.valid[victim.at()],
             (None, Reserve::Pages(pages)) => pages,
             (None, Reserve::Everything) => return false,
         };

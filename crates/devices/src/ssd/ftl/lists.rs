@@ -75,7 +75,7 @@ impl Ftl {
 
     /// Valid pages of a block.
     pub fn valid(&self, block: Block) -> u32 {
-        u32::from(self.blocks.valid[block.at()])
+        self.blocks.valid[block.at()]
     }
 
     /// Free blocks of a domain.

@@ -63,7 +63,7 @@ impl Ftl {
         if self.blocks.state[block.at()] == BlockState::Closed {
             let domain = self.geometry.domain_of(block);
             let relative = block.0 - self.geometry.first_block(domain).0;
-            self.blocks.index.superseded(domain.0, relative, u32::from(valid));
+            self.blocks.index.superseded(domain.0, relative, valid);
         }
     }
 
@@ -107,7 +107,7 @@ impl Ftl {
         let domain = self.geometry.domain_of(block);
         self.blocks.state[block.at()] = BlockState::Closed;
         let relative = block.0 - self.geometry.first_block(domain).0;
-        self.blocks.index.insert(domain.0, relative, u32::from(self.blocks.valid[block.at()]));
+        self.blocks.index.insert(domain.0, relative, self.blocks.valid[block.at()]);
         self.blocks.order.push(domain.0, block.0);
     }
 

@@ -20,7 +20,7 @@ pub struct Rebuilt {
     /// Where each logical page lies.
     map: PageMap,
     /// Valid pages of each block.
-    valid: Vec<u16>,
+    valid: Vec<u32>,
     /// Free, open, closed or retired.
     state: Vec<BlockState>,
     /// Free blocks of each domain, by number.
@@ -39,7 +39,7 @@ impl Rebuilt {
 
     /// Valid pages of a block.
     pub fn valid(&self, block: Block) -> u32 {
-        u32::from(self.valid[block.at()])
+        self.valid[block.at()]
     }
 
     /// What a block was being used for; a block being cleaned is closed, one being filled is open.

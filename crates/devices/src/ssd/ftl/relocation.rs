@@ -151,7 +151,7 @@ impl Ftl {
             "only closed blocks are cleaned"
         );
         let relative = victim.0 - self.geometry.first_block(domain).0;
-        self.blocks.index.remove(domain.0, relative, u32::from(self.blocks.valid[victim.at()]));
+        self.blocks.index.remove(domain.0, relative, self.blocks.valid[victim.at()]);
         self.blocks.order.remove(domain.0, victim.0);
         self.blocks.state[victim.at()] = BlockState::Victim;
         self.victim[domain.at()] = Some(victim);
