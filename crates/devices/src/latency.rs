@@ -15,6 +15,13 @@ pub struct LatencyPart {
     pub doc: &'static str,
 }
 
+impl LatencyPart {
+    /// Results have it only where it is not zero: it is of drives with a write buffer.
+    pub fn may_be_left_out(&self) -> bool {
+        [FIRMWARE, BUFFER, SUSPEND].contains(&self.part)
+    }
+}
+
 macro_rules! latency_parts {
     ($($NAME:ident: $key:literal, $label:literal, $doc:literal;)*) => {
         #[expect(non_camel_case_types, clippy::upper_case_acronyms, reason = "numbers the constants")]
@@ -36,9 +43,14 @@ latency_parts! {
         "waiting in the host for a place in the device's queue";
     HOST_LINK: "host_link", "on the host link",
         "on, or waiting for, the link between host and device";
+    FIRMWARE: "firmware", "in the controller's firmware",
+        "in, or waiting for, a core of the controller";
+    BUFFER: "buffer", "waiting for the write buffer", "waiting for room in the write buffer";
     UNIT_WAIT: "unit_wait", "waiting for a busy unit",
         "waiting for a unit that serves other requests";
     CLEANING_WAIT: "cleaning_wait", "waiting for cleaning", "waiting for a unit that cleans";
+    SUSPEND: "suspend", "waiting for a suspension",
+        "waiting for a program or an erase to stop";
     BUS: "bus", "on the bus", "on, or waiting for, the bus between controller and package";
     CELL: "cell", "in the flash cells", "in the cell array";
 }

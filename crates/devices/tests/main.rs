@@ -2,6 +2,7 @@
 
 mod account;
 mod array;
+mod buffered;
 mod common;
 mod conformance;
 mod custom;

@@ -33,7 +33,7 @@ fn a_read_and_a_program_are_recorded_to_the_nanosecond() {
         .iter()
         .map(|it| (it.word.name(), it.lane, it.start, it.end, it.bus_ns))
         .collect();
-    let (sense, program) = (config.timing.read.ns(), config.timing.program.ns());
+    let (sense, program) = (config.timing.read.of_type(0).ns(), config.timing.program.ns());
     let bus = config.timing.bus_per_byte.time_ns(4096 + config.spare_size.bytes());
     let reads = spans.iter().find(|it| it.0 == "read").unwrap();
     let programs = spans.iter().find(|it| it.0 == "program").unwrap();

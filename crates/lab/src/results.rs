@@ -176,6 +176,7 @@ fn latency(stats: &LatencyStats, ended: &Ended, simulated_ns: Time) -> Value {
     let breakdown: Map<String, Value> = LATENCY_PARTS
         .iter()
         .zip(stats.mean_breakdown_ns())
+        .filter(|(part, ns)| *ns > 0.0 || !part.may_be_left_out())
         .map(|(part, ns)| (part.key.to_owned(), json!(us(ns))))
         .collect();
     let failed = Status::ALL.iter().zip(ended.statuses).filter(|(status, _)| !status.is_ok());
@@ -352,12 +353,19 @@ fn flash_sections(report: &SsdReport) -> Map<String, Value> {
             },
         }),
     );
-    let sections = json!({
+    let mut sections = json!({
         "flash": flash,
         "wear": wear_section(wear, &report.counts),
         "units": units,
         "buses": { "busy": report.bus_busy },
     });
+    if report.buffered {
+        let counts = &report.counts;
+        let programmed = counts.bytes_programmed as f64;
+        let padding = counts.padding_pages as f64 / counts.page_programs.max(1) as f64;
+        let fill = (programmed > 0.0).then_some(1.0 - padding);
+        sections["buffer"] = with_counts(Section::Buffer, counts, json!({ "group_fill": fill }));
+    }
     match sections {
         Value::Object(sections) => sections,
         _ => Map::new(),

@@ -5,11 +5,13 @@
 //! override is read into, how layers of them are merged, and the reference of all keys. Devices and
 //! workloads both declare sections, which is why this is a room of its own.
 
+mod flash;
 mod link;
 mod quantity;
 mod section;
 mod values;
 
+pub use flash::{BusRate, MOST_PAGE_TYPES, Maybe, PageTimes};
 pub use link::{LINKS, Link};
 pub use quantity::{Bandwidth, Duration, PerByte, QuantityError, Size};
 pub use section::{Choice, Invalid, KeyInfo, Setting, nearest};

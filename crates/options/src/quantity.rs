@@ -9,6 +9,13 @@ use std::str::FromStr;
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct QuantityError(String);
 
+impl QuantityError {
+    /// With these words.
+    pub(crate) fn new(problem: String) -> Self {
+        QuantityError(problem)
+    }
+}
+
 impl fmt::Display for QuantityError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(&self.0)
@@ -104,8 +111,10 @@ fn show(amount: u128, units: &[Unit], f: &mut fmt::Formatter<'_>) -> fmt::Result
 crate::text_setting!(Duration: "a time with its unit, such as \"25us\" or \"1.5ms\"", Values::Pattern(Duration::pattern()));
 crate::text_setting!(PerByte: "a time per byte with its unit, such as \"25ns\" or \"0.625ns\"", Values::Pattern(pattern(&TIME_PS[..3])));
 crate::text_setting!(Size: "a size with its unit, such as \"4KiB\" or \"128B\"", Values::Pattern(Size::pattern()));
-crate::section::optional!(Size);
+crate::optional!(Size);
 crate::text_setting!(Bandwidth: "a rate with its unit, such as \"300MB/s\"; a link by name, such as \"sata-300\"; or \"unlimited\"", Bandwidth::values());
+
+crate::optional!(Duration);
 
 /// A span of time: whole nanoseconds.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Default)]

@@ -151,6 +151,7 @@ macro_rules! text_setting {
 }
 
 /// Makes an optional value a [`Setting`]: a key that may be left out.
+#[macro_export]
 macro_rules! optional {
     ($type:ty) => {
         impl $crate::Setting for Option<$type> {
@@ -169,8 +170,6 @@ macro_rules! optional {
         }
     };
 }
-pub(crate) use optional;
-
 macro_rules! leaves {
     ($($type:ty: $expected:expr, $values:expr);* $(;)?) => {$(
         impl Setting for $type {

@@ -40,6 +40,11 @@ impl<T: Copy> Slots<T> {
         self.values[slot as usize]
     }
 
+    /// Slots that were ever given out at a time; some may be free.
+    pub fn len(&self) -> usize {
+        self.values.len()
+    }
+
     /// Whether no slot is taken.
     pub fn is_empty(&self) -> bool {
         self.values.len() == self.free.len()

@@ -63,6 +63,8 @@ pub enum Section {
     Cleaning,
     /// What the drive did not take.
     Wear,
+    /// What a write buffer did, in the results of drives that have one.
+    Buffer,
     /// How things stand: in none, but followed over time.
     Levels,
 }
@@ -74,6 +76,7 @@ impl Section {
             Section::Flash => "flash",
             Section::Cleaning => "flash.cleaning",
             Section::Wear => "wear",
+            Section::Buffer => "buffer",
             Section::Levels => "",
         }
     }
@@ -92,6 +95,10 @@ pub enum Measure {
     Bytes,
     /// Blocks as wide as a logical page is spread, reported as blocks of one package.
     WideBlocks,
+    /// Groups of pages that are programmed at once.
+    Groups,
+    /// How often something happened.
+    Times,
 }
 
 impl Measure {
@@ -101,12 +108,14 @@ impl Measure {
             Measure::FlashPages | Measure::LogicalPages | Measure::WidePages => "flash pages",
             Measure::Bytes => "bytes",
             Measure::WideBlocks => "blocks",
+            Measure::Groups => "groups",
+            Measure::Times => "times",
         }
     }
 
     fn reported(self, count: u64, granule: Granule) -> u64 {
         match self {
-            Measure::FlashPages | Measure::Bytes => count,
+            Measure::FlashPages | Measure::Bytes | Measure::Groups | Measure::Times => count,
             Measure::LogicalPages => count * u64::from(granule.flash_pages),
             Measure::WidePages | Measure::WideBlocks => count * u64::from(granule.span),
         }
@@ -227,9 +236,11 @@ impl Account {
         self.pages(self.counters.moves + self.counters.migrations)
     }
 
-    /// Data pages programmed: for the host, to clean and to level wear.
+    /// Data pages programmed: for the host, to clean and to level wear; with padding and parity, which
+    /// the flash takes for data.
     fn programs(&self) -> u64 {
-        self.pages(self.counters.host_programs) + self.moved()
+        let Counters { host_programs, padding, parity, .. } = self.counters;
+        self.pages(host_programs + padding + parity) + self.moved()
     }
 }
 
@@ -285,6 +296,21 @@ counters! {
             FlashPages, counts refused_pages;
         refused_bytes: "Bytes of the host in those.", Bytes, counts refused_bytes;
     }
+    Buffer {
+        groups_programmed: "Groups of pages programmed at once, without parity.",
+            Groups, terminal "groups programmed", counts groups;
+        padding_pages: "Logical pages of them without data, because a flush or a linger time filled them.",
+            LogicalPages, terminal "pages of padding", counts padding;
+        parity_pages: "Logical pages of parity programmed.", LogicalPages, counts parity;
+        read_hits: "Pages read that were in the buffer.",
+            FlashPages, terminal "reads from the buffer", counts buffer_hits;
+        replaced_pages: "Pages written again while they were in the buffer: not programmed.",
+            FlashPages, terminal "pages replaced in the buffer", counts buffer_replaced;
+        write_waits: "Times that a write began to wait for room in the buffer.",
+            Times, counts buffer_waits;
+        suspensions: "Times that a program or an erase was stopped for reads.",
+            Times, terminal "suspensions", counts suspensions;
+    }
     Levels {
         free_blocks: "Erased blocks that are free.",
             WideBlocks, over_time 5 "free_blocks", is |it| it.free_blocks;
@@ -311,6 +337,13 @@ impl Counters {
     #[inline]
     pub(super) fn page_written(&mut self, pages: u32, bytes: u64) {
         self.host_programs += 1;
+        self.host_pages += u64::from(pages);
+        self.host_bytes += bytes;
+    }
+
+    /// The host wrote `bytes` to `pages` flash pages of a logical page in the buffer.
+    #[inline]
+    pub(super) fn host_wrote(&mut self, pages: u32, bytes: u64) {
         self.host_pages += u64::from(pages);
         self.host_bytes += bytes;
     }

@@ -5,15 +5,16 @@ use engine::{EventId, EventQueue, Time};
 /// What may happen at an instant.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(in crate::ssd) enum Event {
-    /// A stage of the operation of a lane ends.
-    StageEnds(u32),
+    /// Something happens in the flash back end, which knows what: the number of a lane of which a stage
+    /// ends, or of whatever else it has.
+    Flash(u32),
     /// The host link has finished a transfer.
     LinkFree,
     /// The device sees a request that the host has sent.
     RequestArrives,
 }
 
-/// Events that are not of a lane, as the queue holds them.
+/// Events that are not of the flash, as the queue holds them.
 const LINK_FREE: u32 = (1 << 24) - 1;
 const REQUEST_ARRIVES: u32 = (1 << 24) - 2;
 
@@ -30,11 +31,16 @@ impl Clock {
     #[inline]
     pub(in crate::ssd) fn call(&mut self, at: Time, event: Event) -> EventId {
         let number = match event {
-            Event::StageEnds(lane) => lane,
+            Event::Flash(number) => number,
             Event::LinkFree => LINK_FREE,
             Event::RequestArrives => REQUEST_ARRIVES,
         };
         self.events.push(at, number)
+    }
+
+    /// Takes back an event that has not happened.
+    pub(in crate::ssd) fn take_back(&mut self, event: EventId) {
+        self.events.cancel(event);
     }
 
     /// When something happens next.
@@ -50,7 +56,7 @@ impl Clock {
         Some(match number {
             LINK_FREE => Event::LinkFree,
             REQUEST_ARRIVES => Event::RequestArrives,
-            lane => Event::StageEnds(lane),
+            number => Event::Flash(number),
         })
     }
 }

@@ -33,6 +33,11 @@ index! {
     Unit
 }
 
+impl Lpn {
+    /// What the spare area of a page says that was programmed to fill a group: no logical page.
+    pub const PADDING: Lpn = Lpn(u32::MAX);
+}
+
 /// How many bits a cell of a block holds, as a row of the table of costs.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct BlockMode(pub u8);

@@ -1,7 +1,9 @@
 //! The kind of device that this is: how layers of its configuration are laid, and how it is built.
 
+use super::back::Back;
+use super::buffered::Buffered;
 use super::clean::Supplied;
-use super::config::{Policy, PolicyName, SsdConfig, SsdPartial};
+use super::config::{CellName, Policy, PolicyName, SsdConfig, SsdPartial};
 use super::host::Host;
 use super::sched::Scheduler;
 use super::{Clock, Geometry, Ssd};
@@ -19,11 +21,20 @@ impl DeviceKind for SsdConfig {
     fn overlay(under: &mut SsdPartial, over: SsdPartial) {
         let stated = over.spare_factor.is_some()
             || over.over_provisioning.is_some()
-            || over.spare_blocks_per_plane.is_some();
+            || over.spare_blocks_per_plane.is_some()
+            || over.capacity.is_some();
         if stated {
             under.spare_factor = None;
             under.over_provisioning = None;
             under.spare_blocks_per_plane = None;
+            under.capacity = None;
+        }
+        // So does one that states the bus, and one that names a part states all that the part is.
+        if over.timing.bus_per_byte.is_some() {
+            under.timing.bus_rate = None;
+        }
+        if let Some(part) = over.cell.preset.and_then(CellName::part) {
+            part.lay_on(under);
         }
         <Self as Setting>::overlay(under, over);
     }
@@ -56,10 +67,14 @@ impl Ssd {
     pub fn with(config: &SsdConfig, seed: u64, supplied: &Supplied) -> Result<Ssd, Invalid> {
         let geometry = Geometry::new(config)?;
         let policy = supplied.policy_for(&config.cleaning.policy)?;
-        let mut back = Scheduler::new(config, &geometry, seed);
-        back.ftl.supply(policy);
+        let mut back = if config.is_buffered() {
+            Back::Groups(Box::new(Buffered::new(config, &geometry, seed)))
+        } else {
+            Back::Pages(Scheduler::new(config, &geometry, seed))
+        };
+        back.state().0.supply(policy);
         Ok(Ssd {
-            host: Host::new(&config.host_link),
+            host: Host::new(&config.host_link, config.is_volatile()),
             back,
             clock: Clock::default(),
             config: config.clone(),

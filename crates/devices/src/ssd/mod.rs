@@ -1,11 +1,14 @@
 //! The solid-state disk: requests in, flash operations in between, completions out.
 //!
 //! This file is the wiring. The [`Host`] cuts requests into page requests and answers when the last is
-//! done; the [`Scheduler`] serves page requests with the flash; both share one [`Clock`]. What passes
-//! between them is in `page.rs`, and nothing else does.
+//! done; a [`Back`] end serves them with the flash; both share one [`Clock`]. There are two: one whose units
+//! serve a page at a time, and one that gathers groups of pages in a write buffer. `pump.rs` lets requests
+//! pass between them.
 
 pub mod account;
 mod audit;
+mod back;
+mod buffered;
 pub mod clean;
 mod clock;
 pub mod config;
@@ -17,6 +20,7 @@ pub mod ids;
 mod kind;
 mod model;
 mod page;
+mod pump;
 mod report;
 mod sched;
 mod sets;
@@ -33,63 +37,23 @@ pub use sched::timeline;
 pub use shape::Geometry;
 pub use snapshot::Snapshot;
 
+use back::Back;
 use clock::{Clock, Event};
-use engine::{Completion, Device, Followed, Op, Request, Time};
+use engine::{Completion, Device, Followed, Request, Time};
 use host::Host;
-use ids::Lpn;
-use sched::Scheduler;
 
 /// A simulated solid-state disk.
 #[derive(Debug, Clone)]
 pub struct Ssd {
     config: SsdConfig,
     host: Host,
-    back: Scheduler,
+    back: Back,
     clock: Clock,
 }
 
 impl Ssd {
     fn geometry(&self) -> &Geometry {
-        self.back.ftl.geometry()
-    }
-
-    /// Lets the host link take its turns until it is busy or idle, and hands what has crossed it to the
-    /// flash.
-    fn pump(&mut self) {
-        while let Some((slot, request)) = self.host.turn(&mut self.clock) {
-            if request.op == Op::Trim {
-                let status = self.back.trim(host::covered(self.geometry(), &request));
-                self.host.done_at_once(slot, status, self.clock.now);
-                if status.is_ok() {
-                    self.back.wake_stalled(&mut self.clock);
-                }
-                continue;
-            }
-            let pages = host::touched(self.geometry(), &request);
-            self.host.expect(slot, pages.len() as u32);
-            for page in pages {
-                let page = host::page_request(self.geometry(), &request, Lpn(page), Some(slot));
-                if let Some(done) = self.back.accept(&page, &mut self.clock) {
-                    self.host.page_done(&done, self.clock.now);
-                }
-            }
-            self.back.dispatch_offered(&mut self.clock);
-        }
-    }
-
-    /// A stage of the operation of a lane has ended.
-    fn stage_ended(&mut self, lane: u32) {
-        let Some(ended) = self.back.stage_ended(lane, &mut self.clock) else { return };
-        if let Some(done) = &ended.done {
-            self.host.page_done(done, self.clock.now);
-        }
-        if self.back.has_refused() {
-            for done in self.back.take_refused() {
-                self.host.page_done(&done, self.clock.now);
-            }
-        }
-        self.pump();
-        self.back.go_on(ended, &mut self.clock);
+        self.back.ftl().geometry()
     }
 }
 
@@ -109,7 +73,7 @@ impl Device for Ssd {
     fn advance(&mut self, to: Time, completions: &mut Vec<Completion>) {
         while let Some(event) = self.clock.go_on(to) {
             match event {
-                Event::StageEnds(lane) => self.stage_ended(lane),
+                Event::Flash(number) => self.flash_event(number),
                 Event::LinkFree => self.pump(),
                 Event::RequestArrives => {
                     self.host.request_arrives();
@@ -122,11 +86,11 @@ impl Device for Ssd {
     }
 
     fn has_ended(&self) -> bool {
-        self.back.ftl.has_ended()
+        self.back.ftl().has_ended()
     }
 
     fn may_refuse(&self) -> bool {
-        self.back.ftl.is_worn()
+        self.back.ftl().is_worn()
     }
 
     fn followed(&self) -> Option<Followed> {

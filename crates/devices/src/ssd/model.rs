@@ -1,8 +1,7 @@
 //! What can be done to a drive beside asking it: preparing, keeping, examining, reporting.
 
 use super::ids::Lpn;
-use super::sched::Scheduler;
-use super::timeline::{Recorder, Timeline, Window};
+use super::timeline::{Timeline, Window};
 use super::{Snapshot, Ssd, SsdReport, host};
 use crate::{Examine, Persist, Prepare};
 use engine::{Op, Request, Status, Time};
@@ -17,18 +16,22 @@ impl Prepare for Ssd {
             self.clock.now == 0 && self.host.is_idle(),
             "fast-forward comes before the first request"
         );
-        self.back.ftl.overwrite_untimed(&mut self.back.flash, pages);
+        let (ftl, flash) = self.back.state();
+        ftl.overwrite_untimed(flash, pages);
     }
 
     fn serve_untimed(&mut self, request: &Request) -> Status {
         let mut status = Status::Ok;
         match request.op {
             Op::Flush => {}
-            Op::Trim => status = self.back.trim(host::covered(self.geometry(), request)),
+            Op::Trim => {
+                let covered = host::covered(self.geometry(), request);
+                status = self.back.state().0.trim_all(covered);
+            }
             Op::Read | Op::Write => {
                 for page in host::touched(self.geometry(), request) {
                     let page = host::page_request(self.geometry(), request, Lpn(page), None);
-                    let Scheduler { ftl, flash, .. } = &mut self.back;
+                    let (ftl, flash) = self.back.state();
                     status = status.and(ftl.serve_untimed(flash, &page));
                 }
             }
@@ -50,7 +53,7 @@ impl Persist for Ssd {
 impl Examine for Ssd {
     /// Erase counts stay: they are the drive's age.
     fn reset_counts(&mut self) {
-        self.back.ftl.reset_counters(&self.back.flash);
+        self.back.reset_counters();
     }
 
     fn audit(&self) -> Result<(), String> {
@@ -58,11 +61,11 @@ impl Examine for Ssd {
     }
 
     fn record_operations(&mut self, window: Window) {
-        self.back.recorder = Some(Box::new(Recorder::new(window)));
+        self.back.record(window);
     }
 
     fn take_operations(&mut self) -> Option<Timeline> {
-        self.back.recorder.take().map(|recorder| recorder.finish(self.geometry()))
+        self.back.take_record()
     }
 
     fn report(&self, end: Time) -> Option<SsdReport> {

@@ -95,7 +95,7 @@ impl Ssd {
         assert!(self.clock.now == 0 && self.host.is_idle(), "a drive is kept between two runs");
         Snapshot {
             shape: shape(&self.config, self.geometry()),
-            drives: vec![Drive { flash: self.back.flash.keep(), ftl: self.back.ftl.keep() }],
+            drives: vec![Drive { flash: self.back.flash().keep(), ftl: self.back.ftl().keep() }],
         }
     }
 
@@ -108,8 +108,9 @@ impl Ssd {
         let (Some(drive), true) = (snapshot.drives.pop(), snapshot.drives.is_empty()) else {
             return Err("it does not hold one drive".to_owned());
         };
-        self.back.flash.take_up(drive.flash)?;
-        self.back.ftl.take_up(&self.back.flash, drive.ftl)?;
+        let (ftl, flash) = self.back.state();
+        flash.take_up(drive.flash)?;
+        ftl.take_up(flash, drive.ftl)?;
         self.check().map_err(|problem| format!("its state is not sound: {problem}"))
     }
 }

@@ -28,6 +28,7 @@ const DEVICES: &[Preset] = presets!(
     "enterprise-ssd",
     "laptop-ssd",
     "null",
+    "samsung-pm9a3",
     "usb-stick",
     "zeus-linear",
 );

@@ -1,6 +1,7 @@
 //! Cleaning: its keys, and the policies by name, of which the config word, the listing and the dispatch of
 //! `clean/mod.rs` are made. What a policy does is no business of the configuration.
 
+use super::today::{Pace, ReadOrder, Reclaim};
 use options::{Size, Values, choices, options};
 use std::fmt;
 use std::str::FromStr;
@@ -209,7 +210,8 @@ options! {
         temperature: Temperature = Temperature::Opened,
     }
 
-    /// Cleaning (garbage collection): how superseded pages become writable again.
+    /// Cleaning (garbage collection): how superseded pages become writable again. It has as many fields as
+    /// there are keys.
     pub struct Cleaning as CleaningPartial {
         /// The rule that chooses the victim.
         policy: Policy = Policy::Greedy,
@@ -241,5 +243,22 @@ options! {
         hot_cold: HotCold = HotCold::default(),
         /// Wear levelling.
         levelling: Levelling = Levelling::default(),
+        /// What is cleaned and erased together by a drive with a write buffer.
+        reclaim: Reclaim = Reclaim::Superblock,
+        /// How host writes and cleaning share the flash behind a write buffer.
+        pace: Pace = Pace::Token,
+        /// Groups of copies that the pace `burst` pays for at a time.
+        quantum: u32 = 80,
+        /// Logical pages that the host may write during a burst.
+        host_room: u32 = 128,
+        /// Word-line reads of a victim's group that a die does in one go.
+        read_batch: u32 = 3,
+        /// Which of the reads that wait for a die goes first.
+        read_order: ReadOrder = ReadOrder::Fifo,
+        /// Commands that the meter of the pace `token` lets through at once.
+        meter_depth: u32 = 2,
+        /// That meter is open while the host writes less than this share of the rate that cleaning
+        /// leaves.
+        meter_above: f64 = 0.55,
     }
 }

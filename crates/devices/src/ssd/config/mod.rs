@@ -5,13 +5,18 @@
 //! derived, not here.
 
 mod cleaning;
+pub mod parts;
+mod today;
 
 pub use crate::kit::config::{Depth, HostLink, HostOrder};
 pub(super) use cleaning::cleaners;
 pub use cleaning::*;
+pub use today::*;
 
 use crate::kit::config::word_or_number;
-use options::{Duration, PerByte, Setting, Size, Values, choices, leaf_body, options};
+use options::{
+    BusRate, Duration, PageTimes, PerByte, Setting, Size, Values, choices, leaf_body, options,
+};
 use serde::{Deserialize, Deserializer, Serialize, Serializer, de};
 use std::fmt;
 
@@ -84,14 +89,22 @@ choices! {
 options! {
     /// Times of the flash operations, as in a NAND datasheet.
     pub struct Timing as TimingPartial {
-        /// From the cell array to the page register (Table 1 of the 2008 paper: 25 us).
-        read: Duration = Duration::from_ns(25_000),
-        /// From the page register to the cell array (Table 1: 200 us).
+        /// From the cell array to the page register (Table 1 of the 2008 paper: 25 us); for cells of
+        /// several bits one time, or one for each page of a word line: `"38us, 45us, 62us"`.
+        read: PageTimes = PageTimes::of(Duration::from_ns(25_000)),
+        /// The same for less than a page; as for a page when not given.
+        read_part: Option<Duration> = None,
+        /// From the registers to the cell array: a page, or of cells of several bits a word line of all
+        /// planes (Table 1: 200 us). Data sheets state it by the page: times `cell.bits`.
         program: Duration = Duration::from_ns(200_000),
         /// Erasing one block (Table 1: 1.5 ms).
         erase: Duration = Duration::from_ns(1_500_000),
         /// Moving one byte over the bus between controller and package (a 40 MHz 8-bit bus: 25 ns).
         bus_per_byte: PerByte = PerByte::from_ps(25_000),
+        /// The rate of that bus, instead of `bus_per_byte`.
+        bus_rate: Option<BusRate> = None,
+        /// Command and address on the bus, with each page that is transferred.
+        command: Duration = Duration::from_ns(0),
     }
 
     /// Endurance.
@@ -159,6 +172,11 @@ options! {
         over_provisioning: Option<f64> = None,
         /// Spare space as whole blocks of each plane (the 2008 simulator's definition).
         spare_blocks_per_plane: Option<u32> = None,
+        /// What the drive exports, as its label says; a way to state the spare space.
+        capacity: Option<Size> = None,
+        /// Simulate one part of so many of each block: pages, exported capacity and the time of an
+        /// erase divided by it, everything else as it is, so that a large drive is steady in seconds.
+        scale: u32 = 1,
         /// What the drive holds at the start.
         fill: Fill = Fill::FULL,
         /// In which order that was written.
@@ -169,6 +187,16 @@ options! {
         timing: Timing = Timing::default(),
         /// The connection to the host.
         host_link: HostLink = HostLink::default(),
+        /// Cells, and what is programmed at once.
+        cell: Cell = Cell::default(),
+        /// Suspending programs and erases for reads.
+        suspend: Suspend = Suspend::default(),
+        /// The controller's processors.
+        firmware: Firmware = Firmware::default(),
+        /// The write buffer.
+        buffer: Buffer = Buffer::default(),
+        /// Parity over the dies.
+        parity: Parity = Parity::default(),
         /// Cleaning.
         cleaning: Cleaning = Cleaning::default(),
         /// Endurance.
@@ -184,7 +212,27 @@ pub const DEFAULT_SPARE_FACTOR: f64 = 0.15;
 /// Share of the blocks below which cleaning starts, of a drive with at least the paper's spare space.
 const DEFAULT_MIN_FREE: f64 = 0.05;
 
+impl Timing {
+    /// Moving so many bytes over the bus, ns, without a command.
+    pub(in crate::ssd) fn transfer_ns(&self, bytes: u64) -> u64 {
+        match self.bus_rate {
+            Some(rate) => rate.time_ns(bytes),
+            None => self.bus_per_byte.time_ns(bytes),
+        }
+    }
+}
+
 impl SsdConfig {
+    /// Whether there is a write buffer, so that pages are programmed by groups.
+    pub fn is_buffered(&self) -> bool {
+        self.buffer.size.bytes() > 0
+    }
+
+    /// Whether there is a write buffer that a power cut empties: flushes wait for the flash.
+    pub(in crate::ssd) fn is_volatile(&self) -> bool {
+        self.is_buffered() && !self.buffer.power_loss_protected
+    }
+
     /// Spare space / physical space, as whichever key states it.
     pub(in crate::ssd) fn spare_share(&self) -> f64 {
         if let Some(blocks) = self.spare_blocks_per_plane {

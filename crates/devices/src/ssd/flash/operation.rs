@@ -206,7 +206,7 @@ impl CostTable {
 
     /// What a drive's config says of its cells: one mode, one type of page.
     pub fn cells(config: &SsdConfig) -> Vec<Vec<CellTimes>> {
-        let sense_ns = config.timing.read.ns() as u32;
+        let sense_ns = config.timing.read.of_type(0).ns() as u32;
         let program_ns = config.timing.program.ns() as u32;
         vec![vec![CellTimes { sense_ns, program_ns }]]
     }
@@ -244,7 +244,7 @@ impl CostTable {
 fn push_row(plans: &mut Vec<Plan>, config: &SsdConfig, granule: Granule, times: CellTimes) {
     let CellTimes { sense_ns: sense, program_ns: program } = times;
     let (page, spare) = (config.page_size.bytes(), config.spare_size.bytes());
-    let transfer = |bytes| config.timing.bus_per_byte.time_ns(bytes) as u32;
+    let transfer = |bytes| config.timing.transfer_ns(bytes) as u32;
     let bus = transfer((page + spare) / u64::from(granule.parts));
     // A summary is one sector with its share of the spare area (the 2008 simulator's 528 B).
     let summary = [Stage::Bus(transfer(512 + spare * 512 / page)), Stage::Cell(program)];

@@ -2,7 +2,7 @@
 
 use super::Ftl;
 use super::placement::Reserve;
-use crate::ssd::ids::{Block, Domain, Lpn, PoolId, Unit};
+use crate::ssd::ids::{Block, Domain, Lpn, PoolId, Stream, Unit};
 use std::cmp::Reverse;
 
 impl Ftl {
@@ -34,13 +34,27 @@ impl Ftl {
 
     /// Whether a host write may go to a domain: what cleaning needs for its moves stays free.
     #[inline]
-    pub(super) fn accepts(&self, domain: Domain) -> bool {
+    pub(in crate::ssd) fn accepts(&self, domain: Domain) -> bool {
         let reserved = match (self.victim[domain.at()], self.reserve) {
             (Some(victim), _) => self.blocks.valid[victim.at()],
             (None, Reserve::Pages(pages)) => pages,
             (None, Reserve::Everything) => return false,
         };
+        if self.streams.apart {
+            return self.accepts_apart(domain, reserved);
+        }
         self.room(domain) > reserved
+    }
+
+    /// The same where the host's pages and those that are moved have frontiers of their own: the host's
+    /// has room, or takes a block that the moves do not need.
+    fn accepts_apart(&self, domain: Domain, reserved: u32) -> bool {
+        if self.left_on(domain, Stream::FIRST) > 0 {
+            return true;
+        }
+        let free = self.free.count(domain);
+        let moves = self.left_on(domain, Stream::SECOND);
+        free > 0 && (free - 1) * self.geometry.data_pages + moves >= reserved
     }
 
     /// Pages that hosts may still write to `pool` on `unit`; 0 when writes there must wait.

@@ -8,7 +8,7 @@ use super::placement::{Placement, Reserve};
 use super::streams::Streams;
 use crate::ssd::account::Counters;
 use crate::ssd::clean::Custom;
-use crate::ssd::config::{Cleaning, SsdConfig, Temperature};
+use crate::ssd::config::{Cleaning, Frontiers, SsdConfig, Temperature};
 use crate::ssd::flash::Flash;
 use crate::ssd::ids::{Block, Lpn, PoolId, Ppn};
 use crate::ssd::page::{Access, Need, PageRequest, PageWork};
@@ -43,6 +43,11 @@ pub struct Ftl {
     pub counters: Counters,
 }
 
+/// Behind a write buffer what the host writes and what is moved gather apart.
+fn frontiers(config: &SsdConfig) -> Frontiers {
+    if config.is_buffered() { Frontiers::SeparateMoved } else { config.cleaning.frontiers }
+}
+
 impl Ftl {
     /// The FTL of a drive that was filled as the configuration says, with the flash it was
     /// written to.
@@ -51,7 +56,7 @@ impl Ftl {
         let aggregate = config.cleaning.levelling.temperature == Temperature::Aggregate;
         let mut ftl = Ftl {
             geometry: geometry.clone(),
-            config: config.cleaning.clone(),
+            config: Cleaning { frontiers: frontiers(config), ..config.cleaning.clone() },
             supplied: None,
             random: Xoshiro256::new(seed, CLEANING_STREAM),
             map: PageMap::new(geometry.exported_pages()),

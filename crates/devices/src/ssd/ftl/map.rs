@@ -52,10 +52,10 @@ impl PageMap {
         self.0[lpn.at()]
     }
 
-    /// Whether a page lies there.
+    /// Whether a page lies there; padding lies nowhere.
     #[inline]
     pub fn holds(&self, lpn: Lpn, ppn: Ppn) -> bool {
-        self.0[lpn.at()].0 == ppn.0
+        self.0.get(lpn.at()).is_some_and(|place| place.0 == ppn.0)
     }
 
     /// The page lies there from now on.

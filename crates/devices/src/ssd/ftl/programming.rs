@@ -5,6 +5,8 @@ use super::map::Place;
 use super::streams::FrontierId;
 use crate::ssd::flash::Flash;
 use crate::ssd::ids::{Block, BlockState, Domain, Lpn, Ppn};
+use engine::Status;
+use std::ops::Range;
 
 /// A page that is being programmed: it takes effect in the flash on completion.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -29,15 +31,8 @@ impl Ftl {
         domain: Domain,
         lpn: Lpn,
     ) -> Programming {
-        if self.streams.frontier[frontier.0 as usize].next == self.geometry.data_pages {
-            let block = self.take_free(domain);
-            self.open(frontier, block);
-        }
-        let frontier = &mut self.streams.frontier[frontier.0 as usize];
-        let block = frontier.block.expect("a frontier with room has a block");
-        let ppn = self.geometry.ppn(block, frontier.next);
-        frontier.next += 1;
-        self.blocks.valid[block.at()] += 1;
+        let ppn = self.next_page(frontier, domain);
+        self.blocks.valid[self.geometry.block_of(ppn).at()] += 1;
         if self.placement.pools_span_units {
             self.placement.reclaimable[self.geometry.unit_of(domain).at()] -= 1;
         }
@@ -47,6 +42,20 @@ impl Ftl {
         let order = self.programs as u32;
         self.programs = self.programs.wrapping_add(1);
         Programming { ppn, lpn, old, order }
+    }
+
+    /// Takes the next page of a frontier, and a block for it where that is full.
+    #[inline]
+    pub(super) fn next_page(&mut self, frontier: FrontierId, domain: Domain) -> Ppn {
+        if self.streams.frontier[frontier.0 as usize].next == self.geometry.data_pages {
+            let block = self.take_free(domain);
+            self.open(frontier, block);
+        }
+        let frontier = &mut self.streams.frontier[frontier.0 as usize];
+        let block = frontier.block.expect("a frontier with room has a block");
+        let ppn = self.geometry.ppn(block, frontier.next);
+        frontier.next += 1;
+        ppn
     }
 
     /// Makes a copy of a logical page, if there is one, worthless.
@@ -72,6 +81,17 @@ impl Ftl {
         self.supersede(self.map.get(lpn));
         self.map.clear(lpn);
         self.counters.trims += u64::from(self.geometry.granule.flash_pages);
+    }
+
+    /// Forgets logical pages, unless the drive has ended.
+    pub(in crate::ssd) fn trim_all(&mut self, pages: Range<u32>) -> Status {
+        if self.has_ended() {
+            return Status::ReadOnly;
+        }
+        for page in pages {
+            self.trim(Lpn(page));
+        }
+        Status::Ok
     }
 
     /// Completes what [`begin_program`](Ftl::begin_program) began.

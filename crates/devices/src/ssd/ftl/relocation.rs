@@ -3,7 +3,7 @@
 use super::{Ftl, Programming};
 use crate::ssd::clean::{Action, Custom, DomainState, View};
 use crate::ssd::flash::Flash;
-use crate::ssd::ids::{Block, BlockState, Domain, Ppn, Unit};
+use crate::ssd::ids::{Block, BlockState, Domain, Lpn, Ppn, Unit};
 use engine::Random;
 use std::mem::take;
 use std::sync::Arc;
@@ -37,6 +37,11 @@ pub struct Relocation {
 }
 
 impl Relocation {
+    /// So many pages more have been moved out of it.
+    pub(in crate::ssd) fn note_moved(&mut self, pages: u32) {
+        self.moved += pages;
+    }
+
     /// Whether it moves cold data into a worn block.
     pub fn levels_wear(&self) -> bool {
         matches!(self.reason, Reason::Wear { .. })
@@ -217,6 +222,27 @@ impl Ftl {
         self.complete_program(flash, programming);
     }
 
+    /// Nothing valid is left in the victim of a job: its domain may have another one, though it is not
+    /// erased yet.
+    pub(in crate::ssd) fn release_victim(&mut self, job: &Relocation) {
+        let victim = &mut self.victim[job.domain.at()];
+        if *victim == Some(job.source) {
+            *victim = None;
+        }
+    }
+
+    /// Whether the newest copy of a logical page lies there.
+    pub(in crate::ssd) fn lies_at(&self, lpn: Lpn, ppn: Ppn) -> bool {
+        self.map.holds(lpn, ppn)
+    }
+
+    /// The logical page that lies in a page of the flash, if that is its newest copy.
+    #[inline]
+    pub(in crate::ssd) fn valid_at(&self, flash: &Flash, ppn: Ppn) -> Option<Lpn> {
+        let lpn = flash.stamp(ppn);
+        self.map.holds(lpn, ppn).then_some(lpn)
+    }
+
     /// The victim of a job has been erased: it is free again, retired, or to be filled with cold data,
     /// which is the job that is returned.
     pub fn complete_erase(&mut self, flash: &mut Flash, job: Relocation) -> Option<Relocation> {
@@ -230,7 +256,7 @@ impl Ftl {
         self.counters.erases += 1;
         self.counters.migrated_blocks += u64::from(job.levels_wear());
         self.counters.victim_moves += u64::from(job.moved);
-        self.victim[domain.at()] = None;
+        self.release_victim(&job);
         self.blocks.sequence[victim.at()] = 0;
         if flash.life(victim) == 0 {
             self.expire(flash, domain, victim, had_life);

@@ -28,6 +28,8 @@ impl FrontierId {
 pub(super) struct Streams {
     /// Of each domain.
     pub(super) count: u32,
+    /// Each takes its own pages only, as they gather in a write buffer.
+    pub(super) apart: bool,
     pub(super) frontier: Vec<Frontier>,
     pub(super) heat: Heat,
 }
@@ -35,11 +37,12 @@ pub(super) struct Streams {
 impl Streams {
     /// No block is open yet.
     pub(super) fn new(config: &Cleaning, geometry: &Geometry) -> Streams {
-        let count = config.frontiers.count();
+        let count = geometry.frontiers;
         let none = Frontier { block: None, next: geometry.data_pages };
         let told_apart = config.frontiers == Frontiers::HotCold;
         Streams {
             count,
+            apart: geometry.groups.is_some(),
             frontier: vec![none; (geometry.domains * count) as usize],
             heat: Heat::new(&config.hot_cold, told_apart, geometry.exported_pages()),
         }

@@ -6,6 +6,7 @@
 //! Where none has, the later copy lies in the older block, so that only an order per page
 //! (`device.persistence.order`) tells the copies apart.
 
+use super::map::Place;
 use super::streams::FrontierId;
 use super::{Ftl, Programming};
 use crate::ssd::config::Frontiers;
@@ -26,7 +27,7 @@ impl Ftl {
 
     /// The same for a page that cleaning moves.
     #[inline]
-    pub(super) fn begin_move(&mut self, domain: Domain, lpn: Lpn) -> Programming {
+    pub(in crate::ssd) fn begin_move(&mut self, domain: Domain, lpn: Lpn) -> Programming {
         let stream = match self.config.frontiers {
             Frontiers::Single => return self.program_on(FrontierId(domain.0), domain, lpn),
             Frontiers::SeparateMoved => Stream::SECOND,
@@ -41,6 +42,9 @@ impl Ftl {
 
     fn program_in(&mut self, stream: Stream, domain: Domain, lpn: Lpn) -> Programming {
         let wanted = self.streams.of(domain, stream);
+        if self.streams.apart {
+            return self.program_on(wanted, domain, lpn);
+        }
         let old = self
             .lookup(lpn)
             .map_or(0, |ppn| self.blocks.sequence[self.geometry.block_of(ppn).at()]);
@@ -56,6 +60,42 @@ impl Ftl {
             wanted
         };
         self.program_on(frontier, domain, lpn)
+    }
+
+    /// Begins to program a page of a stream: from now on it is there.
+    #[inline]
+    pub(in crate::ssd) fn program_for(
+        &mut self,
+        domain: Domain,
+        stream: Stream,
+        lpn: Lpn,
+    ) -> Programming {
+        self.program_on(self.streams.of(domain, stream), domain, lpn)
+    }
+
+    /// Pages that can be written in a domain before another block is erased.
+    pub(in crate::ssd) fn room_of(&self, domain: u32) -> u32 {
+        self.room(Domain(domain))
+    }
+
+    /// Pages of a domain that hold no valid data, where that is kept.
+    pub(in crate::ssd) fn reclaimable_of(&self, domain: Domain) -> u32 {
+        self.placement.reclaimable.get(domain.at()).copied().unwrap_or(0)
+    }
+
+    /// Takes the next page of a stream to fill its group: from now on it is written with nothing.
+    pub(in crate::ssd) fn begin_padding(&mut self, domain: Domain, stream: Stream) -> Programming {
+        let frontier = self.streams.of(domain, stream);
+        let ppn = self.next_page(frontier, domain);
+        self.programs = self.programs.wrapping_add(1);
+        Programming { ppn, lpn: Lpn::PADDING, old: Place::NOWHERE, order: self.programs as u32 }
+    }
+
+    /// Pages left on the frontier of a stream.
+    #[inline]
+    pub(in crate::ssd) fn left_on(&self, domain: Domain, stream: Stream) -> u32 {
+        let frontier = &self.streams.frontier[self.streams.of(domain, stream).at()];
+        self.geometry.data_pages - frontier.next
     }
 
     /// The next frontier of a domain after that of a stream that is not full.

@@ -15,7 +15,7 @@ use crate::latency::{BUS, CELL, CLEANING_WAIT, HOST_LINK, HOST_QUEUE, UNIT_WAIT}
 use crate::ssd::clock::{Clock, Event};
 use crate::ssd::config::HostLink;
 use crate::ssd::page::{PageDone, Spent};
-use engine::{Breakdown, Completion, Op, Request, Status, Time};
+use engine::{Breakdown, Completion, Op, Part, Request, Status, Time};
 use flush::Epochs;
 
 /// A request inside the device.
@@ -46,11 +46,15 @@ pub(in crate::ssd) struct Host {
     in_device: u32,
     active: Slots<Active>,
     epochs: Epochs,
+    /// The back end answers writes before they are durable, and is asked for each flush.
+    volatile: bool,
+    /// Flushes that it is to be asked for.
+    flushes: Vec<Slot>,
     done: Vec<Completion>,
 }
 
 impl Host {
-    pub(in crate::ssd) fn new(config: &HostLink) -> Host {
+    pub(in crate::ssd) fn new(config: &HostLink, volatile: bool) -> Host {
         Host {
             link: Link::new(config),
             queue: HostQueue::new(config.order),
@@ -58,6 +62,8 @@ impl Host {
             in_device: 0,
             active: Slots::new(),
             epochs: Epochs::new(),
+            volatile,
+            flushes: Vec::new(),
             done: Vec::new(),
         }
     }
@@ -206,10 +212,43 @@ impl Host {
     /// Lets every flush go whose writes, and all before them, are durable.
     fn release_flushes(&mut self, now: Time) {
         while let Some(slot) = self.epochs.next_flush() {
-            let active = &mut self.active[slot];
-            active.breakdown[UNIT_WAIT] = now - active.at_flash;
-            self.leave_flash(slot, now);
+            if self.volatile {
+                self.flushes.push(slot);
+            } else {
+                self.flushed(slot, now);
+            }
         }
+    }
+
+    /// A flush for which the back end is to be asked, if there is one.
+    pub(in crate::ssd) fn next_flush(&mut self) -> Option<Slot> {
+        self.flushes.pop()
+    }
+
+    /// Everything that was written before a flush is durable.
+    pub(in crate::ssd) fn flushed(&mut self, slot: Slot, now: Time) {
+        let active = &mut self.active[slot];
+        active.breakdown[UNIT_WAIT] = now - active.at_flash;
+        self.leave_flash(slot, now);
+    }
+
+    /// All pages of a request are done; where its time went that it did not wait for other requests.
+    pub(in crate::ssd) fn request_done(
+        &mut self,
+        slot: Slot,
+        status: Status,
+        spent: &[(Part, Time)],
+        now: Time,
+    ) {
+        let active = &mut self.active[slot];
+        let mut rest = now - active.at_flash;
+        for (part, time) in spent {
+            active.breakdown[*part] = *time;
+            rest -= time;
+        }
+        active.breakdown[UNIT_WAIT] = rest;
+        active.status = status;
+        self.leave_flash(slot, now);
     }
 
     fn complete(&mut self, slot: Slot, clock: &mut Clock) {

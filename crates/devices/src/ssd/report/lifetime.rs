@@ -37,7 +37,7 @@ const DAYS_PER_YEAR: f64 = 365.0;
 impl Ssd {
     /// The lifetime as measured and extrapolated.
     pub(in crate::ssd) fn lifetime(&self) -> LifetimeReport {
-        let ageing = self.back.ftl.ageing();
+        let ageing = self.back.ftl().ageing();
         let geometry = self.geometry();
         let page_bytes = f64::from(geometry.sectors_per_page) * engine::SECTOR_BYTES as f64;
         let capacity = f64::from(geometry.exported_pages()) * page_bytes;
@@ -47,7 +47,7 @@ impl Ssd {
             let drive_writes_per_day = drive_writes / days;
             Milestone { measured, host_bytes, drive_writes, drive_writes_per_day }
         };
-        let written = ageing.bytes_before + self.back.ftl.counters.host_bytes;
+        let written = ageing.bytes_before + self.back.ftl().counters.host_bytes;
         let report = |measured: Option<u64>, more: Option<f64>| match measured {
             Some(bytes) => Some(milestone(true, bytes as f64)),
             None => more.map(|more| milestone(false, written as f64 + more)),
@@ -63,15 +63,15 @@ impl Ssd {
     /// Bytes that the host writes from now on until the next block expires, and until some pool
     /// has lost one block more than it can.
     fn bytes_until_expiries(&self) -> (Option<f64>, Option<f64>) {
-        let ageing = self.back.ftl.ageing();
+        let ageing = self.back.ftl().ageing();
         let geometry = self.geometry();
-        let written = self.back.ftl.counters.host_bytes as f64;
+        let written = self.back.ftl().counters.host_bytes as f64;
         let mut pools = vec![Vec::new(); geometry.pools as usize];
         for block in (0..geometry.blocks()).map(Block) {
             let before = ageing.erases_before.get(block.at()).copied().unwrap_or(0);
-            let seen = self.back.flash.erases()[block.at()] - before;
-            if seen > 0 && !self.back.ftl.is_retired(block) {
-                let life = f64::from(self.back.flash.life(block));
+            let seen = self.back.flash().erases()[block.at()] - before;
+            if seen > 0 && !self.back.ftl().is_retired(block) {
+                let life = f64::from(self.back.flash().life(block));
                 let pool = geometry.domain_pool[geometry.domain_of(block).at()];
                 pools[pool.at()].push(life * written / f64::from(seen));
             }

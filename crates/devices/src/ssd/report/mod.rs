@@ -8,12 +8,14 @@ pub use wear_map::WearMap;
 
 use crate::ssd::Ssd;
 use crate::ssd::account::{Account, Counts};
-use crate::ssd::ids::{Block, Domain, Unit};
+use crate::ssd::ids::{Block, Domain};
 use engine::{SECTOR_BYTES, Time};
 
 /// Everything that a drive has to say.
 #[derive(Debug, Clone, PartialEq)]
 pub struct SsdReport {
+    /// It has a write buffer.
+    pub buffered: bool,
     /// What it counted.
     pub counts: Counts,
     /// Pages programmed / pages the host wrote, whole or in part; `None` without host writes.
@@ -134,10 +136,34 @@ pub struct UnitReport {
     pub operations: u64,
 }
 
+/// What one unit did, in times.
+#[derive(Debug, Clone)]
+pub(in crate::ssd) struct UnitAccount {
+    pub(in crate::ssd) name: String,
+    pub(in crate::ssd) busy_ns: Time,
+    pub(in crate::ssd) cleaning_ns: Time,
+    /// What pages have waited for it, summed.
+    pub(in crate::ssd) waited_ns: Time,
+    /// Pages that it read or programmed for the host.
+    pub(in crate::ssd) operations: u64,
+}
+
+impl UnitAccount {
+    fn report(&self, end: Time) -> UnitReport {
+        UnitReport {
+            name: self.name.clone(),
+            busy: share(self.busy_ns, end),
+            cleaning: share(self.cleaning_ns, end),
+            queue_mean: share(self.waited_ns, end),
+            operations: self.operations,
+        }
+    }
+}
+
 impl Ssd {
     /// Erased blocks in the free list of domain `domain`.
     pub fn free_blocks(&self, domain: u32) -> u32 {
-        self.back.ftl.free_blocks(Domain(domain))
+        self.back.ftl().free_blocks(Domain(domain))
     }
 
     /// What was counted so far.
@@ -145,7 +171,7 @@ impl Ssd {
         let geometry = self.geometry();
         let free = (0..geometry.domains).map(|domain| u64::from(self.free_blocks(domain)));
         Counts::of(&Account {
-            counters: self.back.ftl.counters,
+            counters: self.back.ftl().counters,
             granule: geometry.granule,
             data_pages: geometry.data_pages,
             page_bytes: u64::from(geometry.sectors_per_flash_page) * SECTOR_BYTES,
@@ -175,44 +201,43 @@ impl Ssd {
 
     /// The account at the end of a run that began at 0 and ended at `end`.
     pub fn account(&self, end: Time) -> SsdReport {
-        let geometry = self.geometry();
         let mut report = SsdReport {
+            buffered: self.geometry().groups.is_some(),
             counts: self.counts_now(),
             write_amplification: None,
             write_amplification_bytes: None,
             cleaning: self.cleaning(end),
             spare: self.spare(),
             wear: self.wear(),
-            units: (0..geometry.units).map(|unit| self.unit_report(Unit(unit), end)).collect(),
-            bus_busy: self.back.lanes.bus_busy_ns(end).map(|ns| share(ns, end)).collect(),
+            units: self.back.units(end).iter().map(|unit| unit.report(end)).collect(),
+            bus_busy: self.back.bus_busy_ns(end).into_iter().map(|ns| share(ns, end)).collect(),
         };
         report.derive();
         report
     }
 
     fn cleaning(&self, end: Time) -> CleaningReport {
-        let units = (0..self.geometry().units).map(Unit);
-        let busy_ns = units.map(|unit| self.back.units.cleaning_ns(unit, end)).sum();
-        let mean_block_ns = ratio(busy_ns, self.back.ftl.counters.cleaned());
+        let busy_ns = self.back.units(end).iter().map(|unit| unit.cleaning_ns).sum();
+        let mean_block_ns = ratio(busy_ns, self.back.ftl().counters.cleaned());
         CleaningReport { efficiency: None, mean_block_ns, busy_ns }
     }
 
     fn wear(&self) -> WearReport {
-        let erases = self.back.flash.erases();
-        let ageing = self.back.ftl.ageing();
+        let erases = self.back.flash().erases();
+        let ageing = self.back.ftl().ageing();
         let blocks = (0..erases.len() as u32).map(Block);
         let (mean_erases, std_erases) = moments(erases.iter().copied());
         let (mean_remaining, std_remaining) =
-            moments(blocks.clone().map(|block| self.back.flash.life(block)));
+            moments(blocks.clone().map(|block| self.back.flash().life(block)));
         let last = REMAINING_STEPS - 1;
         let (mut of_mean, mut of_rated) = ([0; REMAINING_STEPS], [0; REMAINING_STEPS]);
         let mut expired_blocks = 0;
         for block in blocks {
-            let life = f64::from(self.back.flash.life(block));
-            expired_blocks += u64::from(self.back.flash.life(block) == 0);
+            let life = f64::from(self.back.flash().life(block));
+            expired_blocks += u64::from(self.back.flash().life(block) == 0);
             // Without any life left, 0 / 0 becomes step 0.
             of_mean[((10.0 * life / mean_remaining) as usize).min(last)] += 1;
-            let rated = f64::from(self.back.flash.ratings().of(block));
+            let rated = f64::from(self.back.flash().ratings().of(block));
             of_rated[(last as f64 * life / rated) as usize] += 1;
         }
         WearReport {
@@ -224,22 +249,11 @@ impl Ssd {
             expired_blocks,
             retired_blocks: ageing.retired,
             spare_blocks: ageing.spare.iter().copied().min().unwrap_or(0),
-            ended: self.back.ftl.has_ended(),
+            ended: self.back.ftl().has_ended(),
             remaining_of_mean: of_mean,
             remaining_of_rated: of_rated,
             lifetime: self.lifetime(),
             map: WearMap::new(self.geometry(), erases),
-        }
-    }
-
-    fn unit_report(&self, unit: Unit, end: Time) -> UnitReport {
-        let (waited_ns, operations) = self.back.units.served(unit);
-        UnitReport {
-            name: self.geometry().unit_name(unit),
-            busy: share(self.back.units.busy_ns(unit, &self.back.lanes, end), end),
-            cleaning: share(self.back.units.cleaning_ns(unit, end), end),
-            queue_mean: share(waited_ns, end),
-            operations,
         }
     }
 }

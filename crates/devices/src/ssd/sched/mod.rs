@@ -21,12 +21,12 @@ use crate::ssd::clock::{Clock, Event};
 use crate::ssd::config::{Cleaning, CleaningTime, SsdConfig};
 use crate::ssd::flash::{CostTable, Finished, Flash, FlashOp, Lanes, OpKind, StageEnd};
 use crate::ssd::ftl::{Ftl, Programming};
-use crate::ssd::ids::{BlockMode, Lpn, Ppn, Unit};
+use crate::ssd::ids::{BlockMode, Ppn, Unit};
 use crate::ssd::page::{Need, PageDone, PageRequest, PageWork, Spent};
+use crate::ssd::report::UnitAccount;
 use crate::ssd::shape::Geometry;
 use class::Class;
-use engine::Status;
-use std::ops::Range;
+use engine::{Status, Time};
 use timeline::Recorder;
 use units::{NONE, OpId, PageOp, Work};
 
@@ -74,6 +74,18 @@ impl Scheduler {
         }
     }
 
+    /// What a unit did up to `end`.
+    pub(in crate::ssd) fn unit_account(&self, unit: Unit, end: Time) -> UnitAccount {
+        let (waited_ns, operations) = self.units.served(unit);
+        UnitAccount {
+            name: self.ftl.geometry().unit_name(unit),
+            busy_ns: self.units.busy_ns(unit, &self.lanes, end),
+            cleaning_ns: self.units.cleaning_ns(unit, end),
+            waited_ns,
+            operations,
+        }
+    }
+
     fn blocks_for_cleaning(&self) -> bool {
         self.cleaning.time == CleaningTime::Blocking
     }
@@ -104,17 +116,6 @@ impl Scheduler {
             }
         };
         Some(PageDone { owner: request.owner, status, spent: Spent::NOTHING })
-    }
-
-    /// Forgets logical pages, unless the drive has ended.
-    pub(in crate::ssd) fn trim(&mut self, pages: Range<u32>) -> Status {
-        if self.ftl.has_ended() {
-            return Status::ReadOnly;
-        }
-        for page in pages {
-            self.ftl.trim(Lpn(page));
-        }
-        Status::Ok
     }
 
     /// The drive has ended: what still waits to be written is refused, and lost.
@@ -212,7 +213,7 @@ impl Scheduler {
     #[inline(always)]
     fn begin_on_lane(&mut self, lane: u32, id: u32, op: &FlashOp, clock: &mut Clock) {
         let ends = self.lanes.start(lane, self.costs.plan(op), clock.now);
-        clock.call(ends, Event::StageEnds(lane));
+        clock.call(ends, Event::Flash(lane));
         self.units.put_on_lane(lane, id);
     }
 
@@ -222,11 +223,11 @@ impl Scheduler {
     pub(in crate::ssd) fn stage_ended(&mut self, lane: u32, clock: &mut Clock) -> Option<Ended> {
         match self.lanes.stage_ended(lane, clock.now) {
             StageEnd::GoesOn(ends) => {
-                clock.call(ends, Event::StageEnds(lane));
+                clock.call(ends, Event::Flash(lane));
                 None
             }
             StageEnd::Accepts(ends) => {
-                clock.call(ends, Event::StageEnds(lane));
+                clock.call(ends, Event::Flash(lane));
                 self.dispatch(Unit(lane / self.units.granule.span), clock);
                 None
             }

@@ -18,7 +18,7 @@ fn back_end() -> (Scheduler, Clock) {
 fn serve(back: &mut Scheduler, clock: &mut Clock, request: &PageRequest) -> (Time, PageDone) {
     assert_eq!(back.accept(request, clock), None, "it takes an operation");
     let mut done = None;
-    while let Some(Event::StageEnds(lane)) = clock.go_on(Time::MAX) {
+    while let Some(Event::Flash(lane)) = clock.go_on(Time::MAX) {
         let Some(ended) = back.stage_ended(lane, clock) else { continue };
         done = done.or(ended.done.map(|done| (clock.now, done)));
         back.go_on(ended, clock);

@@ -137,6 +137,11 @@ impl Recorder {
     }
 
     pub(in crate::ssd) fn finish(self, geometry: &Geometry) -> Timeline {
+        if let Some(groups) = &geometry.groups {
+            let lanes = (0..groups.dies).map(|die| groups.die_name(die)).collect();
+            let Recorder { spans, cut, window } = self;
+            return Timeline { lanes, spans, cut, most: window.most };
+        }
         let span = geometry.granule.span;
         let name = |lane| match span {
             1 => geometry.unit_name(Unit(lane)),

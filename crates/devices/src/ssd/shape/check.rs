@@ -3,7 +3,7 @@
 use crate::ssd::config::{ActiveBlocks, DEFAULT_SPARE_FACTOR, Gang, Interleave, Pool, SsdConfig};
 use crate::ssd::shape::granule::Granule;
 use engine::SECTOR_BYTES;
-use options::Invalid;
+use options::{Invalid, Size};
 
 /// A stage of an operation is kept in 32 bits of nanoseconds.
 const LONGEST_STAGE_NS: u64 = 4_000_000_000;
@@ -60,8 +60,15 @@ pub(in crate::ssd) fn counts(config: &SsdConfig) -> Result<(), Invalid> {
         return Err(Invalid::new(&["device.page_size"], problem));
     }
     wear(config)?;
+    let slowest_read = *config.timing.read.all().iter().max().expect("there is one");
     let times = [
-        ("device.timing.read", config.timing.read),
+        ("device.timing.read", slowest_read),
+        ("device.timing.command", config.timing.command),
+        ("device.firmware.read", config.firmware.read),
+        ("device.firmware.write", config.firmware.write),
+        ("device.firmware.per_page", config.firmware.per_page),
+        ("device.suspend.cost", config.suspend.cost),
+        ("device.suspend.resume", config.suspend.resume),
         ("device.timing.program", config.timing.program),
         ("device.timing.erase", config.timing.erase),
         ("device.host_link.latency", config.host_link.latency),
@@ -77,7 +84,9 @@ pub(in crate::ssd) fn counts(config: &SsdConfig) -> Result<(), Invalid> {
     }
     ordered(config)?;
     let bus_per_byte = config.timing.bus_per_byte;
-    if bus_per_byte.time_ns(page + config.spare_size.bytes()) > LONGEST_STAGE_NS {
+    if config.timing.bus_rate.is_none()
+        && bus_per_byte.time_ns(page + config.spare_size.bytes()) > LONGEST_STAGE_NS
+    {
         let problem =
             format!("{bus_per_byte} is too long for {}; at most 4s a page", config.page_size);
         return Err(Invalid::new(&["device.timing.bus_per_byte", "device.page_size"], problem));
@@ -89,19 +98,20 @@ pub(in crate::ssd) fn counts(config: &SsdConfig) -> Result<(), Invalid> {
         return Err(Invalid::new(&["device.cleaning.min_free"], problem));
     }
     let pages = [
-        // A logical page may be a quarter of a page.
-        config.logical_page.map_or(1, |logical| (page / logical.bytes().max(1)).clamp(1, 4) as u32),
+        // A logical page may be part of a page.
+        config.logical_page.map_or(1, |logical| (page / logical.bytes().max(1)).max(1) as u32),
         config.channels,
         config.packages_per_channel,
         config.dies_per_package,
         config.planes_per_die,
         config.blocks_per_plane,
-        config.pages_per_block,
+        (config.pages_per_block / config.scale.max(1)).max(1),
     ];
     let pages = pages.iter().try_fold(1u32, |product, count| product.checked_mul(*count));
     // Two page numbers are kept free as marks.
     if pages.is_none_or(|pages| pages > u32::MAX - 2) {
-        let problem = "the drive has more than 4,294,967,293 pages (16 TiB of 4 KiB pages)";
+        let problem = "the drive has more than 4,294,967,293 logical pages (16 TiB of 4 KiB pages); \
+                       behind a write buffer, device.scale simulates a part of each block";
         return Err(Invalid::new(&["device.channels", "device.blocks_per_plane"], problem));
     }
     Ok(())
@@ -236,11 +246,13 @@ pub(in crate::ssd) fn spare(
     pool_blocks: u32,
     physical: u64,
     data_pages: u32,
+    (pools, logical_bytes): (u32, u64),
 ) -> Result<(&'static str, u64), Invalid> {
     let mut stated = vec![
         ("device.spare_factor", config.spare_factor.is_some()),
         ("device.over_provisioning", config.over_provisioning.is_some()),
         ("device.spare_blocks_per_plane", config.spare_blocks_per_plane.is_some()),
+        ("device.capacity", config.capacity.is_some()),
     ];
     stated.retain(|(_, is_stated)| *is_stated);
     if stated.len() > 1 {
@@ -248,14 +260,31 @@ pub(in crate::ssd) fn spare(
         let problem = "the spare space is stated more than once; keep one of them";
         return Err(Invalid::new(&keys, problem));
     }
+    if let Some(capacity) = config.capacity {
+        let key = "device.capacity";
+        let bytes = capacity.bytes() / u64::from(config.scale.max(1));
+        let pages = bytes / (logical_bytes * u64::from(pools));
+        if pages >= physical {
+            let physical = Size::from_bytes(
+                physical * logical_bytes * u64::from(pools) * u64::from(config.scale.max(1)),
+            );
+            let problem = format!(
+                "{capacity} ({} bytes) is not less than what the flash holds, {physical} ({} bytes)",
+                capacity.bytes(),
+                physical.bytes()
+            );
+            return Err(Invalid::new(&[key, "device.blocks_per_plane"], problem));
+        }
+        return Ok((key, pages));
+    }
     if let Some(blocks) = config.spare_blocks_per_plane {
         let key = "device.spare_blocks_per_plane";
         let Some(left) = config.blocks_per_plane.checked_sub(blocks) else {
             let problem = format!("{blocks} is more than the {} blocks", config.blocks_per_plane);
             return Err(Invalid::new(&[key, "device.blocks_per_plane"], problem));
         };
-        let planes = pool_blocks / config.blocks_per_plane;
-        return Ok((key, u64::from(left) * u64::from(planes) * u64::from(data_pages)));
+        let domains = pool_blocks / config.blocks_per_plane;
+        return Ok((key, u64::from(left) * u64::from(domains) * u64::from(data_pages)));
     }
     if let Some(share) = config.over_provisioning {
         let key = "device.over_provisioning";

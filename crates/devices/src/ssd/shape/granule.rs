@@ -51,7 +51,8 @@ impl Granule {
             return Err(Invalid::new(&keys, problem));
         }
         let keys = ["device.logical_page", "device.page_size"];
-        let quarter = page.is_multiple_of(4) && logical >= page / 4;
+        // Behind a write buffer any part of a page will do.
+        let quarter = config.is_buffered() || page.is_multiple_of(4) && logical >= page / 4;
         if logical < page && quarter && page.is_multiple_of(logical) && logical.is_multiple_of(512)
         {
             if span > 1 {
@@ -82,7 +83,7 @@ impl Granule {
         }
         let synchronous = synchronous && span > 1;
         let granule = Granule { parts: 1, flash_pages, span, synchronous };
-        if granule.per_block(config) == 0 {
+        if granule.per_block(config) == 0 && !config.is_buffered() {
             let problem = format!(
                 "a block has {} pages for data, and a logical page needs {} of each block; use \
                  summary_page = false or a smaller logical page",

@@ -7,10 +7,13 @@
 mod check;
 pub mod divisor;
 pub mod granule;
+pub mod groups;
+mod today;
 
 pub use granule::Granule;
+pub use groups::Groups;
 
-use crate::ssd::config::{ActiveBlocks, Gang, Interleave, Pool, SsdConfig};
+use crate::ssd::config::{ActiveBlocks, Gang, Interleave, Pool, Reclaim, SsdConfig};
 use crate::ssd::ids::{Block, Domain, Lpn, PoolId, Ppn, Unit};
 use crate::ssd::sets::Sets;
 use divisor::Divisor;
@@ -37,6 +40,14 @@ struct Levels {
 
 impl Levels {
     fn new(config: &SsdConfig) -> Levels {
+        if config.is_buffered() {
+            // What is cleaned together shares its frontiers; pages are placed anywhere.
+            let unit = match config.cleaning.reclaim {
+                Reclaim::Block => Level::Die,
+                Reclaim::Superblock => Level::Ssd,
+            };
+            return Levels { unit, pool: Level::Ssd, domain: unit };
+        }
         let unit = match config.interleave {
             Interleave::None => Level::Package,
             Interleave::Die => Level::Die,
@@ -80,6 +91,8 @@ pub struct Geometry {
     planes_per_unit: u32,
     /// What a logical page is on the flash.
     pub granule: Granule,
+    /// How logical pages gather behind a write buffer, if there is one.
+    pub groups: Option<Groups>,
     /// What the packages of a gang share.
     gang: Gang,
     /// Planes in a domain.
@@ -133,6 +146,11 @@ impl Geometry {
     /// spare space that cannot hold the blocks kept erased.
     pub fn new(config: &SsdConfig) -> Result<Geometry, Invalid> {
         check::counts(config)?;
+        today::check(config)?;
+        let groups = config.is_buffered().then(|| Groups::new(config)).transpose()?;
+        if let Some(groups) = &groups {
+            today::buffers(config, groups)?;
+        }
         let granule = Granule::new(config)?;
         check::parallelism(config, granule)?;
         check::streams(config, granule)?;
@@ -150,7 +168,9 @@ impl Geometry {
             Level::Ssd => planes,
         };
         let planes_per_domain = planes_in(domain);
-        let blocks = u64::from(planes_per_domain) * u64::from(config.blocks_per_plane);
+        // Behind a write buffer the planes of a domain do everything together.
+        let planes_apart = if groups.is_some() { 1 } else { planes_per_domain };
+        let blocks = u64::from(planes_apart) * u64::from(config.blocks_per_plane);
         if blocks > u64::from(Sets::LARGEST_UNIVERSE) {
             let problem = format!(
                 "{blocks} blocks that share a frontier are too many; at most {}",
@@ -164,7 +184,8 @@ impl Geometry {
         let page_bytes = config.page_size.bytes() / u64::from(granule.parts);
         let logical_bytes = page_bytes * u64::from(granule.flash_pages);
         let stripe_pages = stripe_pages(config, logical_bytes)?;
-        let data_pages = granule.per_block(config);
+        let data_pages =
+            groups.map_or_else(|| granule.per_block(config), |it| it.units_per_block());
         let pages_per_block = data_pages + u32::from(config.summary_page);
         let mut geometry = Geometry {
             channels: config.channels,
@@ -173,11 +194,12 @@ impl Geometry {
             planes_per_die: config.planes_per_die,
             planes_per_unit: planes_in(unit),
             granule,
+            groups,
             gang: config.gang,
             planes_per_domain,
             pages_per_block,
             data_pages,
-            blocks_per_domain: planes_per_domain * config.blocks_per_plane,
+            blocks_per_domain: blocks as u32,
             domains,
             domains_per_unit: planes_in(unit) / planes_per_domain,
             units: planes / planes_in(unit),
@@ -190,11 +212,11 @@ impl Geometry {
             sectors_per_page: (logical_bytes / SECTOR_BYTES) as u32,
             sectors_per_flash_page: (page_bytes / SECTOR_BYTES) as u32,
             low_blocks: 0,
-            frontiers: config.cleaning.frontiers.count(),
+            frontiers: if groups.is_some() { 2 } else { config.cleaning.frontiers.count() },
             idle_blocks: 0,
             by_pools: Divisor::new(pools),
             by_pages_per_block: Divisor::new(pages_per_block),
-            by_blocks_per_domain: Divisor::new(planes_per_domain * config.blocks_per_plane),
+            by_blocks_per_domain: Divisor::new(blocks as u32),
             by_domains_per_unit: Divisor::new(planes_in(unit) / planes_per_domain),
         };
         geometry.place_pools(pool);
@@ -234,7 +256,9 @@ impl Geometry {
         let domains = self.domains / self.pools;
         let blocks = domains * self.blocks_per_domain;
         let physical = u64::from(blocks) * u64::from(self.data_pages);
-        let (key, exported) = check::spare(config, blocks, physical, self.data_pages)?;
+        let page_bytes = u64::from(self.sectors_per_page) * SECTOR_BYTES;
+        let (key, exported) =
+            check::spare(config, blocks, physical, self.data_pages, (self.pools, page_bytes))?;
         let stripe = u64::from(self.stripe_pages);
         if exported == 0 {
             let problem = "no page is left to export: the spare space is the whole drive";
@@ -424,6 +448,9 @@ impl Geometry {
 
     /// What a unit is called in results.
     pub fn unit_name(&self, unit: Unit) -> String {
+        if let Some(groups) = &self.groups {
+            return if self.units == 1 { "all dies".to_owned() } else { groups.die_name(unit.0) };
+        }
         let (first, step) = self.packages_of(unit);
         let packages = match self.granule.span {
             1 => format!("package {first}"),

@@ -3,12 +3,15 @@
 //! A row is data for the keys of `[device.timing]` and `[device.cell]`; nothing here decides. Where a
 //! source is silent the number is a guess, and the row names its field in `guesses`.
 
+use super::SsdPartial;
+use options::{BusRate, Duration, PageTimes, Size};
+
 /// A NAND part that is known by name.
 ///
 /// What is published as tPROG is the time of *one page* of each plane. A word line of `bits` pages is
-/// programmed at once, so that [`Cell::program_ns`] is `bits` times that.
+/// programmed at once, so that [`Part::program_ns`] is `bits` times that.
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub struct Cell {
+pub struct Part {
     /// The word in the config.
     pub name: &'static str,
     /// Bits a cell: pages of a word line and plane.
@@ -33,7 +36,20 @@ pub struct Cell {
     pub guesses: &'static [&'static str],
 }
 
-impl Cell {
+impl Part {
+    /// States what the part is in a layer of configuration.
+    pub(in crate::ssd) fn lay_on(&self, layer: &mut SsdPartial) {
+        let times: Vec<_> = self.read_ns.iter().map(|ns| Duration::from_ns(*ns)).collect();
+        layer.planes_per_die = Some(self.planes);
+        layer.page_size = Some(Size::from_bytes(self.page_bytes));
+        layer.cell.bits = Some(self.bits);
+        layer.timing.read = PageTimes::each(&times);
+        layer.timing.read_part = None;
+        layer.timing.program = Some(Duration::from_ns(self.program_ns()));
+        layer.timing.erase = Some(Duration::from_ns(self.erase_ns));
+        layer.timing.bus_rate = Some(BusRate::of(self.bus_mt_per_s));
+    }
+
     /// Programming a word line of all planes, in nanoseconds.
     pub const fn program_ns(&self) -> u64 {
         self.program_page_ns * self.bits as u64
@@ -71,8 +87,8 @@ const Z_NAND: &str = "Samsung at ISSCC 2018";
 const ERASE_3D: u64 = 3_500 * US;
 
 /// A part of 16 KiB pages whose source gives sensing, program time, planes, bus and rate.
-const fn isscc(name: &'static str, bits: u32, read_ns: &'static [u64]) -> Cell {
-    Cell {
+const fn isscc(name: &'static str, bits: u32, read_ns: &'static [u64]) -> Part {
+    Part {
         name,
         bits,
         read_ns,
@@ -88,8 +104,8 @@ const fn isscc(name: &'static str, bits: u32, read_ns: &'static [u64]) -> Cell {
 }
 
 /// Every part that has a name, from old to new and by bits a cell.
-pub const CELLS: &[Cell] = &[
-    Cell {
+pub const PARTS: &[Part] = &[
+    Part {
         program_page_ns: 200 * US,
         erase_ns: 1_500 * US,
         page_bytes: 4 * KIB,
@@ -98,7 +114,7 @@ pub const CELLS: &[Cell] = &[
         guesses: &[],
         ..isscc("slc-2008", 1, &[25 * US])
     },
-    Cell {
+    Part {
         program_page_ns: 750 * US,
         erase_ns: 3_800 * US,
         planes: 2,
@@ -108,14 +124,14 @@ pub const CELLS: &[Cell] = &[
         guesses: &[],
         ..isscc("mlc-planar", 2, &[75 * US])
     },
-    Cell {
+    Part {
         program_page_ns: 575 * US,
         planes: 2,
         bus_mt_per_s: 533,
         die_mb_per_s: Some(57.0),
         ..isscc("kioxia-96l-tlc", 3, &[58 * US])
     },
-    Cell {
+    Part {
         program_page_ns: 575 * US,
         planes: 2,
         bus_mt_per_s: 533,
@@ -123,32 +139,32 @@ pub const CELLS: &[Cell] = &[
         guesses: &["program_page_ns", "erase_ns", "planes", "bus_mt_per_s"],
         ..isscc("tlc-by-page-type", 3, &[56_500, 77_500, 106_000])
     },
-    Cell {
+    Part {
         program_page_ns: 400 * US,
         planes: 2,
         die_mb_per_s: Some(82.0),
         ..isscc("samsung-v6-tlc", 3, &[45 * US])
     },
-    Cell {
+    Part {
         program_page_ns: 496 * US,
         bus_mt_per_s: 1066,
         die_mb_per_s: Some(132.0),
         ..isscc("kioxia-128l-tlc", 3, &[56 * US])
     },
-    Cell {
+    Part {
         program_page_ns: 390 * US,
         bus_mt_per_s: 1600,
         die_mb_per_s: Some(168.0),
         ..isscc("hynix-176l-tlc", 3, &[50 * US])
     },
-    Cell {
+    Part {
         program_page_ns: 356 * US,
         bus_mt_per_s: 2000,
         die_mb_per_s: Some(184.0),
         guesses: &["planes"],
         ..isscc("samsung-v7-tlc", 3, &[40 * US])
     },
-    Cell {
+    Part {
         program_page_ns: 292 * US,
         planes: 6,
         bus_mt_per_s: 2400,
@@ -156,7 +172,7 @@ pub const CELLS: &[Cell] = &[
         guesses: &["read_ns", "program_page_ns", "erase_ns"],
         ..isscc("micron-232l-tlc", 3, &[50 * US])
     },
-    Cell {
+    Part {
         program_page_ns: 312_333,
         planes: 6,
         bus_mt_per_s: 3200,
@@ -165,14 +181,14 @@ pub const CELLS: &[Cell] = &[
         guesses: &["erase_ns", "planes"],
         ..isscc("tlc-2024", 3, &[32 * US])
     },
-    Cell {
+    Part {
         program_page_ns: 2_080 * US,
         bus_mt_per_s: 800,
         die_mb_per_s: Some(31.0),
         guesses: &["erase_ns", "bus_mt_per_s"],
         ..isscc("intel-96l-qlc", 4, &[90 * US])
     },
-    Cell {
+    Part {
         program_page_ns: 3_380 * US,
         planes: 2,
         bus_mt_per_s: 533,
@@ -180,20 +196,20 @@ pub const CELLS: &[Cell] = &[
         guesses: &["erase_ns", "bus_mt_per_s"],
         ..isscc("kioxia-96l-qlc", 4, &[160 * US])
     },
-    Cell {
+    Part {
         program_page_ns: 1_630 * US,
         die_mb_per_s: Some(40.0),
         guesses: &["erase_ns", "bus_mt_per_s"],
         ..isscc("intel-144l-qlc", 4, &[85 * US])
     },
-    Cell {
+    Part {
         program_page_ns: 1_630 * US,
         bus_mt_per_s: 3200,
         source: ISSCC_24_QLC,
         guesses: &["program_page_ns", "erase_ns", "planes"],
         ..isscc("samsung-280l-qlc", 4, &[85 * US])
     },
-    Cell {
+    Part {
         program_page_ns: 75 * US,
         erase_ns: 2 * MS,
         planes: 16,
@@ -202,7 +218,7 @@ pub const CELLS: &[Cell] = &[
         guesses: &["erase_ns", "bus_mt_per_s"],
         ..isscc("xl-flash", 1, &[4 * US])
     },
-    Cell {
+    Part {
         program_page_ns: 100 * US,
         erase_ns: 2 * MS,
         planes: 2,
@@ -216,10 +232,10 @@ pub const CELLS: &[Cell] = &[
 
 #[cfg(test)]
 mod tests {
-    use super::{CELLS, Cell};
+    use super::{PARTS, Part};
 
     /// Every number of a row that may be a guess, by the name of its field.
-    fn numbers(cell: &Cell) -> [(&'static str, u64); 6] {
+    fn numbers(cell: &Part) -> [(&'static str, u64); 6] {
         [
             ("read_ns", cell.read_ns.iter().sum()),
             ("program_page_ns", cell.program_page_ns),
@@ -232,7 +248,7 @@ mod tests {
 
     #[test]
     fn a_die_programs_at_the_published_rate() {
-        for cell in CELLS {
+        for cell in PARTS {
             let Some(published) = cell.die_mb_per_s else { continue };
             let derived = cell.die_bytes_per_second() / 1e6;
             let error = (derived / published - 1.0).abs();
@@ -242,8 +258,8 @@ mod tests {
 
     #[test]
     fn every_row_is_whole_and_has_its_own_name() {
-        for (place, cell) in CELLS.iter().enumerate() {
-            assert!(CELLS[..place].iter().all(|other| other.name != cell.name), "{}", cell.name);
+        for (place, cell) in PARTS.iter().enumerate() {
+            assert!(PARTS[..place].iter().all(|other| other.name != cell.name), "{}", cell.name);
             assert!(numbers(cell).iter().all(|(_, value)| *value > 0), "{}", cell.name);
             assert!(!cell.source.is_empty(), "{}", cell.name);
             let reads = cell.read_ns.len();
@@ -255,7 +271,7 @@ mod tests {
 
     #[test]
     fn guesses_are_names_of_fields() {
-        for cell in CELLS {
+        for cell in PARTS {
             for guess in cell.guesses {
                 let known = numbers(cell).iter().any(|(field, _)| field == guess);
                 assert!(known, "{}: {guess}", cell.name);
@@ -265,7 +281,7 @@ mod tests {
 
     #[test]
     fn a_word_line_takes_its_pages_times() {
-        let qlc = CELLS.iter().find(|cell| cell.name == "intel-144l-qlc").expect("a row");
+        let qlc = PARTS.iter().find(|cell| cell.name == "intel-144l-qlc").expect("a row");
         assert_eq!(qlc.program_ns(), 6_520_000); // 4 x 1630 us, ISSCC 2021
         assert_eq!(qlc.group_bytes(), 4 * 4 * 16 * 1_024);
     }

@@ -1,0 +1,105 @@
+//! The two flash back ends: pages that are programmed one by one, and groups of them behind a write
+//! buffer. What the rest of the drive asks of either is here.
+
+use super::buffered::Buffered;
+use super::flash::Flash;
+use super::ftl::{Ftl, Programming};
+use super::ids::{Block, Unit};
+use super::report::UnitAccount;
+use super::sched::Scheduler;
+use super::timeline::{Recorder, Timeline, Window};
+use engine::Time;
+
+/// A flash back end.
+#[derive(Debug, Clone)]
+#[expect(clippy::large_enum_variant, reason = "there is one of it in a drive")]
+pub(in crate::ssd) enum Back {
+    /// Units that serve a page at a time.
+    Pages(Scheduler),
+    /// Dies that program groups of pages out of a write buffer.
+    Groups(Box<Buffered>),
+}
+
+impl Back {
+    #[inline]
+    pub(in crate::ssd) fn ftl(&self) -> &Ftl {
+        match self {
+            Back::Pages(back) => &back.ftl,
+            Back::Groups(back) => &back.ftl,
+        }
+    }
+
+    pub(in crate::ssd) fn flash(&self) -> &Flash {
+        match self {
+            Back::Pages(back) => &back.flash,
+            Back::Groups(back) => &back.flash,
+        }
+    }
+
+    /// What is kept of a drive, to be changed.
+    pub(in crate::ssd) fn state(&mut self) -> (&mut Ftl, &mut Flash) {
+        match self {
+            Back::Pages(back) => (&mut back.ftl, &mut back.flash),
+            Back::Groups(back) => (&mut back.ftl, &mut back.flash),
+        }
+    }
+
+    /// Pages whose programming has begun: the map knows them, the flash does not yet.
+    pub(in crate::ssd) fn programming(&self) -> Vec<Programming> {
+        match self {
+            Back::Pages(back) => back.units.programming().collect(),
+            Back::Groups(back) => back.programming(),
+        }
+    }
+
+    /// Blocks whose erasure has begun.
+    pub(in crate::ssd) fn erasing(&self) -> Vec<Block> {
+        match self {
+            Back::Pages(back) => back.units.erasing().collect(),
+            Back::Groups(back) => back.erasing(),
+        }
+    }
+
+    /// What each unit, or die, did up to `end`.
+    pub(in crate::ssd) fn units(&self, end: Time) -> Vec<UnitAccount> {
+        match self {
+            Back::Pages(back) => {
+                let account = |unit| back.unit_account(Unit(unit), end);
+                (0..back.ftl.geometry().units).map(account).collect()
+            }
+            Back::Groups(back) => back.unit_accounts(end),
+        }
+    }
+
+    /// How long each bus was in use up to `end`.
+    pub(in crate::ssd) fn bus_busy_ns(&self, end: Time) -> Vec<Time> {
+        match self {
+            Back::Pages(back) => back.lanes.bus_busy_ns(end).collect(),
+            Back::Groups(back) => back.bus_busy_ns(end),
+        }
+    }
+
+    /// Starts counting from zero.
+    pub(in crate::ssd) fn reset_counters(&mut self) {
+        let (ftl, flash) = self.state();
+        ftl.reset_counters(flash);
+    }
+
+    fn recorder(&mut self) -> &mut Option<Box<Recorder>> {
+        match self {
+            Back::Pages(back) => &mut back.recorder,
+            Back::Groups(back) => &mut back.recorder,
+        }
+    }
+
+    /// Notes the operations of a window from now on.
+    pub(in crate::ssd) fn record(&mut self, window: Window) {
+        *self.recorder() = Some(Box::new(Recorder::new(window)));
+    }
+
+    /// What was noted.
+    pub(in crate::ssd) fn take_record(&mut self) -> Option<Timeline> {
+        let recorder = self.recorder().take()?;
+        Some(recorder.finish(self.ftl().geometry()))
+    }
+}

@@ -1,0 +1,239 @@
+//! How host writes and cleaning share the flash.
+//!
+//! The *room* of the drive is counted in logical pages: those that can still be written, and those of
+//! victims that have been scanned, which come back when they are erased. A host write takes one, a
+//! superseded page that is scanned gives one, a moved page does neither. Cleaning keeps the room at what the
+//! threshold of cleaning demands; what is missing is owed.
+//!
+//! - `token`: cleaning goes on whenever room is missing, and writes are admitted while little is. Before
+//!   the host writes so fast that this would bite, a meter spaces its commands: the rate that cleaning
+//!   leaves, as the controller can tell it from its last victims.
+//! - `burst`: nothing is cleaned until the copies that are owed fill a quantum of groups. Then cleaning
+//!   has the flash to itself, and the host what room a burst leaves it, until nothing is missing.
+//! - `adaptive`: bursts, and `token` while writes have been waiting for several bursts in a row.
+
+use crate::ssd::config::{Cleaning, Pace as Rule};
+use engine::Time;
+
+/// The host's rate is told from windows of this length, ns.
+const WINDOW_NS: Time = 32_000_000;
+/// A backlog lasts when it has outlived so many bursts.
+const LASTING_BURSTS: Time = 4;
+/// How much of what is known of victims the last one is.
+const LAST_VICTIM: f64 = 0.125;
+
+/// What writing a logical page takes of the dies, from which the rate that cleaning leaves follows.
+#[derive(Debug, Clone)]
+pub(super) struct Law {
+    pub(super) dies: f64,
+    /// Programming a group, ns, with its share of parity.
+    pub(super) program_ns: f64,
+    /// Logical pages of a group, and of what the planes read at once.
+    pub(super) group: f64,
+    pub(super) row: f64,
+    /// Logical pages that a page of the flash holds, at least one.
+    pub(super) page: f64,
+    pub(super) planes: f64,
+    /// Sensing a row, and moving one page of it, ns.
+    pub(super) sense_ns: f64,
+    pub(super) transfer_ns: f64,
+}
+
+impl Law {
+    /// Time of the whole drive for a page that the host writes, where victims are valid to a share of
+    /// `valid`: with A = 1 / (1 - valid), A pages are programmed and A are scanned, a row being read if
+    /// any of its pages is valid, and its pages moved over the bus where theirs are.
+    pub(super) fn page_ns(&self, valid: f64) -> f64 {
+        let amplification = 1.0 / (1.0 - valid);
+        let none = |pages: f64| libm::pow(1.0 - valid, pages);
+        let read = self.sense_ns * (1.0 - none(self.row))
+            + self.planes * self.transfer_ns * (1.0 - none(self.page));
+        let programmed = self.program_ns / self.group;
+        amplification * (programmed + read / self.row) / self.dies
+    }
+}
+
+/// Whether a host write may go on.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Admission {
+    Now,
+    /// When it may.
+    At(Time),
+    /// Not before cleaning has gone on.
+    Blocked,
+}
+
+/// The state of a rule.
+#[derive(Debug, Clone)]
+pub(super) struct Pace {
+    config: Cleaning,
+    law: Law,
+    /// Room of each domain, and of all; and how much each should have.
+    room: Vec<i64>,
+    total: i64,
+    wanted: i64,
+    /// What may be missing before `token` stops the host.
+    slack: i64,
+    /// Mean share of valid pages of the last victims.
+    valid: f64,
+    /// Writes are as if the rule were `token`.
+    metered: bool,
+    bursting: bool,
+    /// Pages that the host may still write during the burst.
+    host_left: i64,
+    waiting_since: Option<Time>,
+    /// When the meter has let through what it has admitted.
+    through: Time,
+    window: (Time, u64, u64),
+}
+
+impl Pace {
+    /// With the room that the domains have, and what they should have.
+    pub(super) fn new(config: &Cleaning, law: Law, wanted: i64, slack: i64) -> Pace {
+        Pace {
+            config: config.clone(),
+            law,
+            room: Vec::new(),
+            total: 0,
+            wanted,
+            slack,
+            valid: 0.0,
+            metered: config.pace == Rule::Token,
+            bursting: false,
+            host_left: 0,
+            waiting_since: None,
+            through: 0,
+            window: (0, 0, 0),
+        }
+    }
+
+    /// The room that the domains have now.
+    pub(super) fn begin(&mut self, room: Vec<i64>) {
+        self.total = room.iter().sum();
+        self.room = room;
+    }
+
+    pub(super) fn has_begun(&self) -> bool {
+        !self.room.is_empty()
+    }
+
+    /// Room is taken or comes back.
+    #[inline]
+    pub(super) fn add(&mut self, domain: u32, pages: i64) {
+        self.room[domain as usize] += pages;
+        self.total += pages;
+    }
+
+    /// A victim is chosen of which a share is valid.
+    pub(super) fn note_victim(&mut self, valid: f64) {
+        if self.valid == 0.0 {
+            self.valid = valid;
+        }
+        self.valid += LAST_VICTIM * (valid - self.valid);
+    }
+
+    fn missing(&self) -> i64 {
+        self.wanted * self.room.len() as i64 - self.total
+    }
+
+    /// Whether a domain is to be cleaned.
+    pub(super) fn cleans(&self, domain: u32) -> bool {
+        (self.metered || self.bursting) && self.room[domain as usize] < self.wanted
+    }
+
+    /// Whether programs for the host are held.
+    pub(super) fn holds_host(&self) -> bool {
+        self.bursting
+    }
+
+    /// A burst begins when what is owed fills a quantum, or when the host finds no room; whether it did.
+    pub(super) fn begins_burst(&mut self, is_stuck: bool) -> bool {
+        if self.metered || self.bursting || self.missing() <= 0 {
+            return false;
+        }
+        let copies = self.missing() as f64 * self.valid / (1.0 - self.valid).max(1e-3);
+        let due = copies >= f64::from(self.config.quantum) * self.law.group
+            || self.missing() >= self.wanted / 2
+            || is_stuck;
+        if due {
+            self.bursting = true;
+            self.host_left = i64::from(self.config.host_room);
+        }
+        due
+    }
+
+    /// A burst ends when nothing is missing; whether it did.
+    pub(super) fn ends_burst(&mut self) -> bool {
+        let over = self.bursting && (self.metered || self.missing() <= 0);
+        self.bursting &= !over;
+        over
+    }
+
+    /// Whether writes wait, which may make the rule `adaptive` metered, or no longer so; whether that
+    /// has changed.
+    pub(super) fn backlog(&mut self, waits: bool, now: Time) -> bool {
+        if self.config.pace != Rule::Adaptive {
+            return false;
+        }
+        let before = self.metered;
+        if !waits {
+            self.waiting_since = None;
+            self.metered = false;
+            return before;
+        }
+        let since = *self.waiting_since.get_or_insert(now);
+        let burst = f64::from(self.config.quantum) * self.law.program_ns / self.law.dies;
+        self.metered |= now - since > LASTING_BURSTS * burst as Time;
+        before != self.metered
+    }
+
+    /// Whether the next page of the host may be written; `begins` its command with so many pages.
+    pub(super) fn admits(&mut self, begins: Option<u32>, now: Time) -> Admission {
+        if self.bursting {
+            return if self.host_left > 0 { Admission::Now } else { Admission::Blocked };
+        }
+        if !self.metered {
+            return Admission::Now;
+        }
+        let missing = self.missing();
+        if missing > self.slack {
+            return Admission::Blocked;
+        }
+        let Some(pages) = begins.filter(|_| missing + self.slack > 0) else {
+            return Admission::Now;
+        };
+        let page_ns = self.law.page_ns(self.valid);
+        let tolerated = page_ns * f64::from(self.config.meter_depth - 1);
+        let at = self.through.saturating_sub(tolerated as Time);
+        if at > now && !self.is_open(page_ns, now) {
+            return Admission::At(at);
+        }
+        self.through = self.through.max(now) + (page_ns * f64::from(pages)) as Time;
+        Admission::Now
+    }
+
+    /// Whether the host writes so little that the meter is open.
+    fn is_open(&self, page_ns: f64, now: Time) -> bool {
+        let (since, before, count) = self.window;
+        let (pages, time) = if before > 0 {
+            (before + count, WINDOW_NS + (now - since))
+        } else {
+            (count, (now - since).max(WINDOW_NS / 8))
+        };
+        pages as f64 * page_ns < self.config.meter_above * time as f64
+    }
+
+    /// The host has written a page.
+    pub(super) fn wrote(&mut self, now: Time) {
+        if self.bursting {
+            self.host_left -= 1;
+        }
+        let (since, _, count) = self.window;
+        if now - since >= 2 * WINDOW_NS {
+            self.window = (now, 0, 0);
+        } else if now - since >= WINDOW_NS {
+            self.window = (since + WINDOW_NS, count, 0);
+        }
+        self.window.2 += 1;
+    }
+}

@@ -1,0 +1,295 @@
+//! Writes: into the buffer, in the order in which they came, as fast as room and pace allow.
+
+use super::gather::Stage;
+use super::pace::Admission;
+use super::{Answer, Asked, Buffered, Happens, event, gather};
+use crate::kit::slots::Slot;
+use crate::ssd::clock::Clock;
+use crate::ssd::host;
+use crate::ssd::ids::{Domain, Lpn, Stream};
+use engine::{Status, Time};
+
+/// Why the first of the writes that wait is held, since when, and for how long writes were before.
+#[derive(Debug, Clone, Default)]
+pub(super) struct Held {
+    reason: Option<(Reason, Time)>,
+    before: [Time; 2],
+    /// When the meter is asked again.
+    pub(super) wake: Option<Time>,
+    /// Writes are being admitted, and are to be looked at again.
+    admitting: bool,
+    again: bool,
+}
+
+/// What a write waits for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Reason {
+    Cleaning = 0,
+    Room = 1,
+}
+
+impl Held {
+    /// How long writes have been held, for cleaning and for room.
+    pub(super) fn totals(&self, now: Time) -> [Time; 2] {
+        let mut totals = self.before;
+        if let Some((reason, since)) = self.reason {
+            totals[reason as usize] += now - since;
+        }
+        totals
+    }
+
+    fn set(&mut self, reason: Option<Reason>, now: Time) {
+        self.before = self.totals(now);
+        self.reason = reason.map(|reason| (reason, now));
+    }
+}
+
+impl Buffered {
+    /// A write of the host begins: what it covers in part is read first.
+    pub(super) fn begin_write(&mut self, slot: Slot, clock: &mut Clock) {
+        let Asked { request, next, end, .. } = *self.asked(slot);
+        let mut reads = false;
+        for lpn in [next, end - 1] {
+            let page = host::page_request(self.ftl.geometry(), &request, Lpn(lpn), None);
+            if !page.covered && (lpn == next || end - 1 != next) {
+                reads |= self.begin_merge(slot, Lpn(lpn), clock);
+            }
+            if end - 1 == next {
+                break;
+            }
+        }
+        if !reads {
+            self.join_queue(slot, clock);
+        }
+    }
+
+    /// A write waits for the buffer.
+    pub(super) fn join_queue(&mut self, slot: Slot, clock: &mut Clock) {
+        let marks = self.held.totals(clock.now);
+        self.asked(slot).marks = marks;
+        self.waiting.push_back(slot);
+        if self.waiting.len() == 1 {
+            self.admit(clock);
+        }
+    }
+
+    /// Writes that wait come into the buffer until one is held.
+    pub(super) fn admit(&mut self, clock: &mut Clock) {
+        let now = clock.now;
+        if std::mem::replace(&mut self.held.admitting, true) {
+            self.held.again = true;
+            return;
+        }
+        while let Some(slot) = self.waiting.front().copied() {
+            self.held.again = false;
+            let reason = self.admit_request(slot, clock);
+            self.held.set(reason, now);
+            if reason.is_some() {
+                if self.held.again {
+                    continue;
+                }
+                break;
+            }
+            self.waiting.pop_front();
+            if self.asked[slot as usize].is_some() {
+                self.written(slot, clock);
+            }
+        }
+        self.held.admitting = false;
+        if self.pace.backlog(!self.waiting.is_empty(), now) {
+            self.pace_changed(clock);
+        }
+    }
+
+    /// All of a write is in the buffer.
+    fn written(&mut self, slot: Slot, clock: &mut Clock) {
+        let volatile = !self.config.buffer.power_loss_protected;
+        if volatile && self.asked(slot).request.fua {
+            self.await_durable(slot, clock);
+        } else {
+            self.answer(slot, Status::Ok, clock.now);
+        }
+    }
+
+    /// Lets the pages of a write into the buffer; what it waits for, if not all came in.
+    fn admit_request(&mut self, slot: Slot, clock: &mut Clock) -> Option<Reason> {
+        let now = clock.now;
+        let Asked { request, mut next, end, .. } = *self.asked(slot);
+        let mut begins = Some(end - next);
+        while next < end {
+            let page = host::page_request(self.ftl.geometry(), &request, Lpn(next), Some(slot));
+            if self.ftl.has_ended() {
+                self.ftl.counters.page_refused(page.touched.1, u64::from(page.bytes));
+                next += 1;
+                if next == end {
+                    self.answer(slot, Status::ReadOnly, now);
+                }
+                continue;
+            }
+            if self.replace(page.lpn) {
+                self.ftl.counters.host_wrote(page.touched.1, u64::from(page.bytes));
+                self.ftl.counters.buffer_replaced += u64::from(page.touched.1);
+            } else {
+                if self.gather.room(0) == 0 {
+                    self.asked(slot).next = next;
+                    self.ftl.counters.buffer_waits += u64::from(begins.is_some());
+                    return Some(Reason::Room);
+                }
+                let admission = self.pace.admits(begins, now);
+                if admission != Admission::Now {
+                    self.asked(slot).next = next;
+                    if let Admission::At(at) = admission
+                        && self.held.wake.is_none()
+                    {
+                        self.held.wake = Some(at);
+                        clock.call(at.max(now + 1), event(Happens::MeterOpens, 0));
+                    }
+                    if admission == Admission::Blocked {
+                        self.clean_all(clock);
+                    }
+                    return Some(Reason::Cleaning);
+                }
+                let Some(domain) = self.host_domain() else {
+                    self.asked(slot).next = next;
+                    if self.pace.begins_burst(true) {
+                        self.pace_changed(clock);
+                    }
+                    self.clean_all(clock);
+                    return Some(Reason::Cleaning);
+                };
+                self.ftl.counters.host_wrote(page.touched.1, u64::from(page.bytes));
+                self.ftl.counters.host_programs += 1;
+                self.pace.wrote(now);
+                self.place(domain, Stream::FIRST, page.lpn, clock);
+                if self.pace.begins_burst(false) {
+                    self.pace_changed(clock);
+                }
+                if self.pace.cleans(domain.0) {
+                    self.clean(domain, clock);
+                }
+            }
+            begins = None;
+            next += 1;
+        }
+        None
+    }
+
+    /// Replaces a page that is in the buffer and not yet on its way to a die; whether there was one.
+    fn replace(&mut self, lpn: Lpn) -> bool {
+        let Some(ppn) = self.ftl.lookup(lpn) else { return false };
+        let Some(group) = self.gather.holding(ppn) else { return false };
+        let group = self.gather.group(group);
+        matches!(group.stage, Stage::Filling | Stage::Waiting) && group.stream == 0
+    }
+
+    /// The domain whose group takes the next page of the host: the one that fills, or of those with room
+    /// the one whose die has least to do, and of these the next in turn.
+    fn host_domain(&mut self) -> Option<Domain> {
+        let domains = self.filling.len() as u32;
+        if domains == 1 {
+            let goes_on = self.filling[0][0] != gather::NONE;
+            return (goes_on || self.ftl.accepts(Domain(0))).then_some(Domain(0));
+        }
+        if let Some(filling) = (0..domains).find(|d| self.filling[*d as usize][0] != gather::NONE) {
+            return Some(Domain(filling));
+        }
+        let candidates = (0..domains).map(|k| Domain((self.turn + k) % domains));
+        let open = candidates.filter(|domain| self.ftl.accepts(*domain));
+        let best = open.min_by_key(|domain| {
+            (self.dies[domain.at()].depth(), std::cmp::Reverse(self.ftl.reclaimable_of(*domain)))
+        })?;
+        self.turn = (best.0 + 1) % domains;
+        Some(best)
+    }
+
+    /// A page gets its place in the flash, and its place in the buffer.
+    pub(super) fn place(&mut self, domain: Domain, stream: Stream, lpn: Lpn, clock: &mut Clock) {
+        let programming = self.ftl.program_for(domain, stream, lpn);
+        self.put(domain, stream, programming, clock);
+    }
+
+    fn put(
+        &mut self,
+        domain: Domain,
+        stream: Stream,
+        programming: crate::ssd::ftl::Programming,
+        clock: &mut Clock,
+    ) {
+        let kind = stream.0 as usize;
+        self.gather.reserve(kind, 1);
+        self.pace.add(domain.0, -1);
+        let mut group = self.filling[domain.at()][kind];
+        if group == gather::NONE {
+            let geometry = self.ftl.geometry();
+            let block = geometry.block_of(programming.ppn);
+            let page = programming.ppn.0 - geometry.ppn(block, 0).0;
+            let first = self.shape.first_die(block, geometry.blocks_per_domain);
+            let die = self.shape.place(first, page / self.shape.units).die;
+            group = self.gather.begin(block, page, die, kind);
+            self.filling[domain.at()][kind] = group;
+            if let Some(linger) = self.config.buffer.linger.ns() {
+                clock.call(clock.now + linger, event(Happens::Lingered, group));
+            }
+        }
+        if self.gather.add(group, programming) {
+            self.filling[domain.at()][kind] = gather::NONE;
+            self.group_full(group, clock);
+        }
+    }
+
+    /// Fills what is left of a group with nothing.
+    pub(super) fn pad(&mut self, domain: Domain, stream: Stream, clock: &mut Clock) {
+        while self.filling[domain.at()][stream.0 as usize] != gather::NONE {
+            self.ftl.counters.padding += 1;
+            let programming = self.ftl.begin_padding(domain, stream);
+            self.put(domain, stream, programming, clock);
+        }
+    }
+
+    /// A group has had its time to fill, if it is still the one that it was.
+    pub(super) fn lingered(&mut self, group: u32, clock: &mut Clock) {
+        for domain in 0..self.filling.len() {
+            for stream in [Stream::FIRST, Stream::SECOND] {
+                if self.filling[domain][stream.0 as usize] == group {
+                    self.pad(Domain(domain as u32), stream, clock);
+                }
+            }
+        }
+    }
+
+    /// The host wants to know when all that it has written is durable.
+    pub(in crate::ssd) fn flush(&mut self, slot: Slot, clock: &mut Clock) {
+        if self.asked.len() <= slot as usize {
+            self.asked.resize(slot as usize + 1, None);
+        }
+        self.await_durable(slot, clock);
+    }
+
+    /// What is in the buffer goes to the flash, padded; a request waits for it.
+    fn await_durable(&mut self, slot: Slot, clock: &mut Clock) {
+        for domain in 0..self.filling.len() as u32 {
+            self.pad(Domain(domain), Stream::FIRST, clock);
+        }
+        self.durable.push((self.gather.next_number(), slot));
+        self.settle(clock.now);
+    }
+
+    /// Answers the requests for which everything is durable.
+    pub(super) fn settle(&mut self, now: Time) {
+        let mut place = 0;
+        while let Some((number, slot)) = self.durable.get(place).copied() {
+            let mut open = self.gather.unfinished(number);
+            if open.any(|group| self.gather.group(group).stream == 0) {
+                place += 1;
+                continue;
+            }
+            drop(open);
+            self.durable.remove(place);
+            if self.asked[slot as usize].is_some() {
+                self.answer(slot, Status::Ok, now);
+            } else {
+                self.answers.push(Answer::Flushed(slot));
+            }
+        }
+    }
+}

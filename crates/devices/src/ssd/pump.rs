@@ -1,0 +1,102 @@
+//! How requests pass between the host and the flash back end.
+
+use super::back::Back;
+use super::buffered::Answer;
+use super::ids::Lpn;
+use super::{Ssd, host};
+use engine::Op;
+
+impl Ssd {
+    /// Lets the host link take its turns until it is busy or idle, and hands what has crossed it to the
+    /// flash.
+    pub(super) fn pump(&mut self) {
+        while let Some((slot, request)) = self.host.turn(&mut self.clock) {
+            if request.op == Op::Trim {
+                let covered = host::covered(self.geometry(), &request);
+                let status = self.back.state().0.trim_all(covered);
+                self.host.done_at_once(slot, status, self.clock.now);
+                if let (Back::Pages(back), true) = (&mut self.back, status.is_ok()) {
+                    back.wake_stalled(&mut self.clock);
+                }
+                continue;
+            }
+            match &mut self.back {
+                Back::Pages(back) => {
+                    let pages = host::touched(back.ftl.geometry(), &request);
+                    self.host.expect(slot, pages.len() as u32);
+                    for page in pages {
+                        let geometry = back.ftl.geometry();
+                        let page = host::page_request(geometry, &request, Lpn(page), Some(slot));
+                        if let Some(done) = back.accept(&page, &mut self.clock) {
+                            self.host.page_done(&done, self.clock.now);
+                        }
+                    }
+                    back.dispatch_offered(&mut self.clock);
+                }
+                Back::Groups(back) => {
+                    back.arrive(slot, &request, &mut self.clock);
+                    self.answer();
+                }
+            }
+        }
+        self.ask_for_flushes();
+    }
+
+    /// Something has happened in the flash.
+    pub(super) fn flash_event(&mut self, number: u32) {
+        match &mut self.back {
+            Back::Pages(_) => self.stage_ended(number),
+            Back::Groups(back) => {
+                back.happens(number, &mut self.clock);
+                if self.answer() {
+                    self.pump();
+                }
+            }
+        }
+    }
+
+    /// A stage of the operation of a lane has ended.
+    fn stage_ended(&mut self, lane: u32) {
+        let Back::Pages(back) = &mut self.back else { return };
+        let Some(ended) = back.stage_ended(lane, &mut self.clock) else { return };
+        if let Some(done) = &ended.done {
+            self.host.page_done(done, self.clock.now);
+        }
+        if back.has_refused() {
+            for done in back.take_refused() {
+                self.host.page_done(&done, self.clock.now);
+            }
+        }
+        self.pump();
+        let Back::Pages(back) = &mut self.back else { return };
+        back.go_on(ended, &mut self.clock);
+    }
+
+    /// Hands over what the write buffer and the dies behind it have done; whether there was anything.
+    fn answer(&mut self) -> bool {
+        let Back::Groups(back) = &mut self.back else { return false };
+        let any = !back.answers.is_empty();
+        for answer in back.answers.drain(..) {
+            match answer {
+                Answer::Done { slot, status, spent } => {
+                    self.host.request_done(slot, status, &spent, self.clock.now);
+                }
+                Answer::Flushed(slot) => self.host.flushed(slot, self.clock.now),
+            }
+        }
+        any
+    }
+
+    /// Asks the write buffer for the flushes that have come.
+    fn ask_for_flushes(&mut self) {
+        let Back::Groups(back) = &mut self.back else { return };
+        let mut any = false;
+        while let Some(slot) = self.host.next_flush() {
+            back.flush(slot, &mut self.clock);
+            any = true;
+        }
+        if any && self.answer() {
+            self.pump();
+        }
+    }
+}

@@ -1,0 +1,213 @@
+//! How logical pages gather behind a write buffer: into *groups*, what one die programs at once, and these
+//! into *superblocks*, a block of each plane of every die.
+//!
+//! A group is planes x bits x page size; a logical page is part of a flash page, one, or several.
+//! Within a group the pages of one type come first, plane by plane: so data that was written in a row is
+//! read in one operation of all planes. The groups of a superblock go round the dies; every k-th is
+//! parity where the configuration asks for it, and the last is where a rest remains.
+
+use crate::ssd::config::{Program, Reclaim, SsdConfig};
+use crate::ssd::ids::Block;
+use engine::SECTOR_BYTES;
+use options::{Invalid, Size};
+
+/// Operations of a die mark the planes that they use as bits of a word.
+const MOST_PLANES: u32 = 32;
+/// Dies, pages and transfers are numbered within events of 20 bits.
+const MOST_DIES: u32 = 4096;
+
+/// The shape of groups and of what is cleaned together.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Groups {
+    /// Dies of the drive; die d is on channel d mod channels.
+    pub dies: u32,
+    /// Channels.
+    pub channels: u32,
+    /// Dies over which the groups of a block go round: all of a superblock, or one.
+    pub width: u32,
+    /// Planes of a die.
+    pub planes: u32,
+    /// Rows of a group: pages of different type that each plane contributes.
+    pub rows: u32,
+    /// Data of a flash page, bytes.
+    pub page_bytes: u32,
+    /// Data of a logical page, bytes.
+    pub unit_bytes: u32,
+    /// Logical pages of a group.
+    pub units: u32,
+    /// Groups of a block that hold data.
+    pub per_block: u32,
+    /// Of so many groups one is parity; 0 for none.
+    pub parity_of: u32,
+}
+
+/// A group by its place among those of its block that hold data.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Place {
+    /// The die.
+    pub die: u32,
+    /// A group of parity follows on this die.
+    pub parity: Option<u32>,
+}
+
+impl Groups {
+    /// What the configuration says of them.
+    ///
+    /// # Errors
+    /// Counts and sizes that do not go together.
+    pub fn new(config: &SsdConfig) -> Result<Groups, Invalid> {
+        let cell = &config.cell;
+        if !(1..=5).contains(&cell.bits) {
+            let problem = format!("{} is not possible; a cell holds 1 to 5 bits", cell.bits);
+            return Err(Invalid::new(&["device.cell.bits"], problem));
+        }
+        let planes = config.planes_per_die;
+        if planes > MOST_PLANES {
+            let problem = format!("{planes} is too many; at most {MOST_PLANES}");
+            return Err(Invalid::new(&["device.planes_per_die"], problem));
+        }
+        let dies = config.channels * config.packages_per_channel * config.dies_per_package;
+        if dies > MOST_DIES {
+            let problem = format!("{dies} dies are too many; at most {MOST_DIES}");
+            let keys =
+                ["device.channels", "device.packages_per_channel", "device.dies_per_package"];
+            return Err(Invalid::new(&keys, problem));
+        }
+        if !config.pages_per_block.is_multiple_of(cell.bits) {
+            let problem = format!(
+                "a block of {} pages does not divide into word lines of {} pages",
+                config.pages_per_block, cell.bits
+            );
+            return Err(Invalid::new(&["device.pages_per_block", "device.cell.bits"], problem));
+        }
+        let word_lines = config.pages_per_block / cell.bits;
+        if config.scale == 0 || !word_lines.is_multiple_of(config.scale) {
+            let problem = format!(
+                "a block of {word_lines} word lines ({} pages / {} bits) has no whole number of them \
+                 in one part of {}",
+                config.pages_per_block, cell.bits, config.scale
+            );
+            let keys = ["device.scale", "device.pages_per_block", "device.cell.bits"];
+            return Err(Invalid::new(&keys, problem));
+        }
+        let word_lines = word_lines / config.scale;
+        let rows = if cell.program == Program::PerPage { 1 } else { cell.bits };
+        let rounds = word_lines * (cell.bits / rows);
+        let page = config.page_size.bytes();
+        let unit = config.logical_page.unwrap_or(config.page_size).bytes();
+        let row = page * u64::from(planes);
+        let group = row * u64::from(rows);
+        let fits = unit >= SECTOR_BYTES
+            && unit.is_multiple_of(SECTOR_BYTES)
+            && (unit.is_multiple_of(page) || page.is_multiple_of(unit))
+            && row.is_multiple_of(unit);
+        if !fits {
+            let problem = format!(
+                "{} is not possible: a logical page is a whole part of a page of {}, or several \
+                 that divide what all planes read at once, {} ({planes} planes x {})",
+                Size::from_bytes(unit),
+                config.page_size,
+                Size::from_bytes(row),
+                config.page_size
+            );
+            let keys = ["device.logical_page", "device.page_size", "device.planes_per_die"];
+            return Err(Invalid::new(&keys, problem));
+        }
+        let width = match config.cleaning.reclaim {
+            Reclaim::Block => 1,
+            Reclaim::Superblock => dies,
+        };
+        let all = rounds * width;
+        let parity_of = config.parity.of;
+        if parity_of == 1 || parity_of > all {
+            let problem = format!(
+                "one of {parity_of} groups cannot be parity: 0 is none, and a block has {all} groups \
+                 ({rounds} of each of {width} dies)"
+            );
+            return Err(Invalid::new(&["device.parity.of", "device.pages_per_block"], problem));
+        }
+        let parity = if parity_of == 0 { 0 } else { all.div_ceil(parity_of) };
+        Ok(Groups {
+            dies,
+            channels: config.channels,
+            width,
+            planes,
+            rows,
+            page_bytes: page as u32,
+            unit_bytes: unit as u32,
+            units: (group / unit) as u32,
+            per_block: all - parity,
+            parity_of,
+        })
+    }
+
+    /// Data of a group, bytes.
+    pub fn bytes(&self) -> u64 {
+        u64::from(self.units) * u64::from(self.unit_bytes)
+    }
+
+    /// Logical pages of a block.
+    pub fn units_per_block(&self) -> u32 {
+        self.per_block * self.units
+    }
+
+    /// Logical pages of a row of a group: what all planes read at once.
+    pub fn units_per_row(&self) -> u32 {
+        self.units / self.rows
+    }
+
+    /// Where a group of a block lies, the block being of die `block / blocks of a die` where dies are
+    /// cleaned by themselves.
+    #[inline]
+    pub fn place(&self, first_die: u32, group: u32) -> Place {
+        let (mut at, mut parity) = (group, None);
+        if self.parity_of > 0 {
+            let data = self.parity_of - 1;
+            at += group / data;
+            if group % data == data - 1 || group + 1 == self.per_block {
+                parity = Some(first_die + (at + 1) % self.width);
+            }
+        }
+        Place { die: first_die + at % self.width, parity }
+    }
+
+    /// The first die of the dies of a block.
+    #[inline]
+    pub fn first_die(&self, block: Block, blocks_per_domain: u32) -> u32 {
+        if self.width == 1 { block.0 / blocks_per_domain } else { 0 }
+    }
+
+    /// Bytes of flash pages of a row that logical page `unit` of a group takes: the row, the first
+    /// plane, how many planes, and the bytes in each.
+    #[inline]
+    pub fn span(&self, unit: u32) -> Span {
+        let from = u64::from(unit) * u64::from(self.unit_bytes);
+        let page = u64::from(self.page_bytes);
+        let first = (from / page) as u32;
+        let pages = self.unit_bytes.div_ceil(self.page_bytes);
+        Span {
+            row: first / self.planes,
+            plane: first % self.planes,
+            pages,
+            bytes: self.unit_bytes.min(self.page_bytes),
+        }
+    }
+
+    /// The name of a die.
+    pub fn die_name(&self, die: u32) -> String {
+        format!("channel {} die {}", die % self.channels, die / self.channels)
+    }
+}
+
+/// Where a logical page lies in its group.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Span {
+    /// The row, which is the type of the page.
+    pub row: u32,
+    /// The first plane.
+    pub plane: u32,
+    /// Flash pages that it touches.
+    pub pages: u32,
+    /// Its bytes in each.
+    pub bytes: u32,
+}

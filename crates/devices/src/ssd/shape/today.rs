@@ -1,0 +1,194 @@
+//! What the keys of a drive with a write buffer demand of each other, and which keys are of a drive with
+//! one, or without.
+
+use super::groups::Groups;
+use crate::kit::config::Depth;
+use crate::ssd::config::{Program, SsdConfig};
+use engine::Time;
+use options::{Invalid, Size};
+
+/// The shortest word line of so many bits a cell that was ever published, in microseconds, with room: what
+/// takes less is the time of one page of it.
+const SHORTEST_WORD_LINE_US: [Time; 5] = [0, 150, 700, 4_000, 6_000];
+
+/// Keys that stand against a write buffer, or against there being none.
+pub(super) fn check(config: &SsdConfig) -> Result<(), Invalid> {
+    let buffered = config.is_buffered();
+    let default = SsdConfig::default();
+    let (timing, cleaning) = (&config.timing, &config.cleaning);
+    macro_rules! as_by_default {
+        ($($($key:ident).+),+ $(,)?) => {
+            [$((concat!("device" $(, ".", stringify!($key))+), config.$($key).+ == default.$($key).+)),+]
+        };
+    }
+    if !buffered {
+        let needing = as_by_default![
+            scale,
+            timing.read_part,
+            timing.command,
+            cell.bits,
+            cell.program,
+            cell.distance,
+            cell.planes,
+            suspend.program,
+            suspend.erase,
+            suspend.resume,
+            suspend.step,
+            suspend.erase_step,
+            suspend.limit,
+            suspend.cost,
+            suspend.unless_backlog,
+            firmware.cores,
+            firmware.read,
+            firmware.write,
+            firmware.per_page,
+            buffer.copies,
+            buffer.linger,
+            buffer.power_loss_protected,
+            parity.of,
+            cleaning.reclaim,
+            cleaning.pace,
+            cleaning.quantum,
+            cleaning.host_room,
+            cleaning.read_batch,
+            cleaning.read_order,
+            cleaning.meter_depth,
+            cleaning.meter_above,
+        ];
+        if let Some((key, _)) = needing.iter().find(|(_, default)| !default) {
+            let problem = "it is of a drive with a write buffer, and device.buffer.size is 0B; give the \
+                           buffer a size, such as \"8MiB\"";
+            return Err(Invalid::new(&[key, "device.buffer.size"], problem));
+        }
+        if timing.read.count() > 1 {
+            let problem = format!(
+                "{} are the times of {} types of page, and device.cell.bits is 1",
+                timing.read,
+                timing.read.count()
+            );
+            return Err(Invalid::new(&["device.timing.read", "device.cell.bits"], problem));
+        }
+        return Ok(());
+    }
+    let against = as_by_default![
+        interleave,
+        gang,
+        page_span,
+        pool,
+        active_blocks,
+        stripe,
+        cleaning.time,
+        cleaning.background,
+        cleaning.copy_back,
+        cleaning.stream,
+        cleaning.frontiers,
+        cleaning.levelling,
+        persistence.order,
+    ];
+    if let Some((key, _)) = against.iter().find(|(_, default)| !default) {
+        let problem = "it is of a drive without a write buffer; leave it out, or use \
+                       device.buffer.size = \"0B\"";
+        return Err(Invalid::new(&[key, "device.buffer.size"], problem));
+    }
+    if config.summary_page {
+        let problem =
+            "groups of a drive with a write buffer fill their blocks; use summary_page = false";
+        return Err(Invalid::new(&["device.summary_page", "device.buffer.size"], problem));
+    }
+    if !(0.0..=1.0).contains(&cleaning.meter_above) {
+        let problem = format!("{} is not a share from 0 to 1", cleaning.meter_above);
+        return Err(Invalid::new(&["device.cleaning.meter_above"], problem));
+    }
+    let counts = [
+        ("device.firmware.cores", config.firmware.cores),
+        ("device.cleaning.read_batch", cleaning.read_batch),
+        ("device.cleaning.meter_depth", cleaning.meter_depth),
+        ("device.cleaning.quantum", cleaning.quantum),
+        ("device.cell.distance", config.cell.distance),
+    ];
+    if let Some((key, _)) = counts.iter().find(|(_, count)| *count == 0) {
+        return Err(Invalid::new(&[key], "0 is not possible; it must be at least 1"));
+    }
+    cells(config)
+}
+
+/// Times of the cells.
+fn cells(config: &SsdConfig) -> Result<(), Invalid> {
+    let (cell, timing) = (&config.cell, &config.timing);
+    let types = timing.read.count() as u32;
+    if types > 1 && types != cell.bits {
+        let problem = format!(
+            "{} are {types} times, and a word line of {} bits a cell has {} types of page",
+            timing.read, cell.bits, cell.bits
+        );
+        return Err(Invalid::new(&["device.timing.read", "device.cell.bits"], problem));
+    }
+    let shortest = SHORTEST_WORD_LINE_US[(cell.bits as usize - 1).min(4)];
+    if timing.program.ns() < shortest * 1000 {
+        let problem = format!(
+            "{} is too short for a word line of {} bits a cell; data sheets state the time of one \
+             page: {} x {} = {}",
+            timing.program,
+            cell.bits,
+            cell.bits,
+            timing.program,
+            options::Duration::from_ns(timing.program.ns() * u64::from(cell.bits))
+        );
+        return Err(Invalid::new(&["device.timing.program", "device.cell.bits"], problem));
+    }
+    let suspend = &config.suspend;
+    let idle = [
+        ("device.suspend.step", suspend.step.ns() > 0 && suspend.program.ns().is_none()),
+        ("device.suspend.erase_step", suspend.erase_step.ns() > 0 && suspend.erase.ns().is_none()),
+    ];
+    if let Some((key, _)) = idle.iter().find(|(_, idle)| *idle) {
+        let other = if *key == "device.suspend.step" { "program" } else { "erase" };
+        let other = format!("device.suspend.{other}");
+        let problem = format!("nothing is stopped at safe points: {other} is \"none\"");
+        return Err(Invalid::new(&[key, &other], problem));
+    }
+    Ok(())
+}
+
+/// The buffer holds what is programmed at a time.
+pub(super) fn buffers(config: &SsdConfig, groups: &Groups) -> Result<(), Invalid> {
+    let held = match config.cell.program {
+        // Those of the word lines between the passes, and the one that fills.
+        Program::TwoPass => u64::from(config.cell.distance) + 2,
+        Program::OneShot | Program::PerPage => 1,
+    };
+    let least = groups.bytes() * u64::from(groups.dies) * held;
+    let copies = config.buffer.copies.unwrap_or(config.buffer.size);
+    for (key, size) in
+        [("device.buffer.size", config.buffer.size), ("device.buffer.copies", copies)]
+    {
+        if size.bytes() < least {
+            let passes = if held > 1 {
+                format!(" x {held} word lines between two passes")
+            } else {
+                String::new()
+            };
+            let problem = format!(
+                "{size} is less than a group for each die: {} dies x {} ({} planes x {} x {}){passes} = {}",
+                groups.dies,
+                Size::from_bytes(groups.bytes()),
+                groups.planes,
+                groups.rows,
+                config.page_size,
+                Size::from_bytes(least)
+            );
+            let keys = [key, "device.planes_per_die", "device.cell.bits", "device.page_size"];
+            return Err(Invalid::new(&keys, problem));
+        }
+    }
+    let backlog = config.suspend.unless_backlog;
+    if backlog != Depth::UNLIMITED
+        && config.suspend.program.ns().is_none()
+        && config.suspend.erase.ns().is_none()
+    {
+        let problem = "nothing is ever stopped: device.suspend.program and erase are \"none\"";
+        let keys = ["device.suspend.unless_backlog", "device.suspend.program"];
+        return Err(Invalid::new(&keys, problem));
+    }
+    Ok(())
+}
