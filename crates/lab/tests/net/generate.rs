@@ -218,6 +218,9 @@ fn reconcile(own: &mut Config, dice: &mut Dice) {
     if is(own, "device.interleave", "plane") {
         drop(own, "device.cache_commands");
     }
+    if !is(own, "device.host_link.order", "round-robin") {
+        drop(own, "device.host_link.queues");
+    }
     if is(own, "device.cleaning.copy_back", "true") && is(own, "device.active_blocks", "unit") {
         drop(own, "device.active_blocks");
     }

@@ -44,6 +44,7 @@ fn of_device(kind: &str, path: &str, so_far: &Config, dice: &mut Dice) -> Option
         "host_link.bandwidth" => dice.text(&["unlimited", "300MB/s", "sata-150", "1MB/s", "4GB/s"]),
         "host_link.latency" => dice.text(&["0ns", "1ns", "20us", "5ms"]),
         "host_link.queue_depth" => dice.pick(&["1", "2", "7", "32", "\"unlimited\""]).to_owned(),
+        "host_link.queues" => dice.whole(&[1, 2, 7]),
         "cleaning.min_free" => dice.number(&[0.0, 0.01, 0.02, 0.05, 0.1, 0.2]),
         "cleaning.background_free" => dice.number(&[0.0, 0.1, 0.2, 0.5, 0.9]),
         "cleaning.windowed_greedy.window" => dice.whole(&[1, 2, 5, 256]),

@@ -6,7 +6,7 @@
 
 mod cleaning;
 
-pub use crate::kit::config::{Depth, HostLink, HostOrder};
+pub use crate::kit::config::{Depth, Duplex, HostLink, HostOrder};
 pub(super) use cleaning::cleaners;
 pub use cleaning::*;
 

@@ -60,6 +60,7 @@ pub(in crate::ssd) fn counts(config: &SsdConfig) -> Result<(), Invalid> {
         return Err(Invalid::new(&["device.page_size"], problem));
     }
     wear(config)?;
+    config.host_link.check()?;
     let times = [
         ("device.timing.read", config.timing.read),
         ("device.timing.program", config.timing.program),
