@@ -6,11 +6,13 @@
 //! workloads both declare sections, which is why this is a room of its own.
 
 mod link;
+mod named;
 mod quantity;
 mod section;
 mod values;
 
 pub use link::{LINKS, Link};
+pub use named::{ANY_NAME, Named};
 pub use quantity::{Bandwidth, Duration, PerByte, QuantityError, Size};
 pub use section::{Choice, Invalid, KeyInfo, Setting, nearest};
 pub use values::{NUMBER, Values};

@@ -1,7 +1,6 @@
 //! The options that every device with a host link has.
 
-use options::{Bandwidth, Duration, Invalid, Setting, Values, choices, leaf_body, options};
-use serde::{Deserialize, Deserializer, Serialize, Serializer, de};
+use options::{Bandwidth, Duration, Invalid, Values, choices, options, word_or_number};
 use std::fmt;
 
 choices! {
@@ -45,7 +44,7 @@ options! {
     }
 }
 
-/// Queues at most: an NVMe drive has so many beside the one for administration (NVM Express Base
+/// Queues at most: an `NVMe` drive has so many beside the one for administration (NVM Express Base
 /// Specification, "I/O Submission Queue").
 const MOST_QUEUES: u32 = 65_535;
 
@@ -96,53 +95,6 @@ impl fmt::Display for Depth {
         if *self == Self::UNLIMITED { f.write_str("unlimited") } else { write!(f, "{}", self.0) }
     }
 }
-
-/// Serde and [`Setting`] for a type that is a word or a number.
-macro_rules! word_or_number {
-    ($name:ident, $expected:literal, $values:expr, $words:expr, $number:expr, $write:expr) => {
-        impl Setting for $name {
-            leaf_body!($expected, $values, |value: &Self| value.to_string());
-        }
-
-        impl Serialize for $name {
-            fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-                ($write)(*self, serializer)
-            }
-        }
-
-        impl<'de> Deserialize<'de> for $name {
-            fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-                struct Visitor;
-                impl de::Visitor<'_> for Visitor {
-                    type Value = $name;
-                    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-                        f.write_str($expected)
-                    }
-                    fn visit_str<E: de::Error>(self, text: &str) -> Result<$name, E> {
-                        ($words)(text)
-                            .ok_or_else(|| E::invalid_value(de::Unexpected::Str(text), &self))
-                    }
-                    fn visit_f64<E: de::Error>(self, number: f64) -> Result<$name, E> {
-                        ($number)(number)
-                            .ok_or_else(|| E::invalid_value(de::Unexpected::Float(number), &self))
-                    }
-                    fn visit_u64<E: de::Error>(self, number: u64) -> Result<$name, E> {
-                        ($number)(number as f64).ok_or_else(|| {
-                            E::invalid_value(de::Unexpected::Unsigned(number), &self)
-                        })
-                    }
-                    fn visit_i64<E: de::Error>(self, number: i64) -> Result<$name, E> {
-                        ($number)(number as f64)
-                            .ok_or_else(|| E::invalid_value(de::Unexpected::Signed(number), &self))
-                    }
-                }
-                deserializer.deserialize_any(Visitor)
-            }
-        }
-    };
-}
-
-pub(crate) use word_or_number;
 
 word_or_number!(
     Depth,

@@ -100,6 +100,8 @@ pub(super) fn page_size(so_far: &Config) -> options::Size {
 fn of_workload(kind: &str, path: &str, dice: &mut Dice) -> Option<String> {
     let interarrivals = ["uniform(0, 1)", "exponential(0, 0.5)", "constant(0)", "normal(1, 1)"];
     let value = match path.strip_prefix("workload.")? {
+        "rate" => dice.number(&[5000.0, 40_000.0, 1e6]),
+        class if class.starts_with("classes.") => return of_class(class, dice),
         "requests" => (dice.pick(&[1, 100, 500, 1000, 2000, 2500]) + dice.below(500)).to_string(),
         "outstanding" => dice.whole(&[1, 2, 4, 32, 1000]),
         "threads" => dice.whole(&[1, 2, 5]),
@@ -155,6 +157,22 @@ fn of_workload(kind: &str, path: &str, dice: &mut Dice) -> Option<String> {
         _ => return None,
     };
     Some(value)
+}
+
+/// Of a class of threads; what it has in common with other kinds is drawn as theirs.
+fn of_class(path: &str, dice: &mut Dice) -> Option<String> {
+    let key = path.rsplit('.').next()?;
+    Some(match key {
+        "threads" => dice.whole(&[1, 1, 2, 6]),
+        "depth" => dice.whole(&[1, 2, 64]),
+        "rate" => {
+            dice.pick(&["\"unlimited\"", "\"workload\"", "1000.0", "50000.0", "1e6"]).to_owned()
+        }
+        "rate_less" => dice.number(&[0.0, 0.0, 4000.0]),
+        "fua" | "read_share" => dice.share(),
+        "flush_every" => dice.whole(&[0, 1, 7]),
+        _ => return of_workload("threads", &format!("workload.{key}"), dice),
+    })
 }
 
 /// The streams of a mix.

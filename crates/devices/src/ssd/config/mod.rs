@@ -10,9 +10,7 @@ pub use crate::kit::config::{Depth, Duplex, HostLink, HostOrder};
 pub(super) use cleaning::cleaners;
 pub use cleaning::*;
 
-use crate::kit::config::word_or_number;
-use options::{Duration, PerByte, Setting, Size, Values, choices, leaf_body, options};
-use serde::{Deserialize, Deserializer, Serialize, Serializer, de};
+use options::{Duration, PerByte, Size, Values, choices, options, word_or_number};
 use std::fmt;
 
 choices! {
