@@ -285,6 +285,11 @@ pub trait Workload {
     /// Requests that will have been issued at the end, when that is known beforehand.
     fn expected_requests(&self) -> Option<u64>;
 
+    /// Submission queues on which it puts requests, from queue 0 on.
+    fn queues(&self) -> u32 {
+        1
+    }
+
     /// Its classes of requests, if it has any.
     fn classes(&self) -> Vec<Class> {
         Vec::new()

@@ -244,6 +244,10 @@ impl Workload for Load {
         Some(self.limit)
     }
 
+    fn queues(&self) -> u32 {
+        self.threads.len() as u32
+    }
+
     fn classes(&self) -> Vec<Class> {
         self.classes.iter().map(|shared| shared.class.clone()).collect()
     }
