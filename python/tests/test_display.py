@@ -138,6 +138,21 @@ def test_what_was_refused_is_said():
     assert "Refused: 1,234 writes, 1 trim: the drive has ended and takes no more writes" in text
 
 
+def test_each_class_of_a_workload_has_its_rows():
+    assert "Class" not in table()
+    mine = latency(5)
+    mine["percentiles_us"]["99.99"] = 2e6
+    host = {"read": mine, "write": mine, "flush": latency(0), "all": mine}
+    text = table(classes={"measured": host, "others": {"write": mine}})
+    rows = [" ".join(line.split()) for line in text.split("Class")[1].splitlines()]
+    assert rows[:4] == [
+        "IOPS mean p50 p99 p99.9 p99.99",
+        "measured read 61,255 130.6us 131us 1.00ms 1.00s 2.00s",
+        "write 61,255 130.6us 131us 1.00ms 1.00s 2.00s",
+        "others write 61,255 130.6us 131us 1.00ms 1.00s 2.00s",
+    ]
+
+
 def test_notices_are_shown_when_there_are_any():
     assert "Note" not in table(workload={"notices": {"sorted": 0}})
     assert "3 sorted" in table(workload={"notices": {"sorted": 3, "cut": 0}})

@@ -112,6 +112,16 @@ def test_the_page_of_a_run_says_what_the_results_say(ssdlab, runs, tmp_path):
     assert again["host"] == results["host"]
 
 
+def test_the_page_has_the_latencies_of_each_class(tmp_path):
+    small = {"device.blocks_per_plane": 64, "workload.requests": 2000, "workload.rate": 6000}
+    results = ssdlab.run(workload="ssdiq-load", set=small)
+    ssdlab.report(results, tmp_path / "report.html")
+    texts = read(tmp_path / "report.html").texts
+    for name, kind in ("measured", "read"), ("measured", "write"), ("others", "write"):
+        row = texts.index(f"{name} {kind}")
+        assert f"{results.classes[name][kind].requests:,}" in texts[row : row + 3]
+
+
 def test_the_page_shows_the_flash_over_time_its_wear_and_its_operations(ssdlab, runs, tmp_path):
     assert ssdlab("report", runs / "a", runs / "b", "--out", "r.html").returncode == 0
     text = (tmp_path / "r.html").read_text()

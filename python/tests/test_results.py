@@ -66,6 +66,26 @@ def test_host_keys(results):
         assert set(results.host[kind].breakdown_us) >= BREAKDOWN
 
 
+def test_classes_keys(results):
+    assert "classes" not in results
+    load = ssdlab.run(
+        workload="ssdiq-load",
+        set={
+            "device.blocks_per_plane": 64,
+            "workload.requests": 2000,
+            "workload.rate": 6000,
+            "workload.classes.measured.rate": 1000,
+        },
+    )
+    assert list(load.classes) == ["measured", "others"]
+    for host in load.classes.values():
+        assert set(host) >= set(KINDS)
+        assert all(set(host[kind]) >= LATENCY for kind in KINDS)
+    measured = load.classes.measured.all
+    assert measured.requests + load.classes.others.all.requests == load.host.all.requests
+    assert measured.iops == pytest.approx(1000, rel=0.1)
+
+
 def test_flash_and_wear_keys(results):
     assert set(results.flash) >= {
         "page_reads",

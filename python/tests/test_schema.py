@@ -161,6 +161,11 @@ def test_an_experiment_that_ssdlab_writes_is_valid(validator, ssdlab, small_opti
             "$.workload.streams[0]",
             "'reqests' was unexpected",
         ),
+        (
+            "[workload]\nkind = 'threads'\nclasses.log.dept = 4",
+            "$.workload.classes.log",
+            "'dept' was unexpected",
+        ),
         ("[run]\nuntil = '60'", "$.run.until", "is not valid under any"),
         ("[rnu]\nuntil = '60s'", "$", "'rnu' was unexpected"),
         ("version = 2", "$.version", "1 was expected"),
@@ -312,6 +317,8 @@ def test_the_documented_keys_and_those_of_the_schema_are_the_same(schema):
             return {at}
         inner = copy.copy(part.get("properties", {}))
         inner.update(part.get("allOf", [{}])[0].get("properties", {}))
+        if isinstance(named := part.get("additionalProperties"), dict):
+            inner["*"] = named
         if any("properties" in one for one in part.get("anyOf", [])):
             return set().union(*(paths(one, at) for one in part["anyOf"]))
         below = (paths(value, f"{at}.{name}") for name, value in inner.items())

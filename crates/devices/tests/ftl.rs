@@ -36,6 +36,7 @@ fn random_link(random: &mut Xoshiro256) -> HostLink {
         latency: pick(random, &["0us", "0us", "3us", "150us"]).parse().unwrap(),
         queue_depth: pick(random, &[Depth::UNLIMITED, Depth::of(1), Depth::of(4), Depth::of(32)]),
         order: pick(random, &[HostOrder::Fifo, HostOrder::Clook]),
+        ..HostLink::default()
     }
 }
 

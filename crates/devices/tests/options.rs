@@ -37,6 +37,12 @@ const READ_WAIT: Figure = |o| {
 };
 const CLEANING_WAIT: Figure = |o| o.mean_of(|c| c.breakdown[latency::CLEANING_WAIT]);
 const HOST_QUEUE: Figure = |o| o.mean_of(|c| c.breakdown[latency::HOST_QUEUE]);
+/// The wait in the host of each sixteenth request, which is on a queue of its own.
+const WAIT_OF_THE_FEW: Figure = |o| {
+    let of_few =
+        |c: &Completion| if c.request.queue == 0 { 0 } else { c.breakdown[latency::HOST_QUEUE] };
+    o.mean_of(of_few)
+};
 const HOST_LINK: Figure = |o| o.mean_of(|c| c.breakdown[latency::HOST_LINK]);
 const CELL: Figure = |o| o.mean_of(|c| c.breakdown[latency::CELL]);
 const BUS: Figure = |o| o.mean_of(|c| c.breakdown[latency::BUS]);
@@ -231,6 +237,12 @@ fn times() -> Vec<Row> {
         row("device.host_link.queue_depth", [json!(1), json!(8)], READS, (TOTAL_TIME, Less)),
         row("device.host_link.order", words("fifo", "clook"), READS, (BACKWARD_STEPS, Less))
             .given("device.host_link.queue_depth", json!(1)),
+        row("device.host_link.duplex", words("half", "full"), MIXED, (HOST_LINK, Less))
+            .given("device.host_link.bandwidth", json!("100MB/s")),
+        // A queue of few requests does not wait behind one of many.
+        row("device.host_link.queues", [json!(1), json!(2)], READS, (WAIT_OF_THE_FEW, Less))
+            .given("device.host_link.order", json!("round-robin"))
+            .given("device.host_link.queue_depth", json!(1)),
         row("device.cleaning.min_free", [json!(0.02), json!(0.12)], WRITES, (AMPLIFICATION, More))
             .given("device.spare_factor", json!(0.25))
             .given("device.cleaning.time", json!("blocking")),
@@ -360,7 +372,8 @@ fn outcome(keys: &[(&str, Value)], load: Load, requests: u64) -> Outcome {
     let mut random = Xoshiro256::new(9, 0);
     let mut closed = Closed::new(16, requests, |id| {
         let (op, page, pages) = load(id, capacity / 8, &mut random);
-        Request::new(id, op, Lba(page * 8), pages as u32 * 8)
+        let queue = u16::from(id % 16 == 0);
+        Request { queue, ..Request::new(id, op, Lba(page * 8), pages as u32 * 8) }
     });
     let (end, completions) = run_closed(device.as_mut(), &mut closed);
     let report = device.report(end).expect("an SSD reports");

@@ -5,7 +5,9 @@
 
 use crate::common::{Script, Step, US, fill, run, run_on, small, small_blocking, times};
 use devices::latency::{BUS, CELL, CLEANING_WAIT, HOST_LINK, HOST_QUEUE, UNIT_WAIT};
-use devices::ssd::config::{Cleaning, Depth, FillOrder, HostLink, Interleave, Pool};
+use devices::ssd::config::{
+    Cleaning, Depth, Duplex, FillOrder, HostLink, HostOrder, Interleave, Pool,
+};
 use devices::ssd::{Ssd, SsdConfig};
 use devices::{Examine, Prepare};
 use engine::{Completion, Device, Lba, Op::*, Request, Time};
@@ -221,6 +223,57 @@ fn the_host_link_moves_one_request_at_a_time() {
     let done = run(&config, &[(0, Read, 0, 1), (US, Write, 1, 1)]);
     assert_eq!((done[0].at, done[1].latency()), (READ + 7000, WRITE + 7000));
     assert_eq!(done[1].breakdown[HOST_LINK], 7000);
+}
+
+#[test]
+fn full_duplex_moves_reads_and_writes_at_once() {
+    let bandwidth = "1GB/s".parse().unwrap();
+    let steps = [(0, Read, 0, 1), (READ - 1000, Write, 1, 1)];
+    let ends = |duplex| {
+        let host_link = HostLink { bandwidth, duplex, ..HostLink::default() };
+        times(&SsdConfig { host_link, ..small() }, &steps)
+    };
+    // The write's data take the link first: the read's wait for the other 3096 ns.
+    assert_eq!(ends(Duplex::Half), [READ + 3096 + 4096, READ - 1000 + 4096 + WRITE]);
+    assert_eq!(ends(Duplex::Full), [READ + 4096, READ - 1000 + 4096 + WRITE]);
+}
+
+#[test]
+fn submission_queues_take_turns_for_the_places_in_the_device() {
+    let ends = |order, queues| {
+        let queue_depth = Depth::of(1);
+        let host_link = HostLink { queue_depth, order, queues, ..HostLink::default() };
+        let mut ssd = Ssd::new(&SsdConfig { host_link, ..small() }, 0).unwrap();
+        for id in 0..5 {
+            let queue = u16::from(id == 4);
+            ssd.submit(0, Request { queue, ..Request::new(id, Read, Lba(0), 8) });
+        }
+        let mut done = Vec::new();
+        while let Some(at) = ssd.next_event() {
+            ssd.advance(at, &mut done);
+        }
+        done.iter().map(|c| (c.request.id, c.at)).collect::<Vec<_>>()
+    };
+    let in_turn = |ids: [u64; 5]| ids.into_iter().zip((1..).map(|n| n * READ)).collect::<Vec<_>>();
+    assert_eq!(ends(HostOrder::Fifo, 1), in_turn([0, 1, 2, 3, 4]));
+    assert_eq!(ends(HostOrder::RoundRobin, 1), in_turn([0, 1, 2, 3, 4]));
+    // The first is in the device at once, and takes no turn.
+    assert_eq!(ends(HostOrder::RoundRobin, 2), in_turn([0, 1, 4, 2, 3]));
+}
+
+#[test]
+fn submission_queues_without_turns_are_refused() {
+    for (order, queues, key, problem) in [
+        (HostOrder::Fifo, 2, "queues", "2 submission queues have no effect with order \"fifo\""),
+        (HostOrder::Clook, 9, "queues", "use order \"round-robin\""),
+        (HostOrder::RoundRobin, 0, "queues", "1 to 65535 submission queues, not 0"),
+        (HostOrder::RoundRobin, 65_536, "queues", "not 65536"),
+    ] {
+        let host_link = HostLink { order, queues, ..HostLink::default() };
+        let refusal = Ssd::new(&SsdConfig { host_link, ..small() }, 0).unwrap_err();
+        assert_eq!(refusal.keys[0], format!("device.host_link.{key}"));
+        assert!(refusal.problem.contains(problem), "{refusal}");
+    }
 }
 
 #[test]

@@ -7,7 +7,7 @@ use crate::common;
 use crate::common::{Closed, configured, reference, run_closed};
 use devices::ssd::config::Policy;
 use devices::ssd::config::{
-    ActiveBlocks, CleaningTime, Detector, FillOrder, FreeOrder, Frontiers, Gang, HostOrder,
+    ActiveBlocks, CleaningTime, Detector, Duplex, FillOrder, FreeOrder, Frontiers, Gang, HostOrder,
     Interleave, LevellingRule, Pool, Temperature, TieBreak,
 };
 use engine::{Completion, Lba, Op, Random, Request, Xoshiro256};
@@ -51,13 +51,14 @@ fn thousand(keys: &[(&str, Value)]) -> Vec<Completion> {
 
 #[test]
 fn every_word_of_every_choice_runs() {
-    let choices: [(&str, &[(&str, &str)]); 14] = [
+    let choices: [(&str, &[(&str, &str)]); 15] = [
         ("device.gang", Gang::WORDS),
         ("device.interleave", Interleave::WORDS),
         ("device.active_blocks", ActiveBlocks::WORDS),
         ("device.pool", Pool::WORDS),
         ("device.fill_order", FillOrder::WORDS),
         ("device.free_order", FreeOrder::WORDS),
+        ("device.host_link.duplex", Duplex::WORDS),
         ("device.host_link.order", HostOrder::WORDS),
         ("device.cleaning.policy", Policy::WORDS),
         ("device.cleaning.time", CleaningTime::WORDS),

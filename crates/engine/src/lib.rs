@@ -14,8 +14,8 @@ pub use drive::{Driven, Observer, drive};
 pub use events::{EventId, EventQueue};
 pub use random::{Distribution, Drand48, Random, Xoshiro256};
 pub use request::{
-    Arrival, Breakdown, Completion, Device, Followed, Lba, Op, Part, Request, SECTOR_BYTES, Status,
-    Workload, WorkloadError,
+    Arrival, Breakdown, Class, Completion, Device, Followed, Lba, Op, Part, Request, SECTOR_BYTES,
+    Status, Workload, WorkloadError,
 };
 pub use stats::{Bin, LatencyStats, TimeSeries};
 

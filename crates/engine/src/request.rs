@@ -2,7 +2,7 @@
 
 use crate::Time;
 use std::fmt;
-use std::ops::{AddAssign, Index, IndexMut};
+use std::ops::{AddAssign, Index, IndexMut, Range};
 
 /// Bytes in a sector, the unit of every host address.
 pub const SECTOR_BYTES: u64 = 512;
@@ -239,6 +239,15 @@ pub struct Arrival {
     pub request: Request,
 }
 
+/// Requests that have statistics of their own: those on a range of submission queues.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Class {
+    /// What it is called.
+    pub name: String,
+    /// Its submission queues; no other class has them.
+    pub queues: Range<u32>,
+}
+
 /// The input behind a workload could not be read: the user's mistake, never the device's.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct WorkloadError(pub String);
@@ -275,6 +284,16 @@ pub trait Workload {
 
     /// Requests that will have been issued at the end, when that is known beforehand.
     fn expected_requests(&self) -> Option<u64>;
+
+    /// Submission queues on which it puts requests, from queue 0 on.
+    fn queues(&self) -> u32 {
+        1
+    }
+
+    /// Its classes of requests, if it has any.
+    fn classes(&self) -> Vec<Class> {
+        Vec::new()
+    }
 
     /// What was noticed, changed or dropped on the way, as (what, how many), for the results.
     fn notices(&self) -> Vec<(&'static str, u64)> {

@@ -4,6 +4,7 @@
 //! `engine`), and where its statistics become results. Wall-clock time never influences a result; how
 //! long a run took is reported apart from it.
 
+mod answers;
 mod catalogue;
 mod config;
 mod error;

@@ -7,26 +7,24 @@
 //! bytes and the series over time are of the requests that were answered well. So
 //! `workload.asked = host.all.requests + host.all.failed + workload.unanswered`.
 
+use crate::answers::{Answers, Classes};
 use crate::steady::SteadyState;
 use crate::warnings::{self, Piece};
-use devices::latency::LATENCY_PARTS;
 use devices::ssd::account::{Counter, Counts, FlashCounts, Section};
 use devices::ssd::{Milestone, SsdReport, WearMap, WearReport};
-use engine::{Completion, Followed, LatencyStats, Op, Status, Time, TimeSeries};
+use engine::{Class, Completion, Followed, Op, Time, TimeSeries};
 use serde::Serialize;
 use serde_json::{Map, Value, json};
 
 /// The schema of results that this version writes.
 pub const SCHEMA: u32 = 1;
-/// Percentiles that every latency summary lists.
-const PERCENTILES: [&str; 7] = ["50", "90", "95", "99", "99.9", "99.99", "99.999"];
 
 /// Statistics of a run, collected completion by completion.
 #[derive(Debug, Default)]
 pub(crate) struct Collected {
-    by_op: [LatencyStats; 4],
-    /// How the requests of each operation ended.
-    ended: [Ended; 4],
+    answers: Answers,
+    /// Those of the classes of the workload, if it has any.
+    classes: Classes,
     series: TimeSeries,
     start: Option<Time>,
     /// What is followed of the device, before the first arrival and at the end.
@@ -35,35 +33,18 @@ pub(crate) struct Collected {
     untimed: Vec<Piece>,
 }
 
-/// How requests ended.
-#[derive(Debug, Clone, Copy, Default)]
-struct Ended {
-    /// Requests by status.
-    statuses: [u64; Status::ALL.len()],
-    /// Bytes that the refused ones asked for.
-    failed_bytes: u64,
-}
-
-impl Ended {
-    fn merge(&mut self, other: &Ended) {
-        let pairs = self.statuses.iter_mut().zip(other.statuses);
-        pairs.for_each(|(sum, count)| *sum += count);
-        self.failed_bytes += other.failed_bytes;
-    }
-}
-
 impl Collected {
+    /// Statistics that tell these classes apart.
+    pub(crate) fn of(classes: Vec<Class>) -> Self {
+        Collected { classes: Classes::new(classes), ..Collected::default() }
+    }
+
     pub(crate) fn record(&mut self, completion: &Completion) {
         let start = *self.start.get_or_insert(completion.submitted);
-        let op = completion.request.op as usize;
-        let ended = &mut self.ended[op];
-        ended.statuses[completion.status as usize] += 1;
-        if !completion.status.is_ok() {
-            ended.failed_bytes += completion.request.bytes();
-            return;
+        self.classes.record(completion);
+        if self.answers.record(completion) {
+            self.series.record(completion.at.saturating_sub(start), completion);
         }
-        self.by_op[op].record(completion);
-        self.series.record(completion.at.saturating_sub(start), completion);
     }
 
     /// Notes how the device is before what happens at `now`. Returns when to ask again.
@@ -117,23 +98,12 @@ impl Collected {
 
     /// Requests answered, well or not.
     pub(crate) fn answered(&self) -> u64 {
-        self.ended.iter().flat_map(|ended| ended.statuses).sum()
+        self.answers.count()
     }
 
-    /// The `host` object: one summary per operation, and one of all.
+    /// The `host` object.
     pub(crate) fn host(&self, simulated_ns: Time) -> Value {
-        let mut all = LatencyStats::new();
-        let mut all_ended = Ended::default();
-        let mut host = Map::new();
-        for op in Op::ALL {
-            let stats = &self.by_op[op as usize];
-            let ended = &self.ended[op as usize];
-            all.merge(stats);
-            all_ended.merge(ended);
-            host.insert(op.name().to_owned(), latency(stats, ended, simulated_ns));
-        }
-        host.insert("all".to_owned(), latency(&all, &all_ended, simulated_ns));
-        Value::Object(host)
+        self.answers.to_json(simulated_ns)
     }
 
     fn time_series(&self) -> Value {
@@ -158,49 +128,6 @@ impl Collected {
         }
         series
     }
-}
-
-fn latency(stats: &LatencyStats, ended: &Ended, simulated_ns: Time) -> Value {
-    let seconds = simulated_ns as f64 / 1e9;
-    let requests = stats.requests();
-    let us = |ns: f64| (requests > 0).then_some(ns / 1e3);
-    let rate = |amount: f64| (seconds > 0.0).then_some(amount / seconds);
-    let percentiles: Map<String, Value> = PERCENTILES
-        .iter()
-        .map(|percent| {
-            let ns = stats.percentile_ns(percent.parse().expect("percentiles are numbers"));
-            ((*percent).to_owned(), json!(us(ns as f64)))
-        })
-        .collect();
-    let bins = stats.histogram();
-    let breakdown: Map<String, Value> = LATENCY_PARTS
-        .iter()
-        .zip(stats.mean_breakdown_ns())
-        .filter(|(part, ns)| *ns > 0.0 || !part.may_be_left_out())
-        .map(|(part, ns)| (part.key.to_owned(), json!(us(ns))))
-        .collect();
-    let failed = Status::ALL.iter().zip(ended.statuses).filter(|(status, _)| !status.is_ok());
-    let failed: Map<String, Value> =
-        failed.map(|(status, count)| (status.name().to_owned(), json!(count))).collect();
-    json!({
-        "requests": requests,
-        "failed": failed.values().filter_map(Value::as_u64).sum::<u64>(),
-        "failed_bytes": ended.failed_bytes,
-        "failures": failed,
-        "bytes": stats.bytes(),
-        "mean_us": us(stats.mean_ns()),
-        "std_us": us(stats.std_ns()),
-        "min_us": us(stats.min_ns() as f64),
-        "max_us": us(stats.max_ns() as f64),
-        "iops": rate(requests as f64),
-        "mb_per_s": rate(stats.bytes() as f64 / 1e6),
-        "percentiles_us": percentiles,
-        "breakdown_us": breakdown,
-        "histogram": {
-            "below_us": bins.iter().map(|(bound, _)| *bound as f64 / 1e3).collect::<Vec<_>>(),
-            "requests": bins.iter().map(|(_, requests)| *requests).collect::<Vec<_>>(),
-        },
-    })
 }
 
 /// What a run took on this machine; the only part of the results that differs between repeats.
@@ -267,6 +194,9 @@ impl Results {
                 "notices": notices,
             },
         });
+        if let Some(classes) = ran.collected.classes.to_json(simulated_ns) {
+            results["classes"] = classes;
+        }
         results["warnings"] = json!(self.warnings());
         if let (Some(flash), Some(object)) = (&self.flash, results.as_object_mut()) {
             object.append(&mut flash_sections(flash));
@@ -285,7 +215,7 @@ impl Results {
     fn warnings(&self) -> Vec<warnings::Warning> {
         warnings::warnings(&warnings::Facts {
             capacity_bytes: self.capacity_bytes,
-            written_bytes: self.ran.collected.by_op[Op::Write as usize].bytes(),
+            written_bytes: self.ran.collected.answers.bytes(Op::Write),
             pieces: &self.ran.collected.pieces(),
             piece_ns: self
                 .ran

@@ -222,7 +222,7 @@ pub fn run_with(
         settling: None,
         log: settings.requests.as_ref().map(|path| open_log(path)).transpose()?,
         log_failed: false,
-        collected: Collected::default(),
+        collected: Collected::of(workload.classes()),
         expected: workload.expected_requests(),
         first: None,
         interrupted: false,

@@ -7,12 +7,14 @@
 
 mod flash;
 mod link;
+mod named;
 mod quantity;
 mod section;
 mod values;
 
 pub use flash::{BusRate, MOST_PAGE_TYPES, Maybe, PageTimes};
 pub use link::{LINKS, Link};
+pub use named::{ANY_NAME, Named};
 pub use quantity::{Bandwidth, Duration, PerByte, QuantityError, Size};
 pub use section::{Choice, Invalid, KeyInfo, Setting, nearest};
 pub use values::{NUMBER, Values};

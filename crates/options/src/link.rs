@@ -26,10 +26,15 @@ const PCIE_1: &str = "PCI Express 1.1: 2.5 GT/s a lane, 8b/10b";
 const PCIE_2: &str = "PCI Express 2.0: 5 GT/s a lane, 8b/10b";
 const PCIE_3: &str = "PCI Express 3.0: 8 GT/s a lane, 128b/130b";
 const PCIE_4: &str = "PCI Express 4.0: 16 GT/s a lane, 128b/130b";
+const PCIE_5: &str = "PCI Express 5.0: 32 GT/s a lane, 128b/130b";
+const PCIE_6: &str = "PCI Express 6.0: 64 GT/s a lane, flits of 256 B less 14 B of CRC and FEC";
 
-/// Bytes per second of a lane at 8 GT/s and 16 GT/s.
+/// Bytes per second of a lane. From 6.0 on nothing is encoded (PAM4, 1b/1b); of a flit's 256 B, 236
+/// are packets and 6 of the data link layer, whose traffic shares the lane with packets before too.
 const LANE_3: u64 = 8_000_000_000 / 8 * 128 / 130;
 const LANE_4: u64 = 16_000_000_000 / 8 * 128 / 130;
+const LANE_5: u64 = 32_000_000_000 / 8 * 128 / 130;
+const LANE_6: u64 = 64_000_000_000 / 8 * 242 / 256;
 
 const fn link(name: &'static str, bytes_per_second: u64, source: &'static str) -> Link {
     Link { name, bytes_per_second, source }
@@ -60,11 +65,26 @@ pub const LINKS: &[Link] = &[
     link("pcie2-x1", 500_000_000, PCIE_2),
     link("pcie2-x4", 2_000_000_000, PCIE_2),
     link("pcie2-x8", 4_000_000_000, PCIE_2),
+    link("pcie3-x1", LANE_3, PCIE_3),
     link("pcie3-x2", 2 * LANE_3, PCIE_3),
     link("pcie3-x4", 4 * LANE_3, PCIE_3),
     link("pcie3-x8", 8 * LANE_3, PCIE_3),
+    link("pcie3-x16", 16 * LANE_3, PCIE_3),
+    link("pcie4-x1", LANE_4, PCIE_4),
+    link("pcie4-x2", 2 * LANE_4, PCIE_4),
     link("pcie4-x4", 4 * LANE_4, PCIE_4),
     link("pcie4-x8", 8 * LANE_4, PCIE_4),
+    link("pcie4-x16", 16 * LANE_4, PCIE_4),
+    link("pcie5-x1", LANE_5, PCIE_5),
+    link("pcie5-x2", 2 * LANE_5, PCIE_5),
+    link("pcie5-x4", 4 * LANE_5, PCIE_5),
+    link("pcie5-x8", 8 * LANE_5, PCIE_5),
+    link("pcie5-x16", 16 * LANE_5, PCIE_5),
+    link("pcie6-x1", LANE_6, PCIE_6),
+    link("pcie6-x2", 2 * LANE_6, PCIE_6),
+    link("pcie6-x4", 4 * LANE_6, PCIE_6),
+    link("pcie6-x8", 8 * LANE_6, PCIE_6),
+    link("pcie6-x16", 16 * LANE_6, PCIE_6),
 ];
 
 /// The link called `name`.

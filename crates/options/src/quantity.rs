@@ -360,6 +360,9 @@ mod tests {
         assert_eq!(sata, "300MB/s".parse().unwrap());
         assert_eq!(sata.time_ns(4096), 13_653);
         assert_eq!("pcie-x8".parse::<Bandwidth>().unwrap().to_string(), "2GB/s");
+        // 31.5 GB/s and 121 GB/s in the tables of the field.
+        assert_eq!("pcie4-x16".parse::<Bandwidth>(), "31507692304B/s".parse());
+        assert_eq!("pcie6-x16".parse::<Bandwidth>(), "121GB/s".parse());
         for link in crate::LINKS {
             let rate: Bandwidth = link.name.parse().unwrap();
             assert_eq!(rate.to_string().parse(), Ok(rate), "{}", link.name);

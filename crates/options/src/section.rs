@@ -150,6 +150,73 @@ macro_rules! text_setting {
     };
 }
 
+/// Serde and [`Setting`] for a type that is a word or a number, made of what it expects for people and
+/// for programs, what a word is, what a number is, and how it is written.
+#[macro_export]
+macro_rules! word_or_number {
+    ($name:ident, $expected:literal, $values:expr, $words:expr, $number:expr, $write:expr) => {
+        impl $crate::Setting for $name {
+            $crate::leaf_body!($expected, $values, |value: &Self| value.to_string());
+        }
+
+        impl $crate::serde::Serialize for $name {
+            fn serialize<S: $crate::serde::Serializer>(
+                &self,
+                serializer: S,
+            ) -> Result<S::Ok, S::Error> {
+                ($write)(*self, serializer)
+            }
+        }
+
+        impl<'de> $crate::serde::Deserialize<'de> for $name {
+            fn deserialize<D: $crate::serde::Deserializer<'de>>(
+                deserializer: D,
+            ) -> Result<Self, D::Error> {
+                struct Visitor;
+                impl $crate::serde::de::Visitor<'_> for Visitor {
+                    type Value = $name;
+                    fn expecting(&self, f: &mut ::std::fmt::Formatter<'_>) -> ::std::fmt::Result {
+                        f.write_str($expected)
+                    }
+                    fn visit_str<E: $crate::serde::de::Error>(
+                        self,
+                        text: &str,
+                    ) -> Result<$name, E> {
+                        ($words)(text).ok_or_else(|| {
+                            E::invalid_value($crate::serde::de::Unexpected::Str(text), &self)
+                        })
+                    }
+                    fn visit_f64<E: $crate::serde::de::Error>(
+                        self,
+                        number: f64,
+                    ) -> Result<$name, E> {
+                        ($number)(number).ok_or_else(|| {
+                            E::invalid_value($crate::serde::de::Unexpected::Float(number), &self)
+                        })
+                    }
+                    fn visit_u64<E: $crate::serde::de::Error>(
+                        self,
+                        number: u64,
+                    ) -> Result<$name, E> {
+                        ($number)(number as f64).ok_or_else(|| {
+                            E::invalid_value($crate::serde::de::Unexpected::Unsigned(number), &self)
+                        })
+                    }
+                    fn visit_i64<E: $crate::serde::de::Error>(
+                        self,
+                        number: i64,
+                    ) -> Result<$name, E> {
+                        ($number)(number as f64).ok_or_else(|| {
+                            E::invalid_value($crate::serde::de::Unexpected::Signed(number), &self)
+                        })
+                    }
+                }
+                deserializer.deserialize_any(Visitor)
+            }
+        }
+    };
+}
+
 /// Makes an optional value a [`Setting`]: a key that may be left out.
 #[macro_export]
 macro_rules! optional {

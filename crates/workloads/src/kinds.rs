@@ -123,6 +123,7 @@ workloads! {
     bursts: Bursts,
     jesd219: Jesd219,
     mix: Mix,
+    threads: Threads,
     fio: Fio,
     iozone: Iozone,
     postmark: Postmark,

@@ -32,6 +32,12 @@ pub(crate) const POSTMARK: u64 = 23;
 /// Every draw of a fio job.
 pub(crate) const FIO: u64 = 24;
 
+/// When requests of a thread arrive.
+pub(crate) const THREAD_GAPS: u64 = 25;
+
+/// Which writes of a thread must be durable.
+pub(crate) const THREAD_DURABILITY: u64 = 26;
+
 /// Which requests of a trace without directions read.
 pub(crate) const TRACE_DIRECTIONS: u64 = 32;
 

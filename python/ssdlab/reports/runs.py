@@ -73,7 +73,7 @@ def _lead(names: Sequence[str], results: Sequence[Results]) -> str:
 def _latency(named: figures.Named) -> str:
     head = ["", "requests", "IOPS", "MB/s", "mean", "p50", "p95", "p99", "p99.9", "max"]
     rows = []
-    for name, kind, host in figures.each(named):
+    for name, kind, host in [*figures.each(named), *figures.of_classes(named)]:
         if not host.requests:
             continue
         p = host.percentiles_us

@@ -39,6 +39,7 @@ def results_table(results: Results, file: IO[str]) -> str:
     sections = [
         _headline(results),
         _latencies(results.host),
+        _classes(results.get("classes")),
         _failures(results.host),
         _breakdown(results.host, console.width, plain),
         side_by_side(_flash(results), _wear(results)),
@@ -63,9 +64,14 @@ def _headline(results: Results) -> RenderableType:
     return Group(title, Text(facts, style="dim"))
 
 
-def _latencies(host: Record) -> RenderableType | None:
+def _kinds(host: Record) -> list[tuple[str, Record]]:
+    """The kinds of request that occurred."""
     kinds = [(kind, host[kind]) for kind in _core.request_kinds() if kind in host]
-    kinds = [(kind, it) for kind, it in kinds if it.requests]
+    return [(kind, it) for kind, it in kinds if it.requests]
+
+
+def _latencies(host: Record) -> RenderableType | None:
+    kinds = _kinds(host)
     if not kinds:
         return None
     if len(kinds) > 1:  # with one kind, "all" would repeat it
@@ -85,6 +91,30 @@ def _latencies(host: Record) -> RenderableType | None:
             Text(duration(it.mean_us, 4), style="bold"),
             *map(duration, times),
         )
+    return table
+
+
+def _classes(classes: Record | None) -> RenderableType | None:
+    """The latencies of each class of the workload."""
+    rows = [(name, *kind) for name, host in (classes or {}).items() for kind in _kinds(host)]
+    if not rows:
+        return None
+    table = Table(box=None, padding=(0, 1), collapse_padding=True, pad_edge=False)
+    table.add_column("Class", style="bold", header_style="bold", overflow="fold")
+    table.add_column("")
+    for name in "IOPS", "mean", "p50", "p99", "p99.9", "p99.99":
+        table.add_column(name, justify="right", no_wrap=True, header_style="dim")
+    last = None
+    for name, kind, it in rows:
+        p = it.percentiles_us
+        table.add_row(
+            Text("" if name == last else name),
+            kind,
+            count(it.iops or 0),
+            Text(duration(it.mean_us, 4), style="bold"),
+            *(duration(p[percentile]) for percentile in ("50", "99", "99.9", "99.99")),
+        )
+        last = name
     return table
 
 

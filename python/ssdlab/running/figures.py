@@ -39,6 +39,17 @@ def each(named: Named) -> list[tuple[str, str, Record]]:
     return [(name.partition(":")[0], kind, host) for name, it in named for kind, host in kinds(it)]
 
 
+def of_classes(named: Named) -> list[tuple[str, str, Record]]:
+    """Every kind of request of every class of a workload, as `each` has those of all classes."""
+    return [
+        (name.partition(":")[0], f"{of} {kind}", host)
+        for name, it in named
+        for of, answers in (it.get("classes") or {}).items()
+        for kind, host in answers.items()
+        if kind != "all" and host.requests
+    ]
+
+
 def latency(named: Named) -> Figure:
     """The share of the requests that take at most so long, for each kind of request."""
     curves = [

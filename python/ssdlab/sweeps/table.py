@@ -98,7 +98,8 @@ WRITERS = {".parquet": parquet, ".csv": comma_separated}
 def find(name: str, known: Iterable[str], source: str) -> str:
     """The column that `name` means: its path, the end of one, or p99 and the like.
 
-    Where several end so, that of all requests is meant. Raises `InputError` with the nearest.
+    Where several end so, that of all requests is meant, and never that of a class. Raises
+    `InputError` with the nearest.
     """
     known = list(known)
     if name in known:
@@ -112,6 +113,7 @@ def find(name: str, known: Iterable[str], source: str) -> str:
         raise InputError(f"{source}: the percentiles are {', '.join(there)}")
     found = [column for column in known if column.endswith(f".{name}")]
     found = [column for column in found if column.startswith("host.all.")] or found
+    found = [column for column in found if not column.startswith("classes.")] or found
     if len(found) == 1:
         return found[0]
     if found:

@@ -1,6 +1,7 @@
 //! The options of an array, and the words in which its members' refusals are said.
 
 use crate::DeviceConfig;
+use crate::kit::config::Duplex;
 use crate::ssd::snapshot::ARRAY_KEY;
 use options::{Bandwidth, Duration, Invalid, Size, choices, options};
 
@@ -24,6 +25,9 @@ options! {
         bandwidth: Bandwidth = Bandwidth::UNLIMITED,
         /// Time from the host sending a request to the controller seeing it.
         latency: Duration = Duration::from_ns(0),
+        /// Whether reads and writes cross the link one at a time (SATA) or in both directions at
+        /// once (SAS, PCI Express).
+        duplex: Duplex = Duplex::Half,
     }
 
     /// Identical devices behind one controller.

@@ -68,6 +68,7 @@ impl Array {
         let link = HostLink {
             bandwidth: config.host_link.bandwidth,
             latency: config.host_link.latency,
+            duplex: config.host_link.duplex,
             ..HostLink::default()
         };
         Ok(Array {

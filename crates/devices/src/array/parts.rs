@@ -13,7 +13,7 @@ pub(super) fn inward_bytes(request: &Request) -> u64 {
 }
 
 impl Array {
-    /// Lets the link take its turns until it is busy or idle.
+    /// Lets the link take its turns until nothing can cross it now.
     pub(super) fn pump(&mut self, now: Time) {
         loop {
             match self.link.turn(now) {
@@ -21,7 +21,6 @@ impl Array {
                 Turn::Answered(slot) => self.complete(slot, now),
                 Turn::Busy(end) => {
                     self.events.push(end, LINK_FREE);
-                    return;
                 }
                 Turn::Idle => return,
             }

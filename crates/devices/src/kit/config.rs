@@ -1,7 +1,6 @@
 //! The options that every device with a host link has.
 
-use options::{Bandwidth, Duration, Setting, Values, choices, leaf_body, options};
-use serde::{Deserialize, Deserializer, Serialize, Serializer, de};
+use options::{Bandwidth, Duration, Invalid, Values, choices, options, word_or_number};
 use std::fmt;
 
 choices! {
@@ -11,20 +10,64 @@ choices! {
         Fifo = "fifo",
         /// Ascending addresses from the last one sent, wrapping (C-LOOK, `DiskSim`'s driver).
         Clook = "clook",
+        /// From the submission queues in turn, one of each; within a queue as they came (NVMe).
+        RoundRobin = "round-robin",
+    }
+
+    /// Whether the two directions of the link are one way or two.
+    pub enum Duplex {
+        /// One transfer at a time in either direction; answers go before new requests.
+        Half = "half",
+        /// A transfer at a time in each direction, each at the full rate.
+        Full = "full",
     }
 }
 
 options! {
-    /// The connection to the host. One transfer at a time; answers go before new requests.
+    /// The connection to the host.
     pub struct HostLink as HostLinkPartial {
         /// Rate at which data crosses the link.
         bandwidth: Bandwidth = Bandwidth::UNLIMITED,
         /// Time from the host sending a request to the device seeing it.
         latency: Duration = Duration::from_ns(0),
-        /// Requests that the device takes at a time; more wait in the host.
+        /// Whether reads and writes cross the link one at a time (SATA) or in both directions at
+        /// once (SAS, PCI Express).
+        duplex: Duplex = Duplex::Half,
+        /// Requests that the device takes at a time (of an NVMe drive: its command slots); more wait
+        /// in the host.
         queue_depth: Depth = Depth::UNLIMITED,
         /// Which waiting request is sent next.
         order: HostOrder = HostOrder::Fifo,
+        /// Submission queues of the host, between which `round-robin` takes turns. A request of queue
+        /// n waits in queue n modulo this.
+        queues: u32 = 1,
+    }
+}
+
+/// Queues at most: an `NVMe` drive has so many beside the one for administration (NVM Express Base
+/// Specification, "I/O Submission Queue").
+const MOST_QUEUES: u32 = 65_535;
+
+impl HostLink {
+    /// Refuses what contradicts itself.
+    ///
+    /// # Errors
+    /// Names the keys.
+    pub fn check(&self) -> Result<(), Invalid> {
+        const QUEUES: &str = "device.host_link.queues";
+        let queues = self.queues;
+        if !(1..=MOST_QUEUES).contains(&queues) {
+            let problem = format!("a host has 1 to {MOST_QUEUES} submission queues, not {queues}");
+            return Err(Invalid::new(&[QUEUES], problem));
+        }
+        if queues > 1 && self.order != HostOrder::RoundRobin {
+            let (order, turns) = (self.order, HostOrder::RoundRobin);
+            let problem = format!(
+                "{queues} submission queues have no effect with order \"{order}\"; use order \"{turns}\""
+            );
+            return Err(Invalid::new(&[QUEUES, "device.host_link.order"], problem));
+        }
+        Ok(())
     }
 }
 
@@ -52,53 +95,6 @@ impl fmt::Display for Depth {
         if *self == Self::UNLIMITED { f.write_str("unlimited") } else { write!(f, "{}", self.0) }
     }
 }
-
-/// Serde and [`Setting`] for a type that is a word or a number.
-macro_rules! word_or_number {
-    ($name:ident, $expected:literal, $values:expr, $words:expr, $number:expr, $write:expr) => {
-        impl Setting for $name {
-            leaf_body!($expected, $values, |value: &Self| value.to_string());
-        }
-
-        impl Serialize for $name {
-            fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-                ($write)(*self, serializer)
-            }
-        }
-
-        impl<'de> Deserialize<'de> for $name {
-            fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-                struct Visitor;
-                impl de::Visitor<'_> for Visitor {
-                    type Value = $name;
-                    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-                        f.write_str($expected)
-                    }
-                    fn visit_str<E: de::Error>(self, text: &str) -> Result<$name, E> {
-                        ($words)(text)
-                            .ok_or_else(|| E::invalid_value(de::Unexpected::Str(text), &self))
-                    }
-                    fn visit_f64<E: de::Error>(self, number: f64) -> Result<$name, E> {
-                        ($number)(number)
-                            .ok_or_else(|| E::invalid_value(de::Unexpected::Float(number), &self))
-                    }
-                    fn visit_u64<E: de::Error>(self, number: u64) -> Result<$name, E> {
-                        ($number)(number as f64).ok_or_else(|| {
-                            E::invalid_value(de::Unexpected::Unsigned(number), &self)
-                        })
-                    }
-                    fn visit_i64<E: de::Error>(self, number: i64) -> Result<$name, E> {
-                        ($number)(number as f64)
-                            .ok_or_else(|| E::invalid_value(de::Unexpected::Signed(number), &self))
-                    }
-                }
-                deserializer.deserialize_any(Visitor)
-            }
-        }
-    };
-}
-
-pub(crate) use word_or_number;
 
 word_or_number!(
     Depth,

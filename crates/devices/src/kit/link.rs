@@ -1,12 +1,14 @@
-//! The way between host and device: a host queue, then a link that does one transfer at a time.
+//! The way between host and device: a host queue, then a link that does one transfer at a time, or one
+//! in each direction.
 //!
 //! Requests enter the device up to its queue depth; the rest wait in the host. In the device they
 //! cross the link in order of entry: a write holds it for the transfer of its data, everything
-//! else only needs it to be idle. Answers go before new requests; the data of a read hold the link.
+//! else only needs it to be idle. Answers go before new requests where both need the same way; the
+//! data of a read hold the link.
 
-use crate::kit::config::{HostLink, HostOrder};
+use crate::kit::config::{Duplex, HostLink, HostOrder};
 pub use crate::kit::slots::Slot;
-use engine::{Lba, Time};
+use engine::{Lba, Request, Time};
 use std::collections::{BTreeMap, VecDeque};
 
 /// What the link does next.
@@ -22,7 +24,7 @@ pub enum Turn {
     Idle,
 }
 
-/// What occupies the link.
+/// What occupies a way of the link.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Transfer {
     In(Slot),
@@ -33,7 +35,9 @@ enum Transfer {
 #[derive(Debug, Clone)]
 pub struct Link {
     config: HostLink,
-    current: Option<(Transfer, Time)>,
+    /// What is under way until when: outwards and, of a link of full duplex, inwards. The transfers of
+    /// half duplex share the first.
+    ways: [Option<(Transfer, Time)>; 2],
     /// On the way to the device, with the instant at which it sees them.
     delayed: VecDeque<(Time, Slot)>,
     /// In the device, before their turn; with the bytes that cross inwards.
@@ -47,7 +51,7 @@ impl Link {
     pub fn new(config: &HostLink) -> Self {
         Link {
             config: config.clone(),
-            current: None,
+            ways: [None; 2],
             delayed: VecDeque::new(),
             incoming: VecDeque::new(),
             outgoing: VecDeque::new(),
@@ -79,32 +83,48 @@ impl Link {
         self.outgoing.push_back((slot, bytes));
     }
 
-    /// Takes the next turn; to be called until it is `Busy` or `Idle`.
+    /// Takes the next turn; to be called until it is `Idle`.
     #[inline]
     pub fn turn(&mut self, now: Time) -> Turn {
-        if let Some((transfer, end)) = self.current {
-            if end > now {
-                return Turn::Idle;
+        for way in &mut self.ways {
+            if let Some((transfer, end)) = *way
+                && end <= now
+            {
+                *way = None;
+                return transfer.over();
             }
-            self.current = None;
-            return match transfer {
-                Transfer::In(slot) => Turn::Arrived(slot),
-                Transfer::Out(slot) => Turn::Answered(slot),
-            };
         }
-        let (transfer, bytes) = if let Some((slot, bytes)) = self.outgoing.pop_front() {
-            (Transfer::Out(slot), bytes)
-        } else if let Some((slot, bytes)) = self.incoming.pop_front() {
-            (Transfer::In(slot), bytes)
-        } else {
-            return Turn::Idle;
-        };
+        let inward = usize::from(self.config.duplex == Duplex::Full);
+        if self.ways[0].is_none()
+            && let Some((slot, bytes)) = self.outgoing.pop_front()
+        {
+            return self.begin(0, Transfer::Out(slot), bytes, now);
+        }
+        if self.ways[inward].is_none()
+            && let Some((slot, bytes)) = self.incoming.pop_front()
+        {
+            return self.begin(inward, Transfer::In(slot), bytes, now);
+        }
+        Turn::Idle
+    }
+
+    /// A transfer takes a way that is free, or is over at once.
+    #[inline]
+    fn begin(&mut self, way: usize, transfer: Transfer, bytes: u64, now: Time) -> Turn {
         let end = now + self.config.bandwidth.time_ns(bytes);
         if end > now {
-            self.current = Some((transfer, end));
+            self.ways[way] = Some((transfer, end));
             return Turn::Busy(end);
         }
-        match transfer {
+        transfer.over()
+    }
+}
+
+impl Transfer {
+    /// What its end means.
+    #[inline]
+    fn over(self) -> Turn {
+        match self {
             Transfer::In(slot) => Turn::Arrived(slot),
             Transfer::Out(slot) => Turn::Answered(slot),
         }
@@ -125,26 +145,41 @@ pub enum HostQueue {
         /// Address of the last one sent.
         last: Lba,
     },
+    /// Sent from the submission queues in turn.
+    RoundRobin {
+        /// What waits in each.
+        queues: Vec<VecDeque<Slot>>,
+        /// The queue whose turn is next; passed over while nothing waits in it.
+        turn: usize,
+    },
 }
 
 impl HostQueue {
     /// An empty queue.
-    pub fn new(order: HostOrder) -> Self {
-        match order {
+    pub fn new(config: &HostLink) -> Self {
+        match config.order {
             HostOrder::Fifo => HostQueue::Fifo(VecDeque::new()),
             HostOrder::Clook => {
                 HostQueue::Clook { waiting: BTreeMap::new(), arrivals: 0, last: Lba(0) }
+            }
+            HostOrder::RoundRobin => {
+                let queues = vec![VecDeque::new(); config.queues as usize];
+                HostQueue::RoundRobin { queues, turn: 0 }
             }
         }
     }
 
     /// A request waits.
-    pub fn push(&mut self, slot: Slot, lba: Lba) {
+    pub fn push(&mut self, slot: Slot, request: &Request) {
         match self {
             HostQueue::Fifo(queue) => queue.push_back(slot),
             HostQueue::Clook { waiting, arrivals, .. } => {
-                waiting.insert((lba, *arrivals), slot);
+                waiting.insert((request.lba, *arrivals), slot);
                 *arrivals += 1;
+            }
+            HostQueue::RoundRobin { queues, .. } => {
+                let queue = usize::from(request.queue) % queues.len();
+                queues[queue].push_back(slot);
             }
         }
     }
@@ -157,6 +192,16 @@ impl HostQueue {
                 let above = waiting.range((*last, 0)..).next().map(|(key, _)| *key);
                 let key = above.or_else(|| waiting.first_key_value().map(|(key, _)| *key))?;
                 waiting.remove(&key)
+            }
+            HostQueue::RoundRobin { queues, turn } => {
+                let (before, from) = queues.split_at_mut(*turn);
+                let mut in_turn = from.iter_mut().chain(before);
+                let (passed, slot) = in_turn
+                    .by_ref()
+                    .enumerate()
+                    .find_map(|(passed, queue)| queue.pop_front().map(|slot| (passed, slot)))?;
+                *turn = (*turn + passed + 1) % queues.len();
+                Some(slot)
             }
         }
     }
@@ -173,17 +218,90 @@ impl HostQueue {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use engine::Op;
+
+    fn round_robin(queues: u32) -> HostQueue {
+        let order = HostOrder::RoundRobin;
+        HostQueue::new(&HostLink { order, queues, ..HostLink::default() })
+    }
+
+    fn at(lba: u64) -> Request {
+        Request::new(0, Op::Read, Lba(lba), 1)
+    }
+
+    fn on(queue: u16) -> Request {
+        Request { queue, ..at(0) }
+    }
 
     #[test]
     fn clook_ascends_and_wraps() {
-        let mut queue = HostQueue::new(HostOrder::Clook);
+        let config = HostLink { order: HostOrder::Clook, ..HostLink::default() };
+        let mut queue = HostQueue::new(&config);
         for (slot, lba) in [(0, 50), (1, 10), (2, 70), (3, 50)] {
-            queue.push(slot, Lba(lba));
+            queue.push(slot, &at(lba));
         }
         queue.sent(Lba(40));
         let order: Vec<_> = std::iter::from_fn(|| queue.pop()).collect();
         // The address of the last one sent is not updated here: 50, 50, 70, then from the start.
         assert_eq!(order, [0, 3, 2, 1]);
+    }
+
+    #[test]
+    fn a_queue_of_one_request_does_not_wait_behind_384_of_another() {
+        let mut queue = round_robin(2);
+        for slot in 0..384 {
+            queue.push(slot, &on(0));
+        }
+        queue.push(1000, &on(1));
+        let order: Vec<_> = std::iter::from_fn(|| queue.pop()).collect();
+        assert_eq!(order[..3], [0, 1000, 1]);
+        assert!(order[2..].is_sorted() && order.len() == 385);
+        // As they came, it is the last.
+        let mut queue = HostQueue::new(&HostLink::default());
+        for slot in 0..384 {
+            queue.push(slot, &on(0));
+        }
+        queue.push(1000, &on(1));
+        assert_eq!(std::iter::from_fn(|| queue.pop()).last(), Some(1000));
+    }
+
+    #[test]
+    fn queues_take_turns_and_empty_ones_are_passed_over() {
+        let mut queue = round_robin(4);
+        // Queue 6 of the host is queue 2 of four.
+        for (slot, on_queue) in [(0, 2), (1, 2), (2, 6), (3, 0), (4, 3), (5, 3)] {
+            queue.push(slot, &on(on_queue));
+        }
+        assert_eq!([queue.pop(), queue.pop(), queue.pop()], [Some(3), Some(0), Some(4)]);
+        // The next turn is that of queue 0, where something waits again.
+        queue.push(6, &on(4));
+        let order: Vec<_> = std::iter::from_fn(|| queue.pop()).collect();
+        assert_eq!(order, [6, 1, 5, 2]);
+        assert_eq!(queue.pop(), None);
+    }
+
+    #[test]
+    fn full_duplex_moves_data_both_ways_at_once() {
+        let bandwidth = "1GB/s".parse().unwrap();
+        let config = HostLink { bandwidth, duplex: Duplex::Full, ..HostLink::default() };
+        let mut link = Link::new(&config);
+        link.send(1, 4096, 0);
+        link.send(2, 1000, 0);
+        link.answer(9, 512);
+        link.answer(8, 4096);
+        assert_eq!(link.turn(0), Turn::Busy(512));
+        assert_eq!(link.turn(0), Turn::Busy(4096));
+        assert_eq!(link.turn(0), Turn::Idle);
+        assert_eq!(link.turn(511), Turn::Idle);
+        assert_eq!(link.turn(512), Turn::Answered(9));
+        assert_eq!(link.turn(512), Turn::Busy(4608));
+        assert_eq!(link.turn(4095), Turn::Idle);
+        assert_eq!(link.turn(4096), Turn::Arrived(1));
+        assert_eq!(link.turn(4096), Turn::Busy(5096));
+        assert_eq!(link.turn(4608), Turn::Answered(8));
+        assert_eq!(link.turn(4608), Turn::Idle);
+        assert_eq!(link.turn(5096), Turn::Arrived(2));
+        assert_eq!(link.turn(5096), Turn::Idle);
     }
 
     #[test]

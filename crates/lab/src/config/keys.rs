@@ -3,7 +3,7 @@
 
 use super::presets;
 use super::run::RunConfig;
-use options::{KeyInfo, Setting, Values, nearest};
+use options::{ANY_NAME, KeyInfo, Setting, Values, nearest};
 use workloads::WorkloadConfig;
 
 /// The words with which a section chooses what the others refine.
@@ -93,12 +93,28 @@ fn choosing(section: &str, kinds: &[(&str, &str)]) -> Vec<KeyInfo> {
     ]
 }
 
+/// A path with `*` for each name that the user gives to a table, as it is in the reference: of
+/// `workload.classes.logs.rate`, `workload.classes.*.rate`.
+pub(crate) fn in_reference(path: &str) -> String {
+    for key in keys().iter().flat_map(|section| &section.keys) {
+        let named = key.path.split_once(&format!(".{ANY_NAME}")).map(|(table, _)| table);
+        let rest =
+            named.and_then(|table| Some((table, path.strip_prefix(table)?.strip_prefix('.')?)));
+        if let Some((table, rest)) = rest {
+            let below =
+                rest.split_once('.').map_or(String::new(), |(_, below)| format!(".{below}"));
+            return format!("{table}.{ANY_NAME}{below}");
+        }
+    }
+    path.to_owned()
+}
+
 /// The sentence for the unknown key `word` of the table `parent`, in a section of that kind: which kind
 /// has it, or the nearest one; and those of the table.
 pub(crate) fn unknown_key(parent: &str, word: &str, kind: &str) -> String {
     let all = keys();
     // A device that another is made of has the keys of a device.
-    let table = parent.replace(".member", "");
+    let table = in_reference(&parent.replace(".member", ""));
     let section = table.split('.').next().unwrap_or(&table);
     let own = all.iter().find(|it| it.section == section && it.kind.is_none_or(|it| it == kind));
     let known = own.map(|own| own.names_in(&table)).unwrap_or_default();

@@ -51,6 +51,7 @@ const WORKLOADS: &[Preset] = presets!(
     "reads-and-log",
     "sequential-read",
     "sequential-write",
+    "ssdiq-load",
     "zipf-mixed",
 );
 

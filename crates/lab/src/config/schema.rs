@@ -7,7 +7,7 @@
 use super::keys::{SectionKeys, keys};
 use super::layer::{TITLE, VERSION};
 use super::presets;
-use options::{KeyInfo, Values};
+use options::{ANY_NAME, KeyInfo, Values};
 use serde_json::{Map, Value, json};
 use std::fmt::Write as _;
 
@@ -51,12 +51,14 @@ fn reference(name: &str) -> Value {
 
 /// A table of these keys, each with its path below the table.
 fn table(keys: &[(&str, &KeyInfo)], description: &str) -> Value {
-    let properties: Map<String, Value> = properties(keys).into_iter().collect();
+    let mut properties: Map<String, Value> = properties(keys).into_iter().collect();
+    // Tables that the user names.
+    let named = properties.remove(ANY_NAME);
     json!({
         "description": description,
         "type": "object",
         "properties": properties,
-        "additionalProperties": false,
+        "additionalProperties": named.unwrap_or(Value::Bool(false)),
     })
 }
 

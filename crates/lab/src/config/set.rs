@@ -1,9 +1,9 @@
 //! `--set KEY=VALUE`, whose keys may be abbreviated.
 
-use super::keys::keys;
+use super::keys::{in_reference, keys, unknown_key};
 use super::layer::{Layer, peers};
 use crate::error::InputError;
-use options::nearest;
+use options::{ANY_NAME, nearest};
 
 /// The layer of `--set KEY=VALUE`. The key may be the end of a path, such as `cleaning.policy`, if
 /// only one path ends so; the value is TOML, or else the text of a string.
@@ -64,9 +64,14 @@ fn full_path(key: &str) -> Result<String, String> {
     let mut paths: Vec<String> = keys.map(|key| key.path).collect();
     paths.sort_unstable();
     paths.dedup();
-    if paths.iter().any(|path| path == key) {
+    if paths.iter().any(|path| path == key) && !key.contains(ANY_NAME) {
         return Ok(key.to_owned());
     }
+    if let Some(path) = in_named_table(key, &paths) {
+        return path;
+    }
+    // A key of a table that the user names is written in full.
+    paths.retain(|path| !path.contains(ANY_NAME));
     let suffix = format!(".{key}");
     let matching: Vec<&String> = paths.iter().filter(|path| path.ends_with(&suffix)).collect();
     match matching.as_slice() {
@@ -96,6 +101,36 @@ fn full_path(key: &str) -> Result<String, String> {
     }
 }
 
+/// The path of a key of a table that the user has named, such as `workload.classes.logs.rate`, or only
+/// `classes.logs.rate`; `None` for other keys.
+fn in_named_table(key: &str, paths: &[String]) -> Option<Result<String, String>> {
+    let tables = paths.iter().filter_map(|path| path.split_once(&format!(".{ANY_NAME}.")));
+    let found = tables.into_iter().find_map(|(table, _)| {
+        let (above, last) = table.rsplit_once('.').unwrap_or(("", table));
+        let rest = key.strip_prefix(above).and_then(|rest| rest.strip_prefix('.')).unwrap_or(key);
+        let named = rest.strip_prefix(last)?.strip_prefix('.')?;
+        Some((table, named))
+    });
+    let (table, named) = found?;
+    let path = format!("{table}.{named}");
+    let name = named.split('.').next().unwrap_or_default();
+    if name.is_empty() || !name.chars().all(|c| c.is_ascii_alphanumeric() || "-_".contains(c)) {
+        let problem =
+            format!("\"{name}\" in {path} is no name; a name is of letters, digits, - and _");
+        return Some(Err(problem));
+    }
+    if paths.contains(&in_reference(&path)) {
+        return Some(Ok(path));
+    }
+    let Some((parent, word)) = path.rsplit_once('.').filter(|_| named.contains('.')) else {
+        return Some(Err(format!("{path} is a table of keys; write {path}.KEY")));
+    };
+    let section =
+        keys().into_iter().find(|it| it.keys.iter().any(|key| key.path.starts_with(table)));
+    let kind = section.and_then(|it| it.kind).unwrap_or_default();
+    Some(Err(unknown_key(parent, word, kind)))
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -114,6 +149,11 @@ mod tests {
             ("member.preset=zeus-linear", "device.member.preset = \"zeus-linear\""),
             ("member.cleaning.min_free=0.1", "device.member.cleaning.min_free = 0.1"),
             ("member.member.copy_back=true", "device.member.member.cleaning.copy_back = true"),
+            ("workload.classes.logs.depth=4", "workload.classes.logs.depth = 4"),
+            ("classes.logs.arrivals=fixed", "workload.classes.logs.arrivals = \"fixed\""),
+            // Never that of a class.
+            ("workload.rate=4", "workload.rate = 4"),
+            ("rate=4", "workload.rate = 4"),
         ];
         for (assignment, text) in cases {
             match set_layer(assignment) {
@@ -130,6 +170,16 @@ mod tests {
         assert!(message("device.copy_back=true").contains("device.cleaning.copy_back"));
         assert!(message("channels").contains("expected KEY=VALUE"));
         assert!(message("member.seed=4").contains("a member has the keys of a device"));
+        assert_eq!(
+            message("workload.classes.logs.dept=4").split("; ").collect::<Vec<_>>()[0],
+            "--set workload.classes.logs.dept=4: unknown key workload.classes.logs.dept (did you mean \
+             depth?)"
+        );
+        assert!(message("classes.logs.dept=4").contains("logs are threads, rate, rate_less, arr"));
+        assert!(message("classes.logs=4").ends_with("write workload.classes.logs.KEY"));
+        assert!(
+            message("classes.*.depth=4").contains("\"*\" in workload.classes.*.depth is no name")
+        );
         assert!(message("kind=ssd").contains("could be device.kind, workload.kind"));
     }
 }

@@ -9,7 +9,7 @@ use super::dice::Dice;
 use super::values::{job, page_size, value};
 
 /// Keys that are given in every experiment, so that it is small.
-const ALWAYS: [&str; 14] = [
+const ALWAYS: [&str; 15] = [
     "device.channels",
     "device.packages_per_channel",
     "device.dies_per_package",
@@ -23,6 +23,7 @@ const ALWAYS: [&str; 14] = [
     "workload.path",
     "workload.beyond",
     "workload.streams",
+    "workload.classes.*.threads",
     "run.precondition",
 ];
 
@@ -79,6 +80,9 @@ pub fn experiment(seed: u64) -> Config {
     }
     if kind == "fio" {
         config.set("workload.job", job(&mut dice));
+    }
+    if kind == "threads" && dice.chance(0.9) {
+        agree(&mut config);
     }
     section(&mut config, "run", "run", given, &mut dice);
     if kind_of_device == "ssd" {
@@ -177,6 +181,20 @@ fn whole(own: &Config, key: &str) -> u64 {
     own.get(key).map_or(1, |it| it.parse().unwrap_or(1))
 }
 
+/// Gives the rates of classes of threads what they need, and takes back what they do not.
+fn agree(config: &mut Config) {
+    let rate = |class: &str| format!("workload.classes.{class}.rate");
+    let shares = |config: &Config, class: &&str| config.get(&rate(class)) == Some("workload");
+    let others = ["a", "b"].into_iter().filter(|class| !shares(config, class));
+    let mut unused: Vec<String> = others.map(|class| format!("{}_less", rate(class))).collect();
+    if unused.len() == 2 {
+        unused.push("workload.rate".to_owned());
+    } else if config.get("workload.rate").is_none() {
+        config.set("workload.rate", "20000.0");
+    }
+    config.0.retain(|(given, _)| !unused.contains(given));
+}
+
 /// Takes back keys that contradict others of the drive, or gives those that they need.
 fn reconcile(own: &mut Config, dice: &mut Dice) {
     let is = |own: &Config, key: &str, word: &str| own.get(key) == Some(word);
@@ -218,6 +236,9 @@ fn reconcile(own: &mut Config, dice: &mut Dice) {
     if is(own, "device.interleave", "plane") {
         drop(own, "device.cache_commands");
     }
+    if !is(own, "device.host_link.order", "round-robin") {
+        drop(own, "device.host_link.queues");
+    }
     if is(own, "device.cleaning.copy_back", "true") && is(own, "device.active_blocks", "unit") {
         drop(own, "device.active_blocks");
     }
@@ -240,7 +261,7 @@ fn section(config: &mut Config, title: &str, kind: &str, given: f64, dice: &mut 
             let title = title.rsplit(' ').next().unwrap_or(kind);
             let value = value(title, key, config, dice).expect("a test holds that all have rows");
             if !value.is_empty() {
-                config.set(path, value);
+                config.set(&path.replace(options::ANY_NAME, dice.pick(&["a", "a", "b"])), value);
             }
         }
     }

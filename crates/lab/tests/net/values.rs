@@ -44,6 +44,7 @@ fn of_device(kind: &str, path: &str, so_far: &Config, dice: &mut Dice) -> Option
         "host_link.bandwidth" => dice.text(&["unlimited", "300MB/s", "sata-150", "1MB/s", "4GB/s"]),
         "host_link.latency" => dice.text(&["0ns", "1ns", "20us", "5ms"]),
         "host_link.queue_depth" => dice.pick(&["1", "2", "7", "32", "\"unlimited\""]).to_owned(),
+        "host_link.queues" => dice.whole(&[1, 2, 7]),
         "cleaning.min_free" => dice.number(&[0.0, 0.01, 0.02, 0.05, 0.1, 0.2]),
         "cleaning.background_free" => dice.number(&[0.0, 0.1, 0.2, 0.5, 0.9]),
         "cleaning.windowed_greedy.window" => dice.whole(&[1, 2, 5, 256]),
@@ -99,6 +100,8 @@ pub(super) fn page_size(so_far: &Config) -> options::Size {
 fn of_workload(kind: &str, path: &str, dice: &mut Dice) -> Option<String> {
     let interarrivals = ["uniform(0, 1)", "exponential(0, 0.5)", "constant(0)", "normal(1, 1)"];
     let value = match path.strip_prefix("workload.")? {
+        "rate" => dice.number(&[5000.0, 40_000.0, 1e6]),
+        class if class.starts_with("classes.") => return of_class(class, dice),
         "requests" => (dice.pick(&[1, 100, 500, 1000, 2000, 2500]) + dice.below(500)).to_string(),
         "outstanding" => dice.whole(&[1, 2, 4, 32, 1000]),
         "threads" => dice.whole(&[1, 2, 5]),
@@ -154,6 +157,22 @@ fn of_workload(kind: &str, path: &str, dice: &mut Dice) -> Option<String> {
         _ => return None,
     };
     Some(value)
+}
+
+/// Of a class of threads; what it has in common with other kinds is drawn as theirs.
+fn of_class(path: &str, dice: &mut Dice) -> Option<String> {
+    let key = path.rsplit('.').next()?;
+    Some(match key {
+        "threads" => dice.whole(&[1, 1, 2, 6]),
+        "depth" => dice.whole(&[1, 2, 64]),
+        "rate" => {
+            dice.pick(&["\"unlimited\"", "\"workload\"", "1000.0", "50000.0", "1e6"]).to_owned()
+        }
+        "rate_less" => dice.number(&[0.0, 0.0, 4000.0]),
+        "fua" | "read_share" => dice.share(),
+        "flush_every" => dice.whole(&[0, 1, 7]),
+        _ => return of_workload("threads", &format!("workload.{key}"), dice),
+    })
 }
 
 /// The streams of a mix.

@@ -14,7 +14,7 @@ use crate::kind::{Context, WorkloadKind};
 use crate::{checks, streams};
 pub use config::{MixStream, MixStreams, stream_keys};
 use engine::{
-    Arrival, Completion, Lba, Random, Request, SECTOR_BYTES, Time, Workload, WorkloadError,
+    Arrival, Class, Completion, Lba, Random, Request, SECTOR_BYTES, Time, Workload, WorkloadError,
     Xoshiro256,
 };
 use options::{Invalid, Size};
@@ -32,6 +32,9 @@ options::options! {
 /// The most streams: more would only take memory.
 const MOST_STREAMS: usize = 1024;
 
+/// The most submission queues: a request names its own in 16 bits.
+const MOST_QUEUES: u32 = 1 << 16;
+
 impl WorkloadKind for Mix {
     const SUMMARY: &'static str =
         "several workloads at once, by weight or at their own pace, each on its part of the device";
@@ -47,11 +50,21 @@ impl WorkloadKind for Mix {
             );
             return Err(Invalid::new(&["workload.streams"], problem).into());
         }
-        let built = streams.iter().enumerate().map(|(index, stream)| {
-            part(stream, index, context).map_err(|error| within_stream(index, error))
-        });
+        let mut parts: Vec<Part> = Vec::with_capacity(streams.len());
+        let mut queues = 0;
+        for (index, stream) in streams.iter().enumerate() {
+            let mut part =
+                part(stream, index, context).map_err(|error| within_stream(index, error))?;
+            part.first_queue = queues as u16;
+            queues += part.workload.queues();
+            if queues > MOST_QUEUES {
+                let problem = format!("the streams have more than {MOST_QUEUES} submission queues");
+                return Err(Invalid::new(&["workload.streams"], problem).into());
+            }
+            parts.push(part);
+        }
         Ok(Box::new(Mixture {
-            parts: built.collect::<Result<_, _>>()?,
+            parts,
             turn: None,
             given: None,
             in_flight: InFlight::new(limit),
@@ -110,6 +123,7 @@ fn part(stream: &MixStream, index: usize, context: &Context) -> Result<Part, Bui
     Ok(Part {
         workload: stream.workload.build(&inner)?,
         first,
+        first_queue: 0,
         weight: stream.weight,
         outstanding: 0,
         held: None,
@@ -130,6 +144,8 @@ struct Part {
     workload: Box<dyn Workload>,
     /// The device's sector that is its sector 0.
     first: u64,
+    /// The submission queue that is its queue 0: each stream has its own.
+    first_queue: u16,
     /// `None` at its own pace; removed when the stream has ended.
     weight: Option<f64>,
     outstanding: u64,
@@ -216,7 +232,8 @@ impl Workload for Mixture {
         }
         let id = self.in_flight.issue((index, request.id));
         let lba = Lba(part.first + request.lba.0);
-        Ok(Some(Arrival { at: at.max(now), request: Request { id, lba, ..request } }))
+        let queue = part.first_queue + request.queue;
+        Ok(Some(Arrival { at: at.max(now), request: Request { id, lba, queue, ..request } }))
     }
 
     fn completed(&mut self, completion: &Completion) {
@@ -224,7 +241,8 @@ impl Workload for Mixture {
         let part = &mut self.parts[index];
         part.outstanding -= 1;
         let lba = Lba(completion.request.lba.0 - part.first);
-        let request = Request { id, lba, ..completion.request };
+        let queue = completion.request.queue - part.first_queue;
+        let request = Request { id, lba, queue, ..completion.request };
         part.workload.completed(&Completion { request, ..*completion });
         // The answer may bring forward what the stream asks next.
         if part.held.is_some_and(|held| held.at > completion.at) && part.workload.take_back() {
@@ -242,6 +260,25 @@ impl Workload for Mixture {
         }
         self.in_flight.withdraw();
         true
+    }
+
+    fn queues(&self) -> u32 {
+        let parts = self.parts.iter();
+        parts.map(|part| u32::from(part.first_queue) + part.workload.queues()).max().unwrap_or(1)
+    }
+
+    /// Those of its streams, each with the number of its stream, from 1.
+    fn classes(&self) -> Vec<Class> {
+        let numbered = self.parts.iter().zip(1..);
+        let of_part = |(part, number): (&Part, u32)| {
+            let first = u32::from(part.first_queue);
+            let classes = part.workload.classes().into_iter();
+            classes.map(move |Class { name, queues }| Class {
+                name: format!("stream {number} {name}"),
+                queues: first + queues.start..first + queues.end,
+            })
+        };
+        numbered.flat_map(of_part).collect()
     }
 
     fn expected_requests(&self) -> Option<u64> {

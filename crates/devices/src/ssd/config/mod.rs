@@ -8,16 +8,14 @@ mod cleaning;
 pub mod parts;
 mod today;
 
-pub use crate::kit::config::{Depth, HostLink, HostOrder};
+pub use crate::kit::config::{Depth, Duplex, HostLink, HostOrder};
 pub(super) use cleaning::cleaners;
 pub use cleaning::*;
 pub use today::*;
 
-use crate::kit::config::word_or_number;
 use options::{
-    BusRate, Duration, PageTimes, PerByte, Setting, Size, Values, choices, leaf_body, options,
+    BusRate, Duration, PageTimes, PerByte, Size, Values, choices, options, word_or_number,
 };
-use serde::{Deserialize, Deserializer, Serialize, Serializer, de};
 use std::fmt;
 
 choices! {

@@ -57,7 +57,7 @@ impl Host {
     pub(in crate::ssd) fn new(config: &HostLink, volatile: bool) -> Host {
         Host {
             link: Link::new(config),
-            queue: HostQueue::new(config.order),
+            queue: HostQueue::new(config),
             queue_depth: config.queue_depth.requests(),
             in_device: 0,
             active: Slots::new(),
@@ -114,7 +114,7 @@ impl Host {
                     self.in_device += 1;
                     self.send(slot, clock);
                 } else {
-                    self.queue.push(slot, request.lba);
+                    self.queue.push(slot, &request);
                 }
             }
         }
@@ -139,8 +139,8 @@ impl Host {
         self.link.arrive(|slot| inward_bytes(&active[slot].request));
     }
 
-    /// Lets the link take its turns until a read, write or trim reaches the flash, or the link is busy
-    /// or idle; to be called until there is none.
+    /// Lets the link take its turns until a read, write or trim reaches the flash, or nothing can
+    /// cross it now; to be called until there is none.
     pub(in crate::ssd) fn turn(&mut self, clock: &mut Clock) -> Option<(Slot, Request)> {
         loop {
             match self.link.turn(clock.now) {
@@ -156,7 +156,6 @@ impl Host {
                 Turn::Answered(slot) => self.complete(slot, clock),
                 Turn::Busy(end) => {
                     clock.call(end, Event::LinkFree);
-                    return None;
                 }
                 Turn::Idle => return None,
             }

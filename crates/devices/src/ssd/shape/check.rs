@@ -61,6 +61,7 @@ pub(in crate::ssd) fn counts(config: &SsdConfig) -> Result<(), Invalid> {
     }
     wear(config)?;
     let slowest_read = *config.timing.read.all().iter().max().expect("there is one");
+    config.host_link.check()?;
     let times = [
         ("device.timing.read", slowest_read),
         ("device.timing.command", config.timing.command),

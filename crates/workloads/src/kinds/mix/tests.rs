@@ -98,6 +98,28 @@ fn an_answer_brings_the_next_request_of_its_stream_forward() {
 }
 
 #[test]
+fn every_stream_has_its_own_queues_and_its_classes() {
+    let text = "[[streams]]\nkind = 'closed'\nrequests = 9\n\
+                [[streams]]\nkind = 'threads'\nrequests = 900\nfrom = 0.5\n\
+                classes.a.threads = 2\nclasses.b.rate = 50000\n\
+                [[streams]]\nkind = 'mix'\n[[streams.streams]]\nkind = 'closed'\nrequests = 5\n\
+                [[streams.streams]]\nkind = 'closed'\nrequests = 5\n\
+                [[streams]]\nkind = 'threads'\nrequests = 9\nclasses.a.depth = 3";
+    let mut workload = build("mix", text).unwrap();
+    let found: Vec<_> = workload.classes().into_iter().map(|it| (it.name, it.queues)).collect();
+    let named = |name: &str, queues| (name.to_owned(), queues);
+    let expected =
+        [named("stream 2 a", 1..3), named("stream 2 b", 3..4), named("stream 4 a", 6..7)];
+    assert_eq!(found, expected);
+    // Each stream hears of its own answers.
+    let all = arrivals(&mut *workload);
+    assert_eq!(all.len(), 928);
+    let of = |queue| all.iter().filter(|it| it.request.queue == queue).count();
+    assert_eq!([0, 4, 5, 6].map(of), [9, 5, 5, 9]);
+    assert_eq!((1..4).map(of).sum::<usize>(), 900);
+}
+
+#[test]
 fn a_mix_of_mixes_is_a_mix() {
     let text = "[[streams]]\nkind = 'mix'\nfrom = 0.5\n[[streams.streams]]\nkind = 'closed'\n\
                 requests = 9\nfrom = 0.5";
@@ -153,6 +175,12 @@ fn what_cannot_be_is_refused() {
         (one("read_share = 2"), "workload.streams[0].read_share", "2 is not a share"),
         (one("from = '2GiB'"), "workload.streams[0].from", "2GiB is more than the device's 1GiB"),
         (one("from = 0.5\nto = 0.25"), "workload.streams[0].from", "from 512MiB to 256MiB"),
+        (
+            "[[streams]]\nkind = 'threads'\nclasses.a.threads = 65536\n[[streams]]\nkind = 'closed'"
+                .to_owned(),
+            "workload.streams",
+            "more than 65536 submission queues",
+        ),
         (one("to = 0.5\nfootprint = '1GiB'"), "workload.streams[0].footprint", "device's 512MiB"),
         (
             "[[streams]]\nkind = 'open'\nweight = 1".to_owned(),

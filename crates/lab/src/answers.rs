@@ -1,0 +1,155 @@
+//! What came of the requests: statistics of their latencies and of how they ended, by operation.
+
+use devices::latency::LATENCY_PARTS;
+use engine::{Class, Completion, LatencyStats, Op, Status, Time};
+use serde_json::{Map, Value, json};
+
+/// Percentiles that every latency summary lists.
+const PERCENTILES: [&str; 7] = ["50", "90", "95", "99", "99.9", "99.99", "99.999"];
+
+/// How requests ended.
+#[derive(Debug, Clone, Copy, Default)]
+struct Ended {
+    /// Requests by status.
+    statuses: [u64; Status::ALL.len()],
+    /// Bytes that the refused ones asked for.
+    failed_bytes: u64,
+}
+
+impl Ended {
+    fn merge(&mut self, other: &Ended) {
+        let pairs = self.statuses.iter_mut().zip(other.statuses);
+        pairs.for_each(|(sum, count)| *sum += count);
+        self.failed_bytes += other.failed_bytes;
+    }
+}
+
+/// Statistics of requests by operation.
+#[derive(Debug, Default)]
+pub(crate) struct Answers {
+    by_op: [LatencyStats; 4],
+    /// How the requests of each operation ended.
+    ended: [Ended; 4],
+}
+
+impl Answers {
+    /// Counts a request. Returns whether what it asked has been done.
+    pub(crate) fn record(&mut self, completion: &Completion) -> bool {
+        let op = completion.request.op as usize;
+        let ended = &mut self.ended[op];
+        ended.statuses[completion.status as usize] += 1;
+        if completion.status.is_ok() {
+            self.by_op[op].record(completion);
+            return true;
+        }
+        ended.failed_bytes += completion.request.bytes();
+        false
+    }
+
+    /// Requests answered, well or not.
+    pub(crate) fn count(&self) -> u64 {
+        self.ended.iter().flat_map(|ended| ended.statuses).sum()
+    }
+
+    /// Bytes of the requests of an operation that were answered well.
+    pub(crate) fn bytes(&self, op: Op) -> u64 {
+        self.by_op[op as usize].bytes()
+    }
+
+    /// One summary per operation, and one of all.
+    pub(crate) fn to_json(&self, simulated_ns: Time) -> Value {
+        let mut all = LatencyStats::new();
+        let mut all_ended = Ended::default();
+        let mut summaries = Map::new();
+        for op in Op::ALL {
+            let stats = &self.by_op[op as usize];
+            let ended = &self.ended[op as usize];
+            all.merge(stats);
+            all_ended.merge(ended);
+            summaries.insert(op.name().to_owned(), latency(stats, ended, simulated_ns));
+        }
+        summaries.insert("all".to_owned(), latency(&all, &all_ended, simulated_ns));
+        Value::Object(summaries)
+    }
+}
+
+/// Statistics of each class of a workload.
+#[derive(Debug, Default)]
+pub(crate) struct Classes {
+    classes: Vec<(Class, Answers)>,
+    /// Which class has a submission queue, by its number.
+    of_queue: Vec<Option<u16>>,
+}
+
+impl Classes {
+    pub(crate) fn new(classes: Vec<Class>) -> Self {
+        let queues = classes.iter().map(|class| class.queues.end as usize).max();
+        let mut of_queue = vec![None; queues.unwrap_or(0)];
+        for (index, class) in classes.iter().enumerate() {
+            of_queue[class.queues.start as usize..class.queues.end as usize]
+                .fill(Some(index as u16));
+        }
+        let classes = classes.into_iter().map(|class| (class, Answers::default()));
+        Classes { classes: classes.collect(), of_queue }
+    }
+
+    /// Counts a request in its class.
+    pub(crate) fn record(&mut self, completion: &Completion) {
+        let queue = usize::from(completion.request.queue);
+        if let Some(Some(index)) = self.of_queue.get(queue) {
+            self.classes[usize::from(*index)].1.record(completion);
+        }
+    }
+
+    /// The `classes` object, by name; `None` where there are no classes.
+    pub(crate) fn to_json(&self, simulated_ns: Time) -> Option<Value> {
+        let classes = self.classes.iter();
+        let all: Map<String, Value> = classes
+            .map(|(class, answers)| (class.name.clone(), answers.to_json(simulated_ns)))
+            .collect();
+        (!all.is_empty()).then_some(Value::Object(all))
+    }
+}
+
+fn latency(stats: &LatencyStats, ended: &Ended, simulated_ns: Time) -> Value {
+    let seconds = simulated_ns as f64 / 1e9;
+    let requests = stats.requests();
+    let us = |ns: f64| (requests > 0).then_some(ns / 1e3);
+    let rate = |amount: f64| (seconds > 0.0).then_some(amount / seconds);
+    let percentiles: Map<String, Value> = PERCENTILES
+        .iter()
+        .map(|percent| {
+            let ns = stats.percentile_ns(percent.parse().expect("percentiles are numbers"));
+            ((*percent).to_owned(), json!(us(ns as f64)))
+        })
+        .collect();
+    let bins = stats.histogram();
+    let breakdown: Map<String, Value> = LATENCY_PARTS
+        .iter()
+        .zip(stats.mean_breakdown_ns())
+        .filter(|(part, ns)| *ns > 0.0 || !part.may_be_left_out())
+        .map(|(part, ns)| (part.key.to_owned(), json!(us(ns))))
+        .collect();
+    let failed = Status::ALL.iter().zip(ended.statuses).filter(|(status, _)| !status.is_ok());
+    let failed: Map<String, Value> =
+        failed.map(|(status, count)| (status.name().to_owned(), json!(count))).collect();
+    json!({
+        "requests": requests,
+        "failed": failed.values().filter_map(Value::as_u64).sum::<u64>(),
+        "failed_bytes": ended.failed_bytes,
+        "failures": failed,
+        "bytes": stats.bytes(),
+        "mean_us": us(stats.mean_ns()),
+        "std_us": us(stats.std_ns()),
+        "min_us": us(stats.min_ns() as f64),
+        "max_us": us(stats.max_ns() as f64),
+        "iops": rate(requests as f64),
+        "mb_per_s": rate(stats.bytes() as f64 / 1e6),
+        "percentiles_us": percentiles,
+        "breakdown_us": breakdown,
+        "histogram": {
+            "below_us": bins.iter().map(|(bound, _)| *bound as f64 / 1e3).collect::<Vec<_>>(),
+            "requests": bins.iter().map(|(_, requests)| *requests).collect::<Vec<_>>(),
+        },
+    })
+}

@@ -1,0 +1,257 @@
+//! Threads in classes: each class has its rate, its mix of reads and writes, and statistics of its own.
+//!
+//! A thread has a schedule, by the clock or without pause, and may have `depth` requests outstanding. What
+//! is due while so many are is asked as soon as one of them is answered, so a thread that falls behind
+//! catches up. A request's latency counts from when it is asked, not from when it was due. Each thread
+//! has a submission queue of its own, numbered in the order of the names of the classes.
+
+mod config;
+
+use crate::chance::Chance;
+use crate::error::BuildError;
+use crate::kind::{Context, WorkloadKind};
+use crate::pattern::{AccessPattern, Cursor};
+use crate::{checks, streams};
+pub use config::{Arrivals, ClassRate, ThreadClass, ThreadClassPartial, Threads, ThreadsPartial};
+use engine::{
+    Arrival, Class, Completion, Distribution, Lba, Op, Random, Request, Time, Workload,
+    WorkloadError, Xoshiro256,
+};
+use std::cmp::Reverse;
+use std::collections::BinaryHeap;
+
+impl WorkloadKind for Threads {
+    const SUMMARY: &'static str =
+        "threads in classes, each with its rate, depth, submission queue and statistics";
+
+    fn build(&self, context: &Context) -> Result<Box<dyn Workload>, BuildError> {
+        checks::positive("workload.requests", self.requests)?;
+        self.check()?;
+        let mut load = Load {
+            classes: Vec::new(),
+            threads: Vec::new(),
+            limit: self.requests,
+            issued: 0,
+            waiting: BinaryHeap::new(),
+            turns: 0,
+            given: None,
+        };
+        for (index, (name, class)) in self.classes.0.iter().enumerate() {
+            // Each class draws for itself, and each of its threads.
+            let seed = streams::derived(context.seed, index as u64);
+            load.add(name, class, self.rate_of(class), context.capacity_sectors, seed)?;
+        }
+        for thread in 0..load.threads.len() {
+            load.wait(thread as u16, 0);
+        }
+        Ok(Box::new(load))
+    }
+}
+
+/// What the threads of a class have in common.
+struct Shared {
+    class: Class,
+    pattern: AccessPattern,
+    arrivals: Arrivals,
+    /// Mean time between two requests of a thread, ns; 0 without pause.
+    period_ns: f64,
+    durable: Chance,
+    flush_every: u64,
+}
+
+/// A thread while it runs.
+struct Thread {
+    /// Which class.
+    of: u16,
+    /// When its next request is due, ns.
+    due_ns: f64,
+    /// Requests that it may still ask before one is answered.
+    free: u32,
+    /// Whether it is among those that wait for their time.
+    is_waiting: bool,
+    /// Writes since its last flush.
+    writes: u64,
+    /// Whether its next request is a flush.
+    flushes: bool,
+    /// Drawn, but taken back before it was submitted.
+    held: Option<Request>,
+    cursor: Cursor,
+    gaps: Xoshiro256,
+    durability: Xoshiro256,
+}
+
+/// All threads while they run.
+struct Load {
+    classes: Vec<Shared>,
+    /// By the number of their queue.
+    threads: Vec<Thread>,
+    limit: u64,
+    issued: u64,
+    /// The threads that may ask, by when and then as they came, with their number.
+    waiting: BinaryHeap<Reverse<(Time, u64, u16)>>,
+    /// How often a thread has begun to wait.
+    turns: u64,
+    /// The arrival given last, as long as it may be taken back.
+    given: Option<Arrival>,
+}
+
+impl Load {
+    /// Adds the threads of a class of that many requests a second, or without pause.
+    fn add(
+        &mut self,
+        name: &str,
+        config: &ThreadClass,
+        rate: Option<f64>,
+        capacity_sectors: u64,
+        seed: u64,
+    ) -> Result<(), BuildError> {
+        let pattern =
+            config.pattern(capacity_sectors, seed).map_err(|it| config::within(name, it))?;
+        let period_ns = rate.map_or(0.0, |rate| 1e9 * f64::from(config.threads) / rate);
+        let first = self.threads.len() as u32;
+        for index in 0..config.threads {
+            let own = streams::derived(seed, u64::from(index));
+            let mut gaps = Xoshiro256::new(own, streams::THREAD_GAPS);
+            // Evenly spaced, the threads of a class take turns.
+            let due_ns = match config.arrivals {
+                Arrivals::Fixed => period_ns * f64::from(index) / f64::from(config.threads),
+                Arrivals::Poisson => gap(Arrivals::Poisson, period_ns, &mut gaps),
+            };
+            self.threads.push(Thread {
+                of: self.classes.len() as u16,
+                due_ns,
+                free: config.depth,
+                is_waiting: false,
+                writes: 0,
+                flushes: false,
+                held: None,
+                cursor: pattern.cursor(index, config.threads, seed),
+                gaps,
+                durability: Xoshiro256::new(own, streams::THREAD_DURABILITY),
+            });
+        }
+        self.classes.push(Shared {
+            class: Class { name: name.to_owned(), queues: first..first + config.threads },
+            pattern,
+            arrivals: config.arrivals,
+            period_ns,
+            durable: Chance::new(config.fua),
+            flush_every: config.flush_every,
+        });
+        Ok(())
+    }
+
+    /// A thread may ask when its next request is due, from `now` on.
+    fn wait(&mut self, number: u16, now: Time) {
+        let thread = &mut self.threads[usize::from(number)];
+        thread.is_waiting = true;
+        self.waiting.push(Reverse((now.max(thread.due_ns.round() as Time), self.turns, number)));
+        self.turns += 1;
+    }
+
+    /// The request given last has been submitted: its thread goes on.
+    fn submitted(&mut self, Arrival { at, request }: Arrival) {
+        let thread = &mut self.threads[usize::from(request.queue)];
+        let shared = &self.classes[usize::from(thread.of)];
+        thread.writes += u64::from(request.op == Op::Write);
+        // A flush follows its last write at once.
+        thread.flushes = request.op == Op::Write && thread.writes == shared.flush_every;
+        if thread.flushes {
+            thread.writes = 0;
+        } else {
+            thread.due_ns += gap(shared.arrivals, shared.period_ns, &mut thread.gaps);
+        }
+        if thread.free > 0 {
+            self.wait(request.queue, at);
+        }
+    }
+
+    fn draw(&mut self, number: u16) -> Request {
+        let thread = &mut self.threads[usize::from(number)];
+        if let Some(request) = thread.held.take() {
+            return request;
+        }
+        let queue = number;
+        if thread.flushes {
+            return Request { queue, ..Request::new(0, Op::Flush, Lba(0), 0) };
+        }
+        let shared = &self.classes[usize::from(thread.of)];
+        let request = shared.pattern.draw(&mut thread.cursor, 0);
+        let is_write = request.op == Op::Write;
+        let bits = if is_write && shared.durable.needs_bits() {
+            thread.durability.below(1 << Chance::BITS)
+        } else {
+            0
+        };
+        Request { queue, fua: is_write && shared.durable.decide(bits), ..request }
+    }
+}
+
+/// Draws the time between two requests of a thread, ns.
+fn gap(arrivals: Arrivals, mean: f64, random: &mut Xoshiro256) -> f64 {
+    match arrivals {
+        _ if mean == 0.0 => 0.0,
+        Arrivals::Fixed => mean,
+        Arrivals::Poisson => Distribution::Exponential { base: 0.0, mean }.sample(random),
+    }
+}
+
+impl Workload for Load {
+    fn next(&mut self, now: Time) -> Result<Option<Arrival>, WorkloadError> {
+        if let Some(given) = self.given.take() {
+            self.submitted(given);
+        }
+        if self.issued == self.limit {
+            return Ok(None);
+        }
+        let Some(Reverse((at, _, number))) = self.waiting.pop() else { return Ok(None) };
+        let request = Request { id: self.issued, ..self.draw(number) };
+        self.issued += 1;
+        let thread = &mut self.threads[usize::from(number)];
+        thread.is_waiting = false;
+        thread.free -= 1;
+        let arrival = Arrival { at: at.max(now), request };
+        self.given = Some(arrival);
+        Ok(Some(arrival))
+    }
+
+    fn completed(&mut self, completion: &Completion) {
+        let number = completion.request.queue;
+        let thread = &mut self.threads[usize::from(number)];
+        thread.free += 1;
+        // Of one whose request was given and is not submitted yet, the next one is not due.
+        let is_given = self.given.is_some_and(|given| given.request.queue == number);
+        if !thread.is_waiting && !is_given {
+            self.wait(number, completion.at);
+        }
+    }
+
+    fn take_back(&mut self) -> bool {
+        let Some(given) = self.given else { return false };
+        let earlier = self.waiting.peek().is_some_and(|Reverse((at, ..))| *at < given.at);
+        if earlier {
+            self.given = None;
+            self.issued -= 1;
+            let thread = &mut self.threads[usize::from(given.request.queue)];
+            thread.held = Some(given.request);
+            thread.free += 1;
+            self.wait(given.request.queue, given.at);
+        }
+        earlier
+    }
+
+    fn expected_requests(&self) -> Option<u64> {
+        Some(self.limit)
+    }
+
+    fn queues(&self) -> u32 {
+        self.threads.len() as u32
+    }
+
+    fn classes(&self) -> Vec<Class> {
+        self.classes.iter().map(|shared| shared.class.clone()).collect()
+    }
+}
+
+#[cfg(test)]
+mod tests;

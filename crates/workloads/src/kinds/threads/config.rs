@@ -1,0 +1,211 @@
+//! The keys of classes of threads, and what they must keep to.
+
+use crate::checks;
+use crate::footprint::Footprint;
+use crate::locality::Locality;
+use crate::pattern::{AccessPattern, PatternKeys};
+use options::{Invalid, Named, Size, Values};
+use std::fmt;
+
+options::choices! {
+    /// How the requests of a class with a rate arrive.
+    pub enum Arrivals {
+        /// Evenly spaced; the threads of the class take turns.
+        Fixed = "fixed",
+        /// At random, those of each thread apart.
+        Poisson = "poisson",
+    }
+}
+
+options::options! {
+    /// A class of threads; `*` stands for its name.
+    pub struct ThreadClass as ThreadClassPartial {
+        /// Threads, each with a position and a submission queue of its own.
+        threads: u32 = 1,
+        /// Requests a second of all its threads together; "workload" is `workload.rate`.
+        rate: ClassRate = ClassRate::Unlimited,
+        /// Requests a second that `workload.rate` counts and others ask, for a class of that rate.
+        rate_less: f64 = 0.0,
+        /// How its requests arrive, where it has a rate.
+        arrivals: Arrivals = Arrivals::Poisson,
+        /// Requests that each thread has outstanding at most. What is due meanwhile is asked when one
+        /// is answered, and its latency counts from then.
+        depth: u32 = 1,
+        /// Share of the requests that read; the others write.
+        read_share: f64 = 1.0,
+        /// Share of the requests that go to a random block; the others follow the one before.
+        random_share: f64 = 1.0,
+        /// How random requests spread over the footprint.
+        locality: Locality = Locality::UNIFORM,
+        /// Scatter the blocks that are asked for often over the footprint; else they are at its
+        /// start.
+        scatter: bool = true,
+        /// Size of each request, a multiple of 512B.
+        block_size: Size = Size::from_bytes(4096),
+        /// The part of the device that is touched, from its start.
+        footprint: Footprint = Footprint::WHOLE,
+        /// Share of the writes that are durable when they are answered (forced unit access).
+        fua: f64 = 0.0,
+        /// Writes of a thread after which it flushes, as soon as its depth allows; 0: it never does.
+        flush_every: u64 = 0,
+    }
+
+    /// Threads in classes: each class has its rate, its mix of requests and its statistics.
+    pub struct Threads as ThreadsPartial {
+        /// Requests in all.
+        requests: u64 = 1_000_000,
+        /// Requests a second of each class whose own rate is "workload".
+        rate: Option<f64> = None,
+        /// The classes, by name: letters, digits, - and _.
+        classes: Named<ThreadClass> = Named::default(),
+    }
+}
+
+/// The requests of a class a second.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub enum ClassRate {
+    /// As many as are answered.
+    Unlimited,
+    /// That of the workload.
+    Workload,
+    /// So many.
+    Number(f64),
+}
+
+/// The highest rate: one request a nanosecond.
+const HIGHEST_RATE: f64 = 1e9;
+
+/// Threads at most: each has a submission queue of its own.
+const MOST_THREADS: u64 = 1 << 16;
+
+/// The most requests outstanding over all threads.
+const MOST_OUTSTANDING: u64 = 1 << 24;
+
+impl fmt::Display for ClassRate {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            ClassRate::Unlimited => f.write_str("unlimited"),
+            ClassRate::Workload => f.write_str("workload"),
+            ClassRate::Number(rate) => write!(f, "{rate}"),
+        }
+    }
+}
+
+options::word_or_number!(
+    ClassRate,
+    "a number above 0, \"workload\" or \"unlimited\"",
+    Values::Either(vec![
+        Values::Number,
+        Values::words(&[
+            ("workload", "That of `workload.rate`, less `rate_less`."),
+            ("unlimited", "As many as are answered: the depth is always used.")
+        ])
+    ]),
+    |text: &str| match text {
+        "unlimited" => Some(ClassRate::Unlimited),
+        "workload" => Some(ClassRate::Workload),
+        _ => None,
+    },
+    |rate: f64| (rate > 0.0 && rate <= HIGHEST_RATE).then_some(ClassRate::Number(rate)),
+    |rate: ClassRate, serializer: S| match rate {
+        ClassRate::Number(rate) => serializer.serialize_f64(rate),
+        word => serializer.collect_str(&word),
+    }
+);
+
+/// The key of a class.
+fn key(name: &str, key: &str) -> String {
+    format!("workload.classes.{name}.{key}")
+}
+
+/// Says of which class an error is.
+pub(super) fn within(name: &str, mut invalid: Invalid) -> Invalid {
+    for path in &mut invalid.keys {
+        *path = path.replacen("workload", &format!("workload.classes.{name}"), 1);
+    }
+    invalid
+}
+
+impl Threads {
+    /// Refuses what contradicts itself.
+    pub(super) fn check(&self) -> Result<(), Invalid> {
+        if self.classes.0.is_empty() {
+            let problem = "threads need at least one class, a table [workload.classes.NAME]";
+            return Err(Invalid::new(&["workload.classes"], problem));
+        }
+        let (mut threads, mut outstanding) = (0, 0);
+        for (name, class) in &self.classes.0 {
+            let letter = |c: char| c.is_ascii_alphanumeric() || "-_".contains(c);
+            if name.is_empty() || !name.chars().all(letter) {
+                let problem = format!("a class is named by letters, digits, - and _, not \"{name}\"");
+                return Err(Invalid::new(&["workload.classes"], problem));
+            }
+            self.check_rate(name, class)?;
+            checks::positive(&key(name, "depth"), u64::from(class.depth))?;
+            checks::share(&key(name, "fua"), class.fua)?;
+            checks::positive(&key(name, "threads"), u64::from(class.threads))?;
+            threads += u64::from(class.threads);
+            outstanding += u64::from(class.threads) * u64::from(class.depth);
+            checks::within(&key(name, "threads"), threads, 1, MOST_THREADS)?;
+            checks::within(&key(name, "depth"), outstanding, 1, MOST_OUTSTANDING)?;
+        }
+        let is_used = self.classes.0.values().any(|class| class.rate == ClassRate::Workload);
+        if self.rate.is_some() && !is_used {
+            let problem = "no class has it: none says rate = \"workload\"";
+            return Err(Invalid::new(&["workload.rate"], problem));
+        }
+        Ok(())
+    }
+
+    fn check_rate(&self, name: &str, class: &ThreadClass) -> Result<(), Invalid> {
+        let less = key(name, "rate_less");
+        if !(0.0..=HIGHEST_RATE).contains(&class.rate_less) {
+            let problem = format!("{} is not a rate from 0 up", class.rate_less);
+            return Err(Invalid::new(&[&less], problem));
+        }
+        if class.rate != ClassRate::Workload {
+            if class.rate_less > 0.0 {
+                let problem = format!("it has no effect with a rate of {}", class.rate);
+                return Err(Invalid::new(&[&less, &key(name, "rate")], problem));
+            }
+            return Ok(());
+        }
+        let Some(rate) = self.rate else {
+            let problem = "it is \"workload\", but workload.rate is not given";
+            return Err(Invalid::new(&[&key(name, "rate"), "workload.rate"], problem));
+        };
+        let left = rate - class.rate_less;
+        if !(left > 0.0 && left <= HIGHEST_RATE) {
+            let problem = match class.rate_less {
+                0.0 => format!("{rate} is not a rate above 0 and up to {HIGHEST_RATE}"),
+                less => format!("{rate}, less {less}, is not above 0 and up to {HIGHEST_RATE}"),
+            };
+            return Err(Invalid::new(&["workload.rate", &less], problem));
+        }
+        Ok(())
+    }
+
+    /// Requests of a class a second, unless it has no limit.
+    pub(super) fn rate_of(&self, class: &ThreadClass) -> Option<f64> {
+        match class.rate {
+            ClassRate::Unlimited => None,
+            ClassRate::Workload => self.rate.map(|rate| rate - class.rate_less),
+            ClassRate::Number(rate) => Some(rate),
+        }
+    }
+}
+
+impl ThreadClass {
+    /// What its threads ask and where.
+    pub(super) fn pattern(&self, capacity_sectors: u64, seed: u64) -> Result<AccessPattern, Invalid> {
+        let keys = PatternKeys {
+            read_share: self.read_share,
+            random_share: self.random_share,
+            locality: &self.locality,
+            scatter: self.scatter,
+            block_size: self.block_size,
+            footprint: self.footprint,
+        };
+        AccessPattern::new(&keys, capacity_sectors, seed)
+    }
+}
