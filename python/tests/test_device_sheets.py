@@ -41,7 +41,7 @@ def test_every_sheet_is_read_and_half_of_its_cells_are_unfitted(name: str) -> No
         ),
         (one(source="B"), 'source "B" is not in [sources]: A'),
         (one(), 'the key "rate" is missing'),
-        (one(more='rate = "5K/s"'), "the measured thread alone asks 10K/s"),
+        (one(more='rate = "4K/s"'), "the measured thread alone writes 5K/s"),
         (one(more='rate = "20K/s"\nfigure = "p98"'), "expected mean, p50"),
         (one(more='rate = "20K/s"\ntolerance = 5'), 'expected a share such as "5%"'),
         (one(more='rate = "20K/s"\ndepth = 5'), 'no key "depth"; keys: measure, value'),

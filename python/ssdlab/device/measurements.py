@@ -2,7 +2,8 @@
 
 The cells of data sheets are numbers of these rows. Latencies under load are those of *SSD-iq*
 (Haas, Lee, Bonnet, Leis, PVLDB 18(11), 2025): one thread sends a request each 100 us, half of them
-reads, and only its latencies count; six others make up the rate, 99 % writes, as Poisson streams.
+reads, and only its latencies count; six others, Poisson streams of 99 % writes, make up the rate,
+which does not count the reads of the first.
 """
 
 from __future__ import annotations
@@ -13,7 +14,7 @@ from dataclasses import dataclass, field
 from typing import Any, TypeAlias
 
 from ssdlab._core import InputError
-from ssdlab.device.units import BANDWIDTH, IOPS, RATIO, TIME, Unit, text
+from ssdlab.device.units import BANDWIDTH, IOPS, RATIO, SIZE, TIME, Unit, size_text, text
 from ssdlab.results import Results
 
 Parameters: TypeAlias = Mapping[str, Any]
@@ -22,8 +23,9 @@ Parameters: TypeAlias = Mapping[str, Any]
 ENDLESS = 10**12
 #: What the measured thread of the load asks a second, and the others outstanding each at most.
 MEASURED_RATE, OTHERS, OTHERS_DEPTH, OTHERS_READ_SHARE = 10_000, 6, 64, 0.01
-#: Share of the measured thread's requests that read.
+#: Share of the measured thread's requests that read; what it writes a second is the least rate.
 MEASURED_READ_SHARE = 0.5
+LEAST_RATE = MEASURED_RATE * (1 - MEASURED_READ_SHARE)
 
 _FIGURE = re.compile(r"mean|p(50|90|95|99|99\.9|99\.99|99\.999)")
 
@@ -91,6 +93,10 @@ def _depth(where: str, value: Any) -> int:
     return value
 
 
+def _block(where: str, value: Any) -> str:
+    return size_text(SIZE.parse(where, value))
+
+
 def _share(where: str, value: Any) -> float:
     if not isinstance(value, int | float) or isinstance(value, bool) or not 0 < value <= 1:
         raise InputError(f"{where} = {value!r}: expected a share of the drive, above 0 and up to 1")
@@ -107,8 +113,8 @@ def _figure(where: str, value: Any) -> str:
 
 def _rate(where: str, value: Any) -> float:
     rate = IOPS.parse(where, value)
-    if rate < MEASURED_RATE:
-        raise InputError(f'{where} = "{value}": the measured thread alone asks 10K/s')
+    if rate < LEAST_RATE:
+        raise InputError(f'{where} = "{value}": the measured thread alone writes 5K/s')
     return rate
 
 
@@ -144,6 +150,7 @@ def _single_writes(given: Parameters) -> dict[str, Any]:
 
 def _steady_writes(given: Parameters) -> dict[str, Any]:
     experiment = _closed(given["depth"], 3.0, random=True, reads=False)
+    experiment["workload"]["block_size"] = given["block"]
     experiment["run"]["precondition"] = "steady"
     return experiment
 
@@ -177,8 +184,8 @@ def _loaded(streams: list[dict[str, Any]]) -> dict[str, Any]:
 
 
 def _load(given: Parameters) -> dict[str, Any]:
-    rest = given["rate"] - MEASURED_RATE
-    if rest < 1e-6 * MEASURED_RATE:
+    rest = given["rate"] - LEAST_RATE
+    if rest <= 0:
         return _loaded([])
     return _loaded([_thread(OTHERS_READ_SHARE, OTHERS * 1e3 / rest, poisson=True)] * OTHERS)
 
@@ -259,12 +266,12 @@ MEASUREMENTS: Mapping[str, Measurement] = {
         {"depth": DEPTH_32},
     ),
     "rand_write_iops": Measurement(
-        "random write, 4 KiB, QD{depth}, steady",
+        "random write, {block}, QD{depth}, steady",
         IOPS,
         0.05,
         _steady_writes,
         _iops("write"),
-        {"depth": DEPTH_256},
+        {"depth": DEPTH_256, "block": Parameter(_block, "4KiB")},
     ),
     "read_latency": Measurement(
         "random read {figure}, 4 KiB, QD{depth}",

@@ -23,7 +23,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
 from importlib import resources
-from typing import Any, Literal
+from typing import Any, Literal, get_args
 
 from ssdlab import toml
 from ssdlab._core import InputError
@@ -34,6 +34,7 @@ _OWN = ("measure", "value", "source", "tolerance", "fitted", "note")
 _PERCENT = re.compile(r"([0-9]+(?:\.[0-9]+)?)\s*%")
 
 Verdict = Literal["pass", "fail", "fitted", "info"]
+VERDICTS: tuple[Verdict, ...] = get_args(Verdict)
 
 
 @dataclass(frozen=True)

@@ -76,27 +76,23 @@ def time_text(seconds: float) -> str:
     """A time to the nanosecond, as configurations write it.
 
     >>> time_text(8e-05), time_text(0.0021), time_text(1.7241e-06), time_text(0)
-    ('80us', '2.1ms', '1724ns', '0us')
+    ('80us', '2.1ms', '1.724us', '0us')
     """
     nanoseconds = round(seconds * 1e9)
-    for unit, size in (("s", 10**9), ("ms", 10**6), ("us", 10**3)):
-        if nanoseconds % (size // 100 or 1) == 0 and (nanoseconds >= size or unit == "us"):
-            return f"{nanoseconds / size:.10g}{unit}"
-    return f"{nanoseconds}ns"
+    unit, size = ("ms", 10**6) if nanoseconds >= 10**6 else ("us", 10**3)
+    return f"{nanoseconds / size:.10g}{unit}"
 
 
 def size_text(size: float) -> str:
-    """A size, in the largest unit that leaves nothing over.
+    """A size, in the unit that takes the fewest digits and leaves nothing over.
 
     >>> size_text(960e9), size_text(3 * 2**20), size_text(16384), size_text(1920383410176)
-    ('960GB', '3MiB', '16KiB', '1920383410176B')
+    ('960GB', '3MiB', '16KiB', '1875374424KiB')
     """
     size = round(size)
-    for units in (_BINARY, _BYTES):
-        for unit, each in sorted(units.items(), key=lambda it: -it[1]):
-            if unit not in ("B", "kB") and size >= each and size % int(each) == 0:
-                return f"{size // int(each)}{unit}"
-    return f"{size}B"
+    units = [unit for unit, each in _SIZES.items() if unit != "KB" and size % int(each) == 0]
+    best = min(units, key=lambda unit: (size // int(_SIZES[unit]), unit))
+    return f"{size // int(_SIZES[best])}{best}"
 
 
 def text(unit: Unit, value: float) -> str:
