@@ -234,7 +234,7 @@ def figure_of(host: Any, figure: str) -> float:
 #: percentiles from p90 on 15 %; write amplification 2 %.
 MEASUREMENTS: Mapping[str, Measurement] = {
     "seq_read": Measurement(
-        "sequential read, 128 KiB, QD{depth}",
+        "sequential read, QD{depth}",
         BANDWIDTH,
         0.02,
         _sequential(reads=True),
@@ -242,7 +242,7 @@ MEASUREMENTS: Mapping[str, Measurement] = {
         {"depth": DEPTH_32},
     ),
     "seq_write": Measurement(
-        "sequential write, 128 KiB, QD{depth}",
+        "sequential write, QD{depth}",
         BANDWIDTH,
         0.02,
         _sequential(reads=False),
@@ -250,7 +250,7 @@ MEASUREMENTS: Mapping[str, Measurement] = {
         {"depth": DEPTH_32},
     ),
     "rand_read_iops": Measurement(
-        "random read, 4 KiB, QD{depth}",
+        "random read, QD{depth}",
         IOPS,
         0.05,
         _random_reads,
@@ -258,7 +258,7 @@ MEASUREMENTS: Mapping[str, Measurement] = {
         {"depth": DEPTH_256},
     ),
     "fresh_write_iops": Measurement(
-        "random write, 4 KiB, QD{depth}, before cleaning",
+        "random write, QD{depth}, fresh",
         IOPS,
         0.05,
         _single_writes,
@@ -266,7 +266,7 @@ MEASUREMENTS: Mapping[str, Measurement] = {
         {"depth": DEPTH_32},
     ),
     "rand_write_iops": Measurement(
-        "random write, {block}, QD{depth}, steady",
+        "random write, {block}, steady",
         IOPS,
         0.05,
         _steady_writes,
@@ -274,7 +274,7 @@ MEASUREMENTS: Mapping[str, Measurement] = {
         {"depth": DEPTH_256, "block": Parameter(_block, "4KiB")},
     ),
     "read_latency": Measurement(
-        "random read {figure}, 4 KiB, QD{depth}",
+        "read {figure}, QD{depth}",
         TIME,
         0.10,
         _random_reads,
@@ -282,7 +282,7 @@ MEASUREMENTS: Mapping[str, Measurement] = {
         {"depth": DEPTH_1, "figure": FIGURE},
     ),
     "write_latency": Measurement(
-        "random write {figure}, 4 KiB, QD{depth}",
+        "write {figure}, QD{depth}",
         TIME,
         0.10,
         _single_writes,
@@ -313,9 +313,7 @@ MEASUREMENTS: Mapping[str, Measurement] = {
         _measured_latency("write"),
         {"rate": RATE, "figure": FIGURE},
     ),
-    "saturated_writes": Measurement(
-        "writes at saturation, with 5 K/s reads", IOPS, 0.10, _saturated, _iops("write")
-    ),
+    "saturated_writes": Measurement("writes at saturation", IOPS, 0.10, _saturated, _iops("write")),
     "saturated_read": Measurement(
         "read {figure} at saturation",
         TIME,

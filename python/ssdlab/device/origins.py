@@ -89,7 +89,7 @@ def _summary(text: str) -> Iterator[str]:
     """The first paragraph of the comment at the head of the file."""
     for line in text.splitlines():
         said = line.removeprefix("#").strip()
-        if not line.startswith("#") or not said:
+        if not line.startswith("#") or not said or _origin(said):
             return
         yield said
 
@@ -115,7 +115,7 @@ def _origins(text: str) -> Iterator[tuple[str, tuple[Kind, str]]]:
         if not code_text:
             above = [*above, comment] if comment else []
             continue
-        said = _origin(comment) or _origin(" ".join(above))
+        said = _origin(comment) or _origin_above(above)
         above = []
         if head := _HEAD.fullmatch(code_text):
             section, of_section = head[1], said
@@ -123,6 +123,14 @@ def _origins(text: str) -> Iterator[tuple[str, tuple[Kind, str]]]:
             path = f"{section}.{key[1]}" if section else key[1]
             if found := said or of_section:
                 yield path, found
+
+
+def _origin_above(comments: list[str]) -> tuple[Kind, str] | None:
+    """The last origin of the lines above a key, which may go on over several."""
+    for start in range(len(comments) - 1, -1, -1):
+        if _ORIGIN.match(comments[start]):
+            return _origin(" ".join(comments[start:]))
+    return None
 
 
 def _origin(comment: str) -> tuple[Kind, str] | None:

@@ -31,7 +31,7 @@ class Unit:
         `where` names the source and key. Raises `InputError`, which says how it is written, for a
         unit that is missing or of another kind.
 
-        >>> TIME.parse("sheet, key read_latency", "80us")
+        >>> SIZE.parse("sheet, key capacity", "16KiB")
         8e-05
         """
         if isinstance(value, int | float) and not isinstance(value, bool):
