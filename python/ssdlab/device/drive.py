@@ -69,8 +69,6 @@ class Drive:
             "spare_size": size_text(flash.spare),
             "summary_page": False,
             "logical_page": size_text(flash.unit),
-            "interleave": "die",
-            "pool": "ssd",
             "cache_commands": True,
             "scale": self.scale,
             "cell": {
@@ -90,6 +88,7 @@ class Drive:
                 "erase": "35us",
                 "step": "20us",
                 "limit": 16,
+                "unless_backlog": 64,
             },
             "firmware": {
                 "cores": self.cores,

@@ -331,7 +331,13 @@ class _Solver:
             "suspension of programs and erases, a buffer of two stripes, cleaning at a steady "
             f"pace, {SLOTS} command slots: no data sheet says; as of the Samsung PM9A3"
         )
-        for key in ("suspend.program", "suspend.erase", "suspend.step", "suspend.limit"):
+        for key in (
+            "suspend.program",
+            "suspend.erase",
+            "suspend.step",
+            "suspend.limit",
+            "suspend.unless_backlog",
+        ):
             self.origins[key] = ("guess", "fitted to the Samsung PM9A3")
         for key in ("buffer.size", "buffer.copies", "cleaning.pace", "host_link.queue_depth"):
             self.origins[key] = ("guess", "as of the Samsung PM9A3")
