@@ -154,8 +154,13 @@ def _read_latency(given: Given, drive: Drive, it: Outcome) -> None:
         drive.firmware_read = max(LEAST_FIRMWARE, drive.firmware_read + change)
 
 
-def _write_latency(_: Given, drive: Drive, it: Outcome) -> None:
+def _write_latency(given: Given, drive: Drive, it: Outcome) -> None:
     change = it.cell.value - it.simulated
+    if "fresh_write" in given:  # firmware is what that rate needs; the link has the rest
+        shifted = max(-drive.link_latency, change)
+        drive.link_latency += shifted
+        _sensing(drive, -shifted)
+        change -= shifted
     drive.firmware_write = max(LEAST_FIRMWARE, drive.firmware_write + change)
 
 
