@@ -154,6 +154,15 @@ def _read_latency(given: Given, drive: Drive, it: Outcome) -> None:
         drive.firmware_read = max(LEAST_FIRMWARE, drive.firmware_read + change)
 
 
+def _fewer_cores(drive: Drive) -> None:
+    """One core less at the same rates: each has less time for a request."""
+    share = (drive.cores - 1) / drive.cores
+    drive.cores -= 1
+    drive.firmware_write *= share
+    _sensing(drive, drive.firmware_read * (1 - share))
+    drive.firmware_read *= share
+
+
 def _write_latency(given: Given, drive: Drive, it: Outcome) -> None:
     change = it.cell.value - it.simulated
     if "fresh_write" in given:  # firmware is what that rate needs; the link has the rest
@@ -161,6 +170,9 @@ def _write_latency(given: Given, drive: Drive, it: Outcome) -> None:
         drive.link_latency += shifted
         _sensing(drive, -shifted)
         change -= shifted
+        if change < -CLOSE * it.cell.value and drive.cores > 1:
+            _fewer_cores(drive)
+            return
     drive.firmware_write = max(LEAST_FIRMWARE, drive.firmware_write + change)
 
 
