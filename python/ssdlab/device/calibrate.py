@@ -13,7 +13,7 @@ from ssdlab.device.given import Given
 from ssdlab.device.measurements import LEAST_RATE, MEASUREMENTS
 from ssdlab.device.nand import fastest_read
 from ssdlab.device.sheet import Cell
-from ssdlab.device.solve import LEAST_FIRMWARE
+from ssdlab.device.solve import BUS_RATES, LEAST_FIRMWARE
 from ssdlab.device.units import size_text
 
 #: A cell that is nearer is not corrected any more.
@@ -58,6 +58,9 @@ def cells(given: Given) -> list[Cell]:
             asked["depth"] = given[f"{key}_depth"]
         if key == "rand_write":
             asked["block"] = size_text(given["rand_write_block"])
+        elif key in ("write_latency", "fresh_write"):
+            # Of less than a unit the rest is read first, which a sheet does not mean.
+            asked["block"] = size_text(max(arithmetic.BLOCK, given["mapping_unit"]))
         latency = key.endswith("latency")
         fitted = key != "rand_write" or "write_amplification" not in given
         found.append(
@@ -130,8 +133,12 @@ def _program(_: Given, drive: Drive, it: Outcome) -> None:
 
 
 def _link(given: Given, drive: Drive, it: Outcome) -> None:
-    rate = drive.link * it.cell.value / it.simulated
-    drive.link = min(rate, link_rate(given["interface"]))
+    """What the link carries; where it has no more, a quicker bus."""
+    rate, most = drive.link * it.cell.value / it.simulated, link_rate(given["interface"])
+    quicker = [bus for bus in BUS_RATES if bus > drive.flash.bus]
+    if rate > most and quicker:
+        drive.flash = replace(drive.flash, bus=quicker[0])
+    drive.link = min(rate, most)
 
 
 def _sensing(drive: Drive, change: float) -> None:

@@ -11,6 +11,8 @@ from ssdlab.device.units import size_text, time_text
 
 #: Mapped units of a simulated drive: a larger one is scaled down to at most twice as many.
 SIMULATED_UNITS = 2_000_000
+#: Erased superblocks at which cleaning goes on: more would be spare space that never helps.
+SUPERBLOCKS_FREE = 4
 
 
 @dataclass
@@ -100,7 +102,11 @@ class Drive:
                 "copies": size_text(2 * stripe),
                 "power_loss_protected": self.protected,
             },
-            "cleaning": {"reclaim": "superblock", "pace": "token"},
+            "cleaning": {
+                "reclaim": "superblock",
+                "pace": "token",
+                "min_free": round(SUPERBLOCKS_FREE / self.blocks, 6),
+            },
             "host_link": {
                 "bandwidth": f"{self.link / 1e6:.10g}MB/s",
                 "latency": time_text(self.link_latency),

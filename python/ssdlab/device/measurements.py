@@ -1,9 +1,8 @@
 """What can be measured of a drive, a row each: an experiment, and the figure read from its results.
 
 The cells of data sheets are numbers of these rows. Latencies under load are those of *SSD-iq*
-(Haas, Lee, Bonnet, Leis, PVLDB 18(11), 2025): one thread sends a request each 100 us, half of them
-reads, and only its latencies count; six others, Poisson streams of 99 % writes, make up the rate,
-which does not count the reads of the first.
+(Haas, Lee, Bonnet, Leis, PVLDB 18(11), 2025), the workload `ssdiq-load`: one thread asks each 100
+us, a read or a write, and only its latencies count; six others make up the rate.
 """
 
 from __future__ import annotations
@@ -21,11 +20,9 @@ Parameters: TypeAlias = Mapping[str, Any]
 
 #: No count of requests ends a run; its simulated time does.
 ENDLESS = 10**12
-#: What the measured thread of the load asks a second, and the others outstanding each at most.
-MEASURED_RATE, OTHERS, OTHERS_DEPTH, OTHERS_READ_SHARE = 10_000, 6, 64, 0.01
-#: Share of the measured thread's requests that read; what it writes a second is the least rate.
-MEASURED_READ_SHARE = 0.5
-LEAST_RATE = MEASURED_RATE * (1 - MEASURED_READ_SHARE)
+#: The load of SSD-iq: its preset, its submission queues, and what its measured thread writes a
+#: second, which is the least rate; then a rate that no drive reaches.
+LOAD, LOAD_QUEUES, LEAST_RATE, UNREACHED_RATE = "ssdiq-load", 7, 5_000.0, 10e6
 
 _FIGURE = re.compile(r"mean|p(50|90|95|99|99\.9|99\.99|99\.999)")
 
@@ -120,6 +117,7 @@ def _rate(where: str, value: Any) -> float:
 
 DEPTH_1, DEPTH_32, DEPTH_256 = (Parameter(_depth, depth) for depth in (1, 32, 256))
 FIGURE = Parameter(_figure, "mean")
+BLOCK = Parameter(_block, "4KiB")
 RATE = Parameter(_rate)
 
 
@@ -144,8 +142,10 @@ def _random_reads(given: Parameters) -> dict[str, Any]:
     return _closed(given["depth"], 0.2 if given["depth"] > 1 else 1.0, random=True, reads=True)
 
 
-def _single_writes(given: Parameters) -> dict[str, Any]:
-    return _closed(given["depth"], 0.2, random=True, reads=False)
+def _fresh_writes(given: Parameters) -> dict[str, Any]:
+    experiment = _closed(given["depth"], 0.2, random=True, reads=False)
+    experiment["workload"]["block_size"] = given["block"]
+    return experiment
 
 
 def _steady_writes(given: Parameters) -> dict[str, Any]:
@@ -164,41 +164,20 @@ def _filled(given: Parameters) -> dict[str, Any]:
     return experiment
 
 
-def _thread(read_share: float, interarrival_ms: float, poisson: bool) -> dict[str, Any]:
-    law = "exponential(0, {})" if poisson else "constant({})"
+def _loaded(rate: float) -> dict[str, Any]:
     return {
-        "kind": "open",
-        "requests": ENDLESS,
-        "read_share": read_share,
-        "interarrival": law.format(f"{interarrival_ms:.9g}"),
-        "size": "constant(8)",
-    }
-
-
-def _loaded(streams: list[dict[str, Any]]) -> dict[str, Any]:
-    measured = _thread(MEASURED_READ_SHARE, 1e3 / MEASURED_RATE, poisson=False)
-    return {
-        "workload": {"kind": "mix", "streams": [measured, *streams]},
+        "workload": {"preset": LOAD, "requests": ENDLESS, "rate": rate},
         "run": {"precondition": "steady", "until": "6s"},
+        "set": {"device.host_link.order": "round-robin", "device.host_link.queues": LOAD_QUEUES},
     }
 
 
 def _load(given: Parameters) -> dict[str, Any]:
-    rest = given["rate"] - LEAST_RATE
-    if rest <= 0:
-        return _loaded([])
-    return _loaded([_thread(OTHERS_READ_SHARE, OTHERS * 1e3 / rest, poisson=True)] * OTHERS)
+    return _loaded(given["rate"])
 
 
 def _saturated(given: Parameters) -> dict[str, Any]:
-    other = {
-        "kind": "closed",
-        "requests": ENDLESS,
-        "outstanding": OTHERS_DEPTH,
-        "read_share": OTHERS_READ_SHARE,
-        "random_share": 1.0,
-    }
-    return _loaded([other] * OTHERS)
+    return _loaded(UNREACHED_RATE)
 
 
 def _mb(kind: str) -> Callable[[Results, Parameters], float]:
@@ -219,8 +198,7 @@ def _measured_latency(kind: str) -> Callable[[Results, Parameters], float]:
 
 def measured_thread(results: Results) -> Any:
     """The statistics of the thread whose latencies count, by kind of request."""
-    threads = results.get("streams")
-    return results.host if threads is None else threads[0].host
+    return results.classes.measured
 
 
 def figure_of(host: Any, figure: str) -> float:
@@ -258,12 +236,12 @@ MEASUREMENTS: Mapping[str, Measurement] = {
         {"depth": DEPTH_256},
     ),
     "fresh_write_iops": Measurement(
-        "random write, QD{depth}, fresh",
+        "random write, {block}, QD{depth}, fresh",
         IOPS,
         0.05,
-        _single_writes,
+        _fresh_writes,
         _iops("write"),
-        {"depth": DEPTH_32},
+        {"depth": DEPTH_32, "block": BLOCK},
     ),
     "rand_write_iops": Measurement(
         "random write, {block}, steady",
@@ -271,7 +249,7 @@ MEASUREMENTS: Mapping[str, Measurement] = {
         0.05,
         _steady_writes,
         _iops("write"),
-        {"depth": DEPTH_256, "block": Parameter(_block, "4KiB")},
+        {"depth": DEPTH_256, "block": BLOCK},
     ),
     "read_latency": Measurement(
         "read {figure}, QD{depth}",
@@ -282,12 +260,12 @@ MEASUREMENTS: Mapping[str, Measurement] = {
         {"depth": DEPTH_1, "figure": FIGURE},
     ),
     "write_latency": Measurement(
-        "write {figure}, QD{depth}",
+        "write {figure}, {block}, QD{depth}",
         TIME,
         0.10,
-        _single_writes,
+        _fresh_writes,
         _latency("write"),
-        {"depth": DEPTH_1, "figure": FIGURE},
+        {"depth": DEPTH_1, "figure": FIGURE, "block": BLOCK},
     ),
     "write_amplification": Measurement(
         "write amplification, {fill} of the drive",

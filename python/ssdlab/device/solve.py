@@ -36,6 +36,8 @@ MOST_BLOCKS = 1100
 SLOTS = 256
 #: The least time that firmware takes.
 LEAST_FIRMWARE = 0.5e-6
+#: Cores where latency leaves them time: with few, one write would keep many reads waiting.
+LEAST_CORES = 8
 
 
 def solve(given: Given) -> Drive:
@@ -197,14 +199,23 @@ class _Solver:
         """Cores, their times of a read and a write, the latency of the link, and the sensing."""
         given = self.given
         wire = arithmetic.BLOCK / link
-        write = given["write_latency"] - wire
+        write = given["write_latency"] - given["mapping_unit"] / link
+        if given["mapping_unit"] > arithmetic.BLOCK:
+            self._assume(
+                f"write_latency and fresh_write are of {size_text(given['mapping_unit'])}, a unit of "
+                "the map: of less the rest is read first"
+            )
         if write < LEAST_FIRMWARE:
             raise InputError(
                 f"{given.source}: {given.shown('write_latency')} contradicts "
                 f"{given.shown('interface')}: 4 KiB alone take {wire * 1e6:.2f} us on the link"
             )
         rest = given["read_latency"] - flash.transfer(arithmetic.BLOCK) - wire
-        sensing = min(flash.read, rest - LEAST_FIRMWARE)
+        # Sensing is as of the part, unless that leaves the cores too little time.
+        firmware = max(
+            LEAST_FIRMWARE, LEAST_CORES / given["rand_read"] if "rand_read" in given else 0
+        )
+        sensing = min(flash.read, max(nand.fastest, rest - firmware), rest - LEAST_FIRMWARE)
         if sensing < nand.fastest:
             fastest, read = time_text(nand.fastest), given.shown("read_latency")
             raise InputError(
@@ -344,6 +355,7 @@ class _Solver:
         said = "power_loss_protected" in self.given
         self.origins |= {
             "capacity": ("published", "the sheet"),
+            "cleaning.min_free": ("guess", "a few superblocks"),
             "buffer.power_loss_protected": (
                 ("published", "the sheet") if said else ("guess", "not stated")
             ),
