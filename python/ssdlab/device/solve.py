@@ -202,8 +202,8 @@ class _Solver:
         write = given["write_latency"] - given["mapping_unit"] / link
         if given["mapping_unit"] > arithmetic.BLOCK:
             self._assume(
-                f"write_latency and fresh_write are of {size_text(given['mapping_unit'])}, a unit of "
-                "the map: of less the rest is read first"
+                f"write_latency and fresh_write are of {size_text(given['mapping_unit'])}, a unit "
+                "of the map: of less the rest is read first"
             )
         if write < LEAST_FIRMWARE:
             raise InputError(
