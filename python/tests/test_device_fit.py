@@ -1,4 +1,4 @@
-"""Sheets of real drives, solved and simulated: every given cell is met, the others are predicted."""
+"""Sheets of real drives, solved and simulated: given cells are met, the others predicted."""
 
 import json
 import time
