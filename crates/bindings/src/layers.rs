@@ -63,6 +63,12 @@ pub(crate) fn preset_layer(section: &str, name: &str) -> Option<(String, String,
     lab::preset_layer(section, name).map(fields)
 }
 
+/// The file of a built-in device or workload with its comments, or None.
+#[pyfunction]
+pub(crate) fn preset_text(section: &str, name: &str) -> Option<&'static str> {
+    lab::preset_text(section, name)
+}
+
 /// The message for a name that is neither a preset nor a file: it lists the valid choices.
 #[pyfunction]
 pub(crate) fn unknown_preset(section: &str, name: &str) -> String {

@@ -28,7 +28,7 @@ mod _core {
     #[pymodule_export]
     use super::layers::{
         capacity_bytes, experiment_schema, list, list_categories, peers, permit_code, preset_layer,
-        resolve, resolve_json, set_layer, set_layers, unknown_preset,
+        preset_text, resolve, resolve_json, set_layer, set_layers, unknown_preset,
     };
     #[pymodule_export]
     use super::live::LiveDevice;

@@ -25,7 +25,7 @@ mod warnings;
 pub use catalogue::{list, list_categories, operations, request_kinds};
 pub use config::{
     Experiment, Layer, Precondition, RunConfig, SectionKeys, Until, keys, peers, preset_layer,
-    schema, set_layer, set_layers, unknown_preset,
+    preset_text, schema, set_layer, set_layers, unknown_preset,
 };
 pub use error::{InputError, RunError};
 pub use inputs::read_decompressed;

@@ -24,6 +24,7 @@ WRONG_INPUT = 2
 COMMANDS: Mapping[str, str] = {
     "calibrate": "ssdlab.calibration.command:calibrate",
     "compare": "ssdlab.comparison.command:compare",
+    "device": "ssdlab.device.command:device",
     "list": "ssdlab.catalogue.command:list_command",
     "paper": "ssdlab.paper.command:paper",
     "report": "ssdlab.reports.command:report",

@@ -20,7 +20,7 @@ pub use keys::{SectionKeys, keys};
 pub use layer::{Layer, peers};
 pub use precondition::Precondition;
 pub(crate) use presets::of as presets_of;
-pub use presets::{preset_layer, unknown_preset};
+pub use presets::{preset_layer, preset_text, unknown_preset};
 pub use run::{RunConfig, Until};
 pub use schema::schema;
 pub use set::{set_layer, set_layers};

@@ -105,6 +105,11 @@ pub fn preset_layer(section: &str, name: &str) -> Option<Layer> {
     })
 }
 
+/// The file of a preset of `section`, with its comments; `None` when there is no such preset.
+pub fn preset_text(section: &str, name: &str) -> Option<&'static str> {
+    find(section, name).map(|preset| preset.text)
+}
+
 /// The error for a name that is neither a preset nor a file.
 pub fn unknown_preset(section: &str, name: &str) -> InputError {
     InputError(format!("--{section} {name}: {}", unknown(section, name)))

@@ -1,0 +1,1 @@
+"""`ssdlab device`: drives from their data sheets, and how far presets are from theirs."""

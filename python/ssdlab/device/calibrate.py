@@ -1,0 +1,249 @@
+"""A solved drive is simulated, and its values corrected until it meets its data sheet."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
+
+from ssdlab.device import arithmetic
+from ssdlab.device.check import Outcome, measure
+from ssdlab.device.contradictions import link_rate
+from ssdlab.device.drive import Drive
+from ssdlab.device.given import Given
+from ssdlab.device.measurements import LEAST_RATE, MEASUREMENTS
+from ssdlab.device.nand import fastest_read
+from ssdlab.device.sheet import Cell
+from ssdlab.device.solve import BUS_RATES, LEAST_FIRMWARE
+from ssdlab.device.units import size_text
+
+#: A cell that is nearer is not corrected any more.
+CLOSE = 0.01
+#: Rounds of what a drive fresh from its shop shows, and of its steady state, which take longer.
+ROUNDS, STEADY_ROUNDS = 4, 3
+#: How far a given cell may be off: 5 %, latencies 10 %.
+TOLERANCE, LATENCY_TOLERANCE = 0.05, 0.10
+STEADY = ("rand_write_iops", "write_amplification")
+
+Progress = Callable[[int, int], object]
+
+
+@dataclass(frozen=True)
+class Fitted:
+    """What came of a sheet: the drive, its sheet simulated, and what the sheet does not say."""
+
+    drive: Drive
+    outcomes: Sequence[Outcome]
+    predictions: Sequence[Outcome]
+    notes: Sequence[str]
+
+
+def cells(given: Given) -> list[Cell]:
+    """The numbers of the sheet that can be measured, each marked if the solver uses it."""
+    found = []
+    for key, name in (
+        ("seq_read", "seq_read"),
+        ("seq_write", "seq_write"),
+        ("rand_read", "rand_read_iops"),
+        ("fresh_write", "fresh_write_iops"),
+        ("rand_write", "rand_write_iops"),
+        ("read_latency", "read_latency"),
+        ("write_latency", "write_latency"),
+        ("write_amplification", "write_amplification"),
+    ):
+        if key not in given:
+            continue
+        row = MEASUREMENTS[name]
+        asked = {}
+        if key.startswith(("rand", "fresh")):
+            asked["depth"] = given[f"{key}_depth"]
+        if key == "rand_write":
+            asked["block"] = size_text(given["rand_write_block"])
+        elif key in ("write_latency", "fresh_write"):
+            # Of less than a unit the rest is read first, which a sheet does not mean.
+            asked["block"] = size_text(max(arithmetic.BLOCK, given["mapping_unit"]))
+        latency = key.endswith("latency")
+        fitted = key != "rand_write" or "write_amplification" not in given
+        found.append(
+            Cell(
+                measure=name,
+                value=given[key],
+                source="sheet",
+                tolerance=LATENCY_TOLERANCE if latency else TOLERANCE,
+                fitted=fitted,
+                parameters=row.read_parameters(given.source, asked),
+            )
+        )
+    return found
+
+
+def calibrate(given: Given, drive: Drive, progress: Progress | None = None) -> Fitted:
+    """`drive` corrected by simulation, with its sheet and predictions simulated."""
+    wanted = cells(given)
+    fresh = [cell for cell in wanted if cell.measure not in STEADY]
+    steady = [cell for cell in wanted if cell.measure in STEADY]
+    steps = _Steps(ROUNDS * len(fresh) + STEADY_ROUNDS * len(steady) + 2, progress)
+    outcomes = _rounds(given, drive, fresh, ROUNDS, steps)
+    settled = _rounds(given, drive, steady, STEADY_ROUNDS, steps) if steady else []
+    order = [cell.measure for cell in wanted]
+    outcomes = sorted([*outcomes, *settled], key=lambda it: order.index(it.cell.measure))
+    rate = next((it.simulated for it in settled if it.cell.measure == "rand_write_iops"), None)
+    predictions, notes = _predict(given, drive, rate, steps)
+    steps.finish()
+    return Fitted(drive, outcomes, predictions, notes)
+
+
+class _Steps:
+    """Counts simulations over several calls of `measure`."""
+
+    def __init__(self, expected: int, progress: Progress | None) -> None:
+        self.before, self.expected, self.progress = 0, expected, progress
+
+    def measure(self, drive: Drive, wanted: Sequence[Cell]) -> list[Outcome]:
+        found = measure(drive.keys(), wanted, progress=self._tell)
+        self.before += len(wanted)
+        return found
+
+    def finish(self) -> None:
+        self.before = self.expected
+        self._tell(0, 0)
+
+    def _tell(self, done: int, _: int) -> None:
+        if self.progress is not None:
+            self.progress(min(self.before + done, self.expected), self.expected)
+
+
+def _rounds(
+    given: Given, drive: Drive, wanted: Sequence[Cell], rounds: int, steps: _Steps
+) -> list[Outcome]:
+    """The cells as last simulated, after as many corrections as were needed."""
+    for number in range(rounds):
+        found = steps.measure(drive, wanted)
+        far = [it for it in found if it.cell.fitted and abs(it.error) > CLOSE]
+        if not far or number == rounds - 1:
+            steps.before += (rounds - 1 - number) * len(wanted)
+            break
+        for it in far:
+            CORRECTIONS[it.cell.measure](given, drive, it)
+    return found
+
+
+def _program(_: Given, drive: Drive, it: Outcome) -> None:
+    factor = it.simulated / it.cell.value
+    drive.flash = replace(drive.flash, program=drive.flash.program * factor)
+
+
+def _link(given: Given, drive: Drive, it: Outcome) -> None:
+    """What the link carries; where it has no more, a quicker bus."""
+    rate, most = drive.link * it.cell.value / it.simulated, link_rate(given["interface"])
+    quicker = [bus for bus in BUS_RATES if bus > drive.flash.bus]
+    if rate > most and quicker:
+        drive.flash = replace(drive.flash, bus=quicker[0])
+    drive.link = min(rate, most)
+
+
+def _sensing(drive: Drive, change: float) -> None:
+    read = max(fastest_read(drive.flash.bits), drive.flash.read + change)
+    drive.flash = replace(drive.flash, read=read)
+
+
+def _read_firmware(_: Given, drive: Drive, it: Outcome) -> None:
+    """Fewer or more reads by firmware; the latency is kept by sensing."""
+    before = drive.firmware_read
+    drive.firmware_read = max(LEAST_FIRMWARE, before * it.simulated / it.cell.value)
+    _sensing(drive, before - drive.firmware_read)
+
+
+def _read_latency(given: Given, drive: Drive, it: Outcome) -> None:
+    change = it.cell.value - it.simulated
+    if "rand_read" in given:
+        _sensing(drive, change)
+    else:
+        drive.firmware_read = max(LEAST_FIRMWARE, drive.firmware_read + change)
+
+
+def _fewer_cores(drive: Drive) -> None:
+    """One core less at the same rates: each has less time for a request."""
+    share = (drive.cores - 1) / drive.cores
+    drive.cores -= 1
+    drive.firmware_write *= share
+    _sensing(drive, drive.firmware_read * (1 - share))
+    drive.firmware_read *= share
+
+
+def _write_latency(given: Given, drive: Drive, it: Outcome) -> None:
+    change = it.cell.value - it.simulated
+    if "fresh_write" in given:  # firmware is what that rate needs; the link has the rest
+        shifted = max(-drive.link_latency, change)
+        drive.link_latency += shifted
+        _sensing(drive, -shifted)
+        change -= shifted
+        if change < -CLOSE * it.cell.value and drive.cores > 1:
+            _fewer_cores(drive)
+            return
+    drive.firmware_write = max(LEAST_FIRMWARE, drive.firmware_write + change)
+
+
+def _write_firmware(_: Given, drive: Drive, it: Outcome) -> None:
+    """Fewer or more writes by firmware; latencies are kept by the link's and by sensing."""
+    before = drive.firmware_write
+    wanted = max(LEAST_FIRMWARE, before * it.simulated / it.cell.value)
+    change = max(-drive.link_latency, before - wanted)
+    drive.link_latency += change
+    drive.firmware_write = before - change
+    _sensing(drive, -change)
+
+
+def _spare(drive: Drive, factor: float) -> None:
+    """Changes the spare space so that write amplification is `factor` times what it was."""
+    now = arithmetic.amplification(drive.capacity / drive.physical)
+    wanted = max(1.001, now * factor)
+    physical = drive.capacity / arithmetic.utilisation(wanted)
+    plane = drive.word_lines * drive.flash.dies * drive.flash.group
+    drive.blocks = max(8, round(physical / plane))
+
+
+def _steady_rate(_: Given, drive: Drive, it: Outcome) -> None:
+    _spare(drive, it.simulated / it.cell.value)
+
+
+def _amplification(_: Given, drive: Drive, it: Outcome) -> None:
+    _spare(drive, it.cell.value / it.simulated)
+
+
+#: What is corrected for each measurement, in the order in which it is done.
+CORRECTIONS: Mapping[str, Callable[[Given, Drive, Outcome], None]] = {
+    "seq_read": _link,
+    "seq_write": _program,
+    "rand_read_iops": _read_firmware,
+    "fresh_write_iops": _write_firmware,
+    "read_latency": _read_latency,
+    "write_latency": _write_latency,
+    "rand_write_iops": _steady_rate,
+    "write_amplification": _amplification,
+}
+
+
+def _predict(
+    given: Given, drive: Drive, rate: float | None, steps: _Steps
+) -> tuple[list[Outcome], list[str]]:
+    """The steady write rate where it is not given, and reads at half of it."""
+    found: list[Outcome] = []
+    if rate is None:
+        found = steps.measure(drive, [prediction("rand_write_iops", {})])
+        rate = found[0].simulated
+    if "write_amplification" not in given:
+        found += steps.measure(drive, [prediction("write_amplification", {})])
+    half = rate / 2
+    if half < LEAST_RATE:
+        return found, [f"Reads under load are not predicted: half of {rate:,.0f}/s is too little."]
+    asked = [
+        prediction("load_read", {"rate": f"{half:.0f}/s", "figure": figure})
+        for figure in ("mean", "p99")
+    ]
+    return [*found, *steps.measure(drive, asked)], []
+
+
+def prediction(name: str, parameters: Mapping[str, object]) -> Cell:
+    """A cell that no sheet has."""
+    given = MEASUREMENTS[name].read_parameters("prediction", parameters)
+    return Cell(name, float("nan"), "", float("inf"), parameters=given)

@@ -1,0 +1,181 @@
+"""`ssdlab device`: a drive from its data sheet, where its numbers are from, how far they hold."""
+
+from __future__ import annotations
+
+import json
+import sys
+from collections import Counter
+from pathlib import Path
+
+import click
+
+from ssdlab import files, layers, terminal
+from ssdlab.cli.options import PATH, ExamplesFirst
+from ssdlab.device import given as sheets_given
+from ssdlab.device import origins, sheet
+from ssdlab.device.check import measure
+from ssdlab.device.sheet import VERDICTS
+from ssdlab.running import Experiment
+
+
+class _Group(ExamplesFirst, click.Group):
+    """The group's help shows examples as those of its commands do."""
+
+
+@click.group(
+    cls=_Group,
+    examples=[
+        ("a drive of which you have the data sheet", "ssdlab device from-datasheet --template"),
+        ("and the device that follows", "ssdlab device from-datasheet SHEET.toml --out my.toml"),
+        ("where the numbers of a preset come from", "ssdlab device show agrawal2008"),
+        ("a preset beside its data sheet", "ssdlab device check samsung-pm9a3"),
+    ],
+)
+def device() -> None:
+    """Make a device from a data sheet, show a preset's sources, or check it."""
+
+
+@device.command(
+    "from-datasheet",
+    cls=ExamplesFirst,
+    examples=[
+        ("a sheet to fill in", "ssdlab device from-datasheet --template > sheet.toml"),
+        ("the device", "ssdlab device from-datasheet sheet.toml --out my.toml"),
+    ],
+)
+@click.argument("file", metavar="SHEET.toml", required=False, type=PATH)
+@click.option("--out", metavar="DEVICE.toml", type=PATH, help="Write the device.")
+@click.option("--template", is_flag=True, help="Print a sheet with every key.")
+@click.option("--json", "json_path", metavar="FILE|-", help="Write all of it as JSON; - prints it.")
+@click.option("--quiet", is_flag=True, help="No progress and no table.")
+def from_datasheet(
+    file: Path | None, out: Path | None, template: bool, json_path: str | None, quiet: bool
+) -> None:
+    """Solve for the drive that a data sheet describes, and simulate the sheet.
+
+    Prints what is published beside what is simulated, with the cells that were used marked, what
+    follows for figures that the sheet does not have, and what had to be assumed. A sheet that
+    contradicts itself is refused.
+    """
+    if template:
+        if file is not None or out is not None or json_path is not None:
+            raise click.UsageError("--template is for itself: it prints a sheet to fill in")
+        click.echo(sheets_given.template(), nl=False)
+        return
+    if file is None:
+        raise click.UsageError("a sheet is missing; --template prints one to fill in")
+    for path in (out, None if json_path in (None, "-") else Path(str(json_path))):
+        if path is not None:
+            files.refuse_unwritable(path)
+    from ssdlab.device import contradictions
+    from ssdlab.device.calibrate import calibrate
+    from ssdlab.device.solve import solve
+
+    given = sheets_given.parse(str(file), layers.from_file(file).text)
+    contradictions.refuse(given)
+    drive = solve(given)
+    with terminal.steps(sys.stderr, "simulating the sheet", quiet) as progress:
+        found = calibrate(given, drive, progress)
+    lines = [
+        f"{it.cell.name}: {it.cell.text}, {it.cell.show(it.simulated)}" for it in found.outcomes
+    ]
+    head = [
+        f"{drive.name}, solved from its data sheet by ssdlab device from-datasheet.",
+        f"Published and simulated: {'; '.join(lines)}.",
+    ]
+    everything = {
+        "name": drive.name,
+        "device": drive.keys(),
+        "cells": [it.to_dict() for it in found.outcomes],
+        "predictions": [
+            {"measure": it.cell.measure, **it.cell.parameters, "simulated": it.simulated}
+            for it in found.predictions
+        ],
+        "assumptions": drive.assumptions,
+    }
+    texts = {} if out is None else {out: drive.file(head)}
+    _write(texts, everything, json_path)
+    if json_path != "-" and not quiet:
+        from ssdlab.device import display
+
+        click.echo(display.fitted(found, drive.name, sys.stdout), nl=False)
+
+
+@device.command(
+    cls=ExamplesFirst,
+    examples=[
+        ("a preset", "ssdlab device show agrawal2008"),
+        ("a file of your own", "ssdlab device show my.toml --json"),
+    ],
+)
+@click.argument("name", metavar="PRESET|FILE")
+@click.option("--json", "as_json", is_flag=True, help="Print JSON.")
+def show(name: str, as_json: bool) -> None:
+    """Show the keys that a device sets, each with where its value comes from.
+
+    The comments beside the keys say it: published and by whom, fitted and to what, or a guess.
+    """
+    found = origins.of(name)
+    if as_json:
+        click.echo(json.dumps(found.to_dict(), indent=2))
+        return
+    from ssdlab.device import display
+
+    click.echo(display.origins(found, sys.stdout), nl=False)
+
+
+@device.command(
+    cls=ExamplesFirst,
+    examples=[
+        ("a preset", "ssdlab device check samsung-pm9a3"),
+        ("a file of your own beside that sheet",
+         "ssdlab device check samsung-pm9a3 --device my.toml"),
+    ],
+)  # fmt: skip
+@click.argument("name")
+@click.option("--device", "of", metavar="PRESET|FILE", help="Another device than the preset.")
+@click.option("--quick", is_flag=True, help="Simulate a quarter of the time.")
+@click.option("--json", "json_path", metavar="FILE|-", help="Write the cells as JSON; - prints it.")
+def check(name: str, of: str | None, quick: bool, json_path: str | None) -> None:
+    """Simulate the data sheet of the drive NAME: published, simulated, error.
+
+    Cells to which the preset was fitted are marked and not judged. Exit status 1 when another one
+    is out of its tolerance.
+    """
+    if json_path not in (None, "-"):
+        files.refuse_unwritable(Path(str(json_path)))
+    found = sheet.load(name)
+    chosen = found.device if of is None else of
+    Experiment(device=chosen)  # refused before anything is simulated
+    with terminal.steps(sys.stderr, "simulating the sheet") as progress:
+        outcomes = measure(chosen, found.cells, quick=quick, progress=progress)
+    everything = {
+        "sheet": found.name,
+        "device": chosen,
+        "sources": dict(found.sources),
+        "unknown": list(found.unknown),
+        "cells": [it.to_dict() for it in outcomes],
+    }
+    _write({}, everything, json_path)
+    if json_path != "-":
+        from ssdlab.device import display
+
+        click.echo(display.outcomes(found.title, outcomes, found.sources, sys.stdout), nl=False)
+        counts = Counter(it.verdict for it in outcomes)
+        click.echo(", ".join(f"{counts[kind]} {kind}" for kind in VERDICTS))
+    if any(it.verdict == "fail" for it in outcomes):
+        sys.exit(1)
+
+
+def _write(texts: dict[Path, str], everything: object, json_path: str | None) -> None:
+    """Writes all files or none, and JSON to standard output where that is asked."""
+    text = json.dumps(everything, indent=2) + "\n"
+    if json_path not in (None, "-"):
+        texts = {**texts, Path(str(json_path)): text}
+    try:
+        files.write_together(texts)
+    except OSError as error:
+        message = f"{error.filename}: cannot be written: {error.strerror}; nothing was written"
+        raise click.ClickException(message) from None
+    if json_path == "-":
+        click.echo(text, nl=False)

@@ -1,0 +1,167 @@
+"""What a data sheet gives of a drive, for `ssdlab device from-datasheet`.
+
+Every key is a row of `KEYS`; the template and the messages are made of the rows.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from ssdlab import toml
+from ssdlab._core import InputError
+from ssdlab.device.units import BANDWIDTH, IOPS, RATIO, SIZE, TIME
+
+Reader = Callable[[str, Any], Any]
+
+
+@dataclass(frozen=True)
+class Key:
+    """A key of a sheet: how it is read, an example, and what it is."""
+
+    read: Reader
+    example: str
+    doc: str
+    needed: bool = False
+
+
+def _text(where: str, value: Any) -> str:
+    if not isinstance(value, str) or not value:
+        raise InputError(f"{where} = {value!r}: expected a text")
+    return value
+
+
+def _truth(where: str, value: Any) -> bool:
+    if not isinstance(value, bool):
+        raise InputError(f"{where} = {value!r}: expected true or false")
+    return value
+
+
+def _count(most: int) -> Reader:
+    def read(where: str, value: Any) -> int:
+        if not isinstance(value, int) or isinstance(value, bool) or not 1 <= value <= most:
+            raise InputError(f"{where} = {value!r}: expected a whole number from 1 to {most}")
+        return value
+
+    return read
+
+
+def _link(where: str, value: Any) -> str:
+    from ssdlab import catalogue
+
+    links = catalogue.list("links")
+    if value not in links:
+        raise InputError(f"{where} = {value!r}: expected a host link: {', '.join(links)}")
+    return str(value)
+
+
+def _amplification(where: str, value: Any) -> float:
+    found = RATIO.parse(where, value)
+    if found < 1:
+        raise InputError(f"{where} = {value}: a write amplification is at least 1")
+    return found
+
+
+_DEPTH = _count(65536)
+
+#: Every key, in the order of the template.
+KEYS: Mapping[str, Key] = {
+    "name": Key(_text, '"My drive 960 GB"', "What the drive is called.", True),
+    "capacity": Key(SIZE.parse, '"960GB"', "What the host may address.", True),
+    "interface": Key(_link, '"pcie4-x4"', "The host link, as `ssdlab list links` names it.", True),
+    "read_latency": Key(TIME.parse, '"80us"', "Of a random read of 4 KiB at QD1.", True),
+    "write_latency": Key(TIME.parse, '"15us"', "Of a random write of 4 KiB at QD1.", True),
+    "seq_read": Key(BANDWIDTH.parse, '"6500MB/s"', "Sequential reads of 128 KiB.", True),
+    "seq_write": Key(
+        BANDWIDTH.parse, '"1500MB/s"', "Sequential writes, lasting: behind an SLC cache.", True
+    ),
+    "rand_read": Key(IOPS.parse, '"580K/s"', "Random reads of 4 KiB at rand_read_depth."),
+    "rand_read_depth": Key(_DEPTH, "256", "Requests outstanding in all; 256."),
+    "rand_write": Key(IOPS.parse, '"70K/s"', "Random writes in the steady state."),
+    "rand_write_depth": Key(_DEPTH, "256", "Requests outstanding in all; 256."),
+    "rand_write_block": Key(SIZE.parse, '"4KiB"', "The size of these writes; 4KiB."),
+    "fresh_write": Key(IOPS.parse, '"500K/s"', "Random writes of 4 KiB before cleaning."),
+    "fresh_write_depth": Key(_DEPTH, "128", "Requests outstanding in all; 128."),
+    "raw_capacity": Key(SIZE.parse, '"1TiB"', "All flash of the drive, if it is known."),
+    "bits": Key(_count(4), "3", "Bits a cell, if they are known: 1 SLC to 4 QLC."),
+    "dies": Key(_count(4096), "16", "Dies of flash, if they are known."),
+    "mapping_unit": Key(SIZE.parse, '"4KiB"', "What the map has an entry for; 4KiB."),
+    "power_loss_protected": Key(_truth, "true", "Whether a flush is free; true."),
+    "write_amplification": Key(
+        _amplification, "4.2", "One measured value, of 4 KiB random writes over all of the drive."
+    ),
+    "tbw": Key(SIZE.parse, '"1752TB"', "Endurance: bytes of the host. This, dwpd or both."),
+    "dwpd": Key(RATIO.parse, "1.0", "Endurance: drive writes a day over `years`."),
+    "years": Key(RATIO.parse, "5", "Years of service of dwpd; 5."),
+}
+
+DEFAULTS: Mapping[str, Any] = {
+    "rand_read_depth": 256,
+    "rand_write_depth": 256,
+    "rand_write_block": 4096.0,
+    "fresh_write_depth": 128,
+    "mapping_unit": 4096.0,
+    "power_loss_protected": True,
+    "years": 5.0,
+}
+
+
+@dataclass(frozen=True)
+class Given:
+    """The sheet: what it says, and where that stands for messages."""
+
+    source: str
+    values: Mapping[str, Any]
+    written: Mapping[str, Any]
+
+    def __contains__(self, key: str) -> bool:
+        return key in self.values
+
+    def __getitem__(self, key: str) -> Any:
+        """The value in base units, or the default of the key."""
+        return self.values[key] if key in self.values else DEFAULTS[key]
+
+    def get(self, key: str) -> Any:
+        """The value, or None where the sheet does not say."""
+        return self.values.get(key)
+
+    def shown(self, key: str) -> str:
+        """The key and its value as the sheet has them."""
+        value = self.written.get(key, DEFAULTS.get(key))
+        if isinstance(value, bool):
+            return f"{key} = {str(value).lower()}"
+        return f'{key} = "{value}"' if isinstance(value, str) else f"{key} = {value:g}"
+
+
+def parse(source: str, text: str) -> Given:
+    """The sheet that `text` is; `source` names it in messages.
+
+    Raises `InputError` for a key that there is not or that is missing, and for a missing unit.
+    """
+    table = toml.parse(source, text)
+    for key in table:
+        if key not in KEYS:
+            raise InputError(f'{source}: there is no key "{key}"; keys: {", ".join(KEYS)}')
+    missing = [key for key, row in KEYS.items() if row.needed and key not in table]
+    if missing:
+        raise InputError(
+            f"{source}: {' and '.join(missing)} {'is' if len(missing) == 1 else 'are'} missing; "
+            f"ssdlab device from-datasheet --template shows a sheet"
+        )
+    values = {key: KEYS[key].read(f"{source}, {key}", value) for key, value in table.items()}
+    return Given(source, values, table)
+
+
+def template() -> str:
+    """A sheet with every key; those that may be left out are comments."""
+    lines = [
+        "# A data sheet for `ssdlab device from-datasheet THIS.toml --out my.toml`.",
+        "# Keys that begin with # may be left out; what would follow is then assumed, and said.",
+        "",
+    ]
+    width = max(len(f"{key} = {row.example}") for key, row in KEYS.items()) + 3
+    for key, row in KEYS.items():
+        setting = f"{'' if row.needed else '#'}{key} = {row.example}"
+        lines.append(f"{setting:{width}}# {row.doc}")
+    return "\n".join(lines) + "\n"

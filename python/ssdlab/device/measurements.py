@@ -1,0 +1,326 @@
+"""What can be measured of a drive, a row each: an experiment, and the figure read from its results.
+
+The cells of data sheets are numbers of these rows. Latencies under load are those of *SSD-iq*
+(Haas, Lee, Bonnet, Leis, PVLDB 18(11), 2025), the workload `ssdiq-load`: one thread asks each 100
+us, a read or a write, and only its latencies count; six others make up the rate.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from typing import Any, TypeAlias
+
+from ssdlab._core import InputError
+from ssdlab.device.units import BANDWIDTH, IOPS, RATIO, SIZE, TIME, Unit, size_text, text
+from ssdlab.results import Results
+
+Parameters: TypeAlias = Mapping[str, Any]
+
+#: No count of requests ends a run; its simulated time does.
+ENDLESS = 10**12
+#: The load of SSD-iq: its preset, its submission queues, and what its measured thread writes a
+#: second, which is the least rate; then a rate that no drive reaches.
+LOAD, LOAD_QUEUES, LEAST_RATE, UNREACHED_RATE = "ssdiq-load", 7, 5_000.0, 10e6
+
+_FIGURE = re.compile(r"mean|p(50|90|95|99|99\.9|99\.99|99\.999)")
+
+
+@dataclass(frozen=True)
+class Parameter:
+    """What a cell may say of its measurement beside the value; required without a default."""
+
+    read: Callable[[str, Any], Any]
+    default: Any = None
+
+
+@dataclass(frozen=True)
+class Measurement:
+    """A row of the table."""
+
+    title: str
+    """What it is, with the parameters in braces."""
+    unit: Unit
+    tolerance: float
+    """By how much a simulated figure may differ, as a share, where a cell does not say."""
+    experiment: Callable[[Parameters], dict[str, Any]]
+    """Workload, run and keys to set, as arguments of `ssdlab.run`."""
+    value: Callable[[Results, Parameters], float]
+    """The figure, in the base unit."""
+    parameters: Mapping[str, Parameter] = field(default_factory=dict)
+
+    def tolerance_of(self, parameters: Parameters) -> float:
+        """The tolerance; of high percentiles half as much again."""
+        figure = str(parameters.get("figure", "mean"))
+        return self.tolerance * (1.5 if figure.startswith("p9") else 1)
+
+    def label(self, parameters: Parameters) -> str:
+        """The title with the parameters in it."""
+        shown = {key: _shown(key, value) for key, value in parameters.items()}
+        return self.title.format(**shown)
+
+    def read_parameters(self, where: str, keys: Mapping[str, Any]) -> dict[str, Any]:
+        """The parameters that `keys` give, the others by default.
+
+        Raises `InputError` for one that is missing or wrong.
+        """
+        found = {}
+        for name, parameter in self.parameters.items():
+            if name in keys:
+                found[name] = parameter.read(f"{where}, {name}", keys[name])
+            elif parameter.default is None:
+                raise InputError(f'{where}: the key "{name}" is missing')
+            else:
+                found[name] = parameter.default
+        return found
+
+
+def _shown(key: str, value: Any) -> str:
+    if key == "rate":
+        return text(IOPS, value)
+    if key == "fill":
+        return f"{100 * value:.4g} %"
+    return f"{value:.4g}" if isinstance(value, float) else str(value)
+
+
+def _depth(where: str, value: Any) -> int:
+    if not isinstance(value, int) or isinstance(value, bool) or value < 1:
+        raise InputError(f"{where} = {value!r}: expected a number of requests outstanding, from 1")
+    return value
+
+
+def _block(where: str, value: Any) -> str:
+    return size_text(SIZE.parse(where, value))
+
+
+def _share(where: str, value: Any) -> float:
+    if not isinstance(value, int | float) or isinstance(value, bool) or not 0 < value <= 1:
+        raise InputError(f"{where} = {value!r}: expected a share of the drive, above 0 and up to 1")
+    return float(value)
+
+
+def _figure(where: str, value: Any) -> str:
+    if not isinstance(value, str) or not _FIGURE.fullmatch(value):
+        raise InputError(
+            f"{where} = {value!r}: expected mean, p50, p90, p95, p99, p99.9, p99.99 or p99.999"
+        )
+    return value
+
+
+def _rate(where: str, value: Any) -> float:
+    rate = IOPS.parse(where, value)
+    if rate < LEAST_RATE:
+        raise InputError(f'{where} = "{value}": the measured thread alone writes 5K/s')
+    return rate
+
+
+DEPTH_1, DEPTH_32, DEPTH_256 = (Parameter(_depth, depth) for depth in (1, 32, 256))
+FIGURE = Parameter(_figure, "mean")
+BLOCK = Parameter(_block, "4KiB")
+RATE = Parameter(_rate)
+
+
+def _closed(depth: int, seconds: float, random: bool, reads: bool) -> dict[str, Any]:
+    """So many requests outstanding: 4 KiB at random, or 128 KiB in order."""
+    workload = {
+        "kind": "closed",
+        "outstanding": depth,
+        "read_share": float(reads),
+        "random_share": float(random),
+        "block_size": "4KiB" if random else "128KiB",
+        "requests": ENDLESS,
+    }
+    return {"workload": workload, "run": {"until": f"{seconds}s"}}
+
+
+def _sequential(reads: bool) -> Callable[[Parameters], dict[str, Any]]:
+    return lambda given: _closed(given["depth"], 1.0, random=False, reads=reads)
+
+
+def _random_reads(given: Parameters) -> dict[str, Any]:
+    return _closed(given["depth"], 0.2 if given["depth"] > 1 else 1.0, random=True, reads=True)
+
+
+def _fresh_writes(given: Parameters) -> dict[str, Any]:
+    experiment = _closed(given["depth"], 0.2, random=True, reads=False)
+    experiment["workload"]["block_size"] = given["block"]
+    return experiment
+
+
+def _steady_writes(given: Parameters) -> dict[str, Any]:
+    experiment = _closed(given["depth"], 3.0, random=True, reads=False)
+    experiment["workload"]["block_size"] = given["block"]
+    experiment["run"]["precondition"] = "steady"
+    return experiment
+
+
+def _filled(given: Parameters) -> dict[str, Any]:
+    """Writes all over a share of the drive, of which nothing else is used, until they settle."""
+    experiment = _closed(32, 0, random=True, reads=False)
+    experiment["workload"]["footprint"] = given["fill"]
+    experiment["run"] = {"timed": False, "until": "steady", "steady": {"slope": 0.01, "window": 4}}
+    experiment["set"] = {"device.fill": given["fill"]}
+    return experiment
+
+
+def _loaded(rate: float) -> dict[str, Any]:
+    return {
+        "workload": {"preset": LOAD, "requests": ENDLESS, "rate": rate},
+        "run": {"precondition": "steady", "until": "6s"},
+        "set": {"device.host_link.order": "round-robin", "device.host_link.queues": LOAD_QUEUES},
+    }
+
+
+def _load(given: Parameters) -> dict[str, Any]:
+    return _loaded(given["rate"])
+
+
+def _saturated(given: Parameters) -> dict[str, Any]:
+    return _loaded(UNREACHED_RATE)
+
+
+def _mb(kind: str) -> Callable[[Results, Parameters], float]:
+    return lambda results, given: float(results.host[kind].mb_per_s) * 1e6
+
+
+def _iops(kind: str) -> Callable[[Results, Parameters], float]:
+    return lambda results, given: float(results.host[kind].iops)
+
+
+def _latency(kind: str) -> Callable[[Results, Parameters], float]:
+    return lambda results, given: figure_of(results.host[kind], given["figure"])
+
+
+def _measured_latency(kind: str) -> Callable[[Results, Parameters], float]:
+    return lambda results, given: figure_of(measured_thread(results)[kind], given["figure"])
+
+
+def measured_thread(results: Results) -> Any:
+    """The statistics of the thread whose latencies count, by kind of request."""
+    return results.classes.measured
+
+
+def figure_of(host: Any, figure: str) -> float:
+    """The mean or percentile `figure` of a kind of request, in seconds."""
+    if figure == "mean":
+        return float(host.mean_us) * 1e-6
+    return float(host.percentiles_us[figure.removeprefix("p")]) * 1e-6
+
+
+#: Every measurement. Tolerances: rates 5 %, of sequential requests 2 %; latencies 10 %, their
+#: percentiles from p90 on 15 %; write amplification 2 %.
+MEASUREMENTS: Mapping[str, Measurement] = {
+    "seq_read": Measurement(
+        "sequential read, QD{depth}",
+        BANDWIDTH,
+        0.02,
+        _sequential(reads=True),
+        _mb("read"),
+        {"depth": DEPTH_32},
+    ),
+    "seq_write": Measurement(
+        "sequential write, QD{depth}",
+        BANDWIDTH,
+        0.02,
+        _sequential(reads=False),
+        _mb("write"),
+        {"depth": DEPTH_32},
+    ),
+    "rand_read_iops": Measurement(
+        "random read, QD{depth}",
+        IOPS,
+        0.05,
+        _random_reads,
+        _iops("read"),
+        {"depth": DEPTH_256},
+    ),
+    "fresh_write_iops": Measurement(
+        "random write, {block}, QD{depth}, fresh",
+        IOPS,
+        0.05,
+        _fresh_writes,
+        _iops("write"),
+        {"depth": DEPTH_32, "block": BLOCK},
+    ),
+    "rand_write_iops": Measurement(
+        "random write, {block}, steady",
+        IOPS,
+        0.05,
+        _steady_writes,
+        _iops("write"),
+        {"depth": DEPTH_256, "block": BLOCK},
+    ),
+    "read_latency": Measurement(
+        "read {figure}, QD{depth}",
+        TIME,
+        0.10,
+        _random_reads,
+        _latency("read"),
+        {"depth": DEPTH_1, "figure": FIGURE},
+    ),
+    "write_latency": Measurement(
+        "write {figure}, {block}, QD{depth}",
+        TIME,
+        0.10,
+        _fresh_writes,
+        _latency("write"),
+        {"depth": DEPTH_1, "figure": FIGURE, "block": BLOCK},
+    ),
+    "write_amplification": Measurement(
+        "write amplification, {fill} of the drive",
+        RATIO,
+        0.02,
+        _filled,
+        lambda results, given: float(results.flash.write_amplification_bytes),
+        {"fill": Parameter(_share, 1.0)},
+    ),
+    "load_read": Measurement(
+        "read {figure} at {rate}",
+        TIME,
+        0.10,
+        _load,
+        _measured_latency("read"),
+        {"rate": RATE, "figure": FIGURE},
+    ),
+    "load_write": Measurement(
+        "write {figure} at {rate}",
+        TIME,
+        0.10,
+        _load,
+        _measured_latency("write"),
+        {"rate": RATE, "figure": FIGURE},
+    ),
+    "saturated_writes": Measurement("writes at saturation", IOPS, 0.10, _saturated, _iops("write")),
+    "saturated_read": Measurement(
+        "read {figure} at saturation",
+        TIME,
+        0.10,
+        _saturated,
+        _measured_latency("read"),
+        {"figure": FIGURE},
+    ),
+    "saturated_write": Measurement(
+        "write {figure} at saturation",
+        TIME,
+        0.10,
+        _saturated,
+        _measured_latency("write"),
+        {"figure": FIGURE},
+    ),
+}
+
+
+def experiment(
+    measure: str, parameters: Parameters, device: Any, quick: bool = False
+) -> dict[str, Any]:
+    """The arguments of `ssdlab.run` that make the measurement `measure` on `device`.
+
+    Cells that read different figures of one run have equal arguments. `quick` simulates a quarter
+    of the time.
+    """
+    arguments = MEASUREMENTS[measure].experiment(parameters)
+    until = arguments["run"]["until"]
+    if quick and until != "steady":
+        arguments["run"]["until"] = f"{float(until.removesuffix('s')) / 4:.6g}s"
+    return {"device": device, **arguments}

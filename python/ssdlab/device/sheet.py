@@ -1,0 +1,188 @@
+"""The data sheet of a preset: what is published of the drive, a cell for each number.
+
+    device = "samsung-pm9a3"
+    title = "Samsung PM9A3 960 GB"
+    [sources]
+    DS = "Samsung PM9A3 product brief"
+    [[cell]]
+    measure = "rand_read_iops"   # a row of the table of measurements
+    value = "580K/s"
+    source = "DS"
+    depth = 256                  # a parameter of the measurement
+    tolerance = "5%"             # by default the measurement's; "none" shows the cell unjudged
+    fitted = true                # used to find the preset's values: shown, not judged
+
+A cell of which a parameter is left out has the measurement's default.
+"""
+
+from __future__ import annotations
+
+import math
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from functools import cached_property
+from importlib import resources
+from typing import Any, Literal, get_args
+
+from ssdlab import toml
+from ssdlab._core import InputError
+from ssdlab.device.measurements import MEASUREMENTS, Measurement
+from ssdlab.device.units import text as text_of
+
+_OWN = ("measure", "value", "source", "tolerance", "fitted", "note")
+_PERCENT = re.compile(r"([0-9]+(?:\.[0-9]+)?)\s*%")
+
+Verdict = Literal["pass", "fail", "fitted", "info"]
+VERDICTS: tuple[Verdict, ...] = get_args(Verdict)
+
+
+@dataclass(frozen=True)
+class Cell:
+    """A published number: seconds, bytes or requests a second, or a ratio."""
+
+    measure: str
+    value: float
+    source: str
+    tolerance: float
+    fitted: bool = False
+    note: str = ""
+    parameters: Mapping[str, Any] = field(default_factory=dict)
+
+    @property
+    def measurement(self) -> Measurement:
+        """What is measured."""
+        return MEASUREMENTS[self.measure]
+
+    @property
+    def name(self) -> str:
+        """What it is, for people: the measurement with its parameters."""
+        return self.measurement.label(self.parameters)
+
+    @property
+    def text(self) -> str:
+        """The number with its unit."""
+        return self.show(self.value)
+
+    def show(self, value: float) -> str:
+        """`value` in the unit of the cell."""
+        return text_of(self.measurement.unit, value)
+
+    def error(self, simulated: float) -> float:
+        """How far the simulated figure lies above the published one, as a share."""
+        return simulated / self.value - 1
+
+    def verdict(self, simulated: float) -> Verdict:
+        """Whether the figures agree; a cell that is fitted, or has no tolerance, is not judged.
+
+        They agree when neither exceeds the other by more than the tolerance: 1 is a factor of two
+        up or down.
+        """
+        if self.fitted:
+            return "fitted"
+        if math.isinf(self.tolerance):
+            return "info"
+        most = 1 + self.tolerance
+        return "pass" if 1 / most <= simulated / self.value <= most else "fail"
+
+
+@dataclass(frozen=True)
+class Sheet:
+    """What is published of a drive."""
+
+    name: str
+    device: str
+    title: str
+    sources: Mapping[str, str]
+    cells: tuple[Cell, ...]
+    unknown: tuple[str, ...] = ()
+
+    @cached_property
+    def unfitted(self) -> tuple[Cell, ...]:
+        """The cells that were not used to find the preset's values."""
+        return tuple(cell for cell in self.cells if not cell.fitted)
+
+
+def names() -> list[str]:
+    """The drives of which there is a sheet."""
+    files = resources.files("ssdlab.device") / "sheets"
+    found = (file.name for file in files.iterdir())
+    return sorted(name.removesuffix(".toml") for name in found if name.endswith(".toml"))
+
+
+def load(name: str) -> Sheet:
+    """The sheet of the drive `name`. Raises `InputError`, which lists them, if there is none."""
+    if name not in names():
+        raise InputError(f'there is no data sheet "{name}"; sheets: {", ".join(names())}')
+    file = resources.files("ssdlab.device") / "sheets" / f"{name}.toml"
+    return parse(name, f"sheet {name}", file.read_text(encoding="utf-8"))
+
+
+def parse(name: str, source: str, text: str) -> Sheet:
+    """The sheet that `text` is; `source` names it in messages.
+
+    Raises `InputError` for a key, measurement, unit or source that there is not.
+    """
+    table = toml.parse(source, text)
+    _refuse_unknown(source, table, ("device", "title", "sources", "unknown", "cell"))
+    sources = table.get("sources", {})
+    cells = table.get("cell", [])
+    if not cells:
+        raise InputError(f"{source}: there is no [[cell]]")
+    return Sheet(
+        name=name,
+        device=str(table.get("device", name)),
+        title=str(table.get("title", name)),
+        sources=sources,
+        cells=tuple(
+            _cell(f"{source}, cell {number}", keys, sources)
+            for number, keys in enumerate(cells, start=1)
+        ),
+        unknown=tuple(table.get("unknown", ())),
+    )
+
+
+def _cell(where: str, keys: Mapping[str, Any], sources: Mapping[str, str]) -> Cell:
+    for key in ("measure", "value", "source"):
+        if key not in keys:
+            raise InputError(f'{where}: the key "{key}" is missing')
+    measure = keys["measure"]
+    if measure not in MEASUREMENTS:
+        raise InputError(
+            f'{where}: there is no measurement "{measure}"; there are {", ".join(MEASUREMENTS)}'
+        )
+    row = MEASUREMENTS[measure]
+    where = f"{where} ({measure})"
+    _refuse_unknown(where, keys, (*_OWN, *row.parameters))
+    if keys["source"] not in sources:
+        known = ", ".join(sources) or "none"
+        raise InputError(f'{where}: source "{keys["source"]}" is not in [sources]: {known}')
+    parameters = row.read_parameters(where, keys)
+    return Cell(
+        measure=measure,
+        value=row.unit.parse(f"{where}, value", keys["value"]),
+        source=keys["source"],
+        tolerance=_tolerance(where, keys.get("tolerance"), row.tolerance_of(parameters)),
+        fitted=bool(keys.get("fitted", False)),
+        note=str(keys.get("note", "")),
+        parameters=parameters,
+    )
+
+
+def _tolerance(where: str, given: Any, default: float) -> float:
+    if given is None:
+        return default
+    if given == "none":
+        return math.inf
+    found = _PERCENT.fullmatch(given) if isinstance(given, str) else None
+    if found is None:
+        raise InputError(
+            f'{where}, tolerance = {given!r}: expected a share such as "5%", or "none"'
+        )
+    return float(found.group(1)) / 100
+
+
+def _refuse_unknown(where: str, keys: Mapping[str, Any], known: tuple[str, ...]) -> None:
+    for key in keys:
+        if key not in known:
+            raise InputError(f'{where}: there is no key "{key}"; keys: {", ".join(known)}')

@@ -1,0 +1,371 @@
+"""From a data sheet to the drive that it describes, by closed forms; `calibrate` refines it.
+
+Latencies give firmware and sensing, depth gives parallelism, bandwidth gives the time of a word
+line, capacity and raw capacity or the law of random writes give the spare space, and endurance the
+rated cycles. What no number determines is assumed, and said.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import replace
+
+from ssdlab._core import InputError
+from ssdlab.device import arithmetic
+from ssdlab.device.arithmetic import Flash
+from ssdlab.device.contradictions import NOMINAL, link_rate
+from ssdlab.device.drive import Drive
+from ssdlab.device.given import Given
+from ssdlab.device.nand import NAND, Nand
+from ssdlab.device.units import BANDWIDTH, IOPS, size_text, text, time_text
+
+#: Space beyond the capacity where nothing tells of it.
+LEAST_SPARE = 0.05
+#: A latency that only single-bit cells reach, and one of which four-bit cells are taken to be.
+FAST, SLOW = 30e-6, 100e-6
+CHANNELS = 8
+#: Bus rates by standard: NV-DDR3 of ONFI 4.2 and 4.1, ONFI 5.0 and beyond.
+BUS_RATES = (1200e6, 1600e6, 2400e6, 3200e6, 3600e6)
+#: What the flash must be able to do beyond a rate of the link, so that the link decides.
+MARGIN = 1.15
+COMMAND = 200e-9
+#: Spare bytes of a page that cross the bus with it: 1/8, as of 16 KiB pages with 2 KiB.
+SPARE_SHARE = 8
+#: Blocks of a plane at most: blocks are taken to be larger rather than more.
+MOST_BLOCKS = 1100
+SLOTS = 256
+#: The least time that firmware takes.
+LEAST_FIRMWARE = 0.5e-6
+#: Cores where latency leaves them time: with few, one write would keep many reads waiting.
+LEAST_CORES = 8
+
+
+def solve(given: Given) -> Drive:
+    """The drive that the sheet describes. Raises `InputError` for one that no parts make."""
+    solver = _Solver(given)
+    return solver.drive()
+
+
+class _Solver:
+    def __init__(self, given: Given) -> None:
+        self.given = given
+        self.assumptions: list[str] = []
+        self.origins: dict[str, tuple[str, str]] = {}
+
+    def drive(self) -> Drive:
+        given = self.given
+        bits = self._bits()
+        nand = NAND[bits]
+        flash = self._flash(bits, nand)
+        link = self._link()
+        cores, read, write, latency, sensing = self._firmware(flash, nand, link)
+        flash = replace(flash, read=sensing)
+        independent = self._planes(flash)
+        physical = self._physical(flash)
+        word_lines, blocks = self._blocks(flash, nand, physical)
+        self._rest(nand)
+        physical = blocks * word_lines * flash.dies * flash.group
+        return Drive(
+            name=given["name"],
+            capacity=given["capacity"],
+            flash=flash,
+            independent=independent,
+            word_lines=word_lines,
+            blocks=blocks,
+            erase=nand.erase,
+            cores=cores,
+            firmware_read=read,
+            firmware_write=write,
+            link=link,
+            link_latency=latency,
+            slots=max(SLOTS, *(given[f"{key}_depth"] for key in ("rand_read", "rand_write"))),
+            protected=given["power_loss_protected"],
+            cycles=self._cycles(nand, physical),
+            origins=self.origins,
+            assumptions=self.assumptions,
+        )
+
+    def _assume(self, what: str) -> None:
+        self.assumptions.append(what)
+
+    def _bits(self) -> int:
+        given, latency = self.given, self.given["read_latency"]
+        if "bits" in given:
+            self.origins["cell.bits"] = ("published", "the sheet")
+            return int(given["bits"])
+        if latency < FAST:
+            bits, why = 1, f"a read latency of {given.written['read_latency']}"
+        elif latency > SLOW and given["mapping_unit"] > arithmetic.BLOCK:
+            bits, why = 4, "a mapping unit above 4 KiB and a read latency above 100 us"
+        else:
+            bits, why = 3, "what most drives have"
+        self._assume(f"{bits} bit{'s' * (bits > 1)} a cell: not stated; taken from {why}")
+        self.origins["cell.bits"] = ("guess", why)
+        return bits
+
+    def _flash(self, bits: int, nand: Nand) -> Flash:
+        """Dies and the time of a word line, which together write at the sheet's rate."""
+        given = self.given
+        group = nand.planes * bits * nand.page
+        rate = given["seq_write"]
+        dies, source = self._dies(nand)
+        program = arithmetic.program_time(dies, group, rate)
+        low, high = nand.program
+        if "dies" not in given and not low <= program <= high:
+            bound = low if program < low else high
+            fitting = _whole(rate * bound / group, up=program < low)
+            self._assume(
+                f"{fitting} dies: {dies} of {size_text(nand.die)} ({source}) would program a word "
+                f"line in {time_text(program)} at {given.written['seq_write']}, outside "
+                f"{time_text(low)} to {time_text(high)} of cells of {bits} bits"
+            )
+            dies, program = fitting, arithmetic.program_time(fitting, group, rate)
+        elif "dies" not in given:
+            self._assume(f"{dies} dies of {size_text(nand.die)}: {source}")
+        channels = max(n for n in range(1, CHANNELS + 1) if dies % n == 0)
+        self._assume(
+            f"{channels} channels, {nand.planes} planes of {size_text(nand.page)} pages, sensing, "
+            f"erase and die size: not stated; taken from {nand.part}"
+        )
+        kind = "published" if "dies" in given else "guess"
+        self.origins |= {
+            "channels": ("guess", "what most controllers have"),
+            "dies_per_package": (kind, "the sheet" if kind == "published" else source),
+            "planes_per_die": ("guess", nand.part),
+            "page_size": ("guess", nand.part),
+            "spare_size": ("guess", "an eighth of the page"),
+            "timing.erase": ("guess", nand.part),
+            "timing.command": ("guess", "ONFI: command and address cycles"),
+            "timing.program": ("fitted", f"to {given.shown('seq_write')}: P = dies x group / rate"),
+        }
+        return Flash(
+            channels=channels,
+            dies=dies,
+            planes=nand.planes,
+            bits=bits,
+            page=nand.page,
+            spare=nand.page // SPARE_SHARE,
+            read=nand.read,
+            program=program,
+            command=COMMAND,
+            bus=self._bus(channels, nand),
+            unit=self._unit(nand),
+        )
+
+    def _unit(self, nand: Nand) -> int:
+        unit = int(self.given["mapping_unit"])
+        kind = "published" if "mapping_unit" in self.given else "guess"
+        self.origins["logical_page"] = (kind, "the sheet" if kind == "published" else "usual")
+        return unit
+
+    def _dies(self, nand: Nand) -> tuple[int, str]:
+        given = self.given
+        if "dies" in given:
+            return int(given["dies"]), "the sheet"
+        if "raw_capacity" in given:
+            raw, source = given["raw_capacity"], given.shown("raw_capacity")
+            return max(1, round(raw / nand.die)), source
+        least = given["capacity"] * (1 + LEAST_SPARE) / nand.die
+        dies = _whole(least, up=True)
+        source = f"the next {CHANNELS} dies" if dies >= CHANNELS else "whole dies"
+        return dies, f"{source} above the capacity and {100 * LEAST_SPARE:g} % of spare"
+
+    def _bus(self, channels: int, nand: Nand) -> float:
+        """The slowest standard that does not hold up what the link carries."""
+        needed = MARGIN * max(self.given["seq_read"], self.given["seq_write"])
+        page = nand.page * (1 + 1 / SPARE_SHARE)
+        for rate in BUS_RATES:
+            if channels * nand.page / (page / rate + COMMAND) >= needed:
+                break
+        self._assume(f"a bus of {rate / 1e6:g} MT/s: the slowest standard that carries seq_read")
+        self.origins["timing.bus_rate"] = ("guess", "the slowest standard that carries seq_read")
+        return rate
+
+    def _link(self) -> float:
+        given = self.given
+        nominal = link_rate(given["interface"])
+        rate = float(min(nominal, max(given["seq_read"], given["seq_write"])))
+        if rate < nominal:
+            self._assume(
+                f"the link carries {text(BANDWIDTH, rate)} of its {text(BANDWIDTH, nominal)}: "
+                f"what {given['interface']} and the controller leave, by seq_read"
+            )
+        self.origins["host_link.bandwidth"] = ("fitted", f"to {given.shown('seq_read')}")
+        return rate
+
+    def _firmware(
+        self, flash: Flash, nand: Nand, link: float
+    ) -> tuple[int, float, float, float, float]:
+        """Cores, their times of a read and a write, the latency of the link, and the sensing."""
+        given = self.given
+        wire = arithmetic.BLOCK / link
+        write = given["write_latency"] - given["mapping_unit"] / link
+        if given["mapping_unit"] > arithmetic.BLOCK:
+            self._assume(
+                f"write_latency and fresh_write are of {size_text(given['mapping_unit'])}, a unit "
+                "of the map: of less the rest is read first"
+            )
+        if write < LEAST_FIRMWARE:
+            raise InputError(
+                f"{given.source}: {given.shown('write_latency')} contradicts "
+                f"{given.shown('interface')}: 4 KiB alone take {wire * 1e6:.2f} us on the link"
+            )
+        rest = given["read_latency"] - flash.transfer(arithmetic.BLOCK) - wire
+        # Sensing is as of the part, unless that leaves the cores too little time.
+        firmware = max(
+            LEAST_FIRMWARE, LEAST_CORES / given["rand_read"] if "rand_read" in given else 0
+        )
+        sensing = min(flash.read, max(nand.fastest, rest - firmware), rest - LEAST_FIRMWARE)
+        if sensing < nand.fastest:
+            fastest, read = time_text(nand.fastest), given.shown("read_latency")
+            raise InputError(
+                f"{given.source}: {read} contradicts bits = {flash.bits}: sensing takes at least "
+                f"{fastest}, transfers {time_text(given['read_latency'] - rest)}"
+            )
+        read, latency = rest - sensing, 0.0
+        rates = [(given[key], time) for key, time in (("rand_read", read), ("fresh_write", write))
+                 if key in given]  # fmt: skip
+        cores = min((arithmetic.cores_for(*each)[0] for each in rates), default=CHANNELS)
+        if "rand_read" in given:
+            read = min(rest - nand.fastest, cores / given["rand_read"])
+            self.origins["firmware.read"] = ("fitted", f"to {given.shown('rand_read')}")
+            self.origins["timing.read"] = ("fitted", f"to {given.shown('read_latency')}")
+        else:
+            self.origins["firmware.read"] = ("fitted", f"to {given.shown('read_latency')}")
+            self.origins["timing.read"] = ("guess", nand.part)
+            self._assume("firmware does not limit reads: no rate of random reads is stated")
+        if "fresh_write" in given:
+            latency = max(0.0, write - cores / given["fresh_write"])
+            write -= latency
+        self.origins["firmware.write"] = ("fitted", f"to {given.shown('write_latency')}")
+        self.origins["firmware.cores"] = ("fitted", "rates x times of firmware")
+        sensing = rest - read - latency
+        return cores, read, write, latency, sensing
+
+    def _planes(self, flash: Flash) -> bool:
+        """Whether planes must sense on their own for the rate of random reads."""
+        rate: float | None = self.given.get("rand_read")
+        shared = flash.read_rate(independent=False)
+        if rate is None:
+            self._assume("planes that sense together: no rate of random reads is stated")
+            return False
+        independent = MARGIN * rate > shared
+        if independent:
+            most = flash.read_rate(independent=True)
+            why = f"together they allow {text(IOPS, shared)}, on their own {text(IOPS, most)}"
+            if rate > most:
+                raise InputError(
+                    f"{self.given.source}: {self.given.shown('rand_read')} contradicts "
+                    f"{self.given.shown('read_latency')}: {flash.dies} dies of {flash.planes} "
+                    f"planes that sense in {time_text(flash.read)} allow {text(IOPS, most)}; "
+                    "give dies, if there are more"
+                )
+            self._assume(f"planes that sense on their own: {why}")
+            self.origins["cell.planes"] = ("fitted", f"to {self.given.shown('rand_read')}: {why}")
+        return independent
+
+    def _physical(self, flash: Flash) -> float:
+        """All flash that holds data: by amplification, by the law of random writes, or as said."""
+        given, capacity = self.given, self.given["capacity"]
+        raw = given.get("raw_capacity")
+        nominal = raw if raw is not None else flash.dies * self._die(flash)
+        if "write_amplification" in given:
+            self._spare("write_amplification", "uniform random writes amplify so")
+            return float(capacity / arithmetic.utilisation(given["write_amplification"]))
+        if "rand_write" not in given:
+            self._assume(
+                f"{size_text(nominal)} of flash, {100 * (nominal / capacity - 1):.1f} % more than "
+                f"the capacity: {'the sheet' if raw is not None else 'whole dies'}"
+            )
+            source = ("published", "the sheet") if raw is not None else ("guess", "whole dies")
+            self.origins["blocks_per_plane"] = source
+            return float(nominal)
+        rate = given["rand_write"] * max(1.0, given["rand_write_block"] / flash.unit)
+        amplification = flash.amplification_of(rate)
+        needed = capacity / max(arithmetic.utilisation(amplification), 1e-9)
+        if raw is not None and not NOMINAL[0] <= needed / raw <= NOMINAL[1]:
+            usual = arithmetic.amplification(capacity / raw)
+            possible = flash.random_write_rate(usual) * rate / given["rand_write"]
+            raise InputError(
+                f"{given.source}: {given.shown('rand_write')} contradicts "
+                f"{given.shown('raw_capacity')}: {given.written['capacity']} on it amplify random "
+                f"writes by {usual:.2f}, which at {given.written['seq_write']} allows "
+                f"{text(IOPS, possible)}"
+            )
+        needed = min(needed, 4 * capacity)
+        self._spare("rand_write", f"the write law asks for an amplification of {amplification:.2f}")
+        return float(needed)
+
+    def _die(self, flash: Flash) -> float:
+        """The size of the dies that hold the capacity and the least spare."""
+        nand = NAND[flash.bits]
+        least = self.given["capacity"] * (1 + LEAST_SPARE) / flash.dies
+        return math.ceil(least / nand.die - 1e-9) * nand.die if least > nand.die else nand.die
+
+    def _spare(self, key: str, why: str) -> None:
+        shown = self.given.shown(key)
+        self.origins["blocks_per_plane"] = ("fitted", f"to {shown}: {why}")
+        self._assume(f"spare space by {shown}: {why}")
+
+    def _blocks(self, flash: Flash, nand: Nand, physical: float) -> tuple[int, int]:
+        """Word lines of a block, and blocks of a plane."""
+        lines = physical / (flash.dies * flash.group)
+        word_lines = nand.word_lines * math.ceil(lines / nand.word_lines / MOST_BLOCKS)
+        size = size_text(word_lines * flash.bits * flash.page)
+        self._assume(f"blocks of {size}: not stated")
+        self.origins["pages_per_block"] = ("guess", nand.part)
+        return word_lines, max(8, round(lines / word_lines))
+
+    def _cycles(self, nand: Nand, physical: float) -> int:
+        given, capacity = self.given, self.given["capacity"]
+        written = given.get("tbw")
+        if written is None and "dwpd" in given:
+            written = arithmetic.total_bytes_written(capacity, given["dwpd"], given["years"])
+        if written is None:
+            self._assume(f"{nand.cycles} rated cycles: no endurance is stated; usual of such cells")
+            self.origins["wear.rated_cycles"] = ("guess", "usual of such cells")
+            return nand.cycles
+        amplification = given.get("write_amplification")
+        if amplification is None:
+            amplification = arithmetic.amplification(capacity / physical)
+        self._assume(
+            f"endurance is stated for random writes over all of the drive, which amplify by "
+            f"{amplification:.2f}"
+        )
+        key = "tbw" if "tbw" in given else "dwpd"
+        self.origins["wear.rated_cycles"] = ("fitted", f"to {given.shown(key)}")
+        return round(arithmetic.rated_cycles(written, amplification, physical))
+
+    def _rest(self, nand: Nand) -> None:
+        """What no data sheet has."""
+        self._assume(
+            "suspension of programs and erases, a buffer of two stripes, cleaning at a steady "
+            f"pace, {SLOTS} command slots: no data sheet says; as of the Samsung PM9A3"
+        )
+        for key in (
+            "suspend.program",
+            "suspend.erase",
+            "suspend.step",
+            "suspend.limit",
+            "suspend.unless_backlog",
+        ):
+            self.origins[key] = ("guess", "fitted to the Samsung PM9A3")
+        for key in ("buffer.size", "buffer.copies", "cleaning.pace", "host_link.queue_depth"):
+            self.origins[key] = ("guess", "as of the Samsung PM9A3")
+        said = "power_loss_protected" in self.given
+        self.origins |= {
+            "capacity": ("published", "the sheet"),
+            "cleaning.min_free": ("guess", "a few superblocks"),
+            "buffer.power_loss_protected": (
+                ("published", "the sheet") if said else ("guess", "not stated")
+            ),
+            "host_link.latency": ("fitted", f"to {self.given.shown('write_latency')}"),
+            "scale": ("guess", "so that a run takes seconds; without it all blocks are whole"),
+        }
+
+
+def _whole(dies: float, up: bool) -> int:
+    """Whole dies, in groups of a die for each channel where there are several."""
+    step = CHANNELS if dies >= CHANNELS else 1
+    number = math.ceil(dies / step - 1e-9) if up else math.floor(dies / step + 1e-9)
+    return max(1, number) * step

@@ -1,0 +1,104 @@
+"""`ssdlab device` on the command line."""
+
+import json
+
+import pytest
+
+DEVICE = """
+# A drive for tests.
+# guess: because nothing is said
+[device]
+kind = "ssd"
+# published: the product brief,
+# second edition
+channels = 4
+dies_per_package = 1  # fitted: to "#1" of the sheet
+page_size = "4KiB" # a remark
+# An older remark.
+
+summary_page = false
+[device.timing] # guess: usual of such parts
+read = "30us"
+# published: Table 1
+program = "100us"
+[device.host_link]
+queue_depth = 32
+"""
+
+
+@pytest.fixture
+def device_file(tmp_path):
+    (tmp_path / "mine.toml").write_text(DEVICE)
+    return "mine.toml"
+
+
+def test_show_gives_each_key_with_its_origin(ssdlab, device_file):
+    done = ssdlab("device", "show", device_file, "--json")
+    assert (done.returncode, done.stderr) == (0, "")
+    found = json.loads(done.stdout)
+    origins = {row["key"]: (row["value"], row["origin"], row["text"]) for row in found["keys"]}
+    guess = ("guess", "usual of such parts")
+    assert origins == {
+        "device.kind": ("ssd", "guess", "because nothing is said"),
+        "device.channels": (4, "published", "the product brief, second edition"),
+        "device.dies_per_package": (1, "fitted", 'to "#1" of the sheet'),
+        "device.page_size": ("4KiB", "guess", "because nothing is said"),
+        "device.summary_page": (False, "guess", "because nothing is said"),
+        "device.timing.read": ("30us", *guess),
+        "device.timing.program": ("100us", "published", "Table 1"),
+        "device.host_link.queue_depth": (32, "", ""),
+    }
+
+
+def test_show_prints_a_table_that_fits(ssdlab, device_file):
+    done = ssdlab("device", "show", device_file)
+    assert (done.returncode, done.stderr) == (0, "")
+    assert "published: the product brief, second edition" in done.stdout
+    assert "2 published, 1 fitted, 4 guesses, 1 whose origin" in done.stdout
+    assert all(len(line) <= 80 for line in done.stdout.splitlines())
+
+
+def test_show_follows_the_preset_from_which_another_begins(ssdlab):
+    done = ssdlab("device", "show", "enterprise-ssd", "--json")
+    rows = {row["key"]: row for row in json.loads(done.stdout)["keys"]}
+    assert (rows["device.spare_factor"]["value"], rows["device.spare_factor"]["preset"]) == (
+        0.3,
+        "",
+    )
+    assert rows["device.channels"]["preset"] == "agrawal2008"
+    assert "device.preset" not in rows
+
+
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        (["show", "nothing"], "there is no device preset or file of that name; presets: agrawal"),
+        (["check", "nothing"], 'there is no data sheet "nothing"; sheets: intel-p4800x'),
+        (["from-datasheet"], "a sheet is missing; --template prints one to fill in"),
+        (["from-datasheet", "none.toml"], "none.toml: cannot be read"),
+        (["from-datasheet", "--template", "--out", "x.toml"], "--template is for itself"),
+    ],
+)
+def test_what_is_wrong_is_said_with_status_two(ssdlab, words, said):
+    done = ssdlab("device", *words)
+    assert (done.returncode, done.stdout) == (2, "")
+    assert said in done.stderr
+
+
+def test_a_contradiction_is_refused_and_nothing_is_written(ssdlab, tmp_path):
+    template = ssdlab("device", "from-datasheet", "--template").stdout
+    (tmp_path / "sheet.toml").write_text(template.replace('"6500MB/s"', '"65GB/s"'))
+    done = ssdlab("device", "from-datasheet", "sheet.toml", "--out", "mine.toml")
+    assert (done.returncode, done.stdout) == (2, "")
+    assert 'sheet.toml: seq_read = "65GB/s" contradicts interface = "pcie4-x4"' in done.stderr
+    assert not (tmp_path / "mine.toml").exists()
+
+
+def test_check_prints_every_cell_and_fails_for_one_that_is_off(ssdlab, tmp_path):
+    """A drive of 2008 is the wrong one: its rates are off, and the fitted cells not judged."""
+    done = ssdlab("device", "check", "intel-p4800x", "--device", "agrawal2008", "--json", "c.json")
+    assert done.returncode == 1
+    cells = json.loads((tmp_path / "c.json").read_text())["cells"]
+    assert {cell["verdict"] for cell in cells} == {"fail", "fitted", "info"}
+    assert "published" in done.stdout and "584.8K/s" in done.stdout
+    assert "2 fitted" in done.stdout.splitlines()[-1]

@@ -1,0 +1,104 @@
+"""The data sheets of presets, and the measurements of which their cells are."""
+
+import pytest
+
+import ssdlab
+from ssdlab._core import InputError
+from ssdlab.device import sheet
+from ssdlab.device.measurements import MEASUREMENTS, experiment
+from ssdlab.device.units import BANDWIDTH, IOPS, RATIO, SIZE, TIME, Unit
+
+ONE = """
+device = "agrawal2008"
+sources = {{ A = "a source" }}
+[[cell]]
+measure = "{measure}"
+value = "{value}"
+source = "{source}"
+{more}
+"""
+
+
+def one(measure: str = "load_read", value: str = "75us", source: str = "A", more: str = "") -> str:
+    return ONE.format(measure=measure, value=value, source=source, more=more)
+
+
+@pytest.mark.parametrize("name", sheet.names())
+def test_every_sheet_is_read_and_half_of_its_cells_are_unfitted(name: str) -> None:
+    found = sheet.load(name)
+    assert found.device == name
+    assert 2 * len(found.unfitted) >= len(found.cells)
+    assert all(cell.note for cell in found.cells if cell.fitted), "what a cell was used for"
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        (one(measure="speed"), 'there is no measurement "speed"; there are seq_read, seq_write'),
+        (
+            one(measure="read_latency", value="75"),
+            'value = "75": expected a time such as "80us"; units: us, ns, ms, s',
+        ),
+        (one(source="B"), 'source "B" is not in [sources]: A'),
+        (one(), 'the key "rate" is missing'),
+        (one(more='rate = "4K/s"'), "the measured thread alone writes 5K/s"),
+        (one(more='rate = "20K/s"\nfigure = "p98"'), "expected mean, p50"),
+        (one(more='rate = "20K/s"\ntolerance = 5'), 'expected a share such as "5%"'),
+        (one(more='rate = "20K/s"\ndepth = 5'), 'no key "depth"; keys: measure, value'),
+        (one(measure="read_latency", more="depth = 0"), "requests outstanding, from 1"),
+        ("device = 3 = 4", "not TOML"),
+        ('device = "x"', "there is no [[cell]]"),
+    ],
+)
+def test_what_is_wrong_in_a_sheet_is_named(text: str, said: str) -> None:
+    with pytest.raises(InputError) as refused:
+        sheet.parse("x", "sheet x", text)
+    assert said in str(refused.value)
+
+
+def test_a_cell_is_judged_by_its_tolerance_unless_it_was_fitted() -> None:
+    more = 'rate = "20K/s"\ntolerance = "{}"\nfitted = {}'
+    cell = sheet.parse("x", "x", one(more=more.format("100%", "false"))).cells[0]
+    verdicts = [cell.verdict(us * 1e-6) for us in (37, 38, 149, 151)]
+    assert verdicts == ["fail", "pass", "pass", "fail"]
+    fitted = sheet.parse("x", "x", one(more=more.format("1%", "true"))).cells[0]
+    assert fitted.verdict(1.0) == "fitted"
+    untold = sheet.parse("x", "x", one(more=more.format("none", "false"))).cells[0]
+    assert untold.verdict(1.0) == "info"
+
+
+@pytest.mark.parametrize(
+    ("unit", "value", "expected"),
+    [
+        (TIME, "1.5ms", 1.5e-3),
+        (SIZE, "16KiB", 16384.0),
+        (BANDWIDTH, "6,500 MB/s", 6.5e9),
+        (IOPS, "580K/s", 580e3),
+        (IOPS, "580kIOPS", 580e3),
+        (RATIO, 4.2, 4.2),
+    ],
+)
+def test_quantities(unit: Unit, value: object, expected: float) -> None:
+    assert unit.parse("here", value) == pytest.approx(expected)
+
+
+def test_a_missing_unit_is_said_with_an_example() -> None:
+    with pytest.raises(InputError, match="read_latency = 80: a time has a unit: 80us"):
+        TIME.parse("my.toml, read_latency", 80)
+
+
+PARAMETERS = {"rate": "12K/s", "fill": 0.5}
+
+
+@pytest.mark.parametrize("measure", MEASUREMENTS)
+def test_every_measurement_can_be_made_and_read(measure: str) -> None:
+    row = MEASUREMENTS[measure]
+    given = {key: value for key, value in PARAMETERS.items() if key in row.parameters}
+    parameters = row.read_parameters("here", given)
+    device = {"preset": "agrawal2008", "blocks_per_plane": 32, "packages_per_channel": 1}
+    arguments = experiment(measure, parameters, device, quick=True)
+    if "until" in arguments["run"] and arguments["run"]["until"] != "steady":
+        arguments["run"]["until"] = "20ms"
+    results = ssdlab.run(**arguments)
+    assert row.value(results, parameters) > 0
+    assert "{" not in row.label(parameters)
