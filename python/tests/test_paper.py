@@ -33,6 +33,9 @@ def test_a_row_compares_and_judges():
     assert Row("x", 100, 201, 100).verdict == Row("x", 100, 49, 100).verdict == "fail"
     assert Row("x", None, 1, holds=True).verdict == "pass"
     assert Row("x", None, 1, holds=False).verdict == "fail"
+    # What the constants were found with proves nothing, met or missed.
+    assert Row("x", 100, 100, 5, fitted=True).verdict == "fitted"
+    assert Row("x", 100, 200, 5, fitted=True).verdict == "fitted"
 
 
 def test_the_article_s_arithmetic(item):
