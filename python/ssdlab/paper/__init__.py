@@ -34,5 +34,6 @@ ITEMS: Mapping[str, ModuleType] = {
         "figure8",
         "slides",
         "diskspd",
+        "ssdiq-gc",
     )
 }
