@@ -34,6 +34,8 @@ ITEMS: Mapping[str, ModuleType] = {
         "figure8",
         "slides",
         "diskspd",
+        "ssdiq",
         "ssdiq-gc",
+        "drives",
     )
 }

@@ -16,8 +16,7 @@ def page(items: Sequence[Item], quick: bool, traces: bool) -> str:
     """The whole page as HTML."""
     verdicts = [row.verdict for item in items for row in item.rows]
     count = ", ".join(
-        f'<span class="{kind}">{verdicts.count(kind)} {kind}</span>'
-        for kind in VERDICTS
+        f'<span class="{kind}">{verdicts.count(kind)} {kind}</span>' for kind in VERDICTS
     )
     how = "quick form: smaller drives, fewer requests" if quick else "full form"
     if traces:
@@ -30,7 +29,8 @@ def page(items: Sequence[Item], quick: bool, traces: bool) -> str:
         f"<h1>Published and simulated</h1><p>{count} ({how})</p><nav>{links}</nav>"
         f"{''.join(map(_item, items))}<footer><p>ssdlab {escape(_core.version)}, ssdlab paper. A "
         "row passes when neither figure exceeds the other by more than the tolerance, or when the "
-        "claim in its note holds; a fitted one was used to find constants and proves nothing.</p></footer></body></html>\n"
+        "claim in its note holds; a fitted one was used to find constants and proves nothing.</p>"
+        "</footer></body></html>\n"
     )
 
 
