@@ -18,7 +18,7 @@ __all__ = ["ITEMS", "Figure", "Item", "Row", "Series", "Study"]
 
 #: Every item by its word, in the order of the studies.
 ITEMS: Mapping[str, ModuleType] = {
-    name: import_module(f"ssdlab.paper.{name}")
+    name: import_module(f"ssdlab.paper.{name.replace('-', '_')}")
     for name in (
         "table1",
         "table2",
@@ -34,5 +34,8 @@ ITEMS: Mapping[str, ModuleType] = {
         "figure8",
         "slides",
         "diskspd",
+        "ssdiq",
+        "ssdiq-gc",
+        "drives",
     )
 }

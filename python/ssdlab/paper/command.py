@@ -14,6 +14,7 @@ from ssdlab import files, terminal
 from ssdlab._core import InputError
 from ssdlab.charts import matplotlib
 from ssdlab.paper import ITEMS, Item, diskspd
+from ssdlab.paper.item import VERDICTS
 from ssdlab.paper.study import Study
 from ssdlab.running import Experiment
 
@@ -118,7 +119,7 @@ def paper(
 def _summary(items: list[Item]) -> str:
     """How many verdicts there are of each kind, and which items have failed."""
     verdicts = [row.verdict for item in items for row in item.rows]
-    line = ", ".join(f"{verdicts.count(kind)} {kind}" for kind in ("pass", "fail", "info"))
+    line = ", ".join(f"{verdicts.count(kind)} {kind}" for kind in VERDICTS)
     failed = [item.name for item in items if any(row.verdict == "fail" for row in item.rows)]
     return f"{line} (failed in {', '.join(failed)})" if failed else line
 

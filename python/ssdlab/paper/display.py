@@ -17,7 +17,7 @@ from ssdlab.terminal import console_for, rendered
 def item_table(item: Item, file: IO[str]) -> str:
     """An item of a study as text for `file`: rows that compare, then the series of its figures."""
     console, _ = console_for(file)
-    verdicts = {"pass": "green", "fail": "bold red", "info": "dim"}
+    verdicts = {"pass": "green", "fail": "bold red", "fitted": "dim", "info": "dim"}
     rows = Table(box=None, padding=(0, 1), pad_edge=False)
     rows.add_column("")
     for name in "published", "simulated", "diff.", "tol.", "":

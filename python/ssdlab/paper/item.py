@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import Any, Literal
+from typing import Any, Literal, get_args
 
 from ssdlab.charts import Figure
 
-Verdict = Literal["pass", "fail", "info"]
+Verdict = Literal["pass", "fail", "fitted", "info"]
+#: Every verdict, in the order in which they are counted.
+VERDICTS: tuple[Verdict, ...] = get_args(Verdict)
 
 
 @dataclass(frozen=True)
@@ -15,7 +17,8 @@ class Row:
     """One figure of an item, published and simulated, in the unit that its name says.
 
     Where the study makes a claim instead of giving a number, `holds` says whether the simulated
-    figure bears it out, and `note` is the claim.
+    figure bears it out, and `note` is the claim. A figure that was used to find the study's own
+    constants is `fitted`: it is shown, and proves nothing.
     """
 
     name: str
@@ -24,6 +27,7 @@ class Row:
     tolerance_percent: float | None = None
     note: str = ""
     holds: bool | None = None
+    fitted: bool = False
 
     @property
     def difference_percent(self) -> float | None:
@@ -36,9 +40,13 @@ class Row:
     def verdict(self) -> Verdict:
         """Whether the figures agree, or the claim holds; "info" where neither is tested.
 
+        "fitted" is no verdict on the simulation: the published figure is one of its inputs.
+
         They agree when neither exceeds the other by more than the tolerance: 100 % is a factor
         of two up or down.
         """
+        if self.fitted:
+            return "fitted"
         if self.holds is not None:
             return "pass" if self.holds else "fail"
         if not self.published or self.tolerance_percent is None:

@@ -9,15 +9,14 @@ from ssdlab import _core
 from ssdlab.charts import svg
 from ssdlab.numbers import study_number as number
 from ssdlab.pages import STYLE
-from ssdlab.paper.item import Item, Row
+from ssdlab.paper.item import VERDICTS, Item, Row
 
 
 def page(items: Sequence[Item], quick: bool, traces: bool) -> str:
     """The whole page as HTML."""
     verdicts = [row.verdict for item in items for row in item.rows]
     count = ", ".join(
-        f'<span class="{kind}">{verdicts.count(kind)} {kind}</span>'
-        for kind in ("pass", "fail", "info")
+        f'<span class="{kind}">{verdicts.count(kind)} {kind}</span>' for kind in VERDICTS
     )
     how = "quick form: smaller drives, fewer requests" if quick else "full form"
     if traces:
@@ -30,7 +29,8 @@ def page(items: Sequence[Item], quick: bool, traces: bool) -> str:
         f"<h1>Published and simulated</h1><p>{count} ({how})</p><nav>{links}</nav>"
         f"{''.join(map(_item, items))}<footer><p>ssdlab {escape(_core.version)}, ssdlab paper. A "
         "row passes when neither figure exceeds the other by more than the tolerance, or when the "
-        "claim in its note holds.</p></footer></body></html>\n"
+        "claim in its note holds; a fitted one was used to find constants and proves nothing.</p>"
+        "</footer></body></html>\n"
     )
 
 

@@ -27,6 +27,8 @@ const DEVICES: &[Preset] = presets!(
     "disksim-ssd",
     "enterprise-ssd",
     "laptop-ssd",
+    "micron-7450-max",
+    "micron-7450-pro",
     "null",
     "samsung-pm9a3",
     "usb-stick",

@@ -1,0 +1,37 @@
+"""Drives of today against their data sheets, and against what others have measured of them.
+
+The sheets lie beside `ssdlab device check`, which simulates one of them; this is all of them.
+"""
+
+from __future__ import annotations
+
+from ssdlab.paper import cells
+from ssdlab.paper.item import Item, Row
+from ssdlab.paper.study import Study
+
+SUMMARY = "Data sheets of drives of today: every cell, published and simulated"
+
+#: A prediction this near is one on which a system can be sized.
+NEAR_PERCENT = 10.0
+
+
+def run(study: Study) -> Item:
+    """Every cell of every sheet, those that were fitted marked."""
+    found: list[Row] = []
+    remarks = []
+    sources: dict[str, None] = {}
+    for sheet in cells.sheets():
+        simulated = cells.simulate(study, sheet.device, sheet.cells)
+        of_sheet = cells.rows(sheet.name, sheet.cells, simulated)
+        proving = [row for row in of_sheet if not row.fitted]
+        near = sum(abs(row.difference_percent or 0.0) <= NEAR_PERCENT for row in proving)
+        unknown = f"; not published: {', '.join(sheet.unknown)}" if sheet.unknown else ""
+        remarks.append(
+            f"{sheet.title}: {len(proving)} of {len(of_sheet)} cells were not fitted, {near} of "
+            f"them lie within {NEAR_PERCENT:g} %{unknown}."
+        )
+        sources.update(dict.fromkeys(f"{key}: {text}" for key, text in sheet.sources.items()))
+        found += of_sheet
+    if sources:
+        remarks.append(f"sources: {'; '.join(sources)}.")
+    return Item("drives", "Drives of today: data sheets", found, remarks=remarks)

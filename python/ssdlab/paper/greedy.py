@@ -1,0 +1,71 @@
+"""A drive of one domain without time, cleaned by greedy, and what theory says of it.
+
+For studies of write amplification. The blocks that cleaning keeps to itself lie beside those that
+take part, so that the share of the space that holds data is the one that formulas speak of.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from typing import Any
+
+#: Blocks that take no part: the one that is kept erased, and the frontier, which has just been
+#: opened whenever cleaning chooses a victim.
+HELD = 2
+PAGE_BYTES = 4096
+
+
+def drive(blocks: int, pages: int, filled: float) -> dict[str, Any]:
+    """A drive of which the share `filled` of `blocks` blocks of `pages` pages holds data."""
+    return {
+        "preset": "agrawal2008",
+        "channels": 1,
+        "dies_per_package": 1,
+        "planes_per_die": 1,
+        "blocks_per_plane": blocks + HELD,
+        "pages_per_block": pages,
+        "page_size": f"{PAGE_BYTES}B",
+        "summary_page": False,
+        "over_provisioning": (blocks + HELD) / blocks / filled - 1,
+        "cleaning": {"policy": "greedy", "min_free": 0.0},
+    }
+
+
+def writes(requests: int, locality: str = "uniform") -> dict[str, Any]:
+    """Random writes of a page each."""
+    return {
+        "kind": "closed",
+        "read_share": 0.0,
+        "outstanding": 1,
+        "block_size": f"{PAGE_BYTES}B",
+        "requests": requests,
+        "locality": locality,
+    }
+
+
+def limit(filled: float, pages: int) -> float:
+    """Write amplification under uniform writes, in the limit of many blocks.
+
+    Desnoyers, *Analytic Modeling of SSD Write Performance* (SYSTOR 2012): exact for greedy. With
+    less than a page of every block valid when it is cleaned, cleaning is free of moves.
+    """
+    alpha = 1 / filled
+    harmonic = [0.0]
+    for number in range(1, pages + 1):
+        harmonic.append(harmonic[-1] + 1 / number)
+    for least in range(pages):
+        rest = harmonic[pages] - harmonic[least]
+        erased = (1 - least * alpha / pages) / (pages - least - least * rest)
+        closed = alpha / pages - erased * rest
+        if erased > 0 and closed >= 0 and closed * least <= erased:
+            return erased * pages
+    return math.inf
+
+
+def bisect(function: Callable[[float], float], low: float, high: float) -> float:
+    """Where a falling `function` crosses 0 between `low` and `high`."""
+    for _ in range(60):
+        middle = (low + high) / 2
+        low, high = (middle, high) if function(middle) > 0 else (low, middle)
+    return (low + high) / 2

@@ -1,0 +1,160 @@
+"""*SSD-iq*: how much drives of today write for what their hosts write.
+
+Haas, Lee, Bonnet and Leis (PVLDB 18(11), 2025) wrote 4 KiB pages uniformly over a part of several
+drives until the drives' own counts of flash writes settled. Greedy and two constants meet the whole
+curve of a drive: how much of the flash takes part, and what is added to every page. What happens in
+time is `ssdiq_load`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from ssdlab.charts import Axis, Figure, Series
+from ssdlab.paper import greedy, ssdiq_load
+from ssdlab.paper.item import Item, Row
+from ssdlab.paper.study import Study
+
+SUMMARY = "Haas et al. 2025 (SSD-iq): write amplification, write rates and latencies of new drives"
+
+#: The Micron 7450 MAX 800 GB: GiB written all over (50 to 100 % of it), and write amplification.
+CURVE = {372.6: 1.098, 447.1: 1.182, 521.6: 1.275, 596.0: 1.407, 670.6: 1.599, 745.0: 1.889}
+#: The same drive sold with less spare space, the 7450 PRO 960 GB, all of it.
+PRO_GIB, PRO = 894.0, 3.19
+#: The Samsung PM9A3 960 GB, all of it; its flash is 1 TiB.
+PM9A3_GIB, PM9A3, PM9A3_RAW_GIB = 894.07, 4.20, 1024.0
+
+#: The two constants, fitted to the first and the last point of the curve: the space that takes
+#: part, and what is programmed for each page beside it, as one page of parity in 32 would be.
+SPACE_GIB = 1076.0
+ADDED = 32 / 31
+FITTED = (min(CURVE), max(CURVE))
+
+#: Percent by which a point of the curve and the other drive may be missed, and, of the domain that
+#: stands for the drive, the limit of many blocks.
+TOLERANCE, PRO_TOLERANCE, BIAS = 2.0, 3.0, 0.3
+
+BLOCKS, PAGES = 1024, 512
+#: Times that the data are overwritten before and while amplification is measured.
+OVERWRITES = 4
+
+
+def run(study: Study) -> Item:
+    """The curve, the two other drives, and what of them is simulated in time."""
+    filled = {gib: gib / SPACE_GIB for gib in (*CURVE, PRO_GIB)}
+    found = amplifications(study, filled)
+    simulated = {gib: ADDED * amplification for gib, amplification in found.items()}
+    bias = max(abs(found[gib] / greedy.limit(share, PAGES) - 1) for gib, share in filled.items())
+    space = space_of(PM9A3_GIB, PM9A3)
+    (pm9a3,) = amplifications(study, {PM9A3_GIB: PM9A3_GIB / space}).values()
+    amplified = {
+        "7450 MAX": simulated[max(CURVE)],
+        "7450 PRO": simulated[PRO_GIB],
+        "PM9A3": pm9a3,
+    }
+    rows = [
+        *_curve(simulated),
+        Row(
+            "largest deviation from the limit of many blocks, %",
+            None,
+            100 * bias,
+            note=f"below {BIAS:g}",
+            holds=100 * bias < BIAS,
+        ),
+        Row(
+            "PM9A3: space that takes part, GiB",
+            PM9A3_RAW_GIB,
+            space,
+            note="derived from its one write amplification; published is its raw flash",
+        ),
+        Row(
+            "PM9A3: write amplification with it",
+            PM9A3,
+            pm9a3,
+            note="from which the space was derived",
+            fitted=True,
+        ),
+        *ssdiq_load.rows(study, amplified),
+    ]
+    remarks = [
+        f"two constants are fitted: {SPACE_GIB:g} GiB of the 7450 take part, and it programs 32 "
+        f"pages for 31. {free_fit()}",
+        ssdiq_load.REMARK,
+    ]
+    figures = [_figure(simulated), *ssdiq_load.figures(study)]
+    return Item("ssdiq", "SSD-iq: drives of today", rows, figures, remarks)
+
+
+def _curve(simulated: Mapping[float, float]) -> list[Row]:
+    """The points of the MAX, and the PRO."""
+    rows = [
+        Row(
+            f"7450 MAX, {gib:g} GiB: write amplification",
+            published,
+            simulated[gib],
+            TOLERANCE,
+            "one of the two points to which the two constants were fitted" if fitted else "",
+            fitted=fitted,
+        )
+        for gib, published in CURVE.items()
+        for fitted in (gib in FITTED,)
+    ]
+    name, note = f"7450 PRO, {PRO_GIB:g} GiB: write amplification", "with the constants of the MAX"
+    return [*rows, Row(name, PRO, simulated[PRO_GIB], PRO_TOLERANCE, note)]
+
+
+def amplifications(study: Study, filled: Mapping[float, float]) -> dict[float, float]:
+    """Write amplification of greedy, by GiB: the share that they fill of what takes part."""
+    results = study.measure(
+        {
+            key: {
+                "device": greedy.drive(BLOCKS, PAGES, share),
+                "workload": greedy.writes(int(OVERWRITES * BLOCKS * PAGES * share)),
+                "run": {"timed": False, "precondition": f"random:{OVERWRITES}"},
+            }
+            for key, share in filled.items()
+        }
+    )
+    return {key: float(found.flash.write_amplification) for key, found in results.items()}
+
+
+def space_of(gib: float, amplification: float) -> float:
+    """How much space must take part for so many GiB to be amplified so much, in GiB."""
+    return greedy.bisect(
+        lambda space: greedy.limit(gib / space, PAGES) - amplification, 1.01 * gib, 4 * gib
+    )
+
+
+def free_fit() -> str:
+    """What becomes of the other points if the two meet the fitted ones to the last digit."""
+    first, last = FITTED
+    ratio = CURVE[last] / CURVE[first]
+
+    def excess(space: float) -> float:
+        return greedy.limit(last / space, PAGES) / greedy.limit(first / space, PAGES) - ratio
+
+    space = greedy.bisect(excess, 1.01 * last, 2 * last)
+    added = CURVE[last] / greedy.limit(last / space, PAGES)
+
+    def missed(gib: float, published: float) -> float:
+        return abs(100 * (added * greedy.limit(gib / space, PAGES) / published - 1))
+
+    most = max(missed(*point) for point in CURVE.items())
+    return (
+        f"Made to meet the first and the last point exactly they are {space:.0f} GiB and "
+        f"{added:.3f}; the other points are then met within {most:.1f} %, the PRO within "
+        f"{missed(PRO_GIB, PRO):.1f} %."
+    )
+
+
+def _figure(simulated: dict[float, float]) -> Figure:
+    published = {**CURVE, PRO_GIB: PRO}
+    return Figure(
+        "Write amplification of the Micron 7450",
+        Axis("GiB written all over", zero=False),
+        Axis("write amplification"),
+        [
+            Series("published", list(published), list(published.values()), mark="dots"),
+            Series("simulated", list(simulated), list(simulated.values())),
+        ],
+    )

@@ -1,0 +1,153 @@
+"""*SSD-iq* in time: the rate at which a drive can be written for ever, and latency against load.
+
+One thread sends a request each 100 us, half of them reads, and only its latencies count; six others
+make up the rate, 99 % writes. `law` says what the rate must be, without a simulation of time.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from ssdlab.charts import Axis, Figure, Series
+from ssdlab.device.measurements import experiment as measurement
+from ssdlab.device.measurements import figure_of, measured_thread
+from ssdlab.device.sheet import Sheet
+from ssdlab.paper import cells
+from ssdlab.paper.item import Row
+from ssdlab.paper.study import Study
+from ssdlab.running import Part
+
+#: Measured writes a second in steady state, in thousands, uniform over the whole drive: of the 7450
+#: without reads, of the PM9A3 beside 5,000 reads a second.
+ALONE = {"7450 MAX": 159.6, "7450 PRO": 93.6, "PM9A3": 76.5}
+ALONE_TOLERANCE = 5.0
+REMARK = (
+    "nothing in the law is fitted to these rates: it takes the published sequential rate and "
+    "assumes 16 dies of four planes and 45 us for a read. The PM9A3's rate was measured beside "
+    "5,000 reads a second."
+)
+
+#: Loads of which no data sheet has a cell, and to which nothing was fitted: thousands of requests a
+#: second, what is measured of the thread, and how long it takes in us.
+HELD_OUT: Mapping[str, tuple[tuple[int, str, float], ...]] = {
+    "samsung-pm9a3": (
+        (30, "read mean", 95),
+        (30, "read p99", 317),
+        (60, "read mean", 127),
+        (60, "read p99", 388),
+    ),
+}
+MEAN_TOLERANCE, P99_TOLERANCE = 10.0, 15.0
+
+#: What the cells of sheets are called that are measured under this load.
+MEASURES = ("load_read", "load_write", "saturated_writes", "saturated_read", "saturated_write")
+#: The loads of the curves, in thousands a second; a quick study has every other one.
+CURVES: Mapping[str, tuple[int, ...]] = {
+    "samsung-pm9a3": (10, 20, 30, 40, 60, 70),
+    "micron-7450-pro": (10, 20, 30, 40, 50, 60),
+    "micron-7450-max": (10, 30, 60, 80, 100),
+}
+
+
+@dataclass(frozen=True)
+class Flash:
+    """What the law has to know of a drive: 16 dies of four planes, 4 KiB units in 16 KiB pages."""
+
+    sequential_bytes_s: float
+    """The published rate of sequential writes: all dies program all the time."""
+    dies: int = 16
+    planes: int = 4
+    page_bytes: int = 16_384
+    unit_bytes: int = 4_096
+    sense_us: float = 45.0
+    bus_bytes_us: float = 1_200.0
+
+    def read_us(self) -> float:
+        """A page of every plane at once: one sensing, and a transfer for each."""
+        return self.sense_us + self.planes * self.page_bytes / self.bus_bytes_us
+
+
+FLASH = {"7450 MAX": Flash(1454e6), "7450 PRO": Flash(1454e6), "PM9A3": Flash(1500e6)}
+
+
+def law(amplification: float, flash: Flash) -> float:
+    """Writes of a unit a second in steady state, if all dies are busy all the time.
+
+    For each unit of the host A units are programmed, and A are looked at in victims, each of which
+    is valid with the chance 1 - 1/A; pages are read together unless nothing in them is valid.
+    """
+    program_us = 1e6 * amplification * flash.dies * flash.unit_bytes / flash.sequential_bytes_s
+    units = flash.planes * flash.page_bytes // flash.unit_bytes
+    read = 1 - amplification**-units
+    read_us = amplification / units * read * flash.read_us()
+    return 1e6 * flash.dies / (program_us + read_us)
+
+
+def simulate(study: Study, device: Part, rate: float | None) -> dict[str, float]:
+    """What the measured thread sees on `device` at `rate` requests a second; none is saturation.
+
+    Latencies in us by operation and figure ("read mean", "write p99.9"), and the writes a second of
+    all threads.
+    """
+    measure, given = ("saturated_read", {}) if rate is None else ("load_read", {"rate": rate})
+    (found,) = study.measure({0: measurement(measure, given, device, study.quick)}).values()
+    thread = measured_thread(found)
+    latencies = {
+        f"{operation} {figure}": 1e6 * figure_of(thread[operation], figure)
+        for operation in ("read", "write")
+        for figure in ("mean", "p50", "p99", "p99.9")
+    }
+    return latencies | {"writes/s": float(found.host.write.iops)}
+
+
+def rows(study: Study, amplifications: Mapping[str, float]) -> list[Row]:
+    """The law at `amplifications` by drive, then every load of every drive that there is."""
+    found = []
+    for name, amplification in amplifications.items():
+        written = law(amplification, FLASH[name]) / 1e3
+        title = f"{name}: writes in steady state by the law, K/s"
+        note = "from the published sequential rate and the write amplification above"
+        found.append(Row(title, ALONE[name], written, ALONE_TOLERANCE, note))
+    for sheet in _sheets():
+        of_load = [cell for cell in sheet.cells if cell.measure in MEASURES]
+        found += cells.rows(sheet.title, of_load, cells.simulate(study, sheet.device, of_load))
+        for rate, figure, published in HELD_OUT.get(sheet.device, ()):
+            simulated = simulate(study, sheet.device, 1e3 * rate)[figure]
+            tolerance = MEAN_TOLERANCE if figure.endswith("mean") else P99_TOLERANCE
+            title = f"{sheet.title}: {figure} at {rate}K/s, us"
+            found.append(Row(title, published, simulated, tolerance, "nothing was fitted to it"))
+    return found
+
+
+def figures(study: Study) -> list[Figure]:
+    """Mean latency of reads by load, as far as there are drives to simulate."""
+    lines = []
+    for sheet in _sheets():
+        rates = CURVES[sheet.device][:: 2 if study.quick else 1]
+        curve = [simulate(study, sheet.device, 1e3 * rate)["read mean"] for rate in rates]
+        lines.append(Series(f"{sheet.title}, simulated", rates, curve))
+        measured = {
+            round(cell.parameters["rate"] / 1e3): 1e6 * cell.value
+            for cell in sheet.cells
+            if cell.measure == "load_read" and cell.parameters["figure"] == "mean"
+        }
+        for rate, figure, published in HELD_OUT.get(sheet.device, ()):
+            if figure == "read mean":
+                measured[rate] = published
+        found = sorted(measured.items())
+        lines.append(
+            Series(
+                f"{sheet.title}, published",
+                [rate for rate, _ in found],
+                [mean for _, mean in found],
+                mark="dots",
+            )
+        )
+    x, y = Axis("thousand requests a second"), Axis("mean latency of reads, us", log=10)
+    return [Figure("Latency of reads by load", x, y, lines)] if lines else []
+
+
+def _sheets() -> list[Sheet]:
+    """The sheets of the drives that SSD-iq measured."""
+    return [sheet for sheet in cells.sheets() if sheet.device in CURVES]
