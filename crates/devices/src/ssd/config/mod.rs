@@ -4,7 +4,6 @@
 //! result. Values that contradict each other are found when the [`Geometry`](super::Geometry) is
 //! derived, not here.
 
-pub mod cells;
 mod cleaning;
 pub mod parts;
 mod today;
