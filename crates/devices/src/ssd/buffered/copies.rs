@@ -8,6 +8,10 @@ use crate::ssd::ftl::Relocation;
 use crate::ssd::ids::{Block, Domain, Lpn, Stream, Unit};
 use engine::Time;
 
+/// Groups of victims that a die is asked for at a time: more would only wait, and the host's reads behind
+/// them.
+const MOST_BATCHES: u32 = 1;
+
 /// Rows of a group of a victim that a die reads in one go.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Batch {
@@ -88,7 +92,9 @@ impl Buffered {
     fn scan_group(&mut self, domain: Domain, clock: &mut Clock) -> bool {
         let Some(mut victim) = self.victims[domain.at()] else { return false };
         let (block, group) = (victim.job.source, victim.next);
-        if group == self.shape.per_block {
+        let first_die = self.shape.first_die(block, self.ftl.geometry().blocks_per_domain);
+        let die = self.shape.place(first_die, group).die;
+        if group == self.shape.per_block || self.dies[die as usize].collecting >= MOST_BATCHES {
             return false;
         }
         let row_units = self.shape.units_per_row();
@@ -114,13 +120,12 @@ impl Buffered {
         if valid_in_all > self.gather.room(1) {
             return false;
         }
-        let first = self.shape.first_die(block, self.ftl.geometry().blocks_per_domain);
-        let die = self.shape.place(first, group).die;
         let batches: Vec<_> = batches.into_iter().filter(|(rows, _)| *rows != 0).collect();
         victim.next += 1;
         victim.reading += batches.len() as u32;
         self.victims[domain.at()] = Some(victim);
         self.pace.add(domain.0, i64::from(self.shape.units));
+        self.dies[die as usize].collecting += batches.len() as u32;
         for (rows, reserved) in batches {
             self.gather.reserve(1, reserved);
             let batch = Batch { domain, block, group, rows, left: rows, reserved };
@@ -133,7 +138,7 @@ impl Buffered {
 
     /// A burst may be over.
     fn burst_over(&mut self, clock: &mut Clock) {
-        if self.pace.ends_burst() {
+        if self.pace.ends_burst(clock.now) {
             self.pace_changed(clock);
             self.admit(clock);
         }
@@ -158,7 +163,8 @@ impl Buffered {
     }
 
     /// A batch has been read: what is still valid goes into the buffer.
-    pub(super) fn batch_read(&mut self, batch: Batch, clock: &mut Clock) {
+    pub(super) fn batch_read(&mut self, batch: Batch, die: u32, clock: &mut Clock) {
+        self.dies[die as usize].collecting -= 1;
         self.gather.unreserve(1, batch.reserved);
         let units = self.shape.units_per_row();
         let first = self.ftl.geometry().ppn(batch.block, batch.group * self.shape.units).0;

@@ -80,6 +80,8 @@ pub(super) struct Die {
     pub(super) leaving: u32,
     /// Reads that have been sensed and wait for the register of the one before.
     pub(super) sensed: VecDeque<u32>,
+    /// Batches of cleaning reads that it is asked for.
+    pub(super) collecting: u32,
     /// How often the present operation was stopped, and reads that have gone before one that waits.
     pub(super) stops: u32,
     pub(super) passed: u32,

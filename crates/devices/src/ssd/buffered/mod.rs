@@ -169,7 +169,13 @@ impl Buffered {
         if !self.pace.has_begun() {
             let domains = 0..self.ftl.geometry().domains;
             let room = domains.map(|domain| i64::from(self.ftl.room_of(domain))).collect();
-            self.pace.begin(room);
+            let least = 2 * i64::from(self.ftl.geometry().data_pages);
+            self.pace.begin(room, least);
+            // Victims to come are as those that there are.
+            let pages = self.ftl.geometry().data_pages;
+            if let Some(valid) = self.ftl.least_valid_of(0).filter(|valid| *valid < pages) {
+                self.pace.note_victim(f64::from(valid) / f64::from(pages));
+            }
         }
     }
 

@@ -10,15 +10,17 @@
 //!   leaves, as the controller can tell it from its last victims.
 //! - `burst`: nothing is cleaned until the copies that are owed fill a quantum of groups. Then cleaning
 //!   has the flash to itself, and the host what room a burst leaves it, until nothing is missing.
-//! - `adaptive`: bursts, and `token` while writes have been waiting for several bursts in a row.
+//! - `adaptive`: bursts, and `token` from when several of them came close upon each other until no write
+//!   waits.
 
 use crate::ssd::config::{Cleaning, Pace as Rule};
 use engine::Time;
 
 /// The host's rate is told from windows of this length, ns.
 const WINDOW_NS: Time = 32_000_000;
-/// A backlog lasts when it has outlived so many bursts.
-const LASTING_BURSTS: Time = 4;
+/// A backlog lasts when so many bursts in a row came after less time than so many times their own.
+const LASTING_BURSTS: u32 = 3;
+const SHORT_PAUSE: f64 = 1.5;
 /// How much of what is known of victims the last one is.
 const LAST_VICTIM: f64 = 0.125;
 
@@ -81,7 +83,9 @@ pub(super) struct Pace {
     bursting: bool,
     /// Pages that the host may still write during the burst.
     host_left: i64,
-    waiting_since: Option<Time>,
+    /// When the last burst began and ended, and how many have followed each other closely.
+    last: (Time, Time),
+    close: u32,
     /// When the meter has let through what it has admitted.
     through: Time,
     window: (Time, u64, u64),
@@ -101,15 +105,19 @@ impl Pace {
             metered: config.pace == Rule::Token,
             bursting: false,
             host_left: 0,
-            waiting_since: None,
+            last: (0, 0),
+            close: 0,
             through: 0,
             window: (0, 0, 0),
         }
     }
 
-    /// The room that the domains have now.
-    pub(super) fn begin(&mut self, room: Vec<i64>) {
+    /// The room that the domains have now. What they have less than they should have is not owed: a drive
+    /// that was prepared without time stops cleaning anywhere within a block.
+    pub(super) fn begin(&mut self, room: Vec<i64>, least: i64) {
         self.total = room.iter().sum();
+        let mean = self.total / room.len() as i64;
+        self.wanted = self.wanted.min(mean).max(least);
         self.room = room;
     }
 
@@ -147,7 +155,7 @@ impl Pace {
     }
 
     /// A burst begins when what is owed fills a quantum, or when the host finds no room; whether it did.
-    pub(super) fn begins_burst(&mut self, is_stuck: bool) -> bool {
+    pub(super) fn begins_burst(&mut self, is_stuck: bool, now: Time) -> bool {
         if self.metered || self.bursting || self.missing() <= 0 {
             return false;
         }
@@ -156,35 +164,38 @@ impl Pace {
             || self.missing() >= self.wanted / 2
             || is_stuck;
         if due {
-            self.bursting = true;
+            let (began, ended) = self.last;
+            let is_close = (now - ended) as f64 <= SHORT_PAUSE * (ended - began) as f64;
+            self.close = if is_close { self.close + 1 } else { 0 };
+            self.last.0 = now;
+            self.metered = self.config.pace == Rule::Adaptive && self.close >= LASTING_BURSTS;
+            self.bursting = !self.metered;
             self.host_left = i64::from(self.config.host_room);
         }
         due
     }
 
     /// A burst ends when nothing is missing; whether it did.
-    pub(super) fn ends_burst(&mut self) -> bool {
-        let over = self.bursting && (self.metered || self.missing() <= 0);
-        self.bursting &= !over;
+    pub(super) fn ends_burst(&mut self, now: Time) -> bool {
+        let over = self.bursting && self.missing() <= 0;
+        if over {
+            self.bursting = false;
+            self.last.1 = now;
+        }
         over
     }
 
-    /// Whether writes wait, which may make the rule `adaptive` metered, or no longer so; whether that
-    /// has changed.
-    pub(super) fn backlog(&mut self, waits: bool, now: Time) -> bool {
-        if self.config.pace != Rule::Adaptive {
-            return false;
-        }
-        let before = self.metered;
-        if !waits {
-            self.waiting_since = None;
+    /// No write waits. If the host writes so little that the meter would be open, the backlog that made
+    /// the rule `adaptive` metered is over; whether that changes anything.
+    pub(super) fn backlog_is_over(&mut self, now: Time) -> bool {
+        let was_metered = self.config.pace == Rule::Adaptive
+            && self.metered
+            && self.is_open(self.law.page_ns(self.valid), now);
+        if was_metered {
             self.metered = false;
-            return before;
+            self.close = 0;
         }
-        let since = *self.waiting_since.get_or_insert(now);
-        let burst = f64::from(self.config.quantum) * self.law.program_ns / self.law.dies;
-        self.metered |= now - since > LASTING_BURSTS * burst as Time;
-        before != self.metered
+        was_metered
     }
 
     /// Whether the next page of the host may be written; `begins` its command with so many pages.

@@ -317,7 +317,7 @@ impl Buffered {
         let bus_ns = now - read.sensed;
         self.record(read.die, word, Finished { started: read.started, cell_ns: 0, bus_ns }, now);
         match read.owner {
-            Owner::Copies(batch) => self.batch_read(batch, clock),
+            Owner::Copies(batch) => self.batch_read(batch, read.die, clock),
             Owner::Request(slot, pages) => {
                 self.dies[read.die as usize].account.served += u64::from(pages);
                 let [cleaning, suspend] = read.marks;

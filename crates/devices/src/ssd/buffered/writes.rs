@@ -96,7 +96,7 @@ impl Buffered {
             }
         }
         self.held.admitting = false;
-        if self.pace.backlog(!self.waiting.is_empty(), now) {
+        if self.waiting.is_empty() && self.pace.backlog_is_over(now) {
             self.pace_changed(clock);
         }
     }
@@ -151,7 +151,7 @@ impl Buffered {
                 }
                 let Some(domain) = self.host_domain() else {
                     self.asked(slot).next = next;
-                    if self.pace.begins_burst(true) {
+                    if self.pace.begins_burst(true, now) {
                         self.pace_changed(clock);
                     }
                     self.clean_all(clock);
@@ -161,7 +161,7 @@ impl Buffered {
                 self.ftl.counters.host_programs += 1;
                 self.pace.wrote(now);
                 self.place(domain, Stream::FIRST, page.lpn, clock);
-                if self.pace.begins_burst(false) {
+                if self.pace.begins_burst(false, now) {
                     self.pace_changed(clock);
                 }
                 if self.pace.cleans(domain.0) {

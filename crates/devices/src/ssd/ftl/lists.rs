@@ -37,6 +37,11 @@ impl Ftl {
         self.blocks.index.least(domain.0).unwrap_or(u32::MAX)
     }
 
+    /// Valid pages of the emptiest closed block of a domain, if one is closed.
+    pub(in crate::ssd) fn least_valid_of(&self, domain: u32) -> Option<u32> {
+        self.blocks.index.least(domain)
+    }
+
     pub(super) fn open(&mut self, frontier: FrontierId, block: Block) {
         self.blocks.opened += 1;
         self.blocks.sequence[block.at()] = self.blocks.opened;
