@@ -28,7 +28,7 @@ fn blocks(pool: &DomainState, state: BlockState) -> impl Iterator<Item = u32> + 
 }
 
 fn valid(pool: &DomainState, block: u32) -> u32 {
-    u32::from(pool.valid[(pool.first_block.0 + block) as usize])
+    pool.valid[(pool.first_block.0 + block) as usize]
 }
 
 /// Greedy with the tie-break `highest`.

@@ -23,7 +23,7 @@ fn candidates(pool: &DomainState) -> Vec<u32> {
     let pays = |block: &u32| {
         let at = (first + block) as usize;
         pool.state[at] == devices::ssd::ids::BlockState::Closed
-            && u32::from(pool.valid[at]) < pool.data_pages
+            && pool.valid[at] < pool.data_pages
     };
     (0..pool.blocks).filter(pays).collect()
 }

@@ -74,6 +74,7 @@ pub(super) struct Pace {
     room: Vec<i64>,
     total: i64,
     wanted: i64,
+    wanted_in_all: i64,
     /// What may be missing before `token` stops the host.
     slack: i64,
     /// Mean share of valid pages of the last victims.
@@ -100,6 +101,7 @@ impl Pace {
             room: Vec::new(),
             total: 0,
             wanted,
+            wanted_in_all: 0,
             slack,
             valid: 0.0,
             metered: config.pace == Rule::Token,
@@ -116,8 +118,9 @@ impl Pace {
     /// that was prepared without time stops cleaning anywhere within a block.
     pub(super) fn begin(&mut self, room: Vec<i64>, least: i64) {
         self.total = room.iter().sum();
-        let mean = self.total / room.len() as i64;
+        let mean = self.total / i64::try_from(room.len()).expect("domains have 32 bits");
         self.wanted = self.wanted.min(mean).max(least);
+        self.wanted_in_all = room.iter().map(|_| self.wanted).sum();
         self.room = room;
     }
 
@@ -141,7 +144,7 @@ impl Pace {
     }
 
     fn missing(&self) -> i64 {
-        self.wanted * self.room.len() as i64 - self.total
+        self.wanted_in_all - self.total
     }
 
     /// Whether a domain is to be cleaned.

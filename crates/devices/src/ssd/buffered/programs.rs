@@ -149,13 +149,12 @@ impl Buffered {
     fn go_on(&mut self, number: u32, clock: &mut Clock) {
         let now = clock.now;
         let die = &mut self.dies[number as usize];
-        let (task, left) = match die.cell {
-            Cell::Stopped { task, left } => (task, left),
-            _ => {
-                let load = die.load.take().expect("it is loaded");
-                die.stops = 0;
-                (load.task, load.task.cell_ns)
-            }
+        let (task, left) = if let Cell::Stopped { task, left } = die.cell {
+            (task, left)
+        } else {
+            let load = die.load.take().expect("it is loaded");
+            die.stops = 0;
+            (load.task, load.task.cell_ns)
         };
         die.passed = 0;
         die.account.begin(task.cleans, now);

@@ -39,12 +39,12 @@ pub(super) enum Owner {
     Copies(Batch),
 }
 
-/// A read of a row that is being put together, page by page.
+/// A read of a row that is being put together, page by page; its kind is the row's number.
 #[derive(Debug, Clone, Copy)]
 struct Row {
     block: Block,
     group: u32,
-    row: u32,
+    kind: u32,
     planes: u32,
     /// The plane that is being added to, and the bytes of its page.
     plane: u32,
@@ -70,7 +70,7 @@ impl Buffered {
                 );
                 let start = u64::from(lpn.0) * u64::from(self.ftl.geometry().sectors_per_page);
                 let skipped = request.lba.0.saturating_sub(start) * SECTOR_BYTES;
-                row = self.add_to_row(row, place, (skipped as u32, page.bytes), slot, clock);
+                row = Some(self.add_to_row(row, place, (skipped as u32, page.bytes), slot, clock));
             }
         }
         if let Some(row) = row {
@@ -107,17 +107,17 @@ impl Buffered {
         (skipped, bytes): (u32, u32),
         slot: Slot,
         clock: &mut Clock,
-    ) -> Option<Row> {
+    ) -> Row {
         let span = self.shape.span(unit);
         let mut row = match row {
-            Some(row) if (row.block, row.group, row.row) == (block, group, span.row) => row,
+            Some(row) if (row.block, row.group, row.kind) == (block, group, span.row) => row,
             other => {
                 if let Some(other) = other {
                     self.queue_row(other, slot, clock);
                 }
                 let plane = u32::MAX;
                 let (planes, bytes, bus_ns, whole, pages) = (0, 0, 0, false, 0);
-                Row { block, group, row: span.row, planes, plane, bytes, bus_ns, whole, pages }
+                Row { block, group, kind: span.row, planes, plane, bytes, bus_ns, whole, pages }
             }
         };
         row.pages += 1;
@@ -134,7 +134,7 @@ impl Buffered {
             at += part;
             left -= part;
         }
-        Some(row)
+        row
     }
 
     /// The page that is being added to is complete.
@@ -155,7 +155,7 @@ impl Buffered {
             owner: Owner::Request(slot, row.pages),
             die: self.shape.place(first, row.group).die,
             planes: row.planes,
-            sense_ns: self.costs.sense(row.row, row.whole),
+            sense_ns: self.costs.sense(row.kind, row.whole),
             bus_ns: row.bus_ns,
             queued: 0,
             marks: [0; 2],
@@ -175,7 +175,7 @@ impl Buffered {
         self.ftl.counters.page_read(PageWork::ReadForWrite, page.whole.1, granule);
         let unit_bytes = self.shape.unit_bytes;
         let row = self.add_to_row(None, (block, group, unit), (0, unit_bytes), slot, clock);
-        self.queue_row(row.expect("it has a page"), slot, clock);
+        self.queue_row(row, slot, clock);
         true
     }
 

@@ -12,6 +12,7 @@ use options::{Invalid, Size};
 const SHORTEST_WORD_LINE_US: [Time; 5] = [0, 150, 700, 4_000, 6_000];
 
 /// Keys that stand against a write buffer, or against there being none.
+#[expect(clippy::float_cmp, reason = "a default that nobody changed is the same number")]
 pub(super) fn check(config: &SsdConfig) -> Result<(), Invalid> {
     let buffered = config.is_buffered();
     let default = SsdConfig::default();
