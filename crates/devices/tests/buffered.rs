@@ -1,8 +1,8 @@
 //! Drives with a write buffer: closed forms, laws, and the audit at every turn.
 
 use crate::common::{Closed, configured, run_closed};
-use devices::{DeviceConfig, Prepare};
 use devices::ssd::{Ssd, SsdConfig};
+use devices::{DeviceConfig, Prepare};
 use engine::{Completion, Lba, Op, Random, Request, Xoshiro256};
 use serde_json::{Value, json};
 
@@ -74,4 +74,17 @@ fn steady_writes_go_on() {
             ssd.check().unwrap();
         }
     }
+}
+
+/// An erasure waits for the programs that supersede the victim's pages. Where nothing is moved, no copy
+/// ever ends to begin it.
+#[test]
+fn a_volatile_buffer_erases_what_the_host_has_written_over() {
+    let config = with(&[("device.buffer.power_loss_protected", json!(false))]);
+    let mut ssd = prepared(&config, 0);
+    let requests = u64::from(ssd.preparable_pages()) / 32;
+    let make = move |id| Request::new(id, Op::Write, Lba(id % requests * 256), 256);
+    let done = run_closed(&mut ssd, &mut Closed::new(32, 3 * requests, make)).1;
+    assert_eq!(done.len() as u64, 3 * requests);
+    ssd.check().unwrap();
 }

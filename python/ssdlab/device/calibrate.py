@@ -58,9 +58,8 @@ def cells(given: Given) -> list[Cell]:
             asked["depth"] = given[f"{key}_depth"]
         if key == "rand_write":
             asked["block"] = size_text(given["rand_write_block"])
-        elif key in ("write_latency", "fresh_write"):
-            # Of less than a unit the rest is read first, which a sheet does not mean.
-            asked["block"] = size_text(max(arithmetic.BLOCK, given["mapping_unit"]))
+        elif key in ("write_latency", "fresh_write", "write_amplification"):
+            asked["block"] = _unit(given)
         latency = key.endswith("latency")
         fitted = key != "rand_write" or "write_amplification" not in given
         found.append(
@@ -76,18 +75,26 @@ def cells(given: Given) -> list[Cell]:
     return found
 
 
+def _unit(given: Given) -> str:
+    """What is written: of less than a unit the rest is read first, which a sheet does not mean."""
+    return size_text(max(arithmetic.BLOCK, given["mapping_unit"]))
+
+
 def calibrate(given: Given, drive: Drive, progress: Progress | None = None) -> Fitted:
     """`drive` corrected by simulation, with its sheet and predictions simulated."""
     wanted = cells(given)
     fresh = [cell for cell in wanted if cell.measure not in STEADY]
     steady = [cell for cell in wanted if cell.measure in STEADY]
+    if "write_amplification" not in given and "rand_write" in given:
+        # Of the same run.
+        steady.append(prediction("steady_amplification", dict(steady[0].parameters)))
     steps = _Steps(ROUNDS * len(fresh) + STEADY_ROUNDS * len(steady) + 2, progress)
     outcomes = _rounds(given, drive, fresh, ROUNDS, steps)
     settled = _rounds(given, drive, steady, STEADY_ROUNDS, steps) if steady else []
-    order = [cell.measure for cell in wanted]
-    outcomes = sorted([*outcomes, *settled], key=lambda it: order.index(it.cell.measure))
-    rate = next((it.simulated for it in settled if it.cell.measure == "rand_write_iops"), None)
-    predictions, notes = _predict(given, drive, rate, steps)
+    known = [cell.measure for cell in wanted]
+    outcomes = [it for it in [*outcomes, *settled] if it.cell.measure in known]
+    outcomes.sort(key=lambda it: known.index(it.cell.measure))
+    predictions, notes = _predict(given, drive, settled, steps)
     steps.finish()
     return Fitted(drive, outcomes, predictions, notes)
 
@@ -224,18 +231,22 @@ CORRECTIONS: Mapping[str, Callable[[Given, Drive, Outcome], None]] = {
 
 
 def _predict(
-    given: Given, drive: Drive, rate: float | None, steps: _Steps
+    given: Given, drive: Drive, settled: Sequence[Outcome], steps: _Steps
 ) -> tuple[list[Outcome], list[str]]:
-    """The steady write rate where it is not given, and reads at half of it."""
-    found: list[Outcome] = []
-    if rate is None:
-        found = steps.measure(drive, [prediction("rand_write_iops", {})])
-        rate = found[0].simulated
-    if "write_amplification" not in given:
-        found += steps.measure(drive, [prediction("write_amplification", {})])
-    half = rate / 2
+    """The steady write rate where it is not given, its amplification, and reads at half of it."""
+    found = [it for it in settled if it.cell.measure == "steady_amplification"]
+    rates = [it.simulated for it in settled if it.cell.measure == "rand_write_iops"]
+    if not rates:
+        unit = {"block": _unit(given)}
+        asked = [prediction("rand_write_iops", unit)]
+        if "write_amplification" not in given:
+            asked.append(prediction("steady_amplification", unit))
+        found = steps.measure(drive, asked)
+        rates = [found[0].simulated]
+    half = rates[0] / 2
     if half < LEAST_RATE:
-        return found, [f"Reads under load are not predicted: half of {rate:,.0f}/s is too little."]
+        few = f"Reads under load are not predicted: half of {rates[0]:,.0f}/s is too little."
+        return found, [few]
     asked = [
         prediction("load_read", {"rate": f"{half:.0f}/s", "figure": figure})
         for figure in ("mean", "p99")

@@ -158,6 +158,7 @@ def _steady_writes(given: Parameters) -> dict[str, Any]:
 def _filled(given: Parameters) -> dict[str, Any]:
     """Writes all over a share of the drive, of which nothing else is used, until they settle."""
     experiment = _closed(32, 0, random=True, reads=False)
+    experiment["workload"]["block_size"] = given["block"]
     experiment["workload"]["footprint"] = given["fill"]
     experiment["run"] = {"timed": False, "until": "steady", "steady": {"slope": 0.01, "window": 4}}
     experiment["set"] = {"device.fill": given["fill"]}
@@ -251,6 +252,14 @@ MEASUREMENTS: Mapping[str, Measurement] = {
         _iops("write"),
         {"depth": DEPTH_256, "block": BLOCK},
     ),
+    "steady_amplification": Measurement(
+        "write amplification, {block}, steady",
+        RATIO,
+        0.02,
+        _steady_writes,
+        lambda results, given: float(results.flash.write_amplification_bytes),
+        {"depth": DEPTH_256, "block": BLOCK},
+    ),
     "read_latency": Measurement(
         "read {figure}, QD{depth}",
         TIME,
@@ -268,12 +277,12 @@ MEASUREMENTS: Mapping[str, Measurement] = {
         {"depth": DEPTH_1, "figure": FIGURE, "block": BLOCK},
     ),
     "write_amplification": Measurement(
-        "write amplification, {fill} of the drive",
+        "write amplification, {block} over {fill}",
         RATIO,
         0.02,
         _filled,
         lambda results, given: float(results.flash.write_amplification_bytes),
-        {"fill": Parameter(_share, 1.0)},
+        {"fill": Parameter(_share, 1.0), "block": BLOCK},
     ),
     "load_read": Measurement(
         "read {figure} at {rate}",

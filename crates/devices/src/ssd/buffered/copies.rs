@@ -224,12 +224,6 @@ impl Buffered {
         }
     }
 
-    /// Copies have been programmed: there is room for more, and victims may wait for it.
-    pub(super) fn copies_programmed(&mut self, clock: &mut Clock) {
-        self.begin_erasures(clock);
-        self.clean_all(clock);
-    }
-
     /// Cleans every domain as far as it is asked for.
     pub(super) fn clean_all(&mut self, clock: &mut Clock) {
         for domain in 0..self.filling.len() as u32 {

@@ -235,10 +235,12 @@ impl Buffered {
         if !self.durable.is_empty() {
             self.settle(clock.now);
         }
+        // An erasure may wait for what supersedes the victim's pages as well as for their copies.
+        self.begin_erasures(clock);
         if stream == 0 {
             self.admit(clock);
         } else {
-            self.copies_programmed(clock);
+            self.clean_all(clock);
         }
     }
 
