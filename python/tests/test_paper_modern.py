@@ -92,14 +92,14 @@ def test_a_cell_becomes_a_row_in_a_common_unit(monkeypatch):
     monkeypatch.setattr(cells, "sheets", lambda: [sheet.parse("a-drive", "sheet", TEXT)])
     item = drives.run(Study(quick=True))
     mean, p99, fitted, missed = item.rows
-    assert mean.name == "a-drive: random read mean, 4 KiB, QD1, us"
+    assert mean.name == "a-drive: read mean, QD1, us"
     assert (mean.published, mean.tolerance_percent, mean.verdict) == (
         pytest.approx(130),
         pytest.approx(10),
         "pass",
     )
     assert (p99.published, p99.tolerance_percent, p99.verdict) == (pytest.approx(130), None, "info")
-    assert (fitted.name, fitted.verdict) == ("a-drive: random read, 4 KiB, QD1, K/s", "fitted")
+    assert (fitted.name, fitted.verdict) == ("a-drive: random read, QD1, K/s", "fitted")
     assert fitted.note == "fitted: the speed of the bus"
     assert missed.verdict == "fail"
     # How much of it is a prediction is said, and how near that comes.
@@ -136,8 +136,31 @@ def test_a_drive_under_load_says_what_its_measured_thread_sees():
 
 
 @pytest.mark.nightly
-@pytest.mark.skipif(not cells.sheets(), reason="no preset has a data sheet")
-def test_every_cell_of_every_sheet_holds():
-    item = drives.run(Study(quick=True))
+@pytest.mark.parametrize("study", [drives, ssdiq_load])
+def test_every_cell_of_drives_of_today_holds(study):
+    item = study.run(Study(quick=True))
     failed = [f"{row.name}: {row.simulated}" for row in item.rows if row.verdict == "fail"]
     assert not failed
+
+
+def test_the_load_is_shown_as_published_and_as_simulated(monkeypatch):
+    # What is simulated costs seconds a load; here it is the rate itself.
+    asked = []
+
+    def rate_of(study, device, rate):
+        asked.append((device, rate))
+        return {"read mean": rate / 1e3, "read p99": rate / 1e2}
+
+    monkeypatch.setattr(ssdiq_load, "simulate", rate_of)
+    monkeypatch.setattr(cells, "simulate", lambda study, device, wanted: [c.value for c in wanted])
+    item = ssdiq_load.run(Study(quick=True))
+    rows = {row.name: row for row in item.rows}
+    mean = rows["Samsung PM9A3 960 GB: read mean at 60K/s, us"]
+    assert (mean.published, mean.simulated, mean.tolerance_percent) == (127, 60, 10)
+    assert rows["Samsung PM9A3 960 GB: read p99 at 60K/s, us"].tolerance_percent == 15
+    assert rows["Samsung PM9A3 960 GB: read mean at 10K/s, us"].fitted
+    fitted = sum(row.fitted for row in item.rows)
+    assert 2 * fitted <= len(item.rows)
+    lines = {line.name: line for line in item.figures[0].lines()}
+    assert list(lines["Samsung PM9A3 960 GB, published"].x) == [10, 20, 30, 40, 60]
+    assert ("micron-7450-max", 60e3) in asked

@@ -3,13 +3,14 @@
 use crate::config::{keys, presets_of};
 use crate::warnings::WARNINGS;
 use devices::ssd::config::Policy;
+use devices::ssd::config::parts::PARTS;
 use devices::ssd::timeline::Word;
 use engine::Op;
 use options::{Choice, KeyInfo, Link};
 
 /// The categories that can be listed.
 pub fn list_categories() -> &'static [&'static str] {
-    &["devices", "cleaners", "workloads", "formats", "links", "warnings", "keys"]
+    &["devices", "cleaners", "workloads", "formats", "links", "cells", "warnings", "keys"]
 }
 
 /// Names and summaries of a category; `None` when there is no such category.
@@ -35,6 +36,7 @@ pub fn list(what: &str) -> Option<Vec<(String, String)>> {
             .map(|format| (format.name.to_owned(), format.summary.to_owned()))
             .collect(),
         "links" => options::LINKS.iter().map(link_row).collect(),
+        "cells" => PARTS.iter().map(|part| (part.name.to_owned(), part.summary())).collect(),
         "warnings" => WARNINGS.map(|(name, what)| (name.to_owned(), what.to_owned())).to_vec(),
         "keys" => keys().into_iter().flat_map(|s| s.keys).map(key_row).collect(),
         _ => return None,

@@ -18,8 +18,8 @@ def categories() -> Sequence[str]:
 def list(what: str) -> dict[str, str]:
     """The names in the category `what`, each with its one-line summary, in their proper order.
 
-    `what` is one of "devices", "cleaners", "workloads", "formats", "links", "warnings", "keys",
-    "figures". Raises `InputError`, with the valid categories, for any other.
+    `what` is one of "devices", "cleaners", "workloads", "formats", "links", "cells", "warnings",
+    "keys", "figures". Raises `InputError`, with the valid categories, for any other.
 
     >>> import ssdlab
     >>> "agrawal2008" in ssdlab.list("devices")

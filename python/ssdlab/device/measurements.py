@@ -281,7 +281,7 @@ MEASUREMENTS: Mapping[str, Measurement] = {
         RATIO,
         0.02,
         _filled,
-        lambda results, given: float(results.flash.write_amplification_bytes),
+        lambda results, given: float(results.steady_state.run.window_mean),
         {"fill": Parameter(_share, 1.0), "block": BLOCK},
     ),
     "load_read": Measurement(

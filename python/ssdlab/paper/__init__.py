@@ -36,6 +36,7 @@ ITEMS: Mapping[str, ModuleType] = {
         "diskspd",
         "ssdiq",
         "ssdiq-gc",
+        "ssdiq-load",
         "drives",
     )
 }

@@ -15,7 +15,7 @@ from ssdlab.paper import greedy, ssdiq_load
 from ssdlab.paper.item import Item, Row
 from ssdlab.paper.study import Study
 
-SUMMARY = "Haas et al. 2025 (SSD-iq): write amplification, write rates and latencies of new drives"
+SUMMARY = "Haas et al. 2025 (SSD-iq): write amplification of drives of today, and their write rates"
 
 #: The Micron 7450 MAX 800 GB: GiB written all over (50 to 100 % of it), and write amplification.
 CURVE = {372.6: 1.098, 447.1: 1.182, 521.6: 1.275, 596.0: 1.407, 670.6: 1.599, 745.0: 1.889}
@@ -40,7 +40,7 @@ OVERWRITES = 4
 
 
 def run(study: Study) -> Item:
-    """The curve, the two other drives, and what of them is simulated in time."""
+    """The curve, the two other drives, and the rates that follow."""
     filled = {gib: gib / SPACE_GIB for gib in (*CURVE, PRO_GIB)}
     found = amplifications(study, filled)
     simulated = {gib: ADDED * amplification for gib, amplification in found.items()}
@@ -74,15 +74,14 @@ def run(study: Study) -> Item:
             note="from which the space was derived",
             fitted=True,
         ),
-        *ssdiq_load.rows(study, amplified),
+        *ssdiq_load.law_rows(amplified),
     ]
     remarks = [
         f"two constants are fitted: {SPACE_GIB:g} GiB of the 7450 take part, and it programs 32 "
         f"pages for 31. {free_fit()}",
         ssdiq_load.REMARK,
     ]
-    figures = [_figure(simulated), *ssdiq_load.figures(study)]
-    return Item("ssdiq", "SSD-iq: drives of today", rows, figures, remarks)
+    return Item("ssdiq", "SSD-iq: write amplification", rows, [_figure(simulated)], remarks)
 
 
 def _curve(simulated: Mapping[float, float]) -> list[Row]:

@@ -1,4 +1,4 @@
-"""*SSD-iq* in time: the rate at which a drive can be written for ever, and latency against load.
+"""*SSD-iq* in time: latency against load, and the law of the rate that a drive takes for ever.
 
 One thread sends a request each 100 us, half of them reads, and only its latencies count; six others
 make up the rate, 99 % writes. `law` says what the rate must be, without a simulation of time.
@@ -14,9 +14,11 @@ from ssdlab.device.measurements import experiment as measurement
 from ssdlab.device.measurements import figure_of, measured_thread
 from ssdlab.device.sheet import Sheet
 from ssdlab.paper import cells
-from ssdlab.paper.item import Row
+from ssdlab.paper.item import Item, Row
 from ssdlab.paper.study import Study
 from ssdlab.running import Part
+
+SUMMARY = "Haas et al. 2025 (SSD-iq): latencies of drives of today by load, and the most they take"
 
 #: Measured writes a second in steady state, in thousands, uniform over the whole drive: of the 7450
 #: without reads, of the PM9A3 beside 5,000 reads a second.
@@ -101,51 +103,51 @@ def simulate(study: Study, device: Part, rate: float | None) -> dict[str, float]
     return latencies | {"writes/s": float(found.host.write.iops)}
 
 
-def rows(study: Study, amplifications: Mapping[str, float]) -> list[Row]:
-    """The law at `amplifications` by drive, then every load of every drive that there is."""
+def run(study: Study) -> Item:
+    """Every load of every drive, those that data sheets have and those that they do not."""
+    found, lines = [], []
+    for sheet in _sheets():
+        of_load = [cell for cell in sheet.cells if cell.measure in MEASURES]
+        found += cells.rows(sheet.title, of_load, cells.simulate(study, sheet.device, of_load))
+        for rate, what, published in HELD_OUT.get(sheet.device, ()):
+            simulated = simulate(study, sheet.device, 1e3 * rate)[what]
+            tolerance = MEAN_TOLERANCE if what.endswith("mean") else P99_TOLERANCE
+            title = f"{sheet.title}: {what} at {rate}K/s, us"
+            found.append(Row(title, published, simulated, tolerance, "on no data sheet"))
+        lines += _curves(study, sheet)
+    x, y = Axis("thousand requests a second"), Axis("mean latency of reads, us", log=10)
+    figure = Figure("Latency of reads by load", x, y, lines)
+    return Item("ssdiq-load", "SSD-iq: latency against load", found, [figure])
+
+
+def law_rows(amplifications: Mapping[str, float]) -> list[Row]:
+    """The law at `amplifications` by drive, against the rates that were measured."""
     found = []
     for name, amplification in amplifications.items():
         written = law(amplification, FLASH[name]) / 1e3
         title = f"{name}: writes in steady state by the law, K/s"
         note = "from the published sequential rate and the write amplification above"
         found.append(Row(title, ALONE[name], written, ALONE_TOLERANCE, note))
-    for sheet in _sheets():
-        of_load = [cell for cell in sheet.cells if cell.measure in MEASURES]
-        found += cells.rows(sheet.title, of_load, cells.simulate(study, sheet.device, of_load))
-        for rate, figure, published in HELD_OUT.get(sheet.device, ()):
-            simulated = simulate(study, sheet.device, 1e3 * rate)[figure]
-            tolerance = MEAN_TOLERANCE if figure.endswith("mean") else P99_TOLERANCE
-            title = f"{sheet.title}: {figure} at {rate}K/s, us"
-            found.append(Row(title, published, simulated, tolerance, "nothing was fitted to it"))
     return found
 
 
-def figures(study: Study) -> list[Figure]:
-    """Mean latency of reads by load, as far as there are drives to simulate."""
-    lines = []
-    for sheet in _sheets():
-        rates = CURVES[sheet.device][:: 2 if study.quick else 1]
-        curve = [simulate(study, sheet.device, 1e3 * rate)["read mean"] for rate in rates]
-        lines.append(Series(f"{sheet.title}, simulated", rates, curve))
-        measured = {
-            round(cell.parameters["rate"] / 1e3): 1e6 * cell.value
-            for cell in sheet.cells
-            if cell.measure == "load_read" and cell.parameters["figure"] == "mean"
-        }
-        for rate, figure, published in HELD_OUT.get(sheet.device, ()):
-            if figure == "read mean":
-                measured[rate] = published
-        found = sorted(measured.items())
-        lines.append(
-            Series(
-                f"{sheet.title}, published",
-                [rate for rate, _ in found],
-                [mean for _, mean in found],
-                mark="dots",
-            )
-        )
-    x, y = Axis("thousand requests a second"), Axis("mean latency of reads, us", log=10)
-    return [Figure("Latency of reads by load", x, y, lines)] if lines else []
+def _curves(study: Study, sheet: Sheet) -> list[Series]:
+    """Mean latency of reads by load, simulated and as far as it is published."""
+    rates = CURVES[sheet.device][:: 2 if study.quick else 1]
+    curve = [simulate(study, sheet.device, 1e3 * rate)["read mean"] for rate in rates]
+    measured = {
+        round(cell.parameters["rate"] / 1e3): 1e6 * cell.value
+        for cell in sheet.cells
+        if cell.measure == "load_read" and cell.parameters["figure"] == "mean"
+    }
+    for rate, what, published in HELD_OUT.get(sheet.device, ()):
+        if what == "read mean":
+            measured[rate] = published
+    x = sorted(measured)
+    return [
+        Series(f"{sheet.title}, simulated", rates, curve),
+        Series(f"{sheet.title}, published", x, [measured[rate] for rate in x], mark="dots"),
+    ]
 
 
 def _sheets() -> list[Sheet]:

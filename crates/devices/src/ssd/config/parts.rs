@@ -37,6 +37,26 @@ pub struct Part {
 }
 
 impl Part {
+    /// What it is, with its source and what in it is a guess.
+    pub fn summary(&self) -> String {
+        let reads = self.read_ns.iter().map(|ns| Duration::from_ns(*ns).to_string());
+        let guesses = match self.guesses {
+            [] => String::new(),
+            guesses => format!("; guessed: {}", guesses.join(", ")),
+        };
+        format!(
+            "{} bit{}, {} planes x {}, read {}, word line {}, {}MT/s ({}{guesses})",
+            self.bits,
+            if self.bits == 1 { "" } else { "s" },
+            self.planes,
+            Size::from_bytes(self.page_bytes),
+            reads.collect::<Vec<_>>().join(" / "),
+            Duration::from_ns(self.program_ns()),
+            self.bus_mt_per_s,
+            self.source,
+        )
+    }
+
     /// States what the part is in a layer of configuration.
     pub(in crate::ssd) fn lay_on(&self, layer: &mut SsdPartial) {
         let times: Vec<_> = self.read_ns.iter().map(|ns| Duration::from_ns(*ns)).collect();
