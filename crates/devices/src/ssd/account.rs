@@ -11,7 +11,7 @@
 
 use crate::ssd::page::PageWork;
 use crate::ssd::shape::Granule;
-use engine::Followed;
+use engine::{Followed, Time};
 use std::ops::AddAssign;
 
 /// A row of the table: what a drive reports.
@@ -212,6 +212,18 @@ fn derived(sum: fn(&Account) -> u64, account: &Account) -> u64 {
     sum(account)
 }
 
+/// What one unit did, in times.
+#[derive(Debug, Clone)]
+pub(in crate::ssd) struct UnitAccount {
+    pub(in crate::ssd) name: String,
+    pub(in crate::ssd) busy_ns: Time,
+    pub(in crate::ssd) cleaning_ns: Time,
+    /// What pages have waited for it, summed.
+    pub(in crate::ssd) waited_ns: Time,
+    /// Pages that it read or programmed for the host.
+    pub(in crate::ssd) operations: u64,
+}
+
 /// The counters of a drive, and what it takes to report them.
 pub(in crate::ssd) struct Account {
     pub(in crate::ssd) counters: Counters,
@@ -301,7 +313,7 @@ counters! {
             Groups, terminal "groups programmed", counts groups;
         padding_pages: "Logical pages of them without data, because a flush or a linger time filled them.",
             LogicalPages, terminal "pages of padding", counts padding;
-        parity_pages: "Logical pages of parity programmed.", LogicalPages, counts parity;
+        parity_pages: "Logical pages of parity programmed, counted when their block is full.", LogicalPages, counts parity;
         read_hits: "Pages read that were in the buffer.",
             FlashPages, terminal "reads from the buffer", counts buffer_hits;
         replaced_pages: "Pages written again while they were in the buffer: not programmed.",

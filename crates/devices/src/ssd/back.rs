@@ -1,11 +1,11 @@
 //! The two flash back ends: pages that are programmed one by one, and groups of them behind a write
 //! buffer. What the rest of the drive asks of either is here.
 
+use super::account::UnitAccount;
 use super::buffered::Buffered;
 use super::flash::Flash;
 use super::ftl::{Ftl, Programming};
 use super::ids::{Block, Unit};
-use super::report::UnitAccount;
 use super::sched::Scheduler;
 use super::timeline::{Recorder, Timeline, Window};
 use engine::Time;

@@ -3,60 +3,14 @@
 
 use super::Buffered;
 use super::dies::Job;
+use super::victims::{Batch, Erasing, Victim};
 use crate::ssd::clock::Clock;
-use crate::ssd::ftl::Relocation;
 use crate::ssd::ids::{Block, Domain, Lpn, Stream, Unit};
 use engine::Time;
 
 /// Groups of victims that a die is asked for at a time: more would only wait, and the host's reads behind
 /// them.
 const MOST_BATCHES: u32 = 1;
-
-/// Rows of a group of a victim that a die reads in one go.
-#[derive(Debug, Clone, Copy)]
-pub(super) struct Batch {
-    pub(super) domain: Domain,
-    pub(super) block: Block,
-    pub(super) group: u32,
-    /// Rows that are to be read, as bits, and those of them that are left.
-    rows: u32,
-    left: u32,
-    /// Room of the buffer that is kept for its pages.
-    reserved: u32,
-}
-
-impl Batch {
-    fn row(&self) -> u32 {
-        self.left.trailing_zeros()
-    }
-
-    /// Goes to the next row, if there is one.
-    pub(super) fn next(&mut self) -> bool {
-        self.left &= self.left - 1;
-        self.left != 0
-    }
-}
-
-/// A block that is being cleaned.
-#[derive(Debug, Clone, Copy)]
-pub(super) struct Victim {
-    job: Relocation,
-    /// The group that is scanned next, and batches that are being read.
-    next: u32,
-    reading: u32,
-}
-
-/// A block that is being erased, or is to be.
-#[derive(Debug, Clone, Copy)]
-pub(super) struct Erasing {
-    job: Relocation,
-    /// Groups of copies that were begun before this number must be programmed first.
-    after: u64,
-    /// Dies that are not done; all, as long as it has not begun.
-    left: u32,
-    begun: bool,
-    there: bool,
-}
 
 impl Buffered {
     /// Cleans a domain as far as the pace asks for and the buffer has room.

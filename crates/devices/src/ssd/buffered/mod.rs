@@ -4,93 +4,47 @@
 //! A command takes a core of the controller, then its reads go to the dies and its writes to the buffer.
 //! Every decision about where pages go and what is cleaned is the [`Ftl`]'s, the same as without time.
 
+mod asked;
 mod buses;
 mod copies;
 mod cores;
 mod costs;
 mod dies;
+mod events;
 mod gather;
 mod pace;
 mod programs;
+mod read;
 mod reads;
+mod victims;
 mod writes;
 
-use super::clock::{Clock, Event};
+use super::account::UnitAccount;
+use super::clock::Clock;
 use super::config::{Program, SsdConfig};
 use super::flash::Flash;
 use super::ftl::{Ftl, Programming};
 use super::host;
 use super::ids::Block;
-use super::report::UnitAccount;
 use super::shape::{Geometry, Groups};
 use super::timeline::Recorder;
 use crate::kit::slots::{Slot, Slots};
 use crate::latency::{BUFFER, BUS, CELL, CLEANING_WAIT, FIRMWARE, SUSPEND};
+pub(in crate::ssd) use asked::Answer;
+use asked::{Asked, Held, Spent};
 use buses::{Buses, Cargo};
-use copies::Erasing;
 use cores::Cores;
 use costs::Costs;
 use dies::{Die, Stops};
-use engine::{Op, Part, Request, Status, Time};
+use engine::{Op, Request, Status, Time};
+use events::{Happens, KIND_SHIFT, event};
 use gather::Gather;
 use pace::{Law, Pace};
-use reads::Read;
+use read::Read;
 use std::collections::VecDeque;
+use victims::{Erasing, Victim};
 
-/// What the back end has to tell the host.
-#[derive(Debug, Clone, Copy)]
-pub(in crate::ssd) enum Answer {
-    /// A request is done, and where its time went.
-    Done { slot: Slot, status: Status, spent: [(Part, Time); 6] },
-    /// All that was written before a flush is durable.
-    Flushed(Slot),
-}
-
-/// A request in the back end.
-#[derive(Debug, Clone, Copy)]
-struct Asked {
-    request: Request,
-    /// Reads of the flash that it waits for.
-    reads_left: u32,
-    /// The logical pages that are still to be written.
-    next: u32,
-    end: u32,
-    /// How long writes had been held when it came: for cleaning, and for room.
-    marks: [Time; 2],
-    firmware_ns: Time,
-    arrived: Time,
-    spent: Spent,
-}
-
-/// Where the time of a read went, ns.
-#[derive(Debug, Clone, Copy, Default)]
-struct Spent {
-    cleaning: Time,
-    suspend: Time,
-    bus: Time,
-    cell: Time,
-}
-
-/// The events of the back end: a kind above the number of what it is about.
-#[derive(Debug, Clone, Copy)]
-enum Happens {
-    CoreDone = 0,
-    Crossed = 1,
-    Sensed = 2,
-    CellDone = 3,
-    Stopped = 4,
-    Lingered = 5,
-    MeterOpens = 6,
-}
-
-const KIND_SHIFT: u32 = 20;
-
-fn event(kind: Happens, number: u32) -> Event {
-    debug_assert!(number < 1 << KIND_SHIFT, "what an event is about has 20 bits");
-    Event::Flash((kind as u32) << KIND_SHIFT | number)
-}
-
-/// The back end. It has a field for each of its parts, and for what passes between them.
+/// The back end. It has many fields: one for each of its parts, and for what passes between them.
 #[derive(Debug, Clone)]
 pub(in crate::ssd) struct Buffered {
     pub(in crate::ssd) ftl: Ftl,
@@ -111,12 +65,12 @@ pub(in crate::ssd) struct Buffered {
     reads: Slots<Read>,
     /// Writes that wait for the buffer, in order, and why the first does.
     waiting: VecDeque<Slot>,
-    held: writes::Held,
+    held: Held,
     /// The group that fills, of each domain and stream.
     filling: Vec<[u32; 2]>,
     /// Tasks so far.
     tasks: u64,
-    victims: Vec<Option<copies::Victim>>,
+    victims: Vec<Option<Victim>>,
     erasing: Slots<Erasing>,
     /// Requests that wait until all groups begun before a number are programmed.
     durable: Vec<(u64, Slot)>,
@@ -152,7 +106,7 @@ impl Buffered {
             asked: Vec::new(),
             reads: Slots::new(),
             waiting: VecDeque::new(),
-            held: writes::Held::default(),
+            held: Held::default(),
             filling: vec![[gather::NONE; 2]; domains],
             tasks: 0,
             victims: vec![None; domains],

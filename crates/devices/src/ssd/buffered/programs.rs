@@ -1,9 +1,10 @@
 //! Programs and erases: from a full group to its pages in the flash.
 
 use super::dies::{Cell, Job, Load, Task};
+use super::events::{Happens, event};
 use super::gather::Stage;
-use super::reads::Owner;
-use super::{Buffered, Cargo, Happens, event};
+use super::read::Owner;
+use super::{Buffered, Cargo};
 use crate::ssd::clock::Clock;
 use crate::ssd::config::Program;
 use crate::ssd::flash::Finished;
@@ -22,7 +23,6 @@ impl Buffered {
         self.queue_task(die, Job::Program(group), cleans, self.costs.program, clock);
         let first = self.shape.first_die(block, self.ftl.geometry().blocks_per_domain);
         if let Some(die) = self.shape.place(first, index).parity {
-            self.ftl.counters.parity += u64::from(self.shape.units);
             let passes = if two_pass { 2 } else { 1 };
             self.queue_task(die, Job::Parity, cleans, passes * self.costs.program, clock);
         }

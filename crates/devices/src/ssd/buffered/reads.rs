@@ -1,7 +1,10 @@
 //! Reads: of the host, of pages that a write covers in part, and of victims.
 
-use super::copies::Batch;
-use super::{Asked, Buffered, Cargo, Happens, Spent, event};
+use super::asked::{Asked, Spent};
+use super::events::{Happens, event};
+use super::read::{Owner, Read};
+use super::victims::Batch;
+use super::{Buffered, Cargo};
 use crate::kit::slots::Slot;
 use crate::ssd::clock::Clock;
 use crate::ssd::config::ReadOrder;
@@ -11,33 +14,6 @@ use crate::ssd::ids::{Block, Lpn};
 use crate::ssd::page::PageWork;
 use crate::ssd::timeline::Word;
 use engine::{Op, SECTOR_BYTES, Status, Time};
-
-/// A read that a die does in one go.
-#[derive(Debug, Clone, Copy)]
-pub(super) struct Read {
-    /// Who waits for it.
-    pub(super) owner: Owner,
-    pub(super) die: u32,
-    /// The planes that take part.
-    pub(super) planes: u32,
-    /// What it senses next, ns, and what of it crosses the bus.
-    pub(super) sense_ns: Time,
-    pub(super) bus_ns: Time,
-    /// When it began to wait, and how long the die had been cleaning and stopping then.
-    queued: Time,
-    marks: [Time; 2],
-    started: Time,
-    sensed: Time,
-}
-
-/// Who waits for a read.
-#[derive(Debug, Clone, Copy)]
-pub(super) enum Owner {
-    /// A request, for so many logical pages.
-    Request(Slot, u32),
-    /// Cleaning.
-    Copies(Batch),
-}
 
 /// A read of a row that is being put together, page by page; its kind is the row's number.
 #[derive(Debug, Clone, Copy)]

@@ -1,48 +1,15 @@
 //! Writes: into the buffer, in the order in which they came, as fast as room and pace allow.
 
+use super::asked::{Answer, Asked, Reason};
+use super::events::{Happens, event};
 use super::gather::Stage;
 use super::pace::Admission;
-use super::{Answer, Asked, Buffered, Happens, event, gather};
+use super::{Buffered, gather};
 use crate::kit::slots::Slot;
 use crate::ssd::clock::Clock;
 use crate::ssd::host;
 use crate::ssd::ids::{Domain, Lpn, Stream};
 use engine::{Status, Time};
-
-/// Why the first of the writes that wait is held, since when, and for how long writes were before.
-#[derive(Debug, Clone, Default)]
-pub(super) struct Held {
-    reason: Option<(Reason, Time)>,
-    before: [Time; 2],
-    /// When the meter is asked again.
-    pub(super) wake: Option<Time>,
-    /// Writes are being admitted, and are to be looked at again.
-    admitting: bool,
-    again: bool,
-}
-
-/// What a write waits for.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Reason {
-    Cleaning = 0,
-    Room = 1,
-}
-
-impl Held {
-    /// How long writes have been held, for cleaning and for room.
-    pub(super) fn totals(&self, now: Time) -> [Time; 2] {
-        let mut totals = self.before;
-        if let Some((reason, since)) = self.reason {
-            totals[reason as usize] += now - since;
-        }
-        totals
-    }
-
-    fn set(&mut self, reason: Option<Reason>, now: Time) {
-        self.before = self.totals(now);
-        self.reason = reason.map(|reason| (reason, now));
-    }
-}
 
 impl Buffered {
     /// A write of the host begins: what it covers in part is read first.

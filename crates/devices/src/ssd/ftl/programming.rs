@@ -124,6 +124,10 @@ impl Ftl {
             flash.program_summary(block);
             self.counters.summaries += 1;
         }
+        if let Some(groups) = &self.geometry.groups {
+            // Counted with its block, the same in both gears.
+            self.counters.parity += u64::from(groups.parity_per_block() * groups.units);
+        }
         let domain = self.geometry.domain_of(block);
         self.blocks.state[block.at()] = BlockState::Closed;
         let relative = block.0 - self.geometry.first_block(domain).0;

@@ -7,7 +7,7 @@ pub use lifetime::{LifetimeReport, Milestone};
 pub use wear_map::WearMap;
 
 use crate::ssd::Ssd;
-use crate::ssd::account::{Account, Counts};
+use crate::ssd::account::{Account, Counts, UnitAccount};
 use crate::ssd::ids::{Block, Domain};
 use engine::{SECTOR_BYTES, Time};
 
@@ -136,30 +136,6 @@ pub struct UnitReport {
     pub operations: u64,
 }
 
-/// What one unit did, in times.
-#[derive(Debug, Clone)]
-pub(in crate::ssd) struct UnitAccount {
-    pub(in crate::ssd) name: String,
-    pub(in crate::ssd) busy_ns: Time,
-    pub(in crate::ssd) cleaning_ns: Time,
-    /// What pages have waited for it, summed.
-    pub(in crate::ssd) waited_ns: Time,
-    /// Pages that it read or programmed for the host.
-    pub(in crate::ssd) operations: u64,
-}
-
-impl UnitAccount {
-    fn report(&self, end: Time) -> UnitReport {
-        UnitReport {
-            name: self.name.clone(),
-            busy: share(self.busy_ns, end),
-            cleaning: share(self.cleaning_ns, end),
-            queue_mean: share(self.waited_ns, end),
-            operations: self.operations,
-        }
-    }
-}
-
 impl Ssd {
     /// Erased blocks in the free list of domain `domain`.
     pub fn free_blocks(&self, domain: u32) -> u32 {
@@ -209,7 +185,7 @@ impl Ssd {
             cleaning: self.cleaning(end),
             spare: self.spare(),
             wear: self.wear(),
-            units: self.back.units(end).iter().map(|unit| unit.report(end)).collect(),
+            units: self.back.units(end).into_iter().map(|unit| unit_report(unit, end)).collect(),
             bus_busy: self.back.bus_busy_ns(end).into_iter().map(|ns| share(ns, end)).collect(),
         };
         report.derive();
@@ -255,6 +231,16 @@ impl Ssd {
             lifetime: self.lifetime(),
             map: WearMap::new(self.geometry(), erases),
         }
+    }
+}
+
+fn unit_report(unit: UnitAccount, end: Time) -> UnitReport {
+    UnitReport {
+        name: unit.name,
+        busy: share(unit.busy_ns, end),
+        cleaning: share(unit.cleaning_ns, end),
+        queue_mean: share(unit.waited_ns, end),
+        operations: unit.operations,
     }
 }
 

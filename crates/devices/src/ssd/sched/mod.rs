@@ -17,13 +17,13 @@ mod units;
 
 pub(in crate::ssd) use units::Units;
 
+use crate::ssd::account::UnitAccount;
 use crate::ssd::clock::{Clock, Event};
 use crate::ssd::config::{Cleaning, CleaningTime, SsdConfig};
 use crate::ssd::flash::{CostTable, Finished, Flash, FlashOp, Lanes, OpKind, StageEnd};
 use crate::ssd::ftl::{Ftl, Programming};
 use crate::ssd::ids::{BlockMode, Ppn, Unit};
 use crate::ssd::page::{Need, PageDone, PageRequest, PageWork, Spent};
-use crate::ssd::report::UnitAccount;
 use crate::ssd::shape::Geometry;
 use class::Class;
 use engine::{Status, Time};

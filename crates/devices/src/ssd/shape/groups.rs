@@ -151,6 +151,11 @@ impl Groups {
         self.per_block * self.units
     }
 
+    /// Groups of a block that are parity.
+    pub fn parity_per_block(&self) -> u32 {
+        if self.parity_of == 0 { 0 } else { self.per_block.div_ceil(self.parity_of - 1) }
+    }
+
     /// Logical pages of a row of a group: what all planes read at once.
     pub fn units_per_row(&self) -> u32 {
         self.units / self.rows

@@ -1,0 +1,32 @@
+//! A read of a die, and who waits for it.
+
+use super::victims::Batch;
+use crate::kit::slots::Slot;
+use engine::Time;
+
+/// A read that a die does in one go.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Read {
+    /// Who waits for it.
+    pub(super) owner: Owner,
+    pub(super) die: u32,
+    /// The planes that take part.
+    pub(super) planes: u32,
+    /// What it senses next, ns, and what of it crosses the bus.
+    pub(super) sense_ns: Time,
+    pub(super) bus_ns: Time,
+    /// When it began to wait, and how long the die had been cleaning and stopping then.
+    pub(super) queued: Time,
+    pub(super) marks: [Time; 2],
+    pub(super) started: Time,
+    pub(super) sensed: Time,
+}
+
+/// Who waits for a read.
+#[derive(Debug, Clone, Copy)]
+pub(super) enum Owner {
+    /// A request, for so many logical pages.
+    Request(Slot, u32),
+    /// Cleaning.
+    Copies(Batch),
+}
