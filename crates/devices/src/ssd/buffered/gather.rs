@@ -105,6 +105,11 @@ impl Gather {
         self.room[stream].saturating_sub(self.used[stream])
     }
 
+    /// The share of the room of a stream that is in use.
+    pub(super) fn used_share(&self, stream: usize) -> f64 {
+        f64::from(self.used[stream]) / f64::from(self.room[stream])
+    }
+
     /// Keeps room for pages of a stream, or gives it back.
     pub(super) fn reserve(&mut self, stream: usize, pages: u32) {
         self.used[stream] += pages;

@@ -202,7 +202,8 @@ impl Pace {
     }
 
     /// Whether the next page of the host may be written; `begins` its command with so many pages.
-    pub(super) fn admits(&mut self, begins: Option<u32>, now: Time) -> Admission {
+    /// How much of the buffer is in use is a share.
+    pub(super) fn admits(&mut self, begins: Option<u32>, used: f64, now: Time) -> Admission {
         if self.bursting {
             return if self.host_left > 0 { Admission::Now } else { Admission::Blocked };
         }
@@ -216,7 +217,10 @@ impl Pace {
         let Some(pages) = begins.filter(|_| missing + self.slack > 0) else {
             return Admission::Now;
         };
-        let page_ns = self.law.page_ns(self.valid);
+        // What is missing slows the meter, and a buffer more than half full, so that it and not the lack of
+        // room spaces the commands.
+        let lack = (missing as f64 / self.slack as f64).max(2.0 * used - 1.0).max(0.0);
+        let page_ns = self.law.page_ns(self.valid) * (1.0 + lack);
         let tolerated = page_ns * f64::from(self.config.meter_depth - 1);
         let at = self.through.saturating_sub(tolerated as Time);
         if at > now && !self.is_open(page_ns, now) {

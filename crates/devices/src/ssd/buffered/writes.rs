@@ -102,7 +102,7 @@ impl Buffered {
                     self.ftl.counters.buffer_waits += u64::from(begins.is_some());
                     return Some(Reason::Room);
                 }
-                let admission = self.pace.admits(begins, now);
+                let admission = self.pace.admits(begins, self.gather.used_share(0), now);
                 if admission != Admission::Now {
                     self.asked(slot).next = next;
                     if let Admission::At(at) = admission
