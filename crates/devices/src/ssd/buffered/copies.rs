@@ -8,10 +8,6 @@ use crate::ssd::clock::Clock;
 use crate::ssd::ids::{Block, Domain, Lpn, Stream, Unit};
 use engine::Time;
 
-/// Groups of victims that a die is asked for at a time: more would only wait, and the host's reads behind
-/// them.
-const MOST_BATCHES: u32 = 1;
-
 impl Buffered {
     /// Cleans a domain as far as the pace asks for and the buffer has room.
     pub(super) fn clean(&mut self, domain: Domain, clock: &mut Clock) {
@@ -48,7 +44,7 @@ impl Buffered {
         let (block, group) = (victim.job.source, victim.next);
         let first_die = self.shape.first_die(block, self.ftl.geometry().blocks_per_domain);
         let die = self.shape.place(first_die, group).die;
-        if group == self.shape.per_block || self.dies[die as usize].collecting >= MOST_BATCHES {
+        if group == self.shape.per_block || self.dies[die as usize].collecting >= self.pace.most_batches() {
             return false;
         }
         let row_units = self.shape.units_per_row();

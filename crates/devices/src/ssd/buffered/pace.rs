@@ -72,6 +72,7 @@ pub(super) struct Pace {
     law: Law,
     /// Room of each domain, and of all; and how much each should have.
     room: Vec<i64>,
+    cleaning: Vec<bool>,
     total: i64,
     wanted: i64,
     wanted_in_all: i64,
@@ -99,6 +100,7 @@ impl Pace {
             config: config.clone(),
             law,
             room: Vec::new(),
+            cleaning: Vec::new(),
             total: 0,
             wanted,
             wanted_in_all: 0,
@@ -121,6 +123,7 @@ impl Pace {
         let mean = self.total / i64::try_from(room.len()).expect("domains have 32 bits");
         self.wanted = self.wanted.min(mean).max(least);
         self.wanted_in_all = room.iter().map(|_| self.wanted).sum();
+        self.cleaning = vec![false; room.len()];
         self.room = room;
     }
 
@@ -147,9 +150,19 @@ impl Pace {
         self.wanted_in_all - self.total
     }
 
-    /// Whether a domain is to be cleaned.
-    pub(super) fn cleans(&self, domain: u32) -> bool {
-        (self.metered || self.bursting) && self.room[domain as usize] < self.wanted
+    /// Whether a domain is to be cleaned: from when it lacks room until it has half a group for each die to
+    /// spare, so that victims are read in rounds.
+    pub(super) fn cleans(&mut self, domain: u32) -> bool {
+        let (room, cleaning) = (self.room[domain as usize], &mut self.cleaning[domain as usize]);
+        let spare = if self.metered { self.slack / 4 } else { 0 };
+        *cleaning = room < self.wanted || *cleaning && room < self.wanted + spare;
+        (self.metered || self.bursting) && *cleaning
+    }
+
+    /// How many groups of victims a die is asked for at a time: two, that it goes on at once with the next;
+    /// in a burst, when every die reads all the time, one, because the host's reads wait behind them.
+    pub(super) fn most_batches(&self) -> u32 {
+        if self.bursting { 1 } else { 2 }
     }
 
     /// Whether programs for the host are held.
