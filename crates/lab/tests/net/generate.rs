@@ -6,10 +6,11 @@
 
 use super::Config;
 use super::dice::Dice;
+use super::today;
 use super::values::{job, page_size, value};
 
 /// Keys that are given in every experiment, so that it is small.
-const ALWAYS: [&str; 15] = [
+pub(super) const ALWAYS: [&str; 15] = [
     "device.channels",
     "device.packages_per_channel",
     "device.dies_per_package",
@@ -28,7 +29,7 @@ const ALWAYS: [&str; 15] = [
 ];
 
 /// Keys that are decided apart: one of three, by another law, or with the kind.
-pub const APART: [&str; 13] = [
+pub const APART: [&str; 14] = [
     "device.kind",
     "device.preset",
     "workload.kind",
@@ -37,6 +38,7 @@ pub const APART: [&str; 13] = [
     "device.spare_factor",
     "device.over_provisioning",
     "device.spare_blocks_per_plane",
+    "device.capacity",
     "run.seed",
     "run.load_drive",
     "run.save_drive",
@@ -88,6 +90,7 @@ pub fn experiment(seed: u64) -> Config {
     if kind_of_device == "ssd" {
         rare(&mut config, seed);
     }
+    today::draw(&mut config, seed);
     if config.get("run.timed") == Some("false") && dice.chance(0.9) {
         config.0.retain(|(key, _)| key != "run.timeline");
     }
@@ -177,7 +180,7 @@ fn rare(config: &mut Config, seed: u64) {
     }
 }
 
-fn whole(own: &Config, key: &str) -> u64 {
+pub(super) fn whole(own: &Config, key: &str) -> u64 {
     own.get(key).map_or(1, |it| it.parse().unwrap_or(1))
 }
 
@@ -256,6 +259,9 @@ fn section(config: &mut Config, title: &str, kind: &str, given: f64, dice: &mut 
     let section = sections.iter().find(|section| section.title == title);
     for key in &section.expect("a section of that title").keys {
         let path = key.path.as_str();
+        if today::is_own(path) {
+            continue;
+        }
         let wanted = ALWAYS.contains(&path) || dice.chance(given);
         if !APART.contains(&path) && wanted {
             let title = title.rsplit(' ').next().unwrap_or(kind);
@@ -268,7 +274,7 @@ fn section(config: &mut Config, title: &str, kind: &str, given: f64, dice: &mut 
 }
 
 /// The reference of every key.
-fn catalogue() -> &'static [lab::SectionKeys] {
+pub(super) fn catalogue() -> &'static [lab::SectionKeys] {
     static KEYS: std::sync::OnceLock<Vec<lab::SectionKeys>> = std::sync::OnceLock::new();
     KEYS.get_or_init(lab::keys)
 }

@@ -8,6 +8,7 @@ pub mod digest;
 pub mod generate;
 pub mod laws;
 pub mod shrink;
+mod today;
 mod values;
 
 use lab::{Experiment, Layer, RunError, RunSettings, run};

@@ -1,7 +1,7 @@
 //! Values of every key that is no choice: one row each, small and odd ones first.
 
 use super::dice::Dice;
-use super::{Config, SAMPLES};
+use super::{Config, SAMPLES, today};
 use options::KeyInfo;
 
 /// A value of a key, as TOML; empty where the key stays out. `None` when the key has no row here.
@@ -14,6 +14,7 @@ pub fn value(kind: &str, key: &KeyInfo, so_far: &Config, dice: &mut Dice) -> Opt
         return Some(dice.text(&words));
     }
     match key.path.split('.').next() {
+        Some("device") if today::is_own(&key.path) => of_today(&key.path, dice),
         Some("device") => of_device(kind, &key.path, so_far, dice),
         Some("workload") => of_workload(kind, &key.path, dice),
         _ => of_run(&key.path, dice),
@@ -79,6 +80,41 @@ fn of_device(kind: &str, path: &str, so_far: &Config, dice: &mut Dice) -> Option
             ]),
             _ => return None,
         },
+        _ => return None,
+    };
+    Some(value)
+}
+
+/// Of drives with a write buffer; see [`today`].
+fn of_today(path: &str, dice: &mut Dice) -> Option<String> {
+    let value = match path.strip_prefix("device.")? {
+        "scale" => dice.whole(&[1, 2, 2, 3]),
+        "timing.read_part" => dice.text(&["0ns", "1ns", "40us"]),
+        "timing.bus_rate" => dice.text(&["1MT/s", "40MT/s", "1200MT/s", "1200MT/s", "100000MT/s"]),
+        "timing.command" => dice.text(&["0ns", "1ns", "200ns", "5us"]),
+        "cell.preset" => {
+            let parts = devices::ssd::config::parts::PARTS;
+            format!("\"{}\"", parts[dice.below(parts.len() as u64) as usize].name)
+        }
+        "cell.bits" => dice.whole(&[1, 2, 3, 3, 4, 5]),
+        "cell.distance" => dice.whole(&[1, 1, 2, 3]),
+        "suspend.program" | "suspend.erase" => dice.text(&["none", "0ns", "5us", "35us", "1ms"]),
+        "suspend.resume" => dice.text(&["0ns", "1ns", "5us", "200us"]),
+        "suspend.step" | "suspend.erase_step" => dice.text(&["0ns", "1ns", "20us", "90us"]),
+        "suspend.limit" => dice.whole(&[0, 1, 2, 8, 1000]),
+        "suspend.cost" => dice.text(&["0ns", "1ns", "500us"]),
+        "suspend.unless_backlog" => dice.pick(&["1", "8", "64", "\"unlimited\""]).to_owned(),
+        "firmware.cores" => dice.whole(&[1, 1, 2, 8]),
+        "firmware.read" | "firmware.write" => dice.text(&["0ns", "1ns", "13us", "1ms"]),
+        "firmware.per_page" => dice.text(&["0ns", "1ns", "460ns"]),
+        "buffer.size" | "buffer.copies" => dice.text(&["1MiB", "2MiB", "8MiB"]),
+        "buffer.linger" => dice.text(&["none", "0ns", "1us", "1ms", "100ms"]),
+        "parity.of" => dice.whole(&[0, 1, 2, 2, 3, 4]),
+        "cleaning.quantum" => dice.whole(&[1, 2, 8, 80]),
+        "cleaning.host_room" => dice.whole(&[0, 1, 16, 128]),
+        "cleaning.read_batch" => dice.whole(&[1, 2, 3]),
+        "cleaning.meter_depth" => dice.whole(&[1, 2, 16]),
+        "cleaning.meter_above" => dice.number(&[0.0, 0.3, 0.55, 1.0]),
         _ => return None,
     };
     Some(value)

@@ -159,6 +159,11 @@ impl Buffered {
         let erasing = Erasing { job, after, left, begun: false, there: true };
         let number = self.erasing.insert(erasing);
         self.begin_erase(number, clock);
+        if self.pace.holds_host() && self.erasures_wait() {
+            for die in 0..self.dies.len() as u32 {
+                self.run(die, clock);
+            }
+        }
     }
 
     /// Begins to erase a victim, unless copies of what it held are not programmed yet.
@@ -191,6 +196,13 @@ impl Buffered {
                 self.begin_erase(number, clock);
             }
         }
+    }
+
+    /// Whether an erasure waits for programs, of the host among others.
+    pub(super) fn erasures_wait(&self) -> bool {
+        let mut all = 0..self.erasing.len() as u32;
+        let waits = |number: u32| self.erasing[number].there && !self.erasing[number].begun;
+        !self.config.buffer.power_loss_protected && all.any(waits)
     }
 
     /// A die has erased its blocks of a victim.

@@ -46,7 +46,8 @@ impl Law {
     /// `valid`: with A = 1 / (1 - valid), A pages are programmed and A are scanned, a row being read if
     /// any of its pages is valid, and its pages moved over the bus where theirs are.
     pub(super) fn page_ns(&self, valid: f64) -> f64 {
-        let amplification = 1.0 / (1.0 - valid);
+        // A policy may choose blocks that are wholly valid.
+        let amplification = 1.0 / (1.0 - valid).max(1e-3);
         let none = |pages: f64| libm::pow(1.0 - valid, pages);
         let read = self.sense_ns * (1.0 - none(self.row))
             + self.planes * self.transfer_ns * (1.0 - none(self.page));

@@ -105,7 +105,8 @@ impl Buffered {
 
     /// The next group, if there is one, begins to be loaded.
     fn begin_load(&mut self, number: u32, clock: &mut Clock) {
-        let (holds, cached) = (self.pace.holds_host(), self.config.cache_commands);
+        let holds = self.pace.holds_host() && !self.erasures_wait();
+        let cached = self.config.cache_commands;
         let die = &mut self.dies[number as usize];
         let turn = !die.has_reads() || self.stops.is_turn_of_task(die.passed);
         let free = matches!(die.cell, Cell::Free) && die.busy == 0 && turn;
@@ -238,6 +239,7 @@ impl Buffered {
         // An erasure may wait for what supersedes the victim's pages as well as for their copies.
         self.begin_erasures(clock);
         if stream == 0 {
+            self.begin_erasures(clock);
             self.admit(clock);
         } else {
             self.clean_all(clock);

@@ -194,7 +194,10 @@ impl Buffered {
             let die = self.shape.place(first, page / self.shape.units).die;
             group = self.gather.begin(block, page, die, kind);
             self.filling[domain.at()][kind] = group;
-            if let Some(linger) = self.config.buffer.linger.ns() {
+            // Copies need not be programmed soon: what they are of is still in the flash, or as safe here.
+            if let Some(linger) = self.config.buffer.linger.ns()
+                && stream == Stream::FIRST
+            {
                 clock.call(clock.now + linger, event(Happens::Lingered, group));
             }
         }
@@ -215,12 +218,9 @@ impl Buffered {
 
     /// A group has had its time to fill, if it is still the one that it was.
     pub(super) fn lingered(&mut self, group: u32, clock: &mut Clock) {
-        for domain in 0..self.filling.len() {
-            for stream in [Stream::FIRST, Stream::SECOND] {
-                if self.filling[domain][stream.0 as usize] == group {
-                    self.pad(Domain(domain as u32), stream, clock);
-                }
-            }
+        let filling = self.filling.iter().position(|[of_host, _]| *of_host == group);
+        if let Some(domain) = filling {
+            self.pad(Domain(domain as u32), Stream::FIRST, clock);
         }
     }
 

@@ -32,6 +32,14 @@ impl Ftl {
         self.free.count(domain) * data_pages + self.left_open(domain)
     }
 
+    /// The same for pages that cleaning moves, which do not go where only the host's do.
+    pub(super) fn room_for_moves(&self, domain: Domain) -> u32 {
+        if !self.streams.apart {
+            return self.room(domain);
+        }
+        self.free.count(domain) * self.geometry.data_pages + self.left_on(domain, Stream::SECOND)
+    }
+
     /// Whether a host write may go to a domain: what cleaning needs for its moves stays free.
     #[inline]
     pub(in crate::ssd) fn accepts(&self, domain: Domain) -> bool {

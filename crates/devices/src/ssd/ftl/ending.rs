@@ -17,7 +17,7 @@ impl Ftl {
         if first {
             self.lose_spare(domain);
         }
-        if self.room(domain) < self.geometry.data_pages {
+        if self.room_for_moves(domain) < self.geometry.data_pages {
             self.release(domain, block, flash.erases()[block.at()]);
             return;
         }

@@ -153,25 +153,39 @@ fn cells(config: &SsdConfig) -> Result<(), Invalid> {
 
 /// The buffer holds what is programmed at a time.
 pub(super) fn buffers(config: &SsdConfig, groups: &Groups) -> Result<(), Invalid> {
-    let held = match config.cell.program {
-        // Those of the word lines between the passes, and the one that fills.
-        Program::TwoPass => u64::from(config.cell.distance) + 2,
-        Program::OneShot | Program::PerPage => 1,
-    };
-    let least = groups.bytes() * u64::from(groups.dies) * held;
-    let copies = config.buffer.copies.unwrap_or(config.buffer.size);
-    for (key, size) in
-        [("device.buffer.size", config.buffer.size), ("device.buffer.copies", copies)]
-    {
+    let two_pass = config.cell.program == Program::TwoPass;
+    if two_pass && !config.buffer.power_loss_protected {
+        let problem = "between its two passes the data of a word line are in the buffer alone, and a \
+                       flush would wait for word lines that nobody writes; use \
+                       power_loss_protected = true or program = \"one-shot\"";
+        let keys = ["device.buffer.power_loss_protected", "device.cell.program"];
+        return Err(Invalid::new(&keys, problem));
+    }
+    // Those of the word lines between the passes, and the one that fills.
+    let held = if two_pass { u64::from(config.cell.distance) + 2 } else { 1 };
+    let dies = u64::from(groups.dies);
+    // Of each part that is cleaned by itself one group of copies may be filling, and another is read.
+    let filling = dies / u64::from(groups.width);
+    let mut needed = vec![("device.buffer.size", config.buffer.size, dies * held)];
+    let copies = (dies * held).max(filling + 1);
+    needed.push(match config.buffer.copies {
+        Some(size) => ("device.buffer.copies", size, copies),
+        None => ("device.buffer.size", config.buffer.size, copies),
+    });
+    for (key, size, count) in needed {
+        let least = groups.bytes().saturating_mul(count);
         if size.bytes() < least {
-            let passes = if held > 1 {
-                format!(" x {held} word lines between two passes")
+            let why = if held > 1 {
+                format!(
+                    "a group for each die: {dies} dies x {held} word lines between two passes x"
+                )
+            } else if count > dies {
+                format!("the groups of copies that fill and one that is read: {count} x")
             } else {
-                String::new()
+                format!("a group for each die: {dies} dies x")
             };
             let problem = format!(
-                "{size} is less than a group for each die: {} dies x {} ({} planes x {} x {}){passes} = {}",
-                groups.dies,
+                "{size} is less than {why} {} ({} planes x {} x {}) = {}",
                 Size::from_bytes(groups.bytes()),
                 groups.planes,
                 groups.rows,

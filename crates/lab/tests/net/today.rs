@@ -1,0 +1,212 @@
+//! Drives with a write buffer: their keys are drawn together, so that a share of the experiments has one.
+//!
+//! Apart from a buffer these keys are refusals, and with one so are keys of the other drives. Draws for
+//! itself, so that what else a seed draws stays.
+
+use super::Config;
+use super::dice::Dice;
+use super::generate::{ALWAYS, catalogue, whole};
+use super::values::{page_size, value};
+
+/// Keys that are of drives with a write buffer, by how they begin.
+const OWN: [&str; 18] = [
+    "scale",
+    "capacity",
+    "cell.",
+    "suspend.",
+    "firmware.",
+    "buffer.",
+    "parity.",
+    "timing.read_part",
+    "timing.bus_rate",
+    "timing.command",
+    "cleaning.reclaim",
+    "cleaning.pace",
+    "cleaning.quantum",
+    "cleaning.host_room",
+    "cleaning.read_batch",
+    "cleaning.read_order",
+    "cleaning.meter_depth",
+    "cleaning.meter_above",
+];
+/// Keys that are of drives without one.
+const OTHERS: [&str; 14] = [
+    "interleave",
+    "gang",
+    "page_span",
+    "pool",
+    "active_blocks",
+    "stripe",
+    "summary_page",
+    "persistence.order",
+    "cleaning.time",
+    "cleaning.background",
+    "cleaning.copy_back",
+    "cleaning.stream",
+    "cleaning.frontiers",
+    "cleaning.levelling.",
+];
+
+/// Whether a key is drawn here.
+pub fn is_own(path: &str) -> bool {
+    let key = path.strip_prefix("device.").unwrap_or_default();
+    OWN.iter().any(|own| key.starts_with(own))
+}
+
+/// Makes a buffered drive of some of those that were drawn, and leaves a few keys of one elsewhere.
+pub fn draw(config: &mut Config, seed: u64) {
+    let mut dice = Dice::new(seed.rotate_left(32) ^ 0xb0f);
+    let at = ["device", "device.member", "device.member.member"];
+    let is_ssd = |at: &&&str| config.get(&format!("{at}.kind")) == Some("ssd");
+    let Some(at) = at.iter().find(is_ssd) else { return };
+    if !dice.chance(0.3) {
+        if dice.chance(0.02) {
+            // Keys that need a buffer, and do not have it.
+            own_keys(config, at, 0.05, &mut dice);
+        }
+        return;
+    }
+    let mut own = Config::default();
+    for (key, value) in std::mem::take(&mut config.0) {
+        match key.strip_prefix(at).filter(|rest| !rest.starts_with(".member")) {
+            Some(rest) => own.set(&format!("device{rest}"), value),
+            None => config.set(&key, value),
+        }
+    }
+    let given = dice.pick(&[0.1, 0.3, 0.6]);
+    buffered(&mut own, given, &mut dice);
+    for (key, value) in own.0 {
+        config.set(&key.replacen("device", at, 1), value);
+    }
+}
+
+fn own_keys(config: &mut Config, at: &str, given: f64, dice: &mut Dice) {
+    let section = catalogue().iter().find(|section| section.title == "device, kind ssd");
+    for key in &section.expect("there are drives").keys {
+        let wanted = is_own(&key.path) && key.path != "device.capacity";
+        if wanted && dice.chance(given) {
+            let value = value("ssd", key, config, dice).expect("a test holds that all have rows");
+            config.set(&key.path.replacen("device", at, 1), value);
+        }
+    }
+}
+
+/// The drive with a buffer, and what its keys demand of each other; a few contradict themselves.
+fn buffered(own: &mut Config, given: f64, dice: &mut Dice) {
+    if dice.chance(0.98) {
+        let other = |key: &str| OTHERS.iter().any(|it| key.starts_with(it));
+        own.0.retain(|(key, _)| !other(key.strip_prefix("device.").unwrap_or_default()));
+    }
+    own.set("device.summary_page", "false");
+    own_keys(own, "device", given, dice);
+    if dice.chance(0.7) {
+        own.set("device.cell.bits", dice.whole(&[1, 2, 3, 3, 4, 5]));
+    }
+    let page = if dice.chance(0.6) { "16KiB" } else { "4KiB" };
+    own.set("device.page_size", format!("\"{page}\""));
+    if dice.chance(0.85) {
+        own.0.retain(|(key, _)| key != "device.cell.preset");
+    } else if own.get("device.cell.preset").is_some() {
+        // It says all of these.
+        let said = ["cell.bits", "planes_per_die", "timing.", "page_size"];
+        own.0.retain(|(key, _)| !said.iter().any(|it| key["device.".len()..].starts_with(it)));
+    }
+    let (bits, planes, page) = shape(own);
+    // Whole word lines, and of them whole parts.
+    let scale =
+        if own.get("device.scale").is_some() { whole(own, "device.scale").max(1) } else { 1 };
+    let word_lines = scale * dice.pick(&[1, 2, 2, 3, 4, 8]);
+    if dice.chance(0.97) {
+        own.set("device.pages_per_block", (word_lines * bits).to_string());
+    }
+    let unit = page * dice.pick(&[1, 2, 4, 4, 4, 4 * planes, 8]) / 4;
+    own.set("device.logical_page", format!("\"{}\"", options::Size::from_bytes(unit.max(512))));
+    times(own, bits, dice);
+    let dies: u64 = ALWAYS[..3].iter().map(|key| whole(own, key)).product();
+    let distance = own.get("device.cell.distance").map_or(2, |it| it.parse().unwrap_or(2));
+    let rows = if own.get("device.cell.program") == Some("per-page") { 1 } else { bits };
+    let held = if own.get("device.cell.program") == Some("two-pass") { distance + 2 } else { 1 };
+    let least = page * planes * rows * dies * held;
+    let room = |dice: &mut Dice| {
+        let bytes = least * dice.pick(&[4, 4, 4, 5, 8, 8, 16, 64, 3]) / 4;
+        format!("\"{}\"", options::Size::from_bytes(bytes))
+    };
+    own.set("device.buffer.size", room(dice));
+    if own.get("device.buffer.copies").is_some() {
+        own.set("device.buffer.copies", room(dice));
+    }
+    let parity = own.get("device.parity.of").map_or(0, |it| it.parse().unwrap_or(0));
+    if parity == 1 && dice.chance(0.9) {
+        own.set("device.parity.of", "2");
+    }
+    if own.get("device.suspend.program").is_none_or(|it| it == "none") {
+        own.0.retain(|(key, _)| key != "device.suspend.step");
+        own.0.retain(|(key, _)| key != "device.suspend.unless_backlog");
+    }
+    if own.get("device.suspend.erase").is_none_or(|it| it == "none") {
+        own.0.retain(|(key, _)| key != "device.suspend.erase_step");
+    }
+    small(own, dice);
+}
+
+/// Bits, planes and bytes of a page.
+fn shape(own: &Config) -> (u64, u64, u64) {
+    let part = own.get("device.cell.preset").filter(|name| *name != "none");
+    let part =
+        part.and_then(|name| devices::ssd::config::parts::PARTS.iter().find(|it| it.name == name));
+    match part {
+        Some(part) => (part.bits.into(), part.planes.into(), part.page_bytes),
+        None => {
+            let bits = whole(own, "device.cell.bits").max(1);
+            (bits, whole(own, "device.planes_per_die"), page_size(own).bytes())
+        }
+    }
+}
+
+/// Times that fit the bits.
+fn times(own: &mut Config, bits: u64, dice: &mut Dice) {
+    if own.get("device.cell.preset").is_some_and(|name| name != "none") {
+        return;
+    }
+    let program = match bits {
+        1 => dice.text(&["0ns", "1ns", "200us"]),
+        2 => dice.text(&["150us", "1.5ms"]),
+        3 => dice.text(&["700us", "1.2ms"]),
+        _ => dice.text(&["6ms", "8.32ms", "13.52ms"]),
+    };
+    own.set("device.timing.program", program);
+    if dice.chance(0.4) {
+        let each: Vec<&str> =
+            (0..bits).map(|_| dice.pick(&["0ns", "25us", "45us", "57us"])).collect();
+        own.set("device.timing.read", format!("\"{}\"", each.join(", ")));
+    }
+}
+
+/// Few pages, most of the blocks spare where there are few of them.
+fn small(own: &mut Config, dice: &mut Dice) {
+    let (bits, planes, page) = shape(own);
+    let scale = whole(own, "device.scale").max(1);
+    let of_die = whole(own, "device.pages_per_block") / scale * planes;
+    let dies: u64 = ALWAYS[..3].iter().map(|key| whole(own, key)).product();
+    let logical: options::Size =
+        own.get("device.logical_page").unwrap_or("4KiB").parse().expect("a size");
+    let units = (of_die * dies * page / logical.bytes()).max(1);
+    let most = dice.pick(&[2_000, 8_000, 30_000]);
+    let blocks = (most / units).clamp(10, 64);
+    own.set("device.blocks_per_plane", blocks.to_string());
+    for key in ["spare_blocks_per_plane", "over_provisioning", "spare_factor"] {
+        own.0.retain(|(given, _)| *given != format!("device.{key}"));
+    }
+    let share = dice.pick(&if blocks < 20 { [0.5, 0.6, 0.8] } else { [0.2, 0.3, 0.5] });
+    if dice.chance(0.2) {
+        let bytes = of_die * dies * page * blocks * scale;
+        let bytes = (bytes as f64 * (1.0 - share)) as u64;
+        own.set("device.capacity", format!("\"{}\"", options::Size::from_bytes(bytes)));
+    } else {
+        own.set("device.spare_factor", format!("{share:?}"));
+    }
+    if own.get("device.cleaning.min_free").is_some() {
+        own.set("device.cleaning.min_free", dice.number(&[0.0, 0.01, 0.05]));
+    }
+    debug_assert!(bits > 0, "a cell has a bit");
+}
