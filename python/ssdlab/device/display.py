@@ -25,12 +25,16 @@ def origins(device: Device, file: IO[str]) -> str:
     table.add_column("key", header_style="dim", no_wrap=True)
     table.add_column("value", header_style="dim", overflow="fold")
     table.add_column("origin", header_style="dim")
+    before = None
     for row in device.rows:
         said = Text(row.origin, style=ORIGINS.get(row.origin, ""))
-        if row.text:
+        if row.text and (row.origin, row.text) == before:
+            said.append(", as above")
+        elif row.text:
             said.append(f": {row.text}", style="")
         if row.preset:
             said.append(f" (preset {row.preset})".lstrip(), style="dim")
+        before = row.origin, row.text
         value = str(row.value).lower() if isinstance(row.value, bool) else str(row.value)
         table.add_row(row.key.removeprefix("device."), value, said)
     head = Text(device.name, style="bold")
