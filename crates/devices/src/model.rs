@@ -59,6 +59,12 @@ pub trait Examine {
     /// Starts counting operations from zero.
     fn reset_counts(&mut self) {}
 
+    /// Begins the account anew in the middle of a run: counts start from zero, and shares of time are
+    /// of the time after `now`. What happened up to `now` has been processed.
+    fn begin_account(&mut self, _now: Time) {
+        self.reset_counts();
+    }
+
     /// Checks every invariant of the device's state.
     ///
     /// # Errors

@@ -20,6 +20,7 @@ mod steady;
 mod table;
 mod trace;
 mod untimed;
+mod warm_up;
 mod warnings;
 
 pub use catalogue::{list, list_categories, operations, request_kinds};

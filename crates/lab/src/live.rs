@@ -14,7 +14,7 @@ use engine::{Completion, Op, Request, SECTOR_BYTES, Time};
 use nbd::{
     Address, Control, Floor, Listener, Punctuality, Scale, Server, Setup, Store, Verdict, Witness,
 };
-use options::Size;
+use options::{Invalid, Size};
 use serde_json::{Map, Value, json};
 use std::io;
 use std::net::IpAddr;
@@ -312,6 +312,10 @@ fn serve(
 ) -> Outcome {
     let mut warnings = Vec::new();
     let scale = Scale::new(settings.time_scale).map_err(from_nbd)?;
+    if experiment.run.warm_up.ns() > 0 {
+        let problem = "a live device is measured from its first client on; leave the key out";
+        return Err(experiment.blame(&Invalid::new(&["run.warm_up"], problem.to_owned())).into());
+    }
     let address = address(settings, &mut warnings)?;
     let mut session = Session::new(experiment, supplied)?;
     let capacity = session.capacity_bytes();

@@ -5,7 +5,7 @@
 
 use crate::trace::output::{Compression as Wrapping, Output};
 use devices::latency::{HOST_QUEUE, LATENCY_PARTS};
-use engine::{Completion, Op, Status};
+use engine::{Completion, Op, Status, Time};
 use parquet::basic::{Compression, Encoding, ZstdLevel};
 use parquet::data_type::{ByteArray, ByteArrayType, DataType, Int64Type};
 use parquet::errors::ParquetError;
@@ -39,12 +39,14 @@ pub(crate) struct RequestLog {
     /// From the first request that is not answered: numbers are given in order of arrival.
     waiting: VecDeque<Option<Completion>>,
     first_waiting: u64,
+    /// Requests that came earlier have no row.
+    from: Time,
     failed: Option<io::Error>,
 }
 
 impl RequestLog {
-    /// Begins a file that will be called `path`.
-    pub(crate) fn create(path: &str) -> io::Result<Self> {
+    /// Begins a file that will be called `path`, of the requests that come at `from` or later.
+    pub(crate) fn create(path: &str, from: Time) -> io::Result<Self> {
         let output = Output::create(path, Wrapping::None)?;
         let mut schema = "message requests { required int64 arrival_ns (integer(64, false)); \
                           required binary op (string);"
@@ -69,6 +71,7 @@ impl RequestLog {
             rows: Vec::with_capacity(GROUP_ROWS),
             waiting: VecDeque::new(),
             first_waiting: 0,
+            from,
             failed: None,
         })
     }
@@ -81,7 +84,9 @@ impl RequestLog {
         }
         self.waiting[place] = Some(*completion);
         while let Some(Some(completion)) = self.waiting.front() {
-            self.rows.push(*completion);
+            if completion.submitted >= self.from {
+                self.rows.push(*completion);
+            }
             self.waiting.pop_front();
             self.first_waiting += 1;
         }

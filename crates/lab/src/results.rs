@@ -5,7 +5,8 @@
 //!
 //! A request that the device refused is counted by its status, and nowhere else: latencies, rates,
 //! bytes and the series over time are of the requests that were answered well. So
-//! `workload.asked = host.all.requests + host.all.failed + workload.unanswered`.
+//! `workload.asked = workload.warm_up + host.all.requests + host.all.failed + workload.unanswered`,
+//! where the first are those answered requests that came before the warm-up was over.
 
 use crate::answers::{Answers, Classes};
 use crate::steady::SteadyState;
@@ -27,6 +28,9 @@ pub(crate) struct Collected {
     classes: Classes,
     series: TimeSeries,
     start: Option<Time>,
+    /// Requests that come before this instant are left out, and how many were.
+    warm_up: Time,
+    left_out: u64,
     /// What is followed of the device, before the first arrival and at the end.
     followed: Option<(Followed, Followed)>,
     /// The stretches of a run without time, which its time series cannot tell apart.
@@ -34,21 +38,31 @@ pub(crate) struct Collected {
 }
 
 impl Collected {
-    /// Statistics that tell these classes apart.
-    pub(crate) fn of(classes: Vec<Class>) -> Self {
-        Collected { classes: Classes::new(classes), ..Collected::default() }
+    /// Statistics that tell these classes apart, of the requests that come at `warm_up` or later.
+    pub(crate) fn of(classes: Vec<Class>, warm_up: Time) -> Self {
+        Collected { classes: Classes::new(classes), warm_up, ..Collected::default() }
     }
 
-    pub(crate) fn record(&mut self, completion: &Completion) {
+    /// Counts a request. Returns whether it is one of those that are measured.
+    pub(crate) fn record(&mut self, completion: &Completion) -> bool {
+        if completion.submitted < self.warm_up {
+            self.left_out += 1;
+            return false;
+        }
         let start = *self.start.get_or_insert(completion.submitted);
         self.classes.record(completion);
         if self.answers.record(completion) {
             self.series.record(completion.at.saturating_sub(start), completion);
         }
+        true
     }
 
     /// Notes how the device is before what happens at `now`. Returns when to ask again.
     pub(crate) fn sample(&mut self, now: Time, figures: Option<Followed>) -> Time {
+        if now < self.warm_up {
+            self.start = Some(self.warm_up);
+            return self.warm_up;
+        }
         let start = *self.start.get_or_insert(now);
         let Some(figures) = figures else { return Time::MAX };
         self.followed.get_or_insert((figures, figures));
@@ -96,9 +110,14 @@ impl Collected {
         pieces
     }
 
-    /// Requests answered, well or not.
+    /// Requests answered, well or not, with those that are left out.
     pub(crate) fn answered(&self) -> u64 {
-        self.answers.count()
+        self.answers.count() + self.left_out
+    }
+
+    /// Whether requests were left out, and no other was answered.
+    pub(crate) fn has_only_warmed_up(&self) -> bool {
+        self.left_out > 0 && self.answers.count() == 0
     }
 
     /// The `host` object.
@@ -170,7 +189,8 @@ impl Results {
     /// The results as JSON, keys in the order of the schema.
     pub(crate) fn to_json(&self) -> Value {
         let ran = &self.ran;
-        let simulated_ns = ran.last - ran.first.unwrap_or(ran.last);
+        let began = ran.first.map_or(ran.last, |first| first.max(ran.collected.warm_up));
+        let simulated_ns = ran.last - began;
         let operations = self.flash.as_ref().map_or(0, |flash| page_operations(&flash.counts));
         let per_second = |count: u64| count as f64 / ran.wall_seconds.max(1e-9);
         let elapsed = Elapsed {
@@ -190,6 +210,7 @@ impl Results {
             "host": ran.collected.host(simulated_ns),
             "workload": {
                 "asked": ran.asked,
+                "warm_up": ran.collected.left_out,
                 "unanswered": ran.unanswered,
                 "notices": notices,
             },

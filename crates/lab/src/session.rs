@@ -11,8 +11,10 @@ use crate::results::{Collected, Ran, Results};
 use crate::snapshot;
 use crate::steady::{Rounds, Settling, SteadyState};
 use crate::untimed::Untimed;
+use crate::warm_up::WarmUp;
 use devices::{Model, Supplied};
 use engine::{Completion, Device, Driven, Observer, SECTOR_BYTES, Time, Workload, drive};
+use options::{Duration, Invalid};
 use serde_json::Value;
 use std::ops::ControlFlow;
 use std::time::Instant;
@@ -143,11 +145,12 @@ impl Observer for Monitor<'_> {
     fn completed(&mut self, completion: &Completion) {
         let first = self.first.get_or_insert(completion.submitted);
         *first = (*first).min(completion.submitted);
-        self.collected.record(completion);
+        let is_measured = self.collected.record(completion);
         if let Some(log) = &mut self.log {
             self.log_failed |= !log.record(completion);
         }
         if let Some(settling) = &mut self.settling
+            && is_measured
             && completion.status.is_ok()
         {
             settling.record(completion);
@@ -218,11 +221,12 @@ pub fn run_with(
     if let Some(window) = experiment.run.timeline.window() {
         session.device.record_operations(window);
     }
+    let warm_up = experiment.run.warm_up.ns();
     let mut monitor = Monitor {
         settling: None,
-        log: settings.requests.as_ref().map(|path| open_log(path)).transpose()?,
+        log: settings.requests.as_ref().map(|path| open_log(path, warm_up)).transpose()?,
         log_failed: false,
-        collected: Collected::of(workload.classes()),
+        collected: Collected::of(workload.classes(), warm_up),
         expected: workload.expected_requests(),
         first: None,
         interrupted: false,
@@ -233,6 +237,9 @@ pub fn run_with(
     session.check_supplied(monitor.collected.answered())?;
     if monitor.interrupted {
         return Err(RunError::Interrupted { requests: monitor.collected.answered() });
+    }
+    if monitor.collected.has_only_warmed_up() {
+        return Err(experiment.blame(&all_warm_up(ended.driven.last)).into());
     }
     if settings.check {
         session.audit()?;
@@ -266,7 +273,7 @@ fn ask(
     workload: &mut dyn Workload,
     monitor: &mut Monitor<'_>,
 ) -> Result<Drove, RunError> {
-    let RunConfig { timed, steady, .. } = &session.experiment.run;
+    let RunConfig { timed, steady, warm_up, .. } = &session.experiment.run;
     let (until, to_settle) = match session.experiment.run.until {
         Until::End => (Time::MAX, false),
         Until::Steady => (Time::MAX, true),
@@ -281,7 +288,12 @@ fn ask(
     let started = Instant::now();
     let (driven, settled) = if *timed {
         monitor.settling = rounds.map(|it| Settling::new(it, steady));
-        let driven = drive(&mut *session.device, workload, until, monitor);
+        let driven = if warm_up.ns() > 0 {
+            let mut device = WarmUp::new(&mut *session.device, warm_up.ns());
+            drive(&mut device, workload, until, monitor)
+        } else {
+            drive(&mut *session.device, workload, until, monitor)
+        };
         (driven, monitor.settling.take().map(|it| it.rounds.state()))
     } else {
         let watched = rounds.map(|it| (it, steady.round_writes));
@@ -295,12 +307,22 @@ fn ask(
     Ok(Drove { driven, settled, wall_seconds: started.elapsed().as_secs_f64() })
 }
 
-fn open_log(path: &str) -> Result<RequestLog, RunError> {
+/// The refusal of a run that asked for nothing once its warm-up was over.
+fn all_warm_up(last: Time) -> Invalid {
+    let problem = format!(
+        "the run ended after {}, and nothing was asked once the warm-up was over; make that shorter \
+         or the run longer",
+        Duration::from_ns(last)
+    );
+    Invalid::new(&["run.warm_up"], problem)
+}
+
+fn open_log(path: &str, from: Time) -> Result<RequestLog, RunError> {
     if !path.ends_with(".parquet") {
         let problem = "the record of requests is a Parquet file; its name must end in .parquet";
         return Err(RunError::Input(format!("{path}: {problem}")));
     }
-    RequestLog::create(path).map_err(|error| unwritable(path, &error))
+    RequestLog::create(path, from).map_err(|error| unwritable(path, &error))
 }
 
 fn unwritable(path: &str, error: &std::io::Error) -> RunError {

@@ -14,4 +14,5 @@ mod requests;
 mod snapshot;
 mod steady;
 mod traces;
+mod warm_up;
 mod warnings;

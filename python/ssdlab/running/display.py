@@ -44,6 +44,7 @@ def results_table(results: Results, file: IO[str]) -> str:
         _breakdown(results.host, console.width, plain),
         side_by_side(_flash(results), _wear(results)),
         _units(results.get("units") or [], plain),
+        _warm_up(results),
         _notices(results),
         warning_lines(results.warning_messages()),
         _steady_state(results),
@@ -231,6 +232,17 @@ def _units(units: list[Any], plain: bool) -> RenderableType | None:
         table.add_row(unit["name"], bar, percent(unit["busy"]), ", ".join(notes))
     title = "Busiest units" if len(units) > len(busiest) else "Units"
     return Group(Text(title, style="bold").append(f" (of {len(units)})", style="dim"), table)
+
+
+def _warm_up(results: Results) -> RenderableType | None:
+    """How many requests the results leave out."""
+    left_out = results.get("workload", {}).get("warm_up", 0)
+    if not left_out:
+        return None
+    return Text(
+        f"Without the warm-up of {results.experiment.run.warm_up}, in which {count(left_out)} "
+        f"request{'s' if left_out > 1 else ''} came"
+    )
 
 
 def _notices(results: Results) -> RenderableType | None:

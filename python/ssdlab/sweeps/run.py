@@ -24,7 +24,7 @@ from ssdlab.sweeps.work import Outcome
 #: A grid that is larger wants a yes.
 MAX_POINTS = 100_000
 #: So short a run shows which figures the results have.
-PROBE = {"run.until": "1us", "run.precondition": "none"}
+PROBE = {"run.until": "1us", "run.precondition": "none", "run.warm_up": "0s"}
 #: Points of which one must run for the figures to be known.
 MAX_SAMPLES = 10
 

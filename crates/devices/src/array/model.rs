@@ -99,6 +99,12 @@ impl Examine for Array {
         }
     }
 
+    fn begin_account(&mut self, now: Time) {
+        for member in &mut self.members {
+            member.begin_account(now);
+        }
+    }
+
     fn audit(&self) -> Result<(), String> {
         let numbered = self.members.iter().enumerate();
         for (number, member) in numbered {

@@ -213,7 +213,7 @@ fn derived(sum: fn(&Account) -> u64, account: &Account) -> u64 {
 }
 
 /// What one unit did, in times.
-#[derive(Debug, Clone)]
+#[derive(Debug, Clone, PartialEq)]
 pub(in crate::ssd) struct UnitAccount {
     pub(in crate::ssd) name: String,
     pub(in crate::ssd) busy_ns: Time,
@@ -222,6 +222,28 @@ pub(in crate::ssd) struct UnitAccount {
     pub(in crate::ssd) waited_ns: Time,
     /// Pages that it read or programmed for the host.
     pub(in crate::ssd) operations: u64,
+}
+
+/// What units and buses did in a stretch of time.
+#[derive(Debug, Clone, PartialEq)]
+pub(in crate::ssd) struct Spent {
+    pub(in crate::ssd) time: Time,
+    pub(in crate::ssd) units: Vec<UnitAccount>,
+    pub(in crate::ssd) buses_ns: Vec<Time>,
+}
+
+impl Spent {
+    /// Leaves out what they had done before. A page that waited then counts with all its wait.
+    pub(in crate::ssd) fn leave_out(&mut self, before: &Spent) {
+        self.time -= before.time;
+        for (unit, before) in self.units.iter_mut().zip(&before.units) {
+            unit.busy_ns -= before.busy_ns;
+            unit.cleaning_ns -= before.cleaning_ns;
+            unit.waited_ns -= before.waited_ns;
+            unit.operations -= before.operations;
+        }
+        self.buses_ns.iter_mut().zip(&before.buses_ns).for_each(|(now, then)| *now -= then);
+    }
 }
 
 /// The counters of a drive, and what it takes to report them.

@@ -78,6 +78,7 @@ impl Ssd {
             back,
             clock: Clock::default(),
             config: config.clone(),
+            before: None,
         })
     }
 }

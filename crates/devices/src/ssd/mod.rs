@@ -49,6 +49,8 @@ pub struct Ssd {
     host: Host,
     back: Back,
     clock: Clock,
+    /// What units and buses had done when the account began, where that was in the middle of a run.
+    before: Option<Box<account::Spent>>,
 }
 
 impl Ssd {

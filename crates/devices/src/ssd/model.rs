@@ -56,6 +56,11 @@ impl Examine for Ssd {
         self.back.reset_counters();
     }
 
+    fn begin_account(&mut self, now: Time) {
+        self.reset_counts();
+        self.before = Some(Box::new(self.spent(now)));
+    }
+
     fn audit(&self) -> Result<(), String> {
         self.check()
     }

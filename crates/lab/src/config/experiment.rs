@@ -50,7 +50,8 @@ impl Experiment {
                 format!("a seed is at most {}, the largest whole number of TOML", i64::MAX);
             return Err(blame(&Invalid::new(&["run.seed"], problem), &parsed));
         }
-        run.steady.check().map_err(|invalid| blame(&invalid, &parsed))?;
+        let checked = run.steady.check().and_then(|()| run.check_warm_up());
+        checked.map_err(|invalid| blame(&invalid, &parsed))?;
         if !run.timed && !device.has_flash() {
             let problem = format!(
                 "a device of kind \"{}\" has nothing that could be found out without time",

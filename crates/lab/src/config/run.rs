@@ -3,7 +3,7 @@
 use super::precondition::Precondition;
 use super::steady::Steady;
 use super::window::TimelineWindow;
-use options::{Duration, Values, options, text_setting};
+use options::{Duration, Invalid, Values, options, text_setting};
 use std::fmt;
 use std::str::FromStr;
 
@@ -61,6 +61,10 @@ options! {
         /// Whether requests take time; otherwise each is answered at once, and only what becomes of
         /// the flash is found out.
         timed: bool = true,
+        /// How long at the beginning of a timed run the results leave out: requests that come before
+        /// it is over are served, and are in no latency, rate or series; counts of the drive and busy
+        /// shares are of the time after it.
+        warm_up: Duration = Duration::from_ns(0),
         /// When the run ends.
         until: Until = Until::End,
         /// The window whose flash operations are recorded one by one, at most 20,000.
@@ -71,6 +75,22 @@ options! {
 }
 
 impl RunConfig {
+    /// Refuses a warm-up after which there is nothing to measure.
+    pub(crate) fn check_warm_up(&self) -> Result<(), Invalid> {
+        let refuse = |problem| Err(Invalid::new(&["run.warm_up"], problem));
+        match self.until {
+            _ if self.warm_up.ns() == 0 => Ok(()),
+            _ if !self.timed => {
+                refuse("without time (run.timed) no time can be left out".to_owned())
+            }
+            Until::Time(end) if end <= self.warm_up => refuse(format!(
+                "{} is as long as the run, which ends after {end} (run.until); nothing would be left",
+                self.warm_up
+            )),
+            _ => Ok(()),
+        }
+    }
+
     /// Whether the drive is brought into a state before the run.
     pub(crate) fn prepares(&self) -> bool {
         self.precondition != Precondition::None || self.load_drive.is_some()

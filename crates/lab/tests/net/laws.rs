@@ -63,6 +63,20 @@ pub const LAWS: &[Law] = &[
     ("one drive = an array of one", pairs::array_of_one),
 ];
 
+/// The laws of a whole run, of which the results of one with a warm-up show only the rest.
+const OF_ALL: [&str; 10] = [
+    "programs = host + moved + migrated",
+    "amplification is at least 1 without trims",
+    "a refused write is not a success",
+    "lifetimes are of bytes that were written",
+    "a lone request's time adds up",
+    "wear agrees with the erasures",
+    "every request is answered once, Little's law",
+    "timed and untimed agree",
+    "saved and loaded = uninterrupted",
+    "twice the times, twice the latencies",
+];
+
 /// The law that no experiment ends but by its end.
 pub const ENDS: &str = "it runs to its end, and the audit holds";
 /// The law of refusals.
@@ -82,7 +96,9 @@ pub fn judge_by(config: &Config, wanted: impl Fn(&str) -> bool) -> Verdict {
         Outcome::Broken(message) => one(ENDS, message),
         Outcome::Results(results) => {
             let case = Case { config, results: &results };
-            let laws = LAWS.iter().filter(|(name, _)| wanted(name));
+            let is_whole = !case.warms_up();
+            let applies = |name: &str| is_whole || OF_ALL.iter().all(|law| *law != name);
+            let laws = LAWS.iter().filter(|(name, _)| wanted(name) && applies(name));
             let broken: Vec<Broken> = laws
                 .filter_map(|(law, holds)| {
                     let detail = super::quietly(|| holds(&case));
@@ -131,6 +147,12 @@ impl Case<'_> {
     /// Whether requests take time.
     pub fn is_timed(&self) -> bool {
         self.resolved("run.timed") != Some(&Value::Bool(false))
+    }
+
+    /// Whether the results leave out the beginning of the run.
+    pub fn warms_up(&self) -> bool {
+        let warm_up = self.resolved("run.warm_up").and_then(Value::as_str);
+        warm_up.is_some_and(|it| it.parse() != Ok(options::Duration::from_ns(0)))
     }
 
     /// Whether the run was as long as its workload.

@@ -259,6 +259,7 @@ fn of_run(path: &str, dice: &mut Dice) -> Option<String> {
             "steady",
         ]),
         "run.until" => dice.text(&["end", "end", "end", "steady", "10ms", "1s"]),
+        "run.warm_up" => dice.text(&["0s", "0s", "1us", "1ms"]),
         "run.timeline" => dice.text(&["none", "0ms..1ms", "10ms..12ms"]),
         "run.steady.round" => dice.text(&["1ms", "10ms", "100ms"]),
         "run.steady.round_writes" => dice.number(&[0.1, 0.5, 1.0]),

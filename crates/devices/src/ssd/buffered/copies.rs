@@ -44,7 +44,9 @@ impl Buffered {
         let (block, group) = (victim.job.source, victim.next);
         let first_die = self.shape.first_die(block, self.ftl.geometry().blocks_per_domain);
         let die = self.shape.place(first_die, group).die;
-        if group == self.shape.per_block || self.dies[die as usize].collecting >= self.pace.most_batches() {
+        if group == self.shape.per_block
+            || self.dies[die as usize].collecting >= self.pace.most_batches()
+        {
             return false;
         }
         let row_units = self.shape.units_per_row();

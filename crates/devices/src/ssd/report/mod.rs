@@ -7,7 +7,7 @@ pub use lifetime::{LifetimeReport, Milestone};
 pub use wear_map::WearMap;
 
 use crate::ssd::Ssd;
-use crate::ssd::account::{Account, Counts, UnitAccount};
+use crate::ssd::account::{Account, Counts, Spent, UnitAccount};
 use crate::ssd::ids::{Block, Domain};
 use engine::{SECTOR_BYTES, Time};
 
@@ -175,25 +175,36 @@ impl Ssd {
         }
     }
 
-    /// The account at the end of a run that began at 0 and ended at `end`.
+    /// What units and buses did up to `end`, since the account began.
+    pub(in crate::ssd) fn spent(&self, end: Time) -> Spent {
+        let mut spent =
+            Spent { time: end, units: self.back.units(end), buses_ns: self.back.bus_busy_ns(end) };
+        if let Some(before) = &self.before {
+            spent.leave_out(before);
+        }
+        spent
+    }
+
+    /// The account at the end of a run that ended at `end`, and began at 0 or where the account did.
     pub fn account(&self, end: Time) -> SsdReport {
+        let Spent { time, units, buses_ns } = self.spent(end);
         let mut report = SsdReport {
             buffered: self.geometry().groups.is_some(),
             counts: self.counts_now(),
             write_amplification: None,
             write_amplification_bytes: None,
-            cleaning: self.cleaning(end),
+            cleaning: self.cleaning(&units),
             spare: self.spare(),
             wear: self.wear(),
-            units: self.back.units(end).into_iter().map(|unit| unit_report(unit, end)).collect(),
-            bus_busy: self.back.bus_busy_ns(end).into_iter().map(|ns| share(ns, end)).collect(),
+            units: units.into_iter().map(|unit| unit_report(unit, time)).collect(),
+            bus_busy: buses_ns.into_iter().map(|ns| share(ns, time)).collect(),
         };
         report.derive();
         report
     }
 
-    fn cleaning(&self, end: Time) -> CleaningReport {
-        let busy_ns = self.back.units(end).iter().map(|unit| unit.cleaning_ns).sum();
+    fn cleaning(&self, units: &[UnitAccount]) -> CleaningReport {
+        let busy_ns = units.iter().map(|unit| unit.cleaning_ns).sum();
         let mean_block_ns = ratio(busy_ns, self.back.ftl().counters.cleaned());
         CleaningReport { efficiency: None, mean_block_ns, busy_ns }
     }
@@ -234,12 +245,12 @@ impl Ssd {
     }
 }
 
-fn unit_report(unit: UnitAccount, end: Time) -> UnitReport {
+fn unit_report(unit: UnitAccount, time: Time) -> UnitReport {
     UnitReport {
         name: unit.name,
-        busy: share(unit.busy_ns, end),
-        cleaning: share(unit.cleaning_ns, end),
-        queue_mean: share(unit.waited_ns, end),
+        busy: share(unit.busy_ns, time),
+        cleaning: share(unit.cleaning_ns, time),
+        queue_mean: share(unit.waited_ns, time),
         operations: unit.operations,
     }
 }

@@ -109,8 +109,12 @@ pub fn requests(case: &Case<'_>) -> Result<(), String> {
     must(sum == of("all"), || format!("{sum} by operation, {} in all", of("all")))?;
     let submitted = case.count("/workload/asked");
     let unanswered = case.count("/workload/unanswered");
-    must(submitted == sum + refused + unanswered, || {
-        format!("{submitted} submitted, {sum} answered, {refused} refused, {unanswered} neither")
+    let warm_up = case.count("/workload/warm_up");
+    must(submitted == warm_up + sum + refused + unanswered, || {
+        format!(
+            "{submitted} submitted, {sum} answered, {refused} refused, {unanswered} neither, \
+             {warm_up} before"
+        )
     })?;
     let counted = ["closed", "open", "bursts", "jesd219"];
     let kind = case.resolved("workload.kind").and_then(Value::as_str).unwrap_or_default();
@@ -118,6 +122,7 @@ pub fn requests(case: &Case<'_>) -> Result<(), String> {
         return Ok(());
     }
     let asked = case.resolved("workload.requests").and_then(Value::as_u64).unwrap_or(0);
+    let sum = warm_up + sum;
     must(asked == sum || asked == sum + refused, || format!("{asked} asked, {sum} answered"))
 }
 

@@ -1,0 +1,65 @@
+//! A device whose account begins in the middle of a run: the warm-up before that instant is left out.
+
+use devices::Model;
+use devices::ssd::account::Counter;
+use engine::{Completion, Device, Followed, Request, Time};
+
+/// Passes everything on, and has the account begin before what happens at or after an instant.
+pub(crate) struct WarmUp<'a> {
+    device: &'a mut dyn Model,
+    ends: Time,
+    is_over: bool,
+}
+
+impl<'a> WarmUp<'a> {
+    pub(crate) fn new(device: &'a mut dyn Model, ends: Time) -> WarmUp<'a> {
+        WarmUp { device, ends, is_over: false }
+    }
+
+    /// Time goes on to `to`, and nothing has happened since the last event.
+    #[inline]
+    fn pass(&mut self, to: Time) {
+        if !self.is_over && to >= self.ends {
+            self.is_over = true;
+            self.device.begin_account(self.ends);
+        }
+    }
+}
+
+impl Device for WarmUp<'_> {
+    fn submit(&mut self, now: Time, request: Request) {
+        self.pass(now);
+        self.device.submit(now, request);
+    }
+
+    fn next_event(&self) -> Option<Time> {
+        self.device.next_event()
+    }
+
+    fn advance(&mut self, to: Time, completions: &mut Vec<Completion>) {
+        self.pass(to);
+        self.device.advance(to, completions);
+    }
+
+    fn has_ended(&self) -> bool {
+        self.device.has_ended()
+    }
+
+    fn may_refuse(&self) -> bool {
+        self.device.may_refuse()
+    }
+
+    /// Before the account begins nothing has been counted, though things stand as they do.
+    fn followed(&self) -> Option<Followed> {
+        let mut followed = self.device.followed()?;
+        if !self.is_over {
+            let counts = Counter::over_time().into_iter().filter(|(row, ..)| !row.is_level());
+            counts.for_each(|(_, place, _)| followed.0[place] = 0);
+        }
+        Some(followed)
+    }
+
+    fn capacity_sectors(&self) -> u64 {
+        self.device.capacity_sectors()
+    }
+}
