@@ -78,6 +78,8 @@ impl Buffered {
         self.victims[domain.at()] = Some(victim);
         self.pace.add(domain.0, i64::from(self.shape.units));
         self.dies[die as usize].collecting += batches.len() as u32;
+        // Nothing is to be read: no event will tell the writes that wait of the room.
+        let gained = batches.is_empty() && !self.waiting.is_empty();
         for (rows, reserved) in batches {
             self.gather.reserve(1, reserved);
             let batch = Batch { domain, block, group, rows, left: rows, reserved };
@@ -85,6 +87,9 @@ impl Buffered {
         }
         self.victim_read(domain, clock);
         self.burst_over(clock);
+        if gained {
+            self.admit(clock);
+        }
         true
     }
 
