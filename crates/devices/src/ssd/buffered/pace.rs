@@ -86,7 +86,9 @@ pub(super) struct Pace {
     bursting: bool,
     /// Pages that the host may still write during the burst.
     host_left: i64,
-    /// When the last burst began and ended, and how many have followed each other closely.
+    /// When the last burst began; how long the last one took that has ended, and when that was; and how
+    /// many have followed each other closely.
+    began: Time,
     last: (Time, Time),
     close: u32,
     /// When the meter has let through what it has admitted.
@@ -110,6 +112,7 @@ impl Pace {
             metered: config.pace == Rule::Token,
             bursting: false,
             host_left: 0,
+            began: 0,
             last: (0, 0),
             close: 0,
             through: 0,
@@ -181,10 +184,10 @@ impl Pace {
             || self.missing() >= self.wanted / 2
             || is_stuck;
         if due {
-            let (began, ended) = self.last;
-            let is_close = (now - ended) as f64 <= SHORT_PAUSE * (ended - began) as f64;
+            let (took, ended) = self.last;
+            let is_close = (now - ended) as f64 <= SHORT_PAUSE * took as f64;
             self.close = if is_close { self.close + 1 } else { 0 };
-            self.last.0 = now;
+            self.began = now;
             self.metered = self.config.pace == Rule::Adaptive && self.close >= LASTING_BURSTS;
             self.bursting = !self.metered;
             self.host_left = i64::from(self.config.host_room);
@@ -197,7 +200,7 @@ impl Pace {
         let over = self.bursting && self.missing() <= 0;
         if over {
             self.bursting = false;
-            self.last.1 = now;
+            self.last = (now - self.began, now);
         }
         over
     }
