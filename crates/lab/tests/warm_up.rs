@@ -79,16 +79,16 @@ fn without_a_warm_up_nothing_is_left_out() {
 fn a_server_is_measured_from_the_instant_on() {
     let results = run(&[SERVER], &["run.warm_up=100ms"]);
     let service = figure(&results, "/host/read/mean_us") / 1e6;
-    let before = (0.1 / service).ceil();
-    let rest = 1000.0 - before;
-    assert!((400.0..500.0).contains(&before), "{before}");
-    assert_eq!(figure(&results, "/workload/warm_up"), before);
-    assert_eq!(figure(&results, "/host/read/requests"), rest);
+    let before = (0.1 / service).ceil() as u64;
+    let rest = 1000 - before;
+    assert!((400..500).contains(&before), "{before}");
+    assert_eq!(count(&results, "/workload/warm_up"), before);
+    assert_eq!(count(&results, "/host/read/requests"), rest);
     let seconds = 1000.0 * service - 0.1;
     assert!((figure(&results, "/simulated_seconds") - seconds).abs() < 1e-9);
-    assert!((figure(&results, "/host/read/iops") - rest / seconds).abs() < 1e-3);
+    assert!((figure(&results, "/host/read/iops") - rest as f64 / seconds).abs() < 1e-3);
     let bins = results["time_series"]["requests"].as_array().unwrap();
-    assert_eq!(bins.iter().filter_map(Value::as_f64).sum::<f64>(), rest);
+    assert_eq!(bins.iter().filter_map(Value::as_u64).sum::<u64>(), rest);
     // The series begins with the measurement, not with the run.
     assert!(bins.len() as f64 * figure(&results, "/time_series/bin_seconds") < seconds + 0.002);
 }
