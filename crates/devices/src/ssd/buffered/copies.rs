@@ -157,8 +157,9 @@ impl Buffered {
         let mut after = 0;
         if !self.config.buffer.power_loss_protected {
             // The buffer may be lost: what was moved, and what supersedes the rest, goes first.
-            for stream in [Stream::FIRST, Stream::SECOND] {
-                self.pad(domain, stream, clock);
+            self.pad(domain, Stream::SECOND, clock);
+            for domain in 0..self.filling.len() as u32 {
+                self.pad(Domain(domain), Stream::FIRST, clock);
             }
             after = self.gather.next_number();
         }
@@ -176,7 +177,13 @@ impl Buffered {
     /// Begins to erase a victim, unless copies of what it held are not programmed yet.
     fn begin_erase(&mut self, number: u32, clock: &mut Clock) {
         let Erasing { job, after, .. } = self.erasing[number];
-        if after > 0 && self.gather.unfinished(after).next().is_some() {
+        // Copies of other domains are of pages whose blocks wait for them.
+        let geometry = self.ftl.geometry();
+        let concerns = |group: u32| {
+            let group = self.gather.group(group);
+            group.stream == 0 || geometry.domain_of(group.block) == job.domain
+        };
+        if after > 0 && self.gather.unfinished(after).any(concerns) {
             return;
         }
         self.erasing[number].begun = true;

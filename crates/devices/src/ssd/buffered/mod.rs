@@ -63,6 +63,8 @@ pub(in crate::ssd) struct Buffered {
     pace: Pace,
     asked: Vec<Option<Asked>>,
     reads: Slots<Read>,
+    /// Those of them that are being sensed: fewer than an event can number, however many wait.
+    sensing: Slots<u32>,
     /// Writes that wait for the buffer, in order, and why the first does.
     waiting: VecDeque<Slot>,
     held: Held,
@@ -105,6 +107,7 @@ impl Buffered {
             shape,
             asked: Vec::new(),
             reads: Slots::new(),
+            sensing: Slots::new(),
             waiting: VecDeque::new(),
             held: Held::default(),
             filling: vec![[gather::NONE; 2]; domains],
@@ -180,7 +183,10 @@ impl Buffered {
                     Cargo::Load(die) => self.page_loaded(die, clock),
                 }
             }
-            2 => self.sensed(about, clock),
+            2 => {
+                let read = self.sensing.remove(about);
+                self.sensed(read, clock);
+            }
             3 => self.cell_done(about, clock),
             4 => self.stopped(about, clock),
             5 => self.lingered(about, clock),

@@ -230,7 +230,8 @@ impl Buffered {
         if die.has_waiting_task() {
             die.passed += 1;
         }
-        clock.call(now + read.sense_ns, event(Happens::Sensed, id));
+        let end = now + read.sense_ns;
+        clock.call(end, event(Happens::Sensed, self.sensing.insert(id)));
     }
 
     /// A read has its data in the registers.
@@ -272,7 +273,7 @@ impl Buffered {
             let (sense_ns, bus_ns) = self.next_row(&batch);
             let read = &mut self.reads[id];
             (read.owner, read.sense_ns, read.bus_ns) = (Owner::Copies(batch), sense_ns, bus_ns);
-            clock.call(now + sense_ns, event(Happens::Sensed, id));
+            clock.call(now + sense_ns, event(Happens::Sensed, self.sensing.insert(id)));
             return;
         }
         self.reads.remove(id);

@@ -13,7 +13,7 @@ use options::{Invalid, Size};
 
 /// Operations of a die mark the planes that they use as bits of a word.
 const MOST_PLANES: u32 = 32;
-/// Dies, pages and transfers are numbered within events of 20 bits.
+/// Dies, groups and cores are numbered within events of 20 bits.
 const MOST_DIES: u32 = 4096;
 
 /// The shape of groups and of what is cleaned together.
@@ -57,10 +57,6 @@ impl Groups {
     /// Counts and sizes that do not go together.
     pub fn new(config: &SsdConfig) -> Result<Groups, Invalid> {
         let cell = &config.cell;
-        if !(1..=5).contains(&cell.bits) {
-            let problem = format!("{} is not possible; a cell holds 1 to 5 bits", cell.bits);
-            return Err(Invalid::new(&["device.cell.bits"], problem));
-        }
         let planes = config.planes_per_die;
         if planes > MOST_PLANES {
             let problem = format!("{planes} is too many; at most {MOST_PLANES}");

@@ -11,6 +11,11 @@ use options::{Invalid, Size};
 /// takes less is the time of one page of it.
 const SHORTEST_WORD_LINE_US: [Time; 5] = [0, 150, 700, 4_000, 6_000];
 
+/// Cores, and groups in either part of the buffer: more than any drive has. They are numbered within events
+/// of 20 bits.
+const MOST_CORES: u32 = 1 << 16;
+const MOST_GROUPS: u64 = 1 << 19;
+
 /// Keys that stand against a write buffer, or against there being none.
 #[expect(clippy::float_cmp, reason = "a default that nobody changed is the same number")]
 pub(super) fn check(config: &SsdConfig) -> Result<(), Invalid> {
@@ -110,12 +115,20 @@ pub(super) fn check(config: &SsdConfig) -> Result<(), Invalid> {
     if let Some((key, _)) = counts.iter().find(|(_, count)| *count == 0) {
         return Err(Invalid::new(&[key], "0 is not possible; it must be at least 1"));
     }
+    if config.firmware.cores > MOST_CORES {
+        let problem = format!("{} is too many; at most {MOST_CORES}", config.firmware.cores);
+        return Err(Invalid::new(&["device.firmware.cores"], problem));
+    }
     cells(config)
 }
 
 /// Times of the cells.
 fn cells(config: &SsdConfig) -> Result<(), Invalid> {
     let (cell, timing) = (&config.cell, &config.timing);
+    if !(1..=5).contains(&cell.bits) {
+        let problem = format!("{} is not possible; a cell holds 1 to 5 bits", cell.bits);
+        return Err(Invalid::new(&["device.cell.bits"], problem));
+    }
     let types = timing.read.count() as u32;
     if types > 1 && types != cell.bits {
         let problem = format!(
@@ -124,7 +137,7 @@ fn cells(config: &SsdConfig) -> Result<(), Invalid> {
         );
         return Err(Invalid::new(&["device.timing.read", "device.cell.bits"], problem));
     }
-    let shortest = SHORTEST_WORD_LINE_US[(cell.bits as usize - 1).min(4)];
+    let shortest = SHORTEST_WORD_LINE_US[cell.bits as usize - 1];
     if timing.program.ns() < shortest * 1000 {
         let problem = format!(
             "{} is too short for a word line of {} bits a cell; data sheets state the time of one \
@@ -174,6 +187,11 @@ pub(super) fn buffers(config: &SsdConfig, groups: &Groups) -> Result<(), Invalid
     });
     for (key, size, count) in needed {
         let least = groups.bytes().saturating_mul(count);
+        if size.bytes() / groups.bytes() > MOST_GROUPS {
+            let most = Size::from_bytes(MOST_GROUPS * groups.bytes());
+            let problem = format!("{size} is too much; at most {most}, {MOST_GROUPS} groups");
+            return Err(Invalid::new(&[key], problem));
+        }
         if size.bytes() < least {
             let why = if held > 1 {
                 format!(
