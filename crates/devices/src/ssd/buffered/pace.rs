@@ -20,7 +20,7 @@ use engine::Time;
 const WINDOW_NS: Time = 32_000_000;
 /// A backlog lasts when so many bursts in a row came after less time than so many times their own.
 const LASTING_BURSTS: u32 = 3;
-const SHORT_PAUSE: f64 = 1.5;
+const SHORT_PAUSE: f64 = 2.5;
 /// How much of what is known of victims the last one is.
 const LAST_VICTIM: f64 = 0.125;
 
