@@ -18,9 +18,11 @@ from ssdlab.charts import (
     Threads,
     matplotlib,
     scales,
+    style,
     svg,
     text,
 )
+from ssdlab.results import PARTS
 from ssdlab.running import figures as of_run
 from ssdlab.sweeps import figures as of_sweep
 from ssdlab.trace import figures as of_trace
@@ -191,8 +193,16 @@ def test_a_terminal_shows_a_grid_bars_and_steps():
     assert [bar.plain for bar in found] == ["######", "##"]
     bins = Series("it", [0, 1, 2], [0, 4, 8], "bars", width=1)
     assert text.steps(Figure("", *NUMBERS, [bins]), False).plain == " ▄█"
-    assert text.stack([1, 0, 3], 8, True).plain == "..::::::"
+    assert text.stack([1, 0, 3], 8, True).plain == "..++++++"
     assert text.level(0.5, 4, False).plain == "██░░"
+
+
+def test_every_part_of_a_latency_has_a_look_of_its_own():
+    """Of all that there are, in pages and terminals: no two share a colour or a glyph."""
+    assert len(PARTS) <= style.COLOURS
+    assert len(text.LOOKS) == len(PARTS)
+    for looks in zip(*text.LOOKS, text.OTHER_LOOK, strict=True):
+        assert len(set(looks)) == len(looks)
 
 
 def test_an_empty_figure_is_no_figure():

@@ -199,3 +199,17 @@ def test_the_end_of_a_drive_and_its_settling_are_told():
     assert "a day, 5 years" in table
     assert "Steady state of the preconditioning after 7 rounds: write amplification 3.051" in table
     assert "Steady state of the run: not reached in 25 rounds" in table
+
+
+def test_the_bars_of_units_leave_room_for_what_is_said_of_them():
+    """Names of dies are longer than those of packages: nothing is cut off in 80 columns."""
+    units = [
+        {"name": name, "busy": 0.5, "cleaning": 0.295, "queue_mean": 0.01}
+        for name in ("channel 15 die 13", "channel 3 die 1")
+    ]
+    lines = table(units=units).splitlines()
+    rows = [line for line in lines if line.startswith("channel")]
+    assert all(row.endswith("29.5% cleaning, queue 0.01") for row in rows)
+    assert max(map(len, rows)) == 80
+    short = table(units=[unit | {"name": "package 1"} for unit in units])
+    assert "█" * 15 + "░" * 15 in short

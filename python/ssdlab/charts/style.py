@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-#: Classes `c0` to `c7`.
-COLOURS = 8
+#: Classes `c0` to `c8`: as many as a latency has parts.
+COLOURS = 9
 #: Shades between the least and the greatest cell.
 SHADES = 8
 #: Height of a lane.
@@ -19,9 +19,9 @@ def opacity(shade: int) -> str:
 
 _PALETTE = """
 :root { --c0: #1f6feb; --c1: #d9730d; --c2: #2da44e; --c3: #bf3989; --c4: #8250df; --c5: #9a6700;
-  --c6: #0e8a8a; --c7: #6e7781 }
+  --c6: #0e8a8a; --c7: #6e7781; --c8: #a40e26 }
 @media (prefers-color-scheme: dark) { :root { --c0: #58a6ff; --c1: #f0883e; --c2: #56d364;
-  --c3: #f778ba; --c4: #bc8cff; --c5: #d29922; --c6: #39c5cf; --c7: #8b949e } }
+  --c3: #f778ba; --c4: #bc8cff; --c5: #d29922; --c6: #39c5cf; --c7: #8b949e; --c8: #ff7b72 } }
 """
 
 _MARKS = """

@@ -14,8 +14,11 @@ from ssdlab.charts.figure import Cells, Figure
 LOOKS = (
     ("░", ".", "bright_black"),
     ("─", "-", "blue"),
+    ("┼", "+", "bright_blue"),
+    ("▚", "/", "bright_yellow"),
     ("▒", ":", "yellow"),
     ("▓", "%", "red"),
+    ("╫", "|", "bright_red"),
     ("═", "=", "cyan"),
     ("█", "#", "green"),
 )

@@ -61,7 +61,7 @@ def _lead(names: Sequence[str], results: Sequence[Results]) -> str:
                 "IOPS": count(total.iops or 0),
                 "MB/s": f"{total.mb_per_s or 0:,.1f}",
                 "mean latency": duration(total.mean_us, 4),
-                "99 % within": duration(total.percentiles_us["99"], 4),
+                "p99": duration(total.percentiles_us["99"], 4),
             }
         if (amplification := it._amplification()) is not None:
             said["write amplification"] = f"{amplification:.3f}"

@@ -28,6 +28,7 @@ from ssdlab.terminal import Share, console_for, fact_table, rendered, side_by_si
 
 BUSIEST_UNITS = 5
 UNIT_BAR = 30
+SHORTEST_BAR = 8
 
 
 def results_table(results: Results, file: IO[str]) -> str:
@@ -43,7 +44,7 @@ def results_table(results: Results, file: IO[str]) -> str:
         _failures(results.host),
         _breakdown(results.host, console.width, plain),
         side_by_side(_flash(results), _wear(results)),
-        _units(results.get("units") or [], plain),
+        _units(results.get("units") or [], console.width, plain),
         _warm_up(results),
         _notices(results),
         warning_lines(results.warning_messages()),
@@ -213,7 +214,7 @@ def _counts(section: str, found: Mapping[str, Any]) -> list[tuple[str, str]]:
     return [(label, count(number)) for label, number in counters.shown(section, found)]
 
 
-def _units(units: list[Any], plain: bool) -> RenderableType | None:
+def _units(units: list[Any], width: int, plain: bool) -> RenderableType | None:
     busiest = sorted(units, key=lambda unit: -unit["busy"])[:BUSIEST_UNITS]
     if not busiest or not busiest[0]["busy"]:
         return None
@@ -222,14 +223,22 @@ def _units(units: list[Any], plain: bool) -> RenderableType | None:
     table.add_column(no_wrap=True)
     table.add_column(justify="right", no_wrap=True)
     table.add_column(no_wrap=True)
+    rows = []
     for unit in busiest:
-        notes = []
+        said = []
         if unit.get("cleaning"):
-            notes.append(f"{percent(unit['cleaning'])} cleaning")
+            said.append(f"{percent(unit['cleaning'])} cleaning")
         if unit.get("queue_mean") is not None:
-            notes.append(f"queue {unit['queue_mean']:.2f}")
-        bar = text.level(unit["busy"], UNIT_BAR, plain)
-        table.add_row(unit["name"], bar, percent(unit["busy"]), ", ".join(notes))
+            said.append(f"queue {unit['queue_mean']:.2f}")
+        rows.append((unit, percent(unit["busy"]), ", ".join(said)))
+    # What stands beside the bar, with two blanks between the columns.
+    beside = 6 + sum(
+        max(map(len, column))
+        for column in zip(*((unit["name"], busy, notes) for unit, busy, notes in rows), strict=True)
+    )
+    cells = max(SHORTEST_BAR, min(UNIT_BAR, width - beside))
+    for unit, busy, notes in rows:
+        table.add_row(unit["name"], text.level(unit["busy"], cells, plain), busy, notes)
     title = "Busiest units" if len(units) > len(busiest) else "Units"
     return Group(Text(title, style="bold").append(f" (of {len(units)})", style="dim"), table)
 

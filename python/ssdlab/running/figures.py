@@ -51,14 +51,14 @@ def of_classes(named: Named) -> list[tuple[str, str, Record]]:
 
 
 def latency(named: Named) -> Figure:
-    """The share of the requests that take at most so long, for each kind of request."""
+    """The cumulative distribution of latencies, for each kind of request."""
     curves = [
         _cumulative(f"{kind}, {name}" if name else kind, host)
         for name, kind, host in each(named)
         if host.requests and "histogram" in host
     ]
     return Figure(
-        "Share of the requests that take at most so long",
+        "Latency CDF",
         Axis("latency, us", log=10),
         Axis("share of requests, %", low=0, high=100),
         curves,

@@ -21,7 +21,7 @@ class Plots:
         self._results = results
 
     def latency(self) -> Any:
-        """The share of the requests that take at most so long, in us, for each kind of request."""
+        """The cumulative distribution of latencies, in us, for each kind of request."""
         return self._sheet("latency", figures.latency(self._named()))
 
     def breakdown(self) -> Any:

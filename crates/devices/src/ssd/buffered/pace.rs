@@ -154,11 +154,11 @@ impl Pace {
         self.wanted_in_all - self.total
     }
 
-    /// Whether a domain is to be cleaned: from when it lacks room until it has most of a group for each die to
+    /// Whether a domain is to be cleaned: from when it lacks room until it has two thirds of a group for each die to
     /// spare, so that victims are read in rounds.
     pub(super) fn cleans(&mut self, domain: u32) -> bool {
         let (room, cleaning) = (self.room[domain as usize], &mut self.cleaning[domain as usize]);
-        let spare = if self.metered { self.slack * 3 / 8 } else { 0 };
+        let spare = if self.metered { self.slack / 3 } else { 0 };
         *cleaning = room < self.wanted || *cleaning && room < self.wanted + spare;
         (self.metered || self.bursting) && *cleaning
     }
