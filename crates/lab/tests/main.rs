@@ -1,5 +1,6 @@
 //! The tests of the lab: one module for each subject. `cargo test -p lab laws::` runs one.
 
+mod ablation;
 mod classes;
 mod common;
 mod digests;
