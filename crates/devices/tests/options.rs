@@ -114,6 +114,8 @@ struct Row {
     /// What else must be so for the key to matter.
     given: Vec<(&'static str, Value)>,
     requests: u64,
+    /// On the small drive with a write buffer, not on that without.
+    buffered: bool,
 }
 
 fn row(
@@ -123,7 +125,17 @@ fn row(
     (figure, direction): (Figure, Direction),
 ) -> Row {
     let [from, to] = values;
-    Row { key, from, to, load, figure, direction, given: Vec::new(), requests: 6000 }
+    Row {
+        key,
+        from,
+        to,
+        load,
+        figure,
+        direction,
+        given: Vec::new(),
+        requests: 6000,
+        buffered: false,
+    }
 }
 
 impl Row {
@@ -138,6 +150,9 @@ impl Row {
         self
     }
 }
+
+#[path = "options_buffered.rs"]
+mod buffered;
 
 /// A small drive of two packages that cleans soon.
 fn base() -> Vec<(&'static str, Value)> {
@@ -382,7 +397,7 @@ fn outcome(keys: &[(&str, Value)], load: Load, requests: u64) -> Outcome {
 
 fn verdict(row: &Row) -> Result<(), String> {
     let figure = |value: &Value| {
-        let mut keys = base();
+        let mut keys = if row.buffered { crate::buffered::small() } else { base() };
         keys.extend(row.given.iter().cloned());
         keys.push((row.key, value.clone()));
         (row.figure)(&outcome(&keys, row.load, row.requests))
@@ -403,8 +418,10 @@ fn verdict(row: &Row) -> Result<(), String> {
 
 #[test]
 fn every_key_changes_a_result_in_the_right_direction() {
-    let table: Vec<Row> =
-        [shape(), space(), times(), frontiers(), wear()].into_iter().flatten().collect();
+    let table: Vec<Row> = [shape(), space(), times(), frontiers(), wear(), buffered::rows()]
+        .into_iter()
+        .flatten()
+        .collect();
     let failed: Vec<String> = table.iter().filter_map(|row| verdict(row).err()).collect();
     assert!(failed.is_empty(), "{failed:#?}");
     let mut missing: Vec<String> = reference().into_iter().map(|row| row.path).collect();

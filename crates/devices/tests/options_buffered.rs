@@ -1,0 +1,146 @@
+//! The rows of drives with a write buffer.
+
+use super::*;
+
+const READ_LATENCY: Figure =
+    |o| o.mean_of(|c| if c.request.op == Op::Read { c.latency() } else { 0 });
+const WRITE_LATENCY: Figure =
+    |o| o.mean_of(|c| if c.request.op == Op::Write { c.latency() } else { 0 });
+const FIRMWARE: Figure = |o| o.mean_of(|c| c.breakdown[latency::FIRMWARE]);
+const SUSPENSIONS: Figure = |o| o.report.counts.suspensions as f64;
+const HITS: Figure = |o| o.report.counts.read_hits as f64;
+const GROUPS: Figure = |o| o.report.counts.groups_programmed as f64;
+const PADDING: Figure = |o| o.report.counts.padding_pages as f64;
+const PARITY: Figure = |o| o.report.counts.parity_pages as f64;
+const SLOWEST_WRITE: Figure = |o| {
+    let writes = o.completions.iter().filter(|c| c.request.op == Op::Write);
+    writes.map(Completion::latency).max().unwrap_or(0) as f64
+};
+
+/// A few reads among writes.
+const MOSTLY_WRITES: Load = |_, pages, random| {
+    let op = if random.below(10) == 0 { Op::Read } else { Op::Write };
+    (op, random.below(pages), 1)
+};
+/// What was written a moment ago is read.
+const READ_AGAIN: Load = |n, pages, _| {
+    let op = if n % 2 == 0 { Op::Write } else { Op::Read };
+    (op, n / 40 * 20 % (pages / 2) + n % 40 / 2, 1)
+};
+
+/// What was written some word lines ago is read.
+const READ_LATER: Load = |n, pages, _| {
+    let op = if n % 2 == 0 { Op::Write } else { Op::Read };
+    (op, (n / 2 + pages - if n % 2 == 0 { 0 } else { 450 }) % pages, 1)
+};
+
+pub fn rows() -> Vec<Row> {
+    let words = |a: &str, b: &str| [json!(a), json!(b)];
+    let of = |key, values, load, effect| {
+        let mut row = row(key, values, load, effect).requests(60_000);
+        row.buffered = true;
+        row
+    };
+    let suspending = |key, values, load, effect| {
+        of(key, values, load, effect)
+            .given("device.suspend.program", json!("35us"))
+            .given("device.suspend.erase", json!("35us"))
+    };
+    vec![
+        row("device.capacity", words("8MiB", "4MiB"), READS, (CAPACITY, Less))
+            .given("device.channels", json!(4)),
+        of("device.scale", [json!(1), json!(2)], READS, (CAPACITY, Less)).requests(1000),
+        of("device.cell.preset", words("kioxia-128l-tlc", "kioxia-96l-qlc"), READS, (CELL, More))
+            .requests(1000),
+        of("device.cell.bits", [json!(1), json!(3)], SEQUENTIAL_WRITES, (GROUPS, Less)),
+        of("device.cell.program", words("one-shot", "two-pass"), READ_LATER, (HITS, More))
+            .given("device.firmware.write", json!("20us"))
+            .given("device.buffer.size", json!("4MiB")),
+        of("device.cell.distance", [json!(1), json!(3)], READ_LATER, (HITS, More))
+            .given("device.cell.program", json!("two-pass"))
+            .given("device.firmware.write", json!("20us"))
+            .given("device.buffer.size", json!("8MiB")),
+        of("device.cell.planes", words("shared", "independent"), READS, (TOTAL_TIME, Less)),
+        of("device.timing.read", words("45us", "38us, 45us, 90us"), READS, (CELL, More)),
+        of("device.timing.read_part", words("45us", "36us"), READS, (CELL, Less)),
+        of("device.timing.bus_rate", words("400MT/s", "1600MT/s"), READS, (BUS, Less)),
+        of("device.timing.command", words("0ns", "2us"), READS, (BUS, More)),
+        of("device.suspend.program", words("none", "35us"), MOSTLY_WRITES, (READ_LATENCY, Less)),
+        of("device.suspend.erase", words("none", "35us"), MOSTLY_WRITES, (SUSPENSIONS, More)),
+        suspending(
+            "device.suspend.resume",
+            words("0us", "300us"),
+            MOSTLY_WRITES,
+            (TOTAL_TIME, More),
+        ),
+        suspending("device.suspend.cost", words("0us", "500us"), MOSTLY_WRITES, (TOTAL_TIME, More)),
+        suspending(
+            "device.suspend.step",
+            words("0us", "200us"),
+            MOSTLY_WRITES,
+            (READ_LATENCY, More),
+        ),
+        suspending(
+            "device.suspend.erase_step",
+            words("0us", "2ms"),
+            MOSTLY_WRITES,
+            (SUSPENSIONS, Less),
+        ),
+        suspending(
+            "device.suspend.limit",
+            [json!(1), json!(8)],
+            MOSTLY_WRITES,
+            (SUSPENSIONS, More),
+        ),
+        suspending(
+            "device.suspend.unless_backlog",
+            [json!(1), json!(1000)],
+            MOSTLY_WRITES,
+            (SUSPENSIONS, More),
+        ),
+        of("device.firmware.cores", [json!(1), json!(4)], READS, (FIRMWARE, Less))
+            .given("device.firmware.read", json!("13us")),
+        of("device.firmware.read", words("0us", "13us"), READS, (FIRMWARE, More)),
+        of("device.firmware.write", words("0us", "9us"), WRITES, (FIRMWARE, More)),
+        of("device.firmware.per_page", words("0us", "1us"), LARGE_READS, (FIRMWARE, More)),
+        of("device.buffer.size", words("768KiB", "8MiB"), READ_AGAIN, (HITS, More)),
+        of("device.buffer.copies", words("768KiB", "4MiB"), WRITES, (TOTAL_TIME, Less)),
+        of("device.buffer.linger", words("none", "10us"), WRITES, (PADDING, More))
+            .given("device.firmware.write", json!("20us")),
+        of(
+            "device.buffer.power_loss_protected",
+            [json!(true), json!(false)],
+            WRITES,
+            (PADDING, More),
+        ),
+        of("device.parity.of", [json!(0), json!(8)], SEQUENTIAL_WRITES, (PARITY, More)),
+        of("device.parity.of", [json!(16), json!(4)], SEQUENTIAL_WRITES, (CAPACITY, Less)),
+        of("device.cleaning.reclaim", words("block", "superblock"), WRITES, (ERASES, Less))
+            .given("device.blocks_per_plane", json!(128)),
+        of("device.cleaning.pace", words("token", "burst"), MOSTLY_WRITES, (SLOWEST_WRITE, More))
+            .given("device.firmware.write", json!("20us")),
+        of("device.cleaning.quantum", [json!(4), json!(200)], MOSTLY_WRITES, (SLOWEST_WRITE, More))
+            .given("device.firmware.write", json!("20us"))
+            .given("device.cleaning.pace", json!("burst")),
+        of("device.cleaning.host_room", [json!(0), json!(400)], WRITES, (WRITE_LATENCY, Less))
+            .given("device.firmware.write", json!("20us"))
+            .given("device.cleaning.pace", json!("burst")),
+        of("device.cleaning.read_batch", [json!(1), json!(3)], MOSTLY_WRITES, (SUSPENSIONS, Less))
+            .given("device.suspend.program", json!("35us")),
+        of(
+            "device.cleaning.read_order",
+            words("fifo", "host-first"),
+            MOSTLY_WRITES,
+            (READ_LATENCY, Less),
+        )
+        .given("device.suspend.program", json!("35us")),
+        of("device.cleaning.meter_depth", [json!(1), json!(64)], WRITES, (TOTAL_TIME, Different)),
+        of(
+            "device.cleaning.meter_above",
+            [json!(0.0), json!(1.0)],
+            WRITES,
+            (WRITE_LATENCY, Different),
+        )
+        .given("device.firmware.write", json!("20us")),
+    ]
+}
