@@ -98,6 +98,10 @@ fn presets_under_workloads_are_as_they_were() {
                 "; device.blocks_per_plane=32; device.spare_blocks_per_plane=5; \
                  run.precondition=\"random:1\""
             }
+            // Fewer blocks need another share of them; the label's capacity would be more than all.
+            "micron-7450-max" | "micron-7450-pro" | "samsung-pm9a3" => {
+                "; device.blocks_per_plane=32; device.spare_factor=0.3; run.precondition=\"random:1\""
+            }
             _ => "; device.blocks_per_plane=32; run.precondition=\"random:1\"",
         };
         for workload in presets("workloads") {
