@@ -1,10 +1,29 @@
 //! Drives with a write buffer: closed forms, laws, and the audit at every turn.
 
-use crate::common::{Closed, configured, run_closed};
+mod amplification;
+mod buffer;
+mod pace;
+mod random;
+mod rates;
+mod reads;
+mod refusals;
+
+use crate::common::{Closed, Script, Step, configured, run_closed, run_on};
 use devices::ssd::{Ssd, SsdConfig};
 use devices::{DeviceConfig, Prepare};
-use engine::{Completion, Lba, Op, Random, Request, Xoshiro256};
+use engine::{Completion, Lba, Op, Random, Request, Time, Xoshiro256};
 use serde_json::{Value, json};
+
+/// A page of [`small`] over the bus, and a group of them, ns.
+const PAGE_NS: Time = 16_384;
+const GROUP_NS: Time = 6 * PAGE_NS;
+/// Dies of [`small`], and logical pages of its groups.
+const DIES: u64 = 8;
+const UNITS: u64 = 24;
+/// Programming a group, ns.
+const P: Time = 1_200_000;
+
+type Keys = [(&'static str, Value)];
 
 /// A drive of eight dies of three-bit cells with two planes: groups of 96 KiB, 24 logical pages.
 pub fn small() -> Vec<(&'static str, Value)> {
@@ -30,7 +49,8 @@ pub fn small() -> Vec<(&'static str, Value)> {
     ]
 }
 
-fn with(changes: &[(&'static str, Value)]) -> SsdConfig {
+/// The same with changes.
+fn with(changes: &Keys) -> SsdConfig {
     let mut keys = small();
     keys.extend(changes.iter().cloned());
     match configured(&keys) {
@@ -52,39 +72,34 @@ fn prepared(config: &SsdConfig, times: u32) -> Ssd {
     ssd
 }
 
+/// Runs page-sized steps on a new drive.
+fn run(changes: &Keys, steps: &[Step]) -> Vec<Completion> {
+    run_on(&mut Ssd::new(&with(changes), 0).unwrap(), Script::pages(steps))
+}
+
+/// Writes so many groups in order to an empty drive, a group a request; when the last was answered, and
+/// when all were programmed, by a flush of a buffer that a power cut empties.
+fn drained(changes: &Keys, groups: u64) -> (Time, Time) {
+    let mut keys =
+        vec![("device.fill", json!("empty")), ("device.buffer.power_loss_protected", json!(false))];
+    keys.extend(changes.iter().cloned());
+    let mut steps: Vec<Step> =
+        (0..groups).map(|group| (0, Op::Write, group * UNITS, UNITS as u32)).collect();
+    steps.push((0, Op::Flush, 0, 0));
+    let done = run(&keys, &steps);
+    (done[groups as usize - 1].at, done[groups as usize].at)
+}
+
+fn near(found: f64, expected: f64, share: f64, what: &str) {
+    let off = found / expected - 1.0;
+    println!("{what}: {found:.4}, expected {expected:.4} ({:+.2} %)", 100.0 * off);
+    assert!(off.abs() < share, "{what}: {found} is off {expected} by {:+.2} %", 100.0 * off);
+}
+
 /// Writes of 4 KiB at random, so many outstanding.
 fn random_writes(ssd: &mut Ssd, outstanding: u32, requests: u64) -> Vec<Completion> {
     let pages = u64::from(ssd.preparable_pages());
     let mut random = Xoshiro256::new(3, 3);
     let make = move |id| Request::new(id, Op::Write, Lba(random.below(pages) * 8), 8);
     run_closed(ssd, &mut Closed::new(outstanding, requests, make)).1
-}
-
-#[test]
-fn steady_writes_go_on() {
-    for pace in ["token", "burst", "adaptive"] {
-        for reclaim in ["superblock", "block"] {
-            let config = with(&[
-                ("device.cleaning.pace", json!(pace)),
-                ("device.cleaning.reclaim", json!(reclaim)),
-                ("device.blocks_per_plane", json!(if reclaim == "block" { 128 } else { 64 })),
-            ]);
-            let mut ssd = prepared(&config, 3);
-            random_writes(&mut ssd, 64, 20_000);
-            ssd.check().unwrap();
-        }
-    }
-}
-
-/// An erasure waits for the programs that supersede the victim's pages. Where nothing is moved, no copy
-/// ever ends to begin it.
-#[test]
-fn a_volatile_buffer_erases_what_the_host_has_written_over() {
-    let config = with(&[("device.buffer.power_loss_protected", json!(false))]);
-    let mut ssd = prepared(&config, 0);
-    let requests = u64::from(ssd.preparable_pages()) / 32;
-    let make = move |id| Request::new(id, Op::Write, Lba(id % requests * 256), 256);
-    let done = run_closed(&mut ssd, &mut Closed::new(32, 3 * requests, make)).1;
-    assert_eq!(done.len() as u64, 3 * requests);
-    ssd.check().unwrap();
 }

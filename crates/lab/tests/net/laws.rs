@@ -144,6 +144,11 @@ impl Case<'_> {
         self.resolved(key).and_then(Value::as_str) == Some(word)
     }
 
+    /// Whether it is a drive with a write buffer, or an array of such.
+    pub fn is_buffered(&self) -> bool {
+        self.results.get("buffer").is_some()
+    }
+
     /// Whether requests take time.
     pub fn is_timed(&self) -> bool {
         self.resolved("run.timed") != Some(&Value::Bool(false))

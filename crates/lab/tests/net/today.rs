@@ -115,8 +115,11 @@ fn buffered(own: &mut Config, given: f64, dice: &mut Dice) {
     // Whole word lines, and of them whole parts.
     let scale =
         if own.get("device.scale").is_some() { whole(own, "device.scale").max(1) } else { 1 };
-    let word_lines = scale * dice.pick(&[1, 2, 2, 3, 4, 8]);
-    if dice.chance(0.97) {
+    // A victim behind a buffer that a power cut empties has its copies padded: of a block of few groups
+    // that is all that cleaning gains, and it goes on for ever.
+    let volatile = own.get("device.buffer.power_loss_protected") == Some("false");
+    let word_lines = scale * dice.pick(if volatile { &[8, 12] } else { &[1, 2, 2, 3, 4, 8] });
+    if volatile || dice.chance(0.97) {
         own.set("device.pages_per_block", (word_lines * bits).to_string());
     }
     let unit = page * dice.pick(&[1, 2, 4, 4, 4, 4 * planes, 8]) / 4;
@@ -197,7 +200,8 @@ fn small(own: &mut Config, dice: &mut Dice) {
     for key in ["spare_blocks_per_plane", "over_provisioning", "spare_factor"] {
         own.0.retain(|(given, _)| *given != format!("device.{key}"));
     }
-    let share = dice.pick(&if blocks < 20 { [0.5, 0.6, 0.8] } else { [0.2, 0.3, 0.5] });
+    let volatile = own.get("device.buffer.power_loss_protected") == Some("false");
+    let share = dice.pick(&if blocks < 20 || volatile { [0.5, 0.6, 0.8] } else { [0.2, 0.3, 0.5] });
     if dice.chance(0.2) {
         let bytes = of_die * dies * page * blocks * scale;
         let bytes = (bytes as f64 * (1.0 - share)) as u64;

@@ -16,51 +16,90 @@ const SHORTEST_WORD_LINE_US: [Time; 5] = [0, 150, 700, 4_000, 6_000];
 const MOST_CORES: u32 = 1 << 16;
 const MOST_GROUPS: u64 = 1 << 19;
 
+/// Keys with whether they have their defaults.
+macro_rules! as_by_default {
+    ($config:expr, $default:expr, [$($($key:ident).+),+ $(,)?]) => {
+        [$((
+            concat!("device" $(, ".", stringify!($key))+),
+            $config.$($key).+ == $default.$($key).+,
+        )),+]
+    };
+}
+
+/// Keys that stand against a write buffer.
+#[expect(clippy::float_cmp, reason = "a default that nobody changed is the same number")]
+fn against(config: &SsdConfig, default: &SsdConfig) -> Result<(), Invalid> {
+    let against = as_by_default!(
+        config,
+        default,
+        [
+            interleave,
+            gang,
+            page_span,
+            pool,
+            active_blocks,
+            stripe,
+            cleaning.time,
+            cleaning.background,
+            cleaning.copy_back,
+            cleaning.stream,
+            cleaning.frontiers,
+            cleaning.levelling,
+            persistence.order,
+        ]
+    );
+    if let Some((key, _)) = against.iter().find(|(_, default)| !default) {
+        let problem = "it is of a drive without a write buffer; leave it out, or use \
+                       device.buffer.size = \"0B\"";
+        return Err(Invalid::new(&[key, "device.buffer.size"], problem));
+    }
+    Ok(())
+}
+
 /// Keys that stand against a write buffer, or against there being none.
 #[expect(clippy::float_cmp, reason = "a default that nobody changed is the same number")]
 pub(super) fn check(config: &SsdConfig) -> Result<(), Invalid> {
     let buffered = config.is_buffered();
     let default = SsdConfig::default();
     let (timing, cleaning) = (&config.timing, &config.cleaning);
-    macro_rules! as_by_default {
-        ($($($key:ident).+),+ $(,)?) => {
-            [$((concat!("device" $(, ".", stringify!($key))+), config.$($key).+ == default.$($key).+)),+]
-        };
-    }
     if !buffered {
-        let needing = as_by_default![
-            scale,
-            timing.read_part,
-            timing.command,
-            cell.bits,
-            cell.program,
-            cell.distance,
-            cell.planes,
-            suspend.program,
-            suspend.erase,
-            suspend.resume,
-            suspend.step,
-            suspend.erase_step,
-            suspend.limit,
-            suspend.cost,
-            suspend.unless_backlog,
-            firmware.cores,
-            firmware.read,
-            firmware.write,
-            firmware.per_page,
-            buffer.copies,
-            buffer.linger,
-            buffer.power_loss_protected,
-            parity.of,
-            cleaning.reclaim,
-            cleaning.pace,
-            cleaning.quantum,
-            cleaning.host_room,
-            cleaning.read_batch,
-            cleaning.read_order,
-            cleaning.meter_depth,
-            cleaning.meter_above,
-        ];
+        let needing = as_by_default!(
+            config,
+            default,
+            [
+                scale,
+                timing.read_part,
+                timing.command,
+                cell.bits,
+                cell.program,
+                cell.distance,
+                cell.planes,
+                suspend.program,
+                suspend.erase,
+                suspend.resume,
+                suspend.step,
+                suspend.erase_step,
+                suspend.limit,
+                suspend.cost,
+                suspend.unless_backlog,
+                firmware.cores,
+                firmware.read,
+                firmware.write,
+                firmware.per_page,
+                buffer.copies,
+                buffer.linger,
+                buffer.power_loss_protected,
+                parity.of,
+                cleaning.reclaim,
+                cleaning.pace,
+                cleaning.quantum,
+                cleaning.host_room,
+                cleaning.read_batch,
+                cleaning.read_order,
+                cleaning.meter_depth,
+                cleaning.meter_above,
+            ]
+        );
         if let Some((key, _)) = needing.iter().find(|(_, default)| !default) {
             let problem = "it is of a drive with a write buffer, and device.buffer.size is 0B; give the \
                            buffer a size, such as \"8MiB\"";
@@ -76,26 +115,7 @@ pub(super) fn check(config: &SsdConfig) -> Result<(), Invalid> {
         }
         return Ok(());
     }
-    let against = as_by_default![
-        interleave,
-        gang,
-        page_span,
-        pool,
-        active_blocks,
-        stripe,
-        cleaning.time,
-        cleaning.background,
-        cleaning.copy_back,
-        cleaning.stream,
-        cleaning.frontiers,
-        cleaning.levelling,
-        persistence.order,
-    ];
-    if let Some((key, _)) = against.iter().find(|(_, default)| !default) {
-        let problem = "it is of a drive without a write buffer; leave it out, or use \
-                       device.buffer.size = \"0B\"";
-        return Err(Invalid::new(&[key, "device.buffer.size"], problem));
-    }
+    against(config, &default)?;
     if config.summary_page {
         let problem =
             "groups of a drive with a write buffer fill their blocks; use summary_page = false";

@@ -1,0 +1,227 @@
+//! What contradicts itself is refused, with the keys and the arithmetic.
+
+use super::small;
+use devices::{DeviceConfig, Model};
+use serde_json::{Value, json};
+
+/// The message of a refusal.
+fn refusal(keys: &[(&'static str, Value)]) -> String {
+    let layer = |(path, value): &(&str, Value)| {
+        let parts = path.split('.').skip(1).collect::<Vec<_>>();
+        let nest = |inner, part: &&str| json!({ *part: inner });
+        parts.iter().rev().fold(value.clone(), nest)
+    };
+    let config = match DeviceConfig::resolve("ssd", keys.iter().map(layer)) {
+        Ok(config) => config,
+        Err(error) => return format!("{error:?}"),
+    };
+    let built: Result<Box<dyn Model>, _> = config.build(0);
+    match built {
+        Ok(_) => "accepted".to_owned(),
+        Err(refusal) => refusal.to_string(),
+    }
+}
+
+#[test]
+fn every_contradiction_is_refused_with_its_keys() {
+    let with_buffer: Vec<(&str, Value, &[&str])> = vec![
+        ("device.cell.bits", json!(6), &["device.cell.bits", "6 is not possible", "1 to 5 bits"]),
+        ("device.cell.bits", json!(0), &["device.cell.bits", "1 to 5 bits"]),
+        ("device.planes_per_die", json!(64), &["device.planes_per_die", "64 is too many", "32"]),
+        (
+            "device.dies_per_package",
+            json!(2048),
+            &["8192 dies are too many", "4096", "device.channels"],
+        ),
+        ("device.pages_per_block", json!(13), &["13 pages", "word lines of 3", "device.cell.bits"]),
+        (
+            "device.scale",
+            json!(3),
+            &["4 word lines (12 pages / 3 bits)", "one part of 3", "device.scale"],
+        ),
+        ("device.scale", json!(0), &["device.scale", "one part of 0"]),
+        (
+            "device.logical_page",
+            json!("3KiB"),
+            &["3KiB", "a page of 16KiB", "32KiB (2 planes x 16KiB)"],
+        ),
+        ("device.logical_page", json!("64KiB"), &["64KiB", "device.planes_per_die"]),
+        ("device.logical_page", json!("256B"), &["256B", "device.logical_page"]),
+        (
+            "device.parity.of",
+            json!(1),
+            &["device.parity.of", "one of 1 groups", "32 groups", "4 of each of 8 dies"],
+        ),
+        ("device.parity.of", json!(33), &["device.parity.of", "one of 33 groups"]),
+        (
+            "device.buffer.size",
+            json!("512KiB"),
+            &["device.buffer.size", "8 dies x 96KiB (2 planes x 3 x 16KiB) = 768KiB"],
+        ),
+        (
+            "device.buffer.copies",
+            json!("1KiB"),
+            &["device.buffer.copies", "8 dies x 96KiB", "= 768KiB"],
+        ),
+        ("device.interleave", json!("die"), &["device.interleave", "device.buffer.size", "0B"]),
+        ("device.gang", json!("shared-control-async"), &["device.gang", "device.buffer.size"]),
+        ("device.page_span", json!(2), &["device.page_span", "device.buffer.size"]),
+        ("device.pool", json!("ssd"), &["device.pool", "device.buffer.size"]),
+        ("device.active_blocks", json!("plane"), &["device.active_blocks", "device.buffer.size"]),
+        ("device.stripe", json!("64KiB"), &["device.stripe", "device.buffer.size"]),
+        (
+            "device.cleaning.time",
+            json!("blocking"),
+            &["device.cleaning.time", "device.buffer.size"],
+        ),
+        (
+            "device.cleaning.background",
+            json!(true),
+            &["device.cleaning.background", "device.buffer.size"],
+        ),
+        (
+            "device.cleaning.copy_back",
+            json!(true),
+            &["device.cleaning.copy_back", "device.buffer.size"],
+        ),
+        ("device.cleaning.stream", json!(true), &["device.cleaning.stream", "device.buffer.size"]),
+        (
+            "device.cleaning.frontiers",
+            json!("hot-cold"),
+            &["device.cleaning.frontiers", "device.buffer.size"],
+        ),
+        (
+            "device.cleaning.levelling.rule",
+            json!("migrate"),
+            &["device.cleaning.levelling", "device.buffer.size"],
+        ),
+        ("device.persistence.order", json!(true), &["device.persistence.order"]),
+        ("device.summary_page", json!(true), &["device.summary_page", "use summary_page = false"]),
+        (
+            "device.cleaning.meter_above",
+            json!(1.5),
+            &["device.cleaning.meter_above", "1.5", "0 to 1"],
+        ),
+        ("device.firmware.cores", json!(0), &["device.firmware.cores", "at least 1"]),
+        ("device.cleaning.read_batch", json!(0), &["device.cleaning.read_batch", "at least 1"]),
+        ("device.cleaning.meter_depth", json!(0), &["device.cleaning.meter_depth", "at least 1"]),
+        ("device.cleaning.quantum", json!(0), &["device.cleaning.quantum", "at least 1"]),
+        ("device.cell.distance", json!(0), &["device.cell.distance", "at least 1"]),
+        (
+            "device.timing.read",
+            json!("1us, 2us"),
+            &["2 times", "3 types of page", "device.cell.bits"],
+        ),
+        (
+            "device.timing.program",
+            json!("400us"),
+            &["400us is too short", "3 x 400us = 1.2ms", "device.timing.program"],
+        ),
+        (
+            "device.suspend.step",
+            json!("20us"),
+            &["device.suspend.step", "device.suspend.program is \"none\""],
+        ),
+        (
+            "device.suspend.erase_step",
+            json!("20us"),
+            &["device.suspend.erase_step", "device.suspend.erase is \"none\""],
+        ),
+        (
+            "device.suspend.unless_backlog",
+            json!(8),
+            &["device.suspend.unless_backlog", "nothing is ever stopped"],
+        ),
+    ];
+    for (key, value, parts) in with_buffer {
+        let mut keys = small();
+        keys.retain(|(given, _)| *given != key);
+        keys.push((key, value.clone()));
+        let message = refusal(&keys);
+        println!("{key} = {value}: {message}");
+        for part in parts {
+            assert!(message.contains(part), "{key} = {value}: {part:?} is not in {message}");
+        }
+    }
+}
+
+#[test]
+fn keys_of_a_buffer_need_one() {
+    let own: Vec<(&'static str, Value)> = vec![
+        ("device.scale", json!(2)),
+        ("device.timing.read_part", json!("20us")),
+        ("device.timing.command", json!("1us")),
+        ("device.cell.bits", json!(3)),
+        ("device.cell.program", json!("two-pass")),
+        ("device.cell.distance", json!(3)),
+        ("device.cell.planes", json!("independent")),
+        ("device.suspend.program", json!("1us")),
+        ("device.suspend.erase", json!("1us")),
+        ("device.suspend.resume", json!("1us")),
+        ("device.suspend.step", json!("1us")),
+        ("device.suspend.erase_step", json!("1us")),
+        ("device.suspend.limit", json!(1)),
+        ("device.suspend.cost", json!("1us")),
+        ("device.suspend.unless_backlog", json!(1)),
+        ("device.firmware.cores", json!(2)),
+        ("device.firmware.read", json!("1us")),
+        ("device.firmware.write", json!("1us")),
+        ("device.firmware.per_page", json!("1us")),
+        ("device.buffer.copies", json!("1MiB")),
+        ("device.buffer.linger", json!("1ms")),
+        ("device.buffer.power_loss_protected", json!(false)),
+        ("device.parity.of", json!(4)),
+        ("device.cleaning.reclaim", json!("block")),
+        ("device.cleaning.pace", json!("burst")),
+        ("device.cleaning.quantum", json!(4)),
+        ("device.cleaning.host_room", json!(4)),
+        ("device.cleaning.read_batch", json!(1)),
+        ("device.cleaning.read_order", json!("host-first")),
+        ("device.cleaning.meter_depth", json!(4)),
+        ("device.cleaning.meter_above", json!(0.2)),
+    ];
+    for (key, value) in own {
+        let message = refusal(&[(key, value)]);
+        assert!(
+            message.contains(key) && message.contains("device.buffer.size"),
+            "{key}: {message}"
+        );
+    }
+    let message = refusal(&[("device.timing.read", json!("1us, 2us"))]);
+    assert!(message.contains("device.timing.read") && message.contains("2 types"), "{message}");
+}
+
+#[test]
+fn buffers_have_room_for_what_is_held_and_what_is_copied() {
+    let refused = |more: &[(&'static str, Value)], parts: &[&str]| {
+        let mut keys = small();
+        keys.retain(|(key, _)| more.iter().all(|(other, _)| other != key));
+        keys.extend(more.iter().cloned());
+        let message = refusal(&keys);
+        assert!(parts.iter().all(|part| message.contains(part)), "{parts:?} in {message}");
+    };
+    let two_pass = ("device.cell.program", json!("two-pass"));
+    refused(
+        &[two_pass.clone()],
+        &["device.buffer.size", "8 dies x 4 word lines between two passes", "= 3MiB"],
+    );
+    refused(
+        &[
+            two_pass,
+            ("device.buffer.size", json!("8MiB")),
+            ("device.buffer.power_loss_protected", json!(false)),
+        ],
+        &["device.buffer.power_loss_protected", "device.cell.program", "two passes"],
+    );
+    // Each die has a group of copies that fills, and one more is read.
+    refused(
+        &[("device.cleaning.reclaim", json!("block")), ("device.buffer.copies", json!("768KiB"))],
+        &["device.buffer.copies", "9 x 96KiB", "= 864KiB"],
+    );
+    let mut keys = small();
+    keys.retain(|(key, _)| *key != "device.spare_factor");
+    keys.push(("device.capacity", json!("2GiB")));
+    let message = refusal(&keys);
+    // 64 superblocks of 8 dies x 2 planes x 12 pages of 16 KiB.
+    assert!(message.contains("device.capacity") && message.contains("192MiB"), "{message}");
+}
