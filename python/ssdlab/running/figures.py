@@ -24,8 +24,8 @@ FLASH = {
     "free": ("Free blocks", "erased blocks"),
     "erased": ("Cleaning: blocks erased a second", "blocks/s"),
 }
-#: Where a bin of a histogram of latencies begins at the earliest, as a share of its end: there are eight
-#: of equal width to each doubling (`engine/src/stats.rs`).
+#: Where a bin of a histogram of latencies begins at the earliest, as a share of its end: there are
+#: eight of equal width to each doubling (`engine/src/stats.rs`).
 BIN_START = 8 / 9
 #: With so few operations in a figure each says what it is.
 MAX_TOLD = 2_000
