@@ -205,6 +205,14 @@ def test_every_part_of_a_latency_has_a_look_of_its_own():
         assert len(set(looks)) == len(looks)
 
 
+def test_a_latency_cdf_is_level_where_no_request_is():
+    histogram = {"below_us": [10.24, 65.536], "requests": [1, 3]}
+    host = {"requests": 4, "min_us": 10.0, "max_us": 65.0, "histogram": histogram}
+    [curve] = of_run.latency([("", ssdlab.Results({"host": {"all": host, "read": host}}))]).series
+    assert list(curve.x) == pytest.approx([10.0, 10.24, 65.536 * 8 / 9, 65.0])
+    assert list(curve.y) == [0.0, 25.0, 25.0, 100.0]
+
+
 def test_an_empty_figure_is_no_figure():
     assert svg.figure(Figure("a", *NUMBERS)) == ""
     assert svg.figure(Figure("a", *NUMBERS, [Series("it", [], [])])) == ""

@@ -24,6 +24,9 @@ FLASH = {
     "free": ("Free blocks", "erased blocks"),
     "erased": ("Cleaning: blocks erased a second", "blocks/s"),
 }
+#: Where a bin of a histogram of latencies begins at the earliest, as a share of its end: there are
+#: eight of equal width to each doubling (`engine/src/stats.rs`).
+BIN_START = 8 / 9
 #: With so few operations in a figure each says what it is.
 MAX_TOLD = 2_000
 
@@ -69,6 +72,10 @@ def _cumulative(name: str, host: Record) -> Series:
     """The share of the requests below each bound, from the shortest on; the axis is logarithmic."""
     below, shares, done = [host.min_us], [0.0], 0
     for bound, number in zip(host.histogram.below_us, host.histogram.requests, strict=True):
+        # Empty bins are left out of the histogram: over them the curve is level.
+        if bound * BIN_START > below[-1]:
+            below.append(bound * BIN_START)
+            shares.append(100 * done / host.requests)
         done += number
         # Nothing is slower than the slowest request, wherever its bin ends.
         below.append(min(bound, host.max_us))
