@@ -22,8 +22,7 @@ fn candidates(pool: &DomainState) -> Vec<u32> {
     let first = pool.first_block.0;
     let pays = |block: &u32| {
         let at = (first + block) as usize;
-        pool.state[at] == devices::ssd::ids::BlockState::Closed
-            && pool.valid[at] < pool.data_pages
+        pool.state[at] == devices::ssd::ids::BlockState::Closed && pool.valid[at] < pool.data_pages
     };
     (0..pool.blocks).filter(pays).collect()
 }

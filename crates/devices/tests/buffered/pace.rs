@@ -122,3 +122,16 @@ fn trims_make_room() {
     assert!(report.counts.pages_trimmed > pages / 3, "{}", report.counts.pages_trimmed);
     assert!(report.write_amplification.unwrap() < 1.3, "{:?}", report.write_amplification);
 }
+
+/// An erasure waits for the programs that supersede the victim's pages. Where nothing is moved, no copy
+/// ever ends to begin it.
+#[test]
+fn a_volatile_buffer_erases_what_the_host_has_written_over() {
+    let config = with(&[("device.buffer.power_loss_protected", json!(false))]);
+    let mut ssd = prepared(&config, 0);
+    let requests = u64::from(ssd.preparable_pages()) / 32;
+    let make = move |id| Request::new(id, Op::Write, Lba(id % requests * 256), 256);
+    let done = run_closed(&mut ssd, &mut Closed::new(32, 3 * requests, make)).1;
+    assert_eq!(done.len() as u64, 3 * requests);
+    ssd.check().unwrap();
+}

@@ -157,13 +157,11 @@ fn shape(own: &Config) -> (u64, u64, u64) {
     let part = own.get("device.cell.preset").filter(|name| *name != "none");
     let part =
         part.and_then(|name| devices::ssd::config::parts::PARTS.iter().find(|it| it.name == name));
-    match part {
-        Some(part) => (part.bits.into(), part.planes.into(), part.page_bytes),
-        None => {
-            let bits = whole(own, "device.cell.bits").max(1);
-            (bits, whole(own, "device.planes_per_die"), page_size(own).bytes())
-        }
+    if let Some(part) = part {
+        return (part.bits.into(), part.planes.into(), part.page_bytes);
     }
+    let bits = whole(own, "device.cell.bits").max(1);
+    (bits, whole(own, "device.planes_per_die"), page_size(own).bytes())
 }
 
 /// Times that fit the bits.

@@ -204,7 +204,12 @@ impl Workload for OpenLoop {
                 self.issued
             )));
         };
-        let request = Request::new(self.issued, self.now.op, Lba(self.now.block * u64::from(self.block_sectors)), self.now.blocks as u32 * self.block_sectors);
+        let request = Request::new(
+            self.issued,
+            self.now.op,
+            Lba(self.now.block * u64::from(self.block_sectors)),
+            self.now.blocks as u32 * self.block_sectors,
+        );
         self.issued += 1;
         Ok(Some(Arrival { at: at.max(now), request }))
     }

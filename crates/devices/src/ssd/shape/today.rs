@@ -27,7 +27,6 @@ macro_rules! as_by_default {
 }
 
 /// Keys that stand against a write buffer.
-#[expect(clippy::float_cmp, reason = "a default that nobody changed is the same number")]
 fn against(config: &SsdConfig, default: &SsdConfig) -> Result<(), Invalid> {
     let against = as_by_default!(
         config,

@@ -137,7 +137,8 @@ impl Threads {
         for (name, class) in &self.classes.0 {
             let letter = |c: char| c.is_ascii_alphanumeric() || "-_".contains(c);
             if name.is_empty() || !name.chars().all(letter) {
-                let problem = format!("a class is named by letters, digits, - and _, not \"{name}\"");
+                let problem =
+                    format!("a class is named by letters, digits, - and _, not \"{name}\"");
                 return Err(Invalid::new(&["workload.classes"], problem));
             }
             self.check_rate(name, class)?;
@@ -197,7 +198,11 @@ impl Threads {
 
 impl ThreadClass {
     /// What its threads ask and where.
-    pub(super) fn pattern(&self, capacity_sectors: u64, seed: u64) -> Result<AccessPattern, Invalid> {
+    pub(super) fn pattern(
+        &self,
+        capacity_sectors: u64,
+        seed: u64,
+    ) -> Result<AccessPattern, Invalid> {
         let keys = PatternKeys {
             read_share: self.read_share,
             random_share: self.random_share,

@@ -136,7 +136,8 @@ fn a_class_asks_what_it_would_ask_alone() {
 
 #[test]
 fn the_threads_of_a_class_with_a_clock_take_turns() {
-    let all = run("threads", "requests = 8\n[classes.a]\nthreads = 4\nrate = 1e6\narrivals = 'fixed'");
+    let all =
+        run("threads", "requests = 8\n[classes.a]\nthreads = 4\nrate = 1e6\narrivals = 'fixed'");
     let found: Vec<_> = all.iter().map(|it| (it.at, it.request.queue)).collect();
     assert_eq!(found, (0..8).map(|n| (n * 1000, n as u16 % 4)).collect::<Vec<_>>());
 }
