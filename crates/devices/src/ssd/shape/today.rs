@@ -134,15 +134,15 @@ pub(super) fn check(config: &SsdConfig) -> Result<(), Invalid> {
     if let Some((key, _)) = counts.iter().find(|(_, count)| *count == 0) {
         return Err(Invalid::new(&[key], "0 is not possible; it must be at least 1"));
     }
+    cells(config)
+}
+
+/// Cores, cells, and times of these.
+fn cells(config: &SsdConfig) -> Result<(), Invalid> {
     if config.firmware.cores > MOST_CORES {
         let problem = format!("{} is too many; at most {MOST_CORES}", config.firmware.cores);
         return Err(Invalid::new(&["device.firmware.cores"], problem));
     }
-    cells(config)
-}
-
-/// Times of the cells.
-fn cells(config: &SsdConfig) -> Result<(), Invalid> {
     let (cell, timing) = (&config.cell, &config.timing);
     if !(1..=5).contains(&cell.bits) {
         let problem = format!("{} is not possible; a cell holds 1 to 5 bits", cell.bits);
