@@ -2,7 +2,7 @@
 
 use super::{near, prepared, random_writes, with};
 use crate::common::{Closed, run_closed};
-use devices::Examine;
+use devices::{Examine, Prepare};
 use devices::ssd::Ssd;
 use engine::{Completion, Lba, Op, Random, Request, Xoshiro256};
 use serde_json::{Value, json};
