@@ -27,7 +27,7 @@ help: ## show this list
 demo: dist/.stamp-installed ## run a mixed load on a drive of today in steady state, show its table, keep it in demo/
 	$(BIN)/ssdlab run --device tlc-enterprise --workload ssdiq-load --set run.precondition=steady --out demo
 	@$(BIN)/ssdlab report demo --out demo/report.html
-	@echo "Half of the reads take 65 us and one in a hundred five times that: docs/drives.md says where it waits."
+	@echo "Half of the reads take 65 us and one in a hundred nearly five times that: docs/drives.md says where it waits."
 	@echo "As a page: demo/report.html. As JSON: demo/results.json. Again: $(BIN)/ssdlab run demo/experiment.toml"
 
 .PHONY: test
