@@ -2,13 +2,14 @@
 //!
 //! A new policy or variant is run without being named here, and a new choice is missed.
 
-use crate::common;
+use crate::{buffered, common};
 
 use crate::common::{Closed, configured, reference, run_closed};
 use devices::ssd::config::Policy;
 use devices::ssd::config::{
     ActiveBlocks, CleaningTime, Detector, Duplex, FillOrder, FreeOrder, Frontiers, Gang, HostOrder,
-    Interleave, LevellingRule, Pool, Temperature, TieBreak,
+    Interleave, LevellingRule, Pace, Planes, Pool, Program, ReadOrder, Reclaim, Temperature,
+    TieBreak,
 };
 use engine::{Completion, Lba, Op, Random, Request, Xoshiro256};
 use options::Choice;
@@ -51,7 +52,7 @@ fn thousand(keys: &[(&str, Value)]) -> Vec<Completion> {
 
 #[test]
 fn every_word_of_every_choice_runs() {
-    let choices: [(&str, &[(&str, &str)]); 15] = [
+    let choices: [(&str, &[(&str, &str)]); 20] = [
         ("device.gang", Gang::WORDS),
         ("device.interleave", Interleave::WORDS),
         ("device.active_blocks", ActiveBlocks::WORDS),
@@ -67,11 +68,20 @@ fn every_word_of_every_choice_runs() {
         ("device.cleaning.hot_cold.detector", Detector::WORDS),
         ("device.cleaning.levelling.rule", LevellingRule::WORDS),
         ("device.cleaning.levelling.temperature", Temperature::WORDS),
+        ("device.cell.program", Program::WORDS),
+        ("device.cell.planes", Planes::WORDS),
+        ("device.cleaning.reclaim", Reclaim::WORDS),
+        ("device.cleaning.pace", Pace::WORDS),
+        ("device.cleaning.read_order", ReadOrder::WORDS),
     ];
+    let is_of_a_buffer = |key: &str| {
+        let last = key.rsplit('.').next().unwrap_or(key);
+        ["program", "planes", "reclaim", "pace", "read_order"].contains(&last)
+    };
     for (key, words) in choices {
         for (word, meaning) in words {
             assert!(!meaning.trim().is_empty(), "{key} = {word} says what it means");
-            let mut keys = tiny();
+            let mut keys = if is_of_a_buffer(key) { buffered::small() } else { tiny() };
             keys.push((key, json!(word)));
             thousand(&keys);
         }

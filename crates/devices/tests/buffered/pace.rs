@@ -2,8 +2,8 @@
 
 use super::{near, prepared, random_writes, with};
 use crate::common::{Closed, run_closed};
-use devices::{Examine, Prepare};
 use devices::ssd::Ssd;
+use devices::{Examine, Prepare};
 use engine::{Completion, Lba, Op, Random, Request, Xoshiro256};
 use serde_json::{Value, json};
 

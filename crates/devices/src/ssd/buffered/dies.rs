@@ -200,6 +200,15 @@ impl Die {
         self.tasks[usize::from(cleaning < host)].pop_front()
     }
 
+    /// Whether it has nothing to do for cleaning, and programs nothing for the host but what is held.
+    pub(super) fn is_standing(&self, holds_host: bool) -> bool {
+        self.collecting == 0
+            && self.tasks[1].is_empty()
+            && (holds_host || self.tasks[0].is_empty())
+            && self.load.is_none()
+            && matches!(self.cell, Cell::Free)
+    }
+
     /// Jobs that wait or are under way.
     pub(super) fn depth(&self) -> usize {
         let running = usize::from(!matches!(self.cell, Cell::Free));

@@ -66,7 +66,7 @@ pub(super) enum Admission {
     Blocked,
 }
 
-/// The state of a rule.
+/// The state of a rule. It has many fields because three rules share them.
 #[derive(Debug, Clone)]
 pub(super) struct Pace {
     config: Cleaning,
@@ -195,6 +195,13 @@ impl Pace {
         due
     }
 
+    /// Cleaning can gain no more, though room is missing: blocks have worn out, or hold nothing superseded.
+    /// The host goes on with what there is.
+    pub(super) fn settle_for_less(&mut self, now: Time) {
+        self.wanted_in_all = self.wanted_in_all.min(self.total);
+        self.ends_burst(now);
+    }
+
     /// A burst ends when nothing is missing; whether it did.
     pub(super) fn ends_burst(&mut self, now: Time) -> bool {
         let over = self.bursting && self.missing() <= 0;
@@ -234,9 +241,9 @@ impl Pace {
         let Some(pages) = begins.filter(|_| missing + self.slack > 0) else {
             return Admission::Now;
         };
-        // What is missing slows the meter, and a buffer more than half full, so that it and not the lack of
+        // What is missing slows the meter, and a buffer that is nearly full, so that it and not the lack of
         // room spaces the commands.
-        let lack = (missing as f64 / self.slack as f64).max(2.0 * used - 1.0).max(0.0);
+        let lack = (missing as f64 / self.slack as f64).max(4.0 * used - 3.0).max(0.0);
         let page_ns = self.law.page_ns(self.valid) * (1.0 + lack);
         let tolerated = page_ns * f64::from(self.config.meter_depth - 1);
         let at = self.through.saturating_sub(tolerated as Time);

@@ -113,6 +113,11 @@ impl Buffered {
                     }
                     if admission == Admission::Blocked {
                         self.clean_all(clock);
+                        if self.stands_still() {
+                            self.pace.settle_for_less(now);
+                            self.pace_changed(clock);
+                            self.held.again = true;
+                        }
                     }
                     return Some(Reason::Cleaning);
                 }
@@ -139,6 +144,12 @@ impl Buffered {
             next += 1;
         }
         None
+    }
+
+    /// Whether no die does anything that would make room.
+    fn stands_still(&self) -> bool {
+        let holds = self.pace.holds_host();
+        self.dies.iter().all(|die| die.is_standing(holds))
     }
 
     /// Replaces a page that is in the buffer and not yet on its way to a die; whether there was one.

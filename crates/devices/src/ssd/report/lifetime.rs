@@ -44,6 +44,8 @@ impl Ssd {
         let days = self.config.wear.service_years * DAYS_PER_YEAR;
         let milestone = |measured, host_bytes: f64| {
             let drive_writes = host_bytes / capacity;
+            // A part of each block stands for all of it.
+            let host_bytes = host_bytes * f64::from(self.config.scale);
             let drive_writes_per_day = drive_writes / days;
             Milestone { measured, host_bytes, drive_writes, drive_writes_per_day }
         };
