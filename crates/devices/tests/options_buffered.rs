@@ -119,7 +119,7 @@ pub fn rows() -> Vec<Row> {
             .given("device.blocks_per_plane", json!(128)),
         of("device.cleaning.pace", words("token", "burst"), MOSTLY_WRITES, (SLOWEST_WRITE, More))
             .given("device.firmware.write", json!("20us")),
-        of("device.cleaning.quantum", [json!(1), json!(12)], MOSTLY_WRITES, (SLOWEST_WRITE, More))
+        of("device.cleaning.quantum", [json!(1), json!(12)], MOSTLY_WRITES, (WRITE_LATENCY, More))
             .given("device.firmware.write", json!("20us"))
             .given("device.cleaning.pace", json!("burst")),
         of("device.cleaning.host_room", [json!(0), json!(400)], WRITES, (WRITE_LATENCY, Less))

@@ -176,7 +176,14 @@ impl Pace {
 
     /// A burst begins when what is owed fills a quantum, or when the host finds no room; whether it did.
     pub(super) fn begins_burst(&mut self, is_stuck: bool, now: Time) -> bool {
-        if self.metered || self.bursting || self.missing() <= 0 {
+        if self.metered || self.bursting {
+            return false;
+        }
+        if is_stuck {
+            // What it had settled for is not enough.
+            self.wanted_in_all = self.room.iter().map(|_| self.wanted).sum();
+        }
+        if self.missing() <= 0 {
             return false;
         }
         let copies = self.missing() as f64 * self.valid / (1.0 - self.valid).max(1e-3);

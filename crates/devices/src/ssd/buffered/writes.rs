@@ -100,6 +100,9 @@ impl Buffered {
                 if self.gather.room(0) == 0 {
                     self.asked(slot).next = next;
                     self.ftl.counters.buffer_waits += u64::from(begins.is_some());
+                    if self.pace.holds_host() {
+                        self.go_on_cleaning(clock);
+                    }
                     return Some(Reason::Room);
                 }
                 let admission = self.pace.admits(begins, self.gather.used_share(0), now);
@@ -112,12 +115,7 @@ impl Buffered {
                         clock.call(at.max(now + 1), event(Happens::MeterOpens, 0));
                     }
                     if admission == Admission::Blocked {
-                        self.clean_all(clock);
-                        if self.stands_still() {
-                            self.pace.settle_for_less(now);
-                            self.pace_changed(clock);
-                            self.held.again = true;
-                        }
+                        self.go_on_cleaning(clock);
                     }
                     return Some(Reason::Cleaning);
                 }
@@ -144,6 +142,16 @@ impl Buffered {
             next += 1;
         }
         None
+    }
+
+    /// Cleans, because the host waits for it; if nothing goes on for all that, the host does with less.
+    fn go_on_cleaning(&mut self, clock: &mut Clock) {
+        self.clean_all(clock);
+        if self.stands_still() {
+            self.pace.settle_for_less(clock.now);
+            self.pace_changed(clock);
+            self.held.again = true;
+        }
     }
 
     /// Whether no die does anything that would make room.
