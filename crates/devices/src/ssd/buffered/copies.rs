@@ -72,14 +72,15 @@ impl Buffered {
         if valid_in_all > self.gather.room(1) {
             return false;
         }
-        let batches: Vec<_> = batches.into_iter().filter(|(rows, _)| *rows != 0).collect();
+        let batches = batches.into_iter().filter(|(rows, _)| *rows != 0);
+        let asked = batches.clone().count() as u32;
         victim.next += 1;
-        victim.reading += batches.len() as u32;
+        victim.reading += asked;
         self.victims[domain.at()] = Some(victim);
         self.pace.add(domain.0, i64::from(self.shape.units));
-        self.dies[die as usize].collecting += batches.len() as u32;
+        self.dies[die as usize].collecting += asked;
         // Nothing is to be read: no event will tell the writes that wait of the room.
-        let gained = batches.is_empty() && !self.waiting.is_empty();
+        let gained = asked == 0 && !self.waiting.is_empty();
         for (rows, reserved) in batches {
             self.gather.reserve(1, reserved);
             let batch = Batch { domain, block, group, rows, left: rows, reserved };

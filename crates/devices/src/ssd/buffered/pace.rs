@@ -79,8 +79,9 @@ pub(super) struct Pace {
     wanted_in_all: i64,
     /// What may be missing before `token` stops the host.
     slack: i64,
-    /// Mean share of valid pages of the last victims.
+    /// Mean share of valid pages of the last victims, and what a page that the host writes then takes.
     valid: f64,
+    page_ns: f64,
     /// Writes are as if the rule were `token`.
     metered: bool,
     bursting: bool,
@@ -101,6 +102,7 @@ impl Pace {
     pub(super) fn new(config: &Cleaning, law: Law, wanted: i64, slack: i64) -> Pace {
         Pace {
             config: config.clone(),
+            page_ns: law.page_ns(0.0),
             law,
             room: Vec::new(),
             cleaning: Vec::new(),
@@ -148,6 +150,7 @@ impl Pace {
             self.valid = valid;
         }
         self.valid += LAST_VICTIM * (valid - self.valid);
+        self.page_ns = self.law.page_ns(self.valid);
     }
 
     fn missing(&self) -> i64 {
@@ -222,9 +225,8 @@ impl Pace {
     /// No write waits. If the host writes so little that the meter would be open, the backlog that made
     /// the rule `adaptive` metered is over; whether that changes anything.
     pub(super) fn backlog_is_over(&mut self, now: Time) -> bool {
-        let was_metered = self.config.pace == Rule::Adaptive
-            && self.metered
-            && self.is_open(self.law.page_ns(self.valid), now);
+        let was_metered =
+            self.config.pace == Rule::Adaptive && self.metered && self.is_open(self.page_ns, now);
         if was_metered {
             self.metered = false;
             self.close = 0;
@@ -251,7 +253,7 @@ impl Pace {
         // What is missing slows the meter, and a buffer that is nearly full, so that it and not the lack of
         // room spaces the commands.
         let lack = (missing as f64 / self.slack as f64).max(4.0 * used - 3.0).max(0.0);
-        let page_ns = self.law.page_ns(self.valid) * (1.0 + lack);
+        let page_ns = self.page_ns * (1.0 + lack);
         let tolerated = page_ns * f64::from(self.config.meter_depth - 1);
         let at = self.through.saturating_sub(tolerated as Time);
         if at > now && !self.is_open(page_ns, now) {

@@ -239,7 +239,6 @@ impl Buffered {
         // An erasure may wait for what supersedes the victim's pages as well as for their copies.
         self.begin_erasures(clock);
         if stream == 0 {
-            self.begin_erasures(clock);
             self.admit(clock);
         } else {
             self.clean_all(clock);

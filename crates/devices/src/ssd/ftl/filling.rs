@@ -16,27 +16,31 @@ impl Ftl {
         config: &SsdConfig,
         random: &mut Xoshiro256,
     ) {
-        let pages = f64::from(self.geometry.pages_per_pool) * config.fill.share();
-        let mut content: Vec<u32> = (0..pages as u32).collect();
-        if config.fill_order == FillOrder::Random {
+        let pages = (f64::from(self.geometry.pages_per_pool) * config.fill.share()) as u32;
+        // In order nothing is listed: the list of a large drive would be half of what the drive needs.
+        let shuffled = (config.fill_order == FillOrder::Random).then(|| {
+            let mut content: Vec<u32> = (0..pages).collect();
             for i in (1..content.len()).rev() {
                 content.swap(i, random.below(i as u64 + 1) as usize);
             }
-        }
+            content
+        });
         let domains = self.geometry.pool_domains[pool.at()].clone();
         let blocks = (0..self.geometry.blocks_per_domain)
             .flat_map(|relative| domains.iter().map(move |domain| (*domain, relative)));
-        let mut pages = content.chunks(self.geometry.data_pages as usize);
+        let data_pages = self.geometry.data_pages;
+        let mut starts = (0..pages).step_by(data_pages as usize);
         for (domain, relative) in blocks {
             let block = Block(self.geometry.first_block(domain).0 + relative);
-            let Some(content) = pages.next() else {
+            let Some(start) = starts.next() else {
                 self.release(domain, block, 0);
                 continue;
             };
             let frontier = FrontierId(self.streams.of_domain(domain).start as u32);
             self.open(frontier, block);
-            for index in content {
-                let lpn = self.geometry.lpn_in_pool(pool, *index);
+            for place in start..pages.min(start.saturating_add(data_pages)) {
+                let index = shuffled.as_ref().map_or(place, |content| content[place as usize]);
+                let lpn = self.geometry.lpn_in_pool(pool, index);
                 let programming = self.program_on(frontier, domain, lpn);
                 self.complete_program(flash, programming);
             }
