@@ -92,14 +92,17 @@ fn presets_under_workloads_are_as_they_were() {
     let mut experiments = Vec::new();
     for device in presets("devices") {
         let smaller = match device.as_str() {
-            "null" | "zeus-linear" => "",
+            "null" | "zeus-linear" | "intel-p4800x" => "",
             name if name.contains("-array-") => "; device.member.blocks_per_plane=32",
             "disksim-ssd" => {
                 "; device.blocks_per_plane=32; device.spare_blocks_per_plane=5; \
                  run.precondition=\"random:1\""
             }
             // Fewer blocks need another share of them; the label's capacity would be more than all.
-            "micron-7450-max" | "micron-7450-pro" | "samsung-pm9a3" => {
+            name if ["micron-", "samsung-", "tlc-", "qlc-"]
+                .iter()
+                .any(|it| name.starts_with(it)) =>
+            {
                 "; device.blocks_per_plane=32; device.spare_factor=0.3; run.precondition=\"random:1\""
             }
             _ => "; device.blocks_per_plane=32; run.precondition=\"random:1\"",
