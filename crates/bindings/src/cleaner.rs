@@ -212,7 +212,7 @@ impl View {
         let (states, valid) = (&shared.states[range.clone()], &shared.valid[range]);
         let pays = |block: &i64| {
             let at = *block as usize;
-            states[at] == devices::ssd::ids::BlockState::Closed && u32::from(valid[at]) < self.pages
+            states[at] == devices::ssd::ids::BlockState::Closed && valid[at] < self.pages
         };
         owned(py, (0..i64::from(shared.blocks)).filter(pays).collect(), NUMBERS[3])
     }

@@ -133,7 +133,7 @@ fn random_experiments_are_as_they_were() {
     if known.is_empty() {
         known = draw("r", 500, |_| true);
     }
-    if std::env::var_os("SSDLAB_UPDATE").is_some() && !known.iter().any(|row| is_buffered(row)) {
+    if std::env::var_os("SSDLAB_UPDATE").is_some() && !known.iter().any(is_buffered) {
         let buffered = |config: &Config| config.0.iter().any(|(key, _)| key.ends_with(BUFFER));
         known.extend(draw("b", 200, buffered));
     }

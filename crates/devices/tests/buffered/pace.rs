@@ -84,7 +84,7 @@ fn latencies(pace: &str, share: f64) -> Vec<u64> {
     let pages = u64::from(devices::Prepare::preparable_pages(&ssd));
     let every = 1e9 / (law(2.7) * share);
     let steps: Vec<crate::common::Step> = (0..30_000)
-        .map(|n| ((n as f64 * every) as u64, Op::Write, random.below(pages), 1))
+        .map(|n| ((f64::from(n) * every) as u64, Op::Write, random.below(pages), 1))
         .collect();
     let done = crate::common::run_on(&mut ssd, crate::common::Script::pages(&steps));
     let mut all: Vec<u64> = done.iter().map(Completion::latency).collect();
@@ -111,7 +111,7 @@ fn trims_make_room() {
     for _ in 0..2 {
         ssd.reset_counts();
         let make = |id: u64| {
-            let op = if id % 2 == 0 { Op::Trim } else { Op::Write };
+            let op = if id.is_multiple_of(2) { Op::Trim } else { Op::Write };
             Request::new(id, op, Lba(random.below(pages) * 8), 8)
         };
         let mut load = Closed::new(32, 2 * pages, make);

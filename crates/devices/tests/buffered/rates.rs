@@ -142,11 +142,11 @@ fn saturated_reads_are_as_fast_as_planes_and_bus_allow() {
         assert_eq!((many - few) % 100, 0, "{few} and {many}");
         (many - few) / 100
     };
-    assert_eq!(round(&[plain.clone()]), 2 * (SENSE + PART));
+    assert_eq!(round(std::slice::from_ref(&plain)), 2 * (SENSE + PART));
     assert_eq!(round(&[plain.clone(), independent.clone()]), SENSE + PART);
     // With cache registers data leave while the next are sensed.
     assert_eq!(round(&[]), 2 * SENSE);
-    assert_eq!(round(&[independent.clone()]), SENSE);
+    assert_eq!(round(std::slice::from_ref(&independent)), SENSE);
     // Four planes of two dies on a channel: 4 x 41 us on the bus.
     assert_eq!(round(&[independent.clone(), slow.clone()]), 4 * 10 * PART);
     assert_eq!(round(&[plain, independent, slow]), 4 * 10 * PART);

@@ -7,6 +7,9 @@ use devices::{DeviceConfig, Examine, latency};
 use engine::{Completion, Op, Random, Time, Xoshiro256};
 use serde_json::{Value, json};
 
+/// When the reads of a load begin, ns.
+const BEGIN: Time = 1_000_000_000;
+
 const SENSE: Time = 45_000;
 const PART: Time = 4096;
 
@@ -27,7 +30,7 @@ fn beside_programs(changes: &super::Keys, every_ns: Time) -> (f64, u64, f64) {
     }
     let mut at = 0.0;
     loop {
-        at += -(1.0 - random.unit()).ln() * 250_000.0;
+        at += -libm::log(1.0 - random.unit()) * 250_000.0;
         if at >= (groups * every_ns) as f64 {
             break;
         }
@@ -74,7 +77,6 @@ fn one_program(changes: &super::Keys, reads_us: &[Time]) -> (Vec<Time>, Time) {
         ("device.buffer.power_loss_protected", json!(false)),
     ];
     keys.extend(changes.iter().cloned());
-    const BEGIN: Time = 1_000_000_000;
     let mut steps: Vec<Step> = vec![
         (0, Op::Write, 0, 10 * UNITS as u32),
         (BEGIN, Op::Write, 9000, UNITS as u32),

@@ -23,6 +23,7 @@ fn refusal(keys: &[(&'static str, Value)]) -> String {
 }
 
 #[test]
+#[expect(clippy::too_many_lines, reason = "a table of contradictions")]
 fn every_contradiction_is_refused_with_its_keys() {
     let with_buffer: Vec<(&str, Value, &[&str])> = vec![
         ("device.cell.bits", json!(6), &["device.cell.bits", "6 is not possible", "1 to 5 bits"]),
@@ -202,7 +203,7 @@ fn buffers_have_room_for_what_is_held_and_what_is_copied() {
     };
     let two_pass = ("device.cell.program", json!("two-pass"));
     refused(
-        &[two_pass.clone()],
+        std::slice::from_ref(&two_pass),
         &["device.buffer.size", "8 dies x 4 word lines between two passes", "= 3MiB"],
     );
     refused(
