@@ -84,10 +84,10 @@ impl Lent {
 }
 
 /// Type strings of `NumPy` for unsigned and signed numbers in this machine's order of bytes.
-const NUMBERS: [&str; 4] = if cfg!(target_endian = "little") {
-    ["<u2", "<u4", "<u8", "<i8"]
+const NUMBERS: [&str; 3] = if cfg!(target_endian = "little") {
+    ["<u4", "<u8", "<i8"]
 } else {
-    [">u2", ">u4", ">u8", ">i8"]
+    [">u4", ">u8", ">i8"]
 };
 
 /// What a cleaning policy sees of the domain in which it must choose a block.
@@ -189,13 +189,13 @@ impl View {
     /// Erasures of each block.
     #[getter]
     fn erases(&mut self, py: Python<'_>) -> PyResult<Py<PyAny>> {
-        self.array(py, 1, |shared| shared.lend(&shared.erases, NUMBERS[1]))
+        self.array(py, 1, |shared| shared.lend(&shared.erases, NUMBERS[0]))
     }
 
     /// When each block was opened, by the `clock`.
     #[getter]
     fn opened(&mut self, py: Python<'_>) -> PyResult<Py<PyAny>> {
-        self.array(py, 2, |shared| shared.lend(&shared.opened, NUMBERS[2]))
+        self.array(py, 2, |shared| shared.lend(&shared.opened, NUMBERS[1]))
     }
 
     /// What each block is used for.
@@ -214,7 +214,7 @@ impl View {
             let at = *block as usize;
             states[at] == devices::ssd::ids::BlockState::Closed && valid[at] < self.pages
         };
-        owned(py, (0..i64::from(shared.blocks)).filter(pays).collect(), NUMBERS[3])
+        owned(py, (0..i64::from(shared.blocks)).filter(pays).collect(), NUMBERS[2])
     }
 
     /// Blocks opened since each block was, itself counted.
@@ -223,7 +223,7 @@ impl View {
         let shared = self.shared()?;
         let opened = &shared.opened[shared.first..shared.first + shared.blocks as usize];
         let age = |opened: &u64| (self.clock - opened + 1).cast_signed();
-        owned(py, opened.iter().map(age).collect(), NUMBERS[3])
+        owned(py, opened.iter().map(age).collect(), NUMBERS[2])
     }
 
     fn __len__(&self) -> PyResult<usize> {
