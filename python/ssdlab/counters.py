@@ -24,7 +24,7 @@ class Counter(NamedTuple):
 
 
 #: Units in the order in which the terminal shows them.
-UNITS = ("flash pages", "bytes", "blocks")
+UNITS = ("flash pages", "bytes", "blocks", "groups", "times")
 
 
 @cache

@@ -144,7 +144,7 @@ def test_a_view_shows_the_pool(tiny):
         closed = view.states == cleaners.CLOSED
         assert len(view) == len(view.valid) == 128
         assert [array.dtype for array in (view.valid, view.erases, view.opened, view.states)] == [
-            np.uint16,
+            np.uint32,
             np.uint32,
             np.uint64,
             np.uint8,

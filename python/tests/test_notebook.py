@@ -78,7 +78,7 @@ def test_figures_show_the_results(results):
     assert sum(len(bars.get_paths()) for bars in axes.collections) == len(operations.kind) > 10
     assert {bars.get_label() for bars in axes.collections} >= set(operations.kind)
     assert [label.get_text() for label in axes.get_yticklabels()] == recorded.timeline.lanes
-    assert set(PARTS) == set(results.host.all.breakdown_us)
+    assert set(PARTS) >= set(results.host.all.breakdown_us)
 
 
 @pytest.mark.parametrize(

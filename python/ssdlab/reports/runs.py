@@ -32,6 +32,7 @@ def page(results: Sequence[Results]) -> str:
         "Where the time goes": _breakdown(named),
         "Over time": _over_time(named),
         "Flash": _scalars(names, results, "flash"),
+        "Write buffer": _scalars(names, results, "buffer"),
         "Flash operations": timeline.section(named),
         "Wear": _scalars(names, results, "wear") + wear_map.section(named),
         "Units and buses": _units(named),

@@ -44,6 +44,7 @@ def results_table(results: Results, file: IO[str]) -> str:
         _failures(results.host),
         _breakdown(results.host, console.width, plain),
         side_by_side(_flash(results), _wear(results)),
+        _buffer(results),
         _units(results.get("units") or [], console.width, plain),
         _warm_up(results),
         _notices(results),
@@ -175,6 +176,11 @@ def _flash(results: Results) -> RenderableType | None:
         rows.append(("cleaning efficiency", percent(cleaning["efficiency"])))
         rows.append(("mean time to clean", duration(cleaning["mean_block_us"])))
     return fact_table("Flash", rows)
+
+
+def _buffer(results: Results) -> RenderableType | None:
+    rows = _counts("buffer", results.get("buffer") or {})
+    return fact_table("Write buffer", rows) if rows else None
 
 
 def _wear(results: Results) -> RenderableType | None:
