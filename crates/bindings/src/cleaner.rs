@@ -84,11 +84,8 @@ impl Lent {
 }
 
 /// Type strings of `NumPy` for unsigned and signed numbers in this machine's order of bytes.
-const NUMBERS: [&str; 3] = if cfg!(target_endian = "little") {
-    ["<u4", "<u8", "<i8"]
-} else {
-    [">u4", ">u8", ">i8"]
-};
+const NUMBERS: [&str; 3] =
+    if cfg!(target_endian = "little") { ["<u4", "<u8", "<i8"] } else { [">u4", ">u8", ">i8"] };
 
 /// What a cleaning policy sees of the domain in which it must choose a block.
 ///
