@@ -7,15 +7,41 @@ use std::collections::BinaryHeap;
 /// A priority queue of events, each a small number that its owner knows how to read.
 ///
 /// Time, insertion number and payload are packed in one integer, so that comparing two events is
-/// one comparison and ties can only fall in order of insertion. An event that is
-/// [cancelled](EventQueue::cancel) stays in the heap until its time and is then passed over, so that
-/// what is never cancelled costs nothing.
-#[derive(Debug, Clone, Default)]
+/// one comparison and ties can only fall in order of insertion. The earliest events are in a short list in
+/// order, all others in a heap: most of what is asked for comes after everything that is asked for
+/// already, and then costs hardly more than to write it down. An event that is
+/// [cancelled](EventQueue::cancel) stays until its time and is then passed over, so that what is never
+/// cancelled costs nothing.
+#[derive(Debug, Clone)]
 pub struct EventQueue {
+    /// A ring: `soon` events from `first` on, in order; none only when there are no events at all.
+    ring: Box<[u128; RING]>,
+    first: usize,
+    soon: usize,
+    /// Those that come after all in the ring.
     heap: BinaryHeap<Reverse<u128>>,
     inserted: u64,
-    /// Numbers of the events that wait in the heap to be passed over; never that of the earliest.
+    /// Numbers of the events that wait to be passed over; never that of the earliest.
     cancelled: Vec<u64>,
+}
+
+/// Events in the ring at most, a power of two: an event that comes before all others moves so many.
+const RING: usize = 64;
+
+/// Events that the ring takes from the heap when it is empty; the rest of it is room for others.
+const REFILL: usize = RING / 2;
+
+impl Default for EventQueue {
+    fn default() -> Self {
+        EventQueue {
+            ring: Box::new([0; RING]),
+            first: 0,
+            soon: 0,
+            heap: BinaryHeap::new(),
+            inserted: 0,
+            cancelled: Vec::new(),
+        }
+    }
 }
 
 /// One event of a queue, for as long as it has not happened.
@@ -41,7 +67,7 @@ impl EventQueue {
         let key = (u128::from(at) << (PAYLOAD_BITS + ORDER_BITS))
             | (u128::from(order) << PAYLOAD_BITS)
             | u128::from(payload);
-        self.heap.push(Reverse(key));
+        self.insert(key);
         EventId(order)
     }
 
@@ -52,22 +78,71 @@ impl EventQueue {
         self.pass_over();
     }
 
+    #[inline]
+    fn insert(&mut self, key: u128) {
+        let last = self.ring[(self.first + self.soon).wrapping_sub(1) % RING];
+        if self.soon > 0 && key > last {
+            // Behind the ring; in it only if nothing is in the heap, where it would have to be compared.
+            if self.soon == RING || !self.heap.is_empty() {
+                self.heap.push(Reverse(key));
+                return;
+            }
+        } else if self.soon == RING {
+            self.heap.push(Reverse(last));
+            self.soon -= 1;
+        }
+        let mut at = self.soon;
+        while at > 0 {
+            let before = self.ring[(self.first + at - 1) % RING];
+            if before < key {
+                break;
+            }
+            self.ring[(self.first + at) % RING] = before;
+            at -= 1;
+        }
+        self.ring[(self.first + at) % RING] = key;
+        self.soon += 1;
+    }
+
+    /// Removes the earliest event; there is one.
+    #[inline]
+    fn take_first(&mut self) {
+        self.first = (self.first + 1) % RING;
+        self.soon -= 1;
+        if self.soon == 0 && !self.heap.is_empty() {
+            self.refill();
+        }
+    }
+
+    #[cold]
+    fn refill(&mut self) {
+        while self.soon < REFILL
+            && let Some(Reverse(key)) = self.heap.pop()
+        {
+            self.ring[(self.first + self.soon) % RING] = key;
+            self.soon += 1;
+        }
+    }
+
     /// Removes cancelled events from the front, so that the earliest is always one that happens.
     #[cold]
     fn pass_over(&mut self) {
-        while let Some(Reverse(key)) = self.heap.peek() {
-            let order = (*key >> PAYLOAD_BITS) as u64 & ((1 << ORDER_BITS) - 1);
+        while self.soon > 0 {
+            let key = self.ring[self.first];
+            let order = (key >> PAYLOAD_BITS) as u64 & ((1 << ORDER_BITS) - 1);
             let Some(found) = self.cancelled.iter().position(|number| *number == order) else {
                 return;
             };
             self.cancelled.swap_remove(found);
-            self.heap.pop();
+            self.take_first();
         }
     }
 
     /// When the earliest event happens.
+    #[inline]
     pub fn next_at(&self) -> Option<Time> {
-        self.heap.peek().map(|key| (key.0 >> (PAYLOAD_BITS + ORDER_BITS)) as Time)
+        let key = self.ring[self.first % RING];
+        (self.soon > 0).then_some((key >> (PAYLOAD_BITS + ORDER_BITS)) as Time)
     }
 
     /// Removes the earliest event if it happens at or before `to`.
@@ -77,7 +152,8 @@ impl EventQueue {
         if at > to {
             return None;
         }
-        let key = self.heap.pop()?.0;
+        let key = self.ring[self.first % RING];
+        self.take_first();
         if !self.cancelled.is_empty() {
             self.pass_over();
         }
@@ -88,6 +164,7 @@ impl EventQueue {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::Random;
 
     #[test]
     fn equal_times_leave_in_order_of_insertion() {
@@ -123,5 +200,36 @@ mod tests {
         let order: Vec<_> = std::iter::from_fn(|| queue.pop_until(Time::MAX)).collect();
         assert_eq!(order, [(11, 2), (11, 3), (12, 4), (12, 5)]);
         assert!(queue.cancelled.is_empty());
+    }
+
+    /// Against a list that is sorted: few events and many, near ones and far ones, cancelled ones.
+    #[test]
+    fn whatever_is_asked_for_leaves_in_order() {
+        let mut random = crate::Xoshiro256::new(3, 5);
+        for most in [1, 3, RING as u64 - 1, RING as u64, RING as u64 + 1, 500] {
+            let mut queue = EventQueue::new();
+            let mut wanted: Vec<(Time, u64, u32, EventId)> = Vec::new();
+            let mut now = 0;
+            for number in 0..20_000 {
+                if (wanted.len() as u64) < 1 + random.below(most) {
+                    let span = if random.below(9) == 0 { 1000 } else { 40 };
+                    let at = now + random.below(span);
+                    let payload = random.below(1 << 24) as u32;
+                    wanted.push((at, number, payload, queue.push(at, payload)));
+                } else if random.below(20) == 0 {
+                    let taken = random.below(wanted.len() as u64) as usize;
+                    queue.cancel(wanted.remove(taken).3);
+                } else {
+                    wanted.sort_unstable_by_key(|(at, number, ..)| (*at, *number));
+                    let (at, _, payload, _) = wanted.remove(0);
+                    assert_eq!(
+                        (queue.next_at(), queue.pop_until(at)),
+                        (Some(at), Some((at, payload)))
+                    );
+                    now = at;
+                }
+                assert_eq!(queue.next_at(), wanted.iter().map(|(at, ..)| *at).min());
+            }
+        }
     }
 }

@@ -6,12 +6,14 @@
 
 mod drive;
 mod events;
+mod latencies;
 mod random;
 mod request;
 mod stats;
 
 pub use drive::{Driven, Observer, drive};
 pub use events::{EventId, EventQueue};
+pub use latencies::LatencyHistogram;
 pub use random::{Distribution, Drand48, Random, Xoshiro256};
 pub use request::{
     Arrival, Breakdown, Class, Completion, Device, Followed, Lba, Op, Part, Request, SECTOR_BYTES,

@@ -1,7 +1,7 @@
 //! Latency statistics: exact moments, percentiles to 0.1 %, the breakdown, and a time series.
 
+use crate::latencies::{Latencies, LatencyHistogram};
 use crate::{Breakdown, Completion, Followed, Time};
-use hdrhistogram::Histogram;
 
 /// Statistics of the latencies of one class of requests.
 ///
@@ -9,14 +9,31 @@ use hdrhistogram::Histogram;
 /// a high-dynamic-range histogram of three significant digits.
 #[derive(Debug, Clone)]
 pub struct LatencyStats {
-    histogram: Histogram<u64>,
+    latencies: Latencies,
     requests: u64,
     bytes: u64,
-    sum_ns: u128,
     sum_squares_ns2: f64,
     min_ns: Time,
     max_ns: Time,
-    breakdown_ns: [u128; Breakdown::MOST],
+    /// Of the latest requests, as many as 64 bits hold; the rest is in `before`.
+    latest: Sums<u64>,
+    before: Sums<u128>,
+}
+
+/// Sums of latencies and of their parts, ns.
+#[derive(Debug, Clone, Copy, Default)]
+struct Sums<T> {
+    latency: T,
+    parts: [T; Breakdown::MOST],
+}
+
+impl Sums<u128> {
+    fn add(&mut self, latest: &Sums<u64>) {
+        self.latency += u128::from(latest.latency);
+        for (sum, part) in self.parts.iter_mut().zip(latest.parts) {
+            *sum += u128::from(part);
+        }
+    }
 }
 
 impl Default for LatencyStats {
@@ -27,53 +44,62 @@ impl Default for LatencyStats {
 
 impl LatencyStats {
     /// No requests yet.
-    ///
-    /// # Panics
-    /// Never: the histogram's constants are valid.
     pub fn new() -> Self {
-        let mut histogram = Histogram::new(3).expect("three digits are a valid precision");
-        histogram.auto(true);
         LatencyStats {
-            histogram,
+            latencies: Latencies::default(),
             requests: 0,
             bytes: 0,
-            sum_ns: 0,
             sum_squares_ns2: 0.0,
             min_ns: Time::MAX,
             max_ns: 0,
-            breakdown_ns: [0; Breakdown::MOST],
+            latest: Sums::default(),
+            before: Sums::default(),
         }
     }
 
     /// Counts one completion.
+    #[inline]
     pub fn record(&mut self, completion: &Completion) {
         let latency = completion.latency();
-        // Resizing covers every u64, so recording cannot fail.
-        let _ = self.histogram.record(latency);
+        self.latencies.record(latency);
         self.requests += 1;
         self.bytes += completion.request.bytes();
-        self.sum_ns += u128::from(latency);
         self.sum_squares_ns2 += latency as f64 * latency as f64;
         self.min_ns = self.min_ns.min(latency);
         self.max_ns = self.max_ns.max(latency);
-        for (sum, part) in self.breakdown_ns.iter_mut().zip(completion.breakdown.parts()) {
-            *sum += u128::from(*part);
+        // The parts add up to the latency: where its sum fits, theirs do.
+        if self.latest.latency.checked_add(latency).is_none() {
+            self.put_by();
+        }
+        self.latest.latency += latency;
+        for (sum, part) in self.latest.parts.iter_mut().zip(completion.breakdown.parts()) {
+            *sum += *part;
         }
     }
 
+    /// Adds the latest sums to those before.
+    #[cold]
+    fn put_by(&mut self) {
+        self.before.add(&std::mem::take(&mut self.latest));
+    }
+
+    fn sums(&self) -> Sums<u128> {
+        let mut sums = self.before;
+        sums.add(&self.latest);
+        sums
+    }
+
     /// Adds everything that `other` has seen.
-    ///
-    /// # Panics
-    /// Never: both histograms have the same precision and resize.
     pub fn merge(&mut self, other: &LatencyStats) {
-        self.histogram.add(&other.histogram).expect("histograms of one kind add");
+        self.latencies.add(&other.latencies);
         self.requests += other.requests;
         self.bytes += other.bytes;
-        self.sum_ns += other.sum_ns;
         self.sum_squares_ns2 += other.sum_squares_ns2;
         self.min_ns = self.min_ns.min(other.min_ns);
         self.max_ns = self.max_ns.max(other.max_ns);
-        for (sum, part) in self.breakdown_ns.iter_mut().zip(other.breakdown_ns) {
+        let sums = other.sums();
+        self.before.latency += sums.latency;
+        for (sum, part) in self.before.parts.iter_mut().zip(sums.parts) {
             *sum += part;
         }
     }
@@ -90,7 +116,7 @@ impl LatencyStats {
 
     /// Mean latency, ns; 0 without requests.
     pub fn mean_ns(&self) -> f64 {
-        if self.requests == 0 { 0.0 } else { self.sum_ns as f64 / self.requests as f64 }
+        if self.requests == 0 { 0.0 } else { self.sums().latency as f64 / self.requests as f64 }
     }
 
     /// Standard deviation of the latency over the requests counted, ns.
@@ -112,27 +138,9 @@ impl LatencyStats {
         self.max_ns
     }
 
-    /// The latency that `percent` of the requests do not exceed, ns, to 0.1 %.
-    pub fn percentile_ns(&self, percent: f64) -> Time {
-        self.histogram.value_at_percentile(percent).min(self.max_ns)
-    }
-
-    /// Requests by latency: the bound below which a bin's latencies lie, ns, and how many there are.
-    ///
-    /// Bins without requests are left out. There are eight to an octave, so that a bin is at most an
-    /// eighth wider than its lower end.
-    pub fn histogram(&self) -> Vec<(Time, u64)> {
-        let mut bins: Vec<(Time, u64)> = Vec::new();
-        for step in self.histogram.iter_recorded() {
-            let shift = step.value_iterated_to().max(8).ilog2() - 3;
-            let bound = ((step.value_iterated_to() >> shift) + 1) << shift;
-            let count = step.count_since_last_iteration();
-            match bins.last_mut() {
-                Some((last, requests)) if *last == bound => *requests += count,
-                _ => bins.push((bound, count)),
-            }
-        }
-        bins
+    /// The latencies, for percentiles and bins.
+    pub fn histogram(&self) -> LatencyHistogram {
+        LatencyHistogram::new(&self.latencies, self.max_ns)
     }
 
     /// Mean of each part of the breakdown, ns, in the order of the devices' table; the parts add up
@@ -141,7 +149,7 @@ impl LatencyStats {
         if self.requests == 0 {
             return [0.0; Breakdown::MOST];
         }
-        self.breakdown_ns.map(|sum| sum as f64 / self.requests as f64)
+        self.sums().parts.map(|sum| sum as f64 / self.requests as f64)
     }
 }
 
@@ -149,6 +157,8 @@ impl LatencyStats {
 #[derive(Debug, Clone)]
 pub struct TimeSeries {
     bin_ns: Time,
+    /// The bin of the latest instant, and when it begins.
+    latest: (usize, Time),
     bins: Vec<Bin>,
     /// At the end of each bin that has ended.
     followed: Vec<Followed>,
@@ -172,7 +182,12 @@ impl TimeSeries {
 
     /// An empty series that begins with bins of 1 ms.
     pub fn new() -> Self {
-        TimeSeries { bin_ns: 1_000_000, bins: Vec::with_capacity(Self::BINS), followed: Vec::new() }
+        TimeSeries {
+            bin_ns: 1_000_000,
+            latest: (0, 0),
+            bins: Vec::with_capacity(Self::BINS),
+            followed: Vec::new(),
+        }
     }
 
     /// Counts a completion `since_start` after the start of the measurement.
@@ -200,11 +215,21 @@ impl TimeSeries {
     }
 
     /// The bin of an instant, which is made to lie within the series.
+    #[inline]
     fn bin_at(&mut self, since_start: Time) -> usize {
+        if since_start.wrapping_sub(self.latest.1) < self.bin_ns {
+            return self.latest.0;
+        }
+        self.find_bin(since_start)
+    }
+
+    fn find_bin(&mut self, since_start: Time) -> usize {
         while since_start / self.bin_ns >= Self::BINS as Time {
             self.halve();
         }
-        (since_start / self.bin_ns) as usize
+        let bin = since_start / self.bin_ns;
+        self.latest = (bin as usize, bin * self.bin_ns);
+        bin as usize
     }
 
     /// Joins neighbouring bins, so that each covers twice the time.
@@ -268,7 +293,7 @@ mod tests {
         assert!((stats.mean_ns() - 500_500.0).abs() < 1e-9);
         assert!((stats.std_ns() - 288_674.99).abs() < 0.01);
         assert_eq!((stats.min_ns(), stats.max_ns()), (1000, 1_000_000));
-        let p99 = stats.percentile_ns(99.0) as f64;
+        let p99 = stats.histogram().percentile_ns(99.0) as f64;
         assert!((p99 / 990_000.0 - 1.0).abs() < 0.001, "{p99}");
         assert!((stats.mean_breakdown_ns().iter().sum::<f64>() - stats.mean_ns()).abs() < 1e-6);
     }
@@ -279,12 +304,12 @@ mod tests {
         for latency in [0, 7, 8, 100, 103, 104, 1_000_000, 1_000_001] {
             stats.record(&completion(2_000_000, latency));
         }
-        let bins = stats.histogram();
+        let bins = stats.histogram().bins();
         assert_eq!(bins, [(1, 1), (8, 1), (9, 1), (104, 2), (112, 1), (1_048_576, 2)]);
         for latency in 1..5000 {
             stats.record(&completion(2_000_000, latency * 377));
         }
-        let bins = stats.histogram();
+        let bins = stats.histogram().bins();
         assert_eq!(bins.iter().map(|(_, requests)| requests).sum::<u64>(), stats.requests());
         assert!(bins.windows(2).all(|pair| pair[0].0 < pair[1].0));
         assert!(bins.len() < 8 * 22);
@@ -301,7 +326,7 @@ mod tests {
         }
         left.merge(&right);
         assert_eq!(left.requests(), both.requests());
-        assert_eq!(left.percentile_ns(50.0), both.percentile_ns(50.0));
+        assert_eq!(left.histogram().percentile_ns(50.0), both.histogram().percentile_ns(50.0));
         assert_eq!((left.min_ns(), left.max_ns()), (both.min_ns(), both.max_ns()));
     }
 

@@ -116,14 +116,15 @@ fn latency(stats: &LatencyStats, ended: &Ended, simulated_ns: Time) -> Value {
     let requests = stats.requests();
     let us = |ns: f64| (requests > 0).then_some(ns / 1e3);
     let rate = |amount: f64| (seconds > 0.0).then_some(amount / seconds);
+    let latencies = stats.histogram();
     let percentiles: Map<String, Value> = PERCENTILES
         .iter()
         .map(|percent| {
-            let ns = stats.percentile_ns(percent.parse().expect("percentiles are numbers"));
+            let ns = latencies.percentile_ns(percent.parse().expect("percentiles are numbers"));
             ((*percent).to_owned(), json!(us(ns as f64)))
         })
         .collect();
-    let bins = stats.histogram();
+    let bins = latencies.bins();
     let breakdown: Map<String, Value> = LATENCY_PARTS
         .iter()
         .zip(stats.mean_breakdown_ns())

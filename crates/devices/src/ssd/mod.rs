@@ -64,8 +64,10 @@ impl Device for Ssd {
         assert!(now >= self.clock.now, "time does not go backwards");
         host::check(&request, self.capacity_sectors());
         self.clock.now = now;
-        self.host.submit(request, &mut self.clock);
-        self.pump();
+        match self.host.submit(request, &mut self.clock) {
+            Some(slot) => self.arrive_at_once(slot, &request),
+            None => self.pump(),
+        }
     }
 
     fn next_event(&self) -> Option<Time> {

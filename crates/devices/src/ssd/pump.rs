@@ -4,42 +4,60 @@ use super::back::Back;
 use super::buffered::Answer;
 use super::ids::Lpn;
 use super::{Ssd, host};
-use engine::Op;
+use crate::kit::slots::Slot;
+use engine::{Op, Request};
 
 impl Ssd {
     /// Lets the host link take its turns until it is busy or idle, and hands what has crossed it to the
     /// flash.
     pub(super) fn pump(&mut self) {
         while let Some((slot, request)) = self.host.turn(&mut self.clock) {
-            if request.op == Op::Trim {
-                let covered = host::covered(self.geometry(), &request);
-                let status = self.back.state().0.trim_all(covered);
-                self.host.done_at_once(slot, status, self.clock.now);
-                if let (Back::Pages(back), true) = (&mut self.back, status.is_ok()) {
-                    back.wake_stalled(&mut self.clock);
-                }
-                continue;
-            }
-            match &mut self.back {
-                Back::Pages(back) => {
-                    let pages = host::touched(back.ftl.geometry(), &request);
-                    self.host.expect(slot, pages.len() as u32);
-                    for page in pages {
-                        let geometry = back.ftl.geometry();
-                        let page = host::page_request(geometry, &request, Lpn(page), Some(slot));
-                        if let Some(done) = back.accept(&page, &mut self.clock) {
-                            self.host.page_done(&done, self.clock.now);
-                        }
-                    }
-                    back.dispatch_offered(&mut self.clock);
-                }
-                Back::Groups(back) => {
-                    back.arrive(slot, &request, &mut self.clock);
-                    self.answer();
-                }
-            }
+            self.reach_flash(slot, &request);
         }
         self.ask_for_flushes();
+    }
+
+    /// A request that the host has just submitted is at the flash.
+    #[inline]
+    pub(super) fn arrive_at_once(&mut self, slot: Slot, request: &Request) {
+        self.reach_flash(slot, request);
+        if self.host.is_link_clear() {
+            self.ask_for_flushes();
+        } else {
+            self.pump();
+        }
+    }
+
+    /// A read, write or trim has reached the flash.
+    #[inline]
+    fn reach_flash(&mut self, slot: Slot, request: &Request) {
+        if request.op == Op::Trim {
+            let covered = host::covered(self.geometry(), request);
+            let status = self.back.state().0.trim_all(covered);
+            self.host.done_at_once(slot, status, &mut self.clock);
+            if let (Back::Pages(back), true) = (&mut self.back, status.is_ok()) {
+                back.wake_stalled(&mut self.clock);
+            }
+            return;
+        }
+        match &mut self.back {
+            Back::Pages(back) => {
+                let pages = host::touched(back.ftl.geometry(), request);
+                self.host.expect(slot, pages.len() as u32);
+                for page in pages {
+                    let geometry = back.ftl.geometry();
+                    let page = host::page_request(geometry, request, Lpn(page), Some(slot));
+                    if let Some(done) = back.accept(&page, &mut self.clock) {
+                        self.host.page_done(&done, &mut self.clock);
+                    }
+                }
+                back.dispatch_offered(&mut self.clock);
+            }
+            Back::Groups(back) => {
+                back.arrive(slot, request, &mut self.clock);
+                self.answer();
+            }
+        }
     }
 
     /// Something has happened in the flash.
@@ -60,14 +78,16 @@ impl Ssd {
         let Back::Pages(back) = &mut self.back else { return };
         let Some(ended) = back.stage_ended(lane, &mut self.clock) else { return };
         if let Some(done) = &ended.done {
-            self.host.page_done(done, self.clock.now);
+            self.host.page_done(done, &mut self.clock);
         }
         if back.has_refused() {
             for done in back.take_refused() {
-                self.host.page_done(&done, self.clock.now);
+                self.host.page_done(&done, &mut self.clock);
             }
         }
-        self.pump();
+        if !self.host.is_link_clear() {
+            self.pump();
+        }
         let Back::Pages(back) = &mut self.back else { return };
         back.go_on(ended, &mut self.clock);
     }
@@ -79,9 +99,9 @@ impl Ssd {
         for answer in back.answers.drain(..) {
             match answer {
                 Answer::Done { slot, status, spent } => {
-                    self.host.request_done(slot, status, &spent, self.clock.now);
+                    self.host.request_done(slot, status, &spent, &mut self.clock);
                 }
-                Answer::Flushed(slot) => self.host.flushed(slot, self.clock.now),
+                Answer::Flushed(slot) => self.host.flushed(slot, &mut self.clock),
             }
         }
         any

@@ -10,6 +10,7 @@ use super::ratings::Ratings;
 use crate::ssd::config::SsdConfig;
 use crate::ssd::ids::{Block, Lpn, Ppn};
 use crate::ssd::shape::Geometry;
+use crate::ssd::shape::divisor::Divisor;
 use serde::{Deserialize, Serialize};
 use std::sync::Arc;
 
@@ -30,6 +31,7 @@ pub(in crate::ssd) struct FlashState {
 #[derive(Debug, Clone)]
 pub struct Flash {
     pages_per_block: u32,
+    by_pages_per_block: Divisor,
     /// Logical page number in the spare area of each page; meaningless beyond `programmed`.
     stamp: Vec<u32>,
     /// Number of the program of each page among all of the drive, its low 32 bits, in the spare area
@@ -55,9 +57,12 @@ impl Flash {
         let blocks = geometry.blocks() as usize;
         let pages = blocks * geometry.pages_per_block as usize;
         let ordered = config.persistence.order;
+        let mut stamp = vec![0; pages];
+        memory::prefer_large_pages(&mut stamp);
         Flash {
             pages_per_block: geometry.pages_per_block,
-            stamp: vec![0; pages],
+            by_pages_per_block: Divisor::new(geometry.pages_per_block),
+            stamp,
             order: vec![0; if ordered { pages } else { 0 }],
             programmed: vec![0; blocks],
             opening: vec![0; blocks],
@@ -73,8 +78,8 @@ impl Flash {
     #[inline]
     #[must_use]
     pub fn program(&mut self, ppn: Ppn, lpn: Lpn, order: u32) -> u32 {
-        let block = (ppn.0 / self.pages_per_block) as usize;
-        let page = ppn.0 % self.pages_per_block;
+        let block = self.by_pages_per_block.quotient(ppn.0);
+        let (block, page) = (block as usize, ppn.0 - block * self.pages_per_block);
         assert!(self.programmed[block] == page, "pages are programmed in order, once");
         self.programmed[block] += 1;
         self.stamp[ppn.at()] = lpn.0;
@@ -82,6 +87,23 @@ impl Flash {
             *kept = order;
         }
         page
+    }
+
+    /// Completes the programming of consecutive pages of a block with the data of these logical pages,
+    /// after its first: their orders follow that of the first of them.
+    #[inline]
+    pub fn program_run(&mut self, from: Ppn, lpns: &[u32], order: u32) {
+        let block = self.by_pages_per_block.quotient(from.0);
+        let (block, page) = (block as usize, from.0 - block * self.pages_per_block);
+        let programmed = &mut self.programmed[block];
+        assert!(page > 0 && *programmed == page, "pages are programmed in order, once");
+        *programmed += lpns.len() as u32;
+        assert!(*programmed <= self.pages_per_block, "a block ends");
+        self.stamp[from.at()..from.at() + lpns.len()].copy_from_slice(lpns);
+        if self.is_ordered() {
+            let kept = self.order[from.at()..].iter_mut().zip(0..lpns.len() as u32);
+            kept.for_each(|(kept, number)| *kept = order.wrapping_add(number));
+        }
     }
 
     /// What the first page of a block says of the block: the number of its opening, and in full that
@@ -115,6 +137,12 @@ impl Flash {
     #[inline]
     pub fn stamp(&self, ppn: Ppn) -> Lpn {
         Lpn(self.stamp[ppn.at()])
+    }
+
+    /// The logical pages that were written to `count` pages from one on.
+    #[inline]
+    pub fn stamps(&self, from: Ppn, count: u32) -> &[u32] {
+        &self.stamp[from.at()..from.at() + count as usize]
     }
 
     /// Whether the order of all programs is kept.

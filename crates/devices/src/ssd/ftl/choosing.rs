@@ -13,6 +13,13 @@ impl Ftl {
         first_of_each.map(|domain| self.geometry.unit_of(*domain))
     }
 
+    /// The unit of a pool that does not reach over several.
+    #[inline]
+    pub(in crate::ssd) fn only_unit_of(&self, pool: PoolId) -> Unit {
+        let group = self.placement.pool_group[pool.at()];
+        self.geometry.unit_of(Domain(group * self.placement.group_size))
+    }
+
     /// Whether pools reach over several units: an erasure may then overtake a program that supersedes
     /// one of the block's pages.
     #[inline]

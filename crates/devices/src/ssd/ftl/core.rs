@@ -28,6 +28,8 @@ pub struct Ftl {
     pub(super) supplied: Option<Custom>,
     pub(super) random: Xoshiro256,
     pub(super) map: PageMap,
+    /// Logical pages that lie nowhere: while there are none, nobody looks whether one does.
+    pub(super) unmapped: u32,
     pub(super) blocks: Blocks,
     pub(super) free: FreeBlocks,
     pub(super) streams: Streams,
@@ -60,6 +62,7 @@ impl Ftl {
             supplied: None,
             random: Xoshiro256::new(seed, CLEANING_STREAM),
             map: PageMap::new(geometry.exported_pages()),
+            unmapped: geometry.exported_pages(),
             blocks: Blocks::new(geometry, aggregate),
             free: FreeBlocks::new(geometry, config.free_order),
             streams: Streams::new(&config.cleaning, geometry),
@@ -91,15 +94,29 @@ impl Ftl {
         self.map.get(lpn).ppn()
     }
 
+    /// Begins to fetch where a logical page lies, which will be wanted.
+    #[inline]
+    pub(in crate::ssd) fn prefetch(&self, lpn: Lpn) {
+        self.map.prefetch(lpn);
+    }
+
+    /// Whether a logical page was ever written and not trimmed since; where all are, without a look at
+    /// the map, which is seldom in the cache.
+    #[inline]
+    pub(in crate::ssd) fn is_mapped(&self, lpn: Lpn) -> bool {
+        self.unmapped == 0 || self.lookup(lpn).is_some()
+    }
+
     /// What a page request needs as the drive is now.
     #[inline]
     pub(in crate::ssd) fn need(&self, request: &PageRequest) -> Need {
-        let mapped = self.lookup(request.lpn).is_some();
         match request.access {
-            Access::Read if mapped => Need::Page(PageWork::Read, request.touched),
+            Access::Read if self.is_mapped(request.lpn) => {
+                Need::Page(PageWork::Read, request.touched)
+            }
             Access::Read => Need::Unmapped,
             Access::Write if self.has_ended() => Need::Refused,
-            Access::Write if request.covered || !mapped => {
+            Access::Write if request.covered || !self.is_mapped(request.lpn) => {
                 Need::Page(PageWork::Write, request.touched)
             }
             Access::Write if self.geometry.granule.synchronous => {

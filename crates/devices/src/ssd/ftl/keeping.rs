@@ -82,6 +82,7 @@ impl Ftl {
             return Err("its state is not that of such a drive".to_owned());
         }
         self.map = state.map;
+        self.unmapped = self.geometry.exported_pages() - self.map.places().count() as u32;
         self.blocks.valid.fill(0);
         for ppn in self.map.places() {
             self.blocks.valid[self.geometry.block_of(ppn).at()] += 1;

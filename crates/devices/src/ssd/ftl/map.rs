@@ -43,7 +43,9 @@ pub struct PageMap(Vec<Place>);
 impl PageMap {
     /// So many pages, none of which was written.
     pub fn new(pages: u32) -> PageMap {
-        PageMap(vec![Place::NOWHERE; pages as usize])
+        let mut places = vec![Place::NOWHERE; pages as usize];
+        memory::prefer_large_pages(&mut places);
+        PageMap(places)
     }
 
     /// Where a page lies.
@@ -70,14 +72,10 @@ impl PageMap {
         self.0[lpn.at()] = Place::NOWHERE;
     }
 
-    /// Brings the entries of these pages into the cache: loads that do not depend on each other overlap.
+    /// Begins to fetch the entry of a page, which will be wanted.
     #[inline]
-    pub fn fetch(&self, pages: &[u32]) {
-        let mut fetched = 0;
-        for page in pages {
-            fetched ^= self.0[*page as usize].0;
-        }
-        std::hint::black_box(fetched);
+    pub fn prefetch(&self, lpn: Lpn) {
+        memory::prefetch(&self.0, lpn.at());
     }
 
     /// The places of all pages that lie somewhere, in order of the logical pages.

@@ -61,7 +61,10 @@ impl Ftl {
     /// Makes a copy of a logical page, if there is one, worthless.
     #[inline]
     fn supersede(&mut self, old: Place) {
-        let Some(old) = old.ppn() else { return };
+        let Some(old) = old.ppn() else {
+            self.unmapped -= 1;
+            return;
+        };
         let block = self.geometry.block_of(old);
         let valid = self.blocks.valid[block.at()];
         self.blocks.valid[block.at()] = valid - 1;
@@ -80,6 +83,7 @@ impl Ftl {
     pub fn trim(&mut self, lpn: Lpn) {
         self.supersede(self.map.get(lpn));
         self.map.clear(lpn);
+        self.unmapped += 1;
         self.counters.trims += u64::from(self.geometry.granule.flash_pages);
     }
 
@@ -108,7 +112,7 @@ impl Ftl {
     /// The first page of a block has been programmed, or the last, or both are one.
     #[cold]
     #[inline(never)]
-    fn complete_edge(&mut self, flash: &mut Flash, ppn: Ppn, order: u32) {
+    pub(super) fn complete_edge(&mut self, flash: &mut Flash, ppn: Ppn, order: u32) {
         let block = self.geometry.block_of(ppn);
         if ppn == self.geometry.ppn(block, 0) {
             self.write_header(flash, block, order);

@@ -13,6 +13,7 @@ use std::ops::Range;
 ///
 /// # Panics
 /// When it does not: whoever drives a device guarantees it.
+#[inline]
 pub(in crate::ssd) fn check(request: &Request, capacity_sectors: u64) {
     let end = request.lba.0.checked_add(u64::from(request.sectors));
     let inside = end.is_some_and(|end| end <= capacity_sectors);
@@ -21,10 +22,10 @@ pub(in crate::ssd) fn check(request: &Request, capacity_sectors: u64) {
 }
 
 /// The logical pages that a request touches.
+#[inline]
 pub(in crate::ssd) fn touched(geometry: &Geometry, request: &Request) -> Range<u32> {
-    let sectors = u64::from(geometry.sectors_per_page);
     let (start, end) = range(request);
-    (start / sectors) as u32..end.div_ceil(sectors) as u32
+    geometry.page_at(start).0..geometry.page_at(end - 1).0 + 1
 }
 
 /// The logical pages that a request covers whole.
@@ -34,6 +35,7 @@ pub(in crate::ssd) fn covered(geometry: &Geometry, request: &Request) -> Range<u
     start.div_ceil(sectors) as u32..(end / sectors) as u32
 }
 
+#[inline]
 fn range(request: &Request) -> (u64, u64) {
     (request.lba.0, request.lba.0 + u64::from(request.sectors))
 }
@@ -48,6 +50,7 @@ fn within(geometry: &Geometry, request: &Request, lpn: Lpn) -> (u64, u64) {
 }
 
 /// The part of a read or a write that falls on a logical page which it touches.
+#[inline]
 pub(in crate::ssd) fn page_request(
     geometry: &Geometry,
     request: &Request,

@@ -25,19 +25,23 @@ impl Epochs {
     }
 
     /// The number of the current epoch.
+    #[inline]
     pub(super) fn current(&self) -> u64 {
         self.first + self.queue.len() as u64 - 1
     }
 
+    #[inline]
     fn last(&mut self) -> &mut Epoch {
         self.queue.back_mut().expect("there is always a current epoch")
     }
 
+    #[inline]
     fn of(&mut self, number: u64) -> &mut Epoch {
         &mut self.queue[(number - self.first) as usize]
     }
 
     /// A write is submitted.
+    #[inline]
     pub(super) fn begin_write(&mut self) {
         self.last().writes_left += 1;
     }
@@ -54,12 +58,14 @@ impl Epochs {
     }
 
     /// A write of an epoch is durable; whether there is a flush that may wait for it.
+    #[inline]
     pub(super) fn write_done(&mut self, number: u64) -> bool {
         self.of(number).writes_left -= 1;
         self.queue.len() > 1
     }
 
     /// Ends the first epoch if its writes are durable, and all before them; the flush that may go.
+    #[inline]
     pub(super) fn next_flush(&mut self) -> Option<Slot> {
         let Some(Epoch { writes_left: 0, flush: Some(slot), flush_arrived: true }) =
             self.queue.front().copied()

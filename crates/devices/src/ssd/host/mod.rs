@@ -74,20 +74,23 @@ impl Host {
     }
 
     /// The requests that are answered, in order.
+    #[inline]
     pub(in crate::ssd) fn done(&mut self) -> &mut Vec<Completion> {
         &mut self.done
     }
 
     /// When the first request was answered that has not been handed over.
+    #[inline]
     pub(in crate::ssd) fn first_done(&self) -> Option<Time> {
         self.done.first().map(|completion| completion.at)
     }
 
     // ---- towards the flash ----------------------------------------------------------------
 
-    /// The host submits a request: it is sent, or waits for a place in the device. The link's
-    /// [turn](Host::turn) comes next.
-    pub(in crate::ssd) fn submit(&mut self, request: Request, clock: &mut Clock) {
+    /// The host submits a request: it is sent, or waits for a place in the device. Returns its slot if
+    /// it is at the flash already; else the link's [turn](Host::turn) comes next.
+    #[inline]
+    pub(in crate::ssd) fn submit(&mut self, request: Request, clock: &mut Clock) -> Option<Slot> {
         let now = clock.now;
         let slot = self.active.insert(Active {
             request,
@@ -112,14 +115,27 @@ impl Host {
                 }
                 if self.in_device < self.queue_depth {
                     self.in_device += 1;
+                    if self.link.is_clear() {
+                        // What sending and a turn of the link come to.
+                        self.queue.sent(request.lba);
+                        return Some(slot);
+                    }
                     self.send(slot, clock);
                 } else {
                     self.queue.push(slot, &request);
                 }
             }
         }
+        None
     }
 
+    /// Whether the link has nothing to do.
+    #[inline]
+    pub(in crate::ssd) fn is_link_clear(&self) -> bool {
+        self.link.is_clear()
+    }
+
+    #[inline]
     fn send(&mut self, slot: Slot, clock: &mut Clock) {
         let active = &mut self.active[slot];
         active.sent = clock.now;
@@ -141,6 +157,7 @@ impl Host {
 
     /// Lets the link take its turns until a read, write or trim reaches the flash, or nothing can
     /// cross it now; to be called until there is none.
+    #[inline]
     pub(in crate::ssd) fn turn(&mut self, clock: &mut Clock) -> Option<(Slot, Request)> {
         loop {
             match self.link.turn(clock.now) {
@@ -151,7 +168,7 @@ impl Host {
                         return Some((slot, active.request));
                     }
                     self.epochs.flush_arrived(active.epoch);
-                    self.release_flushes(clock.now);
+                    self.release_flushes(clock);
                 }
                 Turn::Answered(slot) => self.complete(slot, clock),
                 Turn::Busy(end) => {
@@ -163,6 +180,7 @@ impl Host {
     }
 
     /// A request waits for so many page requests.
+    #[inline]
     pub(in crate::ssd) fn expect(&mut self, slot: Slot, pages: u32) {
         self.active[slot].pages_left = pages;
     }
@@ -170,8 +188,10 @@ impl Host {
     // ---- and back -------------------------------------------------------------------------
 
     /// A page request is done; nothing to the host if it was not its own.
-    pub(in crate::ssd) fn page_done(&mut self, page: &PageDone, now: Time) {
+    #[inline]
+    pub(in crate::ssd) fn page_done(&mut self, page: &PageDone, clock: &mut Clock) {
         let Some(slot) = page.owner else { return };
+        let now = clock.now;
         let active = &mut self.active[slot];
         let part = &mut active.breakdown;
         let (cleaning_wait, bus, cell) = match page.spent {
@@ -187,34 +207,39 @@ impl Host {
         }
         active.pages_left -= 1;
         if active.pages_left == 0 {
-            self.leave_flash(slot, now);
+            self.leave_flash(slot, clock);
         }
     }
 
     /// What needed no page of the flash is done.
-    pub(in crate::ssd) fn done_at_once(&mut self, slot: Slot, status: Status, now: Time) {
+    pub(in crate::ssd) fn done_at_once(&mut self, slot: Slot, status: Status, clock: &mut Clock) {
         self.active[slot].status = status;
-        self.leave_flash(slot, now);
+        self.leave_flash(slot, clock);
     }
 
     /// The flash part of a request is over; its answer goes to the link.
-    fn leave_flash(&mut self, slot: Slot, now: Time) {
+    #[inline]
+    fn leave_flash(&mut self, slot: Slot, clock: &mut Clock) {
         let active = &mut self.active[slot];
-        active.done = now;
-        let request = active.request;
-        self.link.answer(slot, if request.op == Op::Read { request.bytes() } else { 0 });
-        if request.op == Op::Write && self.epochs.write_done(active.epoch) {
-            self.release_flushes(now);
+        active.done = clock.now;
+        let (request, epoch) = (active.request, active.epoch);
+        if self.link.is_clear() {
+            self.complete(slot, clock);
+        } else {
+            self.link.answer(slot, if request.op == Op::Read { request.bytes() } else { 0 });
+        }
+        if request.op == Op::Write && self.epochs.write_done(epoch) {
+            self.release_flushes(clock);
         }
     }
 
     /// Lets every flush go whose writes, and all before them, are durable.
-    fn release_flushes(&mut self, now: Time) {
+    fn release_flushes(&mut self, clock: &mut Clock) {
         while let Some(slot) = self.epochs.next_flush() {
             if self.volatile {
                 self.flushes.push(slot);
             } else {
-                self.flushed(slot, now);
+                self.flushed(slot, clock);
             }
         }
     }
@@ -225,10 +250,10 @@ impl Host {
     }
 
     /// Everything that was written before a flush is durable.
-    pub(in crate::ssd) fn flushed(&mut self, slot: Slot, now: Time) {
+    pub(in crate::ssd) fn flushed(&mut self, slot: Slot, clock: &mut Clock) {
         let active = &mut self.active[slot];
-        active.breakdown[UNIT_WAIT] = now - active.at_flash;
-        self.leave_flash(slot, now);
+        active.breakdown[UNIT_WAIT] = clock.now - active.at_flash;
+        self.leave_flash(slot, clock);
     }
 
     /// All pages of a request are done; where its time went that it did not wait for other requests.
@@ -237,19 +262,20 @@ impl Host {
         slot: Slot,
         status: Status,
         spent: &[(Part, Time)],
-        now: Time,
+        clock: &mut Clock,
     ) {
         let active = &mut self.active[slot];
-        let mut rest = now - active.at_flash;
+        let mut rest = clock.now - active.at_flash;
         for (part, time) in spent {
             active.breakdown[*part] = *time;
             rest -= time;
         }
         active.breakdown[UNIT_WAIT] = rest;
         active.status = status;
-        self.leave_flash(slot, now);
+        self.leave_flash(slot, clock);
     }
 
+    #[inline]
     fn complete(&mut self, slot: Slot, clock: &mut Clock) {
         let active = &mut self.active[slot];
         let at = clock.now;
@@ -271,6 +297,7 @@ impl Host {
 }
 
 /// Data that a request sends to the device, bytes.
+#[inline]
 fn inward_bytes(request: &Request) -> u64 {
     if request.op == Op::Write { request.bytes() } else { 0 }
 }

@@ -10,7 +10,14 @@ use crate::ssd::ids::Unit;
 impl Scheduler {
     /// Lets a unit without a victim look for one.
     pub(super) fn choose_victim(&mut self, unit: Unit, waiting: bool) {
-        self.units.queues[unit.at()].job = self.ftl.begin_cleaning(&self.flash, unit, waiting);
+        let job = self.ftl.begin_cleaning(&self.flash, unit, waiting);
+        self.units.queues[unit.at()].job = job;
+        if let Some(job) = job {
+            // Each page is looked up when its turn comes.
+            let geometry = self.ftl.geometry();
+            let first = geometry.ppn(job.source, 0);
+            self.ftl.prefetch_places(&self.flash, first, geometry.data_pages);
+        }
     }
 
     /// Whether a unit without a job should look for a victim.

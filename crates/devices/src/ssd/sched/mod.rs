@@ -42,6 +42,8 @@ pub(in crate::ssd) struct Scheduler {
     /// The classes of work in the order in which a unit is asked for them.
     classes: [Class; 2],
     cleaning: Cleaning,
+    /// While a unit cleans nothing else begins on it, nor elsewhere because of it.
+    cleans_alone: bool,
     /// Requests that were waiting when the drive ended; empty between events.
     refused: Vec<PageDone>,
 }
@@ -60,16 +62,21 @@ pub(in crate::ssd) struct Ended {
 impl Scheduler {
     pub(in crate::ssd) fn new(config: &SsdConfig, geometry: &Geometry, seed: u64) -> Scheduler {
         let (ftl, flash) = Ftl::new(config, geometry, seed);
+        let units = Units::new(config, geometry);
+        let blocking = config.cleaning.time == CleaningTime::Blocking;
+        let cleans_alone =
+            units.is_simple && blocking && !config.cleaning.stream && !ftl.pools_span_units();
         let (costs, plans) = CostTable::new(config, geometry, &CostTable::cells(config));
         Scheduler {
             ftl,
             flash,
             lanes: Lanes::new(plans, &geometry.lane_buses(), config.cache_commands),
-            units: Units::new(config, geometry),
+            units,
             recorder: None,
             costs,
             classes: Class::order(config.cleaning.time),
             cleaning: config.cleaning.clone(),
+            cleans_alone,
             refused: Vec::new(),
         }
     }
@@ -176,6 +183,26 @@ impl Scheduler {
         self.units.flights[id as usize].lanes_left = granule.span;
     }
 
+    /// Begins the operation of a page request on the only lane of a unit.
+    #[inline]
+    fn launch_alone(
+        &mut self,
+        unit: Unit,
+        id: OpId,
+        programming: Option<Programming>,
+        clock: &mut Clock,
+    ) {
+        let (at, last) = match programming {
+            Some(it) => (it.ppn, self.ftl.geometry().is_last(it.ppn)),
+            None => (self.place_of_read(id), false),
+        };
+        let kind = self.units.ops[id].kind_on(self.units.granule, 0);
+        let (kind, count) = kind.expect("what reads nothing is no operation");
+        let op = FlashOp { kind, at, mode: BlockMode::NATIVE, count, last };
+        let flight = self.units.take_off(Work::Host(id, programming), unit, 1);
+        self.begin_on_lane(unit.0, flight, &op, clock);
+    }
+
     /// Begins the operation of a page request: not every lane of a unit need hold what is read.
     #[inline]
     fn launch_request(
@@ -236,6 +263,7 @@ impl Scheduler {
     }
 
     /// A lane has done its part of an operation.
+    #[inline]
     fn operation_ended(
         &mut self,
         lane: u32,
@@ -279,6 +307,11 @@ impl Scheduler {
             Work::Move(programming) => {
                 self.units.end_cleaning_operation(unit, now);
                 self.ftl.complete_move(&mut self.flash, programming);
+                if self.cleans_alone {
+                    // Nothing else may begin here before the victim is erased.
+                    self.serve_cleaning(unit, clock, None);
+                    return None;
+                }
                 self.closes_for_others(programming)
             }
             Work::Erase(job) => {
@@ -296,12 +329,14 @@ impl Scheduler {
         None
     }
 
+    #[inline]
     fn program_ended(&mut self, programming: Programming) -> bool {
         self.ftl.complete_program(&mut self.flash, programming);
         self.closes_for_others(programming)
     }
 
     /// Whether a program closes its block, and units of the same pool may have waited for that.
+    #[inline]
     fn closes_for_others(&self, programming: Programming) -> bool {
         self.ftl.pools_span_units() && self.ftl.geometry().is_last(programming.ppn)
     }
@@ -312,7 +347,9 @@ impl Scheduler {
         if !self.units.barred.is_empty() {
             self.retry_erases(clock);
         }
-        self.dispatch_offered(clock);
+        if !self.units.offered.is_empty() {
+            self.dispatch_offered(clock);
+        }
         self.dispatch(ended.unit, clock);
         if ended.closed {
             self.wake_stalled(clock);

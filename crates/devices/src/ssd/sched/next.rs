@@ -72,16 +72,31 @@ impl Scheduler {
             return;
         }
         let queue = &self.units.queues[unit.at()];
+        if self.units.is_simple
+            && queue.job.is_none()
+            && queue.stalled.is_empty()
+            && !self.ftl.needs_cleaning(unit)
+            && self.begin_first_read(unit, clock)
+        {
+            return;
+        }
+        let queue = &self.units.queues[unit.at()];
         let waiting = !(queue.waiting.is_empty() && queue.stalled.is_empty());
         if queue.job.is_none() && self.wants_cleaning(unit, waiting) {
             self.choose_victim(unit, waiting);
         }
         let cleaning = self.units.queues[unit.at()].job.is_some();
+        if !cleaning {
+            if waiting {
+                self.serve_requests(unit, clock, only);
+            }
+            return;
+        }
         for class in self.classes {
             match class {
                 Class::Requests if waiting => self.serve_requests(unit, clock, only),
-                Class::Cleaning if cleaning => self.serve_cleaning(unit, clock, only),
-                _ => {}
+                Class::Requests => {}
+                Class::Cleaning => self.serve_cleaning(unit, clock, only),
             }
         }
     }

@@ -15,17 +15,27 @@ impl Scheduler {
     pub(super) fn enqueue(&mut self, id: OpId, clock: &mut Clock) {
         let PageOp { work, lpn, .. } = self.units.ops[id];
         let mut at = Ppn(0);
-        let unit = if work.writes() {
-            self.choose_unit(self.ftl.geometry().pool_of(lpn))
-        } else {
+        let spans = self.ftl.pools_span_units();
+        if !work.writes() && (spans || !self.costs.is_uniform()) {
             at = self.ftl.lookup(lpn).expect("only mapped pages are read");
-            self.ftl.geometry().unit_holding(at)
+        }
+        let unit = match self.ftl.geometry().pool_of(lpn) {
+            pool if !spans => self.ftl.only_unit_of(pool),
+            pool if work.writes() => self.choose_unit(pool),
+            _ => self.ftl.geometry().unit_holding(at),
         };
         let op = &mut self.units.ops[id];
+        if work.writes() {
+            // It will be looked up when it is programmed.
+            self.ftl.prefetch(lpn);
+        }
         op.at = at;
         op.enqueued = clock.now;
         op.cleaning_mark = self.units.queues[unit.at()].cleaning_ns_at(clock.now);
         self.units.queues[unit.at()].waiting.push_back(id);
+        if self.units.is_simple && !self.is_idle(unit) {
+            return;
+        }
         match self.units.bound_of.get(unit.at()) {
             Some(&set) if set != NONE => {
                 if !self.units.offered.contains(&set) {
@@ -42,10 +52,10 @@ impl Scheduler {
     /// A unit that is bound to a busy one counts as busy: it would look free while it must wait for the
     /// other's cleaning, and take all writes.
     fn choose_unit(&self, pool: PoolId) -> Unit {
-        let mut units = self.ftl.units_of(pool);
-        if units.len() == 1 {
-            return units.next().expect("it has one");
+        if !self.ftl.pools_span_units() {
+            return self.ftl.only_unit_of(pool);
         }
+        let units = self.ftl.units_of(pool);
         let rank = |unit: &Unit| {
             let queue = &self.units.queues[unit.at()];
             let busy = usize::from(!self.could_begin(*unit));
@@ -101,13 +111,14 @@ impl Scheduler {
 
     /// Starts the waiting pages that can start, the first first; writes without room step aside, in
     /// order.
+    #[inline]
     pub(super) fn serve_requests(&mut self, unit: Unit, clock: &mut Clock, only: Option<Phase>) {
         let queue = &self.units.queues[unit.at()];
         let held = queue.job.is_some() && self.blocks_for_cleaning();
         if held || queue.cleaning_since.is_some() {
             return;
         }
-        if only.is_none_or(|only| only == Phase::Write) {
+        if !queue.stalled.is_empty() && only.is_none_or(|only| only == Phase::Write) {
             while let Some(op) = self.units.queues[unit.at()].stalled.front().copied() {
                 if self.lanes_refusing(unit, &self.units.ops[op]) != 0 {
                     // It comes next, unless it must wait for cleaning anyway.
@@ -140,12 +151,30 @@ impl Scheduler {
                 self.hand_over(op, unit, other, clock);
             } else {
                 self.start(unit, op, None, clock);
+                if !self.units.overlaps {
+                    return;
+                }
             }
         }
     }
 
+    /// Begins what a simple unit without other duties does most: the read that has waited longest. Whether
+    /// that is what comes next.
+    #[inline]
+    pub(super) fn begin_first_read(&mut self, unit: Unit, clock: &mut Clock) -> bool {
+        let queue = &mut self.units.queues[unit.at()];
+        let Some(&id) = queue.waiting.front() else { return false };
+        if self.units.ops[id].work.writes() || self.ftl.pools_span_units() {
+            return false;
+        }
+        queue.waiting.pop_front();
+        self.start(unit, id, None, clock);
+        true
+    }
+
     /// The place in the queue of the first page that can begin now: on each lane, pages are served in
     /// order.
+    #[inline]
     fn next_to_serve(&self, unit: Unit, only: Option<Phase>) -> Option<usize> {
         let waiting = &self.units.queues[unit.at()].waiting;
         let ops = &self.units.ops;
@@ -175,6 +204,7 @@ impl Scheduler {
     }
 
     /// Starts a write or hands it to a better unit, unless it must wait for cleaning here.
+    #[inline]
     fn start_write(&mut self, unit: Unit, id: OpId, clock: &mut Clock) -> bool {
         let PageOp { work, lpn, .. } = self.units.ops[id];
         let pool = self.ftl.geometry().pool_of(lpn);
@@ -203,16 +233,21 @@ impl Scheduler {
         false
     }
 
+    #[inline]
     fn start(&mut self, unit: Unit, id: OpId, programming: Option<Programming>, clock: &mut Clock) {
         let queue = &mut self.units.queues[unit.at()];
         let op = &mut self.units.ops[id];
         op.cleaning_wait += queue.cleaning_ns - op.cleaning_mark;
         queue.waited_ns += clock.now - op.enqueued;
         queue.served += 1;
+        if self.units.is_simple {
+            return self.launch_alone(unit, id, programming, clock);
+        }
         self.launch(unit, Work::Host(id, programming), clock);
     }
 
     /// The unit to which the page of a waiting read has moved, which only wide pools allow.
+    #[inline]
     fn new_holder(&self, op: OpId, unit: Unit) -> Option<Unit> {
         if !self.ftl.pools_span_units() {
             return None;

@@ -56,6 +56,7 @@ pub(in crate::ssd) struct PageOp {
 }
 
 impl PageOp {
+    #[inline]
     pub(in crate::ssd) fn new(request: &PageRequest, work: PageWork, range: (u32, u32)) -> Self {
         PageOp {
             owner: request.owner,
@@ -73,11 +74,13 @@ impl PageOp {
         }
     }
 
+    #[inline]
     pub(in crate::ssd) fn phase(&self) -> Phase {
         if self.work.writes() { Phase::Write } else { Phase::Read }
     }
 
     /// Flash pages that a lane reads for it; all lanes of a synchronous gang read alike.
+    #[inline]
     pub(in crate::ssd) fn pages_read(&self, granule: Granule, lane: u32) -> u32 {
         if granule.synchronous {
             return granule.pages_per_lane();
@@ -165,6 +168,8 @@ pub(in crate::ssd) struct Units {
     pub(in crate::ssd) barred: Vec<Unit>,
     /// A busy unit may be able to begin another operation.
     pub(in crate::ssd) overlaps: bool,
+    /// Units are one lane each that does one operation at a time, whatever others do.
+    pub(in crate::ssd) is_simple: bool,
 }
 
 impl Units {
@@ -189,6 +194,7 @@ impl Units {
                 bound_of[unit.at()] = set as u32;
             }
         }
+        let is_simple = bound.is_empty() && geometry.granule.span == 1 && !config.cache_commands;
         Units {
             queues: vec![queue; geometry.units as usize],
             ops: Slots::new(),
@@ -201,6 +207,7 @@ impl Units {
             offered: Vec::new(),
             barred: Vec::new(),
             overlaps: config.cache_commands || geometry.granule.span > 1,
+            is_simple,
         }
     }
 
@@ -252,6 +259,7 @@ impl Units {
     }
 
     /// A unit is free for other work again.
+    #[inline]
     pub(in crate::ssd) fn end_cleaning_operation(&mut self, unit: Unit, now: Time) {
         let queue = &mut self.queues[unit.at()];
         let since = queue.cleaning_since.take().expect("it was cleaning");
@@ -259,6 +267,7 @@ impl Units {
     }
 
     /// The number of an operation that begins now on so many lanes.
+    #[inline]
     pub(in crate::ssd) fn take_off(&mut self, work: Work, unit: Unit, lanes: u32) -> u32 {
         let flight = Flight { work: Some(work), unit, lanes_left: lanes };
         if let Some(id) = self.free_flights.pop() {
@@ -270,6 +279,7 @@ impl Units {
     }
 
     /// A lane has begun its part of an operation.
+    #[inline]
     pub(in crate::ssd) fn put_on_lane(&mut self, lane: u32, id: u32) {
         let flights = &mut self.lanes[lane as usize].flights;
         flights[usize::from(flights[0] != NONE)] = id;

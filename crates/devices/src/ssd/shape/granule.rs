@@ -96,8 +96,9 @@ impl Granule {
     }
 
     /// Flash pages of a logical page in each package of its span.
+    #[inline]
     pub fn pages_per_lane(self) -> u32 {
-        self.flash_pages / self.span
+        if self.span == 1 { self.flash_pages } else { self.flash_pages / self.span }
     }
 
     /// Logical pages of a block; pages at its end that make no whole one stay unused.

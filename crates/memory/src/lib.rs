@@ -1,0 +1,99 @@
+//! What the engine tells the machine of its memory.
+//!
+//! Two hints, neither of which can change a result: that an entry of a table will be read soon, and that
+//! a table is read at random all over, so that large pages pay. All `unsafe` code of the engine is
+//! here; each use says why it is sound.
+
+/// Begins to fetch an entry of a table into the cache; nothing happens beyond its end, nor on a machine
+/// without such a hint.
+#[inline]
+#[allow(unsafe_code)]
+pub fn prefetch<T>(table: &[T], index: usize) {
+    #[cfg(target_arch = "x86_64")]
+    if let Some(entry) = table.get(index) {
+        use std::arch::x86_64::{_MM_HINT_T0, _mm_prefetch};
+        // SAFETY: a prefetch neither reads nor writes as far as the language is concerned, and never
+        // faults; every x86-64 processor has it. The pointer is that of a live entry all the same.
+        unsafe { _mm_prefetch::<_MM_HINT_T0>(std::ptr::from_ref(entry).cast()) };
+    }
+    #[cfg(not(target_arch = "x86_64"))]
+    let _ = (table, index);
+}
+
+/// Tables smaller than this gain nothing by large pages: they are in the cache, or nearly.
+const WORTH_IT: usize = 8 << 20;
+
+/// Asks the system to back a table with large pages, before it is first written to; where it cannot, or
+/// need not, nothing happens.
+///
+/// A table that is read at random all over costs a walk of the page table for most reads, with large
+/// pages hardly any. The price is memory: 2 MB are taken where a single entry is touched.
+#[allow(unsafe_code)]
+pub fn prefer_large_pages<T>(table: &mut [T]) {
+    let bytes = std::mem::size_of_val(table);
+    if bytes < WORTH_IT {
+        return;
+    }
+    #[cfg(target_os = "linux")]
+    {
+        use rustix::mm::{Advice, madvise};
+        const LARGE: usize = 2 << 20;
+        // Only whole large pages inside of the table: what lies around it is somebody else's.
+        let start = table.as_mut_ptr() as usize;
+        let first = start.next_multiple_of(LARGE);
+        let len = (start + bytes).saturating_sub(first) / LARGE * LARGE;
+        if len == 0 {
+            return;
+        }
+        // SAFETY: the range lies within a live table that is borrowed for the call, and this advice never
+        // changes what the memory holds.
+        let _ = unsafe { madvise(first as *mut _, len, Advice::LinuxHugepage) };
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn hints_change_nothing() {
+        let mut table = vec![0u32; 16 << 20];
+        prefer_large_pages(&mut table);
+        table[5_000_000] = 7;
+        for index in [0, 5_000_000, table.len() - 1, table.len(), usize::MAX] {
+            prefetch(&table, index);
+        }
+        assert_eq!(table.iter().filter(|entry| **entry != 0).count(), 1);
+        prefer_large_pages::<u64>(&mut []);
+        prefer_large_pages(&mut table[..3]);
+        assert_eq!(table[5_000_000], 7);
+    }
+
+    /// Where the system says how memory is backed, and large pages are given to whoever asks.
+    #[test]
+    #[cfg(target_os = "linux")]
+    fn a_large_table_is_backed_by_large_pages_where_the_system_has_them() {
+        let setting = std::fs::read_to_string("/sys/kernel/mm/transparent_hugepage/enabled");
+        if !setting.is_ok_and(|it| it.contains("[madvise]") || it.contains("[always]")) {
+            return;
+        }
+        let mut table = vec![0u8; 64 << 20];
+        prefer_large_pages(&mut table);
+        table.iter_mut().step_by(4096).for_each(|byte| *byte = 1);
+        let address = table.as_ptr() as usize + (32 << 20);
+        let maps = std::fs::read_to_string("/proc/self/smaps").unwrap();
+        let mut inside = false;
+        let advised = maps.lines().any(|line| {
+            if let Some((from, rest)) = line.split_once('-')
+                && let (Ok(from), Some(Ok(to))) = (
+                    usize::from_str_radix(from, 16),
+                    rest.split(' ').next().map(|to| usize::from_str_radix(to, 16)),
+                )
+            {
+                inside = (from..to).contains(&address);
+            }
+            inside && line.starts_with("VmFlags:") && line.split(' ').any(|flag| flag == "hg")
+        });
+        assert!(advised, "the kernel was told");
+    }
+}
