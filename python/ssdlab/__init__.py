@@ -92,12 +92,18 @@ _PLACES = {
 
 def __getattr__(name: str) -> Any:
     """What is imported when it is first asked for, so that the command line starts fast."""
-    if name not in _PLACES:
-        raise AttributeError(f"module 'ssdlab' has no attribute {name!r}")
     from importlib import import_module
 
-    module, _, inner = _PLACES[name].partition(":")
-    found: Any = import_module(f"ssdlab.{module}")
+    module, _, inner = _PLACES.get(name, name).partition(":")
+    problem = AttributeError(f"module 'ssdlab' has no attribute {name!r}")
+    if module.startswith("__"):  # a protocol asks, such as inspect's
+        raise problem
+    try:
+        found: Any = import_module(f"ssdlab.{module}")
+    except ModuleNotFoundError as error:
+        if error.name != f"ssdlab.{module}":
+            raise
+        raise problem from None
     if inner:
         found = getattr(found, inner)
     globals()[name] = found  # so that it is asked for once

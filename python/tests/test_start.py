@@ -90,8 +90,11 @@ def test_the_package_imports_what_is_asked_for():
     assert sorted(ssdlab._PLACES) == sorted(ssdlab.__all__)
     for name in ssdlab.__all__:
         assert getattr(ssdlab, name) is not None
-    with pytest.raises(AttributeError, match="no attribute 'nonesuch'"):
-        _ = ssdlab.nonesuch
+    for name in ("nonesuch", "__wrapped__"):
+        with pytest.raises(AttributeError, match=f"no attribute '{name}'"):
+            getattr(ssdlab, name)
+    asked = "import ssdlab; print(ssdlab.catalogue.__name__)"  # a module that nothing else needs
+    assert subprocess.check_output([sys.executable, "-c", asked]) == b"ssdlab.catalogue\n"
 
 
 # Options without click

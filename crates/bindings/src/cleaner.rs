@@ -102,7 +102,7 @@ impl Lent {
 /// array of which the policy keeps anything is not used again, and keeps its memory for itself.
 struct Array {
     lent: Py<Lent>,
-    array: Py<PyAny>,
+    numpy: Py<PyAny>,
     /// Whether it was looked at in this step.
     shown: bool,
 }
@@ -111,8 +111,8 @@ impl Array {
     fn new(py: Python<'_>, lent: Lent) -> PyResult<Array> {
         static AS_ARRAY: PyOnceLock<Py<PyAny>> = PyOnceLock::new();
         let lent = Py::new(py, lent)?;
-        let array = AS_ARRAY.import(py, "numpy", "asarray")?.call1((&lent,))?.unbind();
-        Ok(Array { lent, array, shown: true })
+        let numpy = AS_ARRAY.import(py, "numpy", "asarray")?.call1((&lent,))?.unbind();
+        Ok(Array { lent, numpy, shown: true })
     }
 
     fn is_over(&self, address: usize, count: u32) -> bool {
@@ -127,8 +127,8 @@ impl Array {
             return true;
         }
         // The array refers to what it is made of, and we to both.
-        let ours = references(py, &self.array) == 1 && references(py, &self.lent) == 2;
-        if ours && weak_references(py, &self.array) == Some(0) {
+        let ours = references(py, &self.numpy) == 1 && references(py, &self.lent) == 2;
+        if ours && weak_references(py, &self.numpy) == Some(0) {
             self.lent.get().set_owner(None);
             return true;
         }
@@ -250,7 +250,7 @@ impl View {
         }
         let array = self.arrays[place].as_mut().expect("it is there or was made");
         array.shown = true;
-        Ok(array.array.clone_ref(py))
+        Ok(array.numpy.clone_ref(py))
     }
 
     /// Gives back everything that the policy does not hold itself. The arrays are for the next step; `None`
@@ -258,8 +258,11 @@ impl View {
     fn end(&mut self, py: Python<'_>) -> Option<Arrays> {
         self.pool = None;
         let mut arrays = std::mem::take(&mut self.arrays);
-        let taken_back = arrays.iter_mut().flatten().map(|array| array.take_back(py));
-        taken_back.fold(true, |all, it| all && it).then_some(arrays)
+        let mut kept = false;
+        for array in arrays.iter_mut().flatten() {
+            kept |= !array.take_back(py);
+        }
+        (!kept).then_some(arrays)
     }
 
     /// Numbers of at most `count` blocks as an array.
@@ -357,7 +360,7 @@ impl Shared {
 fn owned(py: Python<'_>, numbers: Vec<i64>) -> PyResult<Py<PyAny>> {
     let (address, count) = (numbers.as_ptr() as usize, numbers.len() as u32);
     let owner = Mutex::new(Some(Arc::new(numbers) as Owner));
-    Ok(Array::new(py, Lent { owner, address, count, typestr: NUMBERS[2] })?.array)
+    Ok(Array::new(py, Lent { owner, address, count, typestr: NUMBERS[2] })?.numpy)
 }
 
 /// What a policy raised, for whoever runs the drive.
