@@ -91,9 +91,9 @@ def _progress(quiet: bool) -> Iterator[Callable[[Progress], None] | None]:
     if quiet or sys.stderr is None or not sys.stderr.isatty():
         yield None
         return
-    from ssdlab.running import display
+    from ssdlab.running import bar
 
-    with display.progress_bar(sys.stderr) as move:
+    with bar.progress_bar(sys.stderr) as move:
         yield move
 
 
