@@ -14,21 +14,24 @@ The user's mistakes raise `InputError`, whose message names the source, the key 
 choices.
 """
 
-from typing import TYPE_CHECKING, Any
+from __future__ import annotations
 
-from ssdlab import cleaners, trace
-from ssdlab._core import CheckError, Clean, InputError, PolicyError, Rest
-from ssdlab._core import version as __version__
-from ssdlab.calibration import Calibration, calibrate
-from ssdlab.catalogue import list
-from ssdlab.cleaners import check_cleaner
-from ssdlab.live import LiveDevice, serve
-from ssdlab.results import Record, Results
-from ssdlab.running import Experiment, Progress, run
-
+TYPE_CHECKING = False  # that of typing, whose import is a tenth of the start
 if TYPE_CHECKING:
+    from collections.abc import Iterable
+    from typing import Any
+
+    from ssdlab import cleaners, trace
+    from ssdlab._core import CheckError, Clean, InputError, PolicyError, Rest
+    from ssdlab._core import version as __version__
+    from ssdlab.calibration import Calibration, calibrate
+    from ssdlab.catalogue import list
+    from ssdlab.cleaners import check_cleaner
     from ssdlab.comparison import Comparison, compare
+    from ssdlab.live import LiveDevice, serve
     from ssdlab.reports import report
+    from ssdlab.results import Record, Results
+    from ssdlab.running import Experiment, Progress, run
     from ssdlab.sweeps import Sweep, sweep
 
 __all__ = [
@@ -58,19 +61,55 @@ __all__ = [
     "trace",
 ]
 
+#: Where each name is defined: its module, and what that calls it.
+_PLACES = {
+    "Calibration": "calibration:Calibration",
+    "CheckError": "_core:CheckError",
+    "Clean": "_core:Clean",
+    "Comparison": "comparison:Comparison",
+    "Experiment": "running:Experiment",
+    "InputError": "_core:InputError",
+    "LiveDevice": "live:LiveDevice",
+    "PolicyError": "_core:PolicyError",
+    "Progress": "running:Progress",
+    "Record": "results:Record",
+    "Rest": "_core:Rest",
+    "Results": "results:Results",
+    "Sweep": "sweeps:Sweep",
+    "__version__": "_core:version",
+    "calibrate": "calibration:calibrate",
+    "check_cleaner": "cleaners:check_cleaner",
+    "cleaners": "cleaners",
+    "compare": "comparison:compare",
+    "list": "catalogue:list",
+    "report": "reports:report",
+    "run": "running:run",
+    "serve": "live:serve",
+    "sweep": "sweeps:sweep",
+    "trace": "trace",
+}
+
 
 def __getattr__(name: str) -> Any:
     """What is imported when it is first asked for, so that the command line starts fast."""
-    if name in ("Sweep", "sweep"):
-        from ssdlab import sweeps
+    from importlib import import_module
 
-        return getattr(sweeps, name)
-    if name == "report":
-        from ssdlab.reports import report
+    module, _, inner = _PLACES.get(name, name).partition(":")
+    problem = AttributeError(f"module 'ssdlab' has no attribute {name!r}")
+    if module.startswith("__"):  # a protocol asks, such as inspect's
+        raise problem
+    try:
+        found: Any = import_module(f"ssdlab.{module}")
+    except ModuleNotFoundError as error:
+        if error.name != f"ssdlab.{module}":
+            raise
+        raise problem from None
+    if inner:
+        found = getattr(found, inner)
+    globals()[name] = found  # so that it is asked for once
+    return found
 
-        return report
-    if name in ("Comparison", "compare"):
-        from ssdlab import comparison
 
-        return getattr(comparison, name)
-    raise AttributeError(f"module 'ssdlab' has no attribute {name!r}")
+def __dir__() -> Iterable[str]:
+    """Every name, imported or not."""
+    return {*globals(), *__all__}

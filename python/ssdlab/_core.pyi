@@ -86,6 +86,13 @@ class View:
     @property
     def candidates(self) -> NDArray[int64]:
         """The closed blocks that have superseded pages, never none; made for this step."""
+    @property
+    def emptiest(self) -> int:
+        """The candidate with the fewest valid pages, of equals the lowest number."""
+    def emptiest_first(self, count: int) -> NDArray[int64]:
+        """At most `count` candidates, the fewest valid pages first; made for this step."""
+    def oldest_first(self, count: int) -> NDArray[int64]:
+        """At most `count` candidates, those filled longest ago first; made for this step."""
     def __len__(self) -> int: ...
 
 def run(

@@ -9,12 +9,14 @@ from __future__ import annotations
 
 import contextlib
 import os
-import secrets
 import stat
 from collections.abc import Iterable, Mapping
-from pathlib import Path
+from typing import TYPE_CHECKING
 
 from ssdlab._core import InputError
+
+if TYPE_CHECKING:
+    from pathlib import Path
 
 
 def refuse_unwritable(path: Path) -> None:
@@ -56,7 +58,7 @@ def write_bytes(path: Path, parts: Iterable[bytes]) -> None:
     Raises `OSError`.
     """
     target = _target(path)
-    temporary = target.with_name(f".{target.name}.{secrets.token_hex(4)}.tmp")
+    temporary = target.with_name(f".{target.name}.{os.urandom(4).hex()}.tmp")
     try:
         with temporary.open("xb") as file:
             file.writelines(parts)
@@ -84,7 +86,7 @@ def write_together(texts: Mapping[Path, str]) -> None:
                     path.write_text(text, encoding="utf-8")
                 else:
                     target = _target(path)
-                    temporary = target.parent / f".{target.name}.{secrets.token_hex(6)}.tmp"
+                    temporary = target.parent / f".{target.name}.{os.urandom(6).hex()}.tmp"
                     waiting[temporary] = target
                     _write_through(temporary, text)
             except OSError as error:
@@ -126,4 +128,4 @@ def _is_special(path: Path) -> bool:
 
 def _target(path: Path) -> Path:
     """The file behind `path`: a symbolic link stays, what it points to is replaced."""
-    return Path(os.path.realpath(path))
+    return type(path)(os.path.realpath(path))

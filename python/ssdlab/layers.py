@@ -11,7 +11,6 @@ from __future__ import annotations
 import json
 import os
 from collections.abc import Iterable, Mapping, Sequence
-from pathlib import Path
 from typing import Any, NamedTuple
 
 from ssdlab import _core
@@ -37,12 +36,17 @@ def permitting(stack: Iterable[Layer]) -> list[Layer]:
 def from_file(path: str | os.PathLike[str]) -> Layer:
     """The layer in the TOML file `path`. Raises `InputError` if it cannot be read as text."""
     try:
-        return Layer(os.fspath(path), Path(path).read_text(encoding="utf-8"))
+        return Layer(os.fspath(path), _text(path))
     except UnicodeDecodeError as error:
         raise InputError(f"{path}: not UTF-8 text (at byte {error.start})") from None
     except (OSError, ValueError) as error:  # ValueError: a NUL in the path
         reason = error.strerror if isinstance(error, OSError) else str(error)
         raise InputError(f"{path}: cannot be read: {reason}") from None
+
+
+def _text(path: str | os.PathLike[str]) -> str:
+    with open(path, encoding="utf-8") as file:
+        return file.read()
 
 
 def from_mapping(source: str, table: Mapping[str, Any]) -> list[Layer]:

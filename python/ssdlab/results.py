@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-import html
 import json
 import os
 from collections.abc import Iterator, Mapping
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from ssdlab import _core, files
@@ -88,6 +86,8 @@ class Results(Record):
         Raises `InputError` if it cannot be read, or is no results of the schema that this version
         reads.
         """
+        from pathlib import Path
+
         file = Path(path) / FILE if Path(path).is_dir() else Path(path)
         try:
             data = json.loads(file.read_text(encoding="utf-8"))
@@ -113,6 +113,8 @@ class Results(Record):
 
     def save(self, path: str | os.PathLike[str]) -> None:
         """Write the results to the JSON file `path`, whole or not at all. Raises `OSError`."""
+        from pathlib import Path
+
         files.write_together({Path(path): self.to_json()})
 
     def warning_names(self) -> list[str]:
@@ -166,6 +168,8 @@ class Results(Record):
         return f"<Results: {', '.join(parts)}>"
 
     def _repr_html_(self) -> str:
+        import html
+
         columns = ["requests", "IOPS", "MB/s", "mean us", "p50 us", "p99 us", "p99.9 us", "max us"]
         rows = []
         for kind, host in self._kinds():
@@ -198,6 +202,8 @@ class Results(Record):
 
 
 def _html_row(tag: str, cells: list[str]) -> str:
+    import html
+
     return f"<tr>{''.join(f'<{tag}>{html.escape(cell)}</{tag}>' for cell in cells)}</tr>"
 
 

@@ -12,15 +12,6 @@ from io import StringIO
 from typing import IO, Any
 
 from rich.console import Console, Group, RenderableType
-from rich.progress import (
-    BarColumn,
-    ProgressColumn,
-    SpinnerColumn,
-    Task,
-    TextColumn,
-    TimeRemainingColumn,
-)
-from rich.progress import Progress as Bars
 from rich.table import Table
 from rich.text import Text
 
@@ -86,17 +77,7 @@ def steps(
     if quiet or not file.isatty():
         yield None
         return
-    columns = (SpinnerColumn(), TextColumn("{task.description}"), BarColumn(), Share())
-    with Bars(*columns, TimeRemainingColumn(), console=Console(file=file), transient=True) as bars:
-        task = bars.add_task(what, total=None)
-        yield lambda done, expected: bars.update(task, completed=done, total=expected)
+    from ssdlab import bars
 
-
-class Share(ProgressColumn):
-    """The share done, or the count where the end is not known."""
-
-    def render(self, task: Task) -> Text:
-        """The share of `task`."""
-        if task.total is None:
-            return Text(f"{task.completed:,.0f}")
-        return Text(f"{task.percentage:3.0f}%")
+    with bars.steps(file, what) as move:
+        yield move

@@ -2,14 +2,17 @@
 //!
 //! The arrays of a [`View`] are the drive's own memory, lent through `NumPy`'s array interface. Each
 //! array keeps its memory alive, and the drive never writes to memory that Python still holds (see
-//! [`DomainState`]), so that nothing which a policy does with an array can harm the process.
+//! [`DomainState`]), so that nothing which a policy does with an array can harm the process. An array that
+//! the policy has let go of serves again in the next step, so that a step costs the same whatever it shows.
 
-use devices::ssd::clean::{Answer, Cleaner, DomainState};
+use devices::ssd::clean::{AgeOrder, Answer, Cleaner, DomainState, VictimIndex};
+use devices::ssd::ids::BlockState;
 use pyo3::exceptions::{PyException, PyTypeError, PyValueError};
 use pyo3::prelude::*;
 use pyo3::sync::PyOnceLock;
 use pyo3::types::PyDict;
 use std::any::Any;
+use std::collections::HashMap;
 use std::sync::{Arc, Mutex, PoisonError};
 
 /// The answer that cleans block `block` of the domain.
@@ -59,13 +62,22 @@ impl Rest {
     }
 }
 
-/// Memory that `NumPy` may read for as long as this object lives.
+/// Memory that `NumPy` may read for as long as this object lives and has an owner.
 #[pyclass(frozen, module = "ssdlab")]
 struct Lent {
-    _owner: Arc<dyn Any + Send + Sync>,
+    /// What keeps the memory; without it, nobody but us can reach this object.
+    owner: Mutex<Option<Owner>>,
     address: usize,
     count: u32,
     typestr: &'static str,
+}
+
+type Owner = Arc<dyn Any + Send + Sync>;
+
+impl Lent {
+    fn set_owner(&self, owner: Option<Owner>) {
+        *self.owner.lock().unwrap_or_else(PoisonError::into_inner) = owner;
+    }
 }
 
 #[pymethods]
@@ -82,6 +94,61 @@ impl Lent {
         Ok(interface)
     }
 }
+
+/// An array of `NumPy` over lent memory.
+///
+/// Making one takes a microsecond, so it is used in step after step for as long as its memory is where it
+/// was. Between steps the drive writes to that memory, which is right only while nobody can read it: an
+/// array of which the policy keeps anything is not used again, and keeps its memory for itself.
+struct Array {
+    lent: Py<Lent>,
+    numpy: Py<PyAny>,
+    /// Whether it was looked at in this step.
+    shown: bool,
+}
+
+impl Array {
+    fn new(py: Python<'_>, lent: Lent) -> PyResult<Array> {
+        static AS_ARRAY: PyOnceLock<Py<PyAny>> = PyOnceLock::new();
+        let lent = Py::new(py, lent)?;
+        let numpy = AS_ARRAY.import(py, "numpy", "asarray")?.call1((&lent,))?.unbind();
+        Ok(Array { lent, numpy, shown: true })
+    }
+
+    fn is_over(&self, address: usize, count: u32) -> bool {
+        let lent = self.lent.get();
+        lent.address == address && lent.count == count
+    }
+
+    /// Takes the memory back at the end of a step; false if the policy keeps something of the array: it,
+    /// a part or a weak reference of it, or what it is made of.
+    fn take_back(&mut self, py: Python<'_>) -> bool {
+        if !std::mem::take(&mut self.shown) {
+            return true;
+        }
+        // The array refers to what it is made of, and we to both.
+        let ours = references(py, &self.numpy) == 1 && references(py, &self.lent) == 2;
+        if ours && weak_references(py, &self.numpy) == Some(0) {
+            self.lent.get().set_owner(None);
+            return true;
+        }
+        false
+    }
+}
+
+#[expect(deprecated, reason = "what stands in for it needs unsafe code")]
+fn references<T>(py: Python<'_>, object: &Py<T>) -> isize {
+    object.get_refcnt(py)
+}
+
+fn weak_references(py: Python<'_>, object: &Py<PyAny>) -> Option<usize> {
+    static COUNT: PyOnceLock<Py<PyAny>> = PyOnceLock::new();
+    let count = COUNT.import(py, "weakref", "getweakrefcount").ok()?;
+    count.call1((object,)).ok()?.extract().ok()
+}
+
+/// The arrays of a domain.
+type Arrays = [Option<Array>; 4];
 
 /// Type strings of `NumPy` for unsigned and signed numbers in this machine's order of bytes.
 const NUMBERS: [&str; 3] =
@@ -112,8 +179,8 @@ pub struct View {
     random: f64,
     /// Gone when the step is over.
     pool: Option<Shared>,
-    /// The zero-copy arrays that were asked for.
-    arrays: [Option<Py<PyAny>>; 4],
+    /// The zero-copy arrays, of this step and of steps before.
+    arrays: Arrays,
 }
 
 /// The arrays of a pool, and the part of them that is the domain's.
@@ -121,13 +188,16 @@ struct Shared {
     valid: Arc<Vec<u32>>,
     erases: Arc<Vec<u32>>,
     opened: Arc<Vec<u64>>,
-    states: Arc<Vec<devices::ssd::ids::BlockState>>,
+    states: Arc<Vec<BlockState>>,
+    index: Arc<VictimIndex>,
+    order: Arc<AgeOrder>,
+    domain: u32,
     first: usize,
     blocks: u32,
 }
 
 impl View {
-    fn of(pool: &DomainState) -> Self {
+    fn of(pool: &DomainState, arrays: Arrays) -> Self {
         View {
             domain: pool.domain,
             pages: pool.data_pages,
@@ -140,10 +210,13 @@ impl View {
                 erases: Arc::clone(&pool.erases),
                 opened: Arc::clone(&pool.sequence),
                 states: Arc::clone(&pool.state),
+                index: Arc::clone(&pool.index),
+                order: Arc::clone(&pool.order),
+                domain: pool.domain,
                 first: pool.first_block.at(),
                 blocks: pool.blocks,
             }),
-            arrays: Default::default(),
+            arrays,
         }
     }
 
@@ -153,25 +226,52 @@ impl View {
         })
     }
 
-    /// The zero-copy array at `place`, made when it is first asked for.
-    fn array(
+    /// The zero-copy array at `place`, over the part of a shared array that is the domain's.
+    fn array<T: Send + Sync + 'static>(
         &mut self,
         py: Python<'_>,
         place: usize,
-        lend: impl FnOnce(&Shared) -> Lent,
+        typestr: &'static str,
+        which: impl FnOnce(&Shared) -> &Arc<Vec<T>>,
     ) -> PyResult<Py<PyAny>> {
-        if let Some(array) = &self.arrays[place] {
-            return Ok(array.clone_ref(py));
+        let shared = self.shared()?;
+        let (all, count) = (which(shared), shared.blocks);
+        let address = all[shared.first..].as_ptr() as usize;
+        let owner = || Some(Arc::clone(all) as Owner);
+        let known = self.arrays[place].as_ref().filter(|array| array.is_over(address, count));
+        if let Some(array) = known {
+            if !array.shown {
+                array.lent.get().set_owner(owner());
+            }
+        } else {
+            let owner = Mutex::new(owner());
+            let array = Array::new(py, Lent { owner, address, count, typestr })?;
+            self.arrays[place] = Some(array);
         }
-        let array = as_array(py, lend(self.shared()?))?;
-        self.arrays[place] = Some(array.clone_ref(py));
-        Ok(array)
+        let array = self.arrays[place].as_mut().expect("it is there or was made");
+        array.shown = true;
+        Ok(array.numpy.clone_ref(py))
     }
 
-    /// Gives back everything that the policy does not hold itself.
-    fn end(&mut self) {
+    /// Gives back everything that the policy does not hold itself. The arrays are for the next step; `None`
+    /// if the policy keeps something of one, since the drive then goes on with a copy elsewhere.
+    fn end(&mut self, py: Python<'_>) -> Option<Arrays> {
         self.pool = None;
-        self.arrays = Default::default();
+        let mut arrays = std::mem::take(&mut self.arrays);
+        let mut kept = false;
+        for array in arrays.iter_mut().flatten() {
+            kept |= !array.take_back(py);
+        }
+        (!kept).then_some(arrays)
+    }
+
+    /// Numbers of at most `count` blocks as an array.
+    fn first_of(
+        py: Python<'_>,
+        blocks: impl Iterator<Item = u32>,
+        count: usize,
+    ) -> PyResult<Py<PyAny>> {
+        owned(py, blocks.take(count).map(i64::from).collect())
     }
 }
 
@@ -180,47 +280,68 @@ impl View {
     /// Valid pages of each block.
     #[getter]
     fn valid(&mut self, py: Python<'_>) -> PyResult<Py<PyAny>> {
-        self.array(py, 0, |shared| shared.lend(&shared.valid, NUMBERS[0]))
+        self.array(py, 0, NUMBERS[0], |shared| &shared.valid)
     }
 
     /// Erasures of each block.
     #[getter]
     fn erases(&mut self, py: Python<'_>) -> PyResult<Py<PyAny>> {
-        self.array(py, 1, |shared| shared.lend(&shared.erases, NUMBERS[0]))
+        self.array(py, 1, NUMBERS[0], |shared| &shared.erases)
     }
 
     /// When each block was opened, by the `clock`.
     #[getter]
     fn opened(&mut self, py: Python<'_>) -> PyResult<Py<PyAny>> {
-        self.array(py, 2, |shared| shared.lend(&shared.opened, NUMBERS[1]))
+        self.array(py, 2, NUMBERS[1], |shared| &shared.opened)
     }
 
     /// What each block is used for.
     #[getter]
     fn states(&mut self, py: Python<'_>) -> PyResult<Py<PyAny>> {
-        self.array(py, 3, |shared| shared.lend(&shared.states, "|u1"))
+        self.array(py, 3, "|u1", |shared| &shared.states)
     }
 
     /// The blocks that may be cleaned and have superseded pages; never empty.
     #[getter]
     fn candidates(&self, py: Python<'_>) -> PyResult<Py<PyAny>> {
         let shared = self.shared()?;
-        let range = shared.first..shared.first + shared.blocks as usize;
-        let (states, valid) = (&shared.states[range.clone()], &shared.valid[range]);
-        let pays = |block: &i64| {
-            let at = *block as usize;
-            states[at] == devices::ssd::ids::BlockState::Closed && valid[at] < self.pages
+        let (states, valid) = (shared.part(&shared.states), shared.part(&shared.valid));
+        let pays = |(_, (state, valid)): &(i64, (&BlockState, &u32))| {
+            **state == BlockState::Closed && **valid < self.pages
         };
-        owned(py, (0..i64::from(shared.blocks)).filter(pays).collect(), NUMBERS[2])
+        let blocks = (0..).zip(states.iter().zip(valid)).filter(pays);
+        owned(py, blocks.map(|(block, _)| block).collect())
+    }
+
+    /// The candidate with the fewest valid pages, of equals the lowest number.
+    #[getter]
+    fn emptiest(&self) -> PyResult<u32> {
+        let shared = self.shared()?;
+        let first = shared.index.emptiest_first(shared.domain).next();
+        first.ok_or_else(|| PyValueError::new_err("no block has superseded pages"))
+    }
+
+    /// Numbers of at most `count` candidates: those with the fewest valid pages first, of equals the
+    /// lowest number.
+    fn emptiest_first(&self, py: Python<'_>, count: usize) -> PyResult<Py<PyAny>> {
+        let shared = self.shared()?;
+        Self::first_of(py, shared.index.emptiest_first(shared.domain), count)
+    }
+
+    /// Numbers of at most `count` candidates: those that were opened longest ago first.
+    fn oldest_first(&self, py: Python<'_>, count: usize) -> PyResult<Py<PyAny>> {
+        let shared = self.shared()?;
+        let blocks = shared.order.iter(shared.domain);
+        let pays = blocks.filter(|block| shared.valid[*block as usize] < self.pages);
+        Self::first_of(py, pays.map(|block| block - shared.first as u32), count)
     }
 
     /// Blocks opened since each block was, itself counted.
     #[getter]
     fn ages(&self, py: Python<'_>) -> PyResult<Py<PyAny>> {
         let shared = self.shared()?;
-        let opened = &shared.opened[shared.first..shared.first + shared.blocks as usize];
         let age = |opened: &u64| (self.clock - opened + 1).cast_signed();
-        owned(py, opened.iter().map(age).collect(), NUMBERS[2])
+        owned(py, shared.part(&shared.opened).iter().map(age).collect())
     }
 
     fn __len__(&self) -> PyResult<usize> {
@@ -229,22 +350,17 @@ impl View {
 }
 
 impl Shared {
-    fn lend<T: Send + Sync + 'static>(&self, all: &Arc<Vec<T>>, typestr: &'static str) -> Lent {
-        let owner = Arc::clone(all);
-        let address = owner[self.first..].as_ptr() as usize;
-        Lent { _owner: owner, address, count: self.blocks, typestr }
+    /// The part of an array that is the domain's.
+    fn part<'a, T>(&self, all: &'a [T]) -> &'a [T] {
+        &all[self.first..][..self.blocks as usize]
     }
 }
 
 /// An array of numbers made for it.
-fn owned(py: Python<'_>, numbers: Vec<i64>, typestr: &'static str) -> PyResult<Py<PyAny>> {
+fn owned(py: Python<'_>, numbers: Vec<i64>) -> PyResult<Py<PyAny>> {
     let (address, count) = (numbers.as_ptr() as usize, numbers.len() as u32);
-    as_array(py, Lent { _owner: Arc::new(numbers), address, count, typestr })
-}
-
-fn as_array(py: Python<'_>, lent: Lent) -> PyResult<Py<PyAny>> {
-    static AS_ARRAY: PyOnceLock<Py<PyAny>> = PyOnceLock::new();
-    AS_ARRAY.import(py, "numpy", "asarray")?.call1((lent,)).map(Bound::unbind)
+    let owner = Mutex::new(Some(Arc::new(numbers) as Owner));
+    Ok(Array::new(py, Lent { owner, address, count, typestr: NUMBERS[2] })?.numpy)
 }
 
 /// What a policy raised, for whoever runs the drive.
@@ -269,20 +385,24 @@ pub fn is_final(py: Python<'_>, error: &PyErr) -> bool {
 pub struct PythonCleaner {
     step: Py<PyAny>,
     raised: Raised,
+    /// The arrays of each domain that it has been asked about, by where those of valid pages lie.
+    arrays: HashMap<usize, Arrays>,
 }
 
 impl PythonCleaner {
     /// The policy `object`; what it raises goes to `raised`.
     pub fn new(object: &Bound<'_, PyAny>, raised: &Raised) -> PyResult<Self> {
         let step = object.getattr("step")?.unbind();
-        Ok(PythonCleaner { step, raised: Arc::clone(raised) })
+        Ok(PythonCleaner { step, raised: Arc::clone(raised), arrays: HashMap::new() })
     }
 
-    fn ask(&self, py: Python<'_>, pool: &DomainState) -> PyResult<Result<Answer, String>> {
-        let view = Bound::new(py, View::of(pool))?;
+    fn ask(&mut self, py: Python<'_>, pool: &DomainState) -> PyResult<Result<Answer, String>> {
+        let place = pool.valid[pool.first_block.at()..].as_ptr() as usize;
+        let arrays = self.arrays.remove(&place).unwrap_or_default();
+        let view = Bound::new(py, View::of(pool, arrays))?;
         let answer = self.step.bind(py).call1((&view,));
         if let Ok(mut view) = view.try_borrow_mut() {
-            view.end();
+            view.end(py).map(|arrays| self.arrays.insert(place, arrays));
         }
         let answer = answer?;
         if let Ok(clean) = answer.cast::<Clean>() {

@@ -5,7 +5,7 @@ use crate::common::{Closed, run_closed, small};
 use devices::array::ArrayConfig;
 use devices::ssd::account::FlashCounts;
 use devices::ssd::clean::{Answer, Cleaner, Custom, DomainState};
-use devices::ssd::config::{Cleaning, Policy};
+use devices::ssd::config::{Cleaning, Policy, TieBreak};
 use devices::ssd::ids::BlockState;
 use devices::ssd::{Ssd, SsdConfig, SsdReport};
 use devices::{DeviceConfig, DeviceKind, Model, Prepare, Supplied};
@@ -79,6 +79,26 @@ fn a_copy_of_greedy_is_greedy() {
     let outside = custom(greedy);
     assert_eq!(run_outside(&outside), run(Policy::Greedy));
     assert_eq!(outside.failure(), None);
+}
+
+#[test]
+fn the_orders_that_a_policy_is_shown_are_those_of_the_built_in_policies() {
+    let first = |block: Option<u32>| Ok(block.map_or(Answer::Rest, |it| Answer::Clean(it.into())));
+    let emptiest = custom(move |pool| first(pool.index.emptiest_first(pool.domain).next()));
+    let lowest = Cleaning { tie_break: TieBreak::Lowest, ..Cleaning::default() };
+    let built_in = SsdConfig { cleaning: lowest.clone(), ..small() };
+    let named = Cleaning { policy: "tests:Function".parse().unwrap(), ..lowest };
+    let outside = SsdConfig { cleaning: named, ..small() };
+    let supplied = Supplied { policy: Some(emptiest.clone()) };
+    assert_eq!(
+        run_on(Ssd::with(&outside, 3, &supplied).unwrap()),
+        run_on(Ssd::new(&built_in, 3).unwrap())
+    );
+    let oldest = custom(move |pool| {
+        first(pool.order.iter(pool.domain).next().map(|block| block - pool.first_block.0))
+    });
+    assert_eq!(run_outside(&oldest), run(Policy::Fifo));
+    assert_eq!((emptiest.failure(), oldest.failure()), (None, None));
 }
 
 /// The failure of a policy, after a run that ended well because greedy stood in.

@@ -3,8 +3,7 @@
 >>> import ssdlab
 >>> class Greedy:
 ...     def step(self, view):
-...         blocks = view.candidates
-...         return ssdlab.Clean(blocks[view.valid[blocks].argmin()])
+...         return ssdlab.Clean(view.emptiest)
 >>> print(ssdlab.check_cleaner(Greedy()))  # doctest: +SKIP
 
 See docs/write-a-cleaner.md.

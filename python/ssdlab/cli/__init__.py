@@ -3,101 +3,43 @@
 Scripts depend on its contract: results on standard output, everything else on standard error; exit
 status 0 done, 1 the run could not be completed, 2 the input was wrong, with one message that begins
 with "ssdlab: ".
+
+Many scripts start it for a short run, so what is plain is done without click, whose import takes
+longer than such a run: to say the version, and a run whose options leave nothing to say. Everything
+else, and whatever fails, is the business of `group`.
 """
 
 from __future__ import annotations
 
-import os
 import sys
-from collections.abc import Mapping, Sequence
-from importlib import import_module
 
-import click
-
-from ssdlab import _core, cleaners
-from ssdlab.cli.options import ExamplesFirst
-
-NOT_COMPLETED = 1
-WRONG_INPUT = 2
-
-#: Where each command is.
-COMMANDS: Mapping[str, str] = {
-    "calibrate": "ssdlab.calibration.command:calibrate",
-    "compare": "ssdlab.comparison.command:compare",
-    "device": "ssdlab.device.command:device",
-    "list": "ssdlab.catalogue.command:list_command",
-    "paper": "ssdlab.paper.command:paper",
-    "report": "ssdlab.reports.command:report",
-    "run": "ssdlab.running.command:run",
-    "schema": "ssdlab.schema.command:schema",
-    "serve": "ssdlab.live.command:serve",
-    "sweep": "ssdlab.sweeps.command:sweep",
-    "trace": "ssdlab.trace.command:trace",
-}
-
-
-class ExamplesFirstGroup(ExamplesFirst, click.Group):
-    """A group of commands whose help shows `examples` before its options.
-
-    A command of `COMMANDS` is imported when it is first asked for, so that the others start fast.
-    """
-
-    def list_commands(self, ctx: click.Context) -> list[str]:
-        """Every command."""
-        return sorted(COMMANDS)
-
-    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
-        """The command of that name, imported if need be."""
-        if cmd_name not in COMMANDS:
-            return None
-        module, _, name = COMMANDS[cmd_name].partition(":")
-        command: click.Command = getattr(import_module(module), name)
-        return command
-
-
-@click.group(
-    cls=ExamplesFirstGroup,
-    invoke_without_command=True,
-    context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100},
-    examples=[
-        ("the default device under the default workload", "ssdlab run"),
-        ("a device of your choice under a trace", "ssdlab run --device agrawal2008 --trace FILE"),
-        ("what there is to choose from", "ssdlab list"),
-    ],
-)
-@click.version_option(_core.version, prog_name="ssdlab", message="%(prog)s %(version)s")
-@click.pass_context
-def cli(ctx: click.Context) -> None:
-    """A laboratory for solid-state disks: what would this workload do on that SSD?"""
-    if ctx.invoked_subcommand is None:
-        click.echo(ctx.get_help())
+TYPE_CHECKING = False  # that of typing, which is not needed here
+if TYPE_CHECKING:
+    from collections.abc import Sequence
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run the command line with `arguments` (those of the process if None); the exit status."""
+    words = sys.argv[1:] if arguments is None else [*arguments]
     try:
-        return cli.main(arguments, prog_name="ssdlab", standalone_mode=False) or 0
-    except click.UsageError as error:
-        hint = f" (see {error.ctx.command_path} --help)" if error.ctx is not None else ""
-        return _complain(error.format_message().rstrip(".") + hint, WRONG_INPUT)
-    except click.ClickException as error:
-        return _complain(error.format_message(), NOT_COMPLETED)
-    except _core.InputError as error:
-        return _complain(str(error), WRONG_INPUT)
-    except UnicodeEncodeError as error:
-        return _complain(f"{error.object!r}: not UTF-8 text", WRONG_INPUT)
-    except _core.PolicyError as error:
-        return _complain(f"{cleaners.explain(error)}\nNothing was written.", NOT_COMPLETED)
-    except _core.CheckError as error:
-        return _complain(f"the check failed: {error}; nothing was written", NOT_COMPLETED)
-    except (KeyboardInterrupt, click.Abort):
-        return _complain("interrupted; nothing was written", NOT_COMPLETED)
-    except OSError as error:  # a broken pipe is click's, and quiet
-        # What is left in the buffer would fail once more when the interpreter flushes it.
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-        return _complain(f"standard output: cannot be written: {error.strerror}", NOT_COMPLETED)
+        if words == ["--version"]:
+            from ssdlab._core import version
 
+            print(f"ssdlab {version}", flush=True)
+            return 0
+        if words[:1] == ["run"]:
+            from ssdlab.cli import quick
 
-def _complain(message: str, status: int) -> int:
-    click.echo(f"ssdlab: {message}", err=True)
-    return status
+            options = quick.options_of(words[1:])
+            if options is not None:
+                from ssdlab.running import perform
+
+                perform.run(**options)
+                return 0
+    except (Exception, KeyboardInterrupt) as error:
+        from ssdlab.cli import group
+
+        return group.told(error)
+    from ssdlab.cli import group
+
+    return group.main(words)

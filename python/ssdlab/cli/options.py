@@ -8,8 +8,6 @@ from typing import Any, TypeVar
 
 import click
 
-from ssdlab import layers
-
 PATH = click.Path(path_type=Path)
 COMMAND = TypeVar("COMMAND", bound=Callable[..., Any])
 
@@ -56,33 +54,7 @@ OVERRIDES = [
 
 
 def override_options(command: COMMAND) -> COMMAND:
-    """Adds the options that say what is run; `layers_below` and `layers_above` are their layers."""
+    """Adds the options that say what is run; `cli.stack` makes layers of them."""
     for option in reversed(OVERRIDES):
         command = option(command)
     return command
-
-
-def layers_below(
-    experiment: Path | None, device: str | None, trace: Path | None, workload: str | None
-) -> list[layers.Layer]:
-    """The layers of an experiment's file and of the options that name a whole section."""
-    if trace is not None and workload is not None:
-        raise click.UsageError("--trace and --workload exclude each other: a trace is a workload")
-    stack: list[layers.Layer] = []
-    if experiment is not None:
-        stack.append(layers.from_file(experiment))
-    if device is not None:
-        stack.append(layers.from_name("device", device))
-    if workload is not None:
-        stack.append(layers.from_name("workload", workload))
-    if trace is not None:
-        stack += layers.from_trace(f"--trace {trace}", trace)
-    return stack
-
-
-def layers_above(assignments: Sequence[str], seed: int | None) -> list[layers.Layer]:
-    """The layers of the options that change single keys."""
-    stack = layers.from_options(assignments)
-    if seed is not None:
-        stack += layers.from_seed(f"--seed {seed}", seed)
-    return stack

@@ -15,7 +15,8 @@ from types import FrameType
 import click
 
 from ssdlab import files, layers
-from ssdlab.cli.options import ALLOW_CODE, PATH, ExamplesFirst, layers_above
+from ssdlab.cli.options import ALLOW_CODE, PATH, ExamplesFirst
+from ssdlab.cli.stack import above
 from ssdlab.live import LOOPBACK, LiveDevice, serve_layers
 
 LOOK_SECONDS = 0.1
@@ -137,7 +138,7 @@ def serve(
     stack: list[layers.Layer] = []
     if device is not None:
         stack.append(layers.from_name("device", device))
-    stack += layers_above(assignments, seed)
+    stack += above(assignments, seed)
     if allow_code:
         stack = layers.permitting(stack)
 

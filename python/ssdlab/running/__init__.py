@@ -2,18 +2,17 @@
 
 from __future__ import annotations
 
-import html
 import json
 import os
 from collections.abc import Callable, Mapping, Sequence
-from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
 
-from ssdlab import _core, cleaners, files, layers
+from ssdlab import _core, files, layers
 from ssdlab.layers import Layer
 from ssdlab.results import Results
 
 if TYPE_CHECKING:
+    from ssdlab import cleaners
     from ssdlab.sweeps import Sweep
 
 Part: TypeAlias = "str | os.PathLike[str] | Mapping[str, Any] | Experiment"
@@ -85,6 +84,8 @@ def run(
         **sections,
     )
     if cleaner is not None:
+        from ssdlab import cleaners
+
         policy = {"cleaning": {"policy": cleaners.name_of(cleaner)}}
         stack += layers.from_mapping("argument cleaner", {"device": policy})
     return run_layers(stack, cleaner=cleaner, check=check, requests=requests, progress=progress)
@@ -215,6 +216,8 @@ class Experiment:
 
     def save(self, path: str | os.PathLike[str]) -> None:
         """Write the experiment to the TOML file `path`, whole or not at all. Raises `OSError`."""
+        from pathlib import Path
+
         files.write_together({Path(path): self._toml})
 
     def __eq__(self, other: object) -> bool:
@@ -227,6 +230,8 @@ class Experiment:
         return f"<Experiment: {self.to_dict()['title']}>"
 
     def _repr_html_(self) -> str:
+        import html
+
         title = html.escape(self.to_dict()["title"])
         return f"<details><summary>{title}</summary><pre>{html.escape(self._toml)}</pre></details>"
 

@@ -1,21 +1,11 @@
-"""What a person sees of a run: the progress bar and the table of results."""
+"""What a person sees of the results of a run: a table."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
-from contextlib import contextmanager
+from collections.abc import Mapping
 from typing import IO, Any
 
-from rich.console import Console, Group, RenderableType
-from rich.progress import (
-    BarColumn,
-    ProgressColumn,
-    SpinnerColumn,
-    Task,
-    TextColumn,
-    TimeRemainingColumn,
-)
-from rich.progress import Progress as Bars
+from rich.console import Group, RenderableType
 from rich.table import Table
 from rich.text import Text
 
@@ -23,8 +13,7 @@ from ssdlab import _core, counters
 from ssdlab.charts import text
 from ssdlab.numbers import count, duration, percent, significant
 from ssdlab.results import PARTS, Record, Results
-from ssdlab.running import Progress
-from ssdlab.terminal import Share, console_for, fact_table, rendered, side_by_side, warning_lines
+from ssdlab.terminal import console_for, fact_table, rendered, side_by_side, warning_lines
 
 BUSIEST_UNITS = 5
 UNIT_BAR = 30
@@ -305,41 +294,3 @@ def _clock(results: Results) -> RenderableType | None:
     for row in rows:
         facts.add_row(*row)
     return Group(title, Text(live.reason), facts) if live.reason else Group(title, facts)
-
-
-@contextmanager
-def progress_bar(file: IO[str]) -> Iterator[Callable[[Progress], None]]:
-    """A progress bar on the terminal `file`; calling what it yields moves it."""
-    bars = Bars(
-        SpinnerColumn(),
-        TextColumn("{task.description}"),
-        BarColumn(bar_width=20),
-        Share(),
-        _Rate(),
-        TextColumn("{task.fields[simulated]}"),
-        TimeRemainingColumn(compact=True),
-        console=Console(file=file),
-        transient=True,
-    )
-    task = None
-    phase = None
-
-    def move(now: Progress) -> None:
-        nonlocal task, phase
-        if task is None or now.phase != phase:
-            if task is not None:
-                bars.remove_task(task)
-            task = bars.add_task(now.phase, total=now.expected, simulated="")
-            phase = now.phase
-        simulated = f"{duration(now.simulated_seconds * 1e6)} simulated"
-        bars.update(task, completed=now.done, total=now.expected, simulated=simulated)
-
-    with bars:
-        yield move
-
-
-class _Rate(ProgressColumn):
-    """Requests per second of wall time."""
-
-    def render(self, task: Task) -> Text:
-        return Text("" if task.speed is None else f"{count(task.speed)}/s")

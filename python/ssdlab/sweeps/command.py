@@ -10,7 +10,8 @@ from typing import Any
 import click
 
 from ssdlab import files, layers, terminal
-from ssdlab.cli.options import PATH, ExamplesFirst, layers_above, layers_below, override_options
+from ssdlab.cli import stack
+from ssdlab.cli.options import PATH, ExamplesFirst, override_options
 from ssdlab.sweeps import backends, space
 from ssdlab.sweeps.plan import Base
 from ssdlab.sweeps.run import MAX_POINTS, run
@@ -118,12 +119,12 @@ def sweep(
     json_file = None if json_path in (None, "-") else Path(str(json_path))
     if json_file is not None:
         files.refuse_unwritable(json_file)
-    peers, above = layers.from_options(assignments), layers_above((), seed)
+    peers, above = layers.from_options(assignments), stack.above((), seed)
     permitted = layers.permitting if allow_code else list
     several = len(experiments) > 1
     bases = [
         Base(
-            permitted(layers_below(experiment, device, trace, workload)),
+            permitted(stack.below(experiment, device, trace, workload)),
             peers,
             above,
             {"experiment": os.fspath(experiment)} if several and experiment is not None else {},

@@ -154,6 +154,8 @@ def digest(resolved: str, check: bool) -> str:
     experiment = json.loads(resolved)
     if (path := experiment.get("workload", {}).get("path")) is not None:
         parts.append(_state(path))
+    if (path := experiment.get("run", {}).get("load_drive")) is not None:
+        parts.append(_state(path))
     policy = experiment.get("device", {}).get("cleaning", {}).get("policy", "")
     if ":" in policy:  # of a Python module
         parts.append(_state(policy.partition(":")[0].replace(".", os.sep) + ".py"))

@@ -4,6 +4,17 @@ use super::keys::{in_reference, keys, unknown_key};
 use super::layer::{Layer, peers};
 use crate::error::InputError;
 use options::{ANY_NAME, nearest};
+use std::sync::LazyLock;
+
+/// The paths of all keys, sorted. Made once: each takes a walk over every section, and each point of a
+/// sweep has assignments.
+static PATHS: LazyLock<Vec<String>> = LazyLock::new(|| {
+    let keys = keys().into_iter().flat_map(|section| section.keys);
+    let mut paths: Vec<String> = keys.map(|key| key.path).collect();
+    paths.sort_unstable();
+    paths.dedup();
+    paths
+});
 
 /// The layer of `--set KEY=VALUE`. The key may be the end of a path, such as `cleaning.policy`, if
 /// only one path ends so; the value is TOML, or else the text of a string.
@@ -60,44 +71,30 @@ fn full_path(key: &str) -> Result<String, String> {
             .map(|rest| format!("device.member.{rest}"))
             .ok_or_else(|| format!("unknown key \"{key}\"; a member has the keys of a device"));
     }
-    let keys = keys().into_iter().flat_map(|section| section.keys);
-    let mut paths: Vec<String> = keys.map(|key| key.path).collect();
-    paths.sort_unstable();
-    paths.dedup();
-    if paths.iter().any(|path| path == key) && !key.contains(ANY_NAME) {
+    if PATHS.iter().any(|path| path == key) && !key.contains(ANY_NAME) {
         return Ok(key.to_owned());
     }
-    if let Some(path) = in_named_table(key, &paths) {
+    if let Some(path) = in_named_table(key, &PATHS) {
         return path;
     }
     // A key of a table that the user names is written in full.
-    paths.retain(|path| !path.contains(ANY_NAME));
+    let paths = || PATHS.iter().map(String::as_str).filter(|path| !path.contains(ANY_NAME));
     let suffix = format!(".{key}");
-    let matching: Vec<&String> = paths.iter().filter(|path| path.ends_with(&suffix)).collect();
+    let matching: Vec<&str> = paths().filter(|path| path.ends_with(&suffix)).collect();
     match matching.as_slice() {
-        [one] => Ok((*one).clone()),
+        [one] => Ok((*one).to_owned()),
         [] => {
-            let last = key.rsplit('.').next().unwrap_or(key);
-            let ends = |path: &&String| path.rsplit('.').next() == Some(last);
-            let hint = paths
-                .iter()
-                .find(ends)
-                .map(String::as_str)
-                .or_else(|| nearest(key, paths.iter().map(String::as_str)))
-                .or_else(|| {
-                    let score = |path: &&String| {
-                        nearest(last, [path.rsplit('.').next().unwrap_or(path)]).is_some()
-                    };
-                    paths.iter().find(score).map(String::as_str)
-                })
+            let end = |path: &str| path.rsplit('.').next().unwrap_or_default().to_owned();
+            let last = end(key);
+            let hint = paths()
+                .find(|path| end(path) == last)
+                .or_else(|| nearest(key, paths()))
+                .or_else(|| paths().find(|path| nearest(&last, [end(path).as_str()]).is_some()))
                 .map(|near| format!(" (did you mean {near}?)"))
                 .unwrap_or_default();
             Err(format!("unknown key \"{key}\"{hint}"))
         }
-        several => {
-            let list: Vec<&str> = several.iter().map(|path| path.as_str()).collect();
-            Err(format!("\"{key}\" could be {}; write it in full", list.join(", ")))
-        }
+        several => Err(format!("\"{key}\" could be {}; write it in full", several.join(", "))),
     }
 }
 

@@ -4,7 +4,7 @@
 const NONE: u32 = u32::MAX;
 
 /// One doubly linked list per domain, oldest first; every operation takes constant time.
-#[derive(Debug, Clone)]
+#[derive(Debug, Clone, Default)]
 pub struct AgeOrder {
     oldest: Vec<u32>,
     newest: Vec<u32>,

@@ -4,7 +4,7 @@
 //! a failure. The drive then goes on with greedy, and its state stays sound, until whoever runs it
 //! looks at [`Custom::failure`] and ends the run.
 
-use super::Action;
+use super::{Action, AgeOrder, VictimIndex};
 use crate::ssd::config::Policy;
 use crate::ssd::ids::{Block, BlockState};
 use options::Invalid;
@@ -43,6 +43,10 @@ pub struct DomainState {
     pub sequence: Arc<Vec<u64>>,
     /// Erasures of each block.
     pub erases: Arc<Vec<u32>>,
+    /// The closed blocks by number of valid pages, counted from the first of the domain.
+    pub index: Arc<VictimIndex>,
+    /// The closed blocks by age.
+    pub order: Arc<AgeOrder>,
     /// Blocks opened so far: the clock in which ages are measured.
     pub opened: u64,
     /// A number from 0 to below 1, drawn for this step from the drive's randomness.

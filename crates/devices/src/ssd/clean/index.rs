@@ -6,7 +6,7 @@ use engine::Xoshiro256;
 
 /// For each domain and each number of valid pages, the set of closed blocks; one bit per block and
 /// number, so that following a superseded page and finding the emptiest block take constant time.
-#[derive(Debug, Clone)]
+#[derive(Debug, Clone, Default)]
 pub struct VictimIndex {
     sets: Sets,
     /// Sets of a domain: one for each number of valid pages.
@@ -74,6 +74,14 @@ impl VictimIndex {
             TieBreak::Lowest => self.sets.first(set),
             TieBreak::Random => self.sets.draw(set, random),
         }
+    }
+
+    /// The blocks that have superseded pages: those with the fewest valid pages first, of equals the
+    /// lowest number.
+    pub fn emptiest_first(&self, domain: u32) -> impl Iterator<Item = u32> + '_ {
+        let base = domain as usize * self.stride;
+        let sets = self.least[domain as usize] as usize..self.stride - 1;
+        sets.flat_map(move |valid| self.sets.iter(base + valid))
     }
 
     /// Whether a block is listed as closed with `valid` valid pages.

@@ -139,6 +139,8 @@ impl Ftl {
             state: Arc::new(take(&mut self.blocks.state)),
             sequence: Arc::new(take(&mut self.blocks.sequence)),
             erases: flash.shared_erases(),
+            index: Arc::new(take(&mut self.blocks.index)),
+            order: Arc::new(take(&mut self.blocks.order)),
             opened: self.blocks.opened,
             random: self.random.unit(),
         };
@@ -146,6 +148,8 @@ impl Ftl {
         self.blocks.valid = Arc::unwrap_or_clone(pool.valid);
         self.blocks.state = Arc::unwrap_or_clone(pool.state);
         self.blocks.sequence = Arc::unwrap_or_clone(pool.sequence);
+        self.blocks.index = Arc::unwrap_or_clone(pool.index);
+        self.blocks.order = Arc::unwrap_or_clone(pool.order);
         action
     }
 

@@ -1,0 +1,110 @@
+"""The group of commands, and what each failure says and returns."""
+
+from __future__ import annotations
+
+import os
+import sys
+from collections.abc import Mapping, Sequence
+from importlib import import_module
+
+import click
+
+from ssdlab import _core
+from ssdlab.cli.options import ExamplesFirst
+
+NOT_COMPLETED = 1
+WRONG_INPUT = 2
+
+#: Where each command is.
+COMMANDS: Mapping[str, str] = {
+    "calibrate": "ssdlab.calibration.command:calibrate",
+    "compare": "ssdlab.comparison.command:compare",
+    "device": "ssdlab.device.command:device",
+    "list": "ssdlab.catalogue.command:list_command",
+    "paper": "ssdlab.paper.command:paper",
+    "report": "ssdlab.reports.command:report",
+    "run": "ssdlab.running.command:run",
+    "schema": "ssdlab.schema.command:schema",
+    "serve": "ssdlab.live.command:serve",
+    "sweep": "ssdlab.sweeps.command:sweep",
+    "trace": "ssdlab.trace.command:trace",
+}
+
+
+class ExamplesFirstGroup(ExamplesFirst, click.Group):
+    """A group of commands whose help shows `examples` before its options.
+
+    A command of `COMMANDS` is imported when it is first asked for, so that the others start fast.
+    """
+
+    def list_commands(self, ctx: click.Context) -> list[str]:
+        """Every command."""
+        return sorted(COMMANDS)
+
+    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
+        """The command of that name, imported if need be."""
+        if cmd_name not in COMMANDS:
+            return None
+        module, _, name = COMMANDS[cmd_name].partition(":")
+        command: click.Command = getattr(import_module(module), name)
+        return command
+
+
+@click.group(
+    cls=ExamplesFirstGroup,
+    invoke_without_command=True,
+    context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100},
+    examples=[
+        ("the default device under the default workload", "ssdlab run"),
+        ("a device of your choice under a trace", "ssdlab run --device agrawal2008 --trace FILE"),
+        ("what there is to choose from", "ssdlab list"),
+    ],
+)
+@click.version_option(_core.version, prog_name="ssdlab", message="%(prog)s %(version)s")
+@click.pass_context
+def cli(ctx: click.Context) -> None:
+    """A laboratory for solid-state disks: what would this workload do on that SSD?"""
+    if ctx.invoked_subcommand is None:
+        click.echo(ctx.get_help())
+
+
+def main(words: Sequence[str]) -> int:
+    """Run the command that `words` ask for; the exit status."""
+    try:
+        return cli.main(words, prog_name="ssdlab", standalone_mode=False) or 0
+    except (Exception, KeyboardInterrupt) as error:
+        return told(error)
+
+
+def told(failure: BaseException) -> int:
+    """Says what is wrong; the exit status. Raises it again if it is a defect of ssdlab."""
+    try:
+        raise failure
+    except click.UsageError as error:
+        hint = f" (see {error.ctx.command_path} --help)" if error.ctx is not None else ""
+        return _complain(error.format_message().rstrip(".") + hint, WRONG_INPUT)
+    except click.ClickException as error:
+        return _complain(error.format_message(), NOT_COMPLETED)
+    except _core.InputError as error:
+        return _complain(str(error), WRONG_INPUT)
+    except UnicodeEncodeError as error:
+        return _complain(f"{error.object!r}: not UTF-8 text", WRONG_INPUT)
+    except _core.PolicyError as error:
+        from ssdlab import cleaners
+
+        return _complain(f"{cleaners.explain(error)}\nNothing was written.", NOT_COMPLETED)
+    except _core.CheckError as error:
+        return _complain(f"the check failed: {error}; nothing was written", NOT_COMPLETED)
+    except (KeyboardInterrupt, click.Abort):
+        return _complain("interrupted; nothing was written", NOT_COMPLETED)
+    except OSError as error:
+        # What is left in the buffer would fail once more when the interpreter flushes it.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        if isinstance(error, BrokenPipeError):  # whoever read it has gone
+            return NOT_COMPLETED
+        return _complain(f"standard output: cannot be written: {error.strerror}", NOT_COMPLETED)
+
+
+def _complain(message: str, status: int) -> int:
+    click.echo(f"ssdlab: {message}", err=True)
+    return status

@@ -1,0 +1,79 @@
+"""The options of `ssdlab run`, read without click where they are plain.
+
+`python/tests/test_start.py` holds the tables against the options that click knows, and what is read
+here against what click reads.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+#: Options that are followed by a text, by what they are called in the command.
+TEXTS = {
+    "--device": "device",
+    "--json": "json_path",
+    "--timeline": "timeline",
+    "--workload": "workload",
+}
+#: Those followed by the path of a file or directory.
+PATHS = {"--out": "out", "--requests": "requests", "--trace": "trace"}
+#: Those followed by a whole number.
+NUMBERS = {"--seed": "seed"}
+#: Those that may be repeated.
+REPEATED = {"--set": "assignments"}
+#: Those followed by nothing.
+FLAGS = {"--allow-code": "allow_code", "--check": "check", "--quiet": "quiet"}
+#: What is not given. `--format` is click's to read.
+ABSENT = {
+    "experiment": None,
+    **dict.fromkeys([*TEXTS.values(), *PATHS.values(), *NUMBERS.values()]),
+    **dict.fromkeys(REPEATED.values(), ()),
+    **dict.fromkeys(FLAGS.values(), False),
+    "form": "table",
+}
+
+
+def options_of(words: Sequence[str]) -> dict[str, Any] | None:
+    """The arguments of the command that `words` stand for; None where click has to read them.
+
+    So it is wherever something is to be refused or shown: whatever is not an option with its value
+    as the tables have it, or a second file.
+    """
+    found: dict[str, Any] = dict(ABSENT)
+    rest = iter(words)
+    for word in rest:
+        if not word.startswith("-"):
+            if found["experiment"] is not None:
+                return None
+            found["experiment"] = _path(word)
+            continue
+        if word in FLAGS:
+            found[FLAGS[word]] = True
+            continue
+        option, given, value = word.partition("=")
+        if not given:
+            value = next(rest, "")
+        if not value or (value.startswith("-") and value != "-"):
+            return None
+        if option in TEXTS:
+            found[TEXTS[option]] = value
+        elif option in PATHS:
+            found[PATHS[option]] = _path(value)
+        elif option in REPEATED:
+            found[REPEATED[option]] += (value,)
+        elif option in NUMBERS and value.isascii() and value.isdigit():
+            found[NUMBERS[option]] = int(value)
+        else:
+            return None
+    if found["trace"] is not None and found["workload"] is not None:
+        return None
+    return found
+
+
+def _path(text: str) -> Any:
+    from pathlib import Path
+
+    return Path(text)

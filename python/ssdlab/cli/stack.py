@@ -1,0 +1,39 @@
+"""What the options that say what is run stand for: layers."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+from ssdlab import layers
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+
+def below(
+    experiment: Path | None, device: str | None, trace: Path | None, workload: str | None
+) -> list[layers.Layer]:
+    """The layers of an experiment's file and of the options that name a whole section."""
+    if trace is not None and workload is not None:
+        from click import UsageError
+
+        raise UsageError("--trace and --workload exclude each other: a trace is a workload")
+    stack: list[layers.Layer] = []
+    if experiment is not None:
+        stack.append(layers.from_file(experiment))
+    if device is not None:
+        stack.append(layers.from_name("device", device))
+    if workload is not None:
+        stack.append(layers.from_name("workload", workload))
+    if trace is not None:
+        stack += layers.from_trace(f"--trace {trace}", trace)
+    return stack
+
+
+def above(assignments: Sequence[str], seed: int | None) -> list[layers.Layer]:
+    """The layers of the options that change single keys."""
+    stack = layers.from_options(assignments)
+    if seed is not None:
+        stack += layers.from_seed(f"--seed {seed}", seed)
+    return stack

@@ -1,0 +1,121 @@
+"""What `ssdlab run` does once its options are read, without click: it is to start quickly."""
+
+from __future__ import annotations
+
+import contextlib
+import sys
+from collections.abc import Callable, Iterator
+from typing import TYPE_CHECKING
+
+from ssdlab import _core, files, layers
+from ssdlab import results as results_module
+from ssdlab.cli import stack
+from ssdlab.running import Progress, run_layers
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+RESULTS_FILE = results_module.FILE
+EXPERIMENT_FILE = "experiment.toml"
+
+
+def run(
+    experiment: Path | None,
+    device: str | None,
+    trace: Path | None,
+    workload: str | None,
+    assignments: tuple[str, ...],
+    seed: int | None,
+    allow_code: bool,
+    out: Path | None,
+    json_path: str | None,
+    requests: Path | None,
+    timeline: str | None,
+    form: str,
+    check: bool,
+    quiet: bool,
+) -> None:
+    """Simulate an experiment, print what came of it and keep it; the arguments are the options."""
+    to_stdout = json_path == "-"
+    if to_stdout and form != "table":
+        from click import UsageError
+
+        raise UsageError("--json - and --format exclude each other on standard output")
+    json_file = None if json_path is None or to_stdout else _path(json_path)
+    if out is not None:
+        files.refuse_unwritable_directory(out, (RESULTS_FILE, EXPERIMENT_FILE))
+    if json_file is not None:
+        files.refuse_unwritable(json_file)
+    if requests is not None:
+        files.refuse_unwritable(requests)
+
+    layered = stack.below(experiment, device, trace, workload) + stack.above(assignments, seed)
+    if timeline is not None:
+        layered += layers.from_mapping(f"--timeline {timeline}", {"run": {"timeline": timeline}})
+    if allow_code:
+        layered = layers.permitting(layered)
+    resolved = _core.resolve(layered)
+
+    try:
+        with _progress(quiet) as progress:
+            results = run_layers(layered, check=check, requests=requests, progress=progress)
+    except OSError as error:  # of the record of requests: nothing else is written here
+        raise _not_completed(f"{error}; nothing was written") from None
+    except KeyboardInterrupt as error:
+        count = getattr(error, "requests", 0)
+        raise _not_completed(f"interrupted after {count} requests; nothing was written") from None
+
+    texts = {}
+    if out is not None:
+        texts = {out / RESULTS_FILE: results.to_json(), out / EXPERIMENT_FILE: resolved}
+    if json_file is not None:
+        texts[json_file] = results.to_json()
+    _write(texts)
+    if not quiet and results.get("timeline") and results.timeline.cut:
+        kept = len(results.timeline.operations.lane)
+        print(f"ssdlab: the timeline was cut after {kept:,} operations", file=sys.stderr)
+    if to_stdout:
+        _show(results.to_json())
+    elif form != "table":
+        from ssdlab.running import outputs
+
+        _show(outputs.FORMS[form](results))
+    elif not quiet:
+        from ssdlab.running import display
+
+        _show(display.results_table(results, sys.stdout))
+
+
+@contextlib.contextmanager
+def _progress(quiet: bool) -> Iterator[Callable[[Progress], None] | None]:
+    if quiet or sys.stderr is None or not sys.stderr.isatty():
+        yield None
+        return
+    from ssdlab.running import bar
+
+    with bar.progress_bar(sys.stderr) as move:
+        yield move
+
+
+def _write(texts: dict[Path, str]) -> None:
+    try:
+        files.write_together(texts)
+    except OSError as error:
+        message = f"{error.filename}: cannot be written: {error.strerror}; nothing was written"
+        raise _not_completed(message) from None
+
+
+def _show(text: str) -> None:
+    print(text, end="", flush=True)
+
+
+def _path(text: str) -> Path:
+    from pathlib import Path
+
+    return Path(text)
+
+
+def _not_completed(message: str) -> Exception:
+    from click import ClickException
+
+    return ClickException(message)
