@@ -3,7 +3,7 @@
 use super::ids::Lpn;
 use super::timeline::{Timeline, Window};
 use super::{Snapshot, Ssd, SsdReport, host};
-use crate::{Examine, Persist, Prepare};
+use crate::{Examine, Persist, Prepare, Run, Writes};
 use engine::{Op, Request, Status, Time};
 
 impl Prepare for Ssd {
@@ -13,11 +13,27 @@ impl Prepare for Ssd {
 
     fn overwrite_untimed(&mut self, pages: &[u32]) {
         assert!(
-            self.clock.now == 0 && self.host.is_idle(),
+            self.clock.now == 0 && self.host.is_idle() && self.parts.is_none(),
             "fast-forward comes before the first request"
         );
         let (ftl, flash) = self.back.state();
         ftl.overwrite_untimed(flash, pages);
+    }
+
+    fn divide(&mut self, parts: u32) -> Result<u32, &'static str> {
+        self.divide(parts)
+    }
+
+    fn overwrites_divided(&self) -> u64 {
+        self.overwrites_divided()
+    }
+
+    fn overwrite_divided(&mut self, writes: &dyn Writes, run: &mut Run<'_>) {
+        self.overwrite_divided(writes, run);
+    }
+
+    fn unite(&mut self) {
+        self.unite();
     }
 
     fn serve_untimed(&mut self, request: &Request) -> Status {

@@ -70,6 +70,12 @@ impl PageMap {
         self.0[lpn.at()] = Place::NOWHERE;
     }
 
+    /// Takes the places of some pages as another map of as many has them.
+    pub fn take_part(&mut self, other: &PageMap, pages: std::ops::Range<Lpn>) {
+        let pages = pages.start.at()..pages.end.at();
+        self.0[pages.clone()].copy_from_slice(&other.0[pages]);
+    }
+
     /// Brings the entries of these pages into the cache: loads that do not depend on each other overlap.
     #[inline]
     pub fn fetch(&self, pages: &[u32]) {

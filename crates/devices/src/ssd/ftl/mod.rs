@@ -18,6 +18,7 @@ mod keeping;
 mod levelling;
 mod lists;
 mod map;
+mod parts;
 mod placement;
 mod programming;
 mod rebuild;
@@ -32,3 +33,4 @@ pub use rebuild::{Rebuilt, rebuild};
 pub use relocation::{Reason, Relocation, Step};
 
 pub(in crate::ssd) use keeping::FtlState;
+pub(in crate::ssd) use parts::{Opening, Part};

@@ -1,0 +1,128 @@
+//! A drive in parts that are overwritten side by side: see `ftl/parts.rs` for what that takes.
+
+use super::Ssd;
+use super::flash::Flash;
+use super::ftl::{Ftl, Opening, Part};
+use super::ids::Lpn;
+use crate::together::{Job, Run, Writes};
+use std::iter::once;
+
+/// What a drive in parts has beside the state of the first part, which is the drive's own.
+#[derive(Debug, Clone)]
+pub(super) struct Parts {
+    parts: Vec<Part>,
+    /// The part of each pool.
+    of_pool: Vec<u32>,
+    /// Copies of the state for all parts but the first.
+    others: Vec<(Ftl, Flash)>,
+}
+
+/// Does the overwrites that belong to a part; the openings of blocks, with the number of the write.
+fn overwrite(
+    (ftl, flash): (&mut Ftl, &mut Flash),
+    of_pool: &[u32],
+    part: u32,
+    writes: &dyn Writes,
+) -> Vec<Opening> {
+    let mut openings = Vec::new();
+    let (mut pages, mut numbers) = (Vec::new(), Vec::new());
+    let mut number = 0;
+    ftl.note_openings();
+    writes.each(&mut |batch| {
+        (pages.clear(), numbers.clear());
+        for page in batch {
+            if of_pool[ftl.geometry().pool_of(Lpn(*page)).at()] == part {
+                pages.push(*page);
+                numbers.push(number);
+            }
+            number += 1;
+        }
+        let before = ftl.counters.host_programs;
+        ftl.overwrite_untimed(flash, &pages);
+        openings.extend(ftl.take_openings().map(|opening| Opening {
+            write: numbers[(opening.write - before) as usize],
+            ..opening
+        }));
+    });
+    ftl.forget_openings();
+    openings
+}
+
+/// Numbers the openings of all parts in the order of the writes that caused them; each part has numbered
+/// its own on from `before`.
+fn renumber(before: u64, states: &mut [(&mut Ftl, &mut Flash)], openings: &[Vec<Opening>]) {
+    let mut next = vec![0; openings.len()];
+    let mut opened = before;
+    while let Some((part, opening)) = openings
+        .iter()
+        .enumerate()
+        .filter_map(|(part, all)| Some((part, *all.get(next[part])?)))
+        .min_by_key(|(_, opening)| opening.write)
+    {
+        next[part] += 1;
+        opened += 1;
+        let (ftl, flash) = &mut states[part];
+        let own = before + next[part] as u64;
+        ftl.renumber(opening.block, own, opened);
+        flash.renumber(opening.block, own, opened);
+    }
+    for (ftl, _) in states {
+        ftl.set_opened(opened);
+    }
+}
+
+impl Ssd {
+    pub(super) fn divide(&mut self, count: u32) -> Result<u32, &'static str> {
+        assert!(self.parts.is_none(), "a drive is divided once");
+        let (ftl, flash) = self.back.state();
+        if let Some(reason) = ftl.whole_because(flash) {
+            return Err(reason);
+        }
+        let parts = ftl.parts(count.clamp(1, ftl.geometry().units));
+        let mut of_pool = vec![0; ftl.geometry().pools as usize];
+        for (number, part) in parts.iter().enumerate() {
+            part.pools().iter().for_each(|pool| of_pool[pool.at()] = number as u32);
+        }
+        let others =
+            parts[1..].iter().map(|part| (ftl.part(), flash.part(part.blocks()))).collect();
+        let count = parts.len() as u32;
+        self.parts = Some(Box::new(Parts { parts, of_pool, others }));
+        Ok(count)
+    }
+
+    pub(super) fn overwrites_divided(&self) -> u64 {
+        let others = self.parts.iter().flat_map(|it| &it.others);
+        let all = others.map(|(ftl, flash)| (ftl, flash));
+        let states = once((self.back.ftl(), self.back.flash())).chain(all);
+        states.map(|(ftl, flash)| ftl.writes_before_wear(flash)).min().unwrap_or(0)
+    }
+
+    pub(super) fn overwrite_divided(&mut self, writes: &dyn Writes, run: &mut Run<'_>) {
+        let parts = self.parts.as_mut().expect("the drive is divided");
+        let Parts { of_pool, others, .. } = &mut **parts;
+        let first = self.back.state();
+        let others = others.iter_mut().map(|(ftl, flash)| (ftl, flash));
+        let mut states: Vec<_> = once(first).chain(others).collect();
+        let before = states[0].0.opened();
+        let mut openings = vec![Vec::new(); states.len()];
+        let jobs = states.iter_mut().zip(&mut openings).enumerate();
+        let jobs = jobs.map(|(part, ((ftl, flash), openings))| -> Job<'_> {
+            let of_pool = &*of_pool;
+            Box::new(move || *openings = overwrite((ftl, flash), of_pool, part as u32, writes))
+        });
+        run(jobs.collect());
+        renumber(before, &mut states, &openings);
+        if let Some(((first, _), others)) = states.split_first_mut() {
+            others.iter_mut().for_each(|(other, _)| first.take_counts(other));
+        }
+    }
+
+    pub(super) fn unite(&mut self) {
+        let Some(parts) = self.parts.take() else { return };
+        let (ftl, flash) = self.back.state();
+        for (part, (other, its_flash)) in parts.parts[1..].iter().zip(&parts.others) {
+            ftl.take_part(other, part);
+            flash.take_part(its_flash, part.blocks());
+        }
+    }
+}
