@@ -242,6 +242,7 @@ pub fn run_with(
         supplied,
         progress,
     };
+    session.threads.running_alone = alone_running(experiment);
     let ended = ask(&mut session, workload, &mut monitor)?;
     session.check_supplied(monitor.collected.answered())?;
     if monitor.interrupted {
@@ -267,6 +268,15 @@ pub fn run_with(
         wall_seconds: ended.wall_seconds,
     });
     serde_json::to_string(&results).map_err(|error| RunError::Check(error.to_string()))
+}
+
+/// Why one thread asks and answers, however many there are.
+fn alone_running(experiment: &Experiment) -> Option<&'static str> {
+    Some(match experiment.workload.kind() {
+        _ if !experiment.run.timed => "without time each request waits for the one before",
+        "open" | "bursts" | "trace" => "the parts of a drive share its clock",
+        _ => "a closed loop waits for its answers",
+    })
 }
 
 /// What driving the device with a workload came to.

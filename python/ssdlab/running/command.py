@@ -70,6 +70,13 @@ EXPERIMENT_FILE = "experiment.toml"
     help="Record the flash operations of a window of simulated time, such as 10ms..12ms.",
 )
 @click.option(
+    "--threads",
+    metavar="N|auto",
+    default="1",
+    show_default=True,
+    help="Threads for this run; results are the same bits, and each takes a copy of the drive's state.",
+)
+@click.option(
     "form",
     "--format",
     type=click.Choice(["table", *outputs.FORMS]),
@@ -90,6 +97,7 @@ def run(
     json_path: str | None,
     requests: Path | None,
     timeline: str | None,
+    threads: str,
     form: str,
     check: bool,
     quiet: bool,
@@ -121,7 +129,9 @@ def run(
 
     try:
         with _progress(quiet) as progress:
-            results = run_layers(stack, check=check, requests=requests, progress=progress)
+            results = run_layers(
+                stack, check=check, requests=requests, threads=threads, progress=progress
+            )
     except OSError as error:  # of the record of requests: nothing else is written here
         raise click.ClickException(f"{error}; nothing was written") from None
     except KeyboardInterrupt as error:

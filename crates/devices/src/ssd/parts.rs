@@ -26,19 +26,20 @@ fn overwrite(
 ) -> Vec<Opening> {
     let mut openings = Vec::new();
     let (mut pages, mut numbers) = (Vec::new(), Vec::new());
-    let mut number = 0;
+    let mut first = 0;
     ftl.note_openings();
     writes.each(&mut |batch| {
-        (pages.clear(), numbers.clear());
-        for page in batch {
-            if of_pool[ftl.geometry().pool_of(Lpn(*page)).at()] == part {
-                pages.push(*page);
-                numbers.push(number);
-            }
-            number += 1;
+        pages.resize(batch.len(), 0);
+        numbers.resize(batch.len(), 0);
+        // Whose a page is nobody can predict: a branch would cost as much as the rest.
+        let mut own = 0;
+        for (page, number) in batch.iter().zip(first..) {
+            (pages[own], numbers[own]) = (*page, number);
+            own += usize::from(of_pool[ftl.geometry().pool_of(Lpn(*page)).at()] == part);
         }
+        first += batch.len() as u64;
         let before = ftl.counters.host_programs;
-        ftl.overwrite_untimed(flash, &pages);
+        ftl.overwrite_untimed(flash, &pages[..own]);
         openings.extend(ftl.take_openings().map(|opening| Opening {
             write: numbers[(opening.write - before) as usize],
             ..opening
