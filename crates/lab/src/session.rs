@@ -274,7 +274,7 @@ pub fn run_with(
 fn alone_running(experiment: &Experiment) -> Option<&'static str> {
     Some(match experiment.workload.kind() {
         _ if !experiment.run.timed => "without time each request waits for the one before",
-        "open" | "bursts" | "trace" => "the parts of a drive share its clock",
+        "open" | "bursts" | "trace" => "all parts of a device are driven by one clock",
         _ => "a closed loop waits for its answers",
     })
 }
