@@ -131,12 +131,12 @@ impl<'a> Writer<'a> {
 
     /// Writes `writes` pages more; there will be `expected` in all.
     fn pages(&mut self, writes: u64, expected: u64, at_random: bool) -> ControlFlow<()> {
-        let begun =
-            if self.is_divided() { self.side_by_side(writes, expected, at_random)? } else { 0 };
         // Where cleaning finds little, a write can cost a third of a millisecond.
         const TICK: u64 = 1 << 8;
         // Several at a time let the drive fetch what it will need.
         const BATCH: u64 = 64;
+        let begun =
+            if self.is_divided() { self.side_by_side(writes, expected, at_random)? } else { 0 };
         let pages = u64::from(self.device.preparable_pages());
         let mut batch = Vec::with_capacity(BATCH as usize);
         let mut until_tick = 0;

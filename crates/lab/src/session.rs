@@ -242,7 +242,7 @@ pub fn run_with(
         supplied,
         progress,
     };
-    session.threads.running_alone = alone_running(experiment);
+    session.threads.running_alone = Some(alone_running(experiment));
     let ended = ask(&mut session, workload, &mut monitor)?;
     session.check_supplied(monitor.collected.answered())?;
     if monitor.interrupted {
@@ -271,12 +271,12 @@ pub fn run_with(
 }
 
 /// Why one thread asks and answers, however many there are.
-fn alone_running(experiment: &Experiment) -> Option<&'static str> {
-    Some(match experiment.workload.kind() {
+fn alone_running(experiment: &Experiment) -> &'static str {
+    match experiment.workload.kind() {
         _ if !experiment.run.timed => "without time each request waits for the one before",
         "open" | "bursts" | "trace" => "all parts of a device are driven by one clock",
         _ => "a closed loop waits for its answers",
-    })
+    }
 }
 
 /// What driving the device with a workload came to.

@@ -10,7 +10,7 @@ use std::iter::once;
 /// What a drive in parts has beside the state of the first part, which is the drive's own.
 #[derive(Debug, Clone)]
 pub(super) struct Parts {
-    parts: Vec<Part>,
+    all: Vec<Part>,
     /// The part of each pool.
     of_pool: Vec<u32>,
     /// Copies of the state for all parts but the first.
@@ -79,15 +79,14 @@ impl Ssd {
         if let Some(reason) = ftl.whole_because(flash) {
             return Err(reason);
         }
-        let parts = ftl.parts(count.clamp(1, ftl.geometry().units));
+        let all = ftl.parts(count.clamp(1, ftl.geometry().units));
         let mut of_pool = vec![0; ftl.geometry().pools as usize];
-        for (number, part) in parts.iter().enumerate() {
+        for (number, part) in all.iter().enumerate() {
             part.pools().iter().for_each(|pool| of_pool[pool.at()] = number as u32);
         }
-        let others =
-            parts[1..].iter().map(|part| (ftl.part(), flash.part(part.blocks()))).collect();
-        let count = parts.len() as u32;
-        self.parts = Some(Box::new(Parts { parts, of_pool, others }));
+        let others = all[1..].iter().map(|part| (ftl.part(), flash.part(part.blocks()))).collect();
+        let count = all.len() as u32;
+        self.parts = Some(Box::new(Parts { all, of_pool, others }));
         Ok(count)
     }
 
@@ -114,14 +113,16 @@ impl Ssd {
         run(jobs.collect());
         renumber(before, &mut states, &openings);
         if let Some(((first, _), others)) = states.split_first_mut() {
-            others.iter_mut().for_each(|(other, _)| first.take_counts(other));
+            for (other, _) in others {
+                first.take_counts(other);
+            }
         }
     }
 
     pub(super) fn unite(&mut self) {
         let Some(parts) = self.parts.take() else { return };
         let (ftl, flash) = self.back.state();
-        for (part, (other, its_flash)) in parts.parts[1..].iter().zip(&parts.others) {
+        for (part, (other, its_flash)) in parts.all[1..].iter().zip(&parts.others) {
             ftl.take_part(other, part);
             flash.take_part(its_flash, part.blocks());
         }

@@ -7,6 +7,7 @@
 //! caused each; in the order of those writes they get the numbers that one thread would have given.
 
 use super::Ftl;
+use crate::ssd::account::Counters;
 use crate::ssd::config::{Detector, Frontiers, LevellingRule, Policy, Temperature, TieBreak};
 use crate::ssd::flash::Flash;
 use crate::ssd::ids::{Block, Lpn, PoolId, Unit};
@@ -156,7 +157,7 @@ impl Ftl {
     /// A copy that has counted nothing yet.
     pub(in crate::ssd) fn part(&self) -> Ftl {
         let mut part = self.clone();
-        (part.counters, part.programs) = (Default::default(), 0);
+        (part.counters, part.programs) = (Counters::default(), 0);
         part
     }
 
