@@ -70,10 +70,10 @@ def run(
     Dimensioned values are texts with units ("25us", "4KiB"). `check` audits the whole state of the
     device after the run. `requests` names a Parquet file that gets a row for each request, in
     order of arrival: what was asked, when it came, left the host and was answered, and where its
-    time went; it can be replayed as a trace. `threads` are as many as this run may use, or "auto" for
-    one on each core: results are the same bits, `results.elapsed.threads` says what each phase made of
-    them, and each takes a copy of the drive's state. The simulation runs outside the interpreter's lock:
-    other threads go on meanwhile, and several may run at once.
+    time went; it can be replayed as a trace. `threads` are as many as this run may use, or "auto"
+    for one on each core: results are the same bits, and `results.elapsed.threads` says what came of
+    them. Each that prepares a drive takes a copy of its state. The simulation runs outside the
+    interpreter's lock: other threads go on meanwhile, and several may run at once.
 
     Raises `InputError` for wrong input, `CheckError` for a failed audit, and `PolicyError` if a
     cleaning policy of your own breaks a rule or raises an exception, which is then the cause.

@@ -74,7 +74,7 @@ EXPERIMENT_FILE = "experiment.toml"
     metavar="N|auto",
     default="1",
     show_default=True,
-    help="Threads for this run; results are the same bits, and each takes a copy of the drive's state.",
+    help="Threads for this run. Results are the same bits; each takes a copy of the drive's state.",
 )
 @click.option(
     "form",

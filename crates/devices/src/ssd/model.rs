@@ -1,6 +1,7 @@
 //! What can be done to a drive beside asking it: preparing, keeping, examining, reporting.
 
 use super::ids::Lpn;
+use super::parts::Parts;
 use super::timeline::{Timeline, Window};
 use super::{Snapshot, Ssd, SsdReport, host};
 use crate::{Examine, Persist, Prepare, Run, Writes};
@@ -21,19 +22,25 @@ impl Prepare for Ssd {
     }
 
     fn divide(&mut self, parts: u32) -> Result<u32, &'static str> {
-        self.divide(parts)
+        assert!(self.parts.is_none(), "a drive is divided once");
+        let parts = Parts::new(self.back.ftl(), self.back.flash(), parts)?;
+        Ok(self.parts.insert(Box::new(parts)).count())
     }
 
     fn overwrites_divided(&self) -> u64 {
-        self.overwrites_divided()
+        let first = (self.back.ftl(), self.back.flash());
+        self.parts.as_ref().map_or(0, |parts| parts.sure_overwrites(first))
     }
 
     fn overwrite_divided(&mut self, writes: &dyn Writes, run: &mut Run<'_>) {
-        self.overwrite_divided(writes, run);
+        let parts = self.parts.as_mut().expect("the drive is divided");
+        parts.overwrite(self.back.state(), writes, run);
     }
 
     fn unite(&mut self) {
-        self.unite();
+        if let Some(parts) = self.parts.take() {
+            parts.unite(self.back.state());
+        }
     }
 
     fn serve_untimed(&mut self, request: &Request) -> Status {

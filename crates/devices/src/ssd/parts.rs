@@ -1,6 +1,5 @@
 //! A drive in parts that are overwritten side by side: see `ftl/parts.rs` for what that takes.
 
-use super::Ssd;
 use super::flash::Flash;
 use super::ftl::{Ftl, Opening, Part};
 use super::ids::Lpn;
@@ -72,10 +71,9 @@ fn renumber(before: u64, states: &mut [(&mut Ftl, &mut Flash)], openings: &[Vec<
     }
 }
 
-impl Ssd {
-    pub(super) fn divide(&mut self, count: u32) -> Result<u32, &'static str> {
-        assert!(self.parts.is_none(), "a drive is divided once");
-        let (ftl, flash) = self.back.state();
+impl Parts {
+    /// Divides a drive into at most so many parts, or says why that cannot be.
+    pub(super) fn new(ftl: &Ftl, flash: &Flash, count: u32) -> Result<Parts, &'static str> {
         if let Some(reason) = ftl.whole_because(flash) {
             return Err(reason);
         }
@@ -85,29 +83,34 @@ impl Ssd {
             part.pools().iter().for_each(|pool| of_pool[pool.at()] = number as u32);
         }
         let others = all[1..].iter().map(|part| (ftl.part(), flash.part(part.blocks()))).collect();
-        let count = all.len() as u32;
-        self.parts = Some(Box::new(Parts { all, of_pool, others }));
-        Ok(count)
+        Ok(Parts { all, of_pool, others })
     }
 
-    pub(super) fn overwrites_divided(&self) -> u64 {
-        let others = self.parts.iter().flat_map(|it| &it.others);
-        let all = others.map(|(ftl, flash)| (ftl, flash));
-        let states = once((self.back.ftl(), self.back.flash())).chain(all);
-        states.map(|(ftl, flash)| ftl.writes_before_wear(flash)).min().unwrap_or(0)
+    pub(super) fn count(&self) -> u32 {
+        self.all.len() as u32
     }
 
-    pub(super) fn overwrite_divided(&mut self, writes: &dyn Writes, run: &mut Run<'_>) {
-        let parts = self.parts.as_mut().expect("the drive is divided");
-        let Parts { of_pool, others, .. } = &mut **parts;
-        let first = self.back.state();
-        let others = others.iter_mut().map(|(ftl, flash)| (ftl, flash));
+    /// Overwrites after which surely nothing has happened that all parts would have to know.
+    pub(super) fn sure_overwrites(&self, first: (&Ftl, &Flash)) -> u64 {
+        let others = self.others.iter().map(|(ftl, flash)| (ftl, flash));
+        let sure = once(first).chain(others).map(|(ftl, flash)| ftl.writes_before_wear(flash));
+        sure.min().unwrap_or(0)
+    }
+
+    /// Overwrites pages, each part its own; `first` is the state of the drive, and of the first part.
+    pub(super) fn overwrite(
+        &mut self,
+        first: (&mut Ftl, &mut Flash),
+        writes: &dyn Writes,
+        run: &mut Run<'_>,
+    ) {
+        let others = self.others.iter_mut().map(|(ftl, flash)| (ftl, flash));
         let mut states: Vec<_> = once(first).chain(others).collect();
         let before = states[0].0.opened();
         let mut openings = vec![Vec::new(); states.len()];
         let jobs = states.iter_mut().zip(&mut openings).enumerate();
+        let of_pool = &self.of_pool;
         let jobs = jobs.map(|(part, ((ftl, flash), openings))| -> Job<'_> {
-            let of_pool = &*of_pool;
             Box::new(move || *openings = overwrite((ftl, flash), of_pool, part as u32, writes))
         });
         run(jobs.collect());
@@ -119,10 +122,9 @@ impl Ssd {
         }
     }
 
-    pub(super) fn unite(&mut self) {
-        let Some(parts) = self.parts.take() else { return };
-        let (ftl, flash) = self.back.state();
-        for (part, (other, its_flash)) in parts.all[1..].iter().zip(&parts.others) {
+    /// Makes the state of the drive whole again.
+    pub(super) fn unite(self, (ftl, flash): (&mut Ftl, &mut Flash)) {
+        for (part, (other, its_flash)) in self.all[1..].iter().zip(&self.others) {
             ftl.take_part(other, part);
             flash.take_part(its_flash, part.blocks());
         }

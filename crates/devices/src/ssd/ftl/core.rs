@@ -4,7 +4,6 @@ use super::ageing::Ageing;
 use super::blocks::{Blocks, LowMarks};
 use super::free::FreeBlocks;
 use super::map::PageMap;
-use super::parts::Opening;
 use super::placement::{Placement, Reserve};
 use super::streams::Streams;
 use crate::ssd::account::Counters;
@@ -40,8 +39,6 @@ pub struct Ftl {
     pub(super) ageing: Ageing,
     /// Pages whose programming was ever begun.
     pub(super) programs: u64,
-    /// The blocks that were opened, where that is asked.
-    pub(super) openings: Option<Vec<Opening>>,
     /// What was done.
     pub counters: Counters,
 }
@@ -72,7 +69,6 @@ impl Ftl {
             reserve: Reserve::Pages(geometry.data_pages),
             ageing: Ageing::new(geometry, flash.ratings()),
             programs: 0,
-            openings: None,
             counters: Counters::default(),
         };
         let random = &mut Xoshiro256::new(seed, FILL_STREAM);

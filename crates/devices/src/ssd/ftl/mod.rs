@@ -32,5 +32,6 @@ pub use programming::Programming;
 pub use rebuild::{Rebuilt, rebuild};
 pub use relocation::{Reason, Relocation, Step};
 
+pub(in crate::ssd) use blocks::Opening;
 pub(in crate::ssd) use keeping::FtlState;
-pub(in crate::ssd) use parts::{Opening, Part};
+pub(in crate::ssd) use parts::Part;

@@ -7,19 +7,12 @@
 //! caused each; in the order of those writes they get the numbers that one thread would have given.
 
 use super::Ftl;
+use super::blocks::Opening;
 use crate::ssd::account::Counters;
 use crate::ssd::config::{Detector, Frontiers, LevellingRule, Policy, Temperature, TieBreak};
 use crate::ssd::flash::Flash;
 use crate::ssd::ids::{Block, Lpn, PoolId, Unit};
 use std::ops::Range;
-
-/// The opening of a block.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(in crate::ssd) struct Opening {
-    /// Pages that the host had written before, as they are counted; later the number of the write.
-    pub(in crate::ssd) write: u64,
-    pub(in crate::ssd) block: Block,
-}
 
 /// Some units of a drive, and what lies in them.
 #[derive(Debug, Clone)]
@@ -110,24 +103,24 @@ impl Ftl {
 
     /// Begins to note which blocks are opened.
     pub(in crate::ssd) fn note_openings(&mut self) {
-        self.openings = Some(Vec::new());
+        self.blocks.openings = Some(Vec::new());
     }
 
     /// Ends that.
     pub(in crate::ssd) fn forget_openings(&mut self) {
-        self.openings = None;
+        self.blocks.openings = None;
     }
 
     #[inline]
     pub(super) fn note_opening(&mut self, block: Block) {
-        if let Some(openings) = &mut self.openings {
+        if let Some(openings) = &mut self.blocks.openings {
             openings.push(Opening { write: self.counters.host_programs, block });
         }
     }
 
     /// The openings since they were last asked for.
     pub(in crate::ssd) fn take_openings(&mut self) -> std::vec::Drain<'_, Opening> {
-        self.openings.get_or_insert_default().drain(..)
+        self.blocks.openings.get_or_insert_default().drain(..)
     }
 
     /// Blocks opened so far.
