@@ -101,6 +101,7 @@ def run(
     progress: Callable[[str, int, int | None, int], object] | None = None,
     requests: str | None = None,
     cleaner: Cleaner | None = None,
+    threads: int = 1,
 ) -> str: ...
 def check_cleaner(
     make: Callable[[], Cleaner],

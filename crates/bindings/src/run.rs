@@ -18,12 +18,13 @@ use std::ops::ControlFlow;
 /// raises, and a `KeyboardInterrupt`, ends the run and is passed on, with the number of
 /// requests completed so far in the exception's attribute `requests`.
 ///
-/// `requests` names a Parquet file for the record of every request.
+/// `requests` names a Parquet file for the record of every request; `threads` are as many as the run
+/// may use, and of no influence on results.
 ///
 /// Where the layers name a cleaning policy of the user's, it is `cleaner`, or else what
 /// `ssdlab.cleaners.load` makes of the name.
 #[pyfunction]
-#[pyo3(signature = (layers, check = false, progress = None, requests = None, cleaner = None))]
+#[pyo3(signature = (layers, check = false, progress = None, requests = None, cleaner = None, threads = 1))]
 pub(crate) fn run(
     py: Python<'_>,
     layers: Vec<PyLayer>,
@@ -31,6 +32,7 @@ pub(crate) fn run(
     progress: Option<Bound<'_, PyAny>>,
     requests: Option<String>,
     cleaner: Option<Bound<'_, PyAny>>,
+    threads: u32,
 ) -> PyResult<String> {
     let progress = progress.map(Bound::unbind);
     let cleaner = cleaner.map(Bound::unbind);
@@ -45,7 +47,8 @@ pub(crate) fn run(
             None => experiment.load_policy(|name| hand_in(name, None, &by_policy)),
         }?;
         let mut visited = wall_clock();
-        lab::run_with(&experiment, &supplied, &RunSettings { check, requests }, &mut |now| {
+        let settings = RunSettings { check, requests, threads };
+        lab::run_with(&experiment, &supplied, &settings, &mut |now| {
             if visited.elapsed() < VISIT_INTERVAL {
                 return ControlFlow::Continue(());
             }

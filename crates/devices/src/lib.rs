@@ -14,10 +14,12 @@ pub mod parallel;
 pub mod piecewise;
 pub mod served;
 pub mod ssd;
+mod together;
 
 pub use device_kind::DeviceKind;
 pub use model::{Examine, Model, Persist, Prepare};
 pub use ssd::clean::Supplied;
+pub use together::{Job, Run, Writes};
 
 use array::ArrayConfig;
 use linear::LinearConfig;

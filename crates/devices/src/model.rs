@@ -2,12 +2,13 @@
 
 use crate::ssd::timeline::{Timeline, Window};
 use crate::ssd::{Snapshot, SsdReport};
+use crate::together::{Run, Writes};
 use engine::{Device, Request, Status, Time};
 
-/// A device that can be prepared, kept and examined.
-pub trait Model: Device + Prepare + Persist + Examine {}
+/// A device that can be prepared, kept and examined; wherever, as long as one at a time does.
+pub trait Model: Device + Prepare + Persist + Examine + Send {}
 
-impl<D: Device + Prepare + Persist + Examine> Model for D {}
+impl<D: Device + Prepare + Persist + Examine + Send> Model for D {}
 
 /// Work without time: bringing a device into a state, and serving it requests.
 pub trait Prepare {
@@ -30,6 +31,27 @@ pub trait Prepare {
     fn write_untimed(&mut self, page: u32) {
         self.overwrite_untimed(&[page]);
     }
+
+    /// Divides the state into parts, at most so many, that are overwritten side by side until they are
+    /// [united](Prepare::unite); into how many.
+    ///
+    /// # Errors
+    /// Why the parts would not come to the same as the whole.
+    fn divide(&mut self, _parts: u32) -> Result<u32, &'static str> {
+        Err("such a device has no state that could be divided")
+    }
+
+    /// Overwrites that the parts can surely do next before they must be one again.
+    fn overwrites_divided(&self) -> u64 {
+        u64::MAX
+    }
+
+    /// Overwrites pages as [`overwrite_untimed`](Prepare::overwrite_untimed) does, each part its own.
+    /// Counts are then complete, and the rest when the parts are united.
+    fn overwrite_divided(&mut self, _writes: &dyn Writes, _run: &mut Run<'_>) {}
+
+    /// Makes one of the parts again.
+    fn unite(&mut self) {}
 
     /// Does to the state what a request does, in no time, and how it ended; nothing where there is no
     /// such state.

@@ -17,6 +17,7 @@ mod probe;
 mod queueing;
 mod rebuild;
 mod regression;
+mod side_by_side;
 mod smoke;
 mod snapshot;
 mod suite;

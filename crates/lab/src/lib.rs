@@ -18,6 +18,7 @@ mod session;
 mod snapshot;
 mod steady;
 mod table;
+mod threads;
 mod trace;
 mod untimed;
 mod warm_up;

@@ -317,7 +317,7 @@ fn serve(
         return Err(experiment.blame(&Invalid::new(&["run.warm_up"], problem.to_owned())).into());
     }
     let address = address(settings, &mut warnings)?;
-    let mut session = Session::new(experiment, supplied)?;
+    let mut session = Session::new(experiment, supplied, 1)?;
     let capacity = session.capacity_bytes();
     let wanted = wanted_bytes(settings, capacity)?;
     let listener = Listener::new(&address).map_err(from_nbd)?;

@@ -2,9 +2,11 @@
 
 use crate::config::{Precondition, Steady};
 use crate::steady::{Rounds, SteadyState};
+use crate::threads::{Pace, Stretch, Threads, side_by_side};
 use devices::Model;
 use engine::{Random, Xoshiro256};
 use std::ops::ControlFlow;
+use std::sync::OnceLock;
 
 /// Writes to a drive what `precondition` says. `tick` is told the writes done and to do, now and
 /// then. Returns how the drive settled, where that decides when to stop.
@@ -13,12 +15,14 @@ pub(crate) fn precondition(
     precondition: Precondition,
     seed: u64,
     steady: &Steady,
+    threads: &mut Threads,
     tick: &mut dyn FnMut(u64, u64) -> ControlFlow<()>,
 ) -> ControlFlow<(), Option<SteadyState>> {
     let pages = u64::from(device.preparable_pages());
     let mut settled = None;
     if precondition != Precondition::None && pages > 0 {
         let mut write = Writer::new(device, seed, tick);
+        write.divide(threads);
         match precondition {
             Precondition::None => {}
             Precondition::Sequential => write.pages(pages, pages, false)?,
@@ -41,6 +45,8 @@ pub(crate) fn precondition(
                 settled = Some(rounds.state());
             }
         }
+        write.unite();
+        threads.prepare(write.divided);
         device.reset_counts();
     }
     ControlFlow::Continue(settled)
@@ -51,6 +57,9 @@ struct Writer<'a> {
     random: Xoshiro256,
     done: u64,
     tick: &'a mut dyn FnMut(u64, u64) -> ControlFlow<()>,
+    /// The parts of the device that are written side by side, or why it is in one piece.
+    divided: Result<u32, &'static str>,
+    pace: Pace,
 }
 
 impl<'a> Writer<'a> {
@@ -59,7 +68,65 @@ impl<'a> Writer<'a> {
         seed: u64,
         tick: &'a mut dyn FnMut(u64, u64) -> ControlFlow<()>,
     ) -> Writer<'a> {
-        Writer { device, random: Xoshiro256::new(seed, 8), done: 0, tick }
+        let random = Xoshiro256::new(seed, 8);
+        Writer { device, random, done: 0, tick, divided: Ok(1), pace: Pace::new() }
+    }
+
+    /// Divides the device among threads, where that comes to the same.
+    fn divide(&mut self, threads: &Threads) {
+        if threads.asked > 1 {
+            self.divided = self.device.divide(threads.asked);
+        }
+    }
+
+    /// Makes one piece of the device again.
+    fn unite(&mut self) {
+        if self.is_divided() {
+            self.device.unite();
+        }
+    }
+
+    fn is_divided(&self) -> bool {
+        self.divided.is_ok_and(|parts| parts > 1)
+    }
+
+    /// Writes pages side by side as long as that comes to the same as in one piece; how many.
+    fn side_by_side(
+        &mut self,
+        writes: u64,
+        expected: u64,
+        at_random: bool,
+    ) -> ControlFlow<(), u64> {
+        // Below that, looking whether it still does is more work than writing.
+        const FEWEST: u64 = 1 << 8;
+        let pages = u64::from(self.device.preparable_pages());
+        let mut first = 0;
+        while first < writes {
+            (self.tick)(self.done, expected)?;
+            let most = self.device.overwrites_divided();
+            if most < FEWEST {
+                self.unite();
+                self.divided = Err("blocks are about to wear out");
+                break;
+            }
+            let Writer { device, random, done, .. } = self;
+            self.pace.stretch(most.min(writes - first), |count| {
+                let stretch = Stretch {
+                    random: at_random.then(|| random.clone()),
+                    first,
+                    count,
+                    pages,
+                    after: OnceLock::new(),
+                };
+                device.overwrite_divided(&stretch, &mut side_by_side);
+                if let Some(after) = stretch.after.into_inner() {
+                    *random = after;
+                }
+                *done += count;
+                first += count;
+            });
+        }
+        ControlFlow::Continue(first)
     }
 
     /// Writes `writes` pages more; there will be `expected` in all.
@@ -68,10 +135,12 @@ impl<'a> Writer<'a> {
         const TICK: u64 = 1 << 8;
         // Several at a time let the drive fetch what it will need.
         const BATCH: u64 = 64;
+        let begun =
+            if self.is_divided() { self.side_by_side(writes, expected, at_random)? } else { 0 };
         let pages = u64::from(self.device.preparable_pages());
         let mut batch = Vec::with_capacity(BATCH as usize);
         let mut until_tick = 0;
-        for first in (0..writes).step_by(BATCH as usize) {
+        for first in (begun..writes).step_by(BATCH as usize) {
             if until_tick == 0 {
                 (self.tick)(self.done, expected)?;
                 until_tick = TICK / BATCH;

@@ -10,6 +10,7 @@
 
 use crate::answers::{Answers, Classes};
 use crate::steady::SteadyState;
+use crate::threads::Threads;
 use crate::warnings::{self, Piece};
 use devices::ssd::account::{Counter, Counts, FlashCounts, Section};
 use devices::ssd::{Milestone, SsdReport, WearMap, WearReport};
@@ -155,6 +156,9 @@ pub(crate) struct Elapsed {
     pub(crate) wall_seconds: f64,
     pub(crate) requests_per_second: f64,
     pub(crate) page_operations_per_second: f64,
+    /// What came of more than one thread.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) threads: Option<Threads>,
 }
 
 /// What happened in a run, as whoever drove the device saw it.
@@ -183,6 +187,7 @@ pub(crate) struct Results {
     pub(crate) flash: Option<SsdReport>,
     /// What was recorded of the flash operations.
     pub(crate) timeline: Option<Value>,
+    pub(crate) threads: Threads,
 }
 
 impl Results {
@@ -197,6 +202,7 @@ impl Results {
             wall_seconds: ran.wall_seconds,
             requests_per_second: per_second(ran.collected.answered()),
             page_operations_per_second: per_second(operations),
+            threads: Some(self.threads).filter(|threads| threads.asked > 1),
         };
         let notices: Map<String, Value> =
             ran.notices.iter().map(|(name, count)| ((*name).to_owned(), json!(count))).collect();

@@ -10,6 +10,7 @@ use crate::requests::RequestLog;
 use crate::results::{Collected, Ran, Results};
 use crate::snapshot;
 use crate::steady::{Rounds, Settling, SteadyState};
+use crate::threads::Threads;
 use crate::untimed::Untimed;
 use crate::warm_up::WarmUp;
 use devices::{Model, Supplied};
@@ -40,6 +41,8 @@ pub struct RunSettings {
     pub check: bool,
     /// Write every request, its times and its breakdown to this Parquet file.
     pub requests: Option<String>,
+    /// Threads for the run, 0 being as good as 1: it is over sooner, and nothing else differs.
+    pub threads: u32,
 }
 
 /// A device of an experiment, with what the experiment can only name.
@@ -49,6 +52,7 @@ pub(crate) struct Session<'a> {
     device: Box<dyn Model>,
     /// How it settled while it was prepared, where that decided when to stop.
     prepared: Option<SteadyState>,
+    threads: Threads,
 }
 
 impl<'a> Session<'a> {
@@ -56,9 +60,11 @@ impl<'a> Session<'a> {
     pub(crate) fn new(
         experiment: &'a Experiment,
         supplied: &'a Supplied,
+        threads: u32,
     ) -> Result<Self, InputError> {
         let device = experiment.build_device(supplied)?;
-        Ok(Session { experiment, supplied, device, prepared: None })
+        let threads = Threads::new(threads);
+        Ok(Session { experiment, supplied, device, prepared: None, threads })
     }
 
     pub(crate) fn device(&mut self) -> &mut (dyn Model + 'static) {
@@ -79,14 +85,16 @@ impl<'a> Session<'a> {
         let device = &mut *self.device;
         snapshot::load_drive(run, device)?;
         let supplied = self.supplied;
+        let mut tick = |done, expected| {
+            // There is no use in going on without the policy.
+            if supplied.failure().is_some() {
+                return ControlFlow::Break(());
+            }
+            tick(done, expected)
+        };
+        let threads = &mut self.threads;
         let prepared =
-            precondition(device, run.precondition, run.seed, &run.steady, &mut |done, expected| {
-                // There is no use in going on without the policy.
-                if supplied.failure().is_some() {
-                    return ControlFlow::Break(());
-                }
-                tick(done, expected)
-            });
+            precondition(device, run.precondition, run.seed, &run.steady, threads, &mut tick);
         self.check_supplied(0)?;
         let ControlFlow::Continue(prepared) = prepared else {
             return Err(RunError::Interrupted { requests: 0 });
@@ -122,6 +130,7 @@ impl<'a> Session<'a> {
             prepared: self.prepared,
             flash: self.device.report(ran.last),
             timeline: recorded.map(|(window, it)| operations::section(window, &it)),
+            threads: self.threads,
             ran,
         };
         results.to_json()
@@ -202,7 +211,7 @@ pub fn run_with(
     settings: &RunSettings,
     progress: &mut dyn FnMut(&Progress) -> ControlFlow<()>,
 ) -> Result<String, RunError> {
-    let mut session = Session::new(experiment, supplied)?;
+    let mut session = Session::new(experiment, supplied, settings.threads)?;
     let mut workload = experiment.workload.build(&Context {
         capacity_sectors: session.device.capacity_sectors(),
         volumes: session.device.volumes(),
@@ -233,6 +242,7 @@ pub fn run_with(
         supplied,
         progress,
     };
+    session.threads.running_alone = Some(alone_running(experiment));
     let ended = ask(&mut session, workload, &mut monitor)?;
     session.check_supplied(monitor.collected.answered())?;
     if monitor.interrupted {
@@ -258,6 +268,15 @@ pub fn run_with(
         wall_seconds: ended.wall_seconds,
     });
     serde_json::to_string(&results).map_err(|error| RunError::Check(error.to_string()))
+}
+
+/// Why one thread asks and answers, however many there are.
+fn alone_running(experiment: &Experiment) -> &'static str {
+    match experiment.workload.kind() {
+        _ if !experiment.run.timed => "without time each request waits for the one before",
+        "open" | "bursts" | "trace" => "all parts of a device are driven by one clock",
+        _ => "a closed loop waits for its answers",
+    }
 }
 
 /// What driving the device with a workload came to.

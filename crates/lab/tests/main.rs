@@ -14,6 +14,7 @@ mod reference;
 mod requests;
 mod snapshot;
 mod steady;
+mod threads;
 mod traces;
 mod warm_up;
 mod warnings;

@@ -15,6 +15,7 @@ if TYPE_CHECKING:
 TEXTS = {
     "--device": "device",
     "--json": "json_path",
+    "--threads": "threads",
     "--timeline": "timeline",
     "--workload": "workload",
 }
@@ -33,6 +34,7 @@ ABSENT = {
     **dict.fromkeys(REPEATED.values(), ()),
     **dict.fromkeys(FLAGS.values(), False),
     "form": "table",
+    "threads": "1",
 }
 
 

@@ -15,6 +15,9 @@ if TYPE_CHECKING:
     from ssdlab import cleaners
     from ssdlab.sweeps import Sweep
 
+#: More would only take memory: each has a copy of the drive's state.
+MOST_THREADS = 1024
+
 Part: TypeAlias = "str | os.PathLike[str] | Mapping[str, Any] | Experiment"
 
 
@@ -43,6 +46,7 @@ def run(
     cleaner: cleaners.Cleaner | None = None,
     check: bool = False,
     requests: str | os.PathLike[str] | None = None,
+    threads: int | str = 1,
     progress: Callable[[Progress], object] | None = None,
     **sections: Mapping[str, Any],
 ) -> Results:
@@ -65,8 +69,10 @@ def run(
     Dimensioned values are texts with units ("25us", "4KiB"). `check` audits the whole state of the
     device after the run. `requests` names a Parquet file that gets a row for each request, in
     order of arrival: what was asked, when it came, left the host and was answered, and where its
-    time went; it can be replayed as a trace. The simulation runs outside the interpreter's lock:
-    other threads go on meanwhile, and several may run at once.
+    time went; it can be replayed as a trace. `threads` are as many as this run may use, or "auto"
+    for one on each core: results are the same bits, and `results.elapsed.threads` says what came of
+    them. Each that prepares a drive takes a copy of its state. The simulation runs outside the
+    interpreter's lock: other threads go on meanwhile, and several may run at once.
 
     Raises `InputError` for wrong input, `CheckError` for a failed audit, and `PolicyError` if a
     cleaning policy of your own breaks a rule or raises an exception, which is then the cause.
@@ -88,7 +94,14 @@ def run(
 
         policy = {"cleaning": {"policy": cleaners.name_of(cleaner)}}
         stack += layers.from_mapping("argument cleaner", {"device": policy})
-    return run_layers(stack, cleaner=cleaner, check=check, requests=requests, progress=progress)
+    return run_layers(
+        stack,
+        cleaner=cleaner,
+        check=check,
+        requests=requests,
+        threads=threads,
+        progress=progress,
+    )
 
 
 def run_layers(
@@ -97,6 +110,7 @@ def run_layers(
     cleaner: cleaners.Cleaner | None = None,
     check: bool = False,
     requests: str | os.PathLike[str] | None = None,
+    threads: int | str = 1,
     progress: Callable[[Progress], object] | None = None,
 ) -> Results:
     """Simulate the experiment made of `stack`; otherwise as `run`."""
@@ -107,7 +121,23 @@ def run_layers(
             progress(Progress(phase, done, expected, simulated_ns / 1e9))
 
     record = None if requests is None else os.fspath(requests)
-    return Results.from_json(_core.run(stack, check, report, record, cleaner))
+    count = _threads(threads)
+    return Results.from_json(_core.run(stack, check, report, record, cleaner, count))
+
+
+def _threads(threads: int | str) -> int:
+    """The number of threads that `threads` stands for."""
+    if threads == "auto":
+        return len(os.sched_getaffinity(0))
+    try:
+        count = int(threads)
+    except (TypeError, ValueError):
+        count = 0
+    if not 1 <= count <= MOST_THREADS:
+        raise _core.InputError(
+            f'threads {threads}: expected "auto" or a number from 1 to {MOST_THREADS}'
+        )
+    return count
 
 
 def layers_of(
@@ -194,10 +224,13 @@ class Experiment:
         *,
         check: bool = False,
         requests: str | os.PathLike[str] | None = None,
+        threads: int | str = 1,
         progress: Callable[[Progress], object] | None = None,
     ) -> Results:
         """Simulate it; the arguments and what is raised are those of `ssdlab.run`."""
-        return run_layers(self.layers, check=check, requests=requests, progress=progress)
+        return run_layers(
+            self.layers, check=check, requests=requests, threads=threads, progress=progress
+        )
 
     def sweep(self, vary: Mapping[str, Any] | None = None, **arguments: Any) -> Sweep:
         """Simulate it many times, varied; the arguments are those of `ssdlab.sweep`."""

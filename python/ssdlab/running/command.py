@@ -57,6 +57,13 @@ from ssdlab.running.perform import EXPERIMENT_FILE, RESULTS_FILE
     help="Record the flash operations of a window of simulated time, such as 10ms..12ms.",
 )
 @click.option(
+    "--threads",
+    metavar="N|auto",
+    default="1",
+    show_default=True,
+    help="Threads for this run. Results are the same bits; each takes a copy of the drive's state.",
+)
+@click.option(
     "form",
     "--format",
     type=click.Choice(["table", *outputs.FORMS]),

@@ -40,6 +40,7 @@ def results_table(results: Results, file: IO[str]) -> str:
         warning_lines(results.warning_messages()),
         _steady_state(results),
         _clock(results),
+        _threads(results.elapsed.get("threads")),
     ]
     return rendered(console, [section for section in sections if section is not None])
 
@@ -271,6 +272,22 @@ def _steady_state(results: Results) -> RenderableType | None:
             )
         lines.append(line)
     return Text("\n".join(lines)) if lines else None
+
+
+def _threads(threads: Record | None) -> RenderableType | None:
+    """What came of more than one thread."""
+    if not threads:
+        return None
+    phases = [
+        ("preparing", threads.preparing, threads.preparing_alone),
+        ("running", threads.running, threads.running_alone),
+    ]
+    lines = [
+        f"Threads {phase}: {number}" + (f" ({why})" if why else "")
+        for phase, number, why in phases
+        if number
+    ]
+    return Text("\n".join(lines), style="dim")
 
 
 def _clock(results: Results) -> RenderableType | None:

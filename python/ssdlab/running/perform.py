@@ -31,6 +31,7 @@ def run(
     json_path: str | None,
     requests: Path | None,
     timeline: str | None,
+    threads: str,
     form: str,
     check: bool,
     quiet: bool,
@@ -58,7 +59,9 @@ def run(
 
     try:
         with _progress(quiet) as progress:
-            results = run_layers(layered, check=check, requests=requests, progress=progress)
+            results = run_layers(
+                layered, check=check, requests=requests, threads=threads, progress=progress
+            )
     except OSError as error:  # of the record of requests: nothing else is written here
         raise _not_completed(f"{error}; nothing was written") from None
     except KeyboardInterrupt as error:

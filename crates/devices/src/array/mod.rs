@@ -12,6 +12,7 @@ mod layout;
 mod model;
 mod parts;
 mod report;
+mod side_by_side;
 
 pub use config::{ArrayConfig, ArrayPartial, ControllerLink, ControllerLinkPartial, Layout};
 
@@ -41,6 +42,10 @@ pub struct Array {
     done: Vec<Completion>,
     /// Pages on their way to each member; empty between calls.
     batches: Vec<Vec<u32>>,
+    /// Its members ask one and the same policy, which is none of ours.
+    shares_policy: bool,
+    /// Into how many parts it is divided.
+    divided: u32,
 }
 
 impl Array {
@@ -73,6 +78,8 @@ impl Array {
         };
         Ok(Array {
             batches: vec![Vec::new(); members.len()],
+            shares_policy: config.member.policy_name().is_some(),
+            divided: 1,
             members,
             stripes,
             layout: config.layout,

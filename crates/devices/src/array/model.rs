@@ -5,7 +5,7 @@ use super::{Array, report};
 use crate::ssd::snapshot::ARRAY_KEY;
 use crate::ssd::timeline::{Timeline, Window};
 use crate::ssd::{Snapshot, SsdReport};
-use crate::{Examine, Persist, Prepare};
+use crate::{Examine, Persist, Prepare, Run, Writes};
 use engine::{Op, Request, Status, Time};
 
 impl Prepare for Array {
@@ -23,13 +23,9 @@ impl Prepare for Array {
     /// The pages of striped members are numbered in turn, whatever the stripe, of which pages know
     /// nothing: each member is written in the same order.
     fn overwrite_untimed(&mut self, pages: &[u32]) {
-        let count = self.members.len() as u32;
-        let each = self.members[0].preparable_pages();
+        let places = self.places();
         for page in pages {
-            let (member, place) = match self.layout {
-                Layout::Striped => (page % count, page / count),
-                Layout::Concatenated => (page / each, page % each),
-            };
+            let (member, place) = places.of(*page);
             self.batches[member as usize].push(place);
         }
         for (member, batch) in self.members.iter_mut().zip(&mut self.batches) {
@@ -38,6 +34,14 @@ impl Prepare for Array {
                 batch.clear();
             }
         }
+    }
+
+    fn divide(&mut self, parts: u32) -> Result<u32, &'static str> {
+        self.divide(parts)
+    }
+
+    fn overwrite_divided(&mut self, writes: &dyn Writes, run: &mut Run<'_>) {
+        self.overwrite_divided(writes, run);
     }
 
     fn serve_untimed(&mut self, request: &Request) -> Status {

@@ -155,6 +155,13 @@ macro_rules! counters {
             $($($(#[doc = $doc] pub $field: u64,)?)*)*
         }
 
+        impl AddAssign for Counters {
+            fn add_assign(&mut self, other: Counters) {
+                $(self.$inner += other.$inner;)*
+                $($($(self.$field += other.$field;)?)*)*
+            }
+        }
+
         /// What a drive reports of its counts. Its fields are the rows of [`COUNTERS`], so that they can
         /// be told by name.
         #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]

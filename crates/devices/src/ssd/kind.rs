@@ -79,6 +79,7 @@ impl Ssd {
             clock: Clock::default(),
             config: config.clone(),
             before: None,
+            parts: None,
         })
     }
 }

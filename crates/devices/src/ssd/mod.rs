@@ -20,6 +20,7 @@ pub mod ids;
 mod kind;
 mod model;
 mod page;
+mod parts;
 mod pump;
 mod report;
 mod sched;
@@ -51,6 +52,8 @@ pub struct Ssd {
     clock: Clock,
     /// What units and buses had done when the account began, where that was in the middle of a run.
     before: Option<Box<account::Spent>>,
+    /// The other parts, while it is divided.
+    parts: Option<Box<parts::Parts>>,
 }
 
 impl Ssd {

@@ -1,9 +1,10 @@
 //! What can be done to a drive beside asking it: preparing, keeping, examining, reporting.
 
 use super::ids::Lpn;
+use super::parts::Parts;
 use super::timeline::{Timeline, Window};
 use super::{Snapshot, Ssd, SsdReport, host};
-use crate::{Examine, Persist, Prepare};
+use crate::{Examine, Persist, Prepare, Run, Writes};
 use engine::{Op, Request, Status, Time};
 
 impl Prepare for Ssd {
@@ -13,11 +14,33 @@ impl Prepare for Ssd {
 
     fn overwrite_untimed(&mut self, pages: &[u32]) {
         assert!(
-            self.clock.now == 0 && self.host.is_idle(),
+            self.clock.now == 0 && self.host.is_idle() && self.parts.is_none(),
             "fast-forward comes before the first request"
         );
         let (ftl, flash) = self.back.state();
         ftl.overwrite_untimed(flash, pages);
+    }
+
+    fn divide(&mut self, parts: u32) -> Result<u32, &'static str> {
+        assert!(self.parts.is_none(), "a drive is divided once");
+        let parts = Parts::new(self.back.ftl(), self.back.flash(), parts)?;
+        Ok(self.parts.insert(Box::new(parts)).count())
+    }
+
+    fn overwrites_divided(&self) -> u64 {
+        let first = (self.back.ftl(), self.back.flash());
+        self.parts.as_ref().map_or(0, |parts| parts.sure_overwrites(first))
+    }
+
+    fn overwrite_divided(&mut self, writes: &dyn Writes, run: &mut Run<'_>) {
+        let parts = self.parts.as_mut().expect("the drive is divided");
+        parts.overwrite(self.back.state(), writes, run);
+    }
+
+    fn unite(&mut self) {
+        if let Some(parts) = self.parts.take() {
+            parts.unite(self.back.state());
+        }
     }
 
     fn serve_untimed(&mut self, request: &Request) -> Status {

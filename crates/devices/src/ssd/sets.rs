@@ -38,6 +38,15 @@ impl Sets {
         }
     }
 
+    /// Takes some of the sets as another list of as many has them.
+    pub fn take_part(&mut self, other: &Sets, sets: std::ops::Range<usize>) {
+        let words = |width: usize| sets.start * width..sets.end * width;
+        let [bits, summary] = self.width.map(words);
+        self.bits[bits.clone()].copy_from_slice(&other.bits[bits]);
+        self.summary[summary.clone()].copy_from_slice(&other.summary[summary]);
+        self.top[sets.clone()].copy_from_slice(&other.top[sets]);
+    }
+
     /// Adds a number to a set.
     #[inline]
     pub fn insert(&mut self, set: usize, number: u32) {

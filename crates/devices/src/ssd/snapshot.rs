@@ -92,7 +92,8 @@ fn shape(config: &SsdConfig, geometry: &Geometry) -> Vec<(String, String)> {
 impl Ssd {
     /// The state of the drive, which must not be serving anything.
     pub(super) fn snapshot(&self) -> Snapshot {
-        assert!(self.clock.now == 0 && self.host.is_idle(), "a drive is kept between two runs");
+        let rests = self.clock.now == 0 && self.host.is_idle() && self.parts.is_none();
+        assert!(rests, "a drive is kept between two runs, in one piece");
         Snapshot {
             shape: shape(&self.config, self.geometry()),
             drives: vec![Drive { flash: self.back.flash().keep(), ftl: self.back.ftl().keep() }],

@@ -1,5 +1,7 @@
 //! The closed blocks of every domain in the order in which they were opened.
 
+use std::ops::Range;
+
 /// Marks the end of a list, and a block that is in none.
 const NONE: u32 = u32::MAX;
 
@@ -21,6 +23,14 @@ impl AgeOrder {
             older: vec![NONE; blocks as usize],
             newer: vec![NONE; blocks as usize],
         }
+    }
+
+    /// Takes the lists of some domains, and so of their blocks, as another order of such a drive has them.
+    pub fn take_part(&mut self, other: &AgeOrder, domains: Range<usize>, blocks: Range<usize>) {
+        self.oldest[domains.clone()].copy_from_slice(&other.oldest[domains.clone()]);
+        self.newest[domains.clone()].copy_from_slice(&other.newest[domains]);
+        self.older[blocks.clone()].copy_from_slice(&other.older[blocks.clone()]);
+        self.newer[blocks.clone()].copy_from_slice(&other.newer[blocks]);
     }
 
     /// A block was closed; it is the newest of its domain.

@@ -26,6 +26,13 @@ impl VictimIndex {
         }
     }
 
+    /// Takes the closed blocks of some domains as another index of such a drive has them.
+    pub fn take_part(&mut self, other: &VictimIndex, domains: std::ops::Range<usize>) {
+        let sets = domains.start * self.stride..domains.end * self.stride;
+        self.sets.take_part(&other.sets, sets);
+        self.least[domains.clone()].copy_from_slice(&other.least[domains]);
+    }
+
     /// A block was closed with `valid` valid pages.
     #[inline]
     pub fn insert(&mut self, domain: u32, block: u32, valid: u32) {

@@ -12,6 +12,7 @@ use crate::ssd::ids::{Block, Lpn, Ppn};
 use crate::ssd::shape::Geometry;
 use crate::ssd::shape::divisor::Divisor;
 use serde::{Deserialize, Serialize};
+use std::ops::Range;
 use std::sync::Arc;
 
 /// The flash as it is kept.
@@ -70,6 +71,48 @@ impl Flash {
             retired: vec![false; blocks],
             erases: Arc::new(vec![0; blocks]),
             ratings: Ratings::new(&config.wear, geometry.blocks(), seed),
+        }
+    }
+
+    /// The same flash for whoever knows only some of the blocks: of the others' pages it knows nothing,
+    /// which takes no memory.
+    pub(in crate::ssd) fn part(&self, blocks: &Range<usize>) -> Flash {
+        let mut stamp = vec![0; self.stamp.len()];
+        let pages = self.pages_of(blocks);
+        stamp[pages.clone()].copy_from_slice(&self.stamp[pages]);
+        Flash {
+            pages_per_block: self.pages_per_block,
+            stamp,
+            order: self.order.clone(),
+            programmed: self.programmed.clone(),
+            opening: self.opening.clone(),
+            first_order: self.first_order.clone(),
+            retired: self.retired.clone(),
+            erases: Arc::new(self.erases.to_vec()),
+            ratings: self.ratings.clone(),
+        }
+    }
+
+    /// Takes some blocks as a [`part`](Flash::part) without an order of programs has them.
+    pub(in crate::ssd) fn take_part(&mut self, other: &Flash, blocks: &Range<usize>) {
+        let (all, pages) = (|| blocks.clone(), self.pages_of(blocks));
+        self.stamp[pages.clone()].copy_from_slice(&other.stamp[pages]);
+        self.programmed[all()].copy_from_slice(&other.programmed[all()]);
+        self.opening[all()].copy_from_slice(&other.opening[all()]);
+        self.retired[all()].copy_from_slice(&other.retired[all()]);
+        Arc::make_mut(&mut self.erases)[all()].copy_from_slice(&other.erases[all()]);
+    }
+
+    fn pages_of(&self, blocks: &Range<usize>) -> Range<usize> {
+        let pages = self.pages_per_block as usize;
+        blocks.start * pages..blocks.end * pages
+    }
+
+    /// A block that was opened under one number has another, if it is open or closed under that one.
+    pub(in crate::ssd) fn renumber(&mut self, block: Block, from: u64, to: u64) {
+        let opening = &mut self.opening[block.at()];
+        if *opening == from {
+            *opening = to;
         }
     }
 

@@ -89,6 +89,11 @@ impl Ageing {
         Ok(())
     }
 
+    /// Takes the erasures left in some domains as the account of such a drive has them.
+    pub(in crate::ssd) fn take_part(&mut self, other: &Ageing, domains: std::ops::Range<usize>) {
+        self.life[domains.clone()].copy_from_slice(&other.life[domains]);
+    }
+
     /// A block that had life left was erased.
     pub(in crate::ssd) fn erased(&mut self, domain: Domain) {
         self.life[domain.at()] -= 1;

@@ -1,8 +1,16 @@
 //! What the FTL knows of every block.
 
 use crate::ssd::clean::{AgeOrder, VictimIndex};
-use crate::ssd::ids::BlockState;
+use crate::ssd::ids::{Block, BlockState};
 use crate::ssd::shape::Geometry;
+
+/// The opening of a block.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(in crate::ssd) struct Opening {
+    /// Pages that the host had written before, as they are counted; later the number of the write.
+    pub(in crate::ssd) write: u64,
+    pub(in crate::ssd) block: Block,
+}
 
 /// Every block: its use, its valid pages, its age; and the closed ones in order.
 #[derive(Debug, Clone)]
@@ -21,6 +29,8 @@ pub(super) struct Blocks {
     /// Of each block, by how much the data moved into it is older than the block, summed over its
     /// pages; empty when no rule asks for it.
     pub(super) moved_age: Vec<u64>,
+    /// Which were opened, where that is asked.
+    pub(super) openings: Option<Vec<Opening>>,
 }
 
 impl Blocks {
@@ -36,6 +46,7 @@ impl Blocks {
             index: VictimIndex::new(domains, blocks_per_domain, data_pages),
             order: AgeOrder::new(domains, geometry.blocks()),
             moved_age: vec![0; if keeps_moved_age { blocks } else { 0 }],
+            openings: None,
         }
     }
 }

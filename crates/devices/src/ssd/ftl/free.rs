@@ -44,6 +44,27 @@ impl FreeBlocks {
         }
     }
 
+    /// Takes the free blocks of some domains as those of such a drive are.
+    pub fn take_part(&mut self, other: &FreeBlocks, domains: std::ops::Range<usize>) {
+        self.count[domains.clone()].copy_from_slice(&other.count[domains.clone()]);
+        match (&mut self.order, &other.order) {
+            (
+                Order::Rotating { members, cursor },
+                Order::Rotating { members: other, cursor: others },
+            ) => {
+                members.take_part(other, domains.clone());
+                cursor[domains.clone()].copy_from_slice(&others[domains]);
+            }
+            (Order::Fifo(queues), Order::Fifo(other)) => {
+                queues[domains.clone()].clone_from_slice(&other[domains]);
+            }
+            (Order::LeastWorn(heaps), Order::LeastWorn(other)) => {
+                heaps[domains.clone()].clone_from_slice(&other[domains]);
+            }
+            _ => unreachable!("drives alike take their blocks in the same order"),
+        }
+    }
+
     /// Free blocks of a domain.
     #[inline]
     pub fn count(&self, domain: Domain) -> u32 {

@@ -50,6 +50,7 @@ impl Ftl {
             *age = 0;
         }
         self.streams.frontier[frontier.0 as usize] = Frontier { block: Some(block), next: 0 };
+        self.note_opening(block);
     }
 
     pub(super) fn take_free(&mut self, domain: Domain) -> Block {

@@ -72,6 +72,12 @@ impl PageMap {
         self.0[lpn.at()] = Place::NOWHERE;
     }
 
+    /// Takes the places of some pages as another map of as many has them.
+    pub fn take_part(&mut self, other: &PageMap, pages: std::ops::Range<Lpn>) {
+        let pages = pages.start.at()..pages.end.at();
+        self.0[pages.clone()].copy_from_slice(&other.0[pages]);
+    }
+
     /// Begins to fetch the entry of a page, which will be wanted.
     #[inline]
     pub fn prefetch(&self, lpn: Lpn) {

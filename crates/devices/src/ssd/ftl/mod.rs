@@ -18,6 +18,7 @@ mod keeping;
 mod levelling;
 mod lists;
 mod map;
+mod parts;
 mod placement;
 mod programming;
 mod rebuild;
@@ -31,4 +32,6 @@ pub use programming::Programming;
 pub use rebuild::{Rebuilt, rebuild};
 pub use relocation::{Reason, Relocation, Step};
 
+pub(in crate::ssd) use blocks::Opening;
 pub(in crate::ssd) use keeping::FtlState;
+pub(in crate::ssd) use parts::Part;

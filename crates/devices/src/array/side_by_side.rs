@@ -1,0 +1,74 @@
+//! Preparing members side by side: they share nothing, so each thread has some of them.
+
+use super::{Array, Layout};
+use crate::Model;
+use crate::together::{Job, Run, Writes};
+
+/// On which member a page lies, and where there.
+#[derive(Clone, Copy)]
+pub(super) struct Places {
+    layout: Layout,
+    members: u32,
+    pages_of_each: u32,
+}
+
+impl Places {
+    #[inline]
+    pub(super) fn of(self, page: u32) -> (u32, u32) {
+        match self.layout {
+            Layout::Striped => (page % self.members, page / self.members),
+            Layout::Concatenated => (page / self.pages_of_each, page % self.pages_of_each),
+        }
+    }
+}
+
+/// Some members, and the pages on their way to each.
+type Share<'a> = Vec<(&'a mut Box<dyn Model>, &'a mut Vec<u32>)>;
+
+impl Array {
+    pub(super) fn places(&self) -> Places {
+        Places {
+            layout: self.layout,
+            members: self.members.len() as u32,
+            pages_of_each: self.members[0].preparable_pages(),
+        }
+    }
+
+    pub(super) fn divide(&mut self, parts: u32) -> Result<u32, &'static str> {
+        if self.shares_policy {
+            return Err("the members ask one and the same cleaning policy");
+        }
+        if self.members.len() < 2 {
+            return Err("the array has one member");
+        }
+        if self.members[0].preparable_pages() == 0 {
+            return Err("such members have no state to prepare");
+        }
+        self.divided = parts.clamp(1, self.members.len() as u32);
+        Ok(self.divided)
+    }
+
+    pub(super) fn overwrite_divided(&mut self, writes: &dyn Writes, run: &mut Run<'_>) {
+        let (places, parts) = (self.places(), self.divided);
+        let mut shares: Vec<Share<'_>> = (0..parts).map(|_| Vec::new()).collect();
+        for (number, member) in (0..).zip(self.members.iter_mut().zip(&mut self.batches)) {
+            shares[(number % parts) as usize].push(member);
+        }
+        let job = |(part, mut share): (u32, Share<'_>)| {
+            writes.each(&mut |batch| {
+                for page in batch {
+                    let (member, place) = places.of(*page);
+                    if member % parts == part {
+                        share[(member / parts) as usize].1.push(place);
+                    }
+                }
+                for (member, pages) in &mut share {
+                    member.overwrite_untimed(pages);
+                    pages.clear();
+                }
+            });
+        };
+        let jobs = (0..).zip(shares).map(|share| -> Job<'_> { Box::new(move || job(share)) });
+        run(jobs.collect());
+    }
+}

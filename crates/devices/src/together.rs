@@ -1,0 +1,17 @@
+//! Work without time that several threads share.
+//!
+//! A device starts no thread. It says what of it depends on nothing else, as jobs, and whoever prepares it
+//! has them done side by side; the state afterwards is that of one thread, to the bit.
+
+/// A piece of work that depends on no other of its list.
+pub type Job<'a> = Box<dyn FnOnce() + Send + 'a>;
+
+/// Has jobs done, in any order or at a time, and returns when all are.
+pub type Run<'a> = dyn FnMut(Vec<Job<'_>>) + 'a;
+
+/// Pages to overwrite, in order.
+pub trait Writes: Sync {
+    /// Tells them a batch at a time, the same whenever it is asked: each job asks for itself and picks
+    /// its own.
+    fn each(&self, batch: &mut dyn FnMut(&[u32]));
+}

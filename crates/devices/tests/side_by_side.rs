@@ -1,0 +1,214 @@
+//! Drives that are overwritten in parts, side by side, come to what one thread makes of them, to the bit;
+//! and what cannot be divided says why.
+
+use crate::common::{fill, seeds};
+use devices::ssd::clean::{Answer, Cleaner, Custom, DomainState};
+use devices::ssd::config::{
+    ActiveBlocks, Cleaning, Detector, FillOrder, FreeOrder, Frontiers, HotCold, Interleave,
+    Levelling, LevellingRule, Persistence, Policy, Pool, Temperature, TieBreak, Wear,
+};
+use devices::ssd::{Ssd, SsdConfig};
+use devices::{Job, Persist, Prepare, Supplied, Writes};
+use engine::{Random, Xoshiro256};
+use options::Size;
+
+struct Draws {
+    seed: u64,
+    pages: u64,
+    count: u64,
+}
+
+impl Writes for Draws {
+    fn each(&self, take: &mut dyn FnMut(&[u32])) {
+        let mut random = Xoshiro256::new(self.seed, 0);
+        for first in (0..self.count).step_by(100) {
+            let batch = first..self.count.min(first + 100);
+            take(&batch.map(|_| random.below(self.pages) as u32).collect::<Vec<_>>());
+        }
+    }
+}
+
+fn in_threads(jobs: Vec<Job<'_>>) {
+    std::thread::scope(|scope| jobs.into_iter().for_each(|job| drop(scope.spawn(job))));
+}
+
+/// Overwrites a drive in stretches, in so many parts; what came of it.
+fn overwritten(config: &SsdConfig, seed: u64, parts: u32) -> Ssd {
+    let mut ssd = Ssd::new(config, seed).unwrap();
+    let pages = u64::from(ssd.preparable_pages());
+    if parts > 1 {
+        let count = Prepare::divide(&mut ssd, parts).unwrap();
+        assert!(count > 1 && count <= parts);
+    }
+    for stretch in 0..3 {
+        let draws = Draws { seed: seed + stretch, pages, count: pages / 2 + 7 * stretch };
+        if parts > 1 {
+            assert!(Prepare::overwrites_divided(&ssd) > draws.count);
+            Prepare::overwrite_divided(&mut ssd, &draws, &mut in_threads);
+        } else {
+            draws.each(&mut |batch| ssd.overwrite_untimed(batch));
+        }
+    }
+    Prepare::unite(&mut ssd);
+    ssd.check().unwrap();
+    // It goes on in one piece.
+    Draws { seed, pages, count: pages / 4 }.each(&mut |batch| ssd.overwrite_untimed(batch));
+    ssd.check().unwrap();
+    ssd
+}
+
+/// A small drive whose units share nothing.
+fn drawn(seed: u64) -> SsdConfig {
+    let mut random = Xoshiro256::new(seed, 1);
+    let mut pick = |of: u64| random.below(of) as usize;
+    let policies = [Policy::Greedy, Policy::Greedy, Policy::Fifo, Policy::WindowedGreedy];
+    let frontiers = [Frontiers::Single, Frontiers::SeparateMoved, Frontiers::HotCold];
+    let (interleave, pool) = [
+        (Interleave::None, Pool::Package),
+        (Interleave::None, Pool::Die),
+        (Interleave::None, Pool::Plane),
+        (Interleave::Die, Pool::Die),
+        (Interleave::Die, Pool::Plane),
+        (Interleave::PlanePair, Pool::Plane),
+        (Interleave::Plane, Pool::Plane),
+    ][pick(7)];
+    SsdConfig {
+        channels: 1 + pick(4) as u32,
+        packages_per_channel: 1 + pick(2) as u32,
+        dies_per_package: 2,
+        planes_per_die: 2,
+        blocks_per_plane: 48,
+        pages_per_block: [4, 16, 33][pick(3)],
+        interleave,
+        pool,
+        summary_page: pick(2) == 0,
+        stripe: [None, Some(Size::from_bytes(8192)), Some(Size::from_bytes(12288))][pick(3)],
+        active_blocks: [ActiveBlocks::Auto, ActiveBlocks::Plane][pick(2)],
+        spare_factor: Some([0.25, 0.4][pick(2)]),
+        fill: fill(["full", "0.5", "empty"][pick(3)]),
+        fill_order: [FillOrder::Sequential, FillOrder::Random][pick(2)],
+        free_order: [FreeOrder::Rotating, FreeOrder::Fifo, FreeOrder::LeastWorn][pick(3)],
+        cleaning: Cleaning {
+            policy: policies[pick(4)].clone(),
+            tie_break: [TieBreak::Highest, TieBreak::Lowest][pick(2)],
+            frontiers: frontiers[pick(3)],
+            copy_back: pick(4) == 0,
+            hot_cold: HotCold { detector: Detector::Address, ..HotCold::default() },
+            ..Cleaning::default()
+        },
+        ..SsdConfig::default()
+    }
+}
+
+#[test]
+fn parts_come_to_what_the_whole_does() {
+    let (mut divided, mut cleaned) = (0, 0);
+    seeds(0..60, |seed| {
+        let config = drawn(seed);
+        let Ok(mut ssd) = Ssd::new(&config, seed) else { return };
+        if Prepare::divide(&mut ssd, 2).is_err() {
+            assert_eq!(ssd.account(0).units.len(), 1, "{config:?}");
+            return;
+        }
+        let one = overwritten(&config, seed, 1);
+        let kept = Persist::save(&one).unwrap();
+        for parts in [2, 3, 64] {
+            let other = overwritten(&config, seed, parts);
+            assert!(Persist::save(&other).unwrap() == kept, "{parts} parts of {config:?}");
+            assert!(other.account(0) == one.account(0), "{parts} parts of {config:?}");
+        }
+        divided += 1;
+        cleaned += u32::from(one.account(0).counts.block_erases > 20);
+    });
+    if std::env::var_os("SEED").is_none() {
+        assert!(divided > 25 && cleaned > 20, "{divided} drives, {cleaned} cleaned");
+    }
+}
+
+#[test]
+fn what_is_shared_is_named() {
+    struct Own;
+    impl Cleaner for Own {
+        fn step(&mut self, _: &DomainState) -> Result<Answer, String> {
+            Ok(Answer::Rest)
+        }
+    }
+    let base = || SsdConfig {
+        channels: 2,
+        dies_per_package: 1,
+        planes_per_die: 2,
+        blocks_per_plane: 64,
+        pages_per_block: 16,
+        ..SsdConfig::default()
+    };
+    let cleaning = |cleaning| SsdConfig { cleaning, ..base() };
+    let policy = |policy| cleaning(Cleaning { policy, ..Cleaning::default() });
+    let levelling = |levelling| cleaning(Cleaning { levelling, ..Cleaning::default() });
+    let why = |config: &SsdConfig| {
+        let supplied = Supplied { policy: Some(Custom::new(Box::new(Own))) };
+        let mut ssd = Ssd::with(config, 1, &supplied).unwrap();
+        Prepare::divide(&mut ssd, 2).err().unwrap_or("nothing")
+    };
+    let hot_cold = |detector| HotCold { detector, ..HotCold::default() };
+    let detecting = |detector| {
+        let hot_cold = hot_cold(detector);
+        cleaning(Cleaning { frontiers: Frontiers::HotCold, hot_cold, ..Cleaning::default() })
+    };
+    let ties = Cleaning { tie_break: TieBreak::Random, ..Cleaning::default() };
+    let rule = |rule| levelling(Levelling { rule, ..Levelling::default() });
+    let aggregate = Levelling { temperature: Temperature::Aggregate, ..Levelling::default() };
+    let rows = [
+        (base(), "nothing"),
+        (SsdConfig { channels: 1, ..base() }, "the drive is one unit"),
+        (SsdConfig { pool: Pool::Ssd, ..base() }, "pools span several units"),
+        (policy("a:B".parse().unwrap()), "a cleaning policy of the user's sees the whole drive"),
+        (policy(Policy::Random), "the cleaning policy draws lots for all units in turn"),
+        (policy(Policy::DChoices), "the cleaning policy draws lots for all units in turn"),
+        (cleaning(ties), "lots are drawn between equal victims for all units in turn"),
+        (
+            policy(Policy::CostBenefit),
+            "the cleaning policy counts age in blocks opened on the whole drive",
+        ),
+        (policy(Policy::Cat), "the cleaning policy counts age in blocks opened on the whole drive"),
+        (rule(LevellingRule::RateLimit), "wear levelling draws lots for all units in turn"),
+        (rule(LevellingRule::Migrate), "wear levelling draws lots for all units in turn"),
+        (
+            levelling(aggregate),
+            "the age of moved data is counted in blocks opened on the whole drive",
+        ),
+        (detecting(Detector::Address), "nothing"),
+        (detecting(Detector::Writes), "the detector of hot pages is one table for all units"),
+        (detecting(Detector::Recency), "the detector of hot pages is one table for all units"),
+        (
+            SsdConfig { persistence: Persistence { order: true }, ..base() },
+            "the programs of all units are numbered in one order",
+        ),
+    ];
+    for (config, expected) in &rows {
+        assert_eq!(why(config), *expected, "{config:?}");
+    }
+}
+
+/// Whatever a thread more may do, no block wears out before the parts are one again.
+#[test]
+fn parts_end_before_blocks_wear_out() {
+    let config = SsdConfig { wear: Wear { rated_cycles: 40, ..Wear::default() }, ..drawn(3) };
+    let mut ssd = Ssd::new(&config, 3).unwrap();
+    let pages = u64::from(ssd.preparable_pages());
+    Prepare::divide(&mut ssd, 2).unwrap();
+    let sure = Prepare::overwrites_divided(&ssd);
+    assert_eq!(sure, 19);
+    let mut stretches = 0;
+    while let count @ 1.. = Prepare::overwrites_divided(&ssd) {
+        assert!(count <= sure);
+        let draws = Draws { seed: stretches, pages, count };
+        Prepare::overwrite_divided(&mut ssd, &draws, &mut in_threads);
+        stretches += 1;
+    }
+    Prepare::unite(&mut ssd);
+    assert_eq!(ssd.account(0).wear.expired_blocks, 0);
+    assert!(stretches > 100 && ssd.account(0).wear.max_erases > 36, "{stretches}");
+    let mut ended = Ssd::new(&config, 3).unwrap();
+    Draws { seed: 1, pages, count: 100 * pages }.each(&mut |batch| ended.overwrite_untimed(batch));
+    assert_eq!(Prepare::divide(&mut ended, 2), Err("the drive has ended"));
+}

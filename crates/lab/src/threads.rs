@@ -1,0 +1,116 @@
+//! Threads for one run: they shorten it, and no result tells how many there were.
+
+use devices::{Job, Writes};
+use engine::{Random, Xoshiro256};
+use serde::Serialize;
+use std::sync::OnceLock;
+use std::time::Instant;
+
+/// The threads of a run: how many were asked for, and what came of it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+pub(crate) struct Threads {
+    pub(crate) asked: u32,
+    /// As many prepared the device; 0 where nothing was to be written.
+    pub(crate) preparing: u32,
+    /// Why they were not as many as asked for.
+    pub(crate) preparing_alone: Option<&'static str>,
+    /// As many ran the workload.
+    pub(crate) running: u32,
+    /// Why they were not as many as asked for.
+    pub(crate) running_alone: Option<&'static str>,
+}
+
+impl Threads {
+    pub(crate) fn new(asked: u32) -> Threads {
+        let asked = asked.max(1);
+        Threads { asked, preparing: 0, preparing_alone: None, running: 1, running_alone: None }
+    }
+
+    /// Notes that so many prepare the device, or that one does, and why.
+    pub(crate) fn prepare(&mut self, divided: Result<u32, &'static str>) {
+        self.preparing = divided.unwrap_or(1).max(self.preparing);
+        self.preparing_alone = divided.err().or(self.preparing_alone);
+        if self.preparing < self.asked && self.preparing_alone.is_none() {
+            self.preparing_alone = Some("the device has no more parts that share nothing");
+        }
+    }
+}
+
+/// Has jobs done side by side, the first of them here.
+pub(crate) fn side_by_side(jobs: Vec<Job<'_>>) {
+    let mut jobs = jobs.into_iter();
+    let first = jobs.next();
+    std::thread::scope(|scope| {
+        for job in jobs {
+            scope.spawn(job);
+        }
+        if let Some(job) = first {
+            job();
+        }
+    });
+}
+
+/// The next overwrites of a preparation.
+pub(crate) struct Stretch {
+    /// From where random pages are drawn; in order without.
+    pub(crate) random: Option<Xoshiro256>,
+    pub(crate) first: u64,
+    pub(crate) count: u64,
+    /// Pages of the device.
+    pub(crate) pages: u64,
+    /// The generator when all is drawn.
+    pub(crate) after: OnceLock<Xoshiro256>,
+}
+
+impl Writes for Stretch {
+    fn each(&self, take: &mut dyn FnMut(&[u32])) {
+        const BATCH: u64 = 256;
+        let mut random = self.random.clone();
+        let mut batch = Vec::with_capacity(BATCH as usize);
+        let end = self.first + self.count;
+        for first in (self.first..end).step_by(BATCH as usize) {
+            let numbers = first..end.min(first + BATCH);
+            batch.clear();
+            match &mut random {
+                Some(random) => {
+                    batch.extend(numbers.map(|_| random.below(self.pages) as u32));
+                }
+                None => batch.extend(numbers.map(|number| number as u32)),
+            }
+            take(&batch);
+        }
+        if let Some(random) = random {
+            self.after.get_or_init(|| random);
+        }
+    }
+}
+
+/// How many overwrites make a stretch: as many as take a moment, so that whoever waits hears of it.
+pub(crate) struct Pace {
+    writes: u64,
+}
+
+impl Pace {
+    const MOMENT_S: f64 = 0.05;
+
+    pub(crate) fn new() -> Pace {
+        Pace { writes: 1 << 13 }
+    }
+
+    /// Has a stretch done, whose length `most` bounds, by `work`, which returns it.
+    #[expect(
+        clippy::disallowed_methods,
+        reason = "decides when to look up; no result depends on it"
+    )]
+    pub(crate) fn stretch(&mut self, most: u64, work: impl FnOnce(u64)) {
+        let writes = self.writes.min(most);
+        let began = Instant::now();
+        work(writes);
+        let took = began.elapsed().as_secs_f64();
+        if took > 2.0 * Self::MOMENT_S {
+            self.writes = (self.writes / 2).max(1 << 8);
+        } else if took < Self::MOMENT_S && writes == self.writes {
+            self.writes *= 2;
+        }
+    }
+}

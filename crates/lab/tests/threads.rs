@@ -1,0 +1,156 @@
+//! However many threads a run has, its results are the same bits, and it says why it has not more.
+
+use crate::common::{experiment, outcome};
+use crate::net::{Config, Outcome, generate, outcome_with};
+use lab::{RunError, RunSettings, list, run};
+use serde_json::{Value, json};
+use std::collections::BTreeMap;
+use std::ops::ControlFlow;
+
+fn with(threads: u32) -> RunSettings {
+    RunSettings { check: true, threads, ..RunSettings::default() }
+}
+
+/// Results without what was elapsed, and what came of the threads.
+fn parted(outcome: Outcome) -> (Outcome, Value) {
+    let Outcome::Results(mut results) = outcome else { return (outcome, Value::Null) };
+    let elapsed = results.as_object_mut().and_then(|it| it.remove("elapsed"));
+    (Outcome::Results(results), elapsed.unwrap_or_default()["threads"].take())
+}
+
+/// Holds an experiment with two and three threads against one; the fewest that prepared it, and why.
+fn hold(config: &Config) -> (u64, Option<String>) {
+    let (one, threads) = parted(outcome_with(config, &with(1)));
+    assert!(threads.is_null(), "one thread is not worth a word");
+    let several = [2, 3].map(|count| {
+        let (other, threads) = parted(outcome_with(config, &with(count)));
+        assert!(other == one, "{count} threads of {config}");
+        let why = threads["preparing_alone"].as_str().map(str::to_owned);
+        (threads["preparing"].as_u64().unwrap_or(0), why)
+    });
+    let [first, _] = several;
+    first
+}
+
+#[test]
+fn random_experiments_are_the_same_bits_with_any_number_of_threads() {
+    let mut counts = BTreeMap::new();
+    let mut shared = 0;
+    for seed in 0..250 {
+        let mut config = generate::experiment(9_000_000 + seed);
+        if config.get("device.kind") == Some("\"linear\"") {
+            continue;
+        }
+        config.set("run.precondition", ["\"random:1.5\"", "\"steady\""][(seed % 2) as usize]);
+        config.set("workload.requests", "100");
+        let (preparing, why) = hold(&config);
+        shared += u32::from(preparing > 1);
+        *counts.entry(why).or_insert(0) += 1;
+    }
+    assert!(shared > 15, "{shared} shared: {counts:?}");
+}
+
+/// Those that threads help have pools that lie within units, or are arrays.
+#[test]
+fn presets_are_the_same_bits_with_any_number_of_threads() {
+    let mut shared = Vec::new();
+    for (device, _) in list("devices").expect("a category") {
+        // Kinds stand in the list too.
+        if device.contains(' ') {
+            continue;
+        }
+        let mut config = Config::default();
+        config.set("device.preset", format!("\"{device}\""));
+        match device.as_str() {
+            name if name.contains("array") => config.set("device.member.blocks_per_plane", "64"),
+            "agrawal2008" | "enterprise-ssd" | "laptop-ssd" | "usb-stick" => {
+                config.set("device.blocks_per_plane", "64");
+            }
+            _ => {}
+        }
+        config.set("run.precondition", "\"random:0.5\"");
+        config.set("workload.kind", "\"closed\"");
+        config.set("workload.requests", "200");
+        if hold(&config).0 > 1 {
+            shared.push(device);
+        }
+    }
+    let expected = [
+        "agrawal2008",
+        "agrawal2008-array-6",
+        "agrawal2008-array-10",
+        "enterprise-ssd",
+        "laptop-ssd",
+    ];
+    assert_eq!(shared, expected);
+}
+
+const SMALL: &str = "
+[device]
+kind = 'ssd'
+channels = 2
+dies_per_package = 1
+planes_per_die = 1
+blocks_per_plane = 1024
+[workload]
+kind = 'closed'
+requests = 100
+[run]
+precondition = 'random:4'
+";
+
+/// Whoever waits is told how far it is, in order and by the thread that waits, and can end it.
+#[test]
+fn progress_comes_from_the_thread_that_waits_and_ends_the_run() {
+    let experiment = experiment::<&str>(&[SMALL], &[]).unwrap();
+    let mine = std::thread::current().id();
+    let mut told = Vec::new();
+    let settings = RunSettings { threads: 2, ..RunSettings::default() };
+    run(&experiment, &settings, &mut |progress| {
+        assert_eq!(std::thread::current().id(), mine);
+        if progress.phase == "preconditioning" {
+            told.push((progress.done, progress.expected));
+        }
+        ControlFlow::Continue(())
+    })
+    .unwrap();
+    assert!(told.len() > 3 && told.is_sorted() && told[0].0 == 0, "{told:?}");
+    let mut calls = 0;
+    let ended = run(&experiment, &settings, &mut |_| {
+        calls += 1;
+        if calls == 3 { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
+    });
+    assert!(matches!(ended, Err(RunError::Interrupted { requests: 0 })), "{ended:?}");
+    assert_eq!(calls, 3);
+}
+
+#[test]
+fn a_run_says_what_came_of_its_threads() {
+    let threads = |threads, sets: &[&str]| {
+        let experiment = experiment(&[SMALL], sets).unwrap();
+        let settings = RunSettings { threads, ..RunSettings::default() };
+        outcome(&experiment, &settings).unwrap()["elapsed"]["threads"].take()
+    };
+    assert_eq!(threads(1, &[]), Value::Null);
+    assert_eq!(threads(0, &[]), Value::Null);
+    let closed = "a closed loop waits for its answers";
+    let two = json!({
+        "asked": 2, "preparing": 2, "preparing_alone": null, "running": 1, "running_alone": closed,
+    });
+    assert_eq!(threads(2, &[]), two);
+    let more = threads(3, &[]);
+    assert_eq!(more["preparing"], 2);
+    assert_eq!(more["preparing_alone"], "the device has no more parts that share nothing");
+    assert_eq!(threads(2, &["run.precondition=none"])["preparing"], 0);
+    let cat = threads(2, &["device.cleaning.policy=cat"]);
+    assert_eq!(cat["preparing"], 1);
+    let counted = "the cleaning policy counts age in blocks opened on the whole drive";
+    assert_eq!(cat["preparing_alone"], counted);
+    // It wears out sooner than it is prepared.
+    let worn = threads(2, &["device.wear.rated_cycles=30"]);
+    assert_eq!(worn["preparing_alone"], "blocks are about to wear out");
+    let open = threads(2, &["workload.kind=open"]);
+    assert_eq!(open["running_alone"], "all parts of a device are driven by one clock");
+    let untimed = threads(2, &["run.timed=false"]);
+    assert_eq!(untimed["running_alone"], "without time each request waits for the one before");
+}
