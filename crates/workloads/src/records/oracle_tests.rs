@@ -9,10 +9,13 @@ use engine::{Op, Random};
 use proptest::prelude::*;
 use std::sync::Arc;
 
+/// A request with the number of its line, the line itself, and its response time.
+type Request = (Record, u64, Option<Vec<u8>>, Option<Time>);
+
 /// Everything that a reader says of a trace, step by step.
 #[derive(Debug, Default, PartialEq)]
 struct Told {
-    requests: Vec<(Record, u64, Option<Vec<u8>>, Option<Time>)>,
+    requests: Vec<Request>,
     counted: Vec<Vec<(&'static str, u64)>>,
     error: Option<String>,
     lines: u64,
