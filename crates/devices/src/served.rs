@@ -79,13 +79,46 @@ impl PartialOrd for Service {
     }
 }
 
+/// The requests being served; most devices have one, for which there is no heap.
+#[derive(Debug, Clone, Default)]
+struct Serving {
+    /// The first to end.
+    first: Option<Service>,
+    others: BinaryHeap<Service>,
+}
+
+impl Serving {
+    #[inline]
+    fn len(&self) -> usize {
+        usize::from(self.first.is_some()) + self.others.len()
+    }
+
+    #[inline]
+    fn push(&mut self, service: Service) {
+        match &mut self.first {
+            None => self.first = Some(service),
+            Some(first) if service > *first => self.others.push(std::mem::replace(first, service)),
+            Some(_) => self.others.push(service),
+        }
+    }
+
+    /// Forgets the first to end.
+    #[inline]
+    fn remove_first(&mut self) {
+        self.first = None;
+        if !self.others.is_empty() {
+            self.first = self.others.pop();
+        }
+    }
+}
+
 /// A device that follows a law.
 #[derive(Debug, Clone)]
 pub struct Served<L> {
     law: L,
     /// Requests that wait, with the instant of their submission.
     queue: VecDeque<(Time, Request)>,
-    service: BinaryHeap<Service>,
+    service: Serving,
     /// The direction and end of the read or write that was begun last.
     previous: Option<(Op, u64)>,
     begun: u64,
@@ -94,7 +127,7 @@ pub struct Served<L> {
 impl<L: Law> Served<L> {
     /// An idle device.
     pub fn new(law: L) -> Self {
-        let (queue, service) = (VecDeque::new(), BinaryHeap::new());
+        let (queue, service) = (VecDeque::new(), Serving::default());
         Served { law, queue, service, previous: None, begun: 0 }
     }
 
@@ -118,35 +151,48 @@ impl<L: Law> Served<L> {
     fn begin(&mut self, now: Time) {
         while self.service.len() < self.law.at_once() {
             let Some((submitted, request)) = self.queue.pop_front() else { return };
-            let (fixed, growing) = self.cost(&request);
-            let end = now + fixed + growing;
-            let number = self.begun;
-            self.begun += 1;
-            self.service.push(Service { end, number, submitted, begun: now, fixed, request });
+            self.serve(now, submitted, request);
         }
+    }
+
+    #[inline]
+    fn serve(&mut self, now: Time, submitted: Time, request: Request) {
+        let (fixed, growing) = self.cost(&request);
+        let end = now + fixed + growing;
+        let number = self.begun;
+        self.begun += 1;
+        self.service.push(Service { end, number, submitted, begun: now, fixed, request });
     }
 }
 
 impl<L: Law> Device for Served<L> {
     fn submit(&mut self, now: Time, request: Request) {
-        self.queue.push_back((now, request));
-        self.begin(now);
+        if self.queue.is_empty() && self.service.len() < self.law.at_once() {
+            self.serve(now, now, request);
+        } else {
+            self.queue.push_back((now, request));
+        }
     }
 
     fn next_event(&self) -> Option<Time> {
-        self.service.peek().map(|first| first.end)
+        self.service.first.map(|first| first.end)
     }
 
     fn advance(&mut self, to: Time, completions: &mut Vec<Completion>) {
-        while let Some(first) = self.service.peek().filter(|first| first.end <= to).copied() {
-            self.service.pop();
-            let Service { end: at, submitted, begun, fixed, request, .. } = first;
+        while let Some(first) = &self.service.first {
+            let Service { end: at, submitted, begun, fixed, request, .. } = *first;
+            if at > to {
+                return;
+            }
+            self.service.remove_first();
             let mut breakdown = Breakdown::of(UNIT_WAIT, begun - submitted);
             breakdown[BUS] = at - begun - fixed;
             breakdown[CELL] = fixed;
             let status = Status::Ok;
             completions.push(Completion { request, submitted, at, breakdown, status });
-            self.begin(at);
+            if !self.queue.is_empty() {
+                self.begin(at);
+            }
         }
     }
 

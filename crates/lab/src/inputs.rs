@@ -3,6 +3,7 @@
 use crate::error::InputError;
 use std::fs::File;
 use std::io::{self, Read, Seek, SeekFrom};
+use std::num::NonZero;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use workloads::Inputs;
@@ -27,6 +28,7 @@ pub(crate) fn counting_inputs(read: &Arc<AtomicU64>) -> Inputs {
             "-" => Err(io::Error::new(io::ErrorKind::Unsupported, "it is standard input")),
             _ => Ok(Box::new(Counting { input: file(path)?, read: Arc::clone(&files) })),
         }),
+        threads: std::thread::available_parallelism().map_or(1, NonZero::get),
     }
 }
 

@@ -183,9 +183,9 @@ impl Reading {
     /// What was left out, and what was changed, by reason.
     fn counted(&self) -> (Value, Value) {
         let object = |changes: bool| -> serde_json::Map<String, Value> {
-            let all = self.records.counted().iter();
+            let all = self.records.counted().into_iter();
             all.filter(|(what, _)| CHANGES.contains(what) == changes)
-                .map(|(what, count)| ((*what).to_owned(), json!(count)))
+                .map(|(what, count)| (what.to_owned(), json!(count)))
                 .collect()
         };
         let mut skipped = object(false);

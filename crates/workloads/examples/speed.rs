@@ -42,6 +42,7 @@ fn main() {
             #[expect(clippy::disallowed_methods, reason = "measures the reading of files")]
             Arc::new(move |_| Ok(Box::new(File::open(&path)?)))
         },
+        threads: std::env::var("THREADS").map_or(1, |threads| threads.parse().expect("a number")),
     };
     let time_unit = if name == "mqsim" { TimeUnit::Ns } else { TimeUnit::Own };
     let options = ReadOptions { time_unit, ..ReadOptions::default() };

@@ -93,4 +93,4 @@ fn only<'a>(formats: &'a [Format], head: &Head) -> Result<&'a Format, String> {
 
 #[cfg(test)]
 #[path = "formats_tests.rs"]
-mod tests;
+pub(crate) mod tests;

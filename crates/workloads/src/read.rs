@@ -3,13 +3,16 @@
 //! Formats are written with these; none of them is known here. What a whole trace is read with, from
 //! the name of a file to its records, is `records.rs`.
 
+pub(crate) mod batch;
 pub(crate) mod block_events;
 pub(crate) mod columns;
 pub(crate) mod decompress;
+pub(crate) mod faults;
 pub(crate) mod fields;
 pub(crate) mod head;
 pub(crate) mod inputs;
 pub(crate) mod lines;
+pub(crate) mod plain;
 pub(crate) mod scsi;
 pub(crate) mod siblings;
 pub(crate) mod source;

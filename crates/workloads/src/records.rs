@@ -4,51 +4,49 @@
 //! the place in it and the offending text. Order, range and meaning of the records are left to
 //! others.
 
+mod ahead;
+mod producer;
+
 use crate::error::BuildError;
 use crate::formats::{FORMATS, Format, Reader, detect};
+use crate::read::batch::{Batch, Counted};
 use crate::read::columns::Columns;
 use crate::read::decompress::{Input, decompress};
-use crate::read::head::{HEAD_BYTES, Head, first_lines, is_data};
-use crate::read::inputs::{Inputs, reason};
-use crate::read::lines::{Fetched, LineParser, TextLines};
+use crate::read::faults::{broken, error_at};
+use crate::read::head::{HEAD_BYTES, Head, first_lines};
+use crate::read::inputs::{Inputs, STANDARD_INPUT, reason};
+use crate::read::lines::Blocks;
 use crate::read::siblings;
-use crate::read::source::{Counted, Opening, Source, Unreadable};
+use crate::read::source::Opening;
 use crate::read::stated::{BlockEvent, ReadOptions};
-use crate::record::{Clock, Line, LineError, Record, shown};
+use crate::record::{Clock, Record, shown};
 use crate::{checks, streams};
-use engine::{Op, Random, Time, WorkloadError, Xoshiro256};
+use ahead::Feeder;
+use engine::{Time, WorkloadError, Xoshiro256};
 use options::Invalid;
+use producer::{Body, Directions, Producer};
 use std::io::{self, Cursor, Read};
 
 /// The records of one trace, in the order of its file.
 pub struct Records {
     name: String,
     format: &'static Format,
+    clock: Clock,
     tick_ns: Option<Time>,
-    body: Body,
+    is_text: bool,
+    states_responses: bool,
+    feeder: Feeder,
+    batch: Batch,
+    /// Records of the batch that were given out.
+    given: usize,
+    /// Whether the last one has been asked for more than once.
+    is_over: bool,
+    /// What was counted in the batches before this one.
     counted: Counted,
-    tolerated: u64,
-    directions: Option<Directions>,
-    behind_flush: Option<Record>,
-}
-
-/// How the file is read.
-enum Body {
-    Lines { lines: TextLines, parser: Box<dyn LineParser> },
-    Bytes(Box<dyn Source>),
-}
-
-/// Draws what a file without directions does not say.
-struct Directions {
-    read_share: f64,
-    random: Xoshiro256,
 }
 
 /// What Windows programs begin a text with.
 const BYTE_ORDER_MARK: &[u8] = b"\xEF\xBB\xBF";
-
-/// What a draw of the direction replaces is counted as.
-const DRAWN: &str = "drawn_directions";
 
 impl Records {
     /// Starts to read the trace `name` of `inputs`, plain or compressed, in the format that is named;
@@ -86,12 +84,13 @@ impl Records {
         let format = recognise(&head, name, format)
             .map_err(|problem| BuildError::Input(format!("trace {name}: {problem}")))?;
         check_stated(format, options)?;
+        let is_text = !matches!(format.reader, Reader::Bytes(_));
         let body = match &format.reader {
             Reader::Line(parse) => {
-                Body::Lines { lines: TextLines::new(input), parser: Box::new(*parse) }
+                Body::Lines { blocks: Blocks::new(input), parser: Box::new(*parse) }
             }
             Reader::Lines(parser) => {
-                Body::Lines { lines: TextLines::new(input), parser: parser(options, &head)? }
+                Body::Lines { blocks: Blocks::new(input), parser: parser(options, &head)? }
             }
             Reader::Bytes(open) => {
                 Body::Bytes(open(Opening { name, inputs, input, head: &head, options })?)
@@ -109,15 +108,27 @@ impl Records {
             Reader::Lines(_) => format.tick_ns.or(options.columns.as_ref().map(Columns::time_ns)),
             _ => format.tick_ns,
         };
+        let (own_clock, states_responses) = match &body {
+            Body::Lines { .. } => (None, format.response.is_some()),
+            Body::Bytes(source) => (source.clock(), source.states_responses()),
+        };
+        let tolerated = options.skip_bad;
+        let producer = Producer { name: name.to_owned(), body, tolerated, directions };
+        // What has been read already needs no thread, and one that waits for standard input could
+        // not be ended.
+        let may_read_ahead = inputs.threads > 1 && !whole && name != STANDARD_INPUT;
         Ok(Records {
             name: name.to_owned(),
             format,
+            clock: own_clock.unwrap_or(format.clock),
             tick_ns,
-            body,
+            is_text,
+            states_responses,
+            feeder: Feeder::new(producer, may_read_ahead),
+            batch: Batch::default(),
+            given: 0,
+            is_over: false,
             counted: Counted::default(),
-            tolerated: options.skip_bad,
-            directions,
-            behind_flush: None,
         })
     }
 
@@ -128,11 +139,7 @@ impl Records {
 
     /// From when its times count.
     pub fn clock(&self) -> Clock {
-        let own = match &self.body {
-            Body::Lines { .. } => None,
-            Body::Bytes(source) => source.clock(),
-        };
-        own.unwrap_or(self.format.clock)
+        self.clock
     }
 
     /// How coarse its clock is, ns, if many requests share a time for that reason.
@@ -140,157 +147,81 @@ impl Records {
         self.tick_ns
     }
 
+    /// The place in the batch of the record given out last; `None` before the first, and behind the
+    /// last.
+    fn last(&self) -> Option<usize> {
+        self.given.checked_sub(1).filter(|_| !self.is_over)
+    }
+
     /// The number of the line or binary record that the last record came from, counted from 1.
     pub fn number(&self) -> u64 {
-        match &self.body {
-            Body::Lines { lines, .. } => lines.number(),
-            Body::Bytes(source) => source.number(),
-        }
+        self.last().map_or(self.batch.number, |last| self.batch.number_of(last))
     }
 
     /// The line that the last record came from, without its end, if the format is text.
     pub fn raw_line(&self) -> Option<&[u8]> {
-        match &self.body {
-            Body::Lines { lines, .. } => Some(lines.line()),
-            Body::Bytes(_) => None,
-        }
+        self.is_text.then(|| self.last().map_or(&[][..], |last| self.batch.line_of(last)))
     }
 
     /// Whether the trace states the response times of its requests.
     pub fn states_responses(&self) -> bool {
-        match &self.body {
-            Body::Lines { .. } => self.format.response.is_some(),
-            Body::Bytes(source) => source.states_responses(),
-        }
+        self.states_responses
     }
 
     /// The response time of the last record, ns, if it is stated.
     pub fn response(&self) -> Option<Time> {
-        match &self.body {
-            Body::Lines { lines, .. } => self.format.response?(lines.line()),
-            Body::Bytes(source) => source.response(),
+        match self.raw_line() {
+            Some(line) => self.format.response?(line),
+            None => self.batch.responses.get(self.last()?).copied().filter(|ns| *ns > 0),
         }
     }
 
     /// What was left out or changed so far, by reason.
-    pub fn counted(&self) -> &[(&'static str, u64)] {
-        self.counted.all()
+    pub fn counted(&self) -> Vec<(&'static str, u64)> {
+        self.counts().all().to_vec()
     }
 
     /// The same, to be added up.
-    pub(crate) fn counts(&self) -> &Counted {
-        &self.counted
+    pub(crate) fn counts(&self) -> Counted {
+        let mut counted = self.counted.clone();
+        let given = if self.is_over { usize::MAX } else { self.given };
+        self.batch.notes.count_into(&mut counted, given);
+        counted
     }
 
     /// The next record, or `None` at the end of the trace.
     ///
     /// # Errors
     /// When the next line or record cannot be read and no more are tolerated, or the input ends
-    /// early or fails.
+    /// early or fails. There is no record behind an error.
+    #[inline]
     pub fn next_record(&mut self) -> Result<Option<Record>, WorkloadError> {
-        let found = match &mut self.body {
-            Body::Lines { .. } => self.next_of_lines(),
-            Body::Bytes(_) => self.next_of_bytes(),
-        };
-        match (&mut self.directions, found) {
-            (Some(directions), Ok(Some(mut record))) => {
-                let read = directions.random.unit() < directions.read_share;
-                record.op = if read { Op::Read } else { Op::Write };
-                self.counted.add(DRAWN);
-                Ok(Some(record))
+        match self.batch.records.get(self.given) {
+            Some(record) => {
+                self.given += 1;
+                Ok(Some(*record))
             }
-            (_, found) => found,
+            None => self.next_batch(),
         }
     }
 
-    fn next_of_lines(&mut self) -> Result<Option<Record>, WorkloadError> {
-        if let Some(record) = self.behind_flush.take() {
-            return Ok(Some(record));
+    /// The first record of the next batch.
+    #[cold]
+    fn next_batch(&mut self) -> Result<Option<Record>, WorkloadError> {
+        if let Some(end) = &mut self.batch.end {
+            self.is_over = true;
+            return std::mem::replace(end, Ok(())).map(|()| None);
         }
-        let Body::Lines { lines, parser } = &mut self.body else { return Ok(None) };
-        loop {
-            if parser.ended() {
-                return Ok(None);
-            }
-            let whole = match lines.fetch() {
-                Ok(Fetched::End) => return Ok(None),
-                Ok(Fetched::Line { ended }) => ended,
-                Ok(Fetched::TooLong) => {
-                    let problem = format!(
-                        "the line is longer than {} KiB, expected a trace; it begins with \"{}\"",
-                        HEAD_BYTES >> 10,
-                        shown(lines.line())
-                    );
-                    return Err(self.error(&problem));
-                }
-                Err(error) => {
-                    let place = format!("line {}", lines.number());
-                    let place = if lines.number() == 0 { "" } else { &place };
-                    return Err(broken(&self.name, place, &error));
-                }
-            };
-            let line = lines.line();
-            if !is_data(line) {
-                continue;
-            }
-            match parser.line(line) {
-                Ok(Line::Record(record)) => return Ok(Some(record)),
-                Ok(Line::AfterFlush(record)) => {
-                    self.behind_flush = Some(record);
-                    return Ok(Some(Record::flush(record.at, record.device)));
-                }
-                Ok(Line::Rounded(record)) => {
-                    self.counted.add("rounded_to_sectors");
-                    return Ok(Some(record));
-                }
-                Ok(Line::Skip(why)) => self.counted.add(why),
-                Err(_) if self.tolerated > 0 => {
-                    self.tolerated -= 1;
-                    self.counted.add("unreadable_lines");
-                }
-                Err(LineError { problem, expected }) => {
-                    let truncated = if whole {
-                        ""
-                    } else {
-                        "; the line has no end, so the file is probably truncated"
-                    };
-                    let line = shown(line);
-                    return Err(self.error(&format!(
-                        "{problem}, expected {expected}; the line is \"{line}\"{truncated}"
-                    )));
-                }
-            }
-        }
-    }
-
-    fn next_of_bytes(&mut self) -> Result<Option<Record>, WorkloadError> {
-        let Body::Bytes(source) = &mut self.body else { return Ok(None) };
-        loop {
-            match source.next(&mut self.counted) {
-                Ok(found) => return Ok(found),
-                Err(Unreadable::Record(_)) if self.tolerated > 0 => {
-                    self.tolerated -= 1;
-                    self.counted.add("unreadable_records");
-                }
-                Err(Unreadable::Record(LineError { problem, expected })) => {
-                    return Err(self.error(&format!("{problem}, expected {expected}")));
-                }
-                Err(Unreadable::Lost(problem)) => return Err(self.error(&problem)),
-                Err(Unreadable::Input(error)) => {
-                    let place = format!("record {}", source.number());
-                    let place = if source.number() == 0 { "" } else { &place };
-                    return Err(broken(&self.name, place, &error));
-                }
-            }
-        }
+        self.batch.notes.count_into(&mut self.counted, usize::MAX);
+        self.given = 0;
+        self.feeder.next(&mut self.batch);
+        self.next_record()
     }
 
     /// An error about the line or record read last.
     #[cold]
     pub(crate) fn error(&self, problem: &str) -> WorkloadError {
-        let (name, number) = (&self.name, self.number());
-        let unit = if self.raw_line().is_some() { "line" } else { "record" };
-        WorkloadError(format!("trace {name}, {unit} {number}: {problem}"))
+        error_at(&self.name, self.is_text, self.number(), problem)
     }
 }
 
@@ -360,17 +291,10 @@ fn check_stated(format: &Format, options: &ReadOptions) -> Result<(), Invalid> {
     Ok(())
 }
 
-/// The error for input that fails after a `place`, which is empty for the start.
-fn broken(name: &str, place: &str, error: &io::Error) -> WorkloadError {
-    let place = if place.is_empty() { "at its start".to_owned() } else { format!("after {place}") };
-    let reason = reason(error);
-    WorkloadError(if error.kind() == io::ErrorKind::UnexpectedEof {
-        format!("trace {name} is truncated {place}: the data end early ({reason})")
-    } else {
-        format!("trace {name} cannot be read {place}: {reason}")
-    })
-}
-
 #[cfg(test)]
 #[path = "records_tests.rs"]
 mod tests;
+
+#[cfg(test)]
+#[path = "records/oracle_tests.rs"]
+mod oracle_tests;

@@ -19,7 +19,7 @@ use crate::checks;
 use crate::error::BuildError;
 use crate::formats::Format;
 use crate::kind::Context;
-use crate::record::Clock;
+use crate::record::{Clock, Record};
 use crate::records::Records;
 use crate::time_scale::TimeScale;
 use engine::{Arrival, Completion, Lba, Op, Request, Time, Workload, WorkloadError};
@@ -106,18 +106,25 @@ impl TraceReader {
     /// Takes one more record into the order; `false` at the end.
     fn read(&mut self) -> Result<bool, WorkloadError> {
         let Some(record) = self.feed.next()? else { return Ok(false) };
-        if record.op == Op::Flush {
-            self.targets.place_nowhere();
-        } else if let Err(misplaced) = self.targets.place(&record) {
-            return Err(self.error(&self.targets.explain(misplaced, &record)));
-        }
-        for &(sector, sectors) in self.targets.pieces() {
-            let placed = Placed { op: record.op, sector, sectors };
-            if let Err(late) = self.order.push(record.at, placed) {
-                return Err(self.late(late, record.at));
+        let Record { at, op, .. } = record;
+        // A flush is of no sectors, whatever its record says.
+        let (place, sectors) = match op {
+            Op::Flush => (Ok(Some(0)), 0),
+            _ => (self.targets.place(&record), record.sectors),
+        };
+        let taken = match place {
+            Ok(Some(sector)) => self.order.push(at, Placed { op, sector, sectors }),
+            Ok(None) => self.targets.pieces().iter().try_for_each(|&(sector, sectors)| {
+                self.order.push(at, Placed { op, sector, sectors })
+            }),
+            Err(misplaced) => {
+                return Err(self.error(&self.targets.explain(misplaced, &record)));
             }
+        };
+        match taken {
+            Ok(()) => Ok(true),
+            Err(late) => Err(self.late(late, at)),
         }
-        Ok(true)
     }
 
     /// An error about the record read last.

@@ -13,6 +13,9 @@ pub(crate) struct TimeScale {
 }
 
 impl TimeScale {
+    /// The factor that changes nothing.
+    const ONE: TimeScale = TimeScale { mantissa: 1 << 52, exponent: -52 };
+
     /// The factor; `None` unless it is finite and above 0.
     pub(crate) fn new(factor: f64) -> Option<Self> {
         if !(factor.is_finite() && factor > 0.0) {
@@ -30,7 +33,11 @@ impl TimeScale {
     }
 
     /// `time` multiplied by the factor, to the nearest ns; `None` beyond the range of [`Time`].
+    #[inline]
     pub(crate) fn apply(self, time: Time) -> Option<Time> {
+        if self == TimeScale::ONE {
+            return Some(time);
+        }
         // At most 64 + 53 bits, so that adding a half below cannot overflow.
         let product = u128::from(time) * u128::from(self.mantissa);
         let scaled = match self.exponent {

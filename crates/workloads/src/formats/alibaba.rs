@@ -3,7 +3,9 @@
 use super::row::{Format, Reader};
 use crate::read::fields::{DEVICE, Extent, Field, US, columns, commas};
 use crate::read::head::{Head, comma_fields, is_digits};
-use crate::record::{Clock, Line, LineError};
+use crate::read::lines::Each;
+use crate::read::plain::{Plain, of_bytes};
+use crate::record::{Clock, Line, LineError, Record};
 
 pub(super) const FORMAT: Format = Format {
     detect: Some(|head: &Head| head.mostly(has_shape)),
@@ -11,7 +13,7 @@ pub(super) const FORMAT: Format = Format {
     ..Format::new(
         "alibaba",
         "Alibaba 2020 CSV: device, R|W, offset and length in bytes, Unix time in us",
-        Reader::Line(parse),
+        Reader::Lines(|_, _| Ok(Box::new(Each(parse, quick)))),
         || {
             b"419,W,8792731648,16384,1577808144360767\n\
               725,R,59110326272,360448,1577808144360813\n\
@@ -42,11 +44,25 @@ fn parse(line: &[u8]) -> Result<Line, LineError> {
     Ok(Extent::parse(offset, length)?.line(TIME.time(time, US)?, device, op))
 }
 
+#[inline]
+fn quick(text: &[u8]) -> Option<(Record, usize)> {
+    let mut line = Plain::new(text);
+    let device = line.small()?;
+    line.byte(b',')?;
+    let op = line.direction()?;
+    line.byte(b',')?;
+    let offset = line.number()?;
+    line.byte(b',')?;
+    let bytes = line.number()?;
+    line.byte(b',')?;
+    let at = line.decimal(3)?;
+    Some((of_bytes(at, device, op, offset, bytes)?, line.end()?))
+}
+
 #[cfg(test)]
 mod tests {
     use super::super::tests::{read, refused};
     use super::*;
-    use crate::record::Record;
     use engine::Op;
 
     #[test]

@@ -6,10 +6,11 @@
 
 use super::row::{Format, Reader};
 use crate::error::BuildError;
+use crate::read::batch::Batch;
 use crate::read::block_events::{EventFlags, EventRequest, Seen, left_out};
 use crate::read::head::Head;
 use crate::read::siblings::{self, MAGIC, byte_order};
-use crate::read::source::{Bytes, Counted, Opening, Source, Unreadable, u16_at, u32_at, u64_at};
+use crate::read::source::{Bytes, OneByOne, Opening, Source, Unreadable, u16_at, u32_at, u64_at};
 use crate::record::{Clock, Record};
 use engine::SECTOR_BYTES;
 use std::cmp::Reverse;
@@ -107,16 +108,16 @@ impl Stream {
     fn next_request(
         &mut self,
         chosen: u8,
-        counted: &mut Counted,
+        batch: &mut Batch,
     ) -> Result<Option<EventRequest>, Unreadable> {
         while let Some(event) = self.next()? {
             if event.notify {
-                counted.add("messages");
+                batch.note("messages");
             } else if event.action != chosen {
-                counted.add(left_out(event.action));
+                batch.note(left_out(event.action));
             } else {
                 match event.request() {
-                    EventRequest::Nothing => counted.add("without_data"),
+                    EventRequest::Nothing => batch.note("without_data"),
                     request => return Ok(Some(request)),
                 }
             }
@@ -172,8 +173,8 @@ fn open(opening: Opening<'_>) -> Result<Box<dyn Source>, BuildError> {
 
 impl Merged {
     /// Puts the next request of a processor in order.
-    fn fetch(&mut self, index: usize, counted: &mut Counted) -> Result<(), Unreadable> {
-        let found = self.streams[index].next_request(self.chosen, counted)?;
+    fn fetch(&mut self, index: usize, batch: &mut Batch) -> Result<(), Unreadable> {
+        let found = self.streams[index].next_request(self.chosen, batch)?;
         if let Some(EventRequest::One(record) | EventRequest::AfterFlush(record)) = found {
             self.order.push(Reverse((record.at, index)));
             self.waiting[index] = found;
@@ -194,24 +195,24 @@ impl Merged {
     }
 }
 
-impl Source for Merged {
-    fn next(&mut self, counted: &mut Counted) -> Result<Option<Record>, Unreadable> {
+impl OneByOne for Merged {
+    fn next(&mut self, batch: &mut Batch) -> Result<Option<Record>, Unreadable> {
         if let Some(record) = self.behind_flush.take() {
             return Ok(Some(record));
         }
         if let [stream] = &mut self.streams[..] {
-            let found = stream.next_request(self.chosen, counted)?;
+            let found = stream.next_request(self.chosen, batch)?;
             return Ok(found.and_then(|request| self.give(request)));
         }
         if !self.started {
             self.started = true;
             for index in 0..self.streams.len() {
-                self.fetch(index, counted)?;
+                self.fetch(index, batch)?;
             }
         }
         let Some(Reverse((_, index))) = self.order.pop() else { return Ok(None) };
         let request = self.waiting[index].take();
-        self.fetch(index, counted)?;
+        self.fetch(index, batch)?;
         Ok(request.and_then(|request| self.give(request)))
     }
 

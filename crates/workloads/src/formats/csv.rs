@@ -9,6 +9,7 @@ use crate::read::columns::{Columns, Directions};
 use crate::read::fields::{DEVICE, Extent, Fault, Field};
 use crate::read::head::Head;
 use crate::read::lines::LineParser;
+use crate::read::plain::{Plain, of_bytes};
 use crate::read::stated::ReadOptions;
 use crate::record::{Clock, Line, LineError, Record};
 use engine::Op;
@@ -54,13 +55,57 @@ fn parser(options: &ReadOptions, head: &Head) -> Result<Box<dyn LineParser>, Inv
     }
     let first = head.lines.first().copied().unwrap_or_default();
     let separator = "\t,;".chars().find(|mark| first.contains(*mark)).map(|mark| mark as u8);
-    Ok(Box::new(Parser { columns, separator, first: true }))
+    let roles = roles(&columns);
+    Ok(Box::new(Parser { columns, separator, roles, first: true }))
+}
+
+/// What a column says.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Role {
+    Nothing,
+    /// Of a power of ten of ns.
+    Time(usize),
+    FileTime,
+    Word,
+    ReadIs(bool),
+    Offset(u64),
+    Size(u64),
+    Device,
+}
+
+fn roles(columns: &Columns) -> Vec<Role> {
+    let time = match columns.time.1 {
+        100 => Role::FileTime,
+        unit_ns => Role::Time(unit_ns.ilog10() as usize),
+    };
+    let op = columns.op.map(|(column, directions)| match directions {
+        Directions::Words => (column, Role::Word),
+        Directions::ReadIs(digit) => (column, Role::ReadIs(digit == 1)),
+    });
+    let (offset, size) = (columns.offset, columns.size);
+    let declared = [
+        Some((columns.time.0, time)),
+        Some((offset.0, Role::Offset(offset.1))),
+        Some((size.0, Role::Size(size.1))),
+        op,
+        columns.device.map(|column| (column, Role::Device)),
+    ];
+    let last = declared.iter().flatten().map(|(column, _)| *column).max().unwrap_or(0);
+    let mut roles = vec![Role::Nothing; last];
+    for (column, role) in declared.into_iter().flatten() {
+        if std::mem::replace(&mut roles[column - 1], role) != Role::Nothing {
+            return Vec::new();
+        }
+    }
+    roles
 }
 
 struct Parser {
     columns: Columns,
     /// What stands between columns; runs of blanks if there is none.
     separator: Option<u8>,
+    /// What each column says, up to the last that is declared; none if one says two things.
+    roles: Vec<Role>,
     first: bool,
 }
 
@@ -134,6 +179,42 @@ impl LineParser for Parser {
             return Ok(Line::Skip("header_lines"));
         }
         self.request(line)
+    }
+
+    #[inline]
+    fn quick(&mut self, text: &[u8]) -> Option<(Record, usize)> {
+        if self.first || self.roles.is_empty() {
+            return None;
+        }
+        let mut line = Plain::new(text);
+        let between = |line: &mut Plain| match self.separator {
+            Some(mark) => line.byte(mark),
+            None => line.blanks(),
+        };
+        let (mut at, mut device, mut op, mut offset, mut size) = (0, 0, Op::Read, 0, 0);
+        for (index, role) in self.roles.iter().enumerate() {
+            if index > 0 {
+                between(&mut line)?;
+            }
+            match *role {
+                Role::Time(places) => at = line.decimal(places)?,
+                Role::FileTime => at = line.number()?.checked_mul(100)?,
+                Role::Word => op = line.direction()?,
+                Role::ReadIs(read) => {
+                    op = if line.bit()? == read { Op::Read } else { Op::Write };
+                }
+                Role::Offset(unit) => offset = line.number()?.checked_mul(unit)?,
+                Role::Size(unit) => size = line.number()?.checked_mul(unit)?,
+                Role::Device => device = line.small()?,
+                Role::Nothing => line.field(self.separator)?,
+            }
+        }
+        let record = of_bytes(at, device, op, offset, size)?;
+        let bytes = match between(&mut line) {
+            Some(()) => line.skip_to_end()?,
+            None => line.end()?,
+        };
+        Some((record, bytes))
     }
 }
 

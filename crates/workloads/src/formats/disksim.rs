@@ -7,6 +7,8 @@ use super::row::{Format, Reader};
 use super::writing::Lost;
 use crate::read::fields::{DEVICE, Field, MS, SECTOR, SECTORS, blanks, columns};
 use crate::read::head::{Head, blank_fields, is_digits, is_integer};
+use crate::read::lines::Each;
+use crate::read::plain::Plain;
 use crate::record::{Line, LineError, Losses, Record};
 use engine::Op;
 use std::io::{self, Write};
@@ -17,7 +19,7 @@ pub(super) const FORMAT: Format = Format {
     ..Format::new(
         "disksim",
         "DiskSim ASCII: time in ms, device, first sector, sectors, hex flags (1 = read)",
-        Reader::Line(parse),
+        Reader::Lines(|_, _| Ok(Box::new(Each(parse, quick)))),
         || b"5265.313 0 6357144 8 0\n5265.703 0 6307768 8 1\n5297.450 1 33701824 64 4\n".to_vec(),
     )
 };
@@ -48,6 +50,23 @@ fn parse(line: &[u8]) -> Result<Line, LineError> {
     let sectors = SECTORS.positive(size)?;
     let op = if FLAGS.hex(flags)? & 1 == 1 { Op::Read } else { Op::Write };
     Ok(Line::Record(Record { at, device, op, sector, sectors, fua: false }))
+}
+
+/// A line with one digit of flags.
+#[inline]
+fn quick(text: &[u8]) -> Option<(Record, usize)> {
+    let mut line = Plain::new(text);
+    let at = line.decimal(6)?;
+    line.blanks()?;
+    let device = line.small()?;
+    line.blanks()?;
+    let sector = line.number()?;
+    line.blanks()?;
+    let sectors = line.positive()?;
+    line.blanks()?;
+    let flags = char::from(line.any()?).to_digit(16)?;
+    let op = if flags & 1 == 1 { Op::Read } else { Op::Write };
+    Some((Record { at, device, op, sector, sectors, fua: false }, line.end()?))
 }
 
 /// Reads and writes with exact times; the format has no trims, flushes or FUA.

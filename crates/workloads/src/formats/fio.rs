@@ -8,6 +8,7 @@ use super::writing::{FUA_LOST, Lost, TIMES_ROUNDED, TOO_FAR};
 use crate::read::fields::{Extent, Fault, Field, Names, US};
 use crate::read::head::Head;
 use crate::read::lines::LineParser;
+use crate::read::plain::{Plain, of_bytes};
 use crate::read::stated::ReadOptions;
 use crate::record::{Line, LineError, Losses, Record};
 use engine::{Op, SECTOR_BYTES, Time};
@@ -110,6 +111,32 @@ impl LineParser for Parser {
             return Ok(Line::Record(Record::flush(self.now, device)));
         }
         Ok(Extent::parse(offset, length)?.line(self.now, device, op))
+    }
+
+    /// A read or write of version 3.
+    #[inline]
+    fn quick(&mut self, text: &[u8]) -> Option<(Record, usize)> {
+        if self.version != 3 {
+            return None;
+        }
+        let mut line = Plain::new(text);
+        let at = line.number()?.checked_mul(self.unit_ns)?;
+        line.blanks()?;
+        let file = line.word()?;
+        line.blanks()?;
+        let op = match line.word()? {
+            b"read" => Op::Read,
+            b"write" => Op::Write,
+            _ => return None,
+        };
+        line.blanks()?;
+        let offset = line.number()?;
+        line.blanks()?;
+        let record = of_bytes(at, 0, op, offset, line.number()?)?;
+        let bytes = line.end()?;
+        let device = self.files.number(file)?;
+        self.now = at;
+        Some((Record { device, ..record }, bytes))
     }
 }
 

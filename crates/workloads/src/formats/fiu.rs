@@ -5,6 +5,8 @@
 use super::row::{Format, Reader};
 use crate::read::fields::{DEVICE, Field, SECTOR, SECTORS, columns};
 use crate::read::head::{Head, blank_fields, is_digits};
+use crate::read::lines::Each;
+use crate::read::plain::Plain;
 use crate::record::{Clock, Line, LineError, Record, device_number};
 
 pub(super) const FORMAT: Format = Format {
@@ -13,7 +15,7 @@ pub(super) const FORMAT: Format = Format {
     ..Format::new(
         "fiu",
         "FIU: time in ns, pid, process, first sector, sectors, R|W, major, minor, content hash",
-        Reader::Line(parse),
+        Reader::Lines(|_, _| Ok(Box::new(Each(parse, quick)))),
         || {
             b"0 4892 syslogd 904265560 8 W 6 0 531e779e01d4a4b2f0b4d2d9b5a0c1d2\n\
               89968195792462 20782 gzip -9 283193184 8 R 6 1 56f11b711d91a065a2b6458eca924523\n"
@@ -49,6 +51,30 @@ fn parse(line: &[u8]) -> Result<Line, LineError> {
     let device = device_number(major, minor);
     let (sector, sectors) = (SECTOR.u64(sector)?, SECTORS.positive(size)?);
     Ok(Line::Record(Record { at, device, op, sector, sectors, fua: false }))
+}
+
+/// A line whose process is one word.
+#[inline]
+fn quick(text: &[u8]) -> Option<(Record, usize)> {
+    let mut line = Plain::new(text);
+    let at = line.number()?;
+    line.blanks()?;
+    line.number()?;
+    line.blanks()?;
+    line.word()?;
+    line.blanks()?;
+    let sector = line.number()?;
+    line.blanks()?;
+    let sectors = line.positive()?;
+    line.blanks()?;
+    let op = line.direction()?;
+    line.blanks()?;
+    let major = line.small()?;
+    line.blanks()?;
+    let device = device_number(major, line.small()?);
+    line.blanks()?;
+    line.word()?;
+    Some((Record { at, device, op, sector, sectors, fua: false }, line.end()?))
 }
 
 #[cfg(test)]

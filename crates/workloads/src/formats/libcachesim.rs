@@ -3,6 +3,8 @@
 use super::row::{Format, Reader};
 use crate::read::fields::{BYTES, Extent, Fault, Field, S, SECTOR, columns, commas};
 use crate::read::head::Head;
+use crate::read::lines::Each;
+use crate::read::plain::{Plain, of_bytes};
 use crate::read::scsi;
 use crate::record::{Clock, Line, LineError, Record};
 use engine::{Op, SECTOR_BYTES};
@@ -14,7 +16,7 @@ pub(super) const FORMAT: Format = Format {
     ..Format::new(
         "libcachesim",
         "libCacheSim CSV: header version,time,op,size,lbn, time in s, SCSI opcode in hex, bytes",
-        Reader::Line(parse),
+        Reader::Lines(|_, _| Ok(Box::new(Each(parse, quick)))),
         || {
             b"version,time,op,size,lbn\n1,5633898,2a,512,42932745\n1,5633899,28,4096,42932752\n\
               1,5633899,91,0,0\n"
@@ -43,6 +45,24 @@ fn parse(line: &[u8]) -> Result<Line, LineError> {
             Ok(extent.map_err(|fault| BYTES.fault(fault, size))?.line(at, 0, op))
         }
     }
+}
+
+/// A line with an operation of two digits that has sectors.
+#[inline]
+fn quick(text: &[u8]) -> Option<(Record, usize)> {
+    let mut line = Plain::new(text);
+    line.number()?;
+    line.byte(b',')?;
+    let at = line.decimal(9)?;
+    line.byte(b',')?;
+    let mut digit = || char::from(line.any()?).to_digit(16);
+    let code = digit()? * 16 + digit()?;
+    let op = scsi::operation(u64::from(code)).filter(|op| *op != Op::Flush)?;
+    line.byte(b',')?;
+    let bytes = line.number()?;
+    line.byte(b',')?;
+    let offset = line.number()?.checked_mul(SECTOR_BYTES)?;
+    Some((of_bytes(at, 0, op, offset, bytes)?, line.end()?))
 }
 
 #[cfg(test)]

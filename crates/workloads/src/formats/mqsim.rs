@@ -8,6 +8,7 @@ use super::writing::Lost;
 use crate::read::fields::{DEVICE, Fault, Field, SECTOR, SECTORS, blanks, columns};
 use crate::read::head::{Head, blank_fields, is_digits};
 use crate::read::lines::LineParser;
+use crate::read::plain::Plain;
 use crate::record::{Line, LineError, Losses, Record};
 use engine::{Op, Time};
 use std::io::{self, Write};
@@ -57,6 +58,21 @@ impl LineParser for Parser {
             _ => return Err(OP.fault(Fault::Bad, op)),
         };
         Ok(Line::Record(Record { at, device, op, sector, sectors, fua: false }))
+    }
+
+    #[inline]
+    fn quick(&mut self, text: &[u8]) -> Option<(Record, usize)> {
+        let mut line = Plain::new(text);
+        let at = line.number()?.checked_mul(self.unit_ns)?;
+        line.blanks()?;
+        let device = line.small()?;
+        line.blanks()?;
+        let sector = line.number()?;
+        line.blanks()?;
+        let sectors = line.positive()?;
+        line.blanks()?;
+        let op = if line.bit()? { Op::Read } else { Op::Write };
+        Some((Record { at, device, op, sector, sectors, fua: false }, line.end()?))
     }
 }
 

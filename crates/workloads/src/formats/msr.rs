@@ -8,6 +8,7 @@ use super::writing::{Lost, TIMES_ROUNDED, TOO_FAR};
 use crate::read::fields::{Extent, Fault, Field, Names, columns, commas, integer};
 use crate::read::head::{Head, comma_fields, is_digits};
 use crate::read::lines::LineParser;
+use crate::read::plain::{Plain, of_bytes};
 use crate::record::{Clock, Line, LineError, Losses, Record};
 use engine::{SECTOR_BYTES, Time};
 use std::io::{self, Write};
@@ -66,6 +67,28 @@ impl LineParser for Parser {
         };
         let op = TYPE.direction(op)?;
         Ok(Extent::parse(offset, bytes)?.line(at, device, op))
+    }
+
+    #[inline]
+    fn quick(&mut self, text: &[u8]) -> Option<(Record, usize)> {
+        let mut line = Plain::new(text);
+        let at = line.number()?.checked_mul(TICK_NS)?;
+        line.byte(b',')?;
+        let host = line.until(b',')?;
+        let disk = line.small().filter(|disk| *disk < DISKS_PER_HOST)?;
+        line.byte(b',')?;
+        let op = line.direction()?;
+        line.byte(b',')?;
+        let offset = line.number()?;
+        line.byte(b',')?;
+        let record = of_bytes(at, disk, op, offset, line.number()?)?;
+        line.byte(b',')?;
+        line.number()?;
+        let bytes = line.end()?;
+        // No name with blanks around it, which do not count.
+        let stands = host.first()?.is_ascii_graphic() && host.last()?.is_ascii_graphic();
+        let number = Some(host).filter(|_| stands).and_then(|host| self.hosts.number(host))?;
+        Some((Record { device: number * DISKS_PER_HOST + disk, ..record }, bytes))
     }
 }
 

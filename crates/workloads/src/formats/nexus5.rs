@@ -5,6 +5,8 @@
 use super::row::{Format, Reader};
 use crate::read::fields::{Field, S, SECTOR, SECTORS, blanks, columns};
 use crate::read::head::{Head, blank_fields, is_decimal, is_digits};
+use crate::read::lines::Each;
+use crate::read::plain::Plain;
 use crate::record::{Clock, Line, LineError, Record};
 use engine::{Op, Time};
 
@@ -16,7 +18,7 @@ pub(super) const FORMAT: Format = Format {
     ..Format::new(
         "nexus5",
         "Nexus 5: first sector, sectors, bytes, status (1 = write), four times in s",
-        Reader::Line(parse),
+        Reader::Lines(|_, _| Ok(Box::new(Each(parse, quick)))),
         || {
             b"0\t\t8\t\t4096\t\t4\t\t1.740780627\t\t1.740812815\t\t1.740851877\t\t1.741075471\n\
               8\t\t8\t\t4096\t\t5\t\t1.741165940\t\t1.741177190\t\t1.741193648\t\t1.741418961\n"
@@ -44,6 +46,25 @@ fn parse(line: &[u8]) -> Result<Line, LineError> {
     let op = if STATUS.u64(status)? & 1 == 1 { Op::Write } else { Op::Read };
     let at = TIME.time(generated, S)?;
     Ok(Line::Record(Record { at, device: 0, op, sector, sectors, fua: false }))
+}
+
+#[inline]
+fn quick(text: &[u8]) -> Option<(Record, usize)> {
+    let mut line = Plain::new(text);
+    let sector = line.number()?;
+    line.blanks()?;
+    let sectors = line.positive()?;
+    line.blanks()?;
+    line.number()?;
+    line.blanks()?;
+    let op = if line.number()? & 1 == 1 { Op::Write } else { Op::Read };
+    line.blanks()?;
+    let at = line.decimal(9)?;
+    for _ in 0..3 {
+        line.blanks()?;
+        line.word()?;
+    }
+    Some((Record { at, device: 0, op, sector, sectors, fua: false }, line.end()?))
 }
 
 /// From generation to end.

@@ -5,9 +5,10 @@
 
 use super::row::{Format, Reader};
 use crate::error::BuildError;
+use crate::read::batch::Batch;
 use crate::read::fields::{Extent, Fault, Field, S};
 use crate::read::head::Head;
-use crate::read::source::{Bytes, Counted, Opening, Source, Unreadable, u32_at, u64_at};
+use crate::read::source::{Bytes, OneByOne, Opening, Source, Unreadable, u32_at, u64_at};
 use crate::record::{Clock, Record};
 use engine::{Op, SECTOR_BYTES};
 use options::Invalid;
@@ -62,8 +63,8 @@ struct OracleGeneral {
     records: u64,
 }
 
-impl Source for OracleGeneral {
-    fn next(&mut self, counted: &mut Counted) -> Result<Option<Record>, Unreadable> {
+impl OneByOne for OracleGeneral {
+    fn next(&mut self, batch: &mut Batch) -> Result<Option<Record>, Unreadable> {
         let Some(record) = self.bytes.take::<RECORD_BYTES>()? else { return Ok(None) };
         self.records += 1;
         let (sector, bytes) = (u64_at(&record, 4, false), u32_at(&record, 12, false));
@@ -71,7 +72,7 @@ impl Source for OracleGeneral {
         let offset = sector.checked_mul(SECTOR_BYTES).ok_or_else(|| faulty(Fault::TooLarge))?;
         let extent = Extent::of(offset, u64::from(bytes)).map_err(faulty)?;
         if extent.rounded {
-            counted.add("rounded_to_sectors");
+            batch.note("rounded_to_sectors");
         }
         let at = u64::from(u32_at(&record, 0, false)) * S;
         let sectors = extent.sectors;

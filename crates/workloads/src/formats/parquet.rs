@@ -6,25 +6,27 @@
 //! by Snappy or zstd, which is what is written. Reading goes from one group of rows to the next, so
 //! memory is bounded by a group.
 
+mod chunks;
+
 use super::row::{Format, Reader};
 use crate::error::BuildError;
+use crate::read::batch::Batch;
 use crate::read::fields::{DEVICE, Fault, Field, SECTORS};
-use crate::read::inputs::Seekable;
 use crate::read::inputs::reason;
-use crate::read::source::{Counted, Opening, Source, Unreadable};
+use crate::read::source::{BATCH_RECORDS, Opening, Source, Unreadable};
 use crate::record::{Clock, LineError, Losses, Record};
-use bytes::Bytes;
-use engine::{Op, SECTOR_BYTES, Time};
+use chunks::Chunks;
+use engine::{Op, SECTOR_BYTES};
 use parquet::basic::{Compression, ConvertedType, Encoding, Type as Physical, ZstdLevel};
 use parquet::column::reader::{ColumnReader, ColumnReaderImpl};
 use parquet::data_type::{BoolType, ByteArray, ByteArrayType, DataType, Int32Type, Int64Type};
 use parquet::errors::ParquetError;
 use parquet::file::properties::WriterProperties;
-use parquet::file::reader::{ChunkReader, FileReader, Length, SerializedFileReader};
+use parquet::file::reader::{FileReader, SerializedFileReader};
 use parquet::file::writer::{SerializedFileWriter, SerializedRowGroupWriter};
 use parquet::schema::parser::parse_message_type;
-use std::io::{self, Read, SeekFrom, Write};
-use std::sync::{Arc, Mutex, PoisonError};
+use std::io::{self, Read, Write};
+use std::sync::Arc;
 
 pub(super) const FORMAT: Format = Format {
     detect: Some(|head: &crate::read::head::Head| head.bytes.starts_with(MAGIC)),
@@ -50,7 +52,7 @@ const SCHEMA: &str = "message trace {
 /// Rows in a group that is written: some MB in memory.
 const GROUP_ROWS: usize = 1 << 17;
 /// Rows decoded at once.
-const BATCH_ROWS: usize = 8192;
+const BATCH_ROWS: usize = BATCH_RECORDS;
 
 fn write(records: &mut dyn Iterator<Item = Record>, out: &mut dyn Write) -> io::Result<Losses> {
     let schema = Arc::new(parse_message_type(SCHEMA)?);
@@ -106,59 +108,7 @@ fn column<T: DataType>(
     Ok(())
 }
 
-/// A file that the library reads from several places.
-struct Chunks {
-    file: Arc<Mutex<Box<dyn Seekable>>>,
-    bytes: u64,
-}
-
-impl Chunks {
-    fn new(mut file: Box<dyn Seekable>) -> io::Result<Self> {
-        let bytes = file.seek(SeekFrom::End(0))?;
-        Ok(Chunks { file: Arc::new(Mutex::new(file)), bytes })
-    }
-}
-
-impl Length for Chunks {
-    fn len(&self) -> u64 {
-        self.bytes
-    }
-}
-
-impl ChunkReader for Chunks {
-    type T = Part;
-
-    fn get_read(&self, start: u64) -> Result<Part, ParquetError> {
-        Ok(Part { file: Arc::clone(&self.file), at: start })
-    }
-
-    fn get_bytes(&self, start: u64, length: usize) -> Result<Bytes, ParquetError> {
-        if start.checked_add(length as u64).is_none_or(|end| end > self.bytes) {
-            return Err(ParquetError::EOF(format!("{length} bytes at {start} are not there")));
-        }
-        let mut bytes = vec![0; length];
-        self.get_read(start)?.read_exact(&mut bytes)?;
-        Ok(bytes.into())
-    }
-}
-
-/// The file from some place on.
-struct Part {
-    file: Arc<Mutex<Box<dyn Seekable>>>,
-    at: u64,
-}
-
-impl Read for Part {
-    fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
-        let mut file = self.file.lock().unwrap_or_else(PoisonError::into_inner);
-        file.seek(SeekFrom::Start(self.at))?;
-        let read = file.read(buffer)?;
-        self.at += read as u64;
-        Ok(read)
-    }
-}
-
-/// The columns, in the order in which [`Batch`] has them.
+/// The columns, by their places.
 const COLUMNS: [&str; 7] = ["at_ns", "device", "op", "sector", "sectors", "fua", "end_ns"];
 const OPTIONAL: [&str; 3] = ["device", "fua", "end_ns"];
 /// What the columns are called where a file says more of each request, such as the record of a run;
@@ -177,28 +127,33 @@ struct Column {
     bytes: bool,
 }
 
-/// Rows decoded and not yet given out.
+/// Rows decoded and not yet given out, column by column: the numbers are those of the places in
+/// [`COLUMNS`], and a column that is not there has none.
 #[derive(Default)]
-struct Batch {
-    at: Vec<u64>,
-    device: Vec<u64>,
+struct Rows {
+    numbers: [Vec<u64>; COLUMNS.len()],
     op: Vec<ByteArray>,
-    sector: Vec<u64>,
-    sectors: Vec<u64>,
     fua: Vec<bool>,
-    end: Vec<u64>,
+    count: usize,
 }
+
+const AT: usize = 0;
+const DEVICE_AT: usize = 1;
+const SECTOR_AT: usize = 3;
+const SECTORS_AT: usize = 4;
+const END_AT: usize = 6;
 
 struct Table {
     of_a_run: bool,
     file: SerializedFileReader<Chunks>,
-    columns: [Option<Column>; 7],
+    columns: [Option<Column>; COLUMNS.len()],
     group: usize,
     readers: Vec<Option<ColumnReader>>,
     left_in_group: usize,
-    batch: Batch,
+    rows: Rows,
+    /// The first of them that was not given out.
     next: usize,
-    rows: u64,
+    given: u64,
 }
 
 fn open(opening: Opening<'_>) -> Result<Box<dyn Source>, BuildError> {
@@ -228,16 +183,16 @@ fn open(opening: Opening<'_>) -> Result<Box<dyn Source>, BuildError> {
         group: 0,
         readers: Vec::new(),
         left_in_group: 0,
-        batch: Batch::default(),
+        rows: Rows::default(),
         next: 0,
-        rows: 0,
+        given: 0,
     }))
 }
 
 /// Where the columns are, or which are missing, unknown or of a wrong type.
-fn columns(file: &SerializedFileReader<Chunks>) -> Result<[Option<Column>; 7], String> {
+fn columns(file: &SerializedFileReader<Chunks>) -> Result<[Option<Column>; COLUMNS.len()], String> {
     let schema = file.metadata().file_metadata().schema_descr();
-    let mut found = [None; 7];
+    let mut found = [None; COLUMNS.len()];
     for (index, column) in schema.columns().iter().enumerate() {
         let path = column.path().string();
         let otherwise = OTHERWISE.iter().find(|(name, _)| *name == path);
@@ -292,13 +247,15 @@ fn guarded<T>(call: impl FnOnce() -> Result<T, ParquetError>) -> Result<T, Broke
 fn values<T: DataType>(
     reader: &mut ColumnReaderImpl<T>,
     rows: usize,
-) -> Result<Vec<T::T>, ParquetError> {
-    let (mut levels, mut values) = (Vec::new(), Vec::with_capacity(rows));
-    let (records, found, _) = reader.read_records(rows, Some(&mut levels), None, &mut values)?;
+    values: &mut Vec<T::T>,
+) -> Result<(), ParquetError> {
+    let mut levels = Vec::new();
+    values.clear();
+    let (records, found, _) = reader.read_records(rows, Some(&mut levels), None, values)?;
     if (records, found) != (rows, rows) {
         return Err(ParquetError::General(format!("{found} values in {rows} rows")));
     }
-    Ok(values)
+    Ok(())
 }
 
 /// Reads a column of whole numbers, none of them below zero.
@@ -306,30 +263,36 @@ fn numbers(
     reader: &mut ColumnReader,
     unsigned: bool,
     rows: usize,
-) -> Result<Vec<u64>, ParquetError> {
+    numbers: &mut Vec<u64>,
+) -> Result<(), ParquetError> {
     let negative = || ParquetError::General("a number is negative".to_owned());
+    numbers.clear();
     match reader {
         ColumnReader::Int32ColumnReader(reader) => {
-            let values = values::<Int32Type>(reader, rows)?;
-            if !unsigned && values.iter().any(|value| *value < 0) {
+            let mut found = Vec::with_capacity(rows);
+            values::<Int32Type>(reader, rows, &mut found)?;
+            if !unsigned && found.iter().any(|value| *value < 0) {
                 return Err(negative());
             }
-            Ok(values.into_iter().map(|value| u64::from(value.cast_unsigned())).collect())
+            numbers.extend(found.into_iter().map(|value| u64::from(value.cast_unsigned())));
         }
         ColumnReader::Int64ColumnReader(reader) => {
-            let values = values::<Int64Type>(reader, rows)?;
-            if !unsigned && values.iter().any(|value| *value < 0) {
+            let mut found = Vec::with_capacity(rows);
+            values::<Int64Type>(reader, rows, &mut found)?;
+            if !unsigned && found.iter().any(|value| *value < 0) {
                 return Err(negative());
             }
-            Ok(values.into_iter().map(i64::cast_unsigned).collect())
+            numbers.extend(found.into_iter().map(i64::cast_unsigned));
         }
-        _ => Err(ParquetError::General("a number of another type".to_owned())),
+        _ => return Err(ParquetError::General("a number of another type".to_owned())),
     }
+    Ok(())
 }
 
 impl Table {
     /// Decodes the next rows; `false` at the end of the file.
     fn fetch(&mut self) -> Result<bool, ParquetError> {
+        (self.rows.count, self.next) = (0, 0);
         while self.left_in_group == 0 {
             if self.group == self.file.num_row_groups() {
                 return Ok(false);
@@ -344,53 +307,93 @@ impl Table {
                 .map_err(|_| ParquetError::General(format!("a group of {rows} rows")))?;
             self.group += 1;
         }
-        let rows = self.left_in_group.min(BATCH_ROWS);
-        let mut number = |place: usize| match (&mut self.readers[place], self.columns[place]) {
-            (Some(reader), Some(column)) => numbers(reader, column.unsigned, rows),
-            _ => Ok(vec![0; rows]),
-        };
-        let (at, device, sector, sectors) = (number(0)?, number(1)?, number(3)?, number(4)?);
-        let end = number(6)?;
-        let op = match &mut self.readers[2] {
-            Some(ColumnReader::ByteArrayColumnReader(reader)) => values(reader, rows)?,
-            _ => Vec::new(),
-        };
-        let fua = match &mut self.readers[5] {
-            Some(ColumnReader::BoolColumnReader(reader)) => values(reader, rows)?,
-            _ => vec![false; rows],
-        };
-        self.batch = Batch { at, device, op, sector, sectors, fua, end };
-        self.left_in_group -= rows;
-        self.next = 0;
+        let count = self.left_in_group.min(BATCH_ROWS);
+        let rows = &mut self.rows;
+        for (place, (reader, column)) in self.readers.iter_mut().zip(self.columns).enumerate() {
+            match (reader, column) {
+                (Some(ColumnReader::ByteArrayColumnReader(reader)), _) => {
+                    values(reader, count, &mut rows.op)?;
+                }
+                (Some(ColumnReader::BoolColumnReader(reader)), _) => {
+                    values(reader, count, &mut rows.fua)?;
+                }
+                (Some(reader), Some(column)) => {
+                    numbers(reader, column.unsigned, count, &mut rows.numbers[place])?;
+                }
+                _ => {}
+            }
+        }
+        // What is not there is 0 or false.
+        rows.numbers[DEVICE_AT].resize(count, 0);
+        rows.fua.resize(count, false);
+        self.left_in_group -= count;
+        rows.count = count;
         Ok(true)
     }
 
+    /// Gives out rows as long as there is nothing wrong with them.
+    fn quick_rows(&mut self, batch: &mut Batch) {
+        let are_sectors = |place: usize| self.columns[place].is_none_or(|column| !column.bytes);
+        if !(are_sectors(SECTOR_AT) && are_sectors(SECTORS_AT)) {
+            return;
+        }
+        let Rows { numbers, op, fua, .. } = &self.rows;
+        let [at, device, _, sector, sectors, ..] = &numbers.each_ref().map(|it| &it[self.next..]);
+        let places = at.iter().zip(*device).zip(sector.iter().zip(*sectors));
+        let rest = op[self.next..].iter().zip(&fua[self.next..]);
+        let before = batch.records.len();
+        for ((((at, device), (sector, sectors)), (word, fua)), number) in
+            places.zip(rest).zip(self.given + 1..)
+        {
+            let Some(op) = operation(word) else { break };
+            let (Ok(device), Ok(sectors)) = (u32::try_from(*device), u32::try_from(*sectors))
+            else {
+                break;
+            };
+            if sectors == 0 && op != Op::Flush {
+                break;
+            }
+            let record = Record { at: *at, device, op, sector: *sector, sectors, fua: *fua };
+            batch.push(record, number);
+        }
+        let given = batch.records.len() - before;
+        self.next += given;
+        self.given += given as u64;
+    }
+
+    /// Adds the response times of the rows from `first` on that were given out.
+    fn respond(&self, batch: &mut Batch, first: usize) {
+        if self.columns[END_AT].is_some() {
+            let [at, .., end] = &self.rows.numbers;
+            let pairs = at[first..self.next].iter().zip(&end[first..self.next]);
+            batch.responses.extend(pairs.map(|(at, end)| end.saturating_sub(*at)));
+        }
+    }
+
+    /// Any row, or what is wrong with it.
     fn row(&self, row: usize) -> Result<Record, LineError> {
-        let Batch { at, device, op, sector, sectors, fua, .. } = &self.batch;
-        let op = match op[row].data() {
-            b"read" => Op::Read,
-            b"write" => Op::Write,
-            b"trim" => Op::Trim,
-            b"flush" => Op::Flush,
-            other => return Err(OP.fault(Fault::Bad, other)),
-        };
+        let Rows { numbers, op, fua, .. } = &self.rows;
+        let op = operation(&op[row]).ok_or_else(|| OP.fault(Fault::Bad, op[row].data()))?;
         let small = |field: Field, value: u64| {
             let fault = |_| field.fault(Fault::TooLarge, value.to_string().as_bytes());
             u32::try_from(value).map_err(fault)
         };
-        let of_sectors = |place: usize, value: u64| match self.columns[place] {
-            Some(column) if column.bytes && !value.is_multiple_of(SECTOR_BYTES) => {
-                Err(BYTES.fault(Fault::Bad, value.to_string().as_bytes()))
+        let of_sectors = |place: usize| {
+            let value = numbers[place][row];
+            match self.columns[place] {
+                Some(column) if column.bytes && !value.is_multiple_of(SECTOR_BYTES) => {
+                    Err(BYTES.fault(Fault::Bad, value.to_string().as_bytes()))
+                }
+                Some(column) if column.bytes => Ok(value / SECTOR_BYTES),
+                _ => Ok(value),
             }
-            Some(column) if column.bytes => Ok(value / SECTOR_BYTES),
-            _ => Ok(value),
         };
         let record = Record {
-            at: at[row],
-            device: small(DEVICE, device[row])?,
+            at: numbers[AT][row],
+            device: small(DEVICE, numbers[DEVICE_AT][row])?,
             op,
-            sector: of_sectors(3, sector[row])?,
-            sectors: small(SECTORS, of_sectors(4, sectors[row])?)?,
+            sector: of_sectors(SECTOR_AT)?,
+            sectors: small(SECTORS, of_sectors(SECTORS_AT)?)?,
             fua: fua[row],
         };
         if record.sectors == 0 && op != Op::Flush {
@@ -400,15 +403,25 @@ impl Table {
     }
 }
 
+fn operation(word: &ByteArray) -> Option<Op> {
+    Some(match word.data() {
+        b"read" => Op::Read,
+        b"write" => Op::Write,
+        b"trim" => Op::Trim,
+        b"flush" => Op::Flush,
+        _ => return None,
+    })
+}
+
 const BYTES: Field = Field::new("offset or size", "bytes in whole sectors of 512");
 const OP: Field = Field::new("op", "read, write, trim or flush");
 
 impl Source for Table {
-    fn next(&mut self, _: &mut Counted) -> Result<Option<Record>, Unreadable> {
-        if self.next == self.batch.at.len() {
+    fn read(&mut self, batch: &mut Batch) -> Result<bool, Unreadable> {
+        if self.next == self.rows.count {
             match guarded(|| self.fetch()) {
                 Ok(true) => {}
-                Ok(false) => return Ok(None),
+                Ok(false) => return Ok(false),
                 Err(Broken(problem)) => {
                     // Nothing that follows can be trusted.
                     self.left_in_group = 0;
@@ -417,14 +430,23 @@ impl Source for Table {
                 }
             }
         }
-        let row = self.next;
-        self.next += 1;
-        self.rows += 1;
-        Ok(Some(self.row(row)?))
+        while self.next < self.rows.count {
+            let first = self.next;
+            self.quick_rows(batch);
+            self.respond(batch, first);
+            if self.next < self.rows.count {
+                let row = self.next;
+                self.next += 1;
+                self.given += 1;
+                batch.push(self.row(row)?, self.given);
+                self.respond(batch, row);
+            }
+        }
+        Ok(true)
     }
 
     fn number(&self) -> u64 {
-        self.rows
+        self.given
     }
 
     /// The record of a run counts from its start.
@@ -433,12 +455,7 @@ impl Source for Table {
     }
 
     fn states_responses(&self) -> bool {
-        self.columns[6].is_some()
-    }
-
-    fn response(&self) -> Option<Time> {
-        let row = self.next.checked_sub(1).filter(|_| self.states_responses())?;
-        self.batch.end.get(row)?.checked_sub(*self.batch.at.get(row)?).filter(|ns| *ns > 0)
+        self.columns[END_AT].is_some()
     }
 }
 

@@ -7,7 +7,9 @@
 use super::row::{Format, Reader};
 use crate::read::fields::{BYTES, Extent, Fault, Field, S, SECTOR, columns};
 use crate::read::head::{Head, comma_fields, is_decimal, is_digits};
-use crate::record::{Line, LineError};
+use crate::read::lines::Each;
+use crate::read::plain::{Plain, of_bytes};
+use crate::record::{Line, LineError, Record};
 use engine::SECTOR_BYTES;
 
 pub(super) const FORMAT: Format = Format {
@@ -15,7 +17,7 @@ pub(super) const FORMAT: Format = Format {
     ..Format::new(
         "spc",
         "SPC or UMass: ASU, first sector, bytes, R|W, time in s, separated by commas",
-        Reader::Line(parse),
+        Reader::Lines(|_, _| Ok(Box::new(Each(parse, quick)))),
         || b"0,303567,3584,w,0.000000\n1,55590,3072,R,0.000000\n0,303574,512,w,0.026214\n".to_vec(),
     )
 };
@@ -51,11 +53,25 @@ fn parse(line: &[u8]) -> Result<Line, LineError> {
     Ok(extent.line(at, asu, op))
 }
 
+#[inline]
+fn quick(text: &[u8]) -> Option<(Record, usize)> {
+    let mut line = Plain::new(text);
+    let asu = line.small()?;
+    line.byte(b',')?;
+    let offset = line.number()?.checked_mul(SECTOR_BYTES)?;
+    line.byte(b',')?;
+    let bytes = line.number()?;
+    line.byte(b',')?;
+    let op = line.direction()?;
+    line.byte(b',')?;
+    let at = line.decimal(9)?;
+    Some((of_bytes(at, asu, op, offset, bytes)?, line.end()?))
+}
+
 #[cfg(test)]
 mod tests {
     use super::super::tests::{read, refused};
     use super::*;
-    use crate::record::Record;
     use engine::Op;
 
     #[test]

@@ -5,9 +5,10 @@
 
 use super::row::{Format, Reader};
 use crate::error::BuildError;
+use crate::read::batch::Batch;
 use crate::read::fields::{Extent, Fault, Field, S, US};
 use crate::read::head::Head;
-use crate::read::source::{Bytes, Counted, Opening, Source, Unreadable, u32_at};
+use crate::read::source::{Bytes, OneByOne, Opening, Source, Unreadable, u32_at};
 use crate::record::{LineError, Record};
 use engine::{Op, SECTOR_BYTES};
 
@@ -51,8 +52,8 @@ struct Srt {
     records: u64,
 }
 
-impl Source for Srt {
-    fn next(&mut self, counted: &mut Counted) -> Result<Option<Record>, Unreadable> {
+impl OneByOne for Srt {
+    fn next(&mut self, batch: &mut Batch) -> Result<Option<Record>, Unreadable> {
         loop {
             let Some(start) = self.bytes.take::<8>()? else { return Ok(None) };
             self.records += 1;
@@ -64,7 +65,7 @@ impl Source for Srt {
             // Short I/Os and suspect ones.
             if !matches!(id & 0xFFFF, 1 | 4) {
                 self.bytes.skip(u64::from(length) - 8)?;
-                counted.add("other_records");
+                batch.note("other_records");
                 continue;
             }
             let Some(rest) = (length as usize).checked_sub(FIELD_BYTES) else {
@@ -76,7 +77,7 @@ impl Source for Srt {
                 return Err(std::io::Error::from(std::io::ErrorKind::UnexpectedEof).into());
             };
             self.bytes.skip(rest as u64)?;
-            return Ok(Some(request(&fields, counted)?));
+            return Ok(Some(request(&fields, batch)?));
         }
     }
 
@@ -86,13 +87,13 @@ impl Source for Srt {
 }
 
 /// The request whose fields from the seconds on these are.
-fn request(fields: &[u8; FIELD_BYTES - 8], counted: &mut Counted) -> Result<Record, LineError> {
+fn request(fields: &[u8; FIELD_BYTES - 8], batch: &mut Batch) -> Result<Record, LineError> {
     let word = |index: usize| u32_at(fields, 4 * index, true);
     let (bytes, sector) = (word(4), u64::from(word(5)));
     let extent = Extent::of(sector * SECTOR_BYTES, u64::from(bytes));
     let extent = extent.map_err(|fault: Fault| SIZE.fault(fault, bytes.to_string().as_bytes()))?;
     if extent.rounded {
-        counted.add("rounded_to_sectors");
+        batch.note("rounded_to_sectors");
     }
     let at = u64::from(word(0)) * S + u64::from(word(1)) * US;
     let op = if word(9) & 1 == 1 { Op::Read } else { Op::Write };

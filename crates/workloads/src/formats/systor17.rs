@@ -6,7 +6,9 @@
 use super::row::{Format, Reader};
 use crate::read::fields::{Extent, Field, S, columns, commas};
 use crate::read::head::Head;
-use crate::record::{Clock, Line, LineError};
+use crate::read::lines::Each;
+use crate::read::plain::{Plain, of_bytes};
+use crate::record::{Clock, Line, LineError, Record};
 use engine::Time;
 
 pub(super) const FORMAT: Format = Format {
@@ -17,7 +19,7 @@ pub(super) const FORMAT: Format = Format {
     ..Format::new(
         "systor17",
         "SYSTOR '17 CSV: header Timestamp,Response,IOType,LUN,Offset,Size, times in s, bytes",
-        Reader::Line(parse),
+        Reader::Lines(|_, _| Ok(Box::new(Each(parse, quick)))),
         || {
             b"Timestamp,Response,IOType,LUN,Offset,Size\n\
               1456095145.133076000,0.000806000,R,0,899056122368,131072\n\
@@ -47,6 +49,23 @@ fn parse(line: &[u8]) -> Result<Line, LineError> {
     Ok(Extent::parse(offset, size)?.line(at, device, op))
 }
 
+#[inline]
+fn quick(text: &[u8]) -> Option<(Record, usize)> {
+    let mut line = Plain::new(text);
+    let at = line.decimal(9)?;
+    line.byte(b',')?;
+    line.decimal(9)?;
+    line.byte(b',')?;
+    let op = line.direction()?;
+    line.byte(b',')?;
+    let device = line.small()?;
+    line.byte(b',')?;
+    let offset = line.number()?;
+    line.byte(b',')?;
+    let bytes = line.number()?;
+    Some((of_bytes(at, device, op, offset, bytes)?, line.end()?))
+}
+
 fn response(line: &[u8]) -> Option<Time> {
     let [_, response, ..]: [&[u8]; 6] = commas(line).ok()?;
     TIME.time(response, S).ok().filter(|ns| *ns > 0)
@@ -56,7 +75,6 @@ fn response(line: &[u8]) -> Option<Time> {
 mod tests {
     use super::super::tests::{read, refused, skipped};
     use super::*;
-    use crate::record::Record;
     use engine::Op;
 
     #[test]

@@ -6,6 +6,8 @@
 use super::row::{Format, Reader};
 use crate::read::fields::{DEVICE, Fault, Field, S, SECTOR, SECTORS, columns, commas};
 use crate::read::head::{Head, comma_fields, is_digits};
+use crate::read::lines::Each;
+use crate::read::plain::Plain;
 use crate::record::{Clock, Line, LineError, Record};
 use engine::Op;
 
@@ -17,7 +19,7 @@ pub(super) const FORMAT: Format = Format {
     ..Format::new(
         "tencent",
         "Tencent CBS 2018 CSV: Unix time in s, first sector, sectors, 0 = read, 1 = write, volume",
-        Reader::Line(parse),
+        Reader::Lines(|_, _| Ok(Box::new(Each(parse, quick)))),
         || b"1538323200,4247200,128,1,1058\n1538323199,13896880,128,0,1063\n".to_vec(),
     )
 };
@@ -46,6 +48,21 @@ fn parse(line: &[u8]) -> Result<Line, LineError> {
     let (device, sector) = (DEVICE.u32(volume)?, SECTOR.u64(sector)?);
     let sectors = SECTORS.positive(size)?;
     Ok(Line::Record(Record { at, device, op, sector, sectors, fua: false }))
+}
+
+#[inline]
+fn quick(text: &[u8]) -> Option<(Record, usize)> {
+    let mut line = Plain::new(text);
+    let at = line.number()?.checked_mul(S)?;
+    line.byte(b',')?;
+    let sector = line.number()?;
+    line.byte(b',')?;
+    let sectors = line.positive()?;
+    line.byte(b',')?;
+    let op = if line.bit()? { Op::Write } else { Op::Read };
+    line.byte(b',')?;
+    let device = line.small()?;
+    Some((Record { at, device, op, sector, sectors, fua: false }, line.end()?))
 }
 
 #[cfg(test)]

@@ -7,6 +7,7 @@ use super::row::{Format, Reader};
 use crate::read::fields::{Field, SECTOR, SECTORS, US, blanks, columns};
 use crate::read::head::{Head, blank_fields, is_decimal, is_digits};
 use crate::read::lines::LineParser;
+use crate::read::plain::Plain;
 use crate::record::{Line, LineError, Record};
 use engine::Time;
 
@@ -52,6 +53,25 @@ impl LineParser for Clock {
         let next = next.ok_or_else(|| GAP.fault(crate::read::fields::Fault::TooLarge, gap))?;
         let at = std::mem::replace(&mut self.0, next);
         Ok(Line::Record(Record { at, device: 0, op, sector, sectors, fua: false }))
+    }
+
+    #[inline]
+    fn quick(&mut self, text: &[u8]) -> Option<(Record, usize)> {
+        let mut line = Plain::new(text);
+        let op = line.direction()?;
+        line.blanks()?;
+        line.word()?;
+        line.blanks()?;
+        let sector = line.number()?;
+        line.blanks()?;
+        let sectors = line.positive()?;
+        line.blanks()?;
+        line.word()?;
+        line.blanks()?;
+        let next = self.0.checked_add(line.decimal(3)?)?;
+        let bytes = line.end()?;
+        let at = std::mem::replace(&mut self.0, next);
+        Some((Record { at, device: 0, op, sector, sectors, fua: false }, bytes))
     }
 }
 

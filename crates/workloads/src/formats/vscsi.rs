@@ -4,10 +4,11 @@
 //! same version and times that hardly ever fall, and refused where a record has another version.
 
 use super::row::{Format, Reader};
+use crate::read::batch::Batch;
 use crate::read::fields::{Extent, Fault, Field, US};
 use crate::read::head::Head;
 use crate::read::scsi;
-use crate::read::source::{Bytes, Counted, Source, Unreadable, u16_at, u32_at, u64_at};
+use crate::read::source::{Bytes, OneByOne, Unreadable, u16_at, u32_at, u64_at};
 use crate::record::{Clock, LineError, Record};
 use engine::{Op, SECTOR_BYTES};
 
@@ -102,8 +103,8 @@ impl Vscsi {
     }
 }
 
-impl Source for Vscsi {
-    fn next(&mut self, counted: &mut Counted) -> Result<Option<Record>, Unreadable> {
+impl OneByOne for Vscsi {
+    fn next(&mut self, batch: &mut Batch) -> Result<Option<Record>, Unreadable> {
         loop {
             let mut record = [0; V2_BYTES];
             let bytes = &mut self.bytes;
@@ -119,11 +120,11 @@ impl Source for Vscsi {
             match self.parse(&record)? {
                 Some((found, rounded)) => {
                     if rounded {
-                        counted.add("rounded_to_sectors");
+                        batch.note("rounded_to_sectors");
                     }
                     return Ok(Some(found));
                 }
-                None => counted.add("other_commands"),
+                None => batch.note("other_commands"),
             }
         }
     }

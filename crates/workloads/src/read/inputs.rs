@@ -21,6 +21,9 @@ pub struct Inputs {
     pub open: Opener,
     /// Opens an input that readers go back and forth in.
     pub open_seekable: SeekableOpener,
+    /// Threads that may be used: with 1, everything is read on the calling thread, when it is needed;
+    /// with more, a trace is read ahead on a thread of its own.
+    pub threads: usize,
 }
 
 impl Inputs {
@@ -31,6 +34,7 @@ impl Inputs {
         Inputs {
             open: Arc::new(open),
             open_seekable: Arc::new(|_| Err(io::ErrorKind::Unsupported.into())),
+            threads: 1,
         }
     }
 
@@ -49,7 +53,13 @@ impl Inputs {
         Inputs {
             open: Arc::new(move |name| Ok(Box::new(open(name)?))),
             open_seekable: Arc::new(move |name| Ok(Box::new(again(name)?))),
+            threads: 1,
         }
+    }
+
+    /// The same with so many threads, at least 1.
+    pub fn with_threads(self, threads: usize) -> Self {
+        Inputs { threads: threads.max(1), ..self }
     }
 }
 

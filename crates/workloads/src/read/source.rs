@@ -3,12 +3,12 @@
 //! A source tells faults of a single record, which may be tolerated, from those after which
 //! nothing can be read.
 
+use super::batch::Batch;
 use super::decompress::Input;
 use super::head::Head;
 use super::inputs::Inputs;
 use super::stated::ReadOptions;
 use crate::record::{Clock, LineError, Record};
-use engine::Time;
 use std::io::{self, BufRead, BufReader, ErrorKind, Read};
 
 /// Why a source does not deliver.
@@ -34,13 +34,16 @@ impl From<LineError> for Unreadable {
     }
 }
 
-/// Records from a binary format.
+/// Records that a source reads at once.
+pub(crate) const BATCH_RECORDS: usize = 4096;
+
+/// Records from a binary format, many at once.
 pub(crate) trait Source: Send {
-    /// The next record, or `None` at the end; `counted` takes what is left out on the way.
+    /// Adds the next records to the batch; `false` at the end.
     ///
     /// # Errors
-    /// As [`Unreadable`] says.
-    fn next(&mut self, counted: &mut Counted) -> Result<Option<Record>, Unreadable>;
+    /// As [`Unreadable`] says, about the record behind those that were added.
+    fn read(&mut self, batch: &mut Batch) -> Result<bool, Unreadable>;
 
     /// How many records of the file, of whatever kind, have been looked at.
     fn number(&self) -> u64;
@@ -55,39 +58,32 @@ pub(crate) trait Source: Send {
     fn states_responses(&self) -> bool {
         false
     }
-
-    /// The response time of the last record, ns, if it is stated.
-    fn response(&self) -> Option<Time> {
-        None
-    }
 }
 
-/// How often something happened that is no request or was changed, by what it was.
-#[derive(Debug, Clone, Default)]
-pub(crate) struct Counted(Vec<(&'static str, u64)>);
+/// A source that reads one record at a time.
+pub(crate) trait OneByOne: Send {
+    /// The next record, or `None` at the end; `batch` is told what is left out on the way, and takes
+    /// the record later.
+    ///
+    /// # Errors
+    /// As [`Unreadable`] says.
+    fn next(&mut self, batch: &mut Batch) -> Result<Option<Record>, Unreadable>;
 
-impl Counted {
-    /// Counts one more.
-    pub(crate) fn add(&mut self, what: &'static str) {
-        match self.0.iter_mut().find(|(known, _)| std::ptr::eq(*known, what) || *known == what) {
-            Some((_, count)) => *count += 1,
-            None => self.0.push((what, 1)),
+    /// How many records of the file, of whatever kind, have been looked at.
+    fn number(&self) -> u64;
+}
+
+impl<S: OneByOne> Source for S {
+    fn read(&mut self, batch: &mut Batch) -> Result<bool, Unreadable> {
+        while batch.records.len() < BATCH_RECORDS {
+            let Some(record) = self.next(batch)? else { return Ok(false) };
+            batch.push(record, OneByOne::number(self));
         }
+        Ok(true)
     }
 
-    /// All of it, in the order in which it first happened.
-    pub(crate) fn all(&self) -> &[(&'static str, u64)] {
-        &self.0
-    }
-
-    /// Adds what another has counted.
-    pub(crate) fn merge(&mut self, other: &Counted) {
-        for &(what, count) in &other.0 {
-            self.add(what);
-            if let Some((_, sum)) = self.0.iter_mut().find(|(known, _)| *known == what) {
-                *sum += count - 1;
-            }
-        }
+    fn number(&self) -> u64 {
+        OneByOne::number(self)
     }
 }
 

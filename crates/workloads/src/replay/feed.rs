@@ -6,8 +6,8 @@ use super::selection::{Devices, Selection, Spans};
 use crate::error::BuildError;
 use crate::formats::Format;
 use crate::kind::Context;
+use crate::read::batch::Counted;
 use crate::read::inputs::Inputs;
-use crate::read::source::Counted;
 use crate::read::stated::ReadOptions;
 use crate::record::Record;
 use crate::records::Records;
@@ -111,7 +111,7 @@ impl Feed {
     /// Begins the next repetition: opens the file once more.
     pub(super) fn repeat(&mut self) -> Result<(), WorkloadError> {
         self.left = self.limit;
-        self.earlier.merge(self.records.counts());
+        self.earlier.merge(&self.records.counts());
         self.selection = Selection::new(&self.devices);
         let opened = self.file.open();
         self.records = opened.map_err(|error| WorkloadError(error.to_string()))?;
@@ -134,7 +134,7 @@ impl Feed {
     /// What the reader left out or changed in all repetitions.
     pub(super) fn counted(&self) -> Counted {
         let mut counted = self.earlier.clone();
-        counted.merge(self.records.counts());
+        counted.merge(&self.records.counts());
         counted
     }
 }

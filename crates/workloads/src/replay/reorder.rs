@@ -6,7 +6,7 @@
 
 use engine::Time;
 use std::cmp::{Ordering, Reverse};
-use std::collections::BinaryHeap;
+use std::collections::{BinaryHeap, VecDeque};
 
 /// Items held at once, at most: enough for the window of a busy trace, and a few MB.
 const CAPACITY: usize = 1 << 16;
@@ -14,7 +14,12 @@ const CAPACITY: usize = 1 << 16;
 /// A buffer of items that step back in time by at most a window.
 pub(crate) struct Reorder<T> {
     window_ns: Time,
-    held: BinaryHeap<Reverse<Held<T>>>,
+    /// Items in order: each as late as the one before, or later.
+    ordered: VecDeque<Held<T>>,
+    /// The others, which are few where a trace is nearly in order.
+    others: BinaryHeap<Reverse<Held<T>>>,
+    /// From which newest time on the earliest item may leave, if that can be.
+    due: Option<Time>,
     pushed: u64,
     previous: Time,
     newest: Time,
@@ -76,7 +81,9 @@ impl<T> Reorder<T> {
     pub(crate) fn new(window_ns: Time) -> Self {
         Reorder {
             window_ns,
-            held: BinaryHeap::new(),
+            ordered: VecDeque::new(),
+            others: BinaryHeap::new(),
+            due: None,
             pushed: 0,
             previous: 0,
             newest: 0,
@@ -91,6 +98,7 @@ impl<T> Reorder<T> {
     }
 
     /// Takes the next item.
+    #[inline]
     pub(crate) fn push(&mut self, at: Time, item: T) -> Result<(), Late> {
         if self.newest.saturating_sub(at) > self.window_ns {
             return Err(Late::BeyondWindow { newest: self.newest });
@@ -101,22 +109,56 @@ impl<T> Reorder<T> {
         self.backward_steps += u64::from(at < self.previous);
         self.previous = at;
         self.newest = self.newest.max(at);
-        self.held.push(Reverse(Held { at, number: self.pushed, item }));
+        let held = Held { at, number: self.pushed, item };
         self.pushed += 1;
+        if self.ordered.back().is_some_and(|last| at < last.at) {
+            self.others.push(Reverse(held));
+            self.find_due();
+        } else {
+            self.ordered.push_back(held);
+            let is_full = self.ordered.len() + self.others.len() >= CAPACITY;
+            if self.ordered.len() == 1 || is_full {
+                self.find_due();
+            }
+        }
         Ok(())
     }
 
     /// Gives the earliest item back if none that may still come precedes it; `ended` says that
     /// none comes any more.
+    #[inline]
     pub(crate) fn pop(&mut self, ended: bool) -> Option<(Time, T)> {
-        let earliest = self.held.peek()?.0.at;
-        let settled = self.newest - earliest >= self.window_ns;
-        if !(settled || ended || self.held.len() >= CAPACITY) {
-            return None;
-        }
-        let Reverse(held) = self.held.pop()?;
+        let is_settled = self.due.is_some_and(|due| self.newest >= due);
+        if is_settled || ended { self.take() } else { None }
+    }
+
+    /// Gives the earliest item back.
+    fn take(&mut self) -> Option<(Time, T)> {
+        let held = if self.is_next_out_of_order() {
+            self.others.pop()?.0
+        } else {
+            self.ordered.pop_front()?
+        };
         self.released = held.at;
+        self.find_due();
         Some((held.at, held.item))
+    }
+
+    fn is_next_out_of_order(&self) -> bool {
+        let Some(Reverse(other)) = self.others.peek() else { return false };
+        self.ordered.front().is_none_or(|first| other.key() < first.key())
+    }
+
+    /// Finds when the earliest item may leave.
+    #[inline]
+    fn find_due(&mut self) {
+        let mut earliest = self.ordered.front().map(|first| first.at);
+        if let Some(Reverse(other)) = self.others.peek() {
+            earliest = Some(earliest.map_or(other.at, |first| first.min(other.at)));
+        }
+        let is_full = self.ordered.len() + self.others.len() >= CAPACITY;
+        let due = earliest.and_then(|at| at.checked_add(self.window_ns));
+        self.due = if is_full { Some(0) } else { due };
     }
 }
 

@@ -18,7 +18,7 @@ pub(super) struct Targets {
     /// Where each device goes, if not all to the start of the first volume.
     places: BTreeMap<u32, Place>,
     align_shift: u64,
-    /// Of the request placed last.
+    /// Of the request placed last, if it is not in one piece.
     pieces: Vec<(u64, u32)>,
     shifted: u64,
     misaligned: u64,
@@ -76,41 +76,43 @@ impl Targets {
         })
     }
 
-    /// The pieces, as first sector and length, of the request placed last.
+    /// The pieces, as first sector and length, of the request placed last if it is not in one.
     pub(super) fn pieces(&self) -> &[(u64, u32)] {
         &self.pieces
     }
 
-    /// Places a request that asks for no sectors: one piece of nothing.
-    pub(super) fn place_nowhere(&mut self) {
-        self.pieces.clear();
-        self.pieces.push((0, 0));
-    }
-
-    /// Finds the pieces of a request that asks for sectors.
-    pub(super) fn place(&mut self, record: &Record) -> Result<(), Misplaced> {
-        self.pieces.clear();
-        let start = self.places.get(&record.device).copied().unwrap_or_default();
+    /// Finds where a request goes that asks for sectors: its first sector if it stays in one piece, or
+    /// none if it has [`Targets::pieces`].
+    #[inline]
+    pub(super) fn place(&mut self, record: &Record) -> Result<Option<u64>, Misplaced> {
+        let start = if self.places.is_empty() {
+            Place::default()
+        } else {
+            self.places.get(&record.device).copied().unwrap_or_default()
+        };
         let moved = start.sector.checked_add(self.align_shift);
         let sector = moved.and_then(|by| record.sector.checked_add(by));
         let sector = sector.ok_or(Misplaced::Beyond)?;
         self.shifted += u64::from(self.align_shift > 0);
         let misaligned = (sector | u64::from(record.sectors)) % PAGE_SECTORS != 0;
         self.misaligned += u64::from(misaligned);
-        let target = &mut self.volumes[start.volume];
-        match target {
-            Target::Dense(dense, _) => dense.place(sector, record.sectors, &mut self.pieces)?,
+        let volume = start.volume as u64 * self.volume_sectors;
+        match &mut self.volumes[start.volume] {
             Target::Fixed(placement) => {
                 let place = placement.place(sector, record.sectors)?;
-                self.pieces.push((place, record.sectors));
+                let everything = matches!(placement, FixedPlace::Shrink { .. });
+                self.moved += u64::from(everything || place != sector);
+                Ok(Some(place + volume))
+            }
+            Target::Dense(dense, _) => {
+                self.pieces.clear();
+                dense.place(sector, record.sectors, &mut self.pieces)?;
+                self.moved += u64::from(self.pieces[0].0 != sector);
+                self.split += u64::from(self.pieces.len() > 1);
+                self.pieces.iter_mut().for_each(|(place, _)| *place += volume);
+                Ok(None)
             }
         }
-        let everything = matches!(target, Target::Fixed(FixedPlace::Shrink { .. }));
-        self.moved += u64::from(everything || self.pieces[0].0 != sector);
-        self.split += u64::from(self.pieces.len() > 1);
-        let volume = start.volume as u64 * self.volume_sectors;
-        self.pieces.iter_mut().for_each(|(place, _)| *place += volume);
-        Ok(())
     }
 
     /// Why a request has no place, in a sentence.

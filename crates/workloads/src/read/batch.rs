@@ -1,0 +1,133 @@
+//! Requests that were read together, with what was noticed among them: what readers hand on.
+//!
+//! A batch is filled, given out and filled again, so that reading allocates nothing in the long run. It
+//! knows for each request where it came from, and what had been left out or changed up to it, so that
+//! who takes one request at a time sees no difference.
+
+use crate::record::Record;
+use engine::{Time, WorkloadError};
+use memchr::{memchr, memchr_iter};
+
+/// Requests that were read together.
+#[derive(Default)]
+pub(crate) struct Batch {
+    /// The requests, in the order of their file.
+    pub(crate) records: Vec<Record>,
+    /// Of each, where its line begins in `text`; or its number among the records of a binary file.
+    marks: Vec<u64>,
+    /// Of each the time that it took, ns, where the file says so; 0 where it does not.
+    pub(crate) responses: Vec<Time>,
+    /// What was left out or changed on the way.
+    pub(crate) notes: Notes,
+    /// The lines that the requests came from, and more behind `filled`.
+    pub(crate) text: Vec<u8>,
+    /// How much of `text` was read.
+    pub(crate) filled: usize,
+    /// Whether the marks are places in `text`.
+    pub(crate) is_text: bool,
+    /// Lines of the file before `text`.
+    pub(crate) lines_before: u64,
+    /// Lines or binary records of the file up to the end of the batch.
+    pub(crate) number: u64,
+    /// Whether it is the last, and why.
+    pub(crate) end: Option<Result<(), WorkloadError>>,
+}
+
+impl Batch {
+    /// Forgets the requests.
+    pub(crate) fn clear(&mut self) {
+        self.records.clear();
+        self.marks.clear();
+        self.responses.clear();
+        self.notes.clear();
+        self.end = None;
+    }
+
+    /// Adds a request that came from there.
+    #[inline]
+    pub(crate) fn push(&mut self, record: Record, mark: u64) {
+        self.records.push(record);
+        self.marks.push(mark);
+    }
+
+    /// Counts something that happened before the next request, or is about it.
+    pub(crate) fn note(&mut self, what: &'static str) {
+        self.notes.add_before(self.records.len(), what);
+    }
+
+    /// The number of the line or binary record of a request.
+    pub(crate) fn number_of(&self, index: usize) -> u64 {
+        let mark = self.marks[index];
+        if !self.is_text {
+            return mark;
+        }
+        let ends = memchr_iter(b'\n', &self.text[..mark as usize]).count();
+        self.lines_before + ends as u64 + 1
+    }
+
+    /// The line of a request, without its end.
+    pub(crate) fn line_of(&self, index: usize) -> &[u8] {
+        let rest = &self.text[self.marks[index] as usize..self.filled];
+        &rest[..memchr(b'\n', rest).unwrap_or(rest.len())]
+    }
+}
+
+/// What is no request or was changed, in the order in which it was met.
+#[derive(Default)]
+pub(crate) struct Notes(Vec<Note>);
+
+/// So often something happened, before the request at that place of the batch or to it.
+struct Note {
+    before: usize,
+    count: u64,
+    what: &'static str,
+}
+
+impl Notes {
+    /// Counts something about the request that will have this place.
+    pub(crate) fn add_before(&mut self, before: usize, what: &'static str) {
+        // A file may have any number of lines between two requests, but of few kinds.
+        let mut same_place = self.0.iter_mut().rev().take_while(|note| note.before == before);
+        match same_place.find(|note| std::ptr::eq(note.what, what) || note.what == what) {
+            Some(note) => note.count += 1,
+            None => self.0.push(Note { before, count: 1, what }),
+        }
+    }
+
+    /// Adds up what happened until `given` requests had been given out.
+    pub(crate) fn count_into(&self, counted: &mut Counted, given: usize) {
+        for note in self.0.iter().take_while(|note| note.before < given) {
+            counted.add_many(note.what, note.count);
+        }
+    }
+
+    fn clear(&mut self) {
+        self.0.clear();
+    }
+}
+
+/// How often something happened that is no request or was changed, by what it was.
+#[derive(Debug, Clone, Default)]
+pub(crate) struct Counted(Vec<(&'static str, u64)>);
+
+impl Counted {
+    /// Counts so many more.
+    pub(crate) fn add_many(&mut self, what: &'static str, more: u64) {
+        match self.0.iter_mut().find(|(known, _)| std::ptr::eq(*known, what) || *known == what) {
+            Some((_, count)) => *count += more,
+            None => self.0.push((what, more)),
+        }
+    }
+
+    /// All of it, in the order in which it first happened.
+    pub(crate) fn all(&self) -> &[(&'static str, u64)] {
+        &self.0
+    }
+
+    /// Adds what another has counted.
+    pub(crate) fn merge(&mut self, other: &Counted) {
+        for &(what, count) in &other.0 {
+            self.add_many(what, count);
+        }
+    }
+}
