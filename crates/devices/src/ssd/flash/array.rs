@@ -82,6 +82,7 @@ impl Flash {
         stamp[pages.clone()].copy_from_slice(&self.stamp[pages]);
         Flash {
             pages_per_block: self.pages_per_block,
+            by_pages_per_block: self.by_pages_per_block,
             stamp,
             order: self.order.clone(),
             programmed: self.programmed.clone(),
