@@ -13,7 +13,7 @@ impl<D: Device + Prepare + Persist + Examine> Model for D {}
 pub trait Prepare {
     /// Pages that [`write_untimed`](Prepare::write_untimed) may address; 0 when the device has no
     /// state worth preparing.
-    fn preparable_pages(&self) -> u32 {
+    fn preparable_pages(&self) -> u64 {
         0
     }
 
@@ -24,10 +24,10 @@ pub trait Prepare {
 
     /// Overwrites pages, in order and in no time, to bring the device into a state; before the first
     /// request.
-    fn overwrite_untimed(&mut self, _pages: &[u32]) {}
+    fn overwrite_untimed(&mut self, _pages: &[u64]) {}
 
     /// Overwrites one page in no time.
-    fn write_untimed(&mut self, page: u32) {
+    fn write_untimed(&mut self, page: u64) {
         self.overwrite_untimed(&[page]);
     }
 

@@ -121,7 +121,7 @@ fn fast_forward_finds_room_where_cleaning_makes_some() {
         let mut ssd = Ssd::new(&config, seed).unwrap();
         let mut random = Xoshiro256::new(seed, 0);
         for _ in 0..1000 {
-            ssd.write_untimed(random.below(u64::from(ssd.preparable_pages())) as u32);
+            ssd.write_untimed(random.below(ssd.preparable_pages()));
         }
         ssd.check().unwrap();
     });

@@ -15,7 +15,7 @@ pub(crate) fn precondition(
     steady: &Steady,
     tick: &mut dyn FnMut(u64, u64) -> ControlFlow<()>,
 ) -> ControlFlow<(), Option<SteadyState>> {
-    let pages = u64::from(device.preparable_pages());
+    let pages = device.preparable_pages();
     let mut settled = None;
     if precondition != Precondition::None && pages > 0 {
         let mut write = Writer::new(device, seed, tick);
@@ -68,7 +68,7 @@ impl<'a> Writer<'a> {
         const TICK: u64 = 1 << 8;
         // Several at a time let the drive fetch what it will need.
         const BATCH: u64 = 64;
-        let pages = u64::from(self.device.preparable_pages());
+        let pages = self.device.preparable_pages();
         let mut batch = Vec::with_capacity(BATCH as usize);
         let mut until_tick = 0;
         for first in (0..writes).step_by(BATCH as usize) {
@@ -81,9 +81,9 @@ impl<'a> Writer<'a> {
             self.done += numbers.end - numbers.start;
             batch.clear();
             if at_random {
-                batch.extend(numbers.map(|_| self.random.below(pages) as u32));
+                batch.extend(numbers.map(|_| self.random.below(pages)));
             } else {
-                batch.extend(numbers.map(|write| write as u32));
+                batch.extend(numbers);
             }
             self.device.overwrite_untimed(&batch);
         }

@@ -9,7 +9,7 @@ use crate::{Examine, Persist, Prepare};
 use engine::{Op, Request, Status, Time};
 
 impl Prepare for Array {
-    fn preparable_pages(&self) -> u32 {
+    fn preparable_pages(&self) -> u64 {
         self.members.iter().map(|member| member.preparable_pages()).sum()
     }
 
@@ -22,8 +22,8 @@ impl Prepare for Array {
 
     /// The pages of striped members are numbered in turn, whatever the stripe, of which pages know
     /// nothing: each member is written in the same order.
-    fn overwrite_untimed(&mut self, pages: &[u32]) {
-        let count = self.members.len() as u32;
+    fn overwrite_untimed(&mut self, pages: &[u64]) {
+        let count = self.members.len() as u64;
         let each = self.members[0].preparable_pages();
         for page in pages {
             let (member, place) = match self.layout {

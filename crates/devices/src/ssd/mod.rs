@@ -19,6 +19,7 @@ mod host;
 pub mod ids;
 mod kind;
 mod model;
+pub mod numbers;
 mod page;
 mod pump;
 mod report;
@@ -101,6 +102,6 @@ impl Device for Ssd {
 
     fn capacity_sectors(&self) -> u64 {
         let geometry = self.geometry();
-        u64::from(geometry.exported_pages()) * u64::from(geometry.sectors_per_page)
+        geometry.exported_pages() * u64::from(geometry.sectors_per_page)
     }
 }

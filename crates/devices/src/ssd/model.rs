@@ -7,11 +7,11 @@ use crate::{Examine, Persist, Prepare};
 use engine::{Op, Request, Status, Time};
 
 impl Prepare for Ssd {
-    fn preparable_pages(&self) -> u32 {
+    fn preparable_pages(&self) -> u64 {
         self.geometry().exported_pages()
     }
 
-    fn overwrite_untimed(&mut self, pages: &[u32]) {
+    fn overwrite_untimed(&mut self, pages: &[u64]) {
         assert!(
             self.clock.now == 0 && self.host.is_idle(),
             "fast-forward comes before the first request"

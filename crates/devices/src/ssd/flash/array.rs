@@ -9,15 +9,17 @@
 use super::ratings::Ratings;
 use crate::ssd::config::SsdConfig;
 use crate::ssd::ids::{Block, Lpn, Ppn};
+use crate::ssd::numbers::Numbers;
 use crate::ssd::shape::Geometry;
+use crate::ssd::shape::divisor::Divisor;
 use serde::{Deserialize, Serialize};
 use std::sync::Arc;
 
 /// The flash as it is kept.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub(in crate::ssd) struct FlashState {
-    stamp: Vec<u32>,
-    order: Vec<u32>,
+    stamp: Numbers,
+    order: Numbers,
     programmed: Vec<u32>,
     opening: Vec<u64>,
     first_order: Vec<u64>,
@@ -30,11 +32,12 @@ pub(in crate::ssd) struct FlashState {
 #[derive(Debug, Clone)]
 pub struct Flash {
     pages_per_block: u32,
-    /// Logical page number in the spare area of each page; meaningless beyond `programmed`.
-    stamp: Vec<u32>,
+    by_pages_per_block: Divisor,
+    /// Logical page number in the spare area of each page, plus 1; meaningless beyond `programmed`.
+    stamp: Numbers,
     /// Number of the program of each page among all of the drive, its low 32 bits, in the spare area
     /// too; empty unless the configuration asks for it.
-    order: Vec<u32>,
+    order: Numbers,
     /// Pages programmed since the erasure of each block.
     programmed: Vec<u32>,
     /// Ascending number of each block's opening, which its first page carries; 0 when erased.
@@ -53,12 +56,13 @@ impl Flash {
     /// Factory-new flash: erased, never worn.
     pub fn new(config: &SsdConfig, geometry: &Geometry, seed: u64) -> Self {
         let blocks = geometry.blocks() as usize;
-        let pages = blocks * geometry.pages_per_block as usize;
+        let (pages, wide) = (geometry.pages(), geometry.wide);
         let ordered = config.persistence.order;
         Flash {
             pages_per_block: geometry.pages_per_block,
-            stamp: vec![0; pages],
-            order: vec![0; if ordered { pages } else { 0 }],
+            by_pages_per_block: Divisor::new(geometry.pages_per_block),
+            stamp: Numbers::new(pages, wide),
+            order: Numbers::new(if ordered { pages } else { 0 }, wide),
             programmed: vec![0; blocks],
             opening: vec![0; blocks],
             first_order: vec![0; if ordered { blocks } else { 0 }],
@@ -73,13 +77,15 @@ impl Flash {
     #[inline]
     #[must_use]
     pub fn program(&mut self, ppn: Ppn, lpn: Lpn, order: u32) -> u32 {
-        let block = (ppn.0 / self.pages_per_block) as usize;
-        let page = ppn.0 % self.pages_per_block;
+        let block = self.by_pages_per_block.quotient(ppn.0);
+        let page = (ppn.0 - block * u64::from(self.pages_per_block)) as u32;
+        let block = block as usize;
         assert!(self.programmed[block] == page, "pages are programmed in order, once");
         self.programmed[block] += 1;
-        self.stamp[ppn.at()] = lpn.0;
-        if let Some(kept) = self.order.get_mut(ppn.at()) {
-            *kept = order;
+        // Padding becomes 0.
+        self.stamp.set(ppn.0, lpn.0.wrapping_add(1));
+        if self.is_ordered() {
+            self.order.set(ppn.0, u64::from(order));
         }
         page
     }
@@ -114,7 +120,7 @@ impl Flash {
     /// The logical page that was written to a programmed page.
     #[inline]
     pub fn stamp(&self, ppn: Ppn) -> Lpn {
-        Lpn(self.stamp[ppn.at()])
+        Lpn(self.stamp.get(ppn.0).wrapping_sub(1))
     }
 
     /// Whether the order of all programs is kept.
@@ -126,13 +132,13 @@ impl Flash {
     /// The low 32 bits of the number of a programmed page's program; 0 when no order is kept.
     #[inline]
     pub fn order(&self, ppn: Ppn) -> u32 {
-        self.order.get(ppn.at()).copied().unwrap_or(0)
+        self.order.find(ppn.0) as u32
     }
 
     /// The same in full. A block is filled within 2^32 programs of the drive, so that what its header
     /// says of the first page tells the upper half of the others'.
     pub fn full_order(&self, ppn: Ppn) -> u64 {
-        let first = self.first_order(Block(ppn.0 / self.pages_per_block));
+        let first = self.first_order(Block(self.by_pages_per_block.quotient(ppn.0) as u32));
         first + u64::from(self.order(ppn).wrapping_sub(first as u32))
     }
 
@@ -207,8 +213,8 @@ impl Flash {
 
     /// Takes up a state that was kept of flash of the same shape, or says that it is not.
     pub(in crate::ssd) fn take_up(&mut self, state: FlashState) -> Result<(), String> {
-        let fits = state.stamp.len() == self.stamp.len()
-            && state.order.len() == self.order.len()
+        let fits = state.stamp.is_like(&self.stamp)
+            && state.order.is_like(&self.order)
             && state.programmed.len() == self.programmed.len()
             && state.opening.len() == self.opening.len()
             && state.first_order.len() == self.first_order.len()

@@ -59,7 +59,7 @@ impl Ftl {
             config: Cleaning { frontiers: frontiers(config), ..config.cleaning.clone() },
             supplied: None,
             random: Xoshiro256::new(seed, CLEANING_STREAM),
-            map: PageMap::new(geometry.exported_pages()),
+            map: PageMap::new(geometry.exported_pages(), geometry.wide),
             blocks: Blocks::new(geometry, aggregate),
             free: FreeBlocks::new(geometry, config.free_order),
             streams: Streams::new(&config.cleaning, geometry),
@@ -89,6 +89,11 @@ impl Ftl {
     #[inline]
     pub fn lookup(&self, lpn: Lpn) -> Option<Ppn> {
         self.map.get(lpn).ppn()
+    }
+
+    /// The logical pages that lie somewhere, in order, and where.
+    pub(in crate::ssd) fn mapped(&self) -> impl Iterator<Item = (Lpn, Ppn)> + '_ {
+        self.map.mapped()
     }
 
     /// What a page request needs as the drive is now.

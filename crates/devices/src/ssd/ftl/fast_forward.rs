@@ -20,7 +20,7 @@ struct HostPage {
 
 impl Ftl {
     /// Overwrites pages in no time, cleaning first where the timed drive would: fast-forward.
-    pub fn overwrite_untimed(&mut self, flash: &mut Flash, pages: &[u32]) {
+    pub fn overwrite_untimed(&mut self, flash: &mut Flash, pages: &[u64]) {
         const BATCH: usize = 16;
         let pages_of_each = self.geometry.granule.flash_pages;
         let bytes = u64::from(self.geometry.sectors_per_page) * SECTOR_BYTES;
@@ -146,7 +146,7 @@ impl Ftl {
             let base = self.geometry.ppn(job.source, first);
             // As above: first all look-ups, then all moves.
             let mut valid = 0;
-            for ppn in (base.0..base.0 + count).map(Ppn) {
+            for ppn in (base.0..base.0 + u64::from(count)).map(Ppn) {
                 let lpn = flash.stamp(ppn);
                 pages[valid] = lpn.0;
                 valid += usize::from(self.map.holds(lpn, ppn));

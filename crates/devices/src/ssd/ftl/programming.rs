@@ -84,7 +84,7 @@ impl Ftl {
     }
 
     /// Forgets logical pages, unless the drive has ended.
-    pub(in crate::ssd) fn trim_all(&mut self, pages: Range<u32>) -> Status {
+    pub(in crate::ssd) fn trim_all(&mut self, pages: Range<u64>) -> Status {
         if self.has_ended() {
             return Status::ReadOnly;
         }

@@ -205,7 +205,7 @@ impl Ftl {
             self.map.holds(lpn, ppn).then_some((ppn, lpn))
         })?;
         let domain = self.choose_domain(self.geometry.pool_of(lpn), to, lpn)?;
-        job.next_page = ppn.0 - self.geometry.ppn(job.source, 0).0 + 1;
+        job.next_page = self.geometry.page_in_block(ppn) + 1;
         let programming = self.begin_program(domain, lpn);
         self.carry_temperature(job.source, programming);
         job.moved += 1;

@@ -74,12 +74,12 @@ impl Ftl {
     }
 
     /// Pages that can be written in a domain before another block is erased.
-    pub(in crate::ssd) fn room_of(&self, domain: u32) -> u32 {
+    pub(in crate::ssd) fn room_of(&self, domain: u32) -> u64 {
         self.room(Domain(domain))
     }
 
     /// Pages of a domain that hold no valid data, where that is kept.
-    pub(in crate::ssd) fn reclaimable_of(&self, domain: Domain) -> u32 {
+    pub(in crate::ssd) fn reclaimable_of(&self, domain: Domain) -> u64 {
         self.placement.reclaimable.get(domain.at()).copied().unwrap_or(0)
     }
 

@@ -21,17 +21,17 @@ pub(in crate::ssd) fn check(request: &Request, capacity_sectors: u64) {
 }
 
 /// The logical pages that a request touches.
-pub(in crate::ssd) fn touched(geometry: &Geometry, request: &Request) -> Range<u32> {
+pub(in crate::ssd) fn touched(geometry: &Geometry, request: &Request) -> Range<u64> {
     let sectors = u64::from(geometry.sectors_per_page);
     let (start, end) = range(request);
-    (start / sectors) as u32..end.div_ceil(sectors) as u32
+    start / sectors..end.div_ceil(sectors)
 }
 
 /// The logical pages that a request covers whole.
-pub(in crate::ssd) fn covered(geometry: &Geometry, request: &Request) -> Range<u32> {
+pub(in crate::ssd) fn covered(geometry: &Geometry, request: &Request) -> Range<u64> {
     let sectors = u64::from(geometry.sectors_per_page);
     let (start, end) = range(request);
-    start.div_ceil(sectors) as u32..(end / sectors) as u32
+    start.div_ceil(sectors)..end / sectors
 }
 
 fn range(request: &Request) -> (u64, u64) {
@@ -42,7 +42,7 @@ fn range(request: &Request) -> (u64, u64) {
 #[inline]
 fn within(geometry: &Geometry, request: &Request, lpn: Lpn) -> (u64, u64) {
     let sectors = u64::from(geometry.sectors_per_page);
-    let base = u64::from(lpn.0) * sectors;
+    let base = lpn.0 * sectors;
     let (start, end) = range(request);
     (start.max(base) - base, end.min(base + sectors) - base)
 }

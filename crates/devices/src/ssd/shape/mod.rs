@@ -31,6 +31,9 @@ enum Level {
     Ssd,
 }
 
+/// What is kept of a block.
+const BYTES_PER_BLOCK: u64 = 48;
+
 /// How far units, pools and domains reach.
 struct Levels {
     unit: Level,
@@ -118,7 +121,9 @@ pub struct Geometry {
     /// Pool of each domain.
     pub domain_pool: Vec<PoolId>,
     /// Logical pages of a pool.
-    pub pages_per_pool: u32,
+    pub pages_per_pool: u64,
+    /// There are too many pages for their numbers to have 32 bits.
+    pub wide: bool,
     /// Logical pages in a stripe.
     pub stripe_pages: u32,
     /// Sectors of a logical page.
@@ -142,8 +147,8 @@ impl Geometry {
     /// Derives the shape, or says which keys contradict each other.
     ///
     /// # Errors
-    /// Counts of zero, sizes that do not divide, a drive too large for 32-bit page numbers, and
-    /// spare space that cannot hold the blocks kept erased.
+    /// Counts of zero, sizes that do not divide, a drive with too many pages, and spare space that cannot
+    /// hold the blocks kept erased.
     pub fn new(config: &SsdConfig) -> Result<Geometry, Invalid> {
         check::counts(config)?;
         today::check(config)?;
@@ -208,6 +213,7 @@ impl Geometry {
             pool_domains: vec![Vec::new(); pools as usize],
             domain_pool: Vec::new(),
             pages_per_pool: 0,
+            wide: false,
             stripe_pages,
             sectors_per_page: (logical_bytes / SECTOR_BYTES) as u32,
             sectors_per_flash_page: (page_bytes / SECTOR_BYTES) as u32,
@@ -219,10 +225,13 @@ impl Geometry {
             by_blocks_per_domain: Divisor::new(blocks as u32),
             by_domains_per_unit: Divisor::new(planes_in(unit) / planes_per_domain),
         };
+        check::pages(&geometry, config)?;
+        geometry.wide = geometry.pages() >= u64::from(u32::MAX);
         geometry.place_pools(pool);
         let share = f64::from(geometry.blocks_per_domain) * config.min_free();
         geometry.low_blocks = (share as u32).max(1);
         geometry.pages_per_pool = geometry.exported_per_pool(config)?;
+        check::filled(&geometry, config)?;
         geometry.idle_blocks = geometry.low_blocks;
         if config.cleaning.background {
             let share = f64::from(geometry.blocks_per_domain) * config.cleaning.background_free;
@@ -252,7 +261,7 @@ impl Geometry {
     }
 
     /// Logical pages of a pool: what the spare space leaves, in whole stripes.
-    fn exported_per_pool(&self, config: &SsdConfig) -> Result<u32, Invalid> {
+    fn exported_per_pool(&self, config: &SsdConfig) -> Result<u64, Invalid> {
         let domains = self.domains / self.pools;
         let blocks = domains * self.blocks_per_domain;
         let physical = u64::from(blocks) * u64::from(self.data_pages);
@@ -300,7 +309,7 @@ impl Geometry {
                 ),
             ));
         }
-        Ok(exported as u32)
+        Ok(exported)
     }
 
     /// The threshold of background cleaning is above that of all cleaning, and spare space can
@@ -320,7 +329,7 @@ impl Geometry {
         let domains = self.domains / self.pools;
         let kept = u64::from(domains) * u64::from(self.idle_blocks + 1);
         let blocks = u64::from(domains) * u64::from(self.blocks_per_domain);
-        let used = u64::from(self.pages_per_pool).div_ceil(u64::from(self.data_pages));
+        let used = self.pages_per_pool.div_ceil(u64::from(self.data_pages));
         if blocks - used <= kept {
             let problem = format!(
                 "the {} spare blocks of a pool cannot hold the {kept} that it keeps erased or \
@@ -333,17 +342,33 @@ impl Geometry {
     }
 
     /// Logical pages of the drive.
-    pub fn exported_pages(&self) -> u32 {
-        self.pages_per_pool * self.pools
+    pub fn exported_pages(&self) -> u64 {
+        self.pages_per_pool * u64::from(self.pools)
+    }
+
+    /// What the tables of a drive take that holds data in a share of its logical pages, bytes.
+    pub fn memory(&self, config: &SsdConfig, share: f64) -> u64 {
+        let each = if self.wide { 5 } else { 4 };
+        // The map, the numbers in the spare areas, and where it is kept the order.
+        let tables = 2 + u64::from(config.persistence.order);
+        let held = (self.exported_pages() as f64 * share) as u64;
+        let blocks = (f64::from(self.blocks()) * share) as u64;
+        held * each * tables + held / 8 + blocks * BYTES_PER_BLOCK
+    }
+
+    /// Pages of the flash.
+    pub fn pages(&self) -> u64 {
+        u64::from(self.blocks()) * u64::from(self.pages_per_block)
     }
 
     /// Blocks that a pool can lose before its spare space no longer holds those that cleaning keeps
     /// erased or open.
     pub fn losable_blocks(&self) -> u32 {
-        let domains = self.domains / self.pools;
-        let physical = domains * self.blocks_per_domain * self.data_pages;
-        let held = domains * (self.low_blocks + self.frontiers) * self.data_pages;
-        (physical - self.pages_per_pool - held - 1) / self.data_pages
+        let domains = u64::from(self.domains / self.pools);
+        let data_pages = u64::from(self.data_pages);
+        let physical = domains * u64::from(self.blocks_per_domain) * data_pages;
+        let held = domains * u64::from(self.low_blocks + self.frontiers) * data_pages;
+        ((physical - self.pages_per_pool - held - 1) / data_pages) as u32
     }
 
     /// Blocks of the drive.
@@ -357,13 +382,14 @@ impl Geometry {
         if self.stripe_pages == 1 {
             return PoolId(self.by_pools.remainder(lpn.0));
         }
-        PoolId(self.by_pools.remainder(lpn.0 / self.stripe_pages))
+        PoolId(self.by_pools.remainder(lpn.0 / u64::from(self.stripe_pages)))
     }
 
     /// The logical page at position `index` of a pool; positions ascend with addresses.
-    pub fn lpn_in_pool(&self, pool: PoolId, index: u32) -> Lpn {
-        let (row, offset) = (index / self.stripe_pages, index % self.stripe_pages);
-        Lpn((row * self.pools + pool.0) * self.stripe_pages + offset)
+    pub fn lpn_in_pool(&self, pool: PoolId, index: u64) -> Lpn {
+        let stripe = u64::from(self.stripe_pages);
+        let (row, offset) = (index / stripe, index % stripe);
+        Lpn((row * u64::from(self.pools) + u64::from(pool.0)) * stripe + offset)
     }
 
     /// Whether the last page of each block is kept for a summary.
@@ -375,25 +401,31 @@ impl Geometry {
     /// The block that a physical page is in.
     #[inline]
     pub fn block_of(&self, ppn: Ppn) -> Block {
-        Block(self.by_pages_per_block.quotient(ppn.0))
+        Block(self.by_pages_per_block.quotient(ppn.0) as u32)
+    }
+
+    /// Which page of its block a physical page is.
+    #[inline]
+    pub fn page_in_block(&self, ppn: Ppn) -> u32 {
+        self.by_pages_per_block.remainder(ppn.0)
     }
 
     /// Whether a page fills its block, so that the summary page follows.
     #[inline]
     pub fn is_last(&self, ppn: Ppn) -> bool {
-        ppn.0 + 1 == self.block_of(ppn).0 * self.pages_per_block + self.data_pages
+        self.page_in_block(ppn) + 1 == self.data_pages
     }
 
     /// Page `page` of a block.
     #[inline]
     pub fn ppn(&self, block: Block, page: u32) -> Ppn {
-        Ppn(block.0 * self.pages_per_block + page)
+        Ppn(u64::from(block.0) * u64::from(self.pages_per_block) + u64::from(page))
     }
 
     /// The domain that a block belongs to.
     #[inline]
     pub fn domain_of(&self, block: Block) -> Domain {
-        Domain(self.by_blocks_per_domain.quotient(block.0))
+        Domain(self.by_blocks_per_domain.quotient(block.0.into()) as u32)
     }
 
     /// The first block of a domain.
@@ -405,7 +437,7 @@ impl Geometry {
     /// The unit that serves a domain.
     #[inline]
     pub fn unit_of(&self, domain: Domain) -> Unit {
-        Unit(self.by_domains_per_unit.quotient(domain.0))
+        Unit(self.by_domains_per_unit.quotient(domain.0.into()) as u32)
     }
 
     /// The unit that serves a page.

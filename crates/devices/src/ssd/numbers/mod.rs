@@ -1,0 +1,218 @@
+//! Tables of page numbers: what a drive keeps of each of its pages, the largest arrays that there are.
+//!
+//! A number takes 4 bytes, or 5 where the drive has too many pages for that. All are 0 at first, in memory
+//! that the system hands out zeroed and charges for when it is touched: what was never written costs
+//! nothing, nor does a copy of it or its place in a saved drive.
+
+mod kept;
+
+/// The entries of one piece of a wide table: 5 MiB.
+const PIECE: u64 = 1 << 20;
+/// Bytes of an entry of a wide table.
+const WIDTH: usize = 5;
+/// An entry is read as a word, of which it is the lower part.
+const WORD: usize = 8;
+/// What is copied at a time: a page of memory, or half of one.
+const STEP: usize = 1 << 10;
+
+/// The largest number that a wide table holds.
+pub(in crate::ssd) const LARGEST: u64 = (1 << 40) - 1;
+
+/// A table of numbers, 0 where none was set.
+///
+/// Those of a wide table are past the end of an empty narrow one: the comparison that keeps a narrow table
+/// from being read past its end tells the two apart, so that it pays nothing for the other.
+#[derive(Debug)]
+pub struct Numbers {
+    /// All are below 2^32.
+    narrow: Vec<u32>,
+    /// Or all are below 2^40.
+    wide: Option<Wide>,
+}
+
+/// A table of numbers of 40 bits, in pieces that exist once something was written to them: as a whole it
+/// could be larger than what the system hands out at once.
+#[derive(Debug)]
+struct Wide {
+    length: u64,
+    pieces: Vec<Option<Box<[u8]>>>,
+}
+
+impl Numbers {
+    /// So many zeroes.
+    pub fn new(length: u64, wide: bool) -> Numbers {
+        if wide {
+            let pieces = vec![None; length.div_ceil(PIECE) as usize];
+            return Numbers { narrow: Vec::new(), wide: Some(Wide { length, pieces }) };
+        }
+        Numbers { narrow: vec![0; length as usize], wide: None }
+    }
+
+    /// How many there are.
+    pub fn len(&self) -> u64 {
+        self.wide.as_ref().map_or(self.narrow.len() as u64, |wide| wide.length)
+    }
+
+    /// Whether they have 40 bits.
+    pub fn is_wide(&self) -> bool {
+        self.wide.is_some()
+    }
+
+    /// Whether there are none.
+    pub fn is_empty(&self) -> bool {
+        self.len() == 0
+    }
+
+    /// The number at a place.
+    ///
+    /// # Panics
+    /// Past the end.
+    #[inline]
+    pub fn get(&self, at: u64) -> u64 {
+        match self.narrow.get(at as usize) {
+            Some(number) => u64::from(*number),
+            None => self.get_wide(at).expect("a page lies in its drive"),
+        }
+    }
+
+    /// The same, and 0 past the end.
+    #[inline]
+    pub fn find(&self, at: u64) -> u64 {
+        match self.narrow.get(at as usize) {
+            Some(number) => u64::from(*number),
+            None => self.get_wide(at).unwrap_or(0),
+        }
+    }
+
+    /// Sets the number at a place.
+    ///
+    /// # Panics
+    /// Past the end.
+    #[inline]
+    pub fn set(&mut self, at: u64, number: u64) {
+        match self.narrow.get_mut(at as usize) {
+            Some(kept) => {
+                debug_assert!(u32::try_from(number).is_ok());
+                *kept = number as u32;
+            }
+            None => self.set_wide(at, number),
+        }
+    }
+
+    #[cold]
+    #[inline(never)]
+    fn get_wide(&self, at: u64) -> Option<u64> {
+        let wide = self.wide.as_ref().filter(|wide| at < wide.length)?;
+        let Some(piece) = &wide.pieces[(at / PIECE) as usize] else { return Some(0) };
+        let from = (at % PIECE) as usize * WIDTH;
+        let mut word = [0; WORD];
+        word.copy_from_slice(&piece[from..from + WORD]);
+        Some(u64::from_le_bytes(word) & LARGEST)
+    }
+
+    #[cold]
+    #[inline(never)]
+    fn set_wide(&mut self, at: u64, number: u64) {
+        let wide = self.wide.as_mut().filter(|wide| at < wide.length && number <= LARGEST);
+        let pieces = &mut wide.expect("a page lies in its drive").pieces;
+        let piece = pieces[(at / PIECE) as usize].get_or_insert_with(empty_piece);
+        let from = (at % PIECE) as usize * WIDTH;
+        piece[from..from + WIDTH].copy_from_slice(&number.to_le_bytes()[..WIDTH]);
+    }
+
+    /// Whether another table has as many numbers of the same width.
+    pub fn is_like(&self, other: &Numbers) -> bool {
+        self.len() == other.len() && self.is_wide() == other.is_wide()
+    }
+
+    /// Exchanges the numbers at two places.
+    pub fn swap(&mut self, one: u64, other: u64) {
+        let (first, second) = (self.get(one), self.get(other));
+        self.set(one, second);
+        self.set(other, first);
+    }
+
+    /// Brings the numbers at these places into the cache: loads that do not depend on each other overlap.
+    #[inline]
+    pub fn fetch(&self, places: &[u64]) {
+        let mut fetched = 0;
+        for at in places {
+            fetched ^= self.get(*at);
+        }
+        std::hint::black_box(fetched);
+    }
+
+    /// The places of the numbers that are not 0, in order, with the numbers.
+    pub fn entries(&self) -> impl Iterator<Item = (u64, u64)> + '_ {
+        self.steps().flat_map(|from| {
+            let to = self.len().min(from + STEP as u64);
+            (from..to).map(|at| (at, self.get(at))).filter(|(_, number)| *number != 0)
+        })
+    }
+
+    /// Where steps begin that hold more than zeroes.
+    fn steps(&self) -> impl Iterator<Item = u64> + '_ {
+        (0..self.step_count()).filter(|step| !self.is_zero(*step)).map(|step| step * STEP as u64)
+    }
+
+    fn step_count(&self) -> u64 {
+        self.len().div_ceil(STEP as u64)
+    }
+
+    fn is_zero(&self, step: u64) -> bool {
+        let from = step * STEP as u64;
+        let Some(wide) = &self.wide else {
+            let to = self.narrow.len().min(from as usize + STEP);
+            return self.narrow[from as usize..to].iter().all(|number| *number == 0);
+        };
+        wide.pieces[(from / PIECE) as usize].as_deref().is_none_or(|piece| {
+            let at = (from % PIECE) as usize * WIDTH;
+            piece[at..at + STEP * WIDTH].iter().all(|byte| *byte == 0)
+        })
+    }
+}
+
+fn empty_piece() -> Box<[u8]> {
+    vec![0; PIECE as usize * WIDTH + WORD - WIDTH].into_boxed_slice()
+}
+
+/// A copy of what is not zero, so that what was never touched stays so in the copy.
+impl Clone for Numbers {
+    fn clone(&self) -> Numbers {
+        let mut narrow = vec![0; self.narrow.len()];
+        copy(&mut narrow, &self.narrow);
+        let wide = self.wide.as_ref().map(|wide| {
+            let piece = |piece: &[u8]| {
+                let mut all = empty_piece();
+                copy(&mut all, piece);
+                all
+            };
+            let pieces = wide.pieces.iter().map(|kept| kept.as_deref().map(piece)).collect();
+            Wide { length: wide.length, pieces }
+        });
+        Numbers { narrow, wide }
+    }
+}
+
+fn copy<T: Copy + Default + PartialEq>(to: &mut [T], from: &[T]) {
+    for (to, from) in to.chunks_mut(STEP).zip(from.chunks(STEP)) {
+        if from.iter().any(|number| *number != T::default()) {
+            to.copy_from_slice(from);
+        }
+    }
+}
+
+/// Tables are equal that hold the same numbers, whatever these take.
+impl PartialEq for Numbers {
+    fn eq(&self, other: &Numbers) -> bool {
+        if !self.is_wide() && !other.is_wide() {
+            return self.narrow == other.narrow;
+        }
+        self.len() == other.len() && self.entries().eq(other.entries())
+    }
+}
+
+impl Eq for Numbers {}
+
+#[cfg(test)]
+mod tests;
