@@ -38,6 +38,7 @@ pub struct Flash {
     /// Number of the program of each page among all of the drive, its low 32 bits, in the spare area
     /// too; empty unless the configuration asks for it.
     order: Numbers,
+    ordered: bool,
     /// Pages programmed since the erasure of each block.
     programmed: Vec<u32>,
     /// Ascending number of each block's opening, which its first page carries; 0 when erased.
@@ -63,6 +64,7 @@ impl Flash {
             by_pages_per_block: Divisor::new(geometry.pages_per_block),
             stamp: Numbers::new(pages, wide),
             order: Numbers::new(if ordered { pages } else { 0 }, wide),
+            ordered,
             programmed: vec![0; blocks],
             opening: vec![0; blocks],
             first_order: vec![0; if ordered { blocks } else { 0 }],
@@ -72,19 +74,19 @@ impl Flash {
         }
     }
 
-    /// Completes the programming of a page with the data of `lpn`, and says which page of its block it
+    /// Completes the programming of a page of a block with the data of `lpn`, and says which page of its block it
     /// is: to the first the caller adds the [`header`](Flash::write_header).
     #[inline]
     #[must_use]
-    pub fn program(&mut self, ppn: Ppn, lpn: Lpn, order: u32) -> u32 {
-        let block = self.by_pages_per_block.quotient(ppn.0);
-        let page = (ppn.0 - block * u64::from(self.pages_per_block)) as u32;
-        let block = block as usize;
-        assert!(self.programmed[block] == page, "pages are programmed in order, once");
-        self.programmed[block] += 1;
+    pub fn program(&mut self, ppn: Ppn, block: Block, lpn: Lpn, order: u32) -> u32 {
+        let programmed = &mut self.programmed[block.at()];
+        let page = *programmed;
+        let next = u64::from(block.0) * u64::from(self.pages_per_block) + u64::from(page);
+        assert!(next == ppn.0, "pages are programmed in order, once");
+        *programmed = page + 1;
         // Padding becomes 0.
         self.stamp.set(ppn.0, lpn.0.wrapping_add(1));
-        if self.is_ordered() {
+        if self.ordered {
             self.order.set(ppn.0, u64::from(order));
         }
         page
@@ -126,7 +128,7 @@ impl Flash {
     /// Whether the order of all programs is kept.
     #[inline]
     pub fn is_ordered(&self) -> bool {
-        !self.order.is_empty()
+        self.ordered
     }
 
     /// The low 32 bits of the number of a programmed page's program; 0 when no order is kept.

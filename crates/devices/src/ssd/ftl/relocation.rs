@@ -214,7 +214,7 @@ impl Ftl {
 
     /// Completes a move that [`next_step`](Ftl::next_step) began.
     pub fn complete_move(&mut self, flash: &mut Flash, programming: Programming) {
-        if self.is_filling(self.geometry.block_of(programming.ppn)) {
+        if self.is_filling(programming.block) {
             self.counters.migrations += 1;
         } else {
             self.counters.moves += 1;

@@ -86,9 +86,10 @@ impl Ftl {
     /// Takes the next page of a stream to fill its group: from now on it is written with nothing.
     pub(in crate::ssd) fn begin_padding(&mut self, domain: Domain, stream: Stream) -> Programming {
         let frontier = self.streams.of(domain, stream);
-        let ppn = self.next_page(frontier, domain);
+        let (block, ppn) = self.next_page(frontier, domain);
         self.programs = self.programs.wrapping_add(1);
-        Programming { ppn, lpn: Lpn::PADDING, old: Place::NOWHERE, order: self.programs as u32 }
+        let order = self.programs as u32;
+        Programming { ppn, block, lpn: Lpn::PADDING, old: Place::NOWHERE, order }
     }
 
     /// Pages left on the frontier of a stream.
