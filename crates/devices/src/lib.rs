@@ -16,7 +16,7 @@ pub mod served;
 pub mod ssd;
 
 pub use device_kind::DeviceKind;
-pub use model::{Examine, Model, Persist, Prepare};
+pub use model::{Examine, MOST_MEMORY, Model, Persist, Prepare};
 pub use ssd::clean::Supplied;
 
 use array::ArrayConfig;

@@ -13,6 +13,10 @@ impl Prepare for Array {
         self.members.iter().map(|member| member.preparable_pages()).sum()
     }
 
+    fn memory(&self, share: f64) -> u64 {
+        self.members.iter().map(|member| member.memory(share)).sum()
+    }
+
     fn volumes(&self) -> u32 {
         match self.layout {
             Layout::Striped => 1,

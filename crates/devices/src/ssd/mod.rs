@@ -27,6 +27,8 @@ mod sched;
 mod sets;
 pub mod shape;
 pub(crate) mod snapshot;
+#[cfg(test)]
+mod widths;
 
 pub use config::SsdConfig;
 pub use conformance::{Check, conformance, conformance_of};

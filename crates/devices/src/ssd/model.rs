@@ -11,6 +11,10 @@ impl Prepare for Ssd {
         self.geometry().exported_pages()
     }
 
+    fn memory(&self, share: f64) -> u64 {
+        self.geometry().memory(&self.config, share)
+    }
+
     fn overwrite_untimed(&mut self, pages: &[u64]) {
         assert!(
             self.clock.now == 0 && self.host.is_idle(),

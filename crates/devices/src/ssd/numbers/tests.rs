@@ -6,6 +6,7 @@ use std::collections::BTreeMap;
 const LENGTH: u64 = PIECE + 3 * STEP as u64 + 7;
 
 proptest! {
+    #![proptest_config(ProptestConfig::with_cases(16))]
     /// Both widths answer as an ordered map of the standard library does, and so do their copies and what
     /// is read of them from a saved drive.
     #[test]

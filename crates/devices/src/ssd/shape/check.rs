@@ -1,5 +1,6 @@
 //! What a configuration may not say: counts and sizes that stand alone, and the spare space.
 
+use crate::MOST_MEMORY;
 use crate::ssd::config::{ActiveBlocks, DEFAULT_SPARE_FACTOR, Gang, Interleave, Pool, SsdConfig};
 use crate::ssd::numbers;
 use crate::ssd::shape::Geometry;
@@ -12,9 +13,6 @@ const LONGEST_STAGE_NS: u64 = 4_000_000_000;
 
 /// Logical pages that are erased together: their number times that of all pages has 64 bits.
 const LARGEST_BLOCK: u32 = 1 << 24;
-
-/// What the tables of a drive may take when it is as full as the configuration fills it: 64 GiB.
-const MOST_MEMORY: u64 = 64 << 30;
 
 /// The spare area has room for a page's number and order, if that is kept.
 fn ordered(config: &SsdConfig) -> Result<(), Invalid> {
@@ -165,10 +163,11 @@ pub(in crate::ssd) fn filled(geometry: &Geometry, config: &SsdConfig) -> Result<
     }
     let each = u64::from(geometry.sectors_per_page) * SECTOR_BYTES;
     let problem = format!(
-        "{} takes {needed} bytes of memory for {} logical pages of {}, and {MOST_MEMORY} is the most; fill \
-         less of the drive, which takes what it holds (device.fill = \"empty\"), or use larger pages \
+        "{} takes {needed} bytes of memory, {} of them for each of {} logical pages of {}, and \
+         {MOST_MEMORY} is the most; fill less (what is empty takes none) or use larger pages \
          (device.logical_page){}",
         config.fill,
+        geometry.bytes_per_page(config),
         geometry.exported_pages(),
         Size::from_bytes(each),
         scale(config)

@@ -15,7 +15,6 @@ pub use groups::Groups;
 
 use crate::ssd::config::{ActiveBlocks, Gang, Interleave, Pool, Reclaim, SsdConfig};
 use crate::ssd::ids::{Block, Domain, Lpn, PoolId, Ppn, Unit};
-use crate::ssd::sets::Sets;
 use divisor::Divisor;
 use engine::SECTOR_BYTES;
 use options::{Invalid, Size};
@@ -175,15 +174,7 @@ impl Geometry {
         let planes_per_domain = planes_in(domain);
         // Behind a write buffer the planes of a domain do everything together.
         let planes_apart = if groups.is_some() { 1 } else { planes_per_domain };
-        let blocks = u64::from(planes_apart) * u64::from(config.blocks_per_plane);
-        if blocks > u64::from(Sets::LARGEST_UNIVERSE) {
-            let problem = format!(
-                "{blocks} blocks that share a frontier are too many; at most {}",
-                Sets::LARGEST_UNIVERSE
-            );
-            let keys = ["device.blocks_per_plane", "device.pool", "device.interleave"];
-            return Err(Invalid::new(&keys, problem));
-        }
+        let blocks = planes_apart * config.blocks_per_plane;
         let domains = planes / planes_per_domain;
         let pools = planes / planes_in(pool);
         let page_bytes = config.page_size.bytes() / u64::from(granule.parts);
@@ -191,7 +182,7 @@ impl Geometry {
         let stripe_pages = stripe_pages(config, logical_bytes)?;
         let data_pages =
             groups.map_or_else(|| granule.per_block(config), |it| it.units_per_block());
-        let pages_per_block = data_pages + u32::from(config.summary_page);
+        let pages_per_block = data_pages.saturating_add(config.summary_page.into());
         let mut geometry = Geometry {
             channels: config.channels,
             packages,
@@ -204,7 +195,7 @@ impl Geometry {
             planes_per_domain,
             pages_per_block,
             data_pages,
-            blocks_per_domain: blocks as u32,
+            blocks_per_domain: blocks,
             domains,
             domains_per_unit: planes_in(unit) / planes_per_domain,
             units: planes / planes_in(unit),
@@ -222,7 +213,7 @@ impl Geometry {
             idle_blocks: 0,
             by_pools: Divisor::new(pools),
             by_pages_per_block: Divisor::new(pages_per_block),
-            by_blocks_per_domain: Divisor::new(blocks as u32),
+            by_blocks_per_domain: Divisor::new(blocks),
             by_domains_per_unit: Divisor::new(planes_in(unit) / planes_per_domain),
         };
         check::pages(&geometry, config)?;
@@ -348,12 +339,15 @@ impl Geometry {
 
     /// What the tables of a drive take that holds data in a share of its logical pages, bytes.
     pub fn memory(&self, config: &SsdConfig, share: f64) -> u64 {
-        let each = if self.wide { 5 } else { 4 };
-        // The map, the numbers in the spare areas, and where it is kept the order.
-        let tables = 2 + u64::from(config.persistence.order);
         let held = (self.exported_pages() as f64 * share) as u64;
         let blocks = (f64::from(self.blocks()) * share) as u64;
-        held * each * tables + held / 8 + blocks * BYTES_PER_BLOCK
+        held * self.bytes_per_page(config) + held / 8 + blocks * BYTES_PER_BLOCK
+    }
+
+    /// What is kept of a page that holds data: its place, whose it is, and where that is asked its order.
+    fn bytes_per_page(&self, config: &SsdConfig) -> u64 {
+        let tables = 2 + u64::from(config.persistence.order);
+        tables * if self.wide { 5 } else { 4 }
     }
 
     /// Pages of the flash.
