@@ -3,10 +3,11 @@
 //!
 //! One test, so that nothing else takes memory at the same time.
 
-use devices::ssd::config::{CleaningTime, Interleave};
+use devices::ssd::config::{CleaningTime, Fill, Interleave};
 use devices::ssd::{Geometry, Ssd, SsdConfig};
-use devices::{Examine, Prepare};
+use devices::Prepare;
 use engine::{Device, Lba, Op, Random, Request, Xoshiro256};
+use options::Setting;
 
 const TIB: f64 = (1u64 << 40) as f64;
 
@@ -29,7 +30,7 @@ fn drive(blocks: u32, pages_per_block: u32, page: &str, fill: &str) -> SsdConfig
         spare_size: "0B".parse().unwrap(),
         summary_page: false,
         interleave: Interleave::None,
-        fill: fill.parse().unwrap(),
+        fill: Setting::complete(serde_json::from_str(fill).unwrap(), Fill::FULL),
         ..SsdConfig::default()
     };
     config.cleaning.time = CleaningTime::Blocking;
@@ -59,7 +60,7 @@ fn write_some(ssd: &mut Ssd, within: u64, writes: u64) {
 #[test]
 fn a_drive_takes_memory_for_what_it_holds() {
     // Small blocks, of which there are many; a domain has 4 million.
-    let empty = drive(1 << 22, 64, "4KiB", "empty");
+    let empty = drive(1 << 22, 64, "4KiB", "\"empty\"");
     let Some((pages, built, after)) = bytes_a_page(&empty, |_| ()) else { return };
     assert!(pages > 1e9 && built < 0.1 && after < 0.1, "an empty drive takes {built} bytes a page");
     // One page in 100, and after another the tables of that part alone.
@@ -67,12 +68,12 @@ fn a_drive_takes_memory_for_what_it_holds() {
     let (.., after) = bytes_a_page(&empty, |ssd| write_some(ssd, within, within)).unwrap();
     assert!(after < 0.1 + 0.12, "a drive with a hundredth of its pages takes {after} bytes a page");
     // Full, and written over.
-    let full = drive(1 << 14, 64, "4KiB", "full");
+    let full = drive(1 << 14, 64, "4KiB", "\"full\"");
     let work = |ssd: &mut Ssd| write_some(ssd, ssd.preparable_pages(), ssd.preparable_pages());
     let (_, built, after) = bytes_a_page(&full, work).unwrap();
     assert!(built < 9.0 && after < 9.0, "a full drive takes {built}, later {after} bytes a page");
     // 131 TB of pages of 16 KiB, more than 2^32; written, read and checked in a small part.
-    let large = drive(1 << 21, 1024, "16KiB", "empty");
+    let large = drive(1 << 21, 1024, "16KiB", "\"empty\"");
     let (pages, built, after) = bytes_a_page(&large, |ssd| {
         assert!(ssd.capacity_sectors() as f64 * 512.0 > 100.0 * TIB);
         write_some(ssd, 1 << 18, 1 << 18);
