@@ -14,6 +14,8 @@ const WIDTH: usize = 5;
 const WORD: usize = 8;
 /// What is copied at a time: a page of memory, or half of one.
 const STEP: usize = 1 << 10;
+/// Steps of a piece.
+const STEPS: usize = PIECE as usize / STEP;
 
 /// The largest number that a wide table holds.
 pub(in crate::ssd) const LARGEST: u64 = (1 << 40) - 1;
@@ -35,14 +37,45 @@ pub struct Numbers {
 #[derive(Debug)]
 struct Wide {
     length: u64,
-    pieces: Vec<Option<Box<[u8]>>>,
+    pieces: Vec<Option<Piece>>,
+}
+
+/// A part of a wide table.
+#[derive(Debug)]
+struct Piece {
+    bytes: Box<[u8]>,
+    /// A bit for each step that something was written to: the others need not be looked at.
+    written: [u64; STEPS / 64],
+}
+
+impl Piece {
+    fn new() -> Piece {
+        let bytes = vec![0; PIECE as usize * WIDTH + WORD - WIDTH].into_boxed_slice();
+        Piece { bytes, written: [0; STEPS / 64] }
+    }
+
+    fn copy(&self) -> Piece {
+        let mut copy = Piece { written: self.written, ..Piece::new() };
+        for step in 0..STEPS {
+            if let Some(bytes) = self.step(step) {
+                copy.bytes[step * STEP * WIDTH..][..bytes.len()].copy_from_slice(bytes);
+            }
+        }
+        copy
+    }
+
+    /// The bytes of a step, if something was written to them.
+    fn step(&self, step: usize) -> Option<&[u8]> {
+        let is_written = self.written[step / 64] >> (step % 64) & 1 == 1;
+        is_written.then(|| &self.bytes[step * STEP * WIDTH..(step + 1) * STEP * WIDTH])
+    }
 }
 
 impl Numbers {
     /// So many zeroes.
     pub fn new(length: u64, wide: bool) -> Numbers {
         if wide {
-            let pieces = vec![None; length.div_ceil(PIECE) as usize];
+            let pieces = (0..length.div_ceil(PIECE)).map(|_| None).collect();
             return Numbers { narrow: Vec::new(), wide: Some(Wide { length, pieces }) };
         }
         Numbers { narrow: vec![0; length as usize], wide: None }
@@ -106,7 +139,7 @@ impl Numbers {
         let Some(piece) = &wide.pieces[(at / PIECE) as usize] else { return Some(0) };
         let from = (at % PIECE) as usize * WIDTH;
         let mut word = [0; WORD];
-        word.copy_from_slice(&piece[from..from + WORD]);
+        word.copy_from_slice(&piece.bytes[from..from + WORD]);
         Some(u64::from_le_bytes(word) & LARGEST)
     }
 
@@ -115,9 +148,11 @@ impl Numbers {
     fn set_wide(&mut self, at: u64, number: u64) {
         let wide = self.wide.as_mut().filter(|wide| at < wide.length && number <= LARGEST);
         let pieces = &mut wide.expect("a page lies in its drive").pieces;
-        let piece = pieces[(at / PIECE) as usize].get_or_insert_with(empty_piece);
-        let from = (at % PIECE) as usize * WIDTH;
-        piece[from..from + WIDTH].copy_from_slice(&number.to_le_bytes()[..WIDTH]);
+        let piece = pieces[(at / PIECE) as usize].get_or_insert_with(Piece::new);
+        let at = (at % PIECE) as usize;
+        let (from, step) = (at * WIDTH, at / STEP);
+        piece.written[step / 64] |= 1 << (step % 64);
+        piece.bytes[from..from + WIDTH].copy_from_slice(&number.to_le_bytes()[..WIDTH]);
     }
 
     /// Whether another table has as many numbers of the same width.
@@ -165,40 +200,26 @@ impl Numbers {
             let to = self.narrow.len().min(from as usize + STEP);
             return self.narrow[from as usize..to].iter().all(|number| *number == 0);
         };
-        wide.pieces[(from / PIECE) as usize].as_deref().is_none_or(|piece| {
-            let at = (from % PIECE) as usize * WIDTH;
-            piece[at..at + STEP * WIDTH].iter().all(|byte| *byte == 0)
-        })
+        let piece = wide.pieces[(from / PIECE) as usize].as_ref();
+        let bytes = piece.and_then(|piece| piece.step(step as usize % STEPS));
+        bytes.is_none_or(|bytes| bytes.iter().all(|byte| *byte == 0))
     }
-}
-
-fn empty_piece() -> Box<[u8]> {
-    vec![0; PIECE as usize * WIDTH + WORD - WIDTH].into_boxed_slice()
 }
 
 /// A copy of what is not zero, so that what was never touched stays so in the copy.
 impl Clone for Numbers {
     fn clone(&self) -> Numbers {
         let mut narrow = vec![0; self.narrow.len()];
-        copy(&mut narrow, &self.narrow);
+        for (to, from) in narrow.chunks_mut(STEP).zip(self.narrow.chunks(STEP)) {
+            if from.iter().any(|number| *number != 0) {
+                to.copy_from_slice(from);
+            }
+        }
         let wide = self.wide.as_ref().map(|wide| {
-            let piece = |piece: &[u8]| {
-                let mut all = empty_piece();
-                copy(&mut all, piece);
-                all
-            };
-            let pieces = wide.pieces.iter().map(|kept| kept.as_deref().map(piece)).collect();
+            let pieces = wide.pieces.iter().map(|piece| piece.as_ref().map(Piece::copy)).collect();
             Wide { length: wide.length, pieces }
         });
         Numbers { narrow, wide }
-    }
-}
-
-fn copy<T: Copy + Default + PartialEq>(to: &mut [T], from: &[T]) {
-    for (to, from) in to.chunks_mut(STEP).zip(from.chunks(STEP)) {
-        if from.iter().any(|number| *number != T::default()) {
-            to.copy_from_slice(from);
-        }
     }
 }
 
