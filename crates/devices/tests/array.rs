@@ -160,7 +160,7 @@ fn preparing_reaches_every_member_and_counts_from_zero_after() {
         let pages = device.preparable_pages();
         let mut random = Xoshiro256::new(1, 0);
         for _ in 0..4 * pages {
-            device.write_untimed(random.below(u64::from(pages)));
+            device.write_untimed(random.below(pages));
         }
         let report = device.report(0).unwrap();
         assert!(report.write_amplification.unwrap() > 1.5);

@@ -380,7 +380,7 @@ fn run(seed: u64, config: &SsdConfig, geometry: &Geometry) -> Done {
     let mut random = Xoshiro256::new(seed, 1);
     let mut run = Run::new(config, geometry, seed);
     if random.below(3) == 0 {
-        run.fast_forward(&mut random, u64::from(2 * geometry.exported_pages()));
+        run.fast_forward(&mut random, 2 * geometry.exported_pages());
     }
     let count = geometry.exported_pages().clamp(400, 2_000);
     run.requests(&mut random, geometry, count);

@@ -3,9 +3,9 @@
 //!
 //! One test, so that nothing else takes memory at the same time.
 
+use devices::Prepare;
 use devices::ssd::config::{CleaningTime, Fill, Interleave};
 use devices::ssd::{Geometry, Ssd, SsdConfig};
-use devices::Prepare;
 use engine::{Device, Lba, Op, Random, Request, Xoshiro256};
 use options::Setting;
 

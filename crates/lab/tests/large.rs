@@ -72,7 +72,12 @@ fn filling_a_drive_is_refused_with_what_it_would_take() {
     for (set, parts) in [
         (
             "device.fill=full",
-            ["device.fill", "full takes 75952375707 bytes", "10 of them for each of", "logical pages of 16KiB"],
+            [
+                "device.fill",
+                "full takes 75952375707 bytes",
+                "10 of them for each of",
+                "logical pages of 16KiB",
+            ],
         ),
         (
             "run.precondition=sequential",

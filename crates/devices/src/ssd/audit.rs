@@ -96,9 +96,7 @@ impl Ssd {
         let geometry = self.geometry();
         let mut newest = self.back.ftl().lookup(lpn);
         while let Some(ppn) = newest {
-            if geometry.page_in_block(ppn)
-                < self.back.flash().programmed(geometry.block_of(ppn))
-            {
+            if geometry.page_in_block(ppn) < self.back.flash().programmed(geometry.block_of(ppn)) {
                 break;
             }
             let begun = self.back.programming();

@@ -46,7 +46,7 @@ fn drives() -> Vec<SsdConfig> {
 fn built(config: &SsdConfig, wide: bool) -> Ssd {
     let mut geometry = Geometry::new(config).unwrap();
     geometry.wide = wide;
-    Ssd::shaped(config, geometry, 1, &Supplied::default()).unwrap()
+    Ssd::shaped(config, &geometry, 1, &Supplied::default()).unwrap()
 }
 
 /// Overwrites all, untimed and then in time, with trims and reads among the writes.

@@ -112,7 +112,11 @@ impl Buffered {
         let first = self.ftl.geometry().ppn(batch.block, page).0;
         let mut planes = 0u32;
         for unit in 0..units {
-            if self.ftl.valid_at(&self.flash, crate::ssd::ids::Ppn(first + u64::from(unit))).is_some() {
+            if self
+                .ftl
+                .valid_at(&self.flash, crate::ssd::ids::Ppn(first + u64::from(unit)))
+                .is_some()
+            {
                 let span = self.shape.span(row * units + unit);
                 planes |= ((1u32 << span.pages) - 1) << span.plane;
             }
@@ -235,7 +239,7 @@ impl Buffered {
         debug_assert!(levelling.is_none(), "wear levelling goes without a buffer");
         // A block that is retired does not come back.
         let gained = self.ftl.room_of(job.domain.0) - before;
-        self.pace.add(job.domain.0, gained as i64 - i64::from(self.ftl.geometry().data_pages));
+        self.pace.add(job.domain.0, gained.cast_signed() - i64::from(self.ftl.geometry().data_pages));
         self.clean(job.domain, clock);
         self.admit(clock);
     }

@@ -125,7 +125,7 @@ impl Buffered {
     fn begin(&mut self) {
         if !self.pace.has_begun() {
             let domains = 0..self.ftl.geometry().domains;
-            let room = domains.map(|domain| self.ftl.room_of(domain) as i64).collect();
+            let room = domains.map(|domain| self.ftl.room_of(domain).cast_signed()).collect();
             let least = 2 * i64::from(self.ftl.geometry().data_pages);
             self.pace.begin(room, least);
             // Victims to come are as those that there are.

@@ -173,13 +173,7 @@ impl Ftl {
             self.blocks.valid[job.source.at()] -= 1;
             self.blocks.valid[worn.at()] += 1;
             self.map.set(lpn, to);
-            return Step::Move(Programming {
-                ppn: to,
-                block: worn,
-                lpn,
-                old: from.into(),
-                order,
-            });
+            return Step::Move(Programming { ppn: to, block: worn, lpn, old: from.into(), order });
         }
         if self.blocks.state[worn.at()] != BlockState::Closed {
             // Its last page was superseded.

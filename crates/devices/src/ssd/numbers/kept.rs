@@ -29,7 +29,7 @@ impl Serialize for Steps<'_> {
             let mut expected = 0;
             let differences: Vec<i64> = (from..to)
                 .map(|at| {
-                    let number = self.0.get(at) as i64;
+                    let number = self.0.get(at).cast_signed();
                     number - std::mem::replace(&mut expected, number + 1)
                 })
                 .collect();
@@ -90,7 +90,7 @@ impl<'de> Visitor<'de> for Fill<'_> {
     }
 
     fn visit_seq<A: SeqAccess<'de>>(self, mut steps: A) -> Result<(), A::Error> {
-        let largest = if self.0.is_wide() { LARGEST as i64 } else { i64::from(u32::MAX) };
+        let largest = if self.0.is_wide() { LARGEST.cast_signed() } else { i64::from(u32::MAX) };
         let mut from = 0u64;
         while let Some((gap, differences)) = steps.next_element::<(u64, Vec<i64>)>()? {
             from = from.saturating_add(gap);

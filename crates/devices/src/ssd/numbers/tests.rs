@@ -19,7 +19,9 @@ proptest! {
             // Places near the edges of steps and pieces are where mistakes would show.
             let place = if near { place / STEP as u64 * STEP as u64 } else { place };
             let number = if near { number } else { number % 3 };
-            tables.iter_mut().for_each(|table| table.set(place, u64::from(number)));
+            for table in &mut tables {
+                table.set(place, u64::from(number));
+            }
             slow.insert(place, u64::from(number));
         }
         slow.retain(|_, number| *number != 0);
