@@ -239,7 +239,8 @@ impl Buffered {
         debug_assert!(levelling.is_none(), "wear levelling goes without a buffer");
         // A block that is retired does not come back.
         let gained = self.ftl.room_of(job.domain.0) - before;
-        self.pace.add(job.domain.0, gained.cast_signed() - i64::from(self.ftl.geometry().data_pages));
+        self.pace
+            .add(job.domain.0, gained.cast_signed() - i64::from(self.ftl.geometry().data_pages));
         self.clean(job.domain, clock);
         self.admit(clock);
     }

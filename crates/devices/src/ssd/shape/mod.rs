@@ -8,6 +8,7 @@ mod check;
 pub mod divisor;
 pub mod granule;
 pub mod groups;
+mod memory;
 mod today;
 
 pub use granule::Granule;
@@ -29,9 +30,6 @@ enum Level {
     Gang,
     Ssd,
 }
-
-/// What is kept of a block.
-const BYTES_PER_BLOCK: u64 = 48;
 
 /// How far units, pools and domains reach.
 struct Levels {
@@ -330,29 +328,6 @@ impl Geometry {
             return Err(Invalid::new(&[key, "device.spare_factor"], problem));
         }
         Ok(())
-    }
-
-    /// Logical pages of the drive.
-    pub fn exported_pages(&self) -> u64 {
-        self.pages_per_pool * u64::from(self.pools)
-    }
-
-    /// What the tables of a drive take that holds data in a share of its logical pages, bytes.
-    pub fn memory(&self, config: &SsdConfig, share: f64) -> u64 {
-        let held = (self.exported_pages() as f64 * share) as u64;
-        let blocks = (f64::from(self.blocks()) * share) as u64;
-        held * self.bytes_per_page(config) + held / 8 + blocks * BYTES_PER_BLOCK
-    }
-
-    /// What is kept of a page that holds data: its place, whose it is, and where that is asked its order.
-    fn bytes_per_page(&self, config: &SsdConfig) -> u64 {
-        let tables = 2 + u64::from(config.persistence.order);
-        tables * if self.wide { 5 } else { 4 }
-    }
-
-    /// Pages of the flash.
-    pub fn pages(&self) -> u64 {
-        u64::from(self.blocks()) * u64::from(self.pages_per_block)
     }
 
     /// Blocks that a pool can lose before its spare space no longer holds those that cleaning keeps
