@@ -33,14 +33,14 @@ fn timed(work: impl FnOnce() -> u64) -> f64 {
 fn overwrite(ssd: &mut Ssd, random: &mut Xoshiro256, pages: u64, writes: u64) {
     let mut batch = [0; 64];
     for _ in 0..writes / 64 {
-        batch.fill_with(|| random.below(pages) as u32);
+        batch.fill_with(|| random.below(pages));
         ssd.overwrite_untimed(&batch);
     }
 }
 
 /// Million page programs a second of the drive.
 fn fast_forward(ssd: &mut Ssd, random: &mut Xoshiro256) -> f64 {
-    let pages = u64::from(ssd.preparable_pages());
+    let pages = ssd.preparable_pages();
     ssd.reset_counts();
     timed(|| {
         overwrite(ssd, random, pages, WRITES);
@@ -174,14 +174,14 @@ fn main() {
     };
     let mut ssd = Ssd::new(&config, 0).expect("the baseline is valid");
     let pages = ssd.preparable_pages();
-    let mut plain = Plain::new(131_072, pages);
+    let mut plain = Plain::new(131_072, pages as u32);
     let mut random = Xoshiro256::new(1, 0);
     // Two overwrites settle both.
-    overwrite(&mut ssd, &mut random, u64::from(pages), 2 * u64::from(pages));
-    for _ in 0..2 * u64::from(pages) {
-        plain.write(random.below(u64::from(pages)) as u32);
+    overwrite(&mut ssd, &mut random, pages, 2 * pages);
+    for _ in 0..2 * pages {
+        plain.write(random.below(pages) as u32);
     }
-    let draw = |random: &mut Xoshiro256| random.below(u64::from(pages)) as u32;
+    let draw = |random: &mut Xoshiro256| random.below(pages) as u32;
     let mut best = [0.0_f64; 3];
     for _ in 0..3 {
         plain.programs = 0;

@@ -23,11 +23,11 @@ struct Draws {
 }
 
 impl Writes for Draws {
-    fn each(&self, take: &mut dyn FnMut(&[u32])) {
+    fn each(&self, take: &mut dyn FnMut(&[u64])) {
         let mut random = self.random.clone();
         let mut batch = [0; 256];
         for _ in 0..self.count / 256 {
-            batch.fill_with(|| random.below(self.pages) as u32);
+            batch.fill_with(|| random.below(self.pages));
             take(&batch);
         }
     }
@@ -50,7 +50,7 @@ fn timed(work: impl FnOnce()) -> Duration {
 /// The longest path of overwriting a drive in so many parts, and all work.
 fn path(ssd: &mut Ssd, parts: u32) -> (Duration, Duration) {
     const STRETCHES: u64 = 32;
-    let pages = u64::from(ssd.preparable_pages());
+    let pages = ssd.preparable_pages();
     let count = pages / STRETCHES * 2 / 256 * 256;
     let (mut longest, mut jobs_took) = (Duration::ZERO, Duration::ZERO);
     let whole = timed(|| {

@@ -17,7 +17,7 @@ pub mod ssd;
 mod together;
 
 pub use device_kind::DeviceKind;
-pub use model::{Examine, Model, Persist, Prepare};
+pub use model::{Examine, MOST_MEMORY, Model, Persist, Prepare};
 pub use ssd::clean::Supplied;
 pub use together::{Job, Run, Writes};
 

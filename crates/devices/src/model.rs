@@ -10,11 +10,20 @@ pub trait Model: Device + Prepare + Persist + Examine + Send {}
 
 impl<D: Device + Prepare + Persist + Examine + Send> Model for D {}
 
+/// What a device may take of memory with all that it holds before a run, bytes: 64 GiB. A device that
+/// holds little takes little, however large it is.
+pub const MOST_MEMORY: u64 = 64 << 30;
+
 /// Work without time: bringing a device into a state, and serving it requests.
 pub trait Prepare {
     /// Pages that [`write_untimed`](Prepare::write_untimed) may address; 0 when the device has no
     /// state worth preparing.
-    fn preparable_pages(&self) -> u32 {
+    fn preparable_pages(&self) -> u64 {
+        0
+    }
+
+    /// What a share of these takes of memory once it holds data, bytes.
+    fn memory(&self, _share: f64) -> u64 {
         0
     }
 
@@ -25,10 +34,10 @@ pub trait Prepare {
 
     /// Overwrites pages, in order and in no time, to bring the device into a state; before the first
     /// request.
-    fn overwrite_untimed(&mut self, _pages: &[u32]) {}
+    fn overwrite_untimed(&mut self, _pages: &[u64]) {}
 
     /// Overwrites one page in no time.
-    fn write_untimed(&mut self, page: u32) {
+    fn write_untimed(&mut self, page: u64) {
         self.overwrite_untimed(&[page]);
     }
 

@@ -13,5 +13,5 @@ pub type Run<'a> = dyn FnMut(Vec<Job<'_>>) + 'a;
 pub trait Writes: Sync {
     /// Tells them a batch at a time, the same whenever it is asked: each job asks for itself and picks
     /// its own.
-    fn each(&self, batch: &mut dyn FnMut(&[u32]));
+    fn each(&self, batch: &mut dyn FnMut(&[u64]));
 }

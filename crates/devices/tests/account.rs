@@ -163,7 +163,7 @@ fn both_gears_clean_alike_whatever_the_layout() {
         let mut random = Xoshiro256::new(number as u64, 1);
         let mut timed = Ssd::new(config, 1).unwrap();
         let mut untimed = timed.clone();
-        let pages = u64::from(geometry.exported_pages());
+        let pages = geometry.exported_pages();
         let sectors = u64::from(geometry.sectors_per_page);
         let end = ask_both(&mut timed, &mut untimed, 2 * pages, |id| {
             // Within one logical page: of the parts of a longer request the timed drive writes those
@@ -223,10 +223,10 @@ fn efficiency_is_a_share_however_many_victims_are_unfinished() {
         };
         config.cleaning.time = CleaningTime::Interleaved;
         let mut ssd = Ssd::new(&config, 0).unwrap();
-        let pages = u64::from(ssd.preparable_pages());
+        let pages = ssd.preparable_pages();
         let mut random = Xoshiro256::new(0, 0);
         for _ in 0..2 * pages {
-            ssd.write_untimed(random.below(pages) as u32);
+            ssd.write_untimed(random.below(pages));
         }
         ssd.reset_counts();
         let mut begin = 0;

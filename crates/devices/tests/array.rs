@@ -160,7 +160,7 @@ fn preparing_reaches_every_member_and_counts_from_zero_after() {
         let pages = device.preparable_pages();
         let mut random = Xoshiro256::new(1, 0);
         for _ in 0..4 * pages {
-            device.write_untimed(random.below(u64::from(pages)) as u32);
+            device.write_untimed(random.below(pages));
         }
         let report = device.report(0).unwrap();
         assert!(report.write_amplification.unwrap() > 1.5);
@@ -239,8 +239,7 @@ fn preparing_an_array_prepares_its_members() {
         let each = members[0].preparable_pages();
         assert_eq!(device.preparable_pages(), 3 * each);
         let mut random = Xoshiro256::new(1, 0);
-        let pages: Vec<u32> =
-            (0..8 * each).map(|_| random.below(u64::from(3 * each)) as u32).collect();
+        let pages: Vec<u64> = (0..8 * each).map(|_| random.below(3 * each)).collect();
         device.overwrite_untimed(&pages);
         for page in pages {
             let (member, place) = match layout {
@@ -262,9 +261,9 @@ fn preparing_an_array_prepares_its_members() {
 }
 
 fn prepared(device: &mut dyn Model) {
-    let (pages, mut random) = (u64::from(device.preparable_pages()), Xoshiro256::new(1, 0));
+    let (pages, mut random) = (device.preparable_pages(), Xoshiro256::new(1, 0));
     for _ in 0..4 * pages {
-        device.write_untimed(random.below(pages) as u32);
+        device.write_untimed(random.below(pages));
     }
     device.reset_counts();
 }
@@ -344,9 +343,9 @@ fn a_request_fails_if_a_part_of_it_does() {
     let config = array(2, DeviceConfig::Ssd(Box::new(member)));
     let ended = || {
         let mut device = build(&config);
-        let (pages, mut random) = (u64::from(device.preparable_pages()), Xoshiro256::new(1, 0));
+        let (pages, mut random) = (device.preparable_pages(), Xoshiro256::new(1, 0));
         while !device.has_ended() {
-            device.write_untimed(random.below(pages / 2) as u32 * 2 + 1);
+            device.write_untimed(random.below(pages / 2) * 2 + 1);
         }
         device
     };

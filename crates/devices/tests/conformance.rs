@@ -95,11 +95,11 @@ fn progress_at_the_least_spare_space_in_time() {
 fn progress_at_the_least_spare_space_without_time() {
     for (policy, rule) in all() {
         let mut ssd = Ssd::new(&tight(&policy, rule, CleaningTime::Blocking, 100_000), 3).unwrap();
-        let pages = u64::from(ssd.preparable_pages());
+        let pages = ssd.preparable_pages();
         let mut random = Xoshiro256::new(3, 0);
         for n in 0..4000 {
             let page = if n < 2000 { random.below(pages) } else { n % pages };
-            ssd.write_untimed(page as u32);
+            ssd.write_untimed(page);
         }
         ssd.check().unwrap();
         let report = ssd.account(0);

@@ -62,10 +62,10 @@ fn run_outside(outside: &Custom) -> SsdReport {
 
 /// Two overwrites in no time and a timed load, with audits.
 fn run_on(mut ssd: Ssd) -> SsdReport {
-    let pages = u64::from(ssd.preparable_pages());
+    let pages = ssd.preparable_pages();
     let mut random = Xoshiro256::new(3, 0);
     for _ in 0..2 * pages {
-        ssd.write_untimed(random.below(pages) as u32);
+        ssd.write_untimed(random.below(pages));
     }
     ssd.check().unwrap();
     let mut load =
@@ -234,7 +234,7 @@ fn the_members_of_an_array_share_a_policy() {
         greedy(pool)
     });
     let mut device = array.build_with(3, &Supplied { policy: Some(counting) }).unwrap();
-    let pages: Vec<u32> = (0..device.preparable_pages()).collect();
+    let pages: Vec<u64> = (0..device.preparable_pages()).collect();
     let erased = |device: &dyn Model| FlashCounts::from(device.followed().unwrap()).block_erases;
     assert_eq!(erased(&*device), 0);
     for _ in 0..3 {

@@ -20,7 +20,7 @@ fn ended() -> Snapshot {
     let mut ssd = Ssd::new(&mortal(), 1).unwrap();
     let mut random = Xoshiro256::new(1, 0);
     while !ssd.has_ended() {
-        ssd.write_untimed(random.below(u64::from(ssd.preparable_pages())) as u32);
+        ssd.write_untimed(random.below(ssd.preparable_pages()));
     }
     Persist::save(&ssd).unwrap()
 }

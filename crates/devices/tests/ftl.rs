@@ -159,7 +159,7 @@ fn random_request(random: &mut Xoshiro256, id: u64, mix: &Mix, geometry: &Geomet
         return Request::new(id, op, Lba(0), 0);
     }
     let page_sectors = u64::from(geometry.sectors_per_page);
-    let all = u64::from(geometry.exported_pages()) * page_sectors;
+    let all = geometry.exported_pages() * page_sectors;
     let span = if random.unit() < mix.hot { (all / 5).max(1) } else { all };
     let longest = 3 * u64::from(geometry.stripe_pages);
     let (first, length) = if random.below(3) > 0 {
@@ -195,7 +195,7 @@ impl Host {
     /// Knows what the drive was filled with: the first pages of every pool.
     fn new(config: &SsdConfig, geometry: &Geometry) -> Host {
         let mut pages = vec![Page::default(); geometry.exported_pages() as usize];
-        let filled = (f64::from(geometry.pages_per_pool) * config.fill.share()) as u32;
+        let filled = (geometry.pages_per_pool as f64 * config.fill.share()) as u64;
         for pool in 0..geometry.pools {
             for index in 0..filled {
                 pages[geometry.lpn_in_pool(PoolId(pool), index).at()].mapped = true;
@@ -282,7 +282,7 @@ impl Run {
     /// Overwrites pages in no time.
     fn fast_forward(&mut self, random: &mut Xoshiro256, writes: u64) {
         for _ in 0..writes {
-            let page = random.below(self.host.pages.len() as u64) as u32;
+            let page = random.below(self.host.pages.len() as u64);
             self.ssd.write_untimed(page);
             self.host.pages[page as usize].mapped = true;
             self.audit_now_and_then();
@@ -380,9 +380,9 @@ fn run(seed: u64, config: &SsdConfig, geometry: &Geometry) -> Done {
     let mut random = Xoshiro256::new(seed, 1);
     let mut run = Run::new(config, geometry, seed);
     if random.below(3) == 0 {
-        run.fast_forward(&mut random, u64::from(2 * geometry.exported_pages()));
+        run.fast_forward(&mut random, 2 * geometry.exported_pages());
     }
-    let count = u64::from(geometry.exported_pages()).clamp(400, 2_000);
+    let count = geometry.exported_pages().clamp(400, 2_000);
     run.requests(&mut random, geometry, count);
     run.ssd.check().unwrap();
     run.compare_with_model(count);
@@ -458,10 +458,10 @@ fn fast_forward_does_what_the_timed_drive_does() {
         let Ok(geometry) = Geometry::new(&config) else { return };
         let mut timed = Run::new(&config, &geometry, seed);
         let mut untimed = Ssd::new(&config, seed).unwrap();
-        let pages = u64::from(geometry.exported_pages());
+        let pages = geometry.exported_pages();
         for id in 0..3 * pages {
             let page = random.below(pages);
-            untimed.write_untimed(page as u32);
+            untimed.write_untimed(page);
             let sectors = geometry.sectors_per_page;
             let lba = Lba(page * u64::from(sectors));
             timed.submit(Request::new(id, Op::Write, lba, sectors));

@@ -195,13 +195,13 @@ fn trimming_half_of_a_drive_doubles_its_cleaning_efficiency() {
         let mut ssd = Ssd::new(&config, 0).unwrap();
         let pages = Geometry::new(&config).unwrap().exported_pages();
         if trimmed {
-            run_on(&mut ssd, Script::pages(&[(0, Trim, u64::from(pages / 2), pages / 2)]));
+            run_on(&mut ssd, Script::pages(&[(0, Trim, pages / 2, (pages / 2) as u32)]));
         }
         let in_use = if trimmed { pages / 2 } else { pages };
         let mut random = Xoshiro256::new(1, 0);
-        let mut overwrite = |ssd: &mut Ssd, count: u32| {
+        let mut overwrite = |ssd: &mut Ssd, count: u64| {
             for _ in 0..count {
-                ssd.write_untimed(random.below(u64::from(in_use)) as u32);
+                ssd.write_untimed(random.below(in_use));
             }
         };
         overwrite(&mut ssd, 3 * pages);
@@ -238,7 +238,7 @@ fn pages_stream_between_packages_at_the_speed_of_the_bus() {
         let pages = Geometry::new(&config).unwrap().exported_pages();
         let mut random = Xoshiro256::new(1, 0);
         for _ in 0..pages {
-            ssd.write_untimed(random.below(u64::from(pages)) as u32);
+            ssd.write_untimed(random.below(pages));
         }
         ssd.reset_counts();
         // A read wakes its unit, which then cleans in idle time: one for each of the first package.

@@ -47,8 +47,8 @@ fn d_choices(d: u8) -> Cleaning {
 }
 
 /// Writes pages drawn by `draw` until the drive has settled, then measures.
-fn run(ssd: &mut Ssd, warm: f64, measure: f64, mut draw: impl FnMut() -> u32) -> SsdReport {
-    let pages = f64::from(ssd.preparable_pages());
+fn run(ssd: &mut Ssd, warm: f64, measure: f64, mut draw: impl FnMut() -> u64) -> SsdReport {
+    let pages = ssd.preparable_pages() as f64;
     for _ in 0..(pages * warm) as u64 {
         ssd.write_untimed(draw());
     }
@@ -62,9 +62,9 @@ fn run(ssd: &mut Ssd, warm: f64, measure: f64, mut draw: impl FnMut() -> u32) ->
 
 fn uniform(cleaning: &Cleaning, op: f64, warm: f64, measure: f64) -> SsdReport {
     let mut ssd = drive(cleaning, op);
-    let pages = u64::from(ssd.preparable_pages());
+    let pages = ssd.preparable_pages();
     let mut random = Xoshiro256::new(1, 0);
-    run(&mut ssd, warm, measure, || random.below(pages) as u32)
+    run(&mut ssd, warm, measure, || random.below(pages))
 }
 
 /// Asserts that `found` lies within `share` of `expected`.
@@ -185,12 +185,12 @@ fn fifo_on_hot_and_cold_data() {
     };
     let expected = (0..10_000).fold(2.0, |a, _| next(a));
     let mut ssd = drive(&cleaning(Policy::Fifo), alpha - 1.0);
-    let pages = f64::from(ssd.preparable_pages());
+    let pages = ssd.preparable_pages() as f64;
     let mut random = Xoshiro256::new(2, 0);
     let report = run(&mut ssd, 5.0, 6.0, || {
         let hot = random.unit() < hot_writes;
         let (first, span) = if hot { (0.0, hot_data) } else { (hot_data, 1.0 - hot_data) };
-        (pages * (first + span * random.unit())) as u32
+        (pages * (first + span * random.unit())) as u64
     });
     within(report.write_amplification.unwrap(), expected, 0.01, "hot/cold FIFO");
 }
@@ -198,11 +198,11 @@ fn fifo_on_hot_and_cold_data() {
 /// Nine writes of ten to a tenth of the data, greedy, at a fifth over-provisioned.
 fn hot_cold_greedy(cleaning: &Cleaning) -> f64 {
     let mut ssd = drive(cleaning, 0.20);
-    let pages = f64::from(ssd.preparable_pages());
+    let pages = ssd.preparable_pages() as f64;
     let mut random = Xoshiro256::new(2, 0);
     let report = run(&mut ssd, 6.0, 6.0, || {
         let (first, span) = if random.unit() < 0.9 { (0.0, 0.1) } else { (0.1, 0.9) };
-        (pages * (first + span * random.unit())) as u32
+        (pages * (first + span * random.unit())) as u64
     });
     report.write_amplification.unwrap()
 }

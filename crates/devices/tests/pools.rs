@@ -87,10 +87,10 @@ enum Gear {
 /// Write amplification of one overwrite at random, after enough others to settle.
 fn amplification(config: &SsdConfig, gear: Gear) -> f64 {
     let mut ssd = Ssd::new(config, 1).unwrap();
-    let logical = u64::from(ssd.preparable_pages());
+    let logical = ssd.preparable_pages();
     let mut random = Xoshiro256::new(5, 0);
     for _ in 0..2 * logical {
-        ssd.write_untimed(random.below(logical) as u32);
+        ssd.write_untimed(random.below(logical));
     }
     let mut now = 0;
     for part in 0..2 {
@@ -99,7 +99,7 @@ fn amplification(config: &SsdConfig, gear: Gear) -> f64 {
         }
         match gear {
             Gear::Untimed => {
-                (0..logical).for_each(|_| ssd.write_untimed(random.below(logical) as u32));
+                (0..logical).for_each(|_| ssd.write_untimed(random.below(logical)));
             }
             Gear::Timed { outstanding } => {
                 let mut load = Closed::new(outstanding, logical, |id| {

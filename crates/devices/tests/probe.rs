@@ -104,7 +104,7 @@ fn packages_of_a_gang_share_the_bus_of_their_channel() {
 /// still holds: every page but `valid` of logical block 0 has been overwritten.
 fn about_to_clean(config: &SsdConfig, valid: u32) -> Ssd {
     let mut ssd = Ssd::new(config, 0).unwrap();
-    let stale: Vec<u32> = (valid..63).collect();
+    let stale: Vec<u64> = (u64::from(valid)..63).collect();
     let mut next = 0;
     // Every overwrite eats one page of the frontier; stop when the free blocks reach the mark.
     while ssd.account(1).counts.block_erases == 0 && free_blocks(&ssd) > 3 {
@@ -159,7 +159,7 @@ fn moves_inside_a_plane_and_across_the_pins() {
         config.fill_order = FillOrder::Random;
         let mut ssd = Ssd::new(&config, 3).unwrap();
         for i in 0..20_000u32 {
-            ssd.write_untimed(i.wrapping_mul(2_654_435_761) % (2 * EXPORTED));
+            ssd.write_untimed(u64::from(i.wrapping_mul(2_654_435_761) % (2 * EXPORTED)));
         }
         while free_blocks(&ssd) > 3 {
             ssd.write_untimed(0);

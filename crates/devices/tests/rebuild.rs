@@ -129,7 +129,7 @@ impl Run {
         run.ssd.check_rebuild().unwrap();
         let rebuilt = run.ssd.rebuilt();
         let there = |page: &u64| is_somewhere(&rebuilt, *page);
-        run.durable = (0..u64::from(geometry.exported_pages())).filter(there).collect();
+        run.durable = (0..geometry.exported_pages()).filter(there).collect();
         run
     }
 
@@ -179,10 +179,10 @@ impl Run {
 fn run(config: &SsdConfig, geometry: &Geometry, seed: u64) -> u64 {
     let random = &mut Xoshiro256::new(seed, 1);
     let mut run = Run::new(config, geometry, seed);
-    let pages = u64::from(geometry.exported_pages());
+    let pages = geometry.exported_pages();
     let hot = (pages / pick(random, &[1, 4, 8])).max(1);
     for _ in 0..pick(random, &[0, 2]) * pages {
-        run.ssd.write_untimed(random.below(hot) as u32);
+        run.ssd.write_untimed(random.below(hot));
         if random.below(50) == 0 {
             run.check();
         }
@@ -276,5 +276,5 @@ fn an_order_has_its_place_in_the_spare_area() {
 }
 
 fn is_somewhere(rebuilt: &Rebuilt, page: u64) -> bool {
-    rebuilt.map().get(Lpn(page as u32)).ppn().is_some()
+    rebuilt.map().get(Lpn(page)).ppn().is_some()
 }

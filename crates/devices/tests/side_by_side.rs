@@ -19,11 +19,11 @@ struct Draws {
 }
 
 impl Writes for Draws {
-    fn each(&self, take: &mut dyn FnMut(&[u32])) {
+    fn each(&self, take: &mut dyn FnMut(&[u64])) {
         let mut random = Xoshiro256::new(self.seed, 0);
         for first in (0..self.count).step_by(100) {
             let batch = first..self.count.min(first + 100);
-            take(&batch.map(|_| random.below(self.pages) as u32).collect::<Vec<_>>());
+            take(&batch.map(|_| random.below(self.pages)).collect::<Vec<_>>());
         }
     }
 }
@@ -35,7 +35,7 @@ fn in_threads(jobs: Vec<Job<'_>>) {
 /// Overwrites a drive in stretches, in so many parts; what came of it.
 fn overwritten(config: &SsdConfig, seed: u64, parts: u32) -> Ssd {
     let mut ssd = Ssd::new(config, seed).unwrap();
-    let pages = u64::from(ssd.preparable_pages());
+    let pages = ssd.preparable_pages();
     if parts > 1 {
         let count = Prepare::divide(&mut ssd, parts).unwrap();
         assert!(count > 1 && count <= parts);
@@ -194,7 +194,7 @@ fn what_is_shared_is_named() {
 fn parts_end_before_blocks_wear_out() {
     let config = SsdConfig { wear: Wear { rated_cycles: 40, ..Wear::default() }, ..drawn(3) };
     let mut ssd = Ssd::new(&config, 3).unwrap();
-    let pages = u64::from(ssd.preparable_pages());
+    let pages = ssd.preparable_pages();
     Prepare::divide(&mut ssd, 2).unwrap();
     let sure = Prepare::overwrites_divided(&ssd);
     assert_eq!(sure, 19);

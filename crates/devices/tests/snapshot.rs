@@ -39,12 +39,12 @@ fn config(free_order: FreeOrder, frontiers: Frontiers, detector: Detector) -> Ss
 }
 
 fn write(ssd: &mut Ssd, seed: u64, writes: u32) {
-    let pages = u64::from(ssd.preparable_pages());
+    let pages = ssd.preparable_pages();
     let mut random = Xoshiro256::new(seed, 0);
     for _ in 0..writes {
         let hot = random.below(10) > 0;
         let page = if hot { random.below(pages / 10) } else { random.below(pages) };
-        ssd.write_untimed(page as u32);
+        ssd.write_untimed(page);
     }
 }
 
@@ -97,7 +97,7 @@ fn every_policy_and_rule_goes_on_as_if_nothing_had_happened() {
             second.restore(serde_json::from_str(&kept).unwrap()).unwrap();
             second.reset_counts();
             let [one, other] = [first, second].map(|mut ssd| {
-                let pages = u64::from(ssd.preparable_pages());
+                let pages = ssd.preparable_pages();
                 let mut random = Xoshiro256::new(5, 0);
                 let mut load = Closed::new(8, 2000, |id| {
                     let op = [Op::Read, Op::Write, Op::Write][random.below(3) as usize];

@@ -42,22 +42,22 @@ fn uniform_of(blocks: u32, pages: u32, op: f64) -> SsdConfig {
 }
 
 /// Participating physical pages over logical ones.
-fn alpha(ssd: &Ssd, pages: u32, logical: u32) -> f64 {
+fn alpha(ssd: &Ssd, pages: u32, logical: u64) -> f64 {
     // The threshold's block, and the one that cleaning has won until it becomes the frontier.
     let free = ssd.free_blocks(0);
     assert!(free == HELD || free == HELD - 1, "{free} blocks are erased");
-    f64::from(BLOCKS * pages) / f64::from(logical)
+    f64::from(BLOCKS * pages) / logical as f64
 }
 
 /// Overwrites the first `span` pages at random in no time; `times` of them over.
-fn overwrite(ssd: &mut Ssd, random: &mut Xoshiro256, span: u32, times: u32) {
-    for _ in 0..u64::from(span) * u64::from(times) {
-        ssd.write_untimed(random.below(u64::from(span)) as u32);
+fn overwrite(ssd: &mut Ssd, random: &mut Xoshiro256, span: u64, times: u64) {
+    for _ in 0..span * times {
+        ssd.write_untimed(random.below(span));
     }
 }
 
 /// Two overwrites to settle, two to measure.
-fn measured(ssd: &mut Ssd, span: u32) -> SsdReport {
+fn measured(ssd: &mut Ssd, span: u64) -> SsdReport {
     let mut random = Xoshiro256::new(11, 0);
     overwrite(ssd, &mut random, span, 2);
     ssd.reset_counts();
@@ -116,8 +116,8 @@ fn the_timed_drive_amplifies_writes_as_the_theory_says() {
     let mut random = Xoshiro256::new(12, 0);
     overwrite(&mut ssd, &mut random, logical, 2);
     ssd.reset_counts();
-    let mut load = Closed::new(4, 2 * u64::from(logical), |id| {
-        Request::new(id, Op::Write, Lba(random.below(u64::from(logical)) * 8), 8)
+    let mut load = Closed::new(4, 2 * logical, |id| {
+        Request::new(id, Op::Write, Lba(random.below(logical) * 8), 8)
     });
     let (end, done) = run_closed(&mut ssd, &mut load);
     assert_eq!(done.len(), 2 * logical as usize);
@@ -141,7 +141,7 @@ fn victims(blocks: u32, pages: u32) -> Vec<u64> {
     let mut victims = vec![0; pages as usize + 1];
     let mut before = ssd.account(0);
     for _ in 0..logical {
-        ssd.write_untimed(random.below(u64::from(logical)) as u32);
+        ssd.write_untimed(random.below(logical));
         let after = ssd.account(0);
         if after.counts.block_erases == before.counts.block_erases + 1 {
             victims[(after.counts.pages_moved - before.counts.pages_moved) as usize] += 1;
@@ -207,23 +207,23 @@ fn trimming_half_the_pages_lowers_write_amplification_to_that_of_half_a_drive() 
         let mut load = Closed::new(4, requests, |id| {
             let page = match op {
                 Op::Trim => 2 * id + 1,
-                _ => 2 * random.below(u64::from(logical)),
+                _ => 2 * random.below(logical),
             };
             Request::new(id, op, Lba(page * 8), 8)
         });
         load.begin_at(now);
         run_closed(ssd, &mut load).0
     };
-    let mut now = count(Op::Trim, u64::from(logical), &mut ssd, 0);
-    assert_eq!(ssd.account(now).counts.pages_trimmed, u64::from(logical));
-    now = count(Op::Write, 2 * u64::from(logical), &mut ssd, now);
+    let mut now = count(Op::Trim, logical, &mut ssd, 0);
+    assert_eq!(ssd.account(now).counts.pages_trimmed, logical);
+    now = count(Op::Write, 2 * logical, &mut ssd, now);
     ssd.reset_counts();
-    now = count(Op::Write, 2 * u64::from(logical), &mut ssd, now);
+    now = count(Op::Write, 2 * logical, &mut ssd, now);
     let expected = greedy(alpha(&ssd, 64, logical), 64);
     let found = ssd.account(now).write_amplification.unwrap();
     assert_within(found, expected, 0.005, "half trimmed");
     assert!(found < 0.5 * greedy(1.2, 64), "{found}");
-    assert_eq!(ssd.capacity_sectors(), u64::from(ssd.preparable_pages()) * 8);
+    assert_eq!(ssd.capacity_sectors(), ssd.preparable_pages() * 8);
 }
 
 /// Where a share q of the requests trims a page that is in use, drawn like all others at random, the
@@ -235,14 +235,14 @@ fn trims_among_the_writes_add_to_the_spare_space() {
         let logical = ssd.preparable_pages();
         let mut random = Xoshiro256::new(15, 0);
         // The pages in use come first in the list, which a trim shortens and a write may extend.
-        let mut pages: Vec<u32> = (0..logical).collect();
+        let mut pages: Vec<u64> = (0..logical).collect();
         let mut place = pages.clone();
         let mut used = logical;
         let mut serve = |ssd: &mut Ssd, requests: u64| {
             let mut in_use = 0.0;
             for id in 0..requests {
                 let trims = random.unit() < q && used > 0;
-                let at = random.below(u64::from(if trims { used } else { logical })) as u32;
+                let at = random.below(if trims { used } else { logical });
                 let page = if trims { pages[at as usize] } else { at };
                 let from = place[page as usize];
                 let to = if trims {
@@ -258,15 +258,15 @@ fn trims_among_the_writes_add_to_the_spare_space() {
                 place[pages[from as usize] as usize] = from;
                 place[page as usize] = to;
                 let op = if trims { Op::Trim } else { Op::Write };
-                let lba = Lba(u64::from(page) * 8);
+                let lba = Lba(page * 8);
                 ssd.serve_untimed(&Request::new(id, op, lba, 8));
-                in_use += f64::from(used) / f64::from(logical) / requests as f64;
+                in_use += used as f64 / logical as f64 / requests as f64;
             }
             in_use
         };
-        serve(&mut ssd, 5 * u64::from(logical));
+        serve(&mut ssd, 5 * logical);
         ssd.reset_counts();
-        let in_use = serve(&mut ssd, 4 * u64::from(logical));
+        let in_use = serve(&mut ssd, 4 * logical);
         ssd.check().unwrap();
         let share = (1.0 - 2.0 * q) / (1.0 - q);
         assert_within(in_use, share, 0.01, "pages in use");

@@ -37,13 +37,13 @@ fn skewed(random: &mut Xoshiro256, pages: u64) -> u64 {
 
 /// Writes in no time until the drive ends or so many pages are written.
 fn write(ssd: &mut Ssd, seed: u64, writes: u64) -> u64 {
-    let pages = u64::from(ssd.preparable_pages());
+    let pages = ssd.preparable_pages();
     let mut random = Xoshiro256::new(seed, 0);
     for n in 0..writes {
         if ssd.has_ended() {
             return n;
         }
-        ssd.write_untimed(skewed(&mut random, pages) as u32);
+        ssd.write_untimed(skewed(&mut random, pages));
     }
     writes
 }
@@ -92,7 +92,7 @@ fn a_timed_drive_ends_and_refuses_what_comes_after() {
             config.channels = 2;
             config.cleaning.time = time;
             let mut ssd = Ssd::new(&config, 1).unwrap();
-            let pages = u64::from(ssd.preparable_pages());
+            let pages = ssd.preparable_pages();
             let mut random = Xoshiro256::new(4, 0);
             let mut load = Closed::new(8, u64::MAX, |id| {
                 let op = if id % 16 == 0 { Op::Read } else { Op::Write };
@@ -127,7 +127,7 @@ fn a_timed_drive_ends_and_refuses_what_comes_after() {
 #[test]
 fn the_lifetime_is_foreseen_before_it_is_over() {
     let mut ssd = Ssd::new(&config(1500), 1).unwrap();
-    let pages = u64::from(ssd.preparable_pages());
+    let pages = ssd.preparable_pages();
     write(&mut ssd, 1, 10 * pages);
     ssd.reset_counts();
     write(&mut ssd, 2, 60 * pages);

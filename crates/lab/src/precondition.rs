@@ -18,7 +18,7 @@ pub(crate) fn precondition(
     threads: &mut Threads,
     tick: &mut dyn FnMut(u64, u64) -> ControlFlow<()>,
 ) -> ControlFlow<(), Option<SteadyState>> {
-    let pages = u64::from(device.preparable_pages());
+    let pages = device.preparable_pages();
     let mut settled = None;
     if precondition != Precondition::None && pages > 0 {
         let mut write = Writer::new(device, seed, tick);
@@ -137,7 +137,7 @@ impl<'a> Writer<'a> {
         const BATCH: u64 = 64;
         let begun =
             if self.is_divided() { self.side_by_side(writes, expected, at_random)? } else { 0 };
-        let pages = u64::from(self.device.preparable_pages());
+        let pages = self.device.preparable_pages();
         let mut batch = Vec::with_capacity(BATCH as usize);
         let mut until_tick = 0;
         for first in (begun..writes).step_by(BATCH as usize) {
@@ -150,9 +150,9 @@ impl<'a> Writer<'a> {
             self.done += numbers.end - numbers.start;
             batch.clear();
             if at_random {
-                batch.extend(numbers.map(|_| self.random.below(pages) as u32));
+                batch.extend(numbers.map(|_| self.random.below(pages)));
             } else {
-                batch.extend(numbers.map(|write| write as u32));
+                batch.extend(numbers);
             }
             self.device.overwrite_untimed(&batch);
         }

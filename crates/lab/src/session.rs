@@ -1,7 +1,7 @@
 //! A device on its way through an experiment: built, prepared, used, examined. Whoever drives it, the
 //! workload of a run ([`run`]) or the clients of a live device, goes the same way.
 
-use crate::config::{Experiment, RunConfig, Until};
+use crate::config::{Experiment, Precondition, RunConfig, Until};
 use crate::error::{InputError, RunError};
 use crate::inputs::inputs;
 use crate::operations;
@@ -13,9 +13,9 @@ use crate::steady::{Rounds, Settling, SteadyState};
 use crate::threads::Threads;
 use crate::untimed::Untimed;
 use crate::warm_up::WarmUp;
-use devices::{Model, Supplied};
+use devices::{MOST_MEMORY, Model, Supplied};
 use engine::{Completion, Device, Driven, Observer, SECTOR_BYTES, Time, Workload, drive};
-use options::{Duration, Invalid};
+use options::{Duration, Invalid, Size};
 use serde_json::Value;
 use std::ops::ControlFlow;
 use std::time::Instant;
@@ -84,6 +84,7 @@ impl<'a> Session<'a> {
         let run = &self.experiment.run;
         let device = &mut *self.device;
         snapshot::load_drive(run, device)?;
+        refuse_memory(run, device).map_err(|invalid| self.experiment.blame(&invalid))?;
         let supplied = self.supplied;
         let mut tick = |done, expected| {
             // There is no use in going on without the policy.
@@ -324,6 +325,28 @@ fn ask(
     };
     let driven = driven.map_err(|error| RunError::Input(error.to_string()))?;
     Ok(Drove { driven, settled, wall_seconds: started.elapsed().as_secs_f64() })
+}
+
+/// What preconditioning writes goes into the memory of a large machine.
+fn refuse_memory(run: &RunConfig, device: &dyn Model) -> Result<(), Invalid> {
+    let share = match run.precondition {
+        Precondition::None => return Ok(()),
+        Precondition::Random(overwrites) => overwrites.min(1.0),
+        Precondition::Sequential | Precondition::Steady => 1.0,
+    };
+    let needed = device.memory(share);
+    if needed <= MOST_MEMORY {
+        return Ok(());
+    }
+    let pages = device.preparable_pages();
+    let each = device.capacity_sectors() * SECTOR_BYTES / pages;
+    let problem = format!(
+        "{} of {pages} pages of {} takes {needed} bytes of memory, and {MOST_MEMORY} is the most; write \
+         less, or use larger pages (device.logical_page)",
+        run.precondition,
+        Size::from_bytes(each)
+    );
+    Err(Invalid::new(&["run.precondition", "device.logical_page"], problem))
 }
 
 /// The refusal of a run that asked for nothing once its warm-up was over.

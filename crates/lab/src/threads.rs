@@ -63,7 +63,7 @@ pub(crate) struct Stretch {
 }
 
 impl Writes for Stretch {
-    fn each(&self, take: &mut dyn FnMut(&[u32])) {
+    fn each(&self, take: &mut dyn FnMut(&[u64])) {
         const BATCH: u64 = 256;
         let mut random = self.random.clone();
         let mut batch = Vec::with_capacity(BATCH as usize);
@@ -73,9 +73,9 @@ impl Writes for Stretch {
             batch.clear();
             match &mut random {
                 Some(random) => {
-                    batch.extend(numbers.map(|_| random.below(self.pages) as u32));
+                    batch.extend(numbers.map(|_| random.below(self.pages)));
                 }
-                None => batch.extend(numbers.map(|number| number as u32)),
+                None => batch.extend(numbers),
             }
             take(&batch);
         }

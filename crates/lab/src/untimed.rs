@@ -79,7 +79,7 @@ struct Amplification {
 impl<'a> Untimed<'a> {
     /// `steady`: the rounds, and the capacities that a round writes.
     pub(crate) fn new(device: &'a mut dyn Model, steady: Option<(Rounds, f64)>) -> Untimed<'a> {
-        let pages = u64::from(device.preparable_pages());
+        let pages = device.preparable_pages();
         let page_bytes = device.capacity_sectors() * engine::SECTOR_BYTES / pages.max(1);
         let amplification = steady.map(|(rounds, share)| {
             let pages = ((pages as f64 * share) as u64).max(1);

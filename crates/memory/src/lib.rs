@@ -20,8 +20,9 @@ pub fn prefetch<T>(table: &[T], index: usize) {
     let _ = (table, index);
 }
 
-/// Tables smaller than this gain nothing by large pages: they are in the cache, or nearly.
-const WORTH_IT: usize = 8 << 20;
+/// Tables that gain by large pages: smaller ones are in the cache, or nearly; of larger ones often only a part
+/// is touched, which may lie all over, and most of the memory would be taken for nothing.
+const WORTH_IT: std::ops::Range<usize> = 8 << 20..1 << 29;
 
 /// Asks the system to back a table with large pages, before it is first written to; where it cannot, or
 /// need not, nothing happens.
@@ -31,7 +32,7 @@ const WORTH_IT: usize = 8 << 20;
 #[allow(unsafe_code)]
 pub fn prefer_large_pages<T>(table: &mut [T]) {
     let bytes = std::mem::size_of_val(table);
-    if bytes < WORTH_IT {
+    if !WORTH_IT.contains(&bytes) {
         return;
     }
     #[cfg(target_os = "linux")]

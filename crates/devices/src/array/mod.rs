@@ -41,7 +41,7 @@ pub struct Array {
     /// Answered outside of [`Device::advance`].
     done: Vec<Completion>,
     /// Pages on their way to each member; empty between calls.
-    batches: Vec<Vec<u32>>,
+    batches: Vec<Vec<u64>>,
     /// Its members ask one and the same policy, which is none of ours.
     shares_policy: bool,
     /// Into how many parts it is divided.
@@ -66,10 +66,6 @@ impl Array {
             members.push(config.member.build_with(seed, supplied).map_err(config::of_member)?);
         }
         let stripes = Stripes::new(config, members[0].capacity_sectors())?;
-        if members[0].preparable_pages().checked_mul(count).is_none() {
-            let problem = format!("{count} members have more than {} pages", u32::MAX);
-            return Err(Invalid::new(&["device.members"], problem));
-        }
         let link = HostLink {
             bandwidth: config.host_link.bandwidth,
             latency: config.host_link.latency,

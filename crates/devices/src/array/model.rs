@@ -9,8 +9,12 @@ use crate::{Examine, Persist, Prepare, Run, Writes};
 use engine::{Op, Request, Status, Time};
 
 impl Prepare for Array {
-    fn preparable_pages(&self) -> u32 {
+    fn preparable_pages(&self) -> u64 {
         self.members.iter().map(|member| member.preparable_pages()).sum()
+    }
+
+    fn memory(&self, share: f64) -> u64 {
+        self.members.iter().map(|member| member.memory(share)).sum()
     }
 
     fn volumes(&self) -> u32 {
@@ -22,7 +26,7 @@ impl Prepare for Array {
 
     /// The pages of striped members are numbered in turn, whatever the stripe, of which pages know
     /// nothing: each member is written in the same order.
-    fn overwrite_untimed(&mut self, pages: &[u32]) {
+    fn overwrite_untimed(&mut self, pages: &[u64]) {
         let places = self.places();
         for page in pages {
             let (member, place) = places.of(*page);

@@ -8,13 +8,13 @@ use crate::together::{Job, Run, Writes};
 #[derive(Clone, Copy)]
 pub(super) struct Places {
     layout: Layout,
-    members: u32,
-    pages_of_each: u32,
+    members: u64,
+    pages_of_each: u64,
 }
 
 impl Places {
     #[inline]
-    pub(super) fn of(self, page: u32) -> (u32, u32) {
+    pub(super) fn of(self, page: u64) -> (u64, u64) {
         match self.layout {
             Layout::Striped => (page % self.members, page / self.members),
             Layout::Concatenated => (page / self.pages_of_each, page % self.pages_of_each),
@@ -23,13 +23,13 @@ impl Places {
 }
 
 /// Some members, and the pages on their way to each.
-type Share<'a> = Vec<(&'a mut Box<dyn Model>, &'a mut Vec<u32>)>;
+type Share<'a> = Vec<(&'a mut Box<dyn Model>, &'a mut Vec<u64>)>;
 
 impl Array {
     pub(super) fn places(&self) -> Places {
         Places {
             layout: self.layout,
-            members: self.members.len() as u32,
+            members: self.members.len() as u64,
             pages_of_each: self.members[0].preparable_pages(),
         }
     }
@@ -49,12 +49,12 @@ impl Array {
     }
 
     pub(super) fn overwrite_divided(&mut self, writes: &dyn Writes, run: &mut Run<'_>) {
-        let (places, parts) = (self.places(), self.divided);
+        let (places, parts) = (self.places(), u64::from(self.divided));
         let mut shares: Vec<Share<'_>> = (0..parts).map(|_| Vec::new()).collect();
         for (number, member) in (0..).zip(self.members.iter_mut().zip(&mut self.batches)) {
             shares[(number % parts) as usize].push(member);
         }
-        let job = |(part, mut share): (u32, Share<'_>)| {
+        let job = |(part, mut share): (u64, Share<'_>)| {
             writes.each(&mut |batch| {
                 for page in batch {
                     let (member, place) = places.of(*page);

@@ -29,8 +29,8 @@ impl Begun {
 
     /// Those within `pages` pages from one on.
     fn within(&self, first: Ppn, pages: u32) -> &[Programming] {
-        let before = |end: u32| self.0.partition_point(|programming| programming.ppn.0 < end);
-        &self.0[before(first.0)..before(first.0 + pages)]
+        let before = |end: u64| self.0.partition_point(|programming| programming.ppn.0 < end);
+        &self.0[before(first.0)..before(first.0 + u64::from(pages))]
     }
 
     fn holds(&self, ppn: Ppn, lpn: Lpn) -> bool {
@@ -73,9 +73,8 @@ impl Ssd {
     /// # Errors
     /// The first difference, with the page or block concerned.
     pub fn check_rebuild(&self) -> Result<(), String> {
-        let geometry = self.geometry();
         let rebuilt = self.rebuilt();
-        for lpn in (0..geometry.exported_pages()).map(Lpn) {
+        for (lpn, _) in self.back.ftl().mapped() {
             let Some(expected) = self.newest_programmed(lpn)? else { continue };
             let found = rebuilt.map().get(lpn).ppn();
             let same = found.is_some_and(|found| {
@@ -97,9 +96,7 @@ impl Ssd {
         let geometry = self.geometry();
         let mut newest = self.back.ftl().lookup(lpn);
         while let Some(ppn) = newest {
-            if ppn.0 % geometry.pages_per_block
-                < self.back.flash().programmed(geometry.block_of(ppn))
-            {
+            if geometry.page_in_block(ppn) < self.back.flash().programmed(geometry.block_of(ppn)) {
                 break;
             }
             let begun = self.back.programming();
@@ -116,7 +113,7 @@ impl Ssd {
         let geometry = self.geometry();
         let Some(ppn) = ppn else { return "no place".to_owned() };
         let block = geometry.block_of(ppn).0;
-        format!("page {} of block {block}", ppn.0 % geometry.pages_per_block)
+        format!("page {} of block {block}", geometry.page_in_block(ppn))
     }
 
     /// What the flash alone tells of the blocks.
@@ -188,10 +185,9 @@ impl Ssd {
     fn audit_map(&self, begun: &Begun) -> Result<(), String> {
         let geometry = self.geometry();
         let mut mapped = 0u64;
-        for lpn in (0..geometry.exported_pages()).map(Lpn) {
-            let Some(ppn) = self.back.ftl().lookup(lpn) else { continue };
+        for (lpn, ppn) in self.back.ftl().mapped() {
             mapped += 1;
-            let (block, page) = (geometry.block_of(ppn), ppn.0 % geometry.pages_per_block);
+            let (block, page) = (geometry.block_of(ppn), geometry.page_in_block(ppn));
             ensure!(
                 geometry.domain_pool[geometry.domain_of(block).at()] == geometry.pool_of(lpn),
                 "logical page {} lies outside its pool, in block {}",

@@ -158,19 +158,19 @@ fn run(case: &Case, policy: &Policy, supplied: &Supplied) -> Result<Outcome, Str
     let mut config = case.config.clone();
     config.cleaning.policy = policy.clone();
     let mut ssd = Ssd::with(&config, 1, supplied).expect("the cases are valid");
-    let pages = u64::from(ssd.preparable_pages());
+    let pages = ssd.preparable_pages();
     let mut random = Xoshiro256::new(1, 0);
     let mut end = 0;
     match case.load {
         Load::Untimed => {
             for _ in 0..8 * pages {
-                ssd.write_untimed(random.below(pages) as u32);
+                ssd.write_untimed(random.below(pages));
             }
         }
         Load::Skewed => {
             for _ in 0..8 * pages {
                 let reach = if random.below(10) < 9 { pages / 10 } else { pages };
-                ssd.write_untimed(random.below(reach) as u32);
+                ssd.write_untimed(random.below(reach));
             }
         }
         Load::Timed => {
@@ -185,7 +185,7 @@ fn run(case: &Case, policy: &Policy, supplied: &Supplied) -> Result<Outcome, Str
         return Err(failure);
     }
     ssd.check().map_err(|broken| format!("the audit fails: {broken}"))?;
-    let map: Vec<_> = (0..pages as u32).map(|page| ssd.back.ftl().lookup(Lpn(page))).collect();
+    let map: Vec<_> = (0..pages).map(|page| ssd.back.ftl().lookup(Lpn(page))).collect();
     if case.load != Load::Timed
         && let Some(lost) = map.iter().position(Option::is_none)
     {

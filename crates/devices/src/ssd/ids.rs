@@ -2,10 +2,10 @@
 //! and the states of a block. Nothing here depends on anything.
 
 macro_rules! index {
-    ($($(#[doc = $doc:literal])+ $name:ident),+) => {$(
+    ($($(#[doc = $doc:literal])+ $name:ident: $number:ty),+) => {$(
         $(#[doc = $doc])+
         #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
-        pub struct $name(pub u32);
+        pub struct $name(pub $number);
 
         impl $name {
             /// The number as an array index.
@@ -19,23 +19,23 @@ macro_rules! index {
 
 index! {
     /// A logical page: what the host addresses, in pages.
-    Lpn,
+    Lpn: u64,
     /// A physical page: block number x pages per block + page in the block.
-    Ppn,
+    Ppn: u64,
     /// A flash block. Blocks are numbered domain by domain.
-    Block,
+    Block: u32,
     /// A domain: the blocks that share frontier, free list and victim index. The planes of a
     /// domain always belong to one unit and one pool.
-    Domain,
+    Domain: u32,
     /// An allocation pool: the domains among which a logical page may be placed.
-    PoolId,
+    PoolId: u32,
     /// What serves one flash operation at a time.
-    Unit
+    Unit: u32
 }
 
 impl Lpn {
     /// What the spare area of a page says that was programmed to fill a group: no logical page.
-    pub const PADDING: Lpn = Lpn(u32::MAX);
+    pub const PADDING: Lpn = Lpn(u64::MAX);
 }
 
 /// How many bits a cell of a block holds, as a row of the table of costs.

@@ -65,12 +65,21 @@ impl Ssd {
     /// # Errors
     /// Also when a policy is named that is not supplied.
     pub fn with(config: &SsdConfig, seed: u64, supplied: &Supplied) -> Result<Ssd, Invalid> {
-        let geometry = Geometry::new(config)?;
+        Ssd::shaped(config, &Geometry::new(config)?, seed, supplied)
+    }
+
+    /// The same of a shape that follows from the configuration.
+    pub(super) fn shaped(
+        config: &SsdConfig,
+        geometry: &Geometry,
+        seed: u64,
+        supplied: &Supplied,
+    ) -> Result<Ssd, Invalid> {
         let policy = supplied.policy_for(&config.cleaning.policy)?;
         let mut back = if config.is_buffered() {
-            Back::Groups(Box::new(Buffered::new(config, &geometry, seed)))
+            Back::Groups(Box::new(Buffered::new(config, geometry, seed)))
         } else {
-            Back::Pages(Scheduler::new(config, &geometry, seed))
+            Back::Pages(Scheduler::new(config, geometry, seed))
         };
         back.state().0.supply(policy);
         Ok(Ssd {

@@ -19,6 +19,7 @@ mod host;
 pub mod ids;
 mod kind;
 mod model;
+pub mod numbers;
 mod page;
 mod parts;
 mod pump;
@@ -27,6 +28,8 @@ mod sched;
 mod sets;
 pub mod shape;
 pub(crate) mod snapshot;
+#[cfg(test)]
+mod widths;
 
 pub use config::SsdConfig;
 pub use conformance::{Check, conformance, conformance_of};
@@ -106,6 +109,6 @@ impl Device for Ssd {
 
     fn capacity_sectors(&self) -> u64 {
         let geometry = self.geometry();
-        u64::from(geometry.exported_pages()) * u64::from(geometry.sectors_per_page)
+        geometry.exported_pages() * u64::from(geometry.sectors_per_page)
     }
 }

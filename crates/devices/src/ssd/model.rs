@@ -8,11 +8,15 @@ use crate::{Examine, Persist, Prepare, Run, Writes};
 use engine::{Op, Request, Status, Time};
 
 impl Prepare for Ssd {
-    fn preparable_pages(&self) -> u32 {
+    fn preparable_pages(&self) -> u64 {
         self.geometry().exported_pages()
     }
 
-    fn overwrite_untimed(&mut self, pages: &[u32]) {
+    fn memory(&self, share: f64) -> u64 {
+        self.geometry().memory(&self.config, share)
+    }
+
+    fn overwrite_untimed(&mut self, pages: &[u64]) {
         assert!(
             self.clock.now == 0 && self.host.is_idle() && self.parts.is_none(),
             "fast-forward comes before the first request"

@@ -128,5 +128,6 @@ impl Parts {
             ftl.take_part(other, part);
             flash.take_part(its_flash, part.blocks());
         }
+        ftl.count_unmapped();
     }
 }

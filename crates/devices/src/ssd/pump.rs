@@ -43,7 +43,7 @@ impl Ssd {
         match &mut self.back {
             Back::Pages(back) => {
                 let pages = host::touched(back.ftl.geometry(), request);
-                self.host.expect(slot, pages.len() as u32);
+                self.host.expect(slot, (pages.end - pages.start) as u32);
                 for page in pages {
                     let geometry = back.ftl.geometry();
                     let page = host::page_request(geometry, request, Lpn(page), Some(slot));

@@ -5,46 +5,44 @@ use engine::{Random, Xoshiro256};
 
 const WORD: u32 = 64;
 
-/// Several sets over the same numbers 0..`universe`, with `universe` at most 262,144.
+/// Several sets over the same numbers 0..`universe`.
 ///
-/// One bit per number and set, plus 1/64 of that for each of two levels of summary.
+/// One bit per number and set, plus 1/64 of that for each of two levels of summary. The words of the third
+/// level are looked through in turn: up to 262,144 numbers there is one a set.
 #[derive(Debug, Clone, Default)]
 pub struct Sets {
     universe: u32,
     /// Words of one set at each level.
-    width: [usize; 2],
+    width: [usize; 3],
     bits: Vec<u64>,
     /// Bit w of a set's summary: word w of its bits is not zero.
     summary: Vec<u64>,
-    /// One word a set: which words of its summary are not zero.
+    /// Which words of its summary are not zero.
     top: Vec<u64>,
 }
 
 impl Sets {
-    /// The largest universe that three levels of 64 reach.
-    pub const LARGEST_UNIVERSE: u32 = WORD * WORD * WORD;
-
     /// `sets` empty sets.
     pub fn new(sets: usize, universe: u32) -> Self {
-        assert!(universe <= Self::LARGEST_UNIVERSE);
         let words = universe.div_ceil(WORD) as usize;
-        let width = [words, words.div_ceil(WORD as usize)];
+        let groups = words.div_ceil(WORD as usize);
+        let width = [words, groups, groups.div_ceil(WORD as usize)];
         Sets {
             universe,
             width,
             bits: vec![0; sets * width[0]],
             summary: vec![0; sets * width[1]],
-            top: vec![0; sets],
+            top: vec![0; sets * width[2]],
         }
     }
 
     /// Takes some of the sets as another list of as many has them.
     pub fn take_part(&mut self, other: &Sets, sets: std::ops::Range<usize>) {
         let words = |width: usize| sets.start * width..sets.end * width;
-        let [bits, summary] = self.width.map(words);
+        let [bits, summary, top] = self.width.map(words);
         self.bits[bits.clone()].copy_from_slice(&other.bits[bits]);
         self.summary[summary.clone()].copy_from_slice(&other.summary[summary]);
-        self.top[sets.clone()].copy_from_slice(&other.top[sets]);
+        self.top[top.clone()].copy_from_slice(&other.top[top]);
     }
 
     /// Adds a number to a set.
@@ -53,7 +51,7 @@ impl Sets {
         let (word, bit) = ((number / WORD) as usize, number % WORD);
         self.bits[set * self.width[0] + word] |= 1 << bit;
         self.summary[set * self.width[1] + word / 64] |= 1 << (word % 64);
-        self.top[set] |= 1 << (word / 64);
+        self.top[set * self.width[2] + word / 4096] |= 1 << (word / 64 % 64);
     }
 
     /// Takes a number out of a set.
@@ -66,7 +64,7 @@ impl Sets {
             let summary = &mut self.summary[set * self.width[1] + word / 64];
             *summary &= !(1 << (word % 64));
             if *summary == 0 {
-                self.top[set] &= !(1 << (word / 64));
+                self.top[set * self.width[2] + word / 4096] &= !(1 << (word / 64 % 64));
             }
         }
     }
@@ -76,18 +74,21 @@ impl Sets {
         self.bits[set * self.width[0] + (number / WORD) as usize] >> (number % WORD) & 1 == 1
     }
 
+    #[inline]
+    fn tops(&self, set: usize) -> &[u64] {
+        &self.top[set * self.width[2]..(set + 1) * self.width[2]]
+    }
+
     /// Whether a set has no members.
     #[inline]
     pub fn is_empty(&self, set: usize) -> bool {
-        self.top[set] == 0
+        self.tops(set).iter().all(|top| *top == 0)
     }
 
     /// The smallest member.
     pub fn first(&self, set: usize) -> Option<u32> {
-        if self.is_empty(set) {
-            return None;
-        }
-        let group = self.top[set].trailing_zeros() as usize;
+        let place = self.tops(set).iter().position(|top| *top != 0)?;
+        let group = place * 64 + self.tops(set)[place].trailing_zeros() as usize;
         let summary = self.summary[set * self.width[1] + group];
         let word = group * 64 + summary.trailing_zeros() as usize;
         let bits = self.bits[set * self.width[0] + word];
@@ -96,10 +97,8 @@ impl Sets {
 
     /// The largest member.
     pub fn last(&self, set: usize) -> Option<u32> {
-        if self.is_empty(set) {
-            return None;
-        }
-        let group = 63 - self.top[set].leading_zeros() as usize;
+        let place = self.tops(set).iter().rposition(|top| *top != 0)?;
+        let group = place * 64 + 63 - self.tops(set)[place].leading_zeros() as usize;
         let summary = self.summary[set * self.width[1] + group];
         let word = group * 64 + 63 - summary.leading_zeros() as usize;
         let bits = self.bits[set * self.width[0] + word];
@@ -144,11 +143,14 @@ impl Sets {
         let word = if summary != 0 {
             group * 64 + summary.trailing_zeros() as usize
         } else {
-            let top = above(self.top[set], group as u32 + 1);
-            if top == 0 {
-                return None;
+            let tops = self.tops(set);
+            let mut place = group / 64;
+            let mut top = above(tops[place], group as u32 % 64 + 1);
+            while top == 0 {
+                place += 1;
+                top = *tops.get(place)?;
             }
-            let group = top.trailing_zeros() as usize;
+            let group = place * 64 + top.trailing_zeros() as usize;
             let summary = self.summary[set * self.width[1] + group];
             group * 64 + summary.trailing_zeros() as usize
         };
@@ -167,7 +169,8 @@ mod tests {
         /// The bits answer as an ordered set of the standard library does.
         #[test]
         fn agrees_with_a_btree_set(
-            universe in 1u32..20_000,
+            // Up to three words of the third level.
+            universe in prop_oneof![1u32..20_000, 262_000u32..700_000],
             steps in prop::collection::vec((any::<bool>(), any::<u32>(), 0usize..3), 1..200),
         ) {
             let mut sets = Sets::new(3, universe);

@@ -34,9 +34,9 @@ fn spanning(dies: u32, op: f64) -> Ssd {
 }
 
 fn overwrite(ssd: &mut Ssd, random: &mut Xoshiro256, times: u32) {
-    let pages = u64::from(ssd.preparable_pages());
+    let pages = ssd.preparable_pages();
     for _ in 0..times {
-        let drawn: Vec<u32> = (0..pages).map(|_| random.below(pages) as u32).collect();
+        let drawn: Vec<u64> = (0..pages).map(|_| random.below(pages)).collect();
         ssd.overwrite_untimed(&drawn);
     }
 }
@@ -91,7 +91,7 @@ fn both_gears_amplify_writes_alike() {
         let mut timed = prepared(&config, 3);
         untimed.reset_counts();
         timed.reset_counts();
-        let pages = u64::from(untimed.preparable_pages());
+        let pages = untimed.preparable_pages();
         let sectors = engine::Device::capacity_sectors(&untimed) / pages;
         let random = &mut Xoshiro256::new(12, 0);
         overwrite(&mut untimed, random, 1);

@@ -65,7 +65,7 @@ fn prepared(config: &SsdConfig, times: u32) -> Ssd {
     let pages = ssd.preparable_pages();
     let random = &mut Xoshiro256::new(5, 5);
     for _ in 0..times {
-        let drawn: Vec<u32> = (0..pages).map(|_| random.below(u64::from(pages)) as u32).collect();
+        let drawn: Vec<u64> = (0..pages).map(|_| random.below(pages)).collect();
         ssd.overwrite_untimed(&drawn);
     }
     ssd.check().unwrap();
@@ -98,7 +98,7 @@ fn near(found: f64, expected: f64, share: f64, what: &str) {
 
 /// Writes of 4 KiB at random, so many outstanding.
 fn random_writes(ssd: &mut Ssd, outstanding: u32, requests: u64) -> Vec<Completion> {
-    let pages = u64::from(ssd.preparable_pages());
+    let pages = ssd.preparable_pages();
     let mut random = Xoshiro256::new(3, 3);
     let make = move |id| Request::new(id, Op::Write, Lba(random.below(pages) * 8), 8);
     run_closed(ssd, &mut Closed::new(outstanding, requests, make)).1

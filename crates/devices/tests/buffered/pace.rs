@@ -81,7 +81,7 @@ fn latencies(pace: &str, share: f64) -> Vec<u64> {
     let more = [("device.cleaning.pace", json!(pace)), ("device.cleaning.quantum", json!(20))];
     let mut ssd = larger(0.2, &more);
     let mut random = Xoshiro256::new(6, 6);
-    let pages = u64::from(devices::Prepare::preparable_pages(&ssd));
+    let pages = devices::Prepare::preparable_pages(&ssd);
     let every = 1e9 / (law(2.7) * share);
     let steps: Vec<crate::common::Step> = (0..30_000)
         .map(|n| ((f64::from(n) * every) as u64, Op::Write, random.below(pages), 1))
@@ -104,7 +104,7 @@ fn bursts_are_seen_below_the_steady_rate_and_tokens_are_not() {
 #[test]
 fn trims_make_room() {
     let mut ssd = larger(0.2, &[]);
-    let pages = u64::from(devices::Prepare::preparable_pages(&ssd));
+    let pages = devices::Prepare::preparable_pages(&ssd);
     let mut random = Xoshiro256::new(7, 7);
     let mut begin = 0;
     // Once to settle, and once to measure; about half of the pages are mapped then.
@@ -129,7 +129,7 @@ fn trims_make_room() {
 fn a_volatile_buffer_erases_what_the_host_has_written_over() {
     let config = with(&[("device.buffer.power_loss_protected", json!(false))]);
     let mut ssd = prepared(&config, 0);
-    let requests = u64::from(ssd.preparable_pages()) / 32;
+    let requests = ssd.preparable_pages() / 32;
     let make = move |id| Request::new(id, Op::Write, Lba(id % requests * 256), 256);
     let done = run_closed(&mut ssd, &mut Closed::new(32, 3 * requests, make)).1;
     assert_eq!(done.len() as u64, 3 * requests);

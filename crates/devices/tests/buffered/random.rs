@@ -111,8 +111,7 @@ fn random_drives_hold_the_audit() {
         if seed % 3 > 0 {
             let pages = ssd.preparable_pages();
             let random = &mut Xoshiro256::new(seed, 23);
-            let all: Vec<u32> =
-                (0..2 * pages).map(|_| random.below(u64::from(pages)) as u32).collect();
+            let all: Vec<u64> = (0..2 * pages).map(|_| random.below(pages)).collect();
             ssd.overwrite_untimed(&all);
             ssd.check().unwrap();
         }

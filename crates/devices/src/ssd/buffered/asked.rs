@@ -19,8 +19,8 @@ pub(super) struct Asked {
     /// Reads of the flash that it waits for.
     pub(super) reads_left: u32,
     /// The logical pages that are still to be written.
-    pub(super) next: u32,
-    pub(super) end: u32,
+    pub(super) next: u64,
+    pub(super) end: u64,
     /// How long writes had been held when it came: for cleaning, and for room.
     pub(super) marks: [Time; 2],
     pub(super) firmware_ns: Time,

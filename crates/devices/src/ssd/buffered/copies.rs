@@ -54,7 +54,8 @@ impl Buffered {
         let mut batches: [(u32, u32); options::MOST_PAGE_TYPES] = Default::default();
         let (mut count, mut rows, mut valid_in_all) = (0, 0, 0);
         for row in 0..self.shape.rows {
-            let pages = first + row * row_units..first + (row + 1) * row_units;
+            let (from, to) = (row * row_units, (row + 1) * row_units);
+            let pages = first + u64::from(from)..first + u64::from(to);
             let valid = pages.map(crate::ssd::ids::Ppn);
             let valid = valid.filter(|ppn| self.ftl.valid_at(&self.flash, *ppn).is_some());
             let valid = valid.count() as u32;
@@ -107,11 +108,15 @@ impl Buffered {
     pub(super) fn next_row(&self, batch: &Batch) -> (Time, Time) {
         let row = batch.row();
         let units = self.shape.units_per_row();
-        let first =
-            self.ftl.geometry().ppn(batch.block, batch.group * self.shape.units).0 + row * units;
+        let page = batch.group * self.shape.units + row * units;
+        let first = self.ftl.geometry().ppn(batch.block, page).0;
         let mut planes = 0u32;
         for unit in 0..units {
-            if self.ftl.valid_at(&self.flash, crate::ssd::ids::Ppn(first + unit)).is_some() {
+            if self
+                .ftl
+                .valid_at(&self.flash, crate::ssd::ids::Ppn(first + u64::from(unit)))
+                .is_some()
+            {
                 let span = self.shape.span(row * units + unit);
                 planes |= ((1u32 << span.pages) - 1) << span.plane;
             }
@@ -129,7 +134,7 @@ impl Buffered {
         let mut moved = 0;
         for row in (0..self.shape.rows).filter(|row| batch.rows >> row & 1 != 0) {
             for unit in 0..units {
-                let ppn = crate::ssd::ids::Ppn(first + row * units + unit);
+                let ppn = crate::ssd::ids::Ppn(first + u64::from(row * units + unit));
                 let valid: Option<Lpn> = self.ftl.valid_at(&self.flash, ppn);
                 if let Some(lpn) = valid {
                     moved += 1;
@@ -234,7 +239,8 @@ impl Buffered {
         debug_assert!(levelling.is_none(), "wear levelling goes without a buffer");
         // A block that is retired does not come back.
         let gained = self.ftl.room_of(job.domain.0) - before;
-        self.pace.add(job.domain.0, i64::from(gained) - i64::from(self.ftl.geometry().data_pages));
+        self.pace
+            .add(job.domain.0, gained.cast_signed() - i64::from(self.ftl.geometry().data_pages));
         self.clean(job.domain, clock);
         self.admit(clock);
     }

@@ -6,6 +6,7 @@
 
 use crate::ssd::ftl::Programming;
 use crate::ssd::ids::{Block, Ppn};
+use crate::ssd::shape::divisor::Divisor;
 use crate::ssd::shape::{Geometry, Groups};
 use std::collections::VecDeque;
 
@@ -60,7 +61,7 @@ struct Open {
 #[derive(Debug, Clone)]
 pub(super) struct Gather {
     shape: Groups,
-    pages_per_block: u32,
+    by_pages_per_block: Divisor,
     groups: Vec<Group>,
     free: Vec<u32>,
     open: Vec<Open>,
@@ -77,7 +78,7 @@ impl Gather {
     pub(super) fn new(geometry: &Geometry, shape: Groups, room: [u32; 2]) -> Gather {
         Gather {
             shape,
-            pages_per_block: geometry.pages_per_block,
+            by_pages_per_block: Divisor::new(geometry.pages_per_block),
             groups: Vec::new(),
             free: Vec::new(),
             open: Vec::new(),
@@ -127,16 +128,17 @@ impl Gather {
     /// The group in the buffer in which a page of the flash is, if it is not programmed yet.
     #[inline]
     pub(super) fn holding(&self, ppn: Ppn) -> Option<u32> {
-        let block = ppn.0 / self.pages_per_block;
+        let block = self.by_pages_per_block.quotient(ppn.0);
         let open = self.open_of[block as usize];
         if open == NONE {
             return None;
         }
         let open = &self.open[open as usize];
-        let index = ppn.0 % self.pages_per_block / self.shape.units;
+        let page = self.by_pages_per_block.remainder(ppn.0);
+        let index = page / self.shape.units;
         let group = *open.groups.get(index.checked_sub(open.first)? as usize)?;
         let kept = &self.groups[group as usize];
-        let unit = ppn.0 % self.pages_per_block % self.shape.units;
+        let unit = page % self.shape.units;
         let here = kept.stage != Stage::Done && unit >= kept.before;
         here.then_some(group)
     }

@@ -125,7 +125,7 @@ impl Buffered {
     fn begin(&mut self) {
         if !self.pace.has_begun() {
             let domains = 0..self.ftl.geometry().domains;
-            let room = domains.map(|domain| i64::from(self.ftl.room_of(domain))).collect();
+            let room = domains.map(|domain| self.ftl.room_of(domain).cast_signed()).collect();
             let least = 2 * i64::from(self.ftl.geometry().data_pages);
             self.pace.begin(room, least);
             // Victims to come are as those that there are.
@@ -140,7 +140,7 @@ impl Buffered {
     pub(in crate::ssd) fn arrive(&mut self, slot: Slot, request: &Request, clock: &mut Clock) {
         self.begin();
         let pages = host::touched(self.ftl.geometry(), request);
-        let count = pages.end - pages.start;
+        let count = (pages.end - pages.start) as u32;
         if self.asked.len() <= slot as usize {
             self.asked.resize(slot as usize + 1, None);
         }

@@ -44,7 +44,7 @@ impl Buffered {
                     page.touched.1,
                     self.ftl.geometry().granule,
                 );
-                let start = u64::from(lpn.0) * u64::from(self.ftl.geometry().sectors_per_page);
+                let start = lpn.0 * u64::from(self.ftl.geometry().sectors_per_page);
                 let skipped = request.lba.0.saturating_sub(start) * SECTOR_BYTES;
                 row = Some(self.add_to_row(row, place, (skipped as u32, page.bytes), slot, clock));
             }
@@ -70,7 +70,7 @@ impl Buffered {
         }
         let geometry = self.ftl.geometry();
         let block = geometry.block_of(ppn);
-        let page = ppn.0 - geometry.ppn(block, 0).0;
+        let page = geometry.page_in_block(ppn);
         Some((block, page / self.shape.units, page % self.shape.units))
     }
 

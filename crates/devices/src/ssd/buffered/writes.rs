@@ -82,7 +82,7 @@ impl Buffered {
     fn admit_request(&mut self, slot: Slot, clock: &mut Clock) -> Option<Reason> {
         let now = clock.now;
         let Asked { request, mut next, end, .. } = *self.asked(slot);
-        let mut begins = Some(end - next);
+        let mut begins = Some((end - next) as u32);
         while next < end {
             let page = host::page_request(self.ftl.geometry(), &request, Lpn(next), Some(slot));
             if self.ftl.has_ended() {
@@ -208,7 +208,7 @@ impl Buffered {
         if group == gather::NONE {
             let geometry = self.ftl.geometry();
             let block = geometry.block_of(programming.ppn);
-            let page = programming.ppn.0 - geometry.ppn(block, 0).0;
+            let page = geometry.page_in_block(programming.ppn);
             let first = self.shape.first_die(block, geometry.blocks_per_domain);
             let die = self.shape.place(first, page / self.shape.units).die;
             group = self.gather.begin(block, page, die, kind);

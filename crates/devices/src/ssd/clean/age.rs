@@ -2,8 +2,9 @@
 
 use std::ops::Range;
 
-/// Marks the end of a list, and a block that is in none.
-const NONE: u32 = u32::MAX;
+/// Marks the end of a list, and a block that is in none. Others are listed under their number plus 1:
+/// zeroed memory, which costs nothing until it is touched, lists nothing.
+const NONE: u32 = 0;
 
 /// One doubly linked list per domain, oldest first; every operation takes constant time.
 #[derive(Debug, Clone, Default)]
@@ -35,12 +36,12 @@ impl AgeOrder {
 
     /// A block was closed; it is the newest of its domain.
     pub fn push(&mut self, domain: u32, block: u32) {
-        let newest = std::mem::replace(&mut self.newest[domain as usize], block);
+        let newest = std::mem::replace(&mut self.newest[domain as usize], block + 1);
         self.older[block as usize] = newest;
         self.newer[block as usize] = NONE;
         match newest {
-            NONE => self.oldest[domain as usize] = block,
-            newest => self.newer[newest as usize] = block,
+            NONE => self.oldest[domain as usize] = block + 1,
+            newest => self.newer[newest as usize - 1] = block + 1,
         }
     }
 
@@ -49,11 +50,11 @@ impl AgeOrder {
         let (older, newer) = (self.older[block as usize], self.newer[block as usize]);
         match older {
             NONE => self.oldest[domain as usize] = newer,
-            older => self.newer[older as usize] = newer,
+            older => self.newer[older as usize - 1] = newer,
         }
         match newer {
             NONE => self.newest[domain as usize] = older,
-            newer => self.older[newer as usize] = older,
+            newer => self.older[newer as usize - 1] = older,
         }
     }
 
@@ -61,12 +62,12 @@ impl AgeOrder {
     /// it was.
     pub fn put_back(&mut self, domain: u32, block: u32) {
         match self.older[block as usize] {
-            NONE => self.oldest[domain as usize] = block,
-            older => self.newer[older as usize] = block,
+            NONE => self.oldest[domain as usize] = block + 1,
+            older => self.newer[older as usize - 1] = block + 1,
         }
         match self.newer[block as usize] {
-            NONE => self.newest[domain as usize] = block,
-            newer => self.older[newer as usize] = block,
+            NONE => self.newest[domain as usize] = block + 1,
+            newer => self.older[newer as usize - 1] = block + 1,
         }
     }
 
@@ -79,7 +80,7 @@ impl AgeOrder {
 
     /// The listed blocks of a domain, oldest first.
     pub fn iter(&self, domain: u32) -> impl Iterator<Item = u32> + '_ {
-        let some = |block: u32| (block != NONE).then_some(block);
+        let some = |listed: u32| listed.checked_sub(1);
         let first = some(self.oldest[domain as usize]);
         std::iter::successors(first, move |block| some(self.newer[*block as usize]))
     }

@@ -9,8 +9,8 @@
 use super::ratings::Ratings;
 use crate::ssd::config::SsdConfig;
 use crate::ssd::ids::{Block, Lpn, Ppn};
+use crate::ssd::numbers::Numbers;
 use crate::ssd::shape::Geometry;
-use crate::ssd::shape::divisor::Divisor;
 use serde::{Deserialize, Serialize};
 use std::ops::Range;
 use std::sync::Arc;
@@ -18,8 +18,8 @@ use std::sync::Arc;
 /// The flash as it is kept.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub(in crate::ssd) struct FlashState {
-    stamp: Vec<u32>,
-    order: Vec<u32>,
+    stamp: Numbers,
+    order: Numbers,
     programmed: Vec<u32>,
     opening: Vec<u64>,
     first_order: Vec<u64>,
@@ -32,12 +32,12 @@ pub(in crate::ssd) struct FlashState {
 #[derive(Debug, Clone)]
 pub struct Flash {
     pages_per_block: u32,
-    by_pages_per_block: Divisor,
-    /// Logical page number in the spare area of each page; meaningless beyond `programmed`.
-    stamp: Vec<u32>,
+    /// Logical page number in the spare area of each page, plus 1; meaningless beyond `programmed`.
+    stamp: Numbers,
     /// Number of the program of each page among all of the drive, its low 32 bits, in the spare area
     /// too; empty unless the configuration asks for it.
-    order: Vec<u32>,
+    order: Numbers,
+    ordered: bool,
     /// Pages programmed since the erasure of each block.
     programmed: Vec<u32>,
     /// Ascending number of each block's opening, which its first page carries; 0 when erased.
@@ -56,15 +56,13 @@ impl Flash {
     /// Factory-new flash: erased, never worn.
     pub fn new(config: &SsdConfig, geometry: &Geometry, seed: u64) -> Self {
         let blocks = geometry.blocks() as usize;
-        let pages = blocks * geometry.pages_per_block as usize;
+        let (pages, wide) = (geometry.pages(), geometry.wide);
         let ordered = config.persistence.order;
-        let mut stamp = vec![0; pages];
-        memory::prefer_large_pages(&mut stamp);
         Flash {
             pages_per_block: geometry.pages_per_block,
-            by_pages_per_block: Divisor::new(geometry.pages_per_block),
-            stamp,
-            order: vec![0; if ordered { pages } else { 0 }],
+            stamp: Numbers::new(pages, wide),
+            order: Numbers::new(if ordered { pages } else { 0 }, wide),
+            ordered,
             programmed: vec![0; blocks],
             opening: vec![0; blocks],
             first_order: vec![0; if ordered { blocks } else { 0 }],
@@ -77,14 +75,13 @@ impl Flash {
     /// The same flash for whoever knows only some of the blocks: of the others' pages it knows nothing,
     /// which takes no memory.
     pub(in crate::ssd) fn part(&self, blocks: &Range<usize>) -> Flash {
-        let mut stamp = vec![0; self.stamp.len()];
-        let pages = self.pages_of(blocks);
-        stamp[pages.clone()].copy_from_slice(&self.stamp[pages]);
+        let mut stamp = self.stamp.alike();
+        stamp.take(&self.stamp, self.pages_of(blocks));
         Flash {
             pages_per_block: self.pages_per_block,
-            by_pages_per_block: self.by_pages_per_block,
             stamp,
             order: self.order.clone(),
+            ordered: self.ordered,
             programmed: self.programmed.clone(),
             opening: self.opening.clone(),
             first_order: self.first_order.clone(),
@@ -97,16 +94,16 @@ impl Flash {
     /// Takes some blocks as a [`part`](Flash::part) without an order of programs has them.
     pub(in crate::ssd) fn take_part(&mut self, other: &Flash, blocks: &Range<usize>) {
         let (all, pages) = (|| blocks.clone(), self.pages_of(blocks));
-        self.stamp[pages.clone()].copy_from_slice(&other.stamp[pages]);
+        self.stamp.take(&other.stamp, pages);
         self.programmed[all()].copy_from_slice(&other.programmed[all()]);
         self.opening[all()].copy_from_slice(&other.opening[all()]);
         self.retired[all()].copy_from_slice(&other.retired[all()]);
         Arc::make_mut(&mut self.erases)[all()].copy_from_slice(&other.erases[all()]);
     }
 
-    fn pages_of(&self, blocks: &Range<usize>) -> Range<usize> {
-        let pages = self.pages_per_block as usize;
-        blocks.start * pages..blocks.end * pages
+    fn pages_of(&self, blocks: &Range<usize>) -> Range<u64> {
+        let pages = u64::from(self.pages_per_block);
+        blocks.start as u64 * pages..blocks.end as u64 * pages
     }
 
     /// A block that was opened under one number has another, if it is open or closed under that one.
@@ -117,18 +114,20 @@ impl Flash {
         }
     }
 
-    /// Completes the programming of a page with the data of `lpn`, and says which page of its block it
+    /// Completes the programming of a page of a block with the data of `lpn`, and says which page of its block it
     /// is: to the first the caller adds the [`header`](Flash::write_header).
     #[inline]
     #[must_use]
-    pub fn program(&mut self, ppn: Ppn, lpn: Lpn, order: u32) -> u32 {
-        let block = self.by_pages_per_block.quotient(ppn.0);
-        let (block, page) = (block as usize, ppn.0 - block * self.pages_per_block);
-        assert!(self.programmed[block] == page, "pages are programmed in order, once");
-        self.programmed[block] += 1;
-        self.stamp[ppn.at()] = lpn.0;
-        if let Some(kept) = self.order.get_mut(ppn.at()) {
-            *kept = order;
+    pub fn program(&mut self, ppn: Ppn, block: Block, lpn: Lpn, order: u32) -> u32 {
+        let programmed = &mut self.programmed[block.at()];
+        let page = *programmed;
+        let next = u64::from(block.0) * u64::from(self.pages_per_block) + u64::from(page);
+        assert!(next == ppn.0, "pages are programmed in order, once");
+        *programmed = page + 1;
+        // Padding becomes 0.
+        self.stamp.set(ppn.0, lpn.0.wrapping_add(1));
+        if self.ordered {
+            self.order.set(ppn.0, u64::from(order));
         }
         page
     }
@@ -136,17 +135,17 @@ impl Flash {
     /// Completes the programming of consecutive pages of a block with the data of these logical pages,
     /// after its first: their orders follow that of the first of them.
     #[inline]
-    pub fn program_run(&mut self, from: Ppn, lpns: &[u32], order: u32) {
-        let block = self.by_pages_per_block.quotient(from.0);
-        let (block, page) = (block as usize, from.0 - block * self.pages_per_block);
-        let programmed = &mut self.programmed[block];
-        assert!(page > 0 && *programmed == page, "pages are programmed in order, once");
-        *programmed += lpns.len() as u32;
+    pub fn program_run(&mut self, from: Ppn, block: Block, lpns: &[u64], order: u32) {
+        let programmed = &mut self.programmed[block.at()];
+        let page = *programmed;
+        let next = u64::from(block.0) * u64::from(self.pages_per_block) + u64::from(page);
+        assert!(page > 0 && next == from.0, "pages are programmed in order, once");
+        *programmed = page + lpns.len() as u32;
         assert!(*programmed <= self.pages_per_block, "a block ends");
-        self.stamp[from.at()..from.at() + lpns.len()].copy_from_slice(lpns);
-        if self.is_ordered() {
-            let kept = self.order[from.at()..].iter_mut().zip(0..lpns.len() as u32);
-            kept.for_each(|(kept, number)| *kept = order.wrapping_add(number));
+        self.stamp.set_run(from.0, lpns.iter().map(|lpn| lpn.wrapping_add(1)));
+        if self.ordered {
+            let orders = (0..lpns.len() as u32).map(|number| u64::from(order.wrapping_add(number)));
+            self.order.set_run(from.0, orders);
         }
     }
 
@@ -180,31 +179,32 @@ impl Flash {
     /// The logical page that was written to a programmed page.
     #[inline]
     pub fn stamp(&self, ppn: Ppn) -> Lpn {
-        Lpn(self.stamp[ppn.at()])
+        Lpn(self.stamp.get(ppn.0).wrapping_sub(1))
     }
 
-    /// The logical pages that were written to `count` pages from one on.
+    /// The logical pages that were written to as many pages from one on as there is place for.
     #[inline]
-    pub fn stamps(&self, from: Ppn, count: u32) -> &[u32] {
-        &self.stamp[from.at()..from.at() + count as usize]
+    pub fn stamps(&self, from: Ppn, lpns: &mut [u64]) {
+        self.stamp.read(from.0, lpns);
+        lpns.iter_mut().for_each(|lpn| *lpn = lpn.wrapping_sub(1));
     }
 
     /// Whether the order of all programs is kept.
     #[inline]
     pub fn is_ordered(&self) -> bool {
-        !self.order.is_empty()
+        self.ordered
     }
 
     /// The low 32 bits of the number of a programmed page's program; 0 when no order is kept.
     #[inline]
     pub fn order(&self, ppn: Ppn) -> u32 {
-        self.order.get(ppn.at()).copied().unwrap_or(0)
+        self.order.find(ppn.0) as u32
     }
 
     /// The same in full. A block is filled within 2^32 programs of the drive, so that what its header
     /// says of the first page tells the upper half of the others'.
     pub fn full_order(&self, ppn: Ppn) -> u64 {
-        let first = self.first_order(Block(ppn.0 / self.pages_per_block));
+        let first = self.first_order(Block((ppn.0 / u64::from(self.pages_per_block)) as u32));
         first + u64::from(self.order(ppn).wrapping_sub(first as u32))
     }
 
@@ -279,8 +279,8 @@ impl Flash {
 
     /// Takes up a state that was kept of flash of the same shape, or says that it is not.
     pub(in crate::ssd) fn take_up(&mut self, state: FlashState) -> Result<(), String> {
-        let fits = state.stamp.len() == self.stamp.len()
-            && state.order.len() == self.order.len()
+        let fits = state.stamp.is_like(&self.stamp)
+            && state.order.is_like(&self.order)
             && state.programmed.len() == self.programmed.len()
             && state.opening.len() == self.opening.len()
             && state.first_order.len() == self.first_order.len()

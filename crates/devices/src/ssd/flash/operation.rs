@@ -235,7 +235,8 @@ impl CostTable {
             return 0;
         }
         let mode = usize::from(op.mode.0);
-        self.first_row[mode] + op.at.0 % self.pages_per_block % self.types[mode]
+        let page = (op.at.0 % u64::from(self.pages_per_block)) as u32;
+        self.first_row[mode] + page % self.types[mode]
     }
 }
 
@@ -312,7 +313,7 @@ mod tests {
         let cell_ns = |kind, mode, page: u32| {
             let op = FlashOp {
                 kind,
-                at: Ppn(7 * 64 + page),
+                at: Ppn(7 * 64 + u64::from(page)),
                 mode: BlockMode(mode),
                 count: 1,
                 last: false,

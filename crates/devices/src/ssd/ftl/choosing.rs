@@ -34,17 +34,23 @@ impl Ftl {
 
     /// Pages that can be programmed in a domain before another block must be erased.
     #[inline]
-    pub(super) fn room(&self, domain: Domain) -> u32 {
-        let data_pages = self.geometry.data_pages;
-        self.free.count(domain) * data_pages + self.left_open(domain)
+    pub(super) fn room(&self, domain: Domain) -> u64 {
+        self.pages_of(self.free.count(domain)) + u64::from(self.left_open(domain))
+    }
+
+    /// Data pages of so many blocks.
+    #[inline]
+    fn pages_of(&self, blocks: u32) -> u64 {
+        u64::from(blocks) * u64::from(self.geometry.data_pages)
     }
 
     /// The same for pages that cleaning moves, which do not go where only the host's do.
-    pub(super) fn room_for_moves(&self, domain: Domain) -> u32 {
+    pub(super) fn room_for_moves(&self, domain: Domain) -> u64 {
         if !self.streams.apart {
             return self.room(domain);
         }
-        self.free.count(domain) * self.geometry.data_pages + self.left_on(domain, Stream::SECOND)
+        let left = self.left_on(domain, Stream::SECOND);
+        self.pages_of(self.free.count(domain)) + u64::from(left)
     }
 
     /// Whether a host write may go to a domain: what cleaning needs for its moves stays free.
@@ -58,7 +64,7 @@ impl Ftl {
         if self.streams.apart {
             return self.accepts_apart(domain, reserved);
         }
-        self.room(domain) > reserved
+        self.room(domain) > u64::from(reserved)
     }
 
     /// The same where the host's pages and those that are moved have frontiers of their own: the host's
@@ -69,11 +75,11 @@ impl Ftl {
         }
         let free = self.free.count(domain);
         let moves = self.left_on(domain, Stream::SECOND);
-        free > 0 && (free - 1) * self.geometry.data_pages + moves >= reserved
+        free > 0 && self.pages_of(free - 1) + u64::from(moves) >= u64::from(reserved)
     }
 
     /// Pages that hosts may still write to `pool` on `unit`; 0 when writes there must wait.
-    pub fn room_for(&self, pool: PoolId, unit: Unit) -> u32 {
+    pub fn room_for(&self, pool: PoolId, unit: Unit) -> u64 {
         let first = self.group(pool, unit) * self.placement.group_size;
         let domains = (first..first + self.placement.group_size).map(Domain);
         domains.filter(|domain| self.accepts(*domain)).map(|domain| self.room(domain)).sum()
@@ -87,14 +93,14 @@ impl Ftl {
     /// taking writes and being cleaned while the others keep their superseded pages. Writes that go
     /// where the fewest valid pages are keep the units alike, so that each cleans as cheaply as one
     /// that is a pool of its own.
-    pub fn standing(&self, pool: PoolId, unit: Unit) -> (bool, bool, Reverse<u32>) {
+    pub fn standing(&self, pool: PoolId, unit: Unit) -> (bool, bool, Reverse<u64>) {
         let full = self.room_for(pool, unit) == 0;
         let hopeless = full && !self.can_clean(unit);
         (hopeless, full, Reverse(self.placement.reclaimable[unit.at()]))
     }
 
     /// Pages of a unit that hold no valid data, as they are kept; `None` where pools lie in one unit.
-    pub(in crate::ssd) fn reclaimable(&self, unit: Unit) -> Option<u32> {
+    pub(in crate::ssd) fn reclaimable(&self, unit: Unit) -> Option<u64> {
         self.placement.reclaimable.get(unit.at()).copied()
     }
 
@@ -117,7 +123,7 @@ impl Ftl {
         let opened = |block: Block| self.blocks.sequence[block.at()];
         let old = self.lookup(lpn).map_or(0, |ppn| opened(self.geometry.block_of(ppn)));
         let start = self.placement.write_pointer[group as usize];
-        let mut best: Option<((bool, u32), u32)> = None;
+        let mut best: Option<((bool, u64), u32)> = None;
         for k in 0..self.placement.group_size {
             let turn = (start + k) % self.placement.group_size;
             let domain = Domain(first + turn);
@@ -130,7 +136,8 @@ impl Ftl {
             let late = frontiers
                 .iter()
                 .any(|frontier| frontier.block.is_none_or(|block| opened(block) >= old));
-            let rank = (late, self.free.count(domain) * pages + left);
+            let free = u64::from(self.free.count(domain)) * u64::from(pages);
+            let rank = (late, free + u64::from(left));
             if best.is_none_or(|(other, _)| rank > other) {
                 best = Some((rank, turn));
             }

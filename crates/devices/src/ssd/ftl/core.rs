@@ -29,7 +29,7 @@ pub struct Ftl {
     pub(super) random: Xoshiro256,
     pub(super) map: PageMap,
     /// Logical pages that lie nowhere: while there are none, nobody looks whether one does.
-    pub(super) unmapped: u32,
+    pub(super) unmapped: u64,
     pub(super) blocks: Blocks,
     pub(super) free: FreeBlocks,
     pub(super) streams: Streams,
@@ -61,7 +61,7 @@ impl Ftl {
             config: Cleaning { frontiers: frontiers(config), ..config.cleaning.clone() },
             supplied: None,
             random: Xoshiro256::new(seed, CLEANING_STREAM),
-            map: PageMap::new(geometry.exported_pages()),
+            map: PageMap::new(geometry.exported_pages(), geometry.wide),
             unmapped: geometry.exported_pages(),
             blocks: Blocks::new(geometry, aggregate),
             free: FreeBlocks::new(geometry, config.free_order),
@@ -105,6 +105,16 @@ impl Ftl {
     #[inline]
     pub(in crate::ssd) fn is_mapped(&self, lpn: Lpn) -> bool {
         self.unmapped == 0 || self.lookup(lpn).is_some()
+    }
+
+    /// Counts the logical pages that lie nowhere.
+    pub(in crate::ssd) fn count_unmapped(&mut self) {
+        self.unmapped = self.geometry.exported_pages() - self.map.mapped().count() as u64;
+    }
+
+    /// The logical pages that lie somewhere, in order, and where.
+    pub(in crate::ssd) fn mapped(&self) -> impl Iterator<Item = (Lpn, Ppn)> + '_ {
+        self.map.mapped()
     }
 
     /// What a page request needs as the drive is now.

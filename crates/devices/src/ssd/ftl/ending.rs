@@ -17,7 +17,7 @@ impl Ftl {
         if first {
             self.lose_spare(domain);
         }
-        if self.room_for_moves(domain) < self.geometry.data_pages {
+        if self.room_for_moves(domain) < u64::from(self.geometry.data_pages) {
             self.release(domain, block, flash.erases()[block.at()]);
             return;
         }
@@ -26,7 +26,7 @@ impl Ftl {
         self.ageing.retired += 1;
         if self.placement.pools_span_units {
             self.placement.reclaimable[self.geometry.unit_of(domain).at()] -=
-                self.geometry.data_pages;
+                u64::from(self.geometry.data_pages);
         }
     }
 

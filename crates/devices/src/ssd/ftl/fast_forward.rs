@@ -22,7 +22,7 @@ struct HostPage {
 
 impl Ftl {
     /// Overwrites pages in no time, cleaning first where the timed drive would: fast-forward.
-    pub fn overwrite_untimed(&mut self, flash: &mut Flash, pages: &[u32]) {
+    pub fn overwrite_untimed(&mut self, flash: &mut Flash, pages: &[u64]) {
         // What a write needs is fetched in two steps: its entry of the map, and when that has come, what
         // is known of the block it names.
         const AHEAD: usize = 16;
@@ -186,9 +186,12 @@ impl Ftl {
             self.prefetch_places(flash, base, count);
             // First all look-ups, then all moves.
             let mut valid = 0;
-            for (ppn, lpn) in (base.0..).zip(flash.stamps(base, count)) {
-                pages[valid] = *lpn;
-                valid += usize::from(self.map.holds(Lpn(*lpn), Ppn(ppn)));
+            let pages = &mut pages[..count as usize];
+            flash.stamps(base, pages);
+            for at in 0..pages.len() {
+                let lpn = pages[at];
+                pages[valid] = lpn;
+                valid += usize::from(self.map.holds(Lpn(lpn), Ppn(base.0 + at as u64)));
             }
             self.counters.moves += valid as u64;
             job.moved += valid as u32;
@@ -212,14 +215,14 @@ impl Ftl {
 
     /// Begins to fetch the places of the logical pages that were written to `count` pages from one on.
     pub(in crate::ssd) fn prefetch_places(&self, flash: &Flash, from: Ppn, count: u32) {
-        for lpn in flash.stamps(from, count) {
-            self.map.prefetch(Lpn(*lpn));
+        for ppn in from.0..from.0 + u64::from(count) {
+            self.map.prefetch(flash.stamp(Ppn(ppn)));
         }
     }
 
     /// Moves valid pages of a victim to the only frontier of its domain, as many at once as fit: the same
     /// as one by one, but that what belongs to a block is changed once.
-    fn move_run(&mut self, flash: &mut Flash, job: &Relocation, lpns: &[u32]) {
+    fn move_run(&mut self, flash: &mut Flash, job: &Relocation, lpns: &[u64]) {
         let frontier = FrontierId(job.domain.0);
         let mut rest = lpns;
         while let Some((first, others)) = rest.split_first() {
@@ -245,10 +248,10 @@ impl Ftl {
             self.blocks.valid[block.at()] += count;
             self.blocks.valid[job.source.at()] -= count;
             self.streams.frontier[frontier.at()].next = next + count;
-            flash.program_run(base, run, order);
+            flash.program_run(base, block, run, order);
             if count == room {
-                let last = self.geometry.ppn(block, self.geometry.data_pages - 1);
-                self.complete_edge(flash, last, order.wrapping_add(count - 1));
+                let last = self.geometry.data_pages - 1;
+                self.complete_edge(flash, block, last, order.wrapping_add(count - 1));
             }
             rest = later;
         }

@@ -6,12 +6,16 @@ use crate::ssd::sets::Sets;
 use crate::ssd::shape::Geometry;
 use std::cmp::Reverse;
 use std::collections::{BinaryHeap, VecDeque};
+use std::ops::Range;
 
 /// The erased blocks of every domain.
 #[derive(Debug, Clone)]
 pub struct FreeBlocks {
     blocks_per_domain: u32,
     count: Vec<u32>,
+    /// Blocks of each domain that were never erased and are free in the order of their numbers, before all
+    /// others: the lists of `order` need not name what is most of a new drive.
+    fresh: Vec<Range<u32>>,
     order: Order,
 }
 
@@ -33,6 +37,7 @@ impl FreeBlocks {
         FreeBlocks {
             blocks_per_domain: geometry.blocks_per_domain,
             count: vec![0; domains],
+            fresh: vec![0..0; domains],
             order: match order {
                 FreeOrder::Rotating => Order::Rotating {
                     members: Sets::new(domains, geometry.blocks_per_domain),
@@ -75,10 +80,27 @@ impl FreeBlocks {
     pub fn insert(&mut self, domain: Domain, block: Block, erases: u32) {
         self.count[domain.at()] += 1;
         let relative = block.0 - domain.0 * self.blocks_per_domain;
+        if self.is_fresh(domain, relative, erases) {
+            let fresh = &mut self.fresh[domain.at()];
+            let first = if fresh.start < fresh.end { fresh.start } else { relative };
+            *fresh = first..relative + 1;
+            return;
+        }
         match &mut self.order {
             Order::Rotating { members, .. } => members.insert(domain.at(), relative),
             Order::Fifo(queues) => queues[domain.at()].push_back(relative),
             Order::LeastWorn(heaps) => heaps[domain.at()].push(Reverse((erases, relative))),
+        }
+    }
+
+    /// Whether a block belongs behind the fresh ones of its domain, and before all others.
+    fn is_fresh(&self, domain: Domain, relative: u32, erases: u32) -> bool {
+        let fresh = &self.fresh[domain.at()];
+        let is_next = fresh.start >= fresh.end || relative == fresh.end;
+        match &self.order {
+            Order::Rotating { .. } => false,
+            Order::Fifo(queues) => is_next && queues[domain.at()].is_empty(),
+            Order::LeastWorn(heaps) => is_next && erases == 0 && heaps[domain.at()].is_empty(),
         }
     }
 
@@ -87,6 +109,10 @@ impl FreeBlocks {
         let d = domain.at();
         self.count[d] = self.count[d].checked_sub(1).expect("a domain keeps a block to clean into");
         let relative = match &mut self.order {
+            Order::Fifo(_) | Order::LeastWorn(_) if self.fresh[d].start < self.fresh[d].end => {
+                self.fresh[d].start += 1;
+                self.fresh[d].start - 1
+            }
             Order::Rotating { members, cursor } => {
                 let next = members.next_wrapping(d, cursor[d]).expect("the count says so");
                 members.remove(d, next);
@@ -121,9 +147,14 @@ impl FreeBlocks {
                 let free = all.filter(|block| members.contains(domain.at(), *block)).collect();
                 (free, cursor[domain.at()])
             }
-            Order::Fifo(queues) => (queues[domain.at()].iter().copied().collect(), 0),
+            Order::Fifo(queues) => {
+                let fresh = self.fresh[domain.at()].clone();
+                (fresh.chain(queues[domain.at()].iter().copied()).collect(), 0)
+            }
             Order::LeastWorn(heaps) => {
-                (heaps[domain.at()].iter().map(|Reverse((_, block))| *block).collect(), 0)
+                let fresh = self.fresh[domain.at()].clone();
+                let worn = heaps[domain.at()].iter().map(|Reverse((_, block))| *block);
+                (fresh.chain(worn).collect(), 0)
             }
         };
         (relative.into_iter().map(|block| first + block).collect(), cursor)

@@ -25,8 +25,9 @@ pub(in crate::ssd) struct HeatState {
 pub(in crate::ssd) struct Heat {
     detector: Detector,
     /// Pages below this one are hot to the detector `address`.
-    hot_pages: u32,
+    hot_pages: u64,
     counts: Vec<u8>,
+    /// Of the page that was last written in each place the number, its low 32 bits.
     recent: Vec<u32>,
     /// Writes until the counts are halved.
     until_decay: usize,
@@ -35,20 +36,20 @@ pub(in crate::ssd) struct Heat {
 /// Two hashes of a page number (multiplicative, Knuth volume 3, section 6.4).
 fn places(lpn: Lpn, entries: usize) -> [usize; 2] {
     let scale = |hash: u64| (((hash >> 32) * entries as u64) >> 32) as usize;
-    let hash = u64::from(lpn.0).wrapping_mul(0x9E37_79B9_7F4A_7C15);
+    let hash = lpn.0.wrapping_mul(0x9E37_79B9_7F4A_7C15);
     [scale(hash), scale(hash.rotate_left(32) ^ 0x5555_5555_0000_0000)]
 }
 
 impl Heat {
     /// A detector that has seen nothing, for so many logical pages. Without hot and cold frontiers it
     /// takes no memory.
-    pub(in crate::ssd) fn new(config: &HotCold, used: bool, pages: u32) -> Heat {
+    pub(in crate::ssd) fn new(config: &HotCold, used: bool, pages: u64) -> Heat {
         let bytes = if used { config.memory.bytes() as usize } else { 0 };
         let size = |detector, entry| if config.detector == detector { bytes / entry } else { 0 };
         let counts = vec![0; size(Detector::Writes, 1)];
         Heat {
             detector: config.detector,
-            hot_pages: (f64::from(pages) * config.hot_addresses) as u32,
+            hot_pages: (pages as f64 * config.hot_addresses) as u64,
             until_decay: counts.len(),
             counts,
             recent: vec![u32::MAX; size(Detector::Recency, 4)],
@@ -82,9 +83,9 @@ impl Heat {
             Detector::Address => lpn.0 < self.hot_pages,
             Detector::Recency => {
                 let [place, _] = places(lpn, self.recent.len());
-                let known = self.recent[place] == lpn.0;
+                let known = self.recent[place] == lpn.0 as u32;
                 if written {
-                    self.recent[place] = lpn.0;
+                    self.recent[place] = lpn.0 as u32;
                 }
                 known
             }
@@ -132,7 +133,7 @@ mod tests {
             let hot = random.below(10) > 0;
             let page =
                 random.below(10_000) + if hot { 0 } else { random.below(9) * 10_000 + 10_000 };
-            let found = heat.is_hot(Lpn(page as u32), true);
+            let found = heat.is_hot(Lpn(page), true);
             if n > 200_000 {
                 counts[usize::from(hot)][usize::from(found)] += 1.0;
             }

@@ -62,7 +62,7 @@ impl Ftl {
 
     /// Takes up a state that was kept of a drive of the same shape.
     pub(in crate::ssd) fn take_up(&mut self, flash: &Flash, state: FtlState) -> Result<(), String> {
-        let pages = self.geometry.blocks() * self.geometry.pages_per_block;
+        let pages = self.geometry.pages();
         let blocks = self.geometry.blocks();
         let numbers = || {
             let lists = state.free.iter().map(|(list, _)| list).chain(&state.closed);
@@ -82,9 +82,9 @@ impl Ftl {
             return Err("its state is not that of such a drive".to_owned());
         }
         self.map = state.map;
-        self.unmapped = self.geometry.exported_pages() - self.map.places().count() as u32;
+        self.count_unmapped();
         self.blocks.valid.fill(0);
-        for ppn in self.map.places() {
+        for (_, ppn) in self.map.mapped() {
             self.blocks.valid[self.geometry.block_of(ppn).at()] += 1;
         }
         self.blocks.sequence.copy_from_slice(flash.openings());
@@ -122,11 +122,11 @@ impl Ftl {
     }
 
     /// Pages of a unit that hold no valid data, erased or superseded, counted.
-    pub(in crate::ssd) fn count_reclaimable(&self, unit: Unit) -> u32 {
+    pub(in crate::ssd) fn count_reclaimable(&self, unit: Unit) -> u64 {
         let blocks = self.geometry.domains_per_unit * self.geometry.blocks_per_domain;
         let blocks = (unit.0 * blocks..(unit.0 + 1) * blocks).map(Block);
         let used = blocks.filter(|block| !self.is_retired(*block));
-        used.map(|block| self.geometry.data_pages - self.valid(block)).sum()
+        used.map(|block| u64::from(self.geometry.data_pages - self.valid(block))).sum()
     }
 
     /// The lists of free and of closed blocks, and what follows from them.

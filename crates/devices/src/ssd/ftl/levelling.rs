@@ -119,7 +119,7 @@ impl Ftl {
         if self.blocks.moved_age.is_empty() {
             return;
         }
-        let to = self.geometry.block_of(programming.ppn);
+        let to = programming.block;
         let pages = u64::from(self.geometry.data_pages);
         let written = self.temperature(from) / pages;
         self.blocks.moved_age[to.at()] += self.blocks.sequence[to.at()].saturating_sub(written);
@@ -165,7 +165,7 @@ impl Ftl {
             // A copy, in the place of what it was copied from: its order is the same.
             let order = flash.order(from);
             if !self.map.holds(lpn, from) {
-                if flash.program(to, lpn, order) == 0 {
+                if flash.program(to, worn, lpn, order) == 0 {
                     self.write_header(flash, worn, order);
                 }
                 continue;
@@ -173,7 +173,7 @@ impl Ftl {
             self.blocks.valid[job.source.at()] -= 1;
             self.blocks.valid[worn.at()] += 1;
             self.map.set(lpn, to);
-            return Step::Move(Programming { ppn: to, lpn, old: from.into(), order });
+            return Step::Move(Programming { ppn: to, block: worn, lpn, old: from.into(), order });
         }
         if self.blocks.state[worn.at()] != BlockState::Closed {
             // Its last page was superseded.

@@ -1,96 +1,96 @@
 //! The map: where each logical page lies.
 //!
-//! An entry has the width of a page number and no more: 4 bytes, with the largest number for nowhere.
-//! Nothing outside of this file knows that.
+//! An entry is the number of the physical page plus 1, so that zeroed memory is a map in which no page lies
+//! anywhere. Nothing outside of this file knows that.
 
 use crate::ssd::ids::{Lpn, Ppn};
+use crate::ssd::numbers::Numbers;
 use serde::{Deserialize, Serialize};
 
 /// A place in the flash, or none.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(transparent)]
-pub struct Place(u32);
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Place(u64);
 
 impl Place {
     /// No place.
-    pub const NOWHERE: Place = Place(u32::MAX);
+    pub const NOWHERE: Place = Place(0);
 
     /// The page, if there is one.
     #[inline]
     pub fn ppn(self) -> Option<Ppn> {
-        (self != Place::NOWHERE).then_some(Ppn(self.0))
+        self.0.checked_sub(1).map(Ppn)
     }
 
     /// Whether it is one of these pages, given by the first and past the last.
     #[inline]
     pub fn is_within(self, pages: &std::ops::Range<Ppn>) -> bool {
-        (pages.start.0..pages.end.0).contains(&self.0)
+        // Nowhere is past every page.
+        (pages.start.0..pages.end.0).contains(&self.0.wrapping_sub(1))
     }
 }
 
 impl From<Ppn> for Place {
     #[inline]
     fn from(ppn: Ppn) -> Place {
-        Place(ppn.0)
+        Place(ppn.0 + 1)
     }
 }
 
 /// The place of each logical page.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(transparent)]
-pub struct PageMap(Vec<Place>);
+pub struct PageMap(Numbers);
 
 impl PageMap {
-    /// So many pages, none of which was written.
-    pub fn new(pages: u32) -> PageMap {
-        let mut places = vec![Place::NOWHERE; pages as usize];
-        memory::prefer_large_pages(&mut places);
-        PageMap(places)
+    /// So many pages, none of which was written; `wide` where a page number takes more than 32 bits.
+    pub fn new(pages: u64, wide: bool) -> PageMap {
+        PageMap(Numbers::new(pages, wide))
     }
 
     /// Where a page lies.
     #[inline]
     pub fn get(&self, lpn: Lpn) -> Place {
-        self.0[lpn.at()]
+        Place(self.0.get(lpn.0))
     }
 
     /// Whether a page lies there; padding lies nowhere.
     #[inline]
     pub fn holds(&self, lpn: Lpn, ppn: Ppn) -> bool {
-        self.0.get(lpn.at()).is_some_and(|place| place.0 == ppn.0)
+        self.0.find(lpn.0) == ppn.0 + 1
     }
 
     /// The page lies there from now on.
     #[inline]
     pub fn set(&mut self, lpn: Lpn, ppn: Ppn) {
-        self.0[lpn.at()] = ppn.into();
+        self.0.set(lpn.0, ppn.0 + 1);
     }
 
     /// The page lies nowhere from now on.
-    #[inline]
     pub fn clear(&mut self, lpn: Lpn) {
-        self.0[lpn.at()] = Place::NOWHERE;
+        // What was never written is not touched.
+        if self.0.get(lpn.0) != 0 {
+            self.0.set(lpn.0, 0);
+        }
     }
 
     /// Takes the places of some pages as another map of as many has them.
     pub fn take_part(&mut self, other: &PageMap, pages: std::ops::Range<Lpn>) {
-        let pages = pages.start.at()..pages.end.at();
-        self.0[pages.clone()].copy_from_slice(&other.0[pages]);
+        self.0.take(&other.0, pages.start.0..pages.end.0);
     }
 
     /// Begins to fetch the entry of a page, which will be wanted.
     #[inline]
     pub fn prefetch(&self, lpn: Lpn) {
-        memory::prefetch(&self.0, lpn.at());
+        self.0.prefetch(lpn.0);
     }
 
-    /// The places of all pages that lie somewhere, in order of the logical pages.
-    pub fn places(&self) -> impl Iterator<Item = Ppn> + '_ {
-        self.0.iter().filter_map(|place| place.ppn())
+    /// The pages that lie somewhere, in order, and where.
+    pub fn mapped(&self) -> impl Iterator<Item = (Lpn, Ppn)> + '_ {
+        self.0.entries().map(|(lpn, place)| (Lpn(lpn), Ppn(place - 1)))
     }
 
     /// Whether it is a map of as many pages as another, and names no page from `pages` on.
-    pub fn fits(&self, other: &PageMap, pages: u32) -> bool {
-        self.0.len() == other.0.len() && self.places().all(|ppn| ppn.0 < pages)
+    pub fn fits(&self, other: &PageMap, pages: u64) -> bool {
+        self.0.is_like(&other.0) && self.mapped().all(|(_, ppn)| ppn.0 < pages)
     }
 }

@@ -181,7 +181,7 @@ impl Ftl {
         self.blocks.order.take_part(&other.blocks.order, domains.clone(), blocks.clone());
         self.free.take_part(&other.free, domains.clone());
         self.ageing.take_part(&other.ageing, domains.clone());
-        let (stripe, all) = (self.geometry.stripe_pages, self.geometry.pages_per_pool);
+        let (stripe, all) = (u64::from(self.geometry.stripe_pages), self.geometry.pages_per_pool);
         for row in (0..all).step_by(stripe as usize) {
             for pool in pools {
                 let first = self.geometry.lpn_in_pool(*pool, row);

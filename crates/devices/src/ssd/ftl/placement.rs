@@ -13,7 +13,7 @@ pub(super) struct Placement {
     pub(super) pool_group: Vec<u32>,
     /// Pages of each unit that hold no valid data, erased or superseded; kept only where pools span
     /// units.
-    pub(super) reclaimable: Vec<u32>,
+    pub(super) reclaimable: Vec<u64>,
     /// The domain of each group at which the next choice begins.
     pub(super) write_pointer: Vec<u32>,
 }
@@ -23,8 +23,8 @@ impl Placement {
         let domains_per_pool = geometry.domains / geometry.pools;
         let group_size = domains_per_pool.min(geometry.domains_per_unit);
         let pools_span_units = domains_per_pool > group_size;
-        let pages_per_unit =
-            geometry.domains_per_unit * geometry.blocks_per_domain * geometry.data_pages;
+        let blocks_per_unit = geometry.domains_per_unit * geometry.blocks_per_domain;
+        let pages_per_unit = u64::from(blocks_per_unit) * u64::from(geometry.data_pages);
         let counted = if pools_span_units { geometry.units as usize } else { 0 };
         Placement {
             group_size,

@@ -13,6 +13,8 @@ use std::ops::Range;
 pub struct Programming {
     /// Where.
     pub ppn: Ppn,
+    /// The block that is in.
+    pub block: Block,
     /// Whose data.
     pub lpn: Lpn,
     /// The copy that it supersedes, if there is any: until it is programmed, that one is the newest that
@@ -31,8 +33,8 @@ impl Ftl {
         domain: Domain,
         lpn: Lpn,
     ) -> Programming {
-        let ppn = self.next_page(frontier, domain);
-        self.blocks.valid[self.geometry.block_of(ppn).at()] += 1;
+        let (block, ppn) = self.next_page(frontier, domain);
+        self.blocks.valid[block.at()] += 1;
         if self.placement.pools_span_units {
             self.placement.reclaimable[self.geometry.unit_of(domain).at()] -= 1;
         }
@@ -41,12 +43,12 @@ impl Ftl {
         self.map.set(lpn, ppn);
         let order = self.programs as u32;
         self.programs = self.programs.wrapping_add(1);
-        Programming { ppn, lpn, old, order }
+        Programming { ppn, block, lpn, old, order }
     }
 
     /// Takes the next page of a frontier, and a block for it where that is full.
     #[inline]
-    pub(super) fn next_page(&mut self, frontier: FrontierId, domain: Domain) -> Ppn {
+    pub(super) fn next_page(&mut self, frontier: FrontierId, domain: Domain) -> (Block, Ppn) {
         if self.streams.frontier[frontier.0 as usize].next == self.geometry.data_pages {
             let block = self.take_free(domain);
             self.open(frontier, block);
@@ -55,7 +57,7 @@ impl Ftl {
         let block = frontier.block.expect("a frontier with room has a block");
         let ppn = self.geometry.ppn(block, frontier.next);
         frontier.next += 1;
-        ppn
+        (block, ppn)
     }
 
     /// Makes a copy of a logical page, if there is one, worthless.
@@ -88,7 +90,7 @@ impl Ftl {
     }
 
     /// Forgets logical pages, unless the drive has ended.
-    pub(in crate::ssd) fn trim_all(&mut self, pages: Range<u32>) -> Status {
+    pub(in crate::ssd) fn trim_all(&mut self, pages: Range<u64>) -> Status {
         if self.has_ended() {
             return Status::ReadOnly;
         }
@@ -101,23 +103,22 @@ impl Ftl {
     /// Completes what [`begin_program`](Ftl::begin_program) began.
     #[inline]
     pub fn complete_program(&mut self, flash: &mut Flash, programming: Programming) {
-        let Programming { ppn, lpn, order, .. } = programming;
-        let page = flash.program(ppn, lpn, order);
+        let Programming { ppn, block, lpn, order, .. } = programming;
+        let page = flash.program(ppn, block, lpn, order);
         // One comparison tells the first page and the last from those between.
         if page.wrapping_sub(1) >= self.geometry.data_pages.wrapping_sub(2) {
-            self.complete_edge(flash, ppn, order);
+            self.complete_edge(flash, block, page, order);
         }
     }
 
     /// The first page of a block has been programmed, or the last, or both are one.
     #[cold]
     #[inline(never)]
-    pub(super) fn complete_edge(&mut self, flash: &mut Flash, ppn: Ppn, order: u32) {
-        let block = self.geometry.block_of(ppn);
-        if ppn == self.geometry.ppn(block, 0) {
+    pub(super) fn complete_edge(&mut self, flash: &mut Flash, block: Block, page: u32, order: u32) {
+        if page == 0 {
             self.write_header(flash, block, order);
         }
-        if !self.geometry.is_last(ppn) {
+        if page + 1 != self.geometry.data_pages {
             return;
         }
         if self.is_filling(block) {

@@ -69,7 +69,7 @@ pub fn rebuild(geometry: &Geometry, flash: &Flash, being_erased: &[Block]) -> Re
     let blocks = geometry.blocks() as usize;
     let lists = || vec![Vec::new(); geometry.domains as usize];
     let mut rebuilt = Rebuilt {
-        map: PageMap::new(geometry.exported_pages()),
+        map: PageMap::new(geometry.exported_pages(), geometry.wide),
         valid: vec![0; blocks],
         state: Vec::with_capacity(blocks),
         free: lists(),
@@ -95,7 +95,7 @@ pub fn rebuild(geometry: &Geometry, flash: &Flash, being_erased: &[Block]) -> Re
             take_newer(&mut rebuilt.map, geometry, flash, block);
         }
     }
-    for ppn in rebuilt.map.places() {
+    for (_, ppn) in rebuilt.map.mapped() {
         rebuilt.valid[geometry.block_of(ppn).at()] += 1;
     }
     for closed in &mut rebuilt.closed {
@@ -121,7 +121,7 @@ fn age(geometry: &Geometry, flash: &Flash, ppn: Ppn) -> (u64, u32) {
     if flash.is_ordered() {
         return (flash.full_order(ppn), 0);
     }
-    (flash.opening(geometry.block_of(ppn)), ppn.0 % geometry.pages_per_block)
+    (flash.opening(geometry.block_of(ppn)), geometry.page_in_block(ppn))
 }
 
 impl Ftl {
@@ -135,7 +135,7 @@ impl Ftl {
     /// Whether two physical pages hold the same data: cold data that is being moved into a worn block.
     pub(in crate::ssd) fn are_twins(&self, flash: &Flash, one: Ppn, other: Ppn) -> bool {
         let block = |ppn| self.geometry.block_of(ppn);
-        let page = |ppn: Ppn| ppn.0 % self.geometry.pages_per_block;
+        let page = |ppn: Ppn| self.geometry.page_in_block(ppn);
         page(one) == page(other)
             && flash.opening(block(one)) == flash.opening(block(other))
             && flash.stamp(one) == flash.stamp(other)
@@ -188,13 +188,13 @@ mod tests {
         let geometry = Geometry::new(&config).unwrap();
         let (mut ftl, mut flash) = Ftl::new(&config, &geometry, 1);
         let random = &mut Xoshiro256::new(1, 0);
-        let hot = u64::from(geometry.exported_pages()) / 4;
+        let hot = geometry.exported_pages() / 4;
         // A block is filled within 2^32 programs of its opening: no leap is longer.
         let long = (1 << 32) - 2000;
         for leap in [0, long, long, 1 << 31, 123, long] {
             ftl.programs += leap;
             for _ in 0..500 {
-                ftl.overwrite_untimed(&mut flash, &[random.below(hot) as u32]);
+                ftl.overwrite_untimed(&mut flash, &[random.below(hot)]);
                 assert!(rebuild(&geometry, &flash, &[]).map == ftl.map, "after {leap}");
             }
         }

@@ -209,7 +209,7 @@ impl Ftl {
             self.map.holds(lpn, ppn).then_some((ppn, lpn))
         })?;
         let domain = self.choose_domain(self.geometry.pool_of(lpn), to, lpn)?;
-        job.next_page = ppn.0 - self.geometry.ppn(job.source, 0).0 + 1;
+        job.next_page = self.geometry.page_in_block(ppn) + 1;
         let programming = self.begin_program(domain, lpn);
         self.carry_temperature(job.source, programming);
         job.moved += 1;
@@ -218,7 +218,7 @@ impl Ftl {
 
     /// Completes a move that [`next_step`](Ftl::next_step) began.
     pub fn complete_move(&mut self, flash: &mut Flash, programming: Programming) {
-        if self.is_filling(self.geometry.block_of(programming.ppn)) {
+        if self.is_filling(programming.block) {
             self.counters.migrations += 1;
         } else {
             self.counters.moves += 1;

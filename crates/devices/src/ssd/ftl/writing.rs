@@ -74,21 +74,22 @@ impl Ftl {
     }
 
     /// Pages that can be written in a domain before another block is erased.
-    pub(in crate::ssd) fn room_of(&self, domain: u32) -> u32 {
+    pub(in crate::ssd) fn room_of(&self, domain: u32) -> u64 {
         self.room(Domain(domain))
     }
 
     /// Pages of a domain that hold no valid data, where that is kept.
-    pub(in crate::ssd) fn reclaimable_of(&self, domain: Domain) -> u32 {
+    pub(in crate::ssd) fn reclaimable_of(&self, domain: Domain) -> u64 {
         self.placement.reclaimable.get(domain.at()).copied().unwrap_or(0)
     }
 
     /// Takes the next page of a stream to fill its group: from now on it is written with nothing.
     pub(in crate::ssd) fn begin_padding(&mut self, domain: Domain, stream: Stream) -> Programming {
         let frontier = self.streams.of(domain, stream);
-        let ppn = self.next_page(frontier, domain);
+        let (block, ppn) = self.next_page(frontier, domain);
         self.programs = self.programs.wrapping_add(1);
-        Programming { ppn, lpn: Lpn::PADDING, old: Place::NOWHERE, order: self.programs as u32 }
+        let order = self.programs as u32;
+        Programming { ppn, block, lpn: Lpn::PADDING, old: Place::NOWHERE, order }
     }
 
     /// Pages left on the frontier of a stream.

@@ -23,16 +23,16 @@ pub(in crate::ssd) fn check(request: &Request, capacity_sectors: u64) {
 
 /// The logical pages that a request touches.
 #[inline]
-pub(in crate::ssd) fn touched(geometry: &Geometry, request: &Request) -> Range<u32> {
+pub(in crate::ssd) fn touched(geometry: &Geometry, request: &Request) -> Range<u64> {
     let (start, end) = range(request);
     geometry.page_at(start).0..geometry.page_at(end - 1).0 + 1
 }
 
 /// The logical pages that a request covers whole.
-pub(in crate::ssd) fn covered(geometry: &Geometry, request: &Request) -> Range<u32> {
+pub(in crate::ssd) fn covered(geometry: &Geometry, request: &Request) -> Range<u64> {
     let sectors = u64::from(geometry.sectors_per_page);
     let (start, end) = range(request);
-    start.div_ceil(sectors) as u32..(end / sectors) as u32
+    start.div_ceil(sectors)..end / sectors
 }
 
 #[inline]
@@ -44,7 +44,7 @@ fn range(request: &Request) -> (u64, u64) {
 #[inline]
 fn within(geometry: &Geometry, request: &Request, lpn: Lpn) -> (u64, u64) {
     let sectors = u64::from(geometry.sectors_per_page);
-    let base = u64::from(lpn.0) * sectors;
+    let base = lpn.0 * sectors;
     let (start, end) = range(request);
     (start.max(base) - base, end.min(base + sectors) - base)
 }

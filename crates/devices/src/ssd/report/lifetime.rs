@@ -40,7 +40,7 @@ impl Ssd {
         let ageing = self.back.ftl().ageing();
         let geometry = self.geometry();
         let page_bytes = f64::from(geometry.sectors_per_page) * engine::SECTOR_BYTES as f64;
-        let capacity = f64::from(geometry.exported_pages()) * page_bytes;
+        let capacity = geometry.exported_pages() as f64 * page_bytes;
         let days = self.config.wear.service_years * DAYS_PER_YEAR;
         let milestone = |measured, host_bytes: f64| {
             let drive_writes = host_bytes / capacity;

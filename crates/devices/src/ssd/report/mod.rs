@@ -160,7 +160,7 @@ impl Ssd {
     fn spare(&self) -> SpareReport {
         let geometry = self.geometry();
         let physical = f64::from(geometry.blocks()) * f64::from(geometry.data_pages);
-        let nominal = 1.0 - f64::from(geometry.exported_pages()) / physical;
+        let nominal = 1.0 - geometry.exported_pages() as f64 / physical;
         let all = |of_domain: u32| u64::from(of_domain) * u64::from(geometry.domains);
         let (kept, open) = (all(geometry.low_blocks), all(geometry.frontiers));
         let span = u64::from(geometry.granule.span);

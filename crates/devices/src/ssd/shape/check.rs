@@ -1,12 +1,18 @@
 //! What a configuration may not say: counts and sizes that stand alone, and the spare space.
 
+use crate::MOST_MEMORY;
 use crate::ssd::config::{ActiveBlocks, DEFAULT_SPARE_FACTOR, Gang, Interleave, Pool, SsdConfig};
+use crate::ssd::numbers;
+use crate::ssd::shape::Geometry;
 use crate::ssd::shape::granule::Granule;
 use engine::SECTOR_BYTES;
 use options::{Invalid, Size};
 
 /// A stage of an operation is kept in 32 bits of nanoseconds.
 const LONGEST_STAGE_NS: u64 = 4_000_000_000;
+
+/// Logical pages that are erased together: their number times that of all pages has 64 bits.
+const LARGEST_BLOCK: u32 = 1 << 24;
 
 /// The spare area has room for a page's number and order, if that is kept.
 fn ordered(config: &SsdConfig) -> Result<(), Invalid> {
@@ -98,24 +104,75 @@ pub(in crate::ssd) fn counts(config: &SsdConfig) -> Result<(), Invalid> {
         let problem = format!("{share} is not a share from 0 to below 1");
         return Err(Invalid::new(&["device.cleaning.min_free"], problem));
     }
-    let pages = [
-        // A logical page may be part of a page.
-        config.logical_page.map_or(1, |logical| (page / logical.bytes().max(1)).max(1) as u32),
+    let blocks = [
         config.channels,
         config.packages_per_channel,
         config.dies_per_package,
         config.planes_per_die,
         config.blocks_per_plane,
-        (config.pages_per_block / config.scale.max(1)).max(1),
     ];
-    let pages = pages.iter().try_fold(1u32, |product, count| product.checked_mul(*count));
-    // Two page numbers are kept free as marks.
-    if pages.is_none_or(|pages| pages > u32::MAX - 2) {
-        let problem = "the drive has more than 4,294,967,293 logical pages (16 TiB of 4 KiB pages); \
-                       behind a write buffer, device.scale simulates a part of each block";
+    let blocks = blocks.iter().try_fold(1u32, |product, count| product.checked_mul(*count));
+    // One number is kept free as a mark.
+    if blocks.is_none_or(|blocks| blocks == u32::MAX) {
+        let problem = "the drive has more than 4,294,967,294 blocks; use larger ones \
+                       (device.pages_per_block)";
         return Err(Invalid::new(&["device.channels", "device.blocks_per_plane"], problem));
     }
     Ok(())
+}
+
+/// The numbers of all pages have 40 bits, and those of a block 24.
+pub(in crate::ssd) fn pages(geometry: &Geometry, config: &SsdConfig) -> Result<(), Invalid> {
+    let each = u64::from(geometry.sectors_per_page) * SECTOR_BYTES;
+    let size = |pages: u64| Size::from_bytes(pages.saturating_mul(each));
+    let (pages, most) = (geometry.pages(), numbers::LARGEST - 1);
+    if pages > most {
+        let problem = format!(
+            "the drive has {pages} logical pages of {}; at most {most} can be simulated, which is {}; \
+             use larger ones (device.logical_page){}",
+            Size::from_bytes(each),
+            size(most),
+            scale(config)
+        );
+        return Err(Invalid::new(&["device.channels", "device.blocks_per_plane"], problem));
+    }
+    if geometry.pages_per_block > LARGEST_BLOCK {
+        let problem = format!(
+            "{} logical pages of {} are erased together; at most {LARGEST_BLOCK} can be, which is {}; \
+             use larger ones (device.logical_page){}",
+            geometry.pages_per_block,
+            Size::from_bytes(each),
+            size(LARGEST_BLOCK.into()),
+            scale(config)
+        );
+        return Err(Invalid::new(&["device.pages_per_block", "device.cleaning.reclaim"], problem));
+    }
+    Ok(())
+}
+
+/// What else helps a drive that is too large.
+fn scale(config: &SsdConfig) -> &'static str {
+    if config.is_buffered() { ", or simulate a part of each block (device.scale)" } else { "" }
+}
+
+/// What a drive holds at the start goes into the memory of a large machine.
+pub(in crate::ssd) fn filled(geometry: &Geometry, config: &SsdConfig) -> Result<(), Invalid> {
+    let needed = geometry.memory(config, config.fill.share());
+    if needed <= MOST_MEMORY {
+        return Ok(());
+    }
+    let each = u64::from(geometry.sectors_per_page) * SECTOR_BYTES;
+    let problem = format!(
+        "{} takes {needed} bytes of memory, {} of them for each of {} logical pages of {}, and \
+         {MOST_MEMORY} is the most; fill less (what is empty takes none) or use larger pages \
+         (device.logical_page){}",
+        config.fill,
+        geometry.bytes_per_page(config),
+        geometry.exported_pages(),
+        Size::from_bytes(each),
+        scale(config)
+    );
+    Err(Invalid::new(&["device.fill", "device.blocks_per_plane"], problem))
 }
 
 /// Wear and its levelling.

@@ -1,9 +1,9 @@
 //! Division by a number that is known at run time only but never changes: a multiplication.
 
-/// Divides 32-bit numbers.
+/// Divides numbers of which the product with the divisor is below 2^64, as 32-bit numbers are.
 ///
-/// With m = floor(2^64 / d) + 1, the high half of n m is n / d for every 32-bit n and d: the error of
-/// m is at most 1, so that of the product is below n / 2^64, less than the 1 / d that could matter.
+/// With m = floor(2^64 / d) + 1, the high half of n m is n / d where n d < 2^64: the error of m is at
+/// most 1, so that of the product is at most n / 2^64, less than the 1 / d that could matter.
 #[derive(Debug, Clone, Copy)]
 pub struct Divisor {
     divisor: u32,
@@ -19,17 +19,18 @@ impl Divisor {
 
     /// n / d, rounded down.
     #[inline]
-    pub fn quotient(self, n: u32) -> u32 {
+    pub fn quotient(self, n: u64) -> u64 {
+        debug_assert!(n.checked_mul(u64::from(self.divisor)).is_some());
         if self.divisor == 1 {
             return n;
         }
-        ((u128::from(n) * u128::from(self.multiplier)) >> 64) as u32
+        ((u128::from(n) * u128::from(self.multiplier)) >> 64) as u64
     }
 
     /// What is left of n.
     #[inline]
-    pub fn remainder(self, n: u32) -> u32 {
-        n - self.quotient(n) * self.divisor
+    pub fn remainder(self, n: u64) -> u32 {
+        (n - self.quotient(n) * u64::from(self.divisor)) as u32
     }
 }
 
@@ -42,22 +43,30 @@ mod tests {
     fn edges_are_exact() {
         for d in [1, 2, 3, 7, 63, 64, 65, 641, 65_535, 65_537, u32::MAX - 1, u32::MAX] {
             for n in [0, 1, d - 1, d, d.wrapping_add(1), u32::MAX - 1, u32::MAX] {
-                assert_eq!(Divisor::new(d).quotient(n), n / d, "{n} / {d}");
-                assert_eq!(Divisor::new(d).remainder(n), n % d, "{n} % {d}");
+                assert_eq!(Divisor::new(d).quotient(n.into()), u64::from(n / d), "{n} / {d}");
+                assert_eq!(Divisor::new(d).remainder(n.into()), n % d, "{n} % {d}");
             }
         }
     }
 
     proptest! {
         #[test]
-        fn agrees_with_division(n: u32, d in 1..=u32::MAX, small in 1u32..100_000) {
+        fn agrees_with_division(n in 0..1u64 << 40, d in 1..=1u32 << 24, small in 1u32..100_000) {
             for d in [d, small] {
-                prop_assert_eq!(Divisor::new(d).quotient(n), n / d);
+                prop_assert_eq!(Divisor::new(d).quotient(n), n / u64::from(d));
             }
             // Multiples and their neighbours are where rounding would show.
-            let multiple = n / small * small;
-            prop_assert_eq!(Divisor::new(small).quotient(multiple), multiple / small);
+            let multiple = n / u64::from(small) * u64::from(small);
+            prop_assert_eq!(Divisor::new(small).quotient(multiple), multiple / u64::from(small));
             prop_assert_eq!(Divisor::new(small).remainder(multiple), 0);
+            if let Some(below) = multiple.checked_sub(1) {
+                prop_assert_eq!(Divisor::new(small).remainder(below), small - 1);
+            }
+        }
+
+        #[test]
+        fn agrees_with_division_of_32_bits(n: u32, d in 1..=u32::MAX) {
+            prop_assert_eq!(Divisor::new(d).quotient(n.into()), u64::from(n / d));
         }
     }
 }

@@ -144,7 +144,7 @@ impl Groups {
 
     /// Logical pages of a block.
     pub fn units_per_block(&self) -> u32 {
-        self.per_block * self.units
+        self.per_block.saturating_mul(self.units)
     }
 
     /// Groups of a block that are parity.

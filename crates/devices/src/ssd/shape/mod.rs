@@ -8,6 +8,7 @@ mod check;
 pub mod divisor;
 pub mod granule;
 pub mod groups;
+mod memory;
 mod today;
 
 pub use granule::Granule;
@@ -15,7 +16,6 @@ pub use groups::Groups;
 
 use crate::ssd::config::{ActiveBlocks, Gang, Interleave, Pool, Reclaim, SsdConfig};
 use crate::ssd::ids::{Block, Domain, Lpn, PoolId, Ppn, Unit};
-use crate::ssd::sets::Sets;
 use divisor::Divisor;
 use engine::SECTOR_BYTES;
 use options::{Invalid, Size};
@@ -118,7 +118,9 @@ pub struct Geometry {
     /// Pool of each domain.
     pub domain_pool: Vec<PoolId>,
     /// Logical pages of a pool.
-    pub pages_per_pool: u32,
+    pub pages_per_pool: u64,
+    /// There are too many pages for their numbers to have 32 bits.
+    pub wide: bool,
     /// Logical pages in a stripe.
     pub stripe_pages: u32,
     /// Sectors of a logical page.
@@ -142,8 +144,8 @@ impl Geometry {
     /// Derives the shape, or says which keys contradict each other.
     ///
     /// # Errors
-    /// Counts of zero, sizes that do not divide, a drive too large for 32-bit page numbers, and
-    /// spare space that cannot hold the blocks kept erased.
+    /// Counts of zero, sizes that do not divide, a drive with too many pages, and spare space that cannot
+    /// hold the blocks kept erased.
     pub fn new(config: &SsdConfig) -> Result<Geometry, Invalid> {
         check::counts(config)?;
         today::check(config)?;
@@ -170,15 +172,7 @@ impl Geometry {
         let planes_per_domain = planes_in(domain);
         // Behind a write buffer the planes of a domain do everything together.
         let planes_apart = if groups.is_some() { 1 } else { planes_per_domain };
-        let blocks = u64::from(planes_apart) * u64::from(config.blocks_per_plane);
-        if blocks > u64::from(Sets::LARGEST_UNIVERSE) {
-            let problem = format!(
-                "{blocks} blocks that share a frontier are too many; at most {}",
-                Sets::LARGEST_UNIVERSE
-            );
-            let keys = ["device.blocks_per_plane", "device.pool", "device.interleave"];
-            return Err(Invalid::new(&keys, problem));
-        }
+        let blocks = planes_apart * config.blocks_per_plane;
         let domains = planes / planes_per_domain;
         let pools = planes / planes_in(pool);
         let page_bytes = config.page_size.bytes() / u64::from(granule.parts);
@@ -186,7 +180,7 @@ impl Geometry {
         let stripe_pages = stripe_pages(config, logical_bytes)?;
         let data_pages =
             groups.map_or_else(|| granule.per_block(config), |it| it.units_per_block());
-        let pages_per_block = data_pages + u32::from(config.summary_page);
+        let pages_per_block = data_pages.saturating_add(config.summary_page.into());
         let mut geometry = Geometry {
             channels: config.channels,
             packages,
@@ -199,7 +193,7 @@ impl Geometry {
             planes_per_domain,
             pages_per_block,
             data_pages,
-            blocks_per_domain: blocks as u32,
+            blocks_per_domain: blocks,
             domains,
             domains_per_unit: planes_in(unit) / planes_per_domain,
             units: planes / planes_in(unit),
@@ -208,6 +202,7 @@ impl Geometry {
             pool_domains: vec![Vec::new(); pools as usize],
             domain_pool: Vec::new(),
             pages_per_pool: 0,
+            wide: false,
             stripe_pages,
             sectors_per_page: (logical_bytes / SECTOR_BYTES) as u32,
             sectors_per_flash_page: (page_bytes / SECTOR_BYTES) as u32,
@@ -216,13 +211,16 @@ impl Geometry {
             idle_blocks: 0,
             by_pools: Divisor::new(pools),
             by_pages_per_block: Divisor::new(pages_per_block),
-            by_blocks_per_domain: Divisor::new(blocks as u32),
+            by_blocks_per_domain: Divisor::new(blocks),
             by_domains_per_unit: Divisor::new(planes_in(unit) / planes_per_domain),
         };
+        check::pages(&geometry, config)?;
+        geometry.wide = geometry.pages() >= u64::from(u32::MAX);
         geometry.place_pools(pool);
         let share = f64::from(geometry.blocks_per_domain) * config.min_free();
         geometry.low_blocks = (share as u32).max(1);
         geometry.pages_per_pool = geometry.exported_per_pool(config)?;
+        check::filled(&geometry, config)?;
         geometry.idle_blocks = geometry.low_blocks;
         if config.cleaning.background {
             let share = f64::from(geometry.blocks_per_domain) * config.cleaning.background_free;
@@ -252,7 +250,7 @@ impl Geometry {
     }
 
     /// Logical pages of a pool: what the spare space leaves, in whole stripes.
-    fn exported_per_pool(&self, config: &SsdConfig) -> Result<u32, Invalid> {
+    fn exported_per_pool(&self, config: &SsdConfig) -> Result<u64, Invalid> {
         let domains = self.domains / self.pools;
         let blocks = domains * self.blocks_per_domain;
         let physical = u64::from(blocks) * u64::from(self.data_pages);
@@ -300,7 +298,7 @@ impl Geometry {
                 ),
             ));
         }
-        Ok(exported as u32)
+        Ok(exported)
     }
 
     /// The threshold of background cleaning is above that of all cleaning, and spare space can
@@ -320,7 +318,7 @@ impl Geometry {
         let domains = self.domains / self.pools;
         let kept = u64::from(domains) * u64::from(self.idle_blocks + 1);
         let blocks = u64::from(domains) * u64::from(self.blocks_per_domain);
-        let used = u64::from(self.pages_per_pool).div_ceil(u64::from(self.data_pages));
+        let used = self.pages_per_pool.div_ceil(u64::from(self.data_pages));
         if blocks - used <= kept {
             let problem = format!(
                 "the {} spare blocks of a pool cannot hold the {kept} that it keeps erased or \
@@ -332,19 +330,14 @@ impl Geometry {
         Ok(())
     }
 
-    /// Logical pages of the drive.
-    #[inline]
-    pub fn exported_pages(&self) -> u32 {
-        self.pages_per_pool * self.pools
-    }
-
     /// Blocks that a pool can lose before its spare space no longer holds those that cleaning keeps
     /// erased or open.
     pub fn losable_blocks(&self) -> u32 {
-        let domains = self.domains / self.pools;
-        let physical = domains * self.blocks_per_domain * self.data_pages;
-        let held = domains * (self.low_blocks + self.frontiers) * self.data_pages;
-        (physical - self.pages_per_pool - held - 1) / self.data_pages
+        let domains = u64::from(self.domains / self.pools);
+        let data_pages = u64::from(self.data_pages);
+        let physical = domains * u64::from(self.blocks_per_domain) * data_pages;
+        let held = domains * u64::from(self.low_blocks + self.frontiers) * data_pages;
+        ((physical - self.pages_per_pool - held - 1) / data_pages) as u32
     }
 
     /// Blocks of the drive.
@@ -358,7 +351,7 @@ impl Geometry {
         if self.stripe_pages == 1 {
             return PoolId(self.by_pools.remainder(lpn.0));
         }
-        PoolId(self.by_pools.remainder(lpn.0 / self.stripe_pages))
+        PoolId(self.by_pools.remainder(lpn.0 / u64::from(self.stripe_pages)))
     }
 
     /// The logical page that a sector lies in.
@@ -367,15 +360,16 @@ impl Geometry {
         let sectors = self.sectors_per_page;
         // A division takes as long as all else that is done to cut a request.
         if sectors.is_power_of_two() {
-            return Lpn((sector >> sectors.trailing_zeros()) as u32);
+            return Lpn(sector >> sectors.trailing_zeros());
         }
-        Lpn((sector / u64::from(sectors)) as u32)
+        Lpn(sector / u64::from(sectors))
     }
 
     /// The logical page at position `index` of a pool; positions ascend with addresses.
-    pub fn lpn_in_pool(&self, pool: PoolId, index: u32) -> Lpn {
-        let (row, offset) = (index / self.stripe_pages, index % self.stripe_pages);
-        Lpn((row * self.pools + pool.0) * self.stripe_pages + offset)
+    pub fn lpn_in_pool(&self, pool: PoolId, index: u64) -> Lpn {
+        let stripe = u64::from(self.stripe_pages);
+        let (row, offset) = (index / stripe, index % stripe);
+        Lpn((row * u64::from(self.pools) + u64::from(pool.0)) * stripe + offset)
     }
 
     /// Whether the last page of each block is kept for a summary.
@@ -387,25 +381,31 @@ impl Geometry {
     /// The block that a physical page is in.
     #[inline]
     pub fn block_of(&self, ppn: Ppn) -> Block {
-        Block(self.by_pages_per_block.quotient(ppn.0))
+        Block(self.by_pages_per_block.quotient(ppn.0) as u32)
+    }
+
+    /// Which page of its block a physical page is.
+    #[inline]
+    pub fn page_in_block(&self, ppn: Ppn) -> u32 {
+        self.by_pages_per_block.remainder(ppn.0)
     }
 
     /// Whether a page fills its block, so that the summary page follows.
     #[inline]
     pub fn is_last(&self, ppn: Ppn) -> bool {
-        ppn.0 + 1 == self.block_of(ppn).0 * self.pages_per_block + self.data_pages
+        self.page_in_block(ppn) + 1 == self.data_pages
     }
 
     /// Page `page` of a block.
     #[inline]
     pub fn ppn(&self, block: Block, page: u32) -> Ppn {
-        Ppn(block.0 * self.pages_per_block + page)
+        Ppn(u64::from(block.0) * u64::from(self.pages_per_block) + u64::from(page))
     }
 
     /// The domain that a block belongs to.
     #[inline]
     pub fn domain_of(&self, block: Block) -> Domain {
-        Domain(self.by_blocks_per_domain.quotient(block.0))
+        Domain(self.by_blocks_per_domain.quotient(block.0.into()) as u32)
     }
 
     /// The first block of a domain.
@@ -417,7 +417,7 @@ impl Geometry {
     /// The unit that serves a domain.
     #[inline]
     pub fn unit_of(&self, domain: Domain) -> Unit {
-        Unit(self.by_domains_per_unit.quotient(domain.0))
+        Unit(self.by_domains_per_unit.quotient(domain.0.into()) as u32)
     }
 
     /// The unit that serves a page.
