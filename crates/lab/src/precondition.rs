@@ -99,7 +99,7 @@ impl<'a> Writer<'a> {
     ) -> ControlFlow<(), u64> {
         // Below that, looking whether it still does is more work than writing.
         const FEWEST: u64 = 1 << 8;
-        let pages = u64::from(self.device.preparable_pages());
+        let pages = self.device.preparable_pages();
         let mut first = 0;
         while first < writes {
             (self.tick)(self.done, expected)?;

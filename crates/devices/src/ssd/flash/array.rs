@@ -186,7 +186,9 @@ impl Flash {
     #[inline]
     pub fn stamps(&self, from: Ppn, lpns: &mut [u64]) {
         self.stamp.read(from.0, lpns);
-        lpns.iter_mut().for_each(|lpn| *lpn = lpn.wrapping_sub(1));
+        for lpn in lpns {
+            *lpn = lpn.wrapping_sub(1);
+        }
     }
 
     /// Whether the order of all programs is kept.

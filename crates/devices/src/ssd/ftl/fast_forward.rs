@@ -40,7 +40,8 @@ impl Ftl {
             }
             let lpn = Lpn(*page);
             let page = HostPage { lpn, pages: pages_of_each, bytes, near: false };
-            if !(is_plain && self.write_plain(flash, page)) && !self.write_untimed(flash, page) {
+            let is_written = is_plain && self.write_plain(flash, page);
+            if !is_written && !self.write_untimed(flash, page) {
                 return;
             }
         }

@@ -50,8 +50,9 @@ impl FreeBlocks {
     }
 
     /// Takes the free blocks of some domains as those of such a drive are.
-    pub fn take_part(&mut self, other: &FreeBlocks, domains: std::ops::Range<usize>) {
+    pub fn take_part(&mut self, other: &FreeBlocks, domains: Range<usize>) {
         self.count[domains.clone()].copy_from_slice(&other.count[domains.clone()]);
+        self.fresh[domains.clone()].clone_from_slice(&other.fresh[domains.clone()]);
         match (&mut self.order, &other.order) {
             (
                 Order::Rotating { members, cursor },
