@@ -38,6 +38,7 @@ test: check-tools ## run every check and test: Rust, the wheel, Python
 	cargo test --quiet --locked --workspace
 	@$(MAKE) test-shared
 	@$(MAKE) test-fio
+	@$(MAKE) test-valgrind
 	@$(MAKE) dist/.stamp-tested
 	$(BIN)/ruff check --quiet
 	$(BIN)/ruff format --quiet --check
@@ -54,13 +55,21 @@ test-shared:
 	  echo "SKIPPED: recorded traces and the original simulator, request by request: no ../shared"; \
 	fi
 
-# The test of Rust that needs another program.
+# The tests of Rust that need another program.
 .PHONY: test-fio
 test-fio:
 	@if command -v fio >/dev/null; then set -x; \
 	  cargo test --quiet --locked -p workloads compare:: -- --ignored; \
 	else \
 	  echo "SKIPPED: requests of fio jobs compared with fio's own: no fio"; \
+	fi
+
+.PHONY: test-valgrind
+test-valgrind:
+	@if command -v valgrind >/dev/null; then set -x; \
+	  cargo test --quiet --locked -p lab instructions::a_request -- --ignored; \
+	else \
+	  echo "SKIPPED: the budget of instructions of a request: no valgrind"; \
 	fi
 
 .PHONY: test-nightly

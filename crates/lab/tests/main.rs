@@ -6,6 +6,7 @@ mod common;
 mod digests;
 mod ended;
 mod experiment;
+mod instructions;
 mod large;
 mod laws;
 mod net;
