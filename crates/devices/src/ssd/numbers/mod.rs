@@ -6,8 +6,9 @@
 
 mod kept;
 
-/// The entries of one piece of a wide table: 5 MiB.
-const PIECE: u64 = 1 << 20;
+/// The entries of one piece of a wide table: 20 KiB, of which an allocator may touch every byte, whatever is
+/// asked of it.
+const PIECE: u64 = 1 << 12;
 /// Bytes of an entry of a wide table.
 const WIDTH: usize = 5;
 /// An entry is read as a word, of which it is the lower part.
@@ -45,13 +46,13 @@ struct Wide {
 struct Piece {
     bytes: Box<[u8]>,
     /// A bit for each step that something was written to: the others need not be looked at.
-    written: [u64; STEPS / 64],
+    written: u8,
 }
 
 impl Piece {
     fn new() -> Piece {
         let bytes = vec![0; PIECE as usize * WIDTH + WORD - WIDTH].into_boxed_slice();
-        Piece { bytes, written: [0; STEPS / 64] }
+        Piece { bytes, written: 0 }
     }
 
     fn copy(&self) -> Piece {
@@ -66,7 +67,7 @@ impl Piece {
 
     /// The bytes of a step, if something was written to them.
     fn step(&self, step: usize) -> Option<&[u8]> {
-        let is_written = self.written[step / 64] >> (step % 64) & 1 == 1;
+        let is_written = self.written >> step & 1 == 1;
         is_written.then(|| &self.bytes[step * STEP * WIDTH..(step + 1) * STEP * WIDTH])
     }
 }
@@ -158,7 +159,7 @@ impl Numbers {
         let piece = pieces[(at / PIECE) as usize].get_or_insert_with(Piece::new);
         let at = (at % PIECE) as usize;
         let (from, step) = (at * WIDTH, at / STEP);
-        piece.written[step / 64] |= 1 << (step % 64);
+        piece.written |= 1 << step;
         piece.bytes[from..from + WIDTH].copy_from_slice(&number.to_le_bytes()[..WIDTH]);
     }
 
