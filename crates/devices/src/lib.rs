@@ -17,7 +17,8 @@ pub mod ssd;
 mod together;
 
 pub use device_kind::DeviceKind;
-pub use model::{Examine, MOST_MEMORY, Model, Persist, Prepare};
+pub use kit::memory::MOST_MEMORY;
+pub use model::{Examine, Model, Persist, Prepare};
 pub use ssd::clean::Supplied;
 pub use together::{Job, Run, Writes};
 

@@ -10,10 +10,6 @@ pub trait Model: Device + Prepare + Persist + Examine + Send {}
 
 impl<D: Device + Prepare + Persist + Examine + Send> Model for D {}
 
-/// What a device may take of memory with all that it holds before a run, bytes: 64 GiB. A device that
-/// holds little takes little, however large it is.
-pub const MOST_MEMORY: u64 = 64 << 30;
-
 /// Work without time: bringing a device into a state, and serving it requests.
 pub trait Prepare {
     /// Pages that [`write_untimed`](Prepare::write_untimed) may address; 0 when the device has no

@@ -2,4 +2,5 @@
 
 pub(crate) mod config;
 pub(crate) mod link;
+pub(crate) mod memory;
 pub(crate) mod slots;

@@ -19,7 +19,8 @@ use engine::Xoshiro256;
 const FILL_STREAM: u64 = 7;
 const CLEANING_STREAM: u64 = 9;
 
-/// The FTL of one drive.
+/// The FTL of one drive. Its fields are the parts that a write needs one after the other; what belongs together
+/// is a struct already.
 #[derive(Debug, Clone)]
 pub struct Ftl {
     pub(super) geometry: Geometry,

@@ -1,6 +1,6 @@
 //! What a configuration may not say: counts and sizes that stand alone, and the spare space.
 
-use crate::MOST_MEMORY;
+use crate::kit::memory::MOST_MEMORY;
 use crate::ssd::config::{ActiveBlocks, DEFAULT_SPARE_FACTOR, Gang, Interleave, Pool, SsdConfig};
 use crate::ssd::numbers;
 use crate::ssd::shape::Geometry;

@@ -1,15 +1,28 @@
-//! How many pages a drive has, and what it takes of memory for those that hold data.
+//! How many pages a drive has, which of them a sector lies in, and what it takes of memory for those that hold data.
 
 use super::Geometry;
 use crate::ssd::config::SsdConfig;
+use crate::ssd::ids::Lpn;
 
 /// What is kept of a block.
 const BYTES_PER_BLOCK: u64 = 48;
 
 impl Geometry {
     /// Logical pages of the drive.
+    #[inline]
     pub fn exported_pages(&self) -> u64 {
         self.pages_per_pool * u64::from(self.pools)
+    }
+
+    /// The logical page that a sector lies in.
+    #[inline]
+    pub fn page_at(&self, sector: u64) -> Lpn {
+        let sectors = self.sectors_per_page;
+        // A division takes as long as all else that is done to cut a request.
+        if sectors.is_power_of_two() {
+            return Lpn(sector >> sectors.trailing_zeros());
+        }
+        Lpn(sector / u64::from(sectors))
     }
 
     /// Pages of the flash.

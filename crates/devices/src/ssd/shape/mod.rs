@@ -354,17 +354,6 @@ impl Geometry {
         PoolId(self.by_pools.remainder(lpn.0 / u64::from(self.stripe_pages)))
     }
 
-    /// The logical page that a sector lies in.
-    #[inline]
-    pub fn page_at(&self, sector: u64) -> Lpn {
-        let sectors = self.sectors_per_page;
-        // A division takes as long as all else that is done to cut a request.
-        if sectors.is_power_of_two() {
-            return Lpn(sector >> sectors.trailing_zeros());
-        }
-        Lpn(sector / u64::from(sectors))
-    }
-
     /// The logical page at position `index` of a pool; positions ascend with addresses.
     pub fn lpn_in_pool(&self, pool: PoolId, index: u64) -> Lpn {
         let stripe = u64::from(self.stripe_pages);
