@@ -50,7 +50,7 @@ def is_as_configured(found):
 
 
 def calibrated(ssdlab, tmp_path):
-    """What a calibration finds of a device that is served; None if the server saw that it was late."""
+    """What a calibration of a served device finds; None if the server saw that it was late."""
     command = (
         f"{sys.executable} -m ssdlab calibrate $uri --outstanding 1 --seconds 1.5 "
         "--block-sizes 512B,64KiB,256KiB,1MiB --statistic median --json found.json --quiet"
