@@ -1,9 +1,6 @@
 //! What a configuration may not say: counts and sizes that stand alone, and the spare space.
 
-use crate::kit::memory::MOST_MEMORY;
 use crate::ssd::config::{ActiveBlocks, DEFAULT_SPARE_FACTOR, Gang, Interleave, Pool, SsdConfig};
-use crate::ssd::numbers;
-use crate::ssd::shape::Geometry;
 use crate::ssd::shape::granule::Granule;
 use engine::SECTOR_BYTES;
 use options::{Invalid, Size};
@@ -12,7 +9,7 @@ use options::{Invalid, Size};
 const LONGEST_STAGE_NS: u64 = 4_000_000_000;
 
 /// Logical pages that are erased together: their number times that of all pages has 64 bits.
-const LARGEST_BLOCK: u32 = 1 << 24;
+pub(super) const LARGEST_BLOCK: u32 = 1 << 24;
 
 /// The spare area has room for a page's number and order, if that is kept.
 fn ordered(config: &SsdConfig) -> Result<(), Invalid> {
@@ -121,58 +118,9 @@ pub(in crate::ssd) fn counts(config: &SsdConfig) -> Result<(), Invalid> {
     Ok(())
 }
 
-/// The numbers of all pages have 40 bits, and those of a block 24.
-pub(in crate::ssd) fn pages(geometry: &Geometry, config: &SsdConfig) -> Result<(), Invalid> {
-    let each = u64::from(geometry.sectors_per_page) * SECTOR_BYTES;
-    let size = |pages: u64| Size::from_bytes(pages.saturating_mul(each));
-    let (pages, most) = (geometry.pages(), numbers::LARGEST - 1);
-    if pages > most {
-        let problem = format!(
-            "the drive has {pages} logical pages of {}; at most {most} can be simulated, which is {}; \
-             use larger ones (device.logical_page){}",
-            Size::from_bytes(each),
-            size(most),
-            scale(config)
-        );
-        return Err(Invalid::new(&["device.channels", "device.blocks_per_plane"], problem));
-    }
-    if geometry.pages_per_block > LARGEST_BLOCK {
-        let problem = format!(
-            "{} logical pages of {} are erased together; at most {LARGEST_BLOCK} can be, which is {}; \
-             use larger ones (device.logical_page){}",
-            geometry.pages_per_block,
-            Size::from_bytes(each),
-            size(LARGEST_BLOCK.into()),
-            scale(config)
-        );
-        return Err(Invalid::new(&["device.pages_per_block", "device.cleaning.reclaim"], problem));
-    }
-    Ok(())
-}
-
 /// What else helps a drive that is too large.
-fn scale(config: &SsdConfig) -> &'static str {
+pub(super) fn scale(config: &SsdConfig) -> &'static str {
     if config.is_buffered() { ", or simulate a part of each block (device.scale)" } else { "" }
-}
-
-/// What a drive holds at the start goes into the memory of a large machine.
-pub(in crate::ssd) fn filled(geometry: &Geometry, config: &SsdConfig) -> Result<(), Invalid> {
-    let needed = geometry.memory(config, config.fill.share());
-    if needed <= MOST_MEMORY {
-        return Ok(());
-    }
-    let each = u64::from(geometry.sectors_per_page) * SECTOR_BYTES;
-    let problem = format!(
-        "{} takes {needed} bytes of memory, {} of them for each of {} logical pages of {}, and \
-         {MOST_MEMORY} is the most; fill less (what is empty takes none) or use larger pages \
-         (device.logical_page){}",
-        config.fill,
-        geometry.bytes_per_page(config),
-        geometry.exported_pages(),
-        Size::from_bytes(each),
-        scale(config)
-    );
-    Err(Invalid::new(&["device.fill", "device.blocks_per_plane"], problem))
 }
 
 /// Wear and its levelling.

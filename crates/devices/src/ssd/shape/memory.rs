@@ -1,8 +1,13 @@
 //! How many pages a drive has, which of them a sector lies in, and what it takes of memory for those that hold data.
 
 use super::Geometry;
+use super::check::{LARGEST_BLOCK, scale};
+use crate::kit::memory::MOST_MEMORY;
 use crate::ssd::config::SsdConfig;
 use crate::ssd::ids::Lpn;
+use crate::ssd::numbers;
+use engine::SECTOR_BYTES;
+use options::{Invalid, Size};
 
 /// What is kept of a block.
 const BYTES_PER_BLOCK: u64 = 48;
@@ -41,5 +46,57 @@ impl Geometry {
     pub(super) fn bytes_per_page(&self, config: &SsdConfig) -> u64 {
         let tables = 2 + u64::from(config.persistence.order);
         tables * if self.wide { 5 } else { 4 }
+    }
+
+    /// The numbers of all pages have 40 bits, and those of a block 24.
+    pub(super) fn check_pages(&self, config: &SsdConfig) -> Result<(), Invalid> {
+        let each = u64::from(self.sectors_per_page) * SECTOR_BYTES;
+        let size = |pages: u64| Size::from_bytes(pages.saturating_mul(each));
+        let (pages, most) = (self.pages(), numbers::LARGEST - 1);
+        if pages > most {
+            let problem = format!(
+                "the drive has {pages} logical pages of {}; at most {most} can be simulated, which is {}; \
+                 use larger ones (device.logical_page){}",
+                Size::from_bytes(each),
+                size(most),
+                scale(config)
+            );
+            return Err(Invalid::new(&["device.channels", "device.blocks_per_plane"], problem));
+        }
+        if self.pages_per_block > LARGEST_BLOCK {
+            let problem = format!(
+                "{} logical pages of {} are erased together; at most {LARGEST_BLOCK} can be, which is {}; \
+                 use larger ones (device.logical_page){}",
+                self.pages_per_block,
+                Size::from_bytes(each),
+                size(LARGEST_BLOCK.into()),
+                scale(config)
+            );
+            return Err(Invalid::new(
+                &["device.pages_per_block", "device.cleaning.reclaim"],
+                problem,
+            ));
+        }
+        Ok(())
+    }
+
+    /// What a drive holds at the start goes into the memory of a large machine.
+    pub(super) fn check_filled(&self, config: &SsdConfig) -> Result<(), Invalid> {
+        let needed = self.memory(config, config.fill.share());
+        if needed <= MOST_MEMORY {
+            return Ok(());
+        }
+        let each = u64::from(self.sectors_per_page) * SECTOR_BYTES;
+        let problem = format!(
+            "{} takes {needed} bytes of memory, {} of them for each of {} logical pages of {}, and \
+             {MOST_MEMORY} is the most; fill less (what is empty takes none) or use larger pages \
+             (device.logical_page){}",
+            config.fill,
+            self.bytes_per_page(config),
+            self.exported_pages(),
+            Size::from_bytes(each),
+            scale(config)
+        );
+        Err(Invalid::new(&["device.fill", "device.blocks_per_plane"], problem))
     }
 }

@@ -214,13 +214,13 @@ impl Geometry {
             by_blocks_per_domain: Divisor::new(blocks),
             by_domains_per_unit: Divisor::new(planes_in(unit) / planes_per_domain),
         };
-        check::pages(&geometry, config)?;
+        geometry.check_pages(config)?;
         geometry.wide = geometry.pages() >= u64::from(u32::MAX);
         geometry.place_pools(pool);
         let share = f64::from(geometry.blocks_per_domain) * config.min_free();
         geometry.low_blocks = (share as u32).max(1);
         geometry.pages_per_pool = geometry.exported_per_pool(config)?;
-        check::filled(&geometry, config)?;
+        geometry.check_filled(config)?;
         geometry.idle_blocks = geometry.low_blocks;
         if config.cleaning.background {
             let share = f64::from(geometry.blocks_per_domain) * config.cleaning.background_free;
