@@ -135,3 +135,30 @@ fn a_volatile_buffer_erases_what_the_host_has_written_over() {
     assert_eq!(done.len() as u64, 3 * requests);
     ssd.check().unwrap();
 }
+
+/// The rate of random writes of so many pages each, in pages a second, and how many of them waited.
+fn steady_of(pages: u32) -> (f64, u64) {
+    let mut ssd = larger(0.25, &[]);
+    let places = devices::Prepare::preparable_pages(&ssd) / u64::from(pages);
+    let mut random = Xoshiro256::new(3, 3);
+    let sectors = pages * 8;
+    let make = move |id| {
+        Request::new(id, Op::Write, Lba(random.below(places) * u64::from(sectors)), sectors)
+    };
+    let requests = 60_000 / u64::from(pages);
+    let done = run_closed(&mut ssd, &mut Closed::new(512 / pages, requests, make)).1;
+    let part = &done[done.len() / 5..];
+    let seconds = (part.last().unwrap().at - part[0].at) as f64 / 1e9;
+    let rate = part.len() as f64 * f64::from(pages) / seconds;
+    (rate, ssd.report(1).unwrap().counts.write_waits)
+}
+
+#[test]
+fn a_write_that_is_held_back_half_way_is_metered_once_and_waits_once() {
+    let (single, _) = steady_of(1);
+    for pages in [4, 16] {
+        let (rate, waits) = steady_of(pages);
+        near(rate, single, 0.06, &format!("writes of {pages} pages"));
+        assert!(waits <= 60_000 / u64::from(pages), "{waits} waits of writes of {pages} pages");
+    }
+}

@@ -21,6 +21,10 @@ pub(super) struct Asked {
     /// The logical pages that are still to be written.
     pub(super) next: u64,
     pub(super) end: u64,
+    /// The pace has let the write begin; it is not asked again for the rest.
+    pub(super) begun: bool,
+    /// The write has waited for room.
+    pub(super) waited: bool,
     /// How long writes had been held when it came: for cleaning, and for room.
     pub(super) marks: [Time; 2],
     pub(super) firmware_ns: Time,

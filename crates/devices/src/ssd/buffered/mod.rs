@@ -149,6 +149,8 @@ impl Buffered {
             reads_left: 0,
             next: pages.start,
             end: pages.end,
+            begun: false,
+            waited: false,
             marks: [0; 2],
             firmware_ns: 0,
             arrived: clock.now,

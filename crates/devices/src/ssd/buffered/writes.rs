@@ -82,7 +82,6 @@ impl Buffered {
     fn admit_request(&mut self, slot: Slot, clock: &mut Clock) -> Option<Reason> {
         let now = clock.now;
         let Asked { request, mut next, end, .. } = *self.asked(slot);
-        let mut begins = Some((end - next) as u32);
         while next < end {
             let page = host::page_request(self.ftl.geometry(), &request, Lpn(next), Some(slot));
             if self.ftl.has_ended() {
@@ -98,13 +97,16 @@ impl Buffered {
                 self.ftl.counters.buffer_replaced += u64::from(page.touched.1);
             } else {
                 if self.gather.room(0) == 0 {
-                    self.asked(slot).next = next;
-                    self.ftl.counters.buffer_waits += u64::from(begins.is_some());
+                    let asked = self.asked(slot);
+                    asked.next = next;
+                    let waits_already = std::mem::replace(&mut asked.waited, true);
+                    self.ftl.counters.buffer_waits += u64::from(!waits_already);
                     if self.pace.holds_host() {
                         self.go_on_cleaning(clock);
                     }
                     return Some(Reason::Room);
                 }
+                let begins = (!self.asked(slot).begun).then_some((end - next) as u32);
                 let admission = self.pace.admits(begins, self.gather.used_share(0), now);
                 if admission != Admission::Now {
                     self.asked(slot).next = next;
@@ -119,6 +121,7 @@ impl Buffered {
                     }
                     return Some(Reason::Cleaning);
                 }
+                self.asked(slot).begun = true;
                 let Some(domain) = self.host_domain() else {
                     self.asked(slot).next = next;
                     if self.pace.begins_burst(true, now) {
@@ -138,7 +141,6 @@ impl Buffered {
                     self.clean(domain, clock);
                 }
             }
-            begins = None;
             next += 1;
         }
         None
