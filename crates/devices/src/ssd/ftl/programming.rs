@@ -40,6 +40,27 @@ impl Ftl {
         }
         let old = self.map.get(lpn);
         self.supersede(old);
+        self.point(lpn, block, ppn, old)
+    }
+
+    /// Programs the data of `lpn`, which lies in a victim of the same domain, on a frontier.
+    #[inline]
+    pub(super) fn move_on(
+        &mut self,
+        frontier: FrontierId,
+        domain: Domain,
+        lpn: Lpn,
+        (source, from): (Block, Ppn),
+    ) -> Programming {
+        let (block, ppn) = self.next_page(frontier, domain);
+        self.blocks.valid[block.at()] += 1;
+        // What superseding comes to: a victim is in no index, and its domain gains what it loses.
+        self.blocks.valid[source.at()] -= 1;
+        self.point(lpn, block, ppn, from.into())
+    }
+
+    #[inline]
+    fn point(&mut self, lpn: Lpn, block: Block, ppn: Ppn, old: Place) -> Programming {
         self.map.set(lpn, ppn);
         let order = self.programs as u32;
         self.programs = self.programs.wrapping_add(1);

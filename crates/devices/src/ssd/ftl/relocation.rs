@@ -185,7 +185,7 @@ impl Ftl {
             job.next_page += 1;
             let lpn = flash.stamp(ppn);
             if self.map.holds(lpn, ppn) {
-                let programming = self.begin_move(job.domain, lpn);
+                let programming = self.begin_move_from(job, lpn, ppn);
                 self.carry_temperature(job.source, programming);
                 job.moved += 1;
                 return Step::Move(programming);

@@ -8,9 +8,9 @@
 
 use super::map::Place;
 use super::streams::FrontierId;
-use super::{Ftl, Programming};
+use super::{Ftl, Programming, Relocation};
 use crate::ssd::config::Frontiers;
-use crate::ssd::ids::{Block, Domain, Lpn, Stream};
+use crate::ssd::ids::{Block, Domain, Lpn, Ppn, Stream};
 
 impl Ftl {
     /// Begins to program what the host wrote to `lpn` on a frontier of a domain: from now on the page
@@ -34,6 +34,22 @@ impl Ftl {
             Frontiers::HotCold => self.stream_by_heat(lpn, false),
         };
         self.program_in(stream, domain, lpn)
+    }
+
+    /// The same for a page of which it is known where in a victim it lies.
+    #[inline]
+    pub(super) fn begin_move_from(
+        &mut self,
+        job: &Relocation,
+        lpn: Lpn,
+        from: Ppn,
+    ) -> Programming {
+        match self.config.frontiers {
+            Frontiers::Single => {
+                self.move_on(FrontierId(job.domain.0), job.domain, lpn, (job.source, from))
+            }
+            _ => self.begin_move(job.domain, lpn),
+        }
     }
 
     fn stream_by_heat(&mut self, lpn: Lpn, written: bool) -> Stream {

@@ -1,11 +1,12 @@
 //! The class of cleaning: a victim is chosen, its valid pages are moved, and it is erased.
 
 use super::Scheduler;
-use super::units::{Phase, Work};
+use super::units::{Flight, Phase, Work};
 use crate::ssd::clock::Clock;
 use crate::ssd::config::CleaningTime;
-use crate::ssd::ftl::{Relocation, Step};
-use crate::ssd::ids::Unit;
+use crate::ssd::flash::{FlashOp, OpKind};
+use crate::ssd::ftl::{Programming, Relocation, Step};
+use crate::ssd::ids::{BlockMode, Unit};
 
 impl Scheduler {
     /// Lets a unit without a victim look for one.
@@ -57,6 +58,35 @@ impl Scheduler {
         let queue = &mut self.units.queues[unit.at()];
         queue.cleaning_since.get_or_insert(clock.now);
         self.launch(unit, work, clock);
+    }
+
+    /// What moving a page within a unit takes.
+    #[inline]
+    pub(super) fn kind_of_move(&self) -> OpKind {
+        if self.cleaning.copy_back { OpKind::CopyBack } else { OpKind::Move }
+    }
+
+    /// A move has ended on a unit where nothing else may begin before the victim is erased: the next page
+    /// follows at once, in the same place.
+    #[inline]
+    pub(super) fn move_ended(&mut self, lane: u32, id: u32, ended: Programming, clock: &mut Clock) {
+        let unit = Unit(lane);
+        self.units.end_cleaning_operation(unit, clock.now);
+        self.ftl.complete_move(&mut self.flash, ended);
+        let queue = &mut self.units.queues[unit.at()];
+        queue.cleaning_since = Some(clock.now);
+        let job = queue.job.as_mut().expect("it is cleaning");
+        let Step::Move(next) = self.ftl.next_step(&mut self.flash, job) else {
+            let job = *job;
+            self.units.flights[id as usize].work = None;
+            self.units.free_flights.push(id);
+            return self.launch(unit, Work::Erase(job), clock);
+        };
+        self.units.flights[id as usize] =
+            Flight { work: Some(Work::Move(next)), unit, lanes_left: 1 };
+        let (at, last) = (next.ppn, self.ftl.geometry().is_last(next.ppn));
+        let op = FlashOp { kind: self.kind_of_move(), at, mode: BlockMode::NATIVE, count: 1, last };
+        self.begin_on_lane(lane, id, &op, clock);
     }
 
     /// Whether a victim still holds the newest programmed copy of a page: another unit is programming

@@ -171,10 +171,9 @@ impl Scheduler {
         };
         let mode = BlockMode::NATIVE;
         let kind = match &work {
-            Work::Move(_) if self.cleaning.copy_back => OpKind::CopyBack,
             Work::Erase(_) => OpKind::Erase,
             Work::Host(op, _) => return self.launch_request(unit, *op, id, (at, last), clock),
-            _ => OpKind::Move,
+            _ => self.kind_of_move(),
         };
         let op = FlashOp { kind, at, mode, count: 1, last };
         for lane in self.units.lanes_of(unit) {
@@ -292,6 +291,10 @@ impl Scheduler {
             }
             return None;
         }
+        if let (true, Some(Work::Move(programming))) = (self.cleans_alone, flight.work) {
+            self.move_ended(lane, id, programming, clock);
+            return None;
+        }
         let work = flight.work.take().expect("it was under way");
         self.units.free_flights.push(id);
         let closed = match work {
@@ -307,11 +310,6 @@ impl Scheduler {
             Work::Move(programming) => {
                 self.units.end_cleaning_operation(unit, now);
                 self.ftl.complete_move(&mut self.flash, programming);
-                if self.cleans_alone {
-                    // Nothing else may begin here before the victim is erased.
-                    self.serve_cleaning(unit, clock, None);
-                    return None;
-                }
                 self.closes_for_others(programming)
             }
             Work::Erase(job) => {
