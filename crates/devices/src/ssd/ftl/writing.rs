@@ -38,12 +38,7 @@ impl Ftl {
 
     /// The same for a page of which it is known where in a victim it lies.
     #[inline]
-    pub(super) fn begin_move_from(
-        &mut self,
-        job: &Relocation,
-        lpn: Lpn,
-        from: Ppn,
-    ) -> Programming {
+    pub(super) fn begin_move_from(&mut self, job: &Relocation, lpn: Lpn, from: Ppn) -> Programming {
         match self.config.frontiers {
             Frontiers::Single => {
                 self.move_on(FrontierId(job.domain.0), job.domain, lpn, (job.source, from))
