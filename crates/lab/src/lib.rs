@@ -8,6 +8,7 @@ mod answers;
 mod catalogue;
 mod config;
 mod error;
+mod health;
 mod inputs;
 mod live;
 mod operations;

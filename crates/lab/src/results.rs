@@ -9,6 +9,7 @@
 //! where the first are those answered requests that came before the warm-up was over.
 
 use crate::answers::{Answers, Classes};
+use crate::health;
 use crate::steady::SteadyState;
 use crate::threads::Threads;
 use crate::warnings::{self, Piece};
@@ -227,6 +228,8 @@ impl Results {
         results["warnings"] = json!(self.warnings());
         if let (Some(flash), Some(object)) = (&self.flash, results.as_object_mut()) {
             object.append(&mut flash_sections(flash));
+            let read = ran.collected.answers.bytes(Op::Read);
+            object.insert("health".to_owned(), health::section(&flash.health, read));
         }
         if self.prepared.is_some() || ran.settled.is_some() {
             results["steady_state"] =

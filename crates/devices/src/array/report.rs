@@ -10,6 +10,7 @@ pub(super) fn together(members: Vec<SsdReport>) -> SsdReport {
     let mut all = SsdReport { wear: wear(&members), spare: spare(&members), ..members[0].clone() };
     for member in &members[1..] {
         all.add(member);
+        all.health = all.health.together(member.health);
     }
     all.bus_busy = members.iter().flat_map(|it| it.bus_busy.iter().copied()).collect();
     all.units = members.into_iter().enumerate().flat_map(units).collect();

@@ -34,8 +34,8 @@ mod widths;
 pub use config::SsdConfig;
 pub use conformance::{Check, conformance, conformance_of};
 pub use report::{
-    CleaningReport, LifetimeReport, Milestone, REMAINING_STEPS, SpareReport, SsdReport, UnitReport,
-    WearMap, WearReport,
+    CleaningReport, HealthReport, LifetimeReport, Milestone, REMAINING_STEPS, SPARE_THRESHOLD,
+    SpareReport, SsdReport, UnitReport, WearMap, WearReport, data_units,
 };
 pub use sched::timeline;
 pub use shape::Geometry;

@@ -1,8 +1,10 @@
 //! What a drive has to say after a run: counts, cleaning, wear, and how busy its units were.
 
+mod health;
 mod lifetime;
 mod wear_map;
 
+pub use health::{CRITICAL_WARNINGS, HealthReport, SPARE_THRESHOLD, data_units};
 pub use lifetime::{LifetimeReport, Milestone};
 pub use wear_map::WearMap;
 
@@ -28,6 +30,8 @@ pub struct SsdReport {
     pub spare: SpareReport,
     /// Wear.
     pub wear: WearReport,
+    /// Health, in the words of NVMe.
+    pub health: HealthReport,
     /// Each unit, in order.
     pub units: Vec<UnitReport>,
     /// Share of the time in which each bus was in use.
@@ -196,6 +200,7 @@ impl Ssd {
             cleaning: self.cleaning(&units),
             spare: self.spare(),
             wear: self.wear(),
+            health: self.health(),
             units: units.into_iter().map(|unit| unit_report(unit, time)).collect(),
             bus_busy: buses_ns.into_iter().map(|ns| share(ns, time)).collect(),
         };

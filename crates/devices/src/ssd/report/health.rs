@@ -1,0 +1,100 @@
+//! The health of a drive in the words of NVMe's log of health (log page 02h of the base specification).
+//!
+//! Its `media_errors` and `unsafe_shutdowns` are missing: flash reads without errors here, so that the first
+//! would be 0 whatever happens, and power is never cut.
+
+use crate::ssd::Ssd;
+use crate::ssd::ids::Block;
+
+/// The share of the spare, in percent, below which a drive warns.
+pub const SPARE_THRESHOLD: u8 = 10;
+
+/// What `percentage_used` stays at.
+const MOST_USED: u64 = 255;
+
+/// Bytes in a data unit: a thousand times 512.
+const DATA_UNIT_BYTES: u128 = 512_000;
+
+/// What a drive warns of: its bit in the log, and the word for it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct CriticalWarning {
+    /// Its value in the sum that the log has.
+    pub bit: u8,
+    /// The word for it.
+    pub word: &'static str,
+}
+
+/// The warnings of the log that a simulated drive can come to. The others are of temperature, of
+/// errors of the media, and of parts that are not modelled.
+pub const CRITICAL_WARNINGS: [CriticalWarning; 2] = [
+    CriticalWarning { bit: 1 << 0, word: "spare below threshold" },
+    CriticalWarning { bit: 1 << 3, word: "read only" },
+];
+
+/// The health of a drive, or of an array: that of the member which fares worst.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct HealthReport {
+    /// Mean erasures of a block / mean rating, in percent; 255 for all above.
+    pub percentage_used: u8,
+    /// Blocks that the pool with the least spare can still lose, in percent of those at the start.
+    pub available_spare: u8,
+    /// The drive takes no more writes.
+    pub read_only: bool,
+    /// Written by the host since the drive was new, in thousands of 512 bytes, rounded up.
+    pub data_units_written: u64,
+    /// What is counted of the drive stands for so many times as much.
+    pub scale: u32,
+}
+
+impl HealthReport {
+    /// The sum of the bits of what it warns of.
+    pub fn critical_warning(&self) -> u8 {
+        let spare = u8::from(self.available_spare < SPARE_THRESHOLD) * CRITICAL_WARNINGS[0].bit;
+        spare | (u8::from(self.read_only) * CRITICAL_WARNINGS[1].bit)
+    }
+
+    /// The words for what it warns of.
+    pub fn critical_warnings(&self) -> impl Iterator<Item = &'static str> {
+        let sum = self.critical_warning();
+        CRITICAL_WARNINGS.iter().filter(move |it| sum & it.bit != 0).map(|it| it.word)
+    }
+
+    /// Of two drives that are one: what was written is added, the rest is the worse of both.
+    pub fn together(self, other: HealthReport) -> HealthReport {
+        HealthReport {
+            percentage_used: self.percentage_used.max(other.percentage_used),
+            available_spare: self.available_spare.min(other.available_spare),
+            read_only: self.read_only || other.read_only,
+            data_units_written: self.data_units_written + other.data_units_written,
+            scale: self.scale,
+        }
+    }
+}
+
+/// So many bytes in data units, of a drive of which one part in `scale` is simulated.
+pub fn data_units(bytes: u64, scale: u32) -> u64 {
+    (u128::from(bytes) * u128::from(scale)).div_ceil(DATA_UNIT_BYTES) as u64
+}
+
+impl Ssd {
+    /// The health as it is now.
+    pub(in crate::ssd) fn health(&self) -> HealthReport {
+        let (ftl, flash) = (self.back.ftl(), self.back.flash());
+        let erases: u64 = flash.erases().iter().copied().map(u64::from).sum();
+        let blocks = (0..flash.erases().len() as u32).map(Block);
+        let rated: u64 = blocks.map(|block| u64::from(flash.ratings().of(block))).sum();
+        let ageing = ftl.ageing();
+        let losable = u64::from(self.geometry().losable_blocks());
+        let spare = u64::from(ageing.spare.iter().copied().min().unwrap_or(0));
+        // A pool that could lose none from the start has all of that until it lacks one.
+        let available = (100 * spare).checked_div(losable).unwrap_or(100);
+        let written = ageing.bytes_before + ftl.counters.host_bytes;
+        HealthReport {
+            percentage_used: (100 * erases / rated.max(1)).min(MOST_USED) as u8,
+            available_spare: if ftl.has_ended() { 0 } else { available as u8 },
+            read_only: ftl.has_ended(),
+            data_units_written: data_units(written, self.config.scale),
+            scale: self.config.scale,
+        }
+    }
+}
