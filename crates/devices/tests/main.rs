@@ -8,6 +8,7 @@ mod conformance;
 mod custom;
 mod ended;
 mod ftl;
+mod health;
 mod large;
 mod options;
 mod options_laws;

@@ -20,6 +20,7 @@ COMMANDS: Mapping[str, str] = {
     "calibrate": "ssdlab.calibration.command:calibrate",
     "compare": "ssdlab.comparison.command:compare",
     "device": "ssdlab.device.command:device",
+    "endurance": "ssdlab.endurance.command:endurance",
     "list": "ssdlab.catalogue.command:list_command",
     "paper": "ssdlab.paper.command:paper",
     "report": "ssdlab.reports.command:report",

@@ -54,6 +54,7 @@ pub const LAWS: &[Law] = &[
     ("lifetimes are of bytes that were written", alone::lifetime),
     ("a lone request's time adds up", alone::clock),
     ("wear agrees with the erasures", alone::wear),
+    ("health agrees with wear", alone::health),
     ("the order of --set does not matter", pairs::order),
     ("every request is answered once, Little's law", watched::little),
     ("the same bits twice", pairs::twice),

@@ -4,7 +4,7 @@ mod health;
 mod lifetime;
 mod wear_map;
 
-pub use health::{CRITICAL_WARNINGS, HealthReport, SPARE_THRESHOLD, data_units};
+pub use health::{HealthReport, SPARE_THRESHOLD, data_units};
 pub use lifetime::{LifetimeReport, Milestone};
 pub use wear_map::WearMap;
 

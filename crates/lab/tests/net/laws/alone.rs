@@ -236,3 +236,41 @@ pub fn wear(case: &Case<'_>) -> Result<(), String> {
     }
     Ok(())
 }
+
+pub fn health(case: &Case<'_>) -> Result<(), String> {
+    if case.results.get("health").is_none() {
+        return must(case.results.get("wear").is_none(), || "wear without health".to_owned());
+    }
+    let [warned, spare, used, read, written] = [
+        "critical_warning",
+        "available_spare",
+        "percentage_used",
+        "data_units_read",
+        "data_units_written",
+    ]
+    .map(|key| case.count(&format!("/health/{key}")));
+    let low = spare < case.count("/health/spare_threshold");
+    let expected = u64::from(low) + 8 * u64::from(case.has_ended());
+    must(warned == expected && spare <= 100, || {
+        format!("critical_warning {warned} of a spare of {spare} %, not {expected}")
+    })?;
+    if !case.is("device.kind", "ssd") || case.warms_up() {
+        return Ok(());
+    }
+    let of = |key: &str| case.resolved(&format!("device.{key}")).and_then(Value::as_f64);
+    if of("wear.spread") == Some(0.0) {
+        let share = case.number("/wear/mean_erases").unwrap_or(0.0)
+            / of("wear.rated_cycles").unwrap_or(1.0);
+        must((100.0 * share).min(255.0) + 1e-6 >= used as f64, || format!("{used} % of {share}"))?;
+        must((100.0 * share).min(255.0) < used as f64 + 1.0 + 1e-6, || {
+            format!("{used} % of {share}")
+        })?;
+    }
+    let scale = of("scale").unwrap_or(1.0) as u64;
+    let units = |bytes: u64| (bytes * scale).div_ceil(512_000);
+    let of_reads = units(case.count("/host/read/bytes"));
+    must(read == of_reads, || format!("{read} data units read, of {of_reads}"))?;
+    let fresh = case.is("run.precondition", "none") && case.resolved("run.load_drive").is_none();
+    let of_writes = units(case.count("/flash/host_bytes_written"));
+    must(!fresh || written == of_writes, || format!("{written} data units written, of {of_writes}"))
+}

@@ -1,0 +1,201 @@
+"""How much may be written to a drive: JESD218's rating, as far as wear and capacity decide it.
+
+The standard writes drives with the workload of their class, stores them without power, reads all,
+and asks for four things: that the capacity is held, that few drives fail, that few bits are wrong,
+and that data is kept. Flash reads without errors here, so that the first two are tested: a drive
+fails when its spare space is gone, after which it refuses writes.
+
+The standard tries a TBW. Here each drive is written until it ends, once: the same seed gives the
+same requests, so that a run to a smaller TBW is the beginning of this one, and what a search would
+find is known. At its end each drive is audited, page by page.
+"""
+
+from __future__ import annotations
+
+import statistics
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from ssdlab._core import InputError
+from ssdlab.endurance import closed_form
+from ssdlab.endurance.lives import Life, Subject, live, several
+from ssdlab.layers import Layer
+
+#: Share of the drives that may fail (JESD218, both classes).
+FAILURES = 0.03
+#: Erasures that are simulated of a rating; by more than these the rating is extrapolated.
+CYCLES = 100
+MAX_DRIVES = 1000
+#: A short life tells with which power uneven wear grows; a shorter one would tell chance.
+SHORT, SHORTEST = 4, 40
+
+
+@dataclass(frozen=True)
+class Class:
+    """What JESD218 asks of a class beside held capacity and few failures."""
+
+    name: str
+    uber: str
+    retention: str
+
+
+CLASSES = {
+    "client": Class("client", "1e-15", "1 year at 30 C"),
+    "enterprise": Class("enterprise", "1e-16", "3 months at 40 C"),
+}
+
+
+@dataclass(frozen=True)
+class Rating:
+    """What drives may be written, simulated and in closed form; all of the whole drive.
+
+    `lives` are as simulated: of one part in `scale`, with `cycles` erasures.
+    """
+
+    device: str
+    of: Class
+    subject: Subject
+    cycles: int
+    #: The power with which uneven wear was taken to grow; None where nothing was extrapolated.
+    power: float | None
+    lives: Sequence[Life]
+
+    @property
+    def capacity_bytes(self) -> int:
+        """What the drive exports."""
+        return self.lives[0].capacity_bytes * self.subject.scale
+
+    @property
+    def physical_bytes(self) -> float:
+        """What its flash holds of data."""
+        return self.lives[0].physical_bytes * self.subject.scale
+
+    @property
+    def amplification(self) -> float:
+        """Write amplification in bytes over the whole life; mean of the drives."""
+        return statistics.fmean(life.amplification for life in self.lives)
+
+    @property
+    def evenness(self) -> float:
+        """Mean erasures of a block at the end / its rating; mean of the drives."""
+        return statistics.fmean(self._mean(it) for it in self.lives) / self.subject.rated
+
+    def written(self, life: Life) -> float:
+        """What the host wrote until the end, with the rating of the device, bytes."""
+        return life.host_bytes * self.subject.scale * self._mean(life) / life.mean_erases
+
+    def _mean(self, life: Life) -> float:
+        if self.power is None:
+            return life.mean_erases
+        return closed_form.mean_erasures(self.subject.rated, life.wear, self.power)
+
+    @property
+    def tbw_bytes(self) -> float:
+        """The most that may be written so that few enough drives fail."""
+        ends = sorted(self.written(life) for life in self.lives)
+        return ends[int(FAILURES * len(ends))]
+
+    @property
+    def closed_form_bytes(self) -> float:
+        """The same by the closed form, of the means of the drives."""
+        rated, evenness = self.subject.rated, self.evenness
+        return closed_form.written(self.physical_bytes, rated, evenness, self.amplification)
+
+    def failed(self, tbw_bytes: float) -> int:
+        """Drives that end before so much is written."""
+        return sum(self.written(life) < tbw_bytes for life in self.lives)
+
+    def passes(self, tbw_bytes: float) -> bool:
+        """Whether few enough drives end before so much is written."""
+        return self.failed(tbw_bytes) <= FAILURES * len(self.lives)
+
+    def per_day(self, tbw_bytes: float) -> float:
+        """Drive writes a day over the years of service."""
+        years = self.subject.years
+        return closed_form.drive_writes_per_day(tbw_bytes, self.capacity_bytes, years)
+
+    def left_out(self) -> list[str]:
+        """What of the standard is not tested."""
+        return [
+            f"UBER <= {self.of.uber}: flash reads without errors",
+            f"retention of {self.of.retention} without power: cells do not age",
+            "failures of anything but the spare space: nothing else breaks",
+        ]
+
+    def to_dict(self, tried: float | None = None) -> dict[str, Any]:
+        """The rating as `ssdlab endurance --json` has it; `tried` is a TBW in bytes."""
+        subject, tbw = self.subject, self.tbw_bytes
+        found: dict[str, Any] = {
+            "device": self.device,
+            "class": self.of.name,
+            "workload": subject.workload,
+            "drives": len(self.lives),
+            "failures_allowed": FAILURES,
+            "left_out": self.left_out(),
+            "capacity_bytes": self.capacity_bytes,
+            "physical_bytes": self.physical_bytes,
+            "rated_cycles": subject.rated,
+            "service_years": subject.years,
+            "tbw_bytes": tbw,
+            "drive_writes": tbw / self.capacity_bytes,
+            "drive_writes_per_day": self.per_day(tbw),
+            "closed_form": {
+                "write_amplification": self.amplification,
+                "evenness": self.evenness,
+                "tbw_bytes": self.closed_form_bytes,
+                "drive_writes_per_day": self.per_day(self.closed_form_bytes),
+            },
+            "scaling": {
+                "simulated_cycles": self.cycles,
+                "uneven_wear_grows_with_power": self.power,
+                "part_of_each_block": 1 / subject.scale,
+            },
+            "lives": [life.to_dict() | {"tbw_bytes": self.written(life)} for life in self.lives],
+        }
+        if tried is not None:
+            found["tried"] = {
+                "tbw_bytes": tried,
+                "drive_writes_per_day": self.per_day(tried),
+                "failed": self.failed(tried),
+                "passed": self.passes(tried),
+            }
+        return found
+
+
+def rate(
+    device: str,
+    of: str,
+    load: Sequence[Layer],
+    changes: Sequence[Layer] = (),
+    *,
+    drives: int = 1,
+    cycles: int = CYCLES,
+    seed: int | None = None,
+    progress: Callable[[int, int], object] | None = None,
+) -> Rating:
+    """Write `drives` new drives until they end, with the seeds from `seed` or `run.seed` on.
+
+    `device` is a preset or a TOML file, `load` the layers of the workload, `changes` those on top.
+    A rating of more than `cycles` erasures is simulated with `cycles` and extrapolated: what is
+    lost to uneven wear is taken to grow with the power that a short life and a long one show, from
+    the square root to proportion. `progress` is told the requests done, and how many there will be.
+
+    Raises `InputError` for wrong input, a device without flash and a workload that does not write.
+    """
+    if not 1 <= drives <= MAX_DRIVES:
+        raise InputError(f"--drives {drives}: from 1 to {MAX_DRIVES} drives")
+    if cycles < SHORTEST:
+        raise InputError(f"--cycles {cycles}: at least {SHORTEST} erasures of each block")
+    subject = Subject.of(device, load, changes)
+    subject.refuse_without_writes()
+    is_whole = subject.rated <= cycles
+    simulated = subject.rated if is_whole else cycles
+    # Of a drive that is simulated whole a short life only says how long the others will be.
+    first = subject.seed if seed is None else seed
+    short = live(subject, max(simulated // SHORT, 1), first)
+    seeds = [first + number for number in range(drives)]
+    expected = short.requests * simulated / short.cycles
+    lives = several(subject, simulated, seeds, expected, progress)
+    power = None if is_whole else closed_form.growth(short.wear, lives[0].wear)
+    return Rating(device, CLASSES[of], subject, simulated, power, lives)

@@ -1,0 +1,128 @@
+"""`ssdlab endurance`: how much may be written to a drive."""
+
+from __future__ import annotations
+
+import json
+import sys
+from pathlib import Path
+
+import click
+
+from ssdlab import files, layers, terminal
+from ssdlab.cli.options import ALLOW_CODE, PATH, ExamplesFirst
+from ssdlab.device.units import SIZE
+from ssdlab.endurance import CLASSES, CYCLES, FAILURES, rate
+
+#: The workload of the class whose workload the standard gives as a rule.
+ENTERPRISE = "jesd219"
+
+
+@click.command(
+    cls=ExamplesFirst,
+    examples=[
+        ("an enterprise drive, under the workload of JESD219",
+         "ssdlab endurance samsung-pm9a3 --class enterprise"),
+        ("does it last for what its label says?",
+         "ssdlab endurance samsung-pm9a3 --class enterprise --tbw 1752TB"),
+        ("a client drive under a trace of yours, again and again",
+         "ssdlab endurance tlc-client --class client --trace FILE --set workload.beyond=scale"),
+        ("more drives, with blocks that are not alike",
+         "ssdlab endurance tlc-enterprise --class enterprise --drives 34 --set wear.spread=0.05"),
+    ],
+)  # fmt: skip
+@click.argument("device", metavar="DEVICE")
+@click.option(
+    "--class", "of", required=True, type=click.Choice([*CLASSES]), help="The class of JESD218."
+)
+@click.option(
+    "--tbw", metavar="SIZE", help="Try this TBW, such as 600TB: exit status 1 if it fails."
+)
+@click.option(
+    "--drives",
+    metavar="N",
+    type=int,
+    default=1,
+    show_default=True,
+    help=f"Drives, a seed each; {FAILURES:.0%} may fail.",
+)
+@click.option("--trace", metavar="FILE", type=PATH, help="The workload: this trace, over and over.")
+@click.option("--workload", metavar="NAME|FILE", help="The workload: a preset or a TOML file.")
+@click.option(
+    "assignments",
+    "--set",
+    metavar="KEY=VALUE",
+    multiple=True,
+    help="Change one key, such as device.wear.rated_cycles=1500; may be repeated.",
+)
+@click.option(
+    "--cycles",
+    metavar="N",
+    type=int,
+    default=CYCLES,
+    show_default=True,
+    help="Erasures to simulate of a rating that is higher; the rest is extrapolated.",
+)
+@click.option("--seed", metavar="N", type=int, help="Seed of the first drive; then they count up.")
+@ALLOW_CODE
+@click.option(
+    "--json", "json_path", metavar="FILE|-", help="Write every figure as JSON; - prints it."
+)
+@click.option("--quiet", is_flag=True, help="No progress and no table.")
+def endurance(
+    device: str,
+    of: str,
+    tbw: str | None,
+    drives: int,
+    trace: Path | None,
+    workload: str | None,
+    assignments: tuple[str, ...],
+    cycles: int,
+    seed: int | None,
+    allow_code: bool,
+    json_path: str | None,
+    quiet: bool,
+) -> None:
+    """Write drives until they end, and say what may be written to DEVICE (a preset or a TOML file).
+
+    The terabytes written (TBW) of JESD218 as far as wear and held capacity decide them, with their
+    closed form. Flash reads without errors here, so that UBER and retention are not tested.
+    The workload of class enterprise is JESD219's; that of class client is a recorded trace, which
+    has to be given.
+    """
+    tried = None if tbw is None else SIZE.parse("--tbw", tbw)
+    json_file = None if json_path in (None, "-") else Path(str(json_path))
+    if json_file is not None:
+        files.refuse_unwritable(json_file)
+    load = _load(of, trace, workload)
+    changes = layers.from_options(assignments)
+    if allow_code:
+        load, changes = layers.permitting(load), layers.permitting(changes)
+    with terminal.steps(sys.stderr, "writing until the end", quiet) as bar:
+        found = rate(
+            device, of, load, changes, drives=drives, cycles=cycles, seed=seed, progress=bar
+        )
+    text = json.dumps(found.to_dict(tried), indent=2) + "\n"
+    if json_file is not None:
+        files.write_together({json_file: text})
+    if json_path == "-":
+        click.echo(text, nl=False)
+    elif not quiet:
+        from ssdlab.endurance import display
+
+        click.echo(display.rating(found, tried, sys.stdout), nl=False)
+    if tried is not None and not found.passes(tried):
+        sys.exit(1)
+
+
+def _load(of: str, trace: Path | None, workload: str | None) -> list[layers.Layer]:
+    """The layers of the workload."""
+    if trace is not None and workload is not None:
+        raise click.UsageError("--trace and --workload exclude each other: a trace is a workload")
+    if trace is not None:
+        return layers.from_trace(f"--trace {trace}", trace)
+    if workload is None and of == "client":
+        raise click.UsageError(
+            "the workload of class client is a recorded trace, which ssdlab does not have: give "
+            "one with --trace FILE, or another workload with --workload, such as zipf-mixed"
+        )
+    return [layers.from_name("workload", workload or ENTERPRISE)]

@@ -1,0 +1,94 @@
+"""What a person sees of a rating."""
+
+from __future__ import annotations
+
+from typing import IO
+
+from rich.console import Group
+from rich.text import Text
+
+from ssdlab.endurance import FAILURES, Rating
+from ssdlab.numbers import count
+from ssdlab.terminal import console_for, fact_table, rendered
+
+#: Drives of which each has a line of its own.
+MOST_LINES = 8
+
+
+def rating(found: Rating, tried: float | None, file: IO[str]) -> str:
+    """The rating as text for `file`: what was simulated, and the closed form beside it."""
+    console, _ = console_for(file)
+    drives = len(found.lives)
+    head = Text(f"{found.device} under {found.subject.workload}", style="bold")
+    head.append(f"\nJESD218, class {found.of.name}: wear and held capacity", style="dim")
+    sections = [head, _tables(found)]
+    if drives > 1:
+        sections.append(_lives(found))
+    notes = [*_scaling(found)]
+    if drives * FAILURES < 1:
+        notes.append(f"With {drives} of 34 drives none may fail: {FAILURES:.0%} of fewer is none.")
+    notes += [f"Not tested: {it}." for it in found.left_out()]
+    sections.append(Text("\n".join(notes), style="dim"))
+    if tried is not None:
+        sections.append(_verdict(found, tried))
+    return rendered(console, sections)
+
+
+def _tables(found: Rating) -> Group:
+    years = f"{found.subject.years:g} years"
+    simulated, closed = found.tbw_bytes, found.closed_form_bytes
+    difference = closed / simulated - 1
+    rows = [
+        ("TBW, simulated", terabytes(simulated)),
+        ("TBW, closed form", f"{terabytes(closed)} ({difference:+.1%})"),
+        ("drive writes", f"{simulated / found.capacity_bytes:,.0f}"),
+        (f"a day, {years}", f"{found.per_day(simulated):.3g} drive writes"),
+    ]
+    form = [
+        ("  physical", terabytes(found.physical_bytes)),
+        ("x rated erasures", count(found.subject.rated)),
+        ("x evenness", f"{found.evenness:.3f}"),
+        ("/ write amplification", f"{found.amplification:.3f}"),
+    ]
+    return Group(fact_table("Rating", rows), Text(), fact_table("Closed form", form))
+
+
+def _lives(found: Rating) -> Group:
+    ends = sorted((found.written(life), life) for life in found.lives)
+    shown = [(f"seed {life.seed}", terabytes(written)) for written, life in ends[:MOST_LINES]]
+    if len(ends) > MOST_LINES:
+        shown.append(("the others, up to", terabytes(ends[-1][0])))
+    return Group(fact_table("Drives, first to end", shown))
+
+
+def _scaling(found: Rating) -> list[str]:
+    lines = []
+    if found.subject.scale > 1:
+        lines.append(
+            f"One part in {found.subject.scale} of each block was simulated (device.scale)."
+        )
+    if found.power is not None:
+        lines.append(
+            f"{found.cycles} of {count(found.subject.rated)} erasures were simulated (--cycles). "
+            f"What uneven wear loses is taken to grow as (erasures)^{found.power:.2f}."
+        )
+    return lines
+
+
+def _verdict(found: Rating, tried: float) -> Text:
+    failed, drives = found.failed(tried), len(found.lives)
+    passed = found.passes(tried)
+    said = "passes" if passed else "fails"
+    text = Text(f"{terabytes(tried)} {said}", style="bold green" if passed else "bold red")
+    text.append(f": {failed} of {drives} drives ended before", style="default")
+    return text.append(f" ({found.per_day(tried):.3g} drive writes a day)", style="default")
+
+
+def terabytes(number: float) -> str:
+    """Bytes as data sheets have them.
+
+    >>> terabytes(615.234e12), terabytes(1.04e12), terabytes(12.3e6)
+    ('615 TB', '1.04 TB', '1.23e-05 TB')
+    """
+    tera = number / 1e12
+    return f"{tera:,.0f} TB" if tera >= 100 else f"{tera:.3g} TB"

@@ -1,0 +1,210 @@
+"""Drives that are written from new until they take no more, each with a seed of its own."""
+
+from __future__ import annotations
+
+import os
+import threading
+from collections.abc import Callable, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+from typing import Any
+
+from ssdlab import layers
+from ssdlab._core import InputError
+from ssdlab.endurance import closed_form
+from ssdlab.layers import Layer
+from ssdlab.results import Results
+from ssdlab.running import Experiment, Progress, run_layers
+
+#: Requests of a workload, or repetitions of a trace, that no drive outlives.
+ENDLESS = 10**12
+#: Requests in which a workload must write something.
+PROBE = 20_000
+
+
+@dataclass(frozen=True)
+class Subject:
+    """A device under a workload that goes on until the drive has ended."""
+
+    stack: tuple[Layer, ...]
+    #: Where the keys of a drive are: `device`, or `device.member` in an array.
+    section: tuple[str, ...]
+    workload: str
+    rated: int
+    scale: int
+    years: float
+    seed: int
+
+    @classmethod
+    def of(cls, device: str, load: Sequence[Layer], changes: Sequence[Layer]) -> Subject:
+        """The device of that name under those layers of a workload, with changes on top.
+
+        Raises `InputError` for a device without flash.
+        """
+        below = [layers.from_name("device", device), *load]
+        untimed = layers.from_mapping("ssdlab endurance", {"run": {"timed": False}})
+        given = Experiment._from_layers([*below, *untimed, *changes])
+        found = given.to_dict()
+        section, drive = ("device",), found["device"]
+        while "member" in drive:
+            section, drive = (*section, "member"), drive["member"]
+        if "wear" not in drive:
+            raise InputError(
+                f'device {device}: kind "{drive["kind"]}" has no flash that could wear out; '
+                "`ssdlab list devices` has those of kind ssd, and arrays of them"
+            )
+        for key in "precondition", "load_drive":
+            if (given_as := found["run"].get(key)) not in (None, "none"):
+                raise InputError(f'run.{key} = "{given_as}": a life begins with a new drive')
+        asked = found["workload"]
+        key = "loops" if asked["kind"] == "trace" else "requests"
+        endless = []
+        if isinstance(asked.get(key), int):
+            length = {"workload": {key: ENDLESS}}
+            endless = layers.from_mapping("ssdlab endurance", length)
+        name = asked.get("path") or asked.get("preset") or asked["kind"]
+        return cls(
+            (*below, *untimed, *endless, *changes),
+            section,
+            str(name),
+            int(drive["wear"]["rated_cycles"]),
+            int(drive["scale"]),
+            float(drive["wear"]["service_years"]),
+            int(found["run"]["seed"]),
+        )
+
+    def refuse_without_writes(self) -> None:
+        """Raise `InputError` for a workload under which no drive would ever end."""
+        kind = Experiment._from_layers(self.stack).to_dict()["workload"]
+        short = list(self.stack)
+        if kind.get("requests") == ENDLESS:
+            short += layers.from_mapping("ssdlab endurance", {"workload": {"requests": PROBE}})
+        elif kind.get("loops") == ENDLESS:
+            short += layers.from_mapping("ssdlab endurance", {"workload": {"loops": 1}})
+        results = run_layers(short)
+        if not results.host.write.requests + results.host.write.failed:
+            asked = f"{results.host.all.requests:,} requests"
+            raise InputError(f"workload {self.workload}: none of its first {asked} writes")
+
+
+@dataclass(frozen=True)
+class Life:
+    """A drive from new to its end, as it was simulated: a part in `scale`, with `cycles`."""
+
+    seed: int
+    cycles: int
+    requests: int
+    capacity_bytes: int
+    physical_bytes: float
+    host_bytes: int
+    amplification: float
+    mean_erases: float
+    max_erases: int
+
+    @property
+    def evenness(self) -> float:
+        """Mean erasures of a block at the end / its rating."""
+        return self.mean_erases / self.cycles
+
+    @property
+    def closed_form_bytes(self) -> float:
+        """What the host may write by the closed form."""
+        return closed_form.written(
+            self.physical_bytes, self.cycles, self.evenness, self.amplification
+        )
+
+    @property
+    def wear(self) -> tuple[float, float]:
+        """The rating, and the mean erasures at the end."""
+        return self.cycles, self.mean_erases
+
+    def to_dict(self) -> dict[str, Any]:
+        """The life as JSON has it."""
+        return {
+            "seed": self.seed,
+            "simulated_cycles": self.cycles,
+            "requests": self.requests,
+            "host_bytes": self.host_bytes,
+            "write_amplification": self.amplification,
+            "mean_erases": self.mean_erases,
+            "max_erases": self.max_erases,
+            "evenness": self.evenness,
+            "closed_form_bytes": self.closed_form_bytes,
+        }
+
+
+def live(
+    subject: Subject, cycles: int, seed: int, progress: Callable[[Progress], object] | None = None
+) -> Life:
+    """Write a new drive with that rating until it ends, and audit what it holds then.
+
+    Raises `InputError` for a workload that ends before the drive does.
+    """
+    rating: Mapping[str, Any] = {"wear": {"rated_cycles": cycles}}
+    for name in reversed(subject.section):
+        rating = {name: rating}
+    stack = [
+        *subject.stack,
+        *layers.from_mapping("the rating that is simulated", rating),
+        *layers.from_seed("the seed of the drive", seed),
+    ]
+    results = run_layers(stack, check=True, progress=progress)
+    return _life(subject, cycles, seed, results)
+
+
+def _life(subject: Subject, cycles: int, seed: int, results: Results) -> Life:
+    capacity = results.capacity_bytes
+    flash, wear = results.flash, results.wear
+    if not wear.ended:
+        writes = flash.host_bytes_written / capacity
+        raise InputError(
+            f"workload {subject.workload}: ended after {writes:.3g} drive writes, before a drive "
+            f"of {cycles} erasures did: give a longer one"
+        )
+    return Life(
+        seed,
+        cycles,
+        results.workload.asked,
+        capacity,
+        capacity / (1 - flash.spare.nominal),
+        flash.host_bytes_written,
+        flash.write_amplification_bytes,
+        wear.mean_erases,
+        wear.max_erases,
+    )
+
+
+def several(
+    subject: Subject,
+    cycles: int,
+    seeds: Sequence[int],
+    expected: float,
+    progress: Callable[[int, int], object] | None,
+) -> list[Life]:
+    """The lives of several drives, as many at once as there are cores.
+
+    `progress` is told the requests done, and how many there will be, about.
+    """
+    stopped = threading.Event()
+    done = dict.fromkeys(seeds, 0)
+    total = int(expected * len(seeds))
+
+    def one(seed: int) -> Life:
+        def move(now: Progress) -> None:
+            if stopped.is_set():
+                raise KeyboardInterrupt
+            done[seed] = now.done
+            if progress is not None:
+                progress(min(sum(done.values()), total), total)
+
+        return live(subject, cycles, seed, move)
+
+    workers = min(len(os.sched_getaffinity(0)), len(seeds))
+    with ThreadPoolExecutor(workers) as pool:
+        futures = [pool.submit(one, seed) for seed in seeds]
+        try:
+            return [future.result() for future in futures]
+        finally:
+            stopped.set()
+            for future in futures:
+                future.cancel()
