@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import IO
 
-from rich.console import Group
+from rich.console import Group, RenderableType
 from rich.text import Text
 
 from ssdlab.endurance import FAILURES, Rating
@@ -21,7 +21,7 @@ def rating(found: Rating, tried: float | None, file: IO[str]) -> str:
     drives = len(found.lives)
     head = Text(f"{found.device} under {found.subject.workload}", style="bold")
     head.append(f"\nJESD218, class {found.of.name}: wear and held capacity", style="dim")
-    sections = [head, _tables(found)]
+    sections: list[RenderableType] = [head, _tables(found)]
     if drives > 1:
         sections.append(_lives(found))
     notes = [*_scaling(found)]

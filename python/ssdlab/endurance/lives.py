@@ -42,10 +42,9 @@ class Subject:
         Raises `InputError` for a device without flash.
         """
         below = [layers.from_name("device", device), *load]
-        untimed = layers.from_mapping("ssdlab endurance", {"run": {"timed": False}})
-        given = Experiment._from_layers([*below, *untimed, *changes])
-        found = given.to_dict()
-        section, drive = ("device",), found["device"]
+        found = Experiment._from_layers([*below, *changes]).to_dict()
+        section: tuple[str, ...] = ("device",)
+        drive = found["device"]
         while "member" in drive:
             section, drive = (*section, "member"), drive["member"]
         if "wear" not in drive:
@@ -56,6 +55,7 @@ class Subject:
         for key in "precondition", "load_drive":
             if (given_as := found["run"].get(key)) not in (None, "none"):
                 raise InputError(f'run.{key} = "{given_as}": a life begins with a new drive')
+        untimed = layers.from_mapping("ssdlab endurance", {"run": {"timed": False}})
         asked = found["workload"]
         key = "loops" if asked["kind"] == "trace" else "requests"
         endless = []
