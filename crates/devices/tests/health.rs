@@ -48,7 +48,10 @@ fn a_life_in_the_words_of_the_log() {
     let drives =
         [("plain", plain()), ("superblock", buffered("superblock")), ("block", buffered("block"))];
     for (name, config) in drives {
-        let mut ssd = Ssd::new(&rated(6, config), 1).unwrap();
+        // Blocks that differ do not end all at once.
+        let mut config = rated(16, config);
+        config.wear.spread = 0.3;
+        let mut ssd = Ssd::new(&config, 1).unwrap();
         let all = life(&mut ssd);
         let (new, end) = (all[0], all[all.len() - 1]);
         assert_eq!((new.percentage_used, new.available_spare), (0, 100), "{name}");
@@ -58,7 +61,7 @@ fn a_life_in_the_words_of_the_log() {
             assert!(pair[0].available_spare >= pair[1].available_spare);
             assert!(pair[0].data_units_written <= pair[1].data_units_written);
         }
-        // The spare is low for a while before the drive ends, and neither says so before.
+        // The spare is low for a while before the drive ends.
         let low = all.iter().filter(|it| it.critical_warning() == 1).count();
         assert!(low > 0, "{name}");
         for it in &all {
@@ -70,7 +73,7 @@ fn a_life_in_the_words_of_the_log() {
             (end.critical_warning(), words),
             (9, vec!["spare below threshold", "read only"])
         );
-        assert!((50..=120).contains(&end.percentage_used), "{name}: {}", end.percentage_used);
+        assert!((30..=100).contains(&end.percentage_used), "{name}: {}", end.percentage_used);
         let report = ssd.report(0).unwrap();
         let written = report.wear.lifetime.spare_gone.unwrap();
         assert!(written.measured);
