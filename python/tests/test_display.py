@@ -201,6 +201,22 @@ def test_the_end_of_a_drive_and_its_settling_are_told():
     assert "Steady state of the run: not reached in 25 rounds" in table
 
 
+def test_health_is_told_on_a_line_and_what_it_warns_of_on_another():
+    health = {
+        "critical_warning": 0,
+        "critical_warnings": [],
+        "available_spare": 100,
+        "percentage_used": 3,
+        "data_units_written": 1_000_000,
+    }
+    assert "Health: 3% used, 100% of the spare left, 512 GB written" in table(health=health)
+    assert "Critical" not in table(health=health)
+    words = ["spare below threshold", "read only"]
+    ended = health | {"critical_warning": 9, "critical_warnings": words, "available_spare": 0}
+    assert "Critical warning 9: spare below threshold, read only" in table(health=ended)
+    assert "Health" not in table()
+
+
 def test_the_bars_of_units_leave_room_for_what_is_said_of_them():
     """Names of dies are longer than those of packages: nothing is cut off in 80 columns."""
     units = [

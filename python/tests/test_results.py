@@ -44,6 +44,7 @@ def test_top_level_keys(results):
         "host",
         "flash",
         "wear",
+        "health",
         "workload",
         "units",
         "time_series",
@@ -116,6 +117,41 @@ def test_flash_and_wear_keys(results):
         "std_remaining",
         "expired_blocks",
     }
+
+
+def test_health_has_the_words_of_the_log(results):
+    assert results.health.to_dict() == {
+        "critical_warning": 0,
+        "critical_warnings": [],
+        "available_spare": 100,
+        "spare_threshold": 10,
+        "percentage_used": 0,
+        "data_units_read": -(-results.host.read.bytes // 512_000),
+        # The state before the run was written as well.
+        "data_units_written": -(-(results.capacity_bytes + results.host.write.bytes) // 512_000),
+    }
+
+
+def test_health_of_a_drive_that_has_ended():
+    results = ssdlab.run(
+        set={
+            "device.blocks_per_plane": 64,
+            "device.wear.rated_cycles": 3,
+            "workload.requests": 10**9,
+            "workload.read_share": 0,
+            "run.timed": False,
+        }
+    )
+    assert results.wear.ended
+    health = results.health
+    assert (health.critical_warning, health.available_spare) == (9, 0)
+    assert list(health.critical_warnings) == ["spare below threshold", "read only"]
+    assert health.percentage_used == int(100 * results.wear.mean_erases / 3)
+
+
+def test_devices_without_flash_have_no_health():
+    results = ssdlab.run(device="zeus-linear", set={"workload.requests": 10})
+    assert "health" not in results
 
 
 def test_units_and_time_series_keys(results):

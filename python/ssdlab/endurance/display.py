@@ -26,7 +26,10 @@ def rating(found: Rating, tried: float | None, file: IO[str]) -> str:
         sections.append(_lives(found))
     notes = [*_scaling(found)]
     if drives * FAILURES < 1:
-        notes.append(f"With {drives} of 34 drives none may fail: {FAILURES:.0%} of fewer is none.")
+        drives_are = "1 drive is" if drives == 1 else f"{drives} drives are"
+        notes.append(
+            f"Of fewer than 34 drives none may fail ({FAILURES:.0%}); {drives_are} written."
+        )
     notes += [f"Not tested: {it}." for it in found.left_out()]
     sections.append(Text("\n".join(notes), style="dim"))
     if tried is not None:

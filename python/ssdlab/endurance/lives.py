@@ -62,11 +62,10 @@ class Subject:
         if isinstance(asked.get(key), int):
             length = {"workload": {key: ENDLESS}}
             endless = layers.from_mapping("ssdlab endurance", length)
-        name = asked.get("path") or asked.get("preset") or asked["kind"]
         return cls(
             (*below, *untimed, *endless, *changes),
             section,
-            str(name),
+            load[0].source.removeprefix("preset ").removeprefix("--trace "),
             int(drive["wear"]["rated_cycles"]),
             int(drive["scale"]),
             float(drive["wear"]["service_years"]),

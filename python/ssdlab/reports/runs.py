@@ -35,6 +35,7 @@ def page(results: Sequence[Results]) -> str:
         "Write buffer": _scalars(names, results, "buffer"),
         "Flash operations": timeline.section(named),
         "Wear": _scalars(names, results, "wear") + wear_map.section(named),
+        "Health": _scalars(names, results, "health"),
         "Units and buses": _units(named),
         "Experiment": _experiments(names, results),
     }

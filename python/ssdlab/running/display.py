@@ -33,6 +33,7 @@ def results_table(results: Results, file: IO[str]) -> str:
         _failures(results.host),
         _breakdown(results.host, console.width, plain),
         side_by_side(_flash(results), _wear(results)),
+        _health(results.get("health")),
         _buffer(results),
         _units(results.get("units") or [], console.width, plain),
         _warm_up(results),
@@ -204,6 +205,20 @@ def _wear(results: Results) -> RenderableType | None:
                 )
             )
     return fact_table("Wear", rows)
+
+
+def _health(health: Mapping[str, Any] | None) -> RenderableType | None:
+    """What the drive's own log of health would say, on one line."""
+    if not health:  # results of an older version have none
+        return None
+    written = 512e-6 * health["data_units_written"]
+    said = f"{health['percentage_used']}% used, {health['available_spare']}% of the spare left"
+    line = Text("Health: ", style="bold").append(
+        f"{said}, {significant(written, 3)} GB written", style="default"
+    )
+    if warned := ", ".join(health["critical_warnings"]):
+        line.append(f"\nCritical warning {health['critical_warning']}: {warned}", style="bold red")
+    return line
 
 
 def _counts(section: str, found: Mapping[str, Any]) -> list[tuple[str, str]]:
