@@ -17,6 +17,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from ssdlab import layers
 from ssdlab._core import InputError
 from ssdlab.endurance import closed_form
 from ssdlab.endurance.lives import Life, Subject, live, several
@@ -169,6 +170,7 @@ def rate(
     load: Sequence[Layer],
     changes: Sequence[Layer] = (),
     *,
+    allow_code: bool = False,
     drives: int = 1,
     cycles: int = CYCLES,
     seed: int | None = None,
@@ -187,7 +189,10 @@ def rate(
         raise InputError(f"--drives {drives}: from 1 to {MAX_DRIVES} drives")
     if cycles < SHORTEST:
         raise InputError(f"--cycles {cycles}: at least {SHORTEST} erasures of each block")
-    subject = Subject.of(device, load, changes)
+    stack = [layers.from_name("device", device), *load]
+    if allow_code:
+        stack = layers.permitting(stack)
+    subject = Subject.of(device, load[0].source, stack, changes)
     subject.refuse_without_writes()
     is_whole = subject.rated <= cycles
     simulated = subject.rated if is_whole else cycles

@@ -95,11 +95,17 @@ def endurance(
         files.refuse_unwritable(json_file)
     load = _load(of, trace, workload)
     changes = layers.from_options(assignments)
-    if allow_code:
-        load, changes = layers.permitting(load), layers.permitting(changes)
     with terminal.steps(sys.stderr, "writing until the end", quiet) as bar:
         found = rate(
-            device, of, load, changes, drives=drives, cycles=cycles, seed=seed, progress=bar
+            device,
+            of,
+            load,
+            changes,
+            allow_code=allow_code,
+            drives=drives,
+            cycles=cycles,
+            seed=seed,
+            progress=bar,
         )
     text = json.dumps(found.to_dict(tried), indent=2) + "\n"
     if json_file is not None:

@@ -36,12 +36,13 @@ class Subject:
     seed: int
 
     @classmethod
-    def of(cls, device: str, load: Sequence[Layer], changes: Sequence[Layer]) -> Subject:
-        """The device of that name under those layers of a workload, with changes on top.
+    def of(
+        cls, device: str, load: str, below: Sequence[Layer], changes: Sequence[Layer]
+    ) -> Subject:
+        """The device and the workload of those layers, with changes on top, by these names.
 
         Raises `InputError` for a device without flash.
         """
-        below = [layers.from_name("device", device), *load]
         found = Experiment._from_layers([*below, *changes]).to_dict()
         section: tuple[str, ...] = ("device",)
         drive = found["device"]
@@ -65,7 +66,7 @@ class Subject:
         return cls(
             (*below, *untimed, *endless, *changes),
             section,
-            load[0].source.removeprefix("preset ").removeprefix("--trace "),
+            load.removeprefix("preset ").removeprefix("--trace "),
             int(drive["wear"]["rated_cycles"]),
             int(drive["scale"]),
             float(drive["wear"]["service_years"]),
