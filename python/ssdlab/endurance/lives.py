@@ -66,7 +66,7 @@ class Subject:
         return cls(
             (*below, *untimed, *endless, *changes),
             section,
-            load.removeprefix("preset ").removeprefix("--trace "),
+            load.removeprefix("--workload ").removeprefix("--trace "),
             int(drive["wear"]["rated_cycles"]),
             int(drive["scale"]),
             float(drive["wear"]["service_years"]),

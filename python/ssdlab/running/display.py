@@ -212,10 +212,9 @@ def _health(health: Mapping[str, Any] | None) -> RenderableType | None:
     if not health:  # results of an older version have none
         return None
     written = 512e-6 * health["data_units_written"]
+    amount = f"{significant(written, 3)} GB" if written < 1000 else f"{written / 1000:,.3g} TB"
     said = f"{health['percentage_used']}% used, {health['available_spare']}% of the spare left"
-    line = Text("Health: ", style="bold").append(
-        f"{said}, {significant(written, 3)} GB written", style="default"
-    )
+    line = Text("Health: ", style="bold").append(f"{said}, {amount} written", style="default")
     if warned := ", ".join(health["critical_warnings"]):
         line.append(f"\nCritical warning {health['critical_warning']}: {warned}", style="bold red")
     return line
