@@ -1,12 +1,13 @@
 """How much may be written to a drive: the closed form, the lives, and what is refused."""
 
+import doctest
 import json
 
 import pytest
 
 import ssdlab
 from ssdlab import layers
-from ssdlab.endurance import CLASSES, FAILURES, closed_form, rate
+from ssdlab.endurance import CLASSES, FAILURES, closed_form, display, rate
 
 #: A drive of four packages that ends within a second.
 QUICK = {
@@ -43,7 +44,7 @@ def words(table):
 @pytest.mark.parametrize("workload", ["jesd219", "random-write", "zipf-mixed", "sequential-write"])
 def test_the_simulated_lifetime_is_that_of_the_closed_form(workload):
     found = rated(60, workload)
-    assert found.power is None, "no more is rated than is simulated"
+    assert found.uneven is None, "no more is rated than is simulated"
     life = found.lives[0]
     assert life.closed_form_bytes == pytest.approx(life.host_bytes, rel=0.03)
     assert found.closed_form_bytes == pytest.approx(found.tbw_bytes, rel=0.03)
@@ -92,17 +93,21 @@ def test_a_search_would_find_the_same():
     assert high == pytest.approx(life.requests, abs=64)
 
 
-def test_what_is_extrapolated_is_what_more_erasures_give():
-    for workload, keys in [
+@pytest.mark.parametrize(
+    ("workload", "keys"),
+    [
         ("jesd219", {}),
-        # Half of the blocks wear, whatever the rating.
-        ("random-write", {"workload.footprint": 0.4, "device.cleaning.policy": "greedy"}),
-    ]:
-        whole = rated(400, workload, cycles=400, keys=keys)
-        found = rated(400, workload, cycles=100, keys=keys)
-        assert whole.power is None
-        assert closed_form.BY_CHANCE <= found.power <= closed_form.ALWAYS
-        assert found.tbw_bytes == pytest.approx(whole.tbw_bytes, rel=0.06), (workload, found.power)
+        # Blocks of data that is never written over do not wear, whatever the rating.
+        ("random-write", {"workload.footprint": 0.4}),
+        ("hot-cold-write", {}),
+        ("sequential-write", {}),
+    ],
+)
+def test_what_is_extrapolated_is_what_more_erasures_give(workload, keys):
+    whole = rated(400, workload, cycles=400, keys=keys)
+    found = rated(400, workload, cycles=100, keys=keys)
+    assert whole.uneven is None and found.uneven is not None
+    assert found.tbw_bytes == pytest.approx(whole.tbw_bytes, rel=0.03), found.uneven
 
 
 def test_what_the_keys_of_wear_do():
@@ -215,3 +220,19 @@ def test_the_classes_are_those_of_the_standard():
         "client": ("1e-15", "1 year at 30 C"),
         "enterprise": ("1e-16", "3 months at 40 C"),
     }
+
+
+def test_wear_that_is_even_loses_nothing():
+    assert closed_form.uneven((25, 25.0), (100, 100.5)) == (0.0, 0.0)
+    assert closed_form.Uneven(0.0, 0.0).mean_erasures(3000) == pytest.approx(3000)
+    for share, by_chance in [(0.0, 1.3), (0.4, 0.0), (0.2, 0.7)]:
+        true = closed_form.Uneven(share, by_chance)
+        short, long = ((rated, true.mean_erasures(rated)) for rated in (25, 100))
+        assert closed_form.uneven(short, long) == pytest.approx(true, abs=1e-9)
+        mean = true.mean_erasures(3000)
+        assert mean + true.lost(mean) == pytest.approx(3000)
+
+
+@pytest.mark.parametrize("module", [closed_form, display])
+def test_examples_in_docstrings(module):
+    assert doctest.testmod(module).failed == 0

@@ -28,7 +28,7 @@ FAILURES = 0.03
 #: Erasures that are simulated of a rating; by more than these the rating is extrapolated.
 CYCLES = 100
 MAX_DRIVES = 1000
-#: A short life tells with which power uneven wear grows; a shorter one would tell chance.
+#: A short life tells how uneven wear grows; a shorter one would tell chance.
 SHORT, SHORTEST = 4, 40
 
 
@@ -58,8 +58,8 @@ class Rating:
     of: Class
     subject: Subject
     cycles: int
-    #: The power with which uneven wear was taken to grow; None where nothing was extrapolated.
-    power: float | None
+    #: What uneven wear was taken to lose; None where nothing was extrapolated.
+    uneven: closed_form.Uneven | None
     lives: Sequence[Life]
 
     @property
@@ -87,9 +87,13 @@ class Rating:
         return life.host_bytes * self.subject.scale * self._mean(life) / life.mean_erases
 
     def _mean(self, life: Life) -> float:
-        if self.power is None:
+        if self.uneven is None:
             return life.mean_erases
-        return closed_form.mean_erasures(self.subject.rated, life.wear, self.power)
+        # What this drive lost more or less than the first, it is taken to lose at any rating.
+        lost = self.uneven.lost(self.lives[0].mean_erases)
+        more = max(life.cycles - life.mean_erases, 0.0) / lost if lost else 0.0
+        own = closed_form.Uneven(self.uneven.share * more, self.uneven.by_chance * more)
+        return own.mean_erasures(self.subject.rated)
 
     @property
     def tbw_bytes(self) -> float:
@@ -149,7 +153,7 @@ class Rating:
             },
             "scaling": {
                 "simulated_cycles": self.cycles,
-                "uneven_wear_grows_with_power": self.power,
+                "uneven_wear": None if self.uneven is None else self.uneven._asdict(),
                 "part_of_each_block": 1 / subject.scale,
             },
             "lives": [life.to_dict() | {"tbw_bytes": self.written(life)} for life in self.lives],
@@ -180,8 +184,8 @@ def rate(
 
     `device` is a preset or a TOML file, `load` the layers of the workload, `changes` those on top.
     A rating of more than `cycles` erasures is simulated with `cycles` and extrapolated: what is
-    lost to uneven wear is taken to grow with the power that a short life and a long one show, from
-    the square root to proportion. `progress` is told the requests done, and how many there will be.
+    lost to uneven wear is told from a short life and a long one. `progress` is told the requests
+    done, and how many there will be.
 
     Raises `InputError` for wrong input, a device without flash and a workload that does not write.
     """
@@ -202,5 +206,5 @@ def rate(
     seeds = [first + number for number in range(drives)]
     expected = short.requests * simulated / short.cycles
     lives = several(subject, simulated, seeds, expected, progress)
-    power = None if is_whole else closed_form.growth(short.wear, lives[0].wear)
-    return Rating(device, CLASSES[of], subject, simulated, power, lives)
+    uneven = None if is_whole else closed_form.uneven(short.wear, lives[0].wear)
+    return Rating(device, CLASSES[of], subject, simulated, uneven, lives)

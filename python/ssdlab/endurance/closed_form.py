@@ -9,12 +9,9 @@ that this is mean / most erasures. A day of service has `DWPD = TBW / (capacity 
 from __future__ import annotations
 
 import math
+from typing import NamedTuple
 
 DAYS_PER_YEAR = 365
-
-#: The differences of wear that is drawn by chance grow with the square root of the erasures; those
-#: of wear that always falls on the same blocks grow with the erasures.
-BY_CHANCE, ALWAYS = 0.5, 1.0
 
 
 def written(physical_bytes: float, erasures: float, evenness: float, amplification: float) -> float:
@@ -35,32 +32,43 @@ def drive_writes_per_day(bytes_written: float, capacity_bytes: float, years: flo
     return bytes_written / (capacity_bytes * DAYS_PER_YEAR * years)
 
 
-def growth(short: tuple[float, float], long: tuple[float, float]) -> float:
-    """With which power of the mean erasures those that are lost to uneven wear grow.
+class Uneven(NamedTuple):
+    """What is lost to uneven wear: the erasures that a block lacks, on average, when a drive ends.
 
-    Each life is the rating with which it was simulated and its mean erasures at the end.
-
-    >>> round(growth((100, 90), (400, 380)), 2), growth((100, 50), (400, 200))
-    (0.5, 1.0)
+    Wear that always falls on the same blocks loses a share of the erasures. Wear that is drawn by
+    chance loses by their square root, which matters less the more there are.
     """
-    (rated, mean), (more, further) = short, long
-    lost, more_lost = rated - mean, more - further
-    if not (0 < lost < more_lost and 0 < mean < further):
-        return BY_CHANCE
-    power = math.log(more_lost / lost) / math.log(further / mean)
-    return min(max(power, BY_CHANCE), ALWAYS)
+
+    share: float
+    by_chance: float
+
+    def lost(self, mean: float) -> float:
+        """What is lost at so many mean erasures."""
+        return self.share * mean + self.by_chance * math.sqrt(mean)
+
+    def mean_erasures(self, rated: float) -> float:
+        """The mean erasures of a block when a drive with that rating ends.
+
+        >>> round(Uneven(0.0, 1.271).mean_erasures(800), 1), Uneven(1.0, 0.0).mean_erasures(800)
+        (764.8, 400.0)
+        """
+        half = self.by_chance / (2 * (1 + self.share))
+        return (math.sqrt(half**2 + rated / (1 + self.share)) - half) ** 2
 
 
-def mean_erasures(rated: float, life: tuple[float, float], power: float) -> float:
-    """The mean erasures at the end of a drive with that rating, by a life with another one.
+def uneven(short: tuple[float, float], long: tuple[float, float]) -> Uneven:
+    """What two lives lose, each its rating and its mean erasures at the end.
 
-    >>> round(mean_erasures(800, (100, 88.07), 0.5), 1)
-    764.8
+    Neither part is negative: where the lives say so, the longer one decides alone.
+
+    >>> [round(part, 3) for part in uneven((100, 90), (400, 380))]
+    [0.0, 1.026]
+    >>> uneven((100, 50), (400, 200))
+    Uneven(share=1.0, by_chance=0.0)
     """
-    simulated, mean = life
-    lost = max(simulated - mean, 0.0) / mean**power
-    low, high = 0.0, float(rated)
-    for _ in range(100):
-        middle = (low + high) / 2
-        low, high = (middle, high) if middle + lost * middle**power < rated else (low, middle)
-    return low
+    (less, mean), (rated, further) = short, long
+    # Of each mean erasure, which is linear in 1 / square root of the mean.
+    first, last = less / mean - 1, rated / further - 1
+    by_chance = (first - last) / (1 / math.sqrt(mean) - 1 / math.sqrt(further))
+    by_chance = max(min(by_chance, last * math.sqrt(further)), 0.0)
+    return Uneven(max(last - by_chance / math.sqrt(further), 0.0), by_chance)

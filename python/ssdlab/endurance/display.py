@@ -70,10 +70,11 @@ def _scaling(found: Rating) -> list[str]:
         lines.append(
             f"One part in {found.subject.scale} of each block was simulated (device.scale)."
         )
-    if found.power is not None:
+    if found.uneven is not None:
         lines.append(
             f"{found.cycles} of {count(found.subject.rated)} erasures were simulated (--cycles). "
-            f"What uneven wear loses is taken to grow as (erasures)^{found.power:.2f}."
+            f"Uneven wear is taken to lose {found.uneven.share:.1%} of the erasures and "
+            f"{found.uneven.by_chance:.2f} times their square root."
         )
     return lines
 

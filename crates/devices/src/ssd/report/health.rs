@@ -1,4 +1,4 @@
-//! The health of a drive in the words of NVMe's log of health (log page 02h of the base specification).
+//! The health of a drive in the words of `NVMe`'s log of health (log page 02h of the base specification).
 //!
 //! Its `media_errors` and `unsafe_shutdowns` are missing: flash reads without errors here, so that the first
 //! would be 0 whatever happens, and power is never cut.

@@ -30,7 +30,7 @@ pub struct SsdReport {
     pub spare: SpareReport,
     /// Wear.
     pub wear: WearReport,
-    /// Health, in the words of NVMe.
+    /// Health, in the words of `NVMe`.
     pub health: HealthReport,
     /// Each unit, in order.
     pub units: Vec<UnitReport>,
