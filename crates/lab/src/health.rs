@@ -1,4 +1,4 @@
-//! The section `health` of results: NVMe's log of health, as far as the model knows it.
+//! The section `health` of results: `NVMe`'s log of health, as far as the model knows it.
 
 use devices::ssd::{HealthReport, SPARE_THRESHOLD, data_units};
 use serde_json::{Value, json};
