@@ -18,9 +18,9 @@ mod together;
 
 pub use device_kind::DeviceKind;
 pub use kit::memory::MOST_MEMORY;
-pub use model::{Examine, Model, Persist, Prepare};
+pub use model::{Apart, Examine, Model, Persist, Prepare};
 pub use ssd::clean::Supplied;
-pub use together::{Job, Run, Writes};
+pub use together::{Job, Run, SharedSide, Side, Sides, Stretch, Told, Writes, take};
 
 use array::ArrayConfig;
 use linear::LinearConfig;

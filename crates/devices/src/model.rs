@@ -2,13 +2,13 @@
 
 use crate::ssd::timeline::{Timeline, Window};
 use crate::ssd::{Snapshot, SsdReport};
-use crate::together::{Run, Writes};
+use crate::together::{Run, Sides, Stretch, Told, Writes};
 use engine::{Device, Request, Status, Time};
 
 /// A device that can be prepared, kept and examined; wherever, as long as one at a time does.
-pub trait Model: Device + Prepare + Persist + Examine + Send {}
+pub trait Model: Device + Prepare + Persist + Examine + Apart + Send {}
 
-impl<D: Device + Prepare + Persist + Examine + Send> Model for D {}
+impl<D: Device + Prepare + Persist + Examine + Apart + Send> Model for D {}
 
 /// Work without time: bringing a device into a state, and serving it requests.
 pub trait Prepare {
@@ -62,6 +62,53 @@ pub trait Prepare {
     /// such state.
     fn serve_untimed(&mut self, _request: &Request) -> Status {
         Status::Ok
+    }
+}
+
+/// Being driven by several threads: parts that share nothing but the host go on by themselves, each through
+/// what it is asked during a stretch of time, and what they did is put in order afterwards.
+///
+/// Stretch by stretch, what is asked is [given](Apart::ask), [handed out](Apart::hand_out), done by the
+/// sides, [collected](Apart::collect) and [told](Apart::tell). While the sides go on, the stretch before can
+/// be told and the next be given. Between splitting and [joining](Apart::join) nothing else of the device
+/// is asked.
+pub trait Apart {
+    /// Divides the device into the sides for so many threads, 2 or more.
+    ///
+    /// # Errors
+    /// Why they would not come to the same as the whole.
+    fn split(&mut self, _now: Time, _threads: u32) -> Result<Sides, &'static str> {
+        Err("such a device is one queue")
+    }
+
+    /// A request arrives in the stretch that is handed out next; into how many parts it falls.
+    fn ask(&mut self, _at: Time, _request: &Request) -> u64 {
+        unreachable!("the device is not split")
+    }
+
+    /// Figures are wanted as they are before what happens at an instant of that stretch or at once after.
+    fn look(&mut self, _at: Time) {
+        unreachable!("the device is not split")
+    }
+
+    /// Hands out what was given, to be done up to there.
+    fn hand_out(&mut self, _to: Stretch) {
+        unreachable!("the device is not split")
+    }
+
+    /// Collects what the sides did, all of which have done their work.
+    fn collect(&mut self) {
+        unreachable!("the device is not split")
+    }
+
+    /// Tells what was collected, in order.
+    fn tell(&mut self, _each: &mut dyn FnMut(Told<'_>)) {
+        unreachable!("the device is not split")
+    }
+
+    /// Makes one of the sides again, all of which have gone up to `now`.
+    fn join(&mut self, _now: Time) {
+        unreachable!("the device is not split")
     }
 }
 

@@ -6,7 +6,7 @@
 //! first served.
 
 use crate::latency::{BUS, CELL, UNIT_WAIT};
-use crate::{Examine, Persist, Prepare};
+use crate::{Apart, Examine, Persist, Prepare};
 use engine::{Breakdown, Completion, Device, Op, Request, SECTOR_BYTES, Status, Time};
 use options::{Invalid, Size};
 use std::cmp::Ordering;
@@ -204,6 +204,7 @@ impl<L: Law> Device for Served<L> {
 impl<L: Law> Prepare for Served<L> {}
 impl<L: Law> Persist for Served<L> {}
 impl<L: Law> Examine for Served<L> {}
+impl<L: Law> Apart for Served<L> {}
 
 /// Splits "a: x, b: y" at its commas and colons, in order.
 pub(crate) fn pairs(text: &str) -> impl Iterator<Item = Result<(&str, &str), String>> {

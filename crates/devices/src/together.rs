@@ -1,7 +1,10 @@
-//! Work without time that several threads share.
+//! Work that several threads share, without time and in time.
 //!
-//! A device starts no thread. It says what of it depends on nothing else, as jobs, and whoever prepares it
-//! has them done side by side; the state afterwards is that of one thread, to the bit.
+//! A device starts no thread. It says what of it depends on nothing else, as jobs or as sides, and whoever
+//! has the threads has them done side by side; the state afterwards is that of one thread, to the bit.
+
+use engine::{Completion, Followed, Time};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 /// A piece of work that depends on no other of its list.
 pub type Job<'a> = Box<dyn FnOnce() + Send + 'a>;
@@ -14,4 +17,48 @@ pub trait Writes: Sync {
     /// Tells them a batch at a time, the same whenever it is asked: each job asks for itself and picks
     /// its own.
     fn each(&self, batch: &mut dyn FnMut(&[u64]));
+}
+
+/// A part of a device that goes on by itself for a stretch of time.
+pub trait Side: Send {
+    /// Does what it was given to do.
+    fn go(&mut self);
+}
+
+/// A side, for its thread and for the device that it belongs to; never for both at a time.
+pub type SharedSide = Arc<Mutex<dyn Side>>;
+
+/// Takes a side for as long as the guard lives.
+pub fn take<S: ?Sized>(side: &Mutex<S>) -> MutexGuard<'_, S> {
+    // A side whose thread has panicked ends the run anyway.
+    side.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+/// The sides of a device.
+pub struct Sides {
+    /// Each for a thread of its own; the first, which may be idle, for the one that drives the device.
+    pub sides: Vec<SharedSide>,
+    /// Before then nothing happens that all of them would have to know at once.
+    pub until: Time,
+}
+
+/// How far the sides go.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Stretch {
+    /// Up to an instant, and including it.
+    To(Time),
+    /// Until everything that they were asked is answered, each for itself, but not to this instant.
+    Answered(Time),
+}
+
+/// What the sides did, told in the order in which a device in one piece does it.
+#[derive(Debug, Clone, Copy)]
+pub enum Told<'a> {
+    /// The next request was submitted.
+    Asked(Time),
+    /// A request was answered.
+    Answered(&'a Completion),
+    /// The next instant was reached at which figures were wanted: what they were before it, and when
+    /// something happened next, submissions aside.
+    Looked(Option<Followed>, Option<Time>),
 }

@@ -1,6 +1,6 @@
 //! The run loop: the one place where simulated time is chosen.
 
-use crate::{Completion, Device, Time, Workload, WorkloadError};
+use crate::{Arrival, Completion, Device, Followed, Time, Workload, WorkloadError};
 use std::ops::ControlFlow;
 
 /// Watches a run from outside: collects statistics, draws progress, ends it early.
@@ -12,8 +12,13 @@ pub trait Observer {
     fn tick(&mut self, now: Time) -> ControlFlow<()>;
 
     /// Called before the first arrival, and then before the first event or arrival at or after the
-    /// instant that it returned last: the device is as it was at that instant.
-    fn sample(&mut self, _now: Time, _device: &dyn Device) -> Time {
+    /// instant that it returned last: the figures are those of the device at that instant.
+    fn sample(&mut self, _now: Time, _figures: Option<Followed>) -> Time {
+        Time::MAX
+    }
+
+    /// What [`sample`](Observer::sample) would return at `now`; it has been called before.
+    fn sample_after(&self, _now: Time) -> Time {
         Time::MAX
     }
 }
@@ -51,80 +56,176 @@ pub fn drive(
     until: Time,
     observer: &mut dyn Observer,
 ) -> Result<Driven, WorkloadError> {
-    let mut now: Time = 0;
-    let mut last: Time = 0;
-    let mut asked: u64 = 0;
-    let mut outstanding: u64 = 0;
-    let had_ended = device.has_ended();
-    let mut ended = false;
-    let mut completions = Vec::new();
-    let mut until_tick = TICK;
-    let is_clock_the_limit = until > LATEST;
-    let until = until.min(LATEST);
-    let mut sample_at: Time = 0;
-    let mut arrival = workload.next(now)?;
-    loop {
-        let event = device.next_event();
-        match arrival {
-            Some(next) if next.at <= until && event.is_none_or(|at| at > next.at) => {
-                assert!(next.at >= now, "an arrival lies before the present");
-                now = next.at;
-                last = now;
-                if now >= sample_at {
-                    sample_at = observer.sample(now, &*device);
+    Drive::begin(device, workload)?.go_on(device, workload, until, observer)
+}
+
+/// A run under way, between two events.
+#[derive(Debug, Clone, Copy)]
+pub struct Drive {
+    /// The present instant, or one before it since which nothing has happened.
+    pub now: Time,
+    /// The last instant at which something was submitted or completed.
+    pub last: Time,
+    /// Requests submitted.
+    pub asked: u64,
+    /// Of those, the ones that wait for their answer.
+    pub outstanding: u64,
+    /// What the workload asks next.
+    pub arrival: Option<Arrival>,
+    /// When the observer wants to see the device next.
+    pub sample_at: Time,
+    /// Completions until the observer is asked whether to go on.
+    until_tick: u64,
+    /// The device had ended before the run.
+    had_ended: bool,
+}
+
+impl Drive {
+    /// The beginning of a run.
+    ///
+    /// # Errors
+    /// When the workload's input is broken.
+    pub fn begin(device: &dyn Device, workload: &mut dyn Workload) -> Result<Drive, WorkloadError> {
+        Ok(Drive {
+            now: 0,
+            last: 0,
+            asked: 0,
+            outstanding: 0,
+            arrival: workload.next(0)?,
+            sample_at: 0,
+            until_tick: TICK,
+            had_ended: device.has_ended(),
+        })
+    }
+
+    /// The next arrival, unless it comes too late for a run that lasts `until` then.
+    pub fn next_arrival(&self, until: Time) -> Option<Arrival> {
+        self.arrival.filter(|next| next.at <= until.min(LATEST))
+    }
+
+    /// A request was submitted at `at`.
+    pub fn was_asked(&mut self, at: Time) {
+        (self.now, self.last) = (at, at);
+        self.asked += 1;
+        self.outstanding += 1;
+    }
+
+    /// A request was answered: whoever wants to know is told.
+    ///
+    /// Returns whether the run is to end.
+    pub fn was_answered(
+        &mut self,
+        completion: &Completion,
+        workload: &mut dyn Workload,
+        observer: &mut dyn Observer,
+    ) -> ControlFlow<()> {
+        (self.now, self.last) = (completion.at, completion.at);
+        self.outstanding -= 1;
+        workload.completed(completion);
+        observer.completed(completion);
+        self.until_tick = self.until_tick.saturating_sub(1);
+        if self.until_tick > 0 {
+            return ControlFlow::Continue(());
+        }
+        self.until_tick = TICK;
+        observer.tick(self.now)
+    }
+
+    /// What it came to, when nothing is left to ask for and everything is answered.
+    ///
+    /// # Errors
+    /// When the workload asks later than the clock can tell.
+    pub fn end(&self, until: Time) -> Result<Driven, WorkloadError> {
+        if until > LATEST
+            && let Some(late) = self.arrival
+        {
+            let number = late.request.id;
+            let problem =
+                format!("workload: request {number} would arrive after more than 500 years");
+            return Err(WorkloadError(problem));
+        }
+        Ok(self.broken_off())
+    }
+
+    /// What it came to so far.
+    pub fn broken_off(&self) -> Driven {
+        Driven { last: self.last, asked: self.asked, unanswered: self.outstanding }
+    }
+
+    /// Goes on to the end, as [`drive`] does.
+    ///
+    /// # Errors
+    /// Those of [`drive`].
+    pub fn go_on(
+        self,
+        device: &mut dyn Device,
+        workload: &mut dyn Workload,
+        until: Time,
+        observer: &mut dyn Observer,
+    ) -> Result<Driven, WorkloadError> {
+        let Drive { mut now, mut last, mut asked, mut outstanding, had_ended, .. } = self;
+        let Drive { mut arrival, mut sample_at, mut until_tick, .. } = self;
+        let mut ended = false;
+        let mut completions = Vec::new();
+        let latest = until.min(LATEST);
+        loop {
+            let event = device.next_event();
+            match arrival {
+                Some(next) if next.at <= latest && event.is_none_or(|at| at > next.at) => {
+                    assert!(next.at >= now, "an arrival lies before the present");
+                    now = next.at;
+                    last = now;
+                    if now >= sample_at {
+                        sample_at = observer.sample(now, device.followed());
+                    }
+                    device.submit(now, next.request);
+                    outstanding += 1;
+                    asked += 1;
+                    arrival = workload.next(now)?;
+                    // Some requests are answered at once; they then have an event at `now`.
+                    continue;
                 }
-                device.submit(now, next.request);
-                outstanding += 1;
-                asked += 1;
-                arrival = workload.next(now)?;
-                // Some requests are answered at once; they then have an event at `now`.
+                _ => {}
+            }
+            let more = arrival.is_some_and(|next| next.at <= latest);
+            if outstanding == 0 && !more {
+                let over = Drive { last, asked, outstanding, arrival, ..self };
+                return over.end(until);
+            }
+            let Some(event) = event else {
+                // Requests are outstanding, but the device has nothing left to do for them.
+                panic!("the device holds {outstanding} requests and has no next event");
+            };
+            now = event;
+            if now >= sample_at {
+                sample_at = observer.sample(now, device.followed());
+            }
+            device.advance(now, &mut completions);
+            if !had_ended && !ended && device.has_ended() {
+                ended = true;
+                arrival = None;
+                last = now;
+            }
+            if completions.is_empty() {
                 continue;
             }
-            _ => {}
-        }
-        let more = arrival.is_some_and(|next| next.at <= until);
-        if outstanding == 0 && !more {
-            if is_clock_the_limit && let Some(late) = arrival {
-                let number = late.request.id;
-                let problem =
-                    format!("workload: request {number} would arrive after more than 500 years");
-                return Err(WorkloadError(problem));
-            }
-            return Ok(Driven { last, asked, unanswered: 0 });
-        }
-        let Some(event) = event else {
-            // Requests are outstanding, but the device has nothing left to do for them.
-            panic!("the device holds {outstanding} requests and has no next event");
-        };
-        now = event;
-        if now >= sample_at {
-            sample_at = observer.sample(now, &*device);
-        }
-        device.advance(now, &mut completions);
-        if !had_ended && !ended && device.has_ended() {
-            ended = true;
-            arrival = None;
             last = now;
-        }
-        if completions.is_empty() {
-            continue;
-        }
-        last = now;
-        for completion in &completions {
-            outstanding -= 1;
-            workload.completed(completion);
-            observer.completed(completion);
-            until_tick = until_tick.saturating_sub(1);
-        }
-        completions.clear();
-        if until_tick == 0 {
-            until_tick = TICK;
-            if observer.tick(now).is_break() {
-                return Ok(Driven { last, asked, unanswered: outstanding });
+            for completion in &completions {
+                outstanding -= 1;
+                workload.completed(completion);
+                observer.completed(completion);
+                until_tick = until_tick.saturating_sub(1);
             }
-        }
-        if !ended && arrival.is_none_or(|next| next.at > now && workload.take_back()) {
-            arrival = workload.next(now)?;
+            completions.clear();
+            if until_tick == 0 {
+                until_tick = TICK;
+                if observer.tick(now).is_break() {
+                    return Ok(Driven { last, asked, unanswered: outstanding });
+                }
+            }
+            if !ended && arrival.is_none_or(|next| next.at > now && workload.take_back()) {
+                arrival = workload.next(now)?;
+            }
         }
     }
 }

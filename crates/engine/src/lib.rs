@@ -11,7 +11,7 @@ mod random;
 mod request;
 mod stats;
 
-pub use drive::{Driven, Observer, drive};
+pub use drive::{Drive, Driven, Observer, drive};
 pub use events::{EventId, EventQueue};
 pub use latencies::LatencyHistogram;
 pub use random::{Distribution, Drand48, Random, Xoshiro256};

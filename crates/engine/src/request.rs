@@ -282,6 +282,12 @@ pub trait Workload {
         false
     }
 
+    /// Whether it asks by the clock alone: no answer changes what it asks, nor when, and it has a next
+    /// request until it has no more. It may then be asked ahead of the answers.
+    fn is_open(&self) -> bool {
+        false
+    }
+
     /// Requests that will have been issued at the end, when that is known beforehand.
     fn expected_requests(&self) -> Option<u64>;
 

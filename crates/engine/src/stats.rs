@@ -214,6 +214,15 @@ impl TimeSeries {
         (index as Time + 1) * self.bin_ns
     }
 
+    /// When the bin ends that an instant will be in.
+    pub fn end_of_bin(&self, since_start: Time) -> Time {
+        let mut bin_ns = self.bin_ns;
+        while since_start / bin_ns >= Self::BINS as Time {
+            bin_ns *= 2;
+        }
+        (since_start / bin_ns + 1) * bin_ns
+    }
+
     /// The bin of an instant, which is made to lie within the series.
     #[inline]
     fn bin_at(&mut self, since_start: Time) -> usize {

@@ -5,6 +5,7 @@
 //! long a run took is reported apart from it.
 
 mod answers;
+mod apart;
 mod catalogue;
 mod config;
 mod error;

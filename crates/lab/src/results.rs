@@ -71,6 +71,12 @@ impl Collected {
         start + self.series.sample(now - start, figures)
     }
 
+    /// When to ask again after having asked at `now`, which is not during the warm-up.
+    pub(crate) fn sample_after(&self, now: Time) -> Time {
+        let start = self.start.unwrap_or(now);
+        start + self.series.end_of_bin(now - start)
+    }
+
     /// Notes how the device is at the end.
     pub(crate) fn sample_end(&mut self, figures: Option<Followed>) {
         if let (Some((_, last)), Some(figures)) = (&mut self.followed, figures) {

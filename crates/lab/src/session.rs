@@ -1,6 +1,7 @@
 //! A device on its way through an experiment: built, prepared, used, examined. Whoever drives it, the
 //! workload of a run ([`run`]) or the clients of a live device, goes the same way.
 
+use crate::apart;
 use crate::config::{Experiment, Precondition, RunConfig, Until};
 use crate::error::{InputError, RunError};
 use crate::inputs::inputs;
@@ -14,7 +15,7 @@ use crate::threads::Threads;
 use crate::untimed::Untimed;
 use crate::warm_up::WarmUp;
 use devices::{MOST_MEMORY, Model, Supplied};
-use engine::{Completion, Device, Driven, Observer, SECTOR_BYTES, Time, Workload, drive};
+use engine::{Completion, Driven, Followed, Observer, SECTOR_BYTES, Time, Workload, drive};
 use options::{Duration, Invalid, Size};
 use serde_json::Value;
 use std::ops::ControlFlow;
@@ -167,8 +168,12 @@ impl Observer for Monitor<'_> {
         }
     }
 
-    fn sample(&mut self, now: Time, device: &dyn Device) -> Time {
-        self.collected.sample(now, device.followed())
+    fn sample(&mut self, now: Time, figures: Option<Followed>) -> Time {
+        self.collected.sample(now, figures)
+    }
+
+    fn sample_after(&self, now: Time) -> Time {
+        self.collected.sample_after(now)
     }
 
     fn tick(&mut self, now: Time) -> ControlFlow<()> {
@@ -243,7 +248,7 @@ pub fn run_with(
         supplied,
         progress,
     };
-    session.threads.running_alone = Some(alone_running(experiment));
+    session.threads.running_alone = alone_running(experiment, &*workload);
     let ended = ask(&mut session, workload, &mut monitor)?;
     session.check_supplied(monitor.collected.answered())?;
     if monitor.interrupted {
@@ -271,13 +276,15 @@ pub fn run_with(
     serde_json::to_string(&results).map_err(|error| RunError::Check(error.to_string()))
 }
 
-/// Why one thread asks and answers, however many there are.
-fn alone_running(experiment: &Experiment) -> &'static str {
-    match experiment.workload.kind() {
-        _ if !experiment.run.timed => "without time each request waits for the one before",
-        "open" | "bursts" | "trace" => "all parts of a device are driven by one clock",
-        _ => "a closed loop waits for its answers",
-    }
+/// Why one thread asks and answers whatever the device, if that is so.
+fn alone_running(experiment: &Experiment, workload: &dyn Workload) -> Option<&'static str> {
+    let run = &experiment.run;
+    let reasons = [
+        (!run.timed, "without time each request waits for the one before"),
+        (!workload.is_open(), "a closed loop waits for its answers"),
+        (run.until == Until::Steady, "the run ends when the device has settled"),
+    ];
+    reasons.into_iter().find_map(|(holds, reason)| holds.then_some(reason))
 }
 
 /// What driving the device with a workload came to.
@@ -308,7 +315,11 @@ fn ask(
     let started = Instant::now();
     let (driven, settled) = if *timed {
         monitor.settling = rounds.map(|it| Settling::new(it, steady));
-        let driven = if warm_up.ns() > 0 {
+        let threads = &mut session.threads;
+        let driven = if threads.asked > 1 && threads.running_alone.is_none() {
+            let times = (until, warm_up.ns());
+            apart::drive(&mut *session.device, workload, times, monitor, threads)
+        } else if warm_up.ns() > 0 {
             let mut device = WarmUp::new(&mut *session.device, warm_up.ns());
             drive(&mut device, workload, until, monitor)
         } else {

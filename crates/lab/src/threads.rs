@@ -1,9 +1,10 @@
 //! Threads for one run: they shorten it, and no result tells how many there were.
 
-use devices::{Job, Writes};
+use devices::{Job, SharedSide, Writes, take};
 use engine::{Random, Xoshiro256};
 use serde::Serialize;
-use std::sync::OnceLock;
+use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
+use std::sync::{Arc, OnceLock};
 use std::time::Instant;
 
 /// The threads of a run: how many were asked for, and what came of it.
@@ -31,7 +32,62 @@ impl Threads {
         self.preparing = divided.unwrap_or(1).max(self.preparing);
         self.preparing_alone = divided.err().or(self.preparing_alone);
         if self.preparing < self.asked && self.preparing_alone.is_none() {
-            self.preparing_alone = Some("the device has no more parts that share nothing");
+            self.preparing_alone = Some(NO_MORE_PARTS);
+        }
+    }
+
+    /// Notes that so many run the workload, or that one does from now on, and why.
+    pub(crate) fn run(&mut self, split: Result<u32, &'static str>) {
+        self.running = split.unwrap_or(1).max(self.running);
+        self.running_alone = split.err().or(self.running_alone);
+        if self.running < self.asked && self.running_alone.is_none() {
+            self.running_alone = Some(NO_MORE_PARTS);
+        }
+    }
+}
+
+const NO_MORE_PARTS: &str = "the device has no more parts that share nothing";
+
+/// Threads with a side of a device each, for as long as that is in sides.
+pub(crate) struct Crew {
+    each: Vec<(SyncSender<()>, Receiver<()>)>,
+}
+
+impl Crew {
+    /// Does something with a thread for each of these sides.
+    pub(crate) fn with<R>(sides: &[SharedSide], work: impl FnOnce(&Crew) -> R) -> R {
+        std::thread::scope(|scope| {
+            let one = |side: &SharedSide| {
+                let side = Arc::clone(side);
+                let (go, told_to_go) = sync_channel(1);
+                let (done, is_done) = sync_channel(1);
+                scope.spawn(move || {
+                    for () in told_to_go {
+                        take(&side).go();
+                        if done.send(()).is_err() {
+                            break;
+                        }
+                    }
+                });
+                (go, is_done)
+            };
+            // Its threads end when it is dropped.
+            let crew = Crew { each: sides.iter().map(one).collect() };
+            work(&crew)
+        })
+    }
+
+    /// Has all sides go on.
+    pub(crate) fn go(&self) {
+        for (go, _) in &self.each {
+            go.send(()).expect("a side waits for work");
+        }
+    }
+
+    /// Waits for all of them.
+    pub(crate) fn wait(&self) {
+        for (_, is_done) in &self.each {
+            is_done.recv().expect("a side does its work");
         }
     }
 }

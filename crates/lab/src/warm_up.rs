@@ -18,7 +18,7 @@ impl<'a> WarmUp<'a> {
 
     /// Time goes on to `to`, and nothing has happened since the last event.
     #[inline]
-    fn pass(&mut self, to: Time) {
+    pub(crate) fn pass(&mut self, to: Time) {
         if !self.is_over && to >= self.ends {
             self.is_over = true;
             self.device.begin_account(self.ends);

@@ -251,6 +251,10 @@ impl Workload for TraceReader {
 
     fn completed(&mut self, _completion: &Completion) {}
 
+    fn is_open(&self) -> bool {
+        true
+    }
+
     fn expected_requests(&self) -> Option<u64> {
         self.expected
     }

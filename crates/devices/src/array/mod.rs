@@ -88,3 +88,5 @@ impl Array {
         })
     }
 }
+
+impl crate::Apart for Array {}

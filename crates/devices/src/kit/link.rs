@@ -62,6 +62,11 @@ impl Link {
         }
     }
 
+    /// Whether whatever is put on the link has crossed at once.
+    pub fn is_instant(&self) -> bool {
+        self.is_instant
+    }
+
     /// Whether nothing is on the link, and whatever is put on it has crossed at once: then it can be
     /// passed by.
     #[inline]

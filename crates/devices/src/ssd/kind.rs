@@ -89,6 +89,7 @@ impl Ssd {
             config: config.clone(),
             before: None,
             parts: None,
+            in_sides: None,
         })
     }
 }

@@ -6,6 +6,7 @@
 //! pass between them.
 
 pub mod account;
+mod apart;
 mod audit;
 mod back;
 mod buffered;
@@ -57,6 +58,8 @@ pub struct Ssd {
     before: Option<Box<account::Spent>>,
     /// The other parts, while it is divided.
     parts: Option<Box<parts::Parts>>,
+    /// Its sides, while they are driven by themselves.
+    in_sides: Option<Box<apart::InSides>>,
 }
 
 impl Ssd {

@@ -185,6 +185,10 @@ impl Workload for Process {
 
     fn completed(&mut self, _completion: &Completion) {}
 
+    fn is_open(&self) -> bool {
+        true
+    }
+
     fn expected_requests(&self) -> Option<u64> {
         Some(self.options.requests)
     }

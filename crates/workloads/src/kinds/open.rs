@@ -216,6 +216,10 @@ impl Workload for OpenLoop {
 
     fn completed(&mut self, _completion: &Completion) {}
 
+    fn is_open(&self) -> bool {
+        true
+    }
+
     fn expected_requests(&self) -> Option<u64> {
         Some(self.options.requests)
     }

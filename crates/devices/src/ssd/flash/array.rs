@@ -75,8 +75,24 @@ impl Flash {
     /// The same flash for whoever knows only some of the blocks: of the others' pages it knows nothing,
     /// which takes no memory.
     pub(in crate::ssd) fn part(&self, blocks: &Range<usize>) -> Flash {
+        self.side(std::iter::once(blocks.clone()))
+    }
+
+    /// The same for several ranges of blocks.
+    pub(in crate::ssd) fn side(&self, blocks: impl Iterator<Item = Range<usize>>) -> Flash {
         let mut stamp = self.stamp.alike();
-        stamp.take(&self.stamp, self.pages_of(blocks));
+        blocks.for_each(|blocks| stamp.take(&self.stamp, self.pages_of(&blocks)));
+        self.with_stamps(stamp)
+    }
+
+    /// The same with all that is known of pages, of which nothing stays here.
+    pub(in crate::ssd) fn first_side(&mut self) -> Flash {
+        let empty = self.stamp.alike();
+        let stamp = std::mem::replace(&mut self.stamp, empty);
+        self.with_stamps(stamp)
+    }
+
+    fn with_stamps(&self, stamp: Numbers) -> Flash {
         Flash {
             pages_per_block: self.pages_per_block,
             stamp,

@@ -47,6 +47,11 @@ impl PageMap {
         PageMap(Numbers::new(pages, wide))
     }
 
+    /// As many pages, none of which was written.
+    pub fn alike(&self) -> PageMap {
+        PageMap(self.0.alike())
+    }
+
     /// Where a page lies.
     #[inline]
     pub fn get(&self, lpn: Lpn) -> Place {

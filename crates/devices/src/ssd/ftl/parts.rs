@@ -11,7 +11,7 @@ use super::blocks::Opening;
 use crate::ssd::account::Counters;
 use crate::ssd::config::{Detector, Frontiers, LevellingRule, Policy, Temperature, TieBreak};
 use crate::ssd::flash::Flash;
-use crate::ssd::ids::{Block, Lpn, PoolId, Unit};
+use crate::ssd::ids::{Block, Domain, Lpn, PoolId, Unit};
 use std::ops::Range;
 
 /// Some units of a drive, and what lies in them.
@@ -24,6 +24,11 @@ pub(in crate::ssd) struct Part {
 }
 
 impl Part {
+    /// The domains that lie in it.
+    pub(in crate::ssd) fn domains(&self) -> impl Iterator<Item = Domain> + use<> {
+        self.domains.clone().map(|domain| Domain(domain as u32))
+    }
+
     /// The blocks that lie in it.
     pub(in crate::ssd) fn blocks(&self) -> &Range<usize> {
         &self.blocks
@@ -80,25 +85,30 @@ impl Ftl {
 
     /// The units in so many parts, each of units next to each other.
     pub(in crate::ssd) fn parts(&self, count: u32) -> Vec<Part> {
+        let units = u64::from(self.geometry.units);
+        let cut = |part: u32| (units * u64::from(part) / u64::from(count)) as u32;
+        (0..count).map(|number| self.part_with(cut(number)..cut(number + 1))).collect()
+    }
+
+    /// The part that is one unit.
+    pub(in crate::ssd) fn part_of(&self, unit: Unit) -> Part {
+        self.part_with(unit.0..unit.0 + 1)
+    }
+
+    fn part_with(&self, units: Range<u32>) -> Part {
         let geometry = &self.geometry;
-        let cut =
-            |part: u32| (u64::from(geometry.units) * u64::from(part) / u64::from(count)) as u32;
-        let part = |number: u32| {
-            let units = cut(number)..cut(number + 1);
-            let domains =
-                units.start * geometry.domains_per_unit..units.end * geometry.domains_per_unit;
-            let blocks = domains.start * geometry.blocks_per_domain
-                ..domains.end * geometry.blocks_per_domain;
-            let inside = |pool: &PoolId| {
-                let Unit(unit) = geometry.unit_of(geometry.pool_domains[pool.at()][0]);
-                units.contains(&unit)
-            };
-            let pools = (0..geometry.pools).map(PoolId).filter(inside).collect();
-            let [units, domains, blocks] =
-                [units.clone(), domains, blocks].map(|it| it.start as usize..it.end as usize);
-            Part { units, domains, blocks, pools }
+        let domains =
+            units.start * geometry.domains_per_unit..units.end * geometry.domains_per_unit;
+        let blocks =
+            domains.start * geometry.blocks_per_domain..domains.end * geometry.blocks_per_domain;
+        let inside = |pool: &PoolId| {
+            let Unit(unit) = geometry.unit_of(geometry.pool_domains[pool.at()][0]);
+            units.contains(&unit)
         };
-        (0..count).map(part).collect()
+        let pools = (0..geometry.pools).map(PoolId).filter(inside).collect();
+        let [units, domains, blocks] =
+            [units.clone(), domains, blocks].map(|it| it.start as usize..it.end as usize);
+        Part { units, domains, blocks, pools }
     }
 
     /// Begins to note which blocks are opened.
@@ -152,6 +162,27 @@ impl Ftl {
         let mut part = self.clone();
         (part.counters, part.programs) = (Counters::default(), 0);
         part
+    }
+
+    /// The FTL of the first of several sides: the tables of pages and the counts go with it.
+    pub(in crate::ssd) fn first_side(&mut self) -> Ftl {
+        let empty = self.map.alike();
+        let map = std::mem::replace(&mut self.map, empty);
+        let mut first = self.clone();
+        first.map = map;
+        first
+    }
+
+    /// Logical pages that lie nowhere.
+    pub(in crate::ssd) fn unmapped(&self) -> u64 {
+        self.unmapped
+    }
+
+    /// Counts what a side has counted that began with so many blocks opened and pages unmapped.
+    pub(in crate::ssd) fn take_side(&mut self, other: &mut Ftl, (opened, unmapped): (u64, u64)) {
+        self.take_counts(other);
+        self.blocks.opened += other.blocks.opened - opened;
+        self.unmapped = (self.unmapped + other.unmapped) - unmapped;
     }
 
     /// Takes what lies in a part as its copy has it.

@@ -9,7 +9,7 @@ pub use lifetime::{LifetimeReport, Milestone};
 pub use wear_map::WearMap;
 
 use crate::ssd::Ssd;
-use crate::ssd::account::{Account, Counts, Spent, UnitAccount};
+use crate::ssd::account::{Account, Counters, Counts, Spent, UnitAccount};
 use crate::ssd::ids::{Block, Domain};
 use engine::{SECTOR_BYTES, Time};
 
@@ -148,15 +148,21 @@ impl Ssd {
 
     /// What was counted so far.
     pub(in crate::ssd) fn counts_now(&self) -> Counts {
+        let domains = 0..self.geometry().domains;
+        let free = domains.map(|domain| u64::from(self.free_blocks(domain))).sum();
+        self.counts_of(self.back.ftl().counters, free)
+    }
+
+    /// The counts of a drive that counted so and has so many free blocks.
+    pub(in crate::ssd) fn counts_of(&self, counters: Counters, free_blocks: u64) -> Counts {
         let geometry = self.geometry();
-        let free = (0..geometry.domains).map(|domain| u64::from(self.free_blocks(domain)));
         Counts::of(&Account {
-            counters: self.back.ftl().counters,
+            counters,
             granule: geometry.granule,
             data_pages: geometry.data_pages,
             page_bytes: u64::from(geometry.sectors_per_flash_page) * SECTOR_BYTES,
             copy_back: self.config.cleaning.copy_back,
-            free_blocks: free.sum(),
+            free_blocks,
         })
     }
 
