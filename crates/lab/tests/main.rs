@@ -1,6 +1,7 @@
 //! The tests of the lab: one module for each subject. `cargo test -p lab laws::` runs one.
 
 mod ablation;
+mod apart;
 mod classes;
 mod common;
 mod digests;

@@ -23,6 +23,14 @@ pub(in crate::ssd) struct Part {
     pools: Vec<PoolId>,
 }
 
+/// Numbers that count something of the whole drive.
+#[derive(Debug, Clone, Copy)]
+pub(in crate::ssd) struct Numbers {
+    opened: u64,
+    unmapped: u64,
+    programs: u64,
+}
+
 impl Part {
     /// The domains that lie in it.
     pub(in crate::ssd) fn domains(&self) -> impl Iterator<Item = Domain> + use<> {
@@ -173,16 +181,22 @@ impl Ftl {
         first
     }
 
-    /// Logical pages that lie nowhere.
-    pub(in crate::ssd) fn unmapped(&self) -> u64 {
-        self.unmapped
+    /// The FTL of another of them, which goes on with the numbers of all.
+    pub(in crate::ssd) fn other_side(&self) -> Ftl {
+        Ftl { counters: Counters::default(), ..self.clone() }
     }
 
-    /// Counts what a side has counted that began with so many blocks opened and pages unmapped.
-    pub(in crate::ssd) fn take_side(&mut self, other: &mut Ftl, (opened, unmapped): (u64, u64)) {
-        self.take_counts(other);
-        self.blocks.opened += other.blocks.opened - opened;
-        self.unmapped = (self.unmapped + other.unmapped) - unmapped;
+    /// What sides count from where the whole was.
+    pub(in crate::ssd) fn numbers(&self) -> Numbers {
+        Numbers { opened: self.blocks.opened, unmapped: self.unmapped, programs: self.programs }
+    }
+
+    /// Counts what a side has counted that began with these numbers.
+    pub(in crate::ssd) fn take_side(&mut self, other: &Ftl, before: Numbers) {
+        self.counters += other.counters;
+        self.blocks.opened += other.blocks.opened - before.opened;
+        self.unmapped = (self.unmapped + other.unmapped) - before.unmapped;
+        self.programs += other.programs - before.programs;
     }
 
     /// Takes what lies in a part as its copy has it.

@@ -52,7 +52,7 @@ impl Scheduler {
         let (ftl, flash) = if first {
             (self.ftl.first_side(), self.flash.first_side())
         } else {
-            (self.ftl.part(), self.flash.side(parts.iter().map(|part| part.blocks().clone())))
+            (self.ftl.other_side(), self.flash.side(parts.iter().map(|part| part.blocks().clone())))
         };
         Scheduler {
             ftl,
@@ -75,13 +75,13 @@ impl Scheduler {
         rename: &dyn Fn(Slot) -> Slot,
     ) {
         self.units.clear();
-        let before = (self.ftl.opened(), self.ftl.unmapped());
+        let before = self.ftl.numbers();
         for (number, (side, units)) in sides.enumerate() {
             if number == 0 {
                 std::mem::swap(&mut self.ftl, &mut side.ftl);
                 std::mem::swap(&mut self.flash, &mut side.flash);
             } else {
-                self.ftl.take_side(&mut side.ftl, before);
+                self.ftl.take_side(&side.ftl, before);
                 for unit in units {
                     let part = self.ftl.part_of(*unit);
                     self.ftl.take_part(&side.ftl, &part);
