@@ -73,6 +73,11 @@ pub trait Prepare {
 /// be told and the next be given. Between splitting and [joining](Apart::join) nothing else of the device
 /// is asked.
 pub trait Apart {
+    /// An instant before which surely no block wears out that has not.
+    fn sound_until(&self, _now: Time) -> Time {
+        Time::MAX
+    }
+
     /// Divides the device into the sides for so many threads, 2 or more.
     ///
     /// # Errors

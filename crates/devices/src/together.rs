@@ -62,3 +62,6 @@ pub enum Told<'a> {
     /// something happened next, submissions aside.
     Looked(Option<Followed>, Option<Time>),
 }
+
+/// Blocks that last less than this are not worth the division of a device.
+pub(crate) const SOUND_NS: Time = 1_000_000_000;

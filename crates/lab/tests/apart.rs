@@ -1,13 +1,11 @@
 //! An open workload comes to the same bits on several threads, and a run says why it has one.
 
-use crate::common::{experiment, outcome};
 use crate::net::dice::Dice;
 use crate::net::{Config, Outcome, generate, outcome_with};
-use lab::{RunError, RunSettings, run};
-use serde_json::{Value, json};
+use lab::RunSettings;
+use serde_json::Value;
 use std::collections::BTreeMap;
 use std::fmt::Write;
-use std::ops::ControlFlow;
 use std::path::Path;
 
 /// What a run came to but for what was elapsed, with the record of its requests; and its threads.
@@ -128,6 +126,62 @@ fn draw(seed: u64, folder: &Path) -> Config {
     config
 }
 
+/// The same with an array of such drives, or of others.
+fn draw_array(seed: u64, folder: &Path) -> Config {
+    let mut dice = Dice::new(!seed);
+    let drive = draw(seed, folder);
+    let mut config = Config::default();
+    let other = dice.pick(&["ssd", "ssd", "linear", "parallel"]);
+    for (key, value) in drive.0 {
+        match key.strip_prefix("device.") {
+            Some("kind") => config.set("device.member.kind", format!("\"{other}\"")),
+            Some(own) if other == "ssd" => config.set(&format!("device.member.{own}"), value),
+            Some(_) => {}
+            None if other != "ssd" && key == "run.precondition" => {}
+            None => config.set(&key, value),
+        }
+    }
+    config.set("device.kind", "\"array\"");
+    config.set("device.members", dice.pick(&["2", "3", "5"]));
+    config.set("device.layout", dice.pick(&["\"striped\"", "\"concatenated\""]));
+    config.set("device.stripe", dice.pick(&["\"512B\"", "\"4KiB\"", "\"16KiB\""]));
+    if other == "ssd" && dice.chance(0.5) {
+        // Members may have whatever they like between their controller and their flash.
+        config.set("device.member.host_link.queue_depth", dice.pick(&["1", "4"]));
+        config.set("device.member.host_link.latency", dice.pick(&["\"0us\"", "\"5us\""]));
+    }
+    config
+}
+
+#[test]
+fn open_workloads_of_arrays_are_the_same_bits_with_any_number_of_threads() {
+    let folder = tempfile::tempdir().unwrap();
+    let mut counts = BTreeMap::new();
+    let mut shared = 0;
+    for seed in 0..200 {
+        let (running, why) = hold(&draw_array(seed, folder.path()), folder.path());
+        shared += u32::from(running > 1);
+        *counts.entry(why).or_insert(0) += 1;
+    }
+    assert!(shared > 100, "{shared} shared: {counts:?}");
+}
+
+/// Experiments as the test of the laws draws them, asked by the clock.
+#[test]
+fn random_experiments_asked_by_the_clock_are_the_same_bits() {
+    let folder = tempfile::tempdir().unwrap();
+    let mut counts = BTreeMap::new();
+    for seed in 0..150 {
+        let mut config = generate::experiment(11_000_000 + seed);
+        if ["open", "bursts", "trace"].contains(&config.get("workload.kind").unwrap_or_default()) {
+            config.0.retain(|(key, _)| !key.contains("host_link"));
+            let (running, _) = hold(&config, folder.path());
+            *counts.entry(running).or_insert(0) += 1;
+        }
+    }
+    assert!(counts.get(&2).is_some_and(|shared| *shared > 3), "{counts:?}");
+}
+
 #[test]
 fn open_workloads_are_the_same_bits_with_any_number_of_threads() {
     let folder = tempfile::tempdir().unwrap();
@@ -139,5 +193,4 @@ fn open_workloads_are_the_same_bits_with_any_number_of_threads() {
         *counts.entry(why).or_insert(0) += 1;
     }
     assert!(shared > 100, "{shared} shared: {counts:?}");
-    eprintln!("{shared} {counts:?}");
 }

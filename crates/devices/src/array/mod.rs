@@ -5,6 +5,7 @@
 //! belongs to the members; the array's next event is the earliest of theirs and its own link's.
 
 mod active;
+mod apart;
 mod config;
 mod device;
 mod kind;
@@ -26,7 +27,7 @@ use engine::{Completion, EventQueue};
 use layout::Stripes;
 use options::Invalid;
 
-/// Identical devices behind one controller.
+/// Identical devices behind one controller. Its fields are what it does, and two ways of doing it in parts.
 pub struct Array {
     members: Vec<Box<dyn Model>>,
     stripes: Stripes,
@@ -46,6 +47,10 @@ pub struct Array {
     shares_policy: bool,
     /// Into how many parts it is divided.
     divided: u32,
+    /// Its sides, while they are driven by themselves; then its members are there.
+    in_sides: Option<apart::InSides>,
+    /// Parts of requests that each member had not answered when they came back; none else.
+    outstanding: Vec<u64>,
 }
 
 impl Array {
@@ -76,6 +81,8 @@ impl Array {
             batches: vec![Vec::new(); members.len()],
             shares_policy: config.member.policy_name().is_some(),
             divided: 1,
+            in_sides: None,
+            outstanding: Vec::new(),
             members,
             stripes,
             layout: config.layout,
@@ -88,5 +95,3 @@ impl Array {
         })
     }
 }
-
-impl crate::Apart for Array {}

@@ -12,13 +12,13 @@ mod side;
 
 use super::back::Back;
 use super::clock::{Clock, Event};
-use super::ids::{Lpn, PoolId, Unit};
+use super::ids::{Block, Lpn, PoolId, Unit};
 use super::sched::Scheduler;
 use super::{Ssd, host};
 use crate::Apart;
 use crate::kit::slots::{Slot, Slots};
 use crate::ssd::account::Counters;
-use crate::together::{SharedSide, Sides, Stretch, Told, take};
+use crate::together::{SOUND_NS, SharedSide, Sides, Stretch, Told, take};
 use engine::{Device, Op, Request, Time};
 use order::is_before;
 use side::{Deeds, Item, Looked, UnitsApart};
@@ -110,12 +110,21 @@ impl Ssd {
 }
 
 impl Apart for Ssd {
+    /// A block is erased once in the time that an erasure takes, and one erasure may be under way.
+    fn sound_until(&self, now: Time) -> Time {
+        let flash = self.back.flash();
+        let used = (0..self.geometry().blocks()).map(Block).filter(|it| !flash.is_retired(*it));
+        let least = used.map(|block| flash.life(block)).min().unwrap_or(0);
+        let erasures = Time::from(least.saturating_sub(2));
+        now.saturating_add(erasures.saturating_mul(self.config.timing.erase.ns()))
+    }
+
     fn split(&mut self, now: Time, threads: u32) -> Result<Sides, &'static str> {
         if let Some(reason) = self.whole_because() {
             return Err(reason);
         }
+        let until = self.sound_until(now);
         let Back::Pages(back) = &mut self.back else { unreachable!("it was asked for") };
-        let until = back.sound_until(now, self.config.timing.erase.ns());
         if until < now.saturating_add(SOUND_NS) {
             return Err("blocks are about to wear out");
         }
@@ -180,9 +189,6 @@ impl Apart for Ssd {
         self.clock.now = now;
     }
 }
-
-/// Less is not worth the division: blocks last so long at least.
-const SOUND_NS: Time = 1_000_000_000;
 
 impl InSides {
     /// `slots` is how many the host has given out at a time.

@@ -4,8 +4,7 @@
 use super::Scheduler;
 use super::units::{NONE, OpId, Units, Work};
 use crate::kit::slots::{Slot, Slots};
-use crate::ssd::ids::{Block, Unit};
-use engine::Time;
+use crate::ssd::ids::Unit;
 
 impl Scheduler {
     /// Why sides would not do in time what the whole does, if they would not.
@@ -29,15 +28,6 @@ impl Scheduler {
         }
         buses.retain(|units| !units.is_empty());
         buses
-    }
-
-    /// An instant before which no block wears out that has not: a block is erased once in the time that
-    /// an erasure takes, and one may be under way.
-    pub(in crate::ssd) fn sound_until(&self, now: Time, erase_ns: Time) -> Time {
-        let blocks = (0..self.ftl.geometry().blocks()).map(Block);
-        let used = blocks.filter(|block| !self.flash.is_retired(*block));
-        let least = used.map(|block| self.flash.life(block)).min().unwrap_or(0);
-        now.saturating_add(Time::from(least.saturating_sub(2)).saturating_mul(erase_ns))
     }
 
     /// The back end of a side with these units. The first takes the tables of pages and the counts with it,
