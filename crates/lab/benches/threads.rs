@@ -29,13 +29,15 @@ const LOADS: [Load; 3] = [
 /// One run, as whose instructions are counted.
 fn once(requests: u64, settings: &[&str], threads: u32) {
     let mut layers = vec![preset_layer("device", "agrawal2008").expect("a preset")];
-    let settings = settings.iter().map(|setting| (*setting).to_owned()).chain([
-        "device.blocks_per_plane=64".to_owned(),
-        "workload.kind=open".to_owned(),
-        "workload.interarrival=exponential(0, 0.05)".to_owned(),
-        "workload.size=normal(8, 0)".to_owned(),
-        format!("workload.requests={requests}"),
-    ]);
+    let always = [
+        "device.blocks_per_plane=64",
+        "workload.kind=bursts",
+        "workload.on_rate=20e3",
+        "workload.block_size=4KiB",
+        "workload.random_share=1.0",
+    ];
+    let settings = always.iter().chain(settings).map(|setting| (*setting).to_owned());
+    let settings = settings.chain([format!("workload.requests={requests}")]);
     layers.extend(settings.map(|setting| set_layer(&setting).expect("a key")));
     let experiment = Experiment::from_layers(&layers).expect("a valid experiment");
     let settings = RunSettings { threads, ..RunSettings::default() };
@@ -80,14 +82,18 @@ fn main() {
         once(requests, settings, threads.parse().expect("a number"));
         return;
     }
-    println!("{:<32} {:>12} {:>24} {:>8}", "instructions a request", "one thread", "each of two", "gain");
+    println!(
+        "{:<32} {:>12} {:>24} {:>8}",
+        "instructions a request", "one thread", "each of two", "gain"
+    );
     for (number, (name, requests, _)) in LOADS.iter().enumerate() {
         let more = (requests[1] - requests[0]) as f64;
         let of = |threads| {
             let runs = [0, 1].map(|run| instructions(number, run, threads));
             let [few, many] = runs.map(Option::unwrap_or_default);
             // A side that is split anew has a thread anew.
-            let pair = few.into_iter().zip(many).map(|(few, many)| (many as f64 - few as f64) / more);
+            let pair =
+                few.into_iter().zip(many).map(|(few, many)| (many as f64 - few as f64) / more);
             pair.collect::<Vec<f64>>()
         };
         let (one, two) = (of(1), of(2));

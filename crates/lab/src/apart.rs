@@ -14,6 +14,9 @@ use std::collections::VecDeque;
 /// Parts of requests in a stretch: enough that handing out is nothing beside them.
 const PARTS: u64 = 1 << 13;
 
+/// Parts after which the device is split anew, once, as it then knows how much its sides have to do.
+const TRIED: u64 = 1 << 14;
+
 /// Runs `workload` on `device` as [`engine::drive`] does, with its sides on as many threads as there are.
 ///
 /// Notes how many there were, and why not more.
@@ -34,6 +37,7 @@ pub(crate) fn drive(
         looks: VecDeque::new(),
         look_at: 0,
         given_at: 0,
+        given: 0,
         is_over: false,
     };
     let mut warming = (warm_up > 0).then_some(warm_up);
@@ -90,6 +94,8 @@ struct Run<'a> {
     look_at: Time,
     /// When the latest request arrives that was given.
     given_at: Time,
+    /// Parts of requests given so far.
+    given: u64,
     /// The observer has ended it.
     is_over: bool,
 }
@@ -164,8 +170,9 @@ impl Run<'_> {
 
     /// Gives what the workload asks next, a stretch of it; how far that goes, and why not further.
     fn fill(&mut self, device: &mut dyn Model) -> Result<(Stretch, Because), WorkloadError> {
-        let mut parts = 0;
-        while parts < PARTS {
+        // Short stretches at first, so that all threads soon have work.
+        let (first, most) = (self.given, self.given.clamp(64, PARTS));
+        while self.given < first + most {
             let Some(next) = self.drive.next_arrival(self.until) else {
                 return Ok((Stretch::To(self.given_at), Because::Exhausted));
             };
@@ -175,11 +182,13 @@ impl Run<'_> {
                 return Ok((Stretch::To(self.given_at), Because::Stop));
             }
             self.look(device, next.at, Some(next.at));
-            parts += device.ask(next.at, &next.request);
+            self.given += device.ask(next.at, &next.request);
             self.given_at = next.at;
             self.drive.arrival = self.workload.next(next.at)?;
         }
-        Ok((Stretch::To(self.given_at), Because::Full))
+        let because =
+            if (first..self.given).contains(&TRIED) { Because::Stop } else { Because::Full };
+        Ok((Stretch::To(self.given_at), because))
     }
 
     /// Wants figures at all instants up to `to` at which they may be due.

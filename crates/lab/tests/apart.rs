@@ -121,7 +121,10 @@ fn draw(seed: u64, folder: &Path) -> Config {
         set("workload.kind", "\"open\"".into());
         set("workload.requests", dice.pick(&["200", "3000", "12000"]).into());
         set("workload.read_share", dice.pick(&["0.0", "0.5", "1.0"]).into());
-        set("workload.interarrival", dice.pick(&["\"uniform(0, 0.1)\"", "\"uniform(0, 1)\""]).into());
+        set(
+            "workload.interarrival",
+            dice.pick(&["\"uniform(0, 0.1)\"", "\"uniform(0, 1)\""]).into(),
+        );
     }
     config
 }
@@ -158,12 +161,12 @@ fn open_workloads_of_arrays_are_the_same_bits_with_any_number_of_threads() {
     let folder = tempfile::tempdir().unwrap();
     let mut counts = BTreeMap::new();
     let mut shared = 0;
-    for seed in 0..200 {
+    for seed in 0..80 {
         let (running, why) = hold(&draw_array(seed, folder.path()), folder.path());
         shared += u32::from(running > 1);
         *counts.entry(why).or_insert(0) += 1;
     }
-    assert!(shared > 100, "{shared} shared: {counts:?}");
+    assert!(shared > 40, "{shared} shared: {counts:?}");
 }
 
 /// Experiments as the test of the laws draws them, asked by the clock.
@@ -187,7 +190,7 @@ fn open_workloads_are_the_same_bits_with_any_number_of_threads() {
     let folder = tempfile::tempdir().unwrap();
     let mut counts = BTreeMap::new();
     let mut shared = 0;
-    for seed in 0..400 {
+    for seed in 0..200 {
         let (running, why) = hold(&draw(seed, folder.path()), folder.path());
         shared += u32::from(running > 1);
         *counts.entry(why).or_insert(0) += 1;

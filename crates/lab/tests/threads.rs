@@ -150,7 +150,11 @@ fn a_run_says_what_came_of_its_threads() {
     let worn = threads(2, &["device.wear.rated_cycles=30"]);
     assert_eq!(worn["preparing_alone"], "blocks are about to wear out");
     let open = threads(2, &["workload.kind=open"]);
-    assert_eq!(open["running_alone"], "all parts of a device are driven by one clock");
+    assert_eq!((&open["running"], &open["running_alone"]), (&json!(2), &Value::Null));
+    let link = threads(2, &["workload.kind=open", "device.host_link.latency=1us"]);
+    assert_eq!(link["running_alone"], "the host link takes time, and all requests share it");
+    let settles = threads(2, &["workload.kind=open", "run.until=steady"]);
+    assert_eq!(settles["running_alone"], "the run ends when the device has settled");
     let untimed = threads(2, &["run.timed=false"]);
     assert_eq!(untimed["running_alone"], "without time each request waits for the one before");
 }

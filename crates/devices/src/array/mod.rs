@@ -14,6 +14,7 @@ mod model;
 mod parts;
 mod report;
 mod side_by_side;
+mod sides;
 
 pub use config::{ArrayConfig, ArrayPartial, ControllerLink, ControllerLinkPartial, Layout};
 
@@ -48,7 +49,7 @@ pub struct Array {
     /// Into how many parts it is divided.
     divided: u32,
     /// Its sides, while they are driven by themselves; then its members are there.
-    in_sides: Option<apart::InSides>,
+    in_sides: Option<sides::InSides>,
     /// Parts of requests that each member had not answered when they came back; none else.
     outstanding: Vec<u64>,
 }

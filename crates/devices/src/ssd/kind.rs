@@ -90,6 +90,7 @@ impl Ssd {
             before: None,
             parts: None,
             in_sides: None,
+            host_load: 1.0,
         })
     }
 }

@@ -60,6 +60,8 @@ pub struct Ssd {
     parts: Option<Box<parts::Parts>>,
     /// Its sides, while they are driven by themselves.
     in_sides: Option<Box<apart::InSides>>,
+    /// What its host had to do when it was, in the work of all units; a guess at first.
+    host_load: f64,
 }
 
 impl Ssd {

@@ -47,6 +47,10 @@ impl Log {
         self.origins.clear();
     }
 
+    pub(super) fn len(&self) -> usize {
+        self.steps.len()
+    }
+
     /// Notes an event.
     #[inline]
     pub(super) fn event(&mut self, at: Time, parent: u32) -> u32 {
