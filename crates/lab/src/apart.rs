@@ -158,13 +158,14 @@ impl Run<'_> {
                 self.drive.now = self.given_at;
                 return Ok(false);
             }
-            self.finish(device, |device, to| {
+            let ended = self.finish(device, |device, to| {
                 device.hand_out(to);
                 crew.go();
                 take(&sides[0]).go();
                 crew.wait();
                 device.collect();
-            })
+            });
+            Ok(ended)
         })
     }
 
@@ -226,7 +227,7 @@ impl Run<'_> {
         &mut self,
         device: &mut dyn Model,
         mut go: impl FnMut(&mut dyn Model, Stretch),
-    ) -> Result<bool, WorkloadError> {
+    ) -> bool {
         while self.drive.outstanding > 0 {
             go(device, Stretch::Answered(self.look_at.min(self.stop)));
             self.tell(device);
@@ -237,7 +238,7 @@ impl Run<'_> {
                 go(device, Stretch::To(self.stop - 1));
                 self.tell(device);
                 self.drive.now = self.stop - 1;
-                return Ok(false);
+                return false;
             }
             self.look(device, self.look_at, None);
         }
@@ -245,6 +246,6 @@ impl Run<'_> {
         go(device, Stretch::To(self.drive.last));
         self.tell(device);
         self.drive.now = self.drive.last;
-        Ok(true)
+        true
     }
 }

@@ -33,7 +33,8 @@ fn difference(one: &Outcome, other: &Outcome) -> String {
     while let (Some(fields), Some(_)) = (one.as_object(), other.as_object()) {
         let differs = |key: &&String| one[key.as_str()] != other[key.as_str()];
         let Some(key) = fields.keys().find(differs) else { break };
-        path.push_str(&format!("/{key}"));
+        path += "/";
+        path += key;
         (one, other) = (&one[key.as_str()], &other[key.as_str()]);
     }
     format!("{path}: {one} and {other}")

@@ -41,7 +41,7 @@ struct Member {
 }
 
 /// Some members of an array.
-struct Members {
+struct Few {
     members: Vec<Member>,
     given: Vec<Item>,
     to: Option<Stretch>,
@@ -51,7 +51,7 @@ struct Members {
     parts: Vec<Completion>,
 }
 
-impl Members {
+impl Few {
     fn next_event(&self) -> Option<Time> {
         self.members.iter().filter_map(|member| member.device.next_event()).min()
     }
@@ -90,7 +90,7 @@ impl Members {
     }
 }
 
-impl Side for Members {
+impl Side for Few {
     fn go(&mut self) {
         self.answers.clear();
         self.looked.clear();
@@ -143,7 +143,7 @@ pub(super) enum Entry {
 
 /// An array in sides.
 pub(super) struct InSides {
-    sides: Vec<Arc<Mutex<Members>>>,
+    sides: Vec<Arc<Mutex<Few>>>,
     /// How many members there are.
     members: usize,
     /// Requests given so far.
@@ -171,7 +171,7 @@ impl InSides {
             shares[number % count].push(Member { number, device, outstanding });
         }
         let side = |members| {
-            Arc::new(Mutex::new(Members {
+            Arc::new(Mutex::new(Few {
                 members,
                 given: Vec::new(),
                 to: None,
@@ -197,7 +197,7 @@ impl InSides {
 
     /// For the threads.
     pub(super) fn shared(&self) -> Vec<SharedSide> {
-        let shared = |side: &Arc<Mutex<Members>>| -> SharedSide { side.clone() };
+        let shared = |side: &Arc<Mutex<Few>>| -> SharedSide { side.clone() };
         self.sides.iter().map(shared).collect()
     }
 

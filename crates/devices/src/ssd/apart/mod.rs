@@ -124,7 +124,9 @@ impl InSides {
         let geometry = back.ftl.geometry();
         let mut of_unit = vec![0; geometry.units as usize];
         for (number, units) in (0..).zip(shares) {
-            units.iter().for_each(|unit| of_unit[unit.at()] = number);
+            for unit in units {
+                of_unit[unit.at()] = number;
+            }
         }
         let pools = (0..geometry.pools).map(PoolId);
         let side_of = pools.map(|pool| of_unit[back.ftl.only_unit_of(pool).at()]);

@@ -91,7 +91,9 @@ impl Units {
     fn side(&self, own: &[Unit], rename: &mut dyn FnMut(Slot) -> Slot) -> Units {
         let mut side = self.clone();
         let mut is_own = vec![false; side.queues.len()];
-        own.iter().for_each(|unit| is_own[unit.at()] = true);
+        for unit in own {
+            is_own[unit.at()] = true;
+        }
         for (unit, own) in (0..).map(Unit).zip(is_own) {
             if own {
                 let owned: Vec<OpId> = side.ops_of(unit).collect();
