@@ -97,11 +97,13 @@ fn main() {
             pair.collect::<Vec<f64>>()
         };
         let (one, two) = (of(1), of(2));
-        let (Some(one), [main, other, ..]) = (one.first(), &two[..]) else {
+        let (Some(one), [main, others @ ..]) = (one.first(), &two[..]) else {
             println!("not counted: no valgrind");
             return;
         };
-        let gain = one / main.max(*other);
+        // One after the other, as the device is split anew.
+        let other: f64 = others.iter().sum();
+        let gain = one / main.max(other);
         println!("{name:<32} {one:>12.0} {:>24} {gain:>8.2}", format!("{main:.0} and {other:.0}"));
     }
 }
