@@ -62,6 +62,12 @@ impl Link {
         }
     }
 
+    /// Never passes by the link, though that would be the same: whoever asks it for its turns has other
+    /// things to do then.
+    pub fn takes_turns(&mut self) {
+        self.is_instant = false;
+    }
+
     /// Whether nothing is on the link, and whatever is put on it has crossed at once: then it can be
     /// passed by.
     #[inline]

@@ -5,6 +5,7 @@ use super::buffered::Buffered;
 use super::clean::Supplied;
 use super::config::{CellName, Policy, PolicyName, SsdConfig, SsdPartial};
 use super::host::Host;
+use super::power::Power;
 use super::sched::Scheduler;
 use super::{Clock, Geometry, Ssd};
 use crate::{DeviceKind, Model};
@@ -83,11 +84,12 @@ impl Ssd {
         };
         back.state().0.supply(policy);
         Ok(Ssd {
-            host: Host::new(&config.host_link, config.is_volatile()),
+            host: Host::new(config),
             back,
             clock: Clock::default(),
             config: config.clone(),
             before: None,
+            power: Power::new(config, geometry, seed),
             parts: None,
         })
     }

@@ -22,6 +22,7 @@ mod model;
 pub mod numbers;
 mod page;
 mod parts;
+pub mod power;
 mod pump;
 mod report;
 mod sched;
@@ -55,6 +56,8 @@ pub struct Ssd {
     clock: Clock,
     /// What units and buses had done when the account began, where that was in the middle of a run.
     before: Option<Box<account::Spent>>,
+    /// What it does about power cuts, if it recovers from them.
+    power: Option<Box<power::Power>>,
     /// The other parts, while it is divided.
     parts: Option<Box<parts::Parts>>,
 }
@@ -89,14 +92,25 @@ impl Device for Ssd {
                     self.host.request_arrives();
                     self.pump();
                 }
+                event => self.power_event(event),
             }
         }
         self.clock.now = to;
         completions.append(self.host.done());
     }
 
+    fn cut(&mut self, now: Time, completions: &mut Vec<Completion>) {
+        self.advance(now, completions);
+        self.lose_power(now, completions);
+    }
+
+    fn power_on(&mut self, now: Time) {
+        self.begin_recovery(now);
+    }
+
     fn has_ended(&self) -> bool {
-        self.back.ftl().has_ended()
+        let recovers = self.power.as_ref().is_some_and(|power| !power.serves());
+        self.back.ftl().has_ended() && !recovers
     }
 
     fn may_refuse(&self) -> bool {

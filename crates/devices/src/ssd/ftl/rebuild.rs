@@ -11,7 +11,7 @@
 
 use super::{Ftl, PageMap};
 use crate::ssd::flash::Flash;
-use crate::ssd::ids::{Block, BlockState, Domain, Ppn};
+use crate::ssd::ids::{Block, BlockState, Domain, Lpn, Ppn};
 use crate::ssd::shape::Geometry;
 
 /// What the flash says of a drive.
@@ -35,6 +35,11 @@ impl Rebuilt {
     /// Where each logical page lies.
     pub fn map(&self) -> &PageMap {
         &self.map
+    }
+
+    /// The same, to be taken.
+    pub(in crate::ssd) fn into_map(self) -> PageMap {
+        self.map
     }
 
     /// Valid pages of a block.
@@ -109,6 +114,9 @@ fn take_newer(map: &mut PageMap, geometry: &Geometry, flash: &Flash, block: Bloc
     for page in 0..flash.programmed(block).min(geometry.data_pages) {
         let ppn = geometry.ppn(block, page);
         let lpn = flash.stamp(ppn);
+        if lpn == Lpn::PADDING {
+            continue;
+        }
         let is_newer = |found| age(geometry, flash, ppn) > age(geometry, flash, found);
         if map.get(lpn).ppn().is_none_or(is_newer) {
             map.set(lpn, ppn);
@@ -175,7 +183,7 @@ mod tests {
                 ..Cleaning::default()
             },
             wear: Wear { rated_cycles: 40, spread: 0.2, ..Wear::default() },
-            persistence: Persistence { order: true },
+            persistence: Persistence { order: true, ..Persistence::default() },
             ..SsdConfig::default()
         }
     }

@@ -8,6 +8,7 @@
 mod class;
 mod cleaning;
 mod next;
+mod power;
 mod requests;
 mod stream;
 #[cfg(test)]
@@ -15,6 +16,7 @@ mod tests;
 pub mod timeline;
 mod units;
 
+pub(in crate::ssd) use power::{CutProgram, Reached};
 pub(in crate::ssd) use units::Units;
 
 use crate::ssd::account::UnitAccount;
@@ -57,6 +59,13 @@ pub(in crate::ssd) struct Ended {
     unit: Unit,
     /// A block of a pool of several units was closed or erased, for which others may have waited.
     closed: bool,
+}
+
+impl Ended {
+    /// Where.
+    pub(in crate::ssd) fn unit(&self) -> Unit {
+        self.unit
+    }
 }
 
 impl Scheduler {
@@ -132,7 +141,7 @@ impl Scheduler {
             let stalled = std::mem::take(&mut queue.stalled);
             let (writes, reads): (Vec<_>, Vec<_>) = std::mem::take(&mut queue.waiting)
                 .into_iter()
-                .partition(|op| ops[*op].work != PageWork::Read);
+                .partition(|op| !matches!(ops[*op].work, PageWork::Read | PageWork::System));
             queue.waiting = reads.into();
             for op in stalled.into_iter().chain(writes) {
                 let op = ops.remove(op);

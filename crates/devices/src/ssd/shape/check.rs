@@ -17,7 +17,7 @@ fn ordered(config: &SsdConfig) -> Result<(), Invalid> {
     let page = config.page_size.bytes();
     let logical = config.logical_page.map_or(page, options::Size::bytes).max(1);
     let needed = (page / logical).max(1) * EACH;
-    if !config.persistence.order || config.spare_size.bytes() >= needed {
+    if !config.persistence.is_ordered() || config.spare_size.bytes() >= needed {
         return Ok(());
     }
     let problem = format!(
