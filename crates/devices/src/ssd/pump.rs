@@ -114,10 +114,15 @@ impl Ssd {
 
     /// Flushes that have come to a drive without a write buffer wait for records of trims, if for anything.
     fn flush_records(&mut self) {
+        let mut any = false;
         while let Some(slot) = self.host.next_flush() {
             if !self.flush_trims(slot) {
                 self.host.flushed(slot, &mut self.clock);
+                any = true;
             }
+        }
+        if any {
+            self.pump();
         }
     }
 

@@ -38,8 +38,8 @@ struct Run {
     ssd: Ssd,
     geometry: Geometry,
     content: Content,
-    /// What was written to each page of the flash.
-    written: BTreeMap<u64, Value>,
+    /// What each program wrote, by page and number.
+    written: BTreeMap<(u64, u32), Value>,
     now: Time,
     open: usize,
     came: Came,
@@ -92,13 +92,17 @@ impl Run {
 
     fn note_programs(&mut self) {
         for it in self.ssd.programs_under_way() {
-            let value = it.request.unwrap_or_else(|| self.value_at(it.old));
-            self.written.insert(it.ppn.0, value);
+            let value = it.request.unwrap_or_else(|| self.value_at(it.lpn, it.old));
+            self.written.insert((it.lpn.0, it.order), value);
         }
     }
 
-    fn value_at(&self, ppn: Option<Ppn>) -> Value {
-        ppn.map_or(NOTHING, |ppn| self.written.get(&ppn.0).copied().unwrap_or(FILLED))
+    /// What lies at a place. Cold data that is moved into a worn block keeps its number.
+    fn value_at(&self, lpn: Lpn, ppn: Option<Ppn>) -> Value {
+        let Some(ppn) = ppn else { return NOTHING };
+        let under_way = self.ssd.programs_under_way().into_iter().find(|it| it.ppn == ppn);
+        let order = under_way.map_or_else(|| self.ssd.order_at(ppn), |it| it.order);
+        self.written.get(&(lpn.0, order)).copied().unwrap_or(FILLED)
     }
 
     /// The next event, if there is one.
@@ -127,7 +131,7 @@ impl Run {
         self.came.ended |= self.ssd.has_ended();
         self.ssd.audit().map_err(|problem| format!("audit: {problem}"))?;
         for lpn in 0..self.geometry.exported_pages() {
-            let value = self.value_at(self.ssd.place_of(Lpn(lpn)));
+            let value = self.value_at(Lpn(lpn), self.ssd.place_of(Lpn(lpn)));
             self.content.found(lpn, value)?;
         }
         let report = self.ssd.power_report().expect("it recovers");
@@ -170,7 +174,9 @@ fn go(case: &Case, run: &mut Run) -> Result<(), String> {
         while cuts.next_if(|cut| *cut <= run.came.events).is_some() {
             run.cut(off);
         }
-        if run.open < depth
+        // Nothing is asked before the content was compared.
+        if !run.unseen
+            && run.open < depth
             && let Some(request) = requests.next()
         {
             run.submit(request);
@@ -178,7 +184,7 @@ fn go(case: &Case, run: &mut Run) -> Result<(), String> {
         }
         if !run.step()? {
             if run.open > 0 {
-                return Err(format!("{} requests hang", run.open));
+                return Err(format!("{} requests hang: {:?}", run.open, run.content.open()));
             }
             if requests.len() == 0 {
                 break;

@@ -114,6 +114,11 @@ impl Content {
         Ok(())
     }
 
+    /// Requests that are not answered: those that change pages, and flushes.
+    pub fn open(&self) -> (Vec<u64>, Vec<u64>) {
+        (self.open.keys().copied().collect(), self.flushes.keys().copied().collect())
+    }
+
     /// The power went: nothing that is open will be answered.
     pub fn cut(&mut self) {
         self.open.clear();

@@ -4,9 +4,25 @@ use crate::case::{Came, Case, run};
 use engine::{Random, Xoshiro256};
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
+std::thread_local! {
+    /// A panic is an outcome like others.
+    static TRYING: std::cell::Cell<bool> = const { std::cell::Cell::new(false) };
+}
+
 /// Runs a case, whatever it comes to; nothing if its drive is not possible.
 pub fn tried(case: &Case) -> Option<Result<Came, String>> {
+    static QUIET: std::sync::Once = std::sync::Once::new();
+    QUIET.call_once(|| {
+        let loud = std::panic::take_hook();
+        std::panic::set_hook(Box::new(move |panic| {
+            if !TRYING.get() {
+                loud(panic);
+            }
+        }));
+    });
+    TRYING.set(true);
     let outcome = catch_unwind(AssertUnwindSafe(|| run(case)));
+    TRYING.set(false);
     outcome.unwrap_or_else(|panic| {
         let said = panic.downcast_ref::<String>().cloned();
         let said = said.or_else(|| panic.downcast_ref::<&str>().map(|it| (*it).to_owned()));

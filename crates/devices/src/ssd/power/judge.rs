@@ -44,6 +44,11 @@ impl Power {
             begun: BTreeMap::new(),
             served: matches!(self.state, State::Serving),
         };
+        if !truth.served {
+            // What the last start has not taken may read this time: nobody has seen the page yet.
+            truth.begun = self.truth.take().map_or_else(BTreeMap::new, |it| it.begun);
+            truth.begun.values_mut().flatten().for_each(|(_, is_hosts)| *is_hosts = false);
+        }
         // Youngest first: what each supersedes is what the one before left.
         for program in programs.iter().rev() {
             let it = &program.programming;
@@ -85,6 +90,7 @@ impl Power {
             } else if owed.ppn().is_none() {
                 report.trims_undone += 1;
             } else {
+                if std::env::var("POWER").is_ok() { eprintln!("lost {lpn:?} owed {owed:?} is {is:?} begun {begun:?} risk {:?} served {}", self.at_risk.get(&lpn.0), truth.served); }
                 report.durable_lost += 1;
             }
         }

@@ -12,6 +12,8 @@ pub struct UnderWay {
     pub ppn: Ppn,
     /// Which page.
     pub lpn: Lpn,
+    /// Low 32 bits of its number.
+    pub order: u32,
     /// The copy that it supersedes.
     pub old: Option<Ppn>,
     /// The request of the host of which it has the data; none if it has those of the old copy.
@@ -25,6 +27,7 @@ impl Ssd {
         let under_way = back.owned_programs().into_iter().map(|(it, owner)| UnderWay {
             ppn: it.ppn,
             lpn: it.lpn,
+            order: it.order,
             old: it.old.ppn(),
             request: owner.map(|slot| self.host.request_of(slot)),
         });
@@ -34,6 +37,11 @@ impl Ssd {
     /// Where a page is read from.
     pub fn place_of(&self, lpn: Lpn) -> Option<Ppn> {
         self.back.ftl().lookup(lpn)
+    }
+
+    /// The low 32 bits of the number of the program of a page.
+    pub fn order_at(&self, ppn: Ppn) -> u32 {
+        self.back.flash().order(ppn)
     }
 
     /// Whether the drive is not on its way back from a cut.

@@ -22,6 +22,7 @@ impl Ssd {
     pub(in crate::ssd) fn lose_power(&mut self, now: Time, completions: &mut Vec<Completion>) {
         let power = self.power.as_mut().expect("a drive that recovers");
         power.report.cuts += 1;
+        if std::env::var("POWER").is_ok() { eprintln!("{now} cut in {:?}", power.state); }
         let Back::Pages(back) = &mut self.back else { unreachable!("refused beforehand") };
         let programs = back.cut_programs(now);
         let erasing = back.cut_erasures();
