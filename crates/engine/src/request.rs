@@ -213,6 +213,11 @@ pub trait Device {
         panic!("this device does not recover from power cuts");
     }
 
+    /// Whether the device takes requests, as it does but on its way back from a power cut.
+    fn is_ready(&self) -> bool {
+        true
+    }
+
     /// Whether the device has come to the end of its life: it answers writes and trims with
     /// [`Status::ReadOnly`], and a run during which that happens asks for nothing more.
     fn has_ended(&self) -> bool {

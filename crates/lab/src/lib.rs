@@ -11,6 +11,7 @@ mod error;
 mod inputs;
 mod live;
 mod operations;
+mod power;
 mod precondition;
 mod requests;
 mod results;

@@ -9,12 +9,13 @@
 //! where the first are those answered requests that came before the warm-up was over.
 
 use crate::answers::{Answers, Classes};
+use crate::power;
 use crate::steady::SteadyState;
 use crate::threads::Threads;
 use crate::warnings::{self, Piece};
 use devices::ssd::account::{Counter, Counts, FlashCounts, Section};
 use devices::ssd::{Milestone, SsdReport, WearMap, WearReport};
-use engine::{Class, Completion, Followed, Op, Time, TimeSeries};
+use engine::{Class, Completion, Followed, Op, PowerCuts, Time, TimeSeries};
 use serde::Serialize;
 use serde_json::{Map, Value, json};
 
@@ -174,6 +175,8 @@ pub(crate) struct Ran {
     /// How the drive settled, where that decided the end.
     pub(crate) settled: Option<SteadyState>,
     pub(crate) wall_seconds: f64,
+    /// When the power went, if it was to.
+    pub(crate) cuts: Option<PowerCuts>,
 }
 
 /// Everything that goes into the results of one run.
@@ -227,6 +230,10 @@ impl Results {
         results["warnings"] = json!(self.warnings());
         if let (Some(flash), Some(object)) = (&self.flash, results.as_object_mut()) {
             object.append(&mut flash_sections(flash));
+        }
+        let power = self.flash.as_ref().and_then(|flash| flash.power.as_ref());
+        if let Some(section) = power.and_then(|it| power::section(it, ran.cuts.as_ref())) {
+            results["power"] = section;
         }
         if self.prepared.is_some() || ran.settled.is_some() {
             results["steady_state"] =

@@ -5,6 +5,7 @@ use crate::config::{Experiment, Precondition, RunConfig, Until};
 use crate::error::{InputError, RunError};
 use crate::inputs::inputs;
 use crate::operations;
+use crate::power;
 use crate::precondition::precondition;
 use crate::requests::RequestLog;
 use crate::results::{Collected, Ran, Results};
@@ -14,7 +15,10 @@ use crate::threads::Threads;
 use crate::untimed::Untimed;
 use crate::warm_up::WarmUp;
 use devices::{MOST_MEMORY, Model, Supplied};
-use engine::{Completion, Device, Driven, Observer, SECTOR_BYTES, Time, Workload, drive};
+use engine::{
+    Completion, Device, Driven, Observer, PowerCuts, SECTOR_BYTES, Time, Workload, drive,
+    drive_with_cuts,
+};
 use options::{Duration, Invalid, Size};
 use serde_json::Value;
 use std::ops::ControlFlow;
@@ -244,10 +248,16 @@ pub fn run_with(
         progress,
     };
     session.threads.running_alone = Some(alone_running(experiment));
-    let ended = ask(&mut session, workload, &mut monitor)?;
+    let mut cuts = power::cuts(experiment, supplied, until(experiment).0, &mut || {
+        monitor.tick(0)
+    })?;
+    let ended = ask(&mut session, workload, &mut monitor, cuts.as_mut())?;
     session.check_supplied(monitor.collected.answered())?;
     if monitor.interrupted {
         return Err(RunError::Interrupted { requests: monitor.collected.answered() });
+    }
+    if let Some(cuts) = &cuts {
+        power::check_made(experiment, cuts, ended.driven.last)?;
     }
     if monitor.collected.has_only_warmed_up() {
         return Err(experiment.blame(&all_warm_up(ended.driven.last)).into());
@@ -267,6 +277,7 @@ pub fn run_with(
         unanswered: ended.driven.unanswered,
         settled: ended.settled,
         wall_seconds: ended.wall_seconds,
+        cuts,
     });
     serde_json::to_string(&results).map_err(|error| RunError::Check(error.to_string()))
 }
@@ -287,18 +298,24 @@ struct Drove {
     wall_seconds: f64,
 }
 
+/// When the last request may come, and whether the run is over when the drive has settled.
+fn until(experiment: &Experiment) -> (Time, bool) {
+    match experiment.run.until {
+        Until::End => (Time::MAX, false),
+        Until::Steady => (Time::MAX, true),
+        Until::Time(time) => (time.ns(), false),
+    }
+}
+
 /// Asks the device what the workload asks, in time or without.
 fn ask(
     session: &mut Session<'_>,
     workload: &mut dyn Workload,
     monitor: &mut Monitor<'_>,
+    cuts: Option<&mut PowerCuts>,
 ) -> Result<Drove, RunError> {
     let RunConfig { timed, steady, warm_up, .. } = &session.experiment.run;
-    let (until, to_settle) = match session.experiment.run.until {
-        Until::End => (Time::MAX, false),
-        Until::Steady => (Time::MAX, true),
-        Until::Time(time) => (time.ns(), false),
-    };
+    let (until, to_settle) = until(session.experiment);
     let metric = if *timed { steady.metric.word() } else { "write_amplification" };
     let rounds = to_settle.then(|| Rounds::new(steady, metric));
     #[expect(
@@ -308,11 +325,16 @@ fn ask(
     let started = Instant::now();
     let (driven, settled) = if *timed {
         monitor.settling = rounds.map(|it| Settling::new(it, steady));
-        let driven = if warm_up.ns() > 0 {
-            let mut device = WarmUp::new(&mut *session.device, warm_up.ns());
-            drive(&mut device, workload, until, monitor)
+        let mut device;
+        let device: &mut dyn Device = if warm_up.ns() > 0 {
+            device = WarmUp::new(&mut *session.device, warm_up.ns());
+            &mut device
         } else {
-            drive(&mut *session.device, workload, until, monitor)
+            &mut *session.device
+        };
+        let driven = match cuts {
+            Some(cuts) => drive_with_cuts(device, workload, until, monitor, cuts),
+            None => drive(device, workload, until, monitor),
         };
         (driven, monitor.settling.take().map(|it| it.rounds.state()))
     } else {

@@ -40,6 +40,15 @@ impl DeviceKind for SsdConfig {
         <Self as Setting>::overlay(under, over);
     }
 
+    fn check_power_cuts(&self) -> Result<(), Invalid> {
+        if self.persistence.recovers() {
+            return Ok(());
+        }
+        let problem = "a drive that does not recover cannot lose its power; use recovery = \"spare\", \
+                       \"summary\" or \"checkpoint\"";
+        Err(Invalid::new(&["device.persistence.recovery", "run.power_cut"], problem))
+    }
+
     fn policy_name(&self) -> Option<&PolicyName> {
         match &self.cleaning.policy {
             Policy::Named(name) => Some(name),

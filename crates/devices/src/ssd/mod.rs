@@ -108,9 +108,12 @@ impl Device for Ssd {
         self.begin_recovery(now);
     }
 
+    fn is_ready(&self) -> bool {
+        self.power.as_ref().is_none_or(|power| power.serves())
+    }
+
     fn has_ended(&self) -> bool {
-        let recovers = self.power.as_ref().is_some_and(|power| !power.serves());
-        self.back.ftl().has_ended() && !recovers
+        self.back.ftl().has_ended() && self.is_ready()
     }
 
     fn may_refuse(&self) -> bool {

@@ -11,6 +11,7 @@ impl Ssd {
     /// Lets the host link take its turns until it is busy or idle, and hands what has crossed it to the
     /// flash.
     pub(super) fn pump(&mut self) {
+        self.await_checkpoint();
         while let Some((slot, request)) = self.host.turn(&mut self.clock) {
             self.reach_flash(slot, &request);
         }

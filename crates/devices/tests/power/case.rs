@@ -118,7 +118,7 @@ impl Run {
             self.content.answered(completion.request.id, completion.status.is_ok());
         }
         self.done = done;
-        if self.unseen && self.ssd.serves() {
+        if self.unseen && self.ssd.is_ready() {
             self.look()?;
         }
         Ok(true)

@@ -24,12 +24,15 @@ pub enum Reading {
 /// A page whose programming was cut: what it would say if it reads.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Torn {
+    /// The logical page.
     pub lpn: u64,
     /// Number of its program.
     pub order: u64,
     /// What the header of its block says, which is in its first page.
     pub opening: u64,
+    /// And the number of the first program of the block.
     pub first_order: u64,
+    /// What is there of it.
     pub reading: Reading,
 }
 

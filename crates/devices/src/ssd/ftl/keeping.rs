@@ -125,6 +125,9 @@ impl Ftl {
     /// the flash, in which every block that is not erased is closed. The detector of hot pages has
     /// forgotten, and pointers and free lists begin afresh; wear's account is kept with erase counts.
     pub(in crate::ssd) fn wake(&mut self, flash: &Flash, map: PageMap, programs: u64) {
+        let full = self.geometry.data_pages;
+        let count = self.streams.count as usize;
+        let mut frontiers = vec![(NO_BLOCK, full, 0); self.streams.frontier.len()];
         let mut free = vec![(Vec::new(), 0); self.geometry.domains as usize];
         let mut closed = vec![Vec::new(); self.geometry.domains as usize];
         for block in (0..self.geometry.blocks()).map(Block) {
@@ -132,13 +135,16 @@ impl Ftl {
             match flash.programmed(block) {
                 _ if flash.is_retired(block) => {}
                 0 => free[domain].0.push(block.0),
+                // Only a planted mistake leaves a block open.
+                pages if pages < self.geometry.data_pages && frontiers[domain * count].0 == NO_BLOCK => {
+                    frontiers[domain * count] = (block.0, pages, flash.opening(block));
+                }
                 _ => closed[domain].push(block.0),
             }
         }
         for closed in &mut closed {
             closed.sort_by_key(|block| flash.opening(Block(*block)));
         }
-        let full = self.geometry.data_pages;
         // Blocks that were open without a page have taken numbers too.
         let unseen = self.streams.frontier.len() as u64;
         let opened = flash.openings().iter().copied().max().unwrap_or(0) + unseen;
@@ -146,7 +152,7 @@ impl Ftl {
             map,
             opened,
             programs,
-            frontiers: vec![(NO_BLOCK, full, 0); self.streams.frontier.len()],
+            frontiers,
             free,
             closed,
             moved_age: vec![0; self.blocks.moved_age.len()],

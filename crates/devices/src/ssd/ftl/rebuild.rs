@@ -12,6 +12,7 @@
 use super::{Ftl, PageMap};
 use crate::ssd::flash::Flash;
 use crate::ssd::ids::{Block, BlockState, Domain, Lpn, Ppn};
+use crate::ssd::power::planted::Bug;
 use crate::ssd::shape::Geometry;
 
 /// What the flash says of a drive.
@@ -126,7 +127,7 @@ fn take_newer(map: &mut PageMap, geometry: &Geometry, flash: &Flash, block: Bloc
 
 /// What orders the copies of a logical page.
 fn age(geometry: &Geometry, flash: &Flash, ppn: Ppn) -> (u64, u32) {
-    if flash.is_ordered() {
+    if flash.is_ordered() && !Bug::BlockNumberOnly.is_planted() {
         return (flash.full_order(ppn), 0);
     }
     (flash.opening(geometry.block_of(ppn)), geometry.page_in_block(ppn))

@@ -13,7 +13,7 @@ use crate::kit::link::{HostQueue, Link, Turn};
 use crate::kit::slots::{Slot, Slots};
 use crate::latency::{BUS, CELL, CLEANING_WAIT, HOST_LINK, HOST_QUEUE, UNIT_WAIT};
 use crate::ssd::clock::{Clock, Event};
-use crate::ssd::config::SsdConfig;
+use crate::ssd::config::{Recovery, SsdConfig};
 use crate::ssd::page::{PageDone, Spent};
 use engine::{Breakdown, Completion, Op, Part, Request, Status, Time};
 use flush::Epochs;
@@ -59,11 +59,12 @@ pub(in crate::ssd) struct Host {
 impl Host {
     pub(in crate::ssd) fn new(config: &SsdConfig) -> Host {
         let volatile = config.is_volatile() || config.records_trims();
-        let records_trims = config.records_trims();
+        let has_more_to_do = config.records_trims()
+            || config.persistence.recovery == Recovery::Checkpoint;
         let config = &config.host_link;
         let mut link = Link::new(config);
-        if records_trims {
-            // Flushes are looked for whenever the link takes its turn.
+        if has_more_to_do {
+            // Flushes, and the need of a checkpoint, are looked for whenever the link takes its turn.
             link.takes_turns();
         }
         Host {

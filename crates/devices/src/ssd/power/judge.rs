@@ -22,6 +22,19 @@ pub(super) struct Truth {
     served: bool,
 }
 
+/// The map without the programs under way: of each page the newest copy that is programmed.
+pub(super) fn durable(ftl: &Ftl, programs: &[CutProgram]) -> PageMap {
+    let mut map = ftl.clone_map();
+    // Youngest first: what each supersedes is what the one before left.
+    for program in programs.iter().rev() {
+        let it = &program.programming;
+        if it.lpn != Lpn::PADDING && map.holds(it.lpn, it.ppn) {
+            map.put(it.lpn, it.old);
+        }
+    }
+    map
+}
+
 impl Truth {
     /// The newest programmed copy of a page.
     pub(super) fn owed(&self, lpn: Lpn) -> Place {
@@ -40,7 +53,7 @@ impl Power {
         }
         let ftl = back.ftl();
         let mut truth = Truth {
-            durable: ftl.clone_map(),
+            durable: durable(ftl, programs),
             begun: BTreeMap::new(),
             served: matches!(self.state, State::Serving),
         };
@@ -49,14 +62,10 @@ impl Power {
             truth.begun = self.truth.take().map_or_else(BTreeMap::new, |it| it.begun);
             truth.begun.values_mut().flatten().for_each(|(_, is_hosts)| *is_hosts = false);
         }
-        // Youngest first: what each supersedes is what the one before left.
-        for program in programs.iter().rev() {
+        for program in programs {
             let it = &program.programming;
             if it.lpn == Lpn::PADDING {
                 continue;
-            }
-            if truth.durable.holds(it.lpn, it.ppn) {
-                truth.durable.put(it.lpn, it.old);
             }
             truth.begun.entry(it.lpn.0).or_default().push((it.ppn, program.is_hosts));
         }
@@ -90,7 +99,6 @@ impl Power {
             } else if owed.ppn().is_none() {
                 report.trims_undone += 1;
             } else {
-                if std::env::var("POWER").is_ok() { eprintln!("lost {lpn:?} owed {owed:?} is {is:?} begun {begun:?} risk {:?} served {}", self.at_risk.get(&lpn.0), truth.served); }
                 report.durable_lost += 1;
             }
         }

@@ -19,7 +19,8 @@ pub use shown::UnderWay;
 
 use crate::ssd::config::{Persistence, SsdConfig};
 use crate::ssd::flash::Flash;
-use crate::ssd::ids::Lpn;
+use crate::ssd::ftl::Place;
+use crate::ssd::ids::{Block, Lpn, Ppn};
 use crate::ssd::shape::Geometry;
 use checkpoint::Checkpoints;
 use engine::{Time, Xoshiro256};
@@ -41,11 +42,13 @@ pub struct PowerReport {
     /// How long the recoveries took that were not cut themselves.
     #[serde(skip)]
     pub recoveries_ns: Vec<Time>,
-    /// Reads of the recoveries, and their bytes.
+    /// Reads of the recoveries.
     pub pages_read: u64,
+    /// Bytes of these reads.
     pub bytes_read: u64,
-    /// Blocks whose content was known by their summary, and by reading their pages.
+    /// Blocks whose content was known by their summary.
     pub blocks_by_summary: u64,
+    /// Blocks whose pages were read.
     pub blocks_by_scan: u64,
     /// Pages whose programming was cut.
     pub torn_pages: u64,
@@ -55,8 +58,9 @@ pub struct PowerReport {
     pub pages_rewritten: u64,
     /// Pages of checkpoints.
     pub checkpoint_programs: u64,
-    /// Writes of pages without an answer that were there, or not.
+    /// Writes of pages without an answer that were there.
     pub unacknowledged_kept: u64,
+    /// Those that were not.
     pub unacknowledged_lost: u64,
     /// Written pages that were answered, and not flushed, and not there.
     pub acknowledged_lost: u64,
@@ -99,9 +103,12 @@ pub(super) struct Power {
     truth: Option<Truth>,
     /// Pages that were taken though they may not read again, and the copies before, until the start is
     /// recorded.
-    at_risk: BTreeMap<u64, Vec<crate::ssd::ftl::Place>>,
+    at_risk: BTreeMap<u64, Vec<Place>>,
+    /// Torn pages that were taken as they read, and the logical pages of which that is the newest copy.
+    taken: Vec<Ppn>,
     restores: Vec<Lpn>,
-    erasures: Vec<crate::ssd::ids::Block>,
+    /// Blocks that are to be erased before they are used.
+    erasures: Vec<Block>,
     pub(super) trims: TrimLog,
     pub(super) checkpoints: Checkpoints,
     /// Pages that the drive writes for itself, by unit, in order.
@@ -126,6 +133,7 @@ impl Power {
                 reader: Reader::new(config, geometry),
                 truth: None,
                 at_risk: BTreeMap::new(),
+                taken: Vec::new(),
                 restores: Vec::new(),
                 erasures: Vec::new(),
                 trims: TrimLog::new(config),
@@ -142,7 +150,7 @@ impl Power {
 /// show, so that some are left out.
 fn next_program(geometry: &Geometry, flash: &Flash) -> u64 {
     let unseen = 4 * u64::from(geometry.units * geometry.granule.span) + 64;
-    let blocks = (0..geometry.blocks()).map(crate::ssd::ids::Block);
+    let blocks = (0..geometry.blocks()).map(Block);
     let pages = blocks.flat_map(|block| {
         let programmed = flash.programmed(block).min(geometry.data_pages);
         (0..programmed).map(move |page| geometry.ppn(block, page))

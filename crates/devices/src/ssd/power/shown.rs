@@ -44,11 +44,6 @@ impl Ssd {
         self.back.flash().order(ppn)
     }
 
-    /// Whether the drive is not on its way back from a cut.
-    pub fn serves(&self) -> bool {
-        self.power.as_deref().is_none_or(super::Power::serves)
-    }
-
     /// What power cuts came to; nothing of a drive that does not recover.
     pub fn power_report(&self) -> Option<&PowerReport> {
         self.power.as_deref().map(|power| &power.report)

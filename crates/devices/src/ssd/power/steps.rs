@@ -9,7 +9,7 @@ use crate::ssd::back::Back;
 use crate::ssd::clock::{Clock, Event};
 use crate::ssd::config::Recovery;
 use crate::ssd::flash::{Flash, Reading, Torn};
-use crate::ssd::ftl::{Ftl, PageMap, rebuild};
+use crate::ssd::ftl::{Ftl, PageMap};
 use crate::ssd::ids::{Block, Lpn, Unit};
 use crate::ssd::shape::Geometry;
 use engine::{Completion, Random, Time};
@@ -22,7 +22,6 @@ impl Ssd {
     pub(in crate::ssd) fn lose_power(&mut self, now: Time, completions: &mut Vec<Completion>) {
         let power = self.power.as_mut().expect("a drive that recovers");
         power.report.cuts += 1;
-        if std::env::var("POWER").is_ok() { eprintln!("{now} cut in {:?}", power.state); }
         let Back::Pages(back) = &mut self.back else { unreachable!("refused beforehand") };
         let programs = back.cut_programs(now);
         let erasing = back.cut_erasures();
@@ -30,6 +29,7 @@ impl Ssd {
         let (ftl, flash) = self.back.state();
         power.tear(ftl, flash, &programs, &erasing);
         power.trims.lose_power();
+        power.checkpoints.lose_power();
         power.own_pages.clear();
         power.reader.lose_power(now);
         power.state = State::Off;
@@ -55,6 +55,7 @@ impl Ssd {
     pub(in crate::ssd) fn power_event(&mut self, event: Event) {
         let power = self.power.as_mut().expect("it has events");
         match event {
+            Event::Power(super::checkpoint::DUE) => return self.begin_checkpoint(),
             Event::Power(_) => {
                 let (ftl, flash) = self.back.state();
                 power.plan_first(ftl.geometry(), flash);
@@ -167,6 +168,11 @@ impl Power {
                     self.reader.add(lane, Step::Spare, blocks * pages);
                     self.report.blocks_by_scan += blocks;
                 }
+                Recovery::Checkpoint if self.checkpoints.is_there() => {
+                    let pages = self.checkpoints.pages;
+                    let mine = pages / lanes + u64::from(u64::from(lane) < pages % lanes);
+                    self.reader.add(lane, Step::Page, mine);
+                }
                 Recovery::Summary | Recovery::Checkpoint => {
                     self.reader.add(lane, Step::Summary, blocks);
                 }
@@ -181,25 +187,34 @@ impl Power {
             return;
         }
         let lanes = geometry.granule.span;
+        let by_checkpoint = self.checkpoints.is_there();
         for block in (0..geometry.blocks()).map(Block) {
+            if by_checkpoint && !self.checkpoints.has_changed(flash, block) {
+                continue;
+            }
             let unit = geometry.unit_of(geometry.domain_of(block));
             let damage = flash.damage();
             let short = damage.and_then(|damage| damage.short.get(&block.0));
             let half_erased = damage.is_some_and(|it| it.half_erased.contains(&block.0));
+            let mut step = Step::Spare;
             let pages = match short {
                 _ if half_erased => 1,
                 Some(short) => {
                     self.report.blocks_by_scan += 1;
                     geometry.flash_pages((short.pages + 1).min(geometry.data_pages))
                 }
-                None if flash.programmed(block) == 0 => 1,
+                None if flash.programmed(block) == 0 => u64::from(!by_checkpoint),
                 None => {
                     self.report.blocks_by_summary += 1;
-                    continue;
+                    if !by_checkpoint {
+                        continue;
+                    }
+                    step = Step::Summary;
+                    1
                 }
             };
             for lane in unit.0 * lanes..(unit.0 + 1) * lanes {
-                self.reader.add(lane, Step::Spare, pages);
+                self.reader.add(lane, step, pages);
             }
         }
     }
@@ -208,7 +223,7 @@ impl Power {
     /// which nothing is to be trusted are to be erased.
     fn close_blocks(&mut self, geometry: &Geometry, flash: &mut Flash) {
         self.erasures.clear();
-        self.restores.clear();
+        self.taken.clear();
         let Some(damage) = flash.damage().cloned() else { return };
         self.erasures.extend(damage.half_erased.iter().copied().map(Block));
         for (block, short) in damage.short.iter().filter(|(_, short)| !short.recorded) {
@@ -218,12 +233,16 @@ impl Power {
             }
             let read = short.torn.filter(|torn| self.reads(torn));
             flash.reopen(block, short.pages);
+            if Bug::ProgramsOn.is_planted() && read.is_none() && short.pages > 0 {
+                continue;
+            }
             flash.close(block, read);
+            if Bug::NoChecksum.is_planted() && short.pages == geometry.data_pages {
+                // The summary says something else.
+                (short.pages / 2..short.pages).for_each(|it| flash.void(geometry.ppn(block, it)));
+            }
             match read {
-                Some(torn) => {
-                    let _ = torn;
-                    self.restores.push(Lpn(geometry.ppn(block, short.pages).0));
-                }
+                Some(_) => self.taken.push(geometry.ppn(block, short.pages)),
                 None if short.pages == 0 => self.erasures.push(block),
                 None => {}
             }
@@ -253,9 +272,8 @@ impl Power {
         let map = self.find_map(ftl.geometry(), flash);
         self.judge(ftl, flash, &map);
         let programs = next_program(ftl.geometry(), flash);
-        // Pages that were read though they are torn, and that count.
-        let pages = std::mem::take(&mut self.restores);
-        for ppn in pages.into_iter().map(|it| crate::ssd::ids::Ppn(it.0)) {
+        self.restores.clear();
+        for ppn in std::mem::take(&mut self.taken) {
             let lpn = flash.stamp(ppn);
             if !map.holds(lpn, ppn) {
                 continue;
@@ -273,7 +291,7 @@ impl Power {
 
     /// The map that the flash tells, with the trims that are recorded.
     fn find_map(&self, geometry: &Geometry, flash: &Flash) -> PageMap {
-        let mut map = rebuild(geometry, flash, &[]).into_map();
+        let mut map = self.tell_map(geometry, flash);
         for (page, program) in self.trims.recorded() {
             let lpn = Lpn(page);
             if map.get(lpn).ppn().is_some_and(|ppn| flash.full_order(ppn) < program) {

@@ -37,6 +37,9 @@ impl Power {
                 }
             }
         }
+        if Bug::ProgramsOn.is_planted() {
+            self.lose_behind_tears(ftl, flash);
+        }
         self.end_blocks(ftl, flash, &torn);
         for block in erasing {
             flash.damage_mut().half_erased.insert(block.0);
@@ -97,6 +100,19 @@ impl Power {
             let short = Short { pages, torn: page, recorded: false };
             flash.damage_mut().short.insert(block.0, short);
             flash.close(block, None);
+        }
+    }
+
+    /// Pages that were programmed behind a torn one do not all read.
+    fn lose_behind_tears(&mut self, ftl: &Ftl, flash: &mut Flash) {
+        let Some(damage) = flash.damage().cloned() else { return };
+        for (block, short) in damage.short.iter().filter(|(_, short)| short.torn.is_some()) {
+            let block = Block(*block);
+            for page in short.pages..flash.programmed(block).min(ftl.geometry().data_pages) {
+                if self.random.below(2) == 0 {
+                    flash.void(ftl.geometry().ppn(block, page));
+                }
+            }
         }
     }
 

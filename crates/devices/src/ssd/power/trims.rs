@@ -82,6 +82,11 @@ impl TrimLog {
         self.recorded.iter().map(|(page, program)| (*page, *program))
     }
 
+    /// A checkpoint has all trims before the program of that number.
+    pub(super) fn covered(&mut self, program: u64) {
+        self.recorded.retain(|_, recorded| *recorded > program);
+    }
+
     /// What is not recorded is gone.
     pub(super) fn lose_power(&mut self) {
         self.waiting.clear();

@@ -6,6 +6,7 @@ mod wear_map;
 pub use lifetime::{LifetimeReport, Milestone};
 pub use wear_map::WearMap;
 
+use crate::ssd::power::PowerReport;
 use crate::ssd::Ssd;
 use crate::ssd::account::{Account, Counts, Spent, UnitAccount};
 use crate::ssd::ids::{Block, Domain};
@@ -32,6 +33,8 @@ pub struct SsdReport {
     pub units: Vec<UnitReport>,
     /// Share of the time in which each bus was in use.
     pub bus_busy: Vec<f64>,
+    /// What power cuts came to, of a drive that recovers from them.
+    pub power: Option<PowerReport>,
 }
 
 impl SsdReport {
@@ -198,6 +201,7 @@ impl Ssd {
             wear: self.wear(),
             units: units.into_iter().map(|unit| unit_report(unit, time)).collect(),
             bus_busy: buses_ns.into_iter().map(|ns| share(ns, time)).collect(),
+            power: self.power_report().cloned(),
         };
         report.derive();
         report
