@@ -43,6 +43,9 @@ struct Run {
     now: Time,
     open: usize,
     came: Came,
+    last_order: Option<u32>,
+    /// Erasures of each block at the last cut, and the blocks that were retired.
+    worn: (Vec<u32>, Vec<bool>),
     /// The power went, and the content was not compared since.
     unseen: bool,
     done: Vec<Completion>,
@@ -64,6 +67,8 @@ impl Run {
             now: 0,
             open: 0,
             came: Came::default(),
+            last_order: None,
+            worn: (Vec::new(), Vec::new()),
             unseen: false,
             done: Vec::new(),
         })
@@ -93,6 +98,13 @@ impl Run {
     fn note_programs(&mut self) {
         for it in self.ssd.programs_under_way() {
             let value = it.request.unwrap_or_else(|| self.value_at(it.lpn, it.old));
+            let is_copy = it.old.is_some_and(|old| self.ssd.order_at(old) == it.order);
+            let is_new = !self.written.contains_key(&(it.lpn.0, it.order));
+            if is_new && !is_copy {
+                // O1: numbers ascend, over all starts.
+                assert!(self.last_order.is_none_or(|last| last < it.order), "order {it:?}");
+                self.last_order = Some(it.order);
+            }
             self.written.insert((it.lpn.0, it.order), value);
         }
     }
@@ -130,6 +142,15 @@ impl Run {
         self.came.recoveries += 1;
         self.came.ended |= self.ssd.has_ended();
         self.ssd.audit().map_err(|problem| format!("audit: {problem}"))?;
+        // O5: erase counts do not decrease, and marks of worn blocks stay.
+        let (erases, retired) = self.ssd.wear_of_blocks();
+        let (before, marked) = &self.worn;
+        if erases.iter().zip(before).any(|(now, before)| now < before) {
+            return Err("a block has fewer erasures than before the cut".to_owned());
+        }
+        if retired.iter().zip(marked).any(|(now, before)| *before && !now) {
+            return Err("a worn block is in use again".to_owned());
+        }
         for lpn in 0..self.geometry.exported_pages() {
             let value = self.value_at(Lpn(lpn), self.ssd.place_of(Lpn(lpn)));
             self.content.found(lpn, value)?;
@@ -142,6 +163,7 @@ impl Run {
     }
 
     fn cut(&mut self, off: Time) {
+        self.worn = self.ssd.wear_of_blocks();
         let mut done = std::mem::take(&mut self.done);
         self.ssd.cut(self.now, &mut done);
         for completion in done.drain(..) {

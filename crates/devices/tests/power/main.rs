@@ -4,7 +4,9 @@
 mod case;
 mod content;
 mod drives;
+mod obligations;
 mod search;
+mod times;
 
 use case::{Case, run};
 

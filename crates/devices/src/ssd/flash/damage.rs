@@ -19,6 +19,8 @@ pub enum Reading {
     Unstable,
     /// It reads.
     Whole,
+    /// Of a page over several packages some have their part, and others have not.
+    InPart,
 }
 
 /// A page whose programming was cut: what it would say if it reads.

@@ -62,8 +62,6 @@ pub struct PowerReport {
     pub unacknowledged_kept: u64,
     /// Those that were not.
     pub unacknowledged_lost: u64,
-    /// Written pages that were answered, and not flushed, and not there.
-    pub acknowledged_lost: u64,
     /// Durable pages that were not there.
     pub durable_lost: u64,
     /// Trimmed pages that were there again.

@@ -23,13 +23,11 @@ pub enum Bug {
     OneLaneEnough,
     /// A checkpoint is believed that was written in part.
     HalfCheckpoint,
-    /// The lower page of a torn word line is not logged.
-    LowerPageForgotten,
 }
 
 impl Bug {
     /// Every one.
-    pub const ALL: [Bug; 10] = [
+    pub const ALL: [Bug; 9] = [
         Bug::BlockNumberOnly,
         Bug::NoEraseBarrier,
         Bug::NoTrimRecords,
@@ -39,7 +37,6 @@ impl Bug {
         Bug::NoBootRecord,
         Bug::OneLaneEnough,
         Bug::HalfCheckpoint,
-        Bug::LowerPageForgotten,
     ];
 
     /// Whether it is planted.

@@ -1,7 +1,7 @@
 //! Reads and erasures of a drive that finds its map: each lane has a list of them, which it does one after
 //! the other, and shares its bus with others as in any operation.
 
-use crate::ssd::clock::{Clock, Event};
+use crate::ssd::clock::{Clock, Event, MOST_LANES};
 use crate::ssd::config::SsdConfig;
 use crate::ssd::flash::{Lanes, Plan, PlanId, Stage, StageEnd};
 use crate::ssd::shape::Geometry;
@@ -49,6 +49,7 @@ impl Reader {
             Plan::new(vec![Stage::Cell(timing.erase.ns() as u32)]),
         ];
         let buses = geometry.recovery_buses(config);
+        assert!(buses.len() < MOST_LANES as usize, "lanes are numbered within events of 20 bits");
         let left = vec![Vec::new(); buses.len()];
         let lanes = Lanes::new(plans, &buses, false);
         Reader { lanes, left, busy: 0, bytes, pages_read: 0, bytes_read: 0 }

@@ -3,7 +3,7 @@
 use super::PowerReport;
 use crate::ssd::Ssd;
 use crate::ssd::back::Back;
-use crate::ssd::ids::{Lpn, Ppn};
+use crate::ssd::ids::{Block, Lpn, Ppn};
 
 /// A program under way.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -37,6 +37,13 @@ impl Ssd {
     /// Where a page is read from.
     pub fn place_of(&self, lpn: Lpn) -> Option<Ppn> {
         self.back.ftl().lookup(lpn)
+    }
+
+    /// The erasures of each block, and whether it is retired.
+    pub fn wear_of_blocks(&self) -> (Vec<u32>, Vec<bool>) {
+        let flash = self.back.flash();
+        let blocks = (0..self.geometry().blocks()).map(Block);
+        (flash.erases().to_vec(), blocks.map(|block| flash.is_retired(block)).collect())
     }
 
     /// The low 32 bits of the number of the program of a page.

@@ -224,6 +224,7 @@ impl Power {
     fn close_blocks(&mut self, geometry: &Geometry, flash: &mut Flash) {
         self.erasures.clear();
         self.taken.clear();
+        let mut open = std::collections::BTreeSet::new();
         let Some(damage) = flash.damage().cloned() else { return };
         self.erasures.extend(damage.half_erased.iter().copied().map(Block));
         for (block, short) in damage.short.iter().filter(|(_, short)| !short.recorded) {
@@ -233,7 +234,9 @@ impl Power {
             }
             let read = short.torn.filter(|torn| self.reads(torn));
             flash.reopen(block, short.pages);
-            if Bug::ProgramsOn.is_planted() && read.is_none() && short.pages > 0 {
+            let domain = geometry.domain_of(block);
+            let goes_on = Bug::ProgramsOn.is_planted() && read.is_none() && short.pages > 0;
+            if goes_on && open.insert(domain) {
                 continue;
             }
             flash.close(block, read);
@@ -260,7 +263,12 @@ impl Power {
         match torn.reading {
             Reading::Whole => true,
             Reading::Unstable => self.random.below(2) == 0,
-            Reading::Erased | Reading::Nothing => false,
+            Reading::InPart if Bug::OneLaneEnough.is_planted() => {
+                // Neither what was there before nor what was written.
+                self.report.durable_lost += 1;
+                true
+            }
+            Reading::InPart | Reading::Erased | Reading::Nothing => false,
         }
     }
 

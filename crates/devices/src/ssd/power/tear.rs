@@ -71,9 +71,10 @@ impl Power {
         let lanes: Vec<Reading> = lanes.collect();
         let any = |reading| lanes.contains(&reading);
         let reads = any(Reading::Whole) || any(Reading::Unstable);
-        let reading = if Bug::OneLaneEnough.is_planted() && lanes.len() > 1 && reads {
-            Reading::Unstable
-        } else if any(Reading::Nothing) || any(Reading::Erased) && reads {
+        let fails = any(Reading::Nothing) || any(Reading::Erased);
+        let reading = if reads && fails {
+            Reading::InPart
+        } else if any(Reading::Nothing) {
             Reading::Nothing
         } else if any(Reading::Erased) {
             Reading::Erased

@@ -224,6 +224,7 @@ impl Geometry {
         let share = f64::from(geometry.blocks_per_domain) * config.min_free();
         geometry.low_blocks = (share as u32).max(1);
         if config.persistence.recovers() {
+            check::recovery(config)?;
             geometry.kept_for_cuts = geometry.frontiers * data_pages;
             geometry.low_blocks = geometry.low_blocks.max(1 + geometry.frontiers);
         }
