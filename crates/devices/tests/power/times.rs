@@ -8,6 +8,8 @@ use options::Duration;
 
 const SENSE: f64 = 25e-6;
 const BYTE: f64 = 25e-9;
+/// The two pages that a start writes.
+const RECORDS: f64 = 2.0 * 305.6e-6;
 
 /// The baseline with one package for each of its channels, `units` of which work side by side.
 fn baseline(units: u32, blocks_per_plane: u32, recovery: Recovery) -> SsdConfig {
@@ -88,7 +90,7 @@ fn summaries_take_as_long_as_the_closed_form_says() {
         // Blocks without a summary: erased ones, and those that were open, page by page.
         let rest = report.pages_read as f64 - blocks;
         let k = f64::from(units);
-        near(found, form(blocks, 528.0, k) + form(rest, 128.0, k) + 305.6e-6);
+        near(found, form(blocks, 528.0, k) + form(rest, 128.0, k) + RECORDS);
     }
 }
 
@@ -123,5 +125,5 @@ fn a_checkpoint_takes_its_pages_and_the_blocks_opened_since() {
     assert!(opened > 3.0 && report.checkpoint_programs > 0, "{report:?}");
     let map = pages * (SENSE + 4224.0 * BYTE);
     let scanned = (report.pages_read as f64 - pages - opened) * (SENSE + 128.0 * BYTE);
-    near(found, map + opened * (SENSE + 528.0 * BYTE) + scanned + 305.6e-6);
+    near(found, map + opened * (SENSE + 528.0 * BYTE) + scanned + RECORDS);
 }

@@ -47,7 +47,7 @@ impl Power {
     /// owes what the one before owed.
     pub(super) fn note_truth(&mut self, back: &Back, programs: &[CutProgram]) {
         let has_map =
-            matches!(self.state, State::Serving | State::Restoring { .. } | State::Recording);
+            !matches!(self.state, State::Off | State::Starting | State::Reading { .. } | State::Erasing);
         if !has_map {
             return;
         }

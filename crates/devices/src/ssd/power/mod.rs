@@ -83,6 +83,8 @@ pub(super) enum State {
     Reading { second: bool },
     /// It erases what a cut has left half erased.
     Erasing,
+    /// It writes the number from which it goes on counting programs.
+    Numbering,
     /// It writes anew what is at risk: so many pages are left.
     Restoring { left: u32 },
     /// It writes the record of this start.
@@ -111,6 +113,9 @@ pub(super) struct Power {
     pub(super) checkpoints: Checkpoints,
     /// Pages that the drive writes for itself, by unit, in order.
     own_pages: BTreeMap<u32, VecDeque<Own>>,
+    /// The number of the first program after the last start that was recorded: it is in the flash, outside
+    /// of the blocks for data.
+    first_program: u64,
     /// When power came back.
     on_at: Time,
     pub(super) report: PowerReport,
@@ -137,6 +142,7 @@ impl Power {
                 trims: TrimLog::new(config),
                 checkpoints: Checkpoints::new(config, geometry),
                 own_pages: BTreeMap::new(),
+                first_program: 0,
                 on_at: 0,
                 report: PowerReport::default(),
             })
@@ -144,9 +150,9 @@ impl Power {
     }
 }
 
-/// The number of the next program, above all that the flash shows: what was under way at a cut may not
-/// show, so that some are left out.
-fn next_program(geometry: &Geometry, flash: &Flash) -> u64 {
+/// The number of the next program, above all that the flash shows and what the last start was recorded with:
+/// what was under way at a cut may not show, so that some are left out.
+fn next_program(geometry: &Geometry, flash: &Flash, recorded: u64) -> u64 {
     let unseen = 4 * u64::from(geometry.units * geometry.granule.span) + 64;
     let blocks = (0..geometry.blocks()).map(Block);
     let pages = blocks.flat_map(|block| {
@@ -155,5 +161,5 @@ fn next_program(geometry: &Geometry, flash: &Flash) -> u64 {
     });
     let written = pages.filter(|ppn| flash.stamp(*ppn) != Lpn::PADDING);
     let last = written.map(|ppn| flash.full_order(ppn) + 1).max().unwrap_or(0);
-    last + unseen
+    last.max(recorded) + unseen
 }

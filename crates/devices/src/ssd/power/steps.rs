@@ -93,6 +93,18 @@ impl Ssd {
             }
         }
         power.wake(ftl, flash);
+        power.state = State::Numbering;
+        let Back::Pages(back) = &mut self.back else { unreachable!("refused beforehand") };
+        back.write_system(Unit(0), None, &mut self.clock);
+    }
+
+    /// Numbers go on from one that is recorded: what is programmed from now on has others than what the
+    /// last cut has torn.
+    fn numbers_go_on(&mut self) {
+        let power = self.power.as_mut().expect("it recovers");
+        if !Bug::NoBootRecord.is_planted() {
+            power.first_program = self.back.ftl().next_program();
+        }
         let restores = std::mem::take(&mut power.restores);
         let mut left = 0;
         power.state = State::Restoring { left: u32::MAX };
@@ -124,6 +136,7 @@ impl Ssd {
                     self.record_start();
                 }
             }
+            State::Numbering => self.numbers_go_on(),
             State::Recording => {
                 power.own_pages.clear();
                 self.serve_again();
@@ -279,7 +292,7 @@ impl Power {
         }
         let map = self.find_map(ftl.geometry(), flash);
         self.judge(ftl, flash, &map);
-        let programs = next_program(ftl.geometry(), flash);
+        let programs = next_program(ftl.geometry(), flash, self.first_program);
         self.restores.clear();
         for ppn in std::mem::take(&mut self.taken) {
             let lpn = flash.stamp(ppn);
