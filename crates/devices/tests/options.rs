@@ -391,12 +391,7 @@ fn wear() -> Vec<Row> {
 
 // ---- running it -----------------------------------------------------------------------------
 
-fn outcome(
-    keys: &[(&str, Value)],
-    load: Load,
-    requests: u64,
-    cut: Option<Time>,
-) -> Outcome {
+fn outcome(keys: &[(&str, Value)], load: Load, requests: u64, cut: Option<Time>) -> Outcome {
     let mut device = configured(keys).build(9).unwrap_or_else(|refusal| panic!("{refusal}"));
     let capacity = device.capacity_sectors();
     let kept = serde_json::to_vec(&device.save()).unwrap().len();
@@ -437,10 +432,11 @@ fn verdict(row: &Row) -> Result<(), String> {
 
 #[test]
 fn every_key_changes_a_result_in_the_right_direction() {
-    let table: Vec<Row> = [shape(), space(), times(), frontiers(), wear(), buffered::rows(), power::rows()]
-        .into_iter()
-        .flatten()
-        .collect();
+    let table: Vec<Row> =
+        [shape(), space(), times(), frontiers(), wear(), buffered::rows(), power::rows()]
+            .into_iter()
+            .flatten()
+            .collect();
     let failed: Vec<String> = table.iter().filter_map(|row| verdict(row).err()).collect();
     assert!(failed.is_empty(), "{failed:#?}");
     let mut missing: Vec<String> = reference().into_iter().map(|row| row.path).collect();

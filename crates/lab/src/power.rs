@@ -6,9 +6,7 @@ use crate::inputs::inputs;
 use crate::session::Session;
 use devices::Supplied;
 use devices::ssd::power::PowerReport;
-use engine::{
-    Completion, Driven, Observer, PowerCuts, Random, Time, Xoshiro256, drive_with_cuts,
-};
+use engine::{Completion, Driven, Observer, PowerCuts, Random, Time, Xoshiro256, drive_with_cuts};
 use options::{Duration, Invalid};
 use serde_json::{Value, json};
 use std::ops::ControlFlow;
@@ -86,14 +84,9 @@ fn rehearse(
     session.prepare(&mut |_, _| tick())?;
     let mut observer = Rehearsal(tick, false);
     let mut counted = PowerCuts::new(0);
-    let driven = drive_with_cuts(
-        session.device(),
-        &mut *workload,
-        until,
-        &mut observer,
-        &mut counted,
-    )
-    .map_err(|error| RunError::Input(error.to_string()))?;
+    let driven =
+        drive_with_cuts(session.device(), &mut *workload, until, &mut observer, &mut counted)
+            .map_err(|error| RunError::Input(error.to_string()))?;
     if observer.1 {
         return Err(RunError::Interrupted { requests: driven.asked });
     }

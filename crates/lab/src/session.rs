@@ -248,9 +248,7 @@ pub fn run_with(
         progress,
     };
     session.threads.running_alone = Some(alone_running(experiment));
-    let mut cuts = power::cuts(experiment, supplied, until(experiment).0, &mut || {
-        monitor.tick(0)
-    })?;
+    let mut cuts = power::cuts(experiment, supplied, until(experiment).0, &mut || monitor.tick(0))?;
     let ended = ask(&mut session, workload, &mut monitor, cuts.as_mut())?;
     session.check_supplied(monitor.collected.answered())?;
     if monitor.interrupted {

@@ -2,9 +2,9 @@
 
 use crate::content::{Content, FILLED, NOTHING, Value};
 use crate::drives;
+use devices::Examine;
 use devices::ssd::ids::{Lpn, Ppn};
 use devices::ssd::{Geometry, Ssd};
-use devices::Examine;
 use engine::{Completion, Device, Op, Random, Request, Status, Time, Xoshiro256};
 use std::collections::BTreeMap;
 use std::fmt;
@@ -58,7 +58,8 @@ impl Run {
         let ssd = Ssd::new(&config, case.seed).expect("its shape is sound");
         let lpns = (0..geometry.exported_pages()).map(Lpn);
         let filled = lpns.map(|lpn| ssd.place_of(lpn).map_or(NOTHING, |_| FILLED));
-        let content = Content::new(filled.collect::<Vec<_>>().into_iter(), config.persistence.trims);
+        let content =
+            Content::new(filled.collect::<Vec<_>>().into_iter(), config.persistence.trims);
         Some(Run {
             ssd,
             geometry,

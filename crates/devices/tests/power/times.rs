@@ -99,15 +99,15 @@ fn summaries_take_as_long_as_the_closed_form_says() {
 #[test]
 #[ignore = "a package of a million pages: make prove"]
 fn a_package_of_the_baseline() {
-    for (units, by_spare, by_summary) in
-        [(1, 29.57, 0.626), (2, 14.78, 0.313), (4, 7.39, 0.216)]
-    {
+    for (units, by_spare, by_summary) in [(1, 29.57, 0.626), (2, 14.78, 0.313), (4, 7.39, 0.216)] {
         let (found, _) = recovery(&baseline(units, 2048, Recovery::Spare), 0);
         near(found, by_spare);
         let (found, report) = recovery(&baseline(units, 2048, Recovery::Summary), 0);
         let others = report.pages_read as f64 - 16_384.0;
         let rest = form(others, 128.0, f64::from(units));
-        println!("{units}: {by_spare} s, and {found:.4} s of which {rest:.4} s for {others} spare areas");
+        println!(
+            "{units}: {by_spare} s, and {found:.4} s of which {rest:.4} s for {others} spare areas"
+        );
         near(found - rest, by_summary);
     }
 }

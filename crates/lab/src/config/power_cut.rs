@@ -69,7 +69,9 @@ impl FromStr for PowerCut {
         match word {
             "at" => Ok(PowerCut::At(time()?)),
             "every" => match time()? {
-                every if every.ns() == 0 => Err("cuts come one after the other; use a time above 0".to_owned()),
+                every if every.ns() == 0 => {
+                    Err("cuts come one after the other; use a time above 0".to_owned())
+                }
                 every => Ok(PowerCut::Every(every)),
             },
             _ => Err(unknown()),
@@ -107,7 +109,8 @@ mod tests {
         for text in ["none", "at 1.5s", "every 100ms", "random:3", "events:20"] {
             assert_eq!(text.parse::<PowerCut>().unwrap().to_string(), text);
         }
-        for text in ["", "1s", "at", "at 5", "every 0s", "random", "random:0", "events:-1", "often"] {
+        for text in ["", "1s", "at", "at 5", "every 0s", "random", "random:0", "events:-1", "often"]
+        {
             assert!(text.parse::<PowerCut>().is_err(), "{text}");
         }
     }

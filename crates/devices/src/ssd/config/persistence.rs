@@ -89,7 +89,9 @@ impl fmt::Display for Tear {
 impl FromStr for Tear {
     type Err = String;
     fn from_str(text: &str) -> Result<Self, String> {
-        let wrong = || format!("\"{text}\" is not three shares that add up to 1, such as \"0.2, 0.6, 0.2\"");
+        let wrong = || {
+            format!("\"{text}\" is not three shares that add up to 1, such as \"0.2, 0.6, 0.2\"")
+        };
         let shares = text.split(',').map(|share| share.trim().parse().ok());
         let shares = shares.collect::<Option<Vec<f64>>>().ok_or_else(wrong)?;
         let &[erased, unreadable, unstable] = &shares[..] else { return Err(wrong()) };

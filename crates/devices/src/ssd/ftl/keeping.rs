@@ -136,7 +136,10 @@ impl Ftl {
                 _ if flash.is_retired(block) => {}
                 0 => free[domain].0.push(block.0),
                 // Only a planted mistake leaves a block open.
-                pages if pages < self.geometry.data_pages && frontiers[domain * count].0 == NO_BLOCK => {
+                pages
+                    if pages < self.geometry.data_pages
+                        && frontiers[domain * count].0 == NO_BLOCK =>
+                {
                     frontiers[domain * count] = (block.0, pages, flash.opening(block));
                 }
                 _ => closed[domain].push(block.0),

@@ -59,8 +59,8 @@ pub(in crate::ssd) struct Host {
 impl Host {
     pub(in crate::ssd) fn new(config: &SsdConfig) -> Host {
         let volatile = config.is_volatile() || config.records_trims();
-        let has_more_to_do = config.records_trims()
-            || config.persistence.recovery == Recovery::Checkpoint;
+        let has_more_to_do =
+            config.records_trims() || config.persistence.recovery == Recovery::Checkpoint;
         let config = &config.host_link;
         let mut link = Link::new(config);
         if has_more_to_do {

@@ -46,8 +46,10 @@ impl Power {
     /// Notes what must be there, before anything is torn. A recovery that is cut before it has its map
     /// owes what the one before owed.
     pub(super) fn note_truth(&mut self, back: &Back, programs: &[CutProgram]) {
-        let has_map =
-            !matches!(self.state, State::Off | State::Starting | State::Reading { .. } | State::Erasing);
+        let has_map = !matches!(
+            self.state,
+            State::Off | State::Starting | State::Reading { .. } | State::Erasing
+        );
         if !has_map {
             return;
         }
@@ -86,8 +88,7 @@ impl Power {
             };
             if same(owed) {
                 report.unacknowledged_lost += hosts * u64::from(truth.served);
-            } else if let Some((_, is_hosts)) =
-                begun.iter().find(|(ppn, _)| Some(*ppn) == is.ppn())
+            } else if let Some((_, is_hosts)) = begun.iter().find(|(ppn, _)| Some(*ppn) == is.ppn())
             {
                 let kept = u64::from(*is_hosts);
                 if truth.served {

@@ -121,9 +121,8 @@ impl Power {
     fn forget_unstable(&mut self, flash: &mut Flash, ftl: &Ftl) {
         let Some(damage) = flash.damage() else { return };
         let recorded = damage.short.iter().filter(|(_, short)| short.recorded);
-        let torn = recorded.filter(|(_, short)| {
-            short.torn.is_some_and(|torn| torn.reading == Reading::Unstable)
-        });
+        let torn = recorded
+            .filter(|(_, short)| short.torn.is_some_and(|torn| torn.reading == Reading::Unstable));
         let pages: Vec<_> =
             torn.map(|(block, short)| ftl.geometry().ppn(Block(*block), short.pages)).collect();
         for ppn in pages {

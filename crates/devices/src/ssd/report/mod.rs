@@ -6,10 +6,10 @@ mod wear_map;
 pub use lifetime::{LifetimeReport, Milestone};
 pub use wear_map::WearMap;
 
-use crate::ssd::power::PowerReport;
 use crate::ssd::Ssd;
 use crate::ssd::account::{Account, Counts, Spent, UnitAccount};
 use crate::ssd::ids::{Block, Domain};
+use crate::ssd::power::PowerReport;
 use engine::{SECTOR_BYTES, Time};
 
 /// Everything that a drive has to say.

@@ -237,7 +237,13 @@ impl Scheduler {
     }
 
     #[inline]
-    pub(super) fn start(&mut self, unit: Unit, id: OpId, programming: Option<Programming>, clock: &mut Clock) {
+    pub(super) fn start(
+        &mut self,
+        unit: Unit,
+        id: OpId,
+        programming: Option<Programming>,
+        clock: &mut Clock,
+    ) {
         let queue = &mut self.units.queues[unit.at()];
         let op = &mut self.units.ops[id];
         op.cleaning_wait += queue.cleaning_ns - op.cleaning_mark;

@@ -19,7 +19,11 @@ fn ordered(config: &SsdConfig) -> Result<(), Invalid> {
     let page = config.page_size.bytes();
     let logical = config.logical_page.map_or(page, options::Size::bytes).max(1);
     let needed = (page / logical).max(1) * EACH;
-    if !config.persistence.is_ordered() || config.spare_size.bytes() >= needed {
+    // One with a write buffer is refused for that.
+    if config.is_buffered()
+        || !config.persistence.is_ordered()
+        || config.spare_size.bytes() >= needed
+    {
         return Ok(());
     }
     let problem = format!(
@@ -33,8 +37,7 @@ fn ordered(config: &SsdConfig) -> Result<(), Invalid> {
 /// What recovery from power cuts demands.
 pub(super) fn recovery(config: &SsdConfig) -> Result<(), Invalid> {
     let persistence = &config.persistence;
-    let by_summaries =
-        matches!(persistence.recovery, Recovery::Summary | Recovery::Checkpoint);
+    let by_summaries = matches!(persistence.recovery, Recovery::Summary | Recovery::Checkpoint);
     if by_summaries && !config.summary_page {
         let problem = "a drive without summary pages cannot read them; use summary_page = true or \
                        recovery = \"spare\"";
