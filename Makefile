@@ -77,6 +77,13 @@ test-nightly: test ## the tests, and what repeats them at full size
 	cargo test --quiet --locked -p devices pools:: -- --ignored
 	$(BIN)/pytest --quiet -m nightly
 
+.PHONY: prove
+prove: check-tools ## cut the power of drives of all shapes 100,000 times, and find the planted mistakes
+	cargo test --quiet --release --locked -p devices --test power -- --ignored --nocapture \
+	  a_hundred_thousand a_package_of_the_baseline
+	cargo test --quiet --release --locked -p devices --features planted --test power -- --ignored --nocapture \
+	  planted
+
 .PHONY: docs
 docs: dist/.stamp-tested ## build the docs as a site into site/
 	$(BIN)/zensical build --clean --strict

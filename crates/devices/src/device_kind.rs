@@ -22,6 +22,16 @@ pub trait DeviceKind: Setting + Default + Serialize + Clone {
         false
     }
 
+    /// Whether the power may go of such a device.
+    ///
+    /// # Errors
+    /// Why not, with the keys to blame.
+    fn check_power_cuts(&self) -> Result<(), Invalid> {
+        let problem = "this kind of device has no flash to find its map in again; only a device of kind \
+                       \"ssd\" recovers from power cuts";
+        Err(Invalid::new(&["run.power_cut", "device.kind"], problem))
+    }
+
     /// The name of the cleaning policy that must be [supplied](Supplied), if it has one.
     fn policy_name(&self) -> Option<&PolicyName> {
         None

@@ -76,6 +76,14 @@ macro_rules! devices {
                 match self { $(Self::$Variant(options) => options.has_flash(),)* }
             }
 
+            /// Whether the power may go of such a device.
+            ///
+            /// # Errors
+            /// Why not, with the keys to blame.
+            pub fn check_power_cuts(&self) -> Result<(), Invalid> {
+                match self { $(Self::$Variant(options) => options.check_power_cuts(),)* }
+            }
+
             /// The name of the cleaning policy that must be [supplied](Supplied), if it has one.
             pub fn policy_name(&self) -> Option<&PolicyName> {
                 match self { $(Self::$Variant(options) => options.policy_name(),)* }

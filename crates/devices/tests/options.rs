@@ -3,10 +3,11 @@
 //! One row a key of the SSD: two values, a load, a figure, and whether the second value makes it
 //! less or more; one key has no direction, and says why. A key of the reference without a row fails.
 
-use crate::common::{Closed, configured, reference, run_closed};
+use crate::common::{Closed, configured, reference, run_closed, run_cut};
 use Direction::{Different, Less, More};
 use devices::latency;
 use devices::ssd::SsdReport;
+use devices::ssd::power::PowerReport;
 use engine::{Completion, Lba, Op, Random, Request, Time, Xoshiro256};
 use serde_json::{Value, json};
 
@@ -21,6 +22,10 @@ struct Outcome {
 }
 
 impl Outcome {
+    fn power(&self) -> &PowerReport {
+        self.report.power.as_ref().expect("it recovers")
+    }
+
     fn mean_of(&self, of: impl Fn(&Completion) -> Time) -> f64 {
         let sum: Time = self.completions.iter().map(of).sum();
         sum as f64 / self.completions.len() as f64
@@ -116,6 +121,8 @@ struct Row {
     requests: u64,
     /// On the small drive with a write buffer, not on that without.
     buffered: bool,
+    /// When the power goes, if it does.
+    cut: Option<Time>,
 }
 
 fn row(
@@ -135,6 +142,7 @@ fn row(
         given: Vec::new(),
         requests: 6000,
         buffered: false,
+        cut: None,
     }
 }
 
@@ -153,6 +161,9 @@ impl Row {
 
 #[path = "options_buffered.rs"]
 mod buffered;
+
+#[path = "options_power.rs"]
+mod power;
 
 /// A small drive of two packages that cleans soon.
 fn base() -> Vec<(&'static str, Value)> {
@@ -380,7 +391,7 @@ fn wear() -> Vec<Row> {
 
 // ---- running it -----------------------------------------------------------------------------
 
-fn outcome(keys: &[(&str, Value)], load: Load, requests: u64) -> Outcome {
+fn outcome(keys: &[(&str, Value)], load: Load, requests: u64, cut: Option<Time>) -> Outcome {
     let mut device = configured(keys).build(9).unwrap_or_else(|refusal| panic!("{refusal}"));
     let capacity = device.capacity_sectors();
     let kept = serde_json::to_vec(&device.save()).unwrap().len();
@@ -390,7 +401,10 @@ fn outcome(keys: &[(&str, Value)], load: Load, requests: u64) -> Outcome {
         let queue = u16::from(id % 16 == 0);
         Request { queue, ..Request::new(id, op, Lba(page * 8), pages as u32 * 8) }
     });
-    let (end, completions) = run_closed(device.as_mut(), &mut closed);
+    let (end, completions) = match cut {
+        Some(at) => run_cut(device.as_mut(), &mut closed, at),
+        None => run_closed(device.as_mut(), &mut closed),
+    };
     let report = device.report(end).expect("an SSD reports");
     Outcome { end, capacity, kept, completions, report }
 }
@@ -400,7 +414,7 @@ fn verdict(row: &Row) -> Result<(), String> {
         let mut keys = if row.buffered { crate::buffered::small() } else { base() };
         keys.extend(row.given.iter().cloned());
         keys.push((row.key, value.clone()));
-        (row.figure)(&outcome(&keys, row.load, row.requests))
+        (row.figure)(&outcome(&keys, row.load, row.requests, row.cut))
     };
     let (from, to) = (figure(&row.from), figure(&row.to));
     let holds = match row.direction {
@@ -418,10 +432,11 @@ fn verdict(row: &Row) -> Result<(), String> {
 
 #[test]
 fn every_key_changes_a_result_in_the_right_direction() {
-    let table: Vec<Row> = [shape(), space(), times(), frontiers(), wear(), buffered::rows()]
-        .into_iter()
-        .flatten()
-        .collect();
+    let table: Vec<Row> =
+        [shape(), space(), times(), frontiers(), wear(), buffered::rows(), power::rows()]
+            .into_iter()
+            .flatten()
+            .collect();
     let failed: Vec<String> = table.iter().filter_map(|row| verdict(row).err()).collect();
     assert!(failed.is_empty(), "{failed:#?}");
     let mut missing: Vec<String> = reference().into_iter().map(|row| row.path).collect();

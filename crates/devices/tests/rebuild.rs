@@ -51,7 +51,7 @@ fn random_config(seed: u64, random: &mut Xoshiro256) -> SsdConfig {
         fill: common::fill(pick(random, &["full", "full", "0.5"])),
         fill_order: pick(random, &[FillOrder::Sequential, FillOrder::Random]),
         free_order: pick(random, &[FreeOrder::Rotating, FreeOrder::Fifo, FreeOrder::LeastWorn]),
-        persistence: Persistence { order: true },
+        persistence: Persistence { order: true, ..Persistence::default() },
         ..SsdConfig::default()
     };
     config.cleaning = Cleaning {
@@ -261,7 +261,7 @@ fn an_order_has_its_place_in_the_spare_area() {
         let config = SsdConfig {
             spare_size: Size::from_bytes(spare),
             logical_page,
-            persistence: Persistence { order },
+            persistence: Persistence { order, ..Persistence::default() },
             ..SsdConfig::default()
         };
         Geometry::new(&config).map(|_| ())

@@ -180,7 +180,10 @@ fn what_is_shared_is_named() {
         (detecting(Detector::Writes), "the detector of hot pages is one table for all units"),
         (detecting(Detector::Recency), "the detector of hot pages is one table for all units"),
         (
-            SsdConfig { persistence: Persistence { order: true }, ..base() },
+            SsdConfig {
+                persistence: Persistence { order: true, ..Persistence::default() },
+                ..base()
+            },
             "the programs of all units are numbered in one order",
         ),
     ];

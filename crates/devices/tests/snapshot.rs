@@ -22,7 +22,10 @@ fn config(free_order: FreeOrder, frontiers: Frontiers, detector: Detector) -> Ss
         pool: Pool::Plane,
         free_order,
         // The order is kept with the drive.
-        persistence: Persistence { order: frontiers != Frontiers::Single },
+        persistence: Persistence {
+            order: frontiers != Frontiers::Single,
+            ..Persistence::default()
+        },
         wear: Wear { rated_cycles: 30, spread: 0.2, ..Wear::default() },
         cleaning: Cleaning {
             frontiers,
@@ -132,7 +135,10 @@ fn a_drive_of_another_shape_is_refused() {
         ..config.clone()
     });
     assert!(rated.contains("device.wear.rated_cycles is 30 there and 31 here"), "{rated}");
-    let order = refusal(SsdConfig { persistence: Persistence { order: true }, ..config.clone() });
+    let order = refusal(SsdConfig {
+        persistence: Persistence { order: true, ..Persistence::default() },
+        ..config.clone()
+    });
     assert!(order.contains("device.persistence.order is false there and true here"), "{order}");
     // What does not shape the state may differ.
     let policy = Cleaning { policy: Policy::Fifo, ..config.cleaning.clone() };

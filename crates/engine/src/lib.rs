@@ -7,13 +7,15 @@
 mod drive;
 mod events;
 mod latencies;
+mod power;
 mod random;
 mod request;
 mod stats;
 
-pub use drive::{Drive, Driven, Observer, drive};
+pub use drive::{Drive, Driven, Observer, drive, drive_with_cuts};
 pub use events::{EventId, EventQueue};
 pub use latencies::LatencyHistogram;
+pub use power::{Cuts, NoCuts, PowerCuts};
 pub use random::{Distribution, Drand48, Random, Xoshiro256};
 pub use request::{
     Arrival, Breakdown, Class, Completion, Device, Followed, Lba, Op, Part, Request, SECTOR_BYTES,

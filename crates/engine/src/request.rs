@@ -126,17 +126,20 @@ pub enum Status {
     Ok,
     /// The device takes no more writes: nothing, or only a part, of what was asked has been done.
     ReadOnly,
+    /// The power went before the answer: nothing, a part, or all of what was asked has been done.
+    PowerLost,
 }
 
 impl Status {
     /// Every status, in the order in which results list them.
-    pub const ALL: [Status; 2] = [Status::Ok, Status::ReadOnly];
+    pub const ALL: [Status; 3] = [Status::Ok, Status::ReadOnly, Status::PowerLost];
 
     /// The name used in results.
     pub fn name(self) -> &'static str {
         match self {
             Status::Ok => "ok",
             Status::ReadOnly => "read_only",
+            Status::PowerLost => "power_lost",
         }
     }
 
@@ -191,6 +194,29 @@ pub trait Device {
 
     /// Processes every event up to and including `to`, and appends what completed, in order.
     fn advance(&mut self, to: Time, completions: &mut Vec<Completion>);
+
+    /// The power goes at `now`, after everything of that instant: what was asked and is not answered is
+    /// appended as [`Status::PowerLost`]. Nothing is asked of the device before power is
+    /// [on](Device::power_on) again.
+    ///
+    /// # Panics
+    /// Of a device that does not recover from power cuts; whoever drives it asks that before.
+    fn cut(&mut self, _now: Time, _completions: &mut Vec<Completion>) {
+        panic!("this device does not recover from power cuts");
+    }
+
+    /// The power is on again: the device takes requests, and answers them when it is ready.
+    ///
+    /// # Panics
+    /// As [`cut`](Device::cut).
+    fn power_on(&mut self, _now: Time) {
+        panic!("this device does not recover from power cuts");
+    }
+
+    /// Whether the device takes requests, as it does but on its way back from a power cut.
+    fn is_ready(&self) -> bool {
+        true
+    }
 
     /// Whether the device has come to the end of its life: it answers writes and trims with
     /// [`Status::ReadOnly`], and a run during which that happens asks for nothing more.

@@ -13,6 +13,7 @@ mod health;
 mod inputs;
 mod live;
 mod operations;
+mod power;
 mod precondition;
 mod requests;
 mod results;

@@ -369,6 +369,7 @@ fn serve(
         unanswered: 0,
         settled: None,
         wall_seconds,
+        cuts: None,
     });
     results["experiment"] = replayable(experiment, settings.record.as_deref());
     let mut live = timing_section(&timing, &floor);

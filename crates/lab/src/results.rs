@@ -10,12 +10,13 @@
 
 use crate::answers::{Answers, Classes};
 use crate::health;
+use crate::power;
 use crate::steady::SteadyState;
 use crate::threads::Threads;
 use crate::warnings::{self, Piece};
 use devices::ssd::account::{Counter, Counts, FlashCounts, Section};
 use devices::ssd::{Milestone, SsdReport, WearMap, WearReport};
-use engine::{Class, Completion, Followed, Op, Time, TimeSeries};
+use engine::{Class, Completion, Followed, Op, PowerCuts, Time, TimeSeries};
 use serde::Serialize;
 use serde_json::{Map, Value, json};
 
@@ -181,6 +182,8 @@ pub(crate) struct Ran {
     /// How the drive settled, where that decided the end.
     pub(crate) settled: Option<SteadyState>,
     pub(crate) wall_seconds: f64,
+    /// When the power went, if it was to.
+    pub(crate) cuts: Option<PowerCuts>,
 }
 
 /// Everything that goes into the results of one run.
@@ -236,6 +239,10 @@ impl Results {
             object.append(&mut flash_sections(flash));
             let read = ran.collected.answers.bytes(Op::Read);
             object.insert("health".to_owned(), health::section(&flash.health, read));
+        }
+        let power = self.flash.as_ref().and_then(|flash| flash.power.as_ref());
+        if let Some(section) = power.and_then(|it| power::section(it, ran.cuts.as_ref())) {
+            results["power"] = section;
         }
         if self.prepared.is_some() || ran.settled.is_some() {
             results["steady_state"] =

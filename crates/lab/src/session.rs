@@ -6,6 +6,7 @@ use crate::config::{Experiment, Precondition, RunConfig, Until};
 use crate::error::{InputError, RunError};
 use crate::inputs::inputs;
 use crate::operations;
+use crate::power;
 use crate::precondition::precondition;
 use crate::requests::RequestLog;
 use crate::results::{Collected, Ran, Results};
@@ -15,7 +16,10 @@ use crate::threads::Threads;
 use crate::untimed::Untimed;
 use crate::warm_up::WarmUp;
 use devices::{MOST_MEMORY, Model, Supplied};
-use engine::{Completion, Driven, Followed, Observer, SECTOR_BYTES, Time, Workload, drive};
+use engine::{
+    Completion, Device, Driven, Followed, Observer, PowerCuts, SECTOR_BYTES, Time, Workload, drive,
+    drive_with_cuts,
+};
 use options::{Duration, Invalid, Size};
 use serde_json::Value;
 use std::ops::ControlFlow;
@@ -248,11 +252,15 @@ pub fn run_with(
         supplied,
         progress,
     };
-    session.threads.running_alone = alone_running(experiment, &*workload);
-    let ended = ask(&mut session, workload, &mut monitor)?;
+    let mut cuts = power::cuts(experiment, supplied, until(experiment).0, &mut || monitor.tick(0))?;
+    session.threads.running_alone = alone_running(experiment, &*workload, cuts.is_some());
+    let ended = ask(&mut session, workload, &mut monitor, cuts.as_mut())?;
     session.check_supplied(monitor.collected.answered())?;
     if monitor.interrupted {
         return Err(RunError::Interrupted { requests: monitor.collected.answered() });
+    }
+    if let Some(cuts) = &cuts {
+        power::check_made(experiment, cuts, ended.driven.last)?;
     }
     if monitor.collected.has_only_warmed_up() {
         return Err(experiment.blame(&all_warm_up(ended.driven.last)).into());
@@ -272,16 +280,22 @@ pub fn run_with(
         unanswered: ended.driven.unanswered,
         settled: ended.settled,
         wall_seconds: ended.wall_seconds,
+        cuts,
     });
     serde_json::to_string(&results).map_err(|error| RunError::Check(error.to_string()))
 }
 
 /// Why one thread asks and answers whatever the device, if that is so.
-fn alone_running(experiment: &Experiment, workload: &dyn Workload) -> Option<&'static str> {
+fn alone_running(
+    experiment: &Experiment,
+    workload: &dyn Workload,
+    is_cut: bool,
+) -> Option<&'static str> {
     let run = &experiment.run;
     let reasons = [
         (!run.timed, "without time each request waits for the one before"),
         (!workload.is_open(), "a closed loop waits for its answers"),
+        (is_cut, "the power goes for the whole device at once"),
         (run.until == Until::Steady, "the run ends when the device has settled"),
     ];
     reasons.into_iter().find_map(|(holds, reason)| holds.then_some(reason))
@@ -294,18 +308,24 @@ struct Drove {
     wall_seconds: f64,
 }
 
+/// When the last request may come, and whether the run is over when the drive has settled.
+fn until(experiment: &Experiment) -> (Time, bool) {
+    match experiment.run.until {
+        Until::End => (Time::MAX, false),
+        Until::Steady => (Time::MAX, true),
+        Until::Time(time) => (time.ns(), false),
+    }
+}
+
 /// Asks the device what the workload asks, in time or without.
 fn ask(
     session: &mut Session<'_>,
     workload: &mut dyn Workload,
     monitor: &mut Monitor<'_>,
+    cuts: Option<&mut PowerCuts>,
 ) -> Result<Drove, RunError> {
     let RunConfig { timed, steady, warm_up, .. } = &session.experiment.run;
-    let (until, to_settle) = match session.experiment.run.until {
-        Until::End => (Time::MAX, false),
-        Until::Steady => (Time::MAX, true),
-        Until::Time(time) => (time.ns(), false),
-    };
+    let (until, to_settle) = until(session.experiment);
     let metric = if *timed { steady.metric.word() } else { "write_amplification" };
     let rounds = to_settle.then(|| Rounds::new(steady, metric));
     #[expect(
@@ -315,15 +335,21 @@ fn ask(
     let started = Instant::now();
     let (driven, settled) = if *timed {
         monitor.settling = rounds.map(|it| Settling::new(it, steady));
-        let threads = &mut session.threads;
+        let (threads, warm_up) = (&mut session.threads, warm_up.ns());
+        let mut warming;
         let driven = if threads.asked > 1 && threads.running_alone.is_none() {
-            let times = (until, warm_up.ns());
-            apart::drive(&mut *session.device, workload, times, monitor, threads)
-        } else if warm_up.ns() > 0 {
-            let mut device = WarmUp::new(&mut *session.device, warm_up.ns());
-            drive(&mut device, workload, until, monitor)
+            apart::drive(&mut *session.device, workload, (until, warm_up), monitor, threads)
         } else {
-            drive(&mut *session.device, workload, until, monitor)
+            let device: &mut dyn Device = if warm_up > 0 {
+                warming = WarmUp::new(&mut *session.device, warm_up);
+                &mut warming
+            } else {
+                &mut *session.device
+            };
+            match cuts {
+                Some(cuts) => drive_with_cuts(device, workload, until, monitor, cuts),
+                None => drive(device, workload, until, monitor),
+            }
         };
         (driven, monitor.settling.take().map(|it| it.rounds.state()))
     } else {

@@ -41,6 +41,20 @@ impl Device for WarmUp<'_> {
         self.device.advance(to, completions);
     }
 
+    fn cut(&mut self, now: Time, completions: &mut Vec<Completion>) {
+        self.pass(now);
+        self.device.cut(now, completions);
+    }
+
+    fn power_on(&mut self, now: Time) {
+        self.pass(now);
+        self.device.power_on(now);
+    }
+
+    fn is_ready(&self) -> bool {
+        self.device.is_ready()
+    }
+
     fn has_ended(&self) -> bool {
         self.device.has_ended()
     }

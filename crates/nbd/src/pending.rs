@@ -105,6 +105,8 @@ pub(crate) fn refusal(status: Status) -> Option<Refusal> {
     match status {
         Status::Ok => None,
         Status::ReadOnly => Some(Refusal::NotPermitted),
+        // Nothing cuts the power of a live device.
+        Status::PowerLost => Some(Refusal::Io),
     }
 }
 

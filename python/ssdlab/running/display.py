@@ -35,6 +35,7 @@ def results_table(results: Results, file: IO[str]) -> str:
         side_by_side(_flash(results), _wear(results)),
         _health(results.get("health")),
         _buffer(results),
+        _power(results.get("power")),
         _units(results.get("units") or [], console.width, plain),
         _warm_up(results),
         _notices(results),
@@ -114,15 +115,20 @@ def _classes(classes: Record | None) -> RenderableType | None:
 
 def _failures(host: Record) -> RenderableType | None:
     """What the device refused, of which the latencies above say nothing."""
-    kinds = [
-        f"{count(host[kind].failed)} {kind}{'s' if host[kind].failed > 1 else ''}"
-        for kind in _core.request_kinds()
-        if kind in host and host[kind].get("failed")
-    ]
-    if not kinds:
-        return None
-    text = f"Refused: {', '.join(kinds)}: the drive has ended and takes no more writes"
-    return Text(text, style="bold red")
+    lines = []
+    for status, head, reason in (
+        ("read_only", "Refused", "the drive has ended and takes no more writes"),
+        ("power_lost", "Without an answer", "the power went"),
+    ):
+        counted = [
+            (kind, host[kind].get("failures", {}).get(status, 0))
+            for kind in _core.request_kinds()
+            if kind in host
+        ]
+        kinds = [f"{count(n)} {kind}{'s' if n > 1 else ''}" for kind, n in counted if n]
+        if kinds:
+            lines.append(Text(f"{head}: {', '.join(kinds)}: {reason}", style="bold red"))
+    return Group(*lines) if lines else None
 
 
 def _breakdown(host: Record, width: int, plain: bool) -> RenderableType | None:
@@ -172,6 +178,30 @@ def _flash(results: Results) -> RenderableType | None:
 def _buffer(results: Results) -> RenderableType | None:
     rows = _counts("buffer", results.get("buffer") or {})
     return fact_table("Write buffer", rows) if rows else None
+
+
+def _power(power: Record | None) -> RenderableType | None:
+    if not power:
+        return None
+    rows = [("cuts", count(power["cuts"]))]
+    times = power["recovery_seconds"]
+    if times["mean"] is not None:
+        mean, longest = (duration(times[key] * 1e6, 4) for key in ("mean", "max"))
+        rows.append(("recovery", mean if mean == longest else f"{mean}, at most {longest}"))
+    for label, key in (
+        ("pages read", "pages_read"),
+        ("torn pages", "torn_pages"),
+        ("interrupted erases", "interrupted_erases"),
+        ("pages rewritten", "pages_rewritten"),
+        ("checkpoint pages", "checkpoint_programs"),
+        ("unanswered writes kept", "unacknowledged_kept"),
+        ("unanswered writes lost", "unacknowledged_lost"),
+        ("trims undone", "trims_undone"),
+        ("durable pages lost", "durable_lost"),
+    ):
+        if power[key] or key == "durable_lost":
+            rows.append((label, count(power[key])))
+    return fact_table("Power cuts", rows)
 
 
 def _wear(results: Results) -> RenderableType | None:

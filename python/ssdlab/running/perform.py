@@ -87,6 +87,19 @@ def run(
         from ssdlab.running import display
 
         _show(display.results_table(results, sys.stdout))
+    _refuse_loss(results)
+
+
+def _refuse_loss(results: Results) -> None:
+    """Fails a run in which power cuts lost what was durable: the results say where."""
+    power = results.get("power")
+    if not power or not power["durable_lost"]:
+        return
+    instants = ", ".join(f"{at:g} s" for at in power["cut_at_seconds"][:5])
+    raise _not_completed(
+        f"{power['durable_lost']:,} durable pages were lost in a power cut (seed "
+        f"{results.experiment.run.seed}, cut at {instants})"
+    )
 
 
 @contextlib.contextmanager

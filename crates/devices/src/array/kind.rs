@@ -12,6 +12,12 @@ impl DeviceKind for ArrayConfig {
         self.member.has_flash()
     }
 
+    fn check_power_cuts(&self) -> Result<(), Invalid> {
+        let problem = "the power of an array cannot go: what its controller knows of its drives is not \
+                       modelled; cut a single drive";
+        Err(Invalid::new(&["run.power_cut", "device.kind"], problem))
+    }
+
     fn policy_name(&self) -> Option<&PolicyName> {
         self.member.policy_name()
     }

@@ -7,7 +7,8 @@ use crate::ssd::{
 
 /// Sums of counts, means over all blocks, and the units of each member by its number.
 pub(super) fn together(members: Vec<SsdReport>) -> SsdReport {
-    let mut all = SsdReport { wear: wear(&members), spare: spare(&members), ..members[0].clone() };
+    let (wear, spare) = (wear(&members), spare(&members));
+    let mut all = SsdReport { wear, spare, power: None, ..members[0].clone() };
     for member in &members[1..] {
         all.add(member);
         all.health = all.health.together(member.health);

@@ -67,6 +67,12 @@ impl Link {
         self.is_instant
     }
 
+    /// Never passes by the link, though that would be the same: whoever asks it for its turns has other
+    /// things to do then.
+    pub fn takes_turns(&mut self) {
+        self.is_instant = false;
+    }
+
     /// Whether nothing is on the link, and whatever is put on it has crossed at once: then it can be
     /// passed by.
     #[inline]

@@ -40,6 +40,15 @@ impl<T: Copy> Slots<T> {
         self.values[slot as usize]
     }
 
+    /// The slots that are taken, in order.
+    pub fn taken(&self) -> Vec<Slot> {
+        let mut is_free = vec![false; self.values.len()];
+        for slot in &self.free {
+            is_free[*slot as usize] = true;
+        }
+        (0..self.values.len() as Slot).filter(|slot| !is_free[*slot as usize]).collect()
+    }
+
     /// Slots that were ever given out at a time; some may be free.
     pub fn len(&self) -> usize {
         self.values.len()

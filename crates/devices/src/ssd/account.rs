@@ -370,7 +370,7 @@ impl Counters {
             }
             PageWork::ReadForWrite => self.merge_reads += logical - pages,
             PageWork::Merge | PageWork::MergeAcross => self.merge_reads += logical,
-            PageWork::Write => {}
+            PageWork::Write | PageWork::Restore | PageWork::System => {}
         }
     }
 

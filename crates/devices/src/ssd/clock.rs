@@ -12,11 +12,21 @@ pub(in crate::ssd) enum Event {
     LinkFree,
     /// The device sees a request that the host has sent.
     RequestArrives,
+    /// Of a drive that recovers from a power cut, or writes checkpoints: something is due.
+    Power(u32),
+    /// A lane has ended a stage of its recovery.
+    PowerLane(u32),
 }
 
 /// Events that are not of the flash, as the queue holds them.
 const LINK_FREE: u32 = (1 << 24) - 1;
 const REQUEST_ARRIVES: u32 = (1 << 24) - 2;
+/// Those of power cuts: a few, and one for each lane.
+const POWER: u32 = 15 << 20;
+const POWER_LANE: u32 = 14 << 20;
+
+/// Lanes of a drive that recovers, at most.
+pub(in crate::ssd) const MOST_LANES: u32 = 1 << 20;
 
 /// The present instant and the events to come, which host and flash share: what happens at one instant
 /// happens in the order in which it was asked for.
@@ -27,6 +37,11 @@ pub(in crate::ssd) struct Clock {
 }
 
 impl Clock {
+    /// Nothing is to come.
+    pub(in crate::ssd) fn at(now: Time) -> Clock {
+        Clock { now, ..Clock::default() }
+    }
+
     /// Asks for an event.
     #[inline]
     pub(in crate::ssd) fn call(&mut self, at: Time, event: Event) -> EventId {
@@ -34,6 +49,8 @@ impl Clock {
             Event::Flash(number) => number,
             Event::LinkFree => LINK_FREE,
             Event::RequestArrives => REQUEST_ARRIVES,
+            Event::Power(which) => POWER + which,
+            Event::PowerLane(lane) => POWER_LANE + lane,
         };
         self.events.push(at, number)
     }
@@ -62,10 +79,14 @@ impl Clock {
     pub(in crate::ssd) fn go_on(&mut self, to: Time) -> Option<Event> {
         let (at, number) = self.events.pop_until(to)?;
         self.now = at;
+        if number < POWER_LANE {
+            return Some(Event::Flash(number));
+        }
         Some(match number {
             LINK_FREE => Event::LinkFree,
             REQUEST_ARRIVES => Event::RequestArrives,
-            number => Event::Flash(number),
+            POWER.. => Event::Power(number - POWER),
+            _ => Event::PowerLane(number - POWER_LANE),
         })
     }
 }

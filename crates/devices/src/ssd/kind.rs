@@ -5,6 +5,7 @@ use super::buffered::Buffered;
 use super::clean::Supplied;
 use super::config::{CellName, Policy, PolicyName, SsdConfig, SsdPartial};
 use super::host::Host;
+use super::power::Power;
 use super::sched::Scheduler;
 use super::{Clock, Geometry, Ssd};
 use crate::{DeviceKind, Model};
@@ -37,6 +38,15 @@ impl DeviceKind for SsdConfig {
             part.lay_on(under);
         }
         <Self as Setting>::overlay(under, over);
+    }
+
+    fn check_power_cuts(&self) -> Result<(), Invalid> {
+        if self.persistence.recovers() {
+            return Ok(());
+        }
+        let problem = "a drive that does not recover cannot lose its power; use recovery = \"spare\", \
+                       \"summary\" or \"checkpoint\"";
+        Err(Invalid::new(&["device.persistence.recovery", "run.power_cut"], problem))
     }
 
     fn policy_name(&self) -> Option<&PolicyName> {
@@ -83,11 +93,12 @@ impl Ssd {
         };
         back.state().0.supply(policy);
         Ok(Ssd {
-            host: Host::new(&config.host_link, config.is_volatile()),
+            host: Host::new(config),
             back,
             clock: Clock::default(),
             config: config.clone(),
             before: None,
+            power: Power::new(config, geometry, seed),
             parts: None,
             in_sides: None,
             host_load: 1.0,

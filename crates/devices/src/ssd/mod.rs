@@ -23,6 +23,7 @@ mod model;
 pub mod numbers;
 mod page;
 mod parts;
+pub mod power;
 mod pump;
 mod report;
 mod sched;
@@ -56,6 +57,8 @@ pub struct Ssd {
     clock: Clock,
     /// What units and buses had done when the account began, where that was in the middle of a run.
     before: Option<Box<account::Spent>>,
+    /// What it does about power cuts, if it recovers from them.
+    power: Option<Box<power::Power>>,
     /// The other parts, while it is divided.
     parts: Option<Box<parts::Parts>>,
     /// Its sides, while they are driven by themselves.
@@ -94,14 +97,28 @@ impl Device for Ssd {
                     self.host.request_arrives();
                     self.pump();
                 }
+                event => self.power_event(event),
             }
         }
         self.clock.now = to;
         completions.append(self.host.done());
     }
 
+    fn cut(&mut self, now: Time, completions: &mut Vec<Completion>) {
+        self.advance(now, completions);
+        self.lose_power(now, completions);
+    }
+
+    fn power_on(&mut self, now: Time) {
+        self.begin_recovery(now);
+    }
+
+    fn is_ready(&self) -> bool {
+        self.power.as_ref().is_none_or(|power| power.serves())
+    }
+
     fn has_ended(&self) -> bool {
-        self.back.ftl().has_ended()
+        self.back.ftl().has_ended() && self.is_ready()
     }
 
     fn may_refuse(&self) -> bool {

@@ -77,11 +77,16 @@ pub(in crate::ssd) enum PageWork {
     Merge,
     /// The same when the new copy lies in another plane than the old one.
     MergeAcross,
+    /// What a power cut has put at risk is written anew.
+    Restore,
+    /// The drive writes a page of its own, which lies outside of the blocks for data: of a checkpoint, of
+    /// the record of trims or of a start.
+    System,
 }
 
 impl PageWork {
-    /// Whether it programs the page.
+    /// Whether it programs a logical page.
     pub(in crate::ssd) fn writes(self) -> bool {
-        !matches!(self, PageWork::Read | PageWork::ReadForWrite)
+        !matches!(self, PageWork::Read | PageWork::ReadForWrite | PageWork::System)
     }
 }

@@ -11,6 +11,7 @@ impl Ssd {
     /// Lets the host link take its turns until it is busy or idle, and hands what has crossed it to the
     /// flash.
     pub(super) fn pump(&mut self) {
+        self.await_checkpoint();
         while let Some((slot, request)) = self.host.turn(&mut self.clock) {
             self.reach_flash(slot, &request);
         }
@@ -33,8 +34,10 @@ impl Ssd {
     fn reach_flash(&mut self, slot: Slot, request: &Request) {
         if request.op == Op::Trim {
             let covered = host::covered(self.geometry(), request);
-            let status = self.back.state().0.trim_all(covered);
-            self.host.done_at_once(slot, status, &mut self.clock);
+            let status = self.back.state().0.trim_all(covered.clone());
+            if !(status.is_ok() && self.note_trim(slot, covered)) {
+                self.host.done_at_once(slot, status, &mut self.clock);
+            }
             if let (Back::Pages(back), true) = (&mut self.back, status.is_ok()) {
                 back.wake_stalled(&mut self.clock);
             }
@@ -77,13 +80,16 @@ impl Ssd {
     fn stage_ended(&mut self, lane: u32) {
         let Back::Pages(back) = &mut self.back else { return };
         let Some(ended) = back.stage_ended(lane, &mut self.clock) else { return };
+        let refused = back.has_refused().then(|| back.take_refused());
         if let Some(done) = &ended.done {
-            self.host.page_done(done, &mut self.clock);
-        }
-        if back.has_refused() {
-            for done in back.take_refused() {
-                self.host.page_done(&done, &mut self.clock);
+            if done.owner.is_some() {
+                self.host.page_done(done, &mut self.clock);
+            } else {
+                self.own_page_written(ended.unit());
             }
+        }
+        for done in refused.into_iter().flatten() {
+            self.host.page_done(&done, &mut self.clock);
         }
         if !self.host.is_link_clear() {
             self.pump();
@@ -107,9 +113,23 @@ impl Ssd {
         any
     }
 
+    /// Flushes that have come to a drive without a write buffer wait for records of trims, if for anything.
+    fn flush_records(&mut self) {
+        let mut any = false;
+        while let Some(slot) = self.host.next_flush() {
+            if !self.flush_trims(slot) {
+                self.host.flushed(slot, &mut self.clock);
+                any = true;
+            }
+        }
+        if any {
+            self.pump();
+        }
+    }
+
     /// Asks the write buffer for the flushes that have come.
     fn ask_for_flushes(&mut self) {
-        let Back::Groups(back) = &mut self.back else { return };
+        let Back::Groups(back) = &mut self.back else { return self.flush_records() };
         let mut any = false;
         while let Some(slot) = self.host.next_flush() {
             back.flush(slot, &mut self.clock);

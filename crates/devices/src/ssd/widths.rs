@@ -22,7 +22,7 @@ fn small() -> SsdConfig {
 /// Each has something of its own that is kept of a page.
 fn drives() -> Vec<SsdConfig> {
     let mut pool = SsdConfig { pool: Pool::Ssd, fill_order: FillOrder::Random, ..small() };
-    pool.persistence = Persistence { order: true };
+    pool.persistence = Persistence { order: true, ..Persistence::default() };
     pool.logical_page = Some(Size::from_bytes(2048));
     pool.spare_size = Size::from_bytes(64);
     let mut heat = small();

@@ -5,7 +5,8 @@ use devices::ssd::config::{Cleaning, CleaningTime, Fill};
 use devices::ssd::{Ssd, SsdConfig};
 use devices::{DeviceConfig, Model};
 use engine::{
-    Arrival, Completion, Lba, Observer, Op, Request, Time, Workload, WorkloadError, drive,
+    Arrival, Completion, Lba, Observer, Op, PowerCuts, Request, Time, Workload, WorkloadError,
+    drive, drive_with_cuts,
 };
 use options::{KeyInfo, Setting};
 use std::ops::ControlFlow;
@@ -168,6 +169,20 @@ impl<F: FnMut(u64) -> Request> Workload for Closed<F> {
 pub fn run_closed(device: &mut dyn Model, workload: &mut dyn Workload) -> (Time, Vec<Completion>) {
     let mut keep = Keep::default();
     let end = drive(device, workload, Time::MAX, &mut keep).unwrap().last;
+    device.audit().unwrap();
+    (end, keep.0)
+}
+
+/// The same with a power cut.
+pub fn run_cut(
+    device: &mut dyn Model,
+    workload: &mut dyn Workload,
+    at: Time,
+) -> (Time, Vec<Completion>) {
+    let mut keep = Keep::default();
+    let mut cuts = PowerCuts { times: [at].into(), ..PowerCuts::new(1_000_000) };
+    let end = drive_with_cuts(device, workload, Time::MAX, &mut keep, &mut cuts).unwrap().last;
+    assert_eq!(cuts.made, [at], "the run was longer");
     device.audit().unwrap();
     (end, keep.0)
 }

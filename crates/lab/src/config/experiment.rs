@@ -2,6 +2,7 @@
 
 use super::keys::CHOOSING;
 use super::layer::{Layer, Parsed, blame};
+use super::power_cut::PowerCut;
 use super::presets;
 use super::run::{RunConfig, RunPartial};
 use super::section::Section;
@@ -51,6 +52,11 @@ impl Experiment {
             return Err(blame(&Invalid::new(&["run.seed"], problem), &parsed));
         }
         let checked = run.steady.check().and_then(|()| run.check_warm_up());
+        let checked = checked.and_then(|()| run.check_power_cut());
+        let checked = checked.and_then(|()| match run.power_cut {
+            PowerCut::None => Ok(()),
+            _ => device.check_power_cuts(),
+        });
         checked.map_err(|invalid| blame(&invalid, &parsed))?;
         if !run.timed && !device.has_flash() {
             let problem = format!(

@@ -6,6 +6,7 @@
 mod experiment;
 mod keys;
 mod layer;
+mod power_cut;
 mod precondition;
 mod presets;
 mod run;
@@ -18,6 +19,7 @@ mod window;
 pub use experiment::Experiment;
 pub use keys::{SectionKeys, keys};
 pub use layer::{Layer, peers};
+pub use power_cut::PowerCut;
 pub use precondition::Precondition;
 pub(crate) use presets::of as presets_of;
 pub use presets::{preset_layer, preset_text, unknown_preset};

@@ -1,5 +1,6 @@
 //! How an experiment is run: the keys under `[run]`.
 
+use super::power_cut::PowerCut;
 use super::precondition::Precondition;
 use super::steady::Steady;
 use super::window::TimelineWindow;
@@ -69,6 +70,12 @@ options! {
         until: Until = Until::End,
         /// The window whose flash operations are recorded one by one, at most 20,000.
         timeline: TimelineWindow = TimelineWindow::None,
+        /// When the power goes (device.persistence.recovery says how the drive comes back): never, once,
+        /// at intervals from the instant at which it is ready, or so often at random, over the time of the run
+        /// or over the events of the device.
+        power_cut: PowerCut = PowerCut::None,
+        /// How long there is no power after each cut; the workload stands still meanwhile.
+        power_off: Duration = Duration::from_ns(1_000_000_000),
         /// When a drive counts as settled (SNIA PTS, steady state).
         steady: Steady = Steady::default(),
     }

@@ -30,7 +30,7 @@ const OWN: [&str; 18] = [
     "cleaning.meter_above",
 ];
 /// Keys that are of drives without one.
-const OTHERS: [&str; 14] = [
+const OTHERS: [&str; 15] = [
     "interleave",
     "gang",
     "page_span",
@@ -39,6 +39,7 @@ const OTHERS: [&str; 14] = [
     "stripe",
     "summary_page",
     "persistence.order",
+    "persistence.recovery",
     "cleaning.time",
     "cleaning.background",
     "cleaning.copy_back",

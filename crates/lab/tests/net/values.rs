@@ -59,6 +59,9 @@ fn of_device(kind: &str, path: &str, so_far: &Config, dice: &mut Dice) -> Option
         "wear.rated_cycles" => dice.whole(&[1, 2, 3, 5, 10, 20, 100, 1000, 100_000]),
         "wear.spread" => dice.number(&[0.0, 0.01, 0.1, 0.5]),
         "wear.service_years" => dice.number(&[0.1, 1.0, 5.0, 100.0]),
+        "persistence.checkpoint" => dice.text(&["100us", "5ms", "1s", "10s"]),
+        "persistence.ready" => dice.text(&["0ns", "1ns", "20ms"]),
+        "persistence.tear" => dice.text(&["0.2, 0.6, 0.2", "1, 0, 0", "0, 0, 1", "0, 1, 0"]),
         "size" => dice.text(&["512B", "64KiB", "1MiB", "100MiB", "64GiB"]),
         "members" => dice.whole(&[1, 2, 3, 5, 6]),
         line if line.split('.').next_back() == Some("fixed") => {
@@ -261,6 +264,7 @@ fn of_run(path: &str, dice: &mut Dice) -> Option<String> {
         "run.until" => dice.text(&["end", "end", "end", "steady", "10ms", "1s"]),
         "run.warm_up" => dice.text(&["0s", "0s", "1us", "1ms"]),
         "run.timeline" => dice.text(&["none", "0ms..1ms", "10ms..12ms"]),
+        "run.power_cut" | "run.power_off" => String::new(),
         "run.steady.round" => dice.text(&["1ms", "10ms", "100ms"]),
         "run.steady.round_writes" => dice.number(&[0.1, 0.5, 1.0]),
         "run.steady.window" => dice.whole(&[2, 5]),

@@ -6,11 +6,13 @@
 
 mod cleaning;
 pub mod parts;
+mod persistence;
 mod today;
 
 pub use crate::kit::config::{Depth, Duplex, HostLink, HostOrder};
 pub(super) use cleaning::cleaners;
 pub use cleaning::*;
+pub use persistence::*;
 pub use today::*;
 
 use options::{
@@ -113,14 +115,6 @@ options! {
         spread: f64 = 0.0,
         /// Years of service for which the daily drive writes are stated.
         service_years: f64 = 5.0,
-    }
-
-    /// What the flash keeps beyond the data, so that the map can be rebuilt from it.
-    pub struct Persistence as PersistencePartial {
-        /// Keep a number with every page that orders all programs of the drive. The map can then be
-        /// rebuilt from the flash alone whatever the other keys are, and an audit does that; without
-        /// it, where a pool is one domain with one frontier. Takes 4 bytes of memory a page.
-        order: bool = false,
     }
 
     /// A solid-state disk. The defaults are the baseline of the 2008 paper but for cleaning time. It has as
@@ -229,6 +223,11 @@ impl SsdConfig {
     /// Whether there is a write buffer that a power cut empties: flushes wait for the flash.
     pub(in crate::ssd) fn is_volatile(&self) -> bool {
         self.is_buffered() && !self.buffer.power_loss_protected
+    }
+
+    /// Whether flushes wait for the record of trims.
+    pub(in crate::ssd) fn records_trims(&self) -> bool {
+        self.persistence.recovers() && self.persistence.trims == Trims::Flushed
     }
 
     /// Spare space / physical space, as whichever key states it.

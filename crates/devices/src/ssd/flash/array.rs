@@ -6,6 +6,7 @@
 //! the block's opening. State changes only when an operation completes; the rules of NAND are
 //! asserted on every one.
 
+use super::damage::{Damage, Torn};
 use super::ratings::Ratings;
 use crate::ssd::config::SsdConfig;
 use crate::ssd::ids::{Block, Lpn, Ppn};
@@ -26,6 +27,9 @@ pub(in crate::ssd) struct FlashState {
     retired: Vec<bool>,
     erases: Vec<u32>,
     ratings: Ratings,
+    /// Nothing of a drive that was never cut, or was saved before there were cuts.
+    #[serde(default)]
+    damage: Option<Damage>,
 }
 
 /// All flash of a drive.
@@ -50,6 +54,8 @@ pub struct Flash {
     erases: Arc<Vec<u32>>,
     /// Erasures that each block is rated for.
     ratings: Ratings,
+    /// What power cuts have done, if there were any.
+    damage: Option<Box<Damage>>,
 }
 
 impl Flash {
@@ -57,7 +63,7 @@ impl Flash {
     pub fn new(config: &SsdConfig, geometry: &Geometry, seed: u64) -> Self {
         let blocks = geometry.blocks() as usize;
         let (pages, wide) = (geometry.pages(), geometry.wide);
-        let ordered = config.persistence.order;
+        let ordered = config.persistence.is_ordered();
         Flash {
             pages_per_block: geometry.pages_per_block,
             stamp: Numbers::new(pages, wide),
@@ -69,6 +75,7 @@ impl Flash {
             retired: vec![false; blocks],
             erases: Arc::new(vec![0; blocks]),
             ratings: Ratings::new(&config.wear, geometry.blocks(), seed),
+            damage: None,
         }
     }
 
@@ -104,6 +111,7 @@ impl Flash {
             retired: self.retired.clone(),
             erases: Arc::new(self.erases.to_vec()),
             ratings: self.ratings.clone(),
+            damage: None,
         }
     }
 
@@ -190,6 +198,53 @@ impl Flash {
         self.programmed[block.at()] = 0;
         self.opening[block.at()] = 0;
         Arc::make_mut(&mut self.erases)[block.at()] += 1;
+        if let Some(damage) = &mut self.damage {
+            damage.heal(block);
+        }
+    }
+
+    /// What power cuts have done, if there were any.
+    pub fn damage(&self) -> Option<&Damage> {
+        self.damage.as_deref()
+    }
+
+    /// The same, to be added to.
+    pub fn damage_mut(&mut self) -> &mut Damage {
+        self.damage.get_or_insert_default()
+    }
+
+    /// What a page held is gone: it never reads again.
+    pub fn void(&mut self, ppn: Ppn) {
+        self.stamp.set(ppn.0, 0);
+    }
+
+    /// A block ends where it is: nothing more is programmed in it before its erasure. The page behind
+    /// the last one counts, if it reads.
+    pub fn close(&mut self, block: Block, read: Option<Torn>) {
+        let first = u64::from(block.0) * u64::from(self.pages_per_block);
+        let page = self.programmed[block.at()];
+        let mut rest = page..self.pages_per_block;
+        if let Some(torn) = read {
+            self.stamp.set(first + u64::from(page), torn.lpn.wrapping_add(1));
+            self.order.set(first + u64::from(page), u64::from(torn.order as u32));
+            if page == 0 {
+                self.opening[block.at()] = torn.opening;
+                self.first_order[block.at()] = torn.first_order;
+            }
+            rest.start += 1;
+        }
+        for page in rest {
+            self.stamp.set(first + u64::from(page), 0);
+        }
+        self.programmed[block.at()] = self.pages_per_block;
+    }
+
+    /// A block that was closed early is as it was before, so that what it says is read again.
+    pub fn reopen(&mut self, block: Block, pages: u32) {
+        self.programmed[block.at()] = pages;
+        if pages == 0 {
+            self.opening[block.at()] = 0;
+        }
     }
 
     /// The logical page that was written to a programmed page.
@@ -292,6 +347,7 @@ impl Flash {
             retired: self.retired.clone(),
             erases: self.erases.to_vec(),
             ratings: self.ratings.clone(),
+            damage: self.damage.as_deref().cloned(),
         }
     }
 
@@ -316,6 +372,7 @@ impl Flash {
         self.retired = state.retired;
         self.erases = Arc::new(state.erases);
         self.ratings = state.ratings;
+        self.damage = state.damage.map(Box::new);
         Ok(())
     }
 }

@@ -227,6 +227,48 @@ impl Lanes {
         StageEnd::GoesOn(ends)
     }
 
+    /// How far the operation of a lane has come: the number of its stage, and how many stages of the
+    /// cell array have begun. With cache commands the `second` may be asked for too.
+    pub fn reached(&self, lane: u32, second: bool, now: Time) -> Option<(usize, u32)> {
+        let state = &self.each[lane as usize];
+        let first = state.tail.as_ref().or(state.running.as_ref());
+        let behind = state.tail.as_ref().and(state.running.as_ref());
+        let running = if second { behind } else { first }?;
+        let stages = self.plans[running.plan.at()].stages();
+        let (mut stage, mut begun) = (usize::from(running.stage), true);
+        if state.lone {
+            let mut ends = running.started;
+            let is_under_way = |stage: &Stage| {
+                ends += stage.ns();
+                ends > now
+            };
+            stage = stages.iter().position(is_under_way).unwrap_or(stages.len() - 1);
+        } else {
+            begun = running.ends.saturating_sub(stages[stage].ns()) <= now;
+        }
+        let is_cell = |stage: &&Stage| matches!(stage, Stage::Cell(_));
+        let cells = stages[..stage + usize::from(begun)].iter().filter(is_cell).count();
+        Some((stage, cells as u32))
+    }
+
+    /// Whatever was under way is over, without an end; buses are free.
+    pub fn lose_power(&mut self, now: Time) {
+        let busy: Vec<Time> = self.bus_busy_ns(now).collect();
+        self.bus_busy_ns = busy;
+        self.bus_free_at.fill(now);
+        for lane in &mut self.each {
+            (lane.running, lane.tail) = (None, None);
+        }
+    }
+
+    /// The stages of the operation of a busy lane: how many.
+    pub fn stages_of(&self, lane: u32, second: bool) -> usize {
+        let state = &self.each[lane as usize];
+        let first = state.tail.as_ref().or(state.running.as_ref());
+        let running = if second { state.running.as_ref() } else { first };
+        running.map_or(0, |running| self.plans[running.plan.at()].stages().len())
+    }
+
     fn finished(&self, ended: &Running, now: Time) -> Finished {
         let cell_ns = self.plans[ended.plan.at()].cell_ns();
         let bus_ns = now - ended.started - cell_ns - ended.waited_ns;

@@ -1,12 +1,14 @@
 //! The flash back end's hardware: the cell arrays, the operations and what they cost, lanes and buses.
 
 mod array;
+mod damage;
 mod lanes;
 mod operation;
 mod ratings;
 
 pub use array::Flash;
 pub(in crate::ssd) use array::FlashState;
+pub use damage::{Damage, Reading, Short, Torn};
 pub use lanes::{Finished, Lanes, StageEnd};
 pub use operation::{Cached, CellTimes, CostTable, FlashOp, OpKind, Plan, PlanId, Stage};
 pub use ratings::Ratings;

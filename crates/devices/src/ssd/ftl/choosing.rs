@@ -57,7 +57,7 @@ impl Ftl {
     #[inline]
     pub(in crate::ssd) fn accepts(&self, domain: Domain) -> bool {
         let reserved = match (self.victim[domain.at()], self.reserve) {
-            (Some(victim), _) => self.blocks.valid[victim.at()],
+            (Some(victim), _) => self.blocks.valid[victim.at()] + self.geometry.kept_for_cuts,
             (None, Reserve::Pages(pages)) => pages,
             (None, Reserve::Everything) => return false,
         };
@@ -145,6 +145,19 @@ impl Ftl {
         let (_, turn) = best?;
         self.placement.write_pointer[group as usize] = (turn + 1) % self.placement.group_size;
         Some(Domain(first + turn))
+    }
+
+    /// The domain of a pool with the most room, if there is any, whatever is kept for cleaning.
+    pub(in crate::ssd) fn roomiest(&self, pool: PoolId) -> Option<Domain> {
+        let domains = self.geometry.pool_domains[pool.at()].iter().copied();
+        domains.filter(|it| self.room(*it) > 0).max_by_key(|it| (self.room(*it), Reverse(it.0)))
+    }
+
+    /// The same of those on a unit.
+    pub(in crate::ssd) fn roomiest_on(&self, pool: PoolId, unit: Unit) -> Option<Domain> {
+        let domains = self.geometry.pool_domains[pool.at()].iter().copied();
+        let here = domains.filter(|it| self.geometry.unit_of(*it) == unit && self.room(*it) > 0);
+        here.max_by_key(|it| (self.room(*it), Reverse(it.0)))
     }
 
     /// Where a partial write of `lpn` goes that is merged with the old copy: to the same plane if

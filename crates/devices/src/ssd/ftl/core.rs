@@ -70,7 +70,7 @@ impl Ftl {
             placement: Placement::new(geometry),
             victim: vec![None; geometry.domains as usize],
             marks: LowMarks::new(geometry),
-            reserve: Reserve::Pages(geometry.data_pages),
+            reserve: Reserve::Pages(geometry.reserved_pages()),
             ageing: Ageing::new(geometry, flash.ratings()),
             programs: 0,
             counters: Counters::default(),
@@ -106,6 +106,11 @@ impl Ftl {
     #[inline]
     pub(in crate::ssd) fn is_mapped(&self, lpn: Lpn) -> bool {
         self.unmapped == 0 || self.lookup(lpn).is_some()
+    }
+
+    /// The map, to be kept.
+    pub(in crate::ssd) fn clone_map(&self) -> PageMap {
+        self.map.clone()
     }
 
     /// Counts the logical pages that lie nowhere.

@@ -43,6 +43,36 @@ impl Ftl {
         }
     }
 
+    /// Erases a block whose erasure, or whose first program, was cut.
+    pub(in crate::ssd) fn erase_after_cut(&mut self, flash: &mut Flash, block: Block) {
+        let domain = self.geometry.domain_of(block);
+        let had_life = flash.life(block) > 0;
+        if had_life {
+            self.ageing.erased(domain);
+        }
+        flash.erase(block);
+        self.counters.erases += 1;
+        if had_life && flash.life(block) == 0 {
+            self.lose_spare(domain);
+        }
+    }
+
+    /// A domain woke without an erased block, so that nothing can be moved: the drive takes no more
+    /// writes.
+    pub(super) fn end_without_room(&mut self) {
+        let written = self.ageing.bytes_before + self.counters.host_bytes;
+        self.ageing.end.get_or_insert(written);
+        self.reserve = Reserve::Everything;
+    }
+
+    /// Takes no writes and cleans nothing for now, or goes on.
+    pub(in crate::ssd) fn hold(&mut self, holds: bool) {
+        self.reserve = match self.ageing.end {
+            None if !holds => Reserve::Pages(self.geometry.reserved_pages()),
+            _ => Reserve::Everything,
+        };
+    }
+
     /// Whether the spare space of some pool is gone: the drive takes no more writes.
     #[inline]
     pub fn has_ended(&self) -> bool {

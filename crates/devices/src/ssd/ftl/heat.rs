@@ -64,6 +64,15 @@ impl Heat {
         }
     }
 
+    /// The state of a detector of this size that has seen nothing.
+    pub(in crate::ssd) fn forgotten(&self) -> HeatState {
+        HeatState {
+            counts: vec![0; self.counts.len()],
+            recent: vec![u32::MAX; self.recent.len()],
+            until_decay: self.counts.len() as u64,
+        }
+    }
+
     pub(in crate::ssd) fn take_up(&mut self, state: HeatState) -> Result<(), String> {
         let fits = state.counts.len() == self.counts.len()
             && state.recent.len() == self.recent.len()

@@ -97,7 +97,7 @@ impl Ftl {
         self.random = state.random;
         self.reserve = match self.ageing.end {
             Some(_) => Reserve::Everything,
-            None => Reserve::Pages(self.geometry.data_pages),
+            None => Reserve::Pages(self.geometry.reserved_pages()),
         };
         self.blocks.state.fill(BlockState::Closed);
         for (frontier, (block, next, opening)) in
@@ -119,6 +119,57 @@ impl Ftl {
         }
         self.take_up_lists(flash, &state.free, &state.closed);
         Ok(())
+    }
+
+    /// Wakes after a power cut with a map and the number of the next program: everything else follows from
+    /// the flash, in which every block that is not erased is closed. The detector of hot pages has
+    /// forgotten, and pointers and free lists begin afresh; wear's account is kept with erase counts.
+    pub(in crate::ssd) fn wake(&mut self, flash: &Flash, map: PageMap, programs: u64) {
+        let full = self.geometry.data_pages;
+        let count = self.streams.count as usize;
+        let mut frontiers = vec![(NO_BLOCK, full, 0); self.streams.frontier.len()];
+        let mut free = vec![(Vec::new(), 0); self.geometry.domains as usize];
+        let mut closed = vec![Vec::new(); self.geometry.domains as usize];
+        for block in (0..self.geometry.blocks()).map(Block) {
+            let domain = self.geometry.domain_of(block).at();
+            match flash.programmed(block) {
+                _ if flash.is_retired(block) => {}
+                0 => free[domain].0.push(block.0),
+                // Only a planted mistake leaves a block open.
+                pages
+                    if pages < self.geometry.data_pages
+                        && frontiers[domain * count].0 == NO_BLOCK =>
+                {
+                    frontiers[domain * count] = (block.0, pages, flash.opening(block));
+                }
+                _ => closed[domain].push(block.0),
+            }
+        }
+        for closed in &mut closed {
+            closed.sort_by_key(|block| flash.opening(Block(*block)));
+        }
+        // Blocks that were open without a page have taken numbers too.
+        let unseen = self.streams.frontier.len() as u64;
+        let opened = flash.openings().iter().copied().max().unwrap_or(0) + unseen;
+        let state = FtlState {
+            map,
+            opened,
+            programs,
+            frontiers,
+            free,
+            closed,
+            moved_age: vec![0; self.blocks.moved_age.len()],
+            ageing: self.ageing.keep(),
+            heat: self.streams.heat.forgotten(),
+            write_pointer: vec![0; self.placement.write_pointer.len()],
+            clean_pointer: vec![0; self.marks.clean_pointer.len()],
+            random: self.random.clone(),
+        };
+        self.victim.fill(None);
+        self.take_up(flash, state).expect("it is a state of this drive");
+        if (0..self.geometry.domains).any(|domain| self.free.count(Domain(domain)) == 0) {
+            self.end_without_room();
+        }
     }
 
     /// Pages of a unit that hold no valid data, erased or superseded, counted.

@@ -195,7 +195,7 @@ impl Ftl {
     }
 
     /// Whether a block is being filled with cold data.
-    pub(super) fn is_filling(&self, block: Block) -> bool {
+    pub(in crate::ssd) fn is_filling(&self, block: Block) -> bool {
         self.blocks.state[block.at()] == BlockState::Filling
     }
 }

@@ -70,6 +70,11 @@ impl PageMap {
         self.0.set(lpn.0, ppn.0 + 1);
     }
 
+    /// The page lies at a place from now on, or nowhere.
+    pub(in crate::ssd) fn put(&mut self, lpn: Lpn, place: Place) {
+        self.0.set(lpn.0, place.0);
+    }
+
     /// The page lies nowhere from now on.
     pub fn clear(&mut self, lpn: Lpn) {
         // What was never written is not touched.

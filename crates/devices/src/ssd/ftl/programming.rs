@@ -121,6 +121,30 @@ impl Ftl {
         Status::Ok
     }
 
+    /// The low 32 bits of the number of the next program.
+    pub(in crate::ssd) fn next_order(&self) -> u32 {
+        self.programs as u32
+    }
+
+    /// The number of the next program.
+    pub(in crate::ssd) fn next_program(&self) -> u64 {
+        self.programs
+    }
+
+    /// What a page that is being programmed will say of its block: the number of its opening, and of its
+    /// first program; and the number of its own program in full.
+    pub(in crate::ssd) fn header_of(&self, flash: &Flash, it: &Programming) -> (u64, u64, u64) {
+        let opening = self.blocks.sequence[it.block.at()];
+        if self.is_filling(it.block) {
+            let source = self.victim[self.geometry.domain_of(it.block).at()];
+            let first = flash.first_order(source.expect("cold data comes from a block"));
+            return (opening, first, first + u64::from(it.order.wrapping_sub(first as u32)));
+        }
+        let back = (self.programs as u32).wrapping_sub(it.order);
+        let order = self.programs - u64::from(back);
+        (opening, order, order)
+    }
+
     /// Completes what [`begin_program`](Ftl::begin_program) began.
     #[inline]
     pub fn complete_program(&mut self, flash: &mut Flash, programming: Programming) {

@@ -11,7 +11,8 @@
 
 use super::{Ftl, PageMap};
 use crate::ssd::flash::Flash;
-use crate::ssd::ids::{Block, BlockState, Domain, Ppn};
+use crate::ssd::ids::{Block, BlockState, Domain, Lpn, Ppn};
+use crate::ssd::power::planted::Bug;
 use crate::ssd::shape::Geometry;
 
 /// What the flash says of a drive.
@@ -35,6 +36,11 @@ impl Rebuilt {
     /// Where each logical page lies.
     pub fn map(&self) -> &PageMap {
         &self.map
+    }
+
+    /// The same, to be taken.
+    pub(in crate::ssd) fn into_map(self) -> PageMap {
+        self.map
     }
 
     /// Valid pages of a block.
@@ -109,6 +115,9 @@ fn take_newer(map: &mut PageMap, geometry: &Geometry, flash: &Flash, block: Bloc
     for page in 0..flash.programmed(block).min(geometry.data_pages) {
         let ppn = geometry.ppn(block, page);
         let lpn = flash.stamp(ppn);
+        if lpn == Lpn::PADDING {
+            continue;
+        }
         let is_newer = |found| age(geometry, flash, ppn) > age(geometry, flash, found);
         if map.get(lpn).ppn().is_none_or(is_newer) {
             map.set(lpn, ppn);
@@ -118,7 +127,7 @@ fn take_newer(map: &mut PageMap, geometry: &Geometry, flash: &Flash, block: Bloc
 
 /// What orders the copies of a logical page.
 fn age(geometry: &Geometry, flash: &Flash, ppn: Ppn) -> (u64, u32) {
-    if flash.is_ordered() {
+    if flash.is_ordered() && !Bug::BlockNumberOnly.is_planted() {
         return (flash.full_order(ppn), 0);
     }
     (flash.opening(geometry.block_of(ppn)), geometry.page_in_block(ppn))
@@ -175,7 +184,7 @@ mod tests {
                 ..Cleaning::default()
             },
             wear: Wear { rated_cycles: 40, spread: 0.2, ..Wear::default() },
-            persistence: Persistence { order: true },
+            persistence: Persistence { order: true, ..Persistence::default() },
             ..SsdConfig::default()
         }
     }

@@ -13,7 +13,7 @@ use crate::kit::link::{HostQueue, Link, Turn};
 use crate::kit::slots::{Slot, Slots};
 use crate::latency::{BUS, CELL, CLEANING_WAIT, HOST_LINK, HOST_QUEUE, UNIT_WAIT};
 use crate::ssd::clock::{Clock, Event};
-use crate::ssd::config::HostLink;
+use crate::ssd::config::{Recovery, SsdConfig};
 use crate::ssd::page::{PageDone, Spent};
 use engine::{Breakdown, Completion, Op, Part, Request, Status, Time};
 use flush::Epochs;
@@ -50,13 +50,25 @@ pub(in crate::ssd) struct Host {
     volatile: bool,
     /// Flushes that it is to be asked for.
     flushes: Vec<Slot>,
+    /// The device is not ready, after a power cut: nothing enters it; and the flushes that wait for that.
+    holds: bool,
+    held_flushes: Vec<Slot>,
     done: Vec<Completion>,
 }
 
 impl Host {
-    pub(in crate::ssd) fn new(config: &HostLink, volatile: bool) -> Host {
+    pub(in crate::ssd) fn new(config: &SsdConfig) -> Host {
+        let volatile = config.is_volatile() || config.records_trims();
+        let has_more_to_do =
+            config.records_trims() || config.persistence.recovery == Recovery::Checkpoint;
+        let config = &config.host_link;
+        let mut link = Link::new(config);
+        if has_more_to_do {
+            // Flushes, and the need of a checkpoint, are looked for whenever the link takes its turn.
+            link.takes_turns();
+        }
         Host {
-            link: Link::new(config),
+            link,
             queue: HostQueue::new(config),
             queue_depth: config.queue_depth.requests(),
             in_device: 0,
@@ -64,6 +76,8 @@ impl Host {
             epochs: Epochs::new(),
             volatile,
             flushes: Vec::new(),
+            holds: false,
+            held_flushes: Vec::new(),
             done: Vec::new(),
         }
     }
@@ -117,7 +131,11 @@ impl Host {
             // A flush takes no place in the device, or it could keep out what it waits for.
             Op::Flush => {
                 self.epochs.begin_flush(slot);
-                self.send(slot, clock);
+                if self.holds {
+                    self.held_flushes.push(slot);
+                } else {
+                    self.send(slot, clock);
+                }
             }
             op => {
                 if op == Op::Write {
@@ -283,6 +301,51 @@ impl Host {
         active.breakdown[UNIT_WAIT] = rest;
         active.status = status;
         self.leave_flash(slot, clock);
+    }
+
+    // ---- power cuts -----------------------------------------------------------------------
+
+    /// The power goes: whatever is not answered never will be.
+    pub(in crate::ssd) fn lose_power(&mut self, config: &SsdConfig, now: Time) {
+        let mut done = std::mem::take(&mut self.done);
+        let mut lost: Vec<Active> =
+            self.active.taken().into_iter().map(|slot| self.active[slot]).collect();
+        lost.sort_by_key(|active| (active.submitted, active.request.id));
+        let (status, at) = (Status::PowerLost, now);
+        done.extend(lost.into_iter().map(|Active { request, submitted, .. }| Completion {
+            request,
+            submitted,
+            at,
+            breakdown: Breakdown::of(UNIT_WAIT, at - submitted),
+            status,
+        }));
+        *self = Host { done, ..Host::new(config) };
+    }
+
+    /// The number of a request that is in the device.
+    pub(in crate::ssd) fn request_of(&self, slot: Slot) -> u64 {
+        self.active[slot].request.id
+    }
+
+    /// Until it is [released](Host::release), whatever is asked waits in the host.
+    pub(in crate::ssd) fn hold(&mut self) {
+        self.holds = true;
+        self.in_device = self.queue_depth;
+    }
+
+    /// What waits in the host may enter the device.
+    pub(in crate::ssd) fn release(&mut self, clock: &mut Clock) {
+        self.holds = false;
+        self.in_device = 0;
+        for slot in std::mem::take(&mut self.held_flushes) {
+            self.send(slot, clock);
+        }
+        while self.in_device < self.queue_depth
+            && let Some(next) = self.queue.pop()
+        {
+            self.in_device += 1;
+            self.send(next, clock);
+        }
     }
 
     #[inline]

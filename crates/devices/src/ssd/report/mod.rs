@@ -11,6 +11,7 @@ pub use wear_map::WearMap;
 use crate::ssd::Ssd;
 use crate::ssd::account::{Account, Counters, Counts, Spent, UnitAccount};
 use crate::ssd::ids::{Block, Domain};
+use crate::ssd::power::PowerReport;
 use engine::{SECTOR_BYTES, Time};
 
 /// Everything that a drive has to say.
@@ -36,6 +37,8 @@ pub struct SsdReport {
     pub units: Vec<UnitReport>,
     /// Share of the time in which each bus was in use.
     pub bus_busy: Vec<f64>,
+    /// What power cuts came to, of a drive that recovers from them.
+    pub power: Option<PowerReport>,
 }
 
 impl SsdReport {
@@ -209,6 +212,7 @@ impl Ssd {
             health: self.health(),
             units: units.into_iter().map(|unit| unit_report(unit, time)).collect(),
             bus_busy: buses_ns.into_iter().map(|ns| share(ns, time)).collect(),
+            power: self.power_report().cloned(),
         };
         report.derive();
         report

@@ -9,6 +9,7 @@ mod apart;
 mod class;
 mod cleaning;
 mod next;
+mod power;
 mod requests;
 mod stream;
 #[cfg(test)]
@@ -16,6 +17,7 @@ mod tests;
 pub mod timeline;
 mod units;
 
+pub(in crate::ssd) use power::{CutProgram, Reached};
 pub(in crate::ssd) use units::Units;
 
 use crate::ssd::account::UnitAccount;
@@ -58,6 +60,13 @@ pub(in crate::ssd) struct Ended {
     unit: Unit,
     /// A block of a pool of several units was closed or erased, for which others may have waited.
     closed: bool,
+}
+
+impl Ended {
+    /// Where.
+    pub(in crate::ssd) fn unit(&self) -> Unit {
+        self.unit
+    }
 }
 
 impl Scheduler {
@@ -133,7 +142,7 @@ impl Scheduler {
             let stalled = std::mem::take(&mut queue.stalled);
             let (writes, reads): (Vec<_>, Vec<_>) = std::mem::take(&mut queue.waiting)
                 .into_iter()
-                .partition(|op| ops[*op].work != PageWork::Read);
+                .partition(|op| !matches!(ops[*op].work, PageWork::Read | PageWork::System));
             queue.waiting = reads.into();
             for op in stalled.into_iter().chain(writes) {
                 let op = ops.remove(op);

@@ -101,7 +101,7 @@ impl Scheduler {
     fn lanes_refusing(&self, unit: Unit, op: &PageOp) -> u64 {
         let kind = match op.work {
             PageWork::Read | PageWork::ReadForWrite => OpKind::Read,
-            PageWork::Write => OpKind::Program,
+            PageWork::Write | PageWork::Restore | PageWork::System => OpKind::Program,
             PageWork::Merge | PageWork::MergeAcross => OpKind::Merge,
         };
         let lanes = self.units.lanes_of(unit).enumerate();
@@ -208,6 +208,9 @@ impl Scheduler {
     fn start_write(&mut self, unit: Unit, id: OpId, clock: &mut Clock) -> bool {
         let PageOp { work, lpn, .. } = self.units.ops[id];
         let pool = self.ftl.geometry().pool_of(lpn);
+        if work == PageWork::Restore {
+            return self.start_restore(unit, id, lpn, clock);
+        }
         let domain = if work == PageWork::Merge {
             self.ftl.choose_domain_near(pool, unit, lpn).map(|(domain, near)| {
                 self.units.ops[id].work = match (near, self.ftl.lookup(lpn)) {
@@ -234,7 +237,13 @@ impl Scheduler {
     }
 
     #[inline]
-    fn start(&mut self, unit: Unit, id: OpId, programming: Option<Programming>, clock: &mut Clock) {
+    pub(super) fn start(
+        &mut self,
+        unit: Unit,
+        id: OpId,
+        programming: Option<Programming>,
+        clock: &mut Clock,
+    ) {
         let queue = &mut self.units.queues[unit.at()];
         let op = &mut self.units.ops[id];
         op.cleaning_wait += queue.cleaning_ns - op.cleaning_mark;
@@ -249,7 +258,7 @@ impl Scheduler {
     /// The unit to which the page of a waiting read has moved, which only wide pools allow.
     #[inline]
     fn new_holder(&self, op: OpId, unit: Unit) -> Option<Unit> {
-        if !self.ftl.pools_span_units() {
+        if !self.ftl.pools_span_units() || self.units.ops[op].work == PageWork::System {
             return None;
         }
         let lpn = self.units.ops[op].lpn;
@@ -295,7 +304,7 @@ impl Scheduler {
         self.ftl.counters.page_read(op.work, op.range.1, self.units.granule);
         let mut status = Status::Ok;
         match op.work {
-            PageWork::Read => {}
+            PageWork::Read | PageWork::Restore | PageWork::System => {}
             PageWork::Write | PageWork::Merge | PageWork::MergeAcross => {
                 self.ftl.counters.page_written(op.touched, u64::from(op.bytes));
             }

@@ -166,7 +166,7 @@ pub(in crate::ssd) fn word(
     match flight.work.expect("it is under way") {
         Work::Host(op, _) => match ops[op].work {
             PageWork::Read | PageWork::ReadForWrite => Word::Read,
-            PageWork::Write => Word::Program,
+            PageWork::Write | PageWork::Restore | PageWork::System => Word::Program,
             PageWork::Merge | PageWork::MergeAcross => Word::Merge,
         },
         Work::Move(_) if job.is_some_and(|job| job.levels_wear()) => Word::Migrate,

@@ -76,7 +76,7 @@ impl PageOp {
 
     #[inline]
     pub(in crate::ssd) fn phase(&self) -> Phase {
-        if self.work.writes() { Phase::Write } else { Phase::Read }
+        if self.work.writes() || self.work == PageWork::System { Phase::Write } else { Phase::Read }
     }
 
     /// Flash pages that a lane reads for it; all lanes of a synchronous gang read alike.
@@ -351,7 +351,7 @@ impl PageOp {
                 let pages = self.pages_read(granule, lane);
                 return (pages > 0).then_some((OpKind::Read, pages));
             }
-            PageWork::Write => OpKind::Program,
+            PageWork::Write | PageWork::Restore | PageWork::System => OpKind::Program,
             PageWork::Merge if new_data() => OpKind::Merge,
             PageWork::Merge => OpKind::CopyBack,
             PageWork::MergeAcross => OpKind::Move,

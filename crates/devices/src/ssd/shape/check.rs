@@ -1,6 +1,8 @@
 //! What a configuration may not say: counts and sizes that stand alone, and the spare space.
 
-use crate::ssd::config::{ActiveBlocks, DEFAULT_SPARE_FACTOR, Gang, Interleave, Pool, SsdConfig};
+use crate::ssd::config::{
+    ActiveBlocks, DEFAULT_SPARE_FACTOR, Gang, Interleave, Pool, Recovery, SsdConfig,
+};
 use crate::ssd::shape::granule::Granule;
 use engine::SECTOR_BYTES;
 use options::{Invalid, Size};
@@ -17,7 +19,11 @@ fn ordered(config: &SsdConfig) -> Result<(), Invalid> {
     let page = config.page_size.bytes();
     let logical = config.logical_page.map_or(page, options::Size::bytes).max(1);
     let needed = (page / logical).max(1) * EACH;
-    if !config.persistence.order || config.spare_size.bytes() >= needed {
+    // One with a write buffer is refused for that.
+    if config.is_buffered()
+        || !config.persistence.is_ordered()
+        || config.spare_size.bytes() >= needed
+    {
         return Ok(());
     }
     let problem = format!(
@@ -26,6 +32,22 @@ fn ordered(config: &SsdConfig) -> Result<(), Invalid> {
     );
     let keys = ["device.spare_size", "device.persistence.order", "device.logical_page"];
     Err(Invalid::new(&keys, problem))
+}
+
+/// What recovery from power cuts demands.
+pub(super) fn recovery(config: &SsdConfig) -> Result<(), Invalid> {
+    let persistence = &config.persistence;
+    let by_summaries = matches!(persistence.recovery, Recovery::Summary | Recovery::Checkpoint);
+    if by_summaries && !config.summary_page {
+        let problem = "a drive without summary pages cannot read them; use summary_page = true or \
+                       recovery = \"spare\"";
+        return Err(Invalid::new(&["device.persistence.recovery", "device.summary_page"], problem));
+    }
+    if persistence.checkpoint.ns() == 0 {
+        let problem = "checkpoints come one after the other; use a time above 0";
+        return Err(Invalid::new(&["device.persistence.checkpoint"], problem));
+    }
+    Ok(())
 }
 
 /// Counts and sizes that stand alone: positive, dividing, addressable.

@@ -134,6 +134,9 @@ pub struct Geometry {
     pub idle_blocks: u32,
     /// Blocks of a domain that are open at a time.
     pub frontiers: u32,
+    /// Pages of a domain that stay erased beside those that cleaning needs, because a power cut closes
+    /// the open blocks: those of a block for each frontier, or none where no cut is survived.
+    pub kept_for_cuts: u32,
     by_pools: Divisor,
     by_pages_per_block: Divisor,
     by_blocks_per_domain: Divisor,
@@ -209,6 +212,7 @@ impl Geometry {
             low_blocks: 0,
             frontiers: if groups.is_some() { 2 } else { config.cleaning.frontiers.count() },
             idle_blocks: 0,
+            kept_for_cuts: 0,
             by_pools: Divisor::new(pools),
             by_pages_per_block: Divisor::new(pages_per_block),
             by_blocks_per_domain: Divisor::new(blocks),
@@ -219,6 +223,11 @@ impl Geometry {
         geometry.place_pools(pool);
         let share = f64::from(geometry.blocks_per_domain) * config.min_free();
         geometry.low_blocks = (share as u32).max(1);
+        if config.persistence.recovers() {
+            check::recovery(config)?;
+            geometry.kept_for_cuts = geometry.frontiers * data_pages;
+            geometry.low_blocks = geometry.low_blocks.max(1 + geometry.frontiers);
+        }
         geometry.pages_per_pool = geometry.exported_per_pool(config)?;
         geometry.check_filled(config)?;
         geometry.idle_blocks = geometry.low_blocks;
@@ -328,6 +337,11 @@ impl Geometry {
             return Err(Invalid::new(&[key, "device.spare_factor"], problem));
         }
         Ok(())
+    }
+
+    /// Pages of a domain that stay erased for the moves of the next cleaning, and for cuts.
+    pub fn reserved_pages(&self) -> u32 {
+        self.data_pages + self.kept_for_cuts
     }
 
     /// Blocks that a pool can lose before its spare space no longer holds those that cleaning keeps
@@ -444,6 +458,17 @@ impl Geometry {
             Gang::SharedBus => packages.map(|package| package % self.channels).collect(),
             Gang::SharedControlAsync | Gang::SharedControlSync => packages.collect(),
         }
+    }
+
+    /// The bus of each lane of a recovery.
+    pub fn recovery_buses(&self, _config: &SsdConfig) -> Vec<u32> {
+        self.lane_buses()
+    }
+
+    /// Flash pages of a lane that so many logical pages of a block take.
+    pub fn flash_pages(&self, pages: u32) -> u64 {
+        let each = u64::from(self.granule.pages_per_lane());
+        (u64::from(pages) * each).div_ceil(u64::from(self.granule.parts))
     }
 
     /// Sets of units of which those that work at a time do operations of one kind; without sets of

@@ -45,6 +45,7 @@ fn against(config: &SsdConfig, default: &SsdConfig) -> Result<(), Invalid> {
             cleaning.frontiers,
             cleaning.levelling,
             persistence.order,
+            persistence.recovery,
         ]
     );
     if let Some((key, _)) = against.iter().find(|(_, default)| !default) {

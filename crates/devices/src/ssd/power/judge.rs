@@ -1,0 +1,107 @@
+//! What must be there after a cut, and what was.
+//!
+//! The map that the drive had says which copy of a page is the newest, and which programs were under way.
+//! Of a page the newest programmed copy must be found, or one that was being programmed.
+
+use super::{Power, State};
+use crate::ssd::back::Back;
+use crate::ssd::flash::Flash;
+use crate::ssd::ftl::{Ftl, PageMap, Place};
+use crate::ssd::ids::{Lpn, Ppn};
+use crate::ssd::sched::CutProgram;
+use std::collections::BTreeMap;
+
+/// What must be there after a cut.
+#[derive(Debug, Clone)]
+pub(super) struct Truth {
+    /// The newest programmed copy of each page.
+    durable: PageMap,
+    /// Programs under way: the copies, and whether the host waits for them.
+    begun: BTreeMap<u64, Vec<(Ppn, bool)>>,
+    /// Requests of the host have been served since the last start.
+    served: bool,
+}
+
+/// The map without the programs under way: of each page the newest copy that is programmed.
+pub(super) fn durable(ftl: &Ftl, programs: &[CutProgram]) -> PageMap {
+    let mut map = ftl.clone_map();
+    // Youngest first: what each supersedes is what the one before left.
+    for program in programs.iter().rev() {
+        let it = &program.programming;
+        if it.lpn != Lpn::PADDING && map.holds(it.lpn, it.ppn) {
+            map.put(it.lpn, it.old);
+        }
+    }
+    map
+}
+
+impl Truth {
+    /// The newest programmed copy of a page.
+    pub(super) fn owed(&self, lpn: Lpn) -> Place {
+        self.durable.get(lpn)
+    }
+}
+
+impl Power {
+    /// Notes what must be there, before anything is torn. A recovery that is cut before it has its map
+    /// owes what the one before owed.
+    pub(super) fn note_truth(&mut self, back: &Back, programs: &[CutProgram]) {
+        let has_map = !matches!(
+            self.state,
+            State::Off | State::Starting | State::Reading { .. } | State::Erasing
+        );
+        if !has_map {
+            return;
+        }
+        let ftl = back.ftl();
+        let mut truth = Truth {
+            durable: durable(ftl, programs),
+            begun: BTreeMap::new(),
+            served: matches!(self.state, State::Serving),
+        };
+        if !truth.served {
+            // What the last start has not taken may read this time: nobody has seen the page yet.
+            truth.begun = self.truth.take().map_or_else(BTreeMap::new, |it| it.begun);
+            truth.begun.values_mut().flatten().for_each(|(_, is_hosts)| *is_hosts = false);
+        }
+        for program in programs {
+            let it = &program.programming;
+            if it.lpn == Lpn::PADDING {
+                continue;
+            }
+            truth.begun.entry(it.lpn.0).or_default().push((it.ppn, program.is_hosts));
+        }
+        self.truth = Some(truth);
+    }
+
+    /// Counts what is missing in the map that was found.
+    pub(super) fn judge(&mut self, ftl: &Ftl, flash: &Flash, found: &PageMap) {
+        let Some(truth) = &self.truth else { return };
+        let report = &mut self.report;
+        for lpn in (0..ftl.geometry().exported_pages()).map(Lpn) {
+            let (owed, is) = (truth.durable.get(lpn), found.get(lpn));
+            let begun = truth.begun.get(&lpn.0).map_or(&[][..], Vec::as_slice);
+            let hosts = begun.iter().filter(|(_, is_hosts)| *is_hosts).count() as u64;
+            let same = |owed: Place| match (owed.ppn(), is.ppn()) {
+                (Some(owed), Some(is)) => owed == is || ftl.are_twins(flash, owed, is),
+                (owed, is) => owed.is_none() && is.is_none(),
+            };
+            if same(owed) {
+                report.unacknowledged_lost += hosts * u64::from(truth.served);
+            } else if let Some((_, is_hosts)) = begun.iter().find(|(ppn, _)| Some(*ppn) == is.ppn())
+            {
+                let kept = u64::from(*is_hosts);
+                if truth.served {
+                    report.unacknowledged_kept += kept;
+                    report.unacknowledged_lost += hosts - kept;
+                }
+            } else if self.at_risk.get(&lpn.0).is_some_and(|all| all.iter().any(|it| same(*it))) {
+                // Nobody has read it yet.
+            } else if owed.ppn().is_none() {
+                report.trims_undone += 1;
+            } else {
+                report.durable_lost += 1;
+            }
+        }
+    }
+}

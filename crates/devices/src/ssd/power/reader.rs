@@ -1,0 +1,124 @@
+//! Reads and erasures of a drive that finds its map: each lane has a list of them, which it does one after
+//! the other, and shares its bus with others as in any operation.
+
+use crate::ssd::clock::{Clock, Event, MOST_LANES};
+use crate::ssd::config::SsdConfig;
+use crate::ssd::flash::{Lanes, Plan, PlanId, Stage, StageEnd};
+use crate::ssd::shape::Geometry;
+
+/// What is done.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Step {
+    /// The spare area of a page is read.
+    Spare = 0,
+    /// A summary is read.
+    Summary = 1,
+    /// A whole page is read.
+    Page = 2,
+    /// A block is erased.
+    Erase = 3,
+}
+
+/// What is still to be done on each lane.
+#[derive(Debug, Clone)]
+pub(super) struct Reader {
+    lanes: Lanes,
+    left: Vec<Vec<(Step, u64)>>,
+    busy: u32,
+    /// Bytes of each kind of read.
+    bytes: [u64; 4],
+    pub(super) pages_read: u64,
+    pub(super) bytes_read: u64,
+}
+
+impl Reader {
+    pub(super) fn new(config: &SsdConfig, geometry: &Geometry) -> Reader {
+        let (page, spare) = (config.page_size.bytes(), config.spare_size.bytes());
+        let bytes = [spare, 512 + spare * 512 / page, page + spare, 0];
+        let timing = &config.timing;
+        let whole = timing.read.of_type(0);
+        let part = timing.read_part.unwrap_or(whole);
+        let read = |sense: options::Duration, bytes| {
+            let bus = timing.transfer_ns(bytes) + timing.command.ns();
+            Plan::new(vec![Stage::Cell(sense.ns() as u32), Stage::Bus(bus as u32)])
+        };
+        let plans = vec![
+            read(part, bytes[0]),
+            read(part, bytes[1]),
+            read(whole, bytes[2]),
+            Plan::new(vec![Stage::Cell(timing.erase.ns() as u32)]),
+        ];
+        let buses = geometry.recovery_buses(config);
+        assert!(buses.len() < MOST_LANES as usize, "lanes are numbered within events of 20 bits");
+        let left = vec![Vec::new(); buses.len()];
+        let lanes = Lanes::new(plans, &buses, false);
+        Reader { lanes, left, busy: 0, bytes, pages_read: 0, bytes_read: 0 }
+    }
+
+    /// How many lanes there are.
+    pub(super) fn lanes(&self) -> u32 {
+        self.left.len() as u32
+    }
+
+    /// Adds steps to what a lane has to do.
+    pub(super) fn add(&mut self, lane: u32, step: Step, count: u64) {
+        if count == 0 {
+            return;
+        }
+        self.left[lane as usize].push((step, count));
+        if step != Step::Erase {
+            self.pages_read += count;
+            self.bytes_read += count * self.bytes[step as usize];
+        }
+    }
+
+    /// Begins; whether there is anything to do.
+    pub(super) fn start(&mut self, clock: &mut Clock) -> bool {
+        for lane in &mut self.left {
+            lane.reverse();
+        }
+        self.busy = 0;
+        for lane in 0..self.lanes() {
+            self.busy += u32::from(self.go_on(lane, clock));
+        }
+        self.busy > 0
+    }
+
+    /// Begins the next step of a lane; whether there is one.
+    fn go_on(&mut self, lane: u32, clock: &mut Clock) -> bool {
+        let list = &mut self.left[lane as usize];
+        let Some((step, count)) = list.last_mut() else { return false };
+        let plan = PlanId(*step as u32);
+        *count -= 1;
+        if *count == 0 {
+            list.pop();
+        }
+        let ends = self.lanes.start(lane, plan, clock.now);
+        clock.call(ends, Event::PowerLane(lane));
+        true
+    }
+
+    /// A stage has ended on a lane; whether everything is done.
+    pub(super) fn stage_ended(&mut self, lane: u32, clock: &mut Clock) -> bool {
+        match self.lanes.stage_ended(lane, clock.now) {
+            StageEnd::GoesOn(ends) | StageEnd::Accepts(ends) => {
+                clock.call(ends, Event::PowerLane(lane));
+                false
+            }
+            StageEnd::Finished(_) => {
+                if !self.go_on(lane, clock) {
+                    self.busy -= 1;
+                }
+                self.busy == 0
+            }
+        }
+    }
+
+    /// The power is gone.
+    pub(super) fn lose_power(&mut self, now: engine::Time) {
+        self.lanes.lose_power(now);
+        for lane in &mut self.left {
+            lane.clear();
+        }
+    }
+}

@@ -1,0 +1,58 @@
+//! What tests see of a drive around power cuts.
+
+use super::PowerReport;
+use crate::ssd::Ssd;
+use crate::ssd::back::Back;
+use crate::ssd::ids::{Block, Lpn, Ppn};
+
+/// A program under way.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct UnderWay {
+    /// Where.
+    pub ppn: Ppn,
+    /// Which page.
+    pub lpn: Lpn,
+    /// Low 32 bits of its number.
+    pub order: u32,
+    /// The copy that it supersedes.
+    pub old: Option<Ppn>,
+    /// The request of the host of which it has the data; none if it has those of the old copy.
+    pub request: Option<u64>,
+}
+
+impl Ssd {
+    /// The programs under way, in the order in which they began.
+    pub fn programs_under_way(&self) -> Vec<UnderWay> {
+        let Back::Pages(back) = &self.back else { return Vec::new() };
+        let under_way = back.owned_programs().into_iter().map(|(it, owner)| UnderWay {
+            ppn: it.ppn,
+            lpn: it.lpn,
+            order: it.order,
+            old: it.old.ppn(),
+            request: owner.map(|slot| self.host.request_of(slot)),
+        });
+        under_way.collect()
+    }
+
+    /// Where a page is read from.
+    pub fn place_of(&self, lpn: Lpn) -> Option<Ppn> {
+        self.back.ftl().lookup(lpn)
+    }
+
+    /// The erasures of each block, and whether it is retired.
+    pub fn wear_of_blocks(&self) -> (Vec<u32>, Vec<bool>) {
+        let flash = self.back.flash();
+        let blocks = (0..self.geometry().blocks()).map(Block);
+        (flash.erases().to_vec(), blocks.map(|block| flash.is_retired(block)).collect())
+    }
+
+    /// The low 32 bits of the number of the program of a page.
+    pub fn order_at(&self, ppn: Ppn) -> u32 {
+        self.back.flash().order(ppn)
+    }
+
+    /// What power cuts came to; nothing of a drive that does not recover.
+    pub fn power_report(&self) -> Option<&PowerReport> {
+        self.power.as_deref().map(|power| &power.report)
+    }
+}

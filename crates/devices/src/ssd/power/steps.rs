@@ -1,0 +1,324 @@
+//! The way back after a cut, step by step: the controller starts, reads the flash, erases what is half
+//! erased, wakes with the map that it has found, writes anew what is at risk, and records its start.
+
+use super::planted::Bug;
+use super::reader::Step;
+use super::{Power, State, next_program};
+use crate::ssd::Ssd;
+use crate::ssd::back::Back;
+use crate::ssd::clock::{Clock, Event};
+use crate::ssd::config::Recovery;
+use crate::ssd::flash::{Flash, Reading, Torn};
+use crate::ssd::ftl::{Ftl, PageMap};
+use crate::ssd::ids::{Block, Lpn, Unit};
+use crate::ssd::shape::Geometry;
+use engine::{Completion, Random, Time};
+
+/// The event at which the controller has started.
+pub(in crate::ssd) const STARTED: u32 = 0;
+
+impl Ssd {
+    /// The power goes: what was asked and not answered is lost, with all that the controller knew.
+    pub(in crate::ssd) fn lose_power(&mut self, now: Time, completions: &mut Vec<Completion>) {
+        let power = self.power.as_mut().expect("a drive that recovers");
+        power.report.cuts += 1;
+        let Back::Pages(back) = &mut self.back else { unreachable!("refused beforehand") };
+        let programs = back.cut_programs(now);
+        let erasing = back.cut_erasures();
+        power.note_truth(&self.back, &programs);
+        let (ftl, flash) = self.back.state();
+        power.tear(ftl, flash, &programs, &erasing);
+        power.trims.lose_power();
+        power.checkpoints.lose_power();
+        power.own_pages.clear();
+        power.reader.lose_power(now);
+        power.state = State::Off;
+        let Back::Pages(back) = &mut self.back else { unreachable!("refused beforehand") };
+        back.lose_power(now);
+        self.clock = Clock::at(now);
+        self.host.lose_power(&self.config, now);
+        completions.append(self.host.done());
+    }
+
+    /// The power comes back: the drive finds its map, and takes no request before it has it.
+    pub(in crate::ssd) fn begin_recovery(&mut self, now: Time) {
+        let power = self.power.as_mut().expect("a drive that recovers");
+        assert!(matches!(power.state, State::Off), "power comes back after it went");
+        power.state = State::Starting;
+        power.on_at = now;
+        self.clock.now = now;
+        self.host.hold();
+        self.clock.call(now + power.config.ready.ns(), Event::Power(STARTED));
+    }
+
+    /// A step on the way back has ended.
+    pub(in crate::ssd) fn power_event(&mut self, event: Event) {
+        let power = self.power.as_mut().expect("it has events");
+        match event {
+            Event::Power(super::checkpoint::DUE) => return self.begin_checkpoint(),
+            Event::Power(_) => {
+                let (ftl, flash) = self.back.state();
+                power.plan_first(ftl.geometry(), flash);
+                power.state = State::Reading { second: false };
+                if power.reader.start(&mut self.clock) {
+                    return;
+                }
+            }
+            Event::PowerLane(lane) => {
+                if !power.reader.stage_ended(lane, &mut self.clock) {
+                    return;
+                }
+            }
+            _ => return,
+        }
+        self.go_on_recovering();
+    }
+
+    /// Everything that the lanes had to do is done.
+    fn go_on_recovering(&mut self) {
+        let power = self.power.as_mut().expect("it recovers");
+        let (ftl, flash) = self.back.state();
+        if let State::Reading { second: false } = power.state {
+            power.plan_second(ftl.geometry(), flash);
+            power.state = State::Reading { second: true };
+            if power.reader.start(&mut self.clock) {
+                return;
+            }
+        }
+        if let State::Reading { second: true } = power.state {
+            power.close_blocks(ftl.geometry(), flash);
+            power.state = State::Erasing;
+            if power.reader.start(&mut self.clock) {
+                return;
+            }
+        }
+        power.wake(ftl, flash);
+        power.state = State::Numbering;
+        let Back::Pages(back) = &mut self.back else { unreachable!("refused beforehand") };
+        back.write_system(Unit(0), None, &mut self.clock);
+    }
+
+    /// Numbers go on from one that is recorded: what is programmed from now on has others than what the
+    /// last cut has torn.
+    fn numbers_go_on(&mut self) {
+        let power = self.power.as_mut().expect("it recovers");
+        if !Bug::NoBootRecord.is_planted() {
+            power.first_program = self.back.ftl().next_program();
+        }
+        let restores = std::mem::take(&mut power.restores);
+        let mut left = 0;
+        power.state = State::Restoring { left: u32::MAX };
+        let Back::Pages(back) = &mut self.back else { unreachable!("refused beforehand") };
+        for lpn in restores {
+            left += u32::from(back.restore(lpn, &mut self.clock));
+        }
+        power.report.pages_rewritten += u64::from(left);
+        power.state = State::Restoring { left };
+        if left == 0 {
+            self.record_start();
+        }
+    }
+
+    fn record_start(&mut self) {
+        let power = self.power.as_mut().expect("it recovers");
+        power.state = State::Recording;
+        let Back::Pages(back) = &mut self.back else { unreachable!("refused beforehand") };
+        back.write_system(Unit(0), None, &mut self.clock);
+    }
+
+    /// A page has been written that nobody waits for.
+    pub(in crate::ssd) fn own_page_written(&mut self, unit: Unit) {
+        let Some(power) = &mut self.power else { return };
+        match &mut power.state {
+            State::Restoring { left } => {
+                *left -= 1;
+                if *left == 0 {
+                    self.record_start();
+                }
+            }
+            State::Numbering => self.numbers_go_on(),
+            State::Recording => {
+                power.own_pages.clear();
+                self.serve_again();
+            }
+            State::Serving => self.own_page_of(unit),
+            _ => {}
+        }
+    }
+
+    /// The start is recorded: the drive serves again.
+    fn serve_again(&mut self) {
+        let power = self.power.as_mut().expect("it recovers");
+        let (ftl, flash) = self.back.state();
+        if !Bug::NoBootRecord.is_planted() {
+            for short in flash.damage_mut().short.values_mut() {
+                short.recorded = true;
+            }
+        }
+        ftl.hold(false);
+        power.truth = None;
+        power.at_risk.clear();
+        power.state = State::Serving;
+        power.report.recoveries_ns.push(self.clock.now - power.on_at);
+        let (pages, bytes) = (power.reader.pages_read, power.reader.bytes_read);
+        (power.report.pages_read, power.report.bytes_read) = (pages, bytes);
+        self.host.release(&mut self.clock);
+        self.pump();
+    }
+}
+
+impl Power {
+    /// The first reads: of every spare area, or of every summary.
+    fn plan_first(&mut self, geometry: &Geometry, _flash: &Flash) {
+        let lanes = u64::from(self.reader.lanes());
+        let blocks = u64::from(geometry.blocks()) * u64::from(geometry.granule.span) / lanes;
+        self.reader.add(0, Step::Page, self.trims.pages());
+        for lane in 0..self.reader.lanes() {
+            match self.config.recovery {
+                Recovery::None => unreachable!("such a drive is not cut"),
+                Recovery::Spare => {
+                    let pages = geometry.flash_pages(geometry.pages_per_block);
+                    self.reader.add(lane, Step::Spare, blocks * pages);
+                    self.report.blocks_by_scan += blocks;
+                }
+                Recovery::Checkpoint if self.checkpoints.is_there() => {
+                    let pages = self.checkpoints.pages;
+                    let mine = pages / lanes + u64::from(u64::from(lane) < pages % lanes);
+                    self.reader.add(lane, Step::Page, mine);
+                }
+                Recovery::Summary | Recovery::Checkpoint => {
+                    self.reader.add(lane, Step::Summary, blocks);
+                }
+            }
+        }
+    }
+
+    /// The second: the first spare area of blocks without a summary, and of those that hold something the
+    /// pages up to the first that does not.
+    fn plan_second(&mut self, geometry: &Geometry, flash: &Flash) {
+        if self.config.recovery == Recovery::Spare {
+            return;
+        }
+        let lanes = geometry.granule.span;
+        let by_checkpoint = self.checkpoints.is_there();
+        for block in (0..geometry.blocks()).map(Block) {
+            if by_checkpoint && !self.checkpoints.has_changed(flash, block) {
+                continue;
+            }
+            let unit = geometry.unit_of(geometry.domain_of(block));
+            let damage = flash.damage();
+            let short = damage.and_then(|damage| damage.short.get(&block.0));
+            let half_erased = damage.is_some_and(|it| it.half_erased.contains(&block.0));
+            let mut step = Step::Spare;
+            let pages = match short {
+                _ if half_erased => 1,
+                Some(short) => {
+                    self.report.blocks_by_scan += 1;
+                    geometry.flash_pages((short.pages + 1).min(geometry.data_pages))
+                }
+                None if flash.programmed(block) == 0 => u64::from(!by_checkpoint),
+                None => {
+                    self.report.blocks_by_summary += 1;
+                    if !by_checkpoint {
+                        continue;
+                    }
+                    step = Step::Summary;
+                    1
+                }
+            };
+            for lane in unit.0 * lanes..(unit.0 + 1) * lanes {
+                self.reader.add(lane, step, pages);
+            }
+        }
+    }
+
+    /// Reads every block that ended early: its pages, and the torn one behind them if it reads. Blocks of
+    /// which nothing is to be trusted are to be erased.
+    fn close_blocks(&mut self, geometry: &Geometry, flash: &mut Flash) {
+        self.erasures.clear();
+        self.taken.clear();
+        let mut open = std::collections::BTreeSet::new();
+        let Some(damage) = flash.damage().cloned() else { return };
+        self.erasures.extend(damage.half_erased.iter().copied().map(Block));
+        for (block, short) in damage.short.iter().filter(|(_, short)| !short.recorded) {
+            let block = Block(*block);
+            if damage.half_erased.contains(&block.0) {
+                continue;
+            }
+            let read = short.torn.filter(|torn| self.reads(torn));
+            flash.reopen(block, short.pages);
+            let domain = geometry.domain_of(block);
+            let goes_on = Bug::ProgramsOn.is_planted() && read.is_none() && short.pages > 0;
+            if goes_on && open.insert(domain) {
+                continue;
+            }
+            flash.close(block, read);
+            if Bug::NoChecksum.is_planted() && short.pages == geometry.data_pages {
+                // The summary says something else.
+                (short.pages / 2..short.pages).for_each(|it| flash.void(geometry.ppn(block, it)));
+            }
+            match read {
+                Some(_) => self.taken.push(geometry.ppn(block, short.pages)),
+                None if short.pages == 0 => self.erasures.push(block),
+                None => {}
+            }
+        }
+        let lanes = geometry.granule.span;
+        for block in &self.erasures {
+            let unit = geometry.unit_of(geometry.domain_of(*block));
+            for lane in unit.0 * lanes..(unit.0 + 1) * lanes {
+                self.reader.add(lane, Step::Erase, 1);
+            }
+        }
+    }
+
+    fn reads(&mut self, torn: &Torn) -> bool {
+        match torn.reading {
+            Reading::Whole => true,
+            Reading::Unstable => self.random.below(2) == 0,
+            Reading::InPart if Bug::OneLaneEnough.is_planted() => {
+                // Neither what was there before nor what was written.
+                self.report.durable_lost += 1;
+                true
+            }
+            Reading::InPart | Reading::Erased | Reading::Nothing => false,
+        }
+    }
+
+    /// What is half erased is erased; the map follows from the rest.
+    fn wake(&mut self, ftl: &mut Ftl, flash: &mut Flash) {
+        for block in std::mem::take(&mut self.erasures) {
+            ftl.erase_after_cut(flash, block);
+        }
+        let map = self.find_map(ftl.geometry(), flash);
+        self.judge(ftl, flash, &map);
+        let programs = next_program(ftl.geometry(), flash, self.first_program);
+        self.restores.clear();
+        for ppn in std::mem::take(&mut self.taken) {
+            let lpn = flash.stamp(ppn);
+            if !map.holds(lpn, ppn) {
+                continue;
+            }
+            if let Some(owed) = self.truth.as_ref().map(|truth| truth.owed(lpn)) {
+                self.at_risk.entry(lpn.0).or_default().push(owed);
+            }
+            if !Bug::TornIsWhole.is_planted() {
+                self.restores.push(lpn);
+            }
+        }
+        ftl.wake(flash, map, programs);
+        ftl.hold(true);
+    }
+
+    /// The map that the flash tells, with the trims that are recorded.
+    fn find_map(&self, geometry: &Geometry, flash: &Flash) -> PageMap {
+        let mut map = self.tell_map(geometry, flash);
+        for (page, program) in self.trims.recorded() {
+            let lpn = Lpn(page);
+            if map.get(lpn).ppn().is_some_and(|ppn| flash.full_order(ppn) < program) {
+                map.clear(lpn);
+            }
+        }
+        map
+    }
+}

@@ -1,0 +1,168 @@
+//! What a cut leaves of what was under way.
+
+use super::planted::Bug;
+use super::{Power, PowerReport};
+use crate::ssd::config::Tear;
+use crate::ssd::flash::{Flash, Reading, Short, Torn};
+use crate::ssd::ftl::Ftl;
+use crate::ssd::ids::Block;
+use crate::ssd::sched::{CutProgram, Reached};
+use engine::{Random, Xoshiro256};
+
+impl Power {
+    /// Does to the flash what the cut does: programs are torn, erasures remain half done, and every
+    /// block that was being filled ends where it is.
+    pub(super) fn tear(
+        &mut self,
+        ftl: &Ftl,
+        flash: &mut Flash,
+        programs: &[CutProgram],
+        erasing: &[Block],
+    ) {
+        self.forget_unstable(flash, ftl);
+        let mut torn = std::collections::BTreeMap::new();
+        for program in programs {
+            let it = &program.programming;
+            if torn.contains_key(&it.block.0) {
+                continue;
+            }
+            match self.ends(ftl, flash, program) {
+                End::Untouched => {}
+                End::Whole => finish(ftl, flash, program),
+                End::Torn(reading) => {
+                    let (opening, first_order, order) = ftl.header_of(flash, it);
+                    let page = Torn { lpn: it.lpn.0, order, opening, first_order, reading };
+                    torn.insert(it.block.0, page);
+                    self.report.torn_pages += 1;
+                }
+            }
+        }
+        if Bug::ProgramsOn.is_planted() {
+            self.lose_behind_tears(ftl, flash);
+        }
+        self.end_blocks(ftl, flash, &torn);
+        for block in erasing {
+            flash.damage_mut().half_erased.insert(block.0);
+            count_erasure(&mut self.report);
+        }
+    }
+
+    /// What becomes of a program.
+    fn ends(&mut self, ftl: &Ftl, flash: &Flash, program: &CutProgram) -> End {
+        let geometry = ftl.geometry();
+        let it = &program.programming;
+        if geometry.page_in_block(it.ppn) != flash.programmed(it.block) {
+            // It waits behind another one of its block.
+            return End::Untouched;
+        }
+        if program.reached.iter().all(|reached| *reached == Reached::Nothing) {
+            return End::Untouched;
+        }
+        if program.reached.iter().all(|reached| *reached == Reached::Data) {
+            return End::Whole;
+        }
+        let tear = self.config.tear;
+        let random = &mut self.random;
+        let lanes = program.reached.iter().map(|reached| match reached {
+            Reached::Nothing => Reading::Erased,
+            Reached::Cells => drawn(tear, random),
+            Reached::Data => Reading::Whole,
+        });
+        let lanes: Vec<Reading> = lanes.collect();
+        let any = |reading| lanes.contains(&reading);
+        let reads = any(Reading::Whole) || any(Reading::Unstable);
+        let fails = any(Reading::Nothing) || any(Reading::Erased);
+        let reading = if reads && fails {
+            Reading::InPart
+        } else if any(Reading::Nothing) {
+            Reading::Nothing
+        } else if any(Reading::Erased) {
+            Reading::Erased
+        } else {
+            Reading::Unstable
+        };
+        End::Torn(reading)
+    }
+
+    /// Every block that is programmed in part ends.
+    fn end_blocks(
+        &mut self,
+        ftl: &Ftl,
+        flash: &mut Flash,
+        torn: &std::collections::BTreeMap<u32, Torn>,
+    ) {
+        let geometry = ftl.geometry();
+        for block in (0..geometry.blocks()).map(Block) {
+            let pages = flash.programmed(block);
+            let page = torn.get(&block.0).copied();
+            if pages == geometry.pages_per_block || pages == 0 && page.is_none() {
+                continue;
+            }
+            let short = Short { pages, torn: page, recorded: false };
+            flash.damage_mut().short.insert(block.0, short);
+            flash.close(block, None);
+        }
+    }
+
+    /// Pages that were programmed behind a torn one do not all read.
+    fn lose_behind_tears(&mut self, ftl: &Ftl, flash: &mut Flash) {
+        let Some(damage) = flash.damage().cloned() else { return };
+        for (block, short) in damage.short.iter().filter(|(_, short)| short.torn.is_some()) {
+            let block = Block(*block);
+            for page in short.pages..flash.programmed(block).min(ftl.geometry().data_pages) {
+                if self.random.below(2) == 0 {
+                    flash.void(ftl.geometry().ppn(block, page));
+                }
+            }
+        }
+    }
+
+    /// Torn pages that a start has taken for readable may not read again.
+    fn forget_unstable(&mut self, flash: &mut Flash, ftl: &Ftl) {
+        let Some(damage) = flash.damage() else { return };
+        let recorded = damage.short.iter().filter(|(_, short)| short.recorded);
+        let torn = recorded
+            .filter(|(_, short)| short.torn.is_some_and(|torn| torn.reading == Reading::Unstable));
+        let pages: Vec<_> =
+            torn.map(|(block, short)| ftl.geometry().ppn(Block(*block), short.pages)).collect();
+        for ppn in pages {
+            if self.random.below(2) == 0 {
+                flash.void(ppn);
+            }
+        }
+    }
+}
+
+/// What becomes of a program that is cut.
+enum End {
+    Untouched,
+    Torn(Reading),
+    /// Its data is there, and a summary behind it is torn.
+    Whole,
+}
+
+fn drawn(tear: Tear, random: &mut Xoshiro256) -> Reading {
+    let draw = random.unit();
+    if draw < tear.erased {
+        Reading::Erased
+    } else if draw < tear.erased + tear.unreadable {
+        Reading::Nothing
+    } else {
+        Reading::Unstable
+    }
+}
+
+/// The data of the last page of a block is there; its summary is not.
+fn finish(ftl: &Ftl, flash: &mut Flash, program: &CutProgram) {
+    let it = &program.programming;
+    let (opening, first_order, _) = ftl.header_of(flash, it);
+    if flash.program(it.ppn, it.block, it.lpn, it.order) == 0 {
+        flash.write_header(it.block, opening, first_order);
+    }
+}
+
+fn count_erasure(report: &mut PowerReport) {
+    report.interrupted_erases += 1;
+    // Its header, which has the count, comes after the erasure.
+    report.erase_counts_lost += 1;
+}

@@ -1,0 +1,34 @@
+//! The rows of power cuts: each run is cut once, in its middle.
+
+use super::*;
+
+const RECOVERY: Figure = |o| o.power().recoveries_ns[0] as f64;
+const CHECKPOINTS: Figure = |o| o.power().checkpoint_programs as f64;
+const UNDONE: Figure = |o| o.power().trims_undone as f64;
+const KEPT_WRITES: Figure = |o| o.power().unacknowledged_kept as f64;
+
+/// Trims, and never a flush.
+const TRIMS: Load = |n, pages, random| {
+    let op = if n % 4 == 0 { Op::Trim } else { Op::Write };
+    (op, random.below(pages), 1)
+};
+
+pub fn rows() -> Vec<Row> {
+    let words = |a: &str, b: &str| [json!(a), json!(b)];
+    let of = |key, values, load, effect| {
+        let mut row = row(key, values, load, effect).requests(2_000);
+        row.cut = Some(20_000_000);
+        row
+    };
+    let spare = |key, values, load, effect| {
+        of(key, values, load, effect).given("device.persistence.recovery", json!("spare"))
+    };
+    vec![
+        of("device.persistence.recovery", words("spare", "summary"), WRITES, (RECOVERY, Less)),
+        of("device.persistence.checkpoint", words("3ms", "15ms"), WRITES, (CHECKPOINTS, Less))
+            .given("device.persistence.recovery", json!("checkpoint")),
+        spare("device.persistence.trims", words("volatile", "logged"), TRIMS, (UNDONE, Less)),
+        spare("device.persistence.ready", words("0ns", "10ms"), WRITES, (RECOVERY, More)),
+        spare("device.persistence.tear", words("1, 0, 0", "0, 0, 1"), WRITES, (KEPT_WRITES, More)),
+    ]
+}

@@ -1,0 +1,127 @@
+//! What each page may hold after a power cut: a model that knows nothing of the drive but what it was asked
+//! and what it answered.
+//!
+//! A write is durable when it is answered; so is a trim where trims are logged, and where they are flushed,
+//! with the answer of a flush that was asked after its own. A value may be found unless a durable one was
+//! asked after the value was answered. While a trim of a page is not durable, anything that the page ever
+//! held may be found: the copies of a trimmed page may be cleaned away, the newest first. What the first
+//! look after a cut finds is what the page holds from then on.
+
+use devices::ssd::config::Trims;
+use std::collections::BTreeMap;
+
+/// The content of a page: the number of the request that wrote it, `FILLED` or `NOTHING`.
+pub type Value = u64;
+
+/// As the drive was filled.
+pub const FILLED: Value = 0;
+/// What a page reads that was trimmed, or never written.
+pub const NOTHING: Value = u64::MAX;
+
+#[derive(Debug, Clone, Copy)]
+struct Change {
+    value: Value,
+    request: u64,
+    asked: u64,
+    answered: Option<u64>,
+    durable: bool,
+}
+
+#[derive(Debug, Clone)]
+struct Page {
+    base: Value,
+    /// All that it ever held.
+    ever: Vec<Value>,
+    changes: Vec<Change>,
+}
+
+/// What the pages of a drive may hold.
+#[derive(Debug, Clone)]
+pub struct Content {
+    pages: Vec<Page>,
+    trims: Trims,
+    /// Counts what is asked and answered.
+    tick: u64,
+    /// Pages of each request that is not answered.
+    open: BTreeMap<u64, std::ops::Range<u64>>,
+    /// When each flush was asked that is not answered.
+    flushes: BTreeMap<u64, u64>,
+}
+
+impl Content {
+    pub fn new(values: impl Iterator<Item = Value>, trims: Trims) -> Content {
+        let page = |base| Page { base, ever: vec![base, NOTHING], changes: Vec::new() };
+        let pages = values.map(page).collect();
+        Content { pages, trims, tick: 0, open: BTreeMap::new(), flushes: BTreeMap::new() }
+    }
+
+    pub fn change(&mut self, request: u64, pages: std::ops::Range<u64>, value: Value) {
+        self.tick += 1;
+        for page in pages.clone() {
+            let page = &mut self.pages[page as usize];
+            page.ever.push(value);
+            let asked = self.tick;
+            page.changes.push(Change { value, request, asked, answered: None, durable: false });
+        }
+        self.open.insert(request, pages);
+    }
+
+    pub fn flush(&mut self, request: u64) {
+        self.tick += 1;
+        self.flushes.insert(request, self.tick);
+    }
+
+    /// A request is answered; `well` unless the drive refused it.
+    pub fn answered(&mut self, request: u64, well: bool) {
+        self.tick += 1;
+        if let Some(asked) = self.flushes.remove(&request) {
+            if well && self.trims == Trims::Flushed {
+                let changes = self.pages.iter_mut().flat_map(|page| &mut page.changes);
+                for change in changes.filter(|it| it.answered.is_some_and(|at| at < asked)) {
+                    change.durable = true;
+                }
+            }
+        }
+        let Some(pages) = self.open.remove(&request) else { return };
+        for page in pages {
+            let changes = &mut self.pages[page as usize].changes;
+            for change in changes.iter_mut().filter(|it| it.request == request && well) {
+                change.answered = Some(self.tick);
+                let is_trim = change.value == NOTHING;
+                change.durable |= !is_trim || self.trims == Trims::Logged;
+            }
+        }
+    }
+
+    /// Compares what is found after a cut; that is what the pages hold from now on.
+    pub fn found(&mut self, lpn: u64, value: Value) -> Result<(), String> {
+        let page = &mut self.pages[lpn as usize];
+        let durable = page.changes.iter().filter(|it| it.durable);
+        let last = durable.map(|it| it.asked).max().unwrap_or(0);
+        let may_be = |it: &Change| it.answered.is_none_or(|answered| answered >= last);
+        let undefined =
+            page.changes.iter().any(|it| it.value == NOTHING && !it.durable && may_be(it));
+        let admitted: Vec<Value> = (last == 0)
+            .then_some(page.base)
+            .into_iter()
+            .chain(page.changes.iter().filter(|it| may_be(it)).map(|it| it.value))
+            .collect();
+        if !(admitted.contains(&value) || undefined && page.ever.contains(&value)) {
+            return Err(format!("page {lpn} holds {value}, and may hold {admitted:?}"));
+        }
+        page.base = value;
+        page.changes.clear();
+        Ok(())
+    }
+
+    /// Requests that are not answered: those that change pages, and flushes.
+    pub fn open(&self) -> (Vec<u64>, Vec<u64>) {
+        (self.open.keys().copied().collect(), self.flushes.keys().copied().collect())
+    }
+
+    /// The power went: nothing that is open will be answered.
+    pub fn cut(&mut self) {
+        self.open.clear();
+        self.flushes.clear();
+    }
+}

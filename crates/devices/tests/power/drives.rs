@@ -1,0 +1,141 @@
+//! Drives of all shapes, as small as they come, and what is asked of them.
+
+use devices::ssd::config::{
+    ActiveBlocks, Cleaning, CleaningTime, FillOrder, FreeOrder, Frontiers, Gang, HostLink,
+    Interleave, Levelling, LevellingRule, Persistence, Pool, Recovery, Trims, Wear,
+};
+use devices::ssd::{Geometry, SsdConfig};
+use engine::{Lba, Op, Random, Request, Xoshiro256};
+use options::{Duration, Size};
+
+pub fn pick<T: Copy>(random: &mut Xoshiro256, choices: &[T]) -> T {
+    choices[random.below(choices.len() as u64) as usize]
+}
+
+pub fn between(random: &mut Xoshiro256, low: u32, high: u32) -> u32 {
+    low + random.below(u64::from(high - low) + 1) as u32
+}
+
+const INTERLEAVES: [Interleave; 4] =
+    [Interleave::None, Interleave::Die, Interleave::PlanePair, Interleave::Plane];
+const POOLS: [Pool; 5] = [Pool::Plane, Pool::Die, Pool::Package, Pool::Gang, Pool::Ssd];
+const FRONTIERS: [Frontiers; 3] = [Frontiers::Single, Frontiers::SeparateMoved, Frontiers::HotCold];
+
+/// Interleave, pool and frontiers go round with the seed, so that all meet; the rest is drawn.
+pub fn config(seed: u64) -> SsdConfig {
+    let random = &mut Xoshiro256::new(seed, 0);
+    let turn = seed as usize;
+    let mut config = SsdConfig {
+        channels: between(random, 1, 2),
+        packages_per_channel: between(random, 1, 2),
+        dies_per_package: pick(random, &[1, 1, 2]),
+        planes_per_die: 2,
+        blocks_per_plane: between(random, 8, 16),
+        pages_per_block: between(random, 4, 8),
+        page_size: Size::from_bytes(4096),
+        summary_page: random.below(4) > 0,
+        interleave: INTERLEAVES[turn % 4],
+        pool: POOLS[turn / 4 % 5],
+        cache_commands: random.below(4) == 0,
+        fill_order: pick(random, &[FillOrder::Sequential, FillOrder::Random]),
+        free_order: pick(random, &[FreeOrder::Rotating, FreeOrder::Fifo, FreeOrder::LeastWorn]),
+        host_link: HostLink::default(),
+        ..SsdConfig::default()
+    };
+    config.persistence = Persistence {
+        recovery: pick(random, &[Recovery::Spare, Recovery::Summary, Recovery::Checkpoint]),
+        checkpoint: Duration::from_ns(2_000_000 + random.below(20_000_000)),
+        trims: pick(random, &[Trims::Volatile, Trims::Flushed, Trims::Logged]),
+        ..Persistence::default()
+    };
+    if !config.summary_page {
+        config.persistence.recovery = Recovery::Spare;
+    }
+    config.cleaning = Cleaning {
+        min_free: Some(0.0),
+        time: pick(random, &[CleaningTime::Blocking, CleaningTime::Interleaved]),
+        background: random.below(4) == 0,
+        copy_back: random.below(3) == 0,
+        frontiers: FRONTIERS[turn / 20 % 3],
+        ..Cleaning::default()
+    };
+    layout(&mut config, random);
+    if random.below(4) == 0 {
+        config.wear = Wear { rated_cycles: 30, spread: 0.2, ..Wear::default() };
+        config.cleaning.levelling = Levelling {
+            rule: pick(random, &[LevellingRule::Migrate, LevellingRule::RateLimit]),
+            retirement_age: 1.0,
+            cold_life: 0.5,
+            ..Levelling::default()
+        };
+    }
+    config
+}
+
+fn layout(config: &mut SsdConfig, random: &mut Xoshiro256) {
+    match random.below(6) {
+        0 => config.logical_page = Some(Size::from_bytes(pick(random, &[2048, 8192]))),
+        1 => {
+            config.logical_page = Some(Size::from_bytes(8192));
+            config.packages_per_channel = 2;
+            config.page_span = Some(2);
+        }
+        2 => {
+            config.gang = pick(random, &[Gang::SharedControlAsync, Gang::SharedControlSync]);
+            config.packages_per_channel = 2;
+            config.interleave = Interleave::None;
+        }
+        3 if matches!(config.pool, Pool::Gang | Pool::Ssd) => {
+            config.packages_per_channel = 2;
+            config.cleaning.stream = true;
+            config.cleaning.copy_back = false;
+        }
+        _ if !config.cleaning.copy_back => {
+            config.active_blocks = pick(random, &[ActiveBlocks::Auto, ActiveBlocks::Plane]);
+        }
+        _ => {}
+    }
+    if matches!(config.gang, Gang::SharedControlAsync | Gang::SharedControlSync)
+        || config.interleave == Interleave::Plane
+    {
+        config.cache_commands = false;
+    }
+}
+
+/// The shape of a drive with as little spare space as it can have, or none if its keys contradict each
+/// other.
+pub fn with_least_spare(config: &mut SsdConfig) -> Option<Geometry> {
+    let shares = [0.15, 0.2, 0.25, 0.3, 0.35, 0.4, 0.45, 0.5, 0.6, 0.7, 0.8];
+    shares.into_iter().find_map(|share| {
+        config.spare_factor = Some(share);
+        Geometry::new(config).ok()
+    })
+}
+
+/// What is asked of a drive: mostly writes, to a part of it.
+pub fn requests(seed: u64, geometry: &Geometry, count: u64) -> Vec<Request> {
+    let random = &mut Xoshiro256::new(seed, 1);
+    let pages = geometry.exported_pages();
+    let sectors = u64::from(geometry.sectors_per_page);
+    let hot = (pages / pick(random, &[1, 4, 8])).max(1);
+    let trims = pick(random, &[0, 0, 1, 3]);
+    let flushes = pick(random, &[0, 1, 3]);
+    let ask = |id| {
+        let draw = random.below(20);
+        let op = match draw {
+            draw if draw < trims => Op::Trim,
+            draw if draw < trims + flushes => Op::Flush,
+            10 => Op::Read,
+            _ => Op::Write,
+        };
+        let reach = if random.below(10) > 0 { hot } else { pages };
+        let page = random.below(reach);
+        let length = (1 + random.below(3)).min(pages - page);
+        let mut count = (length * sectors) as u32;
+        if op == Op::Write && random.below(10) == 0 {
+            count -= sectors.min(2) as u32 - 1;
+        }
+        Request::new(id + 1, op, Lba(page * sectors), if op == Op::Flush { 0 } else { count })
+    };
+    (0..count).map(ask).collect()
+}

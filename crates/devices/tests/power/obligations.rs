@@ -1,0 +1,137 @@
+//! What a drive owes after a power cut, one test for each obligation. The search checks all of them on
+//! every drive; these look where each matters, and say what was broken.
+
+use crate::case::Case;
+use crate::drives;
+use crate::search::{drawn, line, tried};
+use devices::Examine;
+use devices::ssd::config::{Persistence, Recovery, Trims};
+use devices::ssd::{Ssd, SsdConfig};
+use engine::{Device, Lba, Op, Random, Request, Time, Xoshiro256};
+
+/// Tries drawn cases of drives that are `wanted`, until there were so many.
+fn hold(cases: usize, wanted: impl Fn(&SsdConfig) -> bool) {
+    let seeds = (500_000..).filter(|seed| wanted(&drives::config(*seed)));
+    let mut tries = 0;
+    for case in seeds.filter_map(drawn) {
+        match tried(&case) {
+            None => continue,
+            Some(Ok(_)) => tries += 1,
+            Some(Err(problem)) => panic!("{}", line(case, problem)),
+        }
+        if tries == cases {
+            return;
+        }
+    }
+}
+
+fn spans(config: &SsdConfig) -> bool {
+    config.page_span.is_some() || config.gang == devices::ssd::config::Gang::SharedControlSync
+}
+
+/// Asserted at every program of every run.
+#[test]
+fn o1_orders_ascend_over_all_starts() {
+    hold(60, |config| config.persistence.recovery == Recovery::Spare);
+}
+
+#[test]
+fn o2_a_page_over_several_packages_is_there_whole_or_not_at_all() {
+    hold(60, spans);
+}
+
+#[test]
+fn o3_what_is_superseded_stays_until_its_successor_is_programmed() {
+    use devices::ssd::config::{Interleave, Pool};
+    hold(60, |config| config.interleave == Interleave::Die && config.pool == Pool::Ssd);
+}
+
+#[test]
+fn o4_recorded_trims_stay_while_old_copies_do() {
+    hold(60, |config| config.persistence.trims == Trims::Logged);
+}
+
+/// Compared after every cut of every run.
+#[test]
+fn o5_erase_counts_and_marks_of_worn_blocks_stay() {
+    hold(60, |config| config.wear.rated_cycles < 100);
+}
+
+/// A second cut at every event of the way back.
+#[test]
+fn o6_a_recovery_may_be_cut_anywhere() {
+    for seed in 0..12 {
+        let once = Case { seed, requests: 40, cuts: vec![90] };
+        let Some(came) = tried(&once) else { continue };
+        let events = came.unwrap_or_else(|problem| panic!("{once}: {problem}")).events;
+        for event in 91..events.min(800) {
+            let twice = Case { cuts: vec![90, event], ..once.clone() };
+            if let Some(Err(problem)) = tried(&twice) {
+                panic!("{}", line(twice, problem));
+            }
+        }
+    }
+}
+
+/// With the least spare space that a drive can have, one cut anywhere leaves room to go on.
+#[test]
+fn o7_there_is_room_after_a_cut() {
+    for seed in (0..60).filter(|seed| drives::config(*seed).wear.rated_cycles > 1_000) {
+        let whole = Case { seed, requests: 80, cuts: Vec::new() };
+        let Some(Ok(came)) = tried(&whole) else { continue };
+        for event in (1..came.events).step_by(7) {
+            let case = Case { cuts: vec![event], ..whole.clone() };
+            let came = tried(&case).expect("its drive is possible").unwrap();
+            assert!(!came.ended, "{case}: the drive takes no more writes");
+        }
+    }
+}
+
+/// A drive of which the power goes in the middle of a load, or does not: when it was over, the pages that were
+/// moved for each that was written in the second half, and the mean latency there in ns.
+fn second_half(cuts: bool) -> (Time, f64, f64) {
+    let config = SsdConfig {
+        channels: 2,
+        dies_per_package: 1,
+        planes_per_die: 1,
+        blocks_per_plane: 256,
+        persistence: Persistence { recovery: Recovery::Spare, ..Persistence::default() },
+        ..SsdConfig::default()
+    };
+    let mut ssd = Ssd::new(&config, 5).unwrap();
+    let random = &mut Xoshiro256::new(5, 0);
+    let pages = ssd.capacity_sectors() / 8;
+    let (mut now, mut done, mut latencies) = (0, Vec::new(), Vec::new());
+    const HALF: u64 = 60_000;
+    for id in 0..2 * HALF {
+        if id == HALF {
+            if cuts {
+                ssd.cut(now, &mut Vec::new());
+                ssd.power_on(now);
+                while let Some(at) = ssd.next_event() {
+                    now = at;
+                    ssd.advance(at, &mut done);
+                }
+            }
+            ssd.reset_counts();
+        }
+        ssd.submit(now, Request::new(id, Op::Write, Lba(random.below(pages) * 8), 8));
+        while done.is_empty() {
+            now = ssd.next_event().expect("it is being served");
+            ssd.advance(now, &mut done);
+        }
+        latencies.extend(done.drain(..).map(|it| it.latency()).filter(|_| id >= HALF));
+    }
+    ssd.audit().unwrap();
+    let mean = latencies.iter().sum::<Time>() as f64 / latencies.len() as f64;
+    (now, ssd.account(now).write_amplification.unwrap(), mean)
+}
+
+#[test]
+fn o8_the_drive_goes_on_as_if_the_power_had_never_gone() {
+    let (cut, whole) = (second_half(true), second_half(false));
+    println!("A = {:.3} and {:.3}, {:.0} and {:.0} ns", cut.1, whole.1, cut.2, whole.2);
+    assert!((cut.1 / whole.1 - 1.0).abs() < 0.02, "amplification {} and {}", cut.1, whole.1);
+    assert!((cut.2 / whole.2 - 1.0).abs() < 0.02, "latency {} and {}", cut.2, whole.2);
+    assert_eq!(second_half(true), cut, "the same cut gives the same bits");
+}

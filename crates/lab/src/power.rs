@@ -1,0 +1,131 @@
+//! Power cuts of a run: when they come, and the section `power` of the results.
+
+use crate::config::{Experiment, PowerCut};
+use crate::error::{InputError, RunError};
+use crate::inputs::inputs;
+use crate::session::Session;
+use devices::Supplied;
+use devices::ssd::power::PowerReport;
+use engine::{Completion, Driven, Observer, PowerCuts, Random, Time, Xoshiro256, drive_with_cuts};
+use options::{Duration, Invalid};
+use serde_json::{Value, json};
+use std::ops::ControlFlow;
+use workloads::Context;
+
+/// Stream of randomness: when the power goes.
+const CUT_STREAM: u64 = 13;
+
+/// Says of a run nothing but when it is over.
+struct Rehearsal<'a>(&'a mut dyn FnMut() -> ControlFlow<()>, bool);
+
+impl Observer for Rehearsal<'_> {
+    fn completed(&mut self, _completion: &Completion) {}
+
+    fn tick(&mut self, _now: Time) -> ControlFlow<()> {
+        let flow = (self.0)();
+        self.1 |= flow.is_break();
+        flow
+    }
+}
+
+/// When the power goes in a run. Cuts that are drawn are drawn from a run without any: it is rehearsed.
+pub(crate) fn cuts(
+    experiment: &Experiment,
+    supplied: &Supplied,
+    until: Time,
+    tick: &mut dyn FnMut() -> ControlFlow<()>,
+) -> Result<Option<PowerCuts>, RunError> {
+    let run = &experiment.run;
+    let mut cuts = PowerCuts::new(run.power_off.ns());
+    match run.power_cut {
+        PowerCut::None => return Ok(None),
+        PowerCut::At(at) => cuts.times.push_back(at.ns()),
+        PowerCut::Every(every) => cuts.every = Some(every.ns()),
+        PowerCut::Random(count) => {
+            let (driven, _) = rehearse(experiment, supplied, until, tick)?;
+            cuts.times = drawn(run.seed, count, driven.last.max(1)).into();
+        }
+        PowerCut::Events(count) => {
+            let (_, events) = rehearse(experiment, supplied, until, tick)?;
+            cuts.events = drawn(run.seed, count, events.max(1)).into();
+        }
+    }
+    Ok(Some(cuts))
+}
+
+/// So many numbers from 1 to the last, in order.
+fn drawn(seed: u64, count: u32, last: u64) -> Vec<u64> {
+    let random = &mut Xoshiro256::new(seed, CUT_STREAM);
+    let mut all: Vec<u64> = (0..count).map(|_| 1 + random.below(last)).collect();
+    all.sort_unstable();
+    all
+}
+
+/// The run without a cut: how it ended, and the events of the device.
+fn rehearse(
+    experiment: &Experiment,
+    supplied: &Supplied,
+    until: Time,
+    tick: &mut dyn FnMut() -> ControlFlow<()>,
+) -> Result<(Driven, u64), RunError> {
+    let mut experiment = experiment.clone();
+    experiment.run.save_drive = None;
+    let mut session = Session::new(&experiment, supplied, 1)?;
+    let context = Context {
+        capacity_sectors: session.device().capacity_sectors(),
+        volumes: session.device().volumes(),
+        seed: experiment.run.seed,
+        inputs: inputs(),
+    };
+    let mut workload = experiment.workload.build(&context).map_err(|error| match error {
+        workloads::BuildError::Invalid(invalid) => experiment.blame(&invalid).into(),
+        workloads::BuildError::Input(message) => RunError::Input(message),
+    })?;
+    session.prepare(&mut |_, _| tick())?;
+    let mut observer = Rehearsal(tick, false);
+    let mut counted = PowerCuts::new(0);
+    let driven =
+        drive_with_cuts(session.device(), &mut *workload, until, &mut observer, &mut counted)
+            .map_err(|error| RunError::Input(error.to_string()))?;
+    if observer.1 {
+        return Err(RunError::Interrupted { requests: driven.asked });
+    }
+    Ok((driven, counted.seen))
+}
+
+/// Refuses a run in which the power was to go and did not.
+pub(crate) fn check_made(
+    experiment: &Experiment,
+    cuts: &PowerCuts,
+    last: Time,
+) -> Result<(), InputError> {
+    if !cuts.made.is_empty() {
+        return Ok(());
+    }
+    let problem = format!(
+        "the run was over after {}, before the power went; cut earlier or make the run longer",
+        Duration::from_ns(last)
+    );
+    Err(experiment.blame(&Invalid::new(&["run.power_cut"], problem)))
+}
+
+/// The section `power`; nothing where there is nothing to tell.
+pub(crate) fn section(report: &PowerReport, cuts: Option<&PowerCuts>) -> Option<Value> {
+    if report.cuts == 0 && report.checkpoint_programs == 0 {
+        return None;
+    }
+    let seconds = |ns: Time| ns as f64 / 1e9;
+    let all = &report.recoveries_ns;
+    let mean = (!all.is_empty()).then(|| seconds(all.iter().sum::<Time>()) / all.len() as f64);
+    let mut section = json!({
+        "cuts": report.cuts,
+        "cut_at_seconds": cuts.map_or(Vec::new(), |it| it.made.iter().copied().map(seconds).collect()),
+        "recovery_seconds": { "mean": mean, "max": all.iter().max().copied().map(seconds) },
+    });
+    let counts = serde_json::to_value(report).unwrap_or_default();
+    if let (Some(section), Value::Object(mut counts)) = (section.as_object_mut(), counts) {
+        counts.remove("cuts");
+        section.append(&mut counts);
+    }
+    Some(section)
+}
