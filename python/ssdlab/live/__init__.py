@@ -58,6 +58,13 @@ class LiveDevice:
         requests, size, latency_ns, amplification, late = now
         return Status(requests, size, latency_ns / 1e9, amplification, late)
 
+    def events(self) -> int | None:
+        """How many events were recorded with their data so far; None without `record_data`.
+
+        An event is that a write, trim or flush was asked, or that one was answered.
+        """
+        return self._core.events()
+
     def stop(self) -> Results:
         """Answer what was asked, end, and return the `Results`.
 
@@ -93,6 +100,7 @@ def serve(
     size: str | None = None,
     backing: str | os.PathLike[str] | None = None,
     record: str | os.PathLike[str] | None = None,
+    record_data: str | os.PathLike[str] | None = None,
     time_scale: float = 1.0,
     realtime: bool = False,
     seed: int | None = None,
@@ -108,6 +116,8 @@ def serve(
     - `backing`: the file with the data, which is made if there is none; without it they are in
       memory and end with the server;
     - `record`: the trace that is written at the end, in the format that its extension names;
+    - `record_data`: the file into which all that clients change is recorded with its data, for crash
+      tests (`ssdlab crash`);
     - `time_scale`: what takes the device 1 s takes so many on the clock;
     - `realtime`: go before all other programs, where the system allows it.
 
@@ -123,6 +133,7 @@ def serve(
         size=size,
         backing=backing,
         record=record,
+        record_data=record_data,
         time_scale=time_scale,
         realtime=realtime,
     )
