@@ -13,11 +13,14 @@ import signal
 import subprocess
 import sys
 from collections.abc import Sequence
+from glob import glob
 from typing import Any
 
 from ssdlab._core import InputError
 
 UNSHARE = ("unshare", "--mount", "--pid", "--ipc", "--fork", "--kill-child", "--mount-proc", "--")
+#: Where Debian has the programs of a PostgreSQL server.
+POSTGRES = "/usr/lib/postgresql/*/bin"
 SYSTEM = f"{os.defpath}:/usr/sbin:/sbin"
 #: Where each program comes from, in Debian's names.
 PACKAGES = {
@@ -37,8 +40,8 @@ MOUNTING = ("unshare", "mount", "losetup", "nbdfuse", "fusermount3")
 
 def environment(**variables: str) -> dict[str, str]:
     """The environment of what is started, in which the programs of the system are found."""
-    path = os.environ.get("PATH", "")
-    return os.environ | {"PATH": f"{path}:{SYSTEM}"} | variables
+    path = [os.environ.get("PATH", ""), SYSTEM, *sorted(glob(POSTGRES), reverse=True)]
+    return os.environ | {"PATH": ":".join(path)} | variables
 
 
 def find(program: str) -> str | None:

@@ -7,7 +7,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from importlib import import_module
 from pathlib import Path
 from typing import NamedTuple
@@ -49,7 +49,9 @@ class App:
     setup: Callable[[Place, Settings], None] | None = None
     place: str = EXT4
     size: str = "32MiB"
-    programs: Sequence[str] = field(default=())
+    programs: Sequence[str] = ()
+    lacking: Callable[[], str | None] = lambda: None
+    """Why it cannot run here, if it cannot, beside programs that are not there."""
 
 
 def load(spec: str) -> tuple[App, dict[str, str]]:
