@@ -1,14 +1,14 @@
-"""Crash tests: an application runs once on the live device while all that it changes is recorded with
-its data; then images of the drive are made as a power cut at any instant leaves them, and judged.
+"""Crash tests: an application runs once on the live device while all that it changes is recorded
+with its data; then images of the drive are made as a power cut at any instant leaves them.
 
 Of each image the file system is mounted, the application recovers, and a checker says whether what
 must be there is there. The parts:
 
-- `recording` reads what the live device has recorded, `content` makes of it what the drive may hold,
-  `plan` chooses the instants;
-- `namespace` starts the processes that mount: `stage` runs the application, `worker` judges images;
-- `run` puts them together, `apps` has applications that are ready, `controls` the runs whose outcome
-  is known.
+- `recording` reads what the live device has recorded, `content` makes of it what the drive may
+  hold, `plan` chooses the instants;
+- `namespace` starts the processes that mount: `stage` runs the application, `worker` judges;
+- `run` puts them together, `apps` has applications that are ready, `controls` the runs whose
+  outcome is known.
 """
 
 from __future__ import annotations

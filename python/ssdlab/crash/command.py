@@ -136,10 +136,10 @@ def crash(
 ) -> int:
     """Cut the power of a drive at many instants of one run, and judge what an application finds.
 
-    The application runs once on the live device, and all that it writes is recorded. Then, for each
-    instant, images of the drive are made: what is surely there, and parts of what is not yet. Of each
-    the file system is mounted and the checker run. The status is 1 if an image failed. It needs
-    root, and the programs that docs/crash.md names.
+    The application runs once on the live device, and all that it writes is recorded. Then, for
+    each instant, images of the drive are made: what is surely there, and parts of what is not yet.
+    Of each the file system is mounted and the checker run. The status is 1 if an image failed. It
+    needs root, and the programs that docs/crash.md names.
     """
     _one_of(ctx)
     if json_path not in (None, "-"):
@@ -162,7 +162,7 @@ def crash(
                     if image is not None:
                         return _one_image(kept, image, search, work)
                     found = run.judge_recorded(kept, search, work, None, progress)
-                    found.kept = recorded
+                    found.kept, found.check = recorded, check
                 else:
                     case = _case(app, run_command, check, setup, place, size, device)
                     case.stack.extend(above(assignments, None))

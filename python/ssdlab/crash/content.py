@@ -1,9 +1,9 @@
 """What a drive may hold after a power cut: what is surely there, and any part of what is open.
 
-A flush covers what was answered before it was asked. On a drive whose buffer is volatile, a write is
-sure once a flush that covers it was answered, or at its own answer with forced unit access; on other
-drives at its answer. A trim is sure after a flush, on every drive. What was asked and is not sure is
-open: it may be there, or not, or some atoms of it.
+A flush covers what was answered before it was asked. On a drive whose buffer is volatile, a write
+is sure once a flush that covers it was answered, or at its own answer with forced unit access; on
+other drives at its answer. A trim is sure after a flush, on every drive. What was asked and is not
+sure is open: it may be there, or not, or some atoms of it.
 """
 
 from __future__ import annotations
@@ -116,7 +116,7 @@ class Content:
         self._forced.discard(id)
 
     def _settle(self, piece: Piece) -> None:
-        blocks = set()
+        blocks: set[int] = set()
         for offset, data, sectors in self._uppermost(piece, self._owner):
             self.sure[offset : offset + len(data)] = data
             for sector in sectors:
@@ -135,9 +135,7 @@ class Content:
         else:
             self._hashes.pop(block, None)
 
-    def _uppermost(
-        self, piece: Piece, owner: array[int]
-    ) -> Iterator[tuple[int, bytes, range]]:
+    def _uppermost(self, piece: Piece, owner: array[int]) -> Iterator[tuple[int, bytes, range]]:
         """The parts of a piece that nothing later lies above: first byte, data, sectors."""
         first = piece.offset // SECTOR
         end = -(-(piece.offset + piece.length) // SECTOR)
@@ -215,10 +213,10 @@ def choices(open: list[Piece], atom: int, draws: int, seed: int, event: int) -> 
         return ["none"]
     kinds = kinds_of_choice(open, atom)
     generator = random.Random(f"{seed}:{event}")
-    first = generator.randrange(len(kinds)) if kinds else 0
-    drawn = [
-        f"{kinds[(first + number) % len(kinds)]}-{number}" for number in range(draws if kinds else 0)
-    ]
+    if not kinds:
+        return ["none", "all"]
+    first = generator.randrange(len(kinds))
+    drawn = [f"{kinds[(first + number) % len(kinds)]}-{number}" for number in range(draws)]
     return ["none", "all", *drawn]
 
 

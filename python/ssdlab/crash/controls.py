@@ -51,9 +51,7 @@ CONTROLS = (
     ),
     Control("PostgreSQL, defaults", "postgres", cost=5),
     Control("PostgreSQL, fsync=off", "postgres:fsync=off", BROKEN, (LOST,), cost=5),
-    Control(
-        "PostgreSQL, full_page_writes=off", "postgres:full_page_writes=off", BROKEN, cost=5
-    ),
+    Control("PostgreSQL, full_page_writes=off", "postgres:full_page_writes=off", BROKEN, cost=5),
     Control("Direct I/O, volatile buffer", "direct", LOST),
     Control("Direct I/O, flushed", "direct:flush=each"),
     Control("Direct I/O, no buffer", "direct", device="agrawal2008"),
@@ -116,7 +114,9 @@ def perform(
         else:
             case = case_of_app(control.app, [layers.from_name("device", control.device)], None)
             one = replace(search, points=max(1, search.points // control.cost))
-            place = None if keep is None else keep / control.name.replace(", ", "-").replace(" ", "-")
+            place = (
+                None if keep is None else keep / control.name.replace(", ", "-").replace(" ", "-")
+            )
             with workplace() as work:
                 found = record_and_judge(case, one, work, place, _under(control.name, progress))
                 outcome = Outcome(control, found)

@@ -39,7 +39,17 @@ def findings_text(found: Findings, file: IO[str]) -> str:
         sections.append(warned)
     if found.failed:
         sections.append(_failures(found))
-    return rendered(console, sections)
+    return rendered(console, sections) + _again(found)
+
+
+def _again(found: Findings) -> str:
+    """How to go on with failures; not wrapped, for a command is copied from it."""
+    if not found.failed:
+        return ""
+    again = found.again(worth_keeping(found.failed)[0])
+    if again is None:
+        return "\nWith --keep DIR the run and these images are kept, to judge them once more.\n"
+    return f"\nKept in {shlex.quote(str(found.kept))}. Once more:\n{again}\n"
 
 
 def _size(size: int) -> str:
@@ -54,12 +64,6 @@ def _failures(found: Findings) -> RenderableType:
         text.append(f"\n{it.image.name}  ", style="not bold")
         text.append(f"{it.verdict}: ", style=STYLE[it.verdict])
         text.append(it.reason, style="not bold")
-    again = found.again(shown[0])
-    if again is None:
-        text.append("\nWith --keep DIR the run and these images are kept, to judge them once more.")
-    else:
-        kept = shlex.quote(str(found.kept))
-        text.append(f"\nKept in {kept}. Once more: {again}", style="not bold")
     return text
 
 
@@ -107,9 +111,10 @@ def controls_table(outcomes: list[Outcome], file: IO[str]) -> str:
     warned = warning_lines(said)
     if warned is not None:
         sections.append(warned)
-    wrong = [it for it in outcomes if not it.as_expected and it.findings is not None]
-    for outcome in wrong:
-        if outcome.findings is not None and outcome.findings.failed:
-            sections.append(Text(outcome.control.name, style="bold"))
-            sections.append(_failures(outcome.findings))
-    return rendered(console, sections)
+    again = ""
+    for outcome in outcomes:
+        found = outcome.findings
+        if not outcome.as_expected and found is not None and found.failed:
+            sections += [Text(outcome.control.name, style="bold"), _failures(found)]
+            again += _again(found)
+    return rendered(console, sections) + again

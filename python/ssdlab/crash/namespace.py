@@ -1,7 +1,7 @@
 """Processes in namespaces of their own: whatever ends them, nothing stays mounted or running.
 
-The kernel unmounts what a process has mounted in its own mount namespace, and kills what runs in its
-own process namespace, when it ends. Loop devices are detached with their file systems.
+The kernel unmounts what a process has mounted in its own mount namespace, and kills what runs in
+its own process namespace, when it ends. Loop devices are detached with their file systems.
 """
 
 from __future__ import annotations
@@ -14,6 +14,7 @@ import subprocess
 import sys
 from collections.abc import Sequence
 from glob import glob
+from pathlib import Path
 from typing import Any
 
 from ssdlab._core import InputError
@@ -61,7 +62,9 @@ def lacking(programs: Sequence[str]) -> str | None:
             return "mounting needs root"
         if not os.path.exists("/dev/fuse"):
             return "there is no /dev/fuse, which nbdfuse needs"
-        tried = subprocess.run([*UNSHARE, "true"], capture_output=True, text=True, env=environment())
+        tried = subprocess.run(
+            [*UNSHARE, "true"], capture_output=True, text=True, env=environment()
+        )
         if tried.returncode:
             return f"unshare does not work here: {tried.stderr.strip()}"
     return None
@@ -132,6 +135,11 @@ def call(*words: str) -> None:
     if done.returncode:
         said = (done.stderr or done.stdout).strip()
         raise RuntimeError(f"{words[0]}: {said or f'status {done.returncode}'}")
+
+
+def copy(source: Path, target: Path) -> None:
+    """Copy a file of which most is zeroes, which take no room."""
+    call("cp", "--sparse=always", str(source), str(target))
 
 
 def said_by(words: Sequence[str]) -> str:

@@ -45,7 +45,7 @@ def instants(recording: Recording, first: int, points: int, seed: int) -> list[i
         return list(every)
     generator = random.Random(f"{seed}:instants")
     flushes = {it.id for it in recording.events if it.kind == FLUSH}
-    beside = set()
+    beside: set[int] = set()
     for number in range(first, last):
         event = recording.events[number]
         if event.kind == FLUSH or event.kind == ANSWER and event.id in flushes:

@@ -76,7 +76,7 @@ class Recorded:
     def keep(self, directory: Path) -> None:
         """Put it where it stays."""
         for name in (RECORDING, INITIAL):
-            shutil.copyfile(self.directory / name, directory / name)
+            namespace.copy(self.directory / name, directory / name)
         self.directory = directory
         facts = asdict(self) | {"format": FORMAT}
         del facts["directory"]
@@ -131,7 +131,7 @@ def record(case: Case, work: Path, say: Callable[[str], None]) -> Recorded:
         say("set up")
         with _Stage(case, case.setup, work, initial, None) as stage:
             stage.perform(lambda: 0)
-    shutil.copyfile(initial, served)
+    namespace.copy(initial, served)
     say("record")
     began = time.monotonic()
     live = _serve(case, work, served, size)
@@ -188,16 +188,14 @@ def _serve(case: Case, work: Path, served: Path, size: int) -> LiveDevice:
 class _Stage:
     """A command at its place, with its output: lines, and how much had happened at each."""
 
-    def __init__(
-        self, case: Case, command: str, work: Path, image: Path, uri: str | None
-    ) -> None:
+    def __init__(self, case: Case, command: str, work: Path, image: Path, uri: str | None) -> None:
         self.lines: list[str] = []
         self.stamps: list[int] = []
         self._command = command
-        self._errors: IO[bytes] = tempfile.TemporaryFile()
+        self._errors: IO[bytes] = tempfile.TemporaryFile()  # noqa: SIM115
         reader, writer = os.pipe()
         self._output = os.fdopen(reader, errors="replace")
-        options = {"stderr": self._errors, "pass_fds": (writer,)}
+        options: dict[str, Any] = {"stderr": self._errors, "pass_fds": (writer,)}
         self._process: subprocess.Popen[str] | None = None
         try:
             if case.place == NBD:

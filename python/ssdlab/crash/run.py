@@ -46,9 +46,12 @@ class Findings:
     search: Search
     plan: Plan
     verdicts: list[Verdict]
+    events: int
     asked: dict[str, int]
     seconds: dict[str, float]
     kept: Path | None = None
+    check: str | None = None
+    """A checker other than that of the run."""
     warnings: list[str] = field(default_factory=list)
 
     @property
@@ -68,6 +71,7 @@ class Findings:
             return None
         seed = ["--seed", str(self.search.seed)]
         words = ["ssdlab", "crash", "--recorded", str(self.kept), *seed]
+        words += [] if self.check is None else ["--check", self.check]
         return shlex.join([*words, "--image", verdict.image.name])
 
     def to_dict(self) -> dict[str, Any]:
@@ -81,7 +85,7 @@ class Findings:
             "app": it.app,
             "check": it.check,
             "seed": self.search.seed,
-            "events": {"before": it.first, "at_end": it.last, "all": len(it.recording.events)},
+            "events": {"before": it.first, "at_end": it.last, "all": self.events},
             "asked": self.asked,
             "lines": len(it.lines),
             "points": self.plan.points,
@@ -161,7 +165,8 @@ def judge_recorded(
         "judge": round(time.monotonic() - between, 3),
     }
     asked = recording.counts(recorded.first)
-    findings = Findings(recorded, search, planned, verdicts, asked, seconds, keep)
+    events = len(recording.events)
+    findings = Findings(recorded, search, planned, verdicts, events, asked, seconds, keep)
     findings.warnings = warnings(findings)
     if keep is not None:
         _keep_images(findings, keep)

@@ -59,7 +59,7 @@ class LiveDevice:
         return Status(requests, size, latency_ns / 1e9, amplification, late)
 
     def events(self) -> int | None:
-        """How many events were recorded with their data so far; None without `record_data`.
+        """How many events were recorded with their data so far; None if they are not.
 
         An event is that a write, trim or flush was asked, or that one was answered.
         """
@@ -100,7 +100,6 @@ def serve(
     size: str | None = None,
     backing: str | os.PathLike[str] | None = None,
     record: str | os.PathLike[str] | None = None,
-    record_data: str | os.PathLike[str] | None = None,
     time_scale: float = 1.0,
     realtime: bool = False,
     seed: int | None = None,
@@ -116,8 +115,6 @@ def serve(
     - `backing`: the file with the data, which is made if there is none; without it they are in
       memory and end with the server;
     - `record`: the trace that is written at the end, in the format that its extension names;
-    - `record_data`: the file into which all that clients change is recorded with its data, for crash
-      tests (`ssdlab crash`);
     - `time_scale`: what takes the device 1 s takes so many on the clock;
     - `realtime`: go before all other programs, where the system allows it.
 
@@ -133,7 +130,6 @@ def serve(
         size=size,
         backing=backing,
         record=record,
-        record_data=record_data,
         time_scale=time_scale,
         realtime=realtime,
     )
@@ -143,8 +139,12 @@ def serve_layers(
     stack: list[layers.Layer],
     *,
     record: str | os.PathLike[str] | None,
+    record_data: str | os.PathLike[str] | None = None,
     **settings: Any,
 ) -> LiveDevice:
-    """Serve the device of the experiment made of `stack`; otherwise as `serve`."""
+    """Serve the device of the experiment made of `stack`; otherwise as `serve`.
+
+    All that clients change is recorded with its data in the file `record_data`, for crash tests.
+    """
     record = None if record is None else os.fspath(record)
-    return LiveDevice(_core.LiveDevice(stack, record=record, **settings))
+    return LiveDevice(_core.LiveDevice(stack, record=record, record_data=record_data, **settings))

@@ -71,12 +71,6 @@ STATUS_SECONDS = 1.0
     "the extension names the format: .parquet, .iolog, ...",
 )
 @click.option(
-    "--record-data",
-    metavar="FILE",
-    type=PATH,
-    help="Write all that clients change into FILE with its data, as `ssdlab crash` judges it.",
-)
-@click.option(
     "assignments",
     "--set",
     metavar="KEY=VALUE",
@@ -115,7 +109,6 @@ def serve(
     allow_remote: bool,
     backing: Path | None,
     record: str | None,
-    record_data: Path | None,
     assignments: tuple[str, ...],
     seed: int | None,
     allow_code: bool,
@@ -142,8 +135,6 @@ def serve(
         files.refuse_unwritable(json_file)
     if record is not None and record != "-":
         files.refuse_unwritable(Path(record))
-    if record_data is not None:
-        files.refuse_unwritable(record_data)
     stack: list[layers.Layer] = []
     if device is not None:
         stack.append(layers.from_name("device", device))
@@ -164,7 +155,6 @@ def serve(
                 size=size,
                 backing=backing,
                 record=record,
-                record_data=record_data,
                 time_scale=time_scale,
                 realtime=realtime,
             )

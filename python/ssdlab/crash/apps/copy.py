@@ -50,7 +50,9 @@ def check(place: Place, settings: Settings, lines: Sequence[str]) -> None:
         elif found != content:
             raise ValueError(f"{path.name} holds something else than what was copied")
     if missing or short:
-        raise Lost(f"of {len(lines)} files that were copied {missing} are missing, {short} too short")
+        raise Lost(
+            f"of {len(lines)} files that were copied {missing} are missing, {short} too short"
+        )
 
 
 APP = App(

@@ -1,7 +1,7 @@
 """Writes past the page cache: a record after another on the block device itself.
 
-A drive that keeps what it answers loses none of them; one with a volatile buffer does, unless each is
-flushed.
+A drive that keeps what it answers loses none of them; one with a volatile buffer does, unless each
+is flushed.
 """
 
 from __future__ import annotations

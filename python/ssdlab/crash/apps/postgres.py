@@ -11,6 +11,7 @@ import contextlib
 import os
 import pwd
 import random
+import re
 import signal
 import subprocess
 import time
@@ -25,6 +26,7 @@ USERS = ("postgres", "nobody")
 ACCOUNTS = 1000
 CHECKPOINT_EVERY = 10
 START_SECONDS = 30
+FAILED = re.compile(r"\b(PANIC|FATAL|ERROR): ")
 
 CONFIGURATION = """
 listen_addresses = ''
@@ -179,11 +181,11 @@ def check(place: Place, settings: Settings, lines: Sequence[str]) -> None:
     done = subprocess.run(
         words, input=text, capture_output=True, text=True, env=namespace.environment(), cwd="/"
     )
-    wrong = [
-        line for line in done.stderr.splitlines() if any(it in line for it in ("PANIC", "FATAL", "ERROR"))
-    ]
-    if wrong or done.returncode:
-        raise ValueError(wrong[0] if wrong else f"the server ended with {done.returncode}")
+    failed = [line for line in done.stderr.splitlines() if FAILED.search(line)]
+    if failed or done.returncode:
+        raise ValueError(
+            failed[0].partition("] ")[2] if failed else f"the server ended with {done.returncode}"
+        )
     problems = (out / "tables").read_text().splitlines()
     if problems:
         raise ValueError(f"amcheck: {problems[0]}")
