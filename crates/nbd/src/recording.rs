@@ -13,8 +13,8 @@
 //! flags:   1 forced unit access, 2 (of an answer) refused
 //! ```
 //!
-//! The id of an answer is that of what it answers; the id of the end is the number of events. A
-//! request that does not end at sectors changes only its bytes.
+//! The id of an answer is that of what it answers; the id of the end is the number of events. Of a
+//! request that does not end at sectors the range is as asked: the drive writes the rest of them too.
 
 use crate::error::{Error, reason};
 use crate::protocol::{Asked, Command};

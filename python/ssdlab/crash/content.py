@@ -62,6 +62,8 @@ class Piece(NamedTuple):
     data: int
     """Where they are in the recording; -1 for zeroes."""
     answered: bool = False
+    source: bytes | None = None
+    """Where the data are instead, of what does not end at sectors."""
 
 
 class Content:
@@ -92,7 +94,8 @@ class Content:
             event = events[self.position]
             if event.kind in CHANGES:
                 data = event.data if event.kind == WRITE else -1
-                self.open[event.id] = Piece(self.position, event.offset, event.length, data)
+                piece = Piece(self.position, event.offset, event.length, data)
+                self.open[event.id] = self._of_sectors(piece)
                 if event.flags & FUA or not self.promise.volatile and event.kind != TRIM:
                     self._forced.add(event.id)
             elif event.kind == FLUSH:
@@ -100,6 +103,20 @@ class Content:
             elif event.kind == ANSWER:
                 self._answered(event.id, event.flags & REFUSED != 0)
             self.position += 1
+
+    def _of_sectors(self, piece: Piece) -> Piece:
+        """The piece with the rest of its sectors, as it was when the piece was asked."""
+        end = piece.offset + piece.length
+        first, last = piece.offset // SECTOR * SECTOR, -(-end // SECTOR) * SECTOR
+        if (first, last) == (piece.offset, end):
+            return piece
+        source = bytearray(self.sure[first:last])
+        for block, content in self.above([*self.open.values(), piece]).items():
+            start, stop = max(first, block * BLOCK), min(last, (block + 1) * BLOCK)
+            if start < stop:
+                within = start - block * BLOCK
+                source[start - first : stop - first] = content[within : within + stop - start]
+        return Piece(piece.number, first, last - first, 0, source=bytes(source))
 
     def _answered(self, id: int, refused: bool) -> None:
         covered = self._covered.pop(id, None)
@@ -144,15 +161,15 @@ class Content:
             return
         for sector in range(first, end):
             if owner[sector] < piece.number:
-                start = max(piece.offset, sector * SECTOR)
-                stop = min(piece.offset + piece.length, (sector + 1) * SECTOR)
-                yield start, self._data(piece, start, stop - start), range(sector, sector + 1)
+                start = sector * SECTOR
+                yield start, self._data(piece, start, SECTOR), range(sector, sector + 1)
 
     def _data(self, piece: Piece, offset: int, length: int) -> bytes:
         if piece.data < 0:
             return bytes(length)
         start = piece.data + offset - piece.offset
-        return self.recording.bytes[start : start + length]
+        source = self.recording.bytes if piece.source is None else piece.source
+        return source[start : start + length]
 
     def above(self, pieces: Iterable[Piece]) -> dict[int, bytearray]:
         """The blocks that differ from `sure` when these pieces are on the drive too."""

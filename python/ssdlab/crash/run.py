@@ -185,6 +185,10 @@ def judge_one(recorded: Recorded, name: str, search: Search, work: Path) -> Verd
         )
     if int(number) > last:
         raise InputError(f"--image {name}: the run has {last} events")
+    content = Content(recorded.recording, recorded.directory / INITIAL, recorded.promise)
+    content.advance(int(number))
+    if choice != "none" and not content.open:
+        raise InputError(f"--image {name}: nothing is open there but {number}:none")
     image = Image(int(number), choice, acked_at(recorded.stamps, int(number)))
     return judge(
         recorded,
