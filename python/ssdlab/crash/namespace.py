@@ -7,6 +7,7 @@ its own process namespace, when it ends. Loop devices are detached with their fi
 from __future__ import annotations
 
 import contextlib
+import ctypes
 import os
 import shutil
 import signal
@@ -36,6 +37,7 @@ PACKAGES = {
     "postgres": "postgresql",
     "initdb": "postgresql",
 }
+CLONE_NEWNS = 0x00020000  # sched.h
 MOUNTING = ("unshare", "mount", "losetup", "nbdfuse", "fusermount3")
 
 
@@ -119,6 +121,13 @@ def kill_others(*spared: int) -> None:
         if name.isdecimal() and int(name) not in own:
             with contextlib.suppress(ChildProcessError):
                 os.waitpid(int(name), 0)
+
+
+def leave_mounts() -> None:
+    """Have a mount namespace of our own from now on, apart from what was started before."""
+    libc = ctypes.CDLL(None, use_errno=True)
+    if libc.unshare(CLONE_NEWNS):
+        raise RuntimeError(f"unshare: {os.strerror(ctypes.get_errno())}")
 
 
 def _is_dead(pid: int) -> bool:

@@ -35,6 +35,9 @@ def main(words: list[str]) -> int:
             process = _nbdfuse(fuse / "disk", task["uri"])
             spared = (process.pid,)
             source = fuse / "disk"
+            # Else nbdfuse, when it is killed, would be the last who holds the file system above
+            # it, and wait for itself while the kernel unmounts that.
+            namespace.leave_mounts()
         direct = "on" if task["uri"] is not None else "off"
         attach = ["losetup", f"--direct-io={direct}", "--find", "--show", str(source)]
         loop = namespace.said_by(attach)

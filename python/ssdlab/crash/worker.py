@@ -23,6 +23,7 @@ from ssdlab.crash.plan import Image
 from ssdlab.crash.recording import Recording
 
 MOST_REASON = 300
+MOST_OUTPUT = 64 << 10
 
 
 class Judge:
@@ -65,22 +66,10 @@ class Judge:
             os.close(reader)
             self._in_child(writer)
         os.close(writer)
-        said = b""
-        until = time.monotonic() + self.task["timeout"]
-        late = False
-        while True:
-            ready, _, _ = select.select([reader], [], [], max(0.0, until - time.monotonic()))
-            if not ready:
-                late = True
-                break
-            piece = os.read(reader, 65536)
-            if not piece:
-                break
-            said = (said + piece)[-65536:]
-        os.close(reader)
-        if late:
-            with contextlib.suppress(ProcessLookupError):
-                os.killpg(child, signal.SIGKILL)
+        said, late = self._listen(child, reader)
+        # Its group; and, in a process namespace of our own, whatever else it has started.
+        with contextlib.suppress(ProcessLookupError, PermissionError):
+            os.killpg(child, signal.SIGKILL)
         _, status = os.waitpid(child, 0)
         if self.alone:
             namespace.kill_others()
@@ -93,6 +82,32 @@ class Judge:
         verdict = {0: OK, LOST_STATUS: LOST}.get(code, BROKEN)
         reason = text.splitlines()[-1] if text else f"the checker ended with status {code}"
         return verdict, reason[:MOST_REASON] if verdict != OK else ""
+
+    def _listen(self, child: int, reader: int) -> tuple[bytes, bool]:
+        """What the checker prints until it ends, and whether it took too long."""
+        said = b""
+        until = time.monotonic() + self.task["timeout"]
+        ended = os.pidfd_open(child)
+        watched = [reader, ended, 0]
+        try:
+            while True:
+                left = max(0.0, until - time.monotonic())
+                ready, _, _ = select.select(watched, [], [], left)
+                if 0 in ready:  # no image comes before the verdict: whoever asked is gone
+                    os.killpg(child, signal.SIGKILL)
+                    os._exit(1)
+                if reader in ready:
+                    piece = os.read(reader, MOST_OUTPUT)
+                    said = (said + piece)[-MOST_OUTPUT:]
+                    if not piece:
+                        watched.remove(reader)
+                elif ended in ready:
+                    return said, False
+                elif not ready:
+                    return said, True
+        finally:
+            os.close(ended)
+            os.close(reader)
 
     def _in_child(self, output: int) -> NoReturn:
         status = 1
