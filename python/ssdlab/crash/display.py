@@ -80,7 +80,7 @@ def controls_table(outcomes: list[Outcome], file: IO[str]) -> str:
     """The table of controls, as text for `file`."""
     console, _ = console_for(file)
     table = Table(box=None, padding=(0, 1), pad_edge=False)
-    table.add_column("control")
+    table.add_column("control", no_wrap=True)
     for name in "points", "images", OK, LOST, BROKEN:
         table.add_column(name, justify="right", header_style="dim", no_wrap=True)
     table.add_column("expected")
