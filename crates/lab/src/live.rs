@@ -12,8 +12,8 @@ use crate::trace::{Output, target_format};
 use devices::{Model, Supplied};
 use engine::{Completion, Op, Request, SECTOR_BYTES, Time};
 use nbd::{
-    Address, Control, Floor, Listener, Punctuality, Recording, Scale, Server, Setup, Store, Verdict,
-    Witness,
+    Address, Control, Floor, Listener, Punctuality, Recording, Scale, Server, Setup, Store,
+    Verdict, Witness,
 };
 use options::{Invalid, Size};
 use serde_json::{Map, Value, json};
@@ -350,8 +350,7 @@ fn serve(
     let recording = recording.transpose().map_err(from_nbd)?;
     let events = recording.as_ref().map(Recording::events);
     let floor_of_server = floor.clone();
-    let setup =
-        Setup { store, export_bytes: size_bytes, scale, floor: floor_of_server, recording };
+    let setup = Setup { store, export_bytes: size_bytes, scale, floor: floor_of_server, recording };
     let mut server =
         Server::new(session.device(), &mut watcher, setup, control).map_err(from_nbd)?;
     // Nobody listens any more when the user has given up.
