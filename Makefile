@@ -104,6 +104,10 @@ fuzz: check-tools ## random experiments against the laws, random bytes against p
 	cargo run --quiet --release --locked -p workloads --example fuzz -- $$(($(SECONDS) * 1000)) $(SEED)
 	cargo run --quiet --release --locked -p nbd --example fuzz -- $$(($(SECONDS) * 10000)) $(SEED)
 
+.PHONY: crash
+crash: dist/.stamp-installed ## cut the power of applications whose losses are known (as root; POINTS=1000)
+	$(BIN)/ssdlab crash --controls --points $(or $(POINTS),1000)
+
 .PHONY: install
 install: dist/.stamp-wheel ## put the command ssdlab into ~/.local/bin (PREFIX=~/.local)
 	$(PYTHON) -m venv --clear "$(PREFIX)/share/ssdlab"

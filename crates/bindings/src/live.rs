@@ -8,7 +8,8 @@ use crate::visits::VISIT_INTERVAL;
 use lab::{Live, LiveAddress, LiveSettings, RunError};
 use pyo3::exceptions::{PyKeyboardInterrupt, PyOSError};
 use pyo3::prelude::*;
-use std::sync::{Mutex, PoisonError};
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, Mutex, PoisonError};
 
 /// A device that is served to clients of NBD by threads of its own.
 #[pyclass(frozen)]
@@ -21,6 +22,7 @@ pub(crate) struct LiveDevice {
     size_bytes: u64,
     #[pyo3(get)]
     warnings: Vec<String>,
+    events: Option<Arc<AtomicU64>>,
 }
 
 #[pymethods]
@@ -29,7 +31,7 @@ impl LiveDevice {
     /// Exactly one of `socket` and `port` is given. Ctrl-C ends the preparations.
     #[new]
     #[pyo3(signature = (layers, *, socket, port, host, allow_remote, size, backing, record,
-                        time_scale, realtime))]
+                        record_data, time_scale, realtime))]
     #[expect(clippy::too_many_arguments, reason = "they are keywords")]
     fn new(
         py: Python<'_>,
@@ -41,6 +43,7 @@ impl LiveDevice {
         size: Option<String>,
         backing: Option<std::path::PathBuf>,
         record: Option<String>,
+        record_data: Option<std::path::PathBuf>,
         time_scale: f64,
         realtime: bool,
     ) -> PyResult<Self> {
@@ -49,7 +52,8 @@ impl LiveDevice {
             (None, Some(port)) => LiveAddress::Port { port, host, allow_remote },
             _ => return Err(InputError::new_err("either a socket or a port is needed")),
         };
-        let settings = LiveSettings { address, size, backing, record, time_scale, realtime };
+        let settings =
+            LiveSettings { address, size, backing, record, record_data, time_scale, realtime };
         let live = py.detach(|| {
             let experiment = experiment(layers).map_err(RunError::Input)?;
             let supplied =
@@ -81,6 +85,7 @@ impl LiveDevice {
             uri: ready.uri,
             size_bytes: ready.size_bytes,
             warnings: ready.warnings,
+            events: ready.events,
         })
     }
 
@@ -90,6 +95,11 @@ impl LiveDevice {
         let live = self.live.lock().unwrap_or_else(PoisonError::into_inner);
         let now = live.as_ref()?.status();
         Some((now.requests, now.bytes, now.latency_ns, now.write_amplification, now.late_share))
+    }
+
+    /// How many events were recorded with their data so far, if they are.
+    fn events(&self) -> Option<u64> {
+        self.events.as_ref().map(|events| events.load(Ordering::Acquire))
     }
 
     /// Answers what was asked, ends, and returns the results as JSON text; None when it has

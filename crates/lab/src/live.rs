@@ -12,7 +12,8 @@ use crate::trace::{Output, target_format};
 use devices::{Model, Supplied};
 use engine::{Completion, Op, Request, SECTOR_BYTES, Time};
 use nbd::{
-    Address, Control, Floor, Listener, Punctuality, Scale, Server, Setup, Store, Verdict, Witness,
+    Address, Control, Floor, Listener, Punctuality, Recording, Scale, Server, Setup, Store,
+    Verdict, Witness,
 };
 use options::{Invalid, Size};
 use serde_json::{Map, Value, json};
@@ -20,6 +21,7 @@ use std::io;
 use std::net::IpAddr;
 use std::ops::ControlFlow;
 use std::path::PathBuf;
+use std::sync::atomic::AtomicU64;
 use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::thread::JoinHandle;
@@ -54,6 +56,8 @@ pub struct LiveSettings {
     pub backing: Option<PathBuf>,
     /// The trace that is written, in the format that its extension names.
     pub record: Option<String>,
+    /// The file into which what clients change is recorded with its data.
+    pub record_data: Option<PathBuf>,
     /// What takes the device 1 s takes so many on the clock.
     pub time_scale: f64,
     /// Whether to go before all other programs.
@@ -61,7 +65,7 @@ pub struct LiveSettings {
 }
 
 /// What is known once clients can come.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone)]
 pub struct Ready {
     /// By what they find the device.
     pub uri: String,
@@ -69,6 +73,8 @@ pub struct Ready {
     pub size_bytes: u64,
     /// What the user should know.
     pub warnings: Vec<String>,
+    /// How much has been recorded with its data: it counts on while the device is served.
+    pub events: Option<Arc<AtomicU64>>,
 }
 
 /// What has happened since the device began to be served.
@@ -340,16 +346,24 @@ fn serve(
         fresh: LiveStatus::default(),
         status,
     };
-    let setup = Setup { store, export_bytes: size_bytes, scale, floor: floor.clone() };
+    let recording = settings.record_data.as_deref().map(|path| Recording::create(path, size_bytes));
+    let recording = recording.transpose().map_err(from_nbd)?;
+    let events = recording.as_ref().map(Recording::events);
+    let floor_of_server = floor.clone();
+    let setup = Setup { store, export_bytes: size_bytes, scale, floor: floor_of_server, recording };
     let mut server =
         Server::new(session.device(), &mut watcher, setup, control).map_err(from_nbd)?;
     // Nobody listens any more when the user has given up.
     let uri = listener.uri();
-    let _ = announce.send(Ready { uri: uri.clone(), size_bytes, warnings: warnings.clone() });
+    let ready = Ready { uri: uri.clone(), size_bytes, warnings: warnings.clone(), events };
+    let _ = announce.send(ready);
     #[expect(clippy::disallowed_methods, reason = "a live device runs on the wall clock")]
     let started = Instant::now();
     let timing = server.run(Some(&listener));
     let wall_seconds = started.elapsed().as_secs_f64();
+    server.finish_recording().map_err(|error| {
+        RunError::System(format!("the recording of the data cannot be written: {error}"))
+    })?;
     drop((server, listener));
     watcher.recorder = None;
     session.check_supplied(watcher.simulated.answered())?;

@@ -38,6 +38,7 @@ impl Floor {
             export_bytes: bytes,
             scale: Scale::new(1.0)?,
             floor: Floor::none(),
+            recording: None,
         };
         let control = Control::new().map_err(system)?;
         let mut serving = Server::new(&mut device, &mut inside, setup, &control)?;

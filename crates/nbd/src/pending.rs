@@ -30,6 +30,8 @@ pub(crate) struct Pending {
     /// The device may refuse what it changes, so the data change only when the device has answered.
     pub(crate) held: bool,
     pub(crate) refusal: Option<Refusal>,
+    /// By which number its answer is recorded.
+    pub(crate) recorded: Option<u64>,
     /// Of a write the data, of a read the whole answer.
     pub(crate) data: Vec<u8>,
 }

@@ -18,6 +18,7 @@ use crate::listen::{ClientStream, Listener};
 use crate::pending::{BACKING, DATA, MODEL, Pending, Requests, for_device, refusal};
 use crate::protocol::{Asked, Command, Event, Refusal, reply};
 use crate::punctuality::{Delivered, Punctuality};
+use crate::recording::Recording;
 use crate::setup::{Setup, Witness};
 use crate::syncer::Syncer;
 use engine::{Device, Op, Request, SECTOR_BYTES, Time};
@@ -125,6 +126,14 @@ impl<'a, D: Device + ?Sized, W: Witness<D> + ?Sized> Server<'a, D, W> {
         self.punctuality
     }
 
+    /// Ends the recording of the data, if there is one.
+    ///
+    /// # Errors
+    /// When some of it could not be written.
+    pub fn finish_recording(&mut self) -> io::Result<()> {
+        self.setup.recording.take().map_or(Ok(()), Recording::finish)
+    }
+
     /// Nothing is to be answered or sent.
     fn is_quiet(&self) -> bool {
         self.requests.is_empty() && !self.clients.iter().any(|(_, client)| client.has_output())
@@ -188,6 +197,13 @@ impl<'a, D: Device + ?Sized, W: Witness<D> + ?Sized> Server<'a, D, W> {
         if durable && self.syncer.is_some() {
             waits_for |= BACKING;
         }
+        let recorded = match &mut self.setup.recording {
+            // A write is recorded once its data have come.
+            Some(it) if asked.command != Command::Write => {
+                it.asked(&asked, &[], self.setup.scale.model(received))
+            }
+            _ => None,
+        };
         connection.outstanding += 1;
         let slot = self.requests.add(Pending {
             connection: place,
@@ -201,6 +217,7 @@ impl<'a, D: Device + ?Sized, W: Witness<D> + ?Sized> Server<'a, D, W> {
             held_by_backing: false,
             held,
             refusal: done.err(),
+            recorded,
             data,
         });
         if waits_for & DATA != 0 {
@@ -229,6 +246,10 @@ impl<'a, D: Device + ?Sized, W: Witness<D> + ?Sized> Server<'a, D, W> {
 
     /// The last of the data of a write have come.
     fn written(&mut self, slot: u32) {
+        if let (Some(it), Some(pending)) = (&mut self.setup.recording, self.requests.at(slot)) {
+            let at = self.setup.scale.model(pending.received);
+            pending.recorded = it.asked(&pending.asked, &pending.data, at);
+        }
         if self.requests.at(slot).is_some_and(|pending| !pending.held) {
             self.change(slot);
         }
@@ -298,6 +319,9 @@ impl<'a, D: Device + ?Sized, W: Witness<D> + ?Sized> Server<'a, D, W> {
     }
 
     fn answer(&mut self, pending: Pending, now: u64) {
+        if let (Some(it), Some(id)) = (&mut self.setup.recording, pending.recorded) {
+            it.answered(id, pending.refusal.is_some(), self.setup.scale.model(now));
+        }
         let connection = self.clients.at(pending.connection);
         let connection = connection.filter(|connection| connection.serial == pending.serial);
         let measured = connection.map(|connection| {

@@ -3,6 +3,7 @@
 use crate::clock::Scale;
 use crate::floor::Floor;
 use crate::punctuality::Punctuality;
+use crate::recording::Recording;
 use crate::store::Store;
 use engine::{Completion, Request, Time};
 
@@ -31,4 +32,6 @@ pub struct Setup {
     pub scale: Scale,
     /// What the way to the clients takes.
     pub floor: Floor,
+    /// What clients change is recorded there, with the data.
+    pub recording: Option<Recording>,
 }

@@ -58,6 +58,13 @@ class LiveDevice:
         requests, size, latency_ns, amplification, late = now
         return Status(requests, size, latency_ns / 1e9, amplification, late)
 
+    def events(self) -> int | None:
+        """How many events were recorded with their data so far; None if they are not.
+
+        An event is that a write, trim or flush was asked, or that one was answered.
+        """
+        return self._core.events()
+
     def stop(self) -> Results:
         """Answer what was asked, end, and return the `Results`.
 
@@ -132,8 +139,12 @@ def serve_layers(
     stack: list[layers.Layer],
     *,
     record: str | os.PathLike[str] | None,
+    record_data: str | os.PathLike[str] | None = None,
     **settings: Any,
 ) -> LiveDevice:
-    """Serve the device of the experiment made of `stack`; otherwise as `serve`."""
+    """Serve the device of the experiment made of `stack`; otherwise as `serve`.
+
+    All that clients change is recorded with its data in the file `record_data`, for crash tests.
+    """
     record = None if record is None else os.fspath(record)
-    return LiveDevice(_core.LiveDevice(stack, record=record, **settings))
+    return LiveDevice(_core.LiveDevice(stack, record=record, record_data=record_data, **settings))

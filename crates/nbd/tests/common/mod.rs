@@ -160,7 +160,7 @@ pub fn serve(
     let mut seen = Seen::default();
     let floor = Floor::none();
     let scale = Scale::new(1.0).expect("a scale");
-    let setup = Setup { store, export_bytes, scale, floor };
+    let setup = Setup { store, export_bytes, scale, floor, recording: None };
     let mut server = Server::new(&mut *device, &mut seen, setup, &control).expect("a server");
     let punctuality = std::thread::scope(|scope| {
         let clients = scope.spawn(|| {

@@ -1,0 +1,21 @@
+"""Crash tests: an application runs once on the live device while all that it changes is recorded
+with its data; then images of the drive are made as a power cut at any instant leaves them.
+
+Of each image the file system is mounted, the application recovers, and a checker says whether what
+must be there is there. The parts:
+
+- `recording` reads what the live device has recorded, `content` makes of it what the drive may
+  hold, `plan` chooses the instants;
+- `namespace` starts the processes that mount: `stage` runs the application, `worker` judges;
+- `run` puts them together, `apps` has applications that are ready, `controls` the runs whose
+  outcome is known.
+"""
+
+from __future__ import annotations
+
+OK, LOST, BROKEN = "ok", "lost", "broken"
+#: The exit status by which a checker says that all is well but something acknowledged is missing.
+LOST_STATUS = 3
+EXT4, LOOP, NBD = "ext4", "loop", "nbd"
+#: What the application is given, in the order in which help names it.
+PLACES = (EXT4, LOOP, NBD)

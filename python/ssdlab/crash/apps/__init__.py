@@ -1,0 +1,89 @@
+"""Applications that are ready to be tested: a file each, and a row of `APPS`.
+
+`python -m ssdlab.crash.apps setup|run NAME[:KEY=VALUE,...]` is what the stage runs, in the place
+that `$dir`, `$dev` and `$tmp` name.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from importlib import import_module
+from pathlib import Path
+from typing import NamedTuple
+
+from ssdlab._core import InputError
+from ssdlab.crash import EXT4, LOST_STATUS
+
+APPS = ("copy", "direct", "postgres", "sqlite")
+
+Settings = Mapping[str, str]
+
+
+class Place(NamedTuple):
+    """Where an application works."""
+
+    dir: Path
+    """The file system, if there is one."""
+    dev: Path
+    """The block device, or the image of it."""
+    tmp: Path
+    """A directory beside it, which no power cut touches."""
+
+
+class Lost(Exception):
+    """Something that was acknowledged is missing; all else is well."""
+
+
+@dataclass(frozen=True)
+class App:
+    """An application: what it does, and what must be there after a power cut."""
+
+    summary: str
+    settings: Mapping[str, tuple[str, ...]]
+    """The values of each, the default first; a number alone stands for any whole number."""
+    run: Callable[[Place, Settings], None]
+    """Prints a line for each thing that it has been told is durable."""
+    check: Callable[[Place, Settings, Sequence[str]], None]
+    """Is given these lines. Raises `Lost`, or anything else where more is wrong."""
+    setup: Callable[[Place, Settings], None] | None = None
+    place: str = EXT4
+    size: str = "32MiB"
+    programs: Sequence[str] = ()
+    lacking: Callable[[], str | None] = lambda: None
+    """Why it cannot run here, if it cannot, beside programs that are not there."""
+
+
+def load(spec: str) -> tuple[App, dict[str, str]]:
+    """The application that `NAME[:KEY=VALUE,...]` stands for, and its settings."""
+    name, _, rest = spec.partition(":")
+    if name not in APPS:
+        raise InputError(f'--app {spec}: no "{name}"; there are {", ".join(APPS)}')
+    app: App = import_module(f"ssdlab.crash.apps.{name}").APP
+    settings = {key: values[0] for key, values in app.settings.items()}
+    for word in filter(None, rest.split(",")):
+        key, _, value = word.partition("=")
+        if key not in settings:
+            raise InputError(f'--app {spec}: no setting "{key}"; there are {", ".join(settings)}')
+        values = app.settings[key]
+        number = len(values) == 1
+        if number and not (value.isdecimal() and int(value)):
+            raise InputError(f'--app {spec}: {key} is "{value}"; it must be a whole number above 0')
+        if not number and value not in values:
+            raise InputError(f'--app {spec}: {key} is "{value}"; it can be {", ".join(values)}')
+        settings[key] = value
+    return app, settings
+
+
+def check(spec: str, place: Place, lines: Sequence[str]) -> int:
+    """Ask the checker of an application; the exit status, as that of any checker."""
+    app, settings = load(spec)
+    try:
+        app.check(place, settings, lines)
+    except Lost as error:
+        print(error)
+        return LOST_STATUS
+    except Exception as error:
+        print(f"{type(error).__name__}: {error}" if str(error) else type(error).__name__)
+        return 1
+    return 0

@@ -1,0 +1,58 @@
+"""Writes past the page cache: a record after another on the block device itself.
+
+A drive that keeps what it answers loses none of them; one with a volatile buffer does, unless each
+is flushed.
+"""
+
+from __future__ import annotations
+
+import mmap
+import os
+from collections.abc import Sequence
+
+from ssdlab.crash import LOOP
+from ssdlab.crash.apps import App, Lost, Place, Settings
+
+RECORD = 4096
+
+
+def _content(number: int) -> bytes:
+    return number.to_bytes(8, "little") * (RECORD // 8)
+
+
+def run(place: Place, settings: Settings) -> None:
+    """Write records, and say which was answered."""
+    device = os.open(place.dev, os.O_RDWR | os.O_DIRECT)
+    buffer = mmap.mmap(-1, RECORD)
+    for number in range(1, int(settings["records"]) + 1):
+        buffer[:] = _content(number)
+        os.pwrite(device, buffer, number * RECORD)
+        if settings["flush"] == "each":
+            os.fsync(device)
+        print(number, flush=True)
+    os.close(device)
+
+
+def check(place: Place, settings: Settings, lines: Sequence[str]) -> None:
+    """Look for each record that was answered."""
+    missing = 0
+    with open(place.dev, "rb") as device:
+        for number in map(int, lines):
+            device.seek(number * RECORD)
+            found = device.read(RECORD)
+            if found == bytes(RECORD):
+                missing += 1
+            elif found != _content(number):
+                raise ValueError(f"record {number} is neither there nor missing")
+    if missing:
+        raise Lost(f"{missing} of {len(lines)} records are missing")
+
+
+APP = App(
+    summary="Direct I/O: records on the block device, without a file system",
+    settings={"flush": ("none", "each"), "records": ("300",)},
+    run=run,
+    check=check,
+    place=LOOP,
+    size="4MiB",
+)

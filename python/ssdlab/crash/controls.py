@@ -1,0 +1,129 @@
+"""Runs of which it is known what must be lost and what must not: the test of the crash test."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from ssdlab import layers
+from ssdlab.crash import BROKEN, LOST
+from ssdlab.crash.apps import load
+from ssdlab.crash.record import case_of_app, workplace
+from ssdlab.crash.run import DEFAULT_DEVICE, Findings, Progress, Search, lacking, record_and_judge
+
+
+class Control(NamedTuple):
+    """A run, and what it must come to."""
+
+    name: str
+    app: str
+    must: str | None = None
+    """The verdict that must be found."""
+    may: tuple[str, ...] = ()
+    """Verdicts that may be found beside it."""
+    device: str = DEFAULT_DEVICE
+    cost: int = 1
+    """One of so many points is judged: for checkers that take long."""
+
+    @property
+    def expected(self) -> str:
+        """What must come of it, in words."""
+        if self.must is not None:
+            also = f", perhaps {' and '.join(self.may)}" if self.may else ""
+            return f"{self.must}{also}"
+        return f"never {BROKEN}" if self.may == (LOST,) else "all ok"
+
+
+CONTROLS = (
+    Control("SQLite, WAL, FULL", "sqlite:journal=wal,synchronous=full"),
+    Control("SQLite, DELETE, EXTRA", "sqlite:journal=delete,synchronous=extra"),
+    Control("SQLite, WAL, NORMAL", "sqlite:journal=wal,synchronous=normal", LOST),
+    Control("SQLite, DELETE, FULL", "sqlite:journal=delete,synchronous=full", may=(LOST,)),
+    Control("SQLite, DELETE, OFF", "sqlite:journal=delete,synchronous=off", BROKEN, (LOST,)),
+    Control(
+        "SQLite, DELETE, OFF, no buffer",
+        "sqlite:journal=delete,synchronous=off",
+        BROKEN,
+        (LOST,),
+        "agrawal2008",
+    ),
+    Control("PostgreSQL, defaults", "postgres", cost=5),
+    Control("PostgreSQL, fsync=off", "postgres:fsync=off", BROKEN, (LOST,), cost=5),
+    Control("PostgreSQL, full_page_writes=off", "postgres:full_page_writes=off", BROKEN, cost=5),
+    Control("Direct I/O, volatile buffer", "direct", LOST),
+    Control("Direct I/O, flushed", "direct:flush=each"),
+    Control("Direct I/O, no buffer", "direct", device="agrawal2008"),
+    Control("Direct I/O, capacitors", "direct", device="tlc-enterprise"),
+    Control("Copy", "copy", LOST, (BROKEN,)),
+    Control("Copy, fsync", "copy:fsync=yes"),
+)
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """What came of a control."""
+
+    control: Control
+    findings: Findings | None
+    skipped: str | None = None
+
+    @property
+    def as_expected(self) -> bool:
+        """Whether all was found that must be, and nothing that must not."""
+        if self.findings is None:
+            return True
+        counts = self.findings.counts
+        allowed = {self.control.must, *self.control.may}
+        found = {verdict for verdict in (LOST, BROKEN) if counts[verdict]}
+        return found <= allowed and (self.control.must is None or self.control.must in found)
+
+    def to_dict(self) -> dict[str, Any]:
+        """All of it, for JSON."""
+        return {
+            "control": self.control.name,
+            "app": self.control.app,
+            "expected": self.control.expected,
+            "as_expected": self.as_expected,
+            "skipped": self.skipped,
+            "findings": None if self.findings is None else self.findings.to_dict(),
+        }
+
+
+def named(word: str) -> list[Control]:
+    """The controls whose name or application contains a word, or all."""
+    wanted = word.lower()
+    return [it for it in CONTROLS if wanted == "all" or wanted in f"{it.name} {it.app}".lower()]
+
+
+def perform(
+    controls: Iterable[Control],
+    search: Search,
+    keep: Path | None,
+    progress: Progress,
+    tell: Callable[[Outcome], None],
+) -> list[Outcome]:
+    """Run the controls, one after the other; `tell` hears of each at once."""
+    outcomes = []
+    for control in controls:
+        app, _ = load(control.app)
+        problem = lacking(app.place, control.app)
+        if problem is not None:
+            outcome = Outcome(control, None, problem)
+        else:
+            case = case_of_app(control.app, [layers.from_name("device", control.device)], None)
+            one = replace(search, points=max(1, search.points // control.cost))
+            place = (
+                None if keep is None else keep / control.name.replace(", ", "-").replace(" ", "-")
+            )
+            with workplace() as work:
+                found = record_and_judge(case, one, work, place, _under(control.name, progress))
+                outcome = Outcome(control, found)
+        outcomes.append(outcome)
+        tell(outcome)
+    return outcomes
+
+
+def _under(name: str, progress: Progress) -> Progress:
+    return lambda what, done, total: progress(f"{name}: {what}", done, total)

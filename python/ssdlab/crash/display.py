@@ -1,0 +1,120 @@
+"""What a person sees of crash tests."""
+
+from __future__ import annotations
+
+import shlex
+from typing import IO
+
+from rich.console import RenderableType
+from rich.table import Table
+from rich.text import Text
+
+from ssdlab.crash import BROKEN, LOST, OK
+from ssdlab.crash.controls import Outcome
+from ssdlab.crash.run import Findings, worth_keeping
+from ssdlab.terminal import console_for, fact_table, rendered, warning_lines
+
+STYLE = {OK: "green", LOST: "yellow", BROKEN: "bold red"}
+
+
+def findings_text(found: Findings, file: IO[str]) -> str:
+    """What came of a crash test, as text for `file`."""
+    console, _ = console_for(file)
+    recorded, planned = found.recorded, found.plan
+    asked = [f"{count:,} {what}" for what, count in found.asked.items() if count]
+    cache = "a volatile buffer" if recorded.promise.volatile else "what it answers stays"
+    facts = [
+        ("Device", recorded.device),
+        ("It promises", f"{cache}; atoms of {_size(recorded.promise.atom)}"),
+        ("Recorded", f"{', '.join(asked) or 'nothing'}; {len(recorded.lines):,} lines"),
+        ("Crash points", f"{planned.points:,}, at most {planned.most_open:,} writes open"),
+        ("Images", f"{planned.made:,}"),
+        ("of them alike, left out", f"{planned.made - len(planned.images):,}"),
+        ("judged", f"{len(found.verdicts):,} in {found.seconds['judge']:,.1f} s"),
+        *((verdict, f"{count:,}") for verdict, count in found.counts.items()),
+    ]
+    sections: list[RenderableType] = [fact_table("Crash test", facts)]
+    warned = warning_lines(found.warnings)
+    if warned is not None:
+        sections.append(warned)
+    if found.failed:
+        sections.append(_failures(found))
+    return rendered(console, sections) + _again(found)
+
+
+def _again(found: Findings) -> str:
+    """How to go on with failures; not wrapped, for a command is copied from it."""
+    if not found.failed:
+        return ""
+    again = found.again(worth_keeping(found.failed)[0])
+    if again is None:
+        return "\nWith --keep DIR the run and these images are kept, to judge them once more.\n"
+    return f"\nKept in {shlex.quote(str(found.kept))}. Once more:\n{again}\n"
+
+
+def _size(size: int) -> str:
+    return f"{size >> 10} KiB" if size >= 1024 else f"{size} B"
+
+
+def _failures(found: Findings) -> RenderableType:
+    shown = worth_keeping(found.failed)
+    text = Text(f"{len(found.failed):,} images failed", style="bold")
+    text.append(f"; {len(shown)} of them:" if len(found.failed) > len(shown) else ":")
+    for it in shown:
+        text.append(f"\n{it.image.name}  ", style="not bold")
+        text.append(f"{it.verdict}: ", style=STYLE[it.verdict])
+        text.append(it.reason, style="not bold")
+    return text
+
+
+def outcome_line(outcome: Outcome) -> str:
+    """What came of a control, as soon as it is known."""
+    if outcome.findings is None:
+        return f"{outcome.control.name}: skipped: {outcome.skipped}"
+    counts = ", ".join(f"{count:,} {it}" for it, count in outcome.findings.counts.items())
+    verdict = "as expected" if outcome.as_expected else "NOT AS EXPECTED"
+    return f"{outcome.control.name}: {counts}: {verdict}"
+
+
+def controls_table(outcomes: list[Outcome], file: IO[str]) -> str:
+    """The table of controls, as text for `file`."""
+    console, _ = console_for(file)
+    table = Table(box=None, padding=(0, 1), pad_edge=False)
+    table.add_column("control", no_wrap=True)
+    for name in "points", "images", OK, LOST, BROKEN:
+        table.add_column(name, justify="right", header_style="dim", no_wrap=True)
+    table.add_column("expected")
+    table.add_column("", no_wrap=True)
+    table.add_column("time", justify="right", header_style="dim", no_wrap=True)
+    for outcome in outcomes:
+        found = outcome.findings
+        if found is None:
+            table.add_row(outcome.control.name, "", "", "", "", "", Text(str(outcome.skipped)))
+            continue
+        verdict = Text("as expected") if outcome.as_expected else Text("wrong", style="bold red")
+        table.add_row(
+            outcome.control.name,
+            f"{found.plan.points:,}",
+            f"{len(found.verdicts):,}",
+            *(f"{count:,}" for count in found.counts.values()),
+            outcome.control.expected,
+            verdict,
+            f"{sum(found.seconds.values()):,.0f} s",
+        )
+    sections: list[RenderableType] = [table]
+    said = [
+        f"{outcome.control.name}: {it}"
+        for outcome in outcomes
+        if outcome.findings is not None
+        for it in outcome.findings.warnings
+    ]
+    warned = warning_lines(said)
+    if warned is not None:
+        sections.append(warned)
+    again = ""
+    for outcome in outcomes:
+        found = outcome.findings
+        if not outcome.as_expected and found is not None and found.failed:
+            sections += [Text(outcome.control.name, style="bold"), _failures(found)]
+            again += _again(found)
+    return rendered(console, sections) + again

@@ -1,0 +1,98 @@
+"""Which instants of a recorded run are judged, and with which parts of what is open there."""
+
+from __future__ import annotations
+
+import random
+from bisect import bisect_right
+from collections.abc import Callable
+from typing import NamedTuple
+
+from ssdlab.crash.content import Content, choices, chosen
+from ssdlab.crash.recording import ANSWER, FLUSH, Recording
+
+
+class Image(NamedTuple):
+    """What the drive holds after a cut: the instant, and a part of what was open."""
+
+    event: int
+    choice: str
+    acked: int
+    """How many lines the application had printed."""
+
+    @property
+    def name(self) -> str:
+        """By what the user asks for it again."""
+        return f"{self.event}:{self.choice}"
+
+
+class Plan(NamedTuple):
+    """The images to judge, in the order of their instants."""
+
+    images: list[Image]
+    points: int
+    """Instants."""
+    made: int
+    """Images before those that are alike were left out."""
+    most_open: int
+    """The most writes open at an instant."""
+
+
+def instants(recording: Recording, first: int, points: int, seed: int) -> list[int]:
+    """So many instants from event `first` to the end: half of them beside flushes."""
+    last = len(recording.events)
+    every = range(first, last + 1)
+    if len(every) <= points:
+        return list(every)
+    generator = random.Random(f"{seed}:instants")
+    flushes = {it.id for it in recording.events if it.kind == FLUSH}
+    beside: set[int] = set()
+    for number in range(first, last):
+        event = recording.events[number]
+        if event.kind == FLUSH or event.kind == ANSWER and event.id in flushes:
+            beside.update((number, number + 1))
+    taken = set(generator.sample(sorted(beside), min(len(beside), points // 2)))
+    rest = [number for number in every if number not in taken]
+    # Evenly over the others: one of each stretch.
+    missing = points - len(taken)
+    for stretch in range(missing):
+        start = stretch * len(rest) // missing
+        end = (stretch + 1) * len(rest) // missing
+        taken.add(rest[generator.randrange(start, end)])
+    return sorted(taken)
+
+
+def acked_at(stamps: list[int], event: int) -> int:
+    """How many lines had been printed before the instant."""
+    return bisect_right(stamps, event)
+
+
+def plan(
+    content: Content,
+    at: list[int],
+    stamps: list[int],
+    draws: int,
+    seed: int,
+    progress: Callable[[int, int], None] | None = None,
+) -> Plan:
+    """The images at these instants; of those that are alike, and of which the application had
+    printed as much, only the first.
+    """
+    images: list[Image] = []
+    seen: set[tuple[int, int]] = set()
+    made = most_open = 0
+    for number, event in enumerate(at):
+        content.advance(event)
+        open = list(content.open.values())
+        most_open = max(most_open, len(open))
+        acked = acked_at(stamps, event)
+        atom = content.promise.atom
+        for choice in choices(open, atom, draws, seed, event):
+            made += 1
+            blocks = content.above(chosen(open, atom, choice, seed, event))
+            key = (content.digest_with(blocks), acked)
+            if key not in seen:
+                seen.add(key)
+                images.append(Image(event, choice, acked))
+        if progress is not None:
+            progress(number + 1, len(at))
+    return Plan(images, len(at), made, most_open)

@@ -1,0 +1,290 @@
+"""One run of an application on the live device, recorded."""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import os
+import shlex
+import shutil
+import subprocess
+import sys
+import tempfile
+import threading
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import IO, Any
+
+import click
+
+from ssdlab import layers
+from ssdlab._core import InputError
+from ssdlab.crash import EXT4, NBD, apps, namespace
+from ssdlab.crash.content import Promise, bytes_of, promise_of
+from ssdlab.crash.recording import Recording
+from ssdlab.live import LOOPBACK, LiveDevice, serve_layers
+from ssdlab.running import Experiment
+
+PACKAGES = Path(__file__).resolve().parents[2]
+SHARED_MEMORY = Path("/dev/shm")
+RECORDING, INITIAL, FACTS = "recording", "initial.img", "crash.json"
+FORMAT = 1
+
+
+@dataclass(frozen=True)
+class Case:
+    """What is to be tested, and on what."""
+
+    stack: list[layers.Layer]
+    place: str
+    size: str
+    run: str
+    check: str | None
+    """A shell command; or else the application `app` checks."""
+    setup: str | None = None
+    app: str | None = None
+
+
+@dataclass
+class Recorded:
+    """A run that was recorded, and what its judges must know beside the data."""
+
+    directory: Path
+    device: str
+    place: str
+    check: str | None
+    app: str | None
+    promise: Promise
+    first: int
+    """Events before the application began."""
+    last: int
+    """Events when it had ended."""
+    lines: list[str]
+    """What it printed."""
+    stamps: list[int]
+    """How many events there had been when each line was there."""
+    seconds: float
+
+    @property
+    def recording(self) -> Recording:
+        """All events."""
+        return Recording(self.directory / RECORDING)
+
+    def keep(self, directory: Path) -> None:
+        """Put it where it stays."""
+        for name in (RECORDING, INITIAL):
+            namespace.copy(self.directory / name, directory / name)
+        self.directory = directory
+        facts = asdict(self) | {"format": FORMAT}
+        del facts["directory"]
+        (directory / FACTS).write_text(json.dumps(facts, indent=1) + "\n")
+
+    @classmethod
+    def load(cls, directory: Path) -> Recorded:
+        """What `keep` has put there."""
+        try:
+            facts = json.loads((directory / FACTS).read_text())
+        except (OSError, ValueError) as error:
+            problem = f"--recorded {directory}: nothing that --keep has put there: {error}"
+            raise InputError(problem) from None
+        if facts.pop("format", None) != FORMAT:
+            raise InputError(f"--recorded {directory}: another version of ssdlab made it")
+        return cls(directory=directory, **facts | {"promise": Promise(*facts["promise"])})
+
+
+def app_command(action: str, spec: str) -> str:
+    """The command by which an application is prepared or run."""
+    words = ["env", f"PYTHONPATH={PACKAGES}", sys.executable, "-m", "ssdlab.crash.apps"]
+    return shlex.join([*words, action, spec])
+
+
+@contextmanager
+def workplace() -> Iterator[Path]:
+    """A directory for images: in `$TMPDIR`, or in shared memory where there is some."""
+    parent = os.environ.get("TMPDIR") or (SHARED_MEMORY if SHARED_MEMORY.is_dir() else None)
+    directory = Path(tempfile.mkdtemp(prefix="ssdlab-crash-", dir=parent))
+    directory.chmod(0o755)  # databases run as other users
+    try:
+        yield directory
+    finally:
+        shutil.rmtree(directory, ignore_errors=True)
+
+
+def record(case: Case, work: Path, say: Callable[[str], None]) -> Recorded:
+    """Make the file system, let the application prepare, and record its run."""
+    experiment = Experiment._from_layers(case.stack)
+    facts = experiment.to_dict()
+    initial, served = work / INITIAL, work / "served"
+    size = _size(case.size)
+    with open(initial, "wb") as file:
+        file.truncate(size)
+    if case.place == EXT4:
+        say("make the file system")
+        try:
+            namespace.call("mkfs.ext4", "-q", "-F", "-E", "nodiscard", str(initial))
+        except RuntimeError as error:
+            raise click.ClickException(f"--size {case.size}: {error}") from None
+    if case.setup is not None:
+        say("set up")
+        with _Stage(case, case.setup, work, initial, None) as stage:
+            stage.perform(lambda: 0)
+    namespace.copy(initial, served)
+    say("record")
+    began = time.monotonic()
+    live = _serve(case, work, served, size)
+    try:
+        with _Stage(case, case.run, work, served, live.uri) as stage:
+            first, last = stage.perform(lambda: live.events() or 0)
+    finally:
+        live.stop()
+    served.unlink()
+    return Recorded(
+        directory=work,
+        device=facts["title"].split(" under ")[0],
+        place=case.place,
+        check=case.check,
+        app=case.app,
+        promise=promise_of(facts["device"]),
+        first=first,
+        last=last,
+        lines=stage.lines,
+        stamps=stage.stamps,
+        seconds=time.monotonic() - began,
+    )
+
+
+def _size(text: str) -> int:
+    try:
+        size = bytes_of(text)
+    except ValueError:
+        size = 0
+    if size < 1 << 20 or size % 4096:
+        raise InputError(f"--size {text}: a size such as 64MiB, at least 1MiB, in whole 4KiB")
+    return size
+
+
+def _serve(case: Case, work: Path, served: Path, size: int) -> LiveDevice:
+    try:
+        return serve_layers(
+            case.stack,
+            socket=work / "socket",
+            port=None,
+            host=LOOPBACK,
+            allow_remote=False,
+            size=f"{size}B",
+            backing=served,
+            record=None,
+            record_data=work / RECORDING,
+            time_scale=1.0,
+            realtime=False,
+        )
+    except OSError as error:
+        raise click.ClickException(str(error)) from None
+
+
+class _Stage:
+    """A command at its place, with its output: lines, and how much had happened at each."""
+
+    def __init__(self, case: Case, command: str, work: Path, image: Path, uri: str | None) -> None:
+        self.lines: list[str] = []
+        self.stamps: list[int] = []
+        self._command = command
+        self._errors: IO[bytes] = tempfile.TemporaryFile()  # noqa: SIM115
+        reader, writer = os.pipe()
+        self._output = os.fdopen(reader, errors="replace")
+        options: dict[str, Any] = {"stderr": self._errors, "pass_fds": (writer,)}
+        self._process: subprocess.Popen[str] | None = None
+        try:
+            if case.place == NBD:
+                variables = {"uri": uri or "", "dev": str(image), "tmp": str(work), "dir": ""}
+                self._plain = subprocess.Popen(
+                    command,
+                    shell=True,
+                    env=namespace.environment(**variables),
+                    cwd=work,
+                    stdin=subprocess.DEVNULL,
+                    stdout=writer,
+                    stderr=self._errors,
+                    start_new_session=True,
+                )
+                return
+            task: dict[str, Any] = {"work": str(work), "image": str(image), "uri": uri}
+            task |= {"place": case.place, "command": command, "output": writer}
+            words = ("ssdlab.crash.stage", json.dumps(task))
+            self._process = namespace.start(*words, **options)
+        finally:
+            os.close(writer)
+
+    def perform(self, events: Callable[[], int]) -> tuple[int, int]:
+        """Run it; the events before it and at its end."""
+        if self._process is not None:
+            self._hear("ready")
+        first = events()
+        listener = threading.Thread(target=self._listen, args=(events,), daemon=True)
+        listener.start()
+        if self._process is None:
+            status = self._plain.wait()
+        else:
+            assert self._process.stdin is not None
+            self._process.stdin.write("\n")
+            self._process.stdin.flush()
+            status = int(self._hear("ran"))
+        last = events()
+        if status:
+            raise click.ClickException(
+                f"the command ended with status {status}: {self._command}\n{self._complaint()}"
+            )
+        if self._process is not None:
+            self._hear("done")
+        listener.join(timeout=10)
+        return first, last
+
+    def _listen(self, events: Callable[[], int]) -> None:
+        """A line counts from the first event after it was there, never from an earlier one."""
+        for line in self._output:
+            self.stamps.append(events())
+            self.lines.append(line.rstrip("\n"))
+
+    def _hear(self, word: str) -> str:
+        assert self._process is not None and self._process.stdout is not None
+        line = self._process.stdout.readline()
+        said, _, rest = line.strip().partition(" ")
+        if said != word:
+            problem = rest if said == "failed" else "the process of the application ended"
+            raise click.ClickException(f"{problem}\n{self._complaint()}".strip())
+        return rest
+
+    def _complaint(self) -> str:
+        self._errors.seek(0)
+        text = self._errors.read().decode(errors="replace")
+        return "\n".join(text.splitlines()[-10:])
+
+    def __enter__(self) -> _Stage:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        if self._process is not None:
+            namespace.end(self._process)
+        else:
+            with contextlib.suppress(ProcessLookupError):
+                os.killpg(self._plain.pid, 9)
+            self._plain.wait()
+        self._output.close()
+        self._errors.close()
+
+
+def case_of_app(spec: str, stack: list[layers.Layer], size: str | None) -> Case:
+    """The case of an application that is ready."""
+    app, _ = apps.load(spec)
+    return Case(
+        stack=stack,
+        place=app.place,
+        size=size or app.size,
+        run=app_command("run", spec),
+        check=None,
+        setup=app_command("setup", spec) if app.setup is not None else None,
+        app=spec,
+    )

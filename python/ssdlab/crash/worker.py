@@ -1,0 +1,159 @@
+"""A process that judges images: `python -m ssdlab.crash.worker JSON`, in namespaces.
+
+Each line of its input is an image, as JSON, of instants that never go back; each line of its output
+the verdict.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import os
+import select
+import signal
+import sys
+import time
+import traceback
+from pathlib import Path
+from typing import Any, NoReturn
+
+from ssdlab.crash import BROKEN, EXT4, LOST, LOST_STATUS, NBD, OK, apps, namespace
+from ssdlab.crash.content import Content, Promise, chosen
+from ssdlab.crash.plan import Image
+from ssdlab.crash.recording import Recording
+
+MOST_REASON = 300
+MOST_OUTPUT = 64 << 10
+
+
+class Judge:
+    """Makes images, mounts them and asks the checker."""
+
+    def __init__(self, task: dict[str, Any]) -> None:
+        self.task = task
+        self.work = Path(task["work"])
+        self.place, self.image = self.work / "dir", self.work / "image"
+        self.acked = self.work / "acked"
+        self.place.mkdir(parents=True, exist_ok=True)
+        self.alone = task["place"] != NBD
+        recording = Recording(Path(task["recording"]))
+        self.content = Content(recording, Path(task["initial"]), Promise(*task["promise"]))
+
+    def judge(self, image: Image, verbose: bool = False) -> tuple[str, str]:
+        """The verdict on an image, and why."""
+        self.content.advance(image.event)
+        open = list(self.content.open.values())
+        seed, atom = self.task["seed"], self.content.promise.atom
+        pieces = chosen(open, atom, image.choice, seed, image.event)
+        self.content.write(self.image, self.content.above(pieces))
+        self.acked.write_text("".join(f"{line}\n" for line in self.task["lines"][: image.acked]))
+        if self.task["place"] != EXT4:
+            return self._check(verbose)
+        try:
+            namespace.call("mount", "-t", "ext4", "-o", "loop", str(self.image), str(self.place))
+        except RuntimeError as error:
+            return BROKEN, f"the file system cannot be mounted: {error}"
+        try:
+            return self._check(verbose)
+        finally:
+            namespace.call("umount", str(self.place))
+
+    def _check(self, verbose: bool) -> tuple[str, str]:
+        """Ask the checker, in a process of its own, and leave none that it started."""
+        reader, writer = os.pipe()
+        child = os.fork()
+        if child == 0:
+            os.close(reader)
+            self._in_child(writer)
+        os.close(writer)
+        said, late = self._listen(child, reader)
+        # Its group; and, in a process namespace of our own, whatever else it has started.
+        with contextlib.suppress(ProcessLookupError, PermissionError):
+            os.killpg(child, signal.SIGKILL)
+        _, status = os.waitpid(child, 0)
+        if self.alone:
+            namespace.kill_others()
+        text = said.decode(errors="replace").strip()
+        if verbose and text:
+            print(text, file=sys.stderr)
+        if late:
+            return BROKEN, f"the checker did not end within {self.task['timeout']:g} s"
+        code = os.waitstatus_to_exitcode(status)
+        verdict = {0: OK, LOST_STATUS: LOST}.get(code, BROKEN)
+        reason = text.splitlines()[-1] if text else f"the checker ended with status {code}"
+        return verdict, reason[:MOST_REASON] if verdict != OK else ""
+
+    def _listen(self, child: int, reader: int) -> tuple[bytes, bool]:
+        """What the checker prints until it ends, and whether it took too long."""
+        said = b""
+        until = time.monotonic() + self.task["timeout"]
+        ended = os.pidfd_open(child)
+        watched = [reader, ended, 0]
+        try:
+            while True:
+                left = max(0.0, until - time.monotonic())
+                ready, _, _ = select.select(watched, [], [], left)
+                if 0 in ready:  # no image comes before the verdict: whoever asked is gone
+                    os.killpg(child, signal.SIGKILL)
+                    os._exit(1)
+                if reader in ready:
+                    piece = os.read(reader, MOST_OUTPUT)
+                    said = (said + piece)[-MOST_OUTPUT:]
+                    if not piece:
+                        watched.remove(reader)
+                elif ended in ready:
+                    return said, False
+                elif not ready:
+                    return said, True
+        finally:
+            os.close(ended)
+            os.close(reader)
+
+    def _in_child(self, output: int) -> NoReturn:
+        status = 1
+        try:
+            os.setsid()
+            os.dup2(output, 1)
+            os.dup2(output, 2)
+            variables = {"dir": str(self.place), "dev": str(self.image), "acked": str(self.acked)}
+            variables["tmp"] = str(self.work)
+            environment = namespace.environment(**variables)
+            os.chdir(self.place if self.task["place"] == EXT4 else self.work)
+            app = self.task["app"]
+            if app is None:
+                words = ["/bin/sh", "-c", self.task["check"]]
+                os.execve(words[0], words, environment)
+            where = apps.Place(self.place, self.image, self.work)
+            lines = self.task["lines"][: self.acked_count()]
+            status = apps.check(app, where, lines)
+        except BaseException:
+            traceback.print_exc(limit=-1)
+        finally:
+            sys.stdout.flush()
+            sys.stderr.flush()
+            os._exit(status)
+
+    def acked_count(self) -> int:
+        """How many lines the application had printed before the image's instant."""
+        return self.acked.read_text().count("\n")
+
+
+def main(words: list[str]) -> int:
+    """Judge what comes in."""
+    judge = Judge(json.loads(words[0] if words else sys.stdin.readline()))
+    verbose = judge.task["verbose"]
+    print("ready", flush=True)
+    for line in sys.stdin:
+        image = Image(*json.loads(line))
+        try:
+            verdict, reason = judge.judge(image, verbose)
+        except RuntimeError as error:
+            print(json.dumps(["failed", str(error)]), flush=True)
+            return 1
+        print(json.dumps([verdict, reason]), flush=True)
+    return 0
+
+
+if __name__ == "__main__":
+    with contextlib.suppress(BrokenPipeError, KeyboardInterrupt):
+        sys.exit(main(sys.argv[1:]))
