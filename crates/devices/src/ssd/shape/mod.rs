@@ -130,8 +130,7 @@ pub struct Geometry {
     pub sectors_per_flash_page: u32,
     /// A domain is cleaned when it has at most this many erased blocks; at least 1.
     pub low_blocks: u32,
-    /// A domain is cleaned in idle time when it has at most this many erased blocks; not less than
-    /// `low_blocks`, and equal to it without background cleaning.
+    /// The same in idle time: `low_blocks` at least, and as many without background cleaning.
     pub idle_blocks: u32,
     /// Blocks of a domain that are open at a time.
     pub frontiers: u32,
