@@ -1,22 +1,23 @@
-//! Power cuts of a run: when they come, and the section `power` of the results.
+//! Power cuts of a run: when they come, and the section `power` of the results. A run whose cuts are drawn is
+//! rehearsed without any (`session.rs`).
 
 use crate::config::{Experiment, PowerCut};
 use crate::error::{InputError, RunError};
-use crate::inputs::inputs;
-use crate::session::Session;
-use devices::Supplied;
 use devices::ssd::power::PowerReport;
-use engine::{Completion, Driven, Observer, PowerCuts, Random, Time, Xoshiro256, drive_with_cuts};
+use engine::{Completion, Driven, Observer, PowerCuts, Random, Time, Xoshiro256};
 use options::{Duration, Invalid};
 use serde_json::{Value, json};
 use std::ops::ControlFlow;
-use workloads::Context;
 
 /// Stream of randomness: when the power goes.
 const CUT_STREAM: u64 = 13;
 
 /// Says of a run nothing but when it is over.
-struct Rehearsal<'a>(&'a mut dyn FnMut() -> ControlFlow<()>, bool);
+pub(crate) struct Rehearsal<'a>(
+    pub(crate) &'a mut dyn FnMut() -> ControlFlow<()>,
+    /// It was ended early.
+    pub(crate) bool,
+);
 
 impl Observer for Rehearsal<'_> {
     fn completed(&mut self, _completion: &Completion) {}
@@ -31,9 +32,7 @@ impl Observer for Rehearsal<'_> {
 /// When the power goes in a run. Cuts that are drawn are drawn from a run without any: it is rehearsed.
 pub(crate) fn cuts(
     experiment: &Experiment,
-    supplied: &Supplied,
-    until: Time,
-    tick: &mut dyn FnMut() -> ControlFlow<()>,
+    rehearse: &mut dyn FnMut() -> Result<(Driven, u64), RunError>,
 ) -> Result<Option<PowerCuts>, RunError> {
     let run = &experiment.run;
     let mut cuts = PowerCuts::new(run.power_off.ns());
@@ -42,11 +41,11 @@ pub(crate) fn cuts(
         PowerCut::At(at) => cuts.times.push_back(at.ns()),
         PowerCut::Every(every) => cuts.every = Some(every.ns()),
         PowerCut::Random(count) => {
-            let (driven, _) = rehearse(experiment, supplied, until, tick)?;
+            let (driven, _) = rehearse()?;
             cuts.times = drawn(run.seed, count, driven.last.max(1)).into();
         }
         PowerCut::Events(count) => {
-            let (_, events) = rehearse(experiment, supplied, until, tick)?;
+            let (_, events) = rehearse()?;
             cuts.events = drawn(run.seed, count, events.max(1)).into();
         }
     }
@@ -59,38 +58,6 @@ fn drawn(seed: u64, count: u32, last: u64) -> Vec<u64> {
     let mut all: Vec<u64> = (0..count).map(|_| 1 + random.below(last)).collect();
     all.sort_unstable();
     all
-}
-
-/// The run without a cut: how it ended, and the events of the device.
-fn rehearse(
-    experiment: &Experiment,
-    supplied: &Supplied,
-    until: Time,
-    tick: &mut dyn FnMut() -> ControlFlow<()>,
-) -> Result<(Driven, u64), RunError> {
-    let mut experiment = experiment.clone();
-    experiment.run.save_drive = None;
-    let mut session = Session::new(&experiment, supplied, 1)?;
-    let context = Context {
-        capacity_sectors: session.device().capacity_sectors(),
-        volumes: session.device().volumes(),
-        seed: experiment.run.seed,
-        inputs: inputs(),
-    };
-    let mut workload = experiment.workload.build(&context).map_err(|error| match error {
-        workloads::BuildError::Invalid(invalid) => experiment.blame(&invalid).into(),
-        workloads::BuildError::Input(message) => RunError::Input(message),
-    })?;
-    session.prepare(&mut |_, _| tick())?;
-    let mut observer = Rehearsal(tick, false);
-    let mut counted = PowerCuts::new(0);
-    let driven =
-        drive_with_cuts(session.device(), &mut *workload, until, &mut observer, &mut counted)
-            .map_err(|error| RunError::Input(error.to_string()))?;
-    if observer.1 {
-        return Err(RunError::Interrupted { requests: driven.asked });
-    }
-    Ok((driven, counted.seen))
 }
 
 /// Refuses a run in which the power was to go and did not.

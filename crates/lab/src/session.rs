@@ -252,7 +252,9 @@ pub fn run_with(
         supplied,
         progress,
     };
-    let mut cuts = power::cuts(experiment, supplied, until(experiment).0, &mut || monitor.tick(0))?;
+    let mut cuts = power::cuts(experiment, &mut || {
+        rehearse(experiment, supplied, until(experiment).0, &mut || monitor.tick(0))
+    })?;
     session.threads.running_alone = alone_running(experiment, &*workload, cuts.is_some());
     let ended = ask(&mut session, workload, &mut monitor, cuts.as_mut())?;
     session.check_supplied(monitor.collected.answered())?;
@@ -306,6 +308,38 @@ struct Drove {
     driven: Driven,
     settled: Option<SteadyState>,
     wall_seconds: f64,
+}
+
+/// The run without a cut: how it ended, and the events of the device.
+fn rehearse(
+    experiment: &Experiment,
+    supplied: &Supplied,
+    until: Time,
+    tick: &mut dyn FnMut() -> ControlFlow<()>,
+) -> Result<(Driven, u64), RunError> {
+    let mut experiment = experiment.clone();
+    experiment.run.save_drive = None;
+    let mut session = Session::new(&experiment, supplied, 1)?;
+    let context = Context {
+        capacity_sectors: session.device.capacity_sectors(),
+        volumes: session.device.volumes(),
+        seed: experiment.run.seed,
+        inputs: inputs(),
+    };
+    let mut workload = experiment.workload.build(&context).map_err(|error| match error {
+        BuildError::Invalid(invalid) => experiment.blame(&invalid).into(),
+        BuildError::Input(message) => RunError::Input(message),
+    })?;
+    session.prepare(&mut |_, _| tick())?;
+    let mut observer = power::Rehearsal(tick, false);
+    let mut counted = PowerCuts::new(0);
+    let driven =
+        drive_with_cuts(session.device(), &mut *workload, until, &mut observer, &mut counted)
+            .map_err(|error| RunError::Input(error.to_string()))?;
+    if observer.1 {
+        return Err(RunError::Interrupted { requests: driven.asked });
+    }
+    Ok((driven, counted.seen))
 }
 
 /// When the last request may come, and whether the run is over when the drive has settled.

@@ -90,7 +90,7 @@ def run(
     _refuse_loss(results)
 
 
-def _refuse_loss(results: Results) -> None:
+def _refuse_loss(results: results_module.Results) -> None:
     """Fails a run in which power cuts lost what was durable: the results say where."""
     power = results.get("power")
     if not power or not power["durable_lost"]:

@@ -1,7 +1,6 @@
 //! When the power goes in a run: the key `run.power_cut`.
 
-use super::run::{RunConfig, Until};
-use options::{Duration, Invalid, Values, text_setting};
+use options::{Duration, Values, text_setting};
 use std::fmt;
 use std::str::FromStr;
 
@@ -75,27 +74,6 @@ impl FromStr for PowerCut {
                 every => Ok(PowerCut::Every(every)),
             },
             _ => Err(unknown()),
-        }
-    }
-}
-
-impl RunConfig {
-    /// Refuses a cut that cannot be.
-    pub(crate) fn check_power_cut(&self) -> Result<(), Invalid> {
-        let refuse = |keys: &[&str], problem: String| Err(Invalid::new(keys, problem));
-        if self.power_cut == PowerCut::None {
-            return Ok(());
-        }
-        if !self.timed {
-            let problem = "without time (run.timed) nothing is under way that could be cut";
-            return refuse(&["run.power_cut", "run.timed"], problem.to_owned());
-        }
-        match (self.power_cut, self.until) {
-            (PowerCut::At(at), Until::Time(end)) if at > end => refuse(
-                &["run.power_cut", "run.until"],
-                format!("{at} is later than the end of the run, {end} (run.until)"),
-            ),
-            _ => Ok(()),
         }
     }
 }

@@ -98,6 +98,25 @@ impl RunConfig {
         }
     }
 
+    /// Refuses a cut that cannot be.
+    pub(crate) fn check_power_cut(&self) -> Result<(), Invalid> {
+        let refuse = |keys: &[&str], problem: String| Err(Invalid::new(keys, problem));
+        if self.power_cut == PowerCut::None {
+            return Ok(());
+        }
+        if !self.timed {
+            let problem = "without time (run.timed) nothing is under way that could be cut";
+            return refuse(&["run.power_cut", "run.timed"], problem.to_owned());
+        }
+        match (self.power_cut, self.until) {
+            (PowerCut::At(at), Until::Time(end)) if at > end => refuse(
+                &["run.power_cut", "run.until"],
+                format!("{at} is later than the end of the run, {end} (run.until)"),
+            ),
+            _ => Ok(()),
+        }
+    }
+
     /// Whether the drive is brought into a state before the run.
     pub(crate) fn prepares(&self) -> bool {
         self.precondition != Precondition::None || self.load_drive.is_some()

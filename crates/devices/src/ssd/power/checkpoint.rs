@@ -6,55 +6,49 @@
 //! and of its trims needs no record.
 
 use super::planted::Bug;
-use super::{Power, State};
-use crate::ssd::Ssd;
-use crate::ssd::back::Back;
-use crate::ssd::clock::Event;
 use crate::ssd::config::{Recovery, SsdConfig};
 use crate::ssd::flash::Flash;
 use crate::ssd::ftl::PageMap;
-use crate::ssd::ids::{Block, Lpn, Unit};
+use crate::ssd::ids::{Block, Lpn};
 use crate::ssd::shape::Geometry;
-
-use super::own::Own;
 
 /// The event at which a checkpoint is due.
 pub(super) const DUE: u32 = 1;
 
 /// A checkpoint.
 #[derive(Debug, Clone)]
-struct Checkpoint {
-    map: PageMap,
+pub(super) struct Checkpoint {
+    pub(super) map: PageMap,
     /// Programs below this number had ended.
-    horizon: u64,
+    pub(super) horizon: u64,
     /// Of each block: erasures, and pages programmed.
-    blocks: Vec<(u32, u32)>,
+    pub(super) blocks: Vec<(u32, u32)>,
 }
 
 /// The one that is being written.
 #[derive(Debug, Clone)]
-struct Writing {
-    checkpoint: Checkpoint,
+pub(super) struct Writing {
+    pub(super) checkpoint: Checkpoint,
     /// Pages that are left, by unit, and in all.
-    by_unit: Vec<u64>,
-    left: u64,
+    pub(super) by_unit: Vec<u64>,
+    pub(super) left: u64,
 }
 
 /// The checkpoints of a drive.
 #[derive(Debug, Clone)]
 pub(in crate::ssd) struct Checkpoints {
-    is_used: bool,
+    pub(super) is_used: bool,
     /// Flash pages of one.
     pub(super) pages: u64,
     /// Flash pages that are written at a time.
-    at_a_time: u64,
-    places: [Option<Checkpoint>; 2],
+    pub(super) at_a_time: u64,
+    pub(super) places: [Option<Checkpoint>; 2],
     /// The place that has the last one, or had it.
-    last: usize,
-    writing: Option<Writing>,
-    is_due: bool,
+    pub(super) last: usize,
+    pub(super) writing: Option<Writing>,
+    pub(super) is_due: bool,
     /// The number of the next program when the last one was begun.
-    programs: Option<u64>,
+    pub(super) programs: Option<u64>,
 }
 
 impl Checkpoints {
@@ -136,90 +130,7 @@ impl Checkpoints {
     }
 }
 
-fn state(flash: &Flash, block: Block) -> (u32, u32) {
+/// Erasures of a block, and its pages.
+pub(super) fn state(flash: &Flash, block: Block) -> (u32, u32) {
     (flash.erases()[block.at()], flash.programmed(block))
-}
-
-impl Ssd {
-    /// Asks for the event of the next checkpoint, if something was written since the last.
-    pub(in crate::ssd) fn await_checkpoint(&mut self) {
-        let Some(power) = &mut self.power else { return };
-        let checkpoints = &mut power.checkpoints;
-        let is_idle = checkpoints.is_used && !checkpoints.is_due && checkpoints.writing.is_none();
-        let programs = Some(self.back.ftl().next_program());
-        if !is_idle || checkpoints.programs == programs || !matches!(power.state, State::Serving) {
-            return;
-        }
-        checkpoints.is_due = true;
-        let at = self.clock.now + power.config.checkpoint.ns();
-        self.clock.call(at, Event::Power(DUE));
-    }
-
-    /// A checkpoint is due.
-    pub(super) fn begin_checkpoint(&mut self) {
-        let Back::Pages(back) = &mut self.back else { return };
-        let power = self.power.as_mut().expect("it has checkpoints");
-        let programs = back.cut_programs(self.clock.now);
-        let (ftl, flash) = (&back.ftl, &back.flash);
-        let geometry = ftl.geometry();
-        let map = super::judge::durable(ftl, &programs);
-        // Cold data that is moved keeps an old number, and lies where it came from, too.
-        let written = programs.iter().filter(|it| !ftl.is_filling(it.programming.block));
-        let horizon = written.map(|it| ftl.header_of(flash, &it.programming).2).min();
-        let checkpoint = Checkpoint {
-            map,
-            horizon: horizon.unwrap_or(ftl.next_program()),
-            blocks: (0..geometry.blocks()).map(|block| state(flash, Block(block))).collect(),
-        };
-        let checkpoints = &mut power.checkpoints;
-        checkpoints.is_due = false;
-        checkpoints.programs = Some(ftl.next_program());
-        checkpoints.places[1 - checkpoints.last] = None;
-        let units = u64::from(geometry.units);
-        let left = checkpoints.pages.div_ceil(checkpoints.at_a_time).max(1);
-        let mut by_unit = vec![left / units; units as usize];
-        by_unit[..(left % units) as usize].iter_mut().for_each(|pages| *pages += 1);
-        let busy: Vec<u32> = (0..units as u32).filter(|unit| by_unit[*unit as usize] > 0).collect();
-        checkpoints.writing = Some(Writing { checkpoint, by_unit, left });
-        for unit in busy {
-            self.write_checkpoint_page(Unit(unit));
-        }
-    }
-
-    fn write_checkpoint_page(&mut self, unit: Unit) {
-        let Back::Pages(back) = &mut self.back else { return };
-        let power = self.power.as_mut().expect("it has checkpoints");
-        power.own_pages.entry(unit.0).or_default().push_back(Own::Checkpoint);
-        back.write_system(unit, None, &mut self.clock);
-    }
-
-    /// A page of a checkpoint is written.
-    pub(super) fn checkpoint_page_written(&mut self, unit: Unit) {
-        let power = self.power.as_mut().expect("it has checkpoints");
-        let checkpoints = &mut power.checkpoints;
-        power.report.checkpoint_programs += checkpoints.at_a_time;
-        let Some(writing) = &mut checkpoints.writing else { return };
-        writing.left -= 1;
-        let pages = &mut writing.by_unit[unit.at()];
-        *pages -= 1;
-        if *pages > 0 {
-            return self.write_checkpoint_page(unit);
-        }
-        if writing.left > 0 {
-            return;
-        }
-        let written = checkpoints.writing.take().expect("it was there").checkpoint;
-        power.trims.covered(written.horizon);
-        checkpoints.last = 1 - checkpoints.last;
-        checkpoints.places[checkpoints.last] = Some(written);
-        self.await_checkpoint();
-    }
-}
-
-impl Power {
-    /// The map that the flash tells: by the last checkpoint, or by all that it holds.
-    pub(super) fn tell_map(&self, geometry: &Geometry, flash: &Flash) -> PageMap {
-        let found = self.checkpoints.find_map(geometry, flash);
-        found.unwrap_or_else(|| crate::ssd::ftl::rebuild(geometry, flash, &[]).into_map())
-    }
 }

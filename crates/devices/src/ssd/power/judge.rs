@@ -3,44 +3,14 @@
 //! The map that the drive had says which copy of a page is the newest, and which programs were under way.
 //! Of a page the newest programmed copy must be found, or one that was being programmed.
 
-use super::{Power, State};
+use super::state::{Power, State};
+use super::truth::{Truth, durable};
 use crate::ssd::back::Back;
 use crate::ssd::flash::Flash;
 use crate::ssd::ftl::{Ftl, PageMap, Place};
-use crate::ssd::ids::{Lpn, Ppn};
+use crate::ssd::ids::Lpn;
 use crate::ssd::sched::CutProgram;
 use std::collections::BTreeMap;
-
-/// What must be there after a cut.
-#[derive(Debug, Clone)]
-pub(super) struct Truth {
-    /// The newest programmed copy of each page.
-    durable: PageMap,
-    /// Programs under way: the copies, and whether the host waits for them.
-    begun: BTreeMap<u64, Vec<(Ppn, bool)>>,
-    /// Requests of the host have been served since the last start.
-    served: bool,
-}
-
-/// The map without the programs under way: of each page the newest copy that is programmed.
-pub(super) fn durable(ftl: &Ftl, programs: &[CutProgram]) -> PageMap {
-    let mut map = ftl.clone_map();
-    // Youngest first: what each supersedes is what the one before left.
-    for program in programs.iter().rev() {
-        let it = &program.programming;
-        if it.lpn != Lpn::PADDING && map.holds(it.lpn, it.ppn) {
-            map.put(it.lpn, it.old);
-        }
-    }
-    map
-}
-
-impl Truth {
-    /// The newest programmed copy of a page.
-    pub(super) fn owed(&self, lpn: Lpn) -> Place {
-        self.durable.get(lpn)
-    }
-}
 
 impl Power {
     /// Notes what must be there, before anything is torn. A recovery that is cut before it has its map

@@ -1,7 +1,7 @@
 //! Pages that a drive writes for itself while it serves: the record of trims, and checkpoints. They lie
 //! outside of the blocks for data, and take their turn at the units as any page.
 
-use super::{Power, State};
+use super::state::{Own, Power, State};
 use crate::kit::slots::Slot;
 use crate::ssd::Ssd;
 use crate::ssd::back::Back;
@@ -12,15 +12,6 @@ use std::ops::Range;
 
 /// Where the record of trims is written: in order.
 const LOG_UNIT: Unit = Unit(0);
-
-/// What a page of the drive's own is for.
-#[derive(Debug, Clone)]
-pub(super) enum Own {
-    /// The record of trims; with the last page of it, those who wait for it.
-    Log { last: bool, waiting: Vec<(Slot, Op)> },
-    /// A checkpoint.
-    Checkpoint,
-}
 
 impl Ssd {
     /// Pages were trimmed. Whether the answer waits for the record.

@@ -48,7 +48,7 @@ impl Reader {
             read(whole, bytes[2]),
             Plan::new(vec![Stage::Cell(timing.erase.ns() as u32)]),
         ];
-        let buses = geometry.recovery_buses(config);
+        let buses = geometry.lane_buses();
         assert!(buses.len() < MOST_LANES as usize, "lanes are numbered within events of 20 bits");
         let left = vec![Vec::new(); buses.len()];
         let lanes = Lanes::new(plans, &buses, false);

@@ -1,24 +1,9 @@
 //! What tests see of a drive around power cuts.
 
-use super::PowerReport;
+use super::state::{PowerReport, UnderWay};
 use crate::ssd::Ssd;
 use crate::ssd::back::Back;
 use crate::ssd::ids::{Block, Lpn, Ppn};
-
-/// A program under way.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct UnderWay {
-    /// Where.
-    pub ppn: Ppn,
-    /// Which page.
-    pub lpn: Lpn,
-    /// Low 32 bits of its number.
-    pub order: u32,
-    /// The copy that it supersedes.
-    pub old: Option<Ppn>,
-    /// The request of the host of which it has the data; none if it has those of the old copy.
-    pub request: Option<u64>,
-}
 
 impl Ssd {
     /// The programs under way, in the order in which they began.

@@ -3,13 +3,13 @@
 
 use super::planted::Bug;
 use super::reader::Step;
-use super::{Power, State, next_program};
+use super::state::{Power, State, next_program};
 use crate::ssd::Ssd;
 use crate::ssd::back::Back;
 use crate::ssd::clock::{Clock, Event};
 use crate::ssd::config::Recovery;
 use crate::ssd::flash::{Flash, Reading, Torn};
-use crate::ssd::ftl::{Ftl, PageMap};
+use crate::ssd::ftl::{Ftl, PageMap, rebuild};
 use crate::ssd::ids::{Block, Lpn, Unit};
 use crate::ssd::shape::Geometry;
 use engine::{Completion, Random, Time};
@@ -312,7 +312,8 @@ impl Power {
 
     /// The map that the flash tells, with the trims that are recorded.
     fn find_map(&self, geometry: &Geometry, flash: &Flash) -> PageMap {
-        let mut map = self.tell_map(geometry, flash);
+        let found = self.checkpoints.find_map(geometry, flash);
+        let mut map = found.unwrap_or_else(|| rebuild(geometry, flash, &[]).into_map());
         for (page, program) in self.trims.recorded() {
             let lpn = Lpn(page);
             if map.get(lpn).ppn().is_some_and(|ppn| flash.full_order(ppn) < program) {

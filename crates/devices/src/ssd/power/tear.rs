@@ -1,7 +1,7 @@
 //! What a cut leaves of what was under way.
 
 use super::planted::Bug;
-use super::{Power, PowerReport};
+use super::state::{Power, PowerReport};
 use crate::ssd::config::Tear;
 use crate::ssd::flash::{Flash, Reading, Short, Torn};
 use crate::ssd::ftl::Ftl;

@@ -9,6 +9,7 @@ pub mod divisor;
 pub mod granule;
 pub mod groups;
 mod memory;
+mod recovery;
 mod today;
 
 pub use granule::Granule;
@@ -129,13 +130,11 @@ pub struct Geometry {
     pub sectors_per_flash_page: u32,
     /// A domain is cleaned when it has at most this many erased blocks; at least 1.
     pub low_blocks: u32,
-    /// A domain is cleaned in idle time when it has at most this many erased blocks; not less than
-    /// `low_blocks`, and equal to it without background cleaning.
+    /// The same in idle time: `low_blocks` at least, and as many without background cleaning.
     pub idle_blocks: u32,
     /// Blocks of a domain that are open at a time.
     pub frontiers: u32,
-    /// Pages of a domain that stay erased beside those that cleaning needs, because a power cut closes
-    /// the open blocks: those of a block for each frontier, or none where no cut is survived.
+    /// Pages of a domain that stay erased for power cuts.
     pub kept_for_cuts: u32,
     by_pools: Divisor,
     by_pages_per_block: Divisor,
@@ -223,11 +222,7 @@ impl Geometry {
         geometry.place_pools(pool);
         let share = f64::from(geometry.blocks_per_domain) * config.min_free();
         geometry.low_blocks = (share as u32).max(1);
-        if config.persistence.recovers() {
-            check::recovery(config)?;
-            geometry.kept_for_cuts = geometry.frontiers * data_pages;
-            geometry.low_blocks = geometry.low_blocks.max(1 + geometry.frontiers);
-        }
+        geometry.keep_room_for_cuts(config)?;
         geometry.pages_per_pool = geometry.exported_per_pool(config)?;
         geometry.check_filled(config)?;
         geometry.idle_blocks = geometry.low_blocks;
@@ -337,11 +332,6 @@ impl Geometry {
             return Err(Invalid::new(&[key, "device.spare_factor"], problem));
         }
         Ok(())
-    }
-
-    /// Pages of a domain that stay erased for the moves of the next cleaning, and for cuts.
-    pub fn reserved_pages(&self) -> u32 {
-        self.data_pages + self.kept_for_cuts
     }
 
     /// Blocks that a pool can lose before its spare space no longer holds those that cleaning keeps
@@ -458,17 +448,6 @@ impl Geometry {
             Gang::SharedBus => packages.map(|package| package % self.channels).collect(),
             Gang::SharedControlAsync | Gang::SharedControlSync => packages.collect(),
         }
-    }
-
-    /// The bus of each lane of a recovery.
-    pub fn recovery_buses(&self, _config: &SsdConfig) -> Vec<u32> {
-        self.lane_buses()
-    }
-
-    /// Flash pages of a lane that so many logical pages of a block take.
-    pub fn flash_pages(&self, pages: u32) -> u64 {
-        let each = u64::from(self.granule.pages_per_lane());
-        (u64::from(pages) * each).div_ceil(u64::from(self.granule.parts))
     }
 
     /// Sets of units of which those that work at a time do operations of one kind; without sets of

@@ -1,0 +1,85 @@
+//! Checkpoints while a drive serves: when one is due, what it holds, and how it is written.
+
+use super::checkpoint::{Checkpoint, DUE, Writing, state};
+use super::state::{Own, State};
+use super::truth::durable;
+use crate::ssd::Ssd;
+use crate::ssd::back::Back;
+use crate::ssd::clock::Event;
+use crate::ssd::ids::{Block, Unit};
+
+impl Ssd {
+    /// Asks for the event of the next checkpoint, if something was written since the last.
+    pub(in crate::ssd) fn await_checkpoint(&mut self) {
+        let Some(power) = &mut self.power else { return };
+        let checkpoints = &mut power.checkpoints;
+        let is_idle = checkpoints.is_used && !checkpoints.is_due && checkpoints.writing.is_none();
+        let programs = Some(self.back.ftl().next_program());
+        if !is_idle || checkpoints.programs == programs || !matches!(power.state, State::Serving) {
+            return;
+        }
+        checkpoints.is_due = true;
+        let at = self.clock.now + power.config.checkpoint.ns();
+        self.clock.call(at, Event::Power(DUE));
+    }
+
+    /// A checkpoint is due.
+    pub(super) fn begin_checkpoint(&mut self) {
+        let Back::Pages(back) = &mut self.back else { return };
+        let power = self.power.as_mut().expect("it has checkpoints");
+        let programs = back.cut_programs(self.clock.now);
+        let (ftl, flash) = (&back.ftl, &back.flash);
+        let geometry = ftl.geometry();
+        let map = durable(ftl, &programs);
+        // Cold data that is moved keeps an old number, and lies where it came from, too.
+        let written = programs.iter().filter(|it| !ftl.is_filling(it.programming.block));
+        let horizon = written.map(|it| ftl.header_of(flash, &it.programming).2).min();
+        let checkpoint = Checkpoint {
+            map,
+            horizon: horizon.unwrap_or(ftl.next_program()),
+            blocks: (0..geometry.blocks()).map(|block| state(flash, Block(block))).collect(),
+        };
+        let checkpoints = &mut power.checkpoints;
+        checkpoints.is_due = false;
+        checkpoints.programs = Some(ftl.next_program());
+        checkpoints.places[1 - checkpoints.last] = None;
+        let units = u64::from(geometry.units);
+        let left = checkpoints.pages.div_ceil(checkpoints.at_a_time).max(1);
+        let mut by_unit = vec![left / units; units as usize];
+        by_unit[..(left % units) as usize].iter_mut().for_each(|pages| *pages += 1);
+        let busy: Vec<u32> = (0..units as u32).filter(|unit| by_unit[*unit as usize] > 0).collect();
+        checkpoints.writing = Some(Writing { checkpoint, by_unit, left });
+        for unit in busy {
+            self.write_checkpoint_page(Unit(unit));
+        }
+    }
+
+    fn write_checkpoint_page(&mut self, unit: Unit) {
+        let Back::Pages(back) = &mut self.back else { return };
+        let power = self.power.as_mut().expect("it has checkpoints");
+        power.own_pages.entry(unit.0).or_default().push_back(Own::Checkpoint);
+        back.write_system(unit, None, &mut self.clock);
+    }
+
+    /// A page of a checkpoint is written.
+    pub(super) fn checkpoint_page_written(&mut self, unit: Unit) {
+        let power = self.power.as_mut().expect("it has checkpoints");
+        let checkpoints = &mut power.checkpoints;
+        power.report.checkpoint_programs += checkpoints.at_a_time;
+        let Some(writing) = &mut checkpoints.writing else { return };
+        writing.left -= 1;
+        let pages = &mut writing.by_unit[unit.at()];
+        *pages -= 1;
+        if *pages > 0 {
+            return self.write_checkpoint_page(unit);
+        }
+        if writing.left > 0 {
+            return;
+        }
+        let written = checkpoints.writing.take().expect("it was there").checkpoint;
+        power.trims.covered(written.horizon);
+        checkpoints.last = 1 - checkpoints.last;
+        checkpoints.places[checkpoints.last] = Some(written);
+        self.await_checkpoint();
+    }
+}

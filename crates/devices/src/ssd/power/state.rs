@@ -1,0 +1,177 @@
+//! What a drive that recovers from power cuts keeps beside flash and FTL.
+
+use super::checkpoint::Checkpoints;
+use super::reader::Reader;
+use super::trims::TrimLog;
+use super::truth::Truth;
+use crate::kit::slots::Slot;
+use crate::ssd::config::{Persistence, SsdConfig};
+use crate::ssd::flash::Flash;
+use crate::ssd::ftl::Place;
+use crate::ssd::ids::{Block, Lpn, Ppn};
+use crate::ssd::shape::Geometry;
+use engine::{Op, Time, Xoshiro256};
+use serde::Serialize;
+use std::collections::{BTreeMap, VecDeque};
+
+/// Stream of randomness: what becomes of torn pages.
+const POWER_STREAM: u64 = 12;
+
+/// What power cuts came to. It has as many fields as there are figures in the results.
+#[derive(Debug, Clone, Default, PartialEq, Serialize)]
+pub struct PowerReport {
+    /// Power cuts.
+    pub cuts: u64,
+    /// How long the recoveries took that were not cut themselves.
+    #[serde(skip)]
+    pub recoveries_ns: Vec<Time>,
+    /// Reads of the recoveries.
+    pub pages_read: u64,
+    /// Bytes of these reads.
+    pub bytes_read: u64,
+    /// Blocks whose content was known by their summary.
+    pub blocks_by_summary: u64,
+    /// Blocks whose pages were read.
+    pub blocks_by_scan: u64,
+    /// Pages whose programming was cut.
+    pub torn_pages: u64,
+    /// Erasures that were cut.
+    pub interrupted_erases: u64,
+    /// Pages written anew because a cut had put them at risk.
+    pub pages_rewritten: u64,
+    /// Pages of checkpoints.
+    pub checkpoint_programs: u64,
+    /// Writes of pages without an answer that were there.
+    pub unacknowledged_kept: u64,
+    /// Those that were not.
+    pub unacknowledged_lost: u64,
+    /// Durable pages that were not there.
+    pub durable_lost: u64,
+    /// Trimmed pages that were there again.
+    pub trims_undone: u64,
+    /// Erasures that no block header has.
+    pub erase_counts_lost: u64,
+}
+
+/// What a page of the drive's own is for.
+#[derive(Debug, Clone)]
+pub(super) enum Own {
+    /// The record of trims; with the last page of it, those who wait for it.
+    Log { last: bool, waiting: Vec<(Slot, Op)> },
+    /// A checkpoint.
+    Checkpoint,
+}
+
+/// A program under way.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct UnderWay {
+    /// Where.
+    pub ppn: Ppn,
+    /// Which page.
+    pub lpn: Lpn,
+    /// Low 32 bits of its number.
+    pub order: u32,
+    /// The copy that it supersedes.
+    pub old: Option<Ppn>,
+    /// The request of the host of which it has the data; none if it has those of the old copy.
+    pub request: Option<u64>,
+}
+
+/// How far the drive is.
+#[derive(Debug, Clone)]
+pub(super) enum State {
+    /// It serves.
+    Serving,
+    /// It has no power.
+    Off,
+    /// The controller starts.
+    Starting,
+    /// It reads the flash, the first time or the second.
+    Reading { second: bool },
+    /// It erases what a cut has left half erased.
+    Erasing,
+    /// It writes the number from which it goes on counting programs.
+    Numbering,
+    /// It writes anew what is at risk: so many pages are left.
+    Restoring { left: u32 },
+    /// It writes the record of this start.
+    Recording,
+}
+
+/// What a drive that recovers keeps beside flash and FTL. Its fields are the parts of a cut and of the way
+/// back, one after the other.
+#[derive(Debug, Clone)]
+pub(in crate::ssd) struct Power {
+    pub(super) config: Persistence,
+    pub(super) state: State,
+    pub(super) random: Xoshiro256,
+    pub(super) reader: Reader,
+    /// What must be there after the cut.
+    pub(super) truth: Option<Truth>,
+    /// Pages that were taken though they may not read again, and the copies before, until the start is
+    /// recorded.
+    pub(super) at_risk: BTreeMap<u64, Vec<Place>>,
+    /// Torn pages that were taken as they read, and the logical pages of which that is the newest copy.
+    pub(super) taken: Vec<Ppn>,
+    pub(super) restores: Vec<Lpn>,
+    /// Blocks that are to be erased before they are used.
+    pub(super) erasures: Vec<Block>,
+    pub(super) trims: TrimLog,
+    pub(super) checkpoints: Checkpoints,
+    /// Pages that the drive writes for itself, by unit, in order.
+    pub(super) own_pages: BTreeMap<u32, VecDeque<Own>>,
+    /// The number of the first program after the last start that was recorded: it is in the flash, outside
+    /// of the blocks for data.
+    pub(super) first_program: u64,
+    /// When power came back.
+    pub(super) on_at: Time,
+    pub(super) report: PowerReport,
+}
+
+impl Power {
+    /// Whether it serves, as it does but after a cut.
+    pub(in crate::ssd) fn serves(&self) -> bool {
+        matches!(self.state, State::Serving)
+    }
+
+    /// Nothing was cut yet; none where the drive does not recover.
+    pub(in crate::ssd) fn new(
+        config: &SsdConfig,
+        geometry: &Geometry,
+        seed: u64,
+    ) -> Option<Box<Power>> {
+        config.persistence.recovers().then(|| {
+            Box::new(Power {
+                config: config.persistence.clone(),
+                state: State::Serving,
+                random: Xoshiro256::new(seed, POWER_STREAM),
+                reader: Reader::new(config, geometry),
+                truth: None,
+                at_risk: BTreeMap::new(),
+                taken: Vec::new(),
+                restores: Vec::new(),
+                erasures: Vec::new(),
+                trims: TrimLog::new(config),
+                checkpoints: Checkpoints::new(config, geometry),
+                own_pages: BTreeMap::new(),
+                first_program: 0,
+                on_at: 0,
+                report: PowerReport::default(),
+            })
+        })
+    }
+}
+
+/// The number of the next program, above all that the flash shows and what the last start was recorded with:
+/// what was under way at a cut may not show, so that some are left out.
+pub(super) fn next_program(geometry: &Geometry, flash: &Flash, recorded: u64) -> u64 {
+    let unseen = 4 * u64::from(geometry.units * geometry.granule.span) + 64;
+    let blocks = (0..geometry.blocks()).map(Block);
+    let pages = blocks.flat_map(|block| {
+        let programmed = flash.programmed(block).min(geometry.data_pages);
+        (0..programmed).map(move |page| geometry.ppn(block, page))
+    });
+    let written = pages.filter(|ppn| flash.stamp(*ppn) != Lpn::PADDING);
+    let last = written.map(|ppn| flash.full_order(ppn) + 1).max().unwrap_or(0);
+    last.max(recorded) + unseen
+}

@@ -1,0 +1,37 @@
+//! What must be there after a cut, as the map that the drive had tells.
+
+use crate::ssd::ftl::{Ftl, PageMap, Place};
+use crate::ssd::ids::{Lpn, Ppn};
+use crate::ssd::sched::CutProgram;
+use std::collections::BTreeMap;
+
+/// What must be there after a cut.
+#[derive(Debug, Clone)]
+pub(super) struct Truth {
+    /// The newest programmed copy of each page.
+    pub(super) durable: PageMap,
+    /// Programs under way: the copies, and whether the host waits for them.
+    pub(super) begun: BTreeMap<u64, Vec<(Ppn, bool)>>,
+    /// Requests of the host have been served since the last start.
+    pub(super) served: bool,
+}
+
+/// The map without the programs under way: of each page the newest copy that is programmed.
+pub(super) fn durable(ftl: &Ftl, programs: &[CutProgram]) -> PageMap {
+    let mut map = ftl.clone_map();
+    // Youngest first: what each supersedes is what the one before left.
+    for program in programs.iter().rev() {
+        let it = &program.programming;
+        if it.lpn != Lpn::PADDING && map.holds(it.lpn, it.ppn) {
+            map.put(it.lpn, it.old);
+        }
+    }
+    map
+}
+
+impl Truth {
+    /// The newest programmed copy of a page.
+    pub(super) fn owed(&self, lpn: Lpn) -> Place {
+        self.durable.get(lpn)
+    }
+}
