@@ -135,6 +135,11 @@ def trace_services(
     options: str,
     progress: Callable[[int, int, int | None], object] | None = None,
 ) -> str: ...
+def trace_response_times(
+    path: str,
+    options: str,
+    progress: Callable[[int, int, int | None], object] | None = None,
+) -> builtins.list[float]: ...
 def read_decompressed(path: str) -> bytes: ...
 def trace_convert(
     source: str,

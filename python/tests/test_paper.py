@@ -3,6 +3,7 @@
 import html
 import json
 import re
+from pathlib import Path
 from xml.etree import ElementTree
 
 import pytest
@@ -158,3 +159,34 @@ def test_the_report_is_one_readable_page(ssdlab, tmp_path):
             assert html.escape(row["name"]) in page
     # Every point of every figure is drawn and says its value.
     assert page.count("<circle") == page.count("</title></circle>") == 2 * 144
+
+
+def test_a_demerit_is_the_distance_of_two_distributions():
+    from ssdlab.paper.disks import demerit
+
+    assert demerit([3, 1, 2], [1, 2, 3]) == 0
+    assert demerit([1, 2, 3], [2, 3, 4]) == pytest.approx(1)
+    # One of four is 2 away: the root of 4 / 4.
+    assert demerit([1, 2, 3, 4], [1, 2, 3, 6]) == pytest.approx(1)
+    # Of different sizes.
+    assert demerit([1], [1, 1, 1]) == 0
+
+
+def test_disks_name_the_traces_that_they_lack(tmp_path):
+    item = ITEMS["disks"].run(Study(quick=True, traces=tmp_path, replay=False))
+    assert "--traces names a directory" in item.remarks[0]
+    assert not item.figures
+
+
+DISKS = Path(__file__).resolve().parents[3] / "shared" / "disks"
+
+
+@pytest.mark.shared("disks/cheetah9LP.validate.zst")
+def test_disks_are_as_near_to_measured_ones_as_disksim_s():
+    item = ITEMS["disks"].run(Study(quick=True, traces=DISKS, replay=False))
+    demerits = {row.name: row for row in item.rows if "demerit" in row.name}
+    assert len(demerits) == 4
+    assert all(row.verdict == "pass" for row in demerits.values()), demerits
+    # Nearer than the bound of one and a half times DiskSim's own.
+    assert demerits["Cheetah 9LP: demerit, ms"].simulated <= 0.12
+    assert len(item.figures) == 4

@@ -1,4 +1,5 @@
 import html.parser
+import io
 import json
 import re
 import shutil
@@ -8,6 +9,7 @@ import pytest
 
 import ssdlab
 from ssdlab import Results, Sweep
+from ssdlab.running.display import results_table
 
 VOID = {"meta", "br", "input"}
 SVG = {"line", "circle", "polyline", "rect", "path"}
@@ -284,3 +286,20 @@ def test_what_a_page_asks_a_browser_for_is_seen(tmp_path):
     said, asked, _ = opened(page, tmp_path)
     assert "CONSOLE" in said
     assert sorted(set(asked)) == addresses
+
+
+def test_requests_that_take_no_time_have_a_report(tmp_path):
+    workload = {"kind": "closed", "requests": 100}
+    results = ssdlab.run(device={"preset": "null"}, workload=workload)
+    ssdlab.report(results, tmp_path / "nothing.html")
+    assert "null" in (tmp_path / "nothing.html").read_text()
+
+
+def test_a_disk_has_its_section(tmp_path):
+    workload = {"kind": "closed", "requests": 500, "outstanding": 4}
+    results = ssdlab.run(device={"preset": "sata-2008"}, workload=workload)
+    ssdlab.report(results, tmp_path / "disk.html")
+    assert "Disk" in read(tmp_path / "disk.html").texts
+    shown = results_table(results, io.StringIO())
+    assert "heads busy" in shown
+    assert f"{results['disk']['media_reads']:,}" in shown

@@ -37,7 +37,10 @@ mod _core {
     #[pymodule_export]
     use super::tables::{counters, latency_parts, operations, request_kinds};
     #[pymodule_export]
-    use super::traces::{read_decompressed, trace_convert, trace_head, trace_info, trace_services};
+    use super::traces::{
+        read_decompressed, trace_convert, trace_head, trace_info, trace_response_times,
+        trace_services,
+    };
 
     /// The version of the engine, which is the version of the package.
     #[pymodule_export]

@@ -36,6 +36,18 @@ pub(crate) fn trace_services(
     watched(py, progress, |watch| lab::trace_services(path, options, watch))
 }
 
+/// How long each request of the trace `path` took, us; `options` and `progress` as for `trace_info`.
+#[pyfunction]
+#[pyo3(signature = (path, options, progress = None))]
+pub(crate) fn trace_response_times(
+    py: Python<'_>,
+    path: &str,
+    options: &str,
+    progress: Option<Bound<'_, PyAny>>,
+) -> PyResult<Vec<f64>> {
+    watched(py, progress, |watch| lab::trace_response_times(path, options, watch))
+}
+
 /// The whole content of the file `path`, decompressed if it is compressed.
 #[pyfunction]
 pub(crate) fn read_decompressed(py: Python<'_>, path: &str) -> PyResult<Vec<u8>> {
@@ -70,11 +82,11 @@ pub(crate) fn trace_convert(
 }
 
 /// Does something to a trace without the interpreter's lock, visiting Python now and then.
-fn watched(
+fn watched<T: Send>(
     py: Python<'_>,
     progress: Option<Bound<'_, PyAny>>,
-    work: impl FnOnce(lab::Watch<'_>) -> Result<String, TraceError> + Send,
-) -> PyResult<String> {
+    work: impl FnOnce(lab::Watch<'_>) -> Result<T, TraceError> + Send,
+) -> PyResult<T> {
     let progress = progress.map(Bound::unbind);
     let mut raised = None;
     let outcome = py.detach(|| {

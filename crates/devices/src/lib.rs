@@ -6,6 +6,7 @@
 
 pub mod array;
 mod device_kind;
+pub mod disk;
 mod kit;
 pub mod latency;
 pub mod linear;
@@ -23,6 +24,7 @@ pub use ssd::clean::Supplied;
 pub use together::{Job, Run, SharedSide, Side, Sides, Stretch, Told, Writes, take};
 
 use array::ArrayConfig;
+use disk::DiskConfig;
 use linear::LinearConfig;
 use options::{Invalid, KeyInfo, Setting, Values};
 use parallel::ParallelConfig;
@@ -134,6 +136,7 @@ devices! {
     piecewise: Piecewise(PiecewiseConfig),
     parallel: Parallel(ParallelConfig),
     array: Array(ArrayConfig),
+    disk: Disk(DiskConfig),
 }
 
 impl DeviceConfig {

@@ -1,5 +1,6 @@
 //! What a device can do beside answering requests, each part with defaults for devices without it.
 
+use crate::disk::DiskReport;
 use crate::ssd::timeline::{Timeline, Window};
 use crate::ssd::{Snapshot, SsdReport};
 use crate::together::{Run, Sides, Stretch, Told, Writes};
@@ -162,6 +163,11 @@ pub trait Examine {
 
     /// What the flash inside did during a run that ended at `end`.
     fn report(&self, _end: Time) -> Option<SsdReport> {
+        None
+    }
+
+    /// What the hard disks inside did during a run that ended at `end`.
+    fn disk_report(&self, _end: Time) -> Option<DiskReport> {
         None
     }
 }

@@ -6,6 +6,7 @@ mod buffered;
 mod common;
 mod conformance;
 mod custom;
+mod disk;
 mod ended;
 mod ftl;
 mod health;

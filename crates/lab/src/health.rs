@@ -5,8 +5,8 @@ use serde_json::{Value, json};
 
 /// The section of a drive, or of an array, of which this run has read so many bytes.
 ///
-/// Reads are those of the run, because a drive keeps no account of them.
-pub(crate) fn section(health: &HealthReport, bytes_read: u64) -> Value {
+/// Reads and power cuts are those of the run, because a drive keeps no account of them.
+pub(crate) fn section(health: &HealthReport, bytes_read: u64, cuts: usize) -> Value {
     json!({
         "critical_warning": health.critical_warning(),
         "critical_warnings": health.critical_warnings().collect::<Vec<_>>(),
@@ -15,5 +15,6 @@ pub(crate) fn section(health: &HealthReport, bytes_read: u64) -> Value {
         "percentage_used": health.percentage_used,
         "data_units_read": data_units(bytes_read, health.scale),
         "data_units_written": health.data_units_written,
+        "unsafe_shutdowns": cuts,
     })
 }

@@ -39,5 +39,6 @@ pub use results::SCHEMA;
 pub use session::{Progress, RunSettings, run, run_with};
 pub use table::{Column, to_parquet};
 pub use trace::{
-    TraceError, TraceProgress, Watch, trace_convert, trace_head, trace_info, trace_services,
+    TraceError, TraceProgress, Watch, trace_convert, trace_head, trace_info, trace_response_times,
+    trace_services,
 };

@@ -14,6 +14,7 @@ use crate::power;
 use crate::steady::SteadyState;
 use crate::threads::Threads;
 use crate::warnings::{self, Piece};
+use devices::disk::DiskReport;
 use devices::ssd::account::{Counter, Counts, FlashCounts, Section};
 use devices::ssd::{Milestone, SsdReport, WearMap, WearReport};
 use engine::{Class, Completion, Followed, Op, PowerCuts, Time, TimeSeries};
@@ -195,6 +196,7 @@ pub(crate) struct Results {
     pub(crate) prepared: Option<SteadyState>,
     pub(crate) ran: Ran,
     pub(crate) flash: Option<SsdReport>,
+    pub(crate) disk: Option<DiskReport>,
     /// What was recorded of the flash operations.
     pub(crate) timeline: Option<Value>,
     pub(crate) threads: Threads,
@@ -238,11 +240,15 @@ impl Results {
         if let (Some(flash), Some(object)) = (&self.flash, results.as_object_mut()) {
             object.append(&mut flash_sections(flash));
             let read = ran.collected.answers.bytes(Op::Read);
-            object.insert("health".to_owned(), health::section(&flash.health, read));
+            let cuts = ran.cuts.as_ref().map_or(0, |it| it.made.len());
+            object.insert("health".to_owned(), health::section(&flash.health, read, cuts));
         }
         let power = self.flash.as_ref().and_then(|flash| flash.power.as_ref());
         if let Some(section) = power.and_then(|it| power::section(it, ran.cuts.as_ref())) {
             results["power"] = section;
+        }
+        if let Some(disk) = &self.disk {
+            results["disk"] = disk_section(disk);
         }
         if self.prepared.is_some() || ran.settled.is_some() {
             results["steady_state"] =
@@ -402,4 +408,39 @@ fn wear_map(map: &WearMap) -> Value {
         })
     });
     rows.collect()
+}
+
+/// The section `disk`: what the heads did, and where the time went.
+fn disk_section(report: &DiskReport) -> Value {
+    let media = report.media_reads + report.media_writes;
+    let mean = |ns: Time| (media > 0).then(|| ns as f64 / 1e3 / media as f64);
+    let time = report.time_ns as f64 * f64::from(report.disks);
+    let share = |ns: Time| (time > 0.0).then_some(ns as f64 / time);
+    let busy = report.seek_ns + report.rotation_ns + report.transfer_ns;
+    let reads = report.read_hits + report.read_partial_hits + report.read_misses;
+    let hits = (reads > 0).then(|| report.read_hits as f64 / reads as f64);
+    json!({
+        "disks": report.disks,
+        "read_hits": report.read_hits,
+        "read_partial_hits": report.read_partial_hits,
+        "read_misses": report.read_misses,
+        "hit_share": hits,
+        "writes_cached": report.writes_cached,
+        "media_reads": report.media_reads,
+        "media_writes": report.media_writes,
+        "sectors_read_ahead": report.sectors_ahead,
+        "mean_us": {
+            "seek": mean(report.seek_ns),
+            "rotation": mean(report.rotation_ns),
+            "transfer": mean(report.transfer_ns),
+        },
+        "mean_seek_cylinders":
+            (media > 0).then(|| report.seek_cylinders as f64 / media as f64),
+        "busy": share(busy),
+        "busy_parts": {
+            "seek": share(report.seek_ns),
+            "rotation": share(report.rotation_ns),
+            "transfer": share(report.transfer_ns),
+        },
+    })
 }

@@ -16,7 +16,7 @@ mod statistics;
 use crate::inputs::counting_inputs;
 pub(crate) use output::{Output, target_format};
 use serde_json::{Value, json};
-pub use services::trace_services;
+pub use services::{trace_response_times, trace_services};
 use statistics::Statistics;
 use std::ops::ControlFlow;
 use std::sync::Arc;

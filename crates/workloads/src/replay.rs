@@ -5,6 +5,7 @@
 //! (`reorder`), spread over a tick (`tick_spread`), placed in time (`retiming`), scaled. What is left
 //! out or changed on the way is counted.
 
+mod answered;
 mod feed;
 mod keys;
 mod limit;
@@ -22,9 +23,10 @@ use crate::kind::Context;
 use crate::record::{Clock, Record};
 use crate::records::Records;
 use crate::time_scale::TimeScale;
+use answered::Answered;
 use engine::{Arrival, Completion, Lba, Op, Request, Time, Workload, WorkloadError};
 use feed::{Feed, Survey, TraceFile};
-pub use keys::{Spreading, Start, Trace};
+pub use keys::{Gaps, Spreading, Start, Trace};
 pub use limit::Limit;
 use options::{Duration, Invalid};
 pub use placement::Beyond;
@@ -48,6 +50,8 @@ pub struct TraceReader {
     spread: Option<TickSpread<Placed>>,
     retiming: Retiming,
     scale: TimeScale,
+    /// Where each request waits for an answer.
+    answered: Option<Answered>,
     issued: u64,
 }
 
@@ -81,6 +85,11 @@ impl TraceReader {
             Start::Recorded => true,
             Start::Zero => false,
         };
+        let waits = match options.gaps {
+            Gaps::Format => records.format().gaps_after_answers,
+            Gaps::Arrival => false,
+            Gaps::Answer => true,
+        };
         let max_gap = options.max_gap.ns().unwrap_or(Time::MAX);
         let duration = options.duration.ns().unwrap_or(Time::MAX);
         Ok(TraceReader {
@@ -93,6 +102,7 @@ impl TraceReader {
             spread: spread(options, records)?,
             retiming: Retiming::new(recorded, max_gap, duration),
             scale,
+            answered: waits.then(Answered::default),
             issued: 0,
             feed,
         })
@@ -224,6 +234,9 @@ fn spread(options: &Trace, records: &Records) -> Result<Option<TickSpread<Placed
 
 impl Workload for TraceReader {
     fn next(&mut self, now: Time) -> Result<Option<Arrival>, WorkloadError> {
+        if self.answered.is_some_and(|it| it.waits) {
+            return Ok(None);
+        }
         let (at, placed) = loop {
             let next = self.spread_out()?;
             let placed = next.and_then(|(at, placed)| Some((self.retiming.place(at)?, placed)));
@@ -243,16 +256,21 @@ impl Workload for TraceReader {
                 Duration::from_ns(at)
             )));
         };
+        let at = self.answered.as_mut().map_or(at, |it| it.ask(at));
         let Placed { op, sector, sectors } = placed;
         let request = Request::new(self.issued, op, Lba(sector), sectors);
         self.issued += 1;
         Ok(Some(Arrival { at: at.max(now), request }))
     }
 
-    fn completed(&mut self, _completion: &Completion) {}
+    fn completed(&mut self, completion: &Completion) {
+        if let Some(answered) = &mut self.answered {
+            answered.answer(completion.at);
+        }
+    }
 
     fn is_open(&self) -> bool {
-        true
+        self.answered.is_none()
     }
 
     fn expected_requests(&self) -> Option<u64> {

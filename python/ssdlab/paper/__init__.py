@@ -38,5 +38,6 @@ ITEMS: Mapping[str, ModuleType] = {
         "ssdiq-gc",
         "ssdiq-load",
         "drives",
+        "disks",
     )
 }

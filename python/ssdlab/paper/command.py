@@ -42,7 +42,8 @@ class ItemName(click.ParamType):  # type: ignore[type-arg]  # not generic in cli
     "--traces",
     metavar="DIR",
     type=click.Path(path_type=Path),
-    help="Replay the real IOzone and Postmark traces of DIR instead of generating such workloads.",
+    help="Replay the real IOzone and Postmark traces of DIR instead of generating such workloads, "
+    "and for the item disks DiskSim's validation traces.",
 )
 @click.option("--report", metavar="FILE.html", help="Write the items, with figures, as a web page.")
 @click.option("--json", "json_path", metavar="FILE|-", help="Write the items as JSON.")
@@ -88,7 +89,8 @@ def paper(
     if plot is not None:
         matplotlib.check("--plot", plot)
     with terminal.steps(sys.stderr, "simulating") as progress:
-        study = Study(quick, traces, device, changes, progress)
+        replay = any(name != "disks" for name in chosen)
+        study = Study(quick, traces, device, changes, progress, replay)
         found = study.run({name: ITEMS[name] for name in chosen})
     text = json.dumps({"items": [item.to_dict() for item in found]}) + "\n"
     if outputs[0] is not None:

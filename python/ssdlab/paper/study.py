@@ -9,7 +9,7 @@ from __future__ import annotations
 import json
 import os
 import threading
-from collections.abc import Callable, Hashable, Mapping
+from collections.abc import Callable, Hashable, Iterable, Mapping
 from concurrent.futures import FIRST_EXCEPTION, Future, ThreadPoolExecutor, wait
 from pathlib import Path
 from types import ModuleType
@@ -34,7 +34,8 @@ class Study:
     """One call of `ssdlab paper`: what was chosen, and the processors that simulate.
 
     - `quick`: items use smaller drives and fewer requests;
-    - `traces`: the directory of the real traces (`TRACES`); raises `InputError` if one is missing;
+    - `traces`: the directory of the real traces; raises `InputError` if there is none, or one of
+      `TRACES` is missing there although `replay` says that it is wanted;
     - `device` and `inputs`: what the DiskSpd study is measured on and reckons with;
     - `progress`: told the experiments done and asked for so far.
     """
@@ -46,6 +47,7 @@ class Study:
         device: Part | None = None,
         inputs: Mapping[str, float] | None = None,
         progress: Callable[[int, int], object] | None = None,
+        replay: bool = True,
     ) -> None:
         self.quick = quick
         self.traces = traces
@@ -58,7 +60,7 @@ class Study:
         self._cancelled = threading.Event()
         self._pool = ThreadPoolExecutor(os.cpu_count() or 1)
         if traces is not None:
-            _refuse_missing(traces)
+            _refuse_missing(traces, TRACES.values() if replay else ())
 
     def measure(self, experiments: Mapping[Key, Mapping[str, Any]]) -> dict[Key, Results]:
         """The results of `experiments`, each the keyword arguments of `ssdlab.run`.
@@ -128,11 +130,11 @@ class Cancelled(Exception):
     """The study has been cancelled."""
 
 
-def _refuse_missing(traces: Path) -> None:
+def _refuse_missing(traces: Path, wanted: Iterable[str]) -> None:
     if not traces.is_dir():
         problem = "is not a directory" if traces.exists() else "there is no such directory"
         raise InputError(f"--traces {traces}: {problem}")
-    missing = [name for name in TRACES.values() if not (traces / name).is_file()]
+    missing = [name for name in wanted if not (traces / name).is_file()]
     if missing:
         raise InputError(
             f"--traces {traces}: {' and '.join(missing)} {'is' if len(missing) == 1 else 'are'} "

@@ -31,6 +31,7 @@ def page(results: Sequence[Results]) -> str:
         "Latency": _latency(named),
         "Where the time goes": _breakdown(named),
         "Over time": _over_time(named),
+        "Disk": _scalars(names, results, "disk"),
         "Flash": _scalars(names, results, "flash"),
         "Write buffer": _scalars(names, results, "buffer"),
         "Flash operations": timeline.section(named),
@@ -97,7 +98,7 @@ def _breakdown(named: figures.Named) -> str:
         if not host.requests:
             continue
         times = [host.breakdown_us.get(part) or 0.0 for part in PARTS]
-        cells = (f"{duration(us)} ({100 * us / host.mean_us:.1f} %)" for us in times)
+        cells = (f"{duration(us)} ({100 * us / (host.mean_us or 1):.1f} %)" for us in times)
         rows.append([f"{name} {kind}".strip(), *cells])
     return svg.draw(drawn) + pages.table(["mean", *PARTS.values()], rows)
 

@@ -36,6 +36,7 @@ def results_table(results: Results, file: IO[str]) -> str:
         _health(results.get("health")),
         _buffer(results),
         _power(results.get("power")),
+        _disk(results),
         _units(results.get("units") or [], console.width, plain),
         _warm_up(results),
         _notices(results),
@@ -149,6 +150,31 @@ def _breakdown(host: Record, width: int, plain: bool) -> RenderableType | None:
             table.add_row(name, percent(us / total), duration(us, 4))
     bar = text.stack(values, width, plain)
     return Group(Text("Where the time goes", style="bold"), bar, table)
+
+
+#: What heads do, in this order.
+MECHANICS = ("seek", "rotation", "transfer")
+
+
+def _disk(results: Results) -> RenderableType | None:
+    disk = results.get("disk")
+    if not disk:
+        return None
+    rows = []
+    if disk["disks"] > 1:
+        rows.append(("disks", count(disk["disks"])))
+    if disk["hit_share"] is not None:
+        rows.append(("reads answered by the buffer", percent(disk["hit_share"])))
+    if disk["media_reads"] + disk["media_writes"]:
+        rows += [
+            ("reads from the disk", count(disk["media_reads"])),
+            ("writes to the disk", count(disk["media_writes"])),
+            *((f"mean {part}", duration(disk["mean_us"][part], 4)) for part in MECHANICS),
+        ]
+    if disk["busy"] is not None:
+        rows.append(("heads busy", percent(disk["busy"])))
+        rows += [(f"  {part}", percent(disk["busy_parts"][part])) for part in MECHANICS]
+    return fact_table("Disk", rows)
 
 
 def _flash(results: Results) -> RenderableType | None:

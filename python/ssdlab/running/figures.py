@@ -58,7 +58,8 @@ def latency(named: Named) -> Figure:
     curves = [
         _cumulative(f"{kind}, {name}" if name else kind, host)
         for name, kind, host in each(named)
-        if host.requests and "histogram" in host
+        # What took no time has no place on a logarithmic axis.
+        if host.requests and host.max_us > 0 and "histogram" in host
     ]
     return Figure(
         "Latency CDF",

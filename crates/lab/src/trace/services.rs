@@ -134,6 +134,29 @@ pub fn trace_services(
     .to_string())
 }
 
+/// How long each request of a trace took, us, in its order; requests for which that is not stated are left
+/// out.
+///
+/// # Errors
+/// When the trace or an option is wrong, its format has no response times, or `watch` ends it.
+pub fn trace_response_times(
+    path: &str,
+    options_json: &str,
+    watch: Watch<'_>,
+) -> Result<Vec<f64>, TraceError> {
+    let mut reading = Reading::open(path, options_json)?;
+    if !reading.records.states_responses() {
+        let format = reading.records.format().name;
+        let problem = format!("trace {path}: format {format} does not state response times");
+        return Err(TraceError::Input(problem));
+    }
+    let mut times = Vec::new();
+    while reading.next(watch)?.is_some() {
+        times.extend(reading.records.response().map(|ns| ns as f64 / 1e3));
+    }
+    Ok(times)
+}
+
 /// Issues that wait for their completion before the oldest is given up.
 const MOST_WAITING: usize = 1 << 16;
 

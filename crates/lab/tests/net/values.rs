@@ -14,6 +14,7 @@ pub fn value(kind: &str, key: &KeyInfo, so_far: &Config, dice: &mut Dice) -> Opt
         return Some(dice.text(&words));
     }
     match key.path.split('.').next() {
+        Some("device") if kind == "disk" => of_disk(&key.path, dice),
         Some("device") if today::is_own(&key.path) => of_today(&key.path, dice),
         Some("device") => of_device(kind, &key.path, so_far, dice),
         Some("workload") => of_workload(kind, &key.path, dice),
@@ -84,6 +85,34 @@ fn of_device(kind: &str, path: &str, so_far: &Config, dice: &mut Dice) -> Option
             _ => return None,
         },
         _ => return None,
+    };
+    Some(value)
+}
+
+/// Of hard disks, small ones.
+fn of_disk(path: &str, dice: &mut Dice) -> Option<String> {
+    let value = match path.strip_prefix("device.")? {
+        "rpm" => dice.whole(&[60, 5_400, 7_200, 10_025, 100_000]),
+        "cylinders" => dice.whole(&[1, 100, 1_000, 310_000]),
+        "surfaces" => dice.whole(&[1, 2, 3, 12]),
+        "zones" => dice.text(&[
+            "0-0: 100",
+            "0-99: 63 skew 7 11",
+            "0-40: 200 skew 9 9 spare 300, 50-99: 120 skew 5 8",
+            "0-154999: 1800 skew 112 180, 155000-309999: 1350",
+        ]),
+        "seek.table" => dice.text(&["none", "1: 0ns", "1: 1ms, 90: 3ms, 900: 2ms"]),
+        "seek.single" => dice.text(&["0ns", "0.8ms", "1s"]),
+        "seek.mean" => dice.text(&["0ns", "4ms", "8.5ms"]),
+        "seek.full" => dice.text(&["0ns", "9ms", "17ms"]),
+        "buffer.segments" => dice.whole(&[1, 2, 3, 16]),
+        "buffer.write_segments" => dice.whole(&[1, 1, 2, 16]),
+        "buffer.segment" => dice.text(&["512B", "8KiB", "128KiB", "1KiB"]),
+        "buffer.read_ahead" => dice.text(&["0B", "512B", "64KiB", "3MiB"]),
+        "buffer.send_at" => dice.share(),
+        "queue_depth" => dice.pick(&["1", "2", "32", "\"unlimited\""]).to_owned(),
+        "max_wait" => dice.text(&["0ns", "1ms", "1s"]),
+        _ => dice.text(&["0ns", "1ns", "100us", "3ms"]),
     };
     Some(value)
 }

@@ -42,6 +42,8 @@ pub struct Format {
     pub tick_ns: Option<Time>,
     /// How far its files step back in time without being broken, ns.
     pub disorder_ns: Time,
+    /// Its gaps are from the answer to a request to the next one.
+    pub gaps_after_answers: bool,
     /// What must be stated for it, as keys and values that read its sample.
     pub(crate) stated: &'static [(&'static str, &'static str)],
     /// The keys that may be stated beside those.
@@ -79,6 +81,7 @@ impl Format {
             clock: Clock::Start,
             tick_ns: None,
             disorder_ns: NEARLY_ORDERED_NS,
+            gaps_after_answers: false,
             stated: &[],
             may_state: &[],
             response: None,

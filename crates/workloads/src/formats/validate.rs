@@ -1,7 +1,7 @@
 //! `DiskSim`'s validation traces: a real drive under test, with the service time of each request.
 //!
-//! The last column is the time to the next request, as `DiskSim` itself reads it; the first request
-//! is at 0. Whether the drive's cache hit is not used.
+//! The last column is the time from the answer to the next request, as `DiskSim` itself replays it: the
+//! drive had one request at a time. The first request is at 0. Whether the drive's cache hit is not used.
 
 use super::row::{Format, Reader};
 use crate::read::fields::{Field, SECTOR, SECTORS, US, blanks, columns};
@@ -14,6 +14,7 @@ use engine::Time;
 pub(super) const FORMAT: Format = Format {
     detect: Some(|head: &Head| head.mostly(has_shape)),
     response: Some(response),
+    gaps_after_answers: true,
     ..Format::new(
         "validate",
         "DiskSim validate: R|W, Hit|Miss|Doub, block, sectors, service and time to next in us",

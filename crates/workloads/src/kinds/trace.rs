@@ -5,7 +5,9 @@
 use crate::error::BuildError;
 use crate::kind::{Context, WorkloadKind};
 pub use crate::read::stated::{BlockEvent, TimeUnit};
-pub use crate::replay::{Beyond, Combine, Devices, Limit, Spreading, Start, Trace, TraceReader};
+pub use crate::replay::{
+    Beyond, Combine, Devices, Gaps, Limit, Spreading, Start, Trace, TraceReader,
+};
 use engine::Workload;
 
 impl WorkloadKind for Trace {

@@ -391,6 +391,7 @@ fn every_key_changes_what_is_asked() {
         ("beyond", far, "", "beyond = 'wrap'"),
         ("beyond", far, "beyond = 'scale'", "beyond = 'dense'"),
         ("start", plain, "", "start = 'zero'"),
+        ("gaps", plain, "", "gaps = 'answer'"),
         ("spread", tencent, "", "spread = 'none'"),
         ("max_gap", plain, "", "max_gap = '1ms'"),
         ("time_scale", plain, "", "time_scale = 2.0"),
@@ -409,6 +410,31 @@ fn every_key_changes_what_is_asked() {
         let name = key.path.strip_prefix("workload.").unwrap();
         assert!(rows.iter().any(|row| row.0 == name), "no test of {}", key.path);
     }
+}
+
+#[test]
+fn gaps_may_be_from_an_answer_to_the_next_request() {
+    let at = |text: &str, gaps, latency| {
+        let mut reader = reader(text, &Trace { gaps, ..Trace::default() }, 1000).unwrap();
+        let mut all = Vec::new();
+        let mut now = 0;
+        while let Some(arrival) = reader.next(now).unwrap() {
+            assert_eq!(reader.next(now).unwrap(), None, "the next one waits for an answer");
+            all.push(arrival.at);
+            now = arrival.at + latency;
+            let answer = super::super::tests::answer(arrival.request, arrival.at);
+            reader.completed(&engine::Completion { at: now, ..answer });
+        }
+        all
+    };
+    let plain = "1.0 0 0 8 1\n2.0 1 16 8 0\n6.0 0 900 8 0\n";
+    assert_eq!(at(plain, Gaps::Answer, 0), [1_000_000, 2_000_000, 6_000_000]);
+    assert_eq!(at(plain, Gaps::Answer, 250_000), [1_000_000, 2_250_000, 6_500_000]);
+    // A drive under test had one request at a time: its traces say how long the host then waited.
+    let tested = "R Miss 0 4 9.0 100.0\nW Hit 4 4 9.0 50.0\nR Doub 8 8 9.0 1.0\n";
+    assert_eq!(at(tested, Gaps::Format, 30_000), [0, 130_000, 210_000]);
+    let (all, _) = replay(tested, &Trace { gaps: Gaps::Arrival, ..Trace::default() }, 1000);
+    assert_eq!(all.iter().map(|it| it.at).collect::<Vec<_>>(), [0, 100_000, 150_000]);
 }
 
 #[test]

@@ -24,6 +24,17 @@ options::choices! {
         Zero = "zero",
     }
 
+    /// What the gaps between the recorded requests are.
+    pub enum Gaps {
+        /// What the format says: "answer" for validate, where the requests of a drive under test are
+        /// told one by one; "arrival" for the others.
+        Format = "format",
+        /// From one arrival to the next: requests come at their recorded times, whatever the device does.
+        Arrival = "arrival",
+        /// From an answer to the next request: each waits for the answer to the one before it.
+        Answer = "answer",
+    }
+
     /// What becomes of requests that share a time because the trace's clock is coarse.
     pub enum Spreading {
         /// Even for formats whose clock counts whole seconds, none for others.
@@ -65,6 +76,8 @@ options::options! {
         beyond: Beyond = Beyond::Error,
         /// When the first request is replayed.
         start: Start = Start::Format,
+        /// What the gaps between requests are.
+        gaps: Gaps = Gaps::Format,
         /// What becomes of requests that share a tick of a coarse clock.
         spread: Spreading = Spreading::Format,
         /// Longer gaps between requests are shortened to this, in the trace's time; "none" keeps

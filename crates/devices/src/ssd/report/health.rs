@@ -1,7 +1,7 @@
 //! The health of a drive in the words of `NVMe`'s log of health (log page 02h of the base specification).
 //!
-//! Its `media_errors` and `unsafe_shutdowns` are missing: flash reads without errors here, so that the first
-//! would be 0 whatever happens, and power is never cut.
+//! Its `media_errors` are missing: flash reads without errors here, so that they would be 0 whatever
+//! happens. What cuts the power counts the `unsafe_shutdowns`.
 
 use crate::ssd::Ssd;
 use crate::ssd::ids::Block;

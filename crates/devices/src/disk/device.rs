@@ -1,0 +1,234 @@
+//! What a hard disk does in time: a request that is served, and a write on its way to the disk.
+
+use super::buffer::Buffer;
+use super::config::{DiskConfig, OverheadOptions, WriteCache};
+use super::mechanics::Mechanics;
+use super::queue::{Order, Queue, Waiting};
+use super::report::DiskReport;
+use crate::{Examine, Persist, Prepare};
+use engine::{Breakdown, Completion, Device, Op, Request, Status, Time};
+use options::Invalid;
+
+/// The request that is served.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Command {
+    pub(super) request: Request,
+    pub(super) submitted: Time,
+    /// When it was taken from the queue.
+    pub(super) begun: Time,
+    /// When it ends; while it waits for writes to be on the disk, that is not known.
+    pub(super) end: Option<Time>,
+    /// Without what it waited for.
+    pub(super) breakdown: Breakdown,
+    /// A segment whose data are to be written once they are there.
+    pub(super) fills: Option<usize>,
+}
+
+/// Data that have been answered and are not on the disk.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Dirty {
+    pub(super) segment: usize,
+    pub(super) sector: u64,
+    pub(super) end: u64,
+}
+
+/// A hard disk.
+// As many fields as it has parts.
+#[derive(Debug, Clone)]
+pub struct Disk {
+    pub(super) mechanics: Mechanics,
+    pub(super) buffer: Buffer,
+    pub(super) overhead: OverheadOptions,
+    pub(super) config: DiskConfig,
+    /// What a sector takes on the bus.
+    pub(super) bus: Time,
+    pub(super) order: Order,
+    pub(super) queue: Queue,
+    pub(super) command: Option<Command>,
+    /// Oldest first.
+    pub(super) dirty: Vec<Dirty>,
+    /// The one of these that is being written to the disk, and when that ends.
+    pub(super) destage: Option<(Dirty, Time)>,
+    /// From when on the heads are free.
+    pub(super) heads_free: Time,
+    /// What was served last was a write.
+    pub(super) after_write: bool,
+    pub(super) counts: DiskReport,
+    /// When counting began.
+    since: Time,
+}
+
+impl Disk {
+    /// An idle disk with an empty buffer, its heads at the first cylinder.
+    ///
+    /// # Errors
+    /// When the configuration contradicts itself; the error names the keys.
+    pub fn new(config: &DiskConfig, seed: u64) -> Result<Disk, Invalid> {
+        Ok(Disk {
+            mechanics: config.mechanics(seed)?,
+            buffer: config.empty_buffer()?,
+            overhead: config.overhead.clone(),
+            bus: config.bus_per_sector.ns(),
+            order: Order::new(config.scheduler, config.max_wait.map(options::Duration::ns)),
+            config: config.clone(),
+            queue: Queue::new(),
+            command: None,
+            dirty: Vec::new(),
+            destage: None,
+            heads_free: 0,
+            after_write: false,
+            counts: DiskReport::default(),
+            since: 0,
+        })
+    }
+
+    pub(super) fn is_cached(&self, request: &Request) -> bool {
+        self.config.write_cache == WriteCache::On
+            && !request.fua
+            && u64::from(request.sectors) <= self.buffer.size
+    }
+
+    /// Begins whatever can begin at `now`.
+    fn pump(&mut self, now: Time) {
+        if self.command.is_none()
+            && let Some(waiting) = self.next_waiting(now)
+        {
+            self.begin(now, waiting);
+        }
+        let waits = self.command.is_some_and(|command| command.end.is_none());
+        let is_idle = self.queue.is_empty() && self.heads_free <= now;
+        if self.destage.is_none() && !self.dirty.is_empty() && (waits || is_idle) {
+            self.begin_destage(now);
+        }
+    }
+
+    fn next_waiting(&mut self, now: Time) -> Option<Waiting> {
+        let oldest = self.queue.front()?;
+        let is_overdue = self.order.is_overdue(oldest, now);
+        let number = if is_overdue { 0 } else { self.choose(now) };
+        self.queue.remove(number)
+    }
+
+    fn begin(&mut self, now: Time, Waiting { submitted, request }: Waiting) {
+        let breakdown = Breakdown::default();
+        let mut command =
+            Command { request, submitted, begun: now, end: None, breakdown, fills: None };
+        self.buffer.advance(now, &mut self.mechanics);
+        match request.op {
+            Op::Read => self.read(&mut command),
+            Op::Write => self.write(&mut command, now),
+            Op::Trim => command.end = Some(self.without_data(&mut command)),
+            Op::Flush => {
+                let end = self.without_data(&mut command);
+                command.end = self.has_all().then_some(end);
+            }
+        }
+        if matches!(request.op, Op::Read | Op::Write) {
+            self.order.served(request.lba.0);
+        }
+        self.command = Some(command);
+    }
+
+    /// Whether all data are on the disk.
+    fn has_all(&self) -> bool {
+        self.dirty.is_empty() && self.destage.is_none()
+    }
+
+    /// A write has come to the disk.
+    fn end_destage(&mut self, dirty: Dirty, now: Time) {
+        self.destage = None;
+        self.buffer.segments[dirty.segment].is_dirty = false;
+        let Some(mut command) = self.command.filter(|command| command.end.is_none()) else {
+            return;
+        };
+        if command.request.op == Op::Write {
+            self.write(&mut command, now);
+        } else if self.has_all() {
+            command.end = Some(now.max(self.without_data(&mut command)));
+        }
+        self.command = Some(command);
+    }
+
+    fn end_command(&mut self, command: Command, now: Time) -> Completion {
+        self.command = None;
+        let Command { request, submitted, fills, mut breakdown, .. } = command;
+        if let Some(segment) = fills {
+            self.filled(segment, &request);
+        }
+        if matches!(request.op, Op::Read | Op::Write) {
+            self.after_write = request.op == Op::Write;
+        }
+        // Whatever the parts do not explain it has waited for other requests, or for their writes.
+        breakdown[crate::latency::UNIT_WAIT] = now - submitted - breakdown.total();
+        Completion { request, submitted, at: now, breakdown, status: Status::Ok }
+    }
+}
+
+impl Device for Disk {
+    fn submit(&mut self, now: Time, request: Request) {
+        self.queue.push_back(Waiting { submitted: now, request });
+        if self.command.is_none() {
+            self.pump(now);
+        }
+    }
+
+    fn next_event(&self) -> Option<Time> {
+        let command = self.command.and_then(|command| command.end);
+        let destage = self.destage.map(|(_, end)| end);
+        command.into_iter().chain(destage).min()
+    }
+
+    fn advance(&mut self, to: Time, completions: &mut Vec<Completion>) {
+        while let Some(now) = self.next_event().filter(|at| *at <= to) {
+            if let Some((dirty, end)) = self.destage
+                && end == now
+            {
+                self.end_destage(dirty, now);
+            }
+            if let Some(command) = self.command
+                && command.end == Some(now)
+            {
+                completions.push(self.end_command(command, now));
+            }
+            self.pump(now);
+        }
+    }
+
+    fn capacity_sectors(&self) -> u64 {
+        self.mechanics.geometry.sectors()
+    }
+}
+
+impl Prepare for Disk {}
+impl Persist for Disk {}
+
+impl Examine for Disk {
+    fn reset_counts(&mut self) {
+        self.counts = DiskReport::default();
+        self.buffer.sectors_ahead = 0;
+    }
+
+    fn begin_account(&mut self, now: Time) {
+        self.reset_counts();
+        self.since = now;
+    }
+
+    fn audit(&self) -> Result<(), String> {
+        if self.next_event().is_none() && (self.command.is_some() || !self.queue.is_empty()) {
+            return Err("requests wait and the disk has no event".to_owned());
+        }
+        let dirty = self.buffer.segments.iter().filter(|segment| segment.is_dirty).count();
+        let known = self.dirty.len() + usize::from(self.destage.is_some());
+        let filling = self.command.is_some_and(|command| command.fills.is_some());
+        if dirty != known && dirty != known + usize::from(filling) {
+            return Err(format!("{dirty} segments are dirty, and {known} are to be written"));
+        }
+        Ok(())
+    }
+
+    fn disk_report(&self, end: Time) -> Option<DiskReport> {
+        let sectors_ahead = self.buffer.sectors_ahead;
+        let time_ns = end.saturating_sub(self.since);
+        Some(DiskReport { disks: 1, time_ns, sectors_ahead, ..self.counts })
+    }
+}

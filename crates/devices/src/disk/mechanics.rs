@@ -1,0 +1,141 @@
+//! The heads and what passes under them: when a range of sectors is read or written.
+
+use super::curve::Curve;
+use super::geometry::{Geometry, Place};
+use super::spindle::Spindle;
+use engine::Time;
+
+/// The moving parts of a disk.
+#[derive(Debug, Clone)]
+pub(super) struct Mechanics {
+    pub(super) geometry: Geometry,
+    pub(super) spindle: Spindle,
+    pub(super) curve: Curve,
+    /// What a seek before a write takes longer.
+    pub(super) write_settle: Time,
+    /// Switch to another surface.
+    pub(super) head_switch: Time,
+    /// Where the heads are.
+    pub(super) cylinder: u32,
+    pub(super) surface: u32,
+}
+
+/// The heads have come to a sector.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Arrival {
+    pub(super) place: Place,
+    /// When they are on its track.
+    pub(super) settled: Time,
+    /// When the sector begins.
+    pub(super) begin: Time,
+}
+
+/// Consecutive sectors of one track, as they pass.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Pass {
+    pub(super) begin: Time,
+    pub(super) sectors: u64,
+    /// Sectors of the track.
+    pub(super) on_track: u32,
+    pub(super) end: Time,
+}
+
+impl Mechanics {
+    /// How long the heads take to a place.
+    pub(super) fn seek(&self, place: &Place, is_write: bool) -> Time {
+        let mut time = self.curve.time(self.cylinder.abs_diff(place.cylinder));
+        if self.surface != place.surface {
+            time = time.max(self.head_switch);
+        }
+        if time > 0 && is_write { time + self.write_settle } else { time }
+    }
+
+    /// When the heads, free from `at` on, would be at a sector.
+    pub(super) fn estimate(&self, at: Time, sector: u64, is_write: bool) -> Arrival {
+        let place = self.geometry.place(sector);
+        let settled = at + self.seek(&place, is_write);
+        let begin = settled + self.spindle.wait(settled, place.turn, place.on_track);
+        Arrival { place, settled, begin }
+    }
+
+    /// Moves the heads to a sector.
+    pub(super) fn go(&mut self, at: Time, sector: u64, is_write: bool) -> Arrival {
+        let arrival = self.estimate(at, sector, is_write);
+        (self.cylinder, self.surface) = (arrival.place.cylinder, arrival.place.surface);
+        arrival
+    }
+
+    /// Reads or writes sectors up to `end`, beginning with those at which the heads have come; tells
+    /// each stretch of a track. Returns the instant after the last sector.
+    pub(super) fn transfer(
+        &mut self,
+        arrival: Arrival,
+        mut sector: u64,
+        end: u64,
+        is_write: bool,
+        mut tell: impl FnMut(Pass),
+    ) -> Time {
+        let Arrival { mut place, mut begin, .. } = arrival;
+        loop {
+            let sectors = end.min(place.track.1) - sector;
+            let after = begin + self.spindle.pass(sectors, place.on_track);
+            tell(Pass { begin, sectors, on_track: place.on_track, end: after });
+            sector += sectors;
+            if sector >= end {
+                return after;
+            }
+            let next = self.go(after, sector, is_write);
+            (place, begin) = (next.place, next.begin);
+        }
+    }
+}
+
+/// Data on their way from the disk through the buffer to the host.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct ToHost {
+    /// What a sector takes on the bus.
+    bus: Time,
+    /// Sectors that the host wants, how many have been told, and how many must be there before
+    /// the first is sent.
+    wanted: u64,
+    told: u64,
+    enough: u64,
+    /// When the last of those told has been sent.
+    sent: Time,
+    /// Not before this, and what follows must be sent after it.
+    enough_at: Time,
+}
+
+impl ToHost {
+    /// To be sent from `from` on, when a share of them is in the buffer.
+    pub(super) fn new(bus: Time, from: Time, wanted: u64, send_at: f64) -> ToHost {
+        let enough = (wanted as f64 * send_at).ceil() as u64;
+        ToHost { bus, wanted, told: 0, enough, sent: from, enough_at: from }
+    }
+
+    /// Sectors that were in the buffer from the start.
+    pub(super) fn held(&mut self, sectors: u64) {
+        self.told += sectors;
+        self.sent += sectors * self.bus;
+    }
+
+    /// Sectors that come from the disk.
+    pub(super) fn pass(&mut self, pass: Pass, spindle: &Spindle) {
+        let one = spindle.pass(1, pass.on_track);
+        self.sent = if self.bus >= one {
+            self.sent.max(pass.begin + one) + pass.sectors * self.bus
+        } else {
+            (self.sent + pass.sectors * self.bus).max(pass.end + self.bus)
+        };
+        if self.told < self.enough && self.enough <= self.told + pass.sectors {
+            let of_pass = spindle.pass(self.enough - self.told, pass.on_track);
+            self.enough_at = self.enough_at.max(pass.begin + of_pass);
+        }
+        self.told += pass.sectors;
+    }
+
+    /// When the last sector has been sent.
+    pub(super) fn end(&self) -> Time {
+        self.sent.max(self.enough_at + self.wanted * self.bus)
+    }
+}

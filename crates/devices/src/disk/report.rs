@@ -1,0 +1,56 @@
+//! What a hard disk has to say after a run.
+
+use engine::Time;
+use std::ops::AddAssign;
+
+/// What a disk, or the disks of an array, did.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct DiskReport {
+    /// Disks of which it is the sum.
+    pub disks: u32,
+    /// Time that each of them had, ns.
+    pub time_ns: Time,
+    /// Reads that the buffer answered whole.
+    pub read_hits: u64,
+    /// Reads of which it held the beginning.
+    pub read_partial_hits: u64,
+    /// Reads of which it held nothing.
+    pub read_misses: u64,
+    /// Writes answered before they were on the disk.
+    pub writes_cached: u64,
+    /// Writes to the disk, each of consecutive sectors.
+    pub media_writes: u64,
+    /// Reads from the disk that a request waited for.
+    pub media_reads: u64,
+    /// Sectors read ahead.
+    pub sectors_ahead: u64,
+    /// Cylinders crossed before these reads and writes.
+    pub seek_cylinders: u64,
+    /// Time in which the heads moved for them, ns.
+    pub seek_ns: Time,
+    /// Time in which they waited for the first sector, ns.
+    pub rotation_ns: Time,
+    /// Time in which sectors passed, changes of track between them included, ns.
+    pub transfer_ns: Time,
+}
+
+impl AddAssign for DiskReport {
+    fn add_assign(&mut self, other: DiskReport) {
+        let DiskReport { time_ns, .. } = *self;
+        *self = DiskReport {
+            disks: self.disks + other.disks,
+            time_ns: time_ns.max(other.time_ns),
+            read_hits: self.read_hits + other.read_hits,
+            read_partial_hits: self.read_partial_hits + other.read_partial_hits,
+            read_misses: self.read_misses + other.read_misses,
+            writes_cached: self.writes_cached + other.writes_cached,
+            media_writes: self.media_writes + other.media_writes,
+            media_reads: self.media_reads + other.media_reads,
+            sectors_ahead: self.sectors_ahead + other.sectors_ahead,
+            seek_cylinders: self.seek_cylinders + other.seek_cylinders,
+            seek_ns: self.seek_ns + other.seek_ns,
+            rotation_ns: self.rotation_ns + other.rotation_ns,
+            transfer_ns: self.transfer_ns + other.transfer_ns,
+        };
+    }
+}

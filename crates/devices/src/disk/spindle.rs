@@ -1,0 +1,76 @@
+//! The spindle: where the disk is at an instant, and how long it turns from there to elsewhere.
+//!
+//! Angles count in 1 / [`TURN`] of a turn, so that a nanosecond is a whole number of them and nothing
+//! drifts, whatever the speed.
+
+use engine::Time;
+
+/// Nanoseconds of a minute: at n turns a minute an angle grows by n in a nanosecond.
+const TURN: u64 = 60_000_000_000;
+
+/// Nanoseconds by which a sector may have begun earlier.
+const LATE: Time = 3;
+
+/// A spindle of constant speed.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Spindle {
+    rpm: u64,
+    /// The angle at the beginning.
+    phase: u64,
+}
+
+impl Spindle {
+    /// One of so many turns a minute, at a share of a turn in the beginning.
+    pub(super) fn new(rpm: u32, phase: f64) -> Spindle {
+        Spindle { rpm: u64::from(rpm), phase: (phase * TURN as f64) as u64 % TURN }
+    }
+
+    /// From an instant until sector `turn` of a track of `on_track` sectors begins. One that began within
+    /// the last [`LATE`] is still reached: instants are rounded.
+    pub(super) fn wait(&self, at: Time, turn: u32, on_track: u32) -> Time {
+        let now = ((at % TURN) * self.rpm + self.phase) % TURN;
+        let there = u64::from(turn) * TURN / u64::from(on_track);
+        let ahead = (there + TURN - now) % TURN;
+        if ahead > TURN - LATE * self.rpm { 0 } else { ahead.div_ceil(self.rpm) }
+    }
+
+    /// The time of so many sectors of a track.
+    pub(super) fn pass(&self, sectors: u64, on_track: u32) -> Time {
+        (u128::from(sectors) * u128::from(TURN) / (u128::from(on_track) * u128::from(self.rpm)))
+            as Time
+    }
+
+    /// How many whole sectors of a track pass in a time.
+    pub(super) fn sectors_in(&self, time: Time, on_track: u32) -> u64 {
+        // One nanosecond more, for what `pass` rounds down.
+        (u128::from(time + 1) * u128::from(on_track) * u128::from(self.rpm) / u128::from(TURN))
+            as u64
+    }
+
+    /// The time of a turn.
+    pub(super) fn turn(&self) -> Time {
+        TURN.div_ceil(self.rpm)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_sector_comes_round_once_a_turn_and_never_drifts() {
+        // 10,045 turns a minute have no whole number of nanoseconds.
+        let spindle = Spindle::new(10_045, 0.25);
+        for turns in [0, 1, 1_000, 10_045 * 60 * 24 * 365] {
+            let exact = u128::from(TURN) * turns / 10_045;
+            let wait = spindle.wait(exact as Time, 0, 254);
+            let first = spindle.wait(0, 0, 254);
+            assert!(wait.abs_diff(first) <= 1, "after {turns} turns: {wait}, not {first}");
+        }
+        assert_eq!(spindle.pass(254, 254), TURN / 10_045);
+        assert_eq!(spindle.turn(), TURN / 10_045 + 1);
+        for sectors in 0..600 {
+            assert_eq!(spindle.sectors_in(spindle.pass(sectors, 254), 254), sectors);
+        }
+    }
+}
