@@ -129,7 +129,21 @@ def test_health_has_the_words_of_the_log(results):
         "data_units_read": -(-results.host.read.bytes // 512_000),
         # The state before the run was written as well.
         "data_units_written": -(-(results.capacity_bytes + results.host.write.bytes) // 512_000),
+        "unsafe_shutdowns": 0,
     }
+
+
+def test_health_counts_power_cuts():
+    results = ssdlab.run(
+        set={
+            "device.blocks_per_plane": 16,
+            "device.persistence.recovery": "summary",
+            "run.power_cut": "every 20ms",
+            "workload.requests": 3_000,
+        }
+    )
+    cuts = results.to_dict()["power"]["cuts"]
+    assert results.health.to_dict()["unsafe_shutdowns"] == cuts > 0
 
 
 def test_health_of_a_drive_that_has_ended():
