@@ -67,6 +67,10 @@ pub fn drive(
 ///
 /// # Panics
 /// When the power goes of a device that does not recover from that.
+#[expect(
+    clippy::too_many_lines,
+    reason = "the order of what happens at an instant is read in one go"
+)]
 pub fn drive_with_cuts<C: Cuts>(
     device: &mut dyn Device,
     workload: &mut dyn Workload,

@@ -74,12 +74,13 @@ impl Content {
     /// A request is answered; `well` unless the drive refused it.
     pub fn answered(&mut self, request: u64, well: bool) {
         self.tick += 1;
-        if let Some(asked) = self.flushes.remove(&request) {
-            if well && self.trims == Trims::Flushed {
-                let changes = self.pages.iter_mut().flat_map(|page| &mut page.changes);
-                for change in changes.filter(|it| it.answered.is_some_and(|at| at < asked)) {
-                    change.durable = true;
-                }
+        if let Some(asked) = self.flushes.remove(&request)
+            && well
+            && self.trims == Trims::Flushed
+        {
+            let changes = self.pages.iter_mut().flat_map(|page| &mut page.changes);
+            for change in changes.filter(|it| it.answered.is_some_and(|at| at < asked)) {
+                change.durable = true;
             }
         }
         let Some(pages) = self.open.remove(&request) else { return };

@@ -37,6 +37,7 @@ fn again() {
 /// The search at length, on two threads: `PROVE_CUTS` in all, 100,000 unless it says something else.
 #[test]
 #[ignore = "takes minutes: make prove"]
+#[expect(clippy::disallowed_methods, reason = "two searches side by side, each on its own drives")]
 fn a_hundred_thousand_cuts_lose_nothing() {
     let asked = std::env::var("PROVE_CUTS").ok().and_then(|text| text.parse().ok());
     let cuts: u64 = asked.unwrap_or(100_000);

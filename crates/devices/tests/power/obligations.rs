@@ -87,6 +87,9 @@ fn o7_there_is_room_after_a_cut() {
     }
 }
 
+/// Writes before the cut, and after it.
+const HALF: u64 = 60_000;
+
 /// A drive of which the power goes in the middle of a load, or does not: when it was over, the pages that were
 /// moved for each that was written in the second half, and the mean latency there in ns.
 fn second_half(cuts: bool) -> (Time, f64, f64) {
@@ -102,7 +105,6 @@ fn second_half(cuts: bool) -> (Time, f64, f64) {
     let random = &mut Xoshiro256::new(5, 0);
     let pages = ssd.capacity_sectors() / 8;
     let (mut now, mut done, mut latencies) = (0, Vec::new(), Vec::new());
-    const HALF: u64 = 60_000;
     for id in 0..2 * HALF {
         if id == HALF {
             if cuts {

@@ -293,14 +293,15 @@ fn of_run(path: &str, dice: &mut Dice) -> Option<String> {
         "run.until" => dice.text(&["end", "end", "end", "steady", "10ms", "1s"]),
         "run.warm_up" => dice.text(&["0s", "0s", "1us", "1ms"]),
         "run.timeline" => dice.text(&["none", "0ms..1ms", "10ms..12ms"]),
-        "run.power_cut" | "run.power_off" => String::new(),
         "run.steady.round" => dice.text(&["1ms", "10ms", "100ms"]),
         "run.steady.round_writes" => dice.number(&[0.1, 0.5, 1.0]),
         "run.steady.window" => dice.whole(&[2, 5]),
         "run.steady.rounds" => dice.whole(&[5, 25]),
         "run.steady.range" => dice.number(&[0.01, 0.2, 1.0]),
         "run.steady.slope" => dice.number(&[0.01, 0.1]),
-        "run.seed" | "run.load_drive" | "run.save_drive" => String::new(),
+        "run.seed" | "run.load_drive" | "run.save_drive" | "run.power_cut" | "run.power_off" => {
+            String::new()
+        }
         _ => return None,
     };
     Some(value)

@@ -40,7 +40,7 @@ impl Power {
         if Bug::ProgramsOn.is_planted() {
             self.lose_behind_tears(ftl, flash);
         }
-        self.end_blocks(ftl, flash, &torn);
+        end_blocks(ftl, flash, &torn);
         for block in erasing {
             flash.damage_mut().half_erased.insert(block.0);
             count_erasure(&mut self.report);
@@ -82,26 +82,6 @@ impl Power {
             Reading::Unstable
         };
         End::Torn(reading)
-    }
-
-    /// Every block that is programmed in part ends.
-    fn end_blocks(
-        &mut self,
-        ftl: &Ftl,
-        flash: &mut Flash,
-        torn: &std::collections::BTreeMap<u32, Torn>,
-    ) {
-        let geometry = ftl.geometry();
-        for block in (0..geometry.blocks()).map(Block) {
-            let pages = flash.programmed(block);
-            let page = torn.get(&block.0).copied();
-            if pages == geometry.pages_per_block || pages == 0 && page.is_none() {
-                continue;
-            }
-            let short = Short { pages, torn: page, recorded: false };
-            flash.damage_mut().short.insert(block.0, short);
-            flash.close(block, None);
-        }
     }
 
     /// Pages that were programmed behind a torn one do not all read.
@@ -149,6 +129,21 @@ fn drawn(tear: Tear, random: &mut Xoshiro256) -> Reading {
         Reading::Nothing
     } else {
         Reading::Unstable
+    }
+}
+
+/// Every block that is programmed in part ends.
+fn end_blocks(ftl: &Ftl, flash: &mut Flash, torn: &std::collections::BTreeMap<u32, Torn>) {
+    let geometry = ftl.geometry();
+    for block in (0..geometry.blocks()).map(Block) {
+        let pages = flash.programmed(block);
+        let page = torn.get(&block.0).copied();
+        if pages == geometry.pages_per_block || pages == 0 && page.is_none() {
+            continue;
+        }
+        let short = Short { pages, torn: page, recorded: false };
+        flash.damage_mut().short.insert(block.0, short);
+        flash.close(block, None);
     }
 }
 
