@@ -1,5 +1,6 @@
 //! What a device can do beside answering requests, each part with defaults for devices without it.
 
+use crate::array_report::ArrayReport;
 use crate::ssd::timeline::{Timeline, Window};
 use crate::ssd::{Snapshot, SsdReport};
 use crate::together::{Run, Sides, Stretch, Told, Writes};
@@ -162,6 +163,11 @@ pub trait Examine {
 
     /// What the flash inside did during a run that ended at `end`.
     fn report(&self, _end: Time) -> Option<SsdReport> {
+        None
+    }
+
+    /// What an array with redundancy did with that during a run that ended at `end`.
+    fn array_report(&self, _end: Time) -> Option<ArrayReport> {
         None
     }
 }

@@ -118,6 +118,14 @@ impl IndexMut<Part> for Breakdown {
     }
 }
 
+impl AddAssign for Breakdown {
+    #[inline]
+    fn add_assign(&mut self, other: Breakdown) {
+        let pairs = self.0.iter_mut().zip(other.0);
+        pairs.for_each(|(sum, time)| *sum += time);
+    }
+}
+
 /// How a request ended.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
 pub enum Status {
@@ -126,17 +134,20 @@ pub enum Status {
     Ok,
     /// The device takes no more writes: nothing, or only a part, of what was asked has been done.
     ReadOnly,
+    /// What was asked for, or a part of it, is lost.
+    Unreadable,
 }
 
 impl Status {
     /// Every status, in the order in which results list them.
-    pub const ALL: [Status; 2] = [Status::Ok, Status::ReadOnly];
+    pub const ALL: [Status; 3] = [Status::Ok, Status::ReadOnly, Status::Unreadable];
 
     /// The name used in results.
     pub fn name(self) -> &'static str {
         match self {
             Status::Ok => "ok",
             Status::ReadOnly => "read_only",
+            Status::Unreadable => "unreadable",
         }
     }
 

@@ -105,6 +105,7 @@ pub(crate) fn refusal(status: Status) -> Option<Refusal> {
     match status {
         Status::Ok => None,
         Status::ReadOnly => Some(Refusal::NotPermitted),
+        Status::Unreadable => Some(Refusal::Io),
     }
 }
 
