@@ -13,6 +13,7 @@ use crate::health;
 use crate::steady::SteadyState;
 use crate::threads::Threads;
 use crate::warnings::{self, Piece};
+use devices::ArrayReport;
 use devices::ssd::account::{Counter, Counts, FlashCounts, Section};
 use devices::ssd::{Milestone, SsdReport, WearMap, WearReport};
 use engine::{Class, Completion, Followed, Op, Time, TimeSeries};
@@ -192,6 +193,7 @@ pub(crate) struct Results {
     pub(crate) prepared: Option<SteadyState>,
     pub(crate) ran: Ran,
     pub(crate) flash: Option<SsdReport>,
+    pub(crate) array: Option<ArrayReport>,
     /// What was recorded of the flash operations.
     pub(crate) timeline: Option<Value>,
     pub(crate) threads: Threads,
@@ -236,6 +238,9 @@ impl Results {
             object.append(&mut flash_sections(flash));
             let read = ran.collected.answers.bytes(Op::Read);
             object.insert("health".to_owned(), health::section(&flash.health, read));
+        }
+        if let Some(array) = &self.array {
+            results["array"] = json!(array);
         }
         if self.prepared.is_some() || ran.settled.is_some() {
             results["steady_state"] =

@@ -131,6 +131,7 @@ impl<'a> Session<'a> {
             was_prepared: self.experiment.run.prepares(),
             prepared: self.prepared,
             flash: self.device.report(ran.last),
+            array: self.device.array_report(ran.last),
             timeline: recorded.map(|(window, it)| operations::section(window, &it)),
             threads: self.threads,
             ran,
