@@ -18,6 +18,11 @@ from ssdlab.terminal import console_for, fact_table, rendered, side_by_side, war
 BUSIEST_UNITS = 5
 UNIT_BAR = 30
 SHORTEST_BAR = 8
+#: Why a device refuses a request, by the status of its answer.
+REFUSALS = {
+    "read_only": "the drive has ended and takes no more writes",
+    "unreadable": "what was asked for is lost",
+}
 
 
 def results_table(results: Results, file: IO[str]) -> str:
@@ -35,6 +40,7 @@ def results_table(results: Results, file: IO[str]) -> str:
         side_by_side(_flash(results), _wear(results)),
         _health(results.get("health")),
         _buffer(results),
+        _array(results),
         _units(results.get("units") or [], console.width, plain),
         _warm_up(results),
         _notices(results),
@@ -121,8 +127,17 @@ def _failures(host: Record) -> RenderableType | None:
     ]
     if not kinds:
         return None
-    text = f"Refused: {', '.join(kinds)}: the drive has ended and takes no more writes"
+    ended = {status for kind in _core.request_kinds() for status in _statuses(host.get(kind))}
+    # Results of an older version do not say how.
+    reasons = [why for status, why in REFUSALS.items() if status in (ended or {"read_only"})]
+    text = f"Refused: {', '.join(kinds)}: {'; '.join(reasons)}"
     return Text(text, style="bold red")
+
+
+def _statuses(host: Record | None) -> list[str]:
+    """How the requests of a kind ended that were not answered well."""
+    failures = host.get("failures", {}) if host else {}
+    return [status for status, number in failures.items() if number]
 
 
 def _breakdown(host: Record, width: int, plain: bool) -> RenderableType | None:
@@ -172,6 +187,31 @@ def _flash(results: Results) -> RenderableType | None:
 def _buffer(results: Results) -> RenderableType | None:
     rows = _counts("buffer", results.get("buffer") or {})
     return fact_table("Write buffer", rows) if rows else None
+
+
+def _array(results: Results) -> RenderableType | None:
+    """What redundancy did."""
+    array = results.get("array")
+    if not array:
+        return None
+    rows = [("redundancy", array.redundancy)]
+    if array.full_stripe_share is not None:
+        rows.append(("full-stripe writes", percent(array.full_stripe_share)))
+        rows.append(("parity reads", count(array.parity_reads)))
+        rows.append(("parity writes", count(array.parity_writes)))
+    if array.write_amplification is not None:
+        rows.append(("write amplification of the array", f"{array.write_amplification:.3f}"))
+    if array.stripe_waits:
+        rows.append(("waits for a stripe", count(array.stripe_waits)))
+    if array.member_failures:
+        rows.append(("failed members", count(array.member_failures)))
+        rows.append(("degraded reads", count(array.degraded_reads)))
+    if rebuild := array.get("rebuild"):
+        rows.append(("rebuilt", percent(rebuild.progress)))
+        rows.append(("time of rebuilding", duration(rebuild.seconds * 1e6)))
+    if array.data_loss_sectors:
+        rows.append(("data loss", f"{count(array.data_loss_sectors)} sectors"))
+    return fact_table("Array", rows)
 
 
 def _wear(results: Results) -> RenderableType | None:

@@ -87,6 +87,16 @@ def run(
         from ssdlab.running import display
 
         _show(display.results_table(results, sys.stdout))
+    if lost := results.get("array", {}).get("data_loss_sectors"):
+        raise _not_completed(_data_loss(results, lost))
+
+
+def _data_loss(results: results_module.Results, lost: int) -> str:
+    array = results.array
+    return (
+        f"data loss: {lost:,} sectors of {512 * lost:,} bytes; {array.member_failures} members of "
+        f"the array failed, more than its {array.redundancy} bears"
+    )
 
 
 @contextlib.contextmanager
