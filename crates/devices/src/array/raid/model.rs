@@ -7,7 +7,8 @@ use crate::array::{model, report};
 use crate::array_report::ArrayReport;
 use crate::ssd::timeline::{Timeline, Window};
 use crate::ssd::{Snapshot, SsdReport};
-use crate::{Examine, Persist, Prepare};
+use crate::together::Sides;
+use crate::{Apart, Examine, Persist, Prepare};
 use engine::{Lba, Op, Request, Status, Time};
 
 impl Prepare for Raid {
@@ -98,6 +99,12 @@ impl Raid {
             status = status.and(self.drives[drive].serve_untimed(&part));
         }
         status
+    }
+}
+
+impl Apart for Raid {
+    fn split(&mut self, _now: Time, _threads: u32) -> Result<Sides, &'static str> {
+        Err("the members of a stripe wait for each other")
     }
 }
 
