@@ -190,7 +190,7 @@ fn a_failure_in_the_middle_of_a_load_loses_no_request() {
     }
 }
 
-/// `Diff-RAID` (Balakrishnan et al., EuroSys 2010): with random writes the members age by their parity.
+/// `Diff-RAID` (Balakrishnan et al., 2010): with random writes the members age by their parity.
 #[test]
 fn members_age_by_their_share_of_the_parity() {
     let rows = [
@@ -297,7 +297,9 @@ fn both_gears_program_the_same_pages() {
         let (mut timed, mut untimed) = (build(&config), build(&config));
         let mut load = Closed::new(1, 3000, |id| requests[id as usize]);
         let (end, _) = run_closed(&mut *timed, &mut load);
-        requests.iter().for_each(|it| assert!(untimed.serve_untimed(it).is_ok()));
+        for request in &requests {
+            assert!(untimed.serve_untimed(request).is_ok());
+        }
         let counts = |device: &dyn Model| {
             let counts = device.report(end).unwrap().counts;
             (counts.host_pages_written, counts.host_bytes_written)
