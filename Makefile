@@ -50,7 +50,7 @@ test: check-tools ## run every check and test: Rust, the wheel, Python
 .PHONY: test-shared
 test-shared:
 	@if [ -d ../shared ]; then set -x; \
-	  cargo test --quiet --locked --workspace -- --ignored recorded original_simulator::; \
+	  cargo test --quiet --locked --workspace -- --ignored recorded original_; \
 	else \
 	  echo "SKIPPED: recorded traces and the original simulator, request by request: no ../shared"; \
 	fi

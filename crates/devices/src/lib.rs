@@ -5,6 +5,7 @@
 //! one row in the table below.
 
 pub mod array;
+mod array_report;
 mod device_kind;
 pub mod disk;
 mod kit;
@@ -17,6 +18,7 @@ pub mod served;
 pub mod ssd;
 mod together;
 
+pub use array_report::{ArrayReport, RebuildReport, StripeWrites};
 pub use device_kind::DeviceKind;
 pub use kit::memory::MOST_MEMORY;
 pub use model::{Apart, Examine, Model, Persist, Prepare};

@@ -1,5 +1,6 @@
 //! What a device can do beside answering requests, each part with defaults for devices without it.
 
+use crate::array_report::ArrayReport;
 use crate::disk::DiskReport;
 use crate::ssd::timeline::{Timeline, Window};
 use crate::ssd::{Snapshot, SsdReport};
@@ -168,6 +169,11 @@ pub trait Examine {
 
     /// What the hard disks inside did during a run that ended at `end`.
     fn disk_report(&self, _end: Time) -> Option<DiskReport> {
+        None
+    }
+
+    /// What an array with redundancy did with that during a run that ended at `end`.
+    fn array_report(&self, _end: Time) -> Option<ArrayReport> {
         None
     }
 }

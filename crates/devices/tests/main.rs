@@ -18,6 +18,8 @@ mod policies;
 mod pools;
 mod probe;
 mod queueing;
+mod raid;
+mod raid_keys;
 mod rebuild;
 mod regression;
 mod side_by_side;

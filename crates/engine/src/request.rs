@@ -118,6 +118,14 @@ impl IndexMut<Part> for Breakdown {
     }
 }
 
+impl AddAssign for Breakdown {
+    #[inline]
+    fn add_assign(&mut self, other: Breakdown) {
+        let pairs = self.0.iter_mut().zip(other.0);
+        pairs.for_each(|(sum, time)| *sum += time);
+    }
+}
+
 /// How a request ended.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
 pub enum Status {
@@ -128,11 +136,14 @@ pub enum Status {
     ReadOnly,
     /// The power went before the answer: nothing, a part, or all of what was asked has been done.
     PowerLost,
+    /// What was asked for, or a part of it, is lost.
+    Unreadable,
 }
 
 impl Status {
     /// Every status, in the order in which results list them.
-    pub const ALL: [Status; 3] = [Status::Ok, Status::ReadOnly, Status::PowerLost];
+    pub const ALL: [Status; 4] =
+        [Status::Ok, Status::ReadOnly, Status::PowerLost, Status::Unreadable];
 
     /// The name used in results.
     pub fn name(self) -> &'static str {
@@ -140,6 +151,7 @@ impl Status {
             Status::Ok => "ok",
             Status::ReadOnly => "read_only",
             Status::PowerLost => "power_lost",
+            Status::Unreadable => "unreadable",
         }
     }
 

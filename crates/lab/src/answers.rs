@@ -131,11 +131,11 @@ fn latency(stats: &LatencyStats, ended: &Ended, simulated_ns: Time) -> Value {
         .filter(|(part, ns)| *ns > 0.0 || !part.may_be_left_out())
         .map(|(part, ns)| (part.key.to_owned(), json!(us(ns))))
         .collect();
-    // Requests that a power cut has lost are listed where there are some.
+    // What a power cut or a lost member has cost is listed where there is some.
     let is_listed = |status: Status, count| match status {
         Status::Ok => false,
         Status::ReadOnly => true,
-        Status::PowerLost => count > 0,
+        Status::PowerLost | Status::Unreadable => count > 0,
     };
     let failed = Status::ALL.iter().zip(ended.statuses);
     let failed = failed.filter(|(status, count)| is_listed(**status, *count));

@@ -14,6 +14,7 @@ use crate::power;
 use crate::steady::SteadyState;
 use crate::threads::Threads;
 use crate::warnings::{self, Piece};
+use devices::ArrayReport;
 use devices::disk::DiskReport;
 use devices::ssd::account::{Counter, Counts, FlashCounts, Section};
 use devices::ssd::{Milestone, SsdReport, WearMap, WearReport};
@@ -197,6 +198,7 @@ pub(crate) struct Results {
     pub(crate) ran: Ran,
     pub(crate) flash: Option<SsdReport>,
     pub(crate) disk: Option<DiskReport>,
+    pub(crate) array: Option<ArrayReport>,
     /// What was recorded of the flash operations.
     pub(crate) timeline: Option<Value>,
     pub(crate) threads: Threads,
@@ -249,6 +251,9 @@ impl Results {
         }
         if let Some(disk) = &self.disk {
             results["disk"] = disk_section(disk);
+        }
+        if let Some(array) = &self.array {
+            results["array"] = json!(array);
         }
         if self.prepared.is_some() || ran.settled.is_some() {
             results["steady_state"] =

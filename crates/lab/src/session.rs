@@ -136,6 +136,7 @@ impl<'a> Session<'a> {
             prepared: self.prepared,
             flash: self.device.report(ran.last),
             disk: self.device.disk_report(ran.last),
+            array: self.device.array_report(ran.last),
             timeline: recorded.map(|(window, it)| operations::section(window, &it)),
             threads: self.threads,
             ran,

@@ -11,6 +11,7 @@ mod instructions;
 mod large;
 mod laws;
 mod net;
+mod original_arrays;
 mod original_simulator;
 mod peers;
 mod reference;

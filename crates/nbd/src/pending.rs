@@ -108,7 +108,7 @@ pub(crate) fn refusal(status: Status) -> Option<Refusal> {
         Status::Ok => None,
         Status::ReadOnly => Some(Refusal::NotPermitted),
         // Nothing cuts the power of a live device.
-        Status::PowerLost => Some(Refusal::Io),
+        Status::PowerLost | Status::Unreadable => Some(Refusal::Io),
     }
 }
 

@@ -67,7 +67,7 @@ pub enum Refusal {
     /// The device takes no more writes: what the document says of a write or trim on an export that
     /// is read-only.
     NotPermitted = 1,
-    /// The backing file cannot be read or written.
+    /// The data are lost, or the backing file cannot be read or written.
     Io = 5,
     /// The request makes no sense, or lies beyond the end.
     Invalid = 22,

@@ -18,6 +18,12 @@ from ssdlab.terminal import console_for, fact_table, rendered, side_by_side, war
 BUSIEST_UNITS = 5
 UNIT_BAR = 30
 SHORTEST_BAR = 8
+#: Why a device refuses a request, by the status of its answer.
+REFUSALS = {
+    "read_only": ("Refused", "the drive has ended and takes no more writes"),
+    "unreadable": ("Not answered", "what was asked for is lost"),
+    "power_lost": ("Without an answer", "the power went"),
+}
 
 
 def results_table(results: Results, file: IO[str]) -> str:
@@ -37,6 +43,7 @@ def results_table(results: Results, file: IO[str]) -> str:
         _buffer(results),
         _power(results.get("power")),
         _disk(results),
+        _array(results),
         _units(results.get("units") or [], console.width, plain),
         _warm_up(results),
         _notices(results),
@@ -117,19 +124,20 @@ def _classes(classes: Record | None) -> RenderableType | None:
 def _failures(host: Record) -> RenderableType | None:
     """What the device refused, of which the latencies above say nothing."""
     lines = []
-    for status, head, reason in (
-        ("read_only", "Refused", "the drive has ended and takes no more writes"),
-        ("power_lost", "Without an answer", "the power went"),
-    ):
+    for status, (head, reason) in REFUSALS.items():
         counted = [
-            (kind, host[kind].get("failures", {}).get(status, 0))
-            for kind in _core.request_kinds()
-            if kind in host
+            (kind, _ended(host[kind], status)) for kind in _core.request_kinds() if kind in host
         ]
         kinds = [f"{count(n)} {kind}{'s' if n > 1 else ''}" for kind, n in counted if n]
         if kinds:
             lines.append(Text(f"{head}: {', '.join(kinds)}: {reason}", style="bold red"))
     return Group(*lines) if lines else None
+
+
+def _ended(host: Record, status: str) -> int:
+    """How many requests of a kind ended so. Results of an older version do not say how."""
+    failures = host.get("failures", {"read_only": host.get("failed", 0)})
+    return failures.get(status, 0)
 
 
 def _breakdown(host: Record, width: int, plain: bool) -> RenderableType | None:
@@ -228,6 +236,31 @@ def _power(power: Record | None) -> RenderableType | None:
         if power[key] or key == "durable_lost":
             rows.append((label, count(power[key])))
     return fact_table("Power cuts", rows)
+
+
+def _array(results: Results) -> RenderableType | None:
+    """What redundancy did."""
+    array = results.get("array")
+    if not array:
+        return None
+    rows = [("redundancy", array.redundancy)]
+    if array.full_stripe_share is not None:
+        rows.append(("full-stripe writes", percent(array.full_stripe_share)))
+        rows.append(("parity reads", count(array.parity_reads)))
+        rows.append(("parity writes", count(array.parity_writes)))
+    if array.write_amplification is not None:
+        rows.append(("write amplification of the array", f"{array.write_amplification:.3f}"))
+    if array.stripe_waits:
+        rows.append(("waits for a stripe", count(array.stripe_waits)))
+    if array.member_failures:
+        rows.append(("failed members", count(array.member_failures)))
+        rows.append(("degraded reads", count(array.degraded_reads)))
+    if rebuild := array.get("rebuild"):
+        rows.append(("rebuilt", percent(rebuild.progress)))
+        rows.append(("time of rebuilding", duration(rebuild.seconds * 1e6)))
+    if array.data_loss_sectors:
+        rows.append(("data loss", f"{count(array.data_loss_sectors)} sectors"))
+    return fact_table("Array", rows)
 
 
 def _wear(results: Results) -> RenderableType | None:

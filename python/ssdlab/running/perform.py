@@ -91,15 +91,20 @@ def run(
 
 
 def _refuse_loss(results: results_module.Results) -> None:
-    """Fails a run in which power cuts lost what was durable: the results say where."""
+    """Fails a run that lost data: the results say where."""
     power = results.get("power")
-    if not power or not power["durable_lost"]:
-        return
-    instants = ", ".join(f"{at:g} s" for at in power["cut_at_seconds"][:5])
-    raise _not_completed(
-        f"{power['durable_lost']:,} durable pages were lost in a power cut (seed "
-        f"{results.experiment.run.seed}, cut at {instants})"
-    )
+    if power and power["durable_lost"]:
+        instants = ", ".join(f"{at:g} s" for at in power["cut_at_seconds"][:5])
+        raise _not_completed(
+            f"{power['durable_lost']:,} durable pages were lost in a power cut (seed "
+            f"{results.experiment.run.seed}, cut at {instants})"
+        )
+    if lost := results.get("array", {}).get("data_loss_sectors"):
+        array = results.array
+        raise _not_completed(
+            f"data loss: {lost:,} sectors of {512 * lost:,} bytes; {array.member_failures} members "
+            f"of the array failed, more than its {array.redundancy} bears"
+        )
 
 
 @contextlib.contextmanager

@@ -1,5 +1,6 @@
 //! The options of an array, and the words in which its members' refusals are said.
 
+use super::redundancy::{Failures, ReadCopy, Rebuild, Redundancy, Rotation, Shares, WriteRule};
 use crate::DeviceConfig;
 use crate::kit::config::Duplex;
 use crate::ssd::snapshot::ARRAY_KEY;
@@ -30,14 +31,39 @@ options! {
         duplex: Duplex = Duplex::Half,
     }
 
-    /// Identical devices behind one controller.
+    /// Identical devices behind one controller. It has as many fields as there are keys directly under
+    /// `[device]`.
     pub struct ArrayConfig as ArrayPartial {
         /// How many devices.
         members: u32 = 6,
         /// How they share the addresses.
         layout: Layout = Layout::Striped,
-        /// What a member holds of consecutive addresses before the next one's turn.
+        /// What a member holds of consecutive addresses before the next one's turn: a chunk.
         stripe: Size = Size::from_bytes(64 << 10),
+        /// What outlives the failure of a member.
+        redundancy: Redundancy = Redundancy::None,
+        /// Copies of a mirror.
+        copies: u32 = 2,
+        /// Which copy a mirror reads.
+        read_copy: ReadCopy = ReadCopy::ShortestQueue,
+        /// How parity goes round the members.
+        parity_rotation: Rotation = Rotation::LeftSymmetric,
+        /// The share of the parity that each member holds, percent, which add up to 100. Members with
+        /// more parity wear out sooner (Diff-RAID, EuroSys 2010).
+        parity_share: Shares = Shares::default(),
+        /// What is read before parity is written.
+        write: WriteRule = WriteRule::Auto,
+        /// Nothing of a stripe is written before all that has to be read of it has been read.
+        writes_together: bool = false,
+        /// Writes that wait for a stripe and go on from one another are done together, at most so many
+        /// with the first: small sequential writes become large ones.
+        stripe_cache: u32 = 0,
+        /// Members that fail, and when.
+        failed: Failures = Failures::default(),
+        /// Idle devices, each of which takes the place of a member that fails.
+        spares: u32 = 0,
+        /// How the content of a failed member comes to a spare.
+        rebuild: Rebuild = Rebuild::default(),
         /// The link between the host and the controller, which all members share.
         host_link: ControllerLink = ControllerLink::default(),
         /// Each of the devices.
@@ -65,6 +91,14 @@ pub(super) fn shape(config: &ArrayConfig) -> Vec<(String, String)> {
     ];
     if config.layout == Layout::Striped {
         pairs.push(pair("device.stripe", config.stripe.to_string()));
+    }
+    if config.redundancy != Redundancy::None {
+        pairs.extend([
+            pair("device.redundancy", config.redundancy.to_string()),
+            pair("device.copies", config.copies.to_string()),
+            pair("device.parity_rotation", config.parity_rotation.to_string()),
+            pair("device.parity_share", config.parity_share.to_string()),
+        ]);
     }
     pairs
 }

@@ -1,12 +1,13 @@
 //! The kind of device that an array is.
 
-use super::{Array, ArrayConfig};
+use super::{Array, ArrayConfig, Raid, Redundancy};
 use crate::ssd::config::PolicyName;
 use crate::{DeviceKind, Model, Supplied};
 use options::Invalid;
 
 impl DeviceKind for ArrayConfig {
-    const SUMMARY: &'static str = "Identical devices behind one controller: RAID-0, or volumes.";
+    const SUMMARY: &'static str =
+        "Identical devices behind one controller: RAID-0, volumes, mirrors or parity.";
 
     fn has_flash(&self) -> bool {
         self.member.has_flash()
@@ -23,6 +24,9 @@ impl DeviceKind for ArrayConfig {
     }
 
     fn build_with(&self, seed: u64, supplied: &Supplied) -> Result<Box<dyn Model>, Invalid> {
-        Ok(Box::new(Array::new(self, seed, supplied)?))
+        if self.redundancy == Redundancy::None {
+            return Ok(Box::new(Array::new(self, seed, supplied)?));
+        }
+        Ok(Box::new(Raid::new(self, seed, supplied)?))
     }
 }

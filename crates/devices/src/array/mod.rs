@@ -12,11 +12,17 @@ mod kind;
 mod layout;
 mod model;
 mod parts;
+mod raid;
+mod redundancy;
 mod report;
 mod side_by_side;
 mod sides;
 
 pub use config::{ArrayConfig, ArrayPartial, ControllerLink, ControllerLinkPartial, Layout};
+pub use raid::Raid;
+pub use redundancy::{
+    Failures, ReadCopy, Rebuild, RebuildPartial, Redundancy, Rotation, Shares, WriteRule,
+};
 
 use crate::kit::config::HostLink;
 use crate::kit::link::Link;
@@ -71,6 +77,7 @@ impl Array {
             let seed = seed.wrapping_add(member.wrapping_mul(0x9E37_79B9_7F4A_7C15));
             members.push(config.member.build_with(seed, supplied).map_err(config::of_member)?);
         }
+        refuse_idle(config)?;
         let stripes = Stripes::new(config, members[0].capacity_sectors())?;
         let link = HostLink {
             bandwidth: config.host_link.bandwidth,
@@ -95,4 +102,17 @@ impl Array {
             done: Vec::new(),
         })
     }
+}
+
+/// Refuses what an array without redundancy has no use for.
+fn refuse_idle(config: &ArrayConfig) -> Result<(), Invalid> {
+    let default = ArrayConfig::default();
+    let key = match config {
+        _ if config.failed != default.failed => "device.failed",
+        _ if config.spares > 0 => "device.spares",
+        _ if config.parity_share != default.parity_share => "device.parity_share",
+        _ => return Ok(()),
+    };
+    let problem = "an array without redundancy loses what a member held; choose a redundancy first";
+    Err(Invalid::new(&[key, "device.redundancy"], problem))
 }

@@ -2,10 +2,11 @@
 
 use super::config::{Layout, in_member};
 use super::{Array, report};
+use crate::disk::DiskReport;
 use crate::ssd::snapshot::ARRAY_KEY;
 use crate::ssd::timeline::{Timeline, Window};
 use crate::ssd::{Snapshot, SsdReport};
-use crate::{Examine, Persist, Prepare, Run, Writes};
+use crate::{Examine, Model, Persist, Prepare, Run, Writes};
 use engine::{Op, Request, Status, Time};
 
 impl Prepare for Array {
@@ -61,43 +62,55 @@ impl Prepare for Array {
 
 impl Persist for Array {
     fn save(&self) -> Option<Snapshot> {
-        let mut drives = Vec::new();
-        let mut shape = Vec::new();
-        for member in &self.members {
-            let snapshot = member.save()?;
-            drives.extend(snapshot.drives);
-            shape = snapshot.shape;
-        }
-        let own = self.shape.iter().cloned();
-        let of_member = shape.into_iter().map(|(key, value)| (in_member(&key), value));
-        Some(Snapshot { shape: own.chain(of_member).collect(), drives })
+        save(&self.members, &self.shape)
     }
 
-    fn restore(&mut self, mut snapshot: Snapshot) -> Result<(), String> {
-        if snapshot.shape.first().is_none_or(|(key, _)| key != ARRAY_KEY) {
-            return Err("it is of a single drive, and this device is an array".to_owned());
-        }
-        let own = self.shape.len().min(snapshot.shape.len());
-        let of_member = snapshot.shape.split_off(own);
-        snapshot.compare(&self.shape)?;
-        let shape = of_member
-            .iter()
-            .map(|(key, value)| (key.replacen("device.member.", "device.", 1), value.clone()));
-        let shape: Vec<_> = shape.collect();
-        let count = self.members.len();
-        if !snapshot.drives.len().is_multiple_of(count) {
-            return Err(format!("it holds {} drives, of {count} members", snapshot.drives.len()));
-        }
-        let each = snapshot.drives.len() / count;
-        let mut drives = snapshot.drives.into_iter();
-        for (number, member) in self.members.iter_mut().enumerate() {
-            let drives = drives.by_ref().take(each).collect();
-            member.restore(Snapshot { shape: shape.clone(), drives }).map_err(|problem| {
-                format!("member {number}: {}", problem.replace("device.", "device.member."))
-            })?;
-        }
-        Ok(())
+    fn restore(&mut self, snapshot: Snapshot) -> Result<(), String> {
+        restore(&mut self.members, &self.shape, snapshot)
     }
+}
+
+/// The drives of an array one after the other, under its own keys and those of a member.
+pub(super) fn save(drives: &[Box<dyn Model>], own: &[(String, String)]) -> Option<Snapshot> {
+    let mut kept = Vec::new();
+    let mut shape = Vec::new();
+    for drive in drives {
+        let snapshot = drive.save()?;
+        kept.extend(snapshot.drives);
+        shape = snapshot.shape;
+    }
+    let of_member = shape.into_iter().map(|(key, value)| (in_member(&key), value));
+    Some(Snapshot { shape: own.iter().cloned().chain(of_member).collect(), drives: kept })
+}
+
+/// Takes up the drives of an array with the same keys.
+pub(super) fn restore(
+    drives: &mut [Box<dyn Model>],
+    own: &[(String, String)],
+    mut snapshot: Snapshot,
+) -> Result<(), String> {
+    if snapshot.shape.first().is_none_or(|(key, _)| key != ARRAY_KEY) {
+        return Err("it is of a single drive, and this device is an array".to_owned());
+    }
+    let of_member = snapshot.shape.split_off(own.len().min(snapshot.shape.len()));
+    snapshot.compare(own)?;
+    let shape = of_member
+        .iter()
+        .map(|(key, value)| (key.replacen("device.member.", "device.", 1), value.clone()));
+    let shape: Vec<_> = shape.collect();
+    let count = drives.len();
+    if !snapshot.drives.len().is_multiple_of(count) {
+        return Err(format!("it holds {} drives, of {count} members", snapshot.drives.len()));
+    }
+    let each = snapshot.drives.len() / count;
+    let mut kept = snapshot.drives.into_iter();
+    for (number, drive) in drives.iter_mut().enumerate() {
+        let drives = kept.by_ref().take(each).collect();
+        drive.restore(Snapshot { shape: shape.clone(), drives }).map_err(|problem| {
+            format!("member {number}: {}", problem.replace("device.", "device.member."))
+        })?;
+    }
+    Ok(())
 }
 
 impl Examine for Array {
@@ -133,6 +146,10 @@ impl Examine for Array {
     fn take_operations(&mut self) -> Option<Timeline> {
         let all = self.members.iter_mut().map(|member| member.take_operations());
         all.collect::<Option<Vec<_>>>().map(Timeline::together)
+    }
+
+    fn disk_report(&self, end: Time) -> Option<DiskReport> {
+        DiskReport::together(self.members.iter().map(|member| member.disk_report(end)))
     }
 
     fn report(&self, end: Time) -> Option<SsdReport> {

@@ -34,6 +34,16 @@ pub struct DiskReport {
     pub transfer_ns: Time,
 }
 
+impl DiskReport {
+    /// What disks did together, if there are any.
+    pub(crate) fn together(each: impl Iterator<Item = Option<DiskReport>>) -> Option<DiskReport> {
+        each.flatten().reduce(|mut sum, one| {
+            sum += one;
+            sum
+        })
+    }
+}
+
 impl AddAssign for DiskReport {
     fn add_assign(&mut self, other: DiskReport) {
         let DiskReport { time_ns, .. } = *self;

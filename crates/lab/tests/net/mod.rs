@@ -7,6 +7,7 @@ pub mod dice;
 pub mod digest;
 pub mod generate;
 pub mod laws;
+mod redundancy;
 pub mod shrink;
 mod today;
 mod values;

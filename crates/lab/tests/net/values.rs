@@ -65,6 +65,13 @@ fn of_device(kind: &str, path: &str, so_far: &Config, dice: &mut Dice) -> Option
         "persistence.tear" => dice.text(&["0.2, 0.6, 0.2", "1, 0, 0", "0, 0, 1", "0, 1, 0"]),
         "size" => dice.text(&["512B", "64KiB", "1MiB", "100MiB", "64GiB"]),
         "members" => dice.whole(&[1, 2, 3, 5, 6]),
+        "copies" => dice.whole(&[2, 2, 3, 6]),
+        "parity_share" => dice.text(&["equal", "100,0,0,0", "40,20,20,20", "50,10,10,10,10,10"]),
+        "failed" => dice.text(&["none", "1", "0 at 3ms", "2 at 1ms, 1 at 40ms"]),
+        "stripe_cache" => dice.whole(&[0, 1, 64]),
+        "spares" => dice.whole(&[0, 0, 1, 2]),
+        "rebuild.rate" => dice.text(&["unlimited", "50MB/s", "1GB/s"]),
+        "rebuild.unit" => dice.text(&["64KiB", "512KiB"]),
         line if line.split('.').next_back() == Some("fixed") => {
             dice.text(&["0ns", "1ns", "127.5us", "1s"])
         }

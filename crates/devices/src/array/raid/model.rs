@@ -1,0 +1,173 @@
+//! What an array with redundancy does without time, keeps and says of itself.
+
+use super::Raid;
+use super::operation::{Kind, NONE, Operation};
+use super::state::RaidCounts;
+use crate::array::{model, report};
+use crate::array_report::ArrayReport;
+use crate::disk::DiskReport;
+use crate::ssd::timeline::{Timeline, Window};
+use crate::ssd::{Snapshot, SsdReport};
+use crate::together::Sides;
+use crate::{Apart, Examine, Persist, Prepare};
+use engine::{Lba, Op, Request, Status, Time};
+
+impl Prepare for Raid {
+    fn preparable_pages(&self) -> u64 {
+        self.pages.capacity()
+    }
+
+    fn memory(&self, share: f64) -> u64 {
+        let drives = &self.drives[..self.members.len()];
+        drives.iter().map(|drive| drive.memory(share)).sum()
+    }
+
+    /// Each page is written with its copies, or with the pages of parity that change with it.
+    fn overwrite_untimed(&mut self, pages: &[u64]) {
+        let (stripe_pages, chunk) = (self.pages.stripe_sectors(), self.pages.chunk);
+        let (data, width) = (self.pages.data, self.pages.width);
+        let first_check = if self.pages.is_mirror() { 0 } else { data };
+        for page in pages {
+            let (stripe, within) = (page / stripe_pages, page % stripe_pages);
+            let place = within / chunk;
+            let page = self.pages.row(stripe) * chunk + within % chunk;
+            let own = (first_check > 0).then_some(place);
+            for place in own.into_iter().chain(first_check..width) {
+                let member = &self.members[self.pages.member(stripe, place) as usize];
+                if member.is_whole() {
+                    self.batches[member.drive as usize].push(page);
+                }
+            }
+        }
+        for (drive, batch) in self.drives.iter_mut().zip(&mut self.batches) {
+            if !batch.is_empty() {
+                drive.overwrite_untimed(batch);
+                batch.clear();
+            }
+        }
+    }
+
+    fn divide(&mut self, _parts: u32) -> Result<u32, &'static str> {
+        Err("the members of a stripe are written together")
+    }
+
+    fn serve_untimed(&mut self, request: &Request) -> Status {
+        if request.op == Op::Flush {
+            let whole = self.members.iter().filter(|it| !it.has_failed());
+            let drives: Vec<_> = whole.map(|it| it.drive as usize).collect();
+            let answers = drives.into_iter().map(|drive| self.drives[drive].serve_untimed(request));
+            return answers.fold(Status::Ok, Status::and);
+        }
+        let sectors = self.geometry.stripe_sectors();
+        let (mut start, mut end) = (request.lba.0, request.lba.0 + u64::from(request.sectors));
+        if request.op == Op::Trim && !self.geometry.is_mirror() {
+            (start, end) = (start.next_multiple_of(sectors), end / sectors * sectors);
+        }
+        if request.op == Op::Write {
+            self.counts.host_sectors_written += u64::from(request.sectors);
+        }
+        let mut status = Status::Ok;
+        while start < end {
+            let stripe = start / sectors;
+            let (first, next) = (stripe * sectors, end.min((stripe + 1) * sectors));
+            status = status.and(self.serve_stripe(request, stripe, start - first..next - first));
+            start = next;
+        }
+        status
+    }
+}
+
+impl Raid {
+    /// Does to a stripe what a request does, in no time.
+    fn serve_stripe(&mut self, request: &Request, stripe: u64, of: std::ops::Range<u64>) -> Status {
+        let (data, width, chunk) = (self.geometry.data, self.geometry.width, self.geometry.chunk);
+        let operation = Operation::new(NONE, Kind::Write, stripe, of, 0);
+        let mut status = Status::Ok;
+        for place in 0..width {
+            let (is_mirror, is_read) = (self.geometry.is_mirror(), request.op == Op::Read);
+            let span = match place < data {
+                true => operation.span(place, chunk),
+                false if is_mirror => operation.span(0, chunk),
+                false => operation.hull(chunk),
+            };
+            if span.is_empty() || !self.has(stripe, place) || is_read && place >= data {
+                continue;
+            }
+            let lba = Lba(self.geometry.row(stripe) * chunk + span.from);
+            let part = Request { lba, sectors: span.sectors() as u32, ..*request };
+            let member = self.geometry.member(stripe, place) as usize;
+            let drive = self.members[member].drive as usize;
+            status = status.and(self.drives[drive].serve_untimed(&part));
+        }
+        status
+    }
+}
+
+impl Apart for Raid {
+    fn split(&mut self, _now: Time, _threads: u32) -> Result<Sides, &'static str> {
+        Err("the members of a stripe wait for each other")
+    }
+}
+
+impl Persist for Raid {
+    fn save(&self) -> Option<Snapshot> {
+        model::save(&self.drives, &self.shape)
+    }
+
+    fn restore(&mut self, snapshot: Snapshot) -> Result<(), String> {
+        model::restore(&mut self.drives, &self.shape, snapshot)
+    }
+}
+
+impl Examine for Raid {
+    fn reset_counts(&mut self) {
+        self.counts = RaidCounts::of(self.members.len());
+        for drive in &mut self.drives {
+            drive.reset_counts();
+        }
+    }
+
+    fn begin_account(&mut self, now: Time) {
+        self.counts = RaidCounts::of(self.members.len());
+        for drive in &mut self.drives {
+            drive.begin_account(now);
+        }
+    }
+
+    fn audit(&self) -> Result<(), String> {
+        for (number, drive) in self.drives.iter().enumerate() {
+            drive.audit().map_err(|problem| format!("member {number}: {problem}"))?;
+        }
+        if self.active.is_empty() && !self.busy.is_empty() && self.is_whole {
+            return Err("a stripe is locked and no request is outstanding".to_owned());
+        }
+        if !self.active.is_empty() && self.next_inside().is_none() {
+            return Err("requests are outstanding and no member has an event".to_owned());
+        }
+        Ok(())
+    }
+
+    fn record_operations(&mut self, window: Window) {
+        for drive in &mut self.drives {
+            drive.record_operations(window);
+        }
+    }
+
+    fn take_operations(&mut self) -> Option<Timeline> {
+        let all = self.drives.iter_mut().map(|drive| drive.take_operations());
+        all.collect::<Option<Vec<_>>>().map(Timeline::together)
+    }
+
+    fn disk_report(&self, end: Time) -> Option<DiskReport> {
+        DiskReport::together(self.drives.iter().map(|drive| drive.disk_report(end)))
+    }
+
+    fn report(&self, end: Time) -> Option<SsdReport> {
+        let reports = self.ever_used().map(|drive| drive.report(end));
+        reports.collect::<Option<Vec<_>>>().map(report::together)
+    }
+
+    fn array_report(&self, end: Time) -> Option<ArrayReport> {
+        Some(self.account(end))
+    }
+}

@@ -1,0 +1,261 @@
+//! Does an array give back what was written last, whichever members fail, and whenever?
+
+use super::Raid;
+use super::symbolic::Shadow;
+use crate::array::{ArrayConfig, Redundancy, Rotation, WriteRule};
+use crate::parallel::ParallelConfig;
+use crate::{DeviceConfig, DeviceKind as _};
+use engine::{Device as _, Lba, Op, Random as _, Request, Time, Xoshiro256};
+use options::{Choice as _, Size};
+
+const SECTOR: u64 = 512;
+const CHUNK: u64 = 4;
+const ROWS: u64 = 5;
+
+/// An array of devices that do several requests at once and overtake each other.
+fn array(config: ArrayConfig, spares: u32) -> Raid {
+    let law = |fixed: u32| format!("1: {fixed}us + 9us/KiB, 3: {}us + 17us/KiB", fixed + 30);
+    let member = ParallelConfig {
+        size: Size::from_bytes(ROWS * CHUNK * SECTOR),
+        sequential_read: law(20).parse().unwrap(),
+        random_read: law(50).parse().unwrap(),
+        sequential_write: law(35).parse().unwrap(),
+        random_write: law(80).parse().unwrap(),
+    };
+    let count = u64::from(config.members + spares);
+    let config = ArrayConfig {
+        stripe: Size::from_bytes(CHUNK * SECTOR),
+        spares,
+        rebuild: crate::array::Rebuild {
+            unit: Size::from_bytes(2 * CHUNK * SECTOR),
+            ..Default::default()
+        },
+        member: DeviceConfig::Parallel(Box::new(member.clone())),
+        ..config
+    };
+    let drives = (0..count).map(|_| member.build(0).unwrap()).collect();
+    Raid::of(&config, 1, drives).unwrap()
+}
+
+/// A run of random requests, of which none touches what another one outstanding writes.
+struct Run {
+    raid: Raid,
+    shadow: Shadow,
+    random: Xoshiro256,
+    outstanding: Vec<Request>,
+    asked: u64,
+    now: Time,
+    done: Vec<engine::Completion>,
+}
+
+impl Run {
+    fn new(raid: Raid, seed: u64) -> Run {
+        let shadow = Shadow::of(&raid);
+        let (random, outstanding, done) = (Xoshiro256::new(seed, 0), Vec::new(), Vec::new());
+        Run { raid, shadow, random, outstanding, asked: 0, now: 0, done }
+    }
+
+    fn draw(&mut self) -> Request {
+        let capacity = self.raid.capacity_sectors();
+        let stripe = self.raid.geometry.stripe_sectors();
+        loop {
+            let op = [Op::Read, Op::Write, Op::Write, Op::Write, Op::Trim, Op::Flush]
+                [self.random.below(6) as usize];
+            let most = [2, CHUNK + 2, 2 * stripe][self.random.below(3) as usize].min(capacity);
+            let sectors = if op == Op::Flush { 0 } else { 1 + self.random.below(most) };
+            let lba = self.random.below(capacity - sectors + 1);
+            let request = Request::new(self.asked, op, Lba(lba), sectors as u32);
+            let end = |it: &Request| it.lba.0 + u64::from(it.sectors);
+            let meets = |it: &Request| it.lba.0 < end(&request) && lba < end(it);
+            let may = |it: &Request| op == Op::Read && it.op == Op::Read || !meets(it);
+            if self.outstanding.iter().all(may) {
+                return request;
+            }
+        }
+    }
+
+    fn ask(&mut self) {
+        let request = self.draw();
+        self.asked += 1;
+        self.outstanding.push(request);
+        self.shadow.asked(&self.raid, &request);
+        self.raid.submit(self.now, request);
+        self.look();
+    }
+
+    fn look(&mut self) {
+        self.shadow.follow(&mut self.raid);
+        self.shadow.check(&self.raid);
+    }
+
+    /// Goes on to the next event; whether there was one.
+    fn step(&mut self) -> bool {
+        let Some(at) = self.raid.next_event() else { return false };
+        self.now = at;
+        self.raid.advance(at, &mut self.done);
+        for done in self.done.drain(..) {
+            assert_eq!(done.submitted + done.breakdown.total(), done.at);
+            assert!(done.status.is_ok(), "{done:?}");
+            let number = self.outstanding.iter().position(|it| it.id == done.request.id);
+            self.outstanding.remove(number.unwrap());
+        }
+        self.look();
+        true
+    }
+
+    fn fail(&mut self, member: u64) {
+        self.raid.fail(member as usize, self.now);
+        self.raid.pump(self.now);
+        self.look();
+    }
+
+    /// Asks so many more requests, a few at a time; fails members at their numbers of events.
+    fn go(&mut self, requests: u64, failures: &[(u64, u64)]) -> u64 {
+        let (end, mut events) = (self.asked + requests, 0);
+        loop {
+            for (_, member) in failures.iter().filter(|it| it.0 == events) {
+                self.fail(*member);
+            }
+            while self.outstanding.len() < 5 && self.asked < end {
+                self.ask();
+            }
+            if !self.step() {
+                break;
+            }
+            events += 1;
+        }
+        self.shadow.check_all(&self.raid);
+        assert!(self.outstanding.is_empty(), "all is answered: {:?}", self.outstanding);
+        events
+    }
+}
+
+/// Every array of N = 3 to 9 members, with each rotation; the rules of writing in turn.
+fn all(mut each: impl FnMut(ArrayConfig)) {
+    let mut turn = 0;
+    for kind in Redundancy::WORDS.iter().map(|it| it.0.parse().unwrap()) {
+        for members in 3..=9 {
+            for rotation in Rotation::WORDS.iter().map(|it| it.0.parse().unwrap()) {
+                let moves = [Redundancy::Parity, Redundancy::DoubleParity].contains(&kind);
+                let is_mirror = kind == Redundancy::Mirror;
+                let copies = if members % 3 == 0 { 3 } else { 2 };
+                let fits = !is_mirror || members % copies == 0;
+                let is_first = rotation == Rotation::LeftSymmetric;
+                if kind == Redundancy::None || !fits || !moves && !is_first {
+                    continue;
+                }
+                turn += 1;
+                each(ArrayConfig {
+                    redundancy: kind,
+                    members,
+                    copies,
+                    parity_rotation: rotation,
+                    write: [WriteRule::Auto, WriteRule::ReadModifyWrite, WriteRule::Reconstruct]
+                        [turn % 3],
+                    writes_together: turn % 2 == 0,
+                    stripe_cache: [0, 0, 2, 100][turn % 4],
+                    ..ArrayConfig::default()
+                });
+            }
+        }
+    }
+}
+
+#[test]
+fn parity_fits_after_every_event_and_whoever_is_missing_is_found() {
+    all(|config| {
+        for write in WriteRule::WORDS {
+            let write = write.0.parse().unwrap();
+            let mut run = Run::new(array(ArrayConfig { write, ..config.clone() }, 0), 3);
+            run.go(60, &[]);
+            assert!(run.raid.busy.is_empty());
+        }
+    });
+}
+
+#[test]
+fn a_failure_at_every_event_and_a_second_one_after_the_rebuild_lose_nothing() {
+    all(|config| {
+        let seed = u64::from(config.members);
+        let events = Run::new(array(config.clone(), 2), seed).go(14, &[]);
+        for at in 0..events {
+            let mut run = Run::new(array(config.clone(), 2), seed);
+            let first = at % u64::from(config.members);
+            run.go(14, &[(at, first)]);
+            assert!(run.raid.is_whole, "the rebuild is over");
+            let second = (first + 1) % u64::from(config.members);
+            run.fail(second);
+            run.go(6, &[]);
+            assert!(run.raid.is_whole && run.raid.busy.is_empty());
+            assert_eq!(run.raid.fate.failures, 2);
+            assert_eq!(run.raid.fate.lost_sectors, 0);
+        }
+    });
+}
+
+#[test]
+fn two_failures_at_once_are_borne_by_double_parity_and_three_copies() {
+    all(|config| {
+        let copies = config.redundancy == Redundancy::Mirror && config.copies == 3;
+        if config.redundancy != Redundancy::DoubleParity && !copies {
+            return;
+        }
+        let seed = u64::from(config.members) + 100;
+        let events = Run::new(array(config.clone(), 1), seed).go(14, &[]);
+        let members = u64::from(config.members);
+        for at in 0..events {
+            // The second one while the first is rebuilt, and where there is one spare or none.
+            for (spares, gap) in [(0, 0), (0, 1), (1, 2), (1, 5), (2, 3)] {
+                let mut run = Run::new(array(config.clone(), spares), seed);
+                let (first, second) = (at % members, (at / members + at + 1) % members);
+                let second = if first == second { (second + 1) % members } else { second };
+                run.go(14, &[(at, first), (at + gap, second)]);
+                run.go(4, &[]);
+                assert_eq!(run.raid.fate.lost_sectors, 0);
+            }
+        }
+    });
+}
+
+#[test]
+fn a_spare_that_fails_is_replaced_by_the_next() {
+    all(|config| {
+        let seed = u64::from(config.members) + 200;
+        for gap in 1..12 {
+            let mut run = Run::new(array(config.clone(), 3), seed);
+            run.go(14, &[(5, 1), (5 + gap, 1), (5 + 2 * gap, 1)]);
+            assert!(run.raid.is_whole && run.raid.busy.is_empty());
+            assert_eq!(run.raid.fate.failures, 3);
+        }
+    });
+}
+
+/// More failures than are borne: what is lost is counted, and said to whoever asks for it.
+#[test]
+fn what_is_lost_is_counted_and_refused() {
+    all(|config| {
+        let mut raid = array(config.clone(), 0);
+        let borne = raid.geometry.checks();
+        // Neighbours, which are copies of each other.
+        (0..borne).for_each(|member| raid.fail(member as usize, 0));
+        assert_eq!(raid.fate.lost_sectors, 0);
+        raid.fail(borne as usize, 0);
+        let sectors = raid.capacity_sectors();
+        let (mut lost, mut done) = (0, Vec::new());
+        for sector in 0..sectors {
+            for op in [Op::Read, Op::Write] {
+                raid.submit(0, Request::new(sector, op, Lba(sector), 1));
+            }
+        }
+        while let Some(at) = raid.next_event() {
+            raid.advance(at, &mut done);
+        }
+        assert_eq!(done.len() as u64, 2 * sectors);
+        for answer in &done {
+            lost += u64::from(!answer.status.is_ok());
+        }
+        assert_eq!(lost, 2 * raid.fate.lost_sectors, "{} {}", config.redundancy, config.members);
+        assert!(lost > 0);
+        assert!(raid.busy.is_empty() && raid.active.is_empty());
+    });
+}

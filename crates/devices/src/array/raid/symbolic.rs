@@ -1,0 +1,327 @@
+//! The contents of an array as numbers: each write has one, and parity follows from those of its stripe.
+//!
+//! The array keeps no data, so the tests do: they follow its log and hold, after every event, that what a
+//! write or a rebuild computes follows from what it has read, that the parity of every stripe fits its
+//! data, and that what is left gives the number written last, whichever members are taken away. Numbers
+//! are counted modulo a prime, P is their sum and Q their sum with weights, so that any two can be found.
+
+use super::Raid;
+use super::operation::{Kind, Operation, Part, Purpose};
+use crate::kit::slots::Slot;
+use engine::{Op, Request, Status};
+use std::collections::{BTreeMap, BTreeSet};
+
+/// What an array did.
+#[derive(Debug, Clone, Copy)]
+pub(super) enum Event {
+    Started { slot: Slot, stripe: u64 },
+    Issued { id: Slot, part: Part, operation: Operation, member: usize },
+    Done { id: Slot },
+    Finished { slot: Slot, operation: Operation, owner: Option<Request> },
+    Answered(Request, Status),
+}
+
+const PRIME: u64 = (1 << 61) - 1;
+
+fn times(one: u64, other: u64) -> u64 {
+    (u128::from(one) * u128::from(other) % u128::from(PRIME)) as u64
+}
+
+fn plus(one: u64, other: u64) -> u64 {
+    (one + other) % PRIME
+}
+
+fn minus(one: u64, other: u64) -> u64 {
+    plus(one, PRIME - other % PRIME)
+}
+
+fn over(one: u64, other: u64) -> u64 {
+    let (mut power, mut base, mut inverse) = (PRIME - 2, other, 1);
+    while power > 0 {
+        if power & 1 == 1 {
+            inverse = times(inverse, base);
+        }
+        base = times(base, base);
+        power >>= 1;
+    }
+    times(one, inverse)
+}
+
+/// The weight of a data chunk in a parity.
+fn weight(check: u64, place: u64) -> u64 {
+    if check == 0 { 1 } else { place + 2 }
+}
+
+/// The number that a request writes to a sector.
+fn number(request: &Request, sector: u64) -> u64 {
+    if request.op == Op::Trim { 0 } else { (request.id + 1) * 1_000_003 + sector }
+}
+
+/// What is known of a row of a stripe, by place; it then says what follows for the data.
+fn solved(raid: &Raid, mut known: Vec<Option<u64>>) -> Option<Vec<u64>> {
+    let (data, width) = (raid.geometry.data as usize, raid.geometry.width as usize);
+    if raid.geometry.is_mirror() {
+        return Some(vec![known.into_iter().flatten().next()?]);
+    }
+    let checks: Vec<_> = (data..width).filter(|place| known[*place].is_some()).collect();
+    let unknown: Vec<_> = (0..data).filter(|place| known[*place].is_none()).collect();
+    // What is left of a parity once the known data are taken away.
+    let rest = |check: usize| {
+        let all = (0..data).filter_map(|place| Some((place, known[place]?)));
+        all.fold(known[check].unwrap(), |rest, (place, value)| {
+            minus(rest, times(weight((check - data) as u64, place as u64), value))
+        })
+    };
+    match unknown[..] {
+        [] => {}
+        [one] => {
+            let check = *checks.first()?;
+            let value = over(rest(check), weight((check - data) as u64, one as u64));
+            known[one] = Some(value);
+        }
+        [one, other] if checks.len() == 2 => {
+            let (sum, weighted) = (rest(data), rest(data + 1));
+            let (a, b) = (weight(1, one as u64), weight(1, other as u64));
+            let second = over(minus(weighted, times(a, sum)), minus(b, a));
+            known[other] = Some(second);
+            known[one] = Some(minus(sum, second));
+        }
+        _ => return None,
+    }
+    Some(known[..data].iter().map(|it| it.unwrap()).collect())
+}
+
+fn parity(check: u64, data: impl Iterator<Item = u64>) -> u64 {
+    (0..).zip(data).fold(0, |sum, (place, value)| plus(sum, times(weight(check, place), value)))
+}
+
+/// The contents of an array.
+pub(super) struct Shadow {
+    /// By drive and sector.
+    drives: Vec<Vec<u64>>,
+    /// What was written last, by sector of the array.
+    pub(super) expected: Vec<u64>,
+    /// By operation: what it has read, by place and row; and its stripe while it is under way.
+    read: BTreeMap<Slot, BTreeMap<(u64, u64), u64>>,
+    busy: BTreeMap<Slot, u64>,
+    /// Stripes in which something has ended since they were checked.
+    changed: BTreeSet<u64>,
+    /// Parts under way: where they are, and the numbers that a write brings.
+    parts: BTreeMap<Slot, (Part, u64, Vec<u64>)>,
+    /// Requests answered, and those with an error.
+    pub(super) answered: Vec<(Request, Status)>,
+}
+
+impl Shadow {
+    pub(super) fn of(raid: &Raid) -> Shadow {
+        let sectors = (raid.geometry.rows * raid.geometry.chunk) as usize;
+        Shadow {
+            drives: vec![vec![0; sectors]; raid.drives.len()],
+            expected: vec![0; raid.geometry.capacity() as usize],
+            read: BTreeMap::new(),
+            busy: BTreeMap::new(),
+            changed: (0..raid.geometry.stripes()).collect(),
+            parts: BTreeMap::new(),
+            answered: Vec::new(),
+        }
+    }
+
+    /// Follows what the array did since it was asked last.
+    pub(super) fn follow(&mut self, raid: &mut Raid) {
+        for event in std::mem::take(&mut raid.log) {
+            match event {
+                Event::Started { slot, stripe } => {
+                    self.read.insert(slot, BTreeMap::new());
+                    self.busy.insert(slot, stripe);
+                }
+                Event::Issued { id, part, operation, member } => {
+                    self.parts.remove(&id);
+                    if operation.kind != Kind::Flush {
+                        let numbers = if part.purpose == Purpose::Write {
+                            self.written(raid, &part, &operation)
+                        } else {
+                            Vec::new()
+                        };
+                        assert_eq!(
+                            raid.geometry.member(operation.stripe, part.place),
+                            member as u64
+                        );
+                        let first = raid.geometry.row(operation.stripe) * raid.geometry.chunk;
+                        self.parts.insert(id, (part, first + part.span.from, numbers));
+                    }
+                }
+                Event::Done { id } => self.done(id),
+                Event::Finished { slot, operation, owner } => {
+                    if operation.kind == Kind::Read && operation.status.is_ok() {
+                        self.check_read(raid, slot, &operation, owner.unwrap());
+                    }
+                    self.changed.extend(self.busy.remove(&slot));
+                }
+                Event::Answered(request, status) => self.answered.push((request, status)),
+            }
+        }
+    }
+
+    fn done(&mut self, id: Slot) {
+        let Some((part, first, numbers)) = self.parts.remove(&id) else { return };
+        let drive = &mut self.drives[part.drive as usize];
+        if part.purpose == Purpose::Write {
+            drive[first as usize..][..numbers.len()].copy_from_slice(&numbers);
+            return;
+        }
+        let read = self.read.get_mut(&part.operation).unwrap();
+        for row in part.span.from..part.span.to {
+            let value = drive[(first + row - part.span.from) as usize];
+            read.insert((part.place, row), value);
+        }
+    }
+
+    /// What an operation knows of a row from reading.
+    fn known(&self, raid: &Raid, slot: Slot, row: u64) -> Vec<Option<u64>> {
+        let read = &self.read[&slot];
+        (0..raid.geometry.width).map(|place| read.get(&(place, row)).copied()).collect()
+    }
+
+    /// The numbers that a write brings, which must follow from what has been read.
+    fn written(&self, raid: &Raid, part: &Part, operation: &Operation) -> Vec<u64> {
+        let (chunk, data) = (raid.geometry.chunk, raid.geometry.data);
+        let first = operation.stripe * raid.geometry.stripe_sectors();
+        let rows = part.span.from..part.span.to;
+        let new = |place: u64, row: u64| {
+            let at = place * chunk + row;
+            let asked = (operation.from..operation.to).contains(&at);
+            // What was asked last: several requests may be done together, none of which overlap.
+            asked.then(|| self.expected[(first + at) as usize])
+        };
+        let of_row = |row: u64| -> Option<u64> {
+            let known = self.known(raid, part.operation, row);
+            let check = part.place.saturating_sub(data);
+            if let Kind::Rebuild(_) = operation.kind {
+                let solved = solved(raid, known)?;
+                let is_data = part.place < data || raid.geometry.is_mirror();
+                let place = if raid.geometry.is_mirror() { 0 } else { part.place as usize };
+                return Some(if is_data {
+                    solved[place]
+                } else {
+                    parity(check, solved.into_iter())
+                });
+            }
+            if operation.kind == Kind::Trim {
+                return Some(0);
+            }
+            if part.place < data || raid.geometry.is_mirror() {
+                return new(if raid.geometry.is_mirror() { 0 } else { part.place }, row);
+            }
+            // Of the rest of the stripe, of the old parity, or of all that can be found out.
+            let after = |old: &[Option<u64>]| -> Option<u64> {
+                let values = (0..data).map(|place| new(place, row).or(old[place as usize]));
+                Some(parity(check, values.collect::<Option<Vec<_>>>()?.into_iter()))
+            };
+            let changed = || -> Option<u64> {
+                let mut sum = known[part.place as usize]?;
+                for place in 0..data {
+                    if let Some(new) = new(place, row) {
+                        let change = minus(new, known[place as usize]?);
+                        sum = plus(sum, times(weight(check, place), change));
+                    }
+                }
+                Some(sum)
+            };
+            after(&known).or_else(changed).or_else(|| {
+                let old = solved(raid, known.clone())?.into_iter().map(Some).collect::<Vec<_>>();
+                after(&old)
+            })
+        };
+        rows.map(|row| {
+            of_row(row).unwrap_or_else(|| panic!("row {row} of {part:?} of {operation:?}"))
+        })
+        .collect()
+    }
+
+    /// What was read is what was written last, found out from other chunks where need be.
+    fn check_read(&self, raid: &Raid, slot: Slot, operation: &Operation, owner: Request) {
+        let chunk = raid.geometry.chunk;
+        let first = operation.stripe * raid.geometry.stripe_sectors();
+        for at in operation.from..operation.to {
+            let known = self.known(raid, slot, at % chunk);
+            let (place, all) = ((at / chunk) as usize, || solved(raid, known.clone()));
+            let direct = if raid.geometry.is_mirror() { None } else { known[place] };
+            let value = direct.or_else(|| Some(all()?[place])).expect("it follows");
+            assert_eq!(value, self.expected[(first + at) as usize], "{owner:?}");
+        }
+    }
+
+    /// A request is given to the array; no other one for its sectors is outstanding.
+    pub(super) fn asked(&mut self, raid: &Raid, request: &Request) {
+        let (start, end) = (request.lba.0, request.lba.0 + u64::from(request.sectors));
+        let sectors = raid.geometry.stripe_sectors();
+        let range = match request.op {
+            Op::Write => start..end,
+            Op::Trim if raid.geometry.is_mirror() => start..end,
+            Op::Trim => start.next_multiple_of(sectors)..end / sectors * sectors,
+            Op::Read | Op::Flush => return,
+        };
+        for sector in range {
+            self.expected[sector as usize] = number(request, sector);
+        }
+    }
+
+    /// Every stripe is to be checked again, by taking members away.
+    pub(super) fn check_all(&mut self, raid: &Raid) {
+        self.changed = (0..raid.geometry.stripes()).collect();
+        self.check_without(raid, raid.geometry.checks());
+    }
+
+    /// Every stripe that nobody is changing holds what was written last, in what is there of it and in
+    /// its parity.
+    pub(super) fn check(&mut self, raid: &Raid) {
+        self.check_without(raid, 0);
+    }
+
+    /// The same, and whichever members are taken away, at most so many, what they held is found.
+    fn check_without(&mut self, raid: &Raid, most: u64) {
+        let geometry = &raid.geometry;
+        let busy: Vec<u64> = self.busy.values().copied().collect();
+        let (wait, idle) = self.changed.iter().partition(|stripe| busy.contains(stripe));
+        self.changed = wait;
+        let idle: BTreeSet<u64> = idle;
+        for stripe in idle {
+            let there: Vec<u64> =
+                (0..geometry.width).filter(|place| raid.has(stripe, *place)).collect();
+            let spare = (there.len() as u64).checked_sub(geometry.data);
+            let Some(spare) = spare else { continue };
+            for row in 0..geometry.chunk {
+                let value = |place: u64| {
+                    let member = geometry.member(stripe, place) as usize;
+                    let sector = geometry.row(stripe) * geometry.chunk + row;
+                    self.drives[raid.members[member].drive as usize][sector as usize]
+                };
+                let first = stripe * geometry.stripe_sectors() + row;
+                let data = (0..geometry.data)
+                    .map(|it| self.expected[(first + it * geometry.chunk) as usize]);
+                let expected: Vec<u64> = data.collect();
+                let without = |gone: &[u64]| {
+                    let known = (0..geometry.width).map(|place| {
+                        let is_there = there.contains(&place) && !gone.contains(&place);
+                        is_there.then(|| value(place))
+                    });
+                    let solved = solved(raid, known.collect()).expect("enough is there");
+                    assert_eq!(solved, expected, "stripe {stripe} row {row} without {gone:?}");
+                };
+                let parities = (0..geometry.width).skip(geometry.data as usize);
+                for place in parities.filter(|place| there.contains(place)) {
+                    let sum = || parity(place - geometry.data, expected.iter().copied());
+                    let fits = if geometry.is_mirror() { expected[0] } else { sum() };
+                    assert_eq!(value(place), fits, "stripe {stripe} row {row} parity {place}");
+                }
+                without(&[]);
+                for one in there.iter().filter(|_| spare.min(most) >= 1) {
+                    without(&[*one]);
+                    for other in there.iter().filter(|it| spare.min(most) >= 2 && *it > one) {
+                        without(&[*one, *other]);
+                    }
+                }
+            }
+        }
+    }
+}

@@ -1,0 +1,63 @@
+//! What an array with redundancy has to say after a run.
+
+use serde::Serialize;
+
+/// What an array with redundancy has to say of a run.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct ArrayReport {
+    /// The kind of redundancy.
+    pub redundancy: String,
+    /// Requests that each member was asked.
+    pub member_requests: Vec<u64>,
+    /// Writes of stripes with parity, by what was read before.
+    pub stripe_writes: StripeWrites,
+    /// Of these, the share that wrote the whole stripe and read nothing; none without such writes.
+    pub full_stripe_share: Option<f64>,
+    /// Requests that read and wrote parity.
+    pub parity_reads: u64,
+    /// See `parity_reads`.
+    pub parity_writes: u64,
+    /// Chunks that were made of the others of their stripe because their member was missing.
+    pub degraded_reads: u64,
+    /// Operations that waited for another one of their stripe.
+    pub stripe_waits: u64,
+    /// Writes that were done with another one of their stripe.
+    pub stripe_joins: u64,
+    /// Bytes that the members programmed for each byte that the host wrote to the array; none without
+    /// such writes, or without flash.
+    pub write_amplification: Option<f64>,
+    /// Members that failed.
+    pub member_failures: u64,
+    /// Sectors of data that cannot be made of what is left.
+    pub data_loss_sectors: u64,
+    /// Rebuilds of failed members; none where no member's place was taken by a spare.
+    pub rebuild: Option<RebuildReport>,
+}
+
+/// Writes of stripes with parity.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+pub struct StripeWrites {
+    /// The whole stripe was written, and nothing read.
+    pub full: u64,
+    /// Data alone were written, for the parity was missing.
+    pub plain: u64,
+    /// Old values and the old parity were read.
+    pub read_modify_write: u64,
+    /// The rest of the stripe was read.
+    pub reconstruct: u64,
+    /// All that was there of the stripe was read, because a chunk that was written to in part was not.
+    pub recover: u64,
+}
+
+/// How far the content of failed members is on spares.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize)]
+pub struct RebuildReport {
+    /// The share that is there of what went to spares.
+    pub progress: f64,
+    /// Since the rebuilds began, up to their ends or now; those of several members add up.
+    pub seconds: f64,
+    /// Rebuilds that are over.
+    pub finished: u64,
+    /// Bytes that were written to spares since the counts were reset.
+    pub bytes: u64,
+}

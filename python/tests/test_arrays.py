@@ -1,0 +1,62 @@
+"""Arrays with redundancy on the command line: what a run shows, and what it says of lost data."""
+
+import json
+
+ARRAY = """
+[device]
+kind = "array"
+members = 4
+redundancy = "parity"
+
+[device.member]
+kind = "linear"
+size = "4MiB"
+
+[workload]
+kind = "closed"
+read_share = 0.5
+requests = 500
+outstanding = 8
+"""
+
+
+def experiment(tmp_path):
+    path = tmp_path / "array.toml"
+    path.write_text(ARRAY)
+    return path
+
+
+def test_a_run_shows_what_redundancy_did(ssdlab, tmp_path):
+    done = ssdlab("run", experiment(tmp_path), "--set", 'device.failed="1"')
+    assert done.returncode == 0, done.stderr
+    assert "redundancy" in done.stdout
+    assert "failed members" in done.stdout
+    assert "data loss" not in done.stdout
+
+
+def test_lost_data_are_counted_and_said_and_the_results_are_kept(ssdlab, tmp_path):
+    out = tmp_path / "out"
+    set_failed = ("--set", 'device.failed="1, 2 at 5ms"')
+    done = ssdlab("run", experiment(tmp_path), *set_failed, "--out", out)
+    assert done.returncode == 1
+    assert "Traceback" not in done.stderr
+    assert "more than its parity bears" in done.stderr
+    assert "what was asked for is lost" in done.stdout
+    results = json.loads((out / "results.json").read_text())
+    array = results["array"]
+    assert array["member_failures"] == 2
+    # Of 64 stripes of four chunks each two are gone; in half of the stripes one of them is parity.
+    assert array["data_loss_sectors"] == 64 * 3 // 2 * 128
+    assert results["host"]["all"]["failures"]["unreadable"] > 0
+
+
+def test_what_contradicts_itself_is_refused_by_key(ssdlab, tmp_path):
+    for given, key in [
+        ("device.members=2", "device.members"),
+        ('device.parity_share="50,20,20,5"', "device.parity_share"),
+        ('device.failed="7"', "device.failed"),
+    ]:
+        done = ssdlab("run", experiment(tmp_path), "--set", given)
+        assert done.returncode == 2
+        assert key in done.stderr
+        assert "Traceback" not in done.stderr
