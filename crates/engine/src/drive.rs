@@ -1,6 +1,5 @@
 //! The run loop: the one place where simulated time is chosen.
 
-use crate::power::{Cuts, NoCuts};
 use crate::{Completion, Device, Time, Workload, WorkloadError};
 use std::ops::ControlFlow;
 
@@ -52,27 +51,6 @@ pub fn drive(
     until: Time,
     observer: &mut dyn Observer,
 ) -> Result<Driven, WorkloadError> {
-    drive_with_cuts(device, workload, until, observer, &mut NoCuts)
-}
-
-/// The same with power cuts. A run is not over before the device is ready again.
-///
-/// # Errors
-/// Those of [`drive`].
-///
-/// # Panics
-/// When the power goes of a device that does not recover from that.
-#[expect(
-    clippy::too_many_lines,
-    reason = "the order of what happens at an instant is read in one go"
-)]
-pub fn drive_with_cuts<C: Cuts>(
-    device: &mut dyn Device,
-    workload: &mut dyn Workload,
-    until: Time,
-    observer: &mut dyn Observer,
-    cuts: &mut C,
-) -> Result<Driven, WorkloadError> {
     let mut now: Time = 0;
     let mut last: Time = 0;
     let mut asked: u64 = 0;
@@ -84,19 +62,13 @@ pub fn drive_with_cuts<C: Cuts>(
     let is_clock_the_limit = until > LATEST;
     let until = until.min(LATEST);
     let mut sample_at: Time = 0;
-    // How long there was no power so far: by so much the clock of the workload is behind.
-    let mut without: Time = 0;
     let mut arrival = workload.next(now)?;
     loop {
         let event = device.next_event();
         match arrival {
-            Some(next)
-                if next.at + without <= until
-                    && event.is_none_or(|at| at > next.at + without)
-                    && (!C::ANY || cuts.at().is_none_or(|at| at > next.at + without)) =>
-            {
-                assert!(next.at + without >= now, "an arrival lies before the present");
-                now = next.at + without;
+            Some(next) if next.at <= until && event.is_none_or(|at| at > next.at) => {
+                assert!(next.at >= now, "an arrival lies before the present");
+                now = next.at;
                 last = now;
                 if now >= sample_at {
                     sample_at = observer.sample(now, &*device);
@@ -104,14 +76,14 @@ pub fn drive_with_cuts<C: Cuts>(
                 device.submit(now, next.request);
                 outstanding += 1;
                 asked += 1;
-                arrival = workload.next(now - without)?;
+                arrival = workload.next(now)?;
                 // Some requests are answered at once; they then have an event at `now`.
                 continue;
             }
             _ => {}
         }
-        let more = arrival.is_some_and(|next| next.at + without <= until);
-        if outstanding == 0 && !more && (!C::ANY || device.is_ready()) {
+        let more = arrival.is_some_and(|next| next.at <= until);
+        if outstanding == 0 && !more {
             if is_clock_the_limit && let Some(late) = arrival {
                 let number = late.request.id;
                 let problem =
@@ -120,43 +92,27 @@ pub fn drive_with_cuts<C: Cuts>(
             }
             return Ok(Driven { last, asked, unanswered: 0 });
         }
-        let cut_at = if C::ANY { cuts.at() } else { None };
-        let mut goes = cut_at.is_some_and(|cut| event.is_none_or(|at| at > cut));
-        if let (true, Some(cut)) = (goes, cut_at) {
-            now = now.max(cut);
-        } else {
-            let Some(event) = event else {
-                // Requests are outstanding, but the device has nothing left to do for them.
-                panic!("the device holds {outstanding} requests and has no next event");
-            };
-            now = event;
-            if now >= sample_at {
-                sample_at = observer.sample(now, &*device);
-            }
-            device.advance(now, &mut completions);
-            goes = C::ANY && cuts.event(now, device.is_ready());
+        let Some(event) = event else {
+            // Requests are outstanding, but the device has nothing left to do for them.
+            panic!("the device holds {outstanding} requests and has no next event");
+        };
+        now = event;
+        if now >= sample_at {
+            sample_at = observer.sample(now, &*device);
         }
-        if goes {
-            device.cut(now, &mut completions);
-        }
+        device.advance(now, &mut completions);
         if !had_ended && !ended && device.has_ended() {
             ended = true;
             arrival = None;
             last = now;
         }
-        if completions.is_empty() && !goes {
+        if completions.is_empty() {
             continue;
         }
         last = now;
         for completion in &completions {
             outstanding -= 1;
-            if C::ANY {
-                let Completion { submitted, at, .. } = *completion;
-                let (submitted, at) = (submitted - without, at - without);
-                workload.completed(&Completion { submitted, at, ..*completion });
-            } else {
-                workload.completed(completion);
-            }
+            workload.completed(completion);
             observer.completed(completion);
             until_tick = until_tick.saturating_sub(1);
         }
@@ -167,15 +123,8 @@ pub fn drive_with_cuts<C: Cuts>(
                 return Ok(Driven { last, asked, unanswered: outstanding });
             }
         }
-        let present = now - without;
-        if goes {
-            let off = cuts.cut(now);
-            now += off;
-            without += off;
-            device.power_on(now);
-        }
-        if !ended && arrival.is_none_or(|next| next.at > present && workload.take_back()) {
-            arrival = workload.next(present)?;
+        if !ended && arrival.is_none_or(|next| next.at > now && workload.take_back()) {
+            arrival = workload.next(now)?;
         }
     }
 }
