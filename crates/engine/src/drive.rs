@@ -1,6 +1,5 @@
 //! The run loop: the one place where simulated time is chosen.
 
-use crate::power::{Cuts, NoCuts};
 use crate::{Arrival, Completion, Device, Followed, Time, Workload, WorkloadError};
 use std::ops::ControlFlow;
 
@@ -57,29 +56,7 @@ pub fn drive(
     until: Time,
     observer: &mut dyn Observer,
 ) -> Result<Driven, WorkloadError> {
-    drive_with_cuts(device, workload, until, observer, &mut NoCuts)
-}
-
-/// The same with power cuts. A run is not over before the device is ready again.
-///
-/// # Errors
-/// Those of [`drive`].
-///
-/// # Panics
-/// When the power goes of a device that does not recover from that.
-#[expect(
-    clippy::too_many_lines,
-    reason = "the order of what happens at an instant is read in one go"
-)]
-pub fn drive_with_cuts<C: Cuts>(
-    device: &mut dyn Device,
-    workload: &mut dyn Workload,
-    until: Time,
-    observer: &mut dyn Observer,
-    cuts: &mut C,
-) -> Result<Driven, WorkloadError> {
-    let begun = Drive::begin(device, workload)?;
-    begun.go_on_with_cuts(device, workload, until, observer, cuts)
+    Drive::begin(device, workload)?.go_on(device, workload, until, observer)
 }
 
 /// A run under way, between two events.
@@ -186,34 +163,17 @@ impl Drive {
         until: Time,
         observer: &mut dyn Observer,
     ) -> Result<Driven, WorkloadError> {
-        self.go_on_with_cuts(device, workload, until, observer, &mut NoCuts)
-    }
-
-    fn go_on_with_cuts<C: Cuts>(
-        self,
-        device: &mut dyn Device,
-        workload: &mut dyn Workload,
-        until: Time,
-        observer: &mut dyn Observer,
-        cuts: &mut C,
-    ) -> Result<Driven, WorkloadError> {
         let Drive { mut now, mut last, mut asked, mut outstanding, had_ended, .. } = self;
         let Drive { mut arrival, mut sample_at, mut until_tick, .. } = self;
         let mut ended = false;
         let mut completions = Vec::new();
         let latest = until.min(LATEST);
-        // How long there was no power so far: by so much the clock of the workload is behind.
-        let mut without: Time = 0;
         loop {
             let event = device.next_event();
             match arrival {
-                Some(next)
-                    if next.at + without <= latest
-                        && event.is_none_or(|at| at > next.at + without)
-                        && (!C::ANY || cuts.at().is_none_or(|at| at > next.at + without)) =>
-                {
-                    assert!(next.at + without >= now, "an arrival lies before the present");
-                    now = next.at + without;
+                Some(next) if next.at <= latest && event.is_none_or(|at| at > next.at) => {
+                    assert!(next.at >= now, "an arrival lies before the present");
+                    now = next.at;
                     last = now;
                     if now >= sample_at {
                         sample_at = observer.sample(now, device.followed());
@@ -221,54 +181,38 @@ impl Drive {
                     device.submit(now, next.request);
                     outstanding += 1;
                     asked += 1;
-                    arrival = workload.next(now - without)?;
+                    arrival = workload.next(now)?;
                     // Some requests are answered at once; they then have an event at `now`.
                     continue;
                 }
                 _ => {}
             }
-            let more = arrival.is_some_and(|next| next.at + without <= latest);
-            if outstanding == 0 && !more && (!C::ANY || device.is_ready()) {
+            let more = arrival.is_some_and(|next| next.at <= latest);
+            if outstanding == 0 && !more {
                 let over = Drive { last, asked, outstanding, arrival, ..self };
                 return over.end(until);
             }
-            let cut_at = if C::ANY { cuts.at() } else { None };
-            let mut goes = cut_at.is_some_and(|cut| event.is_none_or(|at| at > cut));
-            if let (true, Some(cut)) = (goes, cut_at) {
-                now = now.max(cut);
-            } else {
-                let Some(event) = event else {
-                    // Requests are outstanding, but the device has nothing left to do for them.
-                    panic!("the device holds {outstanding} requests and has no next event");
-                };
-                now = event;
-                if now >= sample_at {
-                    sample_at = observer.sample(now, device.followed());
-                }
-                device.advance(now, &mut completions);
-                goes = C::ANY && cuts.event(now, device.is_ready());
+            let Some(event) = event else {
+                // Requests are outstanding, but the device has nothing left to do for them.
+                panic!("the device holds {outstanding} requests and has no next event");
+            };
+            now = event;
+            if now >= sample_at {
+                sample_at = observer.sample(now, device.followed());
             }
-            if goes {
-                device.cut(now, &mut completions);
-            }
+            device.advance(now, &mut completions);
             if !had_ended && !ended && device.has_ended() {
                 ended = true;
                 arrival = None;
                 last = now;
             }
-            if completions.is_empty() && !goes {
+            if completions.is_empty() {
                 continue;
             }
             last = now;
             for completion in &completions {
                 outstanding -= 1;
-                if C::ANY {
-                    let Completion { submitted, at, .. } = *completion;
-                    let (submitted, at) = (submitted - without, at - without);
-                    workload.completed(&Completion { submitted, at, ..*completion });
-                } else {
-                    workload.completed(completion);
-                }
+                workload.completed(completion);
                 observer.completed(completion);
                 until_tick = until_tick.saturating_sub(1);
             }
@@ -279,15 +223,8 @@ impl Drive {
                     return Ok(Driven { last, asked, unanswered: outstanding });
                 }
             }
-            let present = now - without;
-            if goes {
-                let off = cuts.cut(now);
-                now += off;
-                without += off;
-                device.power_on(now);
-            }
-            if !ended && arrival.is_none_or(|next| next.at > present && workload.take_back()) {
-                arrival = workload.next(present)?;
+            if !ended && arrival.is_none_or(|next| next.at > now && workload.take_back()) {
+                arrival = workload.next(now)?;
             }
         }
     }

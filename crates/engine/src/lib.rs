@@ -12,10 +12,10 @@ mod random;
 mod request;
 mod stats;
 
-pub use drive::{Drive, Driven, Observer, drive, drive_with_cuts};
+pub use drive::{Drive, Driven, Observer, drive};
 pub use events::{EventId, EventQueue};
 pub use latencies::LatencyHistogram;
-pub use power::{Cuts, NoCuts, PowerCuts};
+pub use power::{PowerCuts, drive_with_cuts};
 pub use random::{Distribution, Drand48, Random, Xoshiro256};
 pub use request::{
     Arrival, Breakdown, Class, Completion, Device, Followed, Lba, Op, Part, Request, SECTOR_BYTES,

@@ -4,43 +4,8 @@
 //! a closed loop asks anew as soon as power is back, and everything that comes by the clock comes so much
 //! later.
 
-use crate::Time;
+use crate::{Completion, Device, Driven, Observer, Time, Workload, WorkloadError};
 use std::collections::VecDeque;
-
-/// Says when the power goes, to the run loop.
-pub trait Cuts {
-    /// Whether it ever may: where not, the run loop has nothing to do with it.
-    const ANY: bool;
-
-    /// At which instant it goes next, if that is known.
-    fn at(&self) -> Option<Time>;
-
-    /// The device has had an event, and is ready or not; whether the power goes now.
-    fn event(&mut self, now: Time, is_ready: bool) -> bool;
-
-    /// The power has gone, at `now`; for how long.
-    fn cut(&mut self, now: Time) -> Time;
-}
-
-/// It never goes.
-#[derive(Debug, Clone, Copy)]
-pub struct NoCuts;
-
-impl Cuts for NoCuts {
-    const ANY: bool = false;
-
-    fn at(&self) -> Option<Time> {
-        None
-    }
-
-    fn event(&mut self, _now: Time, _is_ready: bool) -> bool {
-        false
-    }
-
-    fn cut(&mut self, _now: Time) -> Time {
-        0
-    }
-}
 
 /// It goes at instants, or after events of the device.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -61,14 +26,14 @@ pub struct PowerCuts {
     pub made: Vec<Time>,
 }
 
-impl Cuts for PowerCuts {
-    const ANY: bool = true;
-
+impl PowerCuts {
+    /// At which instant it goes next, if that is known.
     fn at(&self) -> Option<Time> {
         let every = self.every.and_then(|every| Some(self.ready? + every));
         every.or_else(|| self.times.front().copied())
     }
 
+    /// The device has had an event, and is ready or not; whether the power goes now.
     fn event(&mut self, now: Time, is_ready: bool) -> bool {
         self.seen += 1;
         if is_ready {
@@ -77,6 +42,7 @@ impl Cuts for PowerCuts {
         self.events.front().is_some_and(|event| *event <= self.seen)
     }
 
+    /// The power has gone; for how long.
     fn cut(&mut self, now: Time) -> Time {
         while self.times.front().is_some_and(|at| *at <= now) {
             self.times.pop_front();
@@ -101,6 +67,130 @@ impl PowerCuts {
             off,
             seen: 0,
             made: Vec::new(),
+        }
+    }
+}
+
+/// How many completions pass between two calls of [`Observer::tick`].
+const TICK: u64 = 8192;
+
+/// No request arrives later: 500 years.
+const LATEST: Time = 500 * 31_557_600 * 1_000_000_000;
+
+/// Runs `workload` on `device` as [`drive`](crate::drive) does, with power cuts. A run is not over before the
+/// device is ready again.
+///
+/// # Errors
+/// Those of [`drive`](crate::drive).
+///
+/// # Panics
+/// When the power goes of a device that does not recover from that.
+pub fn drive_with_cuts(
+    device: &mut dyn Device,
+    workload: &mut dyn Workload,
+    until: Time,
+    observer: &mut dyn Observer,
+    cuts: &mut PowerCuts,
+) -> Result<Driven, WorkloadError> {
+    let mut now: Time = 0;
+    let mut last: Time = 0;
+    let mut asked: u64 = 0;
+    let mut outstanding: u64 = 0;
+    let had_ended = device.has_ended();
+    let mut ended = false;
+    let mut completions = Vec::new();
+    let mut until_tick = TICK;
+    let is_clock_the_limit = until > LATEST;
+    let until = until.min(LATEST);
+    let mut sample_at: Time = 0;
+    // How long there was no power so far: by so much the clock of the workload is behind.
+    let mut without: Time = 0;
+    let mut arrival = workload.next(now)?;
+    loop {
+        let event = device.next_event();
+        match arrival {
+            Some(next)
+                if next.at + without <= until
+                    && event.is_none_or(|at| at > next.at + without)
+                    && cuts.at().is_none_or(|at| at > next.at + without) =>
+            {
+                assert!(next.at + without >= now, "an arrival lies before the present");
+                now = next.at + without;
+                last = now;
+                if now >= sample_at {
+                    sample_at = observer.sample(now, device.followed());
+                }
+                device.submit(now, next.request);
+                outstanding += 1;
+                asked += 1;
+                arrival = workload.next(now - without)?;
+                // Some requests are answered at once; they then have an event at `now`.
+                continue;
+            }
+            _ => {}
+        }
+        let more = arrival.is_some_and(|next| next.at + without <= until);
+        if outstanding == 0 && !more && device.is_ready() {
+            if is_clock_the_limit && let Some(late) = arrival {
+                let number = late.request.id;
+                let problem =
+                    format!("workload: request {number} would arrive after more than 500 years");
+                return Err(WorkloadError(problem));
+            }
+            return Ok(Driven { last, asked, unanswered: 0 });
+        }
+        let cut_at = cuts.at();
+        let mut goes = cut_at.is_some_and(|cut| event.is_none_or(|at| at > cut));
+        if let (true, Some(cut)) = (goes, cut_at) {
+            now = now.max(cut);
+        } else {
+            let Some(event) = event else {
+                // Requests are outstanding, but the device has nothing left to do for them.
+                panic!("the device holds {outstanding} requests and has no next event");
+            };
+            now = event;
+            if now >= sample_at {
+                sample_at = observer.sample(now, device.followed());
+            }
+            device.advance(now, &mut completions);
+            goes = cuts.event(now, device.is_ready());
+        }
+        if goes {
+            device.cut(now, &mut completions);
+        }
+        if !had_ended && !ended && device.has_ended() {
+            ended = true;
+            arrival = None;
+            last = now;
+        }
+        if completions.is_empty() && !goes {
+            continue;
+        }
+        last = now;
+        for completion in &completions {
+            outstanding -= 1;
+            let Completion { submitted, at, .. } = *completion;
+            let (submitted, at) = (submitted - without, at - without);
+            workload.completed(&Completion { submitted, at, ..*completion });
+            observer.completed(completion);
+            until_tick = until_tick.saturating_sub(1);
+        }
+        completions.clear();
+        if until_tick == 0 {
+            until_tick = TICK;
+            if observer.tick(now).is_break() {
+                return Ok(Driven { last, asked, unanswered: outstanding });
+            }
+        }
+        let present = now - without;
+        if goes {
+            let off = cuts.cut(now);
+            now += off;
+            without += off;
+            device.power_on(now);
+        }
+        if !ended && arrival.is_none_or(|next| next.at > present && workload.take_back()) {
+            arrival = workload.next(present)?;
         }
     }
 }
