@@ -137,7 +137,7 @@ def _failures(host: Record) -> RenderableType | None:
 def _ended(host: Record, status: str) -> int:
     """How many requests of a kind ended so. Results of an older version do not say how."""
     failures = host.get("failures", {"read_only": host.get("failed", 0)})
-    return failures.get(status, 0)
+    return int(failures.get(status, 0))
 
 
 def _breakdown(host: Record, width: int, plain: bool) -> RenderableType | None:
