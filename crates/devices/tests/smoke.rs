@@ -8,8 +8,8 @@ use crate::common::{Closed, configured, reference, run_closed};
 use devices::ssd::config::Policy;
 use devices::ssd::config::{
     ActiveBlocks, CleaningTime, Detector, Duplex, FillOrder, FreeOrder, Frontiers, Gang, HostOrder,
-    Interleave, LevellingRule, Pace, Planes, Pool, Program, ReadOrder, Reclaim, Temperature,
-    TieBreak,
+    Interleave, LevellingRule, Pace, Planes, Pool, Program, ReadOrder, Reclaim, Recovery,
+    Temperature, TieBreak, Trims,
 };
 use engine::{Completion, Lba, Op, Random, Request, Xoshiro256};
 use options::Choice;
@@ -52,7 +52,7 @@ fn thousand(keys: &[(&str, Value)]) -> Vec<Completion> {
 
 #[test]
 fn every_word_of_every_choice_runs() {
-    let choices: [(&str, &[(&str, &str)]); 20] = [
+    let choices: [(&str, &[(&str, &str)]); 22] = [
         ("device.gang", Gang::WORDS),
         ("device.interleave", Interleave::WORDS),
         ("device.active_blocks", ActiveBlocks::WORDS),
@@ -73,6 +73,8 @@ fn every_word_of_every_choice_runs() {
         ("device.cleaning.reclaim", Reclaim::WORDS),
         ("device.cleaning.pace", Pace::WORDS),
         ("device.cleaning.read_order", ReadOrder::WORDS),
+        ("device.persistence.recovery", Recovery::WORDS),
+        ("device.persistence.trims", Trims::WORDS),
     ];
     let is_of_a_buffer = |key: &str| {
         let last = key.rsplit('.').next().unwrap_or(key);
@@ -90,6 +92,9 @@ fn every_word_of_every_choice_runs() {
                     ("device.channels", json!(2)),
                     ("device.buffer.size", json!("4MiB")),
                 ]);
+            }
+            if key == "device.persistence.trims" {
+                keys.push(("device.persistence.recovery", json!("summary")));
             }
             keys.push((key, json!(word)));
             thousand(&keys);
