@@ -175,8 +175,8 @@ fn open_workloads_of_arrays_are_the_same_bits_with_any_number_of_threads() {
 fn random_experiments_asked_by_the_clock_are_the_same_bits() {
     let folder = tempfile::tempdir().unwrap();
     let mut counts = BTreeMap::new();
-    for seed in 0..150 {
-        let mut config = generate::experiment(11_000_000 + seed);
+    for seed in 0..250 {
+        let mut config = generate::experiment(60_000 + seed);
         if ["open", "bursts", "trace"].contains(&config.get("workload.kind").unwrap_or_default()) {
             config.0.retain(|(key, _)| !key.contains("host_link"));
             let (running, _) = hold(&config, folder.path());

@@ -150,7 +150,8 @@ mod tests {
             ("classes.logs.arrivals=fixed", "workload.classes.logs.arrivals = \"fixed\""),
             // Never that of a class.
             ("workload.rate=4", "workload.rate = 4"),
-            ("rate=4", "workload.rate = 4"),
+            // That of rebuilding, too.
+            ("rate=4", ""),
         ];
         for (assignment, text) in cases {
             match set_layer(assignment) {

@@ -173,7 +173,9 @@ pub fn lifetime(case: &Case<'_>) -> Result<(), String> {
     let fresh = case.is("run.precondition", "none") && case.resolved("run.load_drive").is_none();
     // A part of what was refused may have been written.
     let asked = case.count("/host/write/bytes") + case.count("/host/write/failed_bytes");
-    let asked = asked as f64;
+    // The lifetime is that of the whole drive, of which a part of each block is simulated.
+    let scale = case.resolved("device.scale").or_else(|| case.resolved("device.member.scale"));
+    let asked = asked as f64 * scale.and_then(Value::as_f64).unwrap_or(1.0);
     for name in ["first_expiry", "spare_gone"] {
         let milestone = &case.results["wear"]["lifetime"][name];
         let bytes = milestone["host_bytes"].as_f64().unwrap_or(0.0);
