@@ -218,6 +218,8 @@ impl HostQueue {
     }
 
     /// The request to send next.
+    #[expect(clippy::inline_always, reason = "every request passes here, from two places")]
+    #[inline(always)]
     pub fn pop(&mut self) -> Option<Slot> {
         match self {
             HostQueue::Fifo(queue) => queue.pop_front(),

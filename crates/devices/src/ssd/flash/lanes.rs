@@ -191,7 +191,8 @@ impl Lanes {
     }
 
     /// The lane's pending event has come: the next stage begins, or the operation has ended.
-    #[inline]
+    #[expect(clippy::inline_always, reason = "every operation passes here, from two places")]
+    #[inline(always)]
     pub fn stage_ended(&mut self, lane: u32, now: Time) -> StageEnd {
         let state = &mut self.each[lane as usize];
         if self.cache && state.tail.as_ref().is_some_and(|tail| tail.ends == now) {

@@ -113,7 +113,8 @@ impl Host {
 
     /// The host submits a request: it is sent, or waits for a place in the device. Returns its slot if
     /// it is at the flash already; else the link's [turn](Host::turn) comes next.
-    #[inline]
+    #[expect(clippy::inline_always, reason = "every request passes here, from two places")]
+    #[inline(always)]
     pub(in crate::ssd) fn submit(&mut self, request: Request, clock: &mut Clock) -> Option<Slot> {
         let now = clock.now;
         let slot = self.active.insert(Active {

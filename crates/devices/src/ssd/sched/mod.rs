@@ -111,7 +111,8 @@ impl Scheduler {
 
     /// Takes a page request: it is queued, or done at once. When all of one instant are taken,
     /// [`dispatch_offered`](Scheduler::dispatch_offered) lets bound units begin.
-    #[inline]
+    #[expect(clippy::inline_always, reason = "every page passes here, from two places")]
+    #[inline(always)]
     pub(in crate::ssd) fn accept(
         &mut self,
         request: &PageRequest,
@@ -255,7 +256,8 @@ impl Scheduler {
 
     /// A stage of the operation of a lane has ended. If its owner has to hear of the last, he is told
     /// before the unit [goes on](Scheduler::go_on).
-    #[inline]
+    #[expect(clippy::inline_always, reason = "every operation passes here, from two places")]
+    #[inline(always)]
     pub(in crate::ssd) fn stage_ended(&mut self, lane: u32, clock: &mut Clock) -> Option<Ended> {
         match self.lanes.stage_ended(lane, clock.now) {
             StageEnd::GoesOn(ends) => {
