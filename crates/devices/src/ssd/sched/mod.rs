@@ -274,7 +274,8 @@ impl Scheduler {
     }
 
     /// A lane has done its part of an operation.
-    #[inline]
+    #[expect(clippy::inline_always, reason = "every operation passes here, from two places")]
+    #[inline(always)]
     fn operation_ended(
         &mut self,
         lane: u32,
