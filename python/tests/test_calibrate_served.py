@@ -9,10 +9,9 @@ import pytest
 
 #: The Zeus drive of the paper: A in us, B in us/KiB.
 ZEUS = {"rand_read": (230.6, 3.987), "seq_read": (127.5, 4.005)}
-#: Slow, so that what a busy machine adds is small.
-TIME_SCALE = 100
-# 2.0 % too much was found three times alike by the build of the tests, nothing by a release build.
-TOLERANCE = 0.03
+#: Slow, so that what the machine adds is small: where idle processors wake up slowly, a quarter of a
+#: millisecond a request.
+TIME_SCALE = 200
 
 
 def fio_speaks_nbd():
@@ -38,14 +37,14 @@ def test_a_served_device_is_found_again(ssdlab, tmp_path):
     found = valid[-1]
     assert set(found) == set(ZEUS)
     for name, (a, b) in ZEUS.items():
-        assert found[name]["a_us"] == pytest.approx(TIME_SCALE * a, rel=TOLERANCE)
-        assert found[name]["b_us_per_kib"] == pytest.approx(TIME_SCALE * b, rel=TOLERANCE)
+        assert found[name]["a_us"] == pytest.approx(TIME_SCALE * a, rel=0.02)
+        assert found[name]["b_us_per_kib"] == pytest.approx(TIME_SCALE * b, rel=0.02)
         assert found[name]["r2"] > 0.999
 
 
 def is_as_configured(found):
     return all(
-        found[name][key] == pytest.approx(TIME_SCALE * value, rel=TOLERANCE)
+        found[name][key] == pytest.approx(TIME_SCALE * value, rel=0.02)
         for name, values in ZEUS.items()
         for key, value in zip(("a_us", "b_us_per_kib"), values, strict=True)
     )
