@@ -43,7 +43,7 @@ test: check-tools ## run every check and test: Rust, the wheel, Python
 	$(BIN)/ruff check --quiet
 	$(BIN)/ruff format --quiet --check
 	$(BIN)/mypy --no-error-summary
-	$(BIN)/pytest --quiet
+	$(BIN)/pytest --quiet --numprocesses auto --maxprocesses 4 --dist worksteal
 
 # Tests of Rust that need data beside the checkout; cargo cannot skip a test while it runs. Those of
 # Python are marked, and skip themselves.

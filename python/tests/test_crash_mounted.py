@@ -52,7 +52,7 @@ def left(work):
     "settings, points, verdicts",
     [
         ("journal=wal,synchronous=full", 8, {"ok"}),
-        ("journal=wal,synchronous=normal", 8, {"ok", "lost"}),
+        ("journal=wal,synchronous=normal", 60, {"ok", "lost"}),
         ("journal=delete,synchronous=off", 100, {"ok", "lost", "broken"}),
     ],
 )
