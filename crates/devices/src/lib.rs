@@ -8,6 +8,7 @@ pub mod array;
 mod array_report;
 mod device_kind;
 pub mod disk;
+pub mod energy;
 mod kit;
 pub mod latency;
 pub mod linear;
@@ -20,6 +21,7 @@ mod together;
 
 pub use array_report::{ArrayReport, RebuildReport, StripeWrites};
 pub use device_kind::DeviceKind;
+pub use energy::EnergyReport;
 pub use kit::memory::MOST_MEMORY;
 pub use model::{Apart, Examine, Model, Persist, Prepare};
 pub use ssd::clean::Supplied;

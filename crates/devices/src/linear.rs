@@ -3,7 +3,7 @@
 //! From El Maghraoui et al., *Modeling and simulating flash based solid-state disks for operating
 //! systems* (2010). Requests are served one at a time. `piecewise` and `parallel` extend it.
 
-use crate::served::{Access, LONGEST_NS, Law, Served, check_size};
+use crate::served::{Access, LONGEST_NS, Law, Served, ServedEnergy, check_size};
 use crate::{DeviceKind, Model, Supplied};
 use engine::Time;
 use options::{Duration, Invalid, Size, options};
@@ -29,6 +29,8 @@ options! {
         sequential_write: Pattern = pattern(2_167_000, 4_960),
         /// Any other write.
         random_write: Pattern = pattern(770_000, 5_382),
+        /// What it takes of its supply.
+        energy: ServedEnergy = ServedEnergy::default(),
     }
 }
 
@@ -41,6 +43,7 @@ impl DeviceKind for LinearConfig {
 
     fn build_with(&self, _seed: u64, _: &Supplied) -> Result<Box<dyn Model>, Invalid> {
         check_size(self.size)?;
+        self.energy.check()?;
         let patterns = [
             ("device.sequential_read", &self.sequential_read),
             ("device.random_read", &self.random_read),
@@ -60,6 +63,10 @@ impl DeviceKind for LinearConfig {
 }
 
 impl Law for LinearConfig {
+    fn energy(&self) -> &ServedEnergy {
+        &self.energy
+    }
+
     fn size(&self) -> Size {
         self.size
     }

@@ -2,6 +2,7 @@
 
 use crate::array_report::ArrayReport;
 use crate::disk::DiskReport;
+use crate::energy::EnergyReport;
 use crate::ssd::timeline::{Timeline, Window};
 use crate::ssd::{Snapshot, SsdReport};
 use crate::together::{Run, Sides, Stretch, Told, Writes};
@@ -169,6 +170,11 @@ pub trait Examine {
 
     /// What the hard disks inside did during a run that ended at `end`.
     fn disk_report(&self, _end: Time) -> Option<DiskReport> {
+        None
+    }
+
+    /// What it took of its supply during a run that ended at `end`, if that is known.
+    fn energy_report(&self, _end: Time) -> Option<EnergyReport> {
         None
     }
 

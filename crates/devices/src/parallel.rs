@@ -7,7 +7,7 @@
 //! under several requests.
 
 use crate::linear::growing_ns;
-use crate::served::{Access, LONGEST_NS, Law, Served, check_size, pairs};
+use crate::served::{Access, LONGEST_NS, Law, Served, ServedEnergy, check_size, pairs};
 use crate::{DeviceKind, Model, Supplied};
 use engine::Time;
 use options::{Duration, Invalid, Size, Values, options, text_setting};
@@ -126,6 +126,8 @@ options! {
         sequential_write: Lines = single(2_167_000, 4_960),
         /// Of any other write.
         random_write: Lines = single(770_000, 5_382),
+        /// What it takes of its supply.
+        energy: ServedEnergy = ServedEnergy::default(),
     }
 }
 
@@ -146,11 +148,16 @@ impl DeviceKind for ParallelConfig {
 
     fn build_with(&self, _seed: u64, _: &Supplied) -> Result<Box<dyn Model>, Invalid> {
         check_size(self.size)?;
+        self.energy.check()?;
         Ok(Box::new(Served::new(self.clone())))
     }
 }
 
 impl Law for ParallelConfig {
+    fn energy(&self) -> &ServedEnergy {
+        &self.energy
+    }
+
     fn size(&self) -> Size {
         self.size
     }

@@ -4,7 +4,7 @@
 //! For devices whose time does not grow evenly, such as those that do badly below a page or split
 //! large requests. Requests are served one at a time.
 
-use crate::served::{Access, LONGEST_NS, Law, Served, check_size, pairs};
+use crate::served::{Access, LONGEST_NS, Law, Served, ServedEnergy, check_size, pairs};
 use crate::{DeviceKind, Model, Supplied};
 use engine::Time;
 use options::{Duration, Invalid, Size, Values, options, text_setting};
@@ -89,6 +89,8 @@ options! {
         sequential_write: Points = points(2_169_480, 7_246_040),
         /// Of any other write.
         random_write: Points = points(772_691, 6_281_168),
+        /// What it takes of its supply.
+        energy: ServedEnergy = ServedEnergy::default(),
     }
 }
 
@@ -103,11 +105,16 @@ impl DeviceKind for PiecewiseConfig {
 
     fn build_with(&self, _seed: u64, _: &Supplied) -> Result<Box<dyn Model>, Invalid> {
         check_size(self.size)?;
+        self.energy.check()?;
         Ok(Box::new(Served::new(self.clone())))
     }
 }
 
 impl Law for PiecewiseConfig {
+    fn energy(&self) -> &ServedEnergy {
+        &self.energy
+    }
+
     fn size(&self) -> Size {
         self.size
     }

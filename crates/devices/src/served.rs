@@ -5,10 +5,11 @@
 //! cleaning, no wear. A law says how many requests it serves at once; the others wait, first come
 //! first served.
 
+use crate::energy::{self, EnergyReport};
 use crate::latency::{BUS, CELL, UNIT_WAIT};
 use crate::{Apart, Examine, Persist, Prepare};
-use engine::{Breakdown, Completion, Device, Op, Request, SECTOR_BYTES, Status, Time};
-use options::{Invalid, Size};
+use engine::{Breakdown, Completion, Device, Followed, Op, Request, SECTOR_BYTES, Status, Time};
+use options::{Invalid, Power, Size, options};
 use std::cmp::Ordering;
 use std::collections::{BinaryHeap, VecDeque};
 
@@ -25,8 +26,40 @@ pub enum Access {
     RandomWrite,
 }
 
+options! {
+    /// What a device that follows a law takes of its supply. Nothing of it is known unless a key says so,
+    /// and then results have a section `energy`; nothing else changes.
+    pub struct ServedEnergy as ServedEnergyPartial {
+        /// While it serves as many requests as it can at once; in between in proportion.
+        active: Power = Power::from_smallest(0),
+        /// While it serves none.
+        idle: Power = Power::from_smallest(0),
+    }
+}
+
+impl ServedEnergy {
+    fn is_known(&self) -> bool {
+        self.active.watts() > 0.0 || self.idle.watts() > 0.0
+    }
+
+    /// Refuses a device that takes less while it works.
+    pub(crate) fn check(&self) -> Result<(), Invalid> {
+        if self.active < self.idle && self.is_known() {
+            let problem = format!(
+                "{} is less than what it takes while it serves nothing, {}",
+                self.active, self.idle
+            );
+            return Err(Invalid::new(&["device.energy.active", "device.energy.idle"], problem));
+        }
+        Ok(())
+    }
+}
+
 /// How long requests take.
 pub trait Law {
+    /// What it takes of its supply.
+    fn energy(&self) -> &ServedEnergy;
+
     /// What the host may address.
     fn size(&self) -> Size;
 
@@ -122,13 +155,18 @@ pub struct Served<L> {
     /// The direction and end of the read or write that was begun last.
     previous: Option<(Op, u64)>,
     begun: u64,
+    /// Times of the services that have begun since counts were reset, of reads and of others, ns.
+    served_ns: [Time; 2],
+    /// When counts were reset.
+    since: Time,
 }
 
 impl<L: Law> Served<L> {
     /// An idle device.
     pub fn new(law: L) -> Self {
         let (queue, service) = (VecDeque::new(), Serving::default());
-        Served { law, queue, service, previous: None, begun: 0 }
+        let served_ns = [0; 2];
+        Served { law, queue, service, previous: None, begun: 0, served_ns, since: 0 }
     }
 
     /// The fixed and the growing part of the service time of the next request, ns.
@@ -148,6 +186,13 @@ impl<L: Law> Served<L> {
         self.law.cost(access, request.bytes(), self.service.len() + 1)
     }
 
+    /// What services took beside idling, of reads and of others, joules.
+    fn taken(&self) -> [f64; 2] {
+        let config = self.law.energy();
+        let each = (config.active.watts() - config.idle.watts()) / self.law.at_once() as f64;
+        self.served_ns.map(|ns| each * energy::seconds(ns))
+    }
+
     fn begin(&mut self, now: Time) {
         while self.service.len() < self.law.at_once() {
             let Some((submitted, request)) = self.queue.pop_front() else { return };
@@ -161,6 +206,7 @@ impl<L: Law> Served<L> {
         let end = now + fixed + growing;
         let number = self.begun;
         self.begun += 1;
+        self.served_ns[usize::from(request.op != Op::Read)] += fixed + growing;
         self.service.push(Service { end, number, submitted, begun: now, fixed, request });
     }
 }
@@ -196,6 +242,14 @@ impl<L: Law> Device for Served<L> {
         }
     }
 
+    fn followed(&self) -> Option<Followed> {
+        let taken = || {
+            let [reads, others] = self.taken();
+            energy::follow(Followed::default(), reads + others)
+        };
+        self.law.energy().is_known().then(taken)
+    }
+
     fn capacity_sectors(&self) -> u64 {
         self.law.size().bytes() / SECTOR_BYTES
     }
@@ -203,7 +257,39 @@ impl<L: Law> Device for Served<L> {
 
 impl<L: Law> Prepare for Served<L> {}
 impl<L: Law> Persist for Served<L> {}
-impl<L: Law> Examine for Served<L> {}
+
+impl<L: Law> Examine for Served<L> {
+    fn reset_counts(&mut self) {
+        self.served_ns = [0; 2];
+    }
+
+    fn begin_account(&mut self, now: Time) {
+        self.reset_counts();
+        self.since = now;
+    }
+
+    fn energy_report(&self, end: Time) -> Option<EnergyReport> {
+        let config = self.law.energy();
+        if !config.is_known() {
+            return None;
+        }
+        let time_ns = end.saturating_sub(self.since);
+        let [reads, others] = self.taken();
+        let served: Time = self.served_ns.iter().sum();
+        let most = time_ns as f64 * self.law.at_once() as f64;
+        Some(EnergyReport {
+            time_ns,
+            service: reads + others,
+            idle: config.idle.watts() * energy::seconds(time_ns),
+            reads: Some(reads),
+            constant_watts: config.idle.watts(),
+            utilisation: if most > 0.0 { served as f64 / most } else { 0.0 },
+            devices: 1,
+            ..EnergyReport::default()
+        })
+    }
+}
+
 impl<L: Law> Apart for Served<L> {}
 
 /// Splits "a: x, b: y" at its commas and colons, in order.

@@ -5,6 +5,7 @@
 //! override is read into, how layers of them are merged, and the reference of all keys. Devices and
 //! workloads both declare sections, which is why this is a room of its own.
 
+mod electric;
 mod flash;
 mod link;
 mod named;
@@ -12,6 +13,7 @@ mod quantity;
 mod section;
 mod values;
 
+pub use electric::{Current, Energy, Power, Voltage};
 pub use flash::{BusRate, MOST_PAGE_TYPES, Maybe, PageTimes};
 pub use link::{LINKS, Link};
 pub use named::{ANY_NAME, Named};

@@ -25,7 +25,7 @@ impl fmt::Display for QuantityError {
 impl std::error::Error for QuantityError {}
 
 /// One unit: how it is written and how many base units it is.
-type Unit = (&'static str, u128);
+pub(crate) type Unit = (&'static str, u128);
 
 const TIME_PS: &[Unit] = &[
     ("ps", 1),
@@ -52,7 +52,7 @@ const SIZE_BYTES: &[Unit] = &[
 /// Splits "1.5ms" into its number and its unit, and returns the amount in base units.
 ///
 /// The number is read as a decimal fraction, not as floating point: "0.1us" is exactly 100 ns.
-fn parse(text: &str, units: &[Unit], what: &str) -> Result<u128, QuantityError> {
+pub(crate) fn parse(text: &str, units: &[Unit], what: &str) -> Result<u128, QuantityError> {
     let choices = || units.iter().map(|u| u.0).collect::<Vec<_>>().join(", ");
     let expected = |problem: &str| {
         QuantityError(format!("\"{text}\" is not {what}: {problem} (units: {})", choices()))
@@ -86,13 +86,13 @@ fn parse(text: &str, units: &[Unit], what: &str) -> Result<u128, QuantityError> 
 }
 
 /// The texts that [`parse`] reads with such units, as a regular expression.
-fn pattern(units: &[Unit]) -> String {
+pub(crate) fn pattern(units: &[Unit]) -> String {
     let units: Vec<&str> = units.iter().map(|unit| unit.0).collect();
     format!(r"\s*(?:[0-9]+\.?[0-9]*|\.[0-9]+)\s*(?:{})\s*", units.join("|"))
 }
 
 /// Writes `amount` with the largest unit that leaves at most three decimals.
-fn show(amount: u128, units: &[Unit], f: &mut fmt::Formatter<'_>) -> fmt::Result {
+pub(crate) fn show(amount: u128, units: &[Unit], f: &mut fmt::Formatter<'_>) -> fmt::Result {
     let exact = |&&(_, scale): &&Unit| {
         amount >= scale
             && amount.is_multiple_of(scale.div_ceil(1000).max(1))

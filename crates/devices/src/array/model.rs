@@ -3,6 +3,7 @@
 use super::config::{Layout, in_member};
 use super::{Array, report};
 use crate::disk::DiskReport;
+use crate::energy::EnergyReport;
 use crate::ssd::snapshot::ARRAY_KEY;
 use crate::ssd::timeline::{Timeline, Window};
 use crate::ssd::{Snapshot, SsdReport};
@@ -150,6 +151,10 @@ impl Examine for Array {
 
     fn disk_report(&self, end: Time) -> Option<DiskReport> {
         DiskReport::together(self.members.iter().map(|member| member.disk_report(end)))
+    }
+
+    fn energy_report(&self, end: Time) -> Option<EnergyReport> {
+        EnergyReport::together(self.members.iter().map(|member| member.energy_report(end)))
     }
 
     fn report(&self, end: Time) -> Option<SsdReport> {

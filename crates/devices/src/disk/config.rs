@@ -3,7 +3,7 @@
 use super::geometry::Zones;
 use super::seek::SeekTable;
 use crate::kit::config::Depth;
-use options::{Duration, Size, choices, options};
+use options::{Duration, Power, Size, choices, options};
 
 choices! {
     /// Which waiting request a hard disk serves next.
@@ -97,6 +97,17 @@ options! {
         write_segments: u32 = 8,
     }
 
+    /// What a hard disk takes of its supply. Nothing of it is known unless a key says so, and then results
+    /// have a section `energy`; nothing else changes.
+    pub struct DiskEnergy as DiskEnergyPartial {
+        /// What it takes all the time: spindle and electronics.
+        idle: Power = Power::from_smallest(0),
+        /// What it takes beside while the heads move.
+        seek: Power = Power::from_smallest(0),
+        /// What it takes beside while sectors pass that are read or written.
+        transfer: Power = Power::from_smallest(0),
+    }
+
     // As many fields as there are keys of the drive.
     /// A hard disk. The defaults are an ordinary one of 7,200 turns a minute and 1 TB.
     pub struct DiskConfig as DiskPartial {
@@ -128,5 +139,7 @@ options! {
         queue_depth: Depth = Depth::of(32),
         /// A request that has waited longer is served before all others; without it, none is.
         max_wait: Option<Duration> = None,
+        /// What it takes of its supply.
+        energy: DiskEnergy = DiskEnergy::default(),
     }
 }

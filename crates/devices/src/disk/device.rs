@@ -5,8 +5,9 @@ use super::config::{DiskConfig, OverheadOptions, WriteCache};
 use super::mechanics::Mechanics;
 use super::queue::{Order, Queue, Waiting};
 use super::report::DiskReport;
+use crate::energy::EnergyReport;
 use crate::{Apart, Examine, Persist, Prepare};
-use engine::{Breakdown, Completion, Device, Op, Request, Status, Time};
+use engine::{Breakdown, Completion, Device, Followed, Op, Request, Status, Time};
 use options::Invalid;
 
 /// The request that is served.
@@ -194,6 +195,10 @@ impl Device for Disk {
         }
     }
 
+    fn followed(&self) -> Option<Followed> {
+        self.followed_energy()
+    }
+
     fn capacity_sectors(&self) -> u64 {
         self.mechanics.geometry.sectors()
     }
@@ -225,6 +230,10 @@ impl Examine for Disk {
             return Err(format!("{dirty} segments are dirty, and {known} are to be written"));
         }
         Ok(())
+    }
+
+    fn energy_report(&self, end: Time) -> Option<EnergyReport> {
+        self.energy(end.saturating_sub(self.since))
     }
 
     fn disk_report(&self, end: Time) -> Option<DiskReport> {

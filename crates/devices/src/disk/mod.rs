@@ -10,6 +10,7 @@ mod buffer;
 mod config;
 mod curve;
 mod device;
+mod energy;
 mod geometry;
 mod kind;
 mod mechanics;
@@ -20,8 +21,8 @@ mod service;
 mod spindle;
 
 pub use config::{
-    BufferOptions, BufferPartial, DiskConfig, DiskPartial, OverheadOptions, OverheadPartial,
-    ReadAheadTo, Scheduler, SeekOptions, SeekPartial, WriteCache,
+    BufferOptions, BufferPartial, DiskConfig, DiskEnergy, DiskEnergyPartial, DiskPartial,
+    OverheadOptions, OverheadPartial, ReadAheadTo, Scheduler, SeekOptions, SeekPartial, WriteCache,
 };
 pub use device::Disk;
 pub use geometry::{Zone, Zones};

@@ -32,6 +32,10 @@ pub struct DiskReport {
     pub rotation_ns: Time,
     /// Time in which sectors passed, changes of track between them included, ns.
     pub transfer_ns: Time,
+    /// The part of `seek_ns` before reads that a request waited for.
+    pub read_seek_ns: Time,
+    /// The part of `transfer_ns` in these.
+    pub read_transfer_ns: Time,
 }
 
 impl DiskReport {
@@ -61,6 +65,8 @@ impl AddAssign for DiskReport {
             seek_ns: self.seek_ns + other.seek_ns,
             rotation_ns: self.rotation_ns + other.rotation_ns,
             transfer_ns: self.transfer_ns + other.transfer_ns,
+            read_seek_ns: self.read_seek_ns + other.read_seek_ns,
+            read_transfer_ns: self.read_transfer_ns + other.read_transfer_ns,
         };
     }
 }

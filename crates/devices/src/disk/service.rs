@@ -127,6 +127,9 @@ impl Disk {
         let arrival = self.mechanics.go(from, sector, is_write);
         self.counts.seek_cylinders += u64::from(cylinder.abs_diff(arrival.place.cylinder));
         self.counts.seek_ns += arrival.settled - from;
+        if !is_write {
+            self.counts.read_seek_ns += arrival.settled - from;
+        }
         self.counts.rotation_ns += arrival.begin - arrival.settled;
         arrival
     }
@@ -179,6 +182,7 @@ impl Disk {
         self.heads_free = all_read.unwrap_or(after);
         self.counts.media_reads += 1;
         self.counts.transfer_ns += self.heads_free - arrival.begin;
+        self.counts.read_transfer_ns += self.heads_free - arrival.begin;
         after
     }
 

@@ -83,6 +83,10 @@ impl Back {
     pub(in crate::ssd) fn reset_counters(&mut self) {
         let (ftl, flash) = self.state();
         ftl.reset_counters(flash);
+        match self {
+            Back::Pages(back) => back.lanes.reset_effort(),
+            Back::Groups(back) => back.reset_effort(),
+        }
     }
 
     fn recorder(&mut self) -> &mut Option<Box<Recorder>> {

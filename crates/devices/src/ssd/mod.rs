@@ -14,6 +14,7 @@ pub mod clean;
 mod clock;
 pub mod config;
 mod conformance;
+mod energy;
 pub mod flash;
 pub mod ftl;
 mod host;
@@ -126,7 +127,7 @@ impl Device for Ssd {
     }
 
     fn followed(&self) -> Option<Followed> {
-        Some(self.counts_now().followed())
+        Some(self.with_energy(self.counts_now().followed(), || self.back.effort()))
     }
 
     fn capacity_sectors(&self) -> u64 {

@@ -4,6 +4,7 @@ use super::ids::Lpn;
 use super::parts::Parts;
 use super::timeline::{Timeline, Window};
 use super::{Snapshot, Ssd, SsdReport, host};
+use crate::energy::EnergyReport;
 use crate::{Examine, Persist, Prepare, Run, Writes};
 use engine::{Op, Request, Status, Time};
 
@@ -102,5 +103,9 @@ impl Examine for Ssd {
 
     fn report(&self, end: Time) -> Option<SsdReport> {
         Some(self.account(end))
+    }
+
+    fn energy_report(&self, end: Time) -> Option<EnergyReport> {
+        self.energy(end)
     }
 }

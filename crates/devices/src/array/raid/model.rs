@@ -6,6 +6,7 @@ use super::state::RaidCounts;
 use crate::array::{model, report};
 use crate::array_report::ArrayReport;
 use crate::disk::DiskReport;
+use crate::energy::EnergyReport;
 use crate::ssd::timeline::{Timeline, Window};
 use crate::ssd::{Snapshot, SsdReport};
 use crate::together::Sides;
@@ -160,6 +161,13 @@ impl Examine for Raid {
 
     fn disk_report(&self, end: Time) -> Option<DiskReport> {
         DiskReport::together(self.drives.iter().map(|drive| drive.disk_report(end)))
+    }
+
+    /// Of parity, reads and writes of members are not those of the host.
+    fn energy_report(&self, end: Time) -> Option<EnergyReport> {
+        let all = EnergyReport::together(self.drives.iter().map(|drive| drive.energy_report(end)))?;
+        let reads = all.reads.filter(|_| self.geometry.is_mirror());
+        Some(EnergyReport { reads, ..all })
     }
 
     fn report(&self, end: Time) -> Option<SsdReport> {

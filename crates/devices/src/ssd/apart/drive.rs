@@ -258,12 +258,15 @@ impl Ssd {
         all: impl Iterator<Item = &'a Looked>,
     ) -> (Option<Followed>, Option<Time>) {
         let (mut counters, mut free_blocks) = (Counters::default(), 0);
+        let mut effort = self.back.effort();
         let mut next: Option<Time> = None;
         for looked in all {
             counters += looked.counters;
             free_blocks += looked.free_blocks;
+            effort += looked.effort;
             next = next.into_iter().chain(looked.next).min();
         }
-        (Some(self.counts_of(counters, free_blocks).followed()), next)
+        let figures = self.counts_of(counters, free_blocks).followed();
+        (Some(self.with_energy(figures, || effort)), next)
     }
 }

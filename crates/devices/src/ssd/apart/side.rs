@@ -6,6 +6,7 @@
 use super::order::{BEFORE, Log, Origin};
 use crate::ssd::account::Counters;
 use crate::ssd::clock::{Clock, Event};
+use crate::ssd::flash::Effort;
 use crate::ssd::ids::{Domain, Lpn, PoolId, Unit};
 use crate::ssd::page::{PageDone, PageRequest};
 use crate::ssd::sched::Scheduler;
@@ -36,6 +37,8 @@ pub(super) struct Done {
 pub(super) struct Looked {
     pub(super) counters: Counters,
     pub(super) free_blocks: u64,
+    /// What operations did since it was split off.
+    pub(super) effort: Effort,
     pub(super) next: Option<Time>,
 }
 
@@ -169,6 +172,7 @@ impl UnitsApart {
         self.deeds.looked.push(Looked {
             counters: self.back.ftl.counters,
             free_blocks: free.sum(),
+            effort: self.back.lanes.effort(),
             next: self.clock.next_at(),
         });
     }

@@ -10,6 +10,7 @@ mod copies;
 mod cores;
 mod costs;
 mod dies;
+mod effort;
 mod events;
 mod gather;
 mod pace;
@@ -22,7 +23,7 @@ mod writes;
 use super::account::UnitAccount;
 use super::clock::Clock;
 use super::config::{Program, SsdConfig};
-use super::flash::Flash;
+use super::flash::{Effort, Flash};
 use super::ftl::{Ftl, Programming};
 use super::host;
 use super::ids::Block;
@@ -76,6 +77,8 @@ pub(in crate::ssd) struct Buffered {
     erasing: Slots<Erasing>,
     /// Requests that wait until all groups begun before a number are programmed.
     durable: Vec<(u64, Slot)>,
+    /// What operations did since counts were reset: all of them, and the reads of the host.
+    effort: [Effort; 2],
     /// The domain at which the next choice begins.
     turn: u32,
 }
@@ -115,6 +118,7 @@ impl Buffered {
             victims: vec![None; domains],
             erasing: Slots::new(),
             durable: Vec::new(),
+            effort: [Effort::default(); 2],
             turn: 0,
             config: config.clone(),
         }
@@ -216,6 +220,7 @@ impl Buffered {
 
     /// Something crosses the bus of a die, when it is its turn.
     fn send(&mut self, die: u32, cargo: Cargo, ns: Time, clock: &mut Clock) {
+        self.effort[0].bus_ns += ns;
         let bus = die % self.shape.channels;
         if let Some(end) = self.buses.send(bus, cargo, ns, clock.now) {
             clock.call(end, event(Happens::Crossed, bus));

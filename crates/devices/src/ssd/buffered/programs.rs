@@ -201,6 +201,7 @@ impl Buffered {
         let Cell::Running { task, .. } = die.cell else { unreachable!("it was running") };
         die.cell = Cell::Free;
         die.account.end(task.cleans, now);
+        self.count_task(&task);
         let word = match task.job {
             Job::Erase(_) => Word::Erase,
             _ if task.cleans => Word::Move,

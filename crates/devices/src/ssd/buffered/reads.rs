@@ -173,6 +173,7 @@ impl Buffered {
     fn queue_read(&mut self, mut read: Read, clock: &mut Clock) {
         let now = clock.now;
         let host_first = self.config.cleaning.read_order == ReadOrder::HostFirst;
+        self.count_read(&read);
         let die = &mut self.dies[read.die as usize];
         read.queued = now;
         read.marks = [die.account.cleaning_ns(now), die.account.stopping_ns(now)];
@@ -273,6 +274,8 @@ impl Buffered {
             let (sense_ns, bus_ns) = self.next_row(&batch);
             let read = &mut self.reads[id];
             (read.owner, read.sense_ns, read.bus_ns) = (Owner::Copies(batch), sense_ns, bus_ns);
+            let read = *read;
+            self.count_read(&read);
             clock.call(now + sense_ns, event(Happens::Sensed, self.sensing.insert(id)));
             return;
         }

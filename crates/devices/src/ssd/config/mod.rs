@@ -5,6 +5,7 @@
 //! derived, not here.
 
 mod cleaning;
+mod energy;
 pub mod parts;
 mod persistence;
 mod today;
@@ -12,6 +13,7 @@ mod today;
 pub use crate::kit::config::{Depth, Duplex, HostLink, HostOrder};
 pub(super) use cleaning::cleaners;
 pub use cleaning::*;
+pub use energy::*;
 pub use persistence::*;
 pub use today::*;
 
@@ -193,6 +195,8 @@ options! {
         cleaning: Cleaning = Cleaning::default(),
         /// Endurance.
         wear: Wear = Wear::default(),
+        /// What it takes of its supply.
+        energy: SsdEnergy = SsdEnergy::default(),
         /// What the flash keeps beyond the data.
         persistence: Persistence = Persistence::default(),
     }

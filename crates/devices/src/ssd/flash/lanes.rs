@@ -7,6 +7,7 @@
 //! next free. This module knows no pages: it is told which plan to run on which lane, and says when the
 //! caller is to ask again.
 
+use super::effort::Effort;
 use super::operation::{Cached, Plan, PlanId, Stage};
 use engine::Time;
 
@@ -92,6 +93,29 @@ impl Lanes {
         self.plans.iter().any(|plan| plan.stages().iter().any(|stage| stage.ns() == 0))
     }
 
+    /// What operations did that have begun since counts were reset.
+    pub fn effort(&self) -> Effort {
+        self.plans.iter().map(|plan| plan.effort().times(plan.begun)).sum()
+    }
+
+    /// What reading a page does.
+    pub fn effort_of_a_read(&self) -> Effort {
+        let mut efforts = self.plans.iter().map(Plan::effort);
+        let reads = |effort: &Effort| effort.programs == 0 && effort.erases == 0;
+        efforts.find(reads).unwrap_or_default()
+    }
+
+    /// Counts operations from zero.
+    pub fn reset_effort(&mut self) {
+        self.plans.iter_mut().for_each(|plan| plan.begun = 0);
+    }
+
+    /// Counts the operations of others too.
+    pub fn add_effort(&mut self, other: &Lanes) {
+        let pairs = self.plans.iter_mut().zip(&other.plans);
+        pairs.for_each(|(own, more)| own.begun += more.begun);
+    }
+
     /// How many buses there are.
     pub fn buses(&self) -> usize {
         self.bus_free_at.len()
@@ -149,6 +173,7 @@ impl Lanes {
             free || self.accepts(lane, self.plans[plan.at()].cached()),
             "a lane does one operation at a time"
         );
+        self.plans[plan.at()].begun += 1;
         let state = &mut self.each[lane as usize];
         if state.lone {
             let costs = &self.plans[plan.at()];

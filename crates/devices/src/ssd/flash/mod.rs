@@ -2,6 +2,7 @@
 
 mod array;
 mod damage;
+mod effort;
 mod lanes;
 mod operation;
 mod ratings;
@@ -9,6 +10,7 @@ mod ratings;
 pub use array::Flash;
 pub(in crate::ssd) use array::FlashState;
 pub use damage::{Damage, Reading, Short, Torn};
+pub use effort::Effort;
 pub use lanes::{Finished, Lanes, StageEnd};
 pub use operation::{Cached, CellTimes, CostTable, FlashOp, OpKind, Plan, PlanId, Stage};
 pub use ratings::Ratings;

@@ -1,6 +1,7 @@
 //! What the flash does, as stages: senses, programs and erasures of the cell array, and transfers
 //! over the bus.
 
+use super::effort::Effort;
 use crate::ssd::config::SsdConfig;
 use crate::ssd::ids::{BlockMode, Ppn};
 use crate::ssd::shape::{Geometry, Granule};
@@ -59,6 +60,9 @@ pub struct Plan {
     cached: Option<Cached>,
     cell_ns: Time,
     total_ns: Time,
+    effort: Effort,
+    /// Operations of it that have begun since counts were reset.
+    pub(super) begun: u64,
 }
 
 impl Plan {
@@ -67,13 +71,24 @@ impl Plan {
         assert!(!stages.is_empty());
         let cell_ns = stages.iter().copied().filter_map(Stage::cell).sum();
         let total_ns = stages.iter().copied().map(Stage::ns).sum();
-        Plan { stages, cached: None, cell_ns, total_ns }
+        Plan { stages, cached: None, cell_ns, total_ns, effort: Effort::default(), begun: 0 }
     }
 
     /// The same as an operation that cache commands can chain with others, or with none.
     pub fn chained(mut self, kind: Option<Cached>) -> Self {
         self.cached = kind;
         self
+    }
+
+    /// The same as an operation that does so much.
+    pub fn doing(mut self, effort: Effort) -> Self {
+        self.effort = effort;
+        self
+    }
+
+    /// What it does, all of it, also where a stage is hidden behind another.
+    pub fn effort(&self) -> Effort {
+        self.effort
     }
 
     /// Time in the cell array, ns.
@@ -254,19 +269,60 @@ fn push_row(plans: &mut Vec<Plan>, config: &SsdConfig, granule: Granule, times: 
     let read = |pages| senses(sense, bus, pages, cache);
     let write = |pages| programs(program, bus, pages, cache);
     let each = |stages: &[Stage]| stages.repeat(pages as usize);
+    let efforts = Efforts::new(config, times, bus, u64::from(pages));
     let (sense, out, back) = (Stage::Cell(sense), Stage::Bus(bus), Stage::Cell(program));
-    let mut pair = |kind: OpKind, stages: Vec<Stage>| {
-        let last = if config.summary_page { &summary[..] } else { &[] };
-        plans.push(Plan::new(stages.clone()).chained(kind.chains()));
-        plans.push(Plan::new([stages, last.to_vec()].concat()).chained(kind.chains()));
+    let mut pair = |kind: OpKind, stages: Vec<Stage>, effort: Effort| {
+        let (last, summed) = match config.summary_page {
+            true => (&summary[..], effort + efforts.summary(summary[0].ns())),
+            false => (&[][..], effort),
+        };
+        let plan = Plan::new(stages.clone()).doing(effort);
+        plans.push(plan.chained(kind.chains()));
+        let plan = Plan::new([stages, last.to_vec()].concat()).doing(summed);
+        plans.push(plan.chained(kind.chains()));
     };
-    pair(OpKind::Program, write(pages));
-    pair(OpKind::CopyBack, each(&[sense, back]));
-    pair(OpKind::Move, [read(pages), write(pages)].concat());
-    pair(OpKind::Merge, each(&[sense, out, back]));
-    pair(OpKind::StreamIn, each(&[back]));
-    plans.push(Plan::new(vec![Stage::Cell(config.timing.erase.ns() as u32)]));
-    plans.extend((1..=pages).map(|pages| Plan::new(read(pages)).chained(OpKind::Read.chains())));
+    let Efforts { sensing, programming, crossing, erasing, .. } = efforts;
+    pair(OpKind::Program, write(pages), programming + crossing);
+    pair(OpKind::CopyBack, each(&[sense, back]), sensing + programming);
+    let moved = [read(pages), write(pages)].concat();
+    pair(OpKind::Move, moved, sensing + programming + crossing.times(2));
+    pair(OpKind::Merge, each(&[sense, out, back]), sensing + programming + crossing);
+    pair(OpKind::StreamIn, each(&[back]), programming);
+    let erase = Plan::new(vec![Stage::Cell(config.timing.erase.ns() as u32)]);
+    plans.push(erase.doing(erasing));
+    plans.extend((1..=pages).map(|count| {
+        let effort = Efforts::new(config, times, bus, u64::from(count));
+        let plan = Plan::new(read(count)).doing(effort.sensing + effort.crossing);
+        plan.chained(OpKind::Read.chains())
+    }));
+}
+
+/// What so many pages ask of array and bus.
+struct Efforts {
+    sensing: Effort,
+    programming: Effort,
+    crossing: Effort,
+    erasing: Effort,
+    program_ns: Time,
+}
+
+impl Efforts {
+    fn new(config: &SsdConfig, times: CellTimes, bus: u32, pages: u64) -> Efforts {
+        let (sense_ns, program_ns) = (Time::from(times.sense_ns), Time::from(times.program_ns));
+        let none = Effort::default();
+        Efforts {
+            sensing: Effort { senses: 1, sense_ns, ..none }.times(pages),
+            programming: Effort { programs: 1, program_ns, ..none }.times(pages),
+            crossing: Effort { bus_ns: Time::from(bus), ..none }.times(pages),
+            erasing: Effort { erases: 1, erase_ns: config.timing.erase.ns(), ..none },
+            program_ns,
+        }
+    }
+
+    /// What a summary page adds, whose transfer takes so long.
+    fn summary(&self, bus_ns: Time) -> Effort {
+        Effort { programs: 1, program_ns: self.program_ns, bus_ns, ..Effort::default() }
+    }
 }
 
 /// Sensing and transferring pages of a block one after the other; with cache commands the sensing of

@@ -38,6 +38,8 @@ impl Scheduler {
         first: bool,
         rename: &mut dyn FnMut(Slot) -> Slot,
     ) -> Scheduler {
+        let mut lanes = self.lanes.clone();
+        lanes.reset_effort();
         let parts: Vec<_> = units.iter().map(|unit| self.ftl.part_of(*unit)).collect();
         let (ftl, flash) = if first {
             (self.ftl.first_side(), self.flash.first_side())
@@ -47,7 +49,7 @@ impl Scheduler {
         Scheduler {
             ftl,
             flash,
-            lanes: self.lanes.clone(),
+            lanes,
             units: self.units.side(units, rename),
             recorder: None,
             costs: self.costs.clone(),
@@ -78,6 +80,7 @@ impl Scheduler {
                     self.flash.take_part(&side.flash, part.blocks());
                 }
             }
+            self.lanes.add_effort(&side.lanes);
             for unit in units {
                 self.lanes.take_lane(&side.lanes, unit.0);
                 self.units.take_unit(&mut side.units, *unit, rename);

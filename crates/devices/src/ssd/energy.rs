@@ -1,0 +1,111 @@
+//! The energy of a drive: what its operations did, times what each of it takes.
+//!
+//! An operation counts when it begins, whole. Beside it a die stands by and the controller runs, whatever
+//! happens. Of the buses, all time in which data cross them counts, and none in which they wait. What the
+//! drive reads to find its map after a power cut is left out.
+
+use super::Ssd;
+use super::back::Back;
+use super::config::{SsdConfig, SsdEnergy};
+use super::flash::Effort;
+use crate::energy::{self, EnergyReport};
+use engine::{Followed, Time};
+
+/// What efforts take, joules.
+struct Taken {
+    flash: f64,
+    bus: f64,
+}
+
+impl SsdEnergy {
+    fn of(&self, effort: &Effort, scale: u32) -> Taken {
+        let volts = self.voltage.volts();
+        let drawn =
+            |current: options::Current, ns: Time| volts * current.amperes() * energy::seconds(ns);
+        let either = |measured: Option<options::Energy>, count: f64, by_time: f64| {
+            measured.map_or(by_time, |each| each.joules() * count)
+        };
+        // A part of each block stands for all of it, and takes its part of the time and the energy.
+        let erases = effort.erases as f64 / f64::from(scale);
+        let sensing = drawn(self.read, effort.sense_ns);
+        let programming = drawn(self.program, effort.program_ns);
+        let erasing = drawn(self.erase, effort.erase_ns);
+        let flash = either(self.page_read, effort.senses as f64, sensing)
+            + either(self.page_program, effort.programs as f64, programming)
+            + either(self.block_erase, erases, erasing);
+        Taken { flash, bus: drawn(self.bus, effort.bus_ns) }
+    }
+
+    /// What all dies draw together, watts.
+    fn standby_watts(&self, config: &SsdConfig) -> f64 {
+        let dies = config.channels * config.packages_per_channel * config.dies_per_package;
+        f64::from(dies) * self.voltage.volts() * self.standby.amperes()
+    }
+}
+
+impl Back {
+    /// What operations did since counts were reset.
+    pub(in crate::ssd) fn effort(&self) -> Effort {
+        match self {
+            Back::Pages(back) => back.lanes.effort(),
+            Back::Groups(back) => back.effort(),
+        }
+    }
+
+    /// The part of it that the host's reads had.
+    fn effort_of_reads(&self) -> Effort {
+        match self {
+            Back::Pages(back) => {
+                let counters = &back.ftl.counters;
+                back.lanes.effort_of_a_read().times(counters.host_reads + counters.idle_reads)
+            }
+            Back::Groups(back) => back.effort_of_reads(),
+        }
+    }
+}
+
+impl Ssd {
+    fn taken(&self, effort: &Effort) -> Taken {
+        self.config.energy.of(effort, self.config.scale)
+    }
+
+    /// Adds what operations that did so much took to the figures that are followed.
+    pub(in crate::ssd) fn with_energy(
+        &self,
+        figures: Followed,
+        effort: impl FnOnce() -> Effort,
+    ) -> Followed {
+        if !self.config.energy.is_known() {
+            return figures;
+        }
+        let taken = self.taken(&effort());
+        energy::follow(figures, taken.flash + taken.bus)
+    }
+
+    /// What it took during a run that ended at `end`, if that is known.
+    pub(in crate::ssd) fn energy(&self, end: Time) -> Option<EnergyReport> {
+        let config = &self.config.energy;
+        if !config.is_known() {
+            return None;
+        }
+        let spent = self.spent(end);
+        let taken = self.taken(&self.back.effort());
+        let reads = self.taken(&self.back.effort_of_reads());
+        let (standby, controller) = (config.standby_watts(&self.config), config.controller.watts());
+        let seconds = energy::seconds(spent.time);
+        let busy: Time = spent.units.iter().map(|unit| unit.busy_ns).sum();
+        let all = spent.time as f64 * spent.units.len() as f64;
+        Some(EnergyReport {
+            time_ns: spent.time,
+            flash: taken.flash,
+            bus: taken.bus,
+            controller: controller * seconds,
+            idle: standby * seconds,
+            reads: Some(reads.flash + reads.bus),
+            constant_watts: controller + standby,
+            utilisation: if all > 0.0 { busy as f64 / all } else { 0.0 },
+            devices: 1,
+            ..EnergyReport::default()
+        })
+    }
+}
