@@ -8,6 +8,7 @@ mod conformance;
 mod custom;
 mod disk;
 mod ended;
+mod energy;
 mod ftl;
 mod health;
 mod large;

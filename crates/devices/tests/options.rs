@@ -19,6 +19,7 @@ struct Outcome {
     kept: usize,
     completions: Vec<Completion>,
     report: SsdReport,
+    joules: f64,
 }
 
 impl Outcome {
@@ -36,6 +37,7 @@ impl Outcome {
 
 type Figure = fn(&Outcome) -> f64;
 
+const JOULES: Figure = |o| o.joules;
 const MEAN_LATENCY: Figure = |o| o.mean_of(Completion::latency);
 const READ_WAIT: Figure = |o| {
     o.mean_of(|c| if c.request.op == Op::Read { c.breakdown[latency::CLEANING_WAIT] } else { 0 })
@@ -389,6 +391,24 @@ fn wear() -> Vec<Row> {
     ]
 }
 
+fn energy() -> Vec<Row> {
+    let more =
+        |key, from: &str, to: &str, load| row(key, [json!(from), json!(to)], load, (JOULES, More));
+    vec![
+        more("device.energy.voltage", "1.8V", "3.3V", READS)
+            .given("device.energy.read", json!("25mA")),
+        more("device.energy.read", "15mA", "25mA", READS),
+        more("device.energy.program", "15mA", "25mA", WRITES),
+        more("device.energy.erase", "15mA", "25mA", WRITES),
+        more("device.energy.bus", "15mA", "25mA", READS),
+        more("device.energy.standby", "50uA", "100uA", READS),
+        more("device.energy.controller", "100mW", "1W", READS),
+        more("device.energy.page_read", "1uJ", "2uJ", READS),
+        more("device.energy.page_program", "10uJ", "20uJ", WRITES),
+        more("device.energy.block_erase", "10uJ", "20uJ", WRITES),
+    ]
+}
+
 // ---- running it -----------------------------------------------------------------------------
 
 fn outcome(keys: &[(&str, Value)], load: Load, requests: u64, cut: Option<Time>) -> Outcome {
@@ -406,7 +426,8 @@ fn outcome(keys: &[(&str, Value)], load: Load, requests: u64, cut: Option<Time>)
         None => run_closed(device.as_mut(), &mut closed),
     };
     let report = device.report(end).expect("an SSD reports");
-    Outcome { end, capacity, kept, completions, report }
+    let joules = device.energy_report(end).map_or(0.0, |it| it.joules());
+    Outcome { end, capacity, kept, completions, report, joules }
 }
 
 fn verdict(row: &Row) -> Result<(), String> {
@@ -433,7 +454,7 @@ fn verdict(row: &Row) -> Result<(), String> {
 #[test]
 fn every_key_changes_a_result_in_the_right_direction() {
     let table: Vec<Row> =
-        [shape(), space(), times(), frontiers(), wear(), buffered::rows(), power::rows()]
+        [shape(), space(), times(), frontiers(), wear(), energy(), buffered::rows(), power::rows()]
             .into_iter()
             .flatten()
             .collect();

@@ -1,5 +1,6 @@
 //! What came of the requests: statistics of their latencies and of how they ended, by operation.
 
+use crate::energy::Answered;
 use devices::latency::LATENCY_PARTS;
 use engine::{Class, Completion, LatencyStats, Op, Status, Time};
 use serde_json::{Map, Value, json};
@@ -54,6 +55,17 @@ impl Answers {
     /// Bytes of the requests of an operation that were answered well.
     pub(crate) fn bytes(&self, op: Op) -> u64 {
         self.by_op[op as usize].bytes()
+    }
+
+    /// How many requests were answered well, and their bytes.
+    pub(crate) fn answered(&self) -> Answered {
+        let of = |op: Op| &self.by_op[op as usize];
+        Answered {
+            reads: of(Op::Read).requests(),
+            writes: of(Op::Write).requests(),
+            requests: self.by_op.iter().map(LatencyStats::requests).sum(),
+            bytes: of(Op::Read).bytes() + of(Op::Write).bytes(),
+        }
     }
 
     /// One summary per operation, and one of all.

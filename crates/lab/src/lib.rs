@@ -8,6 +8,7 @@ mod answers;
 mod apart;
 mod catalogue;
 mod config;
+mod energy;
 mod error;
 mod health;
 mod inputs;

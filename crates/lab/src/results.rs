@@ -9,15 +9,16 @@
 //! where the first are those answered requests that came before the warm-up was over.
 
 use crate::answers::{Answers, Classes};
+use crate::energy;
 use crate::health;
 use crate::power;
 use crate::steady::SteadyState;
 use crate::threads::Threads;
 use crate::warnings::{self, Piece};
-use devices::ArrayReport;
 use devices::disk::DiskReport;
 use devices::ssd::account::{Counter, Counts, FlashCounts, Section};
 use devices::ssd::{Milestone, SsdReport, WearMap, WearReport};
+use devices::{ArrayReport, EnergyReport};
 use engine::{Class, Completion, Followed, Op, PowerCuts, Time, TimeSeries};
 use serde::Serialize;
 use serde_json::{Map, Value, json};
@@ -106,12 +107,13 @@ impl Collected {
     }
 
     /// The run as the rules of warnings look at it.
-    fn pieces(&self) -> Vec<Piece> {
+    fn pieces(&self, has_flash: bool) -> Vec<Piece> {
         if !self.untimed.is_empty() {
             return self.untimed.clone();
         }
         let mut pieces: Vec<Piece> = self.series.bins().iter().map(Piece::of_bin).collect();
-        if let (Some((before, _)), Some(ends)) = (self.followed, self.followed_at_ends()) {
+        let followed = self.followed.zip(self.followed_at_ends()).filter(|_| has_flash);
+        if let Some(((before, _), ends)) = followed {
             let mut before = FlashCounts::from(before);
             for (piece, end) in pieces.iter_mut().zip(ends.into_iter().map(FlashCounts::from)) {
                 piece.add_flash(&before, &end);
@@ -136,7 +138,7 @@ impl Collected {
         self.answers.to_json(simulated_ns)
     }
 
-    fn time_series(&self) -> Value {
+    fn time_series(&self, of: &Results, simulated_ns: Time) -> Value {
         let bins = self.series.bins();
         let seconds = self.series.bin_ns() as f64 / 1e9;
         let mean = |sum: u128, n: u64| (n > 0).then(|| sum as f64 / n as f64 / 1e3);
@@ -147,7 +149,10 @@ impl Collected {
             "mean_us": bins.iter().map(|b| mean(b.latency_sum_ns, b.requests)).collect::<Vec<_>>(),
             "max_us": bins.iter().map(|b| b.latency_max_ns as f64 / 1e3).collect::<Vec<_>>(),
         });
-        if let (Some((before, _)), Some(ends)) = (self.followed, self.followed_at_ends()) {
+        let Some(((before, _), ends)) = self.followed.zip(self.followed_at_ends()) else {
+            return series;
+        };
+        if of.flash.is_some() {
             for (counter, place, name) in Counter::over_time() {
                 let begins = std::iter::once(&before).chain(&ends).map(|it| it.0[place]);
                 let each = ends.iter().map(|it| it.0[place]).zip(begins);
@@ -155,6 +160,9 @@ impl Collected {
                 let each = each.map(|(end, begin)| if level { end } else { end - begin });
                 series[name] = each.collect();
             }
+        }
+        if let Some(energy) = &of.energy {
+            series["watts"] = energy::watts(energy, &before, &ends, seconds, simulated_ns);
         }
         series
     }
@@ -199,6 +207,7 @@ pub(crate) struct Results {
     pub(crate) flash: Option<SsdReport>,
     pub(crate) disk: Option<DiskReport>,
     pub(crate) array: Option<ArrayReport>,
+    pub(crate) energy: Option<EnergyReport>,
     /// What was recorded of the flash operations.
     pub(crate) timeline: Option<Value>,
     pub(crate) threads: Threads,
@@ -259,7 +268,11 @@ impl Results {
             results["steady_state"] =
                 json!({ "preconditioning": self.prepared, "run": ran.settled });
         }
-        results["time_series"] = ran.collected.time_series();
+        if let Some(report) = &self.energy {
+            let answered = ran.collected.answers.answered();
+            results["energy"] = energy::section(report, &answered, simulated_ns);
+        }
+        results["time_series"] = ran.collected.time_series(self, simulated_ns);
         if let Some(timeline) = &self.timeline {
             results["timeline"] = timeline.clone();
         }
@@ -270,7 +283,7 @@ impl Results {
         warnings::warnings(&warnings::Facts {
             capacity_bytes: self.capacity_bytes,
             written_bytes: self.ran.collected.answers.bytes(Op::Write),
-            pieces: &self.ran.collected.pieces(),
+            pieces: &self.ran.collected.pieces(self.flash.is_some()),
             piece_ns: self
                 .ran
                 .collected

@@ -129,6 +129,7 @@ impl<'a> Session<'a> {
         ran.collected.sample_end(self.device.followed());
         let window = self.experiment.run.timeline.window();
         let recorded = window.zip(self.device.take_operations());
+        let timed = self.experiment.run.timed;
         let results = Results {
             experiment: self.experiment.to_json(),
             capacity_bytes: self.capacity_bytes(),
@@ -137,6 +138,8 @@ impl<'a> Session<'a> {
             flash: self.device.report(ran.last),
             disk: self.device.disk_report(ran.last),
             array: self.device.array_report(ran.last),
+            // Without time there is no power.
+            energy: timed.then(|| self.device.energy_report(ran.last)).flatten(),
             timeline: recorded.map(|(window, it)| operations::section(window, &it)),
             threads: self.threads,
             ran,

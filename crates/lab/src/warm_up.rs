@@ -69,6 +69,7 @@ impl Device for WarmUp<'_> {
         if !self.is_over {
             let counts = Counter::over_time().into_iter().filter(|(row, ..)| !row.is_level());
             counts.for_each(|(_, place, _)| followed.0[place] = 0);
+            followed.0[devices::energy::FOLLOWED] = 0;
         }
         Some(followed)
     }

@@ -51,6 +51,7 @@ fn the_laws_notice_what_is_wrong() {
         ("workload.requests", "3000"),
         ("workload.outstanding", "1"),
         ("workload.read_share", "0.2"),
+        ("device.energy.read", "\"25mA\""),
     ];
     for (key, value) in keys {
         config.set(key, value);
@@ -74,6 +75,8 @@ fn the_laws_notice_what_is_wrong() {
             json!({"measured": true, "host_bytes": 1e12}),
             "lifetimes are of bytes that were written",
         ),
+        ("/energy/parts/bus", json!(1.0), "energy adds up"),
+        ("/time_series/watts", json!([1e9]), "energy adds up"),
         ("/simulated_seconds", json!(1.0), "a lone request's time adds up"),
         ("/wear/mean_erases", json!(0.001), "wear agrees with the erasures"),
         ("/health/critical_warning", json!(8), "health agrees with wear"),

@@ -46,6 +46,10 @@ fn figure(load: &str, device: &mut dyn Model) -> f64 {
             let burst = |id: u64| (id / 4 * 5 * STEP, Op::Write, id * 7_919 % 190_000, 4);
             at(device, &(0..400).map(burst).collect::<Vec<_>>())
         }
+        "joules" => {
+            let (end, ..) = Load::reads(1, 500).run(device);
+            device.energy_report(end).map_or(0.0, |it| it.joules())
+        }
         "capacity" => device.capacity_sectors() as f64,
         _ => panic!("{load} is no load"),
     }
@@ -90,6 +94,9 @@ fn rows() -> Vec<(&'static str, Value, Value, &'static str, bool)> {
         ("write_cache", none(), json!("on"), "bursts", false),
         ("scheduler", none(), json!("sptf"), "queue", false),
         ("queue_depth", json!({"scheduler": "sptf"}), json!(1), "queue", true),
+        ("energy.idle", none(), json!("8W"), "joules", true),
+        ("energy.seek", none(), json!("4W"), "joules", true),
+        ("energy.transfer", none(), json!("2W"), "joules", true),
         ("max_wait", json!({"scheduler": "sptf"}), json!("20ms"), "queue", true),
     ]
 }

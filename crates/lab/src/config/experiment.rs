@@ -1,5 +1,6 @@
 //! An experiment: a device, a workload and how to run one on the other, fully resolved.
 
+use super::cost::{Cost, CostPartial};
 use super::keys::CHOOSING;
 use super::layer::{Layer, Parsed, blame};
 use super::power_cut::PowerCut;
@@ -27,6 +28,9 @@ pub struct Experiment {
     pub workload: WorkloadConfig,
     /// How.
     pub run: RunConfig,
+    /// What things cost, if anything is said of it.
+    #[serde(skip_serializing_if = "Cost::is_empty")]
+    pub cost: Cost,
     /// The layers, so that errors found later can still name their line.
     #[serde(skip)]
     layers: Vec<Layer>,
@@ -46,6 +50,7 @@ impl Experiment {
         let device = device(&sections(&parsed, own, "device"), "device")?;
         let workload = workload(&sections(&parsed, own, "workload"), &parsed)?;
         let run = run_config(&sections(&parsed, own, "run"))?;
+        let cost = cost(&sections(&parsed, own, "cost"))?;
         if i64::try_from(run.seed).is_err() {
             let problem =
                 format!("a seed is at most {}, the largest whole number of TOML", i64::MAX);
@@ -57,6 +62,7 @@ impl Experiment {
             PowerCut::None => Ok(()),
             _ => device.check_power_cuts(),
         });
+        let checked = checked.and_then(|()| cost.check());
         checked.map_err(|invalid| blame(&invalid, &parsed))?;
         if !run.timed && !device.has_flash() {
             let problem = format!(
@@ -80,7 +86,7 @@ impl Experiment {
             format!("{device} under {workload}")
         });
         drop(parsed);
-        Ok(Experiment { version: 1, title, device, workload, run, layers })
+        Ok(Experiment { version: 1, title, device, workload, run, cost, layers })
     }
 
     /// The experiment as a file that reproduces it.
@@ -296,4 +302,15 @@ fn run_config(sections: &[Section<'_, '_>]) -> Result<RunConfig, InputError> {
         RunConfig::overlay(&mut partial, over);
     }
     Ok(RunConfig::complete(partial, RunConfig::default()))
+}
+
+fn cost(sections: &[Section<'_, '_>]) -> Result<Cost, InputError> {
+    let mut partial = CostPartial::default();
+    for section in sections {
+        let value: toml::de::ValueDeserializer = section.without(&[]).into();
+        let over =
+            CostPartial::deserialize(value).map_err(|error| section.blame(&error, "cost", ""))?;
+        Cost::overlay(&mut partial, over);
+    }
+    Ok(Cost::complete(partial, Cost::default()))
 }

@@ -1,6 +1,7 @@
 //! The reference of every key: what the documentation, the lists, the schema and the messages about
 //! unknown keys are made of.
 
+use super::cost::Cost;
 use super::presets;
 use super::run::RunConfig;
 use options::{ANY_NAME, KeyInfo, Setting, Values, nearest};
@@ -56,10 +57,16 @@ pub fn keys() -> Vec<SectionKeys> {
         }
         sections.push(of_kind("workload", kind, keys));
     }
+    let mut of_one_kind = |section: &'static str, keys| {
+        let title = section.to_owned();
+        sections.push(SectionKeys { title, section, kind: None, keys });
+    };
     let mut keys = Vec::new();
     RunConfig::describe("run", "", &RunConfig::default(), &mut keys);
-    let title = "run".to_owned();
-    sections.push(SectionKeys { title, section: "run", kind: None, keys });
+    of_one_kind("run", keys);
+    let mut keys = Vec::new();
+    Cost::describe("cost", "", &Cost::default(), &mut keys);
+    of_one_kind("cost", keys);
     sections
 }
 

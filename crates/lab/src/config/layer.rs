@@ -22,7 +22,7 @@ pub struct Layer {
 }
 
 /// Sections of an experiment, and the keys beside them.
-const SECTIONS: [&str; 3] = ["device", "workload", "run"];
+const SECTIONS: [&str; 4] = ["device", "workload", "run", "cost"];
 pub(super) const VERSION: &str = "version";
 pub(super) const TITLE: &str = "title";
 

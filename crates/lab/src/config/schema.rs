@@ -20,7 +20,11 @@ pub fn schema() -> Value {
     let of = |section: &str| -> Vec<&SectionKeys> {
         all.iter().filter(|keys| keys.section == section).collect()
     };
-    let run: Vec<(&str, &KeyInfo)> = of("run").iter().flat_map(|keys| keys.below("run")).collect();
+    let in_table = |name: &str, description: &str| {
+        let keys: Vec<(&str, &KeyInfo)> =
+            of(name).iter().flat_map(|keys| keys.below(name)).collect();
+        table(&keys, description)
+    };
     json!({
         "$schema": "https://json-schema.org/draft/2020-12/schema",
         "title": "An experiment of ssdlab",
@@ -34,7 +38,8 @@ pub fn schema() -> Value {
             },
             "device": reference("device"),
             "workload": reference("workload"),
-            "run": table(&run, "How an experiment is run."),
+            "run": in_table("run", "How an experiment is run."),
+            "cost": in_table("cost", "What things cost."),
         },
         "additionalProperties": false,
         "$defs": {

@@ -51,6 +51,7 @@ pub const LAWS: &[Law] = &[
     ("requests asked = answered + refused", alone::requests),
     ("a refused write is not a success", alone::refused),
     ("the timeline adds up to the results", alone::time_series),
+    ("energy adds up", alone::energy),
     ("lifetimes are of bytes that were written", alone::lifetime),
     ("a lone request's time adds up", alone::clock),
     ("wear agrees with the erasures", alone::wear),

@@ -5,6 +5,7 @@
 
 pub mod dice;
 pub mod digest;
+mod energy;
 pub mod generate;
 pub mod laws;
 mod redundancy;

@@ -276,3 +276,31 @@ pub fn health(case: &Case<'_>) -> Result<(), String> {
     let of_writes = units(case.count("/flash/host_bytes_written"));
     must(!fresh || written == of_writes, || format!("{written} data units written, of {of_writes}"))
 }
+
+pub fn energy(case: &Case<'_>) -> Result<(), String> {
+    let Some(joules) = case.number("/energy/joules") else { return Ok(()) };
+    let parts = case.results["energy"]["parts"].as_object();
+    let parts: Vec<f64> = parts.into_iter().flatten().filter_map(|it| it.1.as_f64()).collect();
+    let sum: f64 = parts.iter().sum();
+    must(near(sum, joules), || format!("the parts sum to {sum} J, all is {joules} J"))?;
+    must(parts.iter().all(|part| *part >= 0.0), || format!("a part of {parts:?} < 0"))?;
+    // Over time, but for what was taken before the first request came.
+    let series = &case.results["time_series"];
+    let bin = series["bin_seconds"].as_f64().unwrap_or(0.0);
+    let watts: Vec<f64> = series["watts"]
+        .as_array()
+        .into_iter()
+        .flatten()
+        .map(|it| it.as_f64().unwrap_or(0.0))
+        .collect();
+    must(watts.len() == series["requests"].as_array().map_or(0, Vec::len), || {
+        format!("watts of {} bins", watts.len())
+    })?;
+    let Some((last, whole)) = watts.split_last() else { return Ok(()) };
+    let seconds = case.number("/simulated_seconds").unwrap_or(0.0);
+    let rest = (seconds - bin * whole.len() as f64).max(0.0);
+    let over_time = whole.iter().sum::<f64>() * bin + last * rest;
+    // Each bin is known to the nanojoule.
+    let slack = 1e-9 * (watts.len() + 1) as f64 + 1e-6 * joules;
+    must(over_time <= joules + slack, || format!("{over_time} J over time, all is {joules} J"))
+}

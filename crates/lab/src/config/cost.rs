@@ -1,0 +1,59 @@
+//! What things cost: the keys under `[cost]`. A price is the user's; none has a default.
+
+use options::{Invalid, options};
+
+options! {
+    /// What things cost, for `ssdlab cost`. No price has a default, and no result of a run depends on one.
+    pub struct Cost as CostPartial {
+        /// Price of a device, dollars.
+        device_dollars: Option<f64> = None,
+        /// Price of a device for each GB (1e9 bytes) that it exports, dollars; instead of `device_dollars`.
+        capacity_dollars_per_gb: Option<f64> = None,
+        /// What a device takes of its supply, watts; without it, what the results say of energy.
+        watts: Option<f64> = None,
+        /// Price of a kilowatt hour, dollars.
+        power_dollars_per_kwh: Option<f64> = None,
+        /// What the building takes for each watt of the devices, cooling included (power usage
+        /// effectiveness), 1 or more; without it, cooling is left out.
+        pue: Option<f64> = None,
+        /// Years for which costs are added up.
+        years: Option<f64> = None,
+        /// Maintenance in a year, as a share of what the devices cost at first.
+        maintenance_share: Option<f64> = None,
+    }
+}
+
+impl Cost {
+    /// Whether no price is given.
+    pub(crate) fn is_empty(&self) -> bool {
+        *self == Cost::default()
+    }
+
+    /// Refuses prices that are none.
+    pub(crate) fn check(&self) -> Result<(), Invalid> {
+        let rows = [
+            ("cost.device_dollars", self.device_dollars, 0.0),
+            ("cost.capacity_dollars_per_gb", self.capacity_dollars_per_gb, 0.0),
+            ("cost.watts", self.watts, 0.0),
+            ("cost.power_dollars_per_kwh", self.power_dollars_per_kwh, 0.0),
+            ("cost.pue", self.pue, 1.0),
+            ("cost.years", self.years, 0.0),
+            ("cost.maintenance_share", self.maintenance_share, 0.0),
+        ];
+        for (key, value, least) in rows {
+            let Some(value) = value else { continue };
+            if !value.is_finite() || value < least {
+                let problem = format!("{value} is not a number, {least} or more");
+                return Err(Invalid::new(&[key], problem));
+            }
+        }
+        if self.years == Some(0.0) {
+            return Err(Invalid::new(&["cost.years"], "0 years are no time; it must be more"));
+        }
+        if self.device_dollars.is_some() && self.capacity_dollars_per_gb.is_some() {
+            let keys = ["cost.capacity_dollars_per_gb", "cost.device_dollars"];
+            return Err(Invalid::new(&keys, "a device has one price; keep one of the two"));
+        }
+        Ok(())
+    }
+}
