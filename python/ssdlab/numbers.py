@@ -20,6 +20,21 @@ def duration(us: float, digits: int = 3) -> str:
     return significant(us / 1e6, digits) + "s"
 
 
+def energy(joules: float) -> str:
+    """An energy in the unit that suits it, to three significant digits.
+
+    >>> energy(165.3e-6), energy(0.07), energy(12.34), energy(0)
+    ('165uJ', '70.0mJ', '12.3J', '0J')
+    """
+    if joules == 0:
+        return "0J"
+    for unit, size in (("nJ", 1e-9), ("uJ", 1e-6), ("mJ", 1e-3)):
+        text = significant(joules / size, 3)
+        if float(text) < 1000:
+            return text + unit
+    return significant(joules, 3) + "J"
+
+
 def count(number: float) -> str:
     """A large number, short: exact below a hundred million.
 

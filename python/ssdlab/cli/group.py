@@ -19,6 +19,7 @@ WRONG_INPUT = 2
 COMMANDS: Mapping[str, str] = {
     "calibrate": "ssdlab.calibration.command:calibrate",
     "compare": "ssdlab.comparison.command:compare",
+    "cost": "ssdlab.cost.command:cost",
     "crash": "ssdlab.crash.command:crash",
     "device": "ssdlab.device.command:device",
     "endurance": "ssdlab.endurance.command:endurance",

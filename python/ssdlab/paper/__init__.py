@@ -39,5 +39,6 @@ ITEMS: Mapping[str, ModuleType] = {
         "ssdiq-load",
         "drives",
         "disks",
+        "fiveminute",
     )
 }

@@ -37,6 +37,7 @@ def page(results: Sequence[Results]) -> str:
         "Flash operations": timeline.section(named),
         "Wear": _scalars(names, results, "wear") + wear_map.section(named),
         "Health": _scalars(names, results, "health"),
+        "Energy": _scalars(names, results, "energy"),
         "Units and buses": _units(named),
         "Experiment": _experiments(names, results),
     }
@@ -107,6 +108,7 @@ def _over_time(named: figures.Named) -> str:
     drawn = [
         *figures.over_time(named, MAX_POINTS),
         *figures.flash_over_time(named, MAX_POINTS),
+        figures.watts(named, MAX_POINTS),
     ]
     return "".join(map(svg.figure, drawn))
 

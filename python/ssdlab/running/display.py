@@ -11,7 +11,7 @@ from rich.text import Text
 
 from ssdlab import _core, counters
 from ssdlab.charts import text
-from ssdlab.numbers import count, duration, percent, significant
+from ssdlab.numbers import count, duration, energy, percent, significant
 from ssdlab.results import PARTS, Record, Results
 from ssdlab.terminal import console_for, fact_table, rendered, side_by_side, warning_lines
 
@@ -44,6 +44,7 @@ def results_table(results: Results, file: IO[str]) -> str:
         _power(results.get("power")),
         _disk(results),
         _array(results),
+        _energy(results.get("energy")),
         _units(results.get("units") or [], console.width, plain),
         _warm_up(results),
         _notices(results),
@@ -306,6 +307,23 @@ def _health(health: Mapping[str, Any] | None) -> RenderableType | None:
     line = Text("Health: ", style="bold").append(f"{said}, {amount} written", style="default")
     if warned := ", ".join(health["critical_warnings"]):
         line.append(f"\nCritical warning {health['critical_warning']}: {warned}", style="bold red")
+    return line
+
+
+def _energy(found: Record | None) -> RenderableType | None:
+    """What was taken of the supply, and the load beside it."""
+    if not found or not found.joules or not found.mean_watts:
+        return None
+    parts = [f"{part} {percent(it / found.joules)}" for part, it in found.parts.items() if it]
+    line = Text("Energy: ", style="bold")
+    line.append(f"{significant(found.mean_watts, 3)} W ({', '.join(parts)})", style="default")
+    each = found.joules_per_request
+    said = [f"{energy(each[it])} a {it}" for it in ("read", "write") if each[it]]
+    if found.iops_per_watt:
+        said.append(f"{count(found.iops_per_watt)} IOPS/W")
+    if said:
+        said[-1] += f", {percent(found.utilisation)} busy"
+        line.append(f"\n{', '.join(said)}", style="default")
     return line
 
 

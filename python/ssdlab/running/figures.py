@@ -152,6 +152,24 @@ def flash_over_time(named: Named, most: int | None = None) -> list[Figure]:
     return [Figure(title, TIME, Axis(y), curves[key]) for key, (title, y) in FLASH.items()]
 
 
+def watts(named: Named, most: int | None = None) -> Figure:
+    """What was taken of the supply, over simulated time."""
+    curves = []
+    for name, it in named:
+        series = it.get("time_series")
+        if not series or not series.get("watts") or len(series.watts) < 2:
+            continue
+        step, at = _intervals(series, most)
+        taken = [it or 0.0 for it in series.watts]
+        means = [sum(group) / len(group) for group in _groups(taken, step)]
+        curves.append(Series(name or "watts", at, means))
+    return Figure("Power", TIME, Axis("watts"), curves)
+
+
+def _groups(values: Sequence[float], step: int) -> list[Sequence[float]]:
+    return [values[n : n + step] for n in range(0, len(values), step)]
+
+
 def _intervals(series: Record, most: int | None) -> tuple[int, list[float]]:
     """How many intervals are put together, and the middle of each group in seconds."""
     count = len(series.requests)

@@ -1,0 +1,221 @@
+"""What it costs to deliver what is needed: drives, replacements, power, maintenance.
+
+Nothing is simulated here: everything is worked out from results that there are, and from prices,
+which are the user's. A design delivers what its run found, as often as there are drives; the load
+is spread evenly over them.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from ssdlab._core import InputError
+from ssdlab.cost.design import DAYS_PER_YEAR, SECONDS_PER_DAY, Design, of_results
+from ssdlab.cost.need import Need
+from ssdlab.cost.prices import DEVICE, Prices, option
+from ssdlab.cost.rule import break_even_seconds
+from ssdlab.numbers import duration
+from ssdlab.sweeps.table import Goals, Objective
+
+__all__ = ["Bill", "Design", "Need", "Prices", "bill", "front", "of_results"]
+
+HOURS_PER_DAY = 24.0
+GIB = 2**30
+
+
+@dataclass(frozen=True)
+class Bill:
+    """What a design costs: dollars over the years, and the figures by which designs compare.
+
+    It has as many fields as there are lines of the bill, so that each can be told by name.
+    `lacks` says why it does not deliver what is needed, if it does not; `notes` what is left out.
+    """
+
+    design: Design
+    #: Drives for each of the needs that their number can meet.
+    drives_for: Mapping[str, int]
+    drives: int
+    binds: str | None
+    lacks: Sequence[str]
+    notes: Sequence[str]
+    price: float
+    #: Years that a drive lasts under its share of the load, and how often each is bought.
+    lifetime_years: float | None
+    times_bought: int
+    written_tb_per_day: float
+    devices_dollars: float
+    watts: float | None
+    power_dollars: float
+    maintenance_dollars: float
+    five_minute_seconds: float | None
+
+    @property
+    def years(self) -> float | None:
+        """For how long."""
+        return self.design.prices.years
+
+    @property
+    def dollars(self) -> float:
+        """Everything."""
+        return self.devices_dollars + self.power_dollars + self.maintenance_dollars
+
+    def to_dict(self) -> dict[str, Any]:
+        """The bill as `ssdlab cost --json` has it."""
+        design, iops = self.design, self.drives * self.design.iops
+        written = None
+        if self.years is not None:
+            written = self.written_tb_per_day * DAYS_PER_YEAR * self.years
+        busy = design.busy_watts
+        return {
+            "name": design.name,
+            "meets": not self.lacks,
+            "lacks": list(self.lacks),
+            "notes": list(self.notes),
+            "prices": design.prices.given(),
+            "drives": self.drives,
+            "drives_for": dict(self.drives_for),
+            "binds": self.binds,
+            "device_dollars": self.price,
+            "lifetime_years": self.lifetime_years,
+            "times_bought": self.times_bought,
+            "years": self.years,
+            "devices_dollars": self.devices_dollars,
+            "power_dollars": self.power_dollars,
+            "maintenance_dollars": self.maintenance_dollars,
+            "dollars": self.dollars,
+            "watts": self.watts,
+            "iops": iops,
+            "gb": self.drives * design.gigabytes,
+            "latencies_us": dict(design.latencies_us),
+            "dollars_per_iops": self.dollars / iops,
+            "dollars_per_gb": self.dollars / (self.drives * design.gigabytes),
+            "iops_per_watt": design.iops / busy if busy else None,
+            "written_tb": written,
+            "dollars_per_tb_written": self.dollars / written if written else None,
+            "five_minute_seconds": self.five_minute_seconds,
+        }
+
+
+def bill(design: Design, need: Need, dollars_per_gib: float | None = None) -> Bill:
+    """What it costs to meet `need` with drives of a design.
+
+    With `dollars_per_gib`, the price of memory, also how long a page may rest in memory before it
+    is cheaper on the drive. Raises `InputError` for a price that is missing, by its name.
+    """
+    prices = design.prices
+    _refuse_missing(design, need)
+    each = {"iops": design.iops, "mb_per_s": design.mb_per_s, "gb": design.gigabytes}
+    drives_for = {
+        name: math.ceil(amount / each[name] * (1 - 1e-12))
+        for name, amount in need.amounts.items()
+        if name in each and each[name] > 0
+    }
+    drives = max([1, *drives_for.values()])
+    binds = max(drives_for, key=lambda name: drives_for[name]) if drives_for else None
+    notes = [f"{design.name}: the results warn of {name}" for name in design.warnings]
+    lacks = [
+        f"{name} is {duration(design.latencies_us[name])}, and {duration(most)} is needed"
+        if name in design.latencies_us
+        else f"{name} is not known: the run had no such requests"
+        for name, most in need.latencies_us.items()
+        if not design.latencies_us.get(name, math.inf) <= most
+    ]
+    if "mb_per_s" in need.amounts and not design.mb_per_s:
+        lacks.append("it moves no data")
+    requests_per_s = need.amounts.get("iops", drives * design.iops)
+    written = _written_per_day(design, need, drives, requests_per_s)
+    lifetime = _lifetime(design, drives, written)
+    if lifetime is None and written > 0:
+        if design.wears and "dwpd" in need.amounts:
+            lacks.append(
+                "how long it lasts is not known: too little was erased in the run to tell; run it "
+                "longer, or prepare it with run.precondition"
+            )
+        notes.append(f"{UNWORN if design.wears else WITHOUT_WEAR}; nothing is replaced")
+    times = 1
+    if lifetime is not None and prices.years is not None:
+        times = max(1, math.ceil(prices.years / lifetime * (1 - 1e-12)))
+    price = prices.device(design.gigabytes)
+    watts = design.watts(requests_per_s / drives)
+    hours = (prices.years or 0.0) * DAYS_PER_YEAR * HOURS_PER_DAY
+    total_watts = None if watts is None else drives * watts
+    power = 0.0
+    if prices.power_dollars_per_kwh is not None:
+        pue = 1.0 if prices.pue is None else prices.pue
+        power = (total_watts or 0.0) / 1e3 * hours * pue * prices.power_dollars_per_kwh
+        if prices.pue is None:
+            notes.append(f"without cooling: {option('pue')} is not given")
+    else:
+        notes.append(f"without power: {option('power_dollars_per_kwh')} is not given")
+    maintenance = (prices.maintenance_share or 0.0) * (prices.years or 0.0) * drives * price
+    rests = None
+    if dollars_per_gib is not None:
+        pages = GIB / design.bytes_per_request
+        rests = break_even_seconds(pages, design.iops, price, dollars_per_gib)
+    return Bill(
+        design=design,
+        drives_for=drives_for,
+        drives=drives,
+        binds=binds,
+        lacks=lacks,
+        notes=notes,
+        price=price,
+        lifetime_years=lifetime,
+        times_bought=times,
+        written_tb_per_day=written / 1e3,
+        devices_dollars=drives * price * times,
+        watts=total_watts,
+        power_dollars=power,
+        maintenance_dollars=maintenance,
+        five_minute_seconds=rests,
+    )
+
+
+UNWORN = "too little was erased in the run to tell how long it lasts"
+WITHOUT_WEAR = "this device has no wear"
+
+
+def _refuse_missing(design: Design, need: Need) -> None:
+    """Raise `InputError` for what the bill needs and nobody has said."""
+    prices = design.prices
+    missing = []
+    if all(getattr(prices, key) is None for key in DEVICE):
+        missing.append((" or ".join(DEVICE), "what a device costs"))
+    wanting = [
+        key for key in ("power_dollars_per_kwh", "maintenance_share") if key in prices.given()
+    ]
+    wanting += ["--need dwpd"] if "dwpd" in need.amounts else []
+    if prices.years is None and wanting:
+        missing.append(("years", f"for how long, which {' and '.join(wanting)} asks for"))
+    if "power_dollars_per_kwh" in prices.given() and design.busy_watts is None:
+        missing.append(("watts", "of which the results say nothing (device.energy)"))
+    if missing:
+        said = "; ".join(f"{key}, {what}" for key, what in missing)
+        options = ", ".join(option(key) for keys, _ in missing for key in keys.split(" or "))
+        raise InputError(
+            f"{design.name}: prices are missing: {said}. Give {options}, or [cost] in the experiment"
+        )
+
+
+def _written_per_day(design: Design, need: Need, drives: int, requests_per_s: float) -> float:
+    """GB that all drives are written in a day: what is needed, or else what the load writes."""
+    if (daily := need.amounts.get("dwpd")) is not None:
+        return daily * need.amounts.get("gb", drives * design.gigabytes)
+    return design.written_gb_per_request * requests_per_s * SECONDS_PER_DAY
+
+
+def _lifetime(design: Design, drives: int, written: float) -> float | None:
+    """Years that a drive lasts with its share of what is written."""
+    if design.lifetime_writes is None or written <= 0:
+        return None
+    per_day = written / (drives * design.gigabytes)
+    return design.lifetime_writes / per_day / DAYS_PER_YEAR
+
+
+def front(bills: Sequence[Bill], latency: str) -> list[bool]:
+    """Which bills no other beats in both dollars and a latency."""
+    rows = [{"dollars": it.dollars, "latency": it.design.latencies_us.get(latency)} for it in bills]
+    return Goals([Objective("dollars", False), Objective("latency", False)]).pareto(rows)

@@ -1,0 +1,119 @@
+"""A design: what one device of a run delivers, and what it takes."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from ssdlab._core import InputError
+from ssdlab.cost.need import LATENCIES
+from ssdlab.cost.prices import Prices
+
+DAYS_PER_YEAR = 365.0
+SECONDS_PER_DAY = 86_400.0
+
+
+@dataclass(frozen=True)
+class Design:
+    """A device as a run found it: in its state, under its load, an array being one device.
+
+    It has as many fields as a bill asks for figures of the run.
+    `lifetime_writes` are the drive writes after which its spare space is gone; None where nothing
+    is known of its wear, and then `wears` says whether it has any.
+    """
+
+    name: str
+    title: str
+    prices: Prices
+    gigabytes: float
+    iops: float
+    mb_per_s: float
+    written_gb_per_request: float
+    bytes_per_request: float
+    latencies_us: Mapping[str, float]
+    wears: bool
+    lifetime_writes: float | None
+    constant_watts: float | None
+    joules_per_request: float
+    warnings: Sequence[str] = ()
+
+    @property
+    def busy_watts(self) -> float | None:
+        """What it takes under the load of its run."""
+        if self.prices.watts is not None:
+            return self.prices.watts
+        if self.constant_watts is None:
+            return None
+        return self.constant_watts + self.joules_per_request * self.iops
+
+    def watts(self, requests_per_s: float) -> float | None:
+        """What it takes under that load, which is its share of what is needed."""
+        if self.prices.watts is not None or self.constant_watts is None:
+            return self.prices.watts
+        return self.constant_watts + self.joules_per_request * min(requests_per_s, self.iops)
+
+
+def of_results(name: str, results: Mapping[str, Any], options: Prices) -> Design:
+    """The design that results tell of, with the prices of its experiment below those of options.
+
+    Raises `InputError` where no request was answered in time.
+    """
+    host, experiment = results["host"], results["experiment"]
+    every = host["all"]
+    if not every["requests"] or not every["iops"]:
+        raise InputError(f"{name}: no request was answered in time, so that it delivers nothing")
+    device = experiment["device"]
+    lifetime = (results.get("wear") or {}).get("lifetime") or {}
+    end = lifetime.get("spare_gone") or lifetime.get("first_expiry")
+    constant, joules = _energy(results)
+    return Design(
+        name=name,
+        title=experiment["title"],
+        prices=Prices.of(experiment).below(options),
+        gigabytes=results["capacity_bytes"] * _scale(device) / 1e9,
+        iops=every["iops"],
+        mb_per_s=every["mb_per_s"] or 0.0,
+        written_gb_per_request=host["write"]["bytes"] / 1e9 / every["requests"],
+        bytes_per_request=every["bytes"] / every["requests"],
+        latencies_us=_latencies(host),
+        wears="wear" in results,
+        lifetime_writes=end["drive_writes"] if end else None,
+        constant_watts=constant,
+        joules_per_request=joules,
+        warnings=[warning["name"] for warning in results.get("warnings") or []],
+    )
+
+
+def _scale(device: Mapping[str, Any]) -> int:
+    """Of a drive that is simulated in part, how many parts the whole has."""
+    while "member" in device:
+        device = device["member"]
+    return int(device.get("scale", 1))
+
+
+def _energy(results: Mapping[str, Any]) -> tuple[float | None, float]:
+    """Watts that are taken at any time, if that is known, and joules of a request beside them."""
+    energy = results.get("energy")
+    if not energy or not energy["mean_watts"]:
+        return None, 0.0
+    parts, seconds = energy["parts"], energy["joules"] / energy["mean_watts"]
+    constant = parts["controller"] + parts["idle"]
+    return constant / seconds, (energy["joules"] - constant) / results["host"]["all"]["requests"]
+
+
+def _latencies(host: Mapping[str, Any]) -> dict[str, float]:
+    found = {}
+    for kind in ("all", "read", "write"):
+        stats = host[kind]
+        if not stats["requests"]:
+            continue
+        for name in LATENCIES:
+            us = (
+                stats["percentiles_us"].get(name[1:])
+                if name.startswith("p")
+                else stats[f"{name}_us"]
+            )
+            if us is not None:
+                found[name if kind == "all" else f"{kind}.{name}"] = us
+    return found

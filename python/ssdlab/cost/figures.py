@@ -1,0 +1,50 @@
+"""The figures of what things cost: what is paid for, and which designs no other beats."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from ssdlab.charts import Axis, Figure
+from ssdlab.charts.figure import Series
+from ssdlab.cost import Bill
+from ssdlab.sweeps.figures import trade_off
+
+#: Designs that have a bar of their own.
+MOST_BARS = 20
+
+
+def all_of(bills: Sequence[Bill], best: Sequence[bool], against: str) -> list[Figure]:
+    """Those that there is something to see in."""
+    drawn = [paid(bills)]
+    if len(bills) > 1:
+        drawn.append(pareto(bills, best, against))
+    return [figure for figure in drawn if not figure.empty()]
+
+
+def paid(bills: Sequence[Bill]) -> Figure:
+    """What each design costs, in its parts; the cheapest first."""
+    order = sorted(bills, key=lambda it: it.dollars)[:MOST_BARS]
+    words = [f"{it.design.name} x {it.drives}" for it in order]
+    first = [it.devices_dollars / it.times_bought for it in order]
+    parts = {
+        "drives": first,
+        "replacements": [it.devices_dollars - once for it, once in zip(order, first, strict=True)],
+        "power": [it.power_dollars for it in order],
+        "maintenance": [it.maintenance_dollars for it in order],
+    }
+    bars = [Series(name, words, values, "bars") for name, values in parts.items() if any(values)]
+    return Figure(
+        "What is paid for",
+        Axis(words=words, notes=[", falls short" if it.lacks else "" for it in order]),
+        Axis("dollars"),
+        bars,
+        stacked=True,
+        horizontal=True,
+    )
+
+
+def pareto(bills: Sequence[Bill], best: Sequence[bool], against: str) -> Figure:
+    """Dollars over a latency, and the designs that no other beats in both."""
+    latency = f"{against} us"
+    rows = [{"dollars": it.dollars, latency: it.design.latencies_us.get(against)} for it in bills]
+    return trade_off(rows, best, latency, "dollars")

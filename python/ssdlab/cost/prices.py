@@ -1,0 +1,87 @@
+"""Prices: what the user says things cost. None has a default."""
+
+from __future__ import annotations
+
+import dataclasses
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from ssdlab._core import InputError
+
+
+@dataclass(frozen=True)
+class Prices:
+    """The keys of `[cost]` in an experiment, which are also options of the command."""
+
+    device_dollars: float | None = None
+    capacity_dollars_per_gb: float | None = None
+    watts: float | None = None
+    power_dollars_per_kwh: float | None = None
+    pue: float | None = None
+    years: float | None = None
+    maintenance_share: float | None = None
+
+    @classmethod
+    def of(cls, experiment: Mapping[str, Any]) -> Prices:
+        """Those that an experiment gives."""
+        return cls(**(experiment.get("cost") or {}))
+
+    def below(self, others: Prices) -> Prices:
+        """These with what `others` say instead. A device has one price, that of `others` if any."""
+        given = others.given()
+        kept = self.given()
+        if any(key in given for key in DEVICE):
+            kept = {key: value for key, value in kept.items() if key not in DEVICE}
+        return Prices(**{**kept, **given})
+
+    def given(self) -> dict[str, float]:
+        """Those that are given."""
+        every = dataclasses.asdict(self)
+        return {key: value for key, value in every.items() if value is not None}
+
+    def device(self, gigabytes: float) -> float:
+        """The price of a device that exports so much."""
+        if self.device_dollars is not None:
+            return self.device_dollars
+        if self.capacity_dollars_per_gb is None:
+            raise ValueError("the device has no price")
+        return self.capacity_dollars_per_gb * gigabytes
+
+
+#: The two ways to state the price of a device.
+DEVICE = ("device_dollars", "capacity_dollars_per_gb")
+#: Every key, in order.
+KEYS = [field.name for field in dataclasses.fields(Prices)]
+#: What each is, as the help of the command has it.
+MEANING = {
+    "device_dollars": "Price of a device.",
+    "capacity_dollars_per_gb": "Price of a device by the GB that it exports.",
+    "watts": "Power of a device; by default what the results say of energy.",
+    "power_dollars_per_kwh": "Price of a kilowatt hour.",
+    "pue": "Watts of the building for each watt of the devices, cooling included.",
+    "years": "Years for which costs are added up.",
+    "maintenance_share": "Maintenance in a year, as a share of the devices' price.",
+}
+
+
+def option(key: str) -> str:
+    """The option of the command for a key."""
+    return f"--{key.replace('_', '-')}"
+
+
+def from_options(given: Mapping[str, float | None]) -> Prices:
+    """The prices that options give. Raises `InputError` for one that is none."""
+    for key, value in given.items():
+        least = 1 if key == "pue" else 0
+        if value is None:
+            continue
+        if not math.isfinite(value) or value < least or (key == "years" and value == 0):
+            bound = "above 0" if key == "years" else f"{least} or more"
+            raise InputError(f"{option(key)} {value:g}: expected a number, {bound}")
+    found = Prices(**given)
+    if all(getattr(found, key) is not None for key in DEVICE):
+        both = " and ".join(map(option, DEVICE))
+        raise InputError(f"{both}: a device has one price; keep one of the two")
+    return found

@@ -1,0 +1,23 @@
+"""The five-minute rule: how long data may rest before a cheaper place costs less.
+
+Gray and Putzolu, *The 5 minute rule for trading memory for disc accesses* (1987): a page that is
+asked for every T seconds costs a share of the accesses of the slower device, or its room on the
+faster one. They are the same where
+
+    T = (pages of a MB / accesses a second) x (price of the device / price of a MB of the faster)
+"""
+
+from __future__ import annotations
+
+
+def break_even_seconds(
+    pages_per_unit: float, accesses_per_s: float, device_dollars: float, unit_dollars: float
+) -> float:
+    """Seconds between accesses at which both cost the same.
+
+    A unit is what the faster level is sold by, such as a MB; `unit_dollars` is its price there.
+
+    >>> round(break_even_seconds(1024, 15, 15_000, 5_000))
+    205
+    """
+    return pages_per_unit / accesses_per_s * device_dollars / unit_dollars
