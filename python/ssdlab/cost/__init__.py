@@ -74,6 +74,7 @@ class Bill:
             "meets": not self.lacks,
             "lacks": list(self.lacks),
             "notes": list(self.notes),
+            "warnings": list(design.warnings),
             "prices": design.prices.given(),
             "drives": self.drives,
             "drives_for": dict(self.drives_for),
@@ -115,7 +116,7 @@ def bill(design: Design, need: Need, dollars_per_gib: float | None = None) -> Bi
     }
     drives = max([1, *drives_for.values()])
     binds = max(drives_for, key=lambda name: drives_for[name]) if drives_for else None
-    notes = [f"{design.name}: the results warn of {name}" for name in design.warnings]
+    notes: list[str] = []
     lacks = [
         f"{name} is {duration(design.latencies_us[name])}, and {duration(most)} is needed"
         if name in design.latencies_us
@@ -184,19 +185,22 @@ def _refuse_missing(design: Design, need: Need) -> None:
     missing = []
     if all(getattr(prices, key) is None for key in DEVICE):
         missing.append((" or ".join(DEVICE), "what a device costs"))
-    wanting = [
-        key for key in ("power_dollars_per_kwh", "maintenance_share") if key in prices.given()
+    given = prices.given()
+    wanting: list[str] = [
+        key for key in ("power_dollars_per_kwh", "maintenance_share") if key in given
     ]
-    wanting += ["--need dwpd"] if "dwpd" in need.amounts else []
+    if "dwpd" in need.amounts:
+        wanting.append("--need dwpd")
     if prices.years is None and wanting:
         missing.append(("years", f"for how long, which {' and '.join(wanting)} asks for"))
-    if "power_dollars_per_kwh" in prices.given() and design.busy_watts is None:
+    if "power_dollars_per_kwh" in given and design.busy_watts is None:
         missing.append(("watts", "of which the results say nothing (device.energy)"))
     if missing:
         said = "; ".join(f"{key}, {what}" for key, what in missing)
         options = ", ".join(option(key) for keys, _ in missing for key in keys.split(" or "))
         raise InputError(
-            f"{design.name}: prices are missing: {said}. Give {options}, or [cost] in the experiment"
+            f"{design.name}: prices are missing: {said}. Give {options}, or [cost] in the "
+            "experiment"
         )
 
 

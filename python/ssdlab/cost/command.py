@@ -14,7 +14,7 @@ from ssdlab import files
 from ssdlab._core import InputError
 from ssdlab.charts import matplotlib
 from ssdlab.cli.options import PATH, ExamplesFirst
-from ssdlab.cost import Bill, Design, bill, front, of_results
+from ssdlab.cost import Design, bill, front, of_results
 from ssdlab.cost import need as needs
 from ssdlab.cost.prices import KEYS, MEANING, Prices, from_options, option
 from ssdlab.results import FILE, Results

@@ -11,7 +11,7 @@ from rich.text import Text
 
 from ssdlab.cost import Bill, Need
 from ssdlab.numbers import count, duration, significant
-from ssdlab.terminal import console_for, fact_table, rendered, side_by_side
+from ssdlab.terminal import console_for, fact_table, rendered, side_by_side, warning_lines
 
 #: Designs that are shown of many: the cheapest.
 MOST_ROWS = 30
@@ -37,6 +37,8 @@ def shown(
     notes = list(dict.fromkeys(note for it in bills for note in it.notes))
     if notes:
         sections.append(Text("\n".join(f"Note: {note}" for note in notes), style="dim"))
+    if (warned := warning_lines(_warnings(bills))) is not None:
+        sections.append(warned)
     sections.append(_verdict(bills))
     return rendered(console, sections)
 
@@ -52,6 +54,17 @@ def dollars(amount: float) -> str:
     if amount >= 100:
         return f"${amount:,.0f}"
     return f"${significant(amount, 3)}" if amount >= 1 else f"${amount:.3g}"
+
+
+def _warnings(bills: Sequence[Bill]) -> list[str]:
+    """What the results themselves warn of, each once."""
+    names = dict.fromkeys(name for it in bills for name in it.design.warnings)
+    said = []
+    for name in names:
+        designs = [it.design.name for it in bills if name in it.design.warnings]
+        of = f"{len(designs)} of {len(bills)} designs" if len(bills) > 1 else "the results"
+        said.append(f"{name}: {of} (docs/warnings.md)")
+    return said
 
 
 def _needed(need: Need) -> str:
@@ -103,7 +116,7 @@ def _table(bills: Sequence[Bill], best: Sequence[bool], against: str) -> Rendera
     table = Table(box=None, padding=(0, 1), collapse_padding=True, pad_edge=False)
     table.add_column("", overflow="fold")
     rests = any(it.five_minute_seconds is not None for it in bills)
-    columns = ["drives", "bound by", "W", "total", "$/IOPS", "$/GB", against, "lasts"]
+    columns = ["drives", "bound", "W", "total", "$/IOPS", "$/GB", against, "lasts"]
     for name in [*columns, *(["rests"] if rests else []), ""]:
         table.add_column(name, justify="right", header_style="dim", no_wrap=True)
     order = sorted(range(len(bills)), key=lambda n: (bool(bills[n].lacks), bills[n].dollars))
@@ -122,7 +135,7 @@ def _table(bills: Sequence[Bill], best: Sequence[bool], against: str) -> Rendera
             "" if latency is None else duration(latency),
             "" if it.lifetime_years is None else f"{significant(it.lifetime_years, 2)} y",
             *(last if rests else []),
-            "falls short" if it.lacks else "on the front" if best[n] else "",
+            "short" if it.lacks else "front" if best[n] else "",
         )
     if len(bills) > MOST_ROWS:
         table.caption = f"The first {MOST_ROWS} of {len(bills)} designs."
@@ -135,10 +148,9 @@ def interval(seconds: float) -> str:
     >>> interval(204.8), interval(5264), interval(8.2)
     ('3.41 min', '1.46 h', '8.20 s')
     """
-    for unit, size in (("s", 1.0), ("min", 60.0), ("h", 3600.0)):
-        if seconds < 60 * size:
-            break
-    return f"{significant(seconds / size, 3)} {unit}"
+    units = {"s": 1.0, "min": 60.0, "h": 3600.0}
+    unit = next((name for name, size in units.items() if seconds < 60 * size), "h")
+    return f"{significant(seconds / units[unit], 3)} {unit}"
 
 
 def _verdict(bills: Sequence[Bill]) -> RenderableType:

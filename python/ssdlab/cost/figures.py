@@ -45,6 +45,9 @@ def paid(bills: Sequence[Bill]) -> Figure:
 
 def pareto(bills: Sequence[Bill], best: Sequence[bool], against: str) -> Figure:
     """Dollars over a latency, and the designs that no other beats in both."""
-    latency = f"{against} us"
-    rows = [{"dollars": it.dollars, latency: it.design.latencies_us.get(against)} for it in bills]
+    latency = f"{against}, ms"
+    rows = []
+    for it in bills:
+        us = it.design.latencies_us.get(against)
+        rows.append({"dollars": it.dollars, latency: None if us is None else us / 1e3})
     return trade_off(rows, best, latency, "dollars")
