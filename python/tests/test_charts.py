@@ -22,6 +22,8 @@ from ssdlab.charts import (
     svg,
     text,
 )
+from ssdlab.cost import Need, Prices, bill, of_results
+from ssdlab.cost import figures as of_cost
 from ssdlab.results import PARTS
 from ssdlab.running import figures as of_run
 from ssdlab.sweeps import figures as of_sweep
@@ -255,6 +257,10 @@ def every(tmp_path_factory):
         {"a": a, "b": b, "us": a * 2.0 + len(b), "wa": 9.0 - a} for a in (1, 2) for b in ("x", "yz")
     ]
     best = [row["us"] < 4 for row in rows]
+    bills = [
+        bill(of_results(name, run.to_dict(), Prices(device_dollars=dollars)), Need({}, {}))
+        for name, dollars in (("a", 9.0), ("b", 5.0))
+    ]
     found = {
         "points": [
             {"pattern": "seq_read", "outstanding": 1, "bytes": n, "mean_us": n / 1000}
@@ -275,6 +281,7 @@ def every(tmp_path_factory):
             of_run.breakdown(named),
             *of_run.over_time(named, 50),
             *of_run.flash_over_time(named, 50),
+            of_run.watts(named, 50),
             of_run.units(run),
             of_run.timeline(run),
             of_run.wear("", run),
@@ -287,11 +294,12 @@ def every(tmp_path_factory):
             of_sweep.by_parameter(rows, "b", "us"),
             of_sweep.parallel(rows, best, ["a", "b", "us", "wa"]),
         ],
+        of_cost: of_cost.all_of(bills, [False, True], "p99"),
         of_calibration: [figure for row in of_calibration.rows(found) for figure in row],
     }
 
 
-@pytest.mark.parametrize("where", [of_run, of_trace, of_sweep, of_calibration])
+@pytest.mark.parametrize("where", [of_run, of_trace, of_sweep, of_cost, of_calibration])
 def test_every_figure_can_be_drawn_by_either(every, where):
     pytest.importorskip("matplotlib")
     for drawn in every[where]:

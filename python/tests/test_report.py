@@ -101,6 +101,7 @@ def test_the_page_of_a_run_says_what_the_results_say(ssdlab, runs, tmp_path):
         "Flash operations",
         "Wear",
         "Health",
+        "Energy",
         "Units and buses",
         "Experiment",
     ]
