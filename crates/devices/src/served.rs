@@ -156,7 +156,7 @@ pub struct Served<L> {
     previous: Option<(Op, u64)>,
     begun: u64,
     /// Times of the services that have begun since counts were reset, of reads and of others, ns.
-    served_ns: [Time; 2],
+    busy_ns: [Time; 2],
     /// When counts were reset.
     since: Time,
 }
@@ -165,8 +165,8 @@ impl<L: Law> Served<L> {
     /// An idle device.
     pub fn new(law: L) -> Self {
         let (queue, service) = (VecDeque::new(), Serving::default());
-        let served_ns = [0; 2];
-        Served { law, queue, service, previous: None, begun: 0, served_ns, since: 0 }
+        let busy_ns = [0; 2];
+        Served { law, queue, service, previous: None, begun: 0, busy_ns, since: 0 }
     }
 
     /// The fixed and the growing part of the service time of the next request, ns.
@@ -190,7 +190,7 @@ impl<L: Law> Served<L> {
     fn taken(&self) -> [f64; 2] {
         let config = self.law.energy();
         let each = (config.active.watts() - config.idle.watts()) / self.law.at_once() as f64;
-        self.served_ns.map(|ns| each * energy::seconds(ns))
+        self.busy_ns.map(|ns| each * energy::seconds(ns))
     }
 
     fn begin(&mut self, now: Time) {
@@ -206,7 +206,7 @@ impl<L: Law> Served<L> {
         let end = now + fixed + growing;
         let number = self.begun;
         self.begun += 1;
-        self.served_ns[usize::from(request.op != Op::Read)] += fixed + growing;
+        self.busy_ns[usize::from(request.op != Op::Read)] += fixed + growing;
         self.service.push(Service { end, number, submitted, begun: now, fixed, request });
     }
 }
@@ -260,7 +260,7 @@ impl<L: Law> Persist for Served<L> {}
 
 impl<L: Law> Examine for Served<L> {
     fn reset_counts(&mut self) {
-        self.served_ns = [0; 2];
+        self.busy_ns = [0; 2];
     }
 
     fn begin_account(&mut self, now: Time) {
@@ -275,7 +275,7 @@ impl<L: Law> Examine for Served<L> {
         }
         let time_ns = end.saturating_sub(self.since);
         let [reads, others] = self.taken();
-        let served: Time = self.served_ns.iter().sum();
+        let served: Time = self.busy_ns.iter().sum();
         let most = time_ns as f64 * self.law.at_once() as f64;
         Some(EnergyReport {
             time_ns,

@@ -21,6 +21,7 @@ fn array(config: ArrayConfig, spares: u32) -> Raid {
         random_read: law(50).parse().unwrap(),
         sequential_write: law(35).parse().unwrap(),
         random_write: law(80).parse().unwrap(),
+        ..ParallelConfig::default()
     };
     let count = u64::from(config.members + spares);
     let config = ArrayConfig {

@@ -173,10 +173,10 @@ impl Lanes {
             free || self.accepts(lane, self.plans[plan.at()].cached()),
             "a lane does one operation at a time"
         );
-        self.plans[plan.at()].begun += 1;
         let state = &mut self.each[lane as usize];
+        let costs = &mut self.plans[plan.at()];
+        costs.begun += 1;
         if state.lone {
-            let costs = &self.plans[plan.at()];
             self.bus_busy_ns[state.bus as usize] += costs.total_ns() - costs.cell_ns();
             let (stage, ends) = (costs.last_stage(), now + costs.total_ns());
             state.running = Some(Running { started: now, plan, stage, ends, waited_ns: 0 });

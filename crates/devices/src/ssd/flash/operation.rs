@@ -272,9 +272,10 @@ fn push_row(plans: &mut Vec<Plan>, config: &SsdConfig, granule: Granule, times: 
     let efforts = Efforts::new(config, times, bus, u64::from(pages));
     let (sense, out, back) = (Stage::Cell(sense), Stage::Bus(bus), Stage::Cell(program));
     let mut pair = |kind: OpKind, stages: Vec<Stage>, effort: Effort| {
-        let (last, summed) = match config.summary_page {
-            true => (&summary[..], effort + efforts.summary(summary[0].ns())),
-            false => (&[][..], effort),
+        let (last, summed) = if config.summary_page {
+            (&summary[..], effort + efforts.summary(summary[0].ns()))
+        } else {
+            (&[][..], effort)
         };
         let plan = Plan::new(stages.clone()).doing(effort);
         plans.push(plan.chained(kind.chains()));
