@@ -8,7 +8,7 @@ import pytest
 
 import ssdlab as lab
 from ssdlab import _core
-from ssdlab.cost import Need, Prices, bill, display, front, of_results, rule
+from ssdlab.cost import Need, Prices, bill, cheapest, display, front, of_results, rule
 from ssdlab.cost import need as needs
 from ssdlab.paper import ITEMS, Study
 
@@ -135,6 +135,9 @@ def test_the_front_is_of_what_no_other_beats(results):
 
     bills = [made(1.0, 90.0), made(2.0, 50.0), made(3.0, 60.0), made(4.0, 40.0)]
     assert front(bills, "p99") == [True, True, False, True]
+    assert cheapest(bills, "p99") is bills[0]
+    tied = [made(1.0, 90.0), made(1.0, 50.0)]
+    assert cheapest(tied, "p99") is tied[1], "of equal prices the faster"
 
 
 @pytest.mark.parametrize(

@@ -20,7 +20,7 @@ from ssdlab.cost.rule import break_even_seconds
 from ssdlab.numbers import duration
 from ssdlab.sweeps.table import Goals, Objective
 
-__all__ = ["Bill", "Design", "Need", "Prices", "bill", "front", "of_results"]
+__all__ = ["Bill", "Design", "Need", "Prices", "bill", "cheapest", "front", "of_results"]
 
 HOURS_PER_DAY = 24.0
 GIB = 2**30
@@ -217,6 +217,16 @@ def _lifetime(design: Design, drives: int, written: float) -> float | None:
         return None
     per_day = written / (drives * design.gigabytes)
     return design.lifetime_writes / per_day / DAYS_PER_YEAR
+
+
+def cheapest(bills: Sequence[Bill], latency: str) -> Bill | None:
+    """The bill of least dollars that meets the needs; of equal ones that of the least latency."""
+    fit = [it for it in bills if not it.lacks]
+    return min(
+        fit,
+        key=lambda it: (it.dollars, it.design.latencies_us.get(latency, math.inf)),
+        default=None,
+    )
 
 
 def front(bills: Sequence[Bill], latency: str) -> list[bool]:

@@ -14,7 +14,7 @@ from ssdlab import files
 from ssdlab._core import InputError
 from ssdlab.charts import matplotlib
 from ssdlab.cli.options import PATH, ExamplesFirst
-from ssdlab.cost import Design, bill, front, of_results
+from ssdlab.cost import Design, bill, cheapest, front, of_results
 from ssdlab.cost import need as needs
 from ssdlab.cost.prices import KEYS, MEANING, Prices, from_options, option
 from ssdlab.results import FILE, Results
@@ -105,13 +105,13 @@ def cost(
         matplotlib.check("--plot", plot)
     bills = [bill(design, need, dollars_per_gib) for design in _designs(results, options)]
     best = front(bills, against)
-    cheapest = min((it for it in bills if not it.lacks), key=lambda it: it.dollars, default=None)
+    least = cheapest(bills, against)
     rows = [it.to_dict() | {"pareto": on} for it, on in zip(bills, best, strict=True)]
     text = json.dumps(
         {
             "need": need.to_dict(),
             "designs": rows,
-            "cheapest": None if cheapest is None else cheapest.design.name,
+            "cheapest": None if least is None else least.design.name,
             "pareto": [it.design.name for it, on in zip(bills, best, strict=True) if on],
         },
         indent=2,
@@ -129,7 +129,7 @@ def cost(
         from ssdlab.cost import display
 
         click.echo(display.shown(need, bills, best, against, sys.stdout), nl=False)
-    if cheapest is None:
+    if least is None:
         sys.exit(1)
 
 

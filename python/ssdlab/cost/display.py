@@ -9,7 +9,7 @@ from rich.console import Group, RenderableType
 from rich.table import Table
 from rich.text import Text
 
-from ssdlab.cost import Bill, Need
+from ssdlab.cost import Bill, Need, cheapest
 from ssdlab.numbers import count, duration, significant
 from ssdlab.terminal import console_for, fact_table, rendered, side_by_side, warning_lines
 
@@ -39,7 +39,7 @@ def shown(
         sections.append(Text("\n".join(f"Note: {note}" for note in notes), style="dim"))
     if (warned := warning_lines(_warnings(bills))) is not None:
         sections.append(warned)
-    sections.append(_verdict(bills))
+    sections.append(_verdict(bills, against))
     return rendered(console, sections)
 
 
@@ -153,14 +153,13 @@ def interval(seconds: float) -> str:
     return f"{significant(seconds / units[unit], 3)} {unit}"
 
 
-def _verdict(bills: Sequence[Bill]) -> RenderableType:
+def _verdict(bills: Sequence[Bill], against: str) -> RenderableType:
     """The cheapest that delivers what is needed, or why none does."""
-    fit = [it for it in bills if not it.lacks]
-    if fit and len(bills) > 1:
-        it = min(fit, key=lambda it: it.dollars)
+    it = cheapest(bills, against)
+    if it is not None and len(bills) > 1:
         many = f"{count(it.drives)} drive{'s' if it.drives > 1 else ''}"
         return Text(f"Cheapest: {it.design.name}, {many} for {dollars(it.dollars)}", style="bold")
-    if fit:
+    if it is not None:
         return Text("It delivers what is needed.", style="bold")
     if len(bills) == 1:
         return Text(f"It falls short: {'; '.join(bills[0].lacks)}", style="bold red")
