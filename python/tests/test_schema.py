@@ -325,6 +325,7 @@ def test_the_documented_keys_and_those_of_the_schema_are_the_same(schema):
         return set().union(*below) or {at}
 
     found = paths(schema["properties"]["run"], "run")
+    found |= paths(schema["properties"]["cost"], "cost")
     for section in ("device", "workload"):
         found |= paths(schema["$defs"][section], section)
     assert found == set(dict(_core.list("keys")))
