@@ -17,7 +17,7 @@ from ssdlab.terminal import console_for, rendered
 def item_table(item: Item, file: IO[str]) -> str:
     """An item of a study as text for `file`: rows that compare, then the series of its figures."""
     console, _ = console_for(file)
-    verdicts = {"pass": "green", "fail": "bold red", "fitted": "dim", "info": "dim"}
+    verdicts = {"pass": "green", "fail": "bold red"}
     rows = Table(box=None, padding=(0, 1), pad_edge=False)
     rows.add_column("")
     for name in "published", "simulated", "diff.", "tol.", "":
@@ -34,7 +34,7 @@ def item_table(item: Item, file: IO[str]) -> str:
             study_number(row.simulated),
             "" if difference is None else f"{difference:+.1f}%",
             "" if tolerance is None else f"{tolerance:g}%",
-            Text(row.verdict, style=verdicts[row.verdict]),
+            Text(row.verdict, style=verdicts.get(row.verdict, "dim")),
         )
     sections: list[RenderableType] = [Text(item.title, style="bold"), rows]
     if notes:

@@ -7,7 +7,7 @@ from typing import Any, Literal, get_args
 
 from ssdlab.charts import Figure
 
-Verdict = Literal["pass", "fail", "fitted", "info"]
+Verdict = Literal["pass", "fail", "fitted", "arithmetic", "info"]
 #: Every verdict, in the order in which they are counted.
 VERDICTS: tuple[Verdict, ...] = get_args(Verdict)
 
@@ -18,7 +18,8 @@ class Row:
 
     Where the study makes a claim instead of giving a number, `holds` says whether the simulated
     figure bears it out, and `note` is the claim. A figure that was used to find the study's own
-    constants is `fitted`: it is shown, and proves nothing.
+    constants is `fitted`: it is shown, and proves nothing. One that no simulation could change, a
+    constant of the preset or a sum of published numbers, is `arithmetic`, and proves as little.
     """
 
     name: str
@@ -28,6 +29,7 @@ class Row:
     note: str = ""
     holds: bool | None = None
     fitted: bool = False
+    arithmetic: bool = False
 
     @property
     def difference_percent(self) -> float | None:
@@ -41,18 +43,29 @@ class Row:
         """Whether the figures agree, or the claim holds; "info" where neither is tested.
 
         "fitted" is no verdict on the simulation: the published figure is one of its inputs.
+        Nor is "arithmetic", to which no simulation contributes.
 
         They agree when neither exceeds the other by more than the tolerance: 100 % is a factor
         of two up or down.
         """
         if self.fitted:
             return "fitted"
-        if self.holds is not None:
-            return "pass" if self.holds else "fail"
-        if not self.published or self.tolerance_percent is None:
+        if self.arithmetic:
+            return "arithmetic"
+        agrees = self.agrees
+        if agrees is None:
             return "info"
+        return "pass" if agrees else "fail"
+
+    @property
+    def agrees(self) -> bool | None:
+        """Whether the claim holds, or the figures agree; None where neither is claimed."""
+        if self.holds is not None:
+            return self.holds
+        if not self.published or self.tolerance_percent is None:
+            return None
         most = 1 + self.tolerance_percent / 100
-        return "pass" if 1 / most <= self.simulated / self.published <= most else "fail"
+        return 1 / most <= self.simulated / self.published <= most
 
     def to_dict(self) -> dict[str, Any]:
         """The row as `ssdlab paper --json` has it."""
