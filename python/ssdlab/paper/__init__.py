@@ -33,11 +33,14 @@ ITEMS: Mapping[str, ModuleType] = {
         "figure7",
         "figure8",
         "slides",
+        "gray",
         "diskspd",
+        "maghraoui",
         "ssdiq",
         "ssdiq-gc",
         "ssdiq-load",
         "drives",
         "disks",
+        "raid",
     )
 }
