@@ -106,6 +106,22 @@ def run(
 def check_cleaner(
     make: Callable[[], Cleaner],
 ) -> tuple[builtins.list[tuple[str, str | None]], BaseException | None]: ...
+def reliability(
+    *,
+    members: int,
+    tolerated: int,
+    member_bytes: int,
+    life: str,
+    repair: str,
+    repairs_together: bool,
+    defects: str | None,
+    scrub: str | None,
+    defect_bytes: int,
+    years: float,
+    groups: int,
+    seed: int,
+    progress: Callable[[int, int], object] | None = None,
+) -> str: ...
 def resolve(layers: Layers) -> str: ...
 def resolve_json(layers: Layers) -> str: ...
 def capacity_bytes(layers: Layers) -> int: ...

@@ -24,7 +24,8 @@ th, td { padding: .3rem .5rem; text-align: right; border-bottom: 1px solid var(-
 th:first-child, td:first-child { text-align: left; min-width: 13rem } thead th { color: var(--dim) }
 td small, footer { color: var(--dim) } td small { display: block }
 .pass { color: var(--pass) } .fail { color: var(--fail); font-weight: bold }
-.info, .fitted { color: var(--dim) } .remark { background: var(--note); padding: .5rem .8rem }
+.info, .fitted, .arithmetic { color: var(--dim) }
+.remark { background: var(--note); padding: .5rem .8rem }
 @media (max-width: 36rem) { table { font-size: .78rem } th, td { padding: .25rem .3rem }
   th:first-child, td:first-child { min-width: 7rem } }
 th[scope=row] { font-weight: normal } caption { text-align: left; color: var(--dim) }

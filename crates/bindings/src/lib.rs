@@ -9,6 +9,7 @@ mod cleaner;
 mod errors;
 mod layers;
 mod live;
+mod reliability;
 mod run;
 mod tables;
 mod traces;
@@ -32,6 +33,8 @@ mod _core {
     };
     #[pymodule_export]
     use super::live::LiveDevice;
+    #[pymodule_export]
+    use super::reliability::reliability;
     #[pymodule_export]
     use super::run::{check_cleaner, run};
     #[pymodule_export]

@@ -16,6 +16,7 @@ mod live;
 mod operations;
 mod power;
 mod precondition;
+mod reliability;
 mod requests;
 mod results;
 mod session;
@@ -36,6 +37,7 @@ pub use config::{
 pub use error::{InputError, RunError};
 pub use inputs::read_decompressed;
 pub use live::{Live, LiveAddress, LiveSettings, LiveStatus, Ready};
+pub use reliability::{Reliability, ReliabilitySettings, reliability};
 pub use results::SCHEMA;
 pub use session::{Progress, RunSettings, run, run_with};
 pub use table::{Column, to_parquet};

@@ -25,6 +25,7 @@ COMMANDS: Mapping[str, str] = {
     "endurance": "ssdlab.endurance.command:endurance",
     "list": "ssdlab.catalogue.command:list_command",
     "paper": "ssdlab.paper.command:paper",
+    "reliability": "ssdlab.reliability.command:reliability",
     "report": "ssdlab.reports.command:report",
     "run": "ssdlab.running.command:run",
     "schema": "ssdlab.schema.command:schema",

@@ -33,12 +33,15 @@ ITEMS: Mapping[str, ModuleType] = {
         "figure7",
         "figure8",
         "slides",
+        "gray",
         "diskspd",
+        "maghraoui",
         "ssdiq",
         "ssdiq-gc",
         "ssdiq-load",
         "drives",
         "disks",
         "fiveminute",
+        "raid",
     )
 }

@@ -13,10 +13,13 @@ import click
 from ssdlab import files, terminal
 from ssdlab._core import InputError
 from ssdlab.charts import matplotlib
-from ssdlab.paper import ITEMS, Item, diskspd
+from ssdlab.paper import ITEMS, Item, gray
 from ssdlab.paper.item import VERDICTS
 from ssdlab.paper.study import Study
 from ssdlab.running import Experiment
+
+#: Items whose traces are others than the recorded workloads, and may be absent.
+DISKSIM = ("disks", "raid")
 
 
 class ItemName(click.ParamType):  # type: ignore[type-arg]  # not generic in click 8.1
@@ -43,7 +46,7 @@ class ItemName(click.ParamType):  # type: ignore[type-arg]  # not generic in cli
     metavar="DIR",
     type=click.Path(path_type=Path),
     help="Replay the real IOzone and Postmark traces of DIR instead of generating such workloads, "
-    "and for the item disks DiskSim's validation traces.",
+    "and for the items disks and raid DiskSim's traces.",
 )
 @click.option("--report", metavar="FILE.html", help="Write the items, with figures, as a web page.")
 @click.option("--json", "json_path", metavar="FILE|-", help="Write the items as JSON.")
@@ -58,7 +61,13 @@ class ItemName(click.ParamType):  # type: ignore[type-arg]  # not generic in cli
     "--input",
     metavar="KEY=VALUE",
     multiple=True,
-    help="Change an input of diskspd's arithmetic, such as disks=60 or flash_dollars=400.",
+    help="Change an input of the arithmetic of gray and diskspd, such as disks=60 or "
+    "flash_dollars=400; nothing is then compared with it.",
+)
+@click.option(
+    "--live",
+    is_flag=True,
+    help="Item maghraoui: also serve its device and measure it by the clock, for a minute.",
 )
 def paper(
     items: tuple[str, ...],
@@ -69,6 +78,7 @@ def paper(
     plot: Path | None,
     device: str | None,
     inputs: tuple[str, ...],
+    live: bool,
 ) -> None:
     """Repeat published studies; without ITEM, all of them.
 
@@ -76,8 +86,12 @@ def paper(
     agree, the tolerance and a verdict. Exit status 1 when a verdict is "fail".
     """
     chosen = list(dict.fromkeys(items)) or list(ITEMS)
-    if (device is not None or inputs) and "diskspd" not in chosen:
-        raise InputError("--device and --input are for the item diskspd; the others have their own")
+    if device is not None and "diskspd" not in chosen:
+        raise InputError("--device is for the item diskspd; the others have their own")
+    if inputs and not {"diskspd", "gray"} & set(chosen):
+        raise InputError("--input is for the items gray and diskspd; the others have their own")
+    if live and "maghraoui" not in chosen:
+        raise InputError("--live is for the item maghraoui")
     changes = _inputs(inputs)
     if device is not None:
         Experiment(device=device)  # refused before the other items have run for minutes
@@ -89,8 +103,8 @@ def paper(
     if plot is not None:
         matplotlib.check("--plot", plot)
     with terminal.steps(sys.stderr, "simulating") as progress:
-        replay = any(name != "disks" for name in chosen)
-        study = Study(quick, traces, device, changes, progress, replay)
+        replay = any(name not in DISKSIM for name in chosen)
+        study = Study(quick, traces, device, changes, progress, replay, live)
         found = study.run({name: ITEMS[name] for name in chosen})
     text = json.dumps({"items": [item.to_dict() for item in found]}) + "\n"
     if outputs[0] is not None:
@@ -128,7 +142,7 @@ def _summary(items: list[Item]) -> str:
 
 def _inputs(inputs: tuple[str, ...]) -> dict[str, float]:
     """What `--input` changes of the arithmetic's inputs."""
-    fields = {field.name: type(getattr(diskspd.Array(), field.name)) for field in FIELDS}
+    fields = {field.name: type(getattr(gray.Array(), field.name)) for field in FIELDS}
     changes: dict[str, float] = {}
     for assignment in inputs:
         key, _, value = assignment.partition("=")
@@ -144,7 +158,7 @@ def _inputs(inputs: tuple[str, ...]) -> dict[str, float]:
     return changes
 
 
-FIELDS = dataclasses.fields(diskspd.Array)
+FIELDS = dataclasses.fields(gray.Array)
 
 
 def draw(items: list[Item], path: Path) -> None:

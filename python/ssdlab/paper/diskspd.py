@@ -3,20 +3,22 @@
 Sequential and random reads and writes of 512 B to 1 MiB, with 1, 2 and 4 requests outstanding, in
 a file of 1 GiB; then what the figures mean when flash replaces an array of disks. They measured a
 beta of a 32 GB Samsung drive, so their figures stand beside those of another device as information.
-The arithmetic is checked with their inputs.
+What the article itself says is the item `gray`.
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Any
 
 from ssdlab.charts import Axis, Figure, Series
 from ssdlab.paper.baseline import baseline
+from ssdlab.paper.gray import READS, WRITES, Array, harmonic_mean
 from ssdlab.paper.item import Item, Row
 from ssdlab.paper.study import Study
 
-SUMMARY = "Gray and Fitzgerald 2008: patterns x block sizes x outstanding, and what flash replaces"
+SUMMARY = (
+    "Gray and Fitzgerald 2008: their patterns, sizes and depths on a device of yours (--device)"
+)
 
 FILE_BYTES = 1 << 30
 BLOCK_BYTES = [512 << power for power in range(12)]
@@ -28,24 +30,7 @@ PATTERNS = {
     "random write": (0.0, 1.0),
 }
 #: Requests a second that they measured, four outstanding (their Figure 2 and text).
-PUBLISHED_IOPS = {("random read", 8192): 2804, ("sequential write", 8192): 1233}
-
-
-@dataclass(frozen=True)
-class Array:
-    """The disks that flash is to replace, and the flash; as in the article's TPC-C example."""
-
-    disks: int = 90
-    disk_iops: float = 200
-    disk_watts: float = 14
-    array_dollars: float = 45_000
-    flash_watts: float = 0.9
-    flash_dollars: float = 600
-
-
-def harmonic_mean(reads: float, writes: float) -> float:
-    """Requests a second of an equal mix of reads and writes, one after the other."""
-    return 2 / (1 / reads + 1 / writes)
+PUBLISHED_IOPS = {("random read", 8192): READS, ("sequential write", 8192): WRITES}
 
 
 def run(study: Study) -> Item:
@@ -95,14 +80,7 @@ def run(study: Study) -> Item:
     mix = harmonic_mean(
         iops["random read", deepest][at_8_kib], iops["sequential write", deepest][at_8_kib]
     )
-    article = harmonic_mean(*PUBLISHED_IOPS.values())
     rows += [
-        Row(
-            "TPC-C mix of their drive, IOPS", 1713, article, 0.1, "harmonic mean of 2,804 and 1,233"
-        ),
-        Row("disks' IOPS in all", 18_000, array.disks * array.disk_iops, 0.1, "disks x 200"),
-        Row("their drives to replace the disks", 10, array.disks * array.disk_iops / article, 6),
-        Row("power of the disks, W", 1_300, array.disks * array.disk_watts, 5, "about 1.3 kW"),
         Row("TPC-C mix of this device, IOPS", None, mix),
         *_replacing(mix, array),
     ]

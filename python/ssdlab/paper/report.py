@@ -29,7 +29,8 @@ def page(items: Sequence[Item], quick: bool, traces: bool) -> str:
         f"<h1>Published and simulated</h1><p>{count} ({how})</p><nav>{links}</nav>"
         f"{''.join(map(_item, items))}<footer><p>ssdlab {escape(_core.version)}, ssdlab paper. A "
         "row passes when neither figure exceeds the other by more than the tolerance, or when the "
-        "claim in its note holds; a fitted one was used to find constants and proves nothing.</p>"
+        "claim in its note holds; a fitted one was used to find constants, an arithmetic one is "
+        "made of constants alone, and neither proves anything.</p>"
         "</footer></body></html>\n"
     )
 

@@ -9,6 +9,8 @@ from ssdlab.paper.study import Study
 
 SUMMARY = "Agrawal et al. 2008, slides: cost, lifetime, a full drive, the size of a logical page"
 
+PER_WRITE = "each costs an erasure"
+
 
 @dataclass(frozen=True)
 class Arrays:
@@ -27,12 +29,6 @@ class Arrays:
 
 def run(study: Study) -> Item:
     """The slides' figures from their inputs, and the cost of a 90 % full drive simulated."""
-    given = Arrays()
-    disks = given.disks * given.disk_dollars
-    flash = given.ssds * given.ssd_dollars
-    per_die = given.writes / given.dies
-    per_block = per_die / given.blocks_per_die
-    per_year = per_block * 2 * 24 * 365
     found = study.measure(
         {
             "full": _full_drive(study),
@@ -43,19 +39,7 @@ def run(study: Study) -> Item:
     amplification = found["full"].flash.write_amplification
     page, block = (found[size].host.all.mean_us / 1000 for size in ("page", "block"))
     rows = [
-        Row("an array of disks, $", 7_000, disks, 0, "28 disks of $250"),
-        Row("an array of SSDs, $", 2_500, flash, 0, "5 SSDs of $500"),
-        Row("saved in all, $", 63_000, given.arrays * (disks - flash), 0, "14 arrays"),
-        Row("writes of a die in half an hour", 30_000, per_die, 0, "2.4 M / (5 x 16)"),
-        Row("writes of a block in half an hour", 3.66, per_block, 0.1, "each costs an erasure"),
-        Row("writes of a block in a year", 64_000, per_year, 1, "block-mapped, read-modify-write"),
-        Row(
-            "lifetime, years",
-            None,
-            given.rated_cycles / per_year,
-            note='"a little over a year\'s lifetime"',
-            holds=1 < given.rated_cycles / per_year < 2,
-        ),
+        *_arithmetic(Arrays()),
         Row(
             "share of the writes that are cleaning, drive 90 % full, %",
             90,
@@ -82,6 +66,28 @@ def run(study: Study) -> Item:
         "630; with pages of 256 KiB, eight packages keep up with the lower rate only.",
     ]
     return Item("slides", "The slides: cost, lifetime, a full drive", rows, remarks=remarks)
+
+
+def _arithmetic(given: Arrays) -> list[Row]:
+    """What the slides reckon from their own inputs."""
+    disks = given.disks * given.disk_dollars
+    flash = given.ssds * given.ssd_dollars
+    per_die = given.writes / given.dies
+    per_block = per_die / given.blocks_per_die
+    per_year = per_block * 2 * 24 * 365
+    years = given.rated_cycles / per_year
+    in_all = given.arrays * (disks - flash)
+    year = '"a little over a year\'s lifetime"'
+    rewritten = "block-mapped, read-modify-write"
+    return [
+        Row("an array of disks, $", 7_000, disks, 0, "28 disks of $250", arithmetic=True),
+        Row("an array of SSDs, $", 2_500, flash, 0, "5 SSDs of $500", arithmetic=True),
+        Row("saved in all, $", 63_000, in_all, 0, "14 arrays", arithmetic=True),
+        Row("writes of a die in half an hour", 30_000, per_die, 0, "2.4 M / 80", arithmetic=True),
+        Row("writes of a block in half an hour", 3.66, per_block, 0.1, PER_WRITE, arithmetic=True),
+        Row("writes of a block in a year", 64_000, per_year, 1, rewritten, arithmetic=True),
+        Row("lifetime, years", None, years, note=year, holds=1 < years < 2, arithmetic=True),
+    ]
 
 
 def _tpcc(study: Study, page: str) -> dict[str, object]:

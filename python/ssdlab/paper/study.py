@@ -37,6 +37,7 @@ class Study:
     - `traces`: the directory of the real traces; raises `InputError` if there is none, or one of
       `TRACES` is missing there although `replay` says that it is wanted;
     - `device` and `inputs`: what the DiskSpd study is measured on and reckons with;
+    - `live`: serve a device as well, where an item can measure it by the clock of the machine;
     - `progress`: told the experiments done and asked for so far.
     """
 
@@ -48,11 +49,13 @@ class Study:
         inputs: Mapping[str, float] | None = None,
         progress: Callable[[int, int], object] | None = None,
         replay: bool = True,
+        live: bool = False,
     ) -> None:
         self.quick = quick
         self.traces = traces
         self.device = device
         self.inputs = dict(inputs or {})
+        self.live = live
         self._progress = progress
         self._lock = threading.Lock()
         self._running: dict[str, Future[Results]] = {}

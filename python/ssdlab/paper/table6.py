@@ -61,6 +61,7 @@ def run(study: Study) -> Item:
             "data paths, 8-gang / none",
             found["gang"].experiment.device.channels / found["no gang"].experiment.device.channels,
             below=0.2,
+            arithmetic=True,
         ),
         _row(
             "ganging: reduced parallelism",
@@ -131,11 +132,16 @@ def _experiments(part: int) -> dict[str, dict[str, Any]]:
 
 
 def _row(
-    name: str, what: str, value: float, above: float | None = None, below: float | None = None
+    name: str,
+    what: str,
+    value: float,
+    above: float | None = None,
+    below: float | None = None,
+    arithmetic: bool = False,
 ) -> Row:
     holds = value > above if above is not None else value < (below or 0.0)
     bound = f"above {above:g}" if above is not None else f"below {below:g}"
-    return Row(name, None, value, None, f"{what}: {bound}", holds)
+    return Row(name, None, value, None, f"{what}: {bound}", holds, arithmetic=arithmetic)
 
 
 def _clean_us(results: Any) -> float:

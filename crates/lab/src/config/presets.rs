@@ -37,6 +37,7 @@ const DEVICES: &[Preset] = presets!(
     "nearline-24tb",
     "null",
     "qlc-enterprise",
+    "samsung-2007",
     "samsung-970pro",
     "samsung-983zet",
     "samsung-pm9a3",

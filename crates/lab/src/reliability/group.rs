@@ -1,0 +1,186 @@
+//! A redundancy group over its mission: members that fail and are replaced, and defects nobody has seen.
+//!
+//! The next event is the first failure or end of a repair. Defects have no events: how many a member
+//! has matters only when nothing is left to correct them, and is found then.
+
+use super::law::Law;
+use engine::Random;
+
+/// Defects that nobody sees until a scrub or a rebuild reads them.
+#[derive(Debug)]
+pub(super) struct Defects {
+    pub(super) between: Law,
+    pub(super) scrub: Option<Law>,
+}
+
+/// What decides about a group.
+#[derive(Debug)]
+pub(super) struct Group {
+    pub(super) members: u32,
+    pub(super) tolerated: u32,
+    pub(super) life: Law,
+    pub(super) repair: Law,
+    pub(super) repairs_together: bool,
+    pub(super) defects: Option<Defects>,
+}
+
+/// One member, or its replacement.
+#[derive(Debug, Clone, Default)]
+struct Member {
+    /// When it was new.
+    born: f64,
+    /// When it fails.
+    fails: f64,
+    /// While it is rebuilt: from when and until when.
+    rebuilt: Option<(f64, f64)>,
+    /// When each of its defects will be found by a scrub.
+    defects: Vec<f64>,
+    /// Up to when defects are known.
+    looked: f64,
+}
+
+/// What an event has lost.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub(super) enum Loss {
+    /// More members were gone than the redundancy bears: a share of them that was not yet rebuilt.
+    Members { share: f64 },
+    /// Defects of the others, when members were gone that would have corrected them.
+    Defects { count: usize },
+}
+
+/// A group at an instant, with failures `faster` times as likely as they are.
+#[derive(Debug, Clone)]
+pub(super) struct State<'a> {
+    group: &'a Group,
+    members: Vec<Member>,
+    now: f64,
+    faster: f64,
+    /// The true likelihood of what has happened over that of the faster failures.
+    weight: f64,
+}
+
+impl<'a> State<'a> {
+    /// All members new.
+    pub(super) fn new(group: &'a Group, random: &mut impl Random) -> Self {
+        let new = |_| Member { fails: group.life.sample(random), ..Member::default() };
+        let members = (0..group.members).map(new).collect();
+        State { group, members, now: 0.0, faster: 1.0, weight: 1.0 }
+    }
+
+    pub(super) fn now(&self) -> f64 {
+        self.now
+    }
+
+    pub(super) fn weight(&self) -> f64 {
+        self.weight
+    }
+
+    pub(super) fn missing(&self) -> u32 {
+        self.members.iter().filter(|it| it.rebuilt.is_some()).count() as u32
+    }
+
+    /// The member of the next event, if that comes before the end of the mission; time goes on to it.
+    pub(super) fn next(&mut self, end: f64) -> Option<usize> {
+        let at = |it: &Member| it.rebuilt.map_or(it.fails, |(_, until)| until);
+        let (place, next) =
+            self.members.iter().map(at).enumerate().min_by(|a, b| a.1.total_cmp(&b.1))?;
+        if next > end {
+            return None;
+        }
+        if self.faster > 1.0 {
+            let grown = |it: &Member| {
+                let life = &self.group.life;
+                life.hazard(next - it.born) - life.hazard(self.now - it.born)
+            };
+            let working = self.members.iter().filter(|it| it.rebuilt.is_none());
+            self.weight *= libm::exp((self.faster - 1.0) * working.map(grown).sum::<f64>());
+        }
+        self.now = next;
+        Some(place)
+    }
+
+    /// From here on as `other` is, but for failures, which are drawn anew and come faster.
+    pub(super) fn follow(&mut self, other: &State<'a>, faster: f64, random: &mut impl Random) {
+        self.clone_from(other);
+        // The failure at hand is the group's own, as likely as it is.
+        (self.faster, self.weight) = (faster, faster);
+        for member in self.members.iter_mut().filter(|it| it.rebuilt.is_none()) {
+            let left = self.group.life.left(self.now - member.born, faster, random);
+            member.fails = self.now + left;
+        }
+    }
+
+    /// Whether the event of this member is a failure; if not, it is whole again.
+    pub(super) fn fails(&mut self, place: usize, random: &mut impl Random) -> bool {
+        if self.members[place].rebuilt.is_none() {
+            return true;
+        }
+        self.renew(place, random);
+        false
+    }
+
+    /// A member fails: what is lost with it.
+    pub(super) fn fail(&mut self, place: usize, random: &mut impl Random) -> Option<Loss> {
+        self.weight /= self.faster;
+        let missing = self.missing();
+        if missing == self.group.tolerated {
+            let left = |(from, until): (f64, f64)| ((until - self.now) / (until - from)).min(1.0);
+            let rebuilt = self.members.iter().filter_map(|it| it.rebuilt);
+            let share = rebuilt.map(left).fold(1.0, f64::min);
+            // What is gone comes from elsewhere, at once, so that each loss is counted once.
+            for other in 0..self.members.len() {
+                if other == place || self.members[other].rebuilt.is_some() {
+                    self.renew(other, random);
+                }
+            }
+            return Some(Loss::Members { share });
+        }
+        let others = self.members.iter().filter_map(|it| it.rebuilt.map(|(_, until)| until));
+        let begun = if self.group.repairs_together { 0.0 } else { others.fold(0.0, f64::max) };
+        let from = self.now.max(begun);
+        let until = from + self.group.repair.sample(random);
+        self.members[place].rebuilt = Some((from, until));
+        self.members[place].defects.clear();
+        self.unseen(missing + 1, random)
+    }
+
+    /// What the defects of the working members cost when `missing` others are gone.
+    pub(super) fn unseen(&mut self, missing: u32, random: &mut impl Random) -> Option<Loss> {
+        let defects = self.group.defects.as_ref().filter(|_| missing == self.group.tolerated)?;
+        let mut count = 0;
+        for member in self.members.iter_mut().filter(|it| it.rebuilt.is_none()) {
+            look(member, defects, self.now, random);
+            // The rebuild comes upon them.
+            count += member.defects.drain(..).count();
+        }
+        (count > 0).then_some(Loss::Defects { count })
+    }
+
+    fn renew(&mut self, place: usize, random: &mut impl Random) {
+        let (now, life) = (self.now, &self.group.life);
+        let member = &mut self.members[place];
+        (member.born, member.rebuilt, member.looked) = (now, None, now);
+        member.defects.clear();
+        member.fails = now + life.left(0.0, self.faster, random);
+    }
+}
+
+/// Finds the defects that a member has now: those that came since it was looked at, and were not
+/// found by a scrub.
+fn look(member: &mut Member, defects: &Defects, now: f64, random: &mut impl Random) {
+    member.defects.retain(|found| *found > now);
+    let scrub: Option<&Law> = defects.scrub.as_ref();
+    // What came earlier has been found.
+    let mut at = scrub.map_or(member.looked, |law| member.looked.max(now - law.most()));
+    member.looked = now;
+    loop {
+        at += defects.between.sample(random);
+        if at > now {
+            return;
+        }
+        let found = scrub.map_or(f64::INFINITY, |law| at + law.sample(random));
+        if found > now {
+            member.defects.push(found);
+        }
+    }
+}

@@ -1,0 +1,275 @@
+//! How often an array loses data in years: a Monte Carlo of failures, repairs, latent defects and scrubs.
+//!
+//! There is no device in it. A group of members lives through its mission; losses are so rare that
+//! whenever a member is missing, trials go on from there with failures that come faster, and what they
+//! lose is weighed by how likely it was. The group itself goes on as it would, so its own losses are
+//! a check (`seen`). Each group has a generator of its own: results depend on the seed alone.
+
+mod group;
+mod law;
+#[cfg(test)]
+mod tests;
+
+use crate::error::{InputError, RunError};
+use engine::Xoshiro256;
+use group::{Defects, Group, Loss, State};
+use law::{Law, YEAR};
+use serde::Serialize;
+use std::ops::ControlFlow;
+
+/// The streams of a group itself and of its trials.
+const GROUP_STREAM: u64 = 21;
+const TRIAL_STREAM: u64 = 22;
+/// Trials whenever a first member of a group is missing.
+const TRIALS: u32 = 4;
+/// Failures that trials should see during a repair.
+const AIM: f64 = 0.7;
+/// Groups between two visits to whoever waits.
+const VISIT: u64 = 64;
+
+/// What is asked, as the user writes it.
+#[derive(Debug, Clone)]
+pub struct ReliabilitySettings {
+    /// Members of a redundancy group.
+    pub members: u32,
+    /// How many of them may be missing.
+    pub tolerated: u32,
+    /// What a member holds.
+    pub member_bytes: u64,
+    /// How long a member lives.
+    pub life: String,
+    /// How long it takes until a failed member is replaced and rebuilt.
+    pub repair: String,
+    /// Whether members that are missing together are repaired at once; one after the other if not.
+    pub repairs_together: bool,
+    /// The time between two latent defects of a member, if there are any.
+    pub defects: Option<String>,
+    /// How long a defect lies there before a scrub finds it; for ever where not given.
+    pub scrub: Option<String>,
+    /// What a defect costs where nothing corrects it.
+    pub defect_bytes: u64,
+    /// The mission.
+    pub years: f64,
+    /// Groups that are simulated.
+    pub groups: u64,
+    /// Of the generators.
+    pub seed: u64,
+}
+
+/// What came of it, for each group.
+#[derive(Debug, Clone, Default, PartialEq, Serialize)]
+pub struct Reliability {
+    /// Failures of members.
+    pub member_failures: f64,
+    /// Losses of data in the mission, of either kind.
+    pub losses: f64,
+    /// The standard error of `losses`.
+    pub losses_error: f64,
+    /// Of these, because too many members were missing.
+    pub by_members: f64,
+    /// Of these, because of a defect of another member when a rebuild needed all of them.
+    pub by_defects: f64,
+    /// Losses in all groups together that were seen without faster failures.
+    pub seen: u64,
+    /// Bytes of data lost.
+    pub bytes: f64,
+    /// Losses by the end of each year.
+    pub by_year: Vec<f64>,
+    /// The mean time to a data loss, hours, by the formula for exponential times without defects.
+    pub mttdl_hours: f64,
+    /// Losses in the mission that this formula expects.
+    pub losses_by_mttdl: f64,
+    /// How much faster failures came in trials.
+    pub faster: f64,
+}
+
+impl Reliability {
+    /// As JSON.
+    pub fn to_json(&self) -> String {
+        serde_json::to_string(self).expect("numbers are JSON")
+    }
+}
+
+/// Simulates `groups` groups; `visit` is told how many are done and may end it.
+///
+/// # Errors
+/// When a value cannot be, or when `visit` ends it.
+pub fn reliability(
+    settings: &ReliabilitySettings,
+    visit: &mut dyn FnMut(u64) -> ControlFlow<()>,
+) -> Result<Reliability, RunError> {
+    let group = group(settings).map_err(|InputError(message)| RunError::Input(message))?;
+    let end = settings.years * YEAR;
+    let mut tally = Tally::new(settings, &group, end);
+    for number in 0..settings.groups {
+        if number % VISIT == 0 && visit(number).is_break() {
+            return Err(RunError::Interrupted { requests: number });
+        }
+        let seed = settings.seed.wrapping_add(number.wrapping_mul(0x9E37_79B9_7F4A_7C15));
+        tally.live(&group, end, seed);
+    }
+    Ok(tally.report(settings.groups as f64, end))
+}
+
+fn group(settings: &ReliabilitySettings) -> Result<Group, InputError> {
+    let law = |option: &str, text: &str| Law::parse(option, text).map_err(InputError);
+    let life = law("--life", &settings.life)?;
+    let between = settings.defects.as_deref().map(|text| law("--defects", text)).transpose()?;
+    let scrub = settings.scrub.as_deref().map(|text| law("--scrub", text)).transpose()?;
+    let refused = |problem: String| Err(InputError(problem));
+    for (option, law) in [("--life", Some(&life)), ("--defects", between.as_ref())] {
+        if law.is_some_and(|law| !law.has_hazard()) {
+            return refused(format!("{option}: it is a matter of chance, not constant"));
+        }
+    }
+    if scrub.is_some() && between.is_none() {
+        return refused("--scrub finds the defects of --defects, of which there are none".into());
+    }
+    if settings.tolerated == 0 && between.is_some() {
+        let problem =
+            "--defects: an array without redundancy loses each of them, and no time decides";
+        return refused(problem.into());
+    }
+    if settings.tolerated >= settings.members {
+        return refused(format!("of {} members none would be left", settings.members));
+    }
+    if !(settings.years > 0.0 && settings.years <= 100.0) {
+        return refused(format!("--years {}: it is above 0 and at most 100", settings.years));
+    }
+    if settings.groups == 0 {
+        return refused("--groups 0: at least 1".into());
+    }
+    Ok(Group {
+        members: settings.members,
+        tolerated: settings.tolerated,
+        life,
+        repair: law("--repair", &settings.repair)?,
+        repairs_together: settings.repairs_together,
+        defects: between.map(|between| Defects { between, scrub }),
+    })
+}
+
+/// What all groups have lost so far.
+struct Tally {
+    faster: f64,
+    /// Bytes of data that go with each byte of the members that are lost.
+    data_share: f64,
+    member_bytes: f64,
+    defect_bytes: f64,
+    squares: f64,
+    failures: u64,
+    mttdl: f64,
+    found: Reliability,
+}
+
+impl Tally {
+    fn new(settings: &ReliabilitySettings, group: &Group, end: f64) -> Tally {
+        let (members, lost) = (f64::from(group.members), f64::from(group.tolerated + 1));
+        let (life, repair) = (group.life.mean(), group.repair.mean());
+        let expected = (members - 1.0) * repair / life;
+        let mut mttdl = life / members;
+        for gone in 1..=group.tolerated {
+            let repairs = if group.repairs_together { f64::from(gone) } else { 1.0 };
+            mttdl *= life * repairs / (repair * f64::from(group.members - gone));
+        }
+        let years = (end / YEAR).ceil() as usize;
+        Tally {
+            faster: (AIM / expected).max(1.0),
+            data_share: lost * (members - lost + 1.0) / members,
+            member_bytes: settings.member_bytes as f64,
+            defect_bytes: settings.defect_bytes as f64,
+            squares: 0.0,
+            failures: 0,
+            mttdl,
+            found: Reliability { by_year: vec![0.0; years], ..Reliability::default() },
+        }
+    }
+
+    /// A group from its first day to the end of its mission.
+    fn live(&mut self, group: &Group, end: f64, seed: u64) {
+        let mut random = Xoshiro256::new(seed, GROUP_STREAM);
+        let mut lots = Xoshiro256::new(seed, TRIAL_STREAM);
+        let mut state = State::new(group, &mut random);
+        let mut trial = state.clone();
+        let before = self.found.losses;
+        while let Some(place) = state.next(end) {
+            if !state.fails(place, &mut random) {
+                continue;
+            }
+            self.failures += 1;
+            if group.tolerated == 0 {
+                self.count(state.now(), 1.0, Loss::Members { share: 1.0 });
+            } else if state.missing() == 0 {
+                for _ in 0..TRIALS {
+                    trial.follow(&state, self.faster, &mut lots);
+                    self.try_on(&mut trial, place, end, &mut lots);
+                }
+            }
+            self.found.seen += u64::from(state.fail(place, &mut random).is_some());
+        }
+        let lost = self.found.losses - before;
+        self.squares += lost * lost;
+    }
+
+    /// From the failure of a member until all are there again, too many are missing, or the end.
+    fn try_on(&mut self, trial: &mut State<'_>, place: usize, end: f64, lots: &mut Xoshiro256) {
+        let each = 1.0 / f64::from(TRIALS);
+        let mut failed = place;
+        loop {
+            let loss = trial.fail(failed, lots);
+            if let Some(loss) = loss {
+                self.count(trial.now(), trial.weight() * each, loss);
+                if matches!(loss, Loss::Members { .. }) {
+                    return;
+                }
+            }
+            // The next failure, unless all are there again before it.
+            failed = loop {
+                let Some(next) = trial.next(end) else { return };
+                if trial.fails(next, lots) {
+                    break next;
+                }
+                if trial.missing() == 0 {
+                    return;
+                }
+            };
+        }
+    }
+
+    fn count(&mut self, now: f64, weight: f64, loss: Loss) {
+        self.found.losses += weight;
+        match loss {
+            Loss::Members { share } => {
+                self.found.by_members += weight;
+                self.found.bytes += weight * share * self.data_share * self.member_bytes;
+            }
+            Loss::Defects { count } => {
+                self.found.by_defects += weight;
+                self.found.bytes += weight * count as f64 * self.defect_bytes;
+            }
+        }
+        let last = self.found.by_year.len() - 1;
+        self.found.by_year[((now / YEAR) as usize).min(last)] += weight;
+    }
+
+    fn report(self, groups: f64, end: f64) -> Reliability {
+        let mut found = self.found;
+        let spread = (self.squares - found.losses * found.losses / groups).max(0.0);
+        found.losses_error = spread.sqrt() / groups;
+        found.member_failures = self.failures as f64 / groups;
+        for sum in
+            [&mut found.losses, &mut found.by_members, &mut found.by_defects, &mut found.bytes]
+        {
+            *sum /= groups;
+        }
+        let mut so_far = 0.0;
+        for year in &mut found.by_year {
+            so_far += *year / groups;
+            *year = so_far;
+        }
+        found.mttdl_hours = self.mttdl;
+        found.losses_by_mttdl = end / self.mttdl;
+        found.faster = self.faster;
+        found
+    }
+}

@@ -1,0 +1,211 @@
+"""Gray and Fitzgerald, *Flash Disk Opportunity for Server Applications* (ACM Queue 6(4), 2008).
+
+Every number of the article: what it measured of a beta of a 32 GB Samsung drive, beside the preset
+that is fitted to it; the 90 disks that flash should replace, simulated as an array; and its sums,
+which are arithmetic. `diskspd` measures any device as the article did.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from ssdlab.paper.item import Item, Row
+from ssdlab.paper.study import Study
+from ssdlab.results import Results
+
+SUMMARY = "Gray and Fitzgerald 2008: their flash disk, the array of 90 disks, watts and dollars"
+
+#: Requests a second that they measured, four outstanding (their Figure 2 and text).
+READS, WRITES = 2_804, 1_233
+#: What they call good engineering would give, reads and writes a second.
+ENGINEERED = (3_000, 1_100)
+#: Outstanding per disk: "two or three" keep 90 disks busy.
+PER_DISK = 3
+#: Percent by which the preset may miss what it was fitted to, and the array what it should do.
+FIT, ARRAY = 15.0, 5.0
+
+#: What was measured of the Samsung: read share, random share, size, outstanding, requests, and
+#: whether the figure is a rate of bytes (MB/s) instead of requests.
+MEASURED: Mapping[str, tuple[float, float, str, int, int, bool]] = {
+    "plateau of sequential reads, MB/s": (1.0, 0.0, "1MiB", 4, 2_000, True),
+    "plateau of sequential writes, MB/s": (0.0, 0.0, "1MiB", 4, 2_000, True),
+    "random reads of 8 KB, 4 deep, a second": (1.0, 1.0, "8KiB", 4, 20_000, False),
+    "random writes of 8 KB, 4 deep, cache off, a second": (0.0, 1.0, "8KiB", 4, 2_000, False),
+    "sequential writes of 8 KB, 4 deep, a second": (0.0, 0.0, "8KiB", 4, 2_000, False),
+    'sequential reads of "512-KB", 4 deep, a second': (1.0, 0.0, "512B", 4, 20_000, False),
+    'sequential writes of "512-KB", 4 deep, a second': (0.0, 0.0, "512B", 4, 2_000, False),
+}
+PUBLISHED = (53, 35, READS, 27, WRITES, 6_528, 1_644)
+#: The first four are what the preset was fitted to.
+FITTED = 4
+FILE = "1GiB"
+
+ENGINES = "fitted: the preset samsung-2007, mapped in blocks, one request at a time"
+GATHERED = "it gathers small writes in sequence, the preset rewrites 64 pages for each"
+BYTES = "must be 512 bytes: of 512 KB they would be 3.4 GB/s"
+RATE = "90 x 200; random reads of 8 KiB, three outstanding a disk"
+WHAT_IF = "with --input"
+
+
+@dataclass(frozen=True)
+class Array:
+    """The disks that flash is to replace, and the flash; as in the article's TPC-C example."""
+
+    disks: int = 90
+    disk_iops: float = 200
+    disk_watts: float = 14
+    array_dollars: float = 45_000
+    flash_watts: float = 0.9
+    flash_dollars: float = 600
+
+
+def harmonic_mean(reads: float, writes: float) -> float:
+    """Requests a second of an equal mix of reads and writes, one after the other."""
+    return 2 / (1 / reads + 1 / writes)
+
+
+def run(study: Study) -> Item:
+    """The flash disk, the array, and the sums; the study's `inputs` change fields of `Array`."""
+    array = Array(**study.inputs)  # type: ignore[arg-type]
+    experiments = {name: _samsung(study, *how[:5]) for name, how in MEASURED.items()}
+    experiments["alone"] = _samsung(study, 0.0, 1.0, "8KiB", 1, 1_000)
+    experiments["array"] = _array(study, array.disks)
+    found = study.measure(experiments)
+    sums = [*_sums(array), *_prices(array)]
+    if study.inputs:
+        sums = [_what_if(row) for row in sums]
+    rows = [*_flash_disk(found), *_disks(found["array"], array, bool(study.inputs)), *sums]
+    remarks = [
+        "the mix one deep, 1,624 a second, has inputs that the article does not give.",
+        "watts are the article's own; ssdlab's of a device are in its results.",
+    ]
+    return Item("gray", "Gray and Fitzgerald 2008: flash instead of disks", rows, remarks=remarks)
+
+
+def _flash_disk(found: Mapping[str, Results]) -> list[Row]:
+    """What was measured of the Samsung, beside the preset."""
+    rows = []
+    for place, (published, (name, how)) in enumerate(zip(PUBLISHED, MEASURED.items(), strict=True)):
+        host = found[name].host.all
+        value = host.mb_per_s if how[-1] else host.iops
+        if place < FITTED:
+            rows.append(Row(name, published, value, FIT, ENGINES, fitted=True))
+        else:
+            rows.append(Row(name, published, value, note=BYTES if "512" in name else GATHERED))
+    together, alone = (found[it].host.all for it in (list(MEASURED)[3], "alone"))
+    once = "1 / 27 = 37 ms: what is four deep is served one at a time"
+    rows.append(Row("a random write of 8 KB, ms", 30, alone.mean_us / 1e3, note=once))
+    gain = together.iops / alone.iops
+    rows.append(
+        Row("what four deep gains over one", None, gain, None, once, 0.95 < gain < 1.05),
+    )
+    return rows
+
+
+def _disks(results: Results, array: Array, what_if: bool) -> list[Row]:
+    """The array of disks, simulated; its watts and dollars are the article's."""
+    rate = results.host.all.iops
+    watts = array.disks * array.disk_watts
+    theirs = 18_000 / 1_260
+    mix = harmonic_mean(READS, WRITES)
+    rate_note = WHAT_IF if what_if else RATE
+    rows = [
+        Row("array of disks, requests/s", 18_000, rate, None if what_if else ARRAY, rate_note),
+    ]
+    for name, published, value, note in (
+        ("flash disks for as many requests", 10, rate / mix, "18,000 / 1,713 = 10.5"),
+        ("requests/s for a watt of the array", theirs, rate / watts, "18,000 / 1,260 W"),
+        ("mJ for an access to the array", 1e3 / theirs, 1e3 * watts / rate, "18,000 / 1,260 W"),
+        ("requests/s for a dollar of it", 0.40, rate / array.array_dollars, "of $45,000"),
+    ):
+        rows.append(Row(name, published, value, note=WHAT_IF if what_if else note))
+    return rows
+
+
+def _sums(array: Array) -> list[Row]:
+    """The article's sums over rates and watts, or of its numbers."""
+    mix, better = harmonic_mean(READS, WRITES), harmonic_mean(*ENGINEERED)
+    rate, watts = array.disks * array.disk_iops, array.disks * array.disk_watts
+    access = 1e3 * array.disk_watts / array.disk_iops
+    flash = 1e3 * array.flash_watts / mix
+    return [
+        _sum("mix of reads and writes, requests/s", 1_713, mix, "of 2,804 and 1,233"),
+        _sum("mix with better engineering, requests/s", None, better, "of 3,000 and 1,100"),
+        _sum("requests/s of all disks", 18_000, rate, "disks x 200"),
+        _sum("flash disks to replace them", 10, rate / mix, "not rounded", 6),
+        _sum("GB of ten flash disks", 320, 10 * 32, '"if the data would fit (it does not)"'),
+        _sum("GB of the disks", None, array.disks * 36, "36 GB each"),
+        _sum("power of the disks, W", 1_300, watts, "and as much for cooling", 5),
+        _sum("watts, disk / flash", 15, array.disk_watts / array.flash_watts, '"15 times"', 5),
+        _sum("accesses, flash / disk", 10, 2_500 / array.disk_iops, '"approximately"', 26),
+        _sum("requests/s for a watt, disk", None, array.disk_iops / array.disk_watts),
+        _sum("requests/s for a watt, flash, mix", None, mix / array.flash_watts),
+        _sum("requests/s for a watt, flash, 2,500/s", None, 2_500 / array.flash_watts),
+        _sum("mJ for an access, disk", None, access),
+        _sum("mJ for an access, flash", None, flash),
+        _sum("mJ for an access, disk / flash", None, access / flash),
+    ]
+
+
+def _prices(array: Array) -> list[Row]:
+    """The article's sums over dollars."""
+    mix, rate = harmonic_mean(READS, WRITES), array.disks * array.disk_iops
+    system = "the system: 68 % of it are the disks, and $10,000 more are their maintenance"
+    return [
+        _sum("$ for a disk", None, array.array_dollars / array.disks),
+        _sum("$ for a GB of disk", None, array.array_dollars / (array.disks * 36)),
+        _sum("$ of the system with the disks", None, array.array_dollars / 0.68, system),
+        _sum("$ for a GB of flash, list", None, 1_800 / 32, "$1,800 for 32 GB"),
+        _sum("$ for a GB of flash, SanDisk", None, 1_000 / 32, "$1,000 for 32 GB"),
+        _sum("$ for a GB of flash, Ritek", None, 170 / 16, "$170 for 16 GB"),
+        _sum("$ for a GB of flash, parts", 20, array.flash_dollars / 32, "about $600", 10),
+        _sum("requests/s for a dollar, disk", None, rate / array.array_dollars),
+        _sum("requests/s for a dollar, flash, list", None, mix / 1_800),
+        _sum("requests/s for a dollar, flash, parts", None, mix / array.flash_dollars),
+        _sum("array / flash in 2012, $", None, 44_000 / (10 * 400), "ten of $400 for $44,000"),
+    ]
+
+
+def _sum(
+    name: str, published: float | None, value: float, note: str = "", tolerance: float = 0.1
+) -> Row:
+    limit = None if published is None else tolerance
+    return Row(name, published, value, limit, note, arithmetic=True)
+
+
+def _what_if(row: Row) -> Row:
+    """A sum with other inputs: the article says nothing of it."""
+    return Row(row.name, row.published, row.simulated, note=WHAT_IF)
+
+
+def _samsung(
+    study: Study, read_share: float, random_share: float, size: str, outstanding: int, requests: int
+) -> dict[str, Any]:
+    return {
+        "device": {"preset": "samsung-2007"},
+        "workload": {
+            "kind": "closed",
+            "read_share": read_share,
+            "random_share": random_share,
+            "block_size": size,
+            "outstanding": outstanding,
+            "requests": requests // 4 if study.quick else requests,
+            "footprint": FILE,
+        },
+    }
+
+
+def _array(study: Study, disks: int) -> dict[str, Any]:
+    return {
+        "device": {"kind": "array", "members": disks, "member": {"preset": "scsi-15k"}},
+        "workload": {
+            "kind": "closed",
+            "read_share": 1.0,
+            "random_share": 1.0,
+            "block_size": "8KiB",
+            "outstanding": PER_DISK * disks,
+            "requests": 100_000 if study.quick else 500_000,
+        },
+    }

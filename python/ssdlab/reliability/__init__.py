@@ -1,0 +1,137 @@
+"""How often an array loses data in years: `ssdlab reliability`.
+
+What counts of the array is its redundancy, its members and what they hold. The Monte Carlo itself
+is the engine's; times are distributions, written such as "weibull(461386h, 1.12)".
+"""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Callable, Sequence
+from dataclasses import asdict, dataclass
+from typing import Any
+
+from ssdlab import _core, layers
+from ssdlab._core import InputError
+from ssdlab.device.units import BANDWIDTH
+
+#: What is assumed where nothing is said: a data sheet's MTTF, and a day.
+LIFE, REPAIR = "1000000h", "24h"
+HOURS_OF_YEAR = 8_760
+
+
+@dataclass(frozen=True)
+class Array:
+    """What of an array decides how it loses data: groups of members that bear some failures."""
+
+    name: str
+    redundancy: str
+    groups: int
+    members: int
+    """Of a group."""
+    tolerated: int
+    member_bytes: int
+    rebuild_hours: float | None
+    """What the speed limit of its rebuild makes of a member; None without a limit."""
+
+    @property
+    def data_bytes(self) -> int:
+        """What the hosts see of a group."""
+        return self.member_bytes * (self.members - self.tolerated)
+
+
+@dataclass(frozen=True)
+class Times:
+    """How long members live, are repaired, and have defects that nobody has seen."""
+
+    life: str = LIFE
+    repair: str = REPAIR
+    repairs_together: bool = False
+    """Whether members that are missing together are repaired at once, or one after the other."""
+    defects: str | None = None
+    scrub: str | None = None
+    defect_bytes: int = 4096
+
+
+@dataclass(frozen=True)
+class Outlook:
+    """What was asked, and what the groups lost."""
+
+    array: Array
+    times: Times
+    years: float
+    groups: int
+    seed: int
+    found: dict[str, Any]
+    """Figures for each group; `docs/reliability.md` has them."""
+
+    @property
+    def of_array(self) -> float:
+        """Losses of the whole array in the mission."""
+        return float(self.found["losses"]) * self.array.groups
+
+    @property
+    def over_mttdl(self) -> float:
+        """How many times as many losses as the formula expects."""
+        return float(self.found["losses"] / self.found["losses_by_mttdl"])
+
+    def to_dict(self) -> dict[str, Any]:
+        """All of it, as `--json` has it."""
+        return {
+            "version": _core.version,
+            "array": {**asdict(self.array), "data_bytes": self.array.data_bytes},
+            "times": asdict(self.times),
+            "years": self.years,
+            "groups": self.groups,
+            "seed": self.seed,
+            "array_losses": self.of_array,
+            "losses_over_mttdl": self.over_mttdl,
+            **self.found,
+        }
+
+
+def read(array: str | os.PathLike[str], changes: Sequence[layers.Layer] = ()) -> Array:
+    """The array that a preset or a TOML file describes. Raises `InputError` if it is none."""
+    name = os.fspath(array)
+    stack = [layers.from_name("device", array), *changes]
+    device = json.loads(_core.resolve_json(stack))["device"]
+    if device["kind"] != "array":
+        raise InputError(f'{name}: device.kind is "{device["kind"]}"; reliability is of an "array"')
+    redundancy, count = device["redundancy"], device["members"]
+    tolerated = {"none": 0, "mirror": device["copies"] - 1, "double-parity": 2}.get(redundancy, 1)
+    members = {"none": count, "mirror": device["copies"]}.get(redundancy, count)
+    groups = count // members
+    member_bytes = _core.capacity_bytes(stack) // (groups * (members - tolerated))
+    rate = device["rebuild"]["rate"]
+    hours = None
+    if redundancy != "none" and rate != "unlimited":
+        hours = member_bytes / BANDWIDTH.parse("device.rebuild.rate", rate) / 3600
+    return Array(name, redundancy, groups, members, tolerated, member_bytes, hours)
+
+
+def outlook(
+    array: Array,
+    times: Times,
+    years: float = 10.0,
+    groups: int = 100_000,
+    seed: int = 42,
+    progress: Callable[[int, int], object] | None = None,
+) -> Outlook:
+    """What `groups` groups of `array` lose in `years`. Raises `InputError` for what cannot be."""
+    found = _core.reliability(
+        members=array.members,
+        tolerated=array.tolerated,
+        member_bytes=array.member_bytes,
+        life=times.life,
+        repair=times.repair,
+        repairs_together=times.repairs_together,
+        defects=times.defects,
+        scrub=times.scrub,
+        defect_bytes=times.defect_bytes,
+        years=years,
+        groups=groups,
+        seed=seed,
+        progress=progress,
+    )
+    return Outlook(array, times, years, groups, seed, json.loads(found))

@@ -1,0 +1,112 @@
+"""`ssdlab reliability`: how often an array loses data in years."""
+
+from __future__ import annotations
+
+import json
+import sys
+from pathlib import Path
+
+import click
+
+from ssdlab import files, layers, terminal
+from ssdlab.cli.options import ExamplesFirst
+from ssdlab.device.units import SIZE
+from ssdlab.reliability import LIFE, REPAIR, Times, outlook, read
+
+
+@click.command(
+    cls=ExamplesFirst,
+    examples=[
+        ("an array, with the times of a data sheet", "ssdlab reliability examples/raid5.toml"),
+        ("members that age, and repairs that take a while",
+         "ssdlab reliability examples/raid5.toml --life 'weibull(461386h, 1.12)' "
+         "--repair 'weibull(12h, 2, 6h)'"),
+        ("latent defects, scrubbed once a week or so",
+         "ssdlab reliability examples/raid5.toml --defects 9259h --scrub 'weibull(168h, 3, 6h)'"),
+        ("the same array with double parity",
+         "ssdlab reliability examples/raid5.toml --set device.redundancy=double-parity"),
+    ],
+)  # fmt: skip
+@click.argument("array", metavar="ARRAY")
+@click.option("--years", type=float, default=10.0, show_default=True, help="The mission.")
+@click.option(
+    "--groups", metavar="N", type=int, default=100_000, show_default=True, help="To simulate."
+)
+@click.option(
+    "--life", metavar="TIME", default=LIFE, show_default=True, help="How long a member lives."
+)
+@click.option(
+    "--repair",
+    metavar="TIME",
+    help="Until a failed member is replaced and rebuilt; by default what device.rebuild.rate takes "
+    f"for a member, or {REPAIR} if that is unlimited.",
+)
+@click.option(
+    "--repairs-together",
+    is_flag=True,
+    help="Repair members that are missing together at once, not one after the other.",
+)
+@click.option("--defects", metavar="TIME", help="Between two latent defects of a member.")
+@click.option(
+    "--scrub", metavar="TIME", help="Until a scrub finds a defect; without it none is found."
+)
+@click.option(
+    "--defect-size", metavar="SIZE", default="4KiB", show_default=True, help="What one costs."
+)
+@click.option(
+    "assignments",
+    "--set",
+    metavar="KEY=VALUE",
+    multiple=True,
+    help="Change one key of the array, such as device.redundancy=mirror; may be repeated.",
+)
+@click.option(
+    "--seed", metavar="N", type=click.IntRange(min=0), default=42, show_default=True, help="Seed."
+)
+@click.option(
+    "--json", "json_path", metavar="FILE|-", help="Write every figure as JSON; - prints it."
+)
+@click.option("--quiet", is_flag=True, help="No progress and no table.")
+def reliability(
+    array: str,
+    years: float,
+    groups: int,
+    life: str,
+    repair: str | None,
+    repairs_together: bool,
+    defects: str | None,
+    scrub: str | None,
+    defect_size: str,
+    assignments: tuple[str, ...],
+    seed: int,
+    json_path: str | None,
+    quiet: bool,
+) -> None:
+    """Let groups of ARRAY (a preset or a TOML file) live through years, and count what they lose.
+
+    Redundancy and members are those of the array; no request is simulated. A TIME is
+    "exponential(MEAN)", "weibull(SCALE, SHAPE)", "weibull(SCALE, SHAPE, LOCATION)",
+    "constant(12h)", or a mean alone, in h, d or y.
+    """
+    json_file = None if json_path in (None, "-") else Path(str(json_path))
+    if json_file is not None:
+        files.refuse_unwritable(json_file)
+    if groups < 1:
+        raise click.UsageError(f"--groups {groups}: at least 1")
+    found_array = read(array, layers.from_options(assignments))
+    if repair is None:
+        hours = found_array.rebuild_hours
+        repair = REPAIR if hours is None else f"constant({hours:.6f}h)"
+    size = round(SIZE.parse("--defect-size", defect_size))
+    times = Times(life, repair, repairs_together, defects, scrub, size)
+    with terminal.steps(sys.stderr, "living", quiet) as progress:
+        found = outlook(found_array, times, years, groups, seed, progress)
+    text = json.dumps(found.to_dict(), indent=2) + "\n"
+    if json_file is not None:
+        files.write_together({json_file: text})
+    if json_path == "-":
+        click.echo(text, nl=False)
+    elif not quiet:
+        from ssdlab.reliability import display
+
+        click.echo(display.table(found, sys.stdout), nl=False)
