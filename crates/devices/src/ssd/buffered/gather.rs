@@ -227,6 +227,12 @@ impl Gather {
         })
     }
 
+    /// All groups in the buffer, those of a block in order; some are programmed, and wait for others of their
+    /// block.
+    pub(super) fn all(&self) -> impl Iterator<Item = u32> + '_ {
+        self.open.iter().flat_map(|open| open.groups.iter().copied())
+    }
+
     /// Pages that the map knows and the flash does not.
     pub(super) fn programming(&self) -> impl Iterator<Item = Programming> + '_ {
         let all = self.open.iter().flat_map(|open| open.groups.iter());

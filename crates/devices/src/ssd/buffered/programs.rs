@@ -4,10 +4,11 @@ use super::dies::{Cell, Job, Load, Task};
 use super::events::{Happens, event};
 use super::gather::Stage;
 use super::read::Owner;
-use super::{Buffered, Cargo};
+use super::{Answer, Buffered, Cargo};
 use crate::ssd::clock::Clock;
 use crate::ssd::config::Program;
 use crate::ssd::flash::Finished;
+use crate::ssd::ids::Unit;
 use crate::ssd::timeline::Word;
 use engine::Time;
 
@@ -212,6 +213,7 @@ impl Buffered {
             Job::Program(group) => self.pass_done(group, number, clock),
             Job::Erase(erasing) => self.die_erased(erasing, clock),
             Job::Parity => {}
+            Job::Own => self.answers.push(Answer::Own(Unit(number))),
         }
         self.run(number, clock);
     }
@@ -227,9 +229,12 @@ impl Buffered {
         if stream == 0 {
             self.dies[number as usize].account.served += pages;
         }
-        let (ftl, flash) = (&mut self.ftl, &mut self.flash);
+        let (ftl, flash, owned) = (&mut self.ftl, &mut self.flash, &mut self.owned);
         self.gather.programmed(group, |group| {
             for programming in &group.pages {
+                if let Some(owned) = owned {
+                    owned.remove(programming.ppn);
+                }
                 ftl.complete_program(flash, *programming);
             }
         });
@@ -242,6 +247,11 @@ impl Buffered {
             self.admit(clock);
         } else {
             self.clean_all(clock);
+            let waits = self.pace.holds_host() && !self.waiting.is_empty();
+            if waits && self.stands_still() {
+                // Nothing else will look at the writes again.
+                self.admit(clock);
+            }
         }
     }
 

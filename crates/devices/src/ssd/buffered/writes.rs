@@ -93,6 +93,7 @@ impl Buffered {
                 continue;
             }
             if self.replace(page.lpn) {
+                self.note_owner(slot, page.lpn);
                 self.ftl.counters.host_wrote(page.touched.1, u64::from(page.bytes));
                 self.ftl.counters.buffer_replaced += u64::from(page.touched.1);
             } else {
@@ -134,6 +135,7 @@ impl Buffered {
                 self.ftl.counters.host_programs += 1;
                 self.pace.wrote(now);
                 self.place(domain, Stream::FIRST, page.lpn, clock);
+                self.note_owner(slot, page.lpn);
                 if self.pace.begins_burst(false, now) {
                     self.pace_changed(clock);
                 }
@@ -157,7 +159,7 @@ impl Buffered {
     }
 
     /// Whether no die does anything that would make room.
-    fn stands_still(&self) -> bool {
+    pub(super) fn stands_still(&self) -> bool {
         let holds = self.pace.holds_host();
         self.dies.iter().all(|die| die.is_standing(holds))
     }
@@ -273,6 +275,9 @@ impl Buffered {
             }
             drop(open);
             self.durable.remove(place);
+            if self.is_own(slot) {
+                continue;
+            }
             if self.asked[slot as usize].is_some() {
                 self.answer(slot, Status::Ok, now);
             } else {

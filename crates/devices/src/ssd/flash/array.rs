@@ -6,7 +6,7 @@
 //! the block's opening. State changes only when an operation completes; the rules of NAND are
 //! asserted on every one.
 
-use super::damage::{Damage, Torn};
+use super::damage::{Damage, Loose, Torn};
 use super::ratings::Ratings;
 use crate::ssd::config::SsdConfig;
 use crate::ssd::ids::{Block, Lpn, Ppn};
@@ -237,6 +237,17 @@ impl Flash {
             self.stamp.set(first + u64::from(page), 0);
         }
         self.programmed[block.at()] = self.pages_per_block;
+    }
+
+    /// Pages of a closed block count that lie behind others that do not.
+    pub fn take_loose(&mut self, block: Block, loose: &Loose) {
+        let from = u64::from(block.0) * u64::from(self.pages_per_block) + u64::from(loose.page);
+        for (at, (lpn, order)) in (from..).zip(&loose.pages) {
+            self.stamp.set(at, lpn.wrapping_add(1));
+            self.order.set(at, u64::from(*order));
+        }
+        self.opening[block.at()] = loose.opening;
+        self.first_order[block.at()] = loose.first_order;
     }
 
     /// A block that was closed early is as it was before, so that what it says is read again.

@@ -8,7 +8,7 @@ mod ratings;
 
 pub use array::Flash;
 pub(in crate::ssd) use array::FlashState;
-pub use damage::{Damage, Reading, Short, Torn};
+pub use damage::{Damage, Loose, Reading, Short, Torn};
 pub use lanes::{Finished, Lanes, StageEnd};
 pub use operation::{Cached, CellTimes, CostTable, FlashOp, OpKind, Plan, PlanId, Stage};
 pub use ratings::Ratings;

@@ -45,6 +45,8 @@ pub struct PowerReport {
     pub unacknowledged_kept: u64,
     /// Those that were not.
     pub unacknowledged_lost: u64,
+    /// Answered pages that were lost with a volatile write buffer: no flush had come.
+    pub acknowledged_lost: u64,
     /// Durable pages that were not there.
     pub durable_lost: u64,
     /// Trimmed pages that were there again.
@@ -103,6 +105,9 @@ pub(super) enum State {
 #[derive(Debug, Clone)]
 pub(in crate::ssd) struct Power {
     pub(super) config: Persistence,
+    /// Pages that a write buffer may hold, with padding; and whether a cut does not empty it.
+    pub(super) buffered: u64,
+    pub(super) protected: bool,
     pub(super) state: State,
     pub(super) random: Xoshiro256,
     pub(super) reader: Reader,
@@ -143,6 +148,8 @@ impl Power {
         config.persistence.recovers().then(|| {
             Box::new(Power {
                 config: config.persistence.clone(),
+                buffered: geometry.groups.map_or(0, |groups| most_buffered(config, groups)),
+                protected: config.is_buffered() && config.buffer.power_loss_protected,
                 state: State::Serving,
                 random: Xoshiro256::new(seed, POWER_STREAM),
                 reader: Reader::new(config, geometry),
@@ -162,10 +169,21 @@ impl Power {
     }
 }
 
+/// Pages that a buffer may hold: what it has room for, and the padding of a group for each die and stream.
+fn most_buffered(config: &SsdConfig, groups: crate::ssd::shape::Groups) -> u64 {
+    let buffer = &config.buffer;
+    let bytes = buffer.size.bytes() + buffer.copies.unwrap_or(buffer.size).bytes();
+    bytes / u64::from(groups.unit_bytes) + 2 * u64::from(groups.units * (groups.dies + 1))
+}
+
 /// The number of the next program, above all that the flash shows and what the last start was recorded with:
 /// what was under way at a cut may not show, so that some are left out.
-pub(super) fn next_program(geometry: &Geometry, flash: &Flash, recorded: u64) -> u64 {
-    let unseen = 4 * u64::from(geometry.units * geometry.granule.span) + 64;
+pub(super) fn next_program(
+    geometry: &Geometry,
+    flash: &Flash,
+    (recorded, buffered): (u64, u64),
+) -> u64 {
+    let unseen = 4 * u64::from(geometry.units * geometry.granule.span) + 64 + buffered;
     let blocks = (0..geometry.blocks()).map(Block);
     let pages = blocks.flat_map(|block| {
         let programmed = flash.programmed(block).min(geometry.data_pages);

@@ -19,7 +19,7 @@ fn ordered(config: &SsdConfig) -> Result<(), Invalid> {
     let page = config.page_size.bytes();
     let logical = config.logical_page.map_or(page, options::Size::bytes).max(1);
     let needed = (page / logical).max(1) * EACH;
-    // One with a write buffer is refused for that.
+    // With a write buffer the rate of the bus may be that of the data alone.
     if config.is_buffered()
         || !config.persistence.is_ordered()
         || config.spare_size.bytes() >= needed

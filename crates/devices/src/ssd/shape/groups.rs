@@ -152,6 +152,11 @@ impl Groups {
         if self.parity_of == 0 { 0 } else { self.per_block.div_ceil(self.parity_of - 1) }
     }
 
+    /// Rows of a block that a die has: what a scan of it reads.
+    pub fn rows_of_die(&self) -> u32 {
+        (self.per_block + self.parity_per_block()) / self.width * self.rows
+    }
+
     /// Logical pages of a row of a group: what all planes read at once.
     pub fn units_per_row(&self) -> u32 {
         self.units / self.rows
