@@ -45,7 +45,7 @@ fn buffered(seed: u64) -> SsdConfig {
         blocks_per_plane: between(random, 10, 16),
         pages_per_block: bits * between(random, 3, 8),
         page_size: Size::from_bytes(4096),
-        summary_page: false,
+        summary_page: random.below(3) > 0,
         cache_commands: random.below(2) == 0,
         fill_order: pick(random, &[FillOrder::Sequential, FillOrder::Random]),
         free_order: pick(random, &[FreeOrder::Rotating, FreeOrder::Fifo, FreeOrder::LeastWorn]),
@@ -80,11 +80,14 @@ fn buffered(seed: u64) -> SsdConfig {
         config.buffer.linger = Maybe(Some(Duration::from_ns(300_000)));
     }
     config.persistence = Persistence {
-        recovery: pick(random, &[Recovery::Spare]),
+        recovery: pick(random, &[Recovery::Spare, Recovery::Summary, Recovery::Checkpoint]),
         checkpoint: Duration::from_ns(2_000_000 + random.below(20_000_000)),
         trims: pick(random, &[Trims::Volatile, Trims::Flushed, Trims::Logged]),
         ..Persistence::default()
     };
+    if !config.summary_page {
+        config.persistence.recovery = Recovery::Spare;
+    }
     if random.below(8) == 0 {
         config.wear = Wear { rated_cycles: 30, spread: 0.2, ..Wear::default() };
     }

@@ -14,7 +14,7 @@ use std::collections::VecDeque;
 pub(super) enum Job {
     /// A pass of a group.
     Program(u32),
-    /// A group of parity.
+    /// A group of parity, or of the summary of a block.
     Parity,
     /// A page of the drive's own: of a record, or of a checkpoint.
     Own,

@@ -184,7 +184,7 @@ impl Gather {
     pub(super) fn add(&mut self, group: u32, programming: Programming) -> bool {
         let kept = &mut self.groups[group as usize];
         kept.pages.push(programming);
-        kept.filled() == self.shape.units
+        kept.filled() == self.shape.units_of(kept.index)
     }
 
     /// A group has been programmed: it leaves the buffer. The groups that the flash may learn of now are

@@ -27,8 +27,20 @@ impl Buffered {
             let passes = if two_pass { 2 } else { 1 };
             self.queue_task(die, Job::Parity, cleans, passes * self.costs.program, clock);
         }
+        if index + 1 == self.shape.per_block {
+            self.queue_summary(first, index, cleans, clock);
+        }
         if two_pass {
             self.queue_fine(block, index, cleans, clock);
+        }
+    }
+
+    /// The groups of a block's summary that hold no data.
+    fn queue_summary(&mut self, first: u32, index: u32, cleans: bool, clock: &mut Clock) {
+        let passes = if self.config.cell.program == Program::TwoPass { 2 } else { 1 };
+        for number in 0..self.shape.summary_groups {
+            let die = first + (index + 1 + number) % self.shape.width;
+            self.queue_task(die, Job::Parity, cleans, passes * self.costs.program, clock);
         }
     }
 

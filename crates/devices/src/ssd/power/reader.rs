@@ -5,6 +5,7 @@ use crate::ssd::clock::{Clock, Event, MOST_LANES};
 use crate::ssd::config::SsdConfig;
 use crate::ssd::flash::{Lanes, Plan, PlanId, Stage, StageEnd};
 use crate::ssd::shape::Geometry;
+use crate::ssd::shape::groups::summary_bytes;
 
 /// What is done.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -41,8 +42,8 @@ impl Reader {
             // The planes of a die read together, and each page says whose data it has.
             pages = u64::from(groups.planes);
             let numbers = (page / u64::from(groups.unit_bytes)).max(1) * 8;
-            let summary = u64::from(geometry.data_pages) * 8 + 24;
-            bytes = [pages * spare.max(numbers), summary.min(pages * page), pages * (page + spare), 0];
+            let summary = summary_bytes(geometry.data_pages) / geometry.summary_reads();
+            bytes = [pages * spare.max(numbers), summary, pages * (page + spare), 0];
         }
         let mean = |times: &[options::Duration]| {
             times.iter().map(|it| it.ns()).sum::<u64>() / times.len() as u64

@@ -8,7 +8,7 @@ use crate::ssd::Ssd;
 use crate::ssd::back::Back;
 use crate::ssd::clock::{Clock, Event};
 use crate::ssd::config::Recovery;
-use crate::ssd::flash::{Flash, Reading, Torn};
+use crate::ssd::flash::{Flash, Reading, Short, Torn};
 use crate::ssd::ftl::{Ftl, PageMap, rebuild};
 use crate::ssd::ids::{Block, Lpn, Unit};
 use crate::ssd::shape::Geometry;
@@ -194,7 +194,10 @@ impl Power {
                     self.reader.add(lane, Step::Page, mine);
                 }
                 Recovery::Summary | Recovery::Checkpoint => {
-                    self.reader.add(lane, Step::Summary, blocks);
+                    let all = u64::from(geometry.blocks()) * u64::from(geometry.granule.span);
+                    let reads = all * geometry.summary_reads();
+                    let mine = reads / lanes + u64::from(u64::from(lane) < reads % lanes);
+                    self.reader.add(lane, Step::Summary, mine);
                 }
             }
         }
@@ -219,7 +222,7 @@ impl Power {
                 _ if half_erased => 1,
                 Some(short) => {
                     self.report.blocks_by_scan += 1;
-                    geometry.flash_pages((short.pages + 1).min(geometry.data_pages))
+                    scanned(geometry, short)
                 }
                 None if flash.programmed(block) == 0 => u64::from(!by_checkpoint),
                 None => {
@@ -231,6 +234,12 @@ impl Power {
                     1
                 }
             };
+            if let (Step::Summary, Some(_)) = (step, &geometry.groups) {
+                let reads = geometry.summary_reads();
+                let lanes = lanes_of(geometry, block).cycle().take(reads as usize);
+                lanes.for_each(|lane| self.reader.add(lane, step, 1));
+                continue;
+            }
             for lane in lanes_of(geometry, block) {
                 self.reader.add(lane, step, pages);
             }
@@ -342,6 +351,17 @@ impl Power {
         }
         map
     }
+}
+
+/// Reads of each lane that a block takes which ended early: its pages, up to the first that holds nothing.
+fn scanned(geometry: &Geometry, short: &Short) -> u64 {
+    let Some(groups) = &geometry.groups else {
+        return geometry.flash_pages((short.pages + 1).min(geometry.data_pages));
+    };
+    let ends = short.loose.iter().map(|it| it.page + it.pages.len() as u32);
+    let pages = ends.max().unwrap_or(0).max(short.pages);
+    let rounds = pages.div_ceil(groups.units).div_ceil(groups.width);
+    u64::from((rounds * groups.rows + 1).min(groups.rows_of_die()))
 }
 
 /// The lanes on which a block lies.

@@ -119,11 +119,6 @@ pub(super) fn check(config: &SsdConfig) -> Result<(), Invalid> {
         return Ok(());
     }
     against(config, &default)?;
-    if config.summary_page {
-        let problem =
-            "groups of a drive with a write buffer fill their blocks; use summary_page = false";
-        return Err(Invalid::new(&["device.summary_page", "device.buffer.size"], problem));
-    }
     capacitors(config)?;
     if !(0.0..=1.0).contains(&cleaning.meter_above) {
         let problem = format!("{} is not a share from 0 to 1", cleaning.meter_above);
