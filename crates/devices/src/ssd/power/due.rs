@@ -42,6 +42,7 @@ impl Ssd {
             map,
             horizon: horizon.unwrap_or(ftl.next_program()),
             blocks: (0..geometry.blocks()).map(|block| state(flash, Block(block))).collect(),
+            openings: flash.openings().to_vec(),
         };
         let checkpoints = &mut power.checkpoints;
         checkpoints.is_due = false;

@@ -1,7 +1,7 @@
 //! What a configuration may not say: counts and sizes that stand alone, and the spare space.
 
 use crate::ssd::config::{
-    ActiveBlocks, DEFAULT_SPARE_FACTOR, Gang, Interleave, LevellingRule, Pool, Recovery, SsdConfig,
+    ActiveBlocks, DEFAULT_SPARE_FACTOR, Gang, Interleave, Pool, Recovery, SsdConfig,
 };
 use crate::ssd::shape::granule::Granule;
 use engine::SECTOR_BYTES;
@@ -42,14 +42,6 @@ pub(super) fn recovery(config: &SsdConfig) -> Result<(), Invalid> {
         let problem = "a drive without summary pages cannot read them; use summary_page = true or \
                        recovery = \"spare\"";
         return Err(Invalid::new(&["device.persistence.recovery", "device.summary_page"], problem));
-    }
-    let moves_cold_data = config.cleaning.levelling.rule == LevellingRule::Migrate;
-    if persistence.recovery == Recovery::Checkpoint && moves_cold_data {
-        let problem = "cold data that is moved into a worn block keeps its old numbers, by which a \
-                       checkpoint cannot tell what came after it; use recovery = \"summary\" or \
-                       another rule";
-        let keys = ["device.persistence.recovery", "device.cleaning.levelling.rule"];
-        return Err(Invalid::new(&keys, problem));
     }
     if persistence.checkpoint.ns() == 0 {
         let problem = "checkpoints come one after the other; use a time above 0";
