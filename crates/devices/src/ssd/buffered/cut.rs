@@ -240,29 +240,27 @@ impl Buffered {
         for lpn in lpns {
             let domains = (0..self.filling.len() as u32).map(Domain);
             let room = |domain: &Domain| {
-                let left = self.ftl.left_on(*domain, Stream::FIRST) > 0;
+                // Where cleaning goes on with what a group leaves.
+                let left = self.ftl.left_on(*domain, Stream::SECOND) > 0;
                 (left, self.ftl.free_blocks(*domain))
             };
             let Some(best) = domains.max_by_key(room).filter(|it| room(it) > (false, 0)) else {
                 continue;
             };
-            self.place(best, Stream::FIRST, *lpn, clock);
+            self.place(best, Stream::SECOND, *lpn, clock);
             count += 1;
         }
         if count > 0 {
             for domain in 0..self.filling.len() as u32 {
-                self.pad(Domain(domain), Stream::FIRST, clock);
+                self.pad(Domain(domain), Stream::SECOND, clock);
             }
             self.durable.push((self.gather.next_number(), RESTORES));
         }
         count
     }
 
-    /// A request for which everything is durable; whether it was one of the drive's own.
-    pub(super) fn is_own(&mut self, slot: Slot) -> bool {
-        if slot == RESTORES {
-            self.answers.push(Answer::Own(Unit(0)));
-        }
+    /// Whether it is the drive itself that waits for everything to be durable, of either stream.
+    pub(super) fn is_own(slot: Slot) -> bool {
         slot == RESTORES
     }
 }

@@ -8,7 +8,7 @@ use super::{Buffered, gather};
 use crate::kit::slots::Slot;
 use crate::ssd::clock::Clock;
 use crate::ssd::host;
-use crate::ssd::ids::{Domain, Lpn, Stream};
+use crate::ssd::ids::{Domain, Lpn, Stream, Unit};
 use engine::{Status, Time};
 
 impl Buffered {
@@ -269,16 +269,16 @@ impl Buffered {
         let mut place = 0;
         while let Some((number, slot)) = self.durable.get(place).copied() {
             let mut open = self.gather.unfinished(number);
-            if open.any(|group| self.gather.group(group).stream == 0) {
+            let is_own = Self::is_own(slot);
+            if open.any(|group| is_own || self.gather.group(group).stream == 0) {
                 place += 1;
                 continue;
             }
             drop(open);
             self.durable.remove(place);
-            if self.is_own(slot) {
-                continue;
-            }
-            if self.asked[slot as usize].is_some() {
+            if is_own {
+                self.answers.push(Answer::Own(Unit(0)));
+            } else if self.asked[slot as usize].is_some() {
                 self.answer(slot, Status::Ok, now);
             } else {
                 self.answers.push(Answer::Flushed(slot));

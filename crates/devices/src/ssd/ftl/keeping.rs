@@ -167,7 +167,8 @@ impl Ftl {
         };
         self.victim.fill(None);
         self.take_up(flash, state).expect("it is a state of this drive");
-        if (0..self.geometry.domains).any(|domain| self.free.count(Domain(domain)) == 0) {
+        let least = self.geometry.least_free_after_cut();
+        if (0..self.geometry.domains).any(|domain| self.free.count(Domain(domain)) < least) {
             self.end_without_room();
         }
     }

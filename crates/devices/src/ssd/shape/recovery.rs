@@ -9,10 +9,17 @@ impl Geometry {
     pub(super) fn keep_room_for_cuts(&mut self, config: &SsdConfig) -> Result<(), Invalid> {
         if config.persistence.recovers() {
             check::recovery(config)?;
-            self.kept_for_cuts = self.frontiers * self.data_pages;
-            self.low_blocks = self.low_blocks.max(1 + self.frontiers);
+            let blocks = self.frontiers + self.least_free_after_cut() - 1;
+            self.kept_for_cuts = blocks * self.data_pages;
+            self.low_blocks = self.low_blocks.max(1 + blocks);
         }
         Ok(())
+    }
+
+    /// Erased blocks of a domain without which a drive cannot go on after a cut: behind a write buffer what is
+    /// written anew fills a part of one, and cleaning begins with another.
+    pub(in crate::ssd) fn least_free_after_cut(&self) -> u32 {
+        if self.groups.is_some() { 2 } else { 1 }
     }
 
     /// Pages of a domain that stay erased for the moves of the next cleaning, and for cuts.

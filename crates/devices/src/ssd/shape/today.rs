@@ -147,10 +147,6 @@ fn capacitors(config: &SsdConfig) -> Result<(), Invalid> {
                        power_loss_protected = true or leave it out";
         return Err(Invalid::new(&["device.power", "device.buffer.power_loss_protected"], problem));
     }
-    if stated && power.capacitance.is_none() {
-        let problem = "nothing is said of the capacitors; state device.power.capacitance";
-        return Err(Invalid::new(&["device.power.capacitance"], problem));
-    }
     if !(power.cutoff >= 0.0 && power.cutoff < power.voltage && power.voltage.is_finite()) {
         let problem = format!(
             "the converter stops at {} V, and the capacitors are charged to {} V",
@@ -165,6 +161,10 @@ fn capacitors(config: &SsdConfig) -> Result<(), Invalid> {
     if !(power.efficiency > 0.0 && power.efficiency <= 1.0) {
         let problem = format!("{} is not a share above 0", power.efficiency);
         return Err(Invalid::new(&["device.power.efficiency"], problem));
+    }
+    if stated && power.capacitance.is_none() {
+        let problem = "nothing is said of the capacitors; state device.power.capacitance";
+        return Err(Invalid::new(&["device.power.capacitance"], problem));
     }
     Ok(())
 }
