@@ -9,8 +9,7 @@ use devices::ssd::{Geometry, Ssd, SsdConfig};
 use engine::{Device, Lba, Op, Request, Time};
 use options::{BusRate, Duration, Size};
 
-/// Dies of [`drive`], planes of a die, and bytes of a group: a word line of three bits of all planes.
-const DIES: u32 = 4;
+/// Planes of a die of [`drive`], and bytes of a group: a word line of three bits of all planes.
 const PLANES: u32 = 2;
 const GROUP: u64 = 3 * 2 * 16_384;
 /// A page and its spare area over the bus, and a group; programming it.

@@ -6,7 +6,7 @@ use super::cores::Cores;
 use super::dies::{Cell, Job};
 use super::gather::{self, Gather, Stage};
 use super::owned::{Known, Owned};
-use super::{Answer, Buffered};
+use super::Buffered;
 use crate::kit::slots::{Slot, Slots};
 use crate::ssd::clock::Clock;
 use crate::ssd::config::Program;
@@ -233,7 +233,7 @@ impl Buffered {
     }
 
     /// Writes pages anew that lie where a power cut may have harmed them, as far as there is room; how many.
-    /// An [`Answer::Own`] says that they are programmed.
+    /// An answer to itself says that they are programmed.
     pub(in crate::ssd) fn restore(&mut self, lpns: &[Lpn], clock: &mut Clock) -> u32 {
         self.begin();
         let mut count = 0;
