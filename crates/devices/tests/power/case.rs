@@ -9,6 +9,9 @@ use engine::{Completion, Device, Op, Random, Request, Status, Time, Xoshiro256};
 use std::collections::BTreeMap;
 use std::fmt;
 
+/// Events of a run, at most: it has come to no end.
+const MOST_EVENTS: u64 = 500_000;
+
 /// What makes a run.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Case {
@@ -59,8 +62,11 @@ impl Run {
         let lpns = (0..geometry.exported_pages()).map(Lpn);
         let volatile = config.buffer.size.bytes() > 0 && !config.buffer.power_loss_protected;
         let filled = lpns.map(|lpn| ssd.place_of(lpn).map_or(NOTHING, |_| FILLED));
-        let content =
-            Content::new(filled.collect::<Vec<_>>().into_iter(), config.persistence.trims, volatile);
+        let content = Content::new(
+            filled.collect::<Vec<_>>().into_iter(),
+            config.persistence.trims,
+            volatile,
+        );
         Some(Run {
             ssd,
             geometry,
@@ -87,7 +93,9 @@ impl Run {
 
     fn submit(&mut self, request: Request) {
         match request.op {
-            Op::Write => self.content.change(request.id, self.pages(&request), request.id, request.fua),
+            Op::Write => {
+                self.content.change(request.id, self.pages(&request), request.id, request.fua)
+            }
             Op::Trim => self.content.change(request.id, self.pages(&request), NOTHING, false),
             Op::Flush => self.content.flush(request.id),
             Op::Read => {}
@@ -207,9 +215,14 @@ fn go(case: &Case, run: &mut Run) -> Result<(), String> {
             run.submit(request);
             continue;
         }
+        if run.came.events > MOST_EVENTS {
+            return Err(format!("it goes on for ever: {:?}", run.content.open()));
+        }
         if !run.step()? {
             if run.open > 0 {
-                if std::env::var("DUMP").is_ok() { eprintln!("{:?}", run.ssd); }
+                if std::env::var("DUMP").is_ok() {
+                    eprintln!("{:?}", run.ssd);
+                }
                 return Err(format!("{} requests hang: {:?}", run.open, run.content.open()));
             }
             if requests.len() == 0 {

@@ -2,8 +2,8 @@
 
 use devices::ssd::config::{
     ActiveBlocks, Cleaning, CleaningTime, FillOrder, FreeOrder, Frontiers, Gang, HostLink,
-    Interleave, Levelling, LevellingRule, Pace, Persistence, Planes, Pool, Program, Reclaim, Recovery,
-    Trims, Wear,
+    Interleave, Levelling, LevellingRule, Pace, Pairing, PairingGuard, Persistence, Planes, Pool,
+    Program, Reclaim, Recovery, Trims, Wear,
 };
 use devices::ssd::{Geometry, SsdConfig};
 use engine::{Lba, Op, Random, Request, Xoshiro256};
@@ -133,6 +133,15 @@ fn unbuffered(seed: u64) -> SsdConfig {
         ..Cleaning::default()
     };
     layout(&mut config, random);
+    let paired = &mut Xoshiro256::new(seed, 10);
+    if config.logical_page.is_none() && paired.below(3) == 0 {
+        config.cell.pairing = pick(paired, &[Pairing::Next, Pairing::Stepped]);
+        let guards = [PairingGuard::Copy, PairingGuard::Copy, PairingGuard::Capacitors];
+        config.cell.pairing_guard = pick(paired, &guards);
+        if config.cell.pairing_guard == PairingGuard::Copy {
+            config.cache_commands = false;
+        }
+    }
     if random.below(4) == 0 {
         config.wear = Wear { rated_cycles: 30, spread: 0.2, ..Wear::default() };
         config.cleaning.levelling = Levelling {

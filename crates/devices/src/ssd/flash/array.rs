@@ -322,7 +322,12 @@ impl Flash {
 
     /// The pages of a block were programmed one behind the other from a number on; those that are worthless
     /// say no more what they held.
-    pub(in crate::ssd) fn order_from(&mut self, block: Block, first: u64, valid: impl Fn(Ppn, Lpn) -> bool) {
+    pub(in crate::ssd) fn order_from(
+        &mut self,
+        block: Block,
+        first: u64,
+        valid: impl Fn(Ppn, Lpn) -> bool,
+    ) {
         let start = u64::from(block.0) * u64::from(self.pages_per_block);
         for page in 0..u64::from(self.programmed[block.at()]) {
             let ppn = Ppn(start + page);

@@ -4,11 +4,14 @@ mod array;
 mod damage;
 mod lanes;
 mod operation;
+mod pairs;
 mod ratings;
 
 pub use array::Flash;
 pub(in crate::ssd) use array::FlashState;
 pub use damage::{Damage, Loose, Reading, Short, Torn};
 pub use lanes::{Finished, Lanes, StageEnd};
+pub(in crate::ssd) use operation::copies_for_summary;
 pub use operation::{Cached, CellTimes, CostTable, FlashOp, OpKind, Plan, PlanId, Stage};
+pub use pairs::lower_of;
 pub use ratings::Ratings;

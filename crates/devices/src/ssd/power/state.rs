@@ -5,7 +5,7 @@ use super::reader::Reader;
 use super::trims::TrimLog;
 use super::truth::Truth;
 use crate::kit::slots::Slot;
-use crate::ssd::config::{Persistence, SsdConfig};
+use crate::ssd::config::{Pairing, PairingGuard, Persistence, SsdConfig};
 use crate::ssd::flash::Flash;
 use crate::ssd::ftl::Place;
 use crate::ssd::ids::{Block, Lpn, Ppn};
@@ -119,6 +119,10 @@ pub(in crate::ssd) struct Power {
     /// Torn pages that were taken as they read, and the logical pages of which that is the newest copy.
     pub(super) taken: Vec<Ppn>,
     pub(super) restores: Vec<Lpn>,
+    /// Pages whose cells a torn page has harmed, until the start is recorded that writes them anew.
+    pub(super) harmed: Vec<Ppn>,
+    /// Which pages of a block share their cells, and how many there are; and what guards them.
+    pub(super) pairs: (Pairing, u32, PairingGuard),
     /// Blocks that are to be erased before they are used.
     pub(super) erasures: Vec<Block>,
     pub(super) trims: TrimLog,
@@ -157,6 +161,8 @@ impl Power {
                 at_risk: BTreeMap::new(),
                 taken: Vec::new(),
                 restores: Vec::new(),
+                harmed: Vec::new(),
+                pairs: (config.cell.pairing, config.pages_per_block, config.cell.pairing_guard),
                 erasures: Vec::new(),
                 trims: TrimLog::new(config),
                 checkpoints: Checkpoints::new(config, geometry),

@@ -160,6 +160,7 @@ impl Ssd {
         ftl.hold(false);
         power.truth = None;
         power.at_risk.clear();
+        power.harmed.clear();
         power.state = State::Serving;
         power.report.recoveries_ns.push(self.clock.now - power.on_at);
         let (pages, bytes) = (power.reader.pages_read, power.reader.bytes_read);
@@ -264,7 +265,10 @@ impl Power {
             let domain = geometry.domain_of(block);
             let loose: Vec<_> =
                 short.loose.iter().filter(|it| self.group_reads(it.reading)).collect();
-            let goes_on = geometry.groups.is_none() && Bug::ProgramsOn.is_planted() && read.is_none() && short.pages > 0;
+            let goes_on = geometry.groups.is_none()
+                && Bug::ProgramsOn.is_planted()
+                && read.is_none()
+                && short.pages > 0;
             if goes_on && open.insert(domain) {
                 continue;
             }
@@ -332,6 +336,12 @@ impl Power {
                 self.at_risk.entry(lpn.0).or_default().push(owed);
             }
             if !Bug::TornIsWhole.is_planted() {
+                self.restores.push(lpn);
+            }
+        }
+        for ppn in &self.harmed {
+            let lpn = flash.stamp(*ppn);
+            if map.holds(lpn, *ppn) && !self.restores.contains(&lpn) {
                 self.restores.push(lpn);
             }
         }

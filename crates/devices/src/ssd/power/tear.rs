@@ -2,8 +2,8 @@
 
 use super::planted::Bug;
 use super::state::{Power, PowerReport};
-use crate::ssd::config::Tear;
-use crate::ssd::flash::{Flash, Loose, Reading, Short, Torn};
+use crate::ssd::config::{PairingGuard, Tear};
+use crate::ssd::flash::{Flash, Loose, Reading, Short, Torn, lower_of};
 use crate::ssd::ftl::Ftl;
 use crate::ssd::ids::Block;
 use crate::ssd::sched::{CutProgram, Reached};
@@ -29,12 +29,20 @@ impl Power {
             }
             match self.ends(ftl, flash, program) {
                 End::Untouched => {}
-                End::Whole => finish(ftl, flash, program),
+                End::Whole => {
+                    finish(ftl, flash, program);
+                    let summary = ftl.geometry().pages_per_block - 1;
+                    if !self.has_capacitors() && flash.programmed(it.block) == summary {
+                        self.harm_lower(ftl, flash, it.block, summary);
+                    }
+                }
                 End::Torn(reading) => {
                     let (opening, first_order, order) = ftl.header_of(flash, it);
                     let page = Torn { lpn: it.lpn.0, order, opening, first_order, reading };
                     torn.insert(it.block.0, page);
                     self.report.torn_pages += 1;
+                    let page = ftl.geometry().page_in_block(it.ppn);
+                    self.harm_lower(ftl, flash, it.block, page);
                 }
             }
         }
@@ -59,7 +67,8 @@ impl Power {
         if program.reached.iter().all(|reached| *reached == Reached::Nothing) {
             return End::Untouched;
         }
-        if program.reached.iter().all(|reached| *reached == Reached::Data) {
+        let whole = program.reached.iter().all(|reached| *reached == Reached::Data);
+        if whole || self.has_capacitors() {
             return End::Whole;
         }
         let tear = self.config.tear;
@@ -83,6 +92,25 @@ impl Power {
             Reading::Unstable
         };
         End::Torn(reading)
+    }
+
+    /// Whether what is under way comes to its end.
+    fn has_capacitors(&self) -> bool {
+        self.pairs.2 == PairingGuard::Capacitors
+    }
+
+    /// The page that shares the cells of a torn one may not read any more; if it does, or there is a copy, it
+    /// is written anew.
+    fn harm_lower(&mut self, ftl: &Ftl, flash: &mut Flash, block: Block, page: u32) {
+        let (pairing, pages, guard) = self.pairs;
+        let Some(lower) = lower_of(pairing, page, pages) else { return };
+        let ppn = ftl.geometry().ppn(block, lower);
+        let is_safe = guard == PairingGuard::Copy && !Bug::LowerForgotten.is_planted();
+        if is_safe || drawn(self.config.tear, &mut self.random) == Reading::Unstable {
+            self.harmed.push(ppn);
+        } else {
+            flash.void(ppn);
+        }
     }
 
     /// Pages that were programmed behind a torn one do not all read.

@@ -5,8 +5,9 @@ use super::Scheduler;
 use super::units::{LaneState, NONE, OpId, PageOp, Work};
 use crate::kit::slots::{Slot, Slots};
 use crate::ssd::clock::Clock;
+use crate::ssd::flash::{FlashOp, OpKind};
 use crate::ssd::ftl::Programming;
-use crate::ssd::ids::{Lpn, Unit};
+use crate::ssd::ids::{BlockMode, Lpn, Unit};
 use crate::ssd::page::{Access, PageRequest, PageWork};
 use engine::Time;
 
@@ -97,7 +98,20 @@ impl Scheduler {
         };
         let geometry = self.ftl.geometry();
         let stages = self.lanes.stages_of(lane, place == 1);
-        if geometry.has_summary_page() && geometry.is_last(programming.ppn) && stage + 2 >= stages {
+        let op = FlashOp {
+            kind: OpKind::Program,
+            at: programming.ppn,
+            mode: BlockMode::NATIVE,
+            count: 1,
+            last: false,
+        };
+        // A copy of the page that shares the cells goes first: it is sensed and programmed elsewhere.
+        let senses = senses + 2 * u32::from(self.costs.copies(&op));
+        let summary = if self.copies_for_summary { 4 } else { 2 };
+        if geometry.has_summary_page()
+            && geometry.is_last(programming.ppn)
+            && stage + summary >= stages
+        {
             return Reached::Data;
         }
         if cells > senses { Reached::Cells } else { Reached::Nothing }

@@ -1,7 +1,8 @@
 //! What a configuration may not say: counts and sizes that stand alone, and the spare space.
 
 use crate::ssd::config::{
-    ActiveBlocks, DEFAULT_SPARE_FACTOR, Gang, Interleave, Pool, Recovery, SsdConfig,
+    ActiveBlocks, DEFAULT_SPARE_FACTOR, Gang, Interleave, Pairing, PairingGuard, Pool, Recovery,
+    SsdConfig,
 };
 use crate::ssd::shape::granule::Granule;
 use engine::SECTOR_BYTES;
@@ -46,6 +47,32 @@ pub(super) fn recovery(config: &SsdConfig) -> Result<(), Invalid> {
     if persistence.checkpoint.ns() == 0 {
         let problem = "checkpoints come one after the other; use a time above 0";
         return Err(Invalid::new(&["device.persistence.checkpoint"], problem));
+    }
+    Ok(())
+}
+
+/// Pages that share their cells.
+pub(super) fn pairs(config: &SsdConfig, granule: Granule) -> Result<(), Invalid> {
+    let (pairing, guard) = (config.cell.pairing, config.cell.pairing_guard);
+    if pairing == Pairing::None {
+        if guard == PairingGuard::None {
+            return Ok(());
+        }
+        let problem = "no pages share their cells, so that none is to be guarded";
+        return Err(Invalid::new(&["device.cell.pairing_guard", "device.cell.pairing"], problem));
+    }
+    if !config.persistence.recovers() {
+        let problem = "that pages share their cells matters to power cuts alone, from which this drive does \
+                       not recover; use recovery = \"spare\", \"summary\" or \"checkpoint\"";
+        return Err(Invalid::new(&["device.cell.pairing", "device.persistence.recovery"], problem));
+    }
+    if granule.parts > 1 || granule.pages_per_lane() > 1 {
+        let problem = "a logical page is to be one page of the flash where pages share their cells";
+        return Err(Invalid::new(&["device.cell.pairing", "device.logical_page"], problem));
+    }
+    if guard == PairingGuard::Copy && config.cache_commands {
+        let problem = "a page that is copied first cannot be chained with the one before it";
+        return Err(Invalid::new(&["device.cell.pairing_guard", "device.cache_commands"], problem));
     }
     Ok(())
 }

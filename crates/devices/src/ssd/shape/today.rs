@@ -44,6 +44,8 @@ fn against(config: &SsdConfig, default: &SsdConfig) -> Result<(), Invalid> {
             cleaning.stream,
             cleaning.frontiers,
             cleaning.levelling,
+            cell.pairing,
+            cell.pairing_guard,
         ]
     );
     if let Some((key, _)) = against.iter().find(|(_, default)| !default) {
