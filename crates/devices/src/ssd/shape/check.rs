@@ -217,7 +217,7 @@ fn wear(config: &SsdConfig) -> Result<(), Invalid> {
 /// What copies between packages demand.
 pub(in crate::ssd) fn streams(config: &SsdConfig, granule: Granule) -> Result<(), Invalid> {
     if !config.cleaning.stream {
-        return Ok(());
+        return pairs(config, granule);
     }
     let key = "device.cleaning.stream";
     let wide = matches!(config.pool, Pool::Gang | Pool::Ssd);
@@ -242,7 +242,7 @@ pub(in crate::ssd) fn streams(config: &SsdConfig, granule: Granule) -> Result<()
                        most one page";
         return Err(Invalid::new(&[key, "device.logical_page"], problem));
     }
-    Ok(())
+    pairs(config, granule)
 }
 
 /// What gang, interleaving, pools, spans and active blocks demand of each other.

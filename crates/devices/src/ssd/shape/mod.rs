@@ -158,7 +158,6 @@ impl Geometry {
         let granule = Granule::new(config)?;
         check::parallelism(config, granule)?;
         check::streams(config, granule)?;
-        check::pairs(config, granule)?;
         let planes_per_package = config.dies_per_package * config.planes_per_die;
         let packages = config.channels * config.packages_per_channel / granule.span;
         let planes = packages * planes_per_package;
