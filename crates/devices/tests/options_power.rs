@@ -7,6 +7,8 @@ const CHECKPOINTS: Figure = |o| o.power().checkpoint_programs as f64;
 const UNDONE: Figure = |o| o.power().trims_undone as f64;
 const KEPT_WRITES: Figure = |o| o.power().unacknowledged_kept as f64;
 
+const LOST: Figure = |o| o.power().durable_lost as f64;
+
 /// Trims, and never a flush.
 const TRIMS: Load = |n, pages, random| {
     let op = if n % 4 == 0 { Op::Trim } else { Op::Write };
@@ -23,7 +25,17 @@ pub fn rows() -> Vec<Row> {
     let spare = |key, values, load, effect| {
         of(key, values, load, effect).given("device.persistence.recovery", json!("spare"))
     };
+    let promised = |key, values, effect| {
+        let mut row = spare(key, values, WRITES, effect);
+        row.buffered = true;
+        row.requests(20_000).given("device.power.capacitance", json!("300uF"))
+    };
     vec![
+        promised("device.power.capacitance", words("1uF", "10mF"), (LOST, Less)),
+        promised("device.power.voltage", [json!(6.0), json!(12.0)], (LOST, Less)),
+        promised("device.power.cutoff", [json!(1.0), json!(11.5)], (LOST, More)),
+        promised("device.power.watts", [json!(2.0), json!(60.0)], (LOST, More)),
+        promised("device.power.efficiency", [json!(0.1), json!(1.0)], (LOST, Less)),
         of("device.persistence.recovery", words("spare", "summary"), WRITES, (RECOVERY, Less)),
         of("device.persistence.checkpoint", words("3ms", "15ms"), WRITES, (CHECKPOINTS, Less))
             .given("device.persistence.recovery", json!("checkpoint")),

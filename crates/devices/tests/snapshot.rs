@@ -4,12 +4,12 @@
 use crate::common::{Closed, run_closed};
 use devices::ssd::config::Policy;
 use devices::ssd::config::{
-    Cleaning, Detector, FreeOrder, Frontiers, HotCold, Levelling, LevellingRule, Persistence, Pool,
+    Cleaning, Detector, FreeOrder, Frontiers, HotCold, Levelling, LevellingRule, Persistence, Pool, Recovery,
     Temperature, TieBreak, Wear,
 };
 use devices::ssd::{Ssd, SsdConfig};
 use devices::{Examine, Persist, Prepare};
-use engine::{Lba, Op, Random, Request, Xoshiro256};
+use engine::{Device, Lba, Op, Random, Request, Xoshiro256};
 use options::Size;
 
 fn config(free_order: FreeOrder, frontiers: Frontiers, detector: Detector) -> SsdConfig {
@@ -119,6 +119,31 @@ fn every_policy_and_rule_goes_on_as_if_nothing_had_happened() {
     }
 }
 
+/// A drive that was kept without the order of its programs can be cut: its map tells which copy is the newest.
+#[test]
+fn the_order_of_programs_follows_from_the_map() {
+    for frontiers in [Frontiers::Single, Frontiers::SeparateMoved] {
+        let mut without = config(FreeOrder::Fifo, frontiers, Detector::Writes);
+        without.persistence = Persistence::default();
+        let mut first = Ssd::new(&without, 1).unwrap();
+        write(&mut first, 1, 20_000);
+        let kept = Persist::save(&first);
+        let mut with = without.clone();
+        with.persistence.recovery = Recovery::Spare;
+        let mut second = Ssd::new(&with, 1).unwrap();
+        second.restore(kept.unwrap()).unwrap();
+        second.check_rebuild().unwrap();
+        second.cut(0, &mut Vec::new());
+        second.power_on(0);
+        while let Some(at) = second.next_event() {
+            second.advance(at, &mut Vec::new());
+        }
+        second.check().unwrap();
+        let report = second.power_report().unwrap();
+        assert_eq!((report.durable_lost, report.trims_undone), (0, 0));
+    }
+}
+
 #[test]
 fn a_drive_of_another_shape_is_refused() {
     let config = config(FreeOrder::Fifo, Frontiers::Single, Detector::Writes);
@@ -135,11 +160,6 @@ fn a_drive_of_another_shape_is_refused() {
         ..config.clone()
     });
     assert!(rated.contains("device.wear.rated_cycles is 30 there and 31 here"), "{rated}");
-    let order = refusal(SsdConfig {
-        persistence: Persistence { order: true, ..Persistence::default() },
-        ..config.clone()
-    });
-    assert!(order.contains("device.persistence.order is false there and true here"), "{order}");
     // What does not shape the state may differ.
     let policy = Cleaning { policy: Policy::Fifo, ..config.cleaning.clone() };
     let mut other = Ssd::new(&SsdConfig { cleaning: policy, ..config }, 1).unwrap();

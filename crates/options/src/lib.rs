@@ -17,7 +17,7 @@ pub use electric::{Current, Energy, Power, Voltage};
 pub use flash::{BusRate, MOST_PAGE_TYPES, Maybe, PageTimes};
 pub use link::{LINKS, Link};
 pub use named::{ANY_NAME, Named};
-pub use quantity::{Bandwidth, Duration, PerByte, QuantityError, Size};
+pub use quantity::{Bandwidth, Capacitance, Duration, PerByte, QuantityError, Size};
 pub use section::{Choice, Invalid, KeyInfo, Setting, nearest};
 pub use values::{NUMBER, Values};
 

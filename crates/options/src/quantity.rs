@@ -49,6 +49,9 @@ const SIZE_BYTES: &[Unit] = &[
     ("TB", 1_000_000_000_000),
 ];
 
+const CAPACITANCE_NF: &[Unit] =
+    &[("nF", 1), ("uF", 1_000), ("mF", 1_000_000), ("F", 1_000_000_000)];
+
 /// Splits "1.5ms" into its number and its unit, and returns the amount in base units.
 ///
 /// The number is read as a decimal fraction, not as floating point: "0.1us" is exactly 100 ns.
@@ -110,8 +113,10 @@ pub(crate) fn show(amount: u128, units: &[Unit], f: &mut fmt::Formatter<'_>) -> 
 
 crate::text_setting!(Duration: "a time with its unit, such as \"25us\" or \"1.5ms\"", Values::Pattern(Duration::pattern()));
 crate::text_setting!(PerByte: "a time per byte with its unit, such as \"25ns\" or \"0.625ns\"", Values::Pattern(pattern(&TIME_PS[..3])));
+crate::text_setting!(Capacitance: "a capacitance with its unit, such as \"1.2mF\" or \"680uF\"", Values::Pattern(pattern(CAPACITANCE_NF)));
 crate::text_setting!(Size: "a size with its unit, such as \"4KiB\" or \"128B\"", Values::Pattern(Size::pattern()));
 crate::optional!(Size);
+crate::optional!(Capacitance);
 crate::text_setting!(Bandwidth: "a rate with its unit, such as \"300MB/s\"; a link by name, such as \"sata-300\"; or \"unlimited\"", Bandwidth::values());
 
 crate::optional!(Duration);
@@ -237,6 +242,32 @@ impl fmt::Display for Size {
         let whole = binary.iter().rev().find(|u| u128::from(self.0) % u.1 == 0 && self.0 > 0);
         let (name, scale) = whole.unwrap_or(&binary[0]);
         write!(f, "{}{name}", u128::from(self.0) / scale)
+    }
+}
+
+/// A capacitance in whole nanofarads.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Default)]
+pub struct Capacitance(u64);
+
+impl Capacitance {
+    /// Farads.
+    pub fn farads(self) -> f64 {
+        self.0 as f64 / 1e9
+    }
+}
+
+impl FromStr for Capacitance {
+    type Err = QuantityError;
+    fn from_str(text: &str) -> Result<Self, QuantityError> {
+        let amount = parse(text, CAPACITANCE_NF, "a capacitance")?;
+        let too_large = || QuantityError(format!("\"{text}\" is too large a capacitance"));
+        u64::try_from(amount).map(Capacitance).map_err(|_| too_large())
+    }
+}
+
+impl fmt::Display for Capacitance {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        show(u128::from(self.0), CAPACITANCE_NF, f)
     }
 }
 

@@ -280,8 +280,8 @@ impl Account {
     /// Data pages programmed: for the host, to clean and to level wear; with padding and parity, which
     /// the flash takes for data.
     fn programs(&self) -> u64 {
-        let Counters { host_programs, padding, parity, .. } = self.counters;
-        self.pages(host_programs + padding + parity) + self.moved()
+        let Counters { host_programs, padding, parity, pair_copies, .. } = self.counters;
+        self.pages(host_programs + padding + parity + pair_copies) + self.moved()
     }
 }
 
@@ -289,6 +289,7 @@ counters! {
     unreported {
         idle_reads: "Flash pages that a synchronous gang read along with those for the host.";
         host_programs: "Logical pages programmed for the host.";
+        pair_copies: "Pages copied before the other page of their cells was programmed.";
     }
     Flash {
         page_reads: "Pages sensed: for the host, along with those in a synchronous gang, to merge \

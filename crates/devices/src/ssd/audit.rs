@@ -5,7 +5,6 @@
 //! could be searched for every block, lists of free blocks and operations begun, is gone through once.
 
 use super::Ssd;
-use super::config::Frontiers;
 use super::ftl::{Programming, Rebuilt, rebuild};
 use crate::ssd::ids::{Block, BlockState, Domain, Lpn, Ppn, Unit};
 
@@ -99,6 +98,10 @@ impl Ssd {
             if geometry.page_in_block(ppn) < self.back.flash().programmed(geometry.block_of(ppn)) {
                 break;
             }
+            if self.config.is_buffered() && self.config.buffer.power_loss_protected {
+                // What it supersedes may be erased: the buffer is as good as the flash.
+                return Ok(None);
+            }
             let begun = self.back.programming();
             let Some(programming) = begun.iter().find(|programming| programming.ppn == ppn) else {
                 let place = self.place(newest);
@@ -142,7 +145,7 @@ impl Ssd {
                  the flash says {free} erased ones"
             );
             // With two frontiers blocks are closed in another order than they were opened in.
-            if self.config.cleaning.frontiers == Frontiers::Single {
+            if geometry.frontiers == 1 {
                 let closed = rebuilt.closed(domain).iter().copied();
                 let is_closed = |block: &Block| self.back.ftl().state(*block) == BlockState::Closed;
                 let closed = closed.filter(is_closed);

@@ -3,10 +3,11 @@
 
 use super::account::UnitAccount;
 use super::buffered::Buffered;
+use super::clock::Clock;
 use super::flash::Flash;
 use super::ftl::{Ftl, Programming};
-use super::ids::{Block, Unit};
-use super::sched::Scheduler;
+use super::ids::{Block, Lpn, Unit};
+use super::sched::{CutProgram, Scheduler};
 use super::timeline::{Recorder, Timeline, Window};
 use engine::Time;
 
@@ -41,6 +42,44 @@ impl Back {
         match self {
             Back::Pages(back) => (&mut back.ftl, &mut back.flash),
             Back::Groups(back) => (&mut back.ftl, &mut back.flash),
+        }
+    }
+
+    /// Writes a page of the drive's own on a unit, or a die.
+    pub(in crate::ssd) fn write_own(&mut self, unit: Unit, clock: &mut Clock) {
+        match self {
+            Back::Pages(back) => back.write_system(unit, None, clock),
+            Back::Groups(back) => back.write_own(unit, clock),
+        }
+    }
+
+    /// Writes pages anew after a cut; how many ends of that there will be.
+    pub(in crate::ssd) fn restore(&mut self, lpns: &[Lpn], clock: &mut Clock) -> (u32, u32) {
+        match self {
+            Back::Pages(back) => {
+                let count = lpns.iter().map(|lpn| u32::from(back.restore(*lpn, clock))).sum();
+                (count, count)
+            }
+            Back::Groups(back) => {
+                let count = back.restore(lpns, clock);
+                (count, count.min(1))
+            }
+        }
+    }
+
+    /// The programs that the flash does not know yet, in the order in which they were begun.
+    pub(in crate::ssd) fn open_programs(&self, now: Time) -> Vec<CutProgram> {
+        match self {
+            Back::Pages(back) => back.cut_programs(now),
+            Back::Groups(back) => back.open_programs(),
+        }
+    }
+
+    /// Everything that is under way or waits is gone.
+    pub(in crate::ssd) fn lose_power(&mut self, now: Time) {
+        match self {
+            Back::Pages(back) => back.lose_power(now),
+            Back::Groups(back) => back.lose_power(now),
         }
     }
 

@@ -100,20 +100,34 @@ impl Ssd {
 
     /// Hands over what the write buffer and the dies behind it have done; whether there was anything.
     fn answer(&mut self) -> bool {
-        let Back::Groups(back) = &mut self.back else { return false };
-        let any = !back.answers.is_empty();
-        for answer in back.answers.drain(..) {
-            match answer {
-                Answer::Done { slot, status, spent } => {
-                    self.host.request_done(slot, status, &spent, &mut self.clock);
+        let mut any = false;
+        loop {
+            let Back::Groups(back) = &mut self.back else { return any };
+            if back.answers.is_empty() {
+                return any;
+            }
+            any = true;
+            let mut answers = std::mem::take(&mut back.answers);
+            for answer in answers.drain(..) {
+                match answer {
+                    Answer::Done { slot, status, spent } => {
+                        self.host.request_done(slot, status, &spent, &mut self.clock);
+                    }
+                    Answer::Flushed(slot) if self.flush_trims(slot) => {}
+                    Answer::Flushed(slot) => self.host.flushed(slot, &mut self.clock),
+                    Answer::Own(unit) => self.own_page_written(unit),
                 }
-                Answer::Flushed(slot) => self.host.flushed(slot, &mut self.clock),
+            }
+            if let Back::Groups(back) = &mut self.back
+                && back.answers.is_empty()
+            {
+                // Its room is kept.
+                back.answers = answers;
             }
         }
-        any
     }
 
-    /// Flushes that have come to a drive without a write buffer wait for records of trims, if for anything.
+    /// Flushes that have come to a drive without a volatile write buffer wait for records of trims, if for anything.
     fn flush_records(&mut self) {
         let mut any = false;
         while let Some(slot) = self.host.next_flush() {
@@ -129,7 +143,11 @@ impl Ssd {
 
     /// Asks the write buffer for the flushes that have come.
     fn ask_for_flushes(&mut self) {
+        let volatile = self.config.is_volatile();
         let Back::Groups(back) = &mut self.back else { return self.flush_records() };
+        if !volatile {
+            return self.flush_records();
+        }
         let mut any = false;
         while let Some(slot) = self.host.next_flush() {
             back.flush(slot, &mut self.clock);

@@ -47,6 +47,18 @@ impl Snapshot {
     }
 }
 
+/// Whether the order of all programs is kept.
+const ORDER_KEY: &str = "device.persistence.order";
+
+impl Snapshot {
+    /// A drive that was kept without the order of its programs passes for one with it, which is to be derived;
+    /// whether it was.
+    fn take_order_for_kept(&mut self) -> bool {
+        let order = self.shape.iter_mut().find(|(key, _)| key == ORDER_KEY);
+        order.is_some_and(|(_, is)| std::mem::replace(is, true.to_string()) == false.to_string())
+    }
+}
+
 /// The key with which the shape of an array begins.
 pub(crate) const ARRAY_KEY: &str = "device.members";
 
@@ -82,7 +94,7 @@ fn shape(config: &SsdConfig, geometry: &Geometry) -> Vec<(String, String)> {
         ("device.cleaning.min_free", config.min_free().to_string()),
         ("device.wear.rated_cycles", config.wear.rated_cycles.to_string()),
         ("device.wear.spread", config.wear.spread.to_string()),
-        ("device.persistence.order", config.persistence.is_ordered().to_string()),
+        (ORDER_KEY, config.persistence.is_ordered().to_string()),
         // However it is stated.
         ("device.spare_factor, in pages exported", geometry.exported_pages().to_string()),
     ];
@@ -105,13 +117,18 @@ impl Ssd {
         if snapshot.shape.first().is_some_and(|(key, _)| key == ARRAY_KEY) {
             return Err("it is of an array, and this device is a single drive".to_owned());
         }
-        snapshot.compare(&shape(&self.config, self.geometry()))?;
+        let ours = shape(&self.config, self.geometry());
+        let derives = self.config.persistence.is_ordered() && snapshot.take_order_for_kept();
+        snapshot.compare(&ours)?;
         let (Some(drive), true) = (snapshot.drives.pop(), snapshot.drives.is_empty()) else {
             return Err("it does not hold one drive".to_owned());
         };
         let (ftl, flash) = self.back.state();
-        flash.take_up(drive.flash)?;
+        flash.take_up(drive.flash, derives)?;
         ftl.take_up(flash, drive.ftl)?;
+        if derives {
+            ftl.derive_order(flash);
+        }
         self.check().map_err(|problem| format!("its state is not sound: {problem}"))
     }
 }

@@ -96,8 +96,13 @@ fn every_contradiction_is_refused_with_its_keys() {
             json!("migrate"),
             &["device.cleaning.levelling", "device.buffer.size"],
         ),
-        ("device.persistence.order", json!(true), &["device.persistence.order"]),
-        ("device.summary_page", json!(true), &["device.summary_page", "use summary_page = false"]),
+        (
+            "device.persistence.recovery",
+            json!("summary"),
+            &["device.persistence.recovery", "device.summary_page"],
+        ),
+        ("device.power.watts", json!(8.0), &["device.power.capacitance"]),
+        ("device.power.cutoff", json!(13.0), &["13 V", "12 V"]),
         (
             "device.cleaning.meter_above",
             json!(1.5),

@@ -9,6 +9,9 @@ use engine::{Completion, Device, Op, Random, Request, Status, Time, Xoshiro256};
 use std::collections::BTreeMap;
 use std::fmt;
 
+/// Events of a run, at most: it has come to no end.
+const MOST_EVENTS: u64 = 500_000;
+
 /// What makes a run.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Case {
@@ -57,9 +60,13 @@ impl Run {
         let geometry = drives::with_least_spare(&mut config)?;
         let ssd = Ssd::new(&config, case.seed).expect("its shape is sound");
         let lpns = (0..geometry.exported_pages()).map(Lpn);
+        let volatile = config.buffer.size.bytes() > 0 && !config.buffer.power_loss_protected;
         let filled = lpns.map(|lpn| ssd.place_of(lpn).map_or(NOTHING, |_| FILLED));
-        let content =
-            Content::new(filled.collect::<Vec<_>>().into_iter(), config.persistence.trims);
+        let content = Content::new(
+            filled.collect::<Vec<_>>().into_iter(),
+            config.persistence.trims,
+            volatile,
+        );
         Some(Run {
             ssd,
             geometry,
@@ -86,8 +93,10 @@ impl Run {
 
     fn submit(&mut self, request: Request) {
         match request.op {
-            Op::Write => self.content.change(request.id, self.pages(&request), request.id),
-            Op::Trim => self.content.change(request.id, self.pages(&request), NOTHING),
+            Op::Write => {
+                self.content.change(request.id, self.pages(&request), request.id, request.fua)
+            }
+            Op::Trim => self.content.change(request.id, self.pages(&request), NOTHING, false),
             Op::Flush => self.content.flush(request.id),
             Op::Read => {}
         }
@@ -98,9 +107,10 @@ impl Run {
 
     fn note_programs(&mut self) {
         for it in self.ssd.programs_under_way() {
-            let value = it.request.unwrap_or_else(|| self.value_at(it.lpn, it.old));
+            let known = self.written.get(&(it.lpn.0, it.order)).copied();
+            let value = it.request.or(known).unwrap_or_else(|| self.value_at(it.lpn, it.old));
             let is_copy = it.old.is_some_and(|old| self.ssd.order_at(old) == it.order);
-            let is_new = !self.written.contains_key(&(it.lpn.0, it.order));
+            let is_new = known.is_none();
             if is_new && !is_copy {
                 // O1: numbers ascend, over all starts.
                 assert!(self.last_order.is_none_or(|last| last < it.order), "order {it:?}");
@@ -205,8 +215,14 @@ fn go(case: &Case, run: &mut Run) -> Result<(), String> {
             run.submit(request);
             continue;
         }
+        if run.came.events > MOST_EVENTS {
+            return Err(format!("it goes on for ever: {:?}", run.content.open()));
+        }
         if !run.step()? {
             if run.open > 0 {
+                if std::env::var("DUMP").is_ok() {
+                    eprintln!("{:?}", run.ssd);
+                }
                 return Err(format!("{} requests hang: {:?}", run.open, run.content.open()));
             }
             if requests.len() == 0 {

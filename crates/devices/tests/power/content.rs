@@ -1,7 +1,8 @@
 //! What each page may hold after a power cut: a model that knows nothing of the drive but what it was asked
 //! and what it answered.
 //!
-//! A write is durable when it is answered; so is a trim where trims are logged, and where they are flushed,
+//! A write is durable when it is answered, or behind a volatile buffer when it was forced to the flash or a
+//! flush is answered that was asked after that; so is a trim where trims are logged, and where they are flushed,
 //! with the answer of a flush that was asked after its own. A value may be found unless a durable one was
 //! asked after the value was answered. While a trim of a page is not durable, anything that the page ever
 //! held may be found: the copies of a trimmed page may be cleaned away, the newest first. What the first
@@ -25,6 +26,7 @@ struct Change {
     asked: u64,
     answered: Option<u64>,
     durable: bool,
+    fua: bool,
 }
 
 #[derive(Debug, Clone)]
@@ -40,6 +42,8 @@ struct Page {
 pub struct Content {
     pages: Vec<Page>,
     trims: Trims,
+    /// Answered writes may be lost until a flush is answered.
+    volatile: bool,
     /// Counts what is asked and answered.
     tick: u64,
     /// Pages of each request that is not answered.
@@ -49,19 +53,21 @@ pub struct Content {
 }
 
 impl Content {
-    pub fn new(values: impl Iterator<Item = Value>, trims: Trims) -> Content {
+    pub fn new(values: impl Iterator<Item = Value>, trims: Trims, volatile: bool) -> Content {
         let page = |base| Page { base, ever: vec![base, NOTHING], changes: Vec::new() };
         let pages = values.map(page).collect();
-        Content { pages, trims, tick: 0, open: BTreeMap::new(), flushes: BTreeMap::new() }
+        let (open, flushes) = (BTreeMap::new(), BTreeMap::new());
+        Content { pages, trims, volatile, tick: 0, open, flushes }
     }
 
-    pub fn change(&mut self, request: u64, pages: std::ops::Range<u64>, value: Value) {
+    /// Pages are to be changed; with `fua` they are durable when that is answered.
+    pub fn change(&mut self, request: u64, pages: std::ops::Range<u64>, value: Value, fua: bool) {
         self.tick += 1;
         for page in pages.clone() {
             let page = &mut self.pages[page as usize];
             page.ever.push(value);
             let asked = self.tick;
-            page.changes.push(Change { value, request, asked, answered: None, durable: false });
+            page.changes.push(Change { value, request, asked, answered: None, durable: false, fua });
         }
         self.open.insert(request, pages);
     }
@@ -76,11 +82,11 @@ impl Content {
         self.tick += 1;
         if let Some(asked) = self.flushes.remove(&request)
             && well
-            && self.trims == Trims::Flushed
         {
+            let (trims, writes) = (self.trims == Trims::Flushed, self.volatile);
             let changes = self.pages.iter_mut().flat_map(|page| &mut page.changes);
             for change in changes.filter(|it| it.answered.is_some_and(|at| at < asked)) {
-                change.durable = true;
+                change.durable |= if change.value == NOTHING { trims } else { writes };
             }
         }
         let Some(pages) = self.open.remove(&request) else { return };
@@ -89,7 +95,8 @@ impl Content {
             for change in changes.iter_mut().filter(|it| it.request == request && well) {
                 change.answered = Some(self.tick);
                 let is_trim = change.value == NOTHING;
-                change.durable |= !is_trim || self.trims == Trims::Logged;
+                let logged = self.trims == Trims::Logged;
+                change.durable |= if is_trim { logged } else { !self.volatile || change.fua };
             }
         }
     }

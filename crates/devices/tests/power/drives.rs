@@ -2,11 +2,12 @@
 
 use devices::ssd::config::{
     ActiveBlocks, Cleaning, CleaningTime, FillOrder, FreeOrder, Frontiers, Gang, HostLink,
-    Interleave, Levelling, LevellingRule, Persistence, Pool, Recovery, Trims, Wear,
+    Interleave, Levelling, LevellingRule, Pace, Pairing, PairingGuard, Persistence, Planes, Pool,
+    Program, Reclaim, Recovery, Trims, Wear,
 };
 use devices::ssd::{Geometry, SsdConfig};
 use engine::{Lba, Op, Random, Request, Xoshiro256};
-use options::{Duration, Size};
+use options::{Duration, Maybe, Size};
 
 pub fn pick<T: Copy>(random: &mut Xoshiro256, choices: &[T]) -> T {
     choices[random.below(choices.len() as u64) as usize]
@@ -21,8 +22,80 @@ const INTERLEAVES: [Interleave; 4] =
 const POOLS: [Pool; 5] = [Pool::Plane, Pool::Die, Pool::Package, Pool::Gang, Pool::Ssd];
 const FRONTIERS: [Frontiers; 3] = [Frontiers::Single, Frontiers::SeparateMoved, Frontiers::HotCold];
 
-/// Interleave, pool and frontiers go round with the seed, so that all meet; the rest is drawn.
+/// Drives with a write buffer and without one.
 pub fn config(seed: u64) -> SsdConfig {
+    if Xoshiro256::new(seed, 8).below(5) < 2 { buffered(seed) } else { unbuffered(seed) }
+}
+
+fn buffered(seed: u64) -> SsdConfig {
+    let random = &mut Xoshiro256::new(seed, 9);
+    let bits = pick(random, &[1, 1, 2, 3]);
+    let protected = random.below(2) == 0;
+    let program = match random.below(4) {
+        0 if protected => Program::TwoPass,
+        1 => Program::PerPage,
+        _ => Program::OneShot,
+    };
+    let planes = between(random, 1, 2);
+    let mut config = SsdConfig {
+        channels: between(random, 1, 2),
+        packages_per_channel: between(random, 1, 2),
+        dies_per_package: pick(random, &[1, 1, 2]),
+        planes_per_die: planes,
+        blocks_per_plane: between(random, 10, 16),
+        pages_per_block: bits * between(random, 3, 8),
+        page_size: Size::from_bytes(4096),
+        summary_page: random.below(3) > 0,
+        cache_commands: random.below(2) == 0,
+        fill_order: pick(random, &[FillOrder::Sequential, FillOrder::Random]),
+        free_order: pick(random, &[FreeOrder::Rotating, FreeOrder::Fifo, FreeOrder::LeastWorn]),
+        host_link: HostLink::default(),
+        ..SsdConfig::default()
+    };
+    config.logical_page = pick(random, &[None, None, Some(2048), Some(4096 * u64::from(planes))])
+        .map(Size::from_bytes);
+    config.timing.program = Duration::from_ns([200, 400, 1_000][bits as usize - 1] * 1_000);
+    config.cell.bits = bits;
+    config.cell.program = program;
+    config.cell.distance = between(random, 1, 2);
+    config.cell.planes = pick(random, &[Planes::Shared, Planes::Independent]);
+    if random.below(2) == 0 {
+        config.suspend.program = Maybe(Some(Duration::from_ns(20_000)));
+        config.suspend.erase = Maybe(Some(Duration::from_ns(20_000)));
+    }
+    config.cleaning = Cleaning {
+        min_free: Some(0.0),
+        reclaim: pick(random, &[Reclaim::Block, Reclaim::Superblock]),
+        pace: pick(random, &[Pace::Token, Pace::Burst, Pace::Adaptive]),
+        ..Cleaning::default()
+    };
+    config.parity.of = pick(random, &[0, 0, 3, 4]);
+    let dies = config.channels * config.packages_per_channel * config.dies_per_package;
+    let rows = if program == Program::PerPage { 1 } else { bits };
+    let held = if program == Program::TwoPass { config.cell.distance + 2 } else { 1 };
+    let groups = dies * held + 1 + between(random, 0, 2 * dies);
+    config.buffer.size = Size::from_bytes(u64::from(groups * planes * rows) * 4096);
+    config.buffer.power_loss_protected = protected;
+    if random.below(3) == 0 {
+        config.buffer.linger = Maybe(Some(Duration::from_ns(300_000)));
+    }
+    config.persistence = Persistence {
+        recovery: pick(random, &[Recovery::Spare, Recovery::Summary, Recovery::Checkpoint]),
+        checkpoint: Duration::from_ns(2_000_000 + random.below(20_000_000)),
+        trims: pick(random, &[Trims::Volatile, Trims::Flushed, Trims::Logged]),
+        ..Persistence::default()
+    };
+    if !config.summary_page {
+        config.persistence.recovery = Recovery::Spare;
+    }
+    if random.below(8) == 0 {
+        config.wear = Wear { rated_cycles: 30, spread: 0.2, ..Wear::default() };
+    }
+    config
+}
+
+/// Interleave, pool and frontiers go round with the seed, so that all meet; the rest is drawn.
+fn unbuffered(seed: u64) -> SsdConfig {
     let random = &mut Xoshiro256::new(seed, 0);
     let turn = seed as usize;
     let mut config = SsdConfig {
@@ -60,6 +133,15 @@ pub fn config(seed: u64) -> SsdConfig {
         ..Cleaning::default()
     };
     layout(&mut config, random);
+    let paired = &mut Xoshiro256::new(seed, 10);
+    if config.logical_page.is_none() && paired.below(3) == 0 {
+        config.cell.pairing = pick(paired, &[Pairing::Next, Pairing::Stepped]);
+        let guards = [PairingGuard::Copy, PairingGuard::Copy, PairingGuard::Capacitors];
+        config.cell.pairing_guard = pick(paired, &guards);
+        if config.cell.pairing_guard == PairingGuard::Copy {
+            config.cache_commands = false;
+        }
+    }
     if random.below(4) == 0 {
         config.wear = Wear { rated_cycles: 30, spread: 0.2, ..Wear::default() };
         config.cleaning.levelling = Levelling {
@@ -115,6 +197,7 @@ pub fn with_least_spare(config: &mut SsdConfig) -> Option<Geometry> {
 /// What is asked of a drive: mostly writes, to a part of it.
 pub fn requests(seed: u64, geometry: &Geometry, count: u64) -> Vec<Request> {
     let random = &mut Xoshiro256::new(seed, 1);
+    let forced = &mut Xoshiro256::new(seed, 4);
     let pages = geometry.exported_pages();
     let sectors = u64::from(geometry.sectors_per_page);
     let hot = (pages / pick(random, &[1, 4, 8])).max(1);
@@ -135,7 +218,9 @@ pub fn requests(seed: u64, geometry: &Geometry, count: u64) -> Vec<Request> {
         if op == Op::Write && random.below(10) == 0 {
             count -= sectors.min(2) as u32 - 1;
         }
-        Request::new(id + 1, op, Lba(page * sectors), if op == Op::Flush { 0 } else { count })
+        let request =
+            Request::new(id + 1, op, Lba(page * sectors), if op == Op::Flush { 0 } else { count });
+        Request { fua: op == Op::Write && forced.below(8) == 0, ..request }
     };
     (0..count).map(ask).collect()
 }

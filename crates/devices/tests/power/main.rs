@@ -1,6 +1,7 @@
 //! What power cuts leave of drives of all shapes: whatever was durable is there, and nothing is there that
 //! may not be. `make prove` searches for longer.
 
+mod buffered;
 mod case;
 mod content;
 mod drives;

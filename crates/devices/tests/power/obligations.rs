@@ -137,3 +137,55 @@ fn o8_the_drive_goes_on_as_if_the_power_had_never_gone() {
     assert!((cut.2 / whole.2 - 1.0).abs() < 0.02, "latency {} and {}", cut.2, whole.2);
     assert_eq!(second_half(true), cut, "the same cut gives the same bits");
 }
+
+/// Cells of two pages: without a guard an answered page is lost now and then; with one, never.
+#[test]
+fn a_page_is_lost_with_the_other_of_its_cells_unless_it_is_guarded() {
+    use devices::ssd::config::{Pairing, PairingGuard};
+    let cut = |pairing, guard| {
+        let mut config = SsdConfig {
+            channels: 1,
+            dies_per_package: 1,
+            planes_per_die: 1,
+            blocks_per_plane: 32,
+            pages_per_block: 32,
+            persistence: Persistence { recovery: Recovery::Spare, ..Persistence::default() },
+            ..SsdConfig::default()
+        };
+        config.cell.pairing = pairing;
+        config.cell.pairing_guard = guard;
+        let (mut lost, mut took) = (0, 0);
+        for events in 20..140 {
+            let mut ssd = Ssd::new(&config, events).unwrap();
+            let (mut now, mut done) = (0, Vec::new());
+            for id in 0..40 {
+                ssd.submit(0, Request::new(id, Op::Write, Lba(id * 8), 8));
+            }
+            for _ in 0..events {
+                now = ssd.next_event().unwrap_or(now);
+                ssd.advance(now, &mut done);
+            }
+            let mut whole = ssd.clone();
+            while let Some(at) = whole.next_event() {
+                whole.advance(at, &mut Vec::new());
+                took = at;
+            }
+            ssd.cut(now, &mut done);
+            ssd.power_on(now);
+            while let Some(at) = ssd.next_event() {
+                ssd.advance(at, &mut done);
+            }
+            ssd.audit().unwrap();
+            lost += ssd.power_report().unwrap().durable_lost;
+        }
+        (lost, took)
+    };
+    for pairing in [Pairing::Next, Pairing::Stepped] {
+        let (lost, took) = cut(pairing, PairingGuard::None);
+        assert!(lost > 10, "{pairing}: {lost} pages");
+        assert_eq!(cut(pairing, PairingGuard::Capacitors), (0, took), "capacitors take no time");
+        let (lost, copies_took) = cut(pairing, PairingGuard::Copy);
+        assert!(lost == 0 && copies_took > took, "{pairing}: {lost} pages");
+    }
+    assert_eq!(cut(Pairing::None, PairingGuard::None).0, 0);
+}

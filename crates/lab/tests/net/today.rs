@@ -84,7 +84,10 @@ pub fn draw(config: &mut Config, seed: u64) {
 fn own_keys(config: &mut Config, at: &str, given: f64, dice: &mut Dice) {
     let section = catalogue().iter().find(|section| section.title == "device, kind ssd");
     for key in &section.expect("there are drives").keys {
-        let wanted = is_own(&key.path) && key.path != "device.capacity";
+        // Pages that share their cells are of drives without a buffer.
+        let wanted = is_own(&key.path)
+            && key.path != "device.capacity"
+            && !key.path.starts_with("device.cell.pairing");
         if wanted && dice.chance(given) {
             let value = value("ssd", key, config, dice).expect("a test holds that all have rows");
             config.set(&key.path.replacen("device", at, 1), value);

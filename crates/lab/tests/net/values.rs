@@ -58,6 +58,9 @@ fn of_device(kind: &str, path: &str, so_far: &Config, dice: &mut Dice) -> Option
         "cleaning.levelling.rate_limit_floor" => dice.number(&[0.0, 0.1, 0.5, 0.75]),
         "cleaning.levelling.retirement_age" => dice.number(&[0.0, 0.1, 0.5, 0.85, 0.99, 1.0]),
         "cleaning.levelling.cold_life" => dice.number(&[0.0, 0.05, 0.5, 0.9, 1.0]),
+        // They matter to power cuts, of which none is drawn.
+        "power.capacitance" | "power.voltage" | "power.cutoff" | "power.watts"
+        | "power.efficiency" => String::new(),
         "wear.rated_cycles" => dice.whole(&[1, 2, 3, 5, 10, 20, 100, 1000, 100_000]),
         "wear.spread" => dice.number(&[0.0, 0.01, 0.1, 0.5]),
         "wear.service_years" => dice.number(&[0.1, 1.0, 5.0, 100.0]),

@@ -1,6 +1,7 @@
 //! Requests in the back end, what it answers, and why writes wait.
 
 use crate::kit::slots::Slot;
+use crate::ssd::ids::Unit;
 use engine::{Part, Request, Status, Time};
 
 /// What the back end has to tell the host.
@@ -10,6 +11,8 @@ pub(in crate::ssd) enum Answer {
     Done { slot: Slot, status: Status, spent: [(Part, Time); 6] },
     /// All that was written before a flush is durable.
     Flushed(Slot),
+    /// A page of the drive's own is written on a die.
+    Own(Unit),
 }
 
 /// A request in the back end.

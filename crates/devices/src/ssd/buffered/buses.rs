@@ -53,6 +53,14 @@ impl Buses {
         (cargo, next)
     }
 
+    /// What crosses or waits is gone.
+    pub(super) fn lose_power(&mut self, now: Time) {
+        for bus in &mut self.0 {
+            let busy = bus.current.map_or(0, |(_, since)| now - since);
+            *bus = Bus { busy_ns: bus.busy_ns + busy, ..Bus::default() };
+        }
+    }
+
     /// How long each was in use up to `end`.
     pub(super) fn busy_ns(&self, end: Time) -> Vec<Time> {
         let busy =

@@ -55,7 +55,8 @@ impl Buffered {
         let (mut count, mut rows, mut valid_in_all) = (0, 0, 0);
         for row in 0..self.shape.rows {
             let (from, to) = (row * row_units, (row + 1) * row_units);
-            let pages = first + u64::from(from)..first + u64::from(to);
+            let to = to.min(self.shape.units_of(group));
+            let pages = first + u64::from(from)..first + u64::from(to.max(from));
             let valid = pages.map(crate::ssd::ids::Ppn);
             let valid = valid.filter(|ppn| self.ftl.valid_at(&self.flash, *ppn).is_some());
             let valid = valid.count() as u32;
@@ -78,7 +79,7 @@ impl Buffered {
         victim.next += 1;
         victim.reading += asked;
         self.victims[domain.at()] = Some(victim);
-        self.pace.add(domain.0, i64::from(self.shape.units));
+        self.pace.add(domain.0, i64::from(self.shape.units_of(group)));
         self.dies[die as usize].collecting += asked;
         // Nothing is to be read: no event will tell the writes that wait of the room.
         let gained = asked == 0 && !self.waiting.is_empty();
@@ -111,7 +112,8 @@ impl Buffered {
         let page = batch.group * self.shape.units + row * units;
         let first = self.ftl.geometry().ppn(batch.block, page).0;
         let mut planes = 0u32;
-        for unit in 0..units {
+        let there = self.shape.units_of(batch.group);
+        for unit in (0..units).filter(|unit| row * units + unit < there) {
             if self
                 .ftl
                 .valid_at(&self.flash, crate::ssd::ids::Ppn(first + u64::from(unit)))
@@ -133,7 +135,8 @@ impl Buffered {
         let first = self.ftl.geometry().ppn(batch.block, batch.group * self.shape.units).0;
         let mut moved = 0;
         for row in (0..self.shape.rows).filter(|row| batch.rows >> row & 1 != 0) {
-            for unit in 0..units {
+            let there = self.shape.units_of(batch.group);
+            for unit in (0..units).filter(|unit| row * units + unit < there) {
                 let ppn = crate::ssd::ids::Ppn(first + u64::from(row * units + unit));
                 let valid: Option<Lpn> = self.ftl.valid_at(&self.flash, ppn);
                 if let Some(lpn) = valid {

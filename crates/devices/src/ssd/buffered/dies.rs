@@ -14,8 +14,10 @@ use std::collections::VecDeque;
 pub(super) enum Job {
     /// A pass of a group.
     Program(u32),
-    /// A group of parity.
+    /// A group of parity, or of the summary of a block.
     Parity,
+    /// A page of the drive's own: of a record, or of a checkpoint.
+    Own,
     /// A block of a victim that is erased, given by the number of the erasure.
     Erase(u32),
 }
@@ -123,6 +125,10 @@ impl Meter {
         }
     }
 
+    fn lose_power(&mut self, now: Time) {
+        *self = Meter { total: self.at(now), ..Meter::default() };
+    }
+
     fn at(&self, now: Time) -> Time {
         self.total + if self.going > 0 { now.saturating_sub(self.since) } else { 0 }
     }
@@ -168,6 +174,15 @@ impl Account {
 }
 
 impl Die {
+    /// What it does is gone; its account goes on.
+    pub(super) fn lose_power(&mut self, now: Time) {
+        let mut account = self.account;
+        for meter in [&mut account.busy, &mut account.cleaning, &mut account.stopping] {
+            meter.lose_power(now);
+        }
+        *self = Die { account, ..Die::default() };
+    }
+
     /// Whether a read waits.
     pub(super) fn has_reads(&self) -> bool {
         !self.reads.is_empty() || !self.later_reads.is_empty()
@@ -245,7 +260,7 @@ impl Stops {
         let suspend = &self.config;
         let (latency, step) = match task.job {
             Job::Erase(_) => (suspend.erase.ns()?, suspend.erase_step.ns()),
-            Job::Program(_) | Job::Parity => (suspend.program.ns()?, suspend.step.ns()),
+            Job::Program(_) | Job::Parity | Job::Own => (suspend.program.ns()?, suspend.step.ns()),
         };
         let backlogged = suspend.unless_backlog != Depth::UNLIMITED
             && backlog >= suspend.unless_backlog.requests() as usize;

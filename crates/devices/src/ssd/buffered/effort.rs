@@ -47,6 +47,10 @@ impl Buffered {
                 effort.program_ns += task.cell_ns;
                 effort.programs += pages;
             }
+            Job::Own => {
+                effort.program_ns += task.cell_ns;
+                effort.programs += 1;
+            }
             Job::Erase(_) => {
                 effort.erase_ns += task.cell_ns;
                 effort.erases += u64::from(self.shape.planes);

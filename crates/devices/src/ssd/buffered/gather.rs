@@ -184,7 +184,7 @@ impl Gather {
     pub(super) fn add(&mut self, group: u32, programming: Programming) -> bool {
         let kept = &mut self.groups[group as usize];
         kept.pages.push(programming);
-        kept.filled() == self.shape.units
+        kept.filled() == self.shape.units_of(kept.index)
     }
 
     /// A group has been programmed: it leaves the buffer. The groups that the flash may learn of now are
@@ -225,6 +225,12 @@ impl Gather {
             let group = self.group(*group);
             group.number < before && group.stage != Stage::Done
         })
+    }
+
+    /// All groups in the buffer, those of a block in order; some are programmed, and wait for others of their
+    /// block.
+    pub(super) fn all(&self) -> impl Iterator<Item = u32> + '_ {
+        self.open.iter().flat_map(|open| open.groups.iter().copied())
     }
 
     /// Pages that the map knows and the flash does not.

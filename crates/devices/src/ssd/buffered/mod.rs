@@ -9,10 +9,12 @@ mod buses;
 mod copies;
 mod cores;
 mod costs;
+mod cut;
 mod dies;
 mod effort;
 mod events;
 mod gather;
+mod owned;
 mod pace;
 mod programs;
 mod read;
@@ -36,10 +38,12 @@ use asked::{Asked, Held, Spent};
 use buses::{Buses, Cargo};
 use cores::Cores;
 use costs::Costs;
+pub(in crate::ssd) use cut::{CutGroup, Fate};
 use dies::{Die, Stops};
 use engine::{Op, Request, Status, Time};
 use events::{Happens, KIND_SHIFT, event};
 use gather::Gather;
+use owned::Owned;
 use pace::{Law, Pace};
 use read::Read;
 use std::collections::VecDeque;
@@ -81,6 +85,8 @@ pub(in crate::ssd) struct Buffered {
     effort: [Effort; 2],
     /// The domain at which the next choice begins.
     turn: u32,
+    /// Whose the pages in the buffer are, where power cuts ask for that.
+    owned: Option<Owned>,
 }
 
 impl Buffered {
@@ -89,12 +95,6 @@ impl Buffered {
         let (ftl, flash) = Ftl::new(config, geometry, seed);
         let costs = Costs::new(config, &shape);
         let domains = geometry.domains as usize;
-        let pages = |size: options::Size| (size.bytes() / u64::from(shape.unit_bytes)) as u32;
-        let host = pages(config.buffer.size);
-        let room = [host, config.buffer.copies.map_or(host, pages)];
-        let data = i64::from(geometry.data_pages);
-        let wanted = (i64::from(geometry.low_blocks) + 1) * data;
-        let stripe = i64::from(shape.units * shape.dies);
         Buffered {
             ftl,
             flash,
@@ -104,8 +104,8 @@ impl Buffered {
             cores: Cores::new(&config.firmware),
             buses: Buses::new(shape.channels),
             dies: vec![Die::default(); shape.dies as usize],
-            gather: Gather::new(geometry, shape, room),
-            pace: Pace::new(&config.cleaning, law(config, &shape, &costs), wanted, 2 * stripe),
+            gather: Gather::new(geometry, shape, rooms(config, &shape)),
+            pace: pace_of(config, geometry, &shape, &costs),
             costs,
             shape,
             asked: Vec::new(),
@@ -120,6 +120,7 @@ impl Buffered {
             durable: Vec::new(),
             effort: [Effort::default(); 2],
             turn: 0,
+            owned: config.persistence.recovers().then(Owned::default),
             config: config.clone(),
         }
     }
@@ -130,7 +131,8 @@ impl Buffered {
         if !self.pace.has_begun() {
             let domains = 0..self.ftl.geometry().domains;
             let room = domains.map(|domain| self.ftl.room_of(domain).cast_signed()).collect();
-            let least = 2 * i64::from(self.ftl.geometry().data_pages);
+            let geometry = self.ftl.geometry();
+            let least = i64::from(geometry.reserved_pages() + geometry.data_pages);
             self.pace.begin(room, least);
             // Victims to come are as those that there are.
             let pages = self.ftl.geometry().data_pages;
@@ -273,6 +275,21 @@ impl Buffered {
     pub(in crate::ssd) fn erasing(&self) -> Vec<Block> {
         self.begun_erasures()
     }
+}
+
+/// How many pages the buffer has room for: of the host's, and of those that cleaning moves.
+fn rooms(config: &SsdConfig, shape: &Groups) -> [u32; 2] {
+    let pages = |size: options::Size| (size.bytes() / u64::from(shape.unit_bytes)) as u32;
+    let host = pages(config.buffer.size);
+    [host, config.buffer.copies.map_or(host, pages)]
+}
+
+/// How host writes and cleaning share the flash.
+fn pace_of(config: &SsdConfig, geometry: &Geometry, shape: &Groups, costs: &Costs) -> Pace {
+    let data = i64::from(geometry.data_pages);
+    let wanted = (i64::from(geometry.low_blocks) + 1) * data;
+    let stripe = i64::from(shape.units * shape.dies);
+    Pace::new(&config.cleaning, law(config, shape, costs), wanted, 2 * stripe)
 }
 
 /// What a page that the host writes takes of the dies.

@@ -4,10 +4,11 @@ use super::dies::{Cell, Job, Load, Task};
 use super::events::{Happens, event};
 use super::gather::Stage;
 use super::read::Owner;
-use super::{Buffered, Cargo};
+use super::{Answer, Buffered, Cargo};
 use crate::ssd::clock::Clock;
 use crate::ssd::config::Program;
 use crate::ssd::flash::Finished;
+use crate::ssd::ids::Unit;
 use crate::ssd::timeline::Word;
 use engine::Time;
 
@@ -26,8 +27,20 @@ impl Buffered {
             let passes = if two_pass { 2 } else { 1 };
             self.queue_task(die, Job::Parity, cleans, passes * self.costs.program, clock);
         }
+        if index + 1 == self.shape.per_block {
+            self.queue_summary(first, index, cleans, clock);
+        }
         if two_pass {
             self.queue_fine(block, index, cleans, clock);
+        }
+    }
+
+    /// The groups of a block's summary that hold no data.
+    fn queue_summary(&mut self, first: u32, index: u32, cleans: bool, clock: &mut Clock) {
+        let passes = if self.config.cell.program == Program::TwoPass { 2 } else { 1 };
+        for number in 0..self.shape.summary_groups {
+            let die = first + (index + 1 + number) % self.shape.width;
+            self.queue_task(die, Job::Parity, cleans, passes * self.costs.program, clock);
         }
     }
 
@@ -213,6 +226,7 @@ impl Buffered {
             Job::Program(group) => self.pass_done(group, number, clock),
             Job::Erase(erasing) => self.die_erased(erasing, clock),
             Job::Parity => {}
+            Job::Own => self.answers.push(Answer::Own(Unit(number))),
         }
         self.run(number, clock);
     }
@@ -228,9 +242,12 @@ impl Buffered {
         if stream == 0 {
             self.dies[number as usize].account.served += pages;
         }
-        let (ftl, flash) = (&mut self.ftl, &mut self.flash);
+        let (ftl, flash, owned) = (&mut self.ftl, &mut self.flash, &mut self.owned);
         self.gather.programmed(group, |group| {
             for programming in &group.pages {
+                if let Some(owned) = owned {
+                    owned.remove(programming.ppn);
+                }
                 ftl.complete_program(flash, *programming);
             }
         });
@@ -243,6 +260,11 @@ impl Buffered {
             self.admit(clock);
         } else {
             self.clean_all(clock);
+            let waits = self.pace.holds_host() && !self.waiting.is_empty();
+            if waits && self.stands_still() {
+                // Nothing else will look at the writes again.
+                self.admit(clock);
+            }
         }
     }
 

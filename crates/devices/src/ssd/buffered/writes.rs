@@ -8,7 +8,7 @@ use super::{Buffered, gather};
 use crate::kit::slots::Slot;
 use crate::ssd::clock::Clock;
 use crate::ssd::host;
-use crate::ssd::ids::{Domain, Lpn, Stream};
+use crate::ssd::ids::{Domain, Lpn, Stream, Unit};
 use engine::{Status, Time};
 
 impl Buffered {
@@ -93,6 +93,7 @@ impl Buffered {
                 continue;
             }
             if self.replace(page.lpn) {
+                self.note_owner(slot, page.lpn);
                 self.ftl.counters.host_wrote(page.touched.1, u64::from(page.bytes));
                 self.ftl.counters.buffer_replaced += u64::from(page.touched.1);
             } else {
@@ -134,6 +135,7 @@ impl Buffered {
                 self.ftl.counters.host_programs += 1;
                 self.pace.wrote(now);
                 self.place(domain, Stream::FIRST, page.lpn, clock);
+                self.note_owner(slot, page.lpn);
                 if self.pace.begins_burst(false, now) {
                     self.pace_changed(clock);
                 }
@@ -157,7 +159,7 @@ impl Buffered {
     }
 
     /// Whether no die does anything that would make room.
-    fn stands_still(&self) -> bool {
+    pub(super) fn stands_still(&self) -> bool {
         let holds = self.pace.holds_host();
         self.dies.iter().all(|die| die.is_standing(holds))
     }
@@ -267,13 +269,16 @@ impl Buffered {
         let mut place = 0;
         while let Some((number, slot)) = self.durable.get(place).copied() {
             let mut open = self.gather.unfinished(number);
-            if open.any(|group| self.gather.group(group).stream == 0) {
+            let is_own = Self::is_own(slot);
+            if open.any(|group| is_own || self.gather.group(group).stream == 0) {
                 place += 1;
                 continue;
             }
             drop(open);
             self.durable.remove(place);
-            if self.asked[slot as usize].is_some() {
+            if is_own {
+                self.answers.push(Answer::Own(Unit(0)));
+            } else if self.asked[slot as usize].is_some() {
                 self.answer(slot, Status::Ok, now);
             } else {
                 self.answers.push(Answer::Flushed(slot));

@@ -4,6 +4,7 @@
 //! result. Values that contradict each other are found when the [`Geometry`](super::Geometry) is
 //! derived, not here.
 
+mod capacitors;
 mod cleaning;
 mod energy;
 pub mod parts;
@@ -11,6 +12,7 @@ mod persistence;
 mod today;
 
 pub use crate::kit::config::{Depth, Duplex, HostLink, HostOrder};
+pub use capacitors::*;
 pub(super) use cleaning::cleaners;
 pub use cleaning::*;
 pub use energy::*;
@@ -189,6 +191,8 @@ options! {
         firmware: Firmware = Firmware::default(),
         /// The write buffer.
         buffer: Buffer = Buffer::default(),
+        /// The capacitors of a protected write buffer.
+        power: Capacitors = Capacitors::default(),
         /// Parity over the dies.
         parity: Parity = Parity::default(),
         /// Cleaning.

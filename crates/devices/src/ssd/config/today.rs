@@ -17,6 +17,26 @@ choices! {
         PerPage = "per-page",
     }
 
+    /// Which pages of a block share their cells.
+    pub enum Pairing {
+        /// None: cells of one bit.
+        None = "none",
+        /// Each even page with the next.
+        Next = "next",
+        /// Each with one that is four or six pages on, as in many parts of two bits.
+        Stepped = "stepped",
+    }
+
+    /// What keeps an answered page safe while the other page of its cells is programmed.
+    pub enum PairingGuard {
+        /// Nothing: a power cut may take it.
+        None = "none",
+        /// It is copied before, within its plane.
+        Copy = "copy",
+        /// Capacitors, on which programs that are under way come to their end.
+        Capacitors = "capacitors",
+    }
+
     /// What the planes of a die do at a time.
     pub enum Planes {
         /// One operation, on the same page of each of the planes that take part.
@@ -67,6 +87,11 @@ options! {
         distance: u32 = 2,
         /// What the planes of a die do at a time.
         planes: Planes = Planes::Shared,
+        /// Which pages of a block share their cells, of a drive without a write buffer that recovers from
+        /// power cuts: the one that is programmed first may be lost when the other is cut.
+        pairing: Pairing = Pairing::None,
+        /// What keeps it safe meanwhile.
+        pairing_guard: PairingGuard = PairingGuard::None,
     }
 
     /// Suspending programs and erases for reads.

@@ -6,7 +6,7 @@
 //! the block's opening. State changes only when an operation completes; the rules of NAND are
 //! asserted on every one.
 
-use super::damage::{Damage, Torn};
+use super::damage::{Damage, Loose, Torn};
 use super::ratings::Ratings;
 use crate::ssd::config::SsdConfig;
 use crate::ssd::ids::{Block, Lpn, Ppn};
@@ -239,6 +239,17 @@ impl Flash {
         self.programmed[block.at()] = self.pages_per_block;
     }
 
+    /// Pages of a closed block count that lie behind others that do not.
+    pub fn take_loose(&mut self, block: Block, loose: &Loose) {
+        let from = u64::from(block.0) * u64::from(self.pages_per_block) + u64::from(loose.page);
+        for (at, (lpn, order)) in (from..).zip(&loose.pages) {
+            self.stamp.set(at, lpn.wrapping_add(1));
+            self.order.set(at, u64::from(*order));
+        }
+        self.opening[block.at()] = loose.opening;
+        self.first_order[block.at()] = loose.first_order;
+    }
+
     /// A block that was closed early is as it was before, so that what it says is read again.
     pub fn reopen(&mut self, block: Block, pages: u32) {
         self.programmed[block.at()] = pages;
@@ -309,6 +320,25 @@ impl Flash {
         self.retired[block.at()]
     }
 
+    /// The pages of a block were programmed one behind the other from a number on; those that are worthless
+    /// say no more what they held.
+    pub(in crate::ssd) fn order_from(
+        &mut self,
+        block: Block,
+        first: u64,
+        valid: impl Fn(Ppn, Lpn) -> bool,
+    ) {
+        let start = u64::from(block.0) * u64::from(self.pages_per_block);
+        for page in 0..u64::from(self.programmed[block.at()]) {
+            let ppn = Ppn(start + page);
+            self.order.set(ppn.0, u64::from((first + page) as u32));
+            if !valid(ppn, self.stamp(ppn)) {
+                self.void(ppn);
+            }
+        }
+        self.first_order[block.at()] = first;
+    }
+
     /// Pages programmed in a block since its erasure.
     #[inline]
     pub fn programmed(&self, block: Block) -> u32 {
@@ -351,8 +381,16 @@ impl Flash {
         }
     }
 
-    /// Takes up a state that was kept of flash of the same shape, or says that it is not.
-    pub(in crate::ssd) fn take_up(&mut self, state: FlashState) -> Result<(), String> {
+    /// Takes up a state that was kept of flash of the same shape, or says that it is not; without an order of
+    /// programs if that is to be [derived](Flash::order_from).
+    pub(in crate::ssd) fn take_up(
+        &mut self,
+        mut state: FlashState,
+        derives: bool,
+    ) -> Result<(), String> {
+        if derives {
+            (state.order, state.first_order) = (self.order.clone(), self.first_order.clone());
+        }
         let fits = state.stamp.is_like(&self.stamp)
             && state.order.is_like(&self.order)
             && state.programmed.len() == self.programmed.len()

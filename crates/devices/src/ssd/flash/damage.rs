@@ -38,13 +38,32 @@ pub struct Torn {
     pub reading: Reading,
 }
 
+/// Pages in a row behind the last one that counts, which were programmed at once: side by side with others
+/// that were not, or not to their end.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Loose {
+    /// The first of them, by its place in the block.
+    pub page: u32,
+    /// Of each the logical page, and the number of its program.
+    pub pages: Vec<(u64, u32)>,
+    /// What the header of the block says.
+    pub opening: u64,
+    /// And the number of its first program.
+    pub first_order: u64,
+    /// What is there of them.
+    pub reading: Reading,
+}
+
 /// A block that ended before its last page.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Short {
     /// Pages that were programmed to their end.
     pub pages: u32,
     /// The page behind them, if its programming was cut.
     pub torn: Option<Torn>,
+    /// Behind a write buffer: what else is there.
+    #[serde(default)]
+    pub loose: Vec<Loose>,
     /// A boot record says what counts of it: the torn page as it was read then.
     pub recorded: bool,
 }

@@ -2,7 +2,8 @@
 //! over the bus.
 
 use super::effort::Effort;
-use crate::ssd::config::SsdConfig;
+use super::pairs::lower_in;
+use crate::ssd::config::{PairingGuard, SsdConfig};
 use crate::ssd::ids::{BlockMode, Ppn};
 use crate::ssd::shape::{Geometry, Granule};
 use engine::Time;
@@ -180,6 +181,8 @@ pub struct CellTimes {
     pub sense_ns: u32,
     /// Programming a page, ns.
     pub program_ns: u32,
+    /// The page that shares its cells is copied before.
+    pub copies: bool,
 }
 
 /// Which plan each operation follows: by what it does, the mode of its block and the type of its page.
@@ -193,6 +196,8 @@ pub struct CostTable {
     first_row: Vec<u32>,
     plans_per_row: u32,
     pages_per_block: u32,
+    /// Of each page of a block whether another is copied before; nothing where all pages are alike.
+    copied: Vec<bool>,
 }
 
 impl CostTable {
@@ -216,14 +221,22 @@ impl CostTable {
         let types: Vec<u32> = cells.iter().map(|types| types.len() as u32).collect();
         let is_uniform = types[..] == [1];
         let pages_per_block = geometry.pages_per_block;
-        (CostTable { is_uniform, types, first_row, plans_per_row, pages_per_block }, plans)
+        let copied = if is_uniform { Vec::new() } else { copied_pages(cells, pages_per_block) };
+        let table =
+            CostTable { is_uniform, types, first_row, plans_per_row, pages_per_block, copied };
+        (table, plans)
     }
 
     /// What a drive's config says of its cells: one mode, one type of page.
     pub fn cells(config: &SsdConfig) -> Vec<Vec<CellTimes>> {
         let sense_ns = config.timing.read.of_type(0).ns() as u32;
         let program_ns = config.timing.program.ns() as u32;
-        vec![vec![CellTimes { sense_ns, program_ns }]]
+        let times = |copies| CellTimes { sense_ns, program_ns, copies };
+        if config.cell.pairing_guard != PairingGuard::Copy {
+            return vec![vec![times(false)]];
+        }
+        let pages = 0..config.pages_per_block;
+        vec![pages.map(|page| times(lower_in(config, page).is_some())).collect()]
     }
 
     /// The number of the plan of an operation.
@@ -243,6 +256,15 @@ impl CostTable {
         self.is_uniform
     }
 
+    /// Whether a page that shares the cells of another is copied before that is programmed.
+    #[inline]
+    pub fn copies(&self, op: &FlashOp) -> bool {
+        let programs = !matches!(op.kind, OpKind::Read | OpKind::Erase);
+        !self.is_uniform
+            && programs
+            && self.copied[(op.at.0 % u64::from(self.pages_per_block)) as usize]
+    }
+
     /// Where all pages are alike nobody asks which one it is.
     #[inline]
     fn row(&self, op: &FlashOp) -> u32 {
@@ -255,15 +277,26 @@ impl CostTable {
     }
 }
 
+/// Of each page of a block whether another is copied before.
+fn copied_pages(cells: &[Vec<CellTimes>], pages_per_block: u32) -> Vec<bool> {
+    let types = &cells[0];
+    (0..pages_per_block as usize).map(|page| types[page % types.len()].copies).collect()
+}
+
 /// Appends the plans of one type of page, in the order of [`OpKind`]: of what programs without and with
 /// the summary page, of an erasure, and of reads of 1 and more flash pages.
 fn push_row(plans: &mut Vec<Plan>, config: &SsdConfig, granule: Granule, times: CellTimes) {
-    let CellTimes { sense_ns: sense, program_ns: program } = times;
+    let CellTimes { sense_ns: sense, program_ns: program, copies } = times;
     let (page, spare) = (config.page_size.bytes(), config.spare_size.bytes());
     let transfer = |bytes| config.timing.transfer_ns(bytes) as u32;
     let bus = transfer((page + spare) / u64::from(granule.parts));
     // A summary is one sector with its share of the spare area (the 2008 simulator's 528 B).
-    let summary = [Stage::Bus(transfer(512 + spare * 512 / page)), Stage::Cell(program)];
+    let summary_bus = transfer(512 + spare * 512 / page);
+    let summary = [Stage::Bus(summary_bus), Stage::Cell(program)];
+    let copy =
+        |copies: bool| if copies { vec![Stage::Cell(sense), Stage::Cell(program)] } else { vec![] };
+    let (before, copies_last) = (copy(copies), copies_for_summary(config));
+    let summary = [copy(copies_last), summary.to_vec()].concat();
     let pages = granule.pages_per_lane();
     let cache = config.cache_commands;
     let read = |pages| senses(sense, bus, pages, cache);
@@ -271,9 +304,13 @@ fn push_row(plans: &mut Vec<Plan>, config: &SsdConfig, granule: Granule, times: 
     let each = |stages: &[Stage]| stages.repeat(pages as usize);
     let efforts = Efforts::new(config, times, bus, u64::from(pages));
     let (sense, out, back) = (Stage::Cell(sense), Stage::Bus(bus), Stage::Cell(program));
+    let one = Efforts::new(config, times, bus, 1);
+    let copying = |copies: bool| (one.sensing + one.programming).times(u64::from(copies));
     let mut pair = |kind: OpKind, stages: Vec<Stage>, effort: Effort| {
+        let stages = [before.clone(), stages].concat();
+        let effort = copying(copies) + effort;
         let (last, summed) = if config.summary_page {
-            (&summary[..], effort + efforts.summary(summary[0].ns()))
+            (&summary[..], effort + copying(copies_last) + one.summary(Time::from(summary_bus)))
         } else {
             (&[][..], effort)
         };
@@ -326,6 +363,14 @@ impl Efforts {
     }
 }
 
+/// Whether the page that shares the cells of the summary page is copied before that is programmed.
+pub(in crate::ssd) fn copies_for_summary(config: &SsdConfig) -> bool {
+    let last = config.pages_per_block - 1;
+    config.summary_page
+        && config.cell.pairing_guard == PairingGuard::Copy
+        && lower_in(config, last).is_some()
+}
+
 /// Sensing and transferring pages of a block one after the other; with cache commands the sensing of
 /// the next overlaps the transfer: `read + (pages - 1) max(read, transfer) + transfer`.
 fn senses(sense: u32, bus: u32, pages: u32, cache: bool) -> Vec<Stage> {
@@ -364,7 +409,7 @@ mod tests {
     fn what_an_operation_costs_depends_on_its_place() {
         let config = SsdConfig::default();
         let geometry = Geometry::new(&config).unwrap();
-        let cell = |sense_ns, program_ns| CellTimes { sense_ns, program_ns };
+        let cell = |sense_ns, program_ns| CellTimes { sense_ns, program_ns, copies: false };
         let cells = [vec![cell(5, 50)], vec![cell(10, 100), cell(20, 200), cell(30, 300)]];
         let (costs, plans) = CostTable::new(&config, &geometry, &cells);
         let cell_ns = |kind, mode, page: u32| {

@@ -121,6 +121,19 @@ impl Ftl {
         Ok(())
     }
 
+    /// Numbers what was programmed before programs were numbered: block by block, and only what is valid says
+    /// what it is, so that there is no copy which could seem newer.
+    pub(in crate::ssd) fn derive_order(&mut self, flash: &mut Flash) {
+        let mut blocks: Vec<Block> = (0..self.geometry.blocks()).map(Block).collect();
+        blocks.sort_by_key(|block| flash.opening(*block));
+        for block in blocks {
+            if flash.programmed(block) > 0 {
+                flash.order_from(block, self.programs, |ppn, lpn| self.map.holds(lpn, ppn));
+                self.programs += u64::from(flash.programmed(block));
+            }
+        }
+    }
+
     /// Wakes after a power cut with a map and the number of the next program: everything else follows from
     /// the flash, in which every block that is not erased is closed. The detector of hot pages has
     /// forgotten, and pointers and free lists begin afresh; wear's account is kept with erase counts.
@@ -167,7 +180,8 @@ impl Ftl {
         };
         self.victim.fill(None);
         self.take_up(flash, state).expect("it is a state of this drive");
-        if (0..self.geometry.domains).any(|domain| self.free.count(Domain(domain)) == 0) {
+        let least = self.geometry.least_free_after_cut();
+        if (0..self.geometry.domains).any(|domain| self.free.count(Domain(domain)) < least) {
             self.end_without_room();
         }
     }

@@ -172,7 +172,7 @@ impl Ftl {
         }
         if self.geometry.has_summary_page() {
             flash.program_summary(block);
-            self.counters.summaries += 1;
+            self.counters.summaries += self.geometry.summary_pages();
         }
         if let Some(groups) = &self.geometry.groups {
             // Counted with its block, the same in both gears.

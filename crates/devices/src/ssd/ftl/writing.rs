@@ -98,8 +98,8 @@ impl Ftl {
     pub(in crate::ssd) fn begin_padding(&mut self, domain: Domain, stream: Stream) -> Programming {
         let frontier = self.streams.of(domain, stream);
         let (block, ppn) = self.next_page(frontier, domain);
-        self.programs = self.programs.wrapping_add(1);
         let order = self.programs as u32;
+        self.programs = self.programs.wrapping_add(1);
         Programming { ppn, block, lpn: Lpn::PADDING, old: Place::NOWHERE, order }
     }
 

@@ -11,6 +11,7 @@ use crate::ssd::flash::Flash;
 use crate::ssd::ftl::PageMap;
 use crate::ssd::ids::{Block, Lpn};
 use crate::ssd::shape::Geometry;
+use std::collections::BTreeMap;
 
 /// The event at which a checkpoint is due.
 pub(super) const DUE: u32 = 1;
@@ -23,6 +24,8 @@ pub(super) struct Checkpoint {
     pub(super) horizon: u64,
     /// Of each block: erasures, and pages programmed.
     pub(super) blocks: Vec<(u32, u32)>,
+    /// And the number of its opening.
+    pub(super) openings: Vec<u64>,
 }
 
 /// The one that is being written.
@@ -102,13 +105,24 @@ impl Checkpoints {
     pub(super) fn find_map(&self, geometry: &Geometry, flash: &Flash) -> Option<PageMap> {
         let last = self.last()?;
         let mut map = last.map.clone();
-        let mut gone = vec![false; geometry.exported_pages() as usize];
+        // Cold data that is moved keeps the number of its opening, and each page its place in the block.
+        let changed = (0..geometry.blocks()).map(Block).filter(|it| self.has_changed(flash, *it));
+        let mut moved: BTreeMap<u64, Vec<Block>> = BTreeMap::new();
+        changed.for_each(|it| moved.entry(flash.opening(it)).or_default().push(it));
         for (lpn, ppn) in last.map.mapped() {
             let block = geometry.block_of(ppn);
             let erased = last.blocks[block.at()].0 != flash.erases()[block.at()];
             if erased || self.has_changed(flash, block) && flash.stamp(ppn) != lpn {
-                gone[lpn.0 as usize] = true;
                 map.clear(lpn);
+                let page = geometry.page_in_block(ppn);
+                let twins = moved.get(&last.openings[block.at()]).into_iter().flatten();
+                let mut twins = twins.filter(|it| {
+                    page < flash.programmed(**it).min(geometry.data_pages)
+                        && flash.stamp(geometry.ppn(**it, page)) == lpn
+                });
+                if let Some(twin) = twins.next() {
+                    map.set(lpn, geometry.ppn(*twin, page));
+                }
             }
         }
         for block in (0..geometry.blocks()).map(Block) {
@@ -118,7 +132,7 @@ impl Checkpoints {
             for page in 0..flash.programmed(block).min(geometry.data_pages) {
                 let ppn = geometry.ppn(block, page);
                 let (lpn, order) = (flash.stamp(ppn), flash.full_order(ppn));
-                if lpn == Lpn::PADDING || order < last.horizon && !gone[lpn.0 as usize] {
+                if lpn == Lpn::PADDING || order < last.horizon {
                     continue;
                 }
                 if map.get(lpn).ppn().is_none_or(|found| flash.full_order(found) < order) {

@@ -4,9 +4,11 @@ use super::checkpoint::{Checkpoint, DUE, Writing, state};
 use super::state::{Own, State};
 use super::truth::durable;
 use crate::ssd::Ssd;
-use crate::ssd::back::Back;
 use crate::ssd::clock::Event;
-use crate::ssd::ids::{Block, Unit};
+use crate::ssd::flash::Flash;
+use crate::ssd::ftl::PageMap;
+use crate::ssd::ids::{Block, Lpn, Unit};
+use crate::ssd::shape::Geometry;
 
 impl Ssd {
     /// Asks for the event of the next checkpoint, if something was written since the last.
@@ -25,12 +27,14 @@ impl Ssd {
 
     /// A checkpoint is due.
     pub(super) fn begin_checkpoint(&mut self) {
-        let Back::Pages(back) = &mut self.back else { return };
         let power = self.power.as_mut().expect("it has checkpoints");
-        let programs = back.cut_programs(self.clock.now);
-        let (ftl, flash) = (&back.ftl, &back.flash);
+        let programs = self.back.open_programs(self.clock.now);
+        let (ftl, flash) = (self.back.ftl(), self.back.flash());
         let geometry = ftl.geometry();
-        let map = durable(ftl, &programs);
+        let mut map = durable(ftl, &programs);
+        if geometry.groups.is_some() {
+            forget_erased(&mut map, geometry, flash);
+        }
         // Cold data that is moved keeps an old number, and lies where it came from, too.
         let written = programs.iter().filter(|it| !ftl.is_filling(it.programming.block));
         let horizon = written.map(|it| ftl.header_of(flash, &it.programming).2).min();
@@ -38,12 +42,13 @@ impl Ssd {
             map,
             horizon: horizon.unwrap_or(ftl.next_program()),
             blocks: (0..geometry.blocks()).map(|block| state(flash, Block(block))).collect(),
+            openings: flash.openings().to_vec(),
         };
         let checkpoints = &mut power.checkpoints;
         checkpoints.is_due = false;
         checkpoints.programs = Some(ftl.next_program());
         checkpoints.places[1 - checkpoints.last] = None;
-        let units = u64::from(geometry.units);
+        let units = u64::from(power.reader.lanes() / geometry.granule.span);
         let left = checkpoints.pages.div_ceil(checkpoints.at_a_time).max(1);
         let mut by_unit = vec![left / units; units as usize];
         by_unit[..(left % units) as usize].iter_mut().for_each(|pages| *pages += 1);
@@ -55,10 +60,9 @@ impl Ssd {
     }
 
     fn write_checkpoint_page(&mut self, unit: Unit) {
-        let Back::Pages(back) = &mut self.back else { return };
         let power = self.power.as_mut().expect("it has checkpoints");
         power.own_pages.entry(unit.0).or_default().push_back(Own::Checkpoint);
-        back.write_system(unit, None, &mut self.clock);
+        self.back.write_own(unit, &mut self.clock);
     }
 
     /// A page of a checkpoint is written.
@@ -82,4 +86,15 @@ impl Ssd {
         checkpoints.places[checkpoints.last] = Some(written);
         self.await_checkpoint();
     }
+}
+
+/// Behind a protected buffer what a page was copied from may be erased while the copy is in the buffer: such
+/// a page lies nowhere until that is programmed.
+fn forget_erased(map: &mut PageMap, geometry: &Geometry, flash: &Flash) {
+    let is_gone = |(lpn, ppn): &(Lpn, crate::ssd::ids::Ppn)| {
+        let programmed = flash.programmed(geometry.block_of(*ppn));
+        geometry.page_in_block(*ppn) >= programmed || flash.stamp(*ppn) != *lpn
+    };
+    let gone: Vec<Lpn> = map.mapped().filter(is_gone).map(|(lpn, _)| lpn).collect();
+    gone.into_iter().for_each(|lpn| map.clear(lpn));
 }

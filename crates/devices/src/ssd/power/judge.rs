@@ -4,7 +4,7 @@
 //! Of a page the newest programmed copy must be found, or one that was being programmed.
 
 use super::state::{Power, State};
-use super::truth::{Truth, durable};
+use super::truth::{Begun, Truth, durable};
 use crate::ssd::back::Back;
 use crate::ssd::flash::Flash;
 use crate::ssd::ftl::{Ftl, PageMap, Place};
@@ -32,14 +32,16 @@ impl Power {
         if !truth.served {
             // What the last start has not taken may read this time: nobody has seen the page yet.
             truth.begun = self.truth.take().map_or_else(BTreeMap::new, |it| it.begun);
-            truth.begun.values_mut().flatten().for_each(|(_, is_hosts)| *is_hosts = false);
+            let begun = truth.begun.values_mut().flatten();
+            begun.for_each(|it| (it.is_hosts, it.answered) = (false, false));
         }
         for program in programs {
             let it = &program.programming;
             if it.lpn == Lpn::PADDING {
                 continue;
             }
-            truth.begun.entry(it.lpn.0).or_default().push((it.ppn, program.is_hosts));
+            let begun = Begun { ppn: it.ppn, is_hosts: program.is_hosts, answered: program.answered };
+            truth.begun.entry(it.lpn.0).or_default().push(begun);
         }
         self.truth = Some(truth);
     }
@@ -51,17 +53,19 @@ impl Power {
         for lpn in (0..ftl.geometry().exported_pages()).map(Lpn) {
             let (owed, is) = (truth.durable.get(lpn), found.get(lpn));
             let begun = truth.begun.get(&lpn.0).map_or(&[][..], Vec::as_slice);
-            let hosts = begun.iter().filter(|(_, is_hosts)| *is_hosts).count() as u64;
+            let hosts = begun.iter().filter(|it| it.is_hosts).count() as u64;
             let before = self.at_risk.get(&lpn.0).map_or(&[][..], Vec::as_slice);
             let same = |owed: Place| match (owed.ppn(), is.ppn()) {
                 (Some(owed), Some(is)) => owed == is || ftl.are_twins(flash, owed, is),
                 (owed, is) => owed.is_none() && is.is_none(),
             };
+            let found = begun.iter().position(|it| Some(it.ppn) == is.ppn());
+            let rest = &begun[found.map_or(0, |found| found + 1)..];
+            report.acknowledged_lost += u64::from(rest.iter().any(|it| it.answered));
             if same(owed) {
                 report.unacknowledged_lost += hosts * u64::from(truth.served);
-            } else if let Some((_, is_hosts)) = begun.iter().find(|(ppn, _)| Some(*ppn) == is.ppn())
-            {
-                let kept = u64::from(*is_hosts);
+            } else if let Some(found) = found {
+                let kept = u64::from(begun[found].is_hosts);
                 if truth.served {
                     report.unacknowledged_kept += kept;
                     report.unacknowledged_lost += hosts - kept;

@@ -8,6 +8,7 @@
 
 mod checkpoint;
 mod due;
+mod groups;
 mod judge;
 mod own;
 pub mod planted;

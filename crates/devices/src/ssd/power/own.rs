@@ -4,7 +4,6 @@
 use super::state::{Own, Power, State};
 use crate::kit::slots::Slot;
 use crate::ssd::Ssd;
-use crate::ssd::back::Back;
 use crate::ssd::config::Trims;
 use crate::ssd::ids::Unit;
 use engine::{Op, Status};
@@ -30,9 +29,7 @@ impl Ssd {
 
     /// Records what waits to be; whether there is anything that the answer to a request has to wait for.
     fn write_log(&mut self, slot: Slot, op: Op) -> bool {
-        let (Some(power), Back::Pages(back)) = (&mut self.power, &mut self.back) else {
-            return false;
-        };
+        let Some(power) = &mut self.power else { return false };
         let pages = power.trims.begin();
         let queue = power.own_pages.entry(LOG_UNIT.0).or_default();
         if pages == 0 {
@@ -50,7 +47,7 @@ impl Ssd {
             queue.push_back(Own::Log { last, waiting });
         }
         for _ in 0..pages {
-            back.write_system(LOG_UNIT, None, &mut self.clock);
+            self.back.write_own(LOG_UNIT, &mut self.clock);
         }
         true
     }

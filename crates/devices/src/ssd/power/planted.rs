@@ -23,11 +23,13 @@ pub enum Bug {
     OneLaneEnough,
     /// A checkpoint is believed that was written in part.
     HalfCheckpoint,
+    /// The copy of a page is forgotten that was made before the other page of its cells was programmed.
+    LowerForgotten,
 }
 
 impl Bug {
     /// Every one.
-    pub const ALL: [Bug; 9] = [
+    pub const ALL: [Bug; 10] = [
         Bug::BlockNumberOnly,
         Bug::NoEraseBarrier,
         Bug::NoTrimRecords,
@@ -37,6 +39,7 @@ impl Bug {
         Bug::NoBootRecord,
         Bug::OneLaneEnough,
         Bug::HalfCheckpoint,
+        Bug::LowerForgotten,
     ];
 
     /// Whether it is planted.

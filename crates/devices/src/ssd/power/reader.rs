@@ -5,6 +5,7 @@ use crate::ssd::clock::{Clock, Event, MOST_LANES};
 use crate::ssd::config::SsdConfig;
 use crate::ssd::flash::{Lanes, Plan, PlanId, Stage, StageEnd};
 use crate::ssd::shape::Geometry;
+use crate::ssd::shape::groups::summary_bytes;
 
 /// What is done.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -34,21 +35,35 @@ pub(super) struct Reader {
 impl Reader {
     pub(super) fn new(config: &SsdConfig, geometry: &Geometry) -> Reader {
         let (page, spare) = (config.page_size.bytes(), config.spare_size.bytes());
-        let bytes = [spare, 512 + spare * 512 / page, page + spare, 0];
         let timing = &config.timing;
-        let whole = timing.read.of_type(0);
-        let part = timing.read_part.unwrap_or(whole);
-        let read = |sense: options::Duration, bytes| {
-            let bus = timing.transfer_ns(bytes) + timing.command.ns();
-            Plan::new(vec![Stage::Cell(sense.ns() as u32), Stage::Bus(bus as u32)])
+        let mut bytes = [spare, 512 + spare * 512 / page, page + spare, 0];
+        let mut pages = 1;
+        if let Some(groups) = &geometry.groups {
+            // The planes of a die read together, and each page says whose data it has.
+            pages = u64::from(groups.planes);
+            let numbers = (page / u64::from(groups.unit_bytes)).max(1) * 8;
+            let summary = summary_bytes(geometry.data_pages) / geometry.summary_reads();
+            bytes = [pages * spare.max(numbers), summary, pages * (page + spare), 0];
+        }
+        let mean = |times: &[options::Duration]| {
+            times.iter().map(|it| it.ns()).sum::<u64>() / times.len() as u64
+        };
+        let whole = mean(timing.read.all());
+        let part = timing.read_part.map_or(whole, options::Duration::ns);
+        let read = |sense: u64, bytes| {
+            let bus = timing.transfer_ns(bytes) + pages * timing.command.ns();
+            Plan::new(vec![Stage::Cell(sense as u32), Stage::Bus(bus as u32)])
         };
         let plans = vec![
             read(part, bytes[0]),
             read(part, bytes[1]),
             read(whole, bytes[2]),
-            Plan::new(vec![Stage::Cell(timing.erase.ns() as u32)]),
+            Plan::new(vec![Stage::Cell((timing.erase.ns() / u64::from(config.scale)) as u32)]),
         ];
-        let buses = geometry.lane_buses();
+        let buses = match &geometry.groups {
+            Some(groups) => (0..groups.dies).map(|die| die % groups.channels).collect(),
+            None => geometry.lane_buses(),
+        };
         assert!(buses.len() < MOST_LANES as usize, "lanes are numbered within events of 20 bits");
         let left = vec![Vec::new(); buses.len()];
         let lanes = Lanes::new(plans, &buses, false);

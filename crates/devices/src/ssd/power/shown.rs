@@ -8,13 +8,20 @@ use crate::ssd::ids::{Block, Lpn, Ppn};
 impl Ssd {
     /// The programs under way, in the order in which they began.
     pub fn programs_under_way(&self) -> Vec<UnderWay> {
-        let Back::Pages(back) = &self.back else { return Vec::new() };
-        let under_way = back.owned_programs().into_iter().map(|(it, owner)| UnderWay {
+        let all = match &self.back {
+            Back::Pages(back) => {
+                let all = back.owned_programs().into_iter();
+                all.map(|(it, owner)| (it, owner.map(|slot| self.host.request_of(slot)))).collect()
+            }
+            Back::Groups(back) => back.owned_programs(),
+        };
+        let data = all.into_iter().filter(|(it, _)| it.lpn != Lpn::PADDING);
+        let under_way = data.map(|(it, request)| UnderWay {
             ppn: it.ppn,
             lpn: it.lpn,
             order: it.order,
             old: it.old.ppn(),
-            request: owner.map(|slot| self.host.request_of(slot)),
+            request,
         });
         under_way.collect()
     }

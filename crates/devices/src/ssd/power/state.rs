@@ -5,7 +5,7 @@ use super::reader::Reader;
 use super::trims::TrimLog;
 use super::truth::Truth;
 use crate::kit::slots::Slot;
-use crate::ssd::config::{Persistence, SsdConfig};
+use crate::ssd::config::{Pairing, PairingGuard, Persistence, SsdConfig};
 use crate::ssd::flash::Flash;
 use crate::ssd::ftl::Place;
 use crate::ssd::ids::{Block, Lpn, Ppn};
@@ -45,6 +45,8 @@ pub struct PowerReport {
     pub unacknowledged_kept: u64,
     /// Those that were not.
     pub unacknowledged_lost: u64,
+    /// Answered pages that were lost with a volatile write buffer: no flush had come.
+    pub acknowledged_lost: u64,
     /// Durable pages that were not there.
     pub durable_lost: u64,
     /// Trimmed pages that were there again.
@@ -103,6 +105,9 @@ pub(super) enum State {
 #[derive(Debug, Clone)]
 pub(in crate::ssd) struct Power {
     pub(super) config: Persistence,
+    /// Pages that a write buffer may hold, with padding; and whether a cut does not empty it.
+    pub(super) buffered: u64,
+    pub(super) protected: bool,
     pub(super) state: State,
     pub(super) random: Xoshiro256,
     pub(super) reader: Reader,
@@ -114,6 +119,10 @@ pub(in crate::ssd) struct Power {
     /// Torn pages that were taken as they read, and the logical pages of which that is the newest copy.
     pub(super) taken: Vec<Ppn>,
     pub(super) restores: Vec<Lpn>,
+    /// Pages whose cells a torn page has harmed, until the start is recorded that writes them anew.
+    pub(super) harmed: Vec<Ppn>,
+    /// Which pages of a block share their cells, and how many there are; and what guards them.
+    pub(super) pairs: (Pairing, u32, PairingGuard),
     /// Blocks that are to be erased before they are used.
     pub(super) erasures: Vec<Block>,
     pub(super) trims: TrimLog,
@@ -143,6 +152,8 @@ impl Power {
         config.persistence.recovers().then(|| {
             Box::new(Power {
                 config: config.persistence.clone(),
+                buffered: geometry.groups.map_or(0, |groups| most_buffered(config, groups)),
+                protected: config.is_buffered() && config.buffer.power_loss_protected,
                 state: State::Serving,
                 random: Xoshiro256::new(seed, POWER_STREAM),
                 reader: Reader::new(config, geometry),
@@ -150,6 +161,8 @@ impl Power {
                 at_risk: BTreeMap::new(),
                 taken: Vec::new(),
                 restores: Vec::new(),
+                harmed: Vec::new(),
+                pairs: (config.cell.pairing, config.pages_per_block, config.cell.pairing_guard),
                 erasures: Vec::new(),
                 trims: TrimLog::new(config),
                 checkpoints: Checkpoints::new(config, geometry),
@@ -162,10 +175,21 @@ impl Power {
     }
 }
 
+/// Pages that a buffer may hold: what it has room for, and the padding of a group for each die and stream.
+fn most_buffered(config: &SsdConfig, groups: crate::ssd::shape::Groups) -> u64 {
+    let buffer = &config.buffer;
+    let bytes = buffer.size.bytes() + buffer.copies.unwrap_or(buffer.size).bytes();
+    bytes / u64::from(groups.unit_bytes) + 2 * u64::from(groups.units * (groups.dies + 1))
+}
+
 /// The number of the next program, above all that the flash shows and what the last start was recorded with:
 /// what was under way at a cut may not show, so that some are left out.
-pub(super) fn next_program(geometry: &Geometry, flash: &Flash, recorded: u64) -> u64 {
-    let unseen = 4 * u64::from(geometry.units * geometry.granule.span) + 64;
+pub(super) fn next_program(
+    geometry: &Geometry,
+    flash: &Flash,
+    (recorded, buffered): (u64, u64),
+) -> u64 {
+    let unseen = 4 * u64::from(geometry.units * geometry.granule.span) + 64 + buffered;
     let blocks = (0..geometry.blocks()).map(Block);
     let pages = blocks.flat_map(|block| {
         let programmed = flash.programmed(block).min(geometry.data_pages);

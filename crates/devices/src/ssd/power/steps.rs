@@ -8,7 +8,7 @@ use crate::ssd::Ssd;
 use crate::ssd::back::Back;
 use crate::ssd::clock::{Clock, Event};
 use crate::ssd::config::Recovery;
-use crate::ssd::flash::{Flash, Reading, Torn};
+use crate::ssd::flash::{Flash, Reading, Short, Torn};
 use crate::ssd::ftl::{Ftl, PageMap, rebuild};
 use crate::ssd::ids::{Block, Lpn, Unit};
 use crate::ssd::shape::Geometry;
@@ -22,19 +22,27 @@ impl Ssd {
     pub(in crate::ssd) fn lose_power(&mut self, now: Time, completions: &mut Vec<Completion>) {
         let power = self.power.as_mut().expect("a drive that recovers");
         power.report.cuts += 1;
-        let Back::Pages(back) = &mut self.back else { unreachable!("refused beforehand") };
-        let programs = back.cut_programs(now);
-        let erasing = back.cut_erasures();
-        power.note_truth(&self.back, &programs);
-        let (ftl, flash) = self.back.state();
-        power.tear(ftl, flash, &programs, &erasing);
+        let erasing = self.back.erasing();
+        match &self.back {
+            Back::Pages(back) => {
+                let programs = back.cut_programs(now);
+                power.note_truth(&self.back, &programs);
+                let (ftl, flash) = self.back.state();
+                power.tear(ftl, flash, &programs, &erasing);
+            }
+            Back::Groups(back) => {
+                let (programs, groups) = back.cut_groups(now);
+                power.note_truth(&self.back, &programs);
+                let (ftl, flash) = self.back.state();
+                power.tear_groups(ftl, flash, &groups, &erasing);
+            }
+        }
         power.trims.lose_power();
         power.checkpoints.lose_power();
         power.own_pages.clear();
         power.reader.lose_power(now);
         power.state = State::Off;
-        let Back::Pages(back) = &mut self.back else { unreachable!("refused beforehand") };
-        back.lose_power(now);
+        self.back.lose_power(now);
         self.clock = Clock::at(now);
         self.host.lose_power(&self.config, now);
         completions.append(self.host.done());
@@ -94,8 +102,7 @@ impl Ssd {
         }
         power.wake(ftl, flash);
         power.state = State::Numbering;
-        let Back::Pages(back) = &mut self.back else { unreachable!("refused beforehand") };
-        back.write_system(Unit(0), None, &mut self.clock);
+        self.back.write_own(Unit(0), &mut self.clock);
     }
 
     /// Numbers go on from one that is recorded: what is programmed from now on has others than what the
@@ -106,13 +113,9 @@ impl Ssd {
             power.first_program = self.back.ftl().next_program();
         }
         let restores = std::mem::take(&mut power.restores);
-        let mut left = 0;
         power.state = State::Restoring { left: u32::MAX };
-        let Back::Pages(back) = &mut self.back else { unreachable!("refused beforehand") };
-        for lpn in restores {
-            left += u32::from(back.restore(lpn, &mut self.clock));
-        }
-        power.report.pages_rewritten += u64::from(left);
+        let (count, left) = self.back.restore(&restores, &mut self.clock);
+        power.report.pages_rewritten += u64::from(count);
         power.state = State::Restoring { left };
         if left == 0 {
             self.record_start();
@@ -122,8 +125,7 @@ impl Ssd {
     fn record_start(&mut self) {
         let power = self.power.as_mut().expect("it recovers");
         power.state = State::Recording;
-        let Back::Pages(back) = &mut self.back else { unreachable!("refused beforehand") };
-        back.write_system(Unit(0), None, &mut self.clock);
+        self.back.write_own(Unit(0), &mut self.clock);
     }
 
     /// A page has been written that nobody waits for.
@@ -158,6 +160,7 @@ impl Ssd {
         ftl.hold(false);
         power.truth = None;
         power.at_risk.clear();
+        power.harmed.clear();
         power.state = State::Serving;
         power.report.recoveries_ns.push(self.clock.now - power.on_at);
         let (pages, bytes) = (power.reader.pages_read, power.reader.bytes_read);
@@ -171,23 +174,31 @@ impl Power {
     /// The first reads: of every spare area, or of every summary.
     fn plan_first(&mut self, geometry: &Geometry, _flash: &Flash) {
         let lanes = u64::from(self.reader.lanes());
-        let blocks = u64::from(geometry.blocks()) * u64::from(geometry.granule.span) / lanes;
+        let wide = geometry.groups.map_or(geometry.granule.span, |groups| groups.width);
+        let blocks = u64::from(geometry.blocks()) * u64::from(wide) / lanes;
         self.reader.add(0, Step::Page, self.trims.pages());
         for lane in 0..self.reader.lanes() {
             match self.config.recovery {
                 Recovery::None => unreachable!("such a drive is not cut"),
                 Recovery::Spare => {
-                    let pages = geometry.flash_pages(geometry.pages_per_block);
+                    let pages = match &geometry.groups {
+                        Some(groups) => u64::from(groups.rows_of_die()),
+                        None => geometry.flash_pages(geometry.pages_per_block),
+                    };
                     self.reader.add(lane, Step::Spare, blocks * pages);
                     self.report.blocks_by_scan += blocks;
                 }
                 Recovery::Checkpoint if self.checkpoints.is_there() => {
-                    let pages = self.checkpoints.pages;
+                    let planes = geometry.groups.map_or(1, |groups| u64::from(groups.planes));
+                    let pages = self.checkpoints.pages.div_ceil(planes);
                     let mine = pages / lanes + u64::from(u64::from(lane) < pages % lanes);
                     self.reader.add(lane, Step::Page, mine);
                 }
                 Recovery::Summary | Recovery::Checkpoint => {
-                    self.reader.add(lane, Step::Summary, blocks);
+                    let all = u64::from(geometry.blocks()) * u64::from(geometry.granule.span);
+                    let reads = all * geometry.summary_reads();
+                    let mine = reads / lanes + u64::from(u64::from(lane) < reads % lanes);
+                    self.reader.add(lane, Step::Summary, mine);
                 }
             }
         }
@@ -199,13 +210,11 @@ impl Power {
         if self.config.recovery == Recovery::Spare {
             return;
         }
-        let lanes = geometry.granule.span;
         let by_checkpoint = self.checkpoints.is_there();
         for block in (0..geometry.blocks()).map(Block) {
             if by_checkpoint && !self.checkpoints.has_changed(flash, block) {
                 continue;
             }
-            let unit = geometry.unit_of(geometry.domain_of(block));
             let damage = flash.damage();
             let short = damage.and_then(|damage| damage.short.get(&block.0));
             let half_erased = damage.is_some_and(|it| it.half_erased.contains(&block.0));
@@ -214,7 +223,7 @@ impl Power {
                 _ if half_erased => 1,
                 Some(short) => {
                     self.report.blocks_by_scan += 1;
-                    geometry.flash_pages((short.pages + 1).min(geometry.data_pages))
+                    scanned(geometry, short)
                 }
                 None if flash.programmed(block) == 0 => u64::from(!by_checkpoint),
                 None => {
@@ -226,7 +235,13 @@ impl Power {
                     1
                 }
             };
-            for lane in unit.0 * lanes..(unit.0 + 1) * lanes {
+            if let (Step::Summary, Some(_)) = (step, &geometry.groups) {
+                let reads = geometry.summary_reads();
+                let lanes = lanes_of(geometry, block).cycle().take(reads as usize);
+                lanes.for_each(|lane| self.reader.add(lane, step, 1));
+                continue;
+            }
+            for lane in lanes_of(geometry, block) {
                 self.reader.add(lane, step, pages);
             }
         }
@@ -248,27 +263,45 @@ impl Power {
             let read = short.torn.filter(|torn| self.reads(torn));
             flash.reopen(block, short.pages);
             let domain = geometry.domain_of(block);
-            let goes_on = Bug::ProgramsOn.is_planted() && read.is_none() && short.pages > 0;
+            let loose: Vec<_> =
+                short.loose.iter().filter(|it| self.group_reads(it.reading)).collect();
+            let goes_on = geometry.groups.is_none()
+                && Bug::ProgramsOn.is_planted()
+                && read.is_none()
+                && short.pages > 0;
             if goes_on && open.insert(domain) {
                 continue;
             }
             flash.close(block, read);
+            for it in &loose {
+                flash.take_loose(block, it);
+                if it.reading == Reading::Unstable {
+                    let pages = it.page..it.page + it.pages.len() as u32;
+                    self.taken.extend(pages.map(|page| geometry.ppn(block, page)));
+                }
+            }
             if Bug::NoChecksum.is_planted() && short.pages == geometry.data_pages {
                 // The summary says something else.
                 (short.pages / 2..short.pages).for_each(|it| flash.void(geometry.ppn(block, it)));
             }
             match read {
                 Some(_) => self.taken.push(geometry.ppn(block, short.pages)),
-                None if short.pages == 0 => self.erasures.push(block),
+                None if short.pages == 0 && loose.is_empty() => self.erasures.push(block),
                 None => {}
             }
         }
-        let lanes = geometry.granule.span;
         for block in &self.erasures {
-            let unit = geometry.unit_of(geometry.domain_of(*block));
-            for lane in unit.0 * lanes..(unit.0 + 1) * lanes {
+            for lane in lanes_of(geometry, *block) {
                 self.reader.add(lane, Step::Erase, 1);
             }
+        }
+    }
+
+    fn group_reads(&mut self, reading: Reading) -> bool {
+        match reading {
+            Reading::Whole => true,
+            Reading::Unstable => self.random.below(2) == 0,
+            Reading::InPart | Reading::Erased | Reading::Nothing => false,
         }
     }
 
@@ -292,7 +325,7 @@ impl Power {
         }
         let map = self.find_map(ftl.geometry(), flash);
         self.judge(ftl, flash, &map);
-        let programs = next_program(ftl.geometry(), flash, self.first_program);
+        let programs = next_program(ftl.geometry(), flash, (self.first_program, self.buffered));
         self.restores.clear();
         for ppn in std::mem::take(&mut self.taken) {
             let lpn = flash.stamp(ppn);
@@ -303,6 +336,12 @@ impl Power {
                 self.at_risk.entry(lpn.0).or_default().push(owed);
             }
             if !Bug::TornIsWhole.is_planted() {
+                self.restores.push(lpn);
+            }
+        }
+        for ppn in &self.harmed {
+            let lpn = flash.stamp(*ppn);
+            if map.holds(lpn, *ppn) && !self.restores.contains(&lpn) {
                 self.restores.push(lpn);
             }
         }
@@ -322,4 +361,26 @@ impl Power {
         }
         map
     }
+}
+
+/// Reads of each lane that a block takes which ended early: its pages, up to the first that holds nothing.
+fn scanned(geometry: &Geometry, short: &Short) -> u64 {
+    let Some(groups) = &geometry.groups else {
+        return geometry.flash_pages((short.pages + 1).min(geometry.data_pages));
+    };
+    let ends = short.loose.iter().map(|it| it.page + it.pages.len() as u32);
+    let pages = ends.max().unwrap_or(0).max(short.pages);
+    let rounds = pages.div_ceil(groups.units).div_ceil(groups.width);
+    u64::from((rounds * groups.rows + 1).min(groups.rows_of_die()))
+}
+
+/// The lanes on which a block lies.
+fn lanes_of(geometry: &Geometry, block: Block) -> std::ops::Range<u32> {
+    if let Some(groups) = &geometry.groups {
+        let first = groups.first_die(block, geometry.blocks_per_domain);
+        return first..first + groups.width;
+    }
+    let span = geometry.granule.span;
+    let unit = geometry.unit_of(geometry.domain_of(block)).0;
+    unit * span..(unit + 1) * span
 }

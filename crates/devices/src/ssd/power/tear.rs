@@ -2,12 +2,13 @@
 
 use super::planted::Bug;
 use super::state::{Power, PowerReport};
-use crate::ssd::config::Tear;
-use crate::ssd::flash::{Flash, Reading, Short, Torn};
+use crate::ssd::config::{PairingGuard, Tear};
+use crate::ssd::flash::{Flash, Loose, Reading, Short, Torn, lower_of};
 use crate::ssd::ftl::Ftl;
 use crate::ssd::ids::Block;
 use crate::ssd::sched::{CutProgram, Reached};
 use engine::{Random, Xoshiro256};
+use std::collections::BTreeMap;
 
 impl Power {
     /// Does to the flash what the cut does: programs are torn, erasures remain half done, and every
@@ -20,7 +21,7 @@ impl Power {
         erasing: &[Block],
     ) {
         self.forget_unstable(flash, ftl);
-        let mut torn = std::collections::BTreeMap::new();
+        let mut torn = BTreeMap::new();
         for program in programs {
             let it = &program.programming;
             if torn.contains_key(&it.block.0) {
@@ -28,19 +29,27 @@ impl Power {
             }
             match self.ends(ftl, flash, program) {
                 End::Untouched => {}
-                End::Whole => finish(ftl, flash, program),
+                End::Whole => {
+                    finish(ftl, flash, program);
+                    let summary = ftl.geometry().pages_per_block - 1;
+                    if !self.has_capacitors() && flash.programmed(it.block) == summary {
+                        self.harm_lower(ftl, flash, it.block, summary);
+                    }
+                }
                 End::Torn(reading) => {
                     let (opening, first_order, order) = ftl.header_of(flash, it);
                     let page = Torn { lpn: it.lpn.0, order, opening, first_order, reading };
                     torn.insert(it.block.0, page);
                     self.report.torn_pages += 1;
+                    let page = ftl.geometry().page_in_block(it.ppn);
+                    self.harm_lower(ftl, flash, it.block, page);
                 }
             }
         }
         if Bug::ProgramsOn.is_planted() {
             self.lose_behind_tears(ftl, flash);
         }
-        end_blocks(ftl, flash, &torn);
+        end_blocks(ftl, flash, &torn, &mut BTreeMap::new());
         for block in erasing {
             flash.damage_mut().half_erased.insert(block.0);
             count_erasure(&mut self.report);
@@ -58,7 +67,8 @@ impl Power {
         if program.reached.iter().all(|reached| *reached == Reached::Nothing) {
             return End::Untouched;
         }
-        if program.reached.iter().all(|reached| *reached == Reached::Data) {
+        let whole = program.reached.iter().all(|reached| *reached == Reached::Data);
+        if whole || self.has_capacitors() {
             return End::Whole;
         }
         let tear = self.config.tear;
@@ -84,6 +94,25 @@ impl Power {
         End::Torn(reading)
     }
 
+    /// Whether what is under way comes to its end.
+    fn has_capacitors(&self) -> bool {
+        self.pairs.2 == PairingGuard::Capacitors
+    }
+
+    /// The page that shares the cells of a torn one may not read any more; if it does, or there is a copy, it
+    /// is written anew.
+    fn harm_lower(&mut self, ftl: &Ftl, flash: &mut Flash, block: Block, page: u32) {
+        let (pairing, pages, guard) = self.pairs;
+        let Some(lower) = lower_of(pairing, page, pages) else { return };
+        let ppn = ftl.geometry().ppn(block, lower);
+        let is_safe = guard == PairingGuard::Copy && !Bug::LowerForgotten.is_planted();
+        if is_safe || drawn(self.config.tear, &mut self.random) == Reading::Unstable {
+            self.harmed.push(ppn);
+        } else {
+            flash.void(ppn);
+        }
+    }
+
     /// Pages that were programmed behind a torn one do not all read.
     fn lose_behind_tears(&mut self, ftl: &Ftl, flash: &mut Flash) {
         let Some(damage) = flash.damage().cloned() else { return };
@@ -98,16 +127,29 @@ impl Power {
     }
 
     /// Torn pages that a start has taken for readable may not read again.
-    fn forget_unstable(&mut self, flash: &mut Flash, ftl: &Ftl) {
+    pub(super) fn forget_unstable(&mut self, flash: &mut Flash, ftl: &Ftl) {
         let Some(damage) = flash.damage() else { return };
         let recorded = damage.short.iter().filter(|(_, short)| short.recorded);
         let torn = recorded
             .filter(|(_, short)| short.torn.is_some_and(|torn| torn.reading == Reading::Unstable));
+        let geometry = ftl.geometry();
         let pages: Vec<_> =
-            torn.map(|(block, short)| ftl.geometry().ppn(Block(*block), short.pages)).collect();
+            torn.map(|(block, short)| geometry.ppn(Block(*block), short.pages)).collect();
         for ppn in pages {
             if self.random.below(2) == 0 {
                 flash.void(ppn);
+            }
+        }
+        let Some(damage) = flash.damage() else { return };
+        let short = damage.short.iter().filter(|(_, short)| short.recorded);
+        let mut groups = Vec::new();
+        for (block, short) in short {
+            let unstable = short.loose.iter().filter(|it| it.reading == Reading::Unstable);
+            groups.extend(unstable.map(|it| (Block(*block), it.page, it.pages.len() as u32)));
+        }
+        for (block, first, pages) in groups {
+            if self.random.below(2) == 0 {
+                (first..first + pages).for_each(|page| flash.void(geometry.ppn(block, page)));
             }
         }
     }
@@ -121,7 +163,7 @@ enum End {
     Whole,
 }
 
-fn drawn(tear: Tear, random: &mut Xoshiro256) -> Reading {
+pub(super) fn drawn(tear: Tear, random: &mut Xoshiro256) -> Reading {
     let draw = random.unit();
     if draw < tear.erased {
         Reading::Erased
@@ -133,15 +175,22 @@ fn drawn(tear: Tear, random: &mut Xoshiro256) -> Reading {
 }
 
 /// Every block that is programmed in part ends.
-fn end_blocks(ftl: &Ftl, flash: &mut Flash, torn: &std::collections::BTreeMap<u32, Torn>) {
+pub(super) fn end_blocks(
+    ftl: &Ftl,
+    flash: &mut Flash,
+    torn: &BTreeMap<u32, Torn>,
+    loose: &mut BTreeMap<u32, Vec<Loose>>,
+) {
     let geometry = ftl.geometry();
     for block in (0..geometry.blocks()).map(Block) {
         let pages = flash.programmed(block);
         let page = torn.get(&block.0).copied();
-        if pages == geometry.pages_per_block || pages == 0 && page.is_none() {
+        let loose = loose.remove(&block.0).unwrap_or_default();
+        let is_empty = pages == 0 && page.is_none() && loose.is_empty();
+        if pages == geometry.pages_per_block || is_empty {
             continue;
         }
-        let short = Short { pages, torn: page, recorded: false };
+        let short = Short { pages, torn: page, loose, recorded: false };
         flash.damage_mut().short.insert(block.0, short);
         flash.close(block, None);
     }
@@ -156,7 +205,7 @@ fn finish(ftl: &Ftl, flash: &mut Flash, program: &CutProgram) {
     }
 }
 
-fn count_erasure(report: &mut PowerReport) {
+pub(super) fn count_erasure(report: &mut PowerReport) {
     report.interrupted_erases += 1;
     // Its header, which has the count, comes after the erasure.
     report.erase_counts_lost += 1;

@@ -10,10 +10,20 @@ use std::collections::BTreeMap;
 pub(super) struct Truth {
     /// The newest programmed copy of each page.
     pub(super) durable: PageMap,
-    /// Programs under way: the copies, and whether the host waits for them.
-    pub(super) begun: BTreeMap<u64, Vec<(Ppn, bool)>>,
+    /// Programs under way, the oldest first.
+    pub(super) begun: BTreeMap<u64, Vec<Begun>>,
     /// Requests of the host have been served since the last start.
     pub(super) served: bool,
+}
+
+/// A program under way.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Begun {
+    pub(super) ppn: Ppn,
+    /// The host waits for it.
+    pub(super) is_hosts: bool,
+    /// It was answered, and was in a volatile buffer.
+    pub(super) answered: bool,
 }
 
 /// The map without the programs under way: of each page the newest copy that is programmed.

@@ -53,6 +53,7 @@ impl Scheduler {
             units: self.units.side(units, rename),
             recorder: None,
             costs: self.costs.clone(),
+            copies_for_summary: self.copies_for_summary,
             classes: self.classes,
             cleaning: self.cleaning.clone(),
             cleans_alone: self.cleans_alone,

@@ -23,7 +23,9 @@ pub(in crate::ssd) use units::Units;
 use crate::ssd::account::UnitAccount;
 use crate::ssd::clock::{Clock, Event};
 use crate::ssd::config::{Cleaning, CleaningTime, SsdConfig};
-use crate::ssd::flash::{CostTable, Finished, Flash, FlashOp, Lanes, OpKind, StageEnd};
+use crate::ssd::flash::{
+    CostTable, Finished, Flash, FlashOp, Lanes, OpKind, StageEnd, copies_for_summary,
+};
 use crate::ssd::ftl::{Ftl, Programming};
 use crate::ssd::ids::{BlockMode, Ppn, Unit};
 use crate::ssd::page::{Need, PageDone, PageRequest, PageWork, Spent};
@@ -42,6 +44,8 @@ pub(in crate::ssd) struct Scheduler {
     pub(in crate::ssd) units: Units,
     pub(in crate::ssd) recorder: Option<Box<Recorder>>,
     costs: CostTable,
+    /// The page that shares the cells of a summary is copied before it is programmed.
+    copies_for_summary: bool,
     /// The classes of work in the order in which a unit is asked for them.
     classes: [Class; 2],
     cleaning: Cleaning,
@@ -84,6 +88,7 @@ impl Scheduler {
             units,
             recorder: None,
             costs,
+            copies_for_summary: copies_for_summary(config),
             classes: Class::order(config.cleaning.time),
             cleaning: config.cleaning.clone(),
             cleans_alone,
@@ -249,6 +254,9 @@ impl Scheduler {
     #[expect(clippy::inline_always, reason = "every operation passes here, from two places")]
     #[inline(always)]
     fn begin_on_lane(&mut self, lane: u32, id: u32, op: &FlashOp, clock: &mut Clock) {
+        if !self.costs.is_uniform() {
+            self.ftl.counters.pair_copies += u64::from(self.costs.copies(op));
+        }
         let ends = self.lanes.start(lane, self.costs.plan(op), clock.now);
         clock.call(ends, Event::Flash(lane));
         self.units.put_on_lane(lane, id);

@@ -5,8 +5,9 @@ use super::Scheduler;
 use super::units::{LaneState, NONE, OpId, PageOp, Work};
 use crate::kit::slots::{Slot, Slots};
 use crate::ssd::clock::Clock;
+use crate::ssd::flash::{FlashOp, OpKind};
 use crate::ssd::ftl::Programming;
-use crate::ssd::ids::{Block, Lpn, Unit};
+use crate::ssd::ids::{BlockMode, Lpn, Unit};
 use crate::ssd::page::{Access, PageRequest, PageWork};
 use engine::Time;
 
@@ -27,6 +28,8 @@ pub(in crate::ssd) struct CutProgram {
     pub(in crate::ssd) programming: Programming,
     /// It was for a request of the host.
     pub(in crate::ssd) is_hosts: bool,
+    /// Its data had been answered: it was in a write buffer.
+    pub(in crate::ssd) answered: bool,
     /// By lane.
     pub(in crate::ssd) reached: Vec<Reached>,
 }
@@ -50,7 +53,7 @@ impl Scheduler {
                 if crossed { self.reached(lane, id as u32, now) } else { Reached::Nothing }
             });
             let reached = reached.collect();
-            programs.push(CutProgram { programming, is_hosts, reached });
+            programs.push(CutProgram { programming, is_hosts, answered: false, reached });
         }
         programs.sort_by_key(|it| it.programming.order.wrapping_sub(self.ftl.next_order()));
         programs
@@ -95,15 +98,23 @@ impl Scheduler {
         };
         let geometry = self.ftl.geometry();
         let stages = self.lanes.stages_of(lane, place == 1);
-        if geometry.has_summary_page() && geometry.is_last(programming.ppn) && stage + 2 >= stages {
+        let op = FlashOp {
+            kind: OpKind::Program,
+            at: programming.ppn,
+            mode: BlockMode::NATIVE,
+            count: 1,
+            last: false,
+        };
+        // A copy of the page that shares the cells goes first: it is sensed and programmed elsewhere.
+        let senses = senses + 2 * u32::from(self.costs.copies(&op));
+        let summary = if self.copies_for_summary { 4 } else { 2 };
+        if geometry.has_summary_page()
+            && geometry.is_last(programming.ppn)
+            && stage + summary >= stages
+        {
             return Reached::Data;
         }
         if cells > senses { Reached::Cells } else { Reached::Nothing }
-    }
-
-    /// Blocks that are being erased.
-    pub(in crate::ssd) fn cut_erasures(&self) -> Vec<Block> {
-        self.units.erasing().collect()
     }
 
     /// Everything that is under way or waits is gone; the account goes on.

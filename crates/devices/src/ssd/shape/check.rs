@@ -1,7 +1,8 @@
 //! What a configuration may not say: counts and sizes that stand alone, and the spare space.
 
 use crate::ssd::config::{
-    ActiveBlocks, DEFAULT_SPARE_FACTOR, Gang, Interleave, LevellingRule, Pool, Recovery, SsdConfig,
+    ActiveBlocks, DEFAULT_SPARE_FACTOR, Gang, Interleave, Pairing, PairingGuard, Pool, Recovery,
+    SsdConfig,
 };
 use crate::ssd::shape::granule::Granule;
 use engine::SECTOR_BYTES;
@@ -19,7 +20,7 @@ fn ordered(config: &SsdConfig) -> Result<(), Invalid> {
     let page = config.page_size.bytes();
     let logical = config.logical_page.map_or(page, options::Size::bytes).max(1);
     let needed = (page / logical).max(1) * EACH;
-    // One with a write buffer is refused for that.
+    // With a write buffer the rate of the bus may be that of the data alone.
     if config.is_buffered()
         || !config.persistence.is_ordered()
         || config.spare_size.bytes() >= needed
@@ -43,17 +44,35 @@ pub(super) fn recovery(config: &SsdConfig) -> Result<(), Invalid> {
                        recovery = \"spare\"";
         return Err(Invalid::new(&["device.persistence.recovery", "device.summary_page"], problem));
     }
-    let moves_cold_data = config.cleaning.levelling.rule == LevellingRule::Migrate;
-    if persistence.recovery == Recovery::Checkpoint && moves_cold_data {
-        let problem = "cold data that is moved into a worn block keeps its old numbers, by which a \
-                       checkpoint cannot tell what came after it; use recovery = \"summary\" or \
-                       another rule";
-        let keys = ["device.persistence.recovery", "device.cleaning.levelling.rule"];
-        return Err(Invalid::new(&keys, problem));
-    }
     if persistence.checkpoint.ns() == 0 {
         let problem = "checkpoints come one after the other; use a time above 0";
         return Err(Invalid::new(&["device.persistence.checkpoint"], problem));
+    }
+    Ok(())
+}
+
+/// Pages that share their cells.
+pub(super) fn pairs(config: &SsdConfig, granule: Granule) -> Result<(), Invalid> {
+    let (pairing, guard) = (config.cell.pairing, config.cell.pairing_guard);
+    if pairing == Pairing::None {
+        if guard == PairingGuard::None {
+            return Ok(());
+        }
+        let problem = "no pages share their cells, so that none is to be guarded";
+        return Err(Invalid::new(&["device.cell.pairing_guard", "device.cell.pairing"], problem));
+    }
+    if !config.persistence.recovers() {
+        let problem = "that pages share their cells matters to power cuts alone, from which this drive does \
+                       not recover; use recovery = \"spare\", \"summary\" or \"checkpoint\"";
+        return Err(Invalid::new(&["device.cell.pairing", "device.persistence.recovery"], problem));
+    }
+    if granule.parts > 1 || granule.pages_per_lane() > 1 {
+        let problem = "a logical page is to be one page of the flash where pages share their cells";
+        return Err(Invalid::new(&["device.cell.pairing", "device.logical_page"], problem));
+    }
+    if guard == PairingGuard::Copy && config.cache_commands {
+        let problem = "a page that is copied first cannot be chained with the one before it";
+        return Err(Invalid::new(&["device.cell.pairing_guard", "device.cache_commands"], problem));
     }
     Ok(())
 }
@@ -198,7 +217,7 @@ fn wear(config: &SsdConfig) -> Result<(), Invalid> {
 /// What copies between packages demand.
 pub(in crate::ssd) fn streams(config: &SsdConfig, granule: Granule) -> Result<(), Invalid> {
     if !config.cleaning.stream {
-        return Ok(());
+        return pairs(config, granule);
     }
     let key = "device.cleaning.stream";
     let wide = matches!(config.pool, Pool::Gang | Pool::Ssd);
@@ -223,7 +242,7 @@ pub(in crate::ssd) fn streams(config: &SsdConfig, granule: Granule) -> Result<()
                        most one page";
         return Err(Invalid::new(&[key, "device.logical_page"], problem));
     }
-    Ok(())
+    pairs(config, granule)
 }
 
 /// What gang, interleaving, pools, spans and active blocks demand of each other.

@@ -37,8 +37,45 @@ pub struct Groups {
     pub units: u32,
     /// Groups of a block that hold data.
     pub per_block: u32,
+    /// Logical pages of the last of them that hold data; behind these the summary of the block begins.
+    pub last_units: u32,
+    /// Groups behind it that are summary.
+    pub summary_groups: u32,
+    /// Word lines of a block, or pages where these are programmed one by one.
+    rounds: u32,
     /// Of so many groups one is parity; 0 for none.
     pub parity_of: u32,
+}
+
+/// The number and the order of the program of a logical page, in the summary of its block; and of the block its
+/// opening, its erasures and the start.
+const SUMMARY_ENTRY: u64 = 8;
+const SUMMARY_HEADER: u64 = 24;
+
+/// Bytes of the summary of a block of so many logical pages.
+pub fn summary_bytes(units: u32) -> u64 {
+    u64::from(units) * SUMMARY_ENTRY + SUMMARY_HEADER
+}
+
+/// Of so many groups those that hold data, and the logical pages of the last of them: the rest is the summary of
+/// the block.
+fn with_summary(
+    config: &SsdConfig,
+    groups: u32,
+    units: u32,
+    unit_bytes: u64,
+) -> Result<(u32, u32), Invalid> {
+    if !config.summary_page {
+        return Ok((groups, units));
+    }
+    let all = groups.saturating_mul(units);
+    let data = summary_bytes(all).div_ceil(unit_bytes).try_into().ok();
+    let Some(data) = data.and_then(|summary: u32| all.checked_sub(summary)).filter(|it| *it > 0)
+    else {
+        let problem = "a block is all summary; use more pages or summary_page = false";
+        return Err(Invalid::new(&["device.pages_per_block", "device.summary_page"], problem));
+    };
+    Ok((data.div_ceil(units), (data - 1) % units + 1))
 }
 
 /// A group by its place among those of its block that hold data.
@@ -123,6 +160,8 @@ impl Groups {
             return Err(Invalid::new(&["device.parity.of", "device.pages_per_block"], problem));
         }
         let parity = if parity_of == 0 { 0 } else { all.div_ceil(parity_of) };
+        let units = (group / unit) as u32;
+        let (per_block, last_units) = with_summary(config, all - parity, units, unit)?;
         Ok(Groups {
             dies,
             channels: config.channels,
@@ -131,8 +170,11 @@ impl Groups {
             rows,
             page_bytes: page as u32,
             unit_bytes: unit as u32,
-            units: (group / unit) as u32,
-            per_block: all - parity,
+            units,
+            per_block,
+            last_units,
+            summary_groups: all - parity - per_block,
+            rounds,
             parity_of,
         })
     }
@@ -144,12 +186,28 @@ impl Groups {
 
     /// Logical pages of a block.
     pub fn units_per_block(&self) -> u32 {
-        self.per_block.saturating_mul(self.units)
+        (self.per_block - 1).saturating_mul(self.units).saturating_add(self.last_units)
+    }
+
+    /// Logical pages of a group of a block that hold data.
+    #[inline]
+    pub fn units_of(&self, group: u32) -> u32 {
+        if group + 1 == self.per_block { self.last_units } else { self.units }
     }
 
     /// Groups of a block that are parity.
     pub fn parity_per_block(&self) -> u32 {
         if self.parity_of == 0 { 0 } else { self.per_block.div_ceil(self.parity_of - 1) }
+    }
+
+    /// Logical pages that the summary of a block takes.
+    pub fn summary_units(&self) -> u32 {
+        self.summary_groups * self.units + self.units - self.last_units
+    }
+
+    /// Rows of a block that a die has: what a scan of it reads.
+    pub fn rows_of_die(&self) -> u32 {
+        self.rounds * self.rows
     }
 
     /// Logical pages of a row of a group: what all planes read at once.

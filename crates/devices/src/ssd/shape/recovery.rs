@@ -1,6 +1,6 @@
 //! What of the shape matters to power cuts.
 
-use super::{Geometry, check};
+use super::{Geometry, check, groups};
 use crate::ssd::config::SsdConfig;
 use options::Invalid;
 
@@ -9,15 +9,34 @@ impl Geometry {
     pub(super) fn keep_room_for_cuts(&mut self, config: &SsdConfig) -> Result<(), Invalid> {
         if config.persistence.recovers() {
             check::recovery(config)?;
-            self.kept_for_cuts = self.frontiers * self.data_pages;
-            self.low_blocks = self.low_blocks.max(1 + self.frontiers);
+            let blocks = self.frontiers + self.least_free_after_cut() - 1;
+            self.kept_for_cuts = blocks * self.data_pages;
+            self.low_blocks = self.low_blocks.max(1 + blocks);
         }
         Ok(())
+    }
+
+    /// Erased blocks of a domain without which a drive cannot go on after a cut: behind a write buffer what is
+    /// written anew fills a part of one, and cleaning begins with another.
+    pub(in crate::ssd) fn least_free_after_cut(&self) -> u32 {
+        if self.groups.is_some() { 2 } else { 1 }
     }
 
     /// Pages of a domain that stay erased for the moves of the next cleaning, and for cuts.
     pub fn reserved_pages(&self) -> u32 {
         self.data_pages + self.kept_for_cuts
+    }
+
+    /// Pages that the summary of a block takes.
+    pub(in crate::ssd) fn summary_pages(&self) -> u64 {
+        self.groups.map_or(1, |groups| u64::from(groups.summary_units()))
+    }
+
+    /// Reads of its dies, each of all planes, that the summary of a block behind a write buffer takes.
+    pub(in crate::ssd) fn summary_reads(&self) -> u64 {
+        let Some(groups) = &self.groups else { return 1 };
+        let row = u64::from(groups.planes) * u64::from(groups.page_bytes);
+        groups::summary_bytes(self.data_pages).div_ceil(row)
     }
 
     /// Flash pages of a lane that so many logical pages of a block take.

@@ -44,8 +44,8 @@ fn against(config: &SsdConfig, default: &SsdConfig) -> Result<(), Invalid> {
             cleaning.stream,
             cleaning.frontiers,
             cleaning.levelling,
-            persistence.order,
-            persistence.recovery,
+            cell.pairing,
+            cell.pairing_guard,
         ]
     );
     if let Some((key, _)) = against.iter().find(|(_, default)| !default) {
@@ -89,6 +89,11 @@ pub(super) fn check(config: &SsdConfig) -> Result<(), Invalid> {
                 buffer.copies,
                 buffer.linger,
                 buffer.power_loss_protected,
+                power.capacitance,
+                power.voltage,
+                power.cutoff,
+                power.watts,
+                power.efficiency,
                 parity.of,
                 cleaning.reclaim,
                 cleaning.pace,
@@ -116,11 +121,7 @@ pub(super) fn check(config: &SsdConfig) -> Result<(), Invalid> {
         return Ok(());
     }
     against(config, &default)?;
-    if config.summary_page {
-        let problem =
-            "groups of a drive with a write buffer fill their blocks; use summary_page = false";
-        return Err(Invalid::new(&["device.summary_page", "device.buffer.size"], problem));
-    }
+    capacitors(config)?;
     if !(0.0..=1.0).contains(&cleaning.meter_above) {
         let problem = format!("{} is not a share from 0 to 1", cleaning.meter_above);
         return Err(Invalid::new(&["device.cleaning.meter_above"], problem));
@@ -136,6 +137,38 @@ pub(super) fn check(config: &SsdConfig) -> Result<(), Invalid> {
         return Err(Invalid::new(&[key], "0 is not possible; it must be at least 1"));
     }
     cells(config)
+}
+
+/// The capacitors of the buffer.
+fn capacitors(config: &SsdConfig) -> Result<(), Invalid> {
+    let power = &config.power;
+    let default = SsdConfig::default();
+    let stated = *power != default.power;
+    if stated && !config.buffer.power_loss_protected {
+        let problem = "a buffer that is not protected has no capacitors; use \
+                       power_loss_protected = true or leave it out";
+        return Err(Invalid::new(&["device.power", "device.buffer.power_loss_protected"], problem));
+    }
+    if !(power.cutoff >= 0.0 && power.cutoff < power.voltage && power.voltage.is_finite()) {
+        let problem = format!(
+            "the converter stops at {} V, and the capacitors are charged to {} V",
+            power.cutoff, power.voltage
+        );
+        return Err(Invalid::new(&["device.power.cutoff", "device.power.voltage"], problem));
+    }
+    if !(power.watts > 0.0 && power.watts.is_finite()) {
+        let problem = format!("{} is not a power above 0", power.watts);
+        return Err(Invalid::new(&["device.power.watts"], problem));
+    }
+    if !(power.efficiency > 0.0 && power.efficiency <= 1.0) {
+        let problem = format!("{} is not a share above 0", power.efficiency);
+        return Err(Invalid::new(&["device.power.efficiency"], problem));
+    }
+    if stated && power.capacitance.is_none() {
+        let problem = "nothing is said of the capacitors; state device.power.capacitance";
+        return Err(Invalid::new(&["device.power.capacitance"], problem));
+    }
+    Ok(())
 }
 
 /// Cores, cells, and times of these.
