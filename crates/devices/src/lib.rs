@@ -21,7 +21,7 @@ mod together;
 pub use array_report::{ArrayReport, RebuildReport, StripeWrites};
 pub use device_kind::DeviceKind;
 pub use kit::memory::MOST_MEMORY;
-pub use model::{Apart, Examine, Model, Persist, Prepare};
+pub use model::{Apart, Cleans, Examine, Model, Persist, Prepare};
 pub use ssd::clean::Supplied;
 pub use together::{Job, Run, SharedSide, Side, Sides, Stretch, Told, Writes, take};
 

@@ -6,7 +6,7 @@
 //! first served.
 
 use crate::latency::{BUS, CELL, UNIT_WAIT};
-use crate::{Apart, Examine, Persist, Prepare};
+use crate::{Apart, Cleans, Examine, Persist, Prepare};
 use engine::{Breakdown, Completion, Device, Op, Request, SECTOR_BYTES, Status, Time};
 use options::{Invalid, Size};
 use std::cmp::Ordering;
@@ -205,6 +205,7 @@ impl<L: Law> Prepare for Served<L> {}
 impl<L: Law> Persist for Served<L> {}
 impl<L: Law> Examine for Served<L> {}
 impl<L: Law> Apart for Served<L> {}
+impl<L: Law> Cleans for Served<L> {}
 
 /// Splits "a: x, b: y" at its commas and colons, in order.
 pub(crate) fn pairs(text: &str) -> impl Iterator<Item = Result<(&str, &str), String>> {

@@ -64,3 +64,47 @@ fn each_disk_is_asked_as_often_as_in_the_original() {
     let found: Vec<u64> = of_copy(0).chain(of_copy(1)).collect();
     agree(&found, "mirror_primary_fcfs", |_| 0.0);
 }
+
+/// The stream on drives of the original's kind, with its host's order in them.
+fn times(trace: &str, members: u32, keys: &str, order: &str) -> (f64, Vec<u64>) {
+    let text = format!(
+        "[device]\nkind = 'array'\nmembers = {members}\nstripe = '32KiB'\n{keys}\n\
+         [device.member]\npreset = 'hp-c3323a'\nscheduler = '{order}'\nqueue_depth = 'unlimited'\n\
+         [workload]\nkind = 'trace'\npath = '{}'\nformat = 'disksim'\n",
+        shared(trace)
+    );
+    let experiment = experiment::<&str>(&[&text], &[]).unwrap();
+    let results = outcome(&experiment, &audited()).unwrap();
+    println!("{}", results["disk"]);
+    println!("{}", results["latency"]["all"]);
+    (results["latency"]["all"]["mean_us"].as_f64().unwrap() / 1e3, Vec::new())
+}
+
+#[test]
+#[ignore = "needs ../shared/disks"]
+fn mean_responses_are_those_of_the_original() {
+    let of = |run: &str| {
+        let text = std::fs::read_to_string(shared("raid_results.json")).unwrap();
+        let all: Value = serde_json::from_str(&text).unwrap();
+        (all[run]["mean_ms"].as_f64().unwrap(), all[run]["disk_mean_ms"].as_f64().unwrap())
+    };
+    for (run, trace, members, keys, order) in [
+        ("none_fcfs", "raid.trace.zst", 9, "", "fcfs"),
+        ("none_clook_lbn", "raid.trace.zst", 9, "", "c-look"),
+        ("none_sstf_lbn", "raid.trace.zst", 9, "", "sstf"),
+        ("parity_left_symmetric_fcfs", "raid.trace.zst", 9, "redundancy = 'parity'", "fcfs"),
+        ("parity_left_symmetric_clook_lbn", "raid.trace.zst", 9, "redundancy = 'parity'", "c-look"),
+        ("parity_sync_clook_lbn", "raid.trace.zst", 9, "redundancy = 'parity'\nwrites_together = true", "c-look"),
+        ("parity_disk_clook_lbn", "raid.trace.zst", 9, "redundancy = 'parity-disk'", "c-look"),
+        ("mirror_primary_clook_lbn", "raid_half.trace.zst", 8, "redundancy = 'mirror'\nread_copy = 'primary'", "c-look"),
+        ("mirror_primary_fcfs", "raid_half.trace.zst", 8, "redundancy = 'mirror'\nread_copy = 'primary'", "fcfs"),
+        ("mirror_random_clook_lbn", "raid_half.trace.zst", 8, "redundancy = 'mirror'\nread_copy = 'random'", "c-look"),
+        ("mirror_shortest_seek_clook_lbn", "raid_half.trace.zst", 8, "redundancy = 'mirror'\nread_copy = 'nearest'", "c-look"),
+        ("mirror_queue_then_seek_clook_lbn", "raid_half.trace.zst", 8, "redundancy = 'mirror'\nread_copy = 'shortest-queue'", "c-look"),
+        ("none_half_clook_lbn", "raid_half.trace.zst", 9, "", "c-look"),
+    ] {
+        let (mean, disk) = of(run);
+        let found = times(trace, members, keys, order).0;
+        println!("{run}: {found:.3} for {mean:.3}, {:+.1} %; disks {disk}", (found / mean - 1.0) * 100.0);
+    }
+}

@@ -17,6 +17,16 @@ choices! {
         /// One behind the other, each a volume of its own.
         Concatenated = "concatenated",
     }
+
+    /// When members clean.
+    pub enum CleaningTogether {
+        /// Each when it has to.
+        Free = "free",
+        /// As soon as one has to, all that would have to soon.
+        Synchronized = "synchronized",
+        /// One at a time, as long as the others can wait; what it holds is read from the others.
+        Staggered = "staggered",
+    }
 }
 
 options! {
@@ -64,6 +74,9 @@ options! {
         spares: u32 = 0,
         /// How the content of a failed member comes to a spare.
         rebuild: Rebuild = Rebuild::default(),
+        /// When members clean: each by itself, all together (Harmonia, MSST 2011), or by turns. Of SSDs
+        /// without a write buffer.
+        cleaning_together: CleaningTogether = CleaningTogether::Free,
         /// The link between the host and the controller, which all members share.
         host_link: ControllerLink = ControllerLink::default(),
         /// Each of the devices.

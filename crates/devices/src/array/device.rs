@@ -17,6 +17,7 @@ impl Device for Array {
             self.events.push(at, LINK_ARRIVAL);
         }
         self.pump(now);
+        self.steer(now);
     }
 
     fn next_event(&self) -> Option<Time> {
@@ -42,6 +43,7 @@ impl Device for Array {
                 self.part_done(&part, now);
             }
             self.parts = parts;
+            self.steer(now);
         }
         completions.append(&mut self.done);
     }
@@ -65,5 +67,15 @@ impl Device for Array {
 
     fn capacity_sectors(&self) -> u64 {
         self.stripes.capacity()
+    }
+}
+
+impl Array {
+    /// Members that clean together hear of each other.
+    #[inline]
+    fn steer(&mut self, now: Time) {
+        if self.steering.is_on() {
+            self.steering.look(&mut self.members, |_| true, now);
+        }
     }
 }

@@ -17,8 +17,11 @@ mod redundancy;
 mod report;
 mod side_by_side;
 mod sides;
+mod steering;
 
-pub use config::{ArrayConfig, ArrayPartial, ControllerLink, ControllerLinkPartial, Layout};
+pub use config::{
+    ArrayConfig, ArrayPartial, CleaningTogether, ControllerLink, ControllerLinkPartial, Layout,
+};
 pub use raid::Raid;
 pub use redundancy::{
     Failures, ReadCopy, Rebuild, RebuildPartial, Redundancy, Rotation, Shares, WriteRule,
@@ -33,6 +36,7 @@ use config::MOST_MEMBERS;
 use engine::{Completion, EventQueue};
 use layout::Stripes;
 use options::Invalid;
+use steering::Steering;
 
 /// Identical devices behind one controller. Its fields are what it does, and two ways of doing it in parts.
 pub struct Array {
@@ -42,6 +46,7 @@ pub struct Array {
     /// What of the configuration its state depends on, beside that of its members.
     shape: Vec<(String, String)>,
     link: Link,
+    steering: Steering,
     events: EventQueue,
     active: Slots<Active>,
     /// Parts that a member has completed; empty between calls.
@@ -79,6 +84,7 @@ impl Array {
         }
         refuse_idle(config)?;
         let stripes = Stripes::new(config, members[0].capacity_sectors())?;
+        let steering = Steering::new(config, &mut members)?;
         let link = HostLink {
             bandwidth: config.host_link.bandwidth,
             latency: config.host_link.latency,
@@ -93,6 +99,7 @@ impl Array {
             outstanding: Vec::new(),
             members,
             stripes,
+            steering,
             layout: config.layout,
             shape: config::shape(config),
             link: Link::new(&link),

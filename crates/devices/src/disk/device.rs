@@ -5,7 +5,7 @@ use super::config::{DiskConfig, OverheadOptions, WriteCache};
 use super::mechanics::Mechanics;
 use super::queue::{Order, Queue, Waiting};
 use super::report::DiskReport;
-use crate::{Apart, Examine, Persist, Prepare};
+use crate::{Apart, Cleans, Examine, Persist, Prepare};
 use engine::{Breakdown, Completion, Device, Op, Request, Status, Time};
 use options::Invalid;
 
@@ -200,6 +200,7 @@ impl Device for Disk {
 }
 
 impl Apart for Disk {}
+impl Cleans for Disk {}
 impl Prepare for Disk {}
 impl Persist for Disk {}
 

@@ -20,6 +20,7 @@ impl Device for Raid {
             self.events.push(at, LINK_ARRIVAL);
         }
         self.pump(now);
+        self.steer(now);
     }
 
     fn next_event(&self) -> Option<Time> {
@@ -50,6 +51,7 @@ impl Device for Raid {
             self.completed = completed;
             self.end_units(now);
             self.pump(now);
+            self.steer(now);
         }
         completions.append(&mut self.done);
     }
@@ -89,6 +91,18 @@ impl Raid {
                 self.link.arrive(|slot| inward_bytes(&active[slot].request));
             }
             self.pump(now);
+        }
+    }
+
+    /// Members that clean together or by turns hear of each other.
+    #[inline]
+    fn steer(&mut self, now: Time) {
+        if self.steering.is_on() {
+            let members = &self.members;
+            let in_use = |drive: usize| {
+                members.iter().any(|it| it.drive as usize == drive && !it.has_failed())
+            };
+            self.steering.look(&mut self.drives, in_use, now);
         }
     }
 

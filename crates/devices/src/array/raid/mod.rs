@@ -26,6 +26,7 @@ mod symbolic;
 
 use super::config::{self, ArrayConfig, MOST_MEMBERS};
 use super::redundancy::{ReadCopy, WriteRule};
+use super::steering::Steering;
 use crate::kit::config::HostLink;
 use crate::kit::link::Link;
 use crate::kit::slots::Slots;
@@ -64,6 +65,7 @@ pub struct Raid {
     /// No member is missing, not even in part.
     is_whole: bool,
     rules: Rules,
+    steering: Steering,
     rebuilding: Rebuilding,
     /// Members of which a unit is there, to be unlocked; empty between calls.
     units_done: Vec<usize>,
@@ -117,7 +119,11 @@ impl Raid {
     }
 
     /// An array of these devices.
-    fn of(config: &ArrayConfig, seed: u64, drives: Vec<Box<dyn Model>>) -> Result<Raid, Invalid> {
+    fn of(
+        config: &ArrayConfig,
+        seed: u64,
+        mut drives: Vec<Box<dyn Model>>,
+    ) -> Result<Raid, Invalid> {
         let geometry = Geometry::new(config, drives[0].capacity_sectors())?;
         let unit = config.rebuild.unit.bytes();
         let chunk = geometry.chunk * engine::SECTOR_BYTES;
@@ -129,6 +135,7 @@ impl Raid {
             );
             return Err(Invalid::new(&["device.rebuild.unit", "device.stripe"], problem));
         }
+        let steering = Steering::new(config, &mut drives)?;
         let link = HostLink {
             bandwidth: config.host_link.bandwidth,
             latency: config.host_link.latency,
@@ -148,6 +155,7 @@ impl Raid {
                 together: config.writes_together,
                 cache: config.stripe_cache,
             },
+            steering,
             rebuilding: Rebuilding { rate: config.rebuild.rate, rows: unit / chunk },
             units_done: Vec::new(),
             shape: config::shape(config),

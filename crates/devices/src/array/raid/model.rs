@@ -9,7 +9,7 @@ use crate::disk::DiskReport;
 use crate::ssd::timeline::{Timeline, Window};
 use crate::ssd::{Snapshot, SsdReport};
 use crate::together::Sides;
-use crate::{Apart, Examine, Persist, Prepare};
+use crate::{Apart, Cleans, Examine, Persist, Prepare};
 use engine::{Lba, Op, Request, Status, Time};
 
 impl Prepare for Raid {
@@ -102,6 +102,8 @@ impl Raid {
         status
     }
 }
+
+impl Cleans for Raid {}
 
 impl Apart for Raid {
     fn split(&mut self, _now: Time, _threads: u32) -> Result<Sides, &'static str> {
