@@ -2,6 +2,7 @@
 
 mod account;
 mod array;
+mod array_cleaning;
 mod buffered;
 mod common;
 mod conformance;
