@@ -142,6 +142,14 @@ devices! {
 }
 
 impl DeviceConfig {
+    /// Where the members of an array stand that are unlike the others.
+    pub fn each_mut(&mut self) -> Option<&mut array::Each> {
+        match self {
+            Self::Array(array) => Some(&mut array.each),
+            _ => None,
+        }
+    }
+
     /// The device that this one is made of, if it is made of devices.
     pub fn member_mut(&mut self) -> Option<&mut DeviceConfig> {
         match self {

@@ -1,5 +1,6 @@
 //! The options of an array, and the words in which its members' refusals are said.
 
+use super::each::Each;
 use super::redundancy::{Failures, ReadCopy, Rebuild, Redundancy, Rotation, Shares, WriteRule};
 use crate::DeviceConfig;
 use crate::kit::config::Duplex;
@@ -81,6 +82,9 @@ options! {
         host_link: ControllerLink = ControllerLink::default(),
         /// Each of the devices.
         member: DeviceConfig = DeviceConfig::Ssd(Box::default()),
+        /// Members unlike the others: what they have of their own. The smallest decides what is used of
+        /// each.
+        each: Each = Each::default(),
     }
 }
 

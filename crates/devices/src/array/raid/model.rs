@@ -113,10 +113,16 @@ impl Apart for Raid {
 
 impl Persist for Raid {
     fn save(&self) -> Option<Snapshot> {
+        if !self.alike {
+            return None;
+        }
         model::save(&self.drives, &self.shape)
     }
 
     fn restore(&mut self, snapshot: Snapshot) -> Result<(), String> {
+        if !self.alike {
+            return Err(model::UNLIKE.to_owned());
+        }
         model::restore(&mut self.drives, &self.shape, snapshot)
     }
 }
@@ -165,8 +171,7 @@ impl Examine for Raid {
     }
 
     fn report(&self, end: Time) -> Option<SsdReport> {
-        let reports = self.ever_used().map(|drive| drive.report(end));
-        reports.collect::<Option<Vec<_>>>().map(report::together)
+        report::together(self.ever_used().map(|drive| drive.report(end)).collect())
     }
 
     fn array_report(&self, end: Time) -> Option<ArrayReport> {
