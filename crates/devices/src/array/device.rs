@@ -2,16 +2,12 @@
 
 use super::Array;
 use super::active::{Active, LINK_ARRIVAL};
-use super::parts::inward_bytes;
-
-use engine::{Completion, Device, Followed, Op, Request, Time};
+use super::parts::{check, inward_bytes};
+use engine::{Completion, Device, Followed, Request, Time};
 
 impl Device for Array {
     fn submit(&mut self, now: Time, request: Request) {
-        let end = request.lba.0.checked_add(u64::from(request.sectors));
-        let inside = end.is_some_and(|end| end <= self.capacity_sectors());
-        assert!(inside || request.op == Op::Flush, "a request lies within the capacity");
-        assert!(request.sectors > 0 || request.op == Op::Flush, "a request has a length");
+        check(&request, self.capacity_sectors());
         let slot = self.active.insert(Active::new(request, now));
         if let Some(at) = self.link.send(slot, inward_bytes(&request), now) {
             self.events.push(at, LINK_ARRIVAL);

@@ -5,16 +5,14 @@ use super::Raid;
 use super::active::Active;
 use super::failures::FAILURE;
 use super::rebuild::REBUILD;
-use super::requests::{LINK_ARRIVAL, inward_bytes};
 use crate::Model;
-use engine::{Completion, Device, Followed, Op, Request, Time};
+use crate::array::active::LINK_ARRIVAL;
+use crate::array::parts::{check, inward_bytes};
+use engine::{Completion, Device, Followed, Request, Time};
 
 impl Device for Raid {
     fn submit(&mut self, now: Time, request: Request) {
-        let end = request.lba.0.checked_add(u64::from(request.sectors));
-        let inside = end.is_some_and(|end| end <= self.capacity_sectors());
-        assert!(inside || request.op == Op::Flush, "a request lies within the capacity");
-        assert!(request.sectors > 0 || request.op == Op::Flush, "a request has a length");
+        check(&request, self.capacity_sectors());
         let slot = self.active.insert(Active::new(request, now));
         if let Some(at) = self.link.send(slot, inward_bytes(&request), now) {
             self.events.push(at, LINK_ARRIVAL);
