@@ -19,6 +19,8 @@ pub struct ArrayReport {
     pub parity_writes: u64,
     /// Chunks that were made of the others of their stripe because their member was missing.
     pub degraded_reads: u64,
+    /// Chunks that were made of the others of their stripe because their member was cleaning.
+    pub reads_around: u64,
     /// Operations that waited for another one of their stripe.
     pub stripe_waits: u64,
     /// Writes that were done with another one of their stripe.

@@ -23,7 +23,7 @@ pub use array_report::{ArrayReport, RebuildReport, StripeWrites};
 pub use device_kind::DeviceKind;
 pub use energy::EnergyReport;
 pub use kit::memory::MOST_MEMORY;
-pub use model::{Apart, Examine, Model, Persist, Prepare};
+pub use model::{Apart, Cleans, Examine, Model, Persist, Prepare};
 pub use ssd::clean::Supplied;
 pub use together::{Job, Run, SharedSide, Side, Sides, Stretch, Told, Writes, take};
 
@@ -144,6 +144,14 @@ devices! {
 }
 
 impl DeviceConfig {
+    /// Where the members of an array stand that are unlike the others.
+    pub fn each_mut(&mut self) -> Option<&mut array::Each> {
+        match self {
+            Self::Array(array) => Some(&mut array.each),
+            _ => None,
+        }
+    }
+
     /// The device that this one is made of, if it is made of devices.
     pub fn member_mut(&mut self) -> Option<&mut DeviceConfig> {
         match self {

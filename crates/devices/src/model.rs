@@ -9,9 +9,33 @@ use crate::together::{Run, Sides, Stretch, Told, Writes};
 use engine::{Device, Request, Status, Time};
 
 /// A device that can be prepared, kept and examined; wherever, as long as one at a time does.
-pub trait Model: Device + Prepare + Persist + Examine + Apart + Send {}
+pub trait Model: Device + Prepare + Persist + Examine + Apart + Cleans + Send {}
 
-impl<D: Device + Prepare + Persist + Examine + Apart + Send> Model for D {}
+impl<D: Device + Prepare + Persist + Examine + Apart + Cleans + Send> Model for D {}
+
+/// Cleaning in which whoever drives the device has a say; of devices that clean.
+pub trait Cleans {
+    /// Whether somebody may have a say in it.
+    fn is_steerable(&self) -> bool {
+        false
+    }
+
+    /// Units that are cleaning.
+    fn units_cleaning(&self) -> u32 {
+        0
+    }
+
+    /// Whether a unit should clean, or is cleaning.
+    fn wants_cleaning(&self) -> bool {
+        false
+    }
+
+    /// Every unit that would clean soon cleans a block now. What happened before `now` has been processed.
+    fn clean_now(&mut self, _now: Time) {}
+
+    /// From now on units put cleaning off as long as they can, or no longer.
+    fn put_off_cleaning(&mut self, _put_off: bool) {}
+}
 
 /// Work without time: bringing a device into a state, and serving it requests.
 pub trait Prepare {

@@ -7,7 +7,7 @@
 
 use crate::energy::{self, EnergyReport};
 use crate::latency::{BUS, CELL, UNIT_WAIT};
-use crate::{Apart, Examine, Persist, Prepare};
+use crate::{Apart, Cleans, Examine, Persist, Prepare};
 use engine::{Breakdown, Completion, Device, Followed, Op, Request, SECTOR_BYTES, Status, Time};
 use options::{Invalid, Power, Size, options};
 use std::cmp::Ordering;
@@ -291,6 +291,7 @@ impl<L: Law> Examine for Served<L> {
 }
 
 impl<L: Law> Apart for Served<L> {}
+impl<L: Law> Cleans for Served<L> {}
 
 /// Splits "a: x, b: y" at its commas and colons, in order.
 pub(crate) fn pairs(text: &str) -> impl Iterator<Item = Result<(&str, &str), String>> {

@@ -2,10 +2,13 @@
 
 mod account;
 mod array;
+mod array_cleaning;
+mod array_unlike;
 mod buffered;
 mod common;
 mod conformance;
 mod custom;
+mod diff_raid;
 mod disk;
 mod ended;
 mod energy;

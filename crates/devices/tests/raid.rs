@@ -190,49 +190,6 @@ fn a_failure_in_the_middle_of_a_load_loses_no_request() {
     }
 }
 
-/// `Diff-RAID` (Balakrishnan et al., 2010): with random writes the members age by their parity.
-#[test]
-fn members_age_by_their_share_of_the_parity() {
-    let rows = [
-        ("100,0,0,0,0", 4.0),
-        ("80,5,5,5,5", 2.957),
-        ("60,10,10,10,10", 2.154),
-        ("40,15,15,15,15", 1.517),
-        ("equal", 1.0),
-    ];
-    // So much is spare that nothing is moved: what is hot on a member wears it out by that as well.
-    let (fill, spare_factor) = (common::fill("full"), Some(0.95));
-    let drive = SsdConfig { spare_factor, fill, blocks_per_plane: 256, ..common::small() };
-    let member = DeviceConfig::Ssd(Box::new(drive));
-    for (share, expected) in rows {
-        let config = ArrayConfig {
-            parity_share: share.parse().unwrap(),
-            stripe: Size::from_bytes(4096),
-            member: member.clone(),
-            ..array(Redundancy::Parity, 5)
-        };
-        let mut device = build(&config);
-        let (pages, mut random) = (device.preparable_pages(), Xoshiro256::new(1, 0));
-        let mut erases = |overwrites: u64| -> Vec<f64> {
-            let all: Vec<u64> = (0..overwrites * pages).map(|_| random.below(pages)).collect();
-            device.overwrite_untimed(&all);
-            let rows = device.report(0).unwrap().wear.map.rows;
-            let of_member = |member: usize| -> f64 {
-                let own = rows.iter().filter(|it| it.0.starts_with(&format!("member {member} ")));
-                own.flat_map(|(_, cells)| cells).map(|cell| cell.erases as f64).sum()
-            };
-            (0..5).map(of_member).collect()
-        };
-        // The first erasure comes when the erased blocks are used up, later on who is written less.
-        let (before, after) = (erases(40), erases(60));
-        let aged: Vec<f64> =
-            after.iter().zip(before).map(|(after, before)| after - before).collect();
-        let found = aged[0] / (aged[1..].iter().sum::<f64>() / 4.0);
-        println!("{share}: {found:.3}, {expected}");
-        assert!((found / expected - 1.0).abs() < 0.01, "{share}: {found} for {expected}");
-    }
-}
-
 #[test]
 fn a_flush_waits_for_the_parity_of_writes_before_it() {
     let mut device = build(&array(Redundancy::Parity, 5));

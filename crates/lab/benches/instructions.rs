@@ -28,7 +28,10 @@ use std::process::Command;
 /// Name, workload, requests of the two runs, settings.
 type Load = (&'static str, &'static str, [u64; 2], &'static [&'static str]);
 
-const LOADS: [Load; 6] = [
+const ARRAY: [&str; 3] =
+    ["device.kind=array", "device.members=12", "device.member.preset=agrawal2008"];
+
+const LOADS: [Load; 9] = [
     ("random 4 KiB reads, closed loop of 32", "random-read", [20_000, 70_000], &[]),
     ("sequential reads of 256 KiB", "sequential-read", [2_000, 7_000], &[]),
     (
@@ -50,6 +53,24 @@ const LOADS: [Load; 6] = [
         [20_000, 50_000],
         &["run.precondition=random:1", "cleaning.time=interleaved"],
     ),
+    (
+        "random 4 KiB reads of twelve drives, striped",
+        "random-read",
+        [20_000, 70_000],
+        &[ARRAY[0], ARRAY[1], ARRAY[2], "workload.outstanding=384"],
+    ),
+    (
+        "random 4 KiB reads of twelve, with parity",
+        "random-read",
+        [20_000, 70_000],
+        &[ARRAY[0], ARRAY[1], ARRAY[2], "workload.outstanding=384", "device.redundancy=parity"],
+    ),
+    (
+        "random 4 KiB writes of twelve, with parity",
+        "random-write",
+        [20_000, 70_000],
+        &[ARRAY[0], ARRAY[1], ARRAY[2], "workload.outstanding=384", "device.redundancy=parity"],
+    ),
 ];
 
 /// One run, as whose instructions are counted; what it came to.
@@ -57,7 +78,10 @@ fn once(workload: &str, requests: u64, settings: &[&str]) -> serde_json::Value {
     let presets = [("device", "agrawal2008"), ("workload", workload)];
     let presets = presets.map(|(kind, name)| preset_layer(kind, name).expect("a preset"));
     let mut layers = Vec::from(presets);
-    let small = ["device.blocks_per_plane=64".to_owned(), format!("workload.requests={requests}")];
+    let is_array = settings.contains(&ARRAY[0]);
+    let blocks =
+        if is_array { "device.member.blocks_per_plane" } else { "device.blocks_per_plane" };
+    let small = [format!("{blocks}=64"), format!("workload.requests={requests}")];
     let settings = small.iter().map(String::as_str).chain(settings.iter().copied());
     layers.extend(settings.map(|setting| set_layer(setting).expect("a key")));
     let experiment = Experiment::from_layers(&layers).expect("a valid experiment");

@@ -198,3 +198,27 @@ fn open_workloads_are_the_same_bits_with_any_number_of_threads() {
     }
     assert!(shared > 100, "{shared} shared: {counts:?}");
 }
+
+/// Members unlike each other go on by themselves as well.
+#[test]
+fn unlike_members_are_the_same_bits_with_any_number_of_threads() {
+    let text = "[device]\nkind = 'array'\nmembers = 4\n\
+                [device.member]\npreset = 'agrawal2008'\nblocks_per_plane = 32\n\
+                [[device.each]]\nmember = 1\npreset = 'sata-2008'\n\
+                [[device.each]]\nmember = 2\nchannels = 4\n\
+                [workload]\nkind = 'open'\nrequests = 4000\nread_share = 0.5\nrate = 3000\n";
+    let experiment = crate::common::experiment::<&str>(&[text], &[]).unwrap();
+    let on = |threads| {
+        let settings = RunSettings { threads, ..crate::common::audited() };
+        let mut results = crate::common::outcome(&experiment, &settings).unwrap();
+        let elapsed = results.as_object_mut().unwrap().remove("elapsed").unwrap();
+        (results, elapsed["threads"]["running"].clone())
+    };
+    let (one, _) = on(1);
+    assert_eq!(one["disk"]["disks"], 1);
+    for threads in [2, 3] {
+        let (other, running) = on(threads);
+        assert!(other == one, "{threads} threads");
+        assert!(running.as_u64() > Some(1), "{running}");
+    }
+}

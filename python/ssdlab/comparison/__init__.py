@@ -96,6 +96,8 @@ class Comparison:
     rows: Sequence[Row]
     #: What the warnings of A and of B say, each once.
     warnings: dict[str, list[str]] = field(default_factory=dict)
+    #: The first results of A and of B.
+    results: Sequence[Results] = field(default=(), repr=False, compare=False)
 
     def __getitem__(self, name: str) -> Row:
         """The row of a figure by its path, the end of one, or p99 and the like."""
@@ -199,6 +201,7 @@ def compare(
         _changed(*experiments),
         _rows(*flat),
         {name: _warnings(results) for name, results in zip("AB", runs, strict=True)},
+        [results[0] for results in runs],
     )
 
 

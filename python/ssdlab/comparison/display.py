@@ -18,7 +18,11 @@ def compare_table(found: Comparison, file: IO[str]) -> str:
     if found.repeat > 1:
         head.append(f"\neach {found.repeat} times; mean and interval of 95 %", style="dim")
     changes = Table.grid(padding=(0, 2))
+    kinds = found.changed.get("device.kind")
     for key, (left, right) in found.changed.items():
+        # Devices of two kinds have hardly a key in common.
+        if kinds and key.startswith("device.") and None in (left, right):
+            continue
         changes.add_row(
             key, "-" if left is None else str(left), "-" if right is None else f"{right}"
         )

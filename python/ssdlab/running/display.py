@@ -253,6 +253,8 @@ def _array(results: Results) -> RenderableType | None:
         rows.append(("write amplification of the array", f"{array.write_amplification:.3f}"))
     if array.stripe_waits:
         rows.append(("waits for a stripe", count(array.stripe_waits)))
+    if array.reads_around:
+        rows.append(("reads around a member that cleans", count(array.reads_around)))
     if array.member_failures:
         rows.append(("failed members", count(array.member_failures)))
         rows.append(("degraded reads", count(array.degraded_reads)))

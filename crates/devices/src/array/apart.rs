@@ -3,8 +3,8 @@
 use super::Array;
 use super::active::Active;
 use super::sides::{Entry, InSides};
-use crate::Apart;
 use crate::together::{SOUND_NS, Sides, Stretch, Told};
+use crate::{Apart, Cleans};
 use engine::{Request, Time};
 
 impl Array {
@@ -19,6 +19,8 @@ impl Array {
     }
 }
 
+impl Cleans for Array {}
+
 impl Apart for Array {
     fn sound_until(&self, now: Time) -> Time {
         self.members.iter().map(|member| member.sound_until(now)).min().unwrap_or(now)
@@ -27,6 +29,9 @@ impl Apart for Array {
     fn split(&mut self, now: Time, threads: u32) -> Result<Sides, &'static str> {
         if !self.link.is_instant() {
             return Err("the link takes time, and all members share it");
+        }
+        if self.steering.is_on() {
+            return Err("the members clean together");
         }
         if self.shares_policy {
             return Err("the members ask one and the same cleaning policy");

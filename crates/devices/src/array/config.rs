@@ -1,5 +1,6 @@
 //! The options of an array, and the words in which its members' refusals are said.
 
+use super::each::Each;
 use super::redundancy::{Failures, ReadCopy, Rebuild, Redundancy, Rotation, Shares, WriteRule};
 use crate::DeviceConfig;
 use crate::kit::config::Duplex;
@@ -16,6 +17,16 @@ choices! {
         Striped = "striped",
         /// One behind the other, each a volume of its own.
         Concatenated = "concatenated",
+    }
+
+    /// When members clean.
+    pub enum CleaningTogether {
+        /// Each when it has to.
+        Free = "free",
+        /// As soon as one has to, all that would have to soon.
+        Synchronized = "synchronized",
+        /// One at a time, as long as the others can wait; what it holds is read from the others.
+        Staggered = "staggered",
     }
 }
 
@@ -64,10 +75,16 @@ options! {
         spares: u32 = 0,
         /// How the content of a failed member comes to a spare.
         rebuild: Rebuild = Rebuild::default(),
+        /// When members clean: each by itself, all together (Harmonia, MSST 2011), or by turns. Of SSDs
+        /// without a write buffer.
+        cleaning_together: CleaningTogether = CleaningTogether::Free,
         /// The link between the host and the controller, which all members share.
         host_link: ControllerLink = ControllerLink::default(),
         /// Each of the devices.
         member: DeviceConfig = DeviceConfig::Ssd(Box::default()),
+        /// Members unlike the others: what they have of their own. The smallest decides what is used of
+        /// each.
+        each: Each = Each::default(),
     }
 }
 

@@ -2,21 +2,18 @@
 
 use super::Array;
 use super::active::{Active, LINK_ARRIVAL};
-use super::parts::inward_bytes;
-
-use engine::{Completion, Device, Followed, Op, Request, Time};
+use super::parts::{check, inward_bytes};
+use engine::{Completion, Device, Followed, Request, Time};
 
 impl Device for Array {
     fn submit(&mut self, now: Time, request: Request) {
-        let end = request.lba.0.checked_add(u64::from(request.sectors));
-        let inside = end.is_some_and(|end| end <= self.capacity_sectors());
-        assert!(inside || request.op == Op::Flush, "a request lies within the capacity");
-        assert!(request.sectors > 0 || request.op == Op::Flush, "a request has a length");
+        check(&request, self.capacity_sectors());
         let slot = self.active.insert(Active::new(request, now));
         if let Some(at) = self.link.send(slot, inward_bytes(&request), now) {
             self.events.push(at, LINK_ARRIVAL);
         }
         self.pump(now);
+        self.steer(now);
     }
 
     fn next_event(&self) -> Option<Time> {
@@ -42,6 +39,7 @@ impl Device for Array {
                 self.part_done(&part, now);
             }
             self.parts = parts;
+            self.steer(now);
         }
         completions.append(&mut self.done);
     }
@@ -65,5 +63,15 @@ impl Device for Array {
 
     fn capacity_sectors(&self) -> u64 {
         self.stripes.capacity()
+    }
+}
+
+impl Array {
+    /// Members that clean together hear of each other.
+    #[inline]
+    fn steer(&mut self, now: Time) {
+        if self.steering.is_on() {
+            self.steering.look(&mut self.members, |_| true, now);
+        }
     }
 }

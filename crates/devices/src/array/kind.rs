@@ -2,15 +2,15 @@
 
 use super::{Array, ArrayConfig, Raid, Redundancy};
 use crate::ssd::config::PolicyName;
-use crate::{DeviceKind, Model, Supplied};
+use crate::{DeviceConfig, DeviceKind, Model, Supplied};
 use options::Invalid;
 
 impl DeviceKind for ArrayConfig {
     const SUMMARY: &'static str =
-        "Identical devices behind one controller: RAID-0, volumes, mirrors or parity.";
+        "Devices behind one controller: RAID-0, volumes, mirrors or parity.";
 
     fn has_flash(&self) -> bool {
-        self.member.has_flash()
+        self.all_members().all(DeviceConfig::has_flash)
     }
 
     fn check_power_cuts(&self) -> Result<(), Invalid> {

@@ -1,4 +1,4 @@
-//! An array: identical devices behind one controller, striped (RAID-0) or one behind the other.
+//! An array: devices behind one controller, striped (RAID-0) or one behind the other.
 //!
 //! A request is cut into one part for each member that it touches: the stripe units that a member
 //! holds of a range lie side by side in it. The request is answered when its last part is. Time
@@ -8,6 +8,7 @@ mod active;
 mod apart;
 mod config;
 mod device;
+mod each;
 mod kind;
 mod layout;
 mod model;
@@ -17,8 +18,12 @@ mod redundancy;
 mod report;
 mod side_by_side;
 mod sides;
+mod steering;
 
-pub use config::{ArrayConfig, ArrayPartial, ControllerLink, ControllerLinkPartial, Layout};
+pub use config::{
+    ArrayConfig, ArrayPartial, CleaningTogether, ControllerLink, ControllerLinkPartial, Layout,
+};
+pub use each::Each;
 pub use raid::Raid;
 pub use redundancy::{
     Failures, ReadCopy, Rebuild, RebuildPartial, Redundancy, Rotation, Shares, WriteRule,
@@ -33,15 +38,19 @@ use config::MOST_MEMBERS;
 use engine::{Completion, EventQueue};
 use layout::Stripes;
 use options::Invalid;
+use steering::Steering;
 
-/// Identical devices behind one controller. Its fields are what it does, and two ways of doing it in parts.
+/// Devices behind one controller. Its fields are what it does, and two ways of doing it in parts.
 pub struct Array {
     members: Vec<Box<dyn Model>>,
     stripes: Stripes,
     layout: Layout,
+    /// No member is unlike the others.
+    alike: bool,
     /// What of the configuration its state depends on, beside that of its members.
     shape: Vec<(String, String)>,
     link: Link,
+    steering: Steering,
     events: EventQueue,
     active: Slots<Active>,
     /// Parts that a member has completed; empty between calls.
@@ -71,14 +80,10 @@ impl Array {
             let problem = format!("an array has 1 to {MOST_MEMBERS} members, not {count}");
             return Err(Invalid::new(&["device.members"], problem));
         }
-        let mut members = Vec::with_capacity(count as usize);
-        for member in 0..u64::from(count) {
-            // The first is the device that it would be alone; each draws for itself.
-            let seed = seed.wrapping_add(member.wrapping_mul(0x9E37_79B9_7F4A_7C15));
-            members.push(config.member.build_with(seed, supplied).map_err(config::of_member)?);
-        }
+        let mut members = config.build_drives(0, seed, supplied)?;
         refuse_idle(config)?;
-        let stripes = Stripes::new(config, members[0].capacity_sectors())?;
+        let stripes = Stripes::new(config, smallest(&members))?;
+        let steering = Steering::new(config, &mut members)?;
         let link = HostLink {
             bandwidth: config.host_link.bandwidth,
             latency: config.host_link.latency,
@@ -93,7 +98,9 @@ impl Array {
             outstanding: Vec::new(),
             members,
             stripes,
+            steering,
             layout: config.layout,
+            alike: config.each.0.is_empty(),
             shape: config::shape(config),
             link: Link::new(&link),
             events: EventQueue::new(),
@@ -102,6 +109,11 @@ impl Array {
             done: Vec::new(),
         })
     }
+}
+
+/// What the smallest of some drives holds, sectors: nothing is used of the others beyond.
+fn smallest(drives: &[Box<dyn Model>]) -> u64 {
+    drives.iter().map(|drive| drive.capacity_sectors()).min().unwrap_or(0)
 }
 
 /// Refuses what an array without redundancy has no use for.

@@ -12,7 +12,7 @@ use engine::{Op, Request, Status, Time};
 
 impl Prepare for Array {
     fn preparable_pages(&self) -> u64 {
-        self.members.iter().map(|member| member.preparable_pages()).sum()
+        self.pages_of_each() * self.members.len() as u64
     }
 
     fn memory(&self, share: f64) -> u64 {
@@ -63,13 +63,23 @@ impl Prepare for Array {
 
 impl Persist for Array {
     fn save(&self) -> Option<Snapshot> {
+        if !self.alike {
+            return None;
+        }
         save(&self.members, &self.shape)
     }
 
     fn restore(&mut self, snapshot: Snapshot) -> Result<(), String> {
+        if !self.alike {
+            return Err(UNLIKE.to_owned());
+        }
         restore(&mut self.members, &self.shape, snapshot)
     }
 }
+
+/// Why an array takes up no state.
+pub(super) const UNLIKE: &str =
+    "an array of unlike members (device.each) has no state that could be taken up";
 
 /// The drives of an array one after the other, under its own keys and those of a member.
 pub(super) fn save(drives: &[Box<dyn Model>], own: &[(String, String)]) -> Option<Snapshot> {
@@ -159,6 +169,6 @@ impl Examine for Array {
 
     fn report(&self, end: Time) -> Option<SsdReport> {
         let reports = self.members.iter().map(|member| member.report(end));
-        reports.collect::<Option<Vec<_>>>().map(report::together)
+        report::together(reports.collect())
     }
 }

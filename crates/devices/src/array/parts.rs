@@ -7,6 +7,14 @@ use crate::kit::slots::Slot;
 use crate::latency::HOST_LINK;
 use engine::{Completion, Op, Request, Time};
 
+/// Holds whoever asks to what a request is.
+pub(super) fn check(request: &Request, capacity_sectors: u64) {
+    let end = request.lba.0.checked_add(u64::from(request.sectors));
+    let inside = end.is_some_and(|end| end <= capacity_sectors);
+    assert!(inside || request.op == Op::Flush, "a request lies within the capacity");
+    assert!(request.sectors > 0 || request.op == Op::Flush, "a request has a length");
+}
+
 /// Data that a request sends to the controller, bytes.
 pub(super) fn inward_bytes(request: &Request) -> u64 {
     if request.op == Op::Write { request.bytes() } else { 0 }

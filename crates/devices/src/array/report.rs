@@ -6,7 +6,15 @@ use crate::ssd::{
 };
 
 /// Sums of counts, means over all blocks, and the units of each member by its number.
-pub(super) fn together(members: Vec<SsdReport>) -> SsdReport {
+///
+/// Members are named by their numbers; those without flash have nothing to add.
+pub(super) fn together(all: Vec<Option<SsdReport>>) -> Option<SsdReport> {
+    let numbers = all.iter().enumerate().filter(|it| it.1.is_some()).map(|it| it.0);
+    let numbers: Vec<usize> = numbers.collect();
+    let members: Vec<SsdReport> = all.into_iter().flatten().collect();
+    if members.is_empty() {
+        return None;
+    }
     let (wear, spare) = (wear(&members), spare(&members));
     let mut all = SsdReport { wear, spare, power: None, ..members[0].clone() };
     for member in &members[1..] {
@@ -14,8 +22,8 @@ pub(super) fn together(members: Vec<SsdReport>) -> SsdReport {
         all.health = all.health.together(member.health);
     }
     all.bus_busy = members.iter().flat_map(|it| it.bus_busy.iter().copied()).collect();
-    all.units = members.into_iter().enumerate().flat_map(units).collect();
-    all
+    all.units = numbers.into_iter().zip(members).flat_map(units).collect();
+    Some(all)
 }
 
 fn units((number, member): (usize, SsdReport)) -> impl Iterator<Item = UnitReport> {

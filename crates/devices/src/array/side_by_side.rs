@@ -30,8 +30,13 @@ impl Array {
         Places {
             layout: self.layout,
             members: self.members.len() as u64,
-            pages_of_each: self.members[0].preparable_pages(),
+            pages_of_each: self.pages_of_each(),
         }
+    }
+
+    /// Pages of each member that can be prepared: as many as the smallest has.
+    pub(super) fn pages_of_each(&self) -> u64 {
+        self.members.iter().map(|member| member.preparable_pages()).min().unwrap_or(0)
     }
 
     pub(super) fn divide(&mut self, parts: u32) -> Result<u32, &'static str> {
@@ -41,7 +46,7 @@ impl Array {
         if self.members.len() < 2 {
             return Err("the array has one member");
         }
-        if self.members[0].preparable_pages() == 0 {
+        if self.pages_of_each() == 0 {
             return Err("such members have no state to prepare");
         }
         self.divided = parts.clamp(1, self.members.len() as u32);

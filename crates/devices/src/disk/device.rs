@@ -6,7 +6,7 @@ use super::mechanics::Mechanics;
 use super::queue::{Order, Queue, Waiting};
 use super::report::DiskReport;
 use crate::energy::EnergyReport;
-use crate::{Apart, Examine, Persist, Prepare};
+use crate::{Apart, Cleans, Examine, Persist, Prepare};
 use engine::{Breakdown, Completion, Device, Followed, Op, Request, Status, Time};
 use options::Invalid;
 
@@ -205,6 +205,7 @@ impl Device for Disk {
 }
 
 impl Apart for Disk {}
+impl Cleans for Disk {}
 impl Prepare for Disk {}
 impl Persist for Disk {}
 

@@ -1,11 +1,12 @@
 //! What can be done to a drive beside asking it: preparing, keeping, examining, reporting.
 
+use super::back::Back;
 use super::ids::Lpn;
 use super::parts::Parts;
 use super::timeline::{Timeline, Window};
 use super::{Snapshot, Ssd, SsdReport, host};
 use crate::energy::EnergyReport;
-use crate::{Examine, Persist, Prepare, Run, Writes};
+use crate::{Cleans, Examine, Persist, Prepare, Run, Writes};
 use engine::{Op, Request, Status, Time};
 
 impl Prepare for Ssd {
@@ -107,5 +108,38 @@ impl Examine for Ssd {
 
     fn energy_report(&self, end: Time) -> Option<EnergyReport> {
         self.energy(end)
+    }
+}
+
+impl Cleans for Ssd {
+    fn is_steerable(&self) -> bool {
+        matches!(self.back, Back::Pages(_))
+    }
+
+    fn units_cleaning(&self) -> u32 {
+        match &self.back {
+            Back::Pages(back) => back.units_cleaning(),
+            Back::Groups(_) => 0,
+        }
+    }
+
+    fn wants_cleaning(&self) -> bool {
+        match &self.back {
+            Back::Pages(back) => back.needs_cleaning(),
+            Back::Groups(_) => false,
+        }
+    }
+
+    fn clean_now(&mut self, now: Time) {
+        self.clock.now = now;
+        if let Back::Pages(back) = &mut self.back {
+            back.clean_now(&mut self.clock);
+        }
+    }
+
+    fn put_off_cleaning(&mut self, put_off: bool) {
+        if let Back::Pages(back) = &mut self.back {
+            back.puts_off = put_off;
+        }
     }
 }

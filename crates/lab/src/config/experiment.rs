@@ -260,26 +260,54 @@ fn device(sections: &[Section<'_, '_>], path: &str) -> Result<DeviceConfig, Inpu
         sections[0].error_at("kind", &problem)
     })?;
     if let Some(place) = config.member_mut() {
-        *place = member(sections, path)?;
+        *place = member(sections, &format!("{path}.member"), None)?;
+    }
+    if let Some(place) = config.each_mut() {
+        place.0 = each(sections, path)?;
     }
     Ok(config)
 }
 
+/// The members unlike the others: each is what all are, below what its table says. The topmost list counts.
+fn each(sections: &[Section<'_, '_>], path: &str) -> Result<Vec<(u32, DeviceConfig)>, InputError> {
+    let mut lists = sections.iter().rev().map(|section| section.tables("each"));
+    let tables = lists.find_map(Result::transpose).transpose()?.unwrap_or_default();
+    let of = |table: Section<'_, '_>| {
+        let Some(number) = table.number("member") else {
+            let problem = format!("{path}.each: a table says by member = 0 and so on whose it is");
+            return Err(table.error_at("member", &problem));
+        };
+        let keys = table.without(&["member"]);
+        let device = member(sections, &format!("{path}.each"), Some(table.with(&keys)))?;
+        if matches!(device, DeviceConfig::Array(_)) {
+            let problem = format!("{path}.each: an array cannot be one of unlike members");
+            return Err(table.error_at("kind", &problem));
+        }
+        Ok((number, device))
+    };
+    tables.into_iter().map(of).collect()
+}
+
 /// The device that a device is made of: what the layers say of it, from the topmost that names a
-/// kind or a preset, which is that of the default device unless one does.
-fn member(sections: &[Section<'_, '_>], path: &str) -> Result<DeviceConfig, InputError> {
-    let path = format!("{path}.member");
+/// kind or a preset, which is that of the default device unless one does; and above them what it has of
+/// its own.
+fn member(
+    sections: &[Section<'_, '_>],
+    path: &str,
+    own: Option<Section<'_, '_>>,
+) -> Result<DeviceConfig, InputError> {
     let stated = sections.iter().map(|section| section.section("member"));
-    let stated = stated.filter_map(Result::transpose).collect::<Result<Vec<_>, _>>()?;
+    let mut stated = stated.filter_map(Result::transpose).collect::<Result<Vec<_>, _>>()?;
+    stated.extend(own);
     let chooses = |section: &Section<'_, '_>| section.has("kind") || section.has("preset");
     let stated = &stated[stated.iter().rposition(chooses).unwrap_or(0)..];
-    let Some(preset) = preset_of("device", &path, stated.first().copied())? else {
-        return device(stated, &path);
+    let Some(preset) = preset_of("device", path, stated.first().copied())? else {
+        return device(stated, path);
     };
     let layer = preset.layer();
     let preset = layer.parse()?;
     let below = Section::of(&preset, "device").into_iter();
-    device(&below.chain(stated.iter().copied()).collect::<Vec<_>>(), &path)
+    device(&below.chain(stated.iter().copied()).collect::<Vec<_>>(), path)
 }
 
 fn workload(

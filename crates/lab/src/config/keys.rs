@@ -121,7 +121,7 @@ pub(crate) fn in_reference(path: &str) -> String {
 pub(crate) fn unknown_key(parent: &str, word: &str, kind: &str) -> String {
     let all = keys();
     // A device that another is made of has the keys of a device.
-    let table = in_reference(&parent.replace(".member", ""));
+    let table = in_reference(&parent.replace(".member", "").replace(".each", ""));
     let section = table.split('.').next().unwrap_or(&table);
     let own = all.iter().find(|it| it.section == section && it.kind.is_none_or(|it| it == kind));
     let known = own.map(|own| own.names_in(&table)).unwrap_or_default();

@@ -46,6 +46,19 @@ pub fn schema() -> Value {
             "device": section("device", &of("device"), "What answers."),
             "workload": section("workload", &of("workload"), "What asks."),
             "stream": stream(&of("workload")),
+            "each": each(),
+        },
+    })
+}
+
+/// A member of an array that is unlike the others: what the others are decides which keys it has.
+fn each() -> Value {
+    json!({
+        "description": "The number of a member, and keys of a device that it has of its own.",
+        "type": "object",
+        "required": ["member"],
+        "properties": {
+            "member": { "description": "Its number, from 0.", "type": "integer", "minimum": 0 },
         },
     })
 }

@@ -33,6 +33,35 @@ impl<'p, 'a> Section<'p, 'a> {
         Err(layer.error(Some(value.span()), &problem))
     }
 
+    /// The tables of a list that has this name, if there is one.
+    pub(crate) fn tables(&self, name: &str) -> Result<Option<Vec<Section<'p, 'a>>>, InputError> {
+        let table = self.value.get_ref().as_table();
+        let Some(value) = table.and_then(|table| table.get(name)) else { return Ok(None) };
+        let list = value.get_ref().as_array().map(|list| list.iter().collect::<Vec<_>>());
+        let list = list.filter(|list| list.iter().all(|it| it.get_ref().is_table()));
+        let one = |value| Section { parsed: self.parsed, value };
+        if let Some(list) = list {
+            return Ok(Some(list.into_iter().map(one).collect()));
+        }
+        let layer = self.parsed.layer;
+        let problem = format!("{name} = {}: {name} is a list of tables", layer.raw(value));
+        Err(layer.error(Some(value.span()), &problem))
+    }
+
+    /// The whole number of a key.
+    pub(crate) fn number(&self, key: &str) -> Option<u32> {
+        let value = self.value.get_ref().as_table()?.get(key)?;
+        value.get_ref().as_integer()?.as_str().parse().ok()
+    }
+
+    /// The same section with other keys.
+    pub(crate) fn with<'q>(&self, value: &'q Spanned<DeValue<'a>>) -> Section<'q, 'a>
+    where
+        'p: 'q,
+    {
+        Section { parsed: self.parsed, value }
+    }
+
     /// The text of a key that must be a string.
     pub(crate) fn word(&self, key: &str) -> Result<Option<String>, InputError> {
         let table = self.value.get_ref().as_table();

@@ -31,12 +31,13 @@ pub(super) const ALWAYS: [&str; 15] = [
 ];
 
 /// Keys that are decided apart: one of three, by another law, or with the kind.
-pub const APART: [&str; 14] = [
+pub const APART: [&str; 15] = [
     "device.kind",
     "device.preset",
     "workload.kind",
     "workload.preset",
     "device.member",
+    "device.each",
     "device.spare_factor",
     "device.over_provisioning",
     "device.spare_blocks_per_plane",

@@ -6,7 +6,7 @@ use super::generate::catalogue;
 use super::values::value;
 
 /// Keys that are drawn here.
-const OWN: [&str; 12] = [
+const OWN: [&str; 13] = [
     "redundancy",
     "copies",
     "read_copy",
@@ -19,6 +19,7 @@ const OWN: [&str; 12] = [
     "spares",
     "rebuild.rate",
     "rebuild.unit",
+    "cleaning_together",
 ];
 
 /// Whether a key of an array is drawn here.
@@ -40,6 +41,12 @@ pub fn draw(config: &mut Config, seed: u64) {
                 value("array", key, config, &mut dice).expect("a test holds that all have rows");
             config.set(&key.path, value);
         }
+    }
+    // Only drives without a write buffer can be told.
+    if config.get("device.member.kind") != Some("ssd")
+        || config.get("device.member.preset").is_some()
+    {
+        config.0.retain(|(key, _)| key != "device.cleaning_together");
     }
     // What seldom agrees by chance.
     if dice.chance(0.9) {

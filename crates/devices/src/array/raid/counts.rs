@@ -34,6 +34,7 @@ impl Raid {
             parity_reads: counts.parity_reads,
             parity_writes: counts.parity_writes,
             degraded_reads: counts.degraded_reads,
+            reads_around: counts.reads_around,
             stripe_waits: counts.stripe_waits,
             stripe_joins: counts.stripe_joins,
             write_amplification: flash.map(|it| it.counts.bytes_programmed as f64 / host_bytes),

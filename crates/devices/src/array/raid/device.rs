@@ -5,21 +5,20 @@ use super::Raid;
 use super::active::Active;
 use super::failures::FAILURE;
 use super::rebuild::REBUILD;
-use super::requests::{LINK_ARRIVAL, inward_bytes};
 use crate::Model;
-use engine::{Completion, Device, Followed, Op, Request, Time};
+use crate::array::active::LINK_ARRIVAL;
+use crate::array::parts::{check, inward_bytes};
+use engine::{Completion, Device, Followed, Request, Time};
 
 impl Device for Raid {
     fn submit(&mut self, now: Time, request: Request) {
-        let end = request.lba.0.checked_add(u64::from(request.sectors));
-        let inside = end.is_some_and(|end| end <= self.capacity_sectors());
-        assert!(inside || request.op == Op::Flush, "a request lies within the capacity");
-        assert!(request.sectors > 0 || request.op == Op::Flush, "a request has a length");
+        check(&request, self.capacity_sectors());
         let slot = self.active.insert(Active::new(request, now));
         if let Some(at) = self.link.send(slot, inward_bytes(&request), now) {
             self.events.push(at, LINK_ARRIVAL);
         }
         self.pump(now);
+        self.steer(now);
     }
 
     fn next_event(&self) -> Option<Time> {
@@ -50,6 +49,7 @@ impl Device for Raid {
             self.completed = completed;
             self.end_units(now);
             self.pump(now);
+            self.steer(now);
         }
         completions.append(&mut self.done);
     }
@@ -89,6 +89,18 @@ impl Raid {
                 self.link.arrive(|slot| inward_bytes(&active[slot].request));
             }
             self.pump(now);
+        }
+    }
+
+    /// Members that clean together or by turns hear of each other.
+    #[inline]
+    fn steer(&mut self, now: Time) {
+        if self.steering.is_on() {
+            let members = &self.members;
+            let in_use = |drive: usize| {
+                members.iter().any(|it| it.drive as usize == drive && !it.has_failed())
+            };
+            self.steering.look(&mut self.drives, in_use, now);
         }
     }
 

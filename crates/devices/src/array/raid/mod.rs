@@ -26,6 +26,7 @@ mod symbolic;
 
 use super::config::{self, ArrayConfig, MOST_MEMBERS};
 use super::redundancy::{ReadCopy, WriteRule};
+use super::steering::Steering;
 use crate::kit::config::HostLink;
 use crate::kit::link::Link;
 use crate::kit::slots::Slots;
@@ -63,7 +64,10 @@ pub struct Raid {
     pages: Geometry,
     /// No member is missing, not even in part.
     is_whole: bool,
+    /// No member is unlike the others.
+    alike: bool,
     rules: Rules,
+    steering: Steering,
     rebuilding: Rebuilding,
     /// Members of which a unit is there, to be unlocked; empty between calls.
     units_done: Vec<usize>,
@@ -107,18 +111,16 @@ impl Raid {
                 format!("an array has 1 to {MOST_MEMBERS} members and spares, not {count}");
             return Err(Invalid::new(&["device.members", "device.spares"], problem));
         }
-        let mut drives = Vec::with_capacity(count as usize);
-        for drive in 0..count {
-            // As in an array without redundancy: each draws for itself.
-            let seed = seed.wrapping_add(drive.wrapping_mul(0x9E37_79B9_7F4A_7C15));
-            drives.push(config.member.build_with(seed, supplied).map_err(config::of_member)?);
-        }
-        Raid::of(config, seed, drives)
+        Raid::of(config, seed, config.build_drives(config.spares, seed, supplied)?)
     }
 
     /// An array of these devices.
-    fn of(config: &ArrayConfig, seed: u64, drives: Vec<Box<dyn Model>>) -> Result<Raid, Invalid> {
-        let geometry = Geometry::new(config, drives[0].capacity_sectors())?;
+    fn of(
+        config: &ArrayConfig,
+        seed: u64,
+        mut drives: Vec<Box<dyn Model>>,
+    ) -> Result<Raid, Invalid> {
+        let geometry = Geometry::new(config, super::smallest(&drives))?;
         let unit = config.rebuild.unit.bytes();
         let chunk = geometry.chunk * engine::SECTOR_BYTES;
         if unit == 0 || !unit.is_multiple_of(chunk) {
@@ -129,6 +131,7 @@ impl Raid {
             );
             return Err(Invalid::new(&["device.rebuild.unit", "device.stripe"], problem));
         }
+        let steering = Steering::new(config, &mut drives)?;
         let link = HostLink {
             bandwidth: config.host_link.bandwidth,
             latency: config.host_link.latency,
@@ -139,15 +142,17 @@ impl Raid {
         let mut raid = Raid {
             members,
             spares_used: 0,
-            pages: pages(&geometry, &*drives[0]),
+            pages: pages(&geometry, &drives),
             geometry,
             is_whole: true,
+            alike: config.each.0.is_empty(),
             rules: Rules {
                 read_copy: config.read_copy,
                 write: config.write,
                 together: config.writes_together,
                 cache: config.stripe_cache,
             },
+            steering,
             rebuilding: Rebuilding { rate: config.rebuild.rate, rows: unit / chunk },
             units_done: Vec::new(),
             shape: config::shape(config),
@@ -177,7 +182,9 @@ impl Raid {
 }
 
 /// The geometry in pages: of chunks of whole pages, else as if a page were a chunk.
-fn pages(geometry: &Geometry, drive: &dyn Model) -> Geometry {
+fn pages(geometry: &Geometry, drives: &[Box<dyn Model>]) -> Geometry {
+    let fewest = drives.iter().min_by_key(|drive| drive.preparable_pages());
+    let drive = fewest.expect("an array has members");
     let pages = drive.preparable_pages();
     let sectors = drive.capacity_sectors() / pages.max(1);
     let whole = sectors > 0 && geometry.chunk.is_multiple_of(sectors);

@@ -10,7 +10,7 @@ use crate::energy::EnergyReport;
 use crate::ssd::timeline::{Timeline, Window};
 use crate::ssd::{Snapshot, SsdReport};
 use crate::together::Sides;
-use crate::{Apart, Examine, Persist, Prepare};
+use crate::{Apart, Cleans, Examine, Persist, Prepare};
 use engine::{Lba, Op, Request, Status, Time};
 
 impl Prepare for Raid {
@@ -104,6 +104,8 @@ impl Raid {
     }
 }
 
+impl Cleans for Raid {}
+
 impl Apart for Raid {
     fn split(&mut self, _now: Time, _threads: u32) -> Result<Sides, &'static str> {
         Err("the members of a stripe wait for each other")
@@ -112,10 +114,16 @@ impl Apart for Raid {
 
 impl Persist for Raid {
     fn save(&self) -> Option<Snapshot> {
+        if !self.alike {
+            return None;
+        }
         model::save(&self.drives, &self.shape)
     }
 
     fn restore(&mut self, snapshot: Snapshot) -> Result<(), String> {
+        if !self.alike {
+            return Err(model::UNLIKE.to_owned());
+        }
         model::restore(&mut self.drives, &self.shape, snapshot)
     }
 }
@@ -171,8 +179,7 @@ impl Examine for Raid {
     }
 
     fn report(&self, end: Time) -> Option<SsdReport> {
-        let reports = self.ever_used().map(|drive| drive.report(end));
-        reports.collect::<Option<Vec<_>>>().map(report::together)
+        report::together(self.ever_used().map(|drive| drive.report(end)).collect())
     }
 
     fn array_report(&self, end: Time) -> Option<ArrayReport> {

@@ -80,6 +80,8 @@ pub(super) struct Operation {
     pub(super) reads_left: u32,
     pub(super) writes_left: u32,
     pub(super) stage: Stage,
+    /// A read that goes around members that clean.
+    pub(super) around: bool,
     /// Old values that went with their member.
     pub(super) lost: Span,
     /// Where the time up to the part done last went.
@@ -116,6 +118,7 @@ impl Operation {
             reads_left: 0,
             writes_left: 0,
             stage: Stage::Reading,
+            around: false,
             lost: Span::default(),
             path: Breakdown::default(),
             status: Status::Ok,

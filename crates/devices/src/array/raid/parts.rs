@@ -134,7 +134,12 @@ impl Raid {
     /// The copy of a mirror to read, if there is one.
     pub(super) fn choose_copy(&mut self, stripe: u64, span: Span) -> Option<u64> {
         let copies = self.geometry.width;
-        let there = |raid: &Raid, copy: &u64| raid.has(stripe, *copy);
+        let quick =
+            |raid: &Raid, copy: &u64| raid.has(stripe, *copy) && !raid.avoids(stripe, *copy);
+        let by_turns = self.steering.is_by_turns() && (0..copies).any(|copy| quick(self, &copy));
+        let there = |raid: &Raid, copy: &u64| {
+            if by_turns { quick(raid, copy) } else { raid.has(stripe, *copy) }
+        };
         let count = (0..copies).filter(|copy| there(self, copy)).count() as u64;
         if count == 0 {
             return None;

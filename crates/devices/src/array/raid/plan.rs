@@ -1,7 +1,7 @@
 //! What an operation reads and writes, by what of its stripe is there.
 
 use super::Raid;
-use super::operation::{Kind, Purpose, Span, Stage};
+use super::operation::{Kind, Operation, Purpose, Span, Stage};
 use crate::array::redundancy::WriteRule;
 use crate::kit::slots::Slot;
 use engine::{Status, Time};
@@ -34,15 +34,15 @@ pub(super) struct Missing {
 impl Raid {
     pub(super) fn missing(&self, slot: Slot) -> Missing {
         let mut missing = Missing::default();
-        if self.is_whole {
+        let operation = &self.operations[slot];
+        if self.is_whole && !operation.around {
             return missing;
         }
-        let operation = &self.operations[slot];
         let chunk = self.geometry.chunk;
         let hull =
             if operation.from < operation.to { operation.hull(chunk) } else { Span::default() };
         for place in 0..self.geometry.width {
-            if self.has(operation.stripe, place) {
+            if self.reads_from(operation, place) {
                 continue;
             }
             if place >= self.geometry.data {
@@ -58,6 +58,29 @@ impl Raid {
             }
         }
         missing
+    }
+
+    /// Whether an operation may read what is at a place of its stripe.
+    fn reads_from(&self, operation: &Operation, place: u64) -> bool {
+        let (stripe, around) = (operation.stripe, operation.around);
+        self.has(stripe, place) && !(around && self.avoids(stripe, place))
+    }
+
+    /// Whether the member at a place of a stripe cleans, and is better read around.
+    pub(super) fn avoids(&self, stripe: u64, place: u64) -> bool {
+        let member = self.geometry.member(stripe, place) as usize;
+        self.steering.avoids(self.members[member].drive as usize)
+    }
+
+    /// What is missing of a read once members that clean are left alone; nothing, if they cannot be.
+    fn missing_around(&mut self, slot: Slot) -> Missing {
+        self.operations[slot].around = true;
+        let missing = self.missing(slot);
+        if missing.touched > 0 && missing.data + missing.checks <= self.geometry.checks() {
+            return missing;
+        }
+        self.operations[slot].around = false;
+        Missing::default()
     }
 
     /// Issues the first parts of an operation that waits for nothing.
@@ -91,7 +114,11 @@ impl Raid {
             }
             return;
         }
-        let missing = self.missing(slot);
+        self.operations[slot].around = false;
+        let mut missing = self.missing(slot);
+        if self.steering.is_by_turns() && missing.touched == 0 {
+            missing = self.missing_around(slot);
+        }
         if missing.touched == 0 {
             for place in operation.touched(chunk) {
                 self.issue(slot, Purpose::Own, place, operation.span(place, chunk), now);
@@ -107,7 +134,11 @@ impl Raid {
             self.refuse(slot, now);
             return;
         }
-        self.counts.degraded_reads += missing.touched;
+        if self.operations[slot].around {
+            self.counts.reads_around += missing.touched;
+        } else {
+            self.counts.degraded_reads += missing.touched;
+        }
         self.read_sources(slot, missing.data, missing.hull, now);
     }
 
@@ -117,14 +148,14 @@ impl Raid {
         let operation = self.operations[slot];
         let (data, width) = (self.geometry.data, self.geometry.width);
         for place in 0..data {
-            if self.has(operation.stripe, place) {
+            if self.reads_from(&operation, place) {
                 let own = operation.span(place, self.geometry.chunk);
                 self.issue(slot, Purpose::Other, place, own.hull(lost), now);
             }
         }
         let mut needed = unknown;
         for place in data..width {
-            if needed > 0 && self.has(operation.stripe, place) {
+            if needed > 0 && self.reads_from(&operation, place) {
                 self.issue(slot, Purpose::Other, place, lost, now);
                 needed -= 1;
             }

@@ -174,6 +174,23 @@ fn parity_fits_after_every_event_and_whoever_is_missing_is_found() {
     });
 }
 
+/// A drive after the other is said to clean, and one fails meanwhile.
+#[test]
+fn what_is_read_around_a_member_that_cleans_is_what_was_written_last() {
+    let mut around = 0;
+    all(|config| {
+        let mut run = Run::new(array(config.clone(), 1), u64::from(config.members) + 300);
+        for round in 0..u64::from(config.members) {
+            run.raid.steering.pretend(round as usize);
+            let failures = if round == 1 { vec![(7, 2)] } else { Vec::new() };
+            run.go(30, &failures);
+        }
+        assert!(run.raid.is_whole && run.raid.busy.is_empty());
+        around += run.raid.counts.reads_around;
+    });
+    assert!(around > 100, "{around}");
+}
+
 #[test]
 fn a_failure_at_every_event_and_a_second_one_after_the_rebuild_lose_nothing() {
     all(|config| {

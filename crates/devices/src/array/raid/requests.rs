@@ -2,21 +2,12 @@
 
 use super::Raid;
 use super::operation::{Kind, NONE, Operation, Purpose, Span, Stage};
+use crate::array::active::LINK_FREE;
 use crate::kit::link::Turn;
 use crate::kit::slots::Slot;
 use crate::latency::{HOST_LINK, UNIT_WAIT};
 use engine::{Breakdown, Completion, Op, Request, Status, Time};
 use std::ops::Range;
-
-/// The link has finished a transfer.
-pub(super) const LINK_FREE: u32 = 0;
-/// The controller sees a request that the host has sent.
-pub(super) const LINK_ARRIVAL: u32 = 1;
-
-/// Data that a request sends to the controller, bytes.
-pub(super) fn inward_bytes(request: &Request) -> u64 {
-    if request.op == Op::Write { request.bytes() } else { 0 }
-}
 
 impl Raid {
     /// Lets the link take its turns until nothing can cross it now.

@@ -108,6 +108,7 @@ pub(super) struct RaidCounts {
     pub(super) stripe_waits: u64,
     pub(super) stripe_joins: u64,
     pub(super) degraded_reads: u64,
+    pub(super) reads_around: u64,
     pub(super) parity_reads: u64,
     pub(super) parity_writes: u64,
     pub(super) host_sectors_written: u64,

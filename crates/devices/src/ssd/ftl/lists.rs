@@ -11,6 +11,14 @@ impl Ftl {
         self.marks.low_domains[unit.at()] > 0
     }
 
+    /// Whether every domain of a unit has more than half of the blocks that cleaning keeps erased.
+    pub fn can_put_off_cleaning(&self, unit: Unit) -> bool {
+        let domains = self.geometry.domains_per_unit;
+        let first = unit.0 * domains;
+        (first..first + domains)
+            .all(|it| self.free.count(Domain(it)) > self.geometry.low_blocks / 2)
+    }
+
     /// Whether some domain of a unit has fewer erased blocks than idle time should leave it with.
     #[inline]
     pub fn can_use_idle_time(&self, unit: Unit) -> bool {

@@ -66,14 +66,25 @@ impl Ftl {
         unit: Unit,
         waiting: bool,
     ) -> Option<Relocation> {
-        if self.has_ended() {
-            return None;
-        }
         let threshold = if waiting || self.needs_cleaning(unit) {
             self.geometry.low_blocks
         } else {
             self.geometry.idle_blocks
         };
+        self.begin_cleaning_below(flash, unit, threshold)
+    }
+
+    /// The same for domains with at most so many erased blocks.
+    #[inline]
+    pub fn begin_cleaning_below(
+        &mut self,
+        flash: &Flash,
+        unit: Unit,
+        threshold: u32,
+    ) -> Option<Relocation> {
+        if self.has_ended() {
+            return None;
+        }
         let domains = self.geometry.domains_per_unit;
         let start = self.marks.clean_pointer[unit.at()];
         for k in 0..domains {

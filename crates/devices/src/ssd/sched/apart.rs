@@ -57,6 +57,7 @@ impl Scheduler {
             classes: self.classes,
             cleaning: self.cleaning.clone(),
             cleans_alone: self.cleans_alone,
+            puts_off: self.puts_off,
             refused: Vec::new(),
         }
     }

@@ -26,9 +26,34 @@ impl Scheduler {
     #[inline]
     pub(super) fn wants_cleaning(&self, unit: Unit, waiting: bool) -> bool {
         let cleaning = &self.cleaning;
+        if self.puts_off && self.ftl.can_put_off_cleaning(unit) {
+            return false;
+        }
         let low = self.ftl.needs_cleaning(unit)
             && (waiting || cleaning.background || cleaning.time == CleaningTime::Interleaved);
         low || !waiting && cleaning.background && self.ftl.can_use_idle_time(unit)
+    }
+
+    /// Units that are cleaning.
+    pub(in crate::ssd) fn units_cleaning(&self) -> u32 {
+        self.units.queues.iter().map(|queue| u32::from(queue.job.is_some())).sum()
+    }
+
+    /// Whether a unit should be cleaning.
+    pub(in crate::ssd) fn needs_cleaning(&self) -> bool {
+        (0..self.ftl.geometry().units).any(|unit| self.ftl.needs_cleaning(Unit(unit)))
+    }
+
+    /// Every unit that would clean soon cleans a block now.
+    pub(in crate::ssd) fn clean_now(&mut self, clock: &mut Clock) {
+        for unit in (0..self.ftl.geometry().units).map(Unit) {
+            if self.units.queues[unit.at()].job.is_none() {
+                let soon = self.ftl.geometry().low_blocks + 1;
+                let job = self.ftl.begin_cleaning_below(&self.flash, unit, soon);
+                self.units.queues[unit.at()].job = job;
+                self.dispatch(unit, clock);
+            }
+        }
     }
 
     /// Gives an idle unit the next operation of its cleaning, of kind `only` if one is given.

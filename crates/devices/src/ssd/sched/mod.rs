@@ -51,6 +51,8 @@ pub(in crate::ssd) struct Scheduler {
     cleaning: Cleaning,
     /// While a unit cleans nothing else begins on it, nor elsewhere because of it.
     cleans_alone: bool,
+    /// Cleaning waits as long as there is room.
+    pub(in crate::ssd) puts_off: bool,
     /// Requests that were waiting when the drive ended; empty between events.
     refused: Vec<PageDone>,
 }
@@ -92,6 +94,7 @@ impl Scheduler {
             classes: Class::order(config.cleaning.time),
             cleaning: config.cleaning.clone(),
             cleans_alone,
+            puts_off: false,
             refused: Vec::new(),
         }
     }

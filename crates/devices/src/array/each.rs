@@ -1,0 +1,111 @@
+//! Members unlike the others.
+
+use super::ArrayConfig;
+use crate::{DeviceConfig, Model, Supplied};
+use options::{Invalid, KeyInfo, Setting, Values};
+use serde::de::IgnoredAny;
+use serde::{Serialize, Serializer};
+
+/// The members that are not as the key `member` says, by their numbers.
+#[derive(Debug, Clone, PartialEq, Default)]
+pub struct Each(pub Vec<(u32, DeviceConfig)>);
+
+impl Serialize for Each {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        #[derive(Serialize)]
+        struct One<'a> {
+            member: u32,
+            #[serde(flatten)]
+            device: &'a DeviceConfig,
+        }
+        serializer
+            .collect_seq(self.0.iter().map(|(member, device)| One { member: *member, device }))
+    }
+}
+
+/// Like a member, which whoever reads layers resolves by itself.
+impl Setting for Each {
+    type Partial = IgnoredAny;
+
+    fn overlay(_under: &mut IgnoredAny, _over: IgnoredAny) {}
+
+    fn complete(_partial: IgnoredAny, default: Self) -> Self {
+        default
+    }
+
+    fn describe(path: &str, doc: &str, _default: &Self, rows: &mut Vec<KeyInfo>) {
+        rows.push(KeyInfo {
+            path: path.to_owned(),
+            doc: doc.trim().to_owned(),
+            expected: "tables, each with the number of a `member` and keys of a device".to_owned(),
+            values: Values::List(Box::new(Values::Section("each"))),
+            default: String::new(),
+            section: String::new(),
+        });
+    }
+}
+
+impl ArrayConfig {
+    /// What the member of a number is; spares are as the key `member` says.
+    pub(super) fn member_of(&self, number: u32) -> &DeviceConfig {
+        let own = self.each.0.iter().find(|it| it.0 == number);
+        own.map_or(&self.member, |it| &it.1)
+    }
+
+    /// What its members are.
+    pub(super) fn all_members(&self) -> impl Iterator<Item = &DeviceConfig> {
+        (0..self.members).map(|number| self.member_of(number))
+    }
+
+    /// Builds the members, and behind them the spares.
+    pub(super) fn build_drives(
+        &self,
+        spares: u32,
+        seed: u64,
+        supplied: &Supplied,
+    ) -> Result<Vec<Box<dyn Model>>, Invalid> {
+        self.check_each()?;
+        let mut drives = Vec::with_capacity((self.members + spares) as usize);
+        for number in 0..self.members + spares {
+            // The first is the device that it would be alone; each draws for itself.
+            let seed = seed.wrapping_add(u64::from(number).wrapping_mul(0x9E37_79B9_7F4A_7C15));
+            let own = self.each.0.iter().any(|it| it.0 == number);
+            let device = self.member_of(number).build_with(seed, supplied);
+            let blamed = |invalid: Invalid| match own {
+                true => of_each(&invalid, number),
+                false => super::config::of_member(invalid),
+            };
+            drives.push(device.map_err(blamed)?);
+        }
+        Ok(drives)
+    }
+
+    fn check_each(&self) -> Result<(), Invalid> {
+        let each = &self.each.0;
+        for (place, (number, device)) in each.iter().enumerate() {
+            let refuse = |keys: &[&str], problem| Err(Invalid::new(keys, problem));
+            if *number >= self.members {
+                let last = self.members.saturating_sub(1);
+                let problem = format!("there is no member {number}; they are 0 to {last}");
+                return refuse(&["device.each", "device.members"], problem);
+            }
+            if each[..place].iter().any(|it| it.0 == *number) {
+                return refuse(&["device.each"], format!("member {number} stands there twice"));
+            }
+            if device.policy_name().is_some() {
+                let problem = format!(
+                    "member {number}: a cleaning policy of your own is one of all members; name it in \
+                     device.member"
+                );
+                return refuse(&["device.each"], problem);
+            }
+        }
+        Ok(())
+    }
+}
+
+/// The error of a member that is unlike the others.
+fn of_each(invalid: &Invalid, number: u32) -> Invalid {
+    let keys = invalid.keys.join(", ").replace("device.", "");
+    Invalid::new(&["device.each"], format!("member {number}, {keys}: {}", invalid.problem))
+}

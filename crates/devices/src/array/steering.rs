@@ -1,0 +1,147 @@
+//! Members that clean together, or by turns.
+//!
+//! A request over several members is as slow as the slowest, so cleaning that coincides hits fewer requests
+//! (Harmonia: Kim, Oral, Shipman, Lee, Dillow and Wang, MSST 2011). By turns it hits a member at a time, and
+//! whoever knows what that one holds from the others can read around it.
+
+use super::config::CleaningTogether;
+use super::{ArrayConfig, Redundancy};
+use crate::Model;
+use engine::Time;
+use options::Invalid;
+
+/// Which members clean.
+#[derive(Debug)]
+pub(super) struct Steering {
+    rule: CleaningTogether,
+    /// Units of each drive that were cleaning when it was looked at last.
+    units: Vec<u32>,
+    /// By turns: the drive whose turn it is, and the one whose turn was last.
+    turn: Option<usize>,
+    last: usize,
+    /// Nobody is looked at: what the drives do is what a test says.
+    #[cfg(test)]
+    pretends: bool,
+}
+
+impl Steering {
+    /// Members that clean as they are told.
+    ///
+    /// # Errors
+    /// When they cannot be told, or by turns when nothing is known of one from the others.
+    pub(super) fn new(
+        config: &ArrayConfig,
+        drives: &mut [Box<dyn Model>],
+    ) -> Result<Steering, Invalid> {
+        let rule = config.cleaning_together;
+        let steering = Steering {
+            rule,
+            units: vec![0; drives.len()],
+            turn: None,
+            last: 0,
+            #[cfg(test)]
+            pretends: false,
+        };
+        if !steering.is_on() {
+            return Ok(steering);
+        }
+        let refuse = |keys: &[&str], problem| Err(Invalid::new(keys, problem));
+        if !drives.iter().all(|drive| drive.is_steerable()) {
+            let problem = "members that clean together or by turns are of kind \"ssd\" and have no \
+                           write buffer";
+            let keys =
+                ["device.cleaning_together", "device.member.kind", "device.member.buffer.size"];
+            return refuse(&keys, problem);
+        }
+        if rule == CleaningTogether::Staggered {
+            if config.redundancy == Redundancy::None {
+                let problem = "by turns needs a redundancy: nothing else knows what the member holds that \
+                               cleans";
+                return refuse(&["device.cleaning_together", "device.redundancy"], problem);
+            }
+            drives.iter_mut().for_each(|drive| drive.put_off_cleaning(true));
+        }
+        Ok(steering)
+    }
+
+    /// Whether anybody is told.
+    #[inline]
+    pub(super) fn is_on(&self) -> bool {
+        self.rule != CleaningTogether::Free
+    }
+
+    /// Whether whoever can should read around a drive.
+    #[inline]
+    pub(super) fn avoids(&self, drive: usize) -> bool {
+        self.rule == CleaningTogether::Staggered && self.units[drive] > 0
+    }
+
+    /// Whether there may be drives to read around.
+    #[inline]
+    pub(super) fn is_by_turns(&self) -> bool {
+        self.rule == CleaningTogether::Staggered
+    }
+
+    /// Has one drive clean, as far as the others know.
+    #[cfg(test)]
+    pub(super) fn pretend(&mut self, drive: usize) {
+        (self.rule, self.pretends) = (CleaningTogether::Staggered, true);
+        self.units.fill(0);
+        self.units[drive] = 1;
+    }
+
+    /// Looks at the drives of an array, some of which have gone on, and tells them what to do.
+    pub(super) fn look(
+        &mut self,
+        drives: &mut [Box<dyn Model>],
+        in_use: impl Fn(usize) -> bool,
+        now: Time,
+    ) {
+        #[cfg(test)]
+        if self.pretends {
+            return;
+        }
+        let mut begun = false;
+        for (number, drive) in drives.iter().enumerate() {
+            let units = if in_use(number) { drive.units_cleaning() } else { 0 };
+            begun |= units > self.units[number];
+            self.units[number] = units;
+        }
+        match self.rule {
+            CleaningTogether::Free => {}
+            CleaningTogether::Synchronized if begun => {
+                for (number, drive) in drives.iter_mut().enumerate().filter(|it| in_use(it.0)) {
+                    drive.clean_now(now);
+                    self.units[number] = drive.units_cleaning();
+                }
+            }
+            CleaningTogether::Synchronized => {}
+            CleaningTogether::Staggered => self.take_turns(drives, in_use, now),
+        }
+    }
+
+    fn take_turns(
+        &mut self,
+        drives: &mut [Box<dyn Model>],
+        in_use: impl Fn(usize) -> bool,
+        now: Time,
+    ) {
+        if self.turn.is_some_and(|turn| self.units[turn] > 0) {
+            return;
+        }
+        self.turn = None;
+        // One that could wait no longer has taken its turn.
+        if self.units.iter().any(|units| *units > 0) {
+            return;
+        }
+        let count = drives.len();
+        let order = (1..=count).map(|step| (self.last + step) % count);
+        let Some(next) = order.into_iter().find(|it| in_use(*it) && drives[*it].wants_cleaning())
+        else {
+            return;
+        };
+        drives[next].clean_now(now);
+        self.units[next] = drives[next].units_cleaning();
+        (self.turn, self.last) = (Some(next), next);
+    }
+}

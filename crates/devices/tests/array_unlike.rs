@@ -1,0 +1,85 @@
+//! Members of an array that are unlike the others.
+
+use crate::common::{self, Closed, run_closed};
+use devices::array::{ArrayConfig, Each, Layout, Redundancy};
+use devices::disk::DiskConfig;
+use devices::linear::LinearConfig;
+use devices::ssd::SsdConfig;
+use devices::{DeviceConfig, DeviceKind, Model};
+use engine::{Lba, Op, Random, Request, Xoshiro256};
+use options::Size;
+
+fn law(mib: u64) -> DeviceConfig {
+    let size = Size::from_bytes(mib << 20);
+    DeviceConfig::Linear(Box::new(LinearConfig { size, ..LinearConfig::default() }))
+}
+
+fn array(redundancy: Redundancy, each: Vec<(u32, DeviceConfig)>) -> ArrayConfig {
+    ArrayConfig {
+        members: 4,
+        redundancy,
+        member: law(64),
+        each: Each(each),
+        ..ArrayConfig::default()
+    }
+}
+
+fn build(config: &ArrayConfig) -> Box<dyn Model> {
+    config.build(9).unwrap_or_else(|refusal| panic!("{refusal}"))
+}
+
+#[test]
+fn the_smallest_decides_what_is_used_of_each() {
+    for (layout, redundancy, data) in [
+        (Layout::Striped, Redundancy::None, 4),
+        (Layout::Concatenated, Redundancy::None, 4),
+        (Layout::Striped, Redundancy::Mirror, 2),
+        (Layout::Striped, Redundancy::Parity, 3),
+    ] {
+        let config = ArrayConfig { layout, ..array(redundancy, vec![(2, law(16))]) };
+        assert_eq!(build(&config).capacity_sectors(), data * (16 << 20) / 512, "{redundancy}");
+        let larger = ArrayConfig { layout, ..array(redundancy, vec![(2, law(160))]) };
+        assert_eq!(build(&larger).capacity_sectors(), data * (64 << 20) / 512, "{redundancy}");
+    }
+}
+
+/// Disks beside an SSD: what lies on each takes as long as it takes that.
+#[test]
+fn each_member_answers_as_it_is() {
+    let disk = || DeviceConfig::Disk(Box::new(DiskConfig::default()));
+    let ssd = DeviceConfig::Ssd(Box::new(SsdConfig { blocks_per_plane: 256, ..common::small() }));
+    let each = vec![(0, disk()), (1, ssd), (3, disk())];
+    let mut device = build(&array(Redundancy::None, each));
+    let mut random = Xoshiro256::new(3, 0);
+    let stripes = device.capacity_sectors() / 512;
+    let mut load = Closed::new(1, 800, |id| {
+        let lba = random.below(stripes) * 512 + id % 4 * 128;
+        Request::new(id, Op::Read, Lba(lba), 8)
+    });
+    let (end, done) = run_closed(&mut *device, &mut load);
+    let mean = |member: u64| {
+        let own = done.iter().filter(|it| it.request.id % 4 == member);
+        own.map(|it| it.latency() as f64).sum::<f64>() / 200.0
+    };
+    assert!(mean(0) > 3e6 && mean(3) > 3e6, "disks: {} {}", mean(0), mean(3));
+    assert!(mean(1) < 2e5, "an SSD: {}", mean(1));
+    assert_eq!(device.disk_report(end).unwrap().disks, 2);
+    let flash = device.report(end).unwrap();
+    assert!(flash.units.iter().all(|unit| unit.name.starts_with("member 1 ")));
+    device.audit().unwrap();
+    assert!(device.save().is_none());
+    assert!(!array(Redundancy::None, vec![(1, disk())]).has_flash());
+}
+
+#[test]
+fn nonsense_is_refused_by_name() {
+    let refused = |each| array(Redundancy::Mirror, each).build(0).err().unwrap();
+    let beyond = refused(vec![(4, law(1))]);
+    assert_eq!(beyond.keys, ["device.each", "device.members"]);
+    assert!(beyond.problem.contains("no member 4; they are 0 to 3"), "{beyond}");
+    let twice = refused(vec![(1, law(1)), (1, law(2))]);
+    assert!(twice.problem.contains("member 1 stands there twice"), "{twice}");
+    let broken = DeviceConfig::Ssd(Box::new(SsdConfig { channels: 0, ..SsdConfig::default() }));
+    let broken = refused(vec![(3, broken)]);
+    assert!(broken.problem.starts_with("member 3, channels: 0 is not possible"), "{broken}");
+}
