@@ -16,7 +16,7 @@ fn settings(tolerated: u32) -> ReliabilitySettings {
         scrub: None,
         defect_bytes: 4096,
         years: 10.0,
-        groups: 100_000,
+        groups: 60_000,
         seed: 1,
     }
 }
@@ -37,7 +37,7 @@ fn exponential_times_come_to_the_closed_forms() {
         let found = run(&settings(tolerated));
         near(found.mttdl_hours / YEAR, years, 0.002);
         near(10.0 / found.losses, years, 0.02);
-        assert!(found.losses_error < 0.01 * found.losses, "{}", found.losses_error);
+        assert!(found.losses_error < 0.013 * found.losses, "{}", found.losses_error);
         assert!((0.69..0.71).contains(&found.member_failures));
         // A loss costs a terabyte of each member, of which a share is parity, less what was rebuilt.
         let data = f64::from(tolerated + 1) * f64::from(8 - tolerated) / 8.0;
@@ -59,12 +59,12 @@ fn trials_find_what_is_seen() {
         repair: "weibull(600h, 2, 20h)".into(),
         defects: Some("20000h".into()),
         scrub: Some("weibull(168h, 3, 6h)".into()),
-        groups: 4_000,
+        groups: 2_000,
         ..settings(1)
     };
     for tolerated in [1, 2] {
         let found = run(&ReliabilitySettings { tolerated, ..aging.clone() });
-        let seen = found.seen as f64 / 4_000.0;
+        let seen = found.seen as f64 / 2_000.0;
         near(seen, found.losses, if tolerated == 1 { 0.03 } else { 0.1 });
         let together = ReliabilitySettings { tolerated, repairs_together: true, ..aging.clone() };
         assert!((run(&together).losses < 0.9 * found.losses) == (tolerated == 2));
