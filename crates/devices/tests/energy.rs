@@ -75,9 +75,9 @@ fn a_page_takes_what_its_stages_draw() {
     // A write of an erased drive also programs a summary page for each 63.
     let keys = json!({ "fill": "empty", "energy": currents() });
     let mut device = built("ssd", keys);
-    let (end, _) = random(device.as_mut(), Op::Write, 1, 1_000);
+    let (end, _) = random(device.as_mut(), Op::Write, 1, 50_000);
     let report = energy(device.as_ref(), end);
-    close(report.joules() / 1e3, 25.5e-6, 0.02);
+    close(report.joules() / 50e3, 25.5e-6, 0.01);
     close(report.reads.unwrap() + 1.0, 1.0, 1e-12);
 }
 
