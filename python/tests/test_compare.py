@@ -78,11 +78,27 @@ def test_the_command(ssdlab, small_options, tmp_path):
     assert rows["host.all.iops"]["difference_margin"] > 0
 
 
+def test_devices_by_name_under_one_workload_and_drawn(ssdlab, tmp_path):
+    asked = ["--workload", "random-read", "--set", "workload.requests=300"]
+    done = ssdlab("compare", "sata-2008", "agrawal2008", *asked, "--plot", "both.png")
+    assert done.returncode == 0, done.stderr
+    assert "sata-2008 under random-read" in done.stdout
+    assert "device.kind" in done.stdout
+    assert "device.channels" not in done.stdout, "keys of one kind alone"
+    assert (tmp_path / "both.png").read_bytes().startswith(b"\x89PNG")
+    found = json.loads(ssdlab("compare", "sata-2008", "agrawal2008", *asked, "--json", "-").stdout)
+    rows = {row["name"]: row for row in found["rows"]}
+    assert rows["host.read.mean_us"]["a"] > 20 * rows["host.read.mean_us"]["b"]
+
+
 def test_refused(refused, tmp_path):
     assert "cannot be read" in refused("compare", "no", "no")
     (tmp_path / "a.json").write_text("{}")
     assert "no results" in refused("compare", "a.json", "a.json")
     (tmp_path / "a.json").write_text('{"schema": 7, "host": {}}')
     assert "results of schema 7; this version reads 1" in refused("compare", "a.json", "a.json")
+    assert "were run already" in refused("compare", "agrawal2008", "a.json", "--workload", "mixed")
+    named = refused("compare", "agrawal2008", "null", "--device", "null")
+    assert "agrawal2008 is the preset of a device itself" in named
     (tmp_path / "a.toml").write_text("version = 1")
     assert "from 2 to" in refused("compare", "a.toml", "a.toml", "--repeat", 1)

@@ -206,7 +206,8 @@ fn unlike_members_are_the_same_bits_with_any_number_of_threads() {
                 [device.member]\npreset = 'agrawal2008'\nblocks_per_plane = 32\n\
                 [[device.each]]\nmember = 1\npreset = 'sata-2008'\n\
                 [[device.each]]\nmember = 2\nchannels = 4\n\
-                [workload]\nkind = 'open'\nrequests = 4000\nread_share = 0.5\nrate = 3000\n";
+                [workload]\nkind = 'open'\nrequests = 4000\nread_share = 0.5\n\
+                interarrival = 'exponential(0, 0.5)'\n";
     let experiment = crate::common::experiment::<&str>(&[text], &[]).unwrap();
     let on = |threads| {
         let settings = RunSettings { threads, ..crate::common::audited() };

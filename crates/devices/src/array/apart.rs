@@ -99,5 +99,6 @@ impl Apart for Array {
     fn join(&mut self, _now: Time) {
         let it = self.in_sides.take().expect("it is split");
         (self.members, self.outstanding) = it.members().into_iter().unzip();
+        self.due = super::all_due(&self.members);
     }
 }

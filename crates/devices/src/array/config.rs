@@ -1,11 +1,12 @@
 //! The options of an array, and the words in which its members' refusals are said.
 
-use super::each::Each;
 use super::redundancy::{Failures, ReadCopy, Rebuild, Redundancy, Rotation, Shares, WriteRule};
 use crate::DeviceConfig;
 use crate::kit::config::Duplex;
 use crate::ssd::snapshot::ARRAY_KEY;
-use options::{Bandwidth, Duration, Invalid, Size, choices, options};
+use options::{Bandwidth, Duration, Invalid, KeyInfo, Setting, Size, Values, choices, options};
+use serde::de::IgnoredAny;
+use serde::{Serialize, Serializer};
 
 /// Members at most: more than any controller has ports.
 pub(super) const MOST_MEMBERS: u32 = 1024;
@@ -85,6 +86,45 @@ options! {
         /// Members unlike the others: what they have of their own. The smallest decides what is used of
         /// each.
         each: Each = Each::default(),
+    }
+}
+
+/// The members that are not as the key `member` says, by their numbers.
+#[derive(Debug, Clone, PartialEq, Default)]
+pub struct Each(pub Vec<(u32, DeviceConfig)>);
+
+impl Serialize for Each {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        #[derive(Serialize)]
+        struct One<'a> {
+            member: u32,
+            #[serde(flatten)]
+            device: &'a DeviceConfig,
+        }
+        serializer
+            .collect_seq(self.0.iter().map(|(member, device)| One { member: *member, device }))
+    }
+}
+
+/// Like a member, which whoever reads layers resolves by itself.
+impl Setting for Each {
+    type Partial = IgnoredAny;
+
+    fn overlay(_under: &mut IgnoredAny, _over: IgnoredAny) {}
+
+    fn complete(_partial: IgnoredAny, default: Self) -> Self {
+        default
+    }
+
+    fn describe(path: &str, doc: &str, _default: &Self, rows: &mut Vec<KeyInfo>) {
+        rows.push(KeyInfo {
+            path: path.to_owned(),
+            doc: doc.trim().to_owned(),
+            expected: "tables, each with the number of a `member` and keys of a device".to_owned(),
+            values: Values::List(Box::new(Values::Section("each"))),
+            default: String::new(),
+            section: String::new(),
+        });
     }
 }
 

@@ -30,9 +30,10 @@ impl Device for Array {
                 self.pump(now);
             }
             let mut parts = std::mem::take(&mut self.parts);
-            for member in &mut self.members {
-                if member.next_event().is_some_and(|at| at <= now) {
+            for (member, due) in self.members.iter_mut().zip(&mut self.due) {
+                if *due <= now {
                     member.advance(now, &mut parts);
+                    *due = member.next_event().unwrap_or(Time::MAX);
                 }
             }
             for part in parts.drain(..) {
@@ -72,6 +73,9 @@ impl Array {
     fn steer(&mut self, now: Time) {
         if self.steering.is_on() {
             self.steering.look(&mut self.members, |_| true, now);
+            for (member, due) in self.members.iter().zip(&mut self.due) {
+                *due = member.next_event().unwrap_or(Time::MAX);
+            }
         }
     }
 }

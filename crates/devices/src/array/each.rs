@@ -1,49 +1,8 @@
-//! Members unlike the others.
+//! Members unlike the others: which is what, and how they are built.
 
 use super::ArrayConfig;
 use crate::{DeviceConfig, Model, Supplied};
-use options::{Invalid, KeyInfo, Setting, Values};
-use serde::de::IgnoredAny;
-use serde::{Serialize, Serializer};
-
-/// The members that are not as the key `member` says, by their numbers.
-#[derive(Debug, Clone, PartialEq, Default)]
-pub struct Each(pub Vec<(u32, DeviceConfig)>);
-
-impl Serialize for Each {
-    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        #[derive(Serialize)]
-        struct One<'a> {
-            member: u32,
-            #[serde(flatten)]
-            device: &'a DeviceConfig,
-        }
-        serializer
-            .collect_seq(self.0.iter().map(|(member, device)| One { member: *member, device }))
-    }
-}
-
-/// Like a member, which whoever reads layers resolves by itself.
-impl Setting for Each {
-    type Partial = IgnoredAny;
-
-    fn overlay(_under: &mut IgnoredAny, _over: IgnoredAny) {}
-
-    fn complete(_partial: IgnoredAny, default: Self) -> Self {
-        default
-    }
-
-    fn describe(path: &str, doc: &str, _default: &Self, rows: &mut Vec<KeyInfo>) {
-        rows.push(KeyInfo {
-            path: path.to_owned(),
-            doc: doc.trim().to_owned(),
-            expected: "tables, each with the number of a `member` and keys of a device".to_owned(),
-            values: Values::List(Box::new(Values::Section("each"))),
-            default: String::new(),
-            section: String::new(),
-        });
-    }
-}
+use options::Invalid;
 
 impl ArrayConfig {
     /// What the member of a number is; spares are as the key `member` says.

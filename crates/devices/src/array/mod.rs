@@ -21,9 +21,9 @@ mod sides;
 mod steering;
 
 pub use config::{
-    ArrayConfig, ArrayPartial, CleaningTogether, ControllerLink, ControllerLinkPartial, Layout,
+    ArrayConfig, ArrayPartial, CleaningTogether, ControllerLink, ControllerLinkPartial, Each,
+    Layout,
 };
-pub use each::Each;
 pub use raid::Raid;
 pub use redundancy::{
     Failures, ReadCopy, Rebuild, RebuildPartial, Redundancy, Rotation, Shares, WriteRule,
@@ -35,7 +35,7 @@ use crate::kit::slots::Slots;
 use crate::{Model, Supplied};
 use active::Active;
 use config::MOST_MEMBERS;
-use engine::{Completion, EventQueue};
+use engine::{Completion, EventQueue, Time};
 use layout::Stripes;
 use options::Invalid;
 use steering::Steering;
@@ -43,6 +43,8 @@ use steering::Steering;
 /// Devices behind one controller. Its fields are what it does, and two ways of doing it in parts.
 pub struct Array {
     members: Vec<Box<dyn Model>>,
+    /// When the next event of each member is; the end of time where it has none.
+    due: Vec<Time>,
     stripes: Stripes,
     layout: Layout,
     /// No member is unlike the others.
@@ -96,6 +98,7 @@ impl Array {
             divided: 1,
             in_sides: None,
             outstanding: Vec::new(),
+            due: all_due(&members),
             members,
             stripes,
             steering,
@@ -109,6 +112,11 @@ impl Array {
             done: Vec::new(),
         })
     }
+}
+
+/// When the next event of each drive is.
+fn all_due(drives: &[Box<dyn Model>]) -> Vec<Time> {
+    drives.iter().map(|drive| drive.next_event().unwrap_or(Time::MAX)).collect()
 }
 
 /// What the smallest of some drives holds, sectors: nothing is used of the others beyond.

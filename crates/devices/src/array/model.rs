@@ -73,7 +73,9 @@ impl Persist for Array {
         if !self.alike {
             return Err(UNLIKE.to_owned());
         }
-        restore(&mut self.members, &self.shape, snapshot)
+        let restored = restore(&mut self.members, &self.shape, snapshot);
+        self.due = super::all_due(&self.members);
+        restored
     }
 }
 
@@ -141,6 +143,9 @@ impl Examine for Array {
         let numbered = self.members.iter().enumerate();
         for (number, member) in numbered {
             member.audit().map_err(|problem| format!("member {number}: {problem}"))?;
+        }
+        if self.due != super::all_due(&self.members) {
+            return Err("a member has another next event than the array knows".to_owned());
         }
         if !self.active.is_empty() && self.next_inside().is_none() {
             return Err("requests are outstanding and no member has an event".to_owned());

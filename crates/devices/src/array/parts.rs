@@ -43,8 +43,9 @@ impl Array {
         if request.op == Op::Flush {
             // Everything sent before has reached its member before, so each can answer for its own.
             active.parts_left = self.members.len() as u32;
-            for member in &mut self.members {
+            for (member, due) in self.members.iter_mut().zip(&mut self.due) {
                 member.submit(now, Request { id, ..request });
+                *due = member.next_event().unwrap_or(Time::MAX);
             }
             return;
         }
@@ -52,6 +53,7 @@ impl Array {
         active.parts_left = self.stripes.parts(part).count() as u32;
         for (member, part) in self.stripes.parts(part) {
             self.members[member].submit(now, part);
+            self.due[member] = self.members[member].next_event().unwrap_or(Time::MAX);
         }
     }
 
@@ -88,7 +90,7 @@ impl Array {
 
     /// The earliest event of the link and the members.
     pub(super) fn next_inside(&self) -> Option<Time> {
-        let members = self.members.iter().filter_map(|member| member.next_event());
-        members.chain(self.events.next_at()).min()
+        let members = self.due.iter().copied().min().filter(|at| *at < Time::MAX);
+        members.into_iter().chain(self.events.next_at()).min()
     }
 }
