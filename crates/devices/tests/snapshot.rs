@@ -4,8 +4,8 @@
 use crate::common::{Closed, run_closed};
 use devices::ssd::config::Policy;
 use devices::ssd::config::{
-    Cleaning, Detector, FreeOrder, Frontiers, HotCold, Levelling, LevellingRule, Persistence, Pool, Recovery,
-    Temperature, TieBreak, Wear,
+    Cleaning, Detector, FreeOrder, Frontiers, HotCold, Levelling, LevellingRule, Persistence, Pool,
+    Recovery, Temperature, TieBreak, Wear,
 };
 use devices::ssd::{Ssd, SsdConfig};
 use devices::{Examine, Persist, Prepare};

@@ -3,11 +3,11 @@
 
 use super::account::UnitAccount;
 use super::buffered::Buffered;
+use super::clock::Clock;
 use super::flash::Flash;
 use super::ftl::{Ftl, Programming};
 use super::ids::{Block, Lpn, Unit};
 use super::sched::{CutProgram, Scheduler};
-use super::clock::Clock;
 use super::timeline::{Recorder, Timeline, Window};
 use engine::Time;
 

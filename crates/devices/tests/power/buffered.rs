@@ -134,7 +134,9 @@ fn a_start_takes_the_reads_of_its_dies() {
     // Two pages are written by each start.
     let group = f64::from(PLANES * 3) * PAGE_NS as f64 / 1e9;
     let records = 2.0 * (group + PROGRAM_NS as f64 / 1e9);
-    for (packages, reclaim) in [(1, Reclaim::Superblock), (2, Reclaim::Superblock), (2, Reclaim::Block)] {
+    for (packages, reclaim) in
+        [(1, Reclaim::Superblock), (2, Reclaim::Superblock), (2, Reclaim::Block)]
+    {
         let mut config = SsdConfig { packages_per_channel: packages, ..drive(true) };
         config.cleaning.reclaim = reclaim;
         let dies = f64::from(packages);
@@ -155,7 +157,10 @@ fn a_start_takes_the_reads_of_its_dies() {
         // And a spare area on each die of each erased or open block.
         let rest = report.pages_read as f64 / 2.0 - blocks * parts;
         let found = report.recoveries_ns[0] as f64 / 1e9;
-        near(found, form(blocks * parts, bytes / parts, dies) + form(rest, 2_048.0, dies) + records);
+        near(
+            found,
+            form(blocks * parts, bytes / parts, dies) + form(rest, 2_048.0, dies) + records,
+        );
     }
 }
 

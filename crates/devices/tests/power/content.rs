@@ -67,7 +67,14 @@ impl Content {
             let page = &mut self.pages[page as usize];
             page.ever.push(value);
             let asked = self.tick;
-            page.changes.push(Change { value, request, asked, answered: None, durable: false, fua });
+            page.changes.push(Change {
+                value,
+                request,
+                asked,
+                answered: None,
+                durable: false,
+                fua,
+            });
         }
         self.open.insert(request, pages);
     }

@@ -223,6 +223,9 @@ fn the_best_interval_is_the_derived_one() {
     }
     let best = (0..sums.len()).min_by(|a, b| sums[*a].total_cmp(&sums[*b])).unwrap();
     println!("derived {derived:.3} s; measured least at the place {} from it", best as i64 - 4);
-    assert!((3..=5).contains(&best), "the derived interval is the best of those tried, or next to it");
+    assert!(
+        (3..=5).contains(&best),
+        "the derived interval is the best of those tried, or next to it"
+    );
     assert!(sums[0] > 1.2 * sums[best] && sums[8] > 1.2 * sums[best], "{sums:?}");
 }

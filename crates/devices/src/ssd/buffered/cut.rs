@@ -1,12 +1,12 @@
 //! A power cut at the dies: how far each group in the buffer has come, and which of them the capacitors
 //! of a protected buffer bring to their end. And the pages that the drive writes for itself.
 
+use super::Buffered;
 use super::asked::Held;
 use super::cores::Cores;
 use super::dies::{Cell, Job};
 use super::gather::{self, Gather, Stage};
 use super::owned::{Known, Owned};
-use super::Buffered;
 use crate::kit::slots::{Slot, Slots};
 use crate::ssd::clock::Clock;
 use crate::ssd::config::Program;
@@ -158,8 +158,7 @@ impl Buffered {
             });
             let queue = queue.chain(rest.map(|group| {
                 let kept = self.gather.group(group);
-                let passes =
-                    if kept.stage == Stage::Filling { self.passes() } else { kept.passes };
+                let passes = if kept.stage == Stage::Filling { self.passes() } else { kept.passes };
                 let pages = Some(self.shape.planes * self.shape.rows);
                 Dumped { group, pages, first_ns: self.costs.program, passes }
             }));

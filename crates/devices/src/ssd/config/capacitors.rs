@@ -37,8 +37,7 @@ mod tests {
     /// 1.2 mF from 12 to 5 V at 0.8 are 57 mJ: 9.5 ms at 6 W.
     #[test]
     fn energy_is_power_times_time() {
-        let capacitors =
-            Capacitors { capacitance: "1.2mF".parse().ok(), ..Capacitors::default() };
+        let capacitors = Capacitors { capacitance: "1.2mF".parse().ok(), ..Capacitors::default() };
         assert_eq!(capacitors.lasts_ns(), 9_520_000);
         assert_eq!(Capacitors::default().lasts_ns(), u64::MAX);
     }

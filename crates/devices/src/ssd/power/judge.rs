@@ -40,7 +40,8 @@ impl Power {
             if it.lpn == Lpn::PADDING {
                 continue;
             }
-            let begun = Begun { ppn: it.ppn, is_hosts: program.is_hosts, answered: program.answered };
+            let begun =
+                Begun { ppn: it.ppn, is_hosts: program.is_hosts, answered: program.answered };
             truth.begun.entry(it.lpn.0).or_default().push(begun);
         }
         self.truth = Some(truth);
