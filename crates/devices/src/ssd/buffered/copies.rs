@@ -29,6 +29,14 @@ impl Buffered {
         if self.ftl.free_blocks(domain) == 0 && left < data_pages {
             return false;
         }
+        if self.owned.is_some() && self.config.is_volatile() {
+            // With every victim a group of either stream may be padded: it must gain more than that, or
+            // cleaning would come to no end.
+            let valid = self.ftl.least_valid_of(domain.0).unwrap_or(data_pages);
+            if data_pages - valid.min(data_pages) <= 2 * self.shape.units {
+                return false;
+            }
+        }
         let Some(job) = self.ftl.begin_cleaning(&self.flash, Unit(domain.0), true) else {
             return false;
         };

@@ -6,12 +6,12 @@ use super::asked::Held;
 use super::cores::Cores;
 use super::dies::{Cell, Job};
 use super::gather::{self, Gather, Stage};
-use super::owned::{Known, Owned};
+use super::owned::{Known, Owned, Owner};
 use crate::kit::slots::{Slot, Slots};
 use crate::ssd::clock::Clock;
 use crate::ssd::config::Program;
 use crate::ssd::ftl::Programming;
-use crate::ssd::ids::{Block, Domain, Lpn, Stream, Unit};
+use crate::ssd::ids::{Block, Domain, Lpn, Ppn, Stream, Unit};
 use crate::ssd::sched::CutProgram;
 use engine::Time;
 use std::collections::{BTreeMap, VecDeque};
@@ -261,5 +261,43 @@ impl Buffered {
     /// Whether it is the drive itself that waits for everything to be durable, of either stream.
     pub(super) fn is_own(slot: Slot) -> bool {
         slot == RESTORES
+    }
+}
+
+impl Buffered {
+    /// The page that a request writes is in the buffer.
+    #[inline]
+    pub(super) fn note_owner(&mut self, slot: Slot, lpn: Lpn) {
+        if self.owned.is_some() {
+            self.keep_owner(slot, lpn);
+        }
+    }
+
+    fn keep_owner(&mut self, slot: Slot, lpn: Lpn) {
+        let ppn = self.ftl.lookup(lpn).expect("it has its place");
+        let promised = match self.known(ppn) {
+            Known::Answered => true,
+            Known::Open { promised } => promised,
+            Known::Copy => false,
+        };
+        let request = self.asked(slot).request.id;
+        let Some(owned) = &mut self.owned else { return };
+        owned.0.insert(ppn.0, Owner { slot, request, promised });
+    }
+
+    /// What the host knows of a page in the buffer.
+    pub(super) fn known(&self, ppn: Ppn) -> Known {
+        let owner = self.owned.as_ref().and_then(|owned| owned.0.get(&ppn.0));
+        let Some(Owner { slot, request, promised }) = owner.copied() else { return Known::Copy };
+        let asked = self.asked.get(slot as usize).copied().flatten();
+        if asked.is_some_and(|asked| asked.request.id == request) {
+            return Known::Open { promised };
+        }
+        Known::Answered
+    }
+
+    /// The request that has written a page in the buffer, if it is one of the host.
+    pub(super) fn writer(&self, ppn: Ppn) -> Option<u64> {
+        self.owned.as_ref()?.0.get(&ppn.0).map(|owner| owner.request)
     }
 }
