@@ -5,7 +5,6 @@
 
 use crate::common::{self, seeds};
 use devices::array::{ArrayConfig, CleaningTogether, Redundancy};
-use devices::linear::LinearConfig;
 use devices::ssd::SsdConfig;
 use devices::{DeviceConfig, DeviceKind, Model};
 use engine::{Completion, Lba, Op, Random, Request, Time, Xoshiro256};
@@ -92,7 +91,7 @@ fn members_that_clean_by_turns_are_read_around() {
 
 #[test]
 fn what_cannot_be_told_when_to_clean_is_refused_by_name() {
-    let law = DeviceConfig::Linear(Box::new(LinearConfig::default()));
+    let law = DeviceConfig::Linear(Box::default());
     let refused = |config: ArrayConfig| config.build(0).err().unwrap();
     let turns = refused(array(Redundancy::None, CleaningTogether::Staggered));
     assert_eq!(turns.keys, ["device.cleaning_together", "device.redundancy"]);

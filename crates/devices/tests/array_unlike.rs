@@ -2,7 +2,6 @@
 
 use crate::common::{self, Closed, run_closed};
 use devices::array::{ArrayConfig, Each, Layout, Redundancy};
-use devices::disk::DiskConfig;
 use devices::linear::LinearConfig;
 use devices::ssd::SsdConfig;
 use devices::{DeviceConfig, DeviceKind, Model};
@@ -46,7 +45,7 @@ fn the_smallest_decides_what_is_used_of_each() {
 /// Disks beside an SSD: what lies on each takes as long as it takes that.
 #[test]
 fn each_member_answers_as_it_is() {
-    let disk = || DeviceConfig::Disk(Box::new(DiskConfig::default()));
+    let disk = || DeviceConfig::Disk(Box::default());
     let ssd = DeviceConfig::Ssd(Box::new(SsdConfig { blocks_per_plane: 256, ..common::small() }));
     let each = vec![(0, disk()), (1, ssd), (3, disk())];
     let mut device = build(&array(Redundancy::None, each));

@@ -1,4 +1,4 @@
-//! `Diff-RAID` (Balakrishnan, Kadav, Prabhakaran and Malkhi, EuroSys 2010): members that hold more parity age
+//! `Diff-RAID` (Balakrishnan, Kadav, Prabhakaran and Malkhi, 2010): members that hold more parity age
 //! sooner, so that they do not all fail at once.
 
 use crate::common;

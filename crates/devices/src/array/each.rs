@@ -30,9 +30,8 @@ impl ArrayConfig {
             let seed = seed.wrapping_add(u64::from(number).wrapping_mul(0x9E37_79B9_7F4A_7C15));
             let own = self.each.0.iter().any(|it| it.0 == number);
             let device = self.member_of(number).build_with(seed, supplied);
-            let blamed = |invalid: Invalid| match own {
-                true => of_each(&invalid, number),
-                false => super::config::of_member(invalid),
+            let blamed = |invalid: Invalid| {
+                if own { of_each(&invalid, number) } else { super::config::of_member(invalid) }
             };
             drives.push(device.map_err(blamed)?);
         }

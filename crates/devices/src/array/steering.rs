@@ -59,7 +59,9 @@ impl Steering {
                                cleans";
                 return refuse(&["device.cleaning_together", "device.redundancy"], problem);
             }
-            drives.iter_mut().for_each(|drive| drive.put_off_cleaning(true));
+            for drive in drives.iter_mut() {
+                drive.put_off_cleaning(true);
+            }
         }
         Ok(steering)
     }
@@ -108,14 +110,13 @@ impl Steering {
             self.units[number] = units;
         }
         match self.rule {
-            CleaningTogether::Free => {}
             CleaningTogether::Synchronized if begun => {
                 for (number, drive) in drives.iter_mut().enumerate().filter(|it| in_use(it.0)) {
                     drive.clean_now(now);
                     self.units[number] = drive.units_cleaning();
                 }
             }
-            CleaningTogether::Synchronized => {}
+            CleaningTogether::Free | CleaningTogether::Synchronized => {}
             CleaningTogether::Staggered => self.take_turns(drives, in_use, now),
         }
     }
