@@ -10,9 +10,9 @@ use crate::results::{Collected, Ran};
 use crate::session::Session;
 use crate::trace::{Output, target_format};
 use devices::{Model, Supplied};
-use engine::{Completion, Op, Request, SECTOR_BYTES, Time};
+use engine::{Completion, Followed, Op, Request, SECTOR_BYTES, Time};
 use nbd::{
-    Address, Control, Floor, Listener, Punctuality, Recording, Scale, Server, Setup, Store,
+    Address, Control, Export, Floor, Listener, Punctuality, Recording, Scale, Server, Setup, Store,
     Verdict, Witness,
 };
 use options::{Invalid, Size};
@@ -22,11 +22,14 @@ use std::net::IpAddr;
 use std::ops::ControlFlow;
 use std::path::PathBuf;
 use std::sync::atomic::AtomicU64;
-use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
+use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, SyncSender, channel, sync_channel};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 use workloads::{Losses, Record};
+
+/// Requests that wait to be written to the trace; with more, the device waits for its disk.
+const MOST_UNWRITTEN: usize = 1 << 18;
 
 /// Where a live device is to be found.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -174,7 +177,7 @@ struct Watcher {
     measured: Collected,
     first: Option<Time>,
     last: Time,
-    recorder: Option<Sender<Record>>,
+    recorder: Option<SyncSender<Record>>,
     fresh: LiveStatus,
     status: Arc<Mutex<LiveStatus>>,
 }
@@ -182,6 +185,7 @@ struct Watcher {
 impl Witness<dyn Model> for Watcher {
     fn submitted(&mut self, at: Time, request: &Request, fua: bool) {
         self.first.get_or_insert(at);
+        self.last = self.last.max(at);
         let Some(recorder) = &self.recorder else { return };
         let Request { op, lba, sectors, .. } = *request;
         let record = Record { at, device: 0, op, sector: lba.0, sectors, fua };
@@ -189,13 +193,18 @@ impl Witness<dyn Model> for Watcher {
         let _ = recorder.send(record);
     }
 
-    fn completed(&mut self, completion: &Completion, measured: Option<Time>) {
+    fn sample(&mut self, now: Time, figures: Option<Followed>) -> Time {
+        self.simulated.sample(now, figures)
+    }
+
+    fn delivered(&mut self, completion: &Completion, measured: Time) {
+        let at = completion.submitted + measured;
+        self.measured.record(&Completion { at, ..*completion });
+    }
+
+    fn completed(&mut self, completion: &Completion) {
         self.last = self.last.max(completion.at);
         self.simulated.record(completion);
-        if let Some(measured) = measured {
-            let at = completion.submitted + measured;
-            self.measured.record(&Completion { at, ..*completion });
-        }
         self.fresh.requests += 1;
         self.fresh.bytes += completion.request.bytes();
         self.fresh.latency_ns += completion.latency();
@@ -204,7 +213,7 @@ impl Witness<dyn Model> for Watcher {
         }
     }
 
-    fn idle(&mut self, device: &dyn Model, now: Time, timing: &Punctuality) {
+    fn idle(&mut self, device: &mut (dyn Model + 'static), now: Time, timing: &Punctuality) {
         self.fresh.late_share = timing.late_share();
         let report = device.report(now);
         self.fresh.write_amplification = report.and_then(|report| report.write_amplification_bytes);
@@ -213,7 +222,7 @@ impl Witness<dyn Model> for Watcher {
 
 /// A thread that writes the trace.
 struct TraceWriter {
-    records: Sender<Record>,
+    records: SyncSender<Record>,
     thread: JoinHandle<io::Result<Losses>>,
     target: String,
 }
@@ -226,7 +235,7 @@ impl TraceWriter {
         let mut output = Output::create(target, compression).map_err(|error| {
             RunError::Input(format!("--record {target}: cannot be written: {error}"))
         })?;
-        let (records, incoming) = channel::<Record>();
+        let (records, incoming) = sync_channel::<Record>(MOST_UNWRITTEN);
         let thread = std::thread::Builder::new().name("record".to_owned());
         let thread = thread.spawn(move || {
             let losses = write(&mut incoming.into_iter().fuse(), &mut output)?;
@@ -350,7 +359,8 @@ fn serve(
     let recording = recording.transpose().map_err(from_nbd)?;
     let events = recording.as_ref().map(Recording::events);
     let floor_of_server = floor.clone();
-    let setup = Setup { store, export_bytes: size_bytes, scale, floor: floor_of_server, recording };
+    let export = Export { bytes: size_bytes, read_only: false };
+    let setup = Setup { store, export, scale, floor: floor_of_server, recording };
     let mut server =
         Server::new(session.device(), &mut watcher, setup, control).map_err(from_nbd)?;
     // Nobody listens any more when the user has given up.
@@ -435,6 +445,7 @@ fn timing_section(timing: &Punctuality, floor: &Floor) -> Value {
         "late": timing.late,
         "late_share": timing.late_share(),
         "late_by_backing": timing.late_by_backing,
+        "held_back": timing.held_back,
         "below_floor": timing.below_floor,
         "floor_excess_mean_us": per_request(timing.floor_excess_ns),
         "model_mean_us": per_request(timing.model_ns),

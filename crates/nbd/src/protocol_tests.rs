@@ -1,4 +1,5 @@
 use super::*;
+use crate::answer::SIMPLE_REPLY_MAGIC;
 use proptest::prelude::*;
 
 const BYTES: u64 = 1 << 20;
@@ -6,7 +7,7 @@ const BYTES: u64 = 1 << 20;
 /// A conversation, and what it said first.
 fn conversation() -> (Conversation, Vec<u8>) {
     let mut out = Vec::new();
-    (Conversation::new(BYTES, &mut out), out)
+    (Conversation::new(Some(Export { bytes: BYTES, read_only: false }), &mut out), out)
 }
 
 /// Everything that a conversation makes of some bytes that come in pieces of `piece`.
@@ -103,11 +104,17 @@ fn a_client_looks_around_and_goes() {
         request(0, 3, 0, 0),
     ];
     let (events, out) = feed(&mut conversation, &words.concat(), 3);
-    let unsupported = REP_ERR_UNSUP;
     let replies =
-        [unsupported, REP_SERVER, REP_ACK, REP_INFO, REP_INFO, REP_ACK, REP_INFO, REP_ACK];
+        [REP_ACK, REP_SERVER, REP_ACK, REP_INFO, REP_INFO, REP_ACK, REP_INFO, REP_ACK];
     assert_eq!(kinds(&out), replies);
-    let asked = Asked { command: Command::Flush, fua: false, cookie: 7, offset: 0, length: 0 };
+    let asked = Asked {
+        command: Command::Flush,
+        fua: false,
+        cookie: 7,
+        offset: 0,
+        length: 0,
+        structured: false,
+    };
     assert_eq!(events, [Event::Request(asked)]);
 }
 
@@ -208,7 +215,14 @@ fn the_data_of_a_write_follow_it() {
     let write = [request(CMD_FLAG_FUA, 1, 512, 1000), vec![9; 1000]].concat();
     let both = [write, request(0, 2, 0, 0)].concat();
     let (events, out) = feed(&mut conversation, &both, 77);
-    let asked = Asked { command: Command::Write, fua: true, cookie: 7, offset: 512, length: 1000 };
+    let asked = Asked {
+        command: Command::Write,
+        fua: true,
+        cookie: 7,
+        offset: 512,
+        length: 1000,
+        structured: false,
+    };
     assert_eq!(events, [Event::Request(asked), Event::Data(true), Event::Close]);
     assert!(out.is_empty());
 }

@@ -26,6 +26,9 @@ pub struct Punctuality {
     pub measured_ns: u64,
     /// What the model says that they take, ns.
     pub model_ns: u64,
+    /// Requests that waited in their socket, because the client had asked for as much as is served at
+    /// once; nobody knows for how long.
+    pub held_back: u64,
     /// The most that one was later than the model, ns.
     pub latest_ns: u64,
     /// How long the server waited for a processor, ns, where the system tells.
