@@ -10,7 +10,7 @@ use crate::ssd::timeline::{Timeline, Window};
 use crate::ssd::{Snapshot, SsdReport};
 use crate::together::Sides;
 use crate::{Apart, Examine, Persist, Prepare};
-use engine::{Lba, Op, Request, Status, Time};
+use engine::{Device, Lba, Op, Request, Status, Time};
 
 impl Prepare for Raid {
     fn preparable_pages(&self) -> u64 {
@@ -110,6 +110,10 @@ impl Apart for Raid {
 }
 
 impl Persist for Raid {
+    fn rests(&self) -> bool {
+        self.next_event().is_none() && self.drives.iter().all(|drive| drive.rests())
+    }
+
     fn save(&self) -> Option<Snapshot> {
         model::save(&self.drives, &self.shape)
     }
