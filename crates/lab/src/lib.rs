@@ -9,6 +9,7 @@ mod apart;
 mod catalogue;
 mod config;
 mod error;
+mod faults;
 mod health;
 mod inputs;
 mod live;

@@ -64,6 +64,11 @@ impl<'a, D: Device + ?Sized> Attached<'a, D> {
         self.time
     }
 
+    /// All that happens up to `to` has happened.
+    pub(crate) fn pass(&mut self, to: Time) {
+        self.time = self.time.max(to);
+    }
+
     /// The most by which an answer that is still to come is early.
     pub(crate) fn ahead(&self) -> u64 {
         self.ahead
@@ -124,6 +129,9 @@ impl<'a, D: Device + ?Sized> Attached<'a, D> {
         (slot, early): (u32, u64),
         witness: &mut W,
     ) {
+        if self.submitted == 0 {
+            witness.begins(self.device, at);
+        }
         self.sample(at, witness);
         witness.submitted(at, &request, fua);
         self.time = at;

@@ -39,6 +39,7 @@ impl Floor {
             export: Export { bytes, read_only: false },
             scale: Scale::new(1.0)?,
             floor: Floor::none(),
+            orders: None,
             recording: None,
         };
         let control = Control::new().map_err(system)?;

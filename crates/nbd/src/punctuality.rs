@@ -103,6 +103,13 @@ impl Punctuality {
                 "{late} of the requests were late by over 5 %: {cause}"
             ));
         }
+        if self.held_back as f64 > requests * MOST_LATE {
+            return Verdict::Invalid(format!(
+                "{} of the requests waited because their client had asked for more than is served at \
+                 once, 512 requests or 64 MiB",
+                percent(self.held_back as f64 / requests)
+            ));
+        }
         if (measured - model).abs() > model * MOST_DIFFERENCE {
             let difference = percent((measured - model) / model.max(1.0));
             return Verdict::Invalid(format!("the mean latency is off by {difference}"));

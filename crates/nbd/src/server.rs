@@ -55,6 +55,11 @@ pub struct Server<'a, D: ?Sized, W: ?Sized> {
     last_idle: u64,
     /// The place that is heard first in the next turn.
     first: usize,
+    /// The power of the device is off, or it is on its way back.
+    is_off: bool,
+    /// How long the server had waited for a processor when that was counted last, and its answers then.
+    waited: Option<u64>,
+    requests_before: u64,
     pub(crate) punctuality: Punctuality,
 }
 
@@ -93,6 +98,9 @@ impl<'a, D: Device + ?Sized, W: Witness<D> + ?Sized> Server<'a, D, W> {
             last_message: 0,
             last_idle: 0,
             first: 0,
+            is_off: false,
+            waited: None,
+            requests_before: 0,
             punctuality: Punctuality::default(),
         })
     }
@@ -112,13 +120,15 @@ impl<'a, D: Device + ?Sized, W: Witness<D> + ?Sized> Server<'a, D, W> {
     /// Serves until it is told to stop or, without a listener, until the last client has gone.
     pub fn run(&mut self, listener: Option<&Listener>) -> Punctuality {
         clock::precise_sleep();
-        let waited = clock::waited_for_processor();
+        self.waited = clock::waited_for_processor();
+        self.punctuality.waited_ns = self.waited.map(|_| 0);
         let mut end = None;
         loop {
             let now = self.clock.now();
             if end.is_none() && self.control.is_stopped() {
                 end = Some(now + FAREWELL_NS);
             }
+            self.mind_power();
             self.advance_ahead(now);
             self.answer_due();
             self.send_all();
@@ -127,11 +137,10 @@ impl<'a, D: Device + ?Sized, W: Witness<D> + ?Sized> Server<'a, D, W> {
                 (None, None) if self.clients.iter().next().is_none() => break,
                 _ => {}
             }
-            self.wait(listener.filter(|_| end.is_none()), end.is_none());
+            let listener = listener.filter(|_| end.is_none() && !self.is_off);
+            self.wait(listener, end.is_none());
         }
-        if let Some(before) = waited {
-            self.punctuality.waited_ns = clock::waited_for_processor().map(|now| now - before);
-        }
+        self.count_waiting();
         self.setup.store.sync();
         self.punctuality
     }
@@ -142,6 +151,46 @@ impl<'a, D: Device + ?Sized, W: Witness<D> + ?Sized> Server<'a, D, W> {
     /// When some of it could not be written.
     pub fn finish_recording(&mut self) -> io::Result<()> {
         self.setup.recording.take().map_or(Ok(()), Recording::finish)
+    }
+
+    /// Counts how long the server has waited for a processor since it was counted last, unless it had
+    /// nothing to do then.
+    fn count_waiting(&mut self) {
+        let Some(before) = self.waited else { return };
+        let now = clock::waited_for_processor();
+        let was_used = self.punctuality.requests > self.requests_before;
+        if let (Some(now), Some(sum), true) = (now, &mut self.punctuality.waited_ns, was_used) {
+            *sum += now - before;
+        }
+        self.waited = now;
+        self.requests_before = self.punctuality.requests;
+    }
+
+    /// When the power of the device goes, so do the clients; others come when it is back.
+    fn mind_power(&mut self) {
+        let is_off = !self.device.device().is_ready();
+        if is_off && !self.is_off {
+            for place in 0..self.clients.places() {
+                self.disconnect(place);
+            }
+        }
+        self.is_off = is_off;
+        if is_off {
+            self.advance(self.setup.scale.model(self.clock.now()), true);
+        }
+    }
+
+    /// Does what is ordered at the control socket.
+    fn obey(&mut self) {
+        let Some(mut orders) = self.setup.orders.take() else { return };
+        orders.hear(|line| {
+            // Later than all that has been submitted, so that a replay knows the order.
+            let now = self.setup.scale.model(self.clock.now()).max(self.device.time() + 1);
+            self.advance(now, true);
+            self.device.pass(now);
+            self.witness.order(self.device.device_mut(), now, line, &self.punctuality)
+        });
+        self.setup.orders = Some(orders);
     }
 
     /// Nothing is to be answered or sent.
@@ -181,6 +230,10 @@ impl<'a, D: Device + ?Sized, W: Witness<D> + ?Sized> Server<'a, D, W> {
         if let Some(listener) = listener {
             fds.push(PollFd::new(listener, PollFlags::IN));
         }
+        let ordering = fds.len();
+        if let Some(orders) = &self.setup.orders {
+            fds.extend(orders.fds().map(|fd| PollFd::from_borrowed_fd(fd, PollFlags::IN)));
+        }
         if !matches!(poll(&mut fds, Some(&timeout)), Ok(ready) if ready > 0) {
             return;
         }
@@ -207,7 +260,10 @@ impl<'a, D: Device + ?Sized, W: Witness<D> + ?Sized> Server<'a, D, W> {
                 self.disconnect(place);
             }
         }
-        let new = events.get(1 + places.len()).is_some_and(|events| !events.is_empty());
+        if events[ordering..].iter().any(|events| !events.is_empty()) {
+            self.obey();
+        }
+        let new = events[1 + places.len()..ordering].iter().any(|events| !events.is_empty());
         if let Some(listener) = listener.filter(|_| new) {
             // Some at once, for who comes last should hear soon that there is no place. A client that is
             // gone already, or no descriptor for it: the next turn tries again.
@@ -231,7 +287,12 @@ impl<'a, D: Device + ?Sized, W: Witness<D> + ?Sized> Server<'a, D, W> {
         let since = now - self.last_idle;
         if since > IDLE_EVERY_NS && leisure || since > 4 * IDLE_EVERY_NS {
             self.last_idle = now;
+            self.count_waiting();
             let model_now = self.setup.scale.model(now).max(self.device.time());
+            if self.device.is_idle() {
+                // What the device does in the background, so that it may come to rest.
+                self.advance(model_now, true);
+            }
             self.witness.idle(self.device.device_mut(), model_now, &self.punctuality);
             for place in self.clients.overdue(now) {
                 self.disconnect(place);

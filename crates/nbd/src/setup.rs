@@ -2,6 +2,7 @@
 
 use crate::clock::Scale;
 use crate::floor::Floor;
+use crate::orders::Orders;
 use crate::protocol::Export;
 use crate::punctuality::Punctuality;
 use crate::recording::Recording;
@@ -10,6 +11,9 @@ use engine::{Completion, Followed, Request, Time};
 
 /// Sees all that the device is asked and answers, in the order of the model's time.
 pub trait Witness<D: ?Sized> {
+    /// The first request is about to be submitted.
+    fn begins(&mut self, _device: &mut D, _at: Time) {}
+
     /// A request was submitted.
     fn submitted(&mut self, at: Time, request: &Request, fua: bool);
 
@@ -28,6 +32,18 @@ pub trait Witness<D: ?Sized> {
     /// About twice a second, when nothing else is urgent: a look at the device and at how punctual
     /// its answers were so far.
     fn idle(&mut self, device: &mut D, now: Time, punctuality: &Punctuality);
+
+    /// Someone at the control socket says a line, before which all has happened that happens up to `now`;
+    /// the answer is a line.
+    fn order(
+        &mut self,
+        _device: &mut D,
+        _now: Time,
+        _line: &str,
+        _punctuality: &Punctuality,
+    ) -> String {
+        "{}".to_owned()
+    }
 }
 
 /// What a server is made of, beside its device.
@@ -41,6 +57,8 @@ pub struct Setup {
     pub scale: Scale,
     /// What the way to the clients takes.
     pub floor: Floor,
+    /// Where orders come from, if they do.
+    pub orders: Option<Orders>,
     /// What clients change is recorded there, with the data.
     pub recording: Option<Recording>,
 }

@@ -30,7 +30,7 @@ pub(super) const ALWAYS: [&str; 15] = [
 ];
 
 /// Keys that are decided apart: one of three, by another law, or with the kind.
-pub const APART: [&str; 14] = [
+pub const APART: [&str; 15] = [
     "device.kind",
     "device.preset",
     "workload.kind",
@@ -43,6 +43,7 @@ pub const APART: [&str; 14] = [
     "run.seed",
     "run.load_drive",
     "run.save_drive",
+    "run.faults",
     "workload.read_share",
     "workload.job",
 ];

@@ -165,7 +165,7 @@ pub fn serve(
     let floor = Floor::none();
     let scale = Scale::new(1.0).expect("a scale");
     let export = Export { bytes: export_bytes, read_only: false };
-    let setup = Setup { store, export, scale, floor, recording: None };
+    let setup = Setup { store, export, scale, floor, orders: None, recording: None };
     let mut server = Server::new(&mut *device, &mut seen, setup, &control).expect("a server");
     let punctuality = std::thread::scope(|scope| {
         let clients = scope.spawn(|| {
