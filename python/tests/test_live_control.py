@@ -8,7 +8,7 @@ import subprocess
 import time
 
 import pytest
-from test_serve import FLUSH, READ, TRIM, WRITE, Client
+from short_client import FLUSH, READ, TRIM, WRITE, Client
 
 import ssdlab
 from ssdlab.control import order
@@ -175,7 +175,8 @@ def test_a_replay_knows_what_was_ordered(serve, tmp_path, device):
 def test_a_script_is_kept_to(tmp_path, refused):
     script = tmp_path / "faults.txt"
     script.write_text("# at once\n0s fail flush 1\n50ms latency add 5ms\n")
-    results = ssdlab.run(device="agrawal2008", requests=4000, set={"run.faults": str(script)})
+    keys = {"run.faults": str(script), "workload.requests": 4000}
+    results = ssdlab.run(device="agrawal2008", set=keys)
     assert results.host.read.max_us > 5000
     script.write_text("1s\n")
     assert "is no order" in refused("run", "--set", f"run.faults={script}")

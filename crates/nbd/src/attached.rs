@@ -64,9 +64,12 @@ impl<'a, D: Device + ?Sized> Attached<'a, D> {
         self.time
     }
 
-    /// All that happens up to `to` has happened.
-    pub(crate) fn pass(&mut self, to: Time) {
+    /// All that happens up to `to` has happened; an order follows, which may change the device.
+    pub(crate) fn pass<W: Witness<D> + ?Sized>(&mut self, to: Time, witness: &mut W) {
         self.time = self.time.max(to);
+        if self.submitted > 0 {
+            self.sample(to, witness);
+        }
     }
 
     /// The most by which an answer that is still to come is early.

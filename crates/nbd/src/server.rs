@@ -187,7 +187,7 @@ impl<'a, D: Device + ?Sized, W: Witness<D> + ?Sized> Server<'a, D, W> {
             // Later than all that has been submitted, so that a replay knows the order.
             let now = self.setup.scale.model(self.clock.now()).max(self.device.time() + 1);
             self.advance(now, true);
-            self.device.pass(now);
+            self.device.pass(now, self.witness);
             self.witness.order(self.device.device_mut(), now, line, &self.punctuality)
         });
         self.setup.orders = Some(orders);
