@@ -1,6 +1,6 @@
 //! Where a live device is found, how large it is, and where its data are.
 
-use super::{LiveAddress, LiveSettings, from_nbd};
+use super::settings::{LiveAddress, LiveSettings, from_nbd};
 use crate::error::RunError;
 use engine::SECTOR_BYTES;
 use nbd::{Address, Store};

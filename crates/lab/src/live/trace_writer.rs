@@ -1,6 +1,6 @@
 //! The trace of what clients ask, written by a thread of its own.
 
-use super::system;
+use super::settings::system;
 use crate::error::RunError;
 use crate::trace::{Output, target_format};
 use std::io;

@@ -1,7 +1,8 @@
 //! Who looks on while a device is served: counts what it does, keeps it, and takes orders.
 
 use super::keep::Keeper;
-use super::{LiveStatus, report};
+use super::report;
+use super::settings::LiveStatus;
 use crate::faults::{Faulty, Order};
 use crate::results::Collected;
 use engine::{Completion, Followed, Request, SECTOR_BYTES, Time};
