@@ -59,11 +59,11 @@ impl Clients {
         let room = self.served() < MOST_CLIENTS;
         let leaves = if room { None } else { self.unused(now) };
         let is_served = room || leaves.is_some();
-        if !is_served && self.places.len() >= MOST_CLIENTS + MOST_TURNED_AWAY {
-            if !self.places.iter().any(Place::is_free) {
-                // It finds that the server hangs up.
-                return Ok(None);
-            }
+        let full = self.places.len() >= MOST_CLIENTS + MOST_TURNED_AWAY
+            && !self.places.iter().any(Place::is_free);
+        if !is_served && full {
+            // It finds that the server hangs up.
+            return Ok(None);
         }
         let conversation =
             |words: &mut Vec<u8>| Conversation::new(is_served.then_some(export), words);

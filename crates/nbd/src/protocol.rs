@@ -297,7 +297,6 @@ impl Conversation {
                 option_reply(out, option, REP_SERVER, &0u32.to_be_bytes());
                 REP_ACK
             }
-            OPT_LIST => REP_ERR_INVALID,
             OPT_INFO | OPT_GO => match wanted(data) {
                 None => REP_ERR_INVALID,
                 Some((name, _)) if !name.is_empty() => REP_ERR_UNKNOWN,
@@ -323,7 +322,7 @@ impl Conversation {
                 self.structured = true;
                 REP_ACK
             }
-            OPT_STRUCTURED_REPLY => REP_ERR_INVALID,
+            OPT_LIST | OPT_STRUCTURED_REPLY => REP_ERR_INVALID,
             OPT_LIST_META_CONTEXT | OPT_SET_META_CONTEXT => self.contexts(option, data, out),
             _ => REP_ERR_UNSUP,
         };
