@@ -148,7 +148,7 @@ impl<'a> Session<'a> {
             disk: self.device.disk_report(ran.last),
             array: self.device.array_report(ran.last),
             timeline: recorded.map(|(window, it)| operations::section(window, &it)),
-            threads: self.threads.clone(),
+            threads: self.threads,
             ran,
         };
         results.to_json()

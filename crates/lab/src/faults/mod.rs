@@ -57,6 +57,7 @@ impl Default for Wrong {
 ///
 /// # Errors
 /// When it cannot be read, or orders what the device cannot do.
+#[expect(clippy::disallowed_methods, reason = "the lab opens files")]
 pub(crate) fn of(experiment: &Experiment) -> Result<Vec<(Time, Order)>, RunError> {
     let Some(path) = &experiment.run.faults else { return Ok(Vec::new()) };
     let refuse = |problem: String| {
@@ -121,7 +122,9 @@ impl<'a> Faulty<'a> {
 
     /// The orders that were given, as a script.
     pub(crate) fn given(&self) -> String {
-        self.given.iter().map(|(at, order)| format!("{at}ns {order}\n")).collect()
+        let lines: Vec<String> =
+            self.given.iter().map(|(at, order)| format!("{at}ns {order}")).collect();
+        lines.join("\n") + if lines.is_empty() { "" } else { "\n" }
     }
 
     /// Refuses a script of which an order could not be done.

@@ -7,6 +7,7 @@ use serde_json::Value;
 use std::path::Path;
 
 /// Reads a floor from its file: of each direction and size, in us, the part outside of the server and all.
+#[expect(clippy::disallowed_methods, reason = "the lab opens files")]
 pub(super) fn read(path: &Path) -> Result<Floor, RunError> {
     let name = path.display();
     let refuse = |problem: String| RunError::Input(format!("floor {name}: {problem}"));

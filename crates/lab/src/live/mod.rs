@@ -32,6 +32,7 @@ use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 use trace_writer::TraceWriter;
 use watcher::Watcher;
+use workloads::Losses;
 
 type Outcome = Result<String, RunError>;
 
@@ -127,11 +128,7 @@ fn serve(
     // Last, for it may make a file that stays.
     let (store, size_bytes) = place::storage(settings, wanted, capacity)?;
     let backing = settings.backing.as_deref().filter(|_| settings.record_data.is_none());
-    let mut keeper = Keeper::new(&experiment.run, backing, session.device());
-    if keeper.is_none() && experiment.run.save_drive.is_some() {
-        let problem = "this device has no state to save".to_owned();
-        return Err(experiment.blame(&Invalid::new(&["run.save_drive"], problem)).into());
-    }
+    let mut keeper = keeper_of(experiment, backing, &mut session)?;
     let found = keeper.as_ref().map(|it| it.find(session.device())).transpose()?;
     if found != Some(true) {
         session.prepare(&mut |_, _| {
@@ -141,10 +138,9 @@ fn serve(
     if settings.realtime {
         warnings.extend(nbd::realtime());
     }
-    let seen_by = if given_floor.is_some() { "client" } else { "server" };
-    let floor = match given_floor {
-        Some(floor) => floor,
-        None => Floor::measure(is_tcp).map_err(from_nbd)?,
+    let (floor, seen_by) = match given_floor {
+        Some(floor) => (floor, "client"),
+        None => (Floor::measure(is_tcp).map_err(from_nbd)?, "server"),
     };
     let listener = Listener::new(&address).map_err(from_nbd)?;
     let orders = settings.control.as_deref().map(Orders::new).transpose().map_err(from_nbd)?;
@@ -181,11 +177,7 @@ fn serve(
     let given = device.has_script().then(|| device.given());
     watcher.recorder = None;
     session.check_supplied(watcher.simulated.answered())?;
-    let record = recorder.map(|recorder| {
-        let target = recorder.target.clone();
-        recorder.finish().map(|losses| (target, losses))
-    });
-    let record = record.transpose()?;
+    let record = recorder.map(TraceWriter::finish).transpose()?;
     let faults =
         write_faults(record.as_ref().map(|(target, _)| target.as_str()), given.as_deref())?;
     let last = watcher.last;
@@ -215,13 +207,30 @@ fn serve(
     live["size_bytes"] = json!(size_bytes);
     live["time_scale"] = json!(scale.factor());
     live["warnings"] = json!(warnings);
-    live["record"] = record.map_or(Value::Null, |(file, losses)| {
-        let lost: Map<String, Value> =
-            losses.into_iter().map(|(what, count)| (what.to_owned(), json!(count))).collect();
-        json!({ "file": file, "faults": faults, "lost": lost })
-    });
+    live["record"] = record.map_or(Value::Null, |it| recorded(it, faults.as_deref()));
     results["live"] = live;
     serde_json::to_string(&results).map_err(|error| RunError::Check(error.to_string()))
+}
+
+/// Where the drive is kept, if it is.
+fn keeper_of(
+    experiment: &Experiment,
+    backing: Option<&Path>,
+    session: &mut Session<'_>,
+) -> Result<Option<Keeper>, RunError> {
+    let keeper = Keeper::new(&experiment.run, backing, session.device());
+    if keeper.is_none() && experiment.run.save_drive.is_some() {
+        let problem = "this device has no state to save".to_owned();
+        return Err(experiment.blame(&Invalid::new(&["run.save_drive"], problem)).into());
+    }
+    Ok(keeper)
+}
+
+/// What the results say of the trace that was written.
+fn recorded((file, losses): (String, Losses), faults: Option<&str>) -> Value {
+    let lost: Map<String, Value> =
+        losses.into_iter().map(|(what, count)| (what.to_owned(), json!(count))).collect();
+    json!({ "file": file, "faults": faults, "lost": lost })
 }
 
 /// Writes the orders that were given beside the trace, so that a replay has them; where.

@@ -15,7 +15,7 @@ const MOST_UNWRITTEN: usize = 1 << 18;
 pub(super) struct TraceWriter {
     pub(super) records: SyncSender<Record>,
     thread: JoinHandle<io::Result<Losses>>,
-    pub(super) target: String,
+    target: String,
 }
 
 impl TraceWriter {
@@ -39,12 +39,16 @@ impl TraceWriter {
         Ok(TraceWriter { records, thread, target: target.to_owned() })
     }
 
-    /// Ends the trace; what the format could not say.
-    pub(super) fn finish(self) -> Result<Losses, RunError> {
+    /// Ends the trace; where it is, and what the format could not say.
+    pub(super) fn finish(self) -> Result<(String, Losses), RunError> {
         drop(self.records);
         let outcome = self.thread.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic));
-        outcome.map_err(|error| {
-            RunError::System(format!("{}: cannot be written: {error}", self.target))
-        })
+        match outcome {
+            Ok(losses) => Ok((self.target, losses)),
+            Err(error) => {
+                let target = self.target;
+                Err(RunError::System(format!("{target}: cannot be written: {error}")))
+            }
+        }
     }
 }
