@@ -135,6 +135,9 @@ def test_results_are_those_of_the_replayed_trace(serve, tmp_path):
     assert results.host.read.requests == results.host.write.requests == 50
     assert results.live.requests == 102
     assert results.live.measured.read.mean_us >= results.host.read.min_us
+    seen, model = results.live.measured.all, results.host.all
+    assert results.live.error.mean == pytest.approx(seen.mean_us / model.mean_us - 1)
+    assert results.live.error.p99 is not None and results.live.error.seen_by == "server"
     again = ssdlab.run(device="agrawal2008", trace=tmp_path / "t.parquet", set=SMALL)
     assert again.host.to_dict() == results.host.to_dict()
     assert again.flash.to_dict() == results.flash.to_dict()

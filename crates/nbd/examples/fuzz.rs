@@ -36,7 +36,8 @@ fn main() {
 /// Listens to the whole input; how many requests it holds, and whether the connection was closed.
 fn listen(input: &[u8]) -> (u64, bool) {
     let mut out = Vec::new();
-    let mut conversation = Conversation::new(Some(Export { bytes: EXPORT_BYTES, read_only: false }), &mut out);
+    let mut conversation =
+        Conversation::new(Some(Export { bytes: EXPORT_BYTES, read_only: false }), &mut out);
     let (mut rest, mut requests) = (input, 0);
     loop {
         let before = out.len();

@@ -2,9 +2,10 @@
 //!
 //! After the [protocol document](https://github.com/NetworkBlockDevice/nbd/blob/master/doc/proto.md):
 //! fixed newstyle negotiation with `EXPORT_NAME`, `ABORT`, `LIST`, `INFO`, `GO`, `STRUCTURED_REPLY` and the
-//! context `base:allocation`, then requests. Answers are made in `answer.rs`. Names of constants are those of the document without their prefix. Any bytes are
-//! accepted: what is no NBD ends the connection, what is wrong but can be answered is answered by an
-//! error, and lengths that a client claims never decide how much memory is taken.
+//! context `base:allocation`, then requests. Answers are made in `answer.rs`. Names of constants are those
+//! of the document without their prefix. Any bytes are accepted: what is no NBD ends the connection, what
+//! is wrong but can be answered is answered by an error, and lengths that a client claims never decide how
+//! much memory is taken.
 
 pub use crate::answer::Refusal;
 use crate::answer::{ALLOCATION_ID, Answer};

@@ -65,10 +65,10 @@ pub(super) fn verdict(timing: &Punctuality) -> (&'static str, Option<String>) {
 /// By how much the latencies that clients see differ from the model's, as shares of these: in the mean, and
 /// at the 99th percentile.
 pub(super) fn error(host: &Value, measured: &Value, seen_by: &str) -> Value {
-    let off = |key: &str| {
-        let of = |it: &Value| it["all"][key].as_f64();
+    let off = |place: &str| {
+        let of = |it: &Value| it["all"].pointer(place).and_then(Value::as_f64);
         let (model, seen) = (of(host)?, of(measured)?);
         (model > 0.0).then_some(seen / model - 1.0)
     };
-    json!({ "mean": off("mean_us"), "p99": off("p99_us"), "seen_by": seen_by })
+    json!({ "mean": off("/mean_us"), "p99": off("/percentiles_us/99"), "seen_by": seen_by })
 }
