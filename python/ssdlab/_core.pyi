@@ -184,6 +184,9 @@ class LiveDevice:
         record_data: str | os.PathLike[str] | None,
         time_scale: float,
         realtime: bool,
+        control: str | os.PathLike[str] | None = None,
+        floor: str | os.PathLike[str] | None = None,
+        read_only: bool = False,
     ) -> None: ...
     def status(self) -> tuple[int, int, int, float | None, float] | None: ...
     def events(self) -> int | None: ...

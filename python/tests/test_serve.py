@@ -5,61 +5,17 @@ import os
 import shutil
 import signal
 import socket
-import struct
 import subprocess
 import time
 
 import pytest
+from short_client import FLUSH, FUA, READ, TRIM, WRITE, Client
 
 import ssdlab
 from ssdlab.live import Status
 from ssdlab.live.display import status_text
 
 SMALL = {"device.blocks_per_plane": 64}
-READ, WRITE, DISCONNECT, FLUSH, TRIM = range(5)
-FUA = 1
-
-
-class Client:
-    """The shortest client of NBD."""
-
-    def __init__(self, address):
-        family = socket.AF_INET if isinstance(address, tuple) else socket.AF_UNIX
-        self.socket = socket.socket(family)
-        self.socket.settimeout(30)
-        self.socket.connect(address if isinstance(address, tuple) else os.fspath(address))
-        self.receive(18)
-        self.socket.sendall(struct.pack(">I8sII", 3, b"IHAVEOPT", 1, 0))
-        self.size, self.flags = struct.unpack(">QH", self.receive(10))
-
-    def receive(self, count):
-        data = b""
-        while len(data) < count:
-            piece = self.socket.recv(count - len(data))
-            assert piece, "the server hung up"
-            data += piece
-        return data
-
-    def send(self, command, offset=0, length=0, flags=0, data=b"", cookie=0):
-        header = struct.pack(">IHHQQI", 0x25609513, flags, command, cookie, offset, length)
-        self.socket.sendall(header + data)
-
-    def answer(self, length=0):
-        magic, error, cookie = struct.unpack(">IIQ", self.receive(16))
-        assert magic == 0x67446698
-        return (error, self.receive(length) if not error else b"", cookie)
-
-    def ask(self, command, offset=0, length=0, flags=0, data=b""):
-        self.send(command, offset, length or len(data), flags, data)
-        error, got, _ = self.answer(length if command == READ else 0)
-        assert error == 0, error
-        return got
-
-    def read(self, offset, length):
-        return self.ask(READ, offset, length)
-
-    def write(self, offset, data, flags=0):
-        self.ask(WRITE, offset, data=data, flags=flags)
 
 
 @pytest.fixture
@@ -179,6 +135,9 @@ def test_results_are_those_of_the_replayed_trace(serve, tmp_path):
     assert results.host.read.requests == results.host.write.requests == 50
     assert results.live.requests == 102
     assert results.live.measured.read.mean_us >= results.host.read.min_us
+    seen, model = results.live.measured.all, results.host.all
+    assert results.live.error.mean == pytest.approx(seen.mean_us / model.mean_us - 1)
+    assert results.live.error.p99 is not None and results.live.error.seen_by == "server"
     again = ssdlab.run(device="agrawal2008", trace=tmp_path / "t.parquet", set=SMALL)
     assert again.host.to_dict() == results.host.to_dict()
     assert again.flash.to_dict() == results.flash.to_dict()
@@ -296,9 +255,9 @@ def test_a_block_ends_it():
 def test_signals_end_its_preparations(command, tmp_path):
     words = [*command, "serve", "--socket", "s", "--set", "run.precondition=random:1000"]
     process = subprocess.Popen(words, stderr=subprocess.PIPE, text=True, cwd=tmp_path)
-    while not (tmp_path / "s").exists():
-        assert process.poll() is None
-        time.sleep(0.01)
+    time.sleep(2)
+    # Nobody listens yet, so there is no socket.
+    assert process.poll() is None and not (tmp_path / "s").exists()
     process.send_signal(signal.SIGTERM)
     _, err = process.communicate(timeout=30)
     assert (process.returncode, err) == (1, "ssdlab: interrupted; nothing was written\n")

@@ -1,43 +1,18 @@
 """Programs that others wrote, on the live device. What is not installed is skipped by its name."""
 
-import contextlib
 import itertools
 import json
 import os
-import shutil
 import sqlite3
 import subprocess
-import time
 
 import pytest
+from other_programs import call, mounted, need
 
 import ssdlab
 
 MIB = 1 << 20
 DRIVE = {"device.blocks_per_plane": 16}
-
-
-def need(*names):
-    """Skips the test without the programs of these names."""
-    for name in names:
-        if shutil.which(name) is None and shutil.which(name, path="/usr/sbin:/sbin") is None:
-            pytest.skip(f"{name} is not installed")
-
-
-def call(*words, check=True, **options):
-    """Runs a program; what it prints."""
-    environment = os.environ | {"PATH": f"{os.environ['PATH']}:/usr/sbin:/sbin"}
-    done = subprocess.run(
-        [str(word) for word in words],
-        capture_output=True,
-        text=True,
-        timeout=120,
-        env=environment,
-        **options,
-    )
-    if check:
-        assert done.returncode == 0, done.stdout + done.stderr
-    return done.stdout
 
 
 @pytest.fixture
@@ -62,6 +37,31 @@ def test_nbdinfo(live):
     assert can == {"flush", "fua", "trim", "zero", "multi_conn"}
     assert (export["block_size_minimum"], export["block_size_maximum"]) == (512, 32 * MIB)
     assert len(json.loads(call("nbdinfo", "--list", "--json", live.uri))["exports"]) == 1
+
+
+@pytest.mark.parametrize("backing", [None, "file"])
+def test_what_was_never_written_is_known(tmp_path, backing):
+    need("nbdinfo", "nbdcopy")
+    options = {"socket": tmp_path / "socket", "size": "64MiB"}
+    if backing is not None:
+        options["backing"] = tmp_path / backing
+    with ssdlab.serve("null", **options) as live:
+        source = tmp_path / "source"
+        with open(source, "wb") as file:
+            file.truncate(64 * MIB)
+            file.seek(8 * MIB)
+            file.write(os.urandom(MIB))
+        call("nbdcopy", "--destination-is-zero", source, live.uri)
+        extents = json.loads(call("nbdinfo", "--map", "--json", live.uri))
+        assert sum(extent["length"] for extent in extents) == 64 * MIB
+        written = [extent for extent in extents if extent["type"] == 0]
+        assert sum(extent["length"] for extent in written) < 3 * MIB
+        assert all(extent["type"] == 3 for extent in extents if extent not in written)
+        before = live.status().bytes
+        call("nbdcopy", live.uri, tmp_path / "back")
+        assert (tmp_path / "back").read_bytes() == source.read_bytes()
+        # The rest was not read.
+        assert live.status().bytes - before < 3 * MIB
 
 
 def test_nbdcopy(live, tmp_path):
@@ -208,41 +208,6 @@ def test_the_live_device_obeys_its_model(tmp_path):
         pytest.skip(f"timing: invalid, {timing.reason}")
     # The typical request: on a busy machine some of the others have to wait.
     assert max(abs(ratio - 1) for ratio in found.values()) < 0.05, found
-
-
-@contextlib.contextmanager
-def mounted(live, directory):
-    """The device as a directory with an ext4 file system, which is checked at the end."""
-    need("nbdfuse", "mkfs.ext4", "e2fsck", "mount", "umount")
-    if os.geteuid() != 0:
-        pytest.skip("mount needs root")
-    if not os.path.exists("/dev/fuse"):
-        pytest.skip("there is no /dev/fuse")
-    fuse, place = directory / "fuse", directory / "mounted"
-    fuse.mkdir()
-    place.mkdir()
-    process = subprocess.Popen(["nbdfuse", fuse / "disk", live.uri], stderr=subprocess.PIPE)
-    try:
-        until = time.monotonic() + 20
-        while not (fuse / "disk").exists():
-            if process.poll() is not None:
-                pytest.skip(f"nbdfuse does not work here: {process.stderr.read().decode()}")
-            assert time.monotonic() < until
-            time.sleep(0.02)
-        call("mkfs.ext4", "-q", "-E", "nodiscard", fuse / "disk")
-        done = subprocess.run(["mount", "-o", "loop", fuse / "disk", place], capture_output=True)
-        if done.returncode:
-            pytest.skip(f"loop mounts do not work here: {done.stderr.decode().strip()}")
-        try:
-            yield place
-        finally:
-            call("umount", place)
-        call("e2fsck", "-f", "-n", fuse / "disk")
-    finally:
-        subprocess.run(["fusermount3", "-u", fuse], capture_output=True)
-        process.terminate()
-        process.wait()
-        process.stderr.close()
 
 
 def test_a_file_system_and_a_database(live, tmp_path):

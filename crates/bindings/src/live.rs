@@ -31,7 +31,8 @@ impl LiveDevice {
     /// Exactly one of `socket` and `port` is given. Ctrl-C ends the preparations.
     #[new]
     #[pyo3(signature = (layers, *, socket, port, host, allow_remote, size, backing, record,
-                        record_data, time_scale, realtime))]
+                        record_data, time_scale, realtime, control=None, floor=None,
+                        read_only=false))]
     #[expect(clippy::too_many_arguments, reason = "they are keywords")]
     fn new(
         py: Python<'_>,
@@ -46,14 +47,27 @@ impl LiveDevice {
         record_data: Option<std::path::PathBuf>,
         time_scale: f64,
         realtime: bool,
+        control: Option<std::path::PathBuf>,
+        floor: Option<std::path::PathBuf>,
+        read_only: bool,
     ) -> PyResult<Self> {
         let address = match (socket, port) {
             (Some(path), None) => LiveAddress::Socket(path),
             (None, Some(port)) => LiveAddress::Port { port, host, allow_remote },
             _ => return Err(InputError::new_err("either a socket or a port is needed")),
         };
-        let settings =
-            LiveSettings { address, size, backing, record, record_data, time_scale, realtime };
+        let settings = LiveSettings {
+            address,
+            size,
+            backing,
+            record,
+            control,
+            floor,
+            read_only,
+            record_data,
+            time_scale,
+            realtime,
+        };
         let live = py.detach(|| {
             let experiment = experiment(layers).map_err(RunError::Input)?;
             let supplied =

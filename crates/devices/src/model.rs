@@ -144,8 +144,14 @@ pub trait Apart {
     }
 }
 
-/// A state that can be kept and taken up again; before the first request.
+/// A state that can be kept, while the device rests, and taken up again before the first request.
 pub trait Persist {
+    /// Whether nothing is under way, not even in the background, so that the state is all in the flash
+    /// and the map. Before the first request it is so.
+    fn rests(&self) -> bool {
+        true
+    }
+
     /// Its state, to be kept, if there is any worth keeping.
     fn save(&self) -> Option<Snapshot> {
         None

@@ -167,3 +167,40 @@ fn a_drive_of_another_shape_is_refused() {
     write(&mut other, 1, 5000);
     other.check().unwrap();
 }
+
+/// A drive that was used, in time, and has come to rest is as good: what it has gone through is kept.
+#[test]
+fn a_drive_that_rests_after_its_run_is_kept_as_well() {
+    for frontiers in [Frontiers::Single, Frontiers::HotCold] {
+        let mut config = config(FreeOrder::Rotating, frontiers, Detector::Writes);
+        config.wear = Wear::default();
+        let mut ssd = Ssd::new(&config, 1).expect("it is valid");
+        let pages = ssd.preparable_pages();
+        let sectors = ssd.capacity_sectors() / pages;
+        ssd.overwrite_untimed(&(0..pages).collect::<Vec<_>>());
+        let mut random = Xoshiro256::new(7, 0);
+        let mut answered = Vec::new();
+        let mut now = 0;
+        for id in 0..pages {
+            let lba = Lba(random.below(pages) * sectors);
+            ssd.submit(now, Request::new(id, Op::Write, lba, sectors as u32));
+            assert!(!ssd.rests());
+            while answered.len() as u64 <= id {
+                now = ssd.next_event().expect("the write is under way");
+                ssd.advance(now, &mut answered);
+            }
+        }
+        ssd.submit(now, Request::new(pages, Op::Flush, Lba(0), 0));
+        while let Some(at) = ssd.next_event() {
+            ssd.advance(at, &mut answered);
+        }
+        assert!(ssd.rests(), "{frontiers}");
+        let erased = ssd.report(now).expect("it has flash").wear.mean_erases;
+        assert!(erased > 0.0);
+        let mut other = Ssd::new(&config, 2).expect("it is valid");
+        other.restore(ssd.save().expect("it has a state")).expect("it is of the same shape");
+        other.audit().expect("it is sound");
+        let kept = other.report(0).expect("it has flash").wear.mean_erases;
+        assert_eq!(kept.to_bits(), erased.to_bits());
+    }
+}

@@ -10,6 +10,7 @@ mod catalogue;
 mod config;
 mod energy;
 mod error;
+mod faults;
 mod health;
 mod inputs;
 mod live;

@@ -4,6 +4,7 @@
 use crate::apart;
 use crate::config::{Experiment, Precondition, RunConfig, Until};
 use crate::error::{InputError, RunError};
+use crate::faults::{self, Faulty};
 use crate::inputs::inputs;
 use crate::operations;
 use crate::power;
@@ -58,6 +59,7 @@ pub(crate) struct Session<'a> {
     /// How it settled while it was prepared, where that decided when to stop.
     prepared: Option<SteadyState>,
     threads: Threads,
+    is_served: bool,
 }
 
 impl<'a> Session<'a> {
@@ -69,7 +71,7 @@ impl<'a> Session<'a> {
     ) -> Result<Self, InputError> {
         let device = experiment.build_device(supplied)?;
         let threads = Threads::new(threads);
-        Ok(Session { experiment, supplied, device, prepared: None, threads })
+        Ok(Session { experiment, supplied, device, prepared: None, threads, is_served: false })
     }
 
     pub(crate) fn device(&mut self) -> &mut (dyn Model + 'static) {
@@ -106,7 +108,15 @@ impl<'a> Session<'a> {
             return Err(RunError::Interrupted { requests: 0 });
         };
         self.prepared = prepared;
+        if self.is_served {
+            return Ok(());
+        }
         snapshot::save_drive(run, &*self.device)
+    }
+
+    /// The device is served: it is saved at the end.
+    pub(crate) fn is_served(&mut self) {
+        self.is_served = true;
     }
 
     /// Fails when the policy that was supplied has failed: the drive then goes on with another, and
@@ -125,7 +135,7 @@ impl<'a> Session<'a> {
     }
 
     /// The results as JSON, keys in the order of the schema.
-    pub(crate) fn results(mut self, mut ran: Ran) -> Value {
+    pub(crate) fn results(&mut self, mut ran: Ran) -> Value {
         ran.collected.sample_end(self.device.followed());
         let window = self.experiment.run.timeline.window();
         let recorded = window.zip(self.device.take_operations());
@@ -134,7 +144,7 @@ impl<'a> Session<'a> {
             experiment: self.experiment.to_json(),
             capacity_bytes: self.capacity_bytes(),
             was_prepared: self.experiment.run.prepares(),
-            prepared: self.prepared,
+            prepared: self.prepared.clone(),
             flash: self.device.report(ran.last),
             disk: self.device.disk_report(ran.last),
             array: self.device.array_report(ran.last),
@@ -303,6 +313,7 @@ fn alone_running(
         (!run.timed, "without time each request waits for the one before"),
         (!workload.is_open(), "a closed loop waits for its answers"),
         (is_cut, "the power goes for the whole device at once"),
+        (run.faults.is_some(), "what goes wrong goes wrong for the whole device"),
         (run.until == Until::Steady, "the run ends when the device has settled"),
     ];
     reasons.into_iter().find_map(|(holds, reason)| holds.then_some(reason))
@@ -363,7 +374,8 @@ fn ask(
     monitor: &mut Monitor<'_>,
     cuts: Option<&mut PowerCuts>,
 ) -> Result<Drove, RunError> {
-    let RunConfig { timed, steady, warm_up, .. } = &session.experiment.run;
+    let RunConfig { timed, steady, warm_up, faults: run_faults, .. } = &session.experiment.run;
+    let faults = faults::of(session.experiment)?;
     let (until, to_settle) = until(session.experiment);
     let metric = if *timed { steady.metric.word() } else { "write_amplification" };
     let rounds = to_settle.then(|| Rounds::new(steady, metric));
@@ -376,7 +388,15 @@ fn ask(
         monitor.settling = rounds.map(|it| Settling::new(it, steady));
         let (threads, warm_up) = (&mut session.threads, warm_up.ns());
         let mut warming;
-        let driven = if threads.asked > 1 && threads.running_alone.is_none() {
+        let driven = if run_faults.is_some() {
+            let mut device = Faulty::new(&mut *session.device, session.experiment, faults);
+            let driven = match cuts {
+                Some(cuts) => drive_with_cuts(&mut device, workload, until, monitor, cuts),
+                None => drive(&mut device, workload, until, monitor),
+            };
+            device.check_script()?;
+            driven
+        } else if threads.asked > 1 && threads.running_alone.is_none() {
             apart::drive(&mut *session.device, workload, (until, warm_up), monitor, threads)
         } else {
             let device: &mut dyn Device = if warm_up > 0 {

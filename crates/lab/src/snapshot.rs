@@ -37,15 +37,16 @@ pub(crate) fn save_drive(run: &RunConfig, device: &dyn Persist) -> Result<(), Ru
     let Some(snapshot) = device.save() else {
         return Err(RunError::Input(format!("{key}: such a device has no state worth keeping")));
     };
-    save(&snapshot, path)
+    save(&snapshot, Path::new(path), &[])
         .map_err(|error| RunError::Input(format!("{key}: cannot be written: {error}")))
 }
 
-/// Writes a state to `path`, whole or not at all.
-fn save(snapshot: &Snapshot, path: &str) -> std::io::Result<()> {
-    let folder = Path::new(path).parent().filter(|it| !it.as_os_str().is_empty());
+/// Writes a state to `path`, whole or not at all, behind a head of the caller's.
+pub(crate) fn save(snapshot: &Snapshot, path: &Path, head: &[u8]) -> std::io::Result<()> {
+    let folder = path.parent().filter(|it| !it.as_os_str().is_empty());
     let file = NamedTempFile::new_in(folder.unwrap_or(Path::new(".")))?;
     let mut writer = BufWriter::new(file.as_file());
+    writer.write_all(head)?;
     writer.write_all(MAGIC)?;
     writer.write_all(&VERSION.to_le_bytes())?;
     let mut encoder = zstd::Encoder::new(writer, LEVEL)?;
@@ -53,16 +54,34 @@ fn save(snapshot: &Snapshot, path: &str) -> std::io::Result<()> {
     let mut encoder = postcard::to_io(snapshot, encoder).map_err(std::io::Error::other)?;
     encoder.flush()?;
     encoder.finish()?.flush()?;
+    file.as_file().sync_data()?;
     file.persist(path)?;
     Ok(())
+}
+
+/// Lets `device` take up the state in the file at `path`, behind a head, which is returned.
+#[expect(clippy::disallowed_methods, reason = "the lab opens files")]
+pub(crate) fn load_behind<const HEAD: usize>(
+    device: &mut dyn Persist,
+    path: &Path,
+) -> Result<[u8; HEAD], String> {
+    let file = File::open(path).map_err(|error| format!("cannot be opened: {error}"))?;
+    let mut file = BufReader::new(file);
+    let mut head = [0; HEAD];
+    file.read_exact(&mut head).map_err(|_| "it is not a drive that ssdlab has saved".to_owned())?;
+    load_from(device, file)?;
+    Ok(head)
 }
 
 /// Lets `device` take up the state in the file at `path`.
 #[expect(clippy::disallowed_methods, reason = "the lab opens files")]
 fn load(device: &mut dyn Persist, path: &str) -> Result<(), String> {
-    let damaged = |error: &dyn Display| format!("it is damaged or cut short: {error}");
     let file = File::open(path).map_err(|error| format!("cannot be opened: {error}"))?;
-    let mut file = BufReader::new(file);
+    load_from(device, BufReader::new(file))
+}
+
+fn load_from(device: &mut dyn Persist, mut file: BufReader<File>) -> Result<(), String> {
+    let damaged = |error: &dyn Display| format!("it is damaged or cut short: {error}");
     let mut head = [0; MAGIC.len() + 4];
     let whole = file.read_exact(&mut head).is_ok();
     if !whole || !head.starts_with(MAGIC) {

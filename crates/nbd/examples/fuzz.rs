@@ -8,7 +8,7 @@
 //! connections closed, none panicked.
 
 use engine::{Random, Xoshiro256};
-use nbd::{Conversation, Event, MOST_DATA_BYTES};
+use nbd::{Conversation, Event, Export, MOST_DATA_BYTES};
 
 const EXPORT_BYTES: u64 = 1 << 20;
 /// No option has an answer that is longer.
@@ -36,7 +36,8 @@ fn main() {
 /// Listens to the whole input; how many requests it holds, and whether the connection was closed.
 fn listen(input: &[u8]) -> (u64, bool) {
     let mut out = Vec::new();
-    let mut conversation = Conversation::new(EXPORT_BYTES, &mut out);
+    let mut conversation =
+        Conversation::new(Some(Export { bytes: EXPORT_BYTES, read_only: false }), &mut out);
     let (mut rest, mut requests) = (input, 0);
     loop {
         let before = out.len();

@@ -1,6 +1,7 @@
 //! The device that is served, and the requests in it: advanced ahead of the clock, so that answers can
 //! be early by what their way to the client takes.
 
+use crate::setup::Witness;
 use engine::{Completion, Device, Request, Time};
 use std::collections::HashMap;
 
@@ -28,6 +29,8 @@ pub(crate) struct Attached<'a, D: ?Sized> {
     /// By the number of the request in the device.
     inside: HashMap<u64, Inside>,
     submitted: u64,
+    /// When the witness wants to see the device next.
+    sample_at: Time,
     /// By how much the answers of some request in the device are early.
     ahead: u64,
 }
@@ -41,6 +44,7 @@ impl<'a, D: Device + ?Sized> Attached<'a, D> {
             completions: Vec::new(),
             inside: HashMap::new(),
             submitted: 0,
+            sample_at: 0,
             ahead: 0,
         }
     }
@@ -50,9 +54,22 @@ impl<'a, D: Device + ?Sized> Attached<'a, D> {
         self.device
     }
 
+    /// The same, to be looked after.
+    pub(crate) fn device_mut(&mut self) -> &mut D {
+        self.device
+    }
+
     /// Until when it has been advanced.
     pub(crate) fn time(&self) -> Time {
         self.time
+    }
+
+    /// All that happens up to `to` has happened; an order follows, which may change the device.
+    pub(crate) fn pass<W: Witness<D> + ?Sized>(&mut self, to: Time, witness: &mut W) {
+        self.time = self.time.max(to);
+        if self.submitted > 0 {
+            self.sample(to, witness);
+        }
     }
 
     /// The most by which an answer that is still to come is early.
@@ -70,12 +87,24 @@ impl<'a, D: Device + ?Sized> Attached<'a, D> {
         self.submitted
     }
 
-    /// Processes the device's events up to `to`.
-    pub(crate) fn advance(&mut self, to: Time, answered: &mut Vec<Answered>) {
+    /// Processes the device's events up to `to`; with `all`, also those after the last answer that is
+    /// awaited. Whoever replays a run does not wait for these before the next request.
+    pub(crate) fn advance<W: Witness<D> + ?Sized>(
+        &mut self,
+        to: Time,
+        all: bool,
+        witness: &mut W,
+        answered: &mut Vec<Answered>,
+    ) {
         while let Some(at) = self.device.next_event().filter(|at| *at <= to) {
+            if self.inside.is_empty() && !all {
+                return;
+            }
+            self.sample(at, witness);
             self.device.advance(at, &mut self.completions);
             self.time = self.time.max(at);
             for completion in self.completions.drain(..) {
+                witness.completed(&completion);
                 let Some(Inside { slot, early }) = self.inside.remove(&completion.request.id)
                 else {
                     continue;
@@ -88,8 +117,26 @@ impl<'a, D: Device + ?Sized> Attached<'a, D> {
         }
     }
 
+    fn sample<W: Witness<D> + ?Sized>(&mut self, now: Time, witness: &mut W) {
+        if now >= self.sample_at {
+            self.sample_at = witness.sample(now, self.device.followed());
+        }
+    }
+
     /// Hands a request to the device, which has been advanced up to `at`.
-    pub(crate) fn submit(&mut self, at: Time, request: Request, slot: u32, early: u64) {
+    pub(crate) fn submit<W: Witness<D> + ?Sized>(
+        &mut self,
+        at: Time,
+        request: Request,
+        fua: bool,
+        (slot, early): (u32, u64),
+        witness: &mut W,
+    ) {
+        if self.submitted == 0 {
+            witness.begins(self.device, at);
+        }
+        self.sample(at, witness);
+        witness.submitted(at, &request, fua);
         self.time = at;
         self.submitted += 1;
         self.ahead = self.ahead.max(early);

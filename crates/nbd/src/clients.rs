@@ -1,30 +1,104 @@
-//! The clients of a server, each at a place of its own while it stays.
+//! The clients of a server, each at a place of its own while it stays, and who may come.
+//!
+//! A place is free again when the client has left and the device has done what it asked. Who comes when
+//! all places are taken is told so, unless a client can go that has never asked for anything. Who does not
+//! say what it wants in time has to leave.
 
-use crate::connection::Connection;
+use crate::connection::{Connection, Load};
 use crate::listen::ClientStream;
+use crate::protocol::{Conversation, Export};
 use std::io;
+
+/// Clients at once.
+pub(crate) const MOST_CLIENTS: usize = 64;
+/// Those beside them that are told that there is no place.
+const MOST_TURNED_AWAY: usize = 16;
+/// A client that does not choose an export in so long has to leave; or reads that there is no place, ns.
+const HANDSHAKE_NS: u64 = 10_000_000_000;
+const TURNED_AWAY_NS: u64 = 2_000_000_000;
+/// A client that has asked for nothing in so long may have to make room, ns.
+const UNUSED_NS: u64 = 10_000_000_000;
+
+/// A place, what is in the device of the client that has left it, and bytes of its writes that wait for
+/// the device before they change anything.
+#[derive(Default)]
+struct Place {
+    connection: Option<Connection>,
+    orphans: u32,
+    held: usize,
+}
+
+impl Place {
+    fn is_free(&self) -> bool {
+        self.connection.is_none() && self.orphans == 0
+    }
+}
 
 /// All clients, with the places of those that have left.
 #[derive(Default)]
 pub(crate) struct Clients {
-    places: Vec<Option<Connection>>,
+    places: Vec<Place>,
     /// How many there have been.
     connected: u64,
+    /// What all have asked and the device has not answered.
+    pub(crate) load: Load,
 }
 
 impl Clients {
-    /// Adds a client of an export of so many bytes.
+    /// Adds a client of an export; the place of the client that has to leave for it.
     ///
     /// # Errors
     /// When its socket cannot be used.
-    pub(crate) fn add(&mut self, stream: ClientStream, export_bytes: u64) -> io::Result<()> {
+    pub(crate) fn add(
+        &mut self,
+        stream: ClientStream,
+        export: Export,
+        now: u64,
+    ) -> io::Result<Option<usize>> {
         self.connected += 1;
-        let connection = Connection::new(stream, export_bytes, self.connected)?;
-        match self.places.iter_mut().find(|place| place.is_none()) {
-            Some(place) => *place = Some(connection),
-            None => self.places.push(Some(connection)),
+        let room = self.served() < MOST_CLIENTS;
+        let leaves = if room { None } else { self.unused(now) };
+        let is_served = room || leaves.is_some();
+        let full = self.places.len() >= MOST_CLIENTS + MOST_TURNED_AWAY
+            && !self.places.iter().any(Place::is_free);
+        if !is_served && full {
+            // It finds that the server hangs up.
+            return Ok(None);
         }
-        Ok(())
+        let conversation =
+            |words: &mut Vec<u8>| Conversation::new(is_served.then_some(export), words);
+        let connection = Connection::new(stream, conversation, self.connected, now)?;
+        let connection = Some(connection);
+        match self.places.iter().position(Place::is_free) {
+            Some(number) => self.places[number].connection = connection,
+            None => self.places.push(Place { connection, ..Place::default() }),
+        }
+        Ok(leaves)
+    }
+
+    /// Places that are taken by clients that are served, or were.
+    fn served(&self) -> usize {
+        let is_taken = |place: &&Place| match &place.connection {
+            Some(connection) => connection.conversation.is_served(),
+            None => place.orphans > 0,
+        };
+        self.places.iter().filter(is_taken).count()
+    }
+
+    /// The place of the client that has asked for nothing for longest, if that is long.
+    fn unused(&self, now: u64) -> Option<usize> {
+        let unused = self.iter().filter(|(_, it)| !it.has_asked && it.conversation.is_served());
+        let (place, since) = unused.map(|(place, it)| (place, it.since)).min_by_key(|it| it.1)?;
+        (now >= since + UNUSED_NS).then_some(place)
+    }
+
+    /// The places of clients that took too long to say what they want.
+    pub(crate) fn overdue(&self, now: u64) -> Vec<usize> {
+        let is_overdue = |it: &Connection| {
+            let patience = if it.conversation.is_served() { HANDSHAKE_NS } else { TURNED_AWAY_NS };
+            !it.conversation.is_open() && now > it.since + patience
+        };
+        self.iter().filter(|(_, it)| is_overdue(it)).map(|(place, _)| place).collect()
     }
 
     /// The number of places, taken or not.
@@ -35,21 +109,70 @@ impl Clients {
     /// The clients with their places.
     pub(crate) fn iter(&self) -> impl Iterator<Item = (usize, &Connection)> {
         let places = self.places.iter().enumerate();
-        places.filter_map(|(place, connection)| Some((place, connection.as_ref()?)))
+        places.filter_map(|(number, place)| Some((number, place.connection.as_ref()?)))
     }
 
     /// The client at a place, if there is one.
     pub(crate) fn at(&mut self, place: usize) -> Option<&mut Connection> {
-        self.places[place].as_mut()
+        self.places[place].connection.as_mut()
     }
 
-    /// Takes the client from its place, for good or until it is [put](Clients::put) back.
+    /// Takes the client from its place until it is [put](Clients::put) back.
     pub(crate) fn take(&mut self, place: usize) -> Option<Connection> {
-        self.places[place].take()
+        self.places[place].connection.take()
     }
 
     /// Puts a client back.
     pub(crate) fn put(&mut self, place: usize, connection: Connection) {
-        self.places[place] = Some(connection);
+        self.places[place].connection = Some(connection);
+    }
+
+    /// Takes a client from its place for good.
+    pub(crate) fn remove(&mut self, place: usize) -> Option<Connection> {
+        let connection = self.places[place].connection.take()?;
+        self.places[place].orphans += connection.outstanding.requests;
+        Some(connection)
+    }
+
+    /// Bytes of writes of a place that wait for the device.
+    pub(crate) fn held(&self, place: usize) -> usize {
+        self.places[place].held
+    }
+
+    /// So many more wait, and so many less.
+    pub(crate) fn hold(&mut self, place: usize, bytes: usize) {
+        self.places[place].held += bytes;
+    }
+
+    pub(crate) fn release(&mut self, place: usize, bytes: usize) {
+        self.places[place].held -= bytes;
+    }
+
+    /// A request of so many bytes was asked by a client.
+    pub(crate) fn asked(&mut self, connection: &mut Connection, bytes: u32) {
+        connection.has_asked = true;
+        connection.outstanding.add(bytes);
+        self.load.add(bytes);
+    }
+
+    /// It was answered; the client, if it is still there.
+    pub(crate) fn answered(
+        &mut self,
+        place: usize,
+        serial: u64,
+        bytes: u32,
+    ) -> Option<&mut Connection> {
+        self.load.remove(bytes);
+        let place = &mut self.places[place];
+        match &mut place.connection {
+            Some(connection) if connection.serial == serial => {
+                connection.outstanding.remove(bytes);
+                Some(connection)
+            }
+            _ => {
+                place.orphans -= 1;
+                None
+            }
+        }
     }
 }

@@ -1,32 +1,72 @@
-//! One client: its socket, what came in and was not read yet, what waits to go out.
+//! One client: its socket, what came in and was not read yet, what waits to go out, and its limits.
 
 use crate::listen::ClientStream;
 use crate::protocol::{Conversation, Event};
+use crate::replies::Replies;
+use crate::store::Store;
 use std::io::{self, ErrorKind, Read, Write};
 
 /// Bytes taken from a socket at once.
 const INPUT_BYTES: usize = 256 << 10;
-/// Requests of a connection that are served together; more wait in its socket.
-const MOST_OUTSTANDING: u32 = 512;
-/// Bytes that wait for a client to take them, above which nothing more is read from it.
-const MOST_OUTPUT_BYTES: usize = 64 << 20;
+/// Requests of a client that are served together; more wait in its socket.
+const MOST_OUTSTANDING: usize = 512;
+/// Bytes of requests of a client that are served together or wait to be taken.
+const MOST_BYTES: u64 = 64 << 20;
+/// Requests and bytes of all clients in the device, above which only who has little there adds to it.
+const MOST_IN_ALL: Load = Load { requests: 4096, bytes: 128 << 20 };
+const LITTLE: Load = Load { requests: 16, bytes: 1 << 20 };
+/// Bytes of writes of a client that wait for the device before they go to the store, above which nothing
+/// more is read from it.
+const MOST_HELD_BYTES: usize = 1 << 20;
 
+/// What is in the device.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub(crate) struct Load {
+    pub(crate) requests: u32,
+    pub(crate) bytes: u64,
+}
+
+impl Load {
+    pub(crate) fn add(&mut self, bytes: u32) {
+        self.requests += 1;
+        self.bytes += u64::from(bytes);
+    }
+
+    pub(crate) fn remove(&mut self, bytes: u32) {
+        self.requests -= 1;
+        self.bytes -= u64::from(bytes);
+    }
+
+    fn is_below(self, limit: Load) -> bool {
+        self.requests < limit.requests && self.bytes < limit.bytes
+    }
+}
+
+#[expect(clippy::struct_excessive_bools, reason = "each says another thing of the client")]
 pub(crate) struct Connection {
     pub(crate) stream: ClientStream,
     pub(crate) conversation: Conversation,
     /// Tells this connection from others that had its place.
     pub(crate) serial: u64,
+    /// When it came, and whether it has ever asked for something.
+    pub(crate) since: u64,
+    pub(crate) has_asked: bool,
     input: Vec<u8>,
     /// The part of the input that is yet to be read.
     unread: std::ops::Range<usize>,
-    pub(crate) output: Vec<u8>,
-    written: usize,
-    /// Requests not answered yet.
-    pub(crate) outstanding: u32,
+    /// What the protocol says by itself.
+    words: Vec<u8>,
+    pub(crate) replies: Replies,
+    /// Requests not answered yet, and their bytes.
+    pub(crate) outstanding: Load,
     /// The request whose data are coming.
     pub(crate) writing: Option<u32>,
     /// The client takes its leave: nothing more is read, what it asked is answered.
     pub(crate) leaving: bool,
+    /// It has asked for more than is served together, and some of that still waits.
+    pub(crate) held_back: bool,
+    /// The last stretch was not taken as a whole: the socket says when it takes more.
+    pub(crate) clogged: bool,
 }
 
 /// What became of a read or write.
@@ -38,45 +78,62 @@ pub(crate) enum Flow {
 }
 
 impl Connection {
-    pub(crate) fn new(stream: ClientStream, export_bytes: u64, serial: u64) -> io::Result<Self> {
+    pub(crate) fn new(
+        stream: ClientStream,
+        conversation: impl FnOnce(&mut Vec<u8>) -> Conversation,
+        serial: u64,
+        since: u64,
+    ) -> io::Result<Self> {
         stream.prepare()?;
-        let mut output = Vec::new();
-        let conversation = Conversation::new(export_bytes, &mut output);
+        let mut words = Vec::new();
+        let conversation = conversation(&mut words);
+        let mut replies = Replies::default();
+        replies.say(&words);
+        words.clear();
         Ok(Connection {
             stream,
             conversation,
             serial,
+            since,
+            has_asked: false,
             input: vec![0; INPUT_BYTES],
             unread: 0..0,
-            output,
-            written: 0,
-            outstanding: 0,
+            words,
+            replies,
+            outstanding: Load::default(),
             writing: None,
             leaving: false,
+            held_back: false,
+            clogged: false,
         })
     }
 
-    /// Whether more may be asked now.
-    pub(crate) fn has_room(&self) -> bool {
+    /// Whether more may be asked now, when there is so much in the device, and of its own writes so many
+    /// bytes wait for that.
+    pub(crate) fn has_room(&self, in_all: Load, held: usize) -> bool {
+        let own = self.outstanding;
         !self.leaving
-            && self.outstanding < MOST_OUTSTANDING
-            && self.output.len() - self.written < MOST_OUTPUT_BYTES
+            && self.replies.len() + (own.requests as usize) < MOST_OUTSTANDING
+            && self.replies.bytes() + own.bytes < MOST_BYTES
+            // The data of a write that has begun are always taken.
+            && (self.writing.is_some()
+                || held < MOST_HELD_BYTES
+                    && (in_all.is_below(MOST_IN_ALL) || own.is_below(LITTLE)))
     }
 
     /// Whether something waits to be sent.
     pub(crate) fn has_output(&self) -> bool {
-        self.written < self.output.len()
-    }
-
-    /// What came in and was not consumed.
-    pub(crate) fn input(&self) -> &[u8] {
-        &self.input[self.unread.clone()]
+        !self.replies.is_empty()
     }
 
     /// The next step of the protocol on the input; the bytes that it consumed.
     pub(crate) fn step(&mut self) -> (std::ops::Range<usize>, Event) {
         let (count, event) =
-            self.conversation.next(&self.input[self.unread.clone()], &mut self.output);
+            self.conversation.next(&self.input[self.unread.clone()], &mut self.words);
+        if !self.words.is_empty() {
+            self.replies.say(&self.words);
+            self.words.clear();
+        }
         let consumed = self.unread.start..self.unread.start + count;
         self.unread.start += count;
         (consumed, event)
@@ -106,19 +163,23 @@ impl Connection {
         }
     }
 
-    /// Sends what the client takes now.
-    pub(crate) fn send(&mut self) -> Flow {
-        while self.written < self.output.len() {
-            match self.stream.write(&self.output[self.written..]) {
-                Ok(count) => self.written += count,
-                Err(error) if error.kind() == ErrorKind::Interrupted => {}
-                Err(error) if error.kind() == ErrorKind::WouldBlock => return Flow::Open,
-                Err(_) => return Flow::Gone,
-            }
+    /// Sends a stretch of what waits, made in `buffer`, as far as the client takes it now.
+    pub(crate) fn send(&mut self, store: &Store, buffer: &mut Vec<u8>) -> Flow {
+        if self.replies.make(store, buffer).is_err() {
+            return Flow::Gone;
         }
-        self.output.clear();
-        self.written = 0;
-        Flow::Open
+        match self.stream.write(buffer) {
+            Ok(count) => {
+                self.clogged = count < buffer.len();
+                self.replies.sent(count);
+                Flow::Open
+            }
+            Err(error) if again(&error) => {
+                self.clogged = error.kind() == ErrorKind::WouldBlock;
+                Flow::Open
+            }
+            Err(_) => Flow::Gone,
+        }
     }
 }
 

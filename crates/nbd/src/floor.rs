@@ -57,7 +57,7 @@ impl Floor {
     }
 
     /// Adds what requests of a direction and size take; sizes come in order.
-    pub(crate) fn add(&mut self, op: Op, bytes: u64, outside: u64, least: u64) {
+    pub fn add(&mut self, op: Op, bytes: u64, outside: u64, least: u64) {
         let direction = usize::from(op != Op::Read);
         self.outside[direction].0.push((bytes, outside));
         self.least[direction].0.push((bytes, least));

@@ -10,7 +10,11 @@
 //!
 //! [`Punctuality`] says how well the instants were met, and whether to believe latencies seen by clients.
 
+mod answer;
+mod answering;
+mod asking;
 mod attached;
+mod chunks;
 mod clients;
 mod clock;
 mod connection;
@@ -19,10 +23,12 @@ mod error;
 mod floor;
 mod listen;
 mod measure;
+mod orders;
 mod pending;
 mod protocol;
 mod punctuality;
 mod recording;
+mod replies;
 mod server;
 mod setup;
 mod store;
@@ -33,7 +39,8 @@ pub use control::Control;
 pub use error::Error;
 pub use floor::Floor;
 pub use listen::{Address, Listener};
-pub use protocol::{Asked, Command, Conversation, Event, MOST_DATA_BYTES, Refusal};
+pub use orders::Orders;
+pub use protocol::{Asked, Command, Conversation, Event, Export, MOST_DATA_BYTES, Refusal};
 pub use punctuality::{Punctuality, Verdict};
 pub use recording::Recording;
 pub use server::Server;

@@ -74,6 +74,14 @@ impl Listener {
         })
     }
 
+    /// Whether [`new`](Listener::new) would succeed now: it is known before a long preparation.
+    ///
+    /// # Errors
+    /// Those of [`new`](Listener::new).
+    pub fn check(address: &Address) -> Result<(), Error> {
+        Listener::new(address).map(drop)
+    }
+
     /// By what clients find it, as libnbd and QEMU write it.
     pub fn uri(&self) -> String {
         match &self.socket {

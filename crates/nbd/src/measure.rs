@@ -8,6 +8,7 @@ use crate::control::Control;
 use crate::error::{Error, reason};
 use crate::floor::Floor;
 use crate::listen::ClientStream;
+use crate::protocol::Export;
 use crate::punctuality::Punctuality;
 use crate::server::Server;
 use crate::setup::{Setup, Witness};
@@ -35,9 +36,10 @@ impl Floor {
         let bytes = POINTS[POINTS.len() - 1].0;
         let setup = Setup {
             store: Store::memory(),
-            export_bytes: bytes,
+            export: Export { bytes, read_only: false },
             scale: Scale::new(1.0)?,
             floor: Floor::none(),
+            orders: None,
             recording: None,
         };
         let control = Control::new().map_err(system)?;
@@ -84,12 +86,14 @@ struct Inside(Times);
 impl Witness<Constant> for Inside {
     fn submitted(&mut self, _: Time, _: &Request, _: bool) {}
 
-    fn completed(&mut self, completion: &Completion, measured: Option<Time>) {
+    fn completed(&mut self, _: &Completion) {}
+
+    fn delivered(&mut self, completion: &Completion, measured: Time) {
         let key = (completion.request.op.name(), completion.request.bytes());
-        self.0.entry(key).or_default().extend(measured);
+        self.0.entry(key).or_default().push(measured);
     }
 
-    fn idle(&mut self, _: &Constant, _: Time, _: &Punctuality) {}
+    fn idle(&mut self, _: &mut Constant, _: Time, _: &Punctuality) {}
 }
 
 /// A device that answers each request after the same time.

@@ -1,9 +1,10 @@
 //! A request on its way: from what a client asked to what the device is asked.
 
 use crate::protocol::{Asked, Command, Refusal};
-use engine::{Completion, Lba, Op, SECTOR_BYTES, Status};
+use engine::{Completion, Op, SECTOR_BYTES, Status, Time};
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
+use std::ops::Range;
 
 /// Buffers that are kept for later requests, and how large one may be.
 const KEPT_BUFFERS: usize = 64;
@@ -14,14 +15,18 @@ pub(crate) const MODEL: u8 = 1;
 pub(crate) const DATA: u8 = 2;
 pub(crate) const BACKING: u8 = 4;
 
-/// A request that was not answered yet.
+/// A request that was not answered yet: all fields that its way through the server needs.
 #[derive(Debug)]
 pub(crate) struct Pending {
     pub(crate) connection: usize,
     pub(crate) serial: u64,
     pub(crate) asked: Asked,
     pub(crate) op: Op,
+    /// When it came, and when the device was first asked, in its time.
     pub(crate) received: u64,
+    pub(crate) submitted: Time,
+    /// The sectors of a long trim of which the device has not been asked.
+    pub(crate) rest: Range<u64>,
     pub(crate) completion: Option<Completion>,
     /// When it is to be answered, once that is known.
     pub(crate) target: u64,
@@ -32,8 +37,9 @@ pub(crate) struct Pending {
     pub(crate) refusal: Option<Refusal>,
     /// By which number its answer is recorded.
     pub(crate) recorded: Option<u64>,
-    /// Of a write the data, of a read the whole answer.
+    /// Of a write the data that came and are not in the store, and how many of them are.
     pub(crate) data: Vec<u8>,
+    pub(crate) stored: u32,
 }
 
 /// All requests that were not answered yet, each in a slot of its own.
@@ -114,16 +120,16 @@ pub(crate) fn refusal(status: Status) -> Option<Refusal> {
 
 /// What the device is asked: the sectors that a request touches; of a range that is forgotten, those
 /// that lie within. `None` when that is none.
-pub(crate) fn for_device(asked: &Asked) -> (Op, Option<(Lba, u32)>) {
+pub(crate) fn for_device(asked: &Asked) -> (Op, Option<Range<u64>>) {
     let end = asked.offset + u64::from(asked.length);
-    let outer = (asked.offset / SECTOR_BYTES, end.div_ceil(SECTOR_BYTES));
-    let inner = (asked.offset.div_ceil(SECTOR_BYTES), end / SECTOR_BYTES);
-    let (op, (first, end)) = match asked.command {
-        Command::Flush => return (Op::Flush, Some((Lba(0), 0))),
-        Command::Read => (Op::Read, outer),
+    let outer = asked.offset / SECTOR_BYTES..end.div_ceil(SECTOR_BYTES);
+    let inner = asked.offset.div_ceil(SECTOR_BYTES)..end / SECTOR_BYTES;
+    let (op, range) = match asked.command {
+        Command::Flush => return (Op::Flush, Some(0..0)),
+        Command::Read | Command::Extents { .. } => (Op::Read, outer),
         Command::Write | Command::WriteZeroes { keep: true } => (Op::Write, outer),
-        Command::WriteZeroes { keep: false } if inner.0 >= inner.1 => (Op::Write, outer),
+        Command::WriteZeroes { keep: false } if inner.is_empty() => (Op::Write, outer),
         Command::Trim | Command::WriteZeroes { keep: false } => (Op::Trim, inner),
     };
-    (op, (first < end).then_some((Lba(first), (end.saturating_sub(first)) as u32)))
+    (op, (!range.is_empty()).then_some(range))
 }

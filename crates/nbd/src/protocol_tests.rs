@@ -1,4 +1,5 @@
 use super::*;
+use crate::answer::SIMPLE_REPLY_MAGIC;
 use proptest::prelude::*;
 
 const BYTES: u64 = 1 << 20;
@@ -6,7 +7,7 @@ const BYTES: u64 = 1 << 20;
 /// A conversation, and what it said first.
 fn conversation() -> (Conversation, Vec<u8>) {
     let mut out = Vec::new();
-    (Conversation::new(BYTES, &mut out), out)
+    (Conversation::new(Some(Export { bytes: BYTES, read_only: false }), &mut out), out)
 }
 
 /// Everything that a conversation makes of some bytes that come in pieces of `piece`.
@@ -103,11 +104,16 @@ fn a_client_looks_around_and_goes() {
         request(0, 3, 0, 0),
     ];
     let (events, out) = feed(&mut conversation, &words.concat(), 3);
-    let unsupported = REP_ERR_UNSUP;
-    let replies =
-        [unsupported, REP_SERVER, REP_ACK, REP_INFO, REP_INFO, REP_ACK, REP_INFO, REP_ACK];
+    let replies = [REP_ACK, REP_SERVER, REP_ACK, REP_INFO, REP_INFO, REP_ACK, REP_INFO, REP_ACK];
     assert_eq!(kinds(&out), replies);
-    let asked = Asked { command: Command::Flush, fua: false, cookie: 7, offset: 0, length: 0 };
+    let asked = Asked {
+        command: Command::Flush,
+        fua: false,
+        cookie: 7,
+        offset: 0,
+        length: 0,
+        structured: false,
+    };
     assert_eq!(events, [Event::Request(asked)]);
 }
 
@@ -208,7 +214,14 @@ fn the_data_of_a_write_follow_it() {
     let write = [request(CMD_FLAG_FUA, 1, 512, 1000), vec![9; 1000]].concat();
     let both = [write, request(0, 2, 0, 0)].concat();
     let (events, out) = feed(&mut conversation, &both, 77);
-    let asked = Asked { command: Command::Write, fua: true, cookie: 7, offset: 512, length: 1000 };
+    let asked = Asked {
+        command: Command::Write,
+        fua: true,
+        cookie: 7,
+        offset: 512,
+        length: 1000,
+        structured: false,
+    };
     assert_eq!(events, [Event::Request(asked), Event::Data(true), Event::Close]);
     assert!(out.is_empty());
 }
@@ -239,4 +252,66 @@ proptest! {
         let expected = feed(&mut whole, &input, input.len());
         prop_assert_eq!(feed(&mut cut, &input, piece), expected);
     }
+}
+
+/// The data of an option about contexts.
+fn contexts(name: &str, queries: &[&str]) -> Vec<u8> {
+    let mut data = (name.len() as u32).to_be_bytes().to_vec();
+    data.extend(name.as_bytes());
+    data.extend((queries.len() as u32).to_be_bytes());
+    for query in queries {
+        data.extend((query.len() as u32).to_be_bytes());
+        data.extend(query.as_bytes());
+    }
+    data
+}
+
+#[test]
+fn allocation_is_asked_for_in_chunks_alone() {
+    let set = option(OPT_SET_META_CONTEXT, &contexts("", &["x:y", "base:allocation"]));
+    let (mut conversation, _) = conversation();
+    let chunks = option(OPT_STRUCTURED_REPLY, &[]);
+    let list = option(OPT_LIST_META_CONTEXT, &contexts("", &["base:"]));
+    let odd = option(OPT_SET_META_CONTEXT, &contexts("", &["base:allocation"])[..9]);
+    let words =
+        [vec![0, 0, 0, 3], set.clone(), chunks, odd, list, set, option(OPT_GO, &go("", &[]))];
+    let (_, out) = feed(&mut conversation, &words.concat(), 7);
+    let (bad, context) = (REP_ERR_INVALID, REP_META_CONTEXT);
+    assert_eq!(
+        kinds(&out),
+        [bad, REP_ACK, bad, context, REP_ACK, context, REP_ACK, REP_INFO, REP_ACK]
+    );
+    let (events, _) = feed(&mut conversation, &request(8, CMD_BLOCK_STATUS, 0, 512), 100);
+    let [Event::Request(asked)] = events[..] else { panic!("{events:?}") };
+    assert_eq!((asked.command, asked.structured), (Command::Extents { one: true }, true));
+    let (events, _) = feed(&mut conversation, &request(4, CMD_READ, 0, 512), 100);
+    assert!(matches!(events[..], [Event::Request(Asked { structured: true, .. })]));
+    // Without having asked for it there is no such command.
+    let (events, out) = feed(&mut open(), &request(0, CMD_BLOCK_STATUS, 0, 512), 100);
+    assert_eq!((events.len(), error(&out)), (0, 22));
+}
+
+#[test]
+fn nothing_is_changed_in_an_export_that_is_read_only() {
+    let mut out = Vec::new();
+    let export = Export { bytes: BYTES, read_only: true };
+    let mut conversation = Conversation::new(Some(export), &mut out);
+    let words = [vec![0, 0, 0, 3], option(OPT_EXPORT_NAME, &[])].concat();
+    feed(&mut conversation, &words, 1000);
+    for command in [CMD_WRITE, CMD_TRIM, CMD_WRITE_ZEROES] {
+        let mut words = request(0, command, 0, 4);
+        words.extend([0; 4].iter().take(if command == CMD_WRITE { 4 } else { 0 }));
+        assert_eq!(error(&feed(&mut conversation, &words, 1000).1), 1);
+    }
+    assert_eq!(feed(&mut conversation, &request(0, CMD_FLUSH, 0, 0), 1000).0.len(), 1);
+}
+
+#[test]
+fn who_finds_no_place_is_told_so() {
+    let mut out = Vec::new();
+    let mut conversation = Conversation::new(None, &mut out);
+    let words = [vec![0, 0, 0, 3], option(OPT_GO, &go("", &[]))].concat();
+    let (events, out) = feed(&mut conversation, &words, 1000);
+    assert_eq!((events, kinds(&out)), (vec![Event::Close], vec![REP_ERR_POLICY]));
+    assert!(out.ends_with(FULL.as_bytes()));
 }

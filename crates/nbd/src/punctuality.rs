@@ -26,6 +26,9 @@ pub struct Punctuality {
     pub measured_ns: u64,
     /// What the model says that they take, ns.
     pub model_ns: u64,
+    /// Requests that waited in their socket, because the client had asked for as much as is served at
+    /// once; nobody knows for how long.
+    pub held_back: u64,
     /// The most that one was later than the model, ns.
     pub latest_ns: u64,
     /// How long the server waited for a processor, ns, where the system tells.
@@ -98,6 +101,13 @@ impl Punctuality {
             let late = percent(self.late_share());
             return Verdict::Invalid(format!(
                 "{late} of the requests were late by over 5 %: {cause}"
+            ));
+        }
+        if self.held_back as f64 > requests * MOST_LATE {
+            return Verdict::Invalid(format!(
+                "{} of the requests waited because their client had asked for more than is served at \
+                 once, 512 requests or 64 MiB",
+                percent(self.held_back as f64 / requests)
             ));
         }
         if (measured - model).abs() > model * MOST_DIFFERENCE {

@@ -79,7 +79,7 @@ impl<W: Write> Recording<W> {
     /// there. Returns the number by which its answer is recorded; reads have none.
     pub(crate) fn asked(&mut self, asked: &Asked, data: &[u8], at: u64) -> Option<u64> {
         let (kind, data) = match asked.command {
-            Command::Read => return None,
+            Command::Read | Command::Extents { .. } => return None,
             Command::Write => (1, data),
             Command::Trim | Command::WriteZeroes { keep: false } => (2, &[][..]),
             Command::WriteZeroes { keep: true } => (3, &[][..]),
@@ -146,7 +146,7 @@ mod tests {
     use super::*;
 
     fn asked(command: Command, length: u32, fua: bool) -> Asked {
-        Asked { command, fua, cookie: 0, offset: 512, length }
+        Asked { command, fua, cookie: 0, offset: 512, length, structured: false }
     }
 
     #[test]

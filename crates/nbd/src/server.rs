@@ -5,23 +5,22 @@
 //! client has it in time. The device is therefore asked for its events that much ahead of the clock; a
 //! request that arrives in between counts as submitted at the event.
 //!
-//! Data change as soon as they have come, while the model takes its time. Only where the device may
-//! refuse them, because it is worn, they wait for its answer: what was refused is never read.
+//! The server's work on requests is in `asking.rs`, that on answers in `answering.rs`. In a turn each
+//! client is heard and sent at most a stretch, so that none waits for another.
 
 use crate::attached::{Answered, Attached};
-use crate::clients::Clients;
+use crate::clients::{Clients, MOST_CLIENTS};
 use crate::clock::{self, WallClock};
 use crate::connection::{Connection, Flow};
 use crate::control::Control;
 use crate::error::Error;
 use crate::listen::{ClientStream, Listener};
-use crate::pending::{BACKING, DATA, MODEL, Pending, Requests, for_device, refusal};
-use crate::protocol::{Asked, Command, Event, Refusal, reply};
-use crate::punctuality::{Delivered, Punctuality};
+use crate::pending::{BACKING, DATA, Requests};
+use crate::punctuality::Punctuality;
 use crate::recording::Recording;
 use crate::setup::{Setup, Witness};
 use crate::syncer::Syncer;
-use engine::{Device, Op, Request, SECTOR_BYTES, Time};
+use engine::{Device, SECTOR_BYTES};
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use std::io;
 
@@ -33,26 +32,35 @@ const WATCH_NS: u64 = 30_000;
 /// than this; on a busy server a few times more seldom, and then at once.
 const LEISURE_NS: u64 = 2_000_000;
 const IDLE_EVERY_NS: u64 = 500_000_000;
-/// Clients at once; more wait until others leave.
-const MOST_CONNECTIONS: usize = 64;
 /// How long a server that ends waits for clients to take their answers, ns.
 const FAREWELL_NS: u64 = 2_000_000_000;
 
-/// A server of one device.
+/// A server of one device; its fields are what its turns need.
 pub struct Server<'a, D: ?Sized, W: ?Sized> {
-    device: Attached<'a, D>,
+    pub(crate) device: Attached<'a, D>,
     /// What the device has answered, while that is taken in.
-    answered: Vec<Answered>,
-    witness: &'a mut W,
+    pub(crate) answered: Vec<Answered>,
+    pub(crate) witness: &'a mut W,
     control: &'a Control,
-    setup: Setup,
-    syncer: Option<Syncer>,
-    clock: WallClock,
-    clients: Clients,
-    requests: Requests,
+    pub(crate) setup: Setup,
+    pub(crate) syncer: Option<Syncer>,
+    pub(crate) clock: WallClock,
+    pub(crate) clients: Clients,
+    pub(crate) requests: Requests,
+    /// Long trims of which the device is to be asked the next piece.
+    pub(crate) trimming: Vec<u32>,
+    /// In which answers are made.
+    pub(crate) stretch: Vec<u8>,
     last_message: u64,
     last_idle: u64,
-    punctuality: Punctuality,
+    /// The place that is heard first in the next turn.
+    first: usize,
+    /// The power of the device is off, or it is on its way back.
+    is_off: bool,
+    /// How long the server had waited for a processor when that was counted last, and its answers then.
+    waited: Option<u64>,
+    requests_before: u64,
+    pub(crate) punctuality: Punctuality,
 }
 
 impl<'a, D: Device + ?Sized, W: Witness<D> + ?Sized> Server<'a, D, W> {
@@ -67,7 +75,7 @@ impl<'a, D: Device + ?Sized, W: Witness<D> + ?Sized> Server<'a, D, W> {
         control: &'a Control,
     ) -> Result<Self, Error> {
         let capacity = device.capacity_sectors().saturating_mul(SECTOR_BYTES);
-        let bytes = setup.export_bytes;
+        let bytes = setup.export.bytes;
         if bytes == 0 || !bytes.is_multiple_of(SECTOR_BYTES) || bytes > capacity {
             return Err(Error::Input(format!(
                 "a device of {capacity} bytes cannot be served as one of {bytes}: the size is a \
@@ -85,8 +93,14 @@ impl<'a, D: Device + ?Sized, W: Witness<D> + ?Sized> Server<'a, D, W> {
             clock: WallClock::new(),
             clients: Clients::default(),
             requests: Requests::default(),
+            trimming: Vec::new(),
+            stretch: Vec::new(),
             last_message: 0,
             last_idle: 0,
+            first: 0,
+            is_off: false,
+            waited: None,
+            requests_before: 0,
             punctuality: Punctuality::default(),
         })
     }
@@ -96,19 +110,25 @@ impl<'a, D: Device + ?Sized, W: Witness<D> + ?Sized> Server<'a, D, W> {
     /// # Errors
     /// When its socket cannot be used.
     pub fn connect(&mut self, stream: ClientStream) -> io::Result<()> {
-        self.clients.add(stream, self.setup.export_bytes)
+        let now = self.clock.now();
+        if let Some(leaves) = self.clients.add(stream, self.setup.export, now)? {
+            self.disconnect(leaves);
+        }
+        Ok(())
     }
 
     /// Serves until it is told to stop or, without a listener, until the last client has gone.
     pub fn run(&mut self, listener: Option<&Listener>) -> Punctuality {
         clock::precise_sleep();
-        let waited = clock::waited_for_processor();
+        self.waited = clock::waited_for_processor();
+        self.punctuality.waited_ns = self.waited.map(|_| 0);
         let mut end = None;
         loop {
             let now = self.clock.now();
             if end.is_none() && self.control.is_stopped() {
                 end = Some(now + FAREWELL_NS);
             }
+            self.mind_power();
             self.advance_ahead(now);
             self.answer_due();
             self.send_all();
@@ -117,11 +137,10 @@ impl<'a, D: Device + ?Sized, W: Witness<D> + ?Sized> Server<'a, D, W> {
                 (None, None) if self.clients.iter().next().is_none() => break,
                 _ => {}
             }
-            self.wait(listener.filter(|_| end.is_none()), end.is_none());
+            let listener = listener.filter(|_| end.is_none() && !self.is_off);
+            self.wait(listener, end.is_none());
         }
-        if let Some(before) = waited {
-            self.punctuality.waited_ns = clock::waited_for_processor().map(|now| now - before);
-        }
+        self.count_waiting();
         self.setup.store.sync();
         self.punctuality
     }
@@ -134,238 +153,54 @@ impl<'a, D: Device + ?Sized, W: Witness<D> + ?Sized> Server<'a, D, W> {
         self.setup.recording.take().map_or(Ok(()), Recording::finish)
     }
 
+    /// Counts how long the server has waited for a processor since it was counted last, unless it had
+    /// nothing to do then.
+    fn count_waiting(&mut self) {
+        let Some(before) = self.waited else { return };
+        let now = clock::waited_for_processor();
+        let was_used = self.punctuality.requests > self.requests_before;
+        if let (Some(now), Some(sum), true) = (now, &mut self.punctuality.waited_ns, was_used) {
+            *sum += now - before;
+        }
+        self.waited = now;
+        self.requests_before = self.punctuality.requests;
+    }
+
+    /// When the power of the device goes, so do the clients; others come when it is back.
+    fn mind_power(&mut self) {
+        let is_off = !self.device.device().is_ready();
+        if is_off && !self.is_off {
+            for place in 0..self.clients.places() {
+                self.disconnect(place);
+            }
+        }
+        self.is_off = is_off;
+        if is_off {
+            self.advance(self.setup.scale.model(self.clock.now()), true);
+        }
+    }
+
+    /// Does what is ordered at the control socket.
+    fn obey(&mut self) {
+        let Some(mut orders) = self.setup.orders.take() else { return };
+        orders.hear(|line| {
+            // Later than all that has been submitted, so that a replay knows the order.
+            let now = self.setup.scale.model(self.clock.now()).max(self.device.time() + 1);
+            self.advance(now, true);
+            self.device.pass(now, self.witness);
+            self.witness.order(self.device.device_mut(), now, line, &self.punctuality)
+        });
+        self.setup.orders = Some(orders);
+    }
+
     /// Nothing is to be answered or sent.
     fn is_quiet(&self) -> bool {
         self.requests.is_empty() && !self.clients.iter().any(|(_, client)| client.has_output())
     }
 
-    // ---- the device -------------------------------------------------------------------------
-
-    /// Processes the device's events up to `to`.
-    fn advance(&mut self, to: Time) {
-        let mut answered = std::mem::take(&mut self.answered);
-        self.device.advance(to, &mut answered);
-        for Answered { slot, early, completion } in answered.drain(..) {
-            if let Some(pending) = self.requests.at(slot) {
-                pending.refusal = pending.refusal.or(refusal(completion.status));
-                pending.completion = Some(completion);
-                pending.target = self.setup.scale.wall(completion.at).saturating_sub(early);
-            }
-            self.no_longer_waits(slot, MODEL);
-        }
-        self.answered = answered;
-    }
-
-    /// Lets the device tell, in time, what will have to be answered.
-    fn advance_ahead(&mut self, now: u64) {
-        if !self.device.is_idle() {
-            self.advance(self.setup.scale.model(now + self.device.ahead()));
-        }
-    }
-
-    // ---- requests ---------------------------------------------------------------------------
-
-    /// A client asks.
-    fn ask(&mut self, place: usize, connection: &mut Connection, asked: Asked, received: u64) {
-        let (op, range) = for_device(&asked);
-        let mut data = self.requests.buffer();
-        let (offset, length) = (asked.offset, asked.length);
-        let changes = !matches!(asked.command, Command::Read | Command::Flush);
-        let held = changes && self.device.device().may_refuse();
-        let done = match asked.command {
-            _ if held => {
-                // Less than a sector is nothing that the device could be asked to forget.
-                let alone = range.is_none() && self.device.device().has_ended();
-                if alone { Err(Refusal::NotPermitted) } else { Ok(()) }
-            }
-            Command::Read => {
-                data.extend(reply(asked.cookie, None));
-                self.setup.store.read(offset, length, &mut data)
-            }
-            Command::Trim => self.setup.store.zero(offset, length, false),
-            Command::WriteZeroes { keep } => self.setup.store.zero(offset, length, keep),
-            Command::Write | Command::Flush => Ok(()),
-        };
-        let mut waits_for = 0;
-        if range.is_some() {
-            waits_for |= MODEL;
-        }
-        if asked.command == Command::Write {
-            waits_for |= DATA;
-        }
-        let durable = asked.fua && asked.command != Command::Read || op == Op::Flush;
-        if durable && self.syncer.is_some() {
-            waits_for |= BACKING;
-        }
-        let recorded = match &mut self.setup.recording {
-            // A write is recorded once its data have come.
-            Some(it) if asked.command != Command::Write => {
-                it.asked(&asked, &[], self.setup.scale.model(received))
-            }
-            _ => None,
-        };
-        connection.outstanding += 1;
-        let slot = self.requests.add(Pending {
-            connection: place,
-            serial: connection.serial,
-            asked,
-            op,
-            received,
-            completion: None,
-            target: received,
-            waits_for,
-            held_by_backing: false,
-            held,
-            refusal: done.err(),
-            recorded,
-            data,
-        });
-        if waits_for & DATA != 0 {
-            connection.writing = Some(slot);
-        }
-        if waits_for & (BACKING | DATA) == BACKING && !held {
-            self.make_durable(slot);
-        }
-        if let Some((lba, sectors)) = range {
-            let at = self.setup.scale.model(received).max(self.device.time());
-            self.advance(at);
-            let request = Request::new(self.device.next_id(), op, lba, sectors);
-            self.witness.submitted(at, &request, asked.fua);
-            let early = self.setup.floor.outside(op, length.into());
-            self.device.submit(at, request, slot, early);
-        } else {
-            self.no_longer_waits(slot, MODEL);
-        }
-    }
-
-    fn make_durable(&self, slot: u32) {
-        if let Some(syncer) = &self.syncer {
-            syncer.ask(slot);
-        }
-    }
-
-    /// The last of the data of a write have come.
-    fn written(&mut self, slot: u32) {
-        if let (Some(it), Some(pending)) = (&mut self.setup.recording, self.requests.at(slot)) {
-            let at = self.setup.scale.model(pending.received);
-            pending.recorded = it.asked(&pending.asked, &pending.data, at);
-        }
-        if self.requests.at(slot).is_some_and(|pending| !pending.held) {
-            self.change(slot);
-        }
-        self.no_longer_waits(slot, DATA);
-    }
-
-    /// Changes the data as a request asks, unless it was refused.
-    fn change(&mut self, slot: u32) {
-        let Some(pending) = self.requests.at(slot) else { return };
-        pending.held = false;
-        if pending.refusal.is_none() {
-            let Asked { command, offset, length, .. } = pending.asked;
-            let done = match command {
-                Command::Write => self.setup.store.write(offset, &pending.data),
-                Command::Trim => self.setup.store.zero(offset, length, false),
-                Command::WriteZeroes { keep } => self.setup.store.zero(offset, length, keep),
-                Command::Read | Command::Flush => Ok(()),
-            };
-            pending.refusal = done.err();
-        }
-        if pending.refusal.is_some() {
-            pending.waits_for &= !BACKING;
-        } else if pending.waits_for & BACKING != 0 {
-            self.make_durable(slot);
-        }
-    }
-
-    fn no_longer_waits(&mut self, slot: u32, what: u8) {
-        let Some(pending) = self.requests.at(slot) else { return };
-        pending.waits_for &= !what;
-        if pending.held && pending.waits_for & (MODEL | DATA) == 0 {
-            self.change(slot);
-        }
-        if self.requests.at(slot).is_some_and(|pending| pending.waits_for == 0) {
-            self.requests.make_ready(slot);
-        }
-    }
-
-    /// Takes what the syncer has done.
-    fn synced(&mut self) {
-        while let Some((slot, outcome)) = self.syncer.as_ref().and_then(Syncer::done) {
-            let now = self.clock.now();
-            if let Some(pending) = self.requests.at(slot) {
-                let modelled = pending.waits_for & MODEL == 0;
-                pending.held_by_backing = modelled && pending.target < now;
-                pending.refusal = pending.refusal.or(outcome.err());
-            }
-            self.no_longer_waits(slot, BACKING);
-        }
-    }
-
-    // ---- answers ----------------------------------------------------------------------------
-
-    fn answer_due(&mut self) {
-        let mut now = self.clock.now();
-        while let Some(target) = self.requests.due() {
-            if target > now {
-                now = self.clock.now();
-                if target > now {
-                    return;
-                }
-            }
-            if let Some(pending) = self.requests.take_due() {
-                self.answer(pending, now);
-            }
-        }
-    }
-
-    fn answer(&mut self, pending: Pending, now: u64) {
-        if let (Some(it), Some(id)) = (&mut self.setup.recording, pending.recorded) {
-            it.answered(id, pending.refusal.is_some(), self.setup.scale.model(now));
-        }
-        let connection = self.clients.at(pending.connection);
-        let connection = connection.filter(|connection| connection.serial == pending.serial);
-        let measured = connection.map(|connection| {
-            connection.outstanding -= 1;
-            match (pending.asked.command, pending.refusal) {
-                (Command::Read, None) => connection.output.extend_from_slice(&pending.data),
-                (_, refusal) => connection.output.extend(reply(pending.asked.cookie, refusal)),
-            }
-            let bytes = u64::from(pending.asked.length);
-            now - pending.received + self.setup.floor.outside(pending.op, bytes)
-        });
-        if let Some(completion) = &pending.completion {
-            if let Some(measured_ns) = measured {
-                let answer = Delivered {
-                    op: pending.op,
-                    bytes: pending.asked.length.into(),
-                    measured_ns,
-                    model_ns: self.setup.scale.wall(completion.latency()),
-                    held_by_backing: pending.held_by_backing,
-                };
-                self.punctuality.record(&answer, &self.setup.floor);
-            }
-            let measured = measured.map(|wall| self.setup.scale.model(wall));
-            self.witness.completed(completion, measured);
-        }
-        self.requests.keep(pending.data);
-    }
-
-    fn send_all(&mut self) {
-        for place in 0..self.clients.places() {
-            let Some(connection) = self.clients.at(place) else { continue };
-            let flow = if connection.has_output() { connection.send() } else { Flow::Open };
-            let left = connection.leaving && connection.outstanding == 0;
-            if flow == Flow::Gone || left && !connection.has_output() {
-                self.disconnect(place);
-            }
-        }
-    }
-
-    // ---- clients ----------------------------------------------------------------------------
-
     /// Forgets a client; what it asked of the device goes on there.
-    fn disconnect(&mut self, place: usize) {
-        let Some(connection) = self.clients.take(place) else { return };
+    pub(crate) fn disconnect(&mut self, place: usize) {
+        let Some(connection) = self.clients.remove(place) else { return };
         if let Some(slot) = connection.writing {
             // The rest of its data will not come, so nothing of it is written.
             if let Some(pending) = self.requests.at(slot) {
@@ -385,14 +220,19 @@ impl<'a, D: Device + ?Sized, W: Witness<D> + ?Sized> Server<'a, D, W> {
         let mut fds = Vec::with_capacity(self.clients.places() + 2);
         fds.push(PollFd::new(self.control.wakes(), PollFlags::IN));
         for (place, connection) in self.clients.iter() {
+            let room = connection.has_room(self.clients.load, self.clients.held(place));
             let mut wanted = PollFlags::empty();
-            wanted.set(PollFlags::IN, reading && connection.has_room());
+            wanted.set(PollFlags::IN, reading && room);
             wanted.set(PollFlags::OUT, connection.has_output());
             places.push(place);
             fds.push(PollFd::new(&connection.stream, wanted));
         }
-        if let Some(listener) = listener.filter(|_| places.len() < MOST_CONNECTIONS) {
+        if let Some(listener) = listener {
             fds.push(PollFd::new(listener, PollFlags::IN));
+        }
+        let ordering = fds.len();
+        if let Some(orders) = &self.setup.orders {
+            fds.extend(orders.fds().map(|fd| PollFd::from_borrowed_fd(fd, PollFlags::IN)));
         }
         if !matches!(poll(&mut fds, Some(&timeout)), Ok(ready) if ready > 0) {
             return;
@@ -404,17 +244,31 @@ impl<'a, D: Device + ?Sized, W: Witness<D> + ?Sized> Server<'a, D, W> {
             self.synced();
         }
         let gone = PollFlags::HUP | PollFlags::ERR | PollFlags::NVAL;
-        for (place, events) in places.iter().zip(&events[1..]) {
+        self.first = (self.first + 1) % places.len().max(1);
+        for number in (self.first..places.len()).chain(0..self.first) {
+            let (place, events) = (places[number], events[1 + number]);
+            if events.contains(PollFlags::OUT)
+                && let Some(connection) = self.clients.at(place)
+            {
+                connection.clogged = false;
+            }
             if events.contains(PollFlags::IN) {
-                self.read(*place);
+                self.read(place);
+                // Nobody's answer waits for all that others have to say.
+                self.answer_due();
             } else if events.intersects(gone) {
-                self.disconnect(*place);
+                self.disconnect(place);
             }
         }
-        let new = events.get(1 + places.len()).is_some_and(|events| !events.is_empty());
+        if events[ordering..].iter().any(|events| !events.is_empty()) {
+            self.obey();
+        }
+        let new = events[1 + places.len()..ordering].iter().any(|events| !events.is_empty());
         if let Some(listener) = listener.filter(|_| new) {
-            // A client that is gone already, or no descriptor for it: the next turn tries again.
-            if let Ok(stream) = listener.accept() {
+            // Some at once, for who comes last should hear soon that there is no place. A client that is
+            // gone already, or no descriptor for it: the next turn tries again.
+            for _ in 0..MOST_CLIENTS {
+                let Ok(stream) = listener.accept() else { break };
                 let _ = self.connect(stream);
             }
         }
@@ -433,10 +287,19 @@ impl<'a, D: Device + ?Sized, W: Witness<D> + ?Sized> Server<'a, D, W> {
         let since = now - self.last_idle;
         if since > IDLE_EVERY_NS && leisure || since > 4 * IDLE_EVERY_NS {
             self.last_idle = now;
+            self.count_waiting();
             let model_now = self.setup.scale.model(now).max(self.device.time());
-            self.witness.idle(self.device.device(), model_now, &self.punctuality);
+            if self.device.is_idle() {
+                // What the device does in the background, so that it may come to rest.
+                self.advance(model_now, true);
+            }
+            self.witness.idle(self.device.device_mut(), model_now, &self.punctuality);
+            for place in self.clients.overdue(now) {
+                self.disconnect(place);
+            }
         }
-        let watching = now < self.last_message + WATCH_NS;
+        let unsent = self.clients.iter().any(|(_, it)| it.has_output() && !it.clogged);
+        let watching = now < self.last_message + WATCH_NS || unsent || !self.trimming.is_empty();
         match next {
             _ if watching => 0,
             Some(next) => next.saturating_sub(now + MARGIN_NS).min(LONG_NS),
@@ -459,8 +322,9 @@ impl<'a, D: Device + ?Sized, W: Witness<D> + ?Sized> Server<'a, D, W> {
     /// Goes on with messages that were left because too much was asked before them.
     fn read_leftovers(&mut self, reading: bool) {
         for place in 0..self.clients.places() {
+            let (load, held) = (self.clients.load, self.clients.held(place));
             let waits = |connection: &mut Connection| {
-                reading && !connection.input().is_empty() && connection.has_room()
+                reading && connection.held_back && connection.has_room(load, held)
             };
             if !self.clients.at(place).is_some_and(waits) {
                 continue;
@@ -468,28 +332,6 @@ impl<'a, D: Device + ?Sized, W: Witness<D> + ?Sized> Server<'a, D, W> {
             let Some(mut connection) = self.clients.take(place) else { continue };
             self.parse(place, &mut connection, self.clock.now());
             self.clients.put(place, connection);
-        }
-    }
-
-    fn parse(&mut self, place: usize, connection: &mut Connection, received: u64) {
-        while connection.has_room() {
-            let (consumed, event) = connection.step();
-            match event {
-                Event::More => return,
-                Event::Handled => {}
-                Event::Request(asked) => self.ask(place, connection, asked, received),
-                Event::Data(last) => {
-                    let Some(slot) = connection.writing else { continue };
-                    if let Some(pending) = self.requests.at(slot) {
-                        pending.data.extend_from_slice(connection.bytes(consumed));
-                    }
-                    if last {
-                        connection.writing = None;
-                        self.written(slot);
-                    }
-                }
-                Event::Close => connection.leaving = true,
-            }
         }
     }
 }

@@ -2,23 +2,48 @@
 
 use crate::clock::Scale;
 use crate::floor::Floor;
+use crate::orders::Orders;
+use crate::protocol::Export;
 use crate::punctuality::Punctuality;
 use crate::recording::Recording;
 use crate::store::Store;
-use engine::{Completion, Request, Time};
+use engine::{Completion, Followed, Request, Time};
 
-/// Sees all that the device is asked and answers.
+/// Sees all that the device is asked and answers, in the order of the model's time.
 pub trait Witness<D: ?Sized> {
+    /// The first request is about to be submitted.
+    fn begins(&mut self, _device: &mut D, _at: Time) {}
+
     /// A request was submitted.
     fn submitted(&mut self, at: Time, request: &Request, fua: bool);
 
-    /// A request was answered, and how long that took by the measure of the model's time; nothing is
-    /// known of that where the client is gone.
-    fn completed(&mut self, completion: &Completion, measured: Option<Time>);
+    /// How the device is before what happens at `now`; the first time, and then when that is not before
+    /// the instant that was returned last.
+    fn sample(&mut self, _now: Time, _figures: Option<Followed>) -> Time {
+        Time::MAX
+    }
+
+    /// The device has answered a request.
+    fn completed(&mut self, completion: &Completion);
+
+    /// The answer was given to the client, and how long that took by the measure of the model's time.
+    fn delivered(&mut self, completion: &Completion, measured: Time);
 
     /// About twice a second, when nothing else is urgent: a look at the device and at how punctual
     /// its answers were so far.
-    fn idle(&mut self, device: &D, now: Time, punctuality: &Punctuality);
+    fn idle(&mut self, device: &mut D, now: Time, punctuality: &Punctuality);
+
+    /// Someone at the control socket says a line, before which all has happened that happens up to `now`;
+    /// the answer is a line.
+    fn order(
+        &mut self,
+        _device: &mut D,
+        _now: Time,
+        _line: &str,
+        _punctuality: &Punctuality,
+    ) -> String {
+        "{}".to_owned()
+    }
 }
 
 /// What a server is made of, beside its device.
@@ -26,12 +51,14 @@ pub trait Witness<D: ?Sized> {
 pub struct Setup {
     /// Where the data are.
     pub store: Store,
-    /// How large the device is for its clients; within its capacity, whole sectors.
-    pub export_bytes: u64,
+    /// What the clients have of the device; within its capacity, whole sectors.
+    pub export: Export,
     /// How wall time and the model's relate.
     pub scale: Scale,
     /// What the way to the clients takes.
     pub floor: Floor,
+    /// Where orders come from, if they do.
+    pub orders: Option<Orders>,
     /// What clients change is recorded there, with the data.
     pub recording: Option<Recording>,
 }

@@ -1,23 +1,25 @@
 //! Where the data are: in memory, sparse, or in a file.
 
+use crate::chunks::{CHUNK_BYTES, Chunks, ZEROES, pieces};
 use crate::error::Error;
 use crate::protocol::Refusal;
-use rustix::fs::{FallocateFlags, FlockOperation, fallocate, flock};
-use std::collections::HashMap;
+use rustix::fs::{Advice, FallocateFlags, FlockOperation, SeekFrom as Seeked};
+use rustix::fs::{fadvise, fallocate, flock, seek};
 use std::fs::{File, OpenOptions};
 use std::io::{self, Seek, SeekFrom};
 use std::os::unix::fs::FileExt;
 use std::path::Path;
 
-/// Bytes that are allocated together in memory.
-const CHUNK_BYTES: usize = 64 << 10;
-static ZEROES: [u8; CHUNK_BYTES] = [0; CHUNK_BYTES];
+/// Reads of a file as long as this, or longer, are announced to the system when they are asked.
+const ANNOUNCED_BYTES: u32 = 4096;
+/// A range of a file up to this long is zeroed by the server itself.
+const QUICK_BYTES: u32 = 128 << 10;
 
 /// The data of the live device; what was never written reads as zeroes.
 #[derive(Debug)]
 pub enum Store {
-    /// By the number of the chunk.
-    Memory(HashMap<u64, Box<[u8]>>),
+    /// Sparse.
+    Memory(Chunks),
     /// As they lie on the device. Dropping it gives up the lock.
     File(File),
 }
@@ -25,7 +27,7 @@ pub enum Store {
 impl Store {
     /// Data that end with the server.
     pub fn memory() -> Self {
-        Store::Memory(HashMap::new())
+        Store::Memory(Chunks::default())
     }
 
     /// Data in a file that no other server uses, and their size. A new file becomes as long as
@@ -72,10 +74,7 @@ impl Store {
     pub fn read(&self, offset: u64, length: u32, out: &mut Vec<u8>) -> Result<(), Refusal> {
         match self {
             Store::Memory(chunks) => {
-                for (number, within, count) in pieces(offset, length.into()) {
-                    let chunk = chunks.get(&number).map_or(&ZEROES[..], |chunk| chunk);
-                    out.extend_from_slice(&chunk[within..within + count]);
-                }
+                chunks.read(offset, length.into(), out);
                 Ok(())
             }
             Store::File(file) => {
@@ -91,15 +90,10 @@ impl Store {
     ///
     /// # Errors
     /// When the file cannot be written.
-    pub fn write(&mut self, offset: u64, mut data: &[u8]) -> Result<(), Refusal> {
+    pub fn write(&mut self, offset: u64, data: &[u8]) -> Result<(), Refusal> {
         match self {
             Store::Memory(chunks) => {
-                for (number, within, count) in pieces(offset, data.len() as u64) {
-                    let (piece, rest) = data.split_at(count);
-                    let chunk = chunks.entry(number).or_insert_with(|| ZEROES.into());
-                    chunk[within..within + count].copy_from_slice(piece);
-                    data = rest;
-                }
+                chunks.write(offset, data);
                 Ok(())
             }
             Store::File(file) => file.write_all_at(data, offset).map_err(|error| refusal(&error)),
@@ -113,30 +107,45 @@ impl Store {
     pub fn zero(&mut self, offset: u64, length: u32, keep: bool) -> Result<(), Refusal> {
         match self {
             Store::Memory(chunks) => {
-                for (number, within, count) in pieces(offset, length.into()) {
-                    if count == CHUNK_BYTES {
-                        chunks.remove(&number);
-                    } else if let Some(chunk) = chunks.get_mut(&number) {
-                        chunk[within..within + count].fill(0);
-                    }
-                }
+                chunks.zero(offset, length.into());
                 Ok(())
             }
-            Store::File(file) => {
-                let flags =
-                    if keep { FallocateFlags::ZERO_RANGE } else { FallocateFlags::PUNCH_HOLE }
-                        | FallocateFlags::KEEP_SIZE;
-                if fallocate(&*file, flags, offset, length.into()).is_ok() {
-                    return Ok(());
-                }
-                // Not every file system can do that.
-                for (number, within, count) in pieces(offset, length.into()) {
-                    let at = number * CHUNK_BYTES as u64 + within as u64;
-                    let done = file.write_all_at(&ZEROES[..count], at);
-                    done.map_err(|error| refusal(&error))?;
-                }
-                Ok(())
-            }
+            Store::File(file) => zero_file(file, offset, length, keep),
+        }
+    }
+
+    /// Whether zeroing a range may take as long as the disk below takes.
+    pub(crate) fn zeroes_slowly(&self, length: u32) -> bool {
+        matches!(self, Store::File(_)) && length > QUICK_BYTES
+    }
+
+    /// A range will be read soon: the system may bring it into memory meanwhile.
+    pub(crate) fn announce(&self, offset: u64, length: u32) {
+        if let Store::File(file) = self
+            && length >= ANNOUNCED_BYTES
+        {
+            // Nothing is lost without it.
+            let length = std::num::NonZeroU64::new(length.into());
+            let _ = fadvise(file, offset, length, Advice::WillNeed);
+        }
+    }
+
+    /// Whether something was written from `offset` on since that was last forgotten, and for how many
+    /// bytes, up to `most`, this holds. What is not known counts as written.
+    pub(crate) fn extent(&self, offset: u64, most: u64) -> (bool, u64) {
+        let file = match self {
+            Store::Memory(chunks) => return chunks.extent(offset, most),
+            Store::File(file) => file,
+        };
+        match seek(file, Seeked::Data(offset)) {
+            Ok(data) if data > offset => (false, most.min(data - offset)),
+            Ok(_) => match seek(file, Seeked::Hole(offset)) {
+                Ok(hole) if hole > offset => (true, most.min(hole - offset)),
+                _ => (true, most),
+            },
+            // Behind the last data.
+            Err(rustix::io::Errno::NXIO) => (false, most),
+            Err(_) => (true, most),
         }
     }
 
@@ -160,19 +169,19 @@ impl Store {
     }
 }
 
-/// A range cut at chunks: the chunk's number, the first byte in it, how many.
-fn pieces(mut offset: u64, mut length: u64) -> impl Iterator<Item = (u64, usize, usize)> {
-    std::iter::from_fn(move || {
-        if length == 0 {
-            return None;
-        }
-        let within = offset % CHUNK_BYTES as u64;
-        let count = length.min(CHUNK_BYTES as u64 - within);
-        let piece = (offset / CHUNK_BYTES as u64, within as usize, count as usize);
-        offset += count;
-        length -= count;
-        Some(piece)
-    })
+/// Makes a range of a file read as zeroes.
+pub(crate) fn zero_file(file: &File, offset: u64, length: u32, keep: bool) -> Result<(), Refusal> {
+    let flags = if keep { FallocateFlags::ZERO_RANGE } else { FallocateFlags::PUNCH_HOLE }
+        | FallocateFlags::KEEP_SIZE;
+    if fallocate(file, flags, offset, length.into()).is_ok() {
+        return Ok(());
+    }
+    // Not every file system can do that.
+    for (number, within, count) in pieces(offset, length.into()) {
+        let at = number * CHUNK_BYTES as u64 + within as u64;
+        file.write_all_at(&ZEROES[..count], at).map_err(|error| refusal(&error))?;
+    }
+    Ok(())
 }
 
 pub(crate) fn refusal(error: &io::Error) -> Refusal {
@@ -249,14 +258,5 @@ mod tests {
         assert_eq!(Store::file(&path, None, 1).unwrap().1, 8192);
         let error = Store::file(directory.path(), None, 1).unwrap_err().to_string();
         assert!(error.contains("cannot be opened"), "{error}");
-    }
-
-    #[test]
-    fn trimmed_memory_is_given_back() {
-        let mut store = Store::memory();
-        store.write(10, &vec![1; 3 * CHUNK_BYTES]).unwrap();
-        store.zero(0, 3 * CHUNK_BYTES as u32, false).unwrap();
-        let Store::Memory(chunks) = &store else { unreachable!() };
-        assert_eq!(chunks.len(), 1);
     }
 }

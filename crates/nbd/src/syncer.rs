@@ -1,16 +1,27 @@
-//! Makes a backing file durable, on a thread of its own: this takes as long as the disk below takes.
+//! What takes as long as the disk below takes, on a thread of its own: making a backing file durable,
+//! and long holes in it.
 
 use crate::control::Control;
 use crate::error::{Error, reason};
 use crate::protocol::Refusal;
-use crate::store::{Store, refusal};
+use crate::store::{self, Store, refusal};
 use std::fs::File;
 use std::sync::mpsc::{Receiver, Sender, channel};
 use std::thread::JoinHandle;
 
+/// A range that is to read as zeroes, and whether its place stays allocated.
+pub(crate) type Hole = (u64, u32, bool);
+
+/// What is to be done: first the hole, then durability.
+struct Job {
+    ticket: u32,
+    hole: Option<Hole>,
+    sync: bool,
+}
+
 /// A thread that answers tickets once what was written before them is durable.
 pub(crate) struct Syncer {
-    tickets: Option<Sender<u32>>,
+    tickets: Option<Sender<Job>>,
     done: Receiver<(u32, Result<(), Refusal>)>,
     thread: Option<JoinHandle<()>>,
 }
@@ -28,11 +39,12 @@ impl Syncer {
         Ok(Some(Syncer { tickets: Some(tickets), done, thread: Some(thread.map_err(system)?) }))
     }
 
-    /// Asks for all that has been written so far to be durable.
-    pub(crate) fn ask(&self, ticket: u32) {
+    /// Asks for a hole, if one is given, and then for all that has been written so far to be durable, if
+    /// `sync` says so.
+    pub(crate) fn ask(&self, ticket: u32, hole: Option<Hole>, sync: bool) {
         if let Some(tickets) = &self.tickets {
             // The thread ends only with this.
-            let _ = tickets.send(ticket);
+            let _ = tickets.send(Job { ticket, hole, sync });
         }
     }
 
@@ -53,16 +65,30 @@ impl Drop for Syncer {
 
 fn work(
     file: &File,
-    incoming: &Receiver<u32>,
+    incoming: &Receiver<Job>,
     outgoing: &Sender<(u32, Result<(), Refusal>)>,
     control: &Control,
 ) {
     while let Ok(first) = incoming.recv() {
+        let mut jobs: Vec<Job> = std::iter::once(first).chain(incoming.try_iter()).collect();
+        // Those who wait for a hole alone need not wait for the others' durability.
+        jobs.retain(|job| {
+            let Some((offset, length, keep)) = job.hole else { return true };
+            let outcome = store::zero_file(file, offset, length, keep);
+            if outcome.is_ok() && job.sync {
+                return true;
+            }
+            let _ = outgoing.send((job.ticket, outcome));
+            control.wake();
+            false
+        });
+        if jobs.is_empty() {
+            continue;
+        }
         // One sync is enough for all who wait.
-        let tickets: Vec<u32> = std::iter::once(first).chain(incoming.try_iter()).collect();
         let outcome = file.sync_data().map_err(|error| refusal(&error));
-        for ticket in tickets {
-            let _ = outgoing.send((ticket, outcome));
+        for job in jobs {
+            let _ = outgoing.send((job.ticket, outcome));
         }
         control.wake();
     }

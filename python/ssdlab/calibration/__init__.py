@@ -9,6 +9,7 @@ from __future__ import annotations
 import os
 import stat
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -79,6 +80,7 @@ def calibrate(
     device: Part | None = None,
     fit: Sequence[str] = (),
     allow_code: bool = False,
+    time_scale: float = 1.0,
     reading: dict[str, Any] | None = None,
     progress: Callable[[int, int], object] | None = None,
 ) -> Calibration:
@@ -98,6 +100,8 @@ def calibrate(
     - `fit`: keys with bounds, such as "timing.read=10us..100us", of `device`, a preset, file or
       dict as `ssdlab.run` takes it, that are searched by simulation (needs scipy); a cleaning
       policy in Python that the file names is loaded only with `allow_code`;
+    - `time_scale`: that of a live device (`ssdlab serve --time-scale`) that was measured: all times
+      are divided by it;
     - `reading`: how a trace is read, as for `ssdlab.trace.info`;
     - `progress` is told the steps done and to do.
 
@@ -145,6 +149,13 @@ def calibrate(
         if statistic != "mean":
             raise InputError(f"--statistic {statistic}: a trace is read for its means")
         measured = traced.read(Path(target), reading or {}, _bytes_read(progress))
+    if not 0 < time_scale < float("inf"):
+        raise InputError(f"time scale {time_scale:g}: expected a number above 0")
+    if time_scale != 1.0:
+        measured.points[:] = [
+            replace(point, mean_us=point.mean_us / time_scale) for point in measured.points
+        ]
+        measured.conditions["time_scale"] = time_scale
     found = fitted(measured, kind, weights, required=not fit)
     if fit:
         found["fit"] = search.fit(device, list(fit), measured.points, progress, allow_code)

@@ -64,6 +64,13 @@ PATH = click.Path(path_type=Path)
 @click.option("--outstanding", metavar="LIST", default="1,2,4", help="Requests at once; 1,2,4.")
 @click.option("--zones", metavar="N", type=int, default=5, help="Parts, an odd number; 5.")
 @click.option("--seconds", metavar="S", type=float, default=0.5, help="For each point; 0.5.")
+@click.option(
+    "--time-scale",
+    metavar="X",
+    type=float,
+    default=1.0,
+    help="That of `ssdlab serve --time-scale X`: measured times are divided by it.",
+)
 @click.option("--seed", metavar="N", type=int, default=42, help="Of the order and the places; 42.")
 @click.option("--device", metavar="PRESET|FILE", help="The device whose keys --fit changes.")
 @click.option(
@@ -99,7 +106,7 @@ def calibrate(
     if plot is not None:
         matplotlib.check("--plot", plot)
     own = {"kind", "weights", "statistic", "write", "zones", "seconds", "seed", "device", "fit"}
-    own |= {"allow_code"}
+    own |= {"allow_code", "time_scale"}
     reading = {key: value for key, value in options.items() if key not in own}
     sizes = None
     if block_sizes is not None:

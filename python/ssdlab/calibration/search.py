@@ -39,6 +39,7 @@ FAINT = 1e-3
 #: A direction this much weaker than the strongest is not told by the points.
 WEAK = 0.05
 SEED = 42
+INTERRUPTED = "the search was interrupted: these are the best values so far"
 
 
 @dataclass(frozen=True)
@@ -196,6 +197,20 @@ class Search:
         assert found is not None
         return found[1], found[2]
 
+    def best_so_far(self) -> dict[str, str] | None:
+        """The best values of the trials that were made, if there were any."""
+        tried = {
+            words: sum(
+                math.log(time / point.mean_us) ** 2
+                for time, point in zip(times, self.points, strict=True)
+            )
+            for words, times in self.trials.items()
+            if words
+        }
+        if not tried:
+            return None
+        return dict(word.split("=", 1) for word in min(tried, key=lambda it: tried[it]))
+
 
 def simulated_us(stack: list[layers.Layer], point: Point) -> float:
     """The mean time of a point's requests on the device."""
@@ -232,7 +247,14 @@ def fit(
     points = means(measured)
     search = Search(device, parameters, points, progress, allow_code)
     before = search.times({})
-    chosen, sensitivity = search.best()
+    interrupted = False
+    try:
+        chosen, sensitivity = search.best()
+    except KeyboardInterrupt:
+        best = search.best_so_far()
+        if best is None:
+            raise
+        chosen, sensitivity, interrupted = best, [], True
     after = search.times(chosen)
     rows = []
     for point, old, new in zip(points, before, after, strict=True):
@@ -261,7 +283,7 @@ def fit(
         "after": summary("after"),
         "points": rows,
         "simulations": len(search.trials) * len(points),
-        "notes": _notes(parameters, chosen, sensitivity),
+        "notes": [INTERRUPTED] if interrupted else _notes(parameters, chosen, sensitivity),
         "toml": _device_sections(_core.resolve(search.stack(chosen))),
     }
 

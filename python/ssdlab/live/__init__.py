@@ -102,6 +102,9 @@ def serve(
     record: str | os.PathLike[str] | None = None,
     time_scale: float = 1.0,
     realtime: bool = False,
+    control: str | os.PathLike[str] | None = None,
+    floor: str | os.PathLike[str] | None = None,
+    read_only: bool = False,
     seed: int | None = None,
     set: Mapping[str, Any] | None = None,
     allow_code: bool = False,
@@ -116,7 +119,13 @@ def serve(
       memory and end with the server;
     - `record`: the trace that is written at the end, in the format that its extension names;
     - `time_scale`: what takes the device 1 s takes so many on the clock;
-    - `realtime`: go before all other programs, where the system allows it.
+    - `realtime`: go before all other programs, where the system allows it;
+    - `control`: the path of the socket at which orders are taken (`ssdlab.control.order`);
+    - `floor`: the file with what the way to the client takes, as `ssdlab floor` measures it;
+    - `read_only`: whether clients may change nothing.
+
+    With `backing` a drive that has a state is kept beside the data, in a file with the same name
+    and `.drive`, and taken up again: it stays as old as it is.
 
     Raises `InputError` for wrong input and `OSError` for what the system refuses.
     """
@@ -132,6 +141,9 @@ def serve(
         record=record,
         time_scale=time_scale,
         realtime=realtime,
+        control=control,
+        floor=floor,
+        read_only=read_only,
     )
 
 

@@ -86,6 +86,25 @@ STATUS_SECONDS = 1.0
     default=1.0,
     help="What takes the device 1 s takes X s: 10 is ten times slower.",
 )
+@click.option(
+    "--control",
+    metavar="PATH",
+    type=PATH,
+    help="Take orders at this Unix socket, from `ssdlab ctl PATH`.",
+)
+@click.option(
+    "--script",
+    metavar="FILE",
+    type=PATH,
+    help="What goes wrong, a line each: when, and an order such as `fail flush 1`.",
+)
+@click.option(
+    "--floor",
+    metavar="FILE",
+    type=PATH,
+    help="What the way to the client takes, as `ssdlab floor FILE` has measured it.",
+)
+@click.option("--read-only", is_flag=True, help="Clients may change nothing.")
 @click.option("--realtime", is_flag=True, help="Go before all other programs, if allowed to.")
 @click.option(
     "run_command",
@@ -114,6 +133,10 @@ def serve(
     allow_code: bool,
     time_scale: float,
     realtime: bool,
+    control: Path | None,
+    script: Path | None,
+    floor: Path | None,
+    read_only: bool,
     run_command: str | None,
     json_path: str | None,
     quiet: bool,
@@ -139,6 +162,8 @@ def serve(
     if device is not None:
         stack.append(layers.from_name("device", device))
     stack += above(assignments, seed)
+    if script is not None:
+        stack.extend(layers.from_mapping("--script", {"run": {"faults": os.fspath(script)}}))
     if allow_code:
         stack = layers.permitting(stack)
 
@@ -157,6 +182,9 @@ def serve(
                 record=record,
                 time_scale=time_scale,
                 realtime=realtime,
+                control=control,
+                floor=floor,
+                read_only=read_only,
             )
         except OSError as error:
             raise click.ClickException(str(error)) from None

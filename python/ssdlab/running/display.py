@@ -413,6 +413,14 @@ def _threads(threads: Record | None) -> RenderableType | None:
     return Text("\n".join(lines), style="dim")
 
 
+def _errors(live: Any) -> str:
+    """By how much latencies differ from the model's, and who sees that."""
+    error = live.error
+    if error.mean is None or error.p99 is None:
+        return "unknown"
+    return f"{error.mean:+.1%}, {error.p99:+.1%} as the {error.seen_by} sees them"
+
+
 def _clock(results: Results) -> RenderableType | None:
     """How well a live device kept to the times of its model."""
     live = results.get("live")
@@ -425,9 +433,14 @@ def _clock(results: Results) -> RenderableType | None:
     rows = [
         ("mean latency of the model", duration(live.model_mean_us, 4)),
         ("mean latency as served", duration(live.measured_mean_us, 4)),
+        ("error of the mean, of p99", _errors(live)),
         ("late by over 5% (of those not below the floor)", f"{live.late_share:.2%}"),
         ("below the floor of the transport", f"{live.below_floor / live.requests:.2%}"),
     ]
+    if live.record and live.record.lost:
+        lost = live.record.lost.to_dict()
+        said = ", ".join(f"{count:,} {what.replace('_', ' ')}" for what, count in lost.items())
+        rows.append((f"not in {live.record.file}", said))
     facts = Table.grid(padding=(0, 2))
     facts.add_column()
     facts.add_column(justify="right")

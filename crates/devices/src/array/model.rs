@@ -8,7 +8,7 @@ use crate::ssd::snapshot::ARRAY_KEY;
 use crate::ssd::timeline::{Timeline, Window};
 use crate::ssd::{Snapshot, SsdReport};
 use crate::{Examine, Model, Persist, Prepare, Run, Writes};
-use engine::{Op, Request, Status, Time};
+use engine::{Device, Op, Request, Status, Time};
 
 impl Prepare for Array {
     fn preparable_pages(&self) -> u64 {
@@ -62,6 +62,10 @@ impl Prepare for Array {
 }
 
 impl Persist for Array {
+    fn rests(&self) -> bool {
+        self.next_event().is_none() && self.members.iter().all(|member| member.rests())
+    }
+
     fn save(&self) -> Option<Snapshot> {
         if !self.alike {
             return None;

@@ -20,8 +20,8 @@ impl Prepare for Ssd {
 
     fn overwrite_untimed(&mut self, pages: &[u64]) {
         assert!(
-            self.clock.now == 0 && self.host.is_idle() && self.parts.is_none(),
-            "fast-forward comes before the first request"
+            self.host.is_idle() && self.clock.next_at().is_none() && self.parts.is_none(),
+            "fast-forward comes before the first request, or while the drive rests"
         );
         let (ftl, flash) = self.back.state();
         ftl.overwrite_untimed(flash, pages);
@@ -70,6 +70,10 @@ impl Prepare for Ssd {
 }
 
 impl Persist for Ssd {
+    fn rests(&self) -> bool {
+        self.is_at_rest()
+    }
+
     fn save(&self) -> Option<Snapshot> {
         Some(self.snapshot())
     }

@@ -76,6 +76,9 @@ options! {
         power_cut: PowerCut = PowerCut::None,
         /// How long there is no power after each cut; the workload stands still meanwhile.
         power_off: Duration = Duration::from_ns(1_000_000_000),
+        /// The file with what goes wrong, a line each: when, after the first request, and an order, such as
+        /// "1.5s fail flush 1" (docs/live.md has them all).
+        faults: Option<String> = None,
         /// When a drive counts as settled (SNIA PTS, steady state).
         steady: Steady = Steady::default(),
     }
@@ -87,6 +90,9 @@ impl RunConfig {
         let refuse = |problem| Err(Invalid::new(&["run.warm_up"], problem));
         match self.until {
             _ if self.warm_up.ns() == 0 => Ok(()),
+            _ if self.faults.is_some() => {
+                refuse("faults (run.faults) count from the first request on".to_owned())
+            }
             _ if !self.timed => {
                 refuse("without time (run.timed) no time can be left out".to_owned())
             }
@@ -115,6 +121,15 @@ impl RunConfig {
             ),
             _ => Ok(()),
         }
+    }
+
+    /// Refuses faults of a run without time.
+    pub(crate) fn check_faults(&self) -> Result<(), Invalid> {
+        if self.timed || self.faults.is_none() {
+            return Ok(());
+        }
+        let problem = "without time (run.timed) nothing can be late, or go wrong at an instant";
+        Err(Invalid::new(&["run.faults", "run.timed"], problem.to_owned()))
     }
 
     /// Whether the drive is brought into a state before the run.

@@ -45,6 +45,7 @@ pub const APART: [&str; 15] = [
     "run.seed",
     "run.load_drive",
     "run.save_drive",
+    "run.faults",
     "workload.read_share",
     "workload.job",
 ];

@@ -5,7 +5,9 @@
 use devices::Model;
 use devices::linear::LinearConfig;
 use engine::{Completion, Request, Time};
-use nbd::{Address, Control, Floor, Listener, Punctuality, Scale, Server, Setup, Store, Witness};
+use nbd::{
+    Address, Control, Export, Floor, Listener, Punctuality, Scale, Server, Setup, Store, Witness,
+};
 use options::Duration;
 use std::io::{self, Read, Write};
 use std::os::unix::net::UnixStream;
@@ -140,11 +142,13 @@ impl Witness<dyn Model> for Seen {
         self.submitted.push((at, *request, fua));
     }
 
-    fn completed(&mut self, completion: &Completion, measured: Option<Time>) {
-        self.completed.push((*completion, measured));
+    fn completed(&mut self, _: &Completion) {}
+
+    fn delivered(&mut self, completion: &Completion, measured: Time) {
+        self.completed.push((*completion, Some(measured)));
     }
 
-    fn idle(&mut self, _: &dyn Model, _: Time, _: &Punctuality) {}
+    fn idle(&mut self, _: &mut (dyn Model + 'static), _: Time, _: &Punctuality) {}
 }
 
 /// Serves a device at `path` while `clients` run, and returns what was seen.
@@ -160,7 +164,8 @@ pub fn serve(
     let mut seen = Seen::default();
     let floor = Floor::none();
     let scale = Scale::new(1.0).expect("a scale");
-    let setup = Setup { store, export_bytes, scale, floor, recording: None };
+    let export = Export { bytes: export_bytes, read_only: false };
+    let setup = Setup { store, export, scale, floor, orders: None, recording: None };
     let mut server = Server::new(&mut *device, &mut seen, setup, &control).expect("a server");
     let punctuality = std::thread::scope(|scope| {
         let clients = scope.spawn(|| {

@@ -11,7 +11,7 @@ use crate::ssd::timeline::{Timeline, Window};
 use crate::ssd::{Snapshot, SsdReport};
 use crate::together::Sides;
 use crate::{Apart, Cleans, Examine, Persist, Prepare};
-use engine::{Lba, Op, Request, Status, Time};
+use engine::{Device, Lba, Op, Request, Status, Time};
 
 impl Prepare for Raid {
     fn preparable_pages(&self) -> u64 {
@@ -113,6 +113,10 @@ impl Apart for Raid {
 }
 
 impl Persist for Raid {
+    fn rests(&self) -> bool {
+        self.next_event().is_none() && self.drives.iter().all(|drive| drive.rests())
+    }
+
     fn save(&self) -> Option<Snapshot> {
         if !self.alike {
             return None;

@@ -60,6 +60,18 @@ impl Ftl {
         }
     }
 
+    /// Whether every block is free, open, closed or retired: none is being cleaned.
+    pub(in crate::ssd) fn has_no_victim(&self, flash: &Flash) -> bool {
+        let domains = || (0..self.geometry.domains).map(Domain);
+        let free: usize = domains().map(|domain| self.free.list(domain).0.len()).sum();
+        let closed: usize = domains().map(|it| self.blocks.order.iter(it.0).count()).sum();
+        let is_open = |it: &&Frontier| it.block.is_some() && it.next < self.geometry.data_pages;
+        let open = self.streams.frontier.iter().filter(is_open).count();
+        let all = self.geometry.blocks();
+        let retired = (0..all).filter(|block| flash.is_retired(Block(*block))).count();
+        free + closed + open + retired == all as usize
+    }
+
     /// Takes up a state that was kept of a drive of the same shape.
     pub(in crate::ssd) fn take_up(&mut self, flash: &Flash, state: FtlState) -> Result<(), String> {
         let pages = self.geometry.pages();

@@ -1,0 +1,383 @@
+//! A device with faults: it is slow, fails, loses its power, or ages, when it is told to.
+//!
+//! What is told it is applied in the time of the model and drawn from a generator of its own, so that the
+//! same script on the same requests gives the same results, whoever told it: a script (`run.faults`), or
+//! someone at the control socket of the live device, whose orders are written down as a script. Times of a
+//! script count from the first request. A device without faults is asked directly.
+
+mod order;
+
+pub(crate) use order::Order;
+
+use crate::config::{Experiment, Precondition};
+use crate::error::RunError;
+use crate::precondition::precondition;
+use crate::threads::Threads;
+use devices::Model;
+use devices::latency::UNIT_WAIT;
+use engine::{
+    Breakdown, Completion, Device, Followed, Op, Random, Request, Status, Time, Xoshiro256,
+};
+use options::Invalid;
+use order::{Fail, script};
+use std::collections::{BTreeMap, VecDeque};
+use std::ops::ControlFlow;
+
+/// Stream of randomness: which requests are late or fail.
+const FAULT_STREAM: u64 = 14;
+
+/// What is wrong with a device at present.
+#[derive(Debug, Clone)]
+struct Wrong {
+    slow: f64,
+    more: Time,
+    share: f64,
+    /// Until when nothing is answered.
+    stalled: Time,
+    fails: Vec<Fail>,
+    read_only: bool,
+    has_ended: bool,
+}
+
+impl Default for Wrong {
+    fn default() -> Self {
+        Wrong {
+            slow: 1.0,
+            more: 0,
+            share: 1.0,
+            stalled: 0,
+            fails: Vec::new(),
+            read_only: false,
+            has_ended: false,
+        }
+    }
+}
+
+/// The script of an experiment, if it names one.
+///
+/// # Errors
+/// When it cannot be read, or orders what the device cannot do.
+#[expect(clippy::disallowed_methods, reason = "the lab opens files")]
+pub(crate) fn of(experiment: &Experiment) -> Result<Vec<(Time, Order)>, RunError> {
+    let Some(path) = &experiment.run.faults else { return Ok(Vec::new()) };
+    let refuse = |problem: String| {
+        RunError::from(
+            experiment.blame(&Invalid::new(&["run.faults"], format!("{path}: {problem}"))),
+        )
+    };
+    let text = std::fs::read_to_string(path).map_err(|error| refuse(error.to_string()))?;
+    let orders = script(&text).map_err(refuse)?;
+    if orders.iter().any(|(_, order)| matches!(order, Order::Cut(_))) {
+        experiment.device.check_power_cuts().map_err(|it| experiment.blame(&it))?;
+    }
+    Ok(orders)
+}
+
+/// A device with what is wrong with it, and its orders; these are its fields.
+pub(crate) struct Faulty<'a> {
+    pub(crate) device: &'a mut (dyn Model + 'static),
+    experiment: &'a Experiment,
+    wrong: Wrong,
+    /// Orders to come, by the time after the first request.
+    script: VecDeque<(Time, Order)>,
+    /// When the first request came.
+    first: Option<Time>,
+    /// Orders that were given, by the same time, as text.
+    given: Vec<(Time, String)>,
+    /// Answers that are not given before their instant, in order.
+    late: BTreeMap<(Time, u64), Completion>,
+    delayed: u64,
+    /// When power comes back.
+    off_until: Option<Time>,
+    random: Xoshiro256,
+    ages: u64,
+    /// The first order of the script that could not be done.
+    problem: Option<String>,
+    buffer: Vec<Completion>,
+}
+
+impl<'a> Faulty<'a> {
+    /// A device to which the orders of a script will be given.
+    pub(crate) fn new(
+        device: &'a mut (dyn Model + 'static),
+        experiment: &'a Experiment,
+        script: Vec<(Time, Order)>,
+    ) -> Faulty<'a> {
+        Faulty {
+            device,
+            experiment,
+            wrong: Wrong::default(),
+            script: script.into(),
+            first: None,
+            given: Vec::new(),
+            late: BTreeMap::new(),
+            delayed: 0,
+            off_until: None,
+            random: Xoshiro256::new(experiment.run.seed, FAULT_STREAM),
+            ages: 0,
+            problem: None,
+            buffer: Vec::new(),
+        }
+    }
+
+    /// The orders that were given, as a script.
+    pub(crate) fn given(&self) -> String {
+        let lines: Vec<String> =
+            self.given.iter().map(|(at, order)| format!("{at}ns {order}")).collect();
+        lines.join("\n") + if lines.is_empty() { "" } else { "\n" }
+    }
+
+    /// Refuses a script of which an order could not be done.
+    pub(crate) fn check_script(&self) -> Result<(), RunError> {
+        let problem = self.problem.as_ref();
+        problem.map_or(Ok(()), |it| Err(RunError::Input(format!("run.faults: {it}"))))
+    }
+
+    /// Whether an order was given, or may be.
+    pub(crate) fn has_script(&self) -> bool {
+        !self.script.is_empty() || !self.given.is_empty()
+    }
+
+    /// Does what an order says at `now`, up to which everything has happened.
+    ///
+    /// # Errors
+    /// Why it cannot be done, at least now.
+    pub(crate) fn order(&mut self, now: Time, order: Order) -> Result<(), String> {
+        let text = order.to_string();
+        match order {
+            Order::Slow(factor) => self.wrong.slow = factor,
+            Order::Latency(more, share) => (self.wrong.more, self.wrong.share) = (more, share),
+            Order::Stall(long) => self.wrong.stalled = self.wrong.stalled.max(now + long),
+            Order::Fail(fail) => self.wrong.fails.push(fail),
+            Order::ReadOnly(is_so) => self.wrong.read_only = is_so,
+            Order::EndOfLife => self.wrong.has_ended = true,
+            Order::Cut(off) => {
+                self.check_cut()?;
+                self.lose_power(now);
+                self.off_until = Some(now + off);
+            }
+            Order::Age(_) | Order::AgeSteady => self.age(&order)?,
+            Order::Reset => {
+                let has_ended = self.wrong.has_ended;
+                self.wrong = Wrong { has_ended, ..Wrong::default() };
+            }
+        }
+        self.given.push((now.saturating_sub(self.first.unwrap_or(now)), text));
+        Ok(())
+    }
+
+    fn check_cut(&self) -> Result<(), String> {
+        if self.off_until.is_some() || !self.device.is_ready() {
+            return Err("the power is off already, or the drive on its way back".to_owned());
+        }
+        self.experiment.device.check_power_cuts().map_err(|invalid| invalid.to_string())
+    }
+
+    fn age(&mut self, order: &Order) -> Result<(), String> {
+        let pages = self.device.preparable_pages();
+        if pages == 0 {
+            return Err(format!("{order}: this device has no flash that could age"));
+        }
+        if !self.device.rests() || !self.late.is_empty() {
+            return Err(format!("{order}: the drive is at work; ask again when it rests"));
+        }
+        self.ages += 1;
+        let seed = self.experiment.run.seed ^ self.ages;
+        if let Order::Age(writes) = order {
+            let mut random = Xoshiro256::new(seed, FAULT_STREAM);
+            let mut left = *writes;
+            while left > 0 {
+                let some: Vec<u64> = (0..left.min(64)).map(|_| random.below(pages)).collect();
+                self.device.overwrite_untimed(&some);
+                left -= some.len() as u64;
+            }
+            return Ok(());
+        }
+        let steady = &self.experiment.run.steady;
+        let mut go_on = |_, _| ControlFlow::Continue(());
+        let threads = &mut Threads::new(1);
+        let _ = precondition(self.device, Precondition::Steady, seed, steady, threads, &mut go_on);
+        Ok(())
+    }
+
+    /// The power goes: what was asked and is not answered is lost.
+    fn lose_power(&mut self, now: Time) {
+        let mut completions = std::mem::take(&mut self.buffer);
+        self.device.cut(now, &mut completions);
+        let late = std::mem::take(&mut self.late).into_values();
+        let lost = late.map(|it| ended(it, Status::PowerLost, now)).collect::<Vec<_>>();
+        for completion in completions.drain(..).chain(lost) {
+            self.give(completion);
+        }
+        self.buffer = completions;
+    }
+
+    fn give(&mut self, completion: Completion) {
+        self.delayed += 1;
+        self.late.insert((completion.at, self.delayed), completion);
+    }
+
+    /// Does to an answer what is wrong with the device.
+    fn spoil(&mut self, mut completion: Completion) {
+        let latency = completion.latency();
+        let mut more = (latency as f64 * (self.wrong.slow - 1.0)).round() as Time;
+        if self.wrong.more > 0 && self.decide(self.wrong.share) {
+            more += self.wrong.more;
+        }
+        more = more.max(self.wrong.stalled.saturating_sub(completion.at));
+        completion.at += more;
+        completion.breakdown[UNIT_WAIT] += more;
+        if completion.status.is_ok() && self.fails(&completion.request) {
+            completion.status = Status::Unreadable;
+        }
+        self.give(completion);
+    }
+
+    fn decide(&mut self, share: f64) -> bool {
+        share >= 1.0 || (self.random.below(1 << 53) as f64) < share * (1u64 << 53) as f64
+    }
+
+    /// Whether a request fails that the device has done well.
+    fn fails(&mut self, request: &Request) -> bool {
+        let end = request.lba.0 + u64::from(request.sectors);
+        for number in 0..self.wrong.fails.len() {
+            let fail = &self.wrong.fails[number];
+            let meets =
+                fail.sectors.is_none_or(|(first, after)| request.lba.0 < after && first < end);
+            let share = fail.share;
+            if fail.op == request.op && meets && self.decide(share) {
+                if let Some(left) = &mut self.wrong.fails[number].left {
+                    *left -= 1;
+                    if *left == 0 {
+                        self.wrong.fails.remove(number);
+                    }
+                }
+                return true;
+            }
+        }
+        false
+    }
+
+    fn is_wrong(&self, at: Time) -> bool {
+        let Wrong { slow, more, stalled, fails, .. } = &self.wrong;
+        *slow > 1.0 || *more > 0 || *stalled > at || !fails.is_empty() || !self.late.is_empty()
+    }
+
+    /// When the script has its next order.
+    fn script_at(&self) -> Option<Time> {
+        let (after, _) = self.script.front()?;
+        Some(self.first? + after)
+    }
+
+    /// Gives the next order of the script.
+    fn go_by_script(&mut self, now: Time) {
+        let Some((_, order)) = self.script.pop_front() else { return };
+        let text = order.to_string();
+        if let Err(problem) = self.order(now, order) {
+            self.problem.get_or_insert(format!("{now}ns {text}: {problem}"));
+        }
+    }
+}
+
+/// An answer that ends in another way, and at once.
+fn ended(completion: Completion, status: Status, now: Time) -> Completion {
+    let breakdown = Breakdown::of(UNIT_WAIT, now - completion.submitted);
+    Completion { at: now, breakdown, status, ..completion }
+}
+
+impl Device for Faulty<'_> {
+    fn submit(&mut self, now: Time, request: Request) {
+        self.first.get_or_insert(now);
+        while self.script_at().is_some_and(|at| at <= now) {
+            self.go_by_script(now);
+        }
+        let changes = matches!(request.op, Op::Write | Op::Trim);
+        let refused = match self.off_until {
+            Some(_) => Some(Status::PowerLost),
+            None if changes && (self.wrong.read_only || self.wrong.has_ended) => {
+                Some(Status::ReadOnly)
+            }
+            None => None,
+        };
+        let Some(status) = refused else { return self.device.submit(now, request) };
+        let breakdown = Breakdown::default();
+        self.give(Completion { request, submitted: now, at: now, breakdown, status });
+    }
+
+    fn next_event(&self) -> Option<Time> {
+        let late = self.late.first_key_value().map(|((at, _), _)| *at);
+        let others = [late, self.script_at(), self.off_until];
+        self.device.next_event().into_iter().chain(others.into_iter().flatten()).min()
+    }
+
+    fn advance(&mut self, to: Time, completions: &mut Vec<Completion>) {
+        loop {
+            let of_device = self.device.next_event().filter(|at| *at <= to);
+            let others = [self.off_until, self.script_at()];
+            let other = others.into_iter().flatten().filter(|at| *at <= to).min();
+            match (of_device, other) {
+                (Some(at), other) if other.is_none_or(|other| at <= other) => {
+                    if !self.is_wrong(at) {
+                        self.device.advance(at, completions);
+                        continue;
+                    }
+                    let mut answers = std::mem::take(&mut self.buffer);
+                    self.device.advance(at, &mut answers);
+                    answers.drain(..).for_each(|it| self.spoil(it));
+                    self.buffer = answers;
+                }
+                (_, Some(at)) if self.off_until == Some(at) => {
+                    self.off_until = None;
+                    self.device.power_on(at);
+                }
+                (_, Some(at)) => self.go_by_script(at),
+                (_, None) => break,
+            }
+        }
+        while let Some(first) = self.late.first_entry()
+            && first.key().0 <= to
+        {
+            completions.push(first.remove());
+        }
+    }
+
+    fn cut(&mut self, now: Time, completions: &mut Vec<Completion>) {
+        self.lose_power(now);
+        self.off_until = None;
+        completions.extend(std::mem::take(&mut self.late).into_values());
+    }
+
+    fn power_on(&mut self, now: Time) {
+        self.device.power_on(now);
+    }
+
+    fn is_ready(&self) -> bool {
+        self.off_until.is_none() && self.device.is_ready()
+    }
+
+    fn has_ended(&self) -> bool {
+        self.device.has_ended()
+    }
+
+    fn may_refuse(&self) -> bool {
+        let Wrong { read_only, has_ended, fails, .. } = &self.wrong;
+        let fails_changes = || fails.iter().any(|it| matches!(it.op, Op::Write | Op::Trim));
+        *read_only || *has_ended || fails_changes() || self.device.may_refuse()
+    }
+
+    fn followed(&self) -> Option<Followed> {
+        self.device.followed()
+    }
+
+    fn capacity_sectors(&self) -> u64 {
+        self.device.capacity_sectors()
+    }
+}
+
+/// What is asked of the device beside requests, where something stands between.
+impl Faulty<'_> {
+    /// Begins the account anew.
+    pub(crate) fn begin_account(&mut self, now: Time) {
+        self.device.begin_account(now);
+    }
+}

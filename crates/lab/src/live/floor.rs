@@ -1,0 +1,38 @@
+//! What the way to a client and back takes, as that client has measured it (`ssdlab floor`).
+
+use crate::error::RunError;
+use engine::Op;
+use nbd::Floor;
+use serde_json::Value;
+use std::path::Path;
+
+/// Reads a floor from its file: of each direction and size, in us, the part outside of the server and all.
+#[expect(clippy::disallowed_methods, reason = "the lab opens files")]
+pub(super) fn read(path: &Path) -> Result<Floor, RunError> {
+    let name = path.display();
+    let refuse = |problem: String| RunError::Input(format!("floor {name}: {problem}"));
+    let text = std::fs::read_to_string(path).map_err(|error| refuse(error.to_string()))?;
+    let value: Value = serde_json::from_str(&text).map_err(|error| refuse(error.to_string()))?;
+    let mut floor = Floor::none();
+    for op in [Op::Read, Op::Write] {
+        let rows = value["floor"][op.name()].as_array();
+        let rows = rows.filter(|rows| !rows.is_empty());
+        let rows = rows
+            .ok_or_else(|| refuse(format!("nothing of {}s; `ssdlab floor` makes it", op.name())))?;
+        let mut before = 0;
+        for row in rows {
+            let number = |key: &str| row[key].as_f64().filter(|it| (0.0..1e9).contains(it));
+            let (Some(bytes), Some(outside), Some(least)) =
+                (row["bytes"].as_u64(), number("outside_us"), number("least_us"))
+            else {
+                return Err(refuse("a row needs bytes, outside_us and least_us".to_owned()));
+            };
+            if bytes <= before {
+                return Err(refuse("the sizes must rise".to_owned()));
+            }
+            before = bytes;
+            floor.add(op, bytes, (outside * 1e3) as u64, (least * 1e3) as u64);
+        }
+    }
+    Ok(floor)
+}

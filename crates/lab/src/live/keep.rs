@@ -1,0 +1,161 @@
+//! The drive behind a live device, kept beside its data: found again when it is served once more, so that
+//! it is as old as it was.
+//!
+//! `FILE.drive` stands beside the backing file `FILE`. It says to which file it belongs: by its size, and by
+//! the file itself or the instant of its last change, whichever still holds. After a server that was killed
+//! the data may be younger than the drive; a file of other data is refused.
+
+use crate::config::RunConfig;
+use crate::error::RunError;
+use crate::snapshot;
+use devices::{Model, Persist, ssd};
+use std::os::unix::fs::MetadataExt;
+use std::path::{Path, PathBuf};
+use std::thread::JoinHandle;
+use std::time::{Duration, Instant};
+
+/// So often the drive is saved while it is served, where it was used and rests.
+const EVERY: Duration = Duration::from_secs(30);
+/// Before the state: what file it belongs to. The length of the head is part of it.
+const MAGIC: &[u8; 16] = b"ssdlab live 001\n";
+const HEAD_BYTES: usize = 16 + 5 * 8;
+
+/// Where a drive is kept.
+pub(super) struct Keeper {
+    path: PathBuf,
+    backing: Option<PathBuf>,
+    last: Instant,
+    /// Requests answered when it was saved last.
+    requests: u64,
+    /// A state that is being written.
+    writing: Option<JoinHandle<Result<(), String>>>,
+}
+
+impl Keeper {
+    /// Of a device that has a state and a place for it.
+    pub(super) fn new(
+        run: &RunConfig,
+        backing: Option<&Path>,
+        device: &dyn Persist,
+    ) -> Option<Self> {
+        let beside = |backing: &Path| {
+            let mut name = backing.as_os_str().to_owned();
+            name.push(".drive");
+            PathBuf::from(name)
+        };
+        let path = run.save_drive.as_ref().map(PathBuf::from).or_else(|| backing.map(beside))?;
+        device.save()?;
+        #[expect(clippy::disallowed_methods, reason = "a live device runs on the wall clock")]
+        let last = Instant::now();
+        // A drive that the user has named belongs to no file.
+        let backing = backing.filter(|_| run.save_drive.is_none()).map(Path::to_owned);
+        Some(Keeper { path, backing, last, requests: 0, writing: None })
+    }
+
+    pub(super) fn path(&self) -> &Path {
+        &self.path
+    }
+
+    /// Lets the device take up the drive that was kept beside the backing file; whether there is one.
+    pub(super) fn find(&self, device: &mut dyn Model) -> Result<bool, RunError> {
+        let Some(backing) = self.backing.as_ref().filter(|_| self.path.exists()) else {
+            return Ok(false);
+        };
+        let name = self.path.display();
+        let refuse = |problem: String| {
+            RunError::Input(format!(
+                "{name}: {problem}; give the backing file that belongs to it, or move it away to begin \
+                 with a drive that is new"
+            ))
+        };
+        let head = snapshot::load_behind::<HEAD_BYTES>(device, &self.path).map_err(refuse)?;
+        let ours = head_of(backing).map_err(|error| refuse(error.to_string()))?;
+        let word = |head: &[u8; HEAD_BYTES], number: usize| {
+            head[16 + 8 * number..24 + 8 * number].to_vec()
+        };
+        let same = |number| word(&head, number) == word(&ours, number);
+        let belongs = same(0) && (same(1) && same(2) || same(3) && same(4));
+        if head[..16] != *MAGIC || !belongs {
+            let backing = backing.display();
+            return Err(refuse(format!("it is the drive of other data than those in {backing}")));
+        }
+        Ok(true)
+    }
+
+    /// Whether it is time to save it again.
+    pub(super) fn is_due(&mut self, requests: u64) -> bool {
+        if self.writing.as_ref().is_some_and(JoinHandle::is_finished) {
+            // What failed will be tried again, and at the end it is an error.
+            let _ = self.settle();
+        }
+        self.writing.is_none() && self.requests != requests && self.last.elapsed() > EVERY
+    }
+
+    /// Waits for the state that is being written.
+    fn settle(&mut self) -> Result<(), String> {
+        self.writing.take().map_or(Ok(()), |thread| {
+            thread.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic))
+        })
+    }
+
+    /// Saves the drive, which rests, from a thread of its own.
+    pub(super) fn save_aside(&mut self, device: &dyn Persist, requests: u64) {
+        let Some(state) = device.save() else { return };
+        #[expect(clippy::disallowed_methods, reason = "a live device runs on the wall clock")]
+        let now = Instant::now();
+        (self.last, self.requests) = (now, requests);
+        let (path, backing) = (self.path.clone(), self.backing.clone());
+        let thread = std::thread::Builder::new().name("keep".to_owned());
+        self.writing = thread.spawn(move || write(&state, &path, backing.as_deref())).ok();
+    }
+
+    /// Saves the drive, which rests.
+    pub(super) fn save(&mut self, device: &dyn Persist, requests: u64) -> Result<(), String> {
+        self.save_aside(device, requests);
+        self.settle()
+    }
+
+    /// Saves the drive at the end, when it has done what it was asked; it may still clean.
+    pub(super) fn finish(&mut self, device: &mut dyn Model) -> Result<(), RunError> {
+        // Cleaning that never ends would be a mistake of ours.
+        const MOST_EVENTS: u64 = 100_000_000;
+        let mut answers = Vec::new();
+        for _ in 0..MOST_EVENTS {
+            let Some(at) = device.next_event() else { break };
+            device.advance(at, &mut answers);
+            answers.clear();
+        }
+        let name = self.path.display().to_string();
+        let system = |problem: String| RunError::System(format!("{name}: not saved: {problem}"));
+        if !device.rests() {
+            return Err(system("the drive does not come to rest".to_owned()));
+        }
+        self.settle().and_then(|()| self.save(&*device, 0)).map_err(system)
+    }
+}
+
+fn write(state: &ssd::Snapshot, path: &Path, backing: Option<&Path>) -> Result<(), String> {
+    let done = match backing {
+        Some(backing) => head_of(backing).and_then(|head| snapshot::save(state, path, &head)),
+        None => snapshot::save(state, path, &[]),
+    };
+    done.map_err(|error| format!("cannot be written: {error}"))
+}
+
+/// What tells a backing file from others: size, last change, and the file itself.
+fn head_of(backing: &Path) -> std::io::Result<[u8; HEAD_BYTES]> {
+    let facts = std::fs::metadata(backing)?;
+    let mut head = [0; HEAD_BYTES];
+    head[..16].copy_from_slice(MAGIC);
+    let words = [
+        facts.size(),
+        facts.mtime().cast_unsigned(),
+        facts.mtime_nsec().cast_unsigned(),
+        facts.dev(),
+        facts.ino(),
+    ];
+    for (place, word) in head[16..].chunks_exact_mut(8).zip(words) {
+        place.copy_from_slice(&word.to_le_bytes());
+    }
+    Ok(head)
+}

@@ -1,0 +1,245 @@
+//! The live device: an experiment's device behind a socket, and the results of what clients did.
+//!
+//! The server has a thread of its own, which also makes the device; this side can look at it and
+//! stop it. What clients ask becomes results as in a simulation, and on request a trace, whose replay
+//! gives the same results.
+
+mod floor;
+mod keep;
+mod place;
+mod report;
+mod settings;
+mod trace_writer;
+mod watcher;
+
+use crate::config::Experiment;
+use crate::error::RunError;
+use crate::faults::{self, Faulty};
+use crate::results::{Collected, Ran};
+use crate::session::Session;
+use devices::Supplied;
+use keep::Keeper;
+use nbd::{Control, Export, Floor, Listener, Orders, Recording, Scale, Server, Setup};
+use options::Invalid;
+use serde_json::{Map, Value, json};
+pub use settings::{LiveAddress, LiveSettings, LiveStatus, Ready};
+use settings::{from_nbd, system};
+use std::ops::ControlFlow;
+use std::path::Path;
+use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
+use std::sync::{Arc, Mutex, PoisonError};
+use std::thread::JoinHandle;
+use std::time::{Duration, Instant};
+use trace_writer::TraceWriter;
+use watcher::Watcher;
+use workloads::Losses;
+
+type Outcome = Result<String, RunError>;
+
+/// A device that is being served, or soon will be.
+#[derive(Debug)]
+pub struct Live {
+    control: Control,
+    status: Arc<Mutex<LiveStatus>>,
+    ready: Receiver<Ready>,
+    thread: JoinHandle<Outcome>,
+}
+
+impl Live {
+    /// Begins to make the device and to serve it.
+    ///
+    /// # Errors
+    /// When the system gives no thread.
+    pub fn start(
+        experiment: Experiment,
+        supplied: Supplied,
+        settings: LiveSettings,
+    ) -> Result<Live, RunError> {
+        let control = Control::new().map_err(|error| system(&error))?;
+        let status = Arc::<Mutex<LiveStatus>>::default();
+        let (announce, ready) = channel();
+        let (its_control, its_status) = (control.clone(), Arc::clone(&status));
+        let thread = std::thread::Builder::new().name("live".to_owned());
+        let thread = thread
+            .spawn(move || {
+                serve(&experiment, &supplied, &settings, &its_control, its_status, &announce)
+            })
+            .map_err(|error| system(&error))?;
+        Ok(Live { control, status, ready, thread })
+    }
+
+    /// Waits until clients can come; `None` if that takes longer than `timeout`. An error is
+    /// what [`finish`](Live::finish) then returns.
+    ///
+    /// # Errors
+    /// When the server has ended before that.
+    pub fn ready(&self, timeout: Duration) -> Result<Option<Ready>, RecvTimeoutError> {
+        match self.ready.recv_timeout(timeout) {
+            Ok(ready) => Ok(Some(ready)),
+            Err(RecvTimeoutError::Timeout) => Ok(None),
+            Err(error) => Err(error),
+        }
+    }
+
+    /// What has happened so far.
+    pub fn status(&self) -> LiveStatus {
+        *self.status.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Answers what was asked, ends, and returns the results as JSON text.
+    ///
+    /// # Errors
+    /// Why there is no server: the input was wrong, or the system refused.
+    pub fn finish(self) -> Outcome {
+        self.control.stop();
+        match self.thread.join() {
+            Ok(outcome) => outcome,
+            Err(panic) => std::panic::resume_unwind(panic),
+        }
+    }
+}
+
+/// The thread of a live device, from its beginning to its results.
+fn serve(
+    experiment: &Experiment,
+    supplied: &Supplied,
+    settings: &LiveSettings,
+    control: &Control,
+    status: Arc<Mutex<LiveStatus>>,
+    announce: &Sender<Ready>,
+) -> Outcome {
+    let mut warnings = Vec::new();
+    let scale = Scale::new(settings.time_scale).map_err(from_nbd)?;
+    if experiment.run.warm_up.ns() > 0 {
+        let problem = "a live device is measured from its first client on; leave the key out";
+        return Err(experiment.blame(&Invalid::new(&["run.warm_up"], problem.to_owned())).into());
+    }
+    let address = place::address(settings, &mut warnings)?;
+    let script = faults::of(experiment)?;
+    let mut session = Session::new(experiment, supplied, 1)?;
+    session.is_served();
+    let capacity = session.capacity_bytes();
+    let wanted = place::wanted_bytes(settings, capacity)?;
+    // Whoever finds the socket finds a server that listens.
+    Listener::check(&address).map_err(from_nbd)?;
+    let is_tcp = matches!(address, nbd::Address::Tcp(..));
+    let given_floor = settings.floor.as_deref().map(floor::read).transpose()?;
+    let recorder = settings.record.as_deref().map(TraceWriter::start).transpose()?;
+    // Last, for it may make a file that stays.
+    let (store, size_bytes) = place::storage(settings, wanted, capacity)?;
+    let backing = settings.backing.as_deref().filter(|_| settings.record_data.is_none());
+    let mut keeper = keeper_of(experiment, backing, &mut session)?;
+    let found = keeper.as_ref().map(|it| it.find(session.device())).transpose()?;
+    if found != Some(true) {
+        session.prepare(&mut |_, _| {
+            if control.is_stopped() { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
+        })?;
+    }
+    if settings.realtime {
+        warnings.extend(nbd::realtime());
+    }
+    let (floor, seen_by) = match given_floor {
+        Some(floor) => (floor, "client"),
+        None => (Floor::measure(is_tcp).map_err(from_nbd)?, "server"),
+    };
+    let listener = Listener::new(&address).map_err(from_nbd)?;
+    let orders = settings.control.as_deref().map(Orders::new).transpose().map_err(from_nbd)?;
+    let mut watcher = Watcher {
+        simulated: Collected::default(),
+        measured: Collected::default(),
+        first: None,
+        last: 0,
+        recorder: recorder.as_ref().map(|recorder| recorder.records.clone()),
+        keeper: keeper.take(),
+        fresh: LiveStatus::default(),
+        status,
+    };
+    let recording = settings.record_data.as_deref().map(|path| Recording::create(path, size_bytes));
+    let recording = recording.transpose().map_err(from_nbd)?;
+    let events = recording.as_ref().map(Recording::events);
+    let export = Export { bytes: size_bytes, read_only: settings.read_only };
+    let setup = Setup { store, export, scale, floor: floor.clone(), orders, recording };
+    let mut device = Faulty::new(session.device(), experiment, script);
+    let mut server = Server::new(&mut device, &mut watcher, setup, control).map_err(from_nbd)?;
+    // Nobody listens any more when the user has given up.
+    let uri = listener.uri();
+    let ready = Ready { uri: uri.clone(), size_bytes, warnings: warnings.clone(), events };
+    let _ = announce.send(ready);
+    #[expect(clippy::disallowed_methods, reason = "a live device runs on the wall clock")]
+    let started = Instant::now();
+    let timing = server.run(Some(&listener));
+    let wall_seconds = started.elapsed().as_secs_f64();
+    server.finish_recording().map_err(|error| {
+        RunError::System(format!("the recording of the data cannot be written: {error}"))
+    })?;
+    drop((server, listener));
+    device.check_script()?;
+    let given = device.has_script().then(|| device.given());
+    watcher.recorder = None;
+    session.check_supplied(watcher.simulated.answered())?;
+    let record = recorder.map(TraceWriter::finish).transpose()?;
+    let faults =
+        write_faults(record.as_ref().map(|(target, _)| target.as_str()), given.as_deref())?;
+    let last = watcher.last;
+    let simulated_ns = watcher.first.map_or(0, |first| last - first);
+    let mut results = session.results(Ran {
+        asked: watcher.simulated.answered(),
+        collected: watcher.simulated,
+        first: watcher.first,
+        last,
+        notices: Vec::new(),
+        unanswered: 0,
+        settled: None,
+        wall_seconds,
+        cuts: None,
+    });
+    if let Some(keeper) = &mut watcher.keeper {
+        keeper.finish(session.device())?;
+    }
+    results["experiment"] =
+        report::replayable(experiment, settings.record.as_deref(), faults.as_deref());
+    let mut live = report::timing_section(&timing, &floor);
+    live["measured"] = watcher.measured.host(simulated_ns);
+    live["error"] = report::error(&results["host"], &live["measured"], seen_by);
+    live["orders"] = given.map_or(Value::Null, Value::String);
+    live["drive"] = json!(watcher.keeper.as_ref().map(|it| it.path().display().to_string()));
+    live["uri"] = json!(uri);
+    live["size_bytes"] = json!(size_bytes);
+    live["time_scale"] = json!(scale.factor());
+    live["warnings"] = json!(warnings);
+    live["record"] = record.map_or(Value::Null, |it| recorded(it, faults.as_deref()));
+    results["live"] = live;
+    serde_json::to_string(&results).map_err(|error| RunError::Check(error.to_string()))
+}
+
+/// Where the drive is kept, if it is.
+fn keeper_of(
+    experiment: &Experiment,
+    backing: Option<&Path>,
+    session: &mut Session<'_>,
+) -> Result<Option<Keeper>, RunError> {
+    let keeper = Keeper::new(&experiment.run, backing, session.device());
+    if keeper.is_none() && experiment.run.save_drive.is_some() {
+        let problem = "this device has no state to save".to_owned();
+        return Err(experiment.blame(&Invalid::new(&["run.save_drive"], problem)).into());
+    }
+    Ok(keeper)
+}
+
+/// What the results say of the trace that was written.
+fn recorded((file, losses): (String, Losses), faults: Option<&str>) -> Value {
+    let lost: Map<String, Value> =
+        losses.into_iter().map(|(what, count)| (what.to_owned(), json!(count))).collect();
+    json!({ "file": file, "faults": faults, "lost": lost })
+}
+
+/// Writes the orders that were given beside the trace, so that a replay has them; where.
+fn write_faults(record: Option<&str>, given: Option<&str>) -> Result<Option<String>, RunError> {
+    let (Some(record), Some(given)) = (record.filter(|it| *it != "-"), given) else {
+        return Ok(None);
+    };
+    let path = format!("{record}.faults");
+    std::fs::write(Path::new(&path), given)
+        .map_err(|error| RunError::System(format!("{path}: cannot be written: {error}")))?;
+    Ok(Some(path))
+}

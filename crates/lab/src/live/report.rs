@@ -1,0 +1,74 @@
+//! What a live device says of itself at the end, beside the results of a simulation.
+
+use crate::config::Experiment;
+use engine::Op;
+use nbd::{Floor, Punctuality, Verdict};
+use serde_json::{Map, Value, json};
+
+/// The experiment as it was, its workload being what clients asked, if that was recorded.
+pub(super) fn replayable(
+    experiment: &Experiment,
+    record: Option<&str>,
+    faults: Option<&str>,
+) -> Value {
+    let mut value = experiment.to_json();
+    if let Value::Object(sections) = &mut value {
+        sections.remove("workload");
+        let title = experiment.title.split(" under ").next().unwrap_or_default();
+        sections.insert("title".to_owned(), json!(format!("{title} under live requests")));
+        if let (Some(path), Some(run)) = (faults, sections.get_mut("run")) {
+            run["faults"] = json!(path);
+        }
+        if let Some(path) = record {
+            sections.insert("workload".to_owned(), json!({ "kind": "trace", "path": path }));
+        }
+    }
+    value
+}
+
+pub(super) fn timing_section(timing: &Punctuality, floor: &Floor) -> Value {
+    let per_request =
+        |ns: u64| (timing.requests > 0).then(|| ns as f64 / 1e3 / timing.requests as f64);
+    let (word, reason) = verdict(timing);
+    let floors = |op: Op| -> Map<String, Value> {
+        [512, 4096, 65_536, 1 << 20]
+            .map(|bytes: u64| (bytes.to_string(), json!(floor.least(op, bytes) as f64 / 1e3)))
+            .into_iter()
+            .collect()
+    };
+    json!({
+        "timing": word,
+        "reason": reason,
+        "requests": timing.requests,
+        "late": timing.late,
+        "late_share": timing.late_share(),
+        "late_by_backing": timing.late_by_backing,
+        "held_back": timing.held_back,
+        "below_floor": timing.below_floor,
+        "floor_excess_mean_us": per_request(timing.floor_excess_ns),
+        "model_mean_us": per_request(timing.model_ns),
+        "measured_mean_us": per_request(timing.measured_ns),
+        "latest_us": timing.latest_ns as f64 / 1e3,
+        "processor_wait_mean_us": timing.waited_ns.and_then(per_request),
+        "floor_us": { "read": floors(Op::Read), "write": floors(Op::Write) },
+    })
+}
+
+/// The verdict on the timing in a word, and what is wrong.
+pub(super) fn verdict(timing: &Punctuality) -> (&'static str, Option<String>) {
+    match timing.verdict() {
+        Verdict::Valid => ("valid", None),
+        Verdict::Invalid(reason) => ("invalid", Some(reason)),
+    }
+}
+
+/// By how much the latencies that clients see differ from the model's, as shares of these: in the mean, and
+/// at the 99th percentile.
+pub(super) fn error(host: &Value, measured: &Value, seen_by: &str) -> Value {
+    let off = |place: &str| {
+        let of = |it: &Value| it["all"].pointer(place).and_then(Value::as_f64);
+        let (model, seen) = (of(host)?, of(measured)?);
+        (model > 0.0).then_some(seen / model - 1.0)
+    };
+    json!({ "mean": off("/mean_us"), "p99": off("/percentiles_us/99"), "seen_by": seen_by })
+}

@@ -1,0 +1,54 @@
+//! The trace of what clients ask, written by a thread of its own.
+
+use super::settings::system;
+use crate::error::RunError;
+use crate::trace::{Output, target_format};
+use std::io;
+use std::sync::mpsc::{SyncSender, sync_channel};
+use std::thread::JoinHandle;
+use workloads::{Losses, Record};
+
+/// Requests that wait to be written; with more, the device waits for its disk.
+const MOST_UNWRITTEN: usize = 1 << 18;
+
+/// A thread that writes the trace.
+pub(super) struct TraceWriter {
+    pub(super) records: SyncSender<Record>,
+    thread: JoinHandle<io::Result<Losses>>,
+    target: String,
+}
+
+impl TraceWriter {
+    pub(super) fn start(target: &str) -> Result<Self, RunError> {
+        let (format, compression) = target_format(target, None)
+            // Here the name alone says what is written.
+            .map_err(|problem| problem.replace("; use --to: ", "; such are: "))
+            .map_err(|problem| RunError::Input(format!("--record {problem}")))?;
+        let Some(write) = format.write else { unreachable!("only such formats are chosen") };
+        let mut output = Output::create(target, compression).map_err(|error| {
+            RunError::Input(format!("--record {target}: cannot be written: {error}"))
+        })?;
+        let (records, incoming) = sync_channel::<Record>(MOST_UNWRITTEN);
+        let thread = std::thread::Builder::new().name("record".to_owned());
+        let thread = thread.spawn(move || {
+            let losses = write(&mut incoming.into_iter().fuse(), &mut output)?;
+            output.finish()?;
+            Ok(losses)
+        });
+        let thread = thread.map_err(|error| system(&error))?;
+        Ok(TraceWriter { records, thread, target: target.to_owned() })
+    }
+
+    /// Ends the trace; where it is, and what the format could not say.
+    pub(super) fn finish(self) -> Result<(String, Losses), RunError> {
+        drop(self.records);
+        let outcome = self.thread.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic));
+        match outcome {
+            Ok(losses) => Ok((self.target, losses)),
+            Err(error) => {
+                let target = self.target;
+                Err(RunError::System(format!("{target}: cannot be written: {error}")))
+            }
+        }
+    }
+}

@@ -1,0 +1,134 @@
+//! Who looks on while a device is served: counts what it does, keeps it, and takes orders.
+
+use super::keep::Keeper;
+use super::report;
+use super::settings::LiveStatus;
+use crate::faults::{Faulty, Order};
+use crate::results::Collected;
+use engine::{Completion, Followed, Request, SECTOR_BYTES, Time};
+use nbd::{Punctuality, Witness};
+use serde_json::{Value, json};
+use std::sync::mpsc::SyncSender;
+use std::sync::{Arc, Mutex};
+use workloads::Record;
+
+/// Sees all requests.
+pub(super) struct Watcher {
+    pub(super) simulated: Collected,
+    pub(super) measured: Collected,
+    pub(super) first: Option<Time>,
+    pub(super) last: Time,
+    pub(super) recorder: Option<SyncSender<Record>>,
+    pub(super) keeper: Option<Keeper>,
+    pub(super) fresh: LiveStatus,
+    pub(super) status: Arc<Mutex<LiveStatus>>,
+}
+
+impl Witness<Faulty<'_>> for Watcher {
+    fn begins(&mut self, device: &mut Faulty<'_>, at: Time) {
+        // Shares of time are of the time from the first request on, as in a replay.
+        device.begin_account(at);
+    }
+
+    fn submitted(&mut self, at: Time, request: &Request, fua: bool) {
+        self.first.get_or_insert(at);
+        self.last = self.last.max(at);
+        let Some(recorder) = &self.recorder else { return };
+        let Request { op, lba, sectors, .. } = *request;
+        let record = Record { at, device: 0, op, sector: lba.0, sectors, fua };
+        // When the writer has given up, its error is reported at the end.
+        let _ = recorder.send(record);
+    }
+
+    fn sample(&mut self, now: Time, figures: Option<Followed>) -> Time {
+        self.simulated.sample(now, figures)
+    }
+
+    fn delivered(&mut self, completion: &Completion, measured: Time) {
+        let at = completion.submitted + measured;
+        self.measured.record(&Completion { at, ..*completion });
+    }
+
+    fn completed(&mut self, completion: &Completion) {
+        self.last = self.last.max(completion.at);
+        self.simulated.record(completion);
+        self.fresh.requests += 1;
+        self.fresh.bytes += completion.request.bytes();
+        self.fresh.latency_ns += completion.latency();
+        if let Ok(mut status) = self.status.try_lock() {
+            *status = self.fresh;
+        }
+    }
+
+    fn idle(&mut self, device: &mut Faulty<'_>, now: Time, timing: &Punctuality) {
+        self.fresh.late_share = timing.late_share();
+        let report = device.device.report(now);
+        self.fresh.write_amplification = report.and_then(|it| it.write_amplification_bytes);
+        if let Some(keeper) = &mut self.keeper
+            && keeper.is_due(self.fresh.requests)
+            && device.device.rests()
+        {
+            keeper.save_aside(&*device.device, self.fresh.requests);
+        }
+    }
+
+    fn order(
+        &mut self,
+        device: &mut Faulty<'_>,
+        now: Time,
+        line: &str,
+        timing: &Punctuality,
+    ) -> String {
+        let answer = match line.trim() {
+            "stats" => Ok(self.stats(device, now, timing)),
+            "health" => health(device, now),
+            "save" => self.save(device),
+            other => other
+                .parse::<Order>()
+                .and_then(|order| device.order(now, order))
+                .map(|()| json!({ "done": line.trim(), "at_seconds": now as f64 / 1e9 })),
+        };
+        answer.unwrap_or_else(|problem| json!({ "error": problem })).to_string()
+    }
+}
+
+impl Watcher {
+    fn stats(&self, device: &Faulty<'_>, now: Time, timing: &Punctuality) -> Value {
+        let simulated_ns = self.first.map_or(0, |first| self.last - first);
+        let report = device.device.report(now);
+        json!({
+            "at_seconds": now as f64 / 1e9,
+            "requests": self.fresh.requests,
+            "bytes": self.fresh.bytes,
+            "host": self.simulated.host(simulated_ns),
+            "write_amplification": report.and_then(|it| it.write_amplification_bytes),
+            "timing": report::verdict(timing).0,
+            "late_share": timing.late_share(),
+        })
+    }
+
+    fn save(&mut self, device: &Faulty<'_>) -> Result<Value, String> {
+        let Some(keeper) = &mut self.keeper else {
+            let problem = "there is no place to save the drive; serve it with --backing, or with \
+                           run.save_drive, and a device that has flash";
+            return Err(problem.to_owned());
+        };
+        if !device.device.rests() {
+            return Err("save: the drive is at work; ask again when it rests".to_owned());
+        }
+        keeper.save(&*device.device, self.fresh.requests)?;
+        Ok(json!({ "saved": keeper.path().display().to_string() }))
+    }
+}
+
+fn health(device: &Faulty<'_>, now: Time) -> Result<Value, String> {
+    let report = device.device.report(now).ok_or("health: this device has no flash")?;
+    Ok(json!({
+        "percentage_used": report.health.percentage_used,
+        "available_spare": report.health.available_spare,
+        "critical_warnings": report.health.critical_warnings().collect::<Vec<_>>(),
+        "mean_erases": report.wear.mean_erases,
+        "max_erases": report.wear.max_erases,
+        "capacity_bytes": device.device.capacity_sectors() * SECTOR_BYTES,
+    }))
+}

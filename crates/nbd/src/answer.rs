@@ -1,0 +1,108 @@
+//! How answers look on the wire: simple and structured ones.
+
+/// What begins an answer without structure.
+pub(crate) const SIMPLE_REPLY_MAGIC: u32 = 0x6744_6698;
+/// What begins a chunk of one with.
+const STRUCTURED_REPLY_MAGIC: u32 = 0x668e_33ef;
+/// Bytes of a simple answer before its data.
+pub(crate) const REPLY_BYTES: usize = 16;
+/// Bytes of a chunk before its content.
+const CHUNK_HEAD_BYTES: usize = 20;
+/// The longest that comes before data: the head of a chunk and the offset of its data.
+pub(crate) const HEAD_BYTES: usize = CHUNK_HEAD_BYTES + 8;
+
+/// It is the last of its answer.
+const CHUNK_DONE: u16 = 1;
+const CHUNK_OFFSET_DATA: u16 = 1;
+const CHUNK_BLOCK_STATUS: u16 = 5;
+const CHUNK_ERROR: u16 = (1 << 15) + 1;
+
+/// The number by which `base:allocation` is spoken of.
+pub(crate) const ALLOCATION_ID: u32 = 1;
+/// What is said of an extent that was never written, or forgotten: a hole that reads as zeroes.
+const EXTENT_HOLE: u32 = 3;
+
+/// Why a request is answered by an error; the numbers are Linux's.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[repr(u32)]
+pub enum Refusal {
+    /// The device takes no more writes: what the document says of a write or trim on an export that
+    /// is read-only.
+    NotPermitted = 1,
+    /// The data are lost, or the backing file cannot be read or written.
+    Io = 5,
+    /// The request makes no sense, or lies beyond the end.
+    Invalid = 22,
+    /// There is no room: a write beyond the end, or a full file system under the backing file.
+    NoSpace = 28,
+}
+
+/// To what an answer belongs, and in which of the two ways it is given.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Answer {
+    /// By what the client knows it.
+    pub(crate) cookie: u64,
+    /// In chunks, as those of reads are once the client has asked for that.
+    pub(crate) structured: bool,
+}
+
+impl Answer {
+    /// What comes before the data of a range.
+    pub(crate) fn head(self, offset: u64, length: u32, room: &mut [u8; HEAD_BYTES]) -> &[u8] {
+        if !self.structured {
+            room[..REPLY_BYTES].copy_from_slice(&reply(self.cookie, None));
+            return &room[..REPLY_BYTES];
+        }
+        room[..CHUNK_HEAD_BYTES].copy_from_slice(&self.chunk(CHUNK_OFFSET_DATA, length + 8));
+        room[CHUNK_HEAD_BYTES..].copy_from_slice(&offset.to_be_bytes());
+        room
+    }
+
+    /// How long that is.
+    pub(crate) fn head_bytes(self) -> usize {
+        if self.structured { HEAD_BYTES } else { REPLY_BYTES }
+    }
+
+    /// The answer that something went wrong.
+    pub(crate) fn refused(self, refusal: Refusal) -> Vec<u8> {
+        if !self.structured {
+            return reply(self.cookie, Some(refusal)).to_vec();
+        }
+        let mut words = self.chunk(CHUNK_ERROR, 6).to_vec();
+        words.extend((refusal as u32).to_be_bytes());
+        // No text.
+        words.extend(0u16.to_be_bytes());
+        words
+    }
+
+    /// The answer of what is written and what is not, by length.
+    pub(crate) fn extents(self, extents: &[(u32, bool)]) -> Vec<u8> {
+        let mut words = self.chunk(CHUNK_BLOCK_STATUS, 4 + 8 * extents.len() as u32).to_vec();
+        words.extend(ALLOCATION_ID.to_be_bytes());
+        for (length, is_written) in extents {
+            words.extend(length.to_be_bytes());
+            words.extend(if *is_written { 0 } else { EXTENT_HOLE }.to_be_bytes());
+        }
+        words
+    }
+
+    /// The head of the only chunk of an answer.
+    fn chunk(self, kind: u16, length: u32) -> [u8; CHUNK_HEAD_BYTES] {
+        let mut head = [0; CHUNK_HEAD_BYTES];
+        head[..4].copy_from_slice(&STRUCTURED_REPLY_MAGIC.to_be_bytes());
+        head[4..6].copy_from_slice(&CHUNK_DONE.to_be_bytes());
+        head[6..8].copy_from_slice(&kind.to_be_bytes());
+        head[8..16].copy_from_slice(&self.cookie.to_be_bytes());
+        head[16..].copy_from_slice(&length.to_be_bytes());
+        head
+    }
+}
+
+/// A simple reply, before its data.
+pub(crate) fn reply(cookie: u64, refusal: Option<Refusal>) -> [u8; REPLY_BYTES] {
+    let mut bytes = [0; REPLY_BYTES];
+    bytes[..4].copy_from_slice(&SIMPLE_REPLY_MAGIC.to_be_bytes());
+    bytes[4..8].copy_from_slice(&refusal.map_or(0, |refusal| refusal as u32).to_be_bytes());
+    bytes[8..].copy_from_slice(&cookie.to_be_bytes());
+    bytes
+}

@@ -1,0 +1,305 @@
+//! What clients ask: on its way to the device, and the data where they belong.
+//!
+//! Data change as soon as they have come, while the model takes its time. Only where the device may
+//! refuse them, because it is worn, they wait for its answer: what was refused is never read.
+
+use crate::attached::Answered;
+use crate::connection::Connection;
+use crate::pending::{BACKING, DATA, MODEL, Pending, for_device, refusal};
+use crate::protocol::{Asked, Command, Event, Refusal};
+use crate::server::Server;
+use crate::setup::Witness;
+use crate::syncer::Syncer;
+use engine::{Device, Lba, Op, Request, SECTOR_BYTES, Time};
+use std::ops::Range;
+
+/// The device is asked to forget so many sectors at once; longer trims reach it in pieces, so that
+/// nobody waits for them. A gigabyte takes 10 ms to forget.
+const TRIM_SECTORS: u64 = (8 << 20) / SECTOR_BYTES;
+/// So much of a long write goes to the store at once.
+const SPILL_BYTES: usize = 1 << 20;
+/// Extents in an answer; a client that wants more asks again.
+const MOST_EXTENTS: usize = 128;
+
+impl<D: Device + ?Sized, W: Witness<D> + ?Sized> Server<'_, D, W> {
+    /// Processes the device's events up to `to`, or also those after the last answer.
+    pub(crate) fn advance(&mut self, to: Time, all: bool) {
+        let mut answered = std::mem::take(&mut self.answered);
+        self.device.advance(to, all, self.witness, &mut answered);
+        for Answered { slot, early, completion } in answered.drain(..) {
+            let Some(pending) = self.requests.at(slot) else { continue };
+            pending.refusal = pending.refusal.or(refusal(completion.status));
+            pending.completion = Some(completion);
+            pending.target = self.setup.scale.wall(completion.at).saturating_sub(early);
+            if pending.rest.is_empty() || pending.refusal.is_some() {
+                self.no_longer_waits(slot, MODEL);
+            } else {
+                self.trimming.push(slot);
+            }
+        }
+        self.answered = answered;
+    }
+
+    /// Lets the device tell, in time, what will have to be answered.
+    pub(crate) fn advance_ahead(&mut self, now: u64) {
+        if !self.device.is_idle() {
+            self.advance(self.setup.scale.model(now + self.device.ahead()), false);
+        }
+        for slot in std::mem::take(&mut self.trimming) {
+            let Some(pending) = self.requests.at(slot) else { continue };
+            let at = pending.completion.map_or(0, |it| it.at);
+            let (op, rest) = (pending.op, pending.rest.clone());
+            let submitted = pending.submitted;
+            self.submit(slot, op, rest, at);
+            if let Some(pending) = self.requests.at(slot) {
+                pending.submitted = submitted;
+            }
+        }
+    }
+
+    /// Asks the device for the first piece of a range, not before `at`.
+    fn submit(&mut self, slot: u32, op: Op, range: Range<u64>, at: Time) {
+        let at = at.max(self.device.time());
+        self.advance(at, true);
+        let end = match op {
+            Op::Trim => range.end.min(range.start + TRIM_SECTORS),
+            _ => range.end,
+        };
+        let sectors = (end - range.start) as u32;
+        let request = Request::new(self.device.next_id(), op, Lba(range.start), sectors);
+        let Some(pending) = self.requests.at(slot) else { return };
+        (pending.submitted, pending.rest) = (at, end..range.end);
+        let early = self.setup.floor.outside(op, pending.asked.length.into());
+        let fua = pending.asked.fua;
+        self.device.submit(at, request, fua, (slot, early), self.witness);
+    }
+
+    /// A client asks.
+    fn ask(&mut self, place: usize, connection: &mut Connection, asked: Asked, received: u64) {
+        if let Command::Extents { one } = asked.command {
+            let most = if one { 1 } else { MOST_EXTENTS };
+            let extents = self.extents(asked.offset, asked.length, most);
+            connection.replies.say(&asked.answer().extents(&extents));
+            return;
+        }
+        let (op, range) = for_device(&asked);
+        let (offset, length) = (asked.offset, asked.length);
+        let changes = !matches!(asked.command, Command::Read | Command::Flush);
+        let held = changes && self.device.device().may_refuse();
+        let slowly = op == Op::Trim && self.setup.store.zeroes_slowly(length);
+        let done = match asked.command {
+            _ if held => {
+                // Less than a sector is nothing that the device could be asked to forget.
+                let alone = range.is_none() && self.device.device().has_ended();
+                if alone { Err(Refusal::NotPermitted) } else { Ok(()) }
+            }
+            Command::Read => {
+                self.setup.store.announce(offset, length);
+                Ok(())
+            }
+            Command::Trim if !slowly => self.setup.store.zero(offset, length, false),
+            Command::WriteZeroes { keep } if !slowly => self.setup.store.zero(offset, length, keep),
+            _ => Ok(()),
+        };
+        let mut waits_for = 0;
+        if range.is_some() {
+            waits_for |= MODEL;
+        }
+        if asked.command == Command::Write {
+            waits_for |= DATA;
+        }
+        let durable = asked.fua && asked.command != Command::Read || op == Op::Flush;
+        if (durable || slowly) && self.syncer.is_some() {
+            waits_for |= BACKING;
+        }
+        let recorded = match &mut self.setup.recording {
+            // A write is recorded once its data have come.
+            Some(it) if asked.command != Command::Write => {
+                it.asked(&asked, &[], self.setup.scale.model(received))
+            }
+            _ => None,
+        };
+        self.clients.asked(connection, charge(&asked));
+        let data = self.requests.buffer();
+        let slot = self.requests.add(Pending {
+            connection: place,
+            serial: connection.serial,
+            asked,
+            op,
+            received,
+            submitted: 0,
+            rest: 0..0,
+            completion: None,
+            target: received,
+            waits_for,
+            held_by_backing: false,
+            held,
+            refusal: done.err(),
+            recorded,
+            data,
+            stored: 0,
+        });
+        if waits_for & DATA != 0 {
+            connection.writing = Some(slot);
+        }
+        if waits_for & (BACKING | DATA) == BACKING && !held {
+            self.ask_syncer(slot);
+        }
+        if let Some(range) = range {
+            self.submit(slot, op, range, self.setup.scale.model(received));
+        } else {
+            self.no_longer_waits(slot, MODEL);
+        }
+    }
+
+    /// What is written of a range and what is not: at most so many extents, from its beginning on.
+    fn extents(&self, mut offset: u64, mut length: u32, most: usize) -> Vec<(u32, bool)> {
+        let mut extents: Vec<(u32, bool)> = Vec::new();
+        while length > 0 {
+            let (is_written, count) = self.setup.store.extent(offset, length.into());
+            let found = extents.len();
+            match extents.last_mut() {
+                Some((before, same)) if *same == is_written => *before += count as u32,
+                _ if found == most => break,
+                _ => extents.push((count as u32, is_written)),
+            }
+            (offset, length) = (offset + count, length - count as u32);
+        }
+        extents
+    }
+
+    /// Has the backing file changed or made durable, as a request needs it.
+    fn ask_syncer(&mut self, slot: u32) {
+        let (Some(syncer), Some(pending)) = (&self.syncer, self.requests.at(slot)) else { return };
+        let Asked { command, fua, offset, length, .. } = pending.asked;
+        let hole = match command {
+            Command::Trim => Some((offset, length, false)),
+            Command::WriteZeroes { keep } => Some((offset, length, keep)),
+            _ => None,
+        };
+        let hole =
+            hole.filter(|_| pending.op == Op::Trim && self.setup.store.zeroes_slowly(length));
+        syncer.ask(slot, hole, fua || command == Command::Flush);
+    }
+
+    /// Some data of a write have come.
+    fn came(&mut self, slot: u32, data: &[u8]) {
+        let spills = self.setup.recording.is_none();
+        let Some(pending) = self.requests.at(slot) else { return };
+        pending.data.extend_from_slice(data);
+        if pending.data.len() >= SPILL_BYTES && spills && !pending.held {
+            let at = pending.asked.offset + u64::from(pending.stored);
+            let done = self.setup.store.write(at, &pending.data);
+            pending.refusal = pending.refusal.or(done.err());
+            pending.stored += pending.data.len() as u32;
+            pending.data.clear();
+        }
+    }
+
+    /// The last of the data of a write have come.
+    fn written(&mut self, slot: u32) {
+        if let (Some(it), Some(pending)) = (&mut self.setup.recording, self.requests.at(slot)) {
+            let at = self.setup.scale.model(pending.received);
+            pending.recorded = it.asked(&pending.asked, &pending.data, at);
+        }
+        match self.requests.at(slot) {
+            Some(pending) if pending.held => {
+                self.clients.hold(pending.connection, pending.data.len());
+            }
+            _ => self.change(slot),
+        }
+        self.no_longer_waits(slot, DATA);
+    }
+
+    /// Changes the data as a request asks, unless it was refused.
+    fn change(&mut self, slot: u32) {
+        let Some(pending) = self.requests.at(slot) else { return };
+        let was_held = std::mem::take(&mut pending.held);
+        let data = std::mem::take(&mut pending.data);
+        if pending.refusal.is_none() {
+            let Asked { command, offset, length, .. } = pending.asked;
+            let slowly = pending.op == Op::Trim && self.setup.store.zeroes_slowly(length);
+            let done = match command {
+                Command::Write => self.setup.store.write(offset + u64::from(pending.stored), &data),
+                Command::Trim if !slowly => self.setup.store.zero(offset, length, false),
+                Command::WriteZeroes { keep } if !slowly => {
+                    self.setup.store.zero(offset, length, keep)
+                }
+                _ => Ok(()),
+            };
+            pending.refusal = done.err();
+        }
+        if pending.refusal.is_some() {
+            pending.waits_for &= !BACKING;
+        }
+        let to_sync = pending.waits_for & BACKING != 0;
+        if was_held {
+            self.clients.release(pending.connection, data.len());
+        }
+        self.requests.keep(data);
+        if to_sync {
+            self.ask_syncer(slot);
+        }
+    }
+
+    /// A request waits no longer for something; it is ready when that was all.
+    pub(crate) fn no_longer_waits(&mut self, slot: u32, what: u8) {
+        let Some(pending) = self.requests.at(slot) else { return };
+        pending.waits_for &= !what;
+        if pending.held && pending.waits_for & (MODEL | DATA) == 0 {
+            self.change(slot);
+        }
+        if self.requests.at(slot).is_some_and(|pending| pending.waits_for == 0) {
+            self.requests.make_ready(slot);
+        }
+    }
+
+    /// Takes what the syncer has done.
+    pub(crate) fn synced(&mut self) {
+        while let Some((slot, outcome)) = self.syncer.as_ref().and_then(Syncer::done) {
+            let now = self.clock.now();
+            if let Some(pending) = self.requests.at(slot) {
+                let modelled = pending.waits_for & MODEL == 0;
+                pending.held_by_backing = modelled && pending.target < now;
+                pending.refusal = pending.refusal.or(outcome.err());
+            }
+            self.no_longer_waits(slot, BACKING);
+        }
+    }
+
+    /// Does what a client's messages say, as long as there is room for it.
+    pub(crate) fn parse(&mut self, place: usize, connection: &mut Connection, received: u64) {
+        while connection.has_room(self.clients.load, self.clients.held(place)) {
+            let (consumed, event) = connection.step();
+            match event {
+                Event::More => {
+                    connection.held_back = false;
+                    return;
+                }
+                Event::Handled => {}
+                Event::Request(asked) => {
+                    self.punctuality.held_back += u64::from(connection.held_back);
+                    self.ask(place, connection, asked, received);
+                }
+                Event::Data(last) => {
+                    let Some(slot) = connection.writing else { continue };
+                    self.came(slot, connection.bytes(consumed));
+                    if last {
+                        connection.writing = None;
+                        self.written(slot);
+                    }
+                }
+                Event::Close => connection.leaving = true,
+            }
+        }
+        connection.held_back = !connection.leaving;
+    }
+}
+
+/// The bytes that a request counts with, as long as it is not answered.
+pub(crate) fn charge(asked: &Asked) -> u32 {
+    match asked.command {
+        Command::Read | Command::Write => asked.length,
+        _ => 0,
+    }
+}

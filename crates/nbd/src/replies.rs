@@ -1,0 +1,165 @@
+//! Answers on their way to a client: what they say is made when the client takes it.
+//!
+//! An answer that waits is a few words, however much it will say. So a client that takes nothing costs
+//! next to nothing. What the client takes in part is read again for the rest: one buffer serves all.
+
+use crate::answer::{Answer, HEAD_BYTES, Refusal, reply};
+use crate::store::Store;
+use std::collections::VecDeque;
+
+/// At most so many bytes are made at once; then it is the turn of the next client.
+pub(crate) const STRETCH_BYTES: usize = 256 << 10;
+
+/// An answer, or a part of it, that was not sent yet.
+#[derive(Debug)]
+enum Reply {
+    /// As it stands.
+    Words(Vec<u8>),
+    /// The data of a range, behind a head.
+    Data { answer: Answer, offset: u64, length: u32 },
+}
+
+/// The answers to a client, in order.
+#[derive(Debug, Default)]
+pub(crate) struct Replies {
+    queue: VecDeque<Reply>,
+    /// Bytes of the first that were sent.
+    sent: usize,
+    /// Bytes of data in all of them, as long as some of theirs was not sent.
+    bytes: u64,
+}
+
+impl Replies {
+    /// Whether all were sent.
+    pub(crate) fn is_empty(&self) -> bool {
+        self.queue.is_empty()
+    }
+
+    /// How many wait.
+    pub(crate) fn len(&self) -> usize {
+        self.queue.len()
+    }
+
+    /// Bytes of data that wait.
+    pub(crate) fn bytes(&self) -> u64 {
+        self.bytes
+    }
+
+    /// Adds words as they stand.
+    pub(crate) fn say(&mut self, words: &[u8]) {
+        match self.queue.back_mut() {
+            Some(Reply::Words(last)) if last.len() < 1024 => last.extend_from_slice(words),
+            _ => self.queue.push_back(Reply::Words(words.to_vec())),
+        }
+    }
+
+    /// Adds the data of a range, whose head says that all is well.
+    pub(crate) fn data(&mut self, answer: Answer, offset: u64, length: u32) {
+        self.bytes += u64::from(length);
+        self.queue.push_back(Reply::Data { answer, offset, length });
+    }
+
+    /// Makes a stretch of what is to be sent next.
+    ///
+    /// # Errors
+    /// When data cannot be read and their head has been sent: there is no way to say so any more.
+    pub(crate) fn make(&mut self, store: &Store, out: &mut Vec<u8>) -> Result<(), Refusal> {
+        out.clear();
+        let mut sent = self.sent;
+        let mut number = 0;
+        while let Some(one) = self.queue.get_mut(number)
+            && out.len() < STRETCH_BYTES
+        {
+            match one {
+                Reply::Words(words) => out.extend_from_slice(&words[sent..]),
+                Reply::Data { answer, offset, length } => {
+                    let (before, room) = (out.len(), STRETCH_BYTES - out.len());
+                    let mut head = [0; HEAD_BYTES];
+                    let head = answer.head(*offset, *length, &mut head);
+                    out.extend_from_slice(&head[sent.min(head.len())..]);
+                    let done = sent.saturating_sub(head.len()) as u64;
+                    let wanted = (u64::from(*length) - done).min(room as u64) as u32;
+                    if let Err(refusal) = store.read(*offset + done, wanted, out) {
+                        if sent > 0 {
+                            return Err(refusal);
+                        }
+                        out.truncate(before);
+                        let words = answer.refused(refusal);
+                        out.extend_from_slice(&words);
+                        self.bytes -= u64::from(*length);
+                        *one = Reply::Words(words);
+                    }
+                }
+            }
+            sent = 0;
+            number += 1;
+        }
+        Ok(())
+    }
+
+    /// So many bytes more were sent.
+    pub(crate) fn sent(&mut self, count: usize) {
+        self.sent += count;
+        while let Some(first) = self.queue.front() {
+            let (whole, data) = match first {
+                Reply::Words(words) => (words.len(), 0),
+                Reply::Data { answer, length, .. } => {
+                    (answer.head_bytes() + *length as usize, u64::from(*length))
+                }
+            };
+            if self.sent < whole {
+                return;
+            }
+            self.sent -= whole;
+            self.bytes -= data;
+            self.queue.pop_front();
+        }
+    }
+
+    /// Adds an answer without data.
+    pub(crate) fn answer(&mut self, answer: Answer, refusal: Option<Refusal>) {
+        match refusal {
+            Some(refusal) => self.say(&answer.refused(refusal)),
+            None => self.say(&reply(answer.cookie, None)),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    proptest! {
+        #[test]
+        fn whatever_is_taken_at_once_the_words_are_the_same(
+            pieces in prop::collection::vec(1usize..300_000, 1..40), structured in any::<bool>(),
+        ) {
+            let mut store = Store::memory();
+            let data: Vec<u8> = (0..700_000u32).map(|it| (it * 7 / 3) as u8).collect();
+            store.write(0, &data).unwrap();
+            let answer = |cookie| Answer { cookie, structured };
+            let mut replies = Replies::default();
+            let mut expected = Vec::new();
+            for (cookie, length) in [(1u64, 5u32), (2, 400_000), (3, 512), (4, 262_144), (5, 1)] {
+                replies.data(answer(cookie), 3, length);
+                let mut head = [0; HEAD_BYTES];
+                expected.extend_from_slice(answer(cookie).head(3, length, &mut head));
+                expected.extend_from_slice(&data[3..3 + length as usize]);
+                replies.answer(answer(cookie + 10), None);
+                expected.extend(reply(cookie + 10, None));
+            }
+            let (mut taken, mut out) = (Vec::new(), Vec::new());
+            let mut sizes = pieces.iter().cycle();
+            while !replies.is_empty() {
+                replies.make(&store, &mut out).unwrap();
+                prop_assert!(out.len() <= STRETCH_BYTES + HEAD_BYTES);
+                let count = out.len().min(*sizes.next().unwrap());
+                taken.extend_from_slice(&out[..count]);
+                replies.sent(count);
+            }
+            prop_assert_eq!(replies.bytes(), 0);
+            prop_assert!(taken == expected);
+        }
+    }
+}

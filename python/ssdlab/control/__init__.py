@@ -1,0 +1,48 @@
+"""Orders to a live device, through its control socket: one line there, one JSON line back."""
+
+from __future__ import annotations
+
+import json
+import os
+import socket
+import time
+from typing import Any
+
+from ssdlab._core import InputError
+
+__all__ = ["order"]
+
+#: How an answer ends that may be another one soon.
+LATER = "ask again when it rests"
+LOOK_SECONDS = 0.2
+
+
+def order(path: str | os.PathLike[str], line: str, patience: float = 10.0) -> dict[str, Any]:
+    """Say one line at the control socket `path` of a live device; the answer.
+
+    What needs a drive at rest (`save`, `age`) is asked again for `patience` seconds. An answer with
+    the key "error" says why nothing was done. Raises `InputError` where nobody listens.
+    """
+    if "\n" in line:
+        raise InputError(f"{line!r}: an order is one line")
+    until = time.monotonic() + patience
+    while True:
+        answer = _ask(os.fspath(path), line)
+        if not str(answer.get("error", "")).endswith(LATER) or time.monotonic() > until:
+            return answer
+        time.sleep(LOOK_SECONDS)
+
+
+def _ask(path: str, line: str) -> dict[str, Any]:
+    try:
+        with socket.socket(socket.AF_UNIX) as link:
+            link.connect(path)
+            link.sendall(line.encode() + b"\n")
+            with link.makefile() as answers:
+                text = answers.readline()
+    except OSError as error:
+        raise InputError(f"{path}: no live device listens there: {error.strerror}") from None
+    if not text:
+        raise InputError(f"{path}: the live device hung up")
+    answer: dict[str, Any] = json.loads(text)
+    return answer

@@ -1,0 +1,49 @@
+"""`ssdlab floor`: the way to a client and back, measured by the client."""
+
+from __future__ import annotations
+
+import json
+import sys
+from pathlib import Path
+
+import click
+
+from ssdlab import files, terminal
+from ssdlab.cli.options import PATH, ExamplesFirst
+from ssdlab.floor import measure
+
+
+@click.command(
+    cls=ExamplesFirst,
+    examples=[
+        (
+            "measure it once, and serve so that fio sees the model's latencies",
+            "ssdlab floor fio.json\n\n"
+            "ssdlab serve --device agrawal2008 --socket /tmp/ssd --floor fio.json",
+        ),
+    ],
+)
+@click.argument("file", type=PATH)
+@click.option("--seconds", metavar="S", type=float, default=0.5, help="For each point; 0.5.")
+@click.option("--port", metavar="N", type=click.IntRange(0, 65535), help="Over TCP.")
+@click.option("--realtime", is_flag=True, help="The server goes before all other programs.")
+@click.option("--quiet", is_flag=True, help="No progress and no table.")
+def floor(file: Path, seconds: float, port: int | None, realtime: bool, quiet: bool) -> None:
+    """Measure what requests of fio take beside the device, and write it to FILE.
+
+    `ssdlab serve --floor FILE` then answers by so much earlier, for each direction and size.
+    """
+    files.refuse_unwritable(file)
+    with terminal.steps(sys.stderr, "measuring", quiet or sys.stderr is None) as progress:
+        found = measure(seconds, port, realtime, progress)
+    try:
+        files.write_together({file: json.dumps(found, indent=1) + "\n"})
+    except OSError as error:
+        raise click.ClickException(f"{file}: cannot be written: {error.strerror}") from None
+    if quiet:
+        return
+    click.echo(f"{'bytes':>9}  {'read, us':>9}  {'write, us':>9}")
+    rows = found["floor"]
+    for read, write in zip(rows["read"], rows["write"], strict=True):
+        times = f"{read['outside_us']:9.1f}  {write['outside_us']:9.1f}"
+        click.echo(f"{read['bytes']:>9}  {times}")

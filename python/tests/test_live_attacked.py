@@ -1,0 +1,158 @@
+"""Clients that mean no good, on the live device: what they may take of its memory and of its time.
+
+The server is a process of its own, so that its memory can be told from that of the clients.
+"""
+
+import os
+import socket
+import struct
+import subprocess
+import threading
+import time
+
+import pytest
+
+READ, WRITE, DISCONNECT, FLUSH, TRIM = range(5)
+MIB = 1 << 20
+LARGEST = 32 * MIB
+#: What docs/live.md promises beside the data, for all clients together.
+MOST_MEMORY = 256 * MIB
+#: Long enough for a machine that others use as well; what is refused here took a minute.
+PATIENCE_SECONDS = 5
+
+
+def message(command, offset=0, length=0, cookie=0, flags=0):
+    return struct.pack(">IHHQQI", 0x25609513, flags, command, cookie, offset, length)
+
+
+def connected(path, timeout=30):
+    """A socket that has chosen the export in the oldest way."""
+    link = socket.socket(socket.AF_UNIX)
+    link.settimeout(timeout)
+    link.connect(os.fspath(path))
+    receive(link, 18)
+    link.sendall(struct.pack(">I8sII", 3, b"IHAVEOPT", 1, 0))
+    receive(link, 10)
+    return link
+
+
+def receive(link, count):
+    data = bytearray()
+    while len(data) < count:
+        piece = link.recv(min(count - len(data), MIB))
+        if not piece:
+            raise ConnectionError("the server hung up")
+        data += piece
+    return bytes(data)
+
+
+def asked(link, command, offset=0, length=0, data=b""):
+    """One request, and what it takes until its answer is there."""
+    began = time.monotonic()
+    link.sendall(message(command, offset, length or len(data)) + data)
+    _, error, _ = struct.unpack(">IIQ", receive(link, 16))
+    assert error == 0
+    if command == READ:
+        receive(link, length)
+    return time.monotonic() - began
+
+
+def send_until_full(link, data, seconds):
+    """Sends as much as the server takes, for at most so long; how much that was."""
+    link.setblocking(False)
+    until, sent = time.monotonic() + seconds, 0
+    while sent < len(data) and time.monotonic() < until:
+        try:
+            sent += link.send(data[sent : sent + MIB])
+        except BlockingIOError:
+            time.sleep(0.005)
+    return sent
+
+
+class Server:
+    """`ssdlab serve` as a process."""
+
+    def __init__(self, command, directory, *arguments):
+        self.path = directory / "socket"
+        words = [*command, "serve", "--socket", self.path, *arguments]
+        self.process = subprocess.Popen(
+            words, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True, cwd=directory
+        )
+        line = self.process.stderr.readline()
+        assert "serving" in line, line + self.process.stderr.read()
+        self.before = self.memory()
+
+    def memory(self):
+        with open(f"/proc/{self.process.pid}/status") as status:
+            (line,) = [line for line in status if line.startswith("VmRSS")]
+        return int(line.split()[1]) * 1024
+
+    def most_memory(self):
+        with open(f"/proc/{self.process.pid}/status") as status:
+            (line,) = [line for line in status if line.startswith("VmHWM")]
+        return int(line.split()[1]) * 1024
+
+    def grown(self):
+        """The most memory that it has had, over that of its beginning."""
+        return self.most_memory() - self.before
+
+    def close(self):
+        if self.process.poll() is None:
+            self.process.kill()
+        self.process.wait()
+        self.process.stderr.close()
+
+
+@pytest.fixture
+def server(command, tmp_path):
+    """Starts a server; its arguments are those of `ssdlab serve`."""
+    running = []
+
+    def start(*arguments):
+        running.append(Server(command, tmp_path, *arguments))
+        return running[-1]
+
+    yield start
+    for it in running:
+        it.close()
+
+
+NULL = ("--device", "null", "--size", "256MiB")
+DRIVE = ("--device", "agrawal2008", "--size", "256MiB", "--set", "device.blocks_per_plane=64")
+
+
+@pytest.mark.parametrize("device", [NULL, DRIVE], ids=["null", "drive"])
+def test_answers_that_nobody_takes_cost_little(server, device):
+    it = server(*device)
+    good = connected(it.path)
+    asked(good, WRITE, data=bytes(4096))
+    greedy = connected(it.path)
+    greedy.setblocking(False)
+    send_until_full(greedy, message(READ, 0, LARGEST) * 400, 0.5)
+    time.sleep(0.5)
+    took = [asked(good, READ, 4096 * number, 4096) for number in range(20)]
+    assert max(took) < PATIENCE_SECONDS, took
+    assert it.grown() < MOST_MEMORY, it.grown() / MIB
+    # Nor does it cost anything when he has left.
+    greedy.close()
+    took = [asked(good, READ, 4096 * number, 4096) for number in range(20)]
+    assert max(took) < PATIENCE_SECONDS, took
+    asked(connected(it.path), READ, 0, 4096)
+
+
+def test_answers_that_are_taken_as_they_come_cost_little(server):
+    it = server(*NULL)
+    link = connected(it.path)
+
+    def take():
+        left = 6000 * (16 + 65536)
+        while left:
+            left -= len(link.recv(min(left, MIB)))
+
+    taking = threading.Thread(target=take)
+    taking.start()
+    for first in range(0, 6000, 60):
+        link.sendall(message(READ, 0, 65536) * 60)
+        assert first >= 0
+    taking.join()
+    assert it.grown() < 64 * MIB, it.grown() / MIB
