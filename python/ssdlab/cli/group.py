@@ -28,6 +28,7 @@ COMMANDS: Mapping[str, str] = {
     "run": "ssdlab.running.command:run",
     "schema": "ssdlab.schema.command:schema",
     "serve": "ssdlab.live.command:serve",
+    "size": "ssdlab.sizing.command:size",
     "sweep": "ssdlab.sweeps.command:sweep",
     "trace": "ssdlab.trace.command:trace",
 }

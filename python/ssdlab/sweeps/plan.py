@@ -194,7 +194,7 @@ class Footprints:
         key = json.dumps(experiment["device"]), wanted
         if key not in self._blocks:
             blocks = int(experiment["device"]["blocks_per_plane"])
-            self._blocks[key] = _blocks_for(stack, blocks, wanted)
+            self._blocks[key] = blocks_for(stack, blocks, wanted)
         return self._blocks[key]
 
     def _footprint(self, workload: dict[str, Any]) -> int:
@@ -205,7 +205,7 @@ class Footprints:
         return self._bytes[key]
 
 
-def _blocks_for(stack: Sequence[Layer], blocks: int, wanted: int) -> int:
+def blocks_for(stack: Sequence[Layer], blocks: int, wanted: int) -> int:
     """The fewest blocks per plane with which the device offers at least `wanted` bytes."""
 
     def capacity(count: int) -> int:
