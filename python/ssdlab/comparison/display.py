@@ -2,12 +2,17 @@
 
 from __future__ import annotations
 
+import statistics
+from collections.abc import Sequence
 from typing import IO
 
+from rich.console import Group, RenderableType
 from rich.table import Table
 from rich.text import Text
 
-from ssdlab.comparison import Comparison
+from ssdlab.comparison import Comparison, grid, margin
+from ssdlab.comparison.grid import Cell, Grid, Overall
+from ssdlab.sweeps.table import Objective, said, spoken
 from ssdlab.terminal import console_for, rendered, warning_lines
 
 
@@ -47,3 +52,55 @@ def compare_table(found: Comparison, file: IO[str]) -> str:
 def _with_margin(value: float, margin: float | None) -> str:
     text = f"{value:,.5g}" if abs(value) < 1e5 else f"{value:,.0f}"
     return text if margin is None else f"{text} ± {margin:.2g}"
+
+
+#: Below this width the figures of each side are left out, and the difference stays.
+WIDE = 72
+STYLES = {grid.BETTER: "bold green", grid.WORSE: "bold red", grid.UNKNOWN: "dim"}
+
+
+def grid_table(found: Grid, file: IO[str]) -> str:
+    """A comparison under several conditions as text for `file`."""
+    console, _ = console_for(file)
+    head = Text(f"A  {grid.title(found.a)}\nB  {grid.title(found.b)}", style="bold")
+    seeds = f"{len(found.seeds)} seeds for both; mean and interval of 95 %, of pairs"
+    head.append(f"\n{seeds}", style="dim")
+    wide = console.width >= WIDE
+    return rendered(console, [head, *(_of(found, it, wide) for it in found.objectives)])
+
+
+def _of(found: Grid, objective: Objective, wide: bool) -> RenderableType:
+    """What B does to one figure under each condition, and over all."""
+    what = "more is better" if objective.maximize else "less is better"
+    title = Text(spoken(objective.column), style="bold").append(f"  {what}", style="dim not bold")
+    table = Table(box=None, padding=(0, 1), collapse_padding=True, pad_edge=False)
+    table.add_column("", overflow="fold")
+    for name in [*(["A", "B"] if wide else []), "B - A"]:
+        table.add_column(name, justify="right", header_style="dim", no_wrap=True)
+    table.add_column("B is", header_style="dim", no_wrap=True)
+    cells = found.of(objective)
+    for cell in cells:
+        sides = [_side(objective, values) for values in (cell.a, cell.b)] if wide else []
+        verdict = Text(cell.verdict, style=STYLES[cell.verdict])
+        table.add_row(Text(cell.condition or "both as given"), *sides, _difference(cell), verdict)
+    if len(cells) > 1:
+        overall = found.overall(objective)
+        counts = f"{overall.better} better, {overall.worse} worse, {overall.unknown} cannot tell"
+        verdict = Text(overall.verdict, style=STYLES[overall.verdict])
+        gaps = [Text()] * 2 if wide else []
+        table.add_row(Text("overall", style="bold"), *gaps, _difference(overall), verdict)
+        return Group(title, table, Text(counts, style="dim"))
+    return Group(title, table)
+
+
+def _side(objective: Objective, values: Sequence[float]) -> str:
+    half = margin(values)
+    around = "" if not half else f" ± {said(objective.column, half)}"
+    return f"{said(objective.column, statistics.fmean(values))}{around}"
+
+
+def _difference(it: Cell | Overall) -> str:
+    if it.difference_percent is None:
+        return "-"
+    around = "" if it.margin_percent is None else f" ± {it.margin_percent:.1f}"
+    return f"{it.difference_percent:+.1f}{around} %"

@@ -68,7 +68,8 @@ from ssdlab.sweeps.run import MAX_POINTS, run
     "--constrain",
     metavar="NAME<=X",
     multiple=True,
-    help="What a point must keep to be among the best: NAME<=X or NAME>=X (times in us).",
+    help="What a point must keep to be among the best: NAME<=X or NAME>=X, such as p99<=2ms "
+    "(times without a unit are in us).",
 )
 @click.option("--workers", metavar="N", type=int, help="Processes; by default one for each core.")
 @click.option("--dask", metavar="ADDRESS", help="Run on the Dask cluster of this scheduler.")

@@ -39,4 +39,6 @@ def sweep_table(sweep: Sweep, file: IO[str]) -> str:
         for name, (mark, points, summary) in marks.items()
     ]
     said = [Text("\n".join(warned), style="yellow")] if warned else []
+    if sweep.unmet is not None:
+        said.insert(0, Text(sweep.unmet, style="bold red"))
     return rendered(console, [title, table, *said])

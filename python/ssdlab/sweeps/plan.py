@@ -97,6 +97,12 @@ def grid(bases: Sequence[Base], axes: Sequence[Axis], check: bool) -> list[Point
     return points
 
 
+def choices(axes: Sequence[Axis]) -> list[tuple[Any, ...]]:
+    """Every combination of the axes' values; the last axis varies fastest."""
+    _refuse_twice(axes)
+    return list(itertools.product(*(axis.values for axis in axes)))
+
+
 def _refuse_twice(axes: Sequence[Axis]) -> None:
     names = [axis.name for axis in axes]
     for name in names:

@@ -149,7 +149,7 @@ def run(
             raise InputError(f"{count:,} points are many; {option}yes runs them all the same")
         points = plan.grid(bases, axes, check)
         samples = points
-    goals = _goals(samples, minimize, maximize, constraints, option)
+    goals = probed_goals(samples, minimize, maximize, constraints, option)
 
     journal = Journal(None if out is None else out.with_suffix(".jsonl"))
     crew: Crew | None = None
@@ -191,6 +191,8 @@ def run(
         else:
             points = search.run(bases[0], axes, trials, goals, check, evaluate)
             points = list({point.key: point for point in points}.values())
+    space_of = {axis.name: axis.words() for axis in axes}
+    journal.asked = {"vary": space_of, "search": trials, **goals.to_dict()}
     journal.finish(points)
     found = Sweep(points, [row(point) for point in points], journal, goals)
     if out is not None:
@@ -212,7 +214,7 @@ def _refuse_search(
     search.require_optuna(f"{option}search")
 
 
-def _goals(
+def probed_goals(
     samples: Iterable[Point],
     minimize: Sequence[str],
     maximize: Sequence[str],
