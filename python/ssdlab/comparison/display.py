@@ -13,7 +13,7 @@ from rich.text import Text
 from ssdlab.comparison import Comparison, grid, margin
 from ssdlab.comparison.grid import Cell, Grid, Overall
 from ssdlab.sweeps.table import Objective, said, spoken
-from ssdlab.terminal import console_for, rendered, warning_lines
+from ssdlab.terminal import Columns, console_for, rendered, warning_lines
 
 
 def compare_table(found: Comparison, file: IO[str]) -> str:
@@ -54,8 +54,6 @@ def _with_margin(value: float, margin: float | None) -> str:
     return text if margin is None else f"{text} ± {margin:.2g}"
 
 
-#: Below this width the figures of each side are left out, and the difference stays.
-WIDE = 72
 STYLES = {grid.BETTER: "bold green", grid.WORSE: "bold red", grid.UNKNOWN: "dim"}
 
 
@@ -65,30 +63,24 @@ def grid_table(found: Grid, file: IO[str]) -> str:
     head = Text(f"A  {grid.title(found.a)}\nB  {grid.title(found.b)}", style="bold")
     seeds = f"{len(found.seeds)} seeds for both; mean and interval of 95 %, of pairs"
     head.append(f"\n{seeds}", style="dim")
-    wide = console.width >= WIDE
-    return rendered(console, [head, *(_of(found, it, wide) for it in found.objectives)])
+    return rendered(console, [head, *(_of(found, it) for it in found.objectives)])
 
 
-def _of(found: Grid, objective: Objective, wide: bool) -> RenderableType:
+def _of(found: Grid, objective: Objective) -> RenderableType:
     """What B does to one figure under each condition, and over all."""
     what = "more is better" if objective.maximize else "less is better"
     title = Text(spoken(objective.column), style="bold").append(f"  {what}", style="dim not bold")
-    table = Table(box=None, padding=(0, 1), collapse_padding=True, pad_edge=False)
-    table.add_column("", overflow="fold")
-    for name in [*(["A", "B"] if wide else []), "B - A"]:
-        table.add_column(name, justify="right", header_style="dim", no_wrap=True)
-    table.add_column("B is", header_style="dim", no_wrap=True)
+    table = Columns(["", "A", "B", "B - A", "B is"], keys=1)
     cells = found.of(objective)
     for cell in cells:
-        sides = [_side(objective, values) for values in (cell.a, cell.b)] if wide else []
+        sides = [_side(objective, values) for values in (cell.a, cell.b)]
         verdict = Text(cell.verdict, style=STYLES[cell.verdict])
         table.add_row(Text(cell.condition or "both as given"), *sides, _difference(cell), verdict)
     if len(cells) > 1:
         overall = found.overall(objective)
         counts = f"{overall.better} better, {overall.worse} worse, {overall.unknown} cannot tell"
         verdict = Text(overall.verdict, style=STYLES[overall.verdict])
-        gaps = [Text()] * 2 if wide else []
-        table.add_row(Text("overall", style="bold"), *gaps, _difference(overall), verdict)
+        table.add_row(Text("overall", style="bold"), "", "", _difference(overall), verdict)
         return Group(title, table, Text(counts, style="dim"))
     return Group(title, table)
 

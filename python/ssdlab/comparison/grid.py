@@ -165,8 +165,9 @@ def side(name: str, said: str) -> tuple[list[Layer], list[Layer]]:
     if key in known or ":" in key:
         return [], layers.from_options([f"device.cleaning.policy={said}"])
     raise InputError(
-        f'{name} "{said}": cannot be read, nor is it a cleaning policy ({", ".join(known)}, or module:Class of your own), '
-        "KEY=VALUE, an experiment (FILE.toml), or results of ssdlab run"
+        f'{name} "{said}": cannot be read, nor is it a cleaning policy ({", ".join(known)}, or '
+        "module:Class of your own); a side is also KEY=VALUE, an experiment (FILE.toml), or "
+        "results of ssdlab run"
     )
 
 

@@ -5,13 +5,12 @@ from __future__ import annotations
 from typing import IO
 
 from rich.console import RenderableType
-from rich.table import Table
 from rich.text import Text
 
 from ssdlab.numbers import decimal_size, duration
 from ssdlab.sizing import Sizing, design, life
 from ssdlab.sizing.trial import Trial
-from ssdlab.terminal import console_for, rendered
+from ssdlab.terminal import Columns, console_for, rendered
 
 
 def sizing(found: Sizing, file: IO[str]) -> str:
@@ -23,7 +22,7 @@ def sizing(found: Sizing, file: IO[str]) -> str:
         head,
         Text("\n".join(found.fit.words)),
         _answer(found),
-        _table(found, wide=console.width >= 70),
+        _table(found),
         Text("\n".join(NOTES), style="dim"),
     ]
     text = rendered(console, sections)
@@ -62,30 +61,23 @@ def _facts(trial: Trial, years: float) -> str:
     )
 
 
-def _table(found: Sizing, wide: bool) -> Table:
-    table = Table(box=None, padding=(0, 1), collapse_padding=True, pad_edge=False)
-    names = ["drives", "spare", "p99"]
-    if wide:
-        names = ["drives", "spare", "flash", "p99", "p99.9", "WA", "TBW", "life"]
-    for name in names:
-        table.add_column(name, justify="right", no_wrap=True, header_style="dim")
-    table.add_column("", no_wrap=True)
+def _table(found: Sizing) -> Columns:
+    table = Columns(["drives", "spare", "flash", "p99", "p99.9", "WA", "TBW", "life", ""], keys=2)
     for trial in found.trials:
         margin = trial.margin("p99_us")
-        around = f" ±{duration(margin, 2)}" if margin else ""
-        p99 = f"{duration(trial.mean('p99_us'))}{around}"
-        cells = [f"{trial.design.drives}", f"{100 * trial.over_provisioning:.0f} %", p99]
-        if wide:
-            cells[2:] = [
-                decimal_size(trial.flash_bytes),
-                p99,
-                duration(trial.mean("p999_us")),
-                f"{trial.mean('amplification'):.2f}",
-                decimal_size(trial.mean("tbw_bytes")),
-                life(trial.mean("years")).replace("more than", ">"),
-            ]
+        around = f" ± {duration(margin, 2)}" if margin else ""
         kept = trial.verdict(found.goals)
-        table.add_row(*cells, {True: "meets", False: "fails", None: "cannot tell"}[kept])
+        table.add_row(
+            f"{trial.design.drives}",
+            f"{100 * trial.over_provisioning:.0f} %",
+            decimal_size(trial.flash_bytes),
+            f"{duration(trial.mean('p99_us'))}{around}",
+            duration(trial.mean("p999_us")),
+            f"{trial.mean('amplification'):.2f}",
+            decimal_size(trial.mean("tbw_bytes")),
+            life(trial.mean("years")).replace("more than", ">"),
+            {True: "meets", False: "fails", None: "cannot tell"}[kept],
+        )
     return table
 
 

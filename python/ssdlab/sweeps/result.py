@@ -15,7 +15,7 @@ from ssdlab._core import InputError
 from ssdlab.numbers import cell_text
 from ssdlab.optional import required
 from ssdlab.results import Results
-from ssdlab.sweeps import table
+from ssdlab.sweeps import seeds, table
 from ssdlab.sweeps.journal import Journal
 from ssdlab.sweeps.plan import Point
 from ssdlab.sweeps.table import Goals
@@ -110,6 +110,13 @@ class Sweep(Sequence[Finished]):
     def errors(self) -> list[str]:
         """What went wrong, for each point that failed."""
         return [point.error for point in self._points if point.error is not None]
+
+    def means(self) -> list[seeds.Design]:
+        """Of a sweep that varies `run.seed`: each design, with the means of its figures over seeds.
+
+        `sweep.means()[0].figures["host.all.iops"]` has a mean and its margin (interval of 95 %).
+        """
+        return seeds.designs(self)
 
     def warned(self, row: int) -> list[str]:
         """The names of the warnings of a point."""
