@@ -54,7 +54,8 @@ def run(
 
     Everything is optional, and each argument overrides those before it in this list:
 
-    - `experiment`: the path of a TOML file, its content as a dict, or an `Experiment`;
+    - `experiment`: the path of a TOML file, its content as a dict, or an `Experiment`; also that of
+      results or their directory, of a fio job (.fio) or of a file of MQSim (.xml);
     - `device`, `workload`: the name of a preset, the path of a TOML file, or the section's keys as
       a dict, such as `device={"preset": "agrawal2008", "channels": 4}`; a preset goes before a file
       of the same name, which `./name` selects;
@@ -274,7 +275,7 @@ def _file_or_mapping(source: str, part: Part) -> list[layers.Layer]:
         return list(part.layers)
     if isinstance(part, Mapping):
         return layers.from_mapping(source, part)
-    return [layers.from_file(part)]
+    return layers.from_experiment(part)
 
 
 def _section(section: str, part: Part) -> list[layers.Layer]:
