@@ -13,7 +13,7 @@ import click
 
 from ssdlab import files, terminal
 from ssdlab.charts import matplotlib
-from ssdlab.cli import stack
+from ssdlab.cli import completion, stack
 from ssdlab.cli.options import ALLOW_CODE, OVERRIDES, PATH, ExamplesFirst
 from ssdlab.comparison import compare as compare_sides
 from ssdlab.comparison import grid
@@ -45,14 +45,15 @@ def _overrides(command: Any) -> Any:
         ),
     ],
 )
-@click.argument("a")
-@click.argument("b")
+@click.argument("a", shell_complete=completion.sides)
+@click.argument("b", shell_complete=completion.sides)
 @_overrides
 @click.option(
     "axes",
     "--vary",
     metavar="KEY=A,B,C",
     multiple=True,
+    shell_complete=completion.axis,
     help="The conditions under which both are run, as ssdlab sweep takes them.",
 )
 @click.option(

@@ -10,6 +10,7 @@ import click
 
 from ssdlab import files, layers, sizing, terminal
 from ssdlab.charts import matplotlib
+from ssdlab.cli import completion
 from ssdlab.cli.options import PATH, ExamplesFirst
 from ssdlab.device.units import SIZE, TIME
 
@@ -35,6 +36,7 @@ from ssdlab.device.units import SIZE, TIME
     "--drive",
     metavar="PRESET|FILE",
     default=sizing.DRIVE,
+    shell_complete=completion.names("devices", file=True),
     show_default=True,
     help="The drive that is sized.",
 )
@@ -48,7 +50,12 @@ from ssdlab.device.units import SIZE, TIME
     help="The most drives, side by side.",
 )
 @click.option(
-    "assignments", "--set", metavar="KEY=VALUE", multiple=True, help="Change one key of all runs."
+    "assignments",
+    "--set",
+    metavar="KEY=VALUE",
+    multiple=True,
+    shell_complete=completion.assignment,
+    help="Change one key of all runs.",
 )
 @click.option("--seed", metavar="N", type=int, default=42, help="The first seed; then they go up.")
 @click.option("--out", metavar="FILE.toml", type=PATH, help="Write the best one as an experiment.")

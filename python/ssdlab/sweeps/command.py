@@ -10,7 +10,7 @@ from typing import Any
 import click
 
 from ssdlab import files, layers, terminal
-from ssdlab.cli import stack
+from ssdlab.cli import completion, stack
 from ssdlab.cli.options import PATH, ExamplesFirst, override_options
 from ssdlab.sweeps import backends, space
 from ssdlab.sweeps.plan import Base
@@ -49,6 +49,7 @@ from ssdlab.sweeps.run import MAX_POINTS, run
     "--vary",
     metavar="KEY=A,B,C",
     multiple=True,
+    shell_complete=completion.axis,
     help="What varies: values, or ranges such as 1..8, 0.1..0.3:0.05 (a step), 4KiB..1MiB:*2 "
     "(a factor), footprint*0.5 (of the trace). KEY may be device, workload or trace. "
     "May be repeated: every combination is run.",
