@@ -173,6 +173,12 @@ def compare(
     results, each side so often, with the seed of A's experiment and those that follow it. The
     difference is then said with its interval of confidence (95 %), of Student's t for pairs.
 
+    >>> import ssdlab
+    >>> a = ssdlab.Experiment(set={"workload.requests": 200})
+    >>> row = ssdlab.compare(a, a.changed(seed=7))["mean_us"]  # both in microseconds
+    >>> row.difference == row.b - row.a
+    True
+
     A cleaning policy in Python that files or results name is loaded only with `allow_code`.
     `workers`, `executor` and `progress` are those of `ssdlab.sweep`. Raises `InputError` for wrong
     input, and for results of another schema.

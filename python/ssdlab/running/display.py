@@ -12,7 +12,7 @@ from rich.text import Text
 from ssdlab import _core, counters
 from ssdlab.charts import text
 from ssdlab.numbers import count, decimal_size, duration, percent, significant
-from ssdlab.results import PARTS, Record, Results
+from ssdlab.results import PARTS, Host, Kind, Record, Results
 from ssdlab.terminal import Columns, console_for, fact_table, rendered, side_by_side, warning_lines
 
 BUSIEST_UNITS = 5
@@ -67,13 +67,13 @@ def _headline(results: Results) -> RenderableType:
     return Group(title, Text(facts, style="dim"))
 
 
-def _kinds(host: Record) -> list[tuple[str, Record]]:
+def _kinds(host: Host) -> list[tuple[str, Kind]]:
     """The kinds of request that occurred."""
     kinds = [(kind, host[kind]) for kind in _core.request_kinds() if kind in host]
     return [(kind, it) for kind, it in kinds if it.requests]
 
 
-def _latencies(host: Record) -> RenderableType | None:
+def _latencies(host: Host) -> RenderableType | None:
     kinds = _kinds(host)
     if not kinds:
         return None
@@ -116,7 +116,7 @@ def _classes(classes: Record | None) -> RenderableType | None:
     return table
 
 
-def _failures(host: Record) -> RenderableType | None:
+def _failures(host: Host) -> RenderableType | None:
     """What the device refused, of which the latencies above say nothing."""
     lines = []
     for status, (head, reason) in REFUSALS.items():
@@ -129,13 +129,13 @@ def _failures(host: Record) -> RenderableType | None:
     return Group(*lines) if lines else None
 
 
-def _ended(host: Record, status: str) -> int:
+def _ended(host: Kind, status: str) -> int:
     """How many requests of a kind ended so. Results of an older version do not say how."""
     failures = host.get("failures", {"read_only": host.get("failed", 0)})
     return int(failures.get(status, 0))
 
 
-def _breakdown(host: Record, width: int, plain: bool) -> RenderableType | None:
+def _breakdown(host: Host, width: int, plain: bool) -> RenderableType | None:
     measured = host.all.get("breakdown_us", {})
     # Results of another version may have a part that this one does not know.
     keys = [*PARTS, *(key for key in measured if key not in PARTS)]

@@ -7,6 +7,7 @@ that a bisection finds the least.
 
 from __future__ import annotations
 
+import os
 import shlex
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
@@ -121,7 +122,7 @@ def _said(trial: Trial, goal: Goal) -> str:
 
 
 def size(
-    trace: Path,
+    trace: str | os.PathLike[str],
     *,
     p99_us: float | None = None,
     p999_us: float | None = None,
@@ -139,7 +140,12 @@ def size(
     in microseconds; `years` is how long the flash must last at the trace's rate of writes;
     `capacity_bytes` what a drive exports, by default as it is; `drives` the most that are tried.
     Raises `InputError` for wrong input.
+
+    >>> import ssdlab
+    >>> s = ssdlab.size("FILE", p99_us=2000.0, years=5)  # doctest: +SKIP
+    >>> s.best.design, s.best.mean("years")  # doctest: +SKIP
     """
+    trace = Path(trace)
     limits = (("p99_us", p99_us), ("p999_us", p999_us))
     goals = [Goal(figure, limit) for figure, limit in limits if limit is not None]
     goals.append(Goal("years", years, at_least=True))

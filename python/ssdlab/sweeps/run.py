@@ -63,6 +63,12 @@ def sweep(
     Every point runs with the seed of its experiment: all designs meet the same requests, and a
     point has the same bits wherever it ran. A point that fails is a row with its error.
 
+    >>> import ssdlab
+    >>> drive = {"device.blocks_per_plane": 64, "workload.requests": 200}
+    >>> s = ssdlab.sweep(vary={"device.channels": [2, 8]}, set=drive, minimize="p99", workers=1)
+    >>> s.pareto[0].parameters["device.channels"]  # the one with the lowest p99
+    8
+
     Raises `InputError` for wrong input before anything runs, and `RuntimeError` if all workers are
     lost. What is finished is kept in `out` whatever happens.
     """
