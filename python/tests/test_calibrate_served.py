@@ -9,8 +9,8 @@ import pytest
 
 #: The Zeus drive of the paper: A in us, B in us/KiB.
 ZEUS = {"rand_read": (230.6, 3.987), "seq_read": (127.5, 4.005)}
-#: Slow, so that what the machine adds is small: where idle processors wake up slowly, a quarter of a
-#: millisecond a request.
+#: Slow, so that what the machine adds is small: where idle processors wake up slowly, a quarter of
+#: a millisecond a request.
 TIME_SCALE = 200
 
 

@@ -393,7 +393,7 @@ def test_the_table_on_the_terminal(ssdlab, small_options):
     assert done.returncode == 0, done.stderr
     lines = done.stdout.splitlines()
     assert lines[0] == "2 points"
-    assert lines[2].split()[:2] == ["channels", "all.p99"]
+    assert lines[2].split()[:2] == ["channels", "p99"]
     # Among the best, and marked: so short a run cleans nothing.
     assert lines[3].split()[0] == "8" and lines[3].split()[-2:] == ["yes", "1"]
     assert lines[6].startswith("! 1  nothing_cleaned, 2 of 2 points")

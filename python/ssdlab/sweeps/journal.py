@@ -31,7 +31,7 @@ class Journal:
         self.path = path
         self.errors: dict[str, str] = {}
         self.points: list[Point] = []
-        #: What the sweep varied and was after; every line has it once the sweep is done.
+        #: What the sweep varied and was after; every line has it.
         self.asked: dict[str, Any] = {}
         self._places: dict[str, tuple[int, int]] = {}
         self._file: IO[bytes]
@@ -88,7 +88,7 @@ class Journal:
         if results is None:
             self.errors[point.key] = error or "failed"
             return
-        text = _head(point, None) + results.encode() + b"}\n"
+        text = _head(point, None, self.asked) + results.encode() + b"}\n"
         place = self._file.seek(0, 2)
         self._file.write(text)
         self._file.flush()

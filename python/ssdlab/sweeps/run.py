@@ -158,6 +158,8 @@ def run(
     goals = probed_goals(samples, minimize, maximize, constraints, option)
 
     journal = Journal(None if out is None else out.with_suffix(".jsonl"))
+    space_of = {axis.name: axis.words() for axis in axes}
+    journal.asked = {"vary": space_of, "search": trials, **goals.to_dict()}
     crew: Crew | None = None
     scalars: dict[str, dict[str, Any]] = {}
 
@@ -197,8 +199,6 @@ def run(
         else:
             points = search.run(bases[0], axes, trials, goals, check, evaluate)
             points = list({point.key: point for point in points}.values())
-    space_of = {axis.name: axis.words() for axis in axes}
-    journal.asked = {"vary": space_of, "search": trials, **goals.to_dict()}
     journal.finish(points)
     found = Sweep(points, [row(point) for point in points], journal, goals)
     if out is not None:
