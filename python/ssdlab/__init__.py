@@ -1,14 +1,15 @@
 """ssdlab: a laboratory for solid-state disks.
 
 >>> import ssdlab
->>> r = ssdlab.run(device="agrawal2008", set={"workload.read_share": 0.7})  # doctest: +SKIP
->>> r.host.read.percentiles_us["99"]  # doctest: +SKIP
+>>> r = ssdlab.run(device="agrawal2008", set={"workload.requests": 1000})
+>>> r.host.read.percentiles_us[99] > 100  # microseconds
+True
 
 `run` puts a workload on a device and returns `Results`; `Experiment` is what is run, checked and
 ready; `sweep` runs many of them at once and returns a table; `list` names what there is to choose
 from; `trace` looks at traces and converts them; `calibrate` makes a device from measurements;
-`serve` makes a simulated device a block device; `check_cleaner` checks a cleaning policy of your
-own, for which `cleaners` has the parts.
+`size` finds the smallest drive for a trace; `serve` makes a simulated device a block device;
+`check_cleaner` checks a cleaning policy of your own, for which `cleaners` has the parts.
 
 The user's mistakes raise `InputError`, whose message names the source, the key and the valid
 choices.
@@ -32,6 +33,7 @@ if TYPE_CHECKING:
     from ssdlab.reports import report
     from ssdlab.results import Record, Results
     from ssdlab.running import Experiment, Progress, run
+    from ssdlab.sizing import Sizing, size
     from ssdlab.sweeps import Sweep, sweep
 
 __all__ = [
@@ -47,6 +49,7 @@ __all__ = [
     "Record",
     "Rest",
     "Results",
+    "Sizing",
     "Sweep",
     "__version__",
     "calibrate",
@@ -57,6 +60,7 @@ __all__ = [
     "report",
     "run",
     "serve",
+    "size",
     "sweep",
     "trace",
 ]
@@ -75,6 +79,7 @@ _PLACES = {
     "Record": "results:Record",
     "Rest": "_core:Rest",
     "Results": "results:Results",
+    "Sizing": "sizing:Sizing",
     "Sweep": "sweeps:Sweep",
     "__version__": "_core:version",
     "calibrate": "calibration:calibrate",
@@ -85,6 +90,7 @@ _PLACES = {
     "report": "reports:report",
     "run": "running:run",
     "serve": "live:serve",
+    "size": "sizing:size",
     "sweep": "sweeps:sweep",
     "trace": "trace",
 }
@@ -111,5 +117,5 @@ def __getattr__(name: str) -> Any:
 
 
 def __dir__() -> Iterable[str]:
-    """Every name, imported or not."""
-    return {*globals(), *__all__}
+    """What there is to use, imported or not, and what modules have."""
+    return {*__all__, *(name for name in globals() if name.startswith("__"))}

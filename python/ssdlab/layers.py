@@ -44,6 +44,20 @@ def from_file(path: str | os.PathLike[str]) -> Layer:
         raise InputError(f"{path}: cannot be read: {reason}") from None
 
 
+def from_experiment(path: str | os.PathLike[str]) -> list[Layer]:
+    """The layers of what says what is run: TOML, results, a fio job, or a file of MQSim.
+
+    Results are a file, or the directory of `ssdlab run --out`. Raises `InputError`.
+    """
+    from ssdlab import foreign
+
+    if (read := foreign.reader(path)) is not None:
+        from pathlib import Path
+
+        return read(Path(path))
+    return [from_file(path)]
+
+
 def _text(path: str | os.PathLike[str]) -> str:
     with open(path, encoding="utf-8") as file:
         return file.read()
@@ -69,6 +83,8 @@ def from_name(section: str, name: str | os.PathLike[str]) -> Layer:
         return Layer(*layer)
     if isinstance(name, str) and not _looks_like_path(name):
         raise InputError(_core.unknown_preset(section, name))
+    if os.path.splitext(name)[1] in (".fio", ".xml"):
+        return from_experiment(name)[0]
     return from_file(name)
 
 
@@ -113,7 +129,7 @@ def from_seed(source: str, seed: int) -> list[Layer]:
 
 
 def _looks_like_path(name: str) -> bool:
-    return os.path.lexists(name) or os.sep in name or name.endswith(".toml")
+    return os.path.lexists(name) or os.sep in name or name.endswith((".toml", ".fio", ".xml"))
 
 
 def _inline(where: str, value: Any) -> str:

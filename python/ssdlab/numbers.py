@@ -83,6 +83,19 @@ def size(number: float) -> str:
     return f"{text} {unit}"
 
 
+def decimal_size(number: float) -> str:
+    """A number of bytes as data sheets have it, in the unit that suits it.
+
+    >>> decimal_size(1.1017e12), decimal_size(4.84e12), decimal_size(1.61e9), decimal_size(2.2e16)
+    ('1.10 TB', '4.84 TB', '1.61 GB', '22.0 PB')
+    """
+    for unit in ("B", "kB", "MB", "GB", "TB", "PB", "EB"):
+        if float(f"{number:.3g}") < 1000 or unit == "EB":
+            break
+        number /= 1000
+    return f"{significant(number, 3)} {unit}"
+
+
 def cell_text(value: Any) -> str:
     """A value of the table for a person."""
     if value is None or value is False:

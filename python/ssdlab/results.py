@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import os
 from collections.abc import Iterator, Mapping
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, ClassVar, TypeAlias
 
 from ssdlab import _core, files
 from ssdlab._core import InputError
@@ -24,30 +24,44 @@ PARTS = {row["key"]: row["label"] for row in _core.latency_parts()}
 KINDS = (*_core.request_kinds(), "all")
 
 
-class Record(Mapping[str, Any]):
-    """A read-only JSON object: `record.key` and `record["key"]` are the same.
+#: A float; None where nothing happened of which it could be said.
+Measured: TypeAlias = Any
+
+
+class Part(Mapping[str, Any]):
+    """A read-only JSON object: `part.key` and `part["key"]` are the same.
 
     A number is a key too: `percentiles_us[99.9]` is `percentiles_us["99.9"]`. Times are in
     microseconds (`_us`) unless the name says otherwise.
+
+    >>> part = Part({"mean_us": 131.0, "percentiles_us": {"99": 250.5}})
+    >>> part.mean_us, part["percentiles_us"][99]
+    (131.0, 250.5)
     """
 
     __slots__ = ("_data",)
+    #: What the objects in it are, by their keys; those of other keys are `_other`.
+    _parts: ClassVar[Mapping[str, type[Part]]] = {}
+    _other: ClassVar[type[Part]]
 
     def __init__(self, data: Mapping[str, Any]) -> None:
         self._data = data
 
     def __getitem__(self, key: str | float) -> Any:
-        return _wrapped(self._data[key if isinstance(key, str) else f"{key:.10g}"])
+        name = key if isinstance(key, str) else f"{key:.10g}"
+        return _wrapped(self._data[name], self._parts.get(name, self._other))
 
-    def __getattr__(self, name: str) -> Any:
-        if name.startswith("_"):  # never data; and `_data` itself while unpickling
-            raise AttributeError(name)
-        try:
-            return self[name]
-        except KeyError:
-            raise AttributeError(
-                f"no {name!r} here; there is {', '.join(map(str, self._data))}"
-            ) from None
+    if not TYPE_CHECKING:  # which shall find a name that is misspelt
+
+        def __getattr__(self, name: str) -> Any:
+            if name.startswith("_"):  # never data; and `_data` itself while unpickling
+                raise AttributeError(name)
+            try:
+                return self[name]
+            except KeyError:
+                raise AttributeError(
+                    f"no {name!r} here; there is {', '.join(map(str, self._data))}"
+                ) from None
 
     def __iter__(self) -> Iterator[str]:
         return iter(self._data)
@@ -70,14 +84,167 @@ class Record(Mapping[str, Any]):
         return copy
 
 
-class Results(Record):
-    """The results of one run: `r.host.read.mean_us`, `r.flash.write_amplification`, ...
+class Record(Part):
+    """A `Part` of which only the data say what it has."""
 
-    In a notebook it shows itself as a small table. Everything in it but `elapsed` is the same
-    whenever the same experiment is run again.
+    __slots__ = ()
+
+    if TYPE_CHECKING:
+
+        def __getattr__(self, name: str) -> Any: ...
+
+
+Part._other = Record
+
+
+class Percentiles(Part):
+    """Latencies in us: `percentiles_us[99.9]` is what 99.9 % of the requests took at most."""
+
+    __slots__ = ()
+
+
+class Kind(Part):
+    """The requests of one kind (read, write, trim, flush), or all: counts, rates, latencies in us.
+
+    `iops` and `mb_per_s` (MB of 10^6 bytes) are per second of simulated time.
     """
 
     __slots__ = ()
+    requests: int
+    bytes: int
+    iops: Measured
+    mb_per_s: Measured
+    mean_us: float
+    std_us: float
+    min_us: float
+    max_us: float
+    percentiles_us: Percentiles
+    breakdown_us: Record
+    histogram: Record
+    failed: int
+    failed_bytes: int
+    failures: Record
+    _parts = {"percentiles_us": Percentiles}
+
+
+class Host(Part):
+    """What the host saw, by kind of request; `all` is every kind together."""
+
+    __slots__ = ()
+    read: Kind
+    write: Kind
+    trim: Kind
+    flush: Kind
+    all: Kind
+    _other = Kind
+
+
+class Cleaning(Part):
+    """Cleaning: blocks, pages that were moved, time in us, and the share of a victim reclaimed."""
+
+    __slots__ = ()
+    blocks_cleaned: int
+    blocks_migrated: int
+    victim_pages: int
+    victim_pages_moved: int
+    efficiency: Measured
+    busy_us: float
+    mean_block_us: Measured
+
+
+class Flash(Part):
+    """What the flash did: counts of pages and blocks, bytes, and write amplification."""
+
+    __slots__ = ()
+    write_amplification: Measured
+    write_amplification_bytes: Measured
+    host_bytes_written: int
+    host_pages_read: int
+    host_pages_written: int
+    bytes_programmed: int
+    page_reads: int
+    page_programs: int
+    pages_moved: int
+    pages_migrated: int
+    pages_trimmed: int
+    unmapped_pages_read: int
+    summary_programs: int
+    merge_reads: int
+    copy_backs: int
+    block_erases: int
+    cleaning: Cleaning
+    spare: Record
+    _parts = {"cleaning": Cleaning}
+
+
+class Wear(Part):
+    """Erasures of blocks: counted, left of the rating, and what may be written until the end."""
+
+    __slots__ = ()
+    mean_erases: float
+    std_erases: float
+    max_erases: int
+    mean_remaining: float
+    std_remaining: float
+    remaining: Record
+    expired_blocks: int
+    retired_blocks: int
+    spare_blocks: int
+    refused_pages: int
+    refused_bytes: int
+    ended: bool
+    lifetime: Record
+    map: list[Record]
+
+
+class Elapsed(Part):
+    """What the run took on this machine, in seconds and per second: not of the simulated time."""
+
+    __slots__ = ()
+    wall_seconds: float
+    requests_per_second: float
+    page_operations_per_second: float
+    threads: Record
+
+
+class Results(Part):
+    """The results of one run: `r.host.read.mean_us`, `r.flash.write_amplification`, ...
+
+    Latencies are in us, `simulated_seconds` in s, sizes in bytes. What a device does not have is
+    not there: `"flash" in r`, `r.get("wear")`. In a notebook it shows itself as a small table.
+    Everything in it but `elapsed` is the same whenever the same experiment is run again.
+
+    >>> import ssdlab
+    >>> r = ssdlab.run(set={"workload.requests": 100})
+    >>> r.host.all.requests, r.host.read.percentiles_us[99] >= r.host.read.percentiles_us[50]
+    (100, True)
+    """
+
+    __slots__ = ()
+    schema: int
+    version: str
+    experiment: Record
+    simulated_seconds: float
+    capacity_bytes: int
+    host: Host
+    flash: Flash
+    wear: Wear
+    elapsed: Elapsed
+    health: Record
+    buffer: Record
+    disk: Record
+    array: Record
+    power: Record
+    live: Record
+    classes: Record
+    workload: Record
+    steady_state: Record
+    time_series: Record
+    timeline: Record
+    units: Any
+    buses: Any
+    warnings: list[Record]
+    _parts = {"host": Host, "flash": Flash, "wear": Wear, "elapsed": Elapsed}
 
     @classmethod
     def load(cls, path: str | os.PathLike[str]) -> Results:
@@ -188,7 +355,7 @@ class Results(Record):
             + "".join(f"<p>Warning: {html.escape(it)}</p>" for it in self.warning_messages())
         )
 
-    def _kinds(self) -> list[tuple[str, Record]]:
+    def _kinds(self) -> list[tuple[str, Any]]:
         """The kinds of request that occurred, then all of them together."""
         kinds = [(kind, host) for kind, host in self.host.items() if host.requests]
         return sorted(kinds, key=lambda kind: KINDS.index(kind[0]))
@@ -207,9 +374,9 @@ def _html_row(tag: str, cells: list[str]) -> str:
     return f"<tr>{''.join(f'<{tag}>{html.escape(cell)}</{tag}>' for cell in cells)}</tr>"
 
 
-def _wrapped(value: Any) -> Any:
+def _wrapped(value: Any, part: type[Part]) -> Any:
     if isinstance(value, dict):
-        return Record(value)
+        return part(value)
     if isinstance(value, list):
-        return [_wrapped(item) for item in value]
+        return [_wrapped(item, part) for item in value]
     return value

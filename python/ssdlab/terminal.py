@@ -6,12 +6,14 @@ Only this module and those named `display` need rich, and only who shows somethi
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from io import StringIO
 from typing import IO, Any
 
-from rich.console import Console, Group, RenderableType
+from rich.cells import cell_len
+from rich.console import Console, ConsoleOptions, Group, RenderableType, RenderResult
+from rich.measure import Measurement
 from rich.table import Table
 from rich.text import Text
 
@@ -45,21 +47,89 @@ def rendered(console: Console, sections: list[RenderableType]) -> str:
 def fact_table(title: str, rows: list[tuple[str, str]]) -> RenderableType:
     """A title, and below it names with their values."""
     table = Table.grid(padding=(0, 2))
-    table.add_column(no_wrap=True)
+    table.add_column(overflow="fold")  # a name may go on in the next line, a number may not
     table.add_column(justify="right", no_wrap=True)
     for name, value in rows:
         table.add_row(name, value)
     return Group(Text(title, style="bold"), table)
 
 
+#: Blanks between parts that stand beside each other.
+GAP = 4
+
+
+class _SideBySide:
+    """Parts beside each other where there is room, else below each other."""
+
+    def __init__(self, parts: Sequence[RenderableType]) -> None:
+        self.parts = parts
+
+    def __rich_console__(self, console: Console, options: ConsoleOptions) -> RenderResult:
+        widths = [Measurement.get(console, options, part).maximum for part in self.parts]
+        if sum(widths) + GAP * (len(widths) - 1) <= options.max_width:
+            table = Table.grid(padding=(0, GAP))
+            table.add_row(*self.parts)
+            yield table
+            return
+        for place, part in enumerate(self.parts):
+            if place:
+                yield Text()
+            yield part
+
+
 def side_by_side(*parts: RenderableType | None) -> RenderableType | None:
-    """Those of the parts that there are, beside each other."""
+    """Those of the parts that there are, beside each other where they fit."""
     shown = [part for part in parts if part is not None]
-    if not shown:
-        return None
-    table = Table.grid(padding=(0, 4))
-    table.add_row(*shown)
-    return table
+    return _SideBySide(shown) if shown else None
+
+
+class Columns:
+    """A table of which no number is cut: columns that do not fit follow in a table below.
+
+    The first `keys` columns say what a row is about, and stand in each of them.
+    """
+
+    def __init__(self, names: Sequence[str], keys: int, left: Sequence[str] = ()) -> None:
+        self.names = names
+        self.keys = keys
+        self.left = left
+        self.rows: list[list[Text]] = []
+
+    def add_row(self, *cells: str | Text) -> None:
+        """Add a row, a cell for each column."""
+        self.rows.append([Text(cell) if isinstance(cell, str) else cell for cell in cells])
+
+    def __rich_console__(self, console: Console, options: ConsoleOptions) -> RenderResult:
+        widths = [
+            1 + max([cell_len(name), *(row[place].cell_len for row in self.rows)])
+            for place, name in enumerate(self.names)
+        ]
+        # Keys leave room for the widest number; what they lack goes on in their next line.
+        widest = max(widths[self.keys :], default=0)
+        room = options.max_width - min(sum(widths[: self.keys]), options.max_width - widest)
+        groups: list[list[int]] = [[]]
+        for place in range(self.keys, len(self.names)):
+            if groups[-1] and sum(widths[it] for it in groups[-1]) + widths[place] > room:
+                groups.append([])
+            groups[-1].append(place)
+        for number, group in enumerate(groups):
+            if number:
+                yield Text()
+            yield self._table([*range(self.keys), *group])
+
+    def _table(self, places: Sequence[int]) -> Table:
+        table = Table(box=None, padding=(0, 1), collapse_padding=True, pad_edge=False)
+        for place in places:
+            name, is_key = self.names[place], place < self.keys
+            table.add_column(
+                Text(name, style="dim"),
+                justify="left" if name in self.left or (is_key and not name) else "right",
+                no_wrap=not is_key,
+                overflow="fold",
+            )
+        for row in self.rows:
+            table.add_row(*(row[place] for place in places))
+        return table
 
 
 def warning_lines(messages: list[str]) -> RenderableType | None:

@@ -138,5 +138,5 @@ def test_ctrl_c_ends_it(data, command):
     time.sleep(3)
     process.send_signal(signal.SIGINT)
     out, error = process.communicate(timeout=60)
-    assert process.returncode == 1
+    assert process.returncode == 130
     assert out == "" and error == "ssdlab: interrupted; nothing was written\n"

@@ -191,6 +191,6 @@ def test_ctrl_c_during_a_policy_writes_nothing(command, mine, tmp_path, tiny):
     time.sleep(3)
     process.send_signal(signal.SIGINT)
     stdout, stderr = process.communicate(timeout=60)
-    assert (process.returncode, stdout) == (1, "")
+    assert (process.returncode, stdout) == (130, "")
     assert re.fullmatch(r"ssdlab: interrupted after \d+ requests; nothing was written\n", stderr)
     assert not (tmp_path / "out").exists()

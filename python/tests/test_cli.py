@@ -220,7 +220,7 @@ def test_ctrl_c_ends_a_run_and_writes_nothing(command, endless_options, tmp_path
     time.sleep(delay)
     process.send_signal(signal.SIGINT)
     stdout, stderr = process.communicate(timeout=60)
-    assert (process.returncode, stdout) == (1, "")
+    assert (process.returncode, stdout) == (130, "")
     assert re.fullmatch(r"ssdlab: interrupted after \d+ requests; nothing was written\n", stderr)
     assert os.listdir(tmp_path) == []
 

@@ -63,6 +63,6 @@ def test_an_interrupted_run_leaves_no_record(command, tmp_path, endless_options)
         time.sleep(0.5)
         process.send_signal(signal.SIGINT)
         _, errors = process.communicate(timeout=60)
-    assert process.returncode == 1
+    assert process.returncode == 130
     assert "interrupted" in errors
     assert list(tmp_path.iterdir()) == []

@@ -1,4 +1,4 @@
-"""`ssdlab list`: what there is to choose from."""
+"""`ssdlab list`, `ssdlab show` and `ssdlab keys`: what there is to choose from."""
 
 from __future__ import annotations
 
@@ -7,7 +7,9 @@ import sys
 
 import click
 
-from ssdlab import catalogue
+from ssdlab import _core, catalogue
+from ssdlab.catalogue import search
+from ssdlab.cli import completion
 from ssdlab.cli.options import ExamplesFirst
 
 
@@ -15,20 +17,86 @@ from ssdlab.cli.options import ExamplesFirst
     "list",
     cls=ExamplesFirst,
     examples=[
-        ("everything", "ssdlab list"),
-        ("one category", "ssdlab list devices"),
+        ("what kinds of things there are", "ssdlab list"),
+        ("all of one kind", "ssdlab list devices"),
+        ("one of them", "ssdlab show samsung-pm9a3"),
         ("for a script", "ssdlab list cleaners --json"),
     ],
 )
-@click.argument("what", required=False, metavar=f"[{'|'.join(catalogue.categories())}]")
+@click.argument(
+    "what",
+    required=False,
+    metavar=f"[{'|'.join(catalogue.categories())}]",
+    shell_complete=completion.categories,
+)
 @click.option("--json", "as_json", is_flag=True, help="Print JSON: an object of names by category.")
 def list_command(what: str | None, as_json: bool) -> None:
-    """List what there is to choose from, with a line about each."""
+    """List what there is to choose from: an overview, or all of one kind with a line about each."""
     chosen = catalogue.categories() if what is None else [what]
     everything = {category: catalogue.list(category) for category in chosen}
     if as_json:
         click.echo(json.dumps(everything, indent=2))
-    else:
-        from ssdlab.catalogue import display
+        return
+    from ssdlab.catalogue import display
 
+    if what is None:
+        click.echo(display.overview(everything, sys.stdout), nl=False)
+    else:
         click.echo(display.catalogue_table(everything, sys.stdout), nl=False)
+
+
+@click.command(
+    cls=ExamplesFirst,
+    examples=[
+        ("a device, as its file", "ssdlab show samsung-pm9a3"),
+        ("a cleaning policy and its keys", "ssdlab show d-choices"),
+        ("a key", "ssdlab show queue_depth"),
+    ],
+)
+@click.argument("name", shell_complete=completion.every_name)
+@click.option("--json", "as_json", is_flag=True, help="Print JSON: a list of what has that name.")
+def show(name: str, as_json: bool) -> None:
+    """Show one thing in detail: a device, workload, policy, key, or any name of ssdlab list."""
+    found = search.named(name)
+    texts = [_core.preset_text(it.category.removesuffix("s"), it.name) for it in found]
+    if as_json:
+        rows = [
+            it._asdict() | ({} if text is None else {"toml": text})
+            for it, text in zip(found, texts, strict=True)
+        ]
+        click.echo(json.dumps(rows, indent=2))
+        return
+    from ssdlab.catalogue import display
+
+    click.echo(display.details(found, texts, sys.stdout), nl=False)
+
+
+@click.command(
+    cls=ExamplesFirst,
+    examples=[
+        ("the sections, and how many keys each has", "ssdlab keys"),
+        ("those about a subject", "ssdlab keys queue"),
+        ("by the word of other programs", "ssdlab keys iodepth"),
+        ("all of a section", "ssdlab keys device.cleaning"),
+    ],
+)
+@click.argument("words", nargs=-1, metavar="[SEARCH]")
+@click.option("--json", "as_json", is_flag=True, help="Print JSON: an object of keys.")
+def keys(words: tuple[str, ...], as_json: bool) -> None:
+    """Find configuration keys by their names, what they mean, or what others call them."""
+    wanted = " ".join(words)
+    found = search.keys(wanted)
+    if not found:
+        hint = "; ssdlab keys has the sections"
+        if wanted.lower() in search.SYNONYMS:
+            hint = f", which is called {search.SYNONYMS[wanted.lower()][0]} here"
+        raise _core.InputError(f'no key is about "{wanted}"{hint}')
+    if as_json:
+        click.echo(json.dumps({it.name: it.summary for it in found}, indent=2))
+        return
+    from ssdlab.catalogue import display
+
+    if not wanted:
+        click.echo(display.sections([it.name for it in found], sys.stdout), nl=False)
+    else:
+        click.echo(display.keys(wanted, found, sys.stdout), nl=False)

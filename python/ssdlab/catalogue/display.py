@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections import Counter
+from collections.abc import Mapping, Sequence
 from typing import IO
 
 from rich.console import Group, RenderableType
@@ -10,18 +11,108 @@ from rich.padding import Padding
 from rich.table import Table
 from rich.text import Text
 
+from ssdlab.catalogue.search import COMMANDS, SYNONYMS, USES, Found
+from ssdlab.catalogue.search import keys as find_keys
 from ssdlab.terminal import console_for, rendered
 
 
 def catalogue_table(catalogue: Mapping[str, Mapping[str, str]], file: IO[str]) -> str:
     """One table for each category, names and summaries, as text for `file`."""
     sections: list[RenderableType] = []
-    for category, entries in catalogue.items():
-        table = Table.grid(padding=(0, 2))
-        table.add_column(style="cyan", no_wrap=True)
-        table.add_column()
-        for name, summary in entries.items():
-            table.add_row(Text(name), Text(summary))
-        sections.append(Group(Text(category, style="bold"), Padding(table, (0, 0, 0, 2))))
     console, _ = console_for(file)
+    for category, entries in catalogue.items():
+        sections.append(Group(Text(category, style="bold"), _entries(entries, console.width)))
     return rendered(console, sections)
+
+
+#: A column of names that is wider leaves too little for what is said of them.
+WIDEST = 0.45
+
+
+def _entries(entries: Mapping[str, str], width: int) -> RenderableType:
+    """Names with their summaries beside them, or below them where names are long."""
+    if max(map(len, entries), default=0) > WIDEST * width:
+        lines = Text()
+        for name, summary in entries.items():
+            lines.append(f"{name}\n", style="cyan")
+            lines.append(f"{summary}\n")
+        return lines
+    table = Table.grid(padding=(0, 2))
+    table.add_column(style="cyan", no_wrap=True)
+    table.add_column()
+    for name, summary in entries.items():
+        table.add_row(Text(name), Text(summary))
+    return Padding(table, (0, 0, 0, 2))
+
+
+def overview(catalogue: Mapping[str, Mapping[str, str]], file: IO[str]) -> str:
+    """Each category on two lines: how many it has, and the first of them."""
+    console, _ = console_for(file)
+    lines = []
+    for category, entries in catalogue.items():
+        head = Text(category, style="bold").append(f" {len(entries)}", style="not bold dim")
+        names = list(entries)
+        if category == "keys":
+            names = list(dict.fromkeys(section for section, _ in _by_section(names)))
+        said = ""
+        for place, name in enumerate(names):
+            more = f" and {len(names) - place} more"
+            if len(f"  {said}, {name}") + len(more) > console.width:
+                said += more
+                break
+            said += f", {name}" if said else name
+        lines.append(Group(head, Text(f"  {said}", style="cyan")))
+    hint = Text("ssdlab list KIND, ssdlab show NAME, ssdlab keys SEARCH", style="dim")
+    return rendered(console, [Group(*lines), hint])
+
+
+def _by_section(names: Sequence[str]) -> list[tuple[str, str]]:
+    return [(".".join(name.split(".")[:-1][:2]), name) for name in names]
+
+
+def sections(names: Sequence[str], file: IO[str]) -> str:
+    """The sections of keys, and how many each has."""
+    console, _ = console_for(file)
+    counts = Counter(section for section, _ in _by_section(names))
+    table = Table.grid(padding=(0, 2))
+    table.add_column(style="cyan", no_wrap=True)
+    table.add_column(justify="right")
+    for section, count in sorted(counts.items()):
+        table.add_row(section, f"{count}")
+    hint = Text("ssdlab keys SECTION has them, ssdlab keys WORD finds them", style="dim")
+    return rendered(console, [Text(f"{len(names)} keys", style="bold"), table, hint])
+
+
+def keys(wanted: str, found: Sequence[Found], file: IO[str]) -> str:
+    """The keys that were found, and what the search is called here."""
+    console, _ = console_for(file)
+    parts: list[RenderableType] = []
+    if (word := wanted.lower()) in SYNONYMS:
+        called = f"{wanted}: called {', '.join(SYNONYMS[word])} here"
+        parts.append(Text(called, style="bold"))
+    parts.append(_entries({it.name: it.summary for it in found}, console.width))
+    if word in COMMANDS:
+        parts.append(Text(f"See also: {COMMANDS[word]}", style="dim"))
+    return rendered(console, parts)
+
+
+def details(found: Sequence[Found], texts: Sequence[str | None], file: IO[str]) -> str:
+    """All that is known of what has a name."""
+    console, _ = console_for(file)
+    parts: list[RenderableType] = []
+    for it, text in zip(found, texts, strict=True):
+        head = Text(it.name, style="bold cyan").append(f"  {it.category}", style="not bold dim")
+        lines: list[RenderableType] = [head, Text(it.summary)]
+        if it.category == "cleaners":
+            own = f"cleaning.{it.name.replace('-', '_')}."
+            parameters = {key.name: key.summary for key in find_keys(own)}
+            if parameters:
+                lines += [Text(), _entries(parameters, console.width)]
+        if it.category in USES:
+            lines += [Text(), Text(USES[it.category].format(it.name), style="green")]
+        if it.category == "warnings":
+            lines += [Text(), Text("docs/warnings.md says what to do", style="dim")]
+        parts.append(Group(*lines))
+        if text is not None:
+            parts.append(Text(text.rstrip(), no_wrap=True, overflow="ignore"))
+    return rendered(console, parts)

@@ -14,6 +14,8 @@ from ssdlab.cli.options import ExamplesFirst
 
 NOT_COMPLETED = 1
 WRONG_INPUT = 2
+#: As shells have it: 128 and the number of the signal.
+INTERRUPTED = 130
 
 #: Where each command is.
 COMMANDS: Mapping[str, str] = {
@@ -25,6 +27,7 @@ COMMANDS: Mapping[str, str] = {
     "device": "ssdlab.device.command:device",
     "endurance": "ssdlab.endurance.command:endurance",
     "floor": "ssdlab.floor.command:floor",
+    "keys": "ssdlab.catalogue.command:keys",
     "list": "ssdlab.catalogue.command:list_command",
     "paper": "ssdlab.paper.command:paper",
     "reliability": "ssdlab.reliability.command:reliability",
@@ -32,6 +35,8 @@ COMMANDS: Mapping[str, str] = {
     "run": "ssdlab.running.command:run",
     "schema": "ssdlab.schema.command:schema",
     "serve": "ssdlab.live.command:serve",
+    "show": "ssdlab.catalogue.command:show",
+    "size": "ssdlab.sizing.command:size",
     "sweep": "ssdlab.sweeps.command:sweep",
     "trace": "ssdlab.trace.command:trace",
 }
@@ -63,7 +68,8 @@ class ExamplesFirstGroup(ExamplesFirst, click.Group):
     examples=[
         ("the default device under the default workload", "ssdlab run"),
         ("a device of your choice under a trace", "ssdlab run --device agrawal2008 --trace FILE"),
-        ("what there is to choose from", "ssdlab list"),
+        ("what there is to choose from, and what it is", "ssdlab list"),
+        ("a configuration key, by any word for it", "ssdlab keys iodepth"),
     ],
 )
 @click.version_option(_core.version, prog_name="ssdlab", message="%(prog)s %(version)s")
@@ -90,7 +96,9 @@ def told(failure: BaseException) -> int:
         hint = f" (see {error.ctx.command_path} --help)" if error.ctx is not None else ""
         return _complain(error.format_message().rstrip(".") + hint, WRONG_INPUT)
     except click.ClickException as error:
-        return _complain(error.format_message(), NOT_COMPLETED)
+        # A command that was interrupted says so in words of its own.
+        interrupted = isinstance(error.__context__, KeyboardInterrupt)
+        return _complain(error.format_message(), INTERRUPTED if interrupted else NOT_COMPLETED)
     except _core.InputError as error:
         return _complain(str(error), WRONG_INPUT)
     except UnicodeEncodeError as error:
@@ -102,7 +110,7 @@ def told(failure: BaseException) -> int:
     except _core.CheckError as error:
         return _complain(f"the check failed: {error}; nothing was written", NOT_COMPLETED)
     except (KeyboardInterrupt, click.Abort):
-        return _complain("interrupted; nothing was written", NOT_COMPLETED)
+        return _complain("interrupted; nothing was written", INTERRUPTED)
     except OSError as error:
         # What is left in the buffer would fail once more when the interpreter flushes it.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())

@@ -8,6 +8,8 @@ from typing import Any, TypeVar
 
 import click
 
+from ssdlab.cli import completion
+
 PATH = click.Path(path_type=Path)
 COMMAND = TypeVar("COMMAND", bound=Callable[..., Any])
 
@@ -38,14 +40,25 @@ ALLOW_CODE = click.option(
 )
 
 OVERRIDES = [
-    click.option("--device", metavar="PRESET|FILE", help="The device: a preset or a TOML file."),
+    click.option(
+        "--device",
+        metavar="PRESET|FILE",
+        shell_complete=completion.names("devices", file=True),
+        help="The device: a preset or a TOML file.",
+    ),
     click.option("--trace", metavar="FILE", type=PATH, help="The workload: replay this trace."),
-    click.option("--workload", metavar="NAME|FILE", help="The workload: a preset or a TOML file."),
+    click.option(
+        "--workload",
+        metavar="NAME|FILE",
+        shell_complete=completion.names("workloads", file=True),
+        help="The workload: a preset or a TOML file.",
+    ),
     click.option(
         "assignments",
         "--set",
         metavar="KEY=VALUE",
         multiple=True,
+        shell_complete=completion.assignment,
         help="Change one key, such as device.timing.read=30us; may be repeated, in any order.",
     ),
     click.option("--seed", metavar="N", type=int, help="Seed of the random generator."),

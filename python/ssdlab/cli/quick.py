@@ -26,7 +26,7 @@ NUMBERS = {"--seed": "seed"}
 #: Those that may be repeated.
 REPEATED = {"--set": "assignments"}
 #: Those followed by nothing.
-FLAGS = {"--allow-code": "allow_code", "--check": "check", "--quiet": "quiet"}
+FLAGS = {"--allow-code": "allow_code", "--check": "check", "--quiet": "quiet", "--show": "show"}
 #: What is not given. `--format` is click's to read.
 ABSENT = {
     "experiment": None,

@@ -21,7 +21,7 @@ def below(
         raise UsageError("--trace and --workload exclude each other: a trace is a workload")
     stack: list[layers.Layer] = []
     if experiment is not None:
-        stack.append(layers.from_file(experiment))
+        stack += layers.from_experiment(experiment)
     if device is not None:
         stack.append(layers.from_name("device", device))
     if workload is not None:

@@ -175,6 +175,12 @@ def compare(
     results, each side so often, with the seed of A's experiment and those that follow it. The
     difference is then said with its interval of confidence (95 %), of Student's t for pairs.
 
+    >>> import ssdlab
+    >>> a = ssdlab.Experiment(set={"workload.requests": 200})
+    >>> row = ssdlab.compare(a, a.changed(seed=7))["mean_us"]  # both in microseconds
+    >>> row.difference == row.b - row.a
+    True
+
     A cleaning policy in Python that files or results name is loaded only with `allow_code`.
     `workers`, `executor` and `progress` are those of `ssdlab.sweep`. Raises `InputError` for wrong
     input, and for results of another schema.
@@ -240,9 +246,21 @@ def _run(
                 stack += running.layers_of(seed=seed)
             _core.permit_code(stack)
             points.append(Point({}, stack, str(len(points))))
-    if not points:
-        return []
+    found = run_points(points, workers, executor, progress)
+    return [found[point.key] for point in points]
+
+
+def run_points(
+    points: Sequence[Point],
+    workers: int | None,
+    executor: Any,
+    progress: Callable[[int, int], object] | None,
+) -> dict[str, Results]:
+    """The results of every point by its key; each key is run once. Raises `InputError`."""
+    points = list({point.key: point for point in points}.values())
     found: dict[str, Results] = {}
+    if not points:
+        return found
 
     def done(point: Point, outcome: tuple[str | None, str | None]) -> None:
         text, error = outcome
@@ -259,7 +277,7 @@ def _run(
             count = min(workers or backends.available_cores(), len(points))
             crew = stack_.enter_context(backends.local(count))
         crew.run(points, False, done)
-    return [found[point.key] for point in points]
+    return found
 
 
 def _warnings(repeated: Sequence[Results]) -> list[str]:

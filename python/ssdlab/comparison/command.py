@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import json
+import os
 import sys
+from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -12,12 +14,13 @@ import click
 
 from ssdlab import _core, files, terminal
 from ssdlab.charts import matplotlib
-from ssdlab.cli import stack
+from ssdlab.cli import completion, stack
 from ssdlab.cli.options import PATH, ExamplesFirst, override_options
-from ssdlab.comparison import Comparison, Side
+from ssdlab.comparison import Comparison, Side, grid
 from ssdlab.comparison import compare as compare_sides
 from ssdlab.layers import permitting
 from ssdlab.running import Experiment, figures
+from ssdlab.sweeps import space
 from ssdlab.sweeps.backends import Lost
 
 
@@ -30,64 +33,129 @@ from ssdlab.sweeps.backends import Lost
             "a hard disk and an SSD under one trace, and drawn",
             "ssdlab compare sata-2008 tlc-client --trace FILE --plot both.png",
         ),
+        (
+            "my cleaning policy against greedy under three workloads",
+            "ssdlab compare greedy mine:Mine --set run.precondition=random:1 "
+            "--vary workload=random-write,zipf-mixed,jesd219",
+        ),
+        (
+            "one key, at four queue depths, by read latency",
+            "ssdlab compare device.channels=8 device.channels=16 --workload jesd219 "
+            "--vary workload.outstanding=1..8:*2 --minimize read.p99",
+        ),
     ],
 )
-@click.argument("a")
-@click.argument("b")
+@click.argument("a", shell_complete=completion.sides)
+@click.argument("b", shell_complete=completion.sides)
+@override_options
+@click.option(
+    "axes",
+    "--vary",
+    metavar="KEY=A,B,C",
+    multiple=True,
+    shell_complete=completion.axis,
+    help="The conditions under which both are run, as ssdlab sweep takes them.",
+)
+@click.option(
+    "--minimize",
+    metavar="NAME",
+    multiple=True,
+    help="The figure that decides, less being better; by default p99 and write amplification.",
+)
+@click.option("--maximize", metavar="NAME", multiple=True, help="One of which more is better.")
 @click.option(
     "--repeat",
     metavar="N",
     type=int,
-    help="Run both with N seeds: means, their intervals of confidence, and whether they differ.",
+    help="Run both with N seeds: means, their intervals of confidence, and whether they differ; "
+    f"{grid.REPEATS} under conditions.",
 )
-@override_options
-@click.option("--plot", metavar="FILE.png", type=PATH, help="Draw the latencies of both.")
 @click.option("--workers", metavar="N", type=int, help="Processes; by default one for each core.")
 @click.option("--json", "json_path", metavar="FILE|-", help="Write every figure as JSON.")
+@click.option(
+    "--plot",
+    metavar="FILE.png",
+    type=PATH,
+    help="Draw the latencies of both, or the differences by condition.",
+)
 @click.option("--quiet", is_flag=True, help="No progress and no table.")
 def compare(
     a: str,
     b: str,
     repeat: int | None,
-    plot: Path | None,
     workers: int | None,
     json_path: str | None,
+    plot: Path | None,
     quiet: bool,
+    minimize: tuple[str, ...],
+    maximize: tuple[str, ...],
+    axes: tuple[str, ...],
     **overrides: Any,
 ) -> None:
-    """Hold A against B: results of `ssdlab run` (files or directories), experiments (.toml), or
-    device presets.
+    """Compare A with B: results, experiments (.toml), device presets, cleaning policies, or values
+    of a key.
 
-    Experiments are run; with --repeat, so are those of results. Each seed is used for both sides,
-    and the interval of the difference is that of pairs (95 %). --workload or --trace, --set and the
-    others change both experiments, in the order of `ssdlab run`.
+    Results of `ssdlab run` are files or directories. Experiments are run; with --repeat, so are
+    those of results. Each seed is used for both sides, and the interval of the difference is that
+    of pairs (95 %). --workload or --trace, --set and the others change both, in the order of
+    `ssdlab run`. With --vary or a goal, and for policies and keys, both sides are run under every
+    condition, and each cell says whether B is better, worse, or whether that cannot be told.
     """
-    if plot is not None:
-        files.refuse_unwritable(plot)
-        matplotlib.check("--plot", plot)
     json_file = None if json_path in (None, "-") else Path(str(json_path))
-    if json_file is not None:
-        files.refuse_unwritable(json_file)
+    for path in (json_file, plot):
+        if path is not None:
+            files.refuse_unwritable(path)
+    if plot is not None:
+        matplotlib.check("--plot", plot)
+    allow_code = overrides["allow_code"]
+    over = any((axes, minimize, maximize)) or not all(_is_whole(it) for it in (a, b))
     with terminal.steps(sys.stderr, "compare", quiet) as bar:
         try:
-            sides = [_side(it, **overrides) for it in (a, b)]
-            allow_code = overrides["allow_code"]
-            found = compare_sides(
-                *sides, repeat=repeat, allow_code=allow_code, workers=workers, progress=bar
-            )
+            if over:
+                found: Any = grid.compare_over(
+                    a,
+                    b,
+                    below=stack.below(
+                        None, overrides["device"], overrides["trace"], overrides["workload"]
+                    ),
+                    assignments=overrides["assignments"],
+                    axes=[space.from_option(axis, False) for axis in axes],
+                    minimize=minimize,
+                    maximize=maximize,
+                    repeat=grid.REPEATS if repeat is None else repeat,
+                    seed=overrides["seed"],
+                    allow_code=allow_code,
+                    workers=workers,
+                    progress=bar,
+                )
+            else:
+                sides = [_side(it, **overrides) for it in (a, b)]
+                found = compare_sides(
+                    *sides, repeat=repeat, allow_code=allow_code, workers=workers, progress=bar
+                )
         except Lost as error:
             raise click.ClickException(str(error)) from None
     text = json.dumps(found.to_dict()) + "\n"
     if json_file is not None:
         files.write_together({json_file: text})
     if plot is not None:
-        _draw(plot, found, (a, b))
+        if over:
+            _draw_grid(plot, found)
+        else:
+            _draw(plot, found, (a, b))
     if json_path == "-":
         click.echo(text, nl=False)
     elif not quiet:
         from ssdlab.comparison import display
 
-        click.echo(display.compare_table(found, sys.stdout), nl=False)
+        table = display.grid_table if over else display.compare_table
+        click.echo(table(found, sys.stdout), nl=False)
+
+
+def _is_whole(named: str) -> bool:
+    """Whether a side says a device and its workload by itself, or by the options beside it."""
+    is_file = os.path.exists(named) or named.endswith(".toml")
+    return is_file or _core.preset_layer("device", named) is not None
 
 
 def _side(
@@ -128,3 +196,11 @@ def _draw(plot: Path, found: Comparison, named: tuple[str, str]) -> None:
     rows = [[replace(latency, series=curves)], [figures.breakdown(both)]]
     sheet = matplotlib.sheet(rows, "--plot", titled=False, size=(8, 6.5), heights=(3, 2))
     matplotlib.save(plot, sheet)
+
+
+def _draw_grid(plot: Path, found: grid.Grid) -> None:
+    """Draws the differences by condition."""
+    from ssdlab.comparison import figures as of_grids
+
+    rows: Sequence[Any] = [[of_grids.differences(found)]]
+    matplotlib.save(plot, matplotlib.sheet(rows, "--plot"))

@@ -2,13 +2,18 @@
 
 from __future__ import annotations
 
+import statistics
+from collections.abc import Sequence
 from typing import IO
 
+from rich.console import Group, RenderableType
 from rich.table import Table
 from rich.text import Text
 
-from ssdlab.comparison import Comparison
-from ssdlab.terminal import console_for, rendered, warning_lines
+from ssdlab.comparison import Comparison, grid, margin
+from ssdlab.comparison.grid import Cell, Grid, Overall
+from ssdlab.sweeps.table import Objective, said, spoken
+from ssdlab.terminal import Columns, console_for, rendered, warning_lines
 
 
 def compare_table(found: Comparison, file: IO[str]) -> str:
@@ -51,3 +56,47 @@ def compare_table(found: Comparison, file: IO[str]) -> str:
 def _with_margin(value: float, margin: float | None) -> str:
     text = f"{value:,.5g}" if abs(value) < 1e5 else f"{value:,.0f}"
     return text if margin is None else f"{text} ± {margin:.2g}"
+
+
+STYLES = {grid.BETTER: "bold green", grid.WORSE: "bold red", grid.UNKNOWN: "dim"}
+
+
+def grid_table(found: Grid, file: IO[str]) -> str:
+    """A comparison under several conditions as text for `file`."""
+    console, _ = console_for(file)
+    head = Text(f"A  {grid.title(found.a)}\nB  {grid.title(found.b)}", style="bold")
+    seeds = f"{len(found.seeds)} seeds for both; mean and interval of 95 %, of pairs"
+    head.append(f"\n{seeds}", style="dim")
+    return rendered(console, [head, *(_of(found, it) for it in found.objectives)])
+
+
+def _of(found: Grid, objective: Objective) -> RenderableType:
+    """What B does to one figure under each condition, and over all."""
+    what = "more is better" if objective.maximize else "less is better"
+    title = Text(spoken(objective.column), style="bold").append(f"  {what}", style="dim not bold")
+    table = Columns(["", "A", "B", "B - A", "B is"], keys=1)
+    cells = found.of(objective)
+    for cell in cells:
+        sides = [_side(objective, values) for values in (cell.a, cell.b)]
+        verdict = Text(cell.verdict, style=STYLES[cell.verdict])
+        table.add_row(Text(cell.condition or "both as given"), *sides, _difference(cell), verdict)
+    if len(cells) > 1:
+        overall = found.overall(objective)
+        counts = f"{overall.better} better, {overall.worse} worse, {overall.unknown} cannot tell"
+        verdict = Text(overall.verdict, style=STYLES[overall.verdict])
+        table.add_row(Text("overall", style="bold"), "", "", _difference(overall), verdict)
+        return Group(title, table, Text(counts, style="dim"))
+    return Group(title, table)
+
+
+def _side(objective: Objective, values: Sequence[float]) -> str:
+    half = margin(values)
+    around = "" if not half else f" ± {said(objective.column, half)}"
+    return f"{said(objective.column, statistics.fmean(values))}{around}"
+
+
+def _difference(it: Cell | Overall) -> str:
+    if it.difference_percent is None:
+        return "-"
+    around = "" if it.margin_percent is None else f" ± {it.margin_percent:.1f}"
+    return f"{it.difference_percent:+.1f}{around} %"

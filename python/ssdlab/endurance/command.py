@@ -9,6 +9,7 @@ from pathlib import Path
 import click
 
 from ssdlab import files, layers, terminal
+from ssdlab.cli import completion
 from ssdlab.cli.options import ALLOW_CODE, PATH, ExamplesFirst
 from ssdlab.device.units import SIZE
 from ssdlab.endurance import CLASSES, CYCLES, FAILURES, rate
@@ -30,7 +31,7 @@ ENTERPRISE = "jesd219"
          "ssdlab endurance tlc-enterprise --class enterprise --drives 34 --set wear.spread=0.05"),
     ],
 )  # fmt: skip
-@click.argument("device", metavar="DEVICE")
+@click.argument("device", metavar="DEVICE", shell_complete=completion.names("devices", file=True))
 @click.option(
     "--class", "of", required=True, type=click.Choice([*CLASSES]), help="The class of JESD218."
 )

@@ -8,7 +8,7 @@ from rich.console import Group, RenderableType
 from rich.text import Text
 
 from ssdlab.endurance import FAILURES, Rating
-from ssdlab.numbers import count
+from ssdlab.numbers import count, decimal_size
 from ssdlab.terminal import console_for, fact_table, rendered
 
 #: Drives of which each has a line of its own.
@@ -42,13 +42,13 @@ def _tables(found: Rating) -> Group:
     simulated, closed = found.tbw_bytes, found.closed_form_bytes
     difference = closed / simulated - 1
     rows = [
-        ("TBW, simulated", terabytes(simulated)),
-        ("TBW, closed form", f"{terabytes(closed)} ({difference:+.1%})"),
+        ("TBW, simulated", decimal_size(simulated)),
+        ("TBW, closed form", f"{decimal_size(closed)} ({difference:+.1%})"),
         ("drive writes", f"{simulated / found.capacity_bytes:,.0f}"),
         (f"a day, {years}", f"{found.per_day(simulated):.3g} drive writes"),
     ]
     form = [
-        ("  physical", terabytes(found.physical_bytes)),
+        ("  physical", decimal_size(found.physical_bytes)),
         ("x rated erasures", count(found.subject.rated)),
         ("x evenness", f"{found.evenness:.3f}"),
         ("/ write amplification", f"{found.amplification:.3f}"),
@@ -58,9 +58,9 @@ def _tables(found: Rating) -> Group:
 
 def _lives(found: Rating) -> Group:
     ends = sorted((found.written(life), life) for life in found.lives)
-    shown = [(f"seed {life.seed}", terabytes(written)) for written, life in ends[:MOST_LINES]]
+    shown = [(f"seed {life.seed}", decimal_size(written)) for written, life in ends[:MOST_LINES]]
     if len(ends) > MOST_LINES:
-        shown.append(("the others, up to", terabytes(ends[-1][0])))
+        shown.append(("the others, up to", decimal_size(ends[-1][0])))
     return Group(fact_table("Drives, first to end", shown))
 
 
@@ -83,16 +83,6 @@ def _verdict(found: Rating, tried: float) -> Text:
     failed, drives = found.failed(tried), len(found.lives)
     passed = found.passes(tried)
     said = "passes" if passed else "fails"
-    text = Text(f"{terabytes(tried)} {said}", style="bold green" if passed else "bold red")
+    text = Text(f"{decimal_size(tried)} {said}", style="bold green" if passed else "bold red")
     text.append(f": {failed} of {drives} drives ended before", style="default")
     return text.append(f" ({found.per_day(tried):.3g} drive writes a day)", style="default")
-
-
-def terabytes(number: float) -> str:
-    """Bytes as data sheets have them.
-
-    >>> terabytes(615.234e12), terabytes(1.04e12), terabytes(12.3e6)
-    ('615 TB', '1.04 TB', '1.23e-05 TB')
-    """
-    tera = number / 1e12
-    return f"{tera:,.0f} TB" if tera >= 100 else f"{tera:.3g} TB"

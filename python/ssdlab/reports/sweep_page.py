@@ -62,14 +62,16 @@ def page(sweep: Sweep, minimize: Sequence[str], maximize: Sequence[str]) -> str:
 
 
 def _goals(sweep: Sweep, minimize: Sequence[str], maximize: Sequence[str]) -> Goals:
+    limits = sweep.goals.constraints
     if minimize or maximize:
-        return table.goals(minimize, maximize, (), list(sweep.columns), "--")
+        given = table.goals(minimize, maximize, (), list(sweep.columns), "--")
+        return Goals(given.objectives, limits)
     if sweep.goals.objectives:
         return sweep.goals
     there = [name for name in DEFAULT if any(v is not None for v in sweep.columns.get(name, []))]
     if not there:
         raise InputError("no point of the sweep has results to show")
-    return Goals([Objective(name, maximize=False) for name in there])
+    return Goals([Objective(name, maximize=False) for name in there], limits)
 
 
 def _best(rows: Rows, best: Sequence[bool], varied: Sequence[str], names: Sequence[str]) -> str:

@@ -54,7 +54,8 @@ def run(
 
     Everything is optional, and each argument overrides those before it in this list:
 
-    - `experiment`: the path of a TOML file, its content as a dict, or an `Experiment`;
+    - `experiment`: the path of a TOML file, its content as a dict, or an `Experiment`; also that of
+      results or their directory, of a fio job (.fio) or of a file of MQSim (.xml);
     - `device`, `workload`: the name of a preset, the path of a TOML file, or the section's keys as
       a dict, such as `device={"preset": "agrawal2008", "channels": 4}`; a preset goes before a file
       of the same name, which `./name` selects;
@@ -73,6 +74,11 @@ def run(
     for one on each core: results are the same bits, and `results.elapsed.threads` says what came of
     them. Each that prepares a drive takes a copy of its state. The simulation runs outside the
     interpreter's lock: other threads go on meanwhile, and several may run at once.
+
+    >>> import ssdlab
+    >>> r = ssdlab.run(workload="random-read", set={"workload.requests": 1000})
+    >>> r.host.read.requests, r.host.read.mean_us > 25  # the latency is in microseconds
+    (1000, True)
 
     Raises `InputError` for wrong input, `CheckError` for a failed audit, and `PolicyError` if a
     cleaning policy of your own breaks a rule or raises an exception, which is then the cause.
@@ -120,6 +126,11 @@ def run_layers(
         def report(phase: str, done: int, expected: int | None, simulated_ns: int) -> None:
             progress(Progress(phase, done, expected, simulated_ns / 1e9))
 
+    if isinstance(requests, int):
+        raise _core.InputError(
+            f"argument requests: {requests} is no file for a record of every request; write "
+            f'set={{"workload.requests": {requests}}} for so many'
+        )
     record = None if requests is None else os.fspath(requests)
     count = _threads(threads)
     return Results.from_json(_core.run(stack, check, report, record, cleaner, count))
@@ -164,11 +175,23 @@ def layers_of(
     if trace is not None:
         stack += layers.from_trace("argument trace", trace)
     for name, keys in sections.items():
+        _refuse_key(name, keys)
         stack += layers.from_mapping(f"argument {name}", {name: keys})
     stack += layers.from_assignments(set or {})
     if seed is not None:
         stack += layers.from_seed("argument seed", seed)
     return layers.permitting(stack) if allow_code else stack
+
+
+def _refuse_key(name: str, value: Any) -> None:
+    """Raises `InputError`, with what to write, for a key where a section is expected."""
+    if isinstance(value, Mapping):
+        return
+    ends = [key for key, _ in _core.list("keys") or () if key.endswith(f".{name}")]
+    if ends:
+        shown = repr(value) if not hasattr(value, "item") else repr(value.item())
+        ways = " or ".join(f'set={{"{key}": {shown}}}' for key in ends[:3])
+        raise _core.InputError(f"argument {name}: a key, not a section; write {ways}")
 
 
 class Experiment:
@@ -274,7 +297,7 @@ def _file_or_mapping(source: str, part: Part) -> list[layers.Layer]:
         return list(part.layers)
     if isinstance(part, Mapping):
         return layers.from_mapping(source, part)
-    return [layers.from_file(part)]
+    return layers.from_experiment(part)
 
 
 def _section(section: str, part: Part) -> list[layers.Layer]:

@@ -29,9 +29,15 @@ from ssdlab.running.perform import EXPERIMENT_FILE, RESULTS_FILE
             "a trace, the results to another program",
             "ssdlab run --trace FILE --json - | jq .host.all",
         ),
+        ("again, what results are of", "ssdlab run out/results.json --set device.channels=4"),
+        ("a job of fio on a drive", "ssdlab run job.fio --device samsung-pm9a3"),
+        (
+            "the files of MQSim, as an experiment and what of them is not modelled",
+            "ssdlab run ssdconfig.xml --workload workload.xml --show",
+        ),
     ],
 )
-@click.argument("experiment", required=False, metavar="[EXPERIMENT.toml]", type=PATH)
+@click.argument("experiment", required=False, metavar="[EXPERIMENT]", type=PATH)
 @override_options
 @click.option(
     "--out",
@@ -72,8 +78,16 @@ from ssdlab.running.perform import EXPERIMENT_FILE, RESULTS_FILE
 )
 @click.option("--check", is_flag=True, help="Audit the device's whole state after the run.")
 @click.option("--quiet", is_flag=True, help="No progress and no table.")
+@click.option(
+    "--show",
+    is_flag=True,
+    help="Print the experiment, every key with its value, and run nothing.",
+)
 def run(**arguments: Any) -> None:
     """Simulate an experiment and print what came of it.
+
+    EXPERIMENT is a TOML file, results of ssdlab run or their directory, a job of fio (.fio), or a
+    file of MQSim (.xml), which --device and --workload take as well.
 
     Later options override earlier ones in this order: the experiment file, --device, --workload or
     --trace, all --set together, --seed, --timeline. The order of several --set says nothing; one

@@ -11,9 +11,9 @@ from rich.text import Text
 
 from ssdlab import _core, counters
 from ssdlab.charts import text
-from ssdlab.numbers import count, duration, energy, percent, significant
-from ssdlab.results import PARTS, Record, Results
-from ssdlab.terminal import console_for, fact_table, rendered, side_by_side, warning_lines
+from ssdlab.numbers import count, decimal_size, duration, energy, percent, significant
+from ssdlab.results import PARTS, Host, Kind, Record, Results
+from ssdlab.terminal import Columns, console_for, fact_table, rendered, side_by_side, warning_lines
 
 BUSIEST_UNITS = 5
 UNIT_BAR = 30
@@ -68,32 +68,30 @@ def _headline(results: Results) -> RenderableType:
     return Group(title, Text(facts, style="dim"))
 
 
-def _kinds(host: Record) -> list[tuple[str, Record]]:
+def _kinds(host: Host) -> list[tuple[str, Kind]]:
     """The kinds of request that occurred."""
     kinds = [(kind, host[kind]) for kind in _core.request_kinds() if kind in host]
     return [(kind, it) for kind, it in kinds if it.requests]
 
 
-def _latencies(host: Record) -> RenderableType | None:
+def _latencies(host: Host) -> RenderableType | None:
     kinds = _kinds(host)
     if not kinds:
         return None
     if len(kinds) > 1:  # with one kind, "all" would repeat it
         kinds.append(("all", host.all))
-    table = Table(box=None, padding=(0, 1), collapse_padding=True, pad_edge=False)
-    table.add_column("", style="bold", no_wrap=True)
-    for name in "requests", "IOPS", "MB/s", "mean", "p50", "p95", "p99", "p99.9", "max":
-        table.add_column(name, justify="right", no_wrap=True, header_style="dim")
+    times = ("mean", "p50", "p95", "p99", "p99.9", "max")
+    table = Columns(["", "requests", "IOPS", "MB/s", *times], keys=1)
     for kind, it in kinds:
         p = it.percentiles_us
-        times = [p["50"], p["95"], p["99"], p["99.9"], it.max_us]
+        rest = [p["50"], p["95"], p["99"], p["99.9"], it.max_us]
         table.add_row(
-            kind,
+            Text(kind, style="bold"),
             count(it.requests),
             count(it.iops or 0),
             significant(it.mb_per_s or 0, 4),
             Text(duration(it.mean_us, 4), style="bold"),
-            *map(duration, times),
+            *map(duration, rest),
         )
     return table
 
@@ -103,16 +101,13 @@ def _classes(classes: Record | None) -> RenderableType | None:
     rows = [(name, *kind) for name, host in (classes or {}).items() for kind in _kinds(host)]
     if not rows:
         return None
-    table = Table(box=None, padding=(0, 1), collapse_padding=True, pad_edge=False)
-    table.add_column("Class", style="bold", header_style="bold", overflow="fold")
-    table.add_column("")
-    for name in "IOPS", "mean", "p50", "p99", "p99.9", "p99.99":
-        table.add_column(name, justify="right", no_wrap=True, header_style="dim")
+    figures = ("IOPS", "mean", "p50", "p99", "p99.9", "p99.99")
+    table = Columns(["Class", "", *figures], keys=2, left=["Class"])
     last = None
     for name, kind, it in rows:
         p = it.percentiles_us
         table.add_row(
-            Text("" if name == last else name),
+            Text("" if name == last else name, style="bold"),
             kind,
             count(it.iops or 0),
             Text(duration(it.mean_us, 4), style="bold"),
@@ -122,7 +117,7 @@ def _classes(classes: Record | None) -> RenderableType | None:
     return table
 
 
-def _failures(host: Record) -> RenderableType | None:
+def _failures(host: Host) -> RenderableType | None:
     """What the device refused, of which the latencies above say nothing."""
     lines = []
     for status, (head, reason) in REFUSALS.items():
@@ -135,13 +130,13 @@ def _failures(host: Record) -> RenderableType | None:
     return Group(*lines) if lines else None
 
 
-def _ended(host: Record, status: str) -> int:
+def _ended(host: Kind, status: str) -> int:
     """How many requests of a kind ended so. Results of an older version do not say how."""
     failures = host.get("failures", {"read_only": host.get("failed", 0)})
     return int(failures.get(status, 0))
 
 
-def _breakdown(host: Record, width: int, plain: bool) -> RenderableType | None:
+def _breakdown(host: Host, width: int, plain: bool) -> RenderableType | None:
     measured = host.all.get("breakdown_us", {})
     # Results of another version may have a part that this one does not know.
     keys = [*PARTS, *(key for key in measured if key not in PARTS)]
@@ -150,7 +145,7 @@ def _breakdown(host: Record, width: int, plain: bool) -> RenderableType | None:
     if not total:
         return None
     table = Table.grid(padding=(0, 2))
-    table.add_column(no_wrap=True)
+    table.add_column(overflow="fold")
     table.add_column(justify="right", no_wrap=True)
     table.add_column(justify="right", no_wrap=True)
     for key, us, (glyph, colour) in zip(keys, values, text.looks(plain), strict=False):
@@ -289,7 +284,9 @@ def _wear(results: Results) -> RenderableType | None:
     ):
         if milestone := life.get(event):
             about = "" if milestone["measured"] else "about "
-            rows.append((f"{name} after", f"{about}{milestone['terabytes_written']:,.3g} TB"))
+            rows.append(
+                (f"{name} after", f"{about}{decimal_size(milestone['terabytes_written'] * 1e12)}")
+            )
             rows.append(
                 (
                     f"  a day, {life['service_years']:g} years",
@@ -304,7 +301,7 @@ def _health(health: Mapping[str, Any] | None) -> RenderableType | None:
     if not health:  # results of an older version have none
         return None
     written = 512e-6 * health["data_units_written"]
-    amount = f"{significant(written, 3)} GB" if written < 1000 else f"{written / 1000:,.3g} TB"
+    amount = decimal_size(written * 1e9)
     said = f"{health['percentage_used']}% used, {health['available_spare']}% of the spare left"
     line = Text("Health: ", style="bold").append(f"{said}, {amount} written", style="default")
     if warned := ", ".join(health["critical_warnings"]):
@@ -355,7 +352,10 @@ def _units(units: list[Any], width: int, plain: bool) -> RenderableType | None:
         max(map(len, column))
         for column in zip(*((unit["name"], busy, notes) for unit, busy, notes in rows), strict=True)
     )
-    cells = max(SHORTEST_BAR, min(UNIT_BAR, width - beside))
+    if beside + SHORTEST_BAR > width:  # the bar and its number say the most
+        beside -= max(len(notes) for _, _, notes in rows)
+        rows = [(unit, busy, "") for unit, busy, _ in rows]
+    cells = max(0, min(UNIT_BAR, width - beside))
     for unit, busy, notes in rows:
         table.add_row(unit["name"], text.level(unit["busy"], cells, plain), busy, notes)
     title = "Busiest units" if len(units) > len(busiest) else "Units"

@@ -35,6 +35,7 @@ def run(
     form: str,
     check: bool,
     quiet: bool,
+    show: bool,
 ) -> None:
     """Simulate an experiment, print what came of it and keep it; the arguments are the options."""
     to_stdout = json_path == "-"
@@ -56,6 +57,14 @@ def run(
     if allow_code:
         layered = layers.permitting(layered)
     resolved = _core.resolve(layered)
+    notes = _notes(layered)
+    if show:
+        _show("".join(f"# {note}\n" for note in notes) + resolved)
+        return
+    if notes and not quiet:
+        print(f"ssdlab: {notes[0]}", file=sys.stderr)
+        if len(notes) > 1:
+            print(f"ssdlab: and {len(notes) - 1} more like this: --show", file=sys.stderr)
 
     try:
         with _progress(quiet) as progress:
@@ -88,6 +97,15 @@ def run(
 
         _show(display.results_table(results, sys.stdout))
     _refuse_loss(results)
+
+
+def _notes(layered: list[layers.Layer]) -> list[str]:
+    """What files of other programs could not carry over."""
+    if not any(layer.source.endswith(".xml") for layer in layered):
+        return []
+    from ssdlab import foreign
+
+    return foreign.notes(layered)
 
 
 def _refuse_loss(results: results_module.Results) -> None:

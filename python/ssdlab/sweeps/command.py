@@ -10,7 +10,7 @@ from typing import Any
 import click
 
 from ssdlab import files, layers, terminal
-from ssdlab.cli import stack
+from ssdlab.cli import completion, stack
 from ssdlab.cli.options import PATH, ExamplesFirst, override_options
 from ssdlab.sweeps import backends, space
 from ssdlab.sweeps.plan import Base
@@ -49,6 +49,7 @@ from ssdlab.sweeps.run import MAX_POINTS, run
     "--vary",
     metavar="KEY=A,B,C",
     multiple=True,
+    shell_complete=completion.axis,
     help="What varies: values, or ranges such as 1..8, 0.1..0.3:0.05 (a step), 4KiB..1MiB:*2 "
     "(a factor), footprint*0.5 (of the trace). KEY may be device, workload or trace. "
     "May be repeated: every combination is run.",
@@ -68,7 +69,8 @@ from ssdlab.sweeps.run import MAX_POINTS, run
     "--constrain",
     metavar="NAME<=X",
     multiple=True,
-    help="What a point must keep to be among the best: NAME<=X or NAME>=X (times in us).",
+    help="What a point must keep to be among the best: NAME<=X or NAME>=X, such as p99<=2ms "
+    "(times without a unit are in us).",
 )
 @click.option("--workers", metavar="N", type=int, help="Processes; by default one for each core.")
 @click.option("--dask", metavar="ADDRESS", help="Run on the Dask cluster of this scheduler.")

@@ -10,7 +10,7 @@ import fcntl
 import json
 import re
 import tempfile
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import IO, Any
 
@@ -31,6 +31,8 @@ class Journal:
         self.path = path
         self.errors: dict[str, str] = {}
         self.points: list[Point] = []
+        #: What the sweep varied and was after; every line has it.
+        self.asked: dict[str, Any] = {}
         self._places: dict[str, tuple[int, int]] = {}
         self._file: IO[bytes]
         if path is None:
@@ -52,10 +54,10 @@ class Journal:
             journal._file = path.open("rb")
             journal._scan()
             journal._file.seek(0)
-            lines = map(json.loads, journal._file)
-            journal.points = [
-                Point(line["parameters"], [], line["key"], line["error"]) for line in lines
-            ]
+            for line in map(json.loads, journal._file):
+                found = Point(line["parameters"], [], line["key"], line["error"])
+                journal.points.append(found)
+                journal.asked = line.get("sweep", {})
             for point in journal.points:
                 _refuse_schema(journal.results(point.key), path)
         except OSError as error:
@@ -86,7 +88,7 @@ class Journal:
         if results is None:
             self.errors[point.key] = error or "failed"
             return
-        text = _head(point, None) + results.encode() + b"}\n"
+        text = _head(point, None, self.asked) + results.encode() + b"}\n"
         place = self._file.seek(0, 2)
         self._file.write(text)
         self._file.flush()
@@ -110,7 +112,7 @@ class Journal:
                 if point.key in self._places:
                     _, _, rest = self._line(point.key).partition(_RESULTS)
                 error = point.error or self.errors.get(point.key)
-                yield _head(point, error) + rest
+                yield _head(point, error, self.asked) + rest
 
         files.write_bytes(self.path, lines())
         self._file.close()
@@ -128,12 +130,13 @@ class Journal:
         self._file.close()
 
 
-def _head(point: Point, error: str | None) -> bytes:
+def _head(point: Point, error: str | None, asked: Mapping[str, Any] | None = None) -> bytes:
     """A line up to the results."""
     cause, parameters = json.dumps(error), json.dumps(point.parameters)
-    return (
-        f'{{"key": "{point.key}", "error": {cause}, "parameters": {parameters}'.encode() + _RESULTS
-    )
+    head = f'{{"key": "{point.key}", "error": {cause}, "parameters": {parameters}'
+    if asked:
+        head += f', "sweep": {json.dumps(asked)}'
+    return head.encode() + _RESULTS
 
 
 def _refuse_schema(results: dict[str, Any] | None, path: Path) -> None:

@@ -97,6 +97,12 @@ def grid(bases: Sequence[Base], axes: Sequence[Axis], check: bool) -> list[Point
     return points
 
 
+def choices(axes: Sequence[Axis]) -> list[tuple[Any, ...]]:
+    """Every combination of the axes' values; the last axis varies fastest."""
+    _refuse_twice(axes)
+    return list(itertools.product(*(axis.values for axis in axes)))
+
+
 def _refuse_twice(axes: Sequence[Axis]) -> None:
     names = [axis.name for axis in axes]
     for name in names:
@@ -194,7 +200,7 @@ class Footprints:
         key = json.dumps(experiment["device"]), wanted
         if key not in self._blocks:
             blocks = int(experiment["device"]["blocks_per_plane"])
-            self._blocks[key] = _blocks_for(stack, blocks, wanted)
+            self._blocks[key] = blocks_for(stack, blocks, wanted)
         return self._blocks[key]
 
     def _footprint(self, workload: dict[str, Any]) -> int:
@@ -205,7 +211,7 @@ class Footprints:
         return self._bytes[key]
 
 
-def _blocks_for(stack: Sequence[Layer], blocks: int, wanted: int) -> int:
+def blocks_for(stack: Sequence[Layer], blocks: int, wanted: int) -> int:
     """The fewest blocks per plane with which the device offers at least `wanted` bytes."""
 
     def capacity(count: int) -> int:

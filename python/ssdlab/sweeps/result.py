@@ -15,7 +15,7 @@ from ssdlab._core import InputError
 from ssdlab.numbers import cell_text
 from ssdlab.optional import required
 from ssdlab.results import Results
-from ssdlab.sweeps import table
+from ssdlab.sweeps import seeds, table
 from ssdlab.sweeps.journal import Journal
 from ssdlab.sweeps.plan import Point
 from ssdlab.sweeps.table import Goals
@@ -56,7 +56,8 @@ class Sweep(Sequence[Finished]):
     """The points of a sweep in the order of its grid: `s[0].parameters`, `s[0].results.host`, ...
 
     `columns` is the tidy table: parameters, every scalar of the results by its path, `error` and,
-    where there were objectives, `pareto`.
+    where there were objectives, `pareto`; with constraints, `keeps_constraints`. `unmet` is the
+    sentence that says so where no point keeps them, and which is nearest; else None.
     """
 
     def __init__(
@@ -76,6 +77,10 @@ class Sweep(Sequence[Finished]):
         self.columns = table.columns(rows)
         if goals.objectives:
             self.columns["pareto"] = goals.pareto(rows)
+        if goals.constraints:
+            self.columns["keeps_constraints"] = [*map(goals.kept, rows)]
+        self.unmet = goals.unmet(rows, self.parameters)
+        self._misses = [*map(goals.miss, rows)]
 
     @classmethod
     def load(cls, path: str | os.PathLike[str]) -> Sweep:
@@ -90,7 +95,7 @@ class Sweep(Sequence[Finished]):
             results = journal.results(point.key)
             scalars = {} if results is None else table.flat(results)
             rows.append({**point.parameters, **scalars, "error": point.error})
-        return cls(journal.points, rows, journal, Goals())
+        return cls(journal.points, rows, journal, Goals.from_dict(journal.asked))
 
     def __len__(self) -> int:
         return len(self._points)
@@ -105,6 +110,13 @@ class Sweep(Sequence[Finished]):
     def errors(self) -> list[str]:
         """What went wrong, for each point that failed."""
         return [point.error for point in self._points if point.error is not None]
+
+    def means(self) -> list[seeds.Design]:
+        """Of a sweep that varies `run.seed`: each design, with the means of its figures over seeds.
+
+        `sweep.means()[0].figures["host.all.iops"]` has a mean and its margin (interval of 95 %).
+        """
+        return seeds.designs(self)
 
     def warned(self, row: int) -> list[str]:
         """The names of the warnings of a point."""
@@ -160,9 +172,16 @@ class Sweep(Sequence[Finished]):
         names = list(dict.fromkeys([*wanted, *SHOWN]))
         names = [name for name in names if any(v is not None for v in self.columns.get(name, []))]
         rows = list(range(len(self)))
-        if best := self.columns.get("pareto"):
-            rows.sort(key=lambda row: not best[row])
-        last = ["pareto"] * ("pareto" in self.columns) + ["error"] * bool(self.errors)
+        best = self.columns.get("pareto")
+        if best or self.goals.constraints:
+            rows.sort(key=lambda row: (not (best and best[row]), max(self._misses[row], 0.0)))
+        # A column in which nothing is marked says nothing.
+        marked = [
+            name for name in ("pareto", "keeps_constraints") if any(self.columns.get(name, []))
+        ]
+        if "pareto" in marked:
+            marked = ["pareto"]
+        last = marked + ["error"] * bool(self.errors)
         return [*self.parameters, *names, *last], rows[:SHOWN_ROWS]
 
     def __repr__(self) -> str:

@@ -63,6 +63,12 @@ def sweep(
     Every point runs with the seed of its experiment: all designs meet the same requests, and a
     point has the same bits wherever it ran. A point that fails is a row with its error.
 
+    >>> import ssdlab
+    >>> drive = {"device.blocks_per_plane": 64, "workload.requests": 200}
+    >>> s = ssdlab.sweep(vary={"device.channels": [2, 8]}, set=drive, minimize="p99", workers=1)
+    >>> s.pareto[0].parameters["device.channels"]  # the one with the lowest p99
+    8
+
     Raises `InputError` for wrong input before anything runs, and `RuntimeError` if all workers are
     lost. What is finished is kept in `out` whatever happens.
     """
@@ -149,9 +155,11 @@ def run(
             raise InputError(f"{count:,} points are many; {option}yes runs them all the same")
         points = plan.grid(bases, axes, check)
         samples = points
-    goals = _goals(samples, minimize, maximize, constraints, option)
+    goals = probed_goals(samples, minimize, maximize, constraints, option)
 
     journal = Journal(None if out is None else out.with_suffix(".jsonl"))
+    space_of = {axis.name: axis.words() for axis in axes}
+    journal.asked = {"vary": space_of, "search": trials, **goals.to_dict()}
     crew: Crew | None = None
     scalars: dict[str, dict[str, Any]] = {}
 
@@ -212,7 +220,7 @@ def _refuse_search(
     search.require_optuna(f"{option}search")
 
 
-def _goals(
+def probed_goals(
     samples: Iterable[Point],
     minimize: Sequence[str],
     maximize: Sequence[str],

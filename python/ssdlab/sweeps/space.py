@@ -69,6 +69,12 @@ class Axis:
     span: Span | None = None
     ordered: bool = False
 
+    def words(self) -> list[str] | str:
+        """What varies as the journal has it: the values, or the ends of a span."""
+        if self.span is not None:
+            return f"{self.span.low}..{self.span.high}{self.span.unit}"
+        return [text_of(value) for value in self.values]
+
     def assignment(self, value: Any) -> str:
         """How an error message calls one value of this axis."""
         return f"{self.source} {self.name}={text_of(value)}"

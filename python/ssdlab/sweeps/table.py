@@ -16,6 +16,7 @@ from typing import Any
 
 from ssdlab import _core
 from ssdlab._core import InputError
+from ssdlab.numbers import cell_text, duration
 
 #: Parts of the results that are no scalars, or not of the point.
 LEFT_OUT = {
@@ -29,7 +30,9 @@ LEFT_OUT = {
     "buses",
 }
 _PERCENTILE = re.compile(r"(?:(read|write|trim|flush|all)[._])?p(\d+(?:\.\d+)?)")
-_CONSTRAINT = re.compile(r"\s*(.+?)\s*(<=|>=)\s*([-+.\deE]+)\s*")
+_CONSTRAINT = re.compile(r"\s*(.+?)\s*(<=|>=)\s*([-+]?[.\d][-+.\deE]*)\s*(ns|us|ms|s)?\s*")
+#: Microseconds of each unit of time.
+_UNITS = {"ns": 1e-3, "us": 1.0, "ms": 1e3, "s": 1e6}
 
 Columns = dict[str, list[Any]]
 
@@ -124,6 +127,28 @@ def find(name: str, known: Iterable[str], source: str) -> str:
     raise InputError(f'{source}: the results have no "{name}"{hint}')
 
 
+def is_time(column: str) -> bool:
+    """Whether a column is a time in microseconds."""
+    return column.endswith("_us") or "_us." in column
+
+
+def spoken(column: str) -> str:
+    """A column as a colleague would say it, and still a name that `find` understands.
+
+    >>> spoken("host.read.percentiles_us.99.9"), spoken("host.all.iops"), spoken("wear.max_erases")
+    ('read.p99.9', 'iops', 'wear.max_erases')
+    """
+    name = column.replace("percentiles_us.", "p").removeprefix("host.").removeprefix("all.")
+    return name.removeprefix("flash.").removeprefix("device.")
+
+
+def said(column: str, value: Any) -> str:
+    """A value of a column with its unit."""
+    if is_time(column) and isinstance(value, int | float):
+        return duration(value)
+    return cell_text(value) or "0"
+
+
 @dataclass(frozen=True)
 class Objective:
     """A column, and whether more of it is better."""
@@ -147,6 +172,19 @@ class Constraint:
             return float("inf")
         return self.limit - value if self.at_least else value - self.limit
 
+    def words(self) -> str:
+        """The constraint as a person reads it.
+
+        >>> Constraint("host.all.percentiles_us.99", False, 2000.0).words()
+        'p99 <= 2.00ms'
+        """
+        return f"{spoken(self.column)} {self.sign} {said(self.column, self.limit)}"
+
+    @property
+    def sign(self) -> str:
+        """How the column relates to the limit."""
+        return ">=" if self.at_least else "<="
+
 
 @dataclass(frozen=True)
 class Goals:
@@ -163,12 +201,54 @@ class Goals:
         signs = [-1.0 if objective.maximize else 1.0 for objective in self.objectives]
         return [sign * float(value or 0) for sign, value in zip(signs, found, strict=True)]
 
+    def kept(self, row: Mapping[str, Any]) -> bool:
+        """Whether a row keeps every constraint."""
+        return all(constraint.excess(row) <= 0 for constraint in self.constraints)
+
+    def miss(self, row: Mapping[str, Any]) -> float:
+        """How far a row is from keeping the constraints: the largest excess by its limit."""
+        parts = [(c.excess(row), abs(c.limit)) for c in self.constraints]
+        return max((excess / (limit or 1.0) for excess, limit in parts), default=0.0)
+
+    def unmet(self, rows: Sequence[Mapping[str, Any]], parameters: Sequence[str]) -> str | None:
+        """The sentence about a sweep of which no point keeps the constraints; None if one does."""
+        if not self.constraints or any(map(self.kept, rows)):
+            return None
+        wanted = " and ".join(constraint.words() for constraint in self.constraints)
+        having = [row for row in rows if self.miss(row) < float("inf")]
+        if not having:
+            return f"No point satisfies {wanted}: none has these figures."
+        row = min(having, key=self.miss)
+        at = ", ".join(f"{name}={cell_text(row.get(name)) or '0'}" for name in parameters)
+        has = ", ".join(
+            f"{spoken(it.column)} {said(it.column, row[it.column])}" for it in self.constraints
+        )
+        return f"No point satisfies {wanted}; the nearest, {at}, has {has}."
+
+    def to_dict(self) -> dict[str, Any]:
+        """The goals as each line of the .jsonl file has them."""
+        return {
+            "minimize": [it.column for it in self.objectives if not it.maximize],
+            "maximize": [it.column for it in self.objectives if it.maximize],
+            "constraints": [[it.column, it.sign, it.limit] for it in self.constraints],
+        }
+
+    @classmethod
+    def from_dict(cls, table: Mapping[str, Any]) -> Goals:
+        """Goals that `to_dict` wrote; none where it has none."""
+        words = (("minimize", False), ("maximize", True))
+        objectives = [Objective(name, more) for word, more in words for name in table.get(word, ())]
+        limits = [
+            Constraint(name, sign == ">=", x) for name, sign, x in table.get("constraints", ())
+        ]
+        return cls(objectives, limits)
+
     def pareto(self, rows: Sequence[Mapping[str, Any]]) -> list[bool]:
         """Which rows keep the constraints and are beaten by no other that does."""
         kept = []
         for place, row in enumerate(rows):
             values = self.values(row)
-            if values is not None and all(c.excess(row) <= 0 for c in self.constraints):
+            if values is not None and self.kept(row):
                 kept.append((values, place))
         kept.sort()
         front: list[list[float]] = []
@@ -205,6 +285,13 @@ def goals(
         except ValueError:
             limit = None
         if parts is None or limit is None:
-            raise InputError(f"{source}: expected NAME<=NUMBER or NAME>=NUMBER, such as p99<=500")
-        limits.append(Constraint(find(parts[1], known, source), parts[2] == ">=", limit))
+            raise InputError(
+                f"{source}: expected NAME<=NUMBER or NAME>=NUMBER, such as p99<=500 or p99<=2ms"
+            )
+        column = find(parts[1], known, source)
+        if parts[4] is not None:
+            if not is_time(column):
+                raise InputError(f"{source}: {column} is no time; leave {parts[4]} out")
+            limit *= _UNITS[parts[4]]
+        limits.append(Constraint(column, parts[2] == ">=", limit))
     return Goals(objectives, limits)

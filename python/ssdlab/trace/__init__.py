@@ -44,6 +44,12 @@ def info(path: Path, *, progress: Report | None = None, **options: Any) -> Recor
     Sizes are in bytes and times in seconds. The footprint counts pages of 4 KiB of each device;
     `working_set` is an estimate within 1 %; all else is exact. The option `capacity` ("27GiB") is
     that of a device: `oddities.beyond_device` counts the requests that it has no room for.
+
+    >>> import tempfile, os
+    >>> path = os.path.join(tempfile.mkdtemp(), "it.parquet")
+    >>> write(path, at_ns=[0, 1000], op=["read", "write"], sector=[0, 8], sectors=[8, 8])
+    >>> info(path).footprint_bytes, info(path).read_share
+    (8192, 0.5)
     """
     text = _core.trace_info(os.fspath(path), _json(options), _report(progress))
     return Record(json.loads(text))

@@ -1,0 +1,262 @@
+"""A against B under many conditions: which is better in each, and over all of them.
+
+Each seed is used for both sides, so that they meet the same requests and it is the differences of
+pairs that vary. A verdict is given where the interval of confidence leaves out zero.
+"""
+
+from __future__ import annotations
+
+import math
+import os
+import statistics
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from ssdlab import _core, layers
+from ssdlab._core import InputError
+from ssdlab.comparison import CONFIDENCE, MAX_REPEATS, margin, run_points
+from ssdlab.layers import Layer
+from ssdlab.results import Results
+from ssdlab.sweeps import plan, table
+from ssdlab.sweeps.plan import Base, Footprints
+from ssdlab.sweeps.run import probed_goals
+from ssdlab.sweeps.space import Axis, text_of
+from ssdlab.sweeps.table import Goals, Objective
+
+#: What is compared where nothing is named, as far as it is there.
+FIGURES = ("host.all.percentiles_us.99", "flash.write_amplification_bytes")
+REPEATS = 5
+BETTER, WORSE, UNKNOWN = "better", "worse", "cannot tell"
+
+
+@dataclass(frozen=True)
+class Cell:
+    """A figure of both sides under one condition, a value for each seed."""
+
+    condition: str
+    objective: Objective
+    a: Sequence[float]
+    b: Sequence[float]
+
+    @property
+    def difference_percent(self) -> float | None:
+        """B less A, in percent of A; of the means."""
+        mean = statistics.fmean(self.a)
+        return 100 * (statistics.fmean(self.b) - mean) / abs(mean) if mean else None
+
+    @property
+    def margin_percent(self) -> float | None:
+        """Half of the interval of the difference of pairs, in percent of A."""
+        half = margin([y - x for x, y in zip(self.a, self.b, strict=True)])
+        mean = statistics.fmean(self.a)
+        return 100 * half / abs(mean) if half is not None and mean else None
+
+    @property
+    def verdict(self) -> str:
+        """Whether B is better than A, worse, or neither can be told."""
+        return _verdict(self.difference_percent, self.margin_percent, self.objective.maximize)
+
+    def to_dict(self) -> dict[str, Any]:
+        """The cell as `ssdlab compare --json` has it."""
+        return {
+            "condition": self.condition,
+            "figure": self.objective.column,
+            "a": {"mean": statistics.fmean(self.a), "margin": margin(self.a), "values": [*self.a]},
+            "b": {"mean": statistics.fmean(self.b), "margin": margin(self.b), "values": [*self.b]},
+            "difference_percent": self.difference_percent,
+            "margin_percent": self.margin_percent,
+            "verdict": self.verdict,
+        }
+
+
+@dataclass(frozen=True)
+class Overall:
+    """A figure over all conditions: how many times A's it is of B, the geometric mean."""
+
+    objective: Objective
+    difference_percent: float | None
+    margin_percent: float | None
+    better: int
+    worse: int
+    unknown: int
+
+    @property
+    def verdict(self) -> str:
+        """Whether B is better over all conditions."""
+        return _verdict(self.difference_percent, self.margin_percent, self.objective.maximize)
+
+
+@dataclass(frozen=True)
+class Grid:
+    """A comparison under several conditions."""
+
+    a: str
+    b: str
+    seeds: Sequence[int]
+    objectives: Sequence[Objective]
+    cells: Sequence[Cell]
+
+    def of(self, objective: Objective) -> list[Cell]:
+        """The cells of a figure, one for each condition."""
+        return [cell for cell in self.cells if cell.objective == objective]
+
+    def overall(self, objective: Objective) -> Overall:
+        """A figure over all conditions: each seed gives one geometric mean of B / A."""
+        cells = self.of(objective)
+        counts = [sum(c.verdict == it for c in cells) for it in (BETTER, WORSE, UNKNOWN)]
+        logs = []
+        for place in range(len(self.seeds)):
+            pairs = [(cell.a[place], cell.b[place]) for cell in cells]
+            if not all(x > 0 and y > 0 for x, y in pairs):
+                return Overall(objective, None, None, *counts)
+            logs.append(statistics.fmean(math.log(y / x) for x, y in pairs))
+        mean, half = statistics.fmean(logs), margin(logs)
+        percent = 100 * math.expm1(mean)
+        around = None if half is None else 100 * math.exp(mean) * math.sinh(half)
+        return Overall(objective, percent, around, *counts)
+
+    def to_dict(self) -> dict[str, Any]:
+        """The comparison as `ssdlab compare --json` has it."""
+        overall = [self.overall(objective) for objective in self.objectives]
+        return {
+            "a": self.a,
+            "b": self.b,
+            "seeds": [*self.seeds],
+            "confidence": CONFIDENCE,
+            "cells": [cell.to_dict() for cell in self.cells],
+            "overall": [
+                {
+                    "figure": it.objective.column,
+                    "difference_percent": it.difference_percent,
+                    "margin_percent": it.margin_percent,
+                    "verdict": it.verdict,
+                    "better": it.better,
+                    "worse": it.worse,
+                    "cannot_tell": it.unknown,
+                }
+                for it in overall
+            ],
+        }
+
+
+def _verdict(difference: float | None, half: float | None, maximize: bool) -> str:
+    if difference is None or half is None or abs(difference) <= half or not difference:
+        return UNKNOWN
+    return BETTER if (difference > 0) == maximize else WORSE
+
+
+def side(name: str, said: str) -> tuple[list[Layer], list[Layer]]:
+    """The layers of a side, below and beside those that both share.
+
+    A side is a device preset, a cleaning policy (`greedy`, `module:Class(window=3)`), a `KEY=VALUE`, an experiment
+    (.toml) or results of one. Raises `InputError` for anything else.
+    """
+    key = said.partition("(")[0]
+    if said.endswith(".toml"):
+        return [layers.from_file(said)], []
+    if "=" in key:
+        return [], layers.from_options([said])
+    if os.path.exists(said):
+        found = Results.load(said).experiment.to_dict()
+        return layers.from_mapping(f"the experiment of {name}", found), []
+    preset = _core.preset_layer("device", said)
+    if preset is not None:
+        return [preset], []
+    known = [policy for policy, _ in _core.list("cleaners") or ()]
+    if key in known or ":" in key:
+        return [], layers.from_options([f"device.cleaning.policy={said}"])
+    raise InputError(
+        f'{name} "{said}": cannot be read, nor is it a device preset or a cleaning policy ({", ".join(known)}, or '
+        "module:Class of your own); a side is also KEY=VALUE, an experiment (FILE.toml), or "
+        "results of ssdlab run"
+    )
+
+
+def compare_over(
+    a: str,
+    b: str,
+    *,
+    below: Sequence[Layer] = (),
+    assignments: Sequence[str] = (),
+    axes: Sequence[Axis] = (),
+    minimize: Sequence[str] = (),
+    maximize: Sequence[str] = (),
+    repeat: int = REPEATS,
+    seed: int | None = None,
+    allow_code: bool = False,
+    workers: int | None = None,
+    progress: Callable[[int, int], object] | None = None,
+) -> Grid:
+    """Run both sides under every combination of the axes' values, with `repeat` seeds each.
+
+    `below` and `assignments` are of both sides. Raises `InputError` for wrong input, and for a
+    point that fails.
+    """
+    if not 2 <= repeat <= MAX_REPEATS:
+        raise InputError(f"--repeat {repeat}: from 2 to {MAX_REPEATS} repetitions")
+    sides = [side(name, said) for name, said in (("A", a), ("B", b))]
+    shared = layers.from_options(assignments)
+    permitted = layers.permitting if allow_code else list
+    # What --set says is of both sides, and a side says no key that it has: that has two values.
+    stacks = [
+        (permitted([*own, *below]), layers.peers([*shared, *peers]) if shared or peers else [])
+        for own, peers in sides
+    ]
+    bases = [Base(low, peers, (), {}, allow_code) for low, peers in stacks]
+    conditions = plan.choices(axes)
+    first = _seed(bases[0], axes, conditions[0]) if seed is None else seed
+    seeds = [first + n for n in range(repeat)]
+    footprints = Footprints()
+    points = []
+    for base in bases:
+        for values in conditions:
+            for number in seeds:
+                own = layers.from_seed(f"seed {number}", number)
+                seeded = Base(base.below, base.peers, own, {}, allow_code)
+                point = plan.make(seeded, axes, values, False, footprints)
+                if point.error is not None:
+                    raise InputError(point.error)
+                points.append(point)
+    if minimize or maximize:
+        goals = probed_goals(points, minimize, maximize, (), "--")
+    found = run_points(points, workers, None, progress)
+    flat = [table.flat(found[point.key].to_dict()) for point in points]
+    if not (minimize or maximize):
+        goals = _goals(flat)
+    half = len(flat) // 2
+    cells = []
+    for objective in goals.objectives:
+        for place, values in enumerate(conditions):
+            words = ", ".join(
+                f"{text_of(value)}" if axis.name in ("workload", "device", "trace")
+                else f"{axis.name.removeprefix('device.')}={text_of(value)}"
+                for axis, value in zip(axes, values, strict=True)
+            )  # fmt: skip
+            at = slice(place * repeat, (place + 1) * repeat)
+            runs = [flat[:half][at], flat[half:][at]]
+            if any(row.get(objective.column) is None for each in runs for row in each):
+                raise InputError(f"{words}: has no {objective.column}")
+            pair = [[float(row[objective.column]) for row in each] for each in runs]
+            cells.append(Cell(words, objective, *pair))
+    return Grid(a, b, seeds, goals.objectives, cells)
+
+
+def _seed(base: Base, axes: Sequence[Axis], values: Sequence[Any]) -> int:
+    import json
+
+    point = plan.make(base, axes, values, False, Footprints())
+    if point.error is not None:
+        raise InputError(point.error)
+    return int(json.loads(_core.resolve_json(point.layers))["run"]["seed"])
+
+
+def _goals(flat: Sequence[dict[str, Any]]) -> Goals:
+    there = [name for name in FIGURES if all(row.get(name) is not None for row in flat)]
+    return Goals([Objective(name, maximize=False) for name in there])
+
+
+def title(path: str) -> str:
+    """A side as a person reads it."""
+    return Path(path).name if os.sep in path else path

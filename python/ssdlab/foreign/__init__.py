@@ -1,0 +1,56 @@
+"""Files that are no TOML and yet say what is to be run: results, fio jobs, MQSim's XML.
+
+Each becomes layers like those of an experiment file. What could not be carried over stands in them
+as comments, which `notes` finds again.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Sequence
+from pathlib import Path
+
+from ssdlab import layers
+from ssdlab.layers import Layer
+
+#: How a line of a converted file begins that says what was not carried over, or how.
+NOTE = "# "
+
+
+def _results(path: Path) -> list[Layer]:
+    from ssdlab.results import Results
+
+    return layers.from_mapping(os.fspath(path), Results.load(path).experiment.to_dict())
+
+
+def _fio(path: Path) -> list[Layer]:
+    return layers.from_mapping(os.fspath(path), {"workload": {"kind": "fio", "path": path}})
+
+
+def _mqsim(path: Path) -> list[Layer]:
+    from ssdlab.foreign import mqsim
+
+    return [Layer(os.fspath(path), mqsim.converted(path))]
+
+
+READERS: dict[str, Callable[[Path], list[Layer]]] = {
+    ".fio": _fio,
+    ".json": _results,
+    ".xml": _mqsim,
+}
+
+
+def reader(path: str | os.PathLike[str]) -> Callable[[Path], list[Layer]] | None:
+    """What reads the file `path`, or the directory of `ssdlab run --out`; None for TOML."""
+    return READERS.get(os.path.splitext(path)[1], _results if os.path.isdir(path) else None)
+
+
+def notes(stack: Sequence[Layer]) -> list[str]:
+    """What converted files could not carry over, or carried over differently."""
+    return [
+        f"{layer.source}: {line.removeprefix(NOTE)}"
+        for layer in stack
+        if layer.source.endswith(".xml")
+        for line in layer.text.splitlines()
+        if line.startswith(NOTE)
+    ]

@@ -1,0 +1,70 @@
+"""XML as configuration files have it: elements and texts. No entities, no document types."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+from xml.parsers import expat
+
+from ssdlab._core import InputError
+
+#: A configuration is smaller.
+LARGEST = 1 << 20
+
+
+@dataclass
+class Element:
+    """An element: its name, its text, and what is in it."""
+
+    name: str
+    text: str = ""
+    inside: list[Element] = field(default_factory=list)
+
+    def leaves(self) -> dict[str, str]:
+        """The texts of all elements without others, by name, however deep they lie."""
+        found: dict[str, str] = {}
+        for element in self.inside:
+            if element.inside:
+                found |= element.leaves()
+            else:
+                found[element.name] = element.text.strip()
+        return found
+
+
+def read(path: Path) -> Element:
+    """The root of the file `path`. Raises `InputError` for what is no XML, or more than that."""
+    try:
+        content = path.read_bytes()
+    except OSError as error:
+        raise InputError(f"{path}: cannot be read: {error.strerror}") from None
+    if len(content) > LARGEST:
+        raise InputError(f"{path}: {len(content):,} bytes are too many for a configuration")
+    top = Element("")
+    open_ = [top]
+    parser = expat.ParserCreate()
+
+    def refuse(*_: Any) -> None:
+        raise InputError(f"{path}: document types and entities are not read")
+
+    def start(name: str, _: Any) -> None:
+        element = Element(name)
+        open_[-1].inside.append(element)
+        open_.append(element)
+
+    def end(_: str) -> None:
+        open_.pop()
+
+    def text(data: str) -> None:
+        open_[-1].text += data
+
+    parser.StartDoctypeDeclHandler = refuse
+    parser.EntityDeclHandler = refuse
+    parser.StartElementHandler = start
+    parser.EndElementHandler = end
+    parser.CharacterDataHandler = text
+    try:
+        parser.Parse(content, True)
+    except expat.ExpatError as error:
+        raise InputError(f"{path}: not XML: {error}") from None
+    return top.inside[0]

@@ -1,0 +1,330 @@
+"""Which drive does this trace need? The smallest that keeps its latency and lasts long enough.
+
+Designs are tried in the order of the flash they take: one drive with little spare space, with more,
+two drives and so on. More spare space is taken to make a drive faster and to let it live longer, so
+that a bisection finds the least.
+"""
+
+from __future__ import annotations
+
+import os
+import shlex
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from ssdlab import _core, layers
+from ssdlab._core import InputError
+from ssdlab.layers import Layer
+from ssdlab.running import Experiment
+from ssdlab.sizing.fit import Fit, fit
+from ssdlab.sizing.trial import SEEDS, Design, Goal, Trial, judge
+from ssdlab.sweeps.plan import BLOCKS, blocks_for
+
+#: The drive that is sized where none is named.
+DRIVE = "tlc-enterprise"
+#: Spare / exported space of the designs.
+SPARE = (0.07, 0.1, 0.15, 0.2, 0.28, 0.4, 0.55, 0.75)
+MAX_DRIVES = 4
+#: What lasts longer is not told in years.
+LONG = 100
+STRIPE = "64KiB"
+
+
+@dataclass(frozen=True)
+class Sizing:
+    """What was tried, and the smallest designs that meet the goals."""
+
+    drive: str
+    trace: Path
+    goals: Sequence[Goal]
+    years: float
+    fit: Fit
+    trials: Sequence[Trial]
+    best: Trial | None
+    """The design with the least flash that meets the goals; None if none does."""
+    next_best: Trial | None
+    """The design with another number of drives that comes after it."""
+    command: str | None
+    """The `ssdlab run` that repeats the best one."""
+
+    def because(self) -> str:
+        """Why no design meets the goals: what the best of them lacks."""
+        nearest = min(self.trials, key=self._miss)
+        lacking = [_said(nearest, goal) for goal in nearest.broken(self.goals)]
+        load = "; the trace asks for more than it can do" if nearest.overloaded else ""
+        return f"at its best ({design(nearest)}) {' and '.join(lacking)}{load}"
+
+    def _miss(self, trial: Trial) -> float:
+        """The worst ratio of a figure to its goal; below 1 where all are met."""
+        ratios = [trial.mean(goal.figure) / goal.limit for goal in self.goals]
+        pairs = zip(self.goals, ratios, strict=True)
+        return max(1 / max(r, 1e-12) if goal.at_least else r for goal, r in pairs)
+
+    def to_dict(self) -> dict[str, Any]:
+        """The sizing as `ssdlab size --json` has it; times in us, sizes in bytes."""
+
+        def said(trial: Trial | None) -> dict[str, Any] | None:
+            return None if trial is None else trial.to_dict(self.goals, self.years)
+
+        return {
+            "drive": self.drive,
+            "trace": str(self.trace),
+            "goals": [
+                {"figure": it.figure, "limit": it.limit, "at_least": it.at_least}
+                for it in self.goals
+            ],
+            "fit": list(self.fit.words),
+            "best": said(self.best),
+            "next_best": said(self.next_best),
+            "because": self.because() if self.best is None else None,
+            "command": self.command,
+            "tried": [said(trial) for trial in self.trials],
+        }
+
+
+def design(trial: Trial) -> str:
+    """A design in words.
+
+    `2 drives with 28 % of spare space`
+    """
+    count = "1 drive" if trial.design.drives == 1 else f"{trial.design.drives} drives"
+    return f"{count} with {100 * trial.over_provisioning:.0f} % over-provisioning"
+
+
+def experiment(stack: Sequence[Layer]) -> Experiment:
+    """The experiment of a trial."""
+    return Experiment._from_layers(stack)
+
+
+def life(years: float) -> str:
+    """A time of service in words.
+
+    >>> life(5.04), life(0.0112), life(1e5), life(float("inf"))
+    ('5.04 years', '4.09 days', 'more than 100 years', 'for ever')
+    """
+    if years == float("inf"):
+        return "for ever"
+    if years > LONG:
+        return f"more than {LONG} years"
+    return f"{years:.3g} years" if years >= 1 else f"{365 * years:.3g} days"
+
+
+def _said(trial: Trial, goal: Goal) -> str:
+    from ssdlab.numbers import duration
+
+    mean = trial.mean(goal.figure)
+    if goal.figure == "years":
+        return f"lasts {life(mean)}, not {life(goal.limit)}"
+    name = {"p99_us": "p99", "p999_us": "p99.9"}[goal.figure]
+    return f"{name} is {duration(mean)}, not {duration(goal.limit)}"
+
+
+def size(
+    trace: str | os.PathLike[str],
+    *,
+    p99_us: float | None = None,
+    p999_us: float | None = None,
+    years: float = 5.0,
+    drive: str = DRIVE,
+    capacity_bytes: float | None = None,
+    drives: int = MAX_DRIVES,
+    assignments: Sequence[str] = (),
+    seed: int = 42,
+    progress: Callable[[int, int], object] | None = None,
+) -> Sizing:
+    """Search the smallest design of a drive that meets the goals under a trace.
+
+    `drive` is a preset or a file. `p99_us` and `p999_us` are limits of the latency of all requests,
+    in microseconds; `years` is how long the flash must last at the trace's rate of writes;
+    `capacity_bytes` what a drive exports, by default as it is; `drives` the most that are tried.
+    Raises `InputError` for wrong input.
+
+    >>> import ssdlab
+    >>> s = ssdlab.size("FILE", p99_us=2000.0, years=5)  # doctest: +SKIP
+    >>> s.best.design, s.best.mean("years")  # doctest: +SKIP
+    """
+    trace = Path(trace)
+    limits = (("p99_us", p99_us), ("p999_us", p999_us))
+    goals = [Goal(figure, limit) for figure, limit in limits if limit is not None]
+    goals.append(Goal("years", years, at_least=True))
+    search = _Search(trace, drive, capacity_bytes, assignments, drives)
+    done, most = 0, 1
+
+    def judged(trial: Trial, least: int = 1) -> bool:
+        def ran() -> None:
+            nonlocal done, most
+            done += 1
+            most = max(most, done + 1)
+            if progress is not None:
+                progress(done, most)
+
+        return judge(trial, goals, seed, ran, least)
+
+    winners: list[Trial] = []
+    for count in _counts(search.fit.fewest_drives, drives):
+        # The best is repeated; of the next best one seed is enough where it is clear.
+        seeds = 1 if winners else SEEDS
+        if (found := _least(search, count, judged, seeds)) is not None:
+            winners.append(found)
+        if len(winners) == 2:
+            break
+    best, after = (*winners, None, None)[:2]
+    command = search.command(best.design, seed) if best is not None else None
+    tried = sorted(search.trials.values(), key=lambda trial: trial.flash_bytes)
+    return Sizing(drive, trace, goals, years, search.fit, tried, best, after, command)
+
+
+def _counts(fewest: int, most: int) -> list[int]:
+    """The numbers of drives that are tried: each twice the one before."""
+    counts = [fewest]
+    while counts[-1] < most:
+        counts.append(min(2 * counts[-1], most))
+    return counts
+
+
+def _least(search: _Search, drives: int, judged: Callable[..., bool], seeds: int) -> Trial | None:
+    """The trial with the least spare space, of so many drives, that meets the goals."""
+    designs = search.designs(drives)
+
+    def meets(place: int, least: int = 1) -> bool:
+        return judged(search.trial(designs[place]), least)
+
+    low, high = -1, len(designs) - 1
+    if meets(0, seeds):
+        return search.trial(designs[0])
+    if not meets(high):
+        return None
+    low = 0
+    while high - low > 1:
+        middle = (low + high) // 2
+        low, high = (low, middle) if meets(middle) else (middle, high)
+    while high < len(designs) and not meets(high, seeds):  # more seeds may say otherwise
+        high += 1
+    return search.trial(designs[high]) if high < len(designs) else None
+
+
+class _Search:
+    """The designs of a drive under a trace, each tried once."""
+
+    def __init__(
+        self,
+        trace: Path,
+        drive: str,
+        capacity_bytes: float | None,
+        assignments: Sequence[str],
+        most_drives: int,
+    ) -> None:
+        if not 1 <= most_drives <= 64:
+            raise InputError(f"--drives {most_drives}: from 1 to 64")
+        self.trials: dict[Design, Trial] = {}
+        self._drive, self._trace, self._given = drive, trace, [*assignments]
+        self._below = [
+            layers.from_name("device", drive),
+            *layers.from_trace(f"--trace {trace}", trace),
+        ]
+        stack = [*self._below, *layers.from_options(self._given)]
+        found = Experiment._from_layers(stack).to_dict()["device"]
+        if found["kind"] != "ssd":
+            raise InputError(
+                f"--drive {drive}: kind {found['kind']}, not ssd; `ssdlab list devices` has the "
+                "drives (several are put in an array here)"
+            )
+        self._own = capacity_bytes is None
+        self._wanted = _core.capacity_bytes(stack)
+        self._guess = int(found["blocks_per_plane"])
+        if capacity_bytes is not None:
+            self._wanted = round(capacity_bytes / int(found["scale"]))
+            self._given.append(self._blocks(0.07))
+            stack = [*self._below, *layers.from_options([*self._given, _spare(0.07)])]
+            self._given.pop()
+        self.fit = fit(trace, stack, most_drives)
+        if self.fit.scale is not None:
+            self._wanted = self._wanted * int(found["scale"]) // self.fit.scale
+            self._given.append(f"device.scale={self.fit.scale}")
+
+    def designs(self, drives: int) -> list[Design]:
+        """With so many drives, from the least spare space to the most."""
+        if not self._own:
+            return [Design(drives, share) for share in SPARE]
+        first = Design(drives, None)
+        own = self._spare_as_it_is()
+        more = [Design(drives, share) for share in SPARE if share > 1.05 * own]
+        return [first, *more]
+
+    def _spare_as_it_is(self) -> float:
+        """Spare / exported space of the drive as it is: half is exported where both are equal."""
+        stack = layers.from_options([*self._given, "device.over_provisioning=1"])
+        return 2 * _core.capacity_bytes([*self._below, *stack]) / self._wanted - 1
+
+    def trial(self, design: Design) -> Trial:
+        """The trial of a design, begun if need be."""
+        if design not in self.trials:
+            stack = self._layers(design)
+            found = Experiment._from_layers(stack).to_dict()["device"]
+            drive = found.get("member", found)
+            cycles, scale = int(drive["wear"]["rated_cycles"]), int(drive["scale"])
+            self.trials[design] = Trial(design, cycles, scale, stack)
+        return self.trials[design]
+
+    def _blocks(self, share: float) -> str:
+        """The assignment with which the drive exports what it should, with that spare space."""
+        stack = [*self._below, *layers.from_options([*self._given, _spare(share)])]
+        return f"{BLOCKS}={blocks_for(stack, self._guess, self._wanted)}"
+
+    def _assignments(self, design: Design) -> list[str]:
+        if (share := design.over_provisioning) is None:
+            return [*self._given]
+        return [*self._given, _spare(share), self._blocks(share)]
+
+    def _layers(self, design: Design) -> list[Layer]:
+        aged: dict[str, Any] = {"precondition": "steady", "warm_up": self.fit.warm_up}
+        said = layers.from_mapping("ssdlab size", {"workload": self.fit.workload, "run": aged})
+        stack = [*self._below, *said, *layers.from_options(self._assignments(design))]
+        if design.drives == 1:
+            return stack
+        found = Experiment._from_layers(stack).to_dict()
+        array = {
+            "kind": "array",
+            "members": design.drives,
+            "layout": "striped",
+            "stripe": STRIPE,
+            "member": found["device"],
+        }
+        sections = {"device": array, "workload": found["workload"], "run": found["run"]}
+        return layers.from_mapping("ssdlab size", sections)
+
+    def command(self, design: Design, seed: int) -> str | None:
+        """The `ssdlab run` of a design; None where only a file can say it."""
+        workload = {f"workload.{key}": value for key, value in self.fit.workload.items()}
+        run = {"run.precondition": "steady", "run.warm_up": self.fit.warm_up, "run.seed": seed}
+        given = dict(_full(it) for it in self._assignments(design))
+        words = {f"{key}": str(value) for key, value in (workload | run).items()} | given
+        device = ["--device", self._drive]
+        if design.drives > 1:
+            if _core.preset_text("device", self._drive) is None:
+                return None
+            device = []
+            own = {key: value for key, value in words.items() if key.startswith("device.")}
+            words = {
+                "device.kind": "array",
+                "device.members": str(design.drives),
+                "device.layout": "striped",
+                "device.stripe": STRIPE,
+                "device.member.preset": self._drive,
+                **{f"device.member.{k.removeprefix('device.')}": v for k, v in own.items()},
+                **{key: value for key, value in words.items() if key not in own},
+            }
+        sets = [word for key, value in words.items() for word in ("--set", f"{key}={value}")]
+        return shlex.join(["ssdlab", "run", *device, "--trace", str(self._trace), *sets])
+
+
+def _spare(share: float) -> str:
+    return f"device.over_provisioning={share}"
+
+
+def _full(assignment: str) -> tuple[str, str]:
+    """The full path of the key of an assignment, and its value."""
+    path = _core.set_layer(assignment)[1].partition(" = ")[0]
+    return path, assignment.partition("=")[2]

@@ -1,0 +1,89 @@
+"""What a person sees of a sizing."""
+
+from __future__ import annotations
+
+from typing import IO
+
+from rich.console import RenderableType
+from rich.text import Text
+
+from ssdlab.numbers import decimal_size, duration
+from ssdlab.sizing import Sizing, design, life
+from ssdlab.sizing.trial import Trial
+from ssdlab.terminal import Columns, console_for, rendered
+
+
+def sizing(found: Sizing, file: IO[str]) -> str:
+    """The sizing as text for `file`."""
+    console, _ = console_for(file)
+    head = Text(f"{found.drive} under {found.trace.name}", style="bold")
+    head.append(f"\n{_goals(found)}", style="dim")
+    sections: list[RenderableType] = [
+        head,
+        Text("\n".join(found.fit.words)),
+        _answer(found),
+        _table(found),
+        Text("\n".join(NOTES), style="dim"),
+    ]
+    text = rendered(console, sections)
+    if found.command is not None:  # one line, to be copied
+        text += f"\nThe same by itself:\n{found.command}\n"
+    return text
+
+
+def _goals(found: Sizing) -> str:
+    said = []
+    for goal in found.goals:
+        if goal.figure == "years":
+            said.append(f"lasts {goal.limit:g} years")
+        else:
+            name = {"p99_us": "p99", "p999_us": "p99.9"}[goal.figure]
+            said.append(f"{name} <= {duration(goal.limit)}")
+    return "Goals: " + ", ".join(said)
+
+
+def _answer(found: Sizing) -> Text:
+    if found.best is None:
+        return Text(f"None does, because {found.because()}.", style="bold red")
+    text = Text(f"Smallest: {_facts(found.best, found.years)}", style="bold green")
+    if found.next_best is not None:
+        after = f"\nNext best: {_facts(found.next_best, found.years)}"
+        text.append(after, style="default not bold")
+    return text
+
+
+def _facts(trial: Trial, years: float) -> str:
+    return (
+        f"{design(trial)}, {decimal_size(trial.flash_bytes)} of flash for "
+        f"{decimal_size(trial.capacity_bytes)}; {decimal_size(trial.mean('tbw_bytes'))} written, "
+        f"{trial.writes_per_day(years):.2g} drive writes a day for {years:g} years; lasts "
+        f"{life(trial.mean('years'))} under this trace"
+    )
+
+
+def _table(found: Sizing) -> Columns:
+    table = Columns(["drives", "spare", "flash", "p99", "p99.9", "WA", "TBW", "life", ""], keys=2)
+    for trial in found.trials:
+        margin = trial.margin("p99_us")
+        around = f" ± {duration(margin, 2)}" if margin else ""
+        kept = trial.verdict(found.goals)
+        table.add_row(
+            f"{trial.design.drives}",
+            f"{100 * trial.over_provisioning:.0f} %",
+            decimal_size(trial.flash_bytes),
+            f"{duration(trial.mean('p99_us'))}{around}",
+            duration(trial.mean("p999_us")),
+            f"{trial.mean('amplification'):.2f}",
+            decimal_size(trial.mean("tbw_bytes")),
+            life(trial.mean("years")).replace("more than", ">"),
+            {True: "meets", False: "fails", None: "cannot tell"}[kept],
+        )
+    return table
+
+
+NOTES = (
+    "p99: mean and 95 % interval over seeds; a single seed where that is clear enough.",
+    "WA: write amplification, of the trace where it writes a twentieth of the drive; else of the "
+    "random writes before it.",
+    "Life: the rated erasures, evenly worn, at the trace's rate of writes day and night.",
+)

@@ -1,0 +1,26 @@
+"""The figure of a sizing: what spare space and more drives buy."""
+
+from __future__ import annotations
+
+from ssdlab.charts import Axis, Figure, Series
+from ssdlab.sizing import Sizing
+
+#: What a goal's figure is called along an axis.
+LABELS = {"p99_us": "p99, us", "p999_us": "p99.9, us", "years": "life, years"}
+
+
+def over_flash(found: Sizing, figure: str) -> Figure:
+    """A figure of each design over the flash that it takes, and the limit."""
+    series = []
+    trials = [trial for trial in found.trials if trial.mean(figure) < float("inf")]
+    for drives in sorted({trial.design.drives for trial in trials}):
+        mine = [trial for trial in trials if trial.design.drives == drives]
+        at = [trial.flash_bytes / 1e12 for trial in mine]
+        name = "1 drive" if drives == 1 else f"{drives} drives"
+        series.append(Series(name, at, [trial.mean(figure) for trial in mine]))
+    goal = next((goal.limit for goal in found.goals if goal.figure == figure), None)
+    if goal is not None and trials:
+        ends = [min(trial.flash_bytes for trial in trials) / 1e12]
+        ends.append(max(trial.flash_bytes for trial in trials) / 1e12)
+        series.append(Series("goal", ends, [goal, goal]))
+    return Figure("", Axis("flash, TB", zero=False), Axis(LABELS[figure]), series)

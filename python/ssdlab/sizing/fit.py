@@ -1,0 +1,136 @@
+"""How a trace is put on a drive that is not the one on which it was recorded.
+
+A drive is simulated in part (`device.scale`), and a recorded volume is rarely as large as the drive
+that is looked for. What is done about both is said in words.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from ssdlab import _core
+from ssdlab import trace as traces
+from ssdlab._core import InputError
+from ssdlab.layers import Layer
+from ssdlab.numbers import size
+from ssdlab.results import Record
+from ssdlab.running import Experiment
+from ssdlab.sweeps.plan import READING
+
+#: Requests and bytes of a run, all loops together: what takes a few seconds.
+MAX_REQUESTS = 300_000
+MAX_BYTES = 15e9
+
+
+@dataclass(frozen=True)
+class Fit:
+    """What is changed so that the trace fits, and why."""
+
+    beyond: str | None
+    """What `workload.beyond` becomes; None where it is left alone."""
+    scale: int | None
+    """What `device.scale` becomes; None where it is left alone."""
+    fewest_drives: int
+    """Fewer have no room for what the trace touches."""
+    loops: int
+    duration_seconds: float
+    """Of one loop."""
+    words: Sequence[str]
+    """What was done, a sentence each."""
+
+    @property
+    def workload(self) -> dict[str, Any]:
+        """The keys of the workload that are set."""
+        return {"loops": self.loops} | ({"beyond": self.beyond} if self.beyond else {})
+
+    @property
+    def warm_up(self) -> str:
+        """Every loop but the last: what is measured is the last."""
+        return f"{round((self.loops - 1) * self.duration_seconds * 1e9)}ns"
+
+
+def read(path: Path, resolved: dict[str, Any], capacity_bytes: int) -> Record:
+    """What the trace holds, read as the experiment reads it.
+
+    Raises `InputError`, with the option that helps, where the file leaves something open.
+    """
+    if str(path) == "-":
+        raise InputError("--trace -: a trace is run several times here, so it has to be a file")
+    options = {key: resolved[key] for key in READING if key in resolved}
+    try:
+        return traces.info(path, capacity=f"{capacity_bytes}B", **options)
+    except InputError as error:
+        message = str(error).removeprefix(f"trace {path}: ")
+        key = message.partition(":")[0]
+        example = {"workload.time_unit": "ns", "workload.read_share": "0.7"}.get(key)
+        hint = f"; add --set {key}={example}" if example else ""
+        raise InputError(f"--trace {path}: {message}{hint}") from None
+
+
+def fit(path: Path, stack: Sequence[Layer], most_drives: int) -> Fit:
+    """How the trace `path` of that experiment is put on its drive, or on several of them.
+
+    Raises `InputError`, with the option that helps, where even all of them have no room.
+    """
+    resolved = Experiment._from_layers(stack).to_dict()
+    workload, drive = resolved["workload"], resolved["device"]
+    capacity = _core.capacity_bytes(stack)
+    found = read(path, workload, capacity)
+    if not found.requests:
+        raise InputError(f"--trace {path}: no requests")
+    scale = int(drive["scale"])
+    beyond, new_scale, drives, words = None, None, 1, []
+    touched, room = found.footprint_bytes, capacity
+    if workload["beyond"] != "error":
+        words.append(f"Addresses: workload.beyond={workload['beyond']}, as you say.")
+    elif not found.oddities.beyond_device:
+        words.append("Addresses: as recorded; all lie on the drive.")
+    else:
+        while touched > room and scale > 1:
+            scale = _next_divisor(int(drive["pages_per_block"]), scale)
+            new_scale, room = scale, capacity * int(drive["scale"]) // scale
+        drives = math.ceil(touched / room)
+        if drives > most_drives:
+            raise InputError(
+                f"--trace {path}: touches {size(touched)}, and {most_drives} drives have "
+                f"{size(most_drives * room)}: --capacity {math.ceil(touched / 1e9)}GB has room "
+                "for all of it"
+            )
+        beyond = "dense"
+        words.append(
+            f"Addresses: dense; the {size(touched)} touched were moved together from a span of "
+            f"{size(found.span_bytes)}."
+        )
+    if scale > 1:
+        share = min(touched / room / drives, 1)
+        words.append(
+            f"Scaled: 1 part in {scale} of each block is simulated, {size(room)} of "
+            f"{size(room * scale)} a drive; the trace touches {share:.1%} of that."
+        )
+    loops = _loops(found)
+    if loops > 1:
+        words.append(f"Looped: run {loops} times, the last of which is measured.")
+    else:
+        words.append("Not looped: long enough as it is.")
+    words.append(
+        "Aged: full, then written at random until write amplification settled, before the trace."
+    )
+    return Fit(beyond, new_scale, drives, loops, found.duration_seconds, words)
+
+
+def _next_divisor(number: int, below: int) -> int:
+    return next(each for each in range(below - 1, 0, -1) if number % each == 0)
+
+
+def _loops(found: Record) -> int:
+    """So many that the trace has written over what it touches before the last, within limits."""
+    if not found.duration_seconds:
+        return 1
+    written = found.total_bytes * (1 - found.read_share)
+    wanted = 1 + math.ceil(found.footprint_bytes / max(written, 1.0)) if written else 1
+    most = min(MAX_REQUESTS // found.requests, int(MAX_BYTES // max(found.total_bytes, 1)))
+    return int(max(min(wanted, most), 1))

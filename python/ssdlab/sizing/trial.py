@@ -1,0 +1,211 @@
+"""One way to build the drives, tried: aged, put under the trace, with one seed or several."""
+
+from __future__ import annotations
+
+import os
+import statistics
+import threading
+from collections.abc import Callable, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass, field
+from typing import Any
+
+from ssdlab.comparison import margin
+from ssdlab.layers import Layer
+from ssdlab.results import Results
+from ssdlab.running import Progress, run_layers
+
+#: A single run is enough where its figure is so many times better or worse than the limit.
+CLEAR = 1.25
+#: Capacities that the trace must write for its own write amplification to be told; else it is that
+#: of the random writes before, which is higher.
+ENOUGH = 0.05
+#: Seeds of a design that is near a limit or is recommended, and of one that is still undecided.
+SEEDS, MOST_SEEDS = 3, 5
+DAY_SECONDS = 86_400
+DAYS = 365
+
+
+@dataclass(frozen=True)
+class Design:
+    """So many drives, striped, each with this spare space."""
+
+    drives: int
+    #: Spare / exported space; None for the drive as it is.
+    over_provisioning: float | None
+
+
+@dataclass(frozen=True)
+class Goal:
+    """A figure of a trial that must be at most, or at least, a limit."""
+
+    figure: str
+    limit: float
+    at_least: bool = False
+
+    def kept(self, values: Sequence[float]) -> bool | None:
+        """Whether values of several seeds keep the limit; None if that cannot be told."""
+        mean = statistics.fmean(values)
+        if (half := margin(values)) is None:
+            if not (mean > self.limit * CLEAR or mean < self.limit / CLEAR):
+                return None
+            half = 0.0
+        if mean - half <= self.limit <= mean + half:
+            return None if half else True
+        return (mean > self.limit) == self.at_least
+
+
+@dataclass
+class Trial:
+    """What the runs of a design gave, an element of each list for each seed."""
+
+    design: Design
+    rated_cycles: int
+    scale: int
+    layers: Sequence[Layer]
+    found: list[Results] = field(default_factory=list)
+
+    @property
+    def over_provisioning(self) -> float:
+        """Spare / exported space, as it came out."""
+        nominal = self.found[0].flash.spare.nominal
+        return float(nominal / (1 - nominal))
+
+    @property
+    def capacity_bytes(self) -> int:
+        """What all drives export, in whole."""
+        return int(self.found[0].capacity_bytes) * self.scale
+
+    @property
+    def flash_bytes(self) -> float:
+        """What their flash holds of data."""
+        return self.capacity_bytes * (1 + self.over_provisioning)
+
+    def values(self, figure: str) -> list[float]:
+        """A figure of each run: `p99_us`, `p999_us`, `years`, `tbw_bytes`, `amplification`."""
+        return [getattr(self, f"_{figure}")(results) for results in self.found]
+
+    def mean(self, figure: str) -> float:
+        """The mean of a figure."""
+        return statistics.fmean(self.values(figure))
+
+    def margin(self, figure: str) -> float | None:
+        """Half of its interval of confidence (95 %); None for a single run."""
+        values = self.values(figure)
+        if float("inf") in values:
+            return None
+        return margin(values)
+
+    @property
+    def daily_bytes(self) -> float:
+        """What the trace writes in a day at its rate."""
+        rates = [it.host.write.mb_per_s or 0.0 for it in self.found if "write" in it.host]
+        return statistics.fmean(rates) * 1e6 * DAY_SECONDS if rates else 0.0
+
+    def writes_per_day(self, years: float) -> float:
+        """Drive writes a day that so many years of service allow."""
+        return self.mean("tbw_bytes") / self.capacity_bytes / (DAYS * years)
+
+    @property
+    def overloaded(self) -> bool:
+        """Whether requests waited ever longer."""
+        return any("overloaded" in results.warning_names() for results in self.found)
+
+    def _p99_us(self, results: Results) -> float:
+        return float(results.host.all.percentiles_us["99"])
+
+    def _p999_us(self, results: Results) -> float:
+        return float(results.host.all.percentiles_us["99.9"])
+
+    def _amplification(self, results: Results) -> float:
+        flash = results.flash
+        measured = flash.get("write_amplification_bytes")
+        if measured and flash.host_bytes_written >= ENOUGH * results.capacity_bytes:
+            return float(measured)
+        aged = results.get("steady_state", {}).get("preconditioning")
+        return float(aged.window_mean if aged else measured or 1.0)
+
+    def _tbw_bytes(self, results: Results) -> float:
+        return self.flash_bytes * self.rated_cycles / self._amplification(results)
+
+    def _years(self, results: Results) -> float:
+        daily = self.daily_bytes
+        return self._tbw_bytes(results) / daily / DAYS if daily else float("inf")
+
+    def verdict(self, goals: Sequence[Goal]) -> bool | None:
+        """Whether all goals are met; None if the seeds so far do not tell."""
+        kept = [goal.kept(self.values(goal.figure)) for goal in goals]
+        if False in kept:
+            return False
+        return None if None in kept else True
+
+    def broken(self, goals: Sequence[Goal]) -> list[Goal]:
+        """The goals that are not met for certain."""
+        return [goal for goal in goals if goal.kept(self.values(goal.figure)) is not True]
+
+    def to_dict(self, goals: Sequence[Goal], years: float) -> dict[str, Any]:
+        """The trial as `ssdlab size --json` has it."""
+        figures = ("p99_us", "p999_us", "amplification")
+        daily = self.daily_bytes
+        return {
+            "drives": self.design.drives,
+            "over_provisioning": self.over_provisioning,
+            "capacity_bytes": self.capacity_bytes,
+            "flash_bytes": self.flash_bytes,
+            "meets": self.verdict(goals),
+            "seeds": [results.experiment.run.seed for results in self.found],
+            **{f: {"mean": self.mean(f), "margin": self.margin(f)} for f in figures},
+            "tbw_bytes": self.mean("tbw_bytes"),
+            "drive_writes_per_day": self.writes_per_day(years),
+            "years": self.mean("years") if daily else None,
+        }
+
+
+def add_seeds(
+    trial: Trial, first: int, count: int, done: Callable[[], object] | None = None
+) -> None:
+    """Run the trial with further seeds until it has `count`, as many at once as there are cores."""
+    seeds = range(first + len(trial.found), first + count)
+    if not seeds:
+        return
+    stopped = threading.Event()
+
+    def one(seed: int) -> Results:
+        def move(_: Progress) -> None:
+            if stopped.is_set():
+                raise KeyboardInterrupt
+
+        own = Layer("the seed of the run", f"run = {{seed = {seed}}}")
+        results = run_layers([*trial.layers, own], progress=move)
+        if done is not None:
+            done()
+        return results
+
+    with ThreadPoolExecutor(min(len(os.sched_getaffinity(0)), len(seeds))) as pool:
+        futures = [pool.submit(one, seed) for seed in seeds]
+        try:
+            trial.found += [future.result() for future in futures]
+        finally:
+            stopped.set()
+            for future in futures:
+                future.cancel()
+
+
+def judge(
+    trial: Trial,
+    goals: Sequence[Goal],
+    first: int,
+    done: Callable[[], object] | None = None,
+    least: int = 1,
+) -> bool:
+    """Run until it is clear whether the goals are met; what is never clear does not meet them.
+
+    `least` is how many seeds it takes to meet them; fewer may tell that they are not met.
+    """
+    counts = (1, SEEDS, MOST_SEEDS) if least > 1 else (1, SEEDS)
+    for count in counts:
+        add_seeds(trial, first, count, done)
+        verdict = trial.verdict(goals)
+        if verdict is False or (verdict and len(trial.found) >= least):
+            break
+    return trial.verdict(goals) is True

@@ -1,0 +1,52 @@
+"""Sweeps that vary `run.seed`: the mean over seeds of each design, with its interval."""
+
+from __future__ import annotations
+
+import statistics
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+if TYPE_CHECKING:
+    from ssdlab.sweeps.result import Sweep
+
+SEED = "run.seed"
+
+
+class Mean(NamedTuple):
+    """The mean of a figure over seeds; `margin` is half of its interval of confidence (95 %)."""
+
+    mean: float
+    margin: float | None
+    seeds: int
+
+
+class Design(NamedTuple):
+    """What a sweep found of the points that differ in their seeds alone."""
+
+    parameters: dict[str, Any]
+    figures: dict[str, Mean]
+    rows: Sequence[int]
+    """The points, by their places in the sweep."""
+
+
+def designs(sweep: Sweep) -> list[Design]:
+    """The points of a sweep by design, each with the means over its seeds; none without seeds."""
+    from ssdlab.comparison import margin
+
+    columns = sweep.columns
+    if len(set(columns.get(SEED, ()))) < 2:
+        return []
+    others = [name for name in sweep.parameters if name != SEED]
+    groups: dict[tuple[Any, ...], list[int]] = {}
+    for row in range(len(sweep)):
+        groups.setdefault(tuple(str(columns[name][row]) for name in others), []).append(row)
+    found = []
+    for rows in groups.values():
+        figures = {}
+        for name, values in columns.items():
+            mine = [values[row] for row in rows]
+            numbers = [v for v in mine if isinstance(v, int | float) and not isinstance(v, bool)]
+            if name not in sweep.parameters and numbers:
+                figures[name] = Mean(statistics.fmean(numbers), margin(numbers), len(numbers))
+        found.append(Design({name: columns[name][rows[0]] for name in others}, figures, rows))
+    return found

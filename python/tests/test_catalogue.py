@@ -1,0 +1,121 @@
+"""Finding what there is: the overview, details, keys by any word, and completion in a shell."""
+
+import doctest
+import json
+import os
+
+import pytest
+
+import ssdlab as package
+from ssdlab import catalogue
+from ssdlab.catalogue import search
+
+
+def test_the_overview_is_one_screen(ssdlab):
+    for width in (80, 40):
+        done = ssdlab("list", env=os.environ | {"COLUMNS": str(width)})
+        lines = done.stdout.splitlines()
+        assert len(lines) <= 24 and max(map(len, lines)) <= width
+        for category in catalogue.categories():
+            assert f"{category} {len(catalogue.list(category))}" in lines
+
+
+@pytest.mark.parametrize(
+    ("word", "key"),
+    [
+        ("garbage collection", "device.cleaning.policy"),
+        ("GC", "device.cleaning.policy"),
+        ("QD", "device.host_link.queue_depth"),
+        ("iodepth", "workload.outstanding"),
+        ("bs", "workload.block_size"),
+        ("OP", "device.over_provisioning"),
+        ("TBW", "device.wear.rated_cycles"),
+        ("DWPD", "device.wear.service_years"),
+        ("theta", "workload.locality"),
+        ("victim", "device.cleaning.policy"),
+        ("queue", "device.host_link.queue_depth"),
+        ("device.wear", "device.wear.spread"),
+    ],
+)
+def test_keys_are_found_by_the_words_for_them(word, key):
+    found = [it.name for it in search.keys(word)]
+    assert key in found and len(found) < 45
+
+
+def test_superseded_pages_are_found_as_invalid():
+    names = [it.name for it in search.keys("invalid")]
+    assert names == [it.name for it in search.keys("superseded")]
+
+
+def test_every_synonym_leads_to_a_key():
+    for word, terms in search.SYNONYMS.items():
+        assert search.keys(word) or word in ("discard", "invalid", "stale", "unmap"), word
+        assert word == word.lower() and terms
+    assert doctest.testmod(search).attempted
+
+
+def test_keys_on_the_command_line(ssdlab, refused):
+    found = json.loads(ssdlab("keys", "garbage", "collection", "--json").stdout)
+    assert "device.cleaning.min_free" in found
+    said = ssdlab("keys", "tbw").stdout
+    assert "called rated_cycles" in said and "ssdlab endurance" in said
+    sections = ssdlab("keys").stdout
+    assert "device.cleaning" in sections and len(sections.splitlines()) < 40
+    assert 'no key is about "zzz"' in refused("keys", "zzz")
+
+
+def test_details(ssdlab, refused):
+    drive = ssdlab("show", "samsung-pm9a3").stdout
+    assert "ssdlab run --device samsung-pm9a3" in drive and "[device]" in drive
+    policy = ssdlab("show", "d-choices").stdout
+    assert "device.cleaning.d_choices.d" in policy and "--set cleaning.policy=d-choices" in policy
+    depth = json.loads(ssdlab("show", "queue_depth", "--json").stdout)
+    assert {it["name"] for it in depth} == {"device.queue_depth", "device.host_link.queue_depth"}
+    for name in ("transient", "table1", "msr", "sata-300", "hynix-176l-tlc"):
+        assert name in ssdlab("show", name).stdout
+    assert "did you mean greedy?" in refused("show", "gredy")
+    assert "called cleaning here: ssdlab keys 'gc'" in refused("show", "GC")
+    assert "nothing is called" in refused("show", "zzz")
+
+
+def complete(ssdlab, words, shell="zsh"):
+    environment = {
+        "_SSDLAB_COMPLETE": f"{shell}_complete",
+        "COMP_WORDS": " ".join(words),
+        "COMP_CWORD": str(len(words) - 1),
+    }
+    done = ssdlab(env=os.environ | environment)
+    return done.stdout.splitlines()
+
+
+@pytest.mark.parametrize(
+    ("words", "expected"),
+    [
+        (["ssdlab", "com"], "compare"),
+        (["ssdlab", "run", "--device", "samsung-p"], "samsung-pm9a3"),
+        (["ssdlab", "run", "--workload", "zipf"], "zipf-mixed"),
+        (["ssdlab", "run", "--set", "cleaning.pol"], "cleaning.policy="),
+        (["ssdlab", "run", "--set", "cleaning.policy=d-"], "cleaning.policy=d-choices"),
+        (["ssdlab", "run", "--set", "device.pool=pl"], "device.pool=plane"),
+        (["ssdlab", "run", "--set", "device.summary_page=t"], "device.summary_page=true"),
+        (["ssdlab", "sweep", "--vary", "workload=mixed,rand"], "workload=mixed,random-read"),
+        (["ssdlab", "list", "cle"], "cleaners"),
+        (["ssdlab", "show", "hynix"], "hynix-176l-tlc"),
+        (["ssdlab", "compare", "gree"], "greedy"),
+        (["ssdlab", "endurance", "enterp"], "enterprise-ssd"),
+    ],
+)  # fmt: skip
+def test_a_shell_completes(ssdlab, words, expected):
+    assert expected in complete(ssdlab, words)
+
+
+@pytest.mark.parametrize("shell", ["bash", "zsh", "fish"])
+def test_the_scripts_for_shells(ssdlab, shell):
+    done = ssdlab(env=os.environ | {"_SSDLAB_COMPLETE": f"{shell}_source"})
+    assert "_SSDLAB_COMPLETE" in done.stdout and done.returncode == 0
+    assert complete(ssdlab, ["ssdlab", "ru"], "bash") == ["plain,run"]
+
+
+def test_nothing_of_it_is_repeated_by_hand():
+    assert set(search.USES) <= set(catalogue.categories())
+    assert package.list("devices") == catalogue.list("devices")

@@ -1,0 +1,159 @@
+"""Results, fio jobs and MQSim's files as experiments."""
+
+import json
+
+import pytest
+
+import ssdlab as package
+from ssdlab.foreign import mqsim
+
+GIVEN = {
+    "PCIe_Lane_Bandwidth": "1.0", "PCIe_Lane_Count": "4", "Seed": "321",
+    "Enabled_Preconditioning": "false", "HostInterface_Type": "NVME", "Queue_Fetch_Size": "512",
+    "Data_Cache_Capacity": "268435456", "Overprovisioning_Ratio": "0.07",
+    "GC_Exec_Threshold": "0.05", "GC_Block_Selection_Policy": "RGA",
+    "Preemptible_GC_Enabled": "true", "Flash_Channel_Count": "2", "Channel_Transfer_Rate": "400",
+    "Chip_No_Per_Channel": "2", "Flash_Technology": "MLC", "Page_Read_Latency_LSB": "70000",
+    "Page_Read_Latency_CSB": "10", "Page_Read_Latency_MSB": "90000",
+    "Block_Erase_Latency": "3800000", "Block_PE_Cycles_Limit": "10000", "Die_No_Per_Chip": "2",
+    "Plane_No_Per_Die": "2", "Block_No_Per_Plane": "64", "Page_No_Per_Block": "64",
+    "Page_Capacity": "8192",
+}  # fmt: skip
+FLOW = {
+    "Priority_Class": "HIGH", "Initial_Occupancy_Percentage": "75", "Working_Set_Percentage": "85",
+    "Synthetic_Generator_Type": "QUEUE_DEPTH", "Read_Percentage": "60",
+    "Address_Distribution": "RANDOM_HOTCOLD", "Percentage_of_Hot_Region": "10",
+    "Request_Size_Distribution": "FIXED", "Average_Request_Size": "16",
+    "Average_No_of_Reqs_in_Queue": "4", "Total_Requests_To_Generate": "300",
+}  # fmt: skip
+SYNTHETIC = "IO_Flow_Parameter_Set_Synthetic"
+
+
+def tags(table):
+    return "".join(f"<{name}>{value}</{name}>" for name, value in table.items())
+
+
+def drive(**changes):
+    return f"<{mqsim.DRIVE}>{tags(GIVEN | changes)}</{mqsim.DRIVE}>"
+
+
+def work(*flows):
+    inside = "".join(f"<{name}>{tags(table)}</{name}>" for name, table in flows)
+    return f"<{mqsim.WORKLOAD}><IO_Scenario>{inside}</IO_Scenario></{mqsim.WORKLOAD}>"
+
+
+@pytest.fixture
+def files(tmp_path):
+    (tmp_path / "ssd.xml").write_text(drive())
+    (tmp_path / "work.xml").write_text(work((SYNTHETIC, FLOW)))
+    return tmp_path
+
+
+def test_mqsim_becomes_an_experiment(files, ssdlab):
+    shown = ssdlab("run", "ssd.xml", "--workload", "work.xml", "--show")
+    assert shown.returncode == 0, shown.stderr
+    for note in (
+        "ssd.xml: not modelled: Data_Cache_Capacity = 268435456",
+        "ssd.xml: timing.read: the mean of MLC's pages",
+        "work.xml: flow 0: not modelled: Priority_Class = HIGH",
+    ):
+        assert f"# {note}" in shown.stdout
+    (files / "mine.toml").write_text(shown.stdout)
+    found = package.Experiment(files / "mine.toml").to_dict()
+    device, flow = found["device"], found["workload"]["classes"]["flow_0"]
+    assert (device["channels"], device["packages_per_channel"], device["fill"]) == (2, 2, 0.75)
+    assert (device["timing"]["read"], device["timing"]["bus_per_byte"]) == ("80us", "2.5ns")
+    assert (device["cleaning"]["policy"], device["cleaning"]["d_choices"]["d"]) == ("d-choices", 6)
+    assert device["cleaning"]["time"] == "interleaved"
+    assert (flow["depth"], flow["read_share"], flow["block_size"]) == (4, 0.6, "8KiB")
+    assert found["run"]["seed"] == 321
+    runs = [
+        json.loads(ssdlab("run", *words, "--json", "-", "--quiet").stdout)["host"]
+        for words in (["ssd.xml", "--workload", "work.xml"], ["mine.toml"])
+    ]
+    assert runs[0] == runs[1] and runs[0]["all"]["requests"] == 300
+
+
+def test_every_parameter_is_mapped_or_named(files):
+    changed = {name: f"{float(value) * 2:g}" for name, value in GIVEN.items() if _number(value)}
+    plain = (files / "ssd.xml").read_text()
+    for name, value in (changed | {"GC_Block_Selection_Policy": "GREEDY"}).items():
+        (files / "other.xml").write_text(
+            plain.replace(f">{GIVEN[name]}</{name}", f">{value}</{name}")
+        )
+        text = mqsim.converted(files / "other.xml")
+        if name != "Page_Read_Latency_CSB":  # MLC has no such page
+            assert text != mqsim.converted(files / "ssd.xml"), name
+
+
+def _number(text):
+    return text.replace(".", "").isdigit()
+
+
+def test_flows_of_other_kinds(files):
+    def converted(*flows):
+        (files / "it.xml").write_text(work(*flows))
+        mix = package.Experiment(files / "it.xml", set={"run.until": "1ms"})
+        return mix.to_dict()["workload"], mqsim.converted(files / "it.xml")
+
+    paced = FLOW | {"Synthetic_Generator_Type": "BANDWIDTH", "Bandwidth": "819200"}
+    found, said = converted((SYNTHETIC, paced))
+    assert found["classes"]["flow_0"]["rate"] == 100
+    assert "unused with BANDWIDTH: Average_No_of_Reqs_in_Queue" in said
+    streaming = FLOW | {"Address_Distribution": "STREAMING", "Total_Requests_To_Generate": "0"}
+    found, said = converted((SYNTHETIC, streaming | {"Stop_Time": "5000000"}))
+    assert found["classes"]["flow_0"]["random_share"] == 0
+    assert 'until = "5000000ns"' in said
+    trace = {"File_Path": "x.trace", "Time_Unit": "NANOSECOND", "Relay_Count": "2"}
+    found, said = converted(("IO_Flow_Parameter_Set_Trace_Based", trace))
+    assert (found["path"], found["loops"], found["beyond"]) == ("x.trace", 2, "wrap")
+    (files / "x.trace").write_text("100 0 8 8 0\n")
+    found, _ = converted((SYNTHETIC, FLOW), ("IO_Flow_Parameter_Set_Trace_Based", trace))
+    assert [stream["kind"] for stream in found["streams"]] == ["trace", "threads"]
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("<a", "not XML"),
+        ("<a/>", "<a> is neither MQSim's"),
+        ('<!DOCTYPE a [<!ENTITY x "y">]><a>&x;</a>', "document types and entities are not read"),
+        (drive(Seed="many"), 'Seed = "many": expected a number'),
+        (drive(Flash_Technology="PLC"), 'Flash_Technology = "PLC": choose from SLC, MLC, TLC'),
+        (work((SYNTHETIC, {"Read_Percentage": "1"})), "a flow needs Total_Requests_To_Generate"),
+        (work(), "no <IO_Scenario>"),
+    ],
+)
+def test_wrong_xml_is_refused(refused, tmp_path, text, message):
+    (tmp_path / "it.xml").write_text(text)
+    assert message in refused("run", "it.xml")
+
+
+def test_results_run_what_made_them(ssdlab, tmp_path, small_options):
+    assert ssdlab("run", *small_options, "--seed", 7, "--out", "out").returncode == 0
+    first = package.Results.load(tmp_path / "out").host
+    for source in ("out", "out/results.json", "out/experiment.toml"):
+        again = ssdlab("run", source, "--json", "-")
+        assert json.loads(again.stdout)["host"] == first.to_dict()
+    changed = ssdlab("run", "out", "--set", "workload.requests=20", "--json", "-")
+    assert json.loads(changed.stdout)["host"]["all"]["requests"] == 20
+    assert package.run(tmp_path / "out").host.all.mean_us == first.all.mean_us
+
+
+def test_a_job_of_fio_runs(ssdlab, refused, tmp_path):
+    (tmp_path / "job.fio").write_text("[a]\nrw=randread\nbs=4k\nsize=64k\n")
+    for words in (["job.fio"], ["--workload", "job.fio"]):
+        done = ssdlab("run", *words, "--json", "-")
+        assert json.loads(done.stdout)["host"]["all"]["requests"] == 16
+    assert "is a directory" not in refused("run", "no.fio")
+
+
+def test_results_that_name_code_need_permission(ssdlab, refused, tmp_path):
+    (tmp_path / "mine.py").write_text(
+        "from ssdlab import cleaners\n\n\nclass Mine(cleaners.Cleaner):\n"
+        "    def step(self, view):\n        return cleaners.Clean(view.emptiest)\n"
+    )
+    words = ["--set", "cleaning.policy=mine:Mine", "--set", "workload.requests=100"]
+    assert ssdlab("run", *words, "--out", "out").returncode == 0
+    assert "--allow-code" in refused("run", "out")
+    assert ssdlab("run", "out", "--allow-code").returncode == 0

@@ -1,0 +1,151 @@
+"""The smallest drive for a trace: what is found, that a plain run confirms it, what is refused."""
+
+import doctest
+import json
+import random
+import shlex
+from pathlib import Path
+
+import pytest
+
+import ssdlab
+from ssdlab import sizing
+from ssdlab.charts import svg
+from ssdlab.sizing import figures
+from ssdlab.sizing.trial import Goal
+
+#: A drive of 270 MB with a modern write path.
+DRIVE = """
+[device]
+preset = "tlc-enterprise"
+blocks_per_plane = 48
+pages_per_block = 6
+scale = 1
+spare_factor = 0.12
+cleaning.min_free = 0.02
+"""
+
+
+def recorded(path, touched=20_000, far=8 * 10**8, requests=3000, gap_ns=200_000, reads=0.3):
+    draw = random.Random(1)
+    ssdlab.trace.write(
+        path,
+        at_ns=[n * gap_ns for n in range(requests)],
+        op=["read" if draw.random() < reads else "write" for _ in range(requests)],
+        sector=[8 * draw.randrange(touched) + far * (n % 9 == 0) for n in range(requests)],
+        sectors=[8] * requests,
+    )
+    return path
+
+
+@pytest.fixture
+def given(tmp_path):
+    (tmp_path / "drive.toml").write_text(DRIVE)
+    return {"drive": str(tmp_path / "drive.toml"), "trace": recorded(tmp_path / "it.parquet")}
+
+
+def test_the_smallest_is_found_and_a_plain_run_confirms_it(given, ssdlab, tmp_path):
+    words = ["--trace", given["trace"], "--drive", given["drive"], "--years", "0.0012"]
+    done = ssdlab("size", *words, "--p99", "2ms", "--json", "it.json", "--out", "best.toml")
+    assert done.returncode == 0, done.stderr
+    assert "Addresses: dense; the " in done.stdout
+    assert "Looped: run " in done.stdout
+    assert "Smallest: 1 drive with " in done.stdout and "Next best: 2 drives" in done.stdout
+    found = json.loads((tmp_path / "it.json").read_text())
+    best = found["best"]
+    assert len(best["seeds"]) >= 3 and best["p99_us"]["mean"] <= 2000 and best["years"] >= 0.0012
+    less = [it for it in found["tried"] if it["flash_bytes"] < best["flash_bytes"]]
+    assert less and not any(it["meets"] for it in less), "it is the smallest"
+    # One of its runs, by the command that is printed and by the file.
+    assert found["command"] in done.stdout
+    printed = shlex.split(found["command"])[1:]
+    runs = [json.loads(ssdlab(*it, "--json", "-").stdout) for it in (printed, ["run", "best.toml"])]
+    assert runs[0]["host"] == runs[1]["host"]
+    p99, around = runs[0]["host"]["all"]["percentiles_us"]["99"], best["p99_us"]
+    assert p99 == pytest.approx(around["mean"], rel=0.2)
+    assert runs[0]["capacity_bytes"] == best["capacity_bytes"]
+
+
+def test_each_goal_decides(given):
+    def least(**goals):
+        best = sizing.size(drives=1, **given, **goals).best
+        return best and best.flash_bytes
+
+    easy = least(years=0.0002)
+    assert easy < least(years=0.001)
+    assert least(years=0.0002, p99_us=1.0) is None
+    assert least(years=0.0002, p999_us=1.0) is None
+    assert least(years=0.0002, capacity_bytes=5e8) > easy
+
+
+def test_none_does_says_why(given, ssdlab, tmp_path):
+    words = ["size", "--trace", given["trace"], "--drive", given["drive"], "--drives", 1]
+    done = ssdlab(*words, "--p99", "1us", "--years", 1)
+    assert done.returncode == 1
+    said = " ".join(done.stdout.split())
+    assert "None does, because at its best (1 drive with " in said
+    assert "p99 is " in said and ", not 1.00us and lasts" in said and ", not 1 years" in said
+
+
+def test_more_drives_where_one_has_no_room(given, tmp_path):
+    wide = tmp_path / "wide.parquet"
+    ssdlab.trace.write(
+        wide, at_ns=[0, 10**9, 2 * 10**9], op=["write"] * 3, sector=[0, 10**6, 2 * 10**6],
+        sectors=[200_000] * 3,
+    )  # fmt: skip
+    found = sizing.size(wide, drive=given["drive"], years=1e-6)
+    assert found.fit.fewest_drives == 2 and found.best.design.drives == 2
+    assert "device.kind=array" not in (found.command or "")  # of a file only --out can say it
+    with pytest.raises(ssdlab.InputError, match=r"1 drives have .*: --capacity 1GB has room"):
+        sizing.size(wide, drive=given["drive"], drives=1)
+
+
+@pytest.mark.parametrize(
+    ("words", "message"),
+    [
+        (["--p99", "2"], "--p99"),
+        (["--p99", "2ms", "--drives", 0], "--drives 0: from 1 to 64"),
+        (["--p99", "2ms", "--drive", "null"], "kind linear, not ssd"),
+        (["--p99", "2ms", "--years", 0], "--years 0: more than 0"),
+        (["--p99", "2ms", "--set", "device.over_provisioning=0.3"], "over_provisioning"),
+    ],
+)
+def test_wrong_input_is_refused(refused, tmp_path, words, message):
+    recorded(tmp_path / "it.parquet", requests=20)
+    assert message in refused("size", "--trace", "it.parquet", *words)
+
+
+def test_what_a_trace_leaves_open_is_asked_with_the_option(refused, tmp_path):
+    (tmp_path / "it.trace").write_text("100 0 8 8 0\n200 0 16 8 1\n" * 20)
+    said = refused("size", "--trace", "it.trace", "--p99", "2ms", "--set", "workload.format=mqsim")
+    assert "add --set workload.time_unit=ns" in said
+
+
+def test_what_cannot_be_told_is_not_said_to_be_kept():
+    goal = Goal("p99_us", 100.0)
+    assert goal.kept([50.0]) and goal.kept([200.0]) is False
+    assert goal.kept([99.0]) is None, "a single seed near the limit"
+    assert goal.kept([98.0, 102.0, 99.0]) is None
+    assert goal.kept([98.0, 98.1, 98.2]) is True
+    assert Goal("years", 5.0, at_least=True).kept([4.0, 4.0, 4.0]) is False
+
+
+def test_the_figure_has_a_line_for_each_number_of_drives_and_the_goal(given):
+    found = sizing.size(years=0.0001, p99_us=1e5, **given)
+    drawn = figures.over_flash(found, "p99_us")
+    assert [line.name for line in drawn.lines()] == ["1 drive", "2 drives", "goal"]
+    assert svg.figure(drawn)
+
+
+def test_examples_of_the_docs():
+    for module in (sizing, ssdlab.numbers):
+        found = doctest.testmod(module)
+        assert found.attempted and not found.failed
+
+
+@pytest.mark.shared("traces/msr_hm_0_sample1000.csv.zst")
+def test_a_recorded_trace(given):
+    trace = Path(__file__).resolve().parents[3] / "shared/traces/msr_hm_0_sample1000.csv.zst"
+    small = given["drive"]
+    found = sizing.size(trace, p99_us=20_000, drives=1, years=1e-3, drive=small)
+    assert found.best is not None
