@@ -88,7 +88,10 @@ def test_verdicts():
 @pytest.mark.parametrize(
     ("words", "message"),
     [
-        (["greedy", "gready"], 'B "gready": cannot be read, nor is it a device preset or a cleaning policy (greedy, '),
+        (
+            ["greedy", "gready"],
+            'B "gready": cannot be read, nor is it a device preset or a cleaning policy (greedy, ',
+        ),
         (["greedy", "fifo", "--repeat", 1], "--repeat 1: from 2"),
         (["greedy", "fifo", "--minimize", "p98"], "the percentiles are"),
         (["greedy", "fifo", "--vary", "device.channels="], "an empty value"),

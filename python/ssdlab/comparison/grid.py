@@ -150,8 +150,8 @@ def _verdict(difference: float | None, half: float | None, maximize: bool) -> st
 def side(name: str, said: str) -> tuple[list[Layer], list[Layer]]:
     """The layers of a side, below and beside those that both share.
 
-    A side is a device preset, a cleaning policy (`greedy`, `module:Class(window=3)`), a `KEY=VALUE`, an experiment
-    (.toml) or results of one. Raises `InputError` for anything else.
+    A side is a device preset, a cleaning policy (`greedy`, `module:Class(window=3)`), a
+    `KEY=VALUE`, an experiment (.toml) or results of one. Raises `InputError` for anything else.
     """
     key = said.partition("(")[0]
     if said.endswith(".toml"):
@@ -168,8 +168,8 @@ def side(name: str, said: str) -> tuple[list[Layer], list[Layer]]:
     if key in known or ":" in key:
         return [], layers.from_options([f"device.cleaning.policy={said}"])
     raise InputError(
-        f'{name} "{said}": cannot be read, nor is it a device preset or a cleaning policy ({", ".join(known)}, or '
-        "module:Class of your own); a side is also KEY=VALUE, an experiment (FILE.toml), or "
+        f'{name} "{said}": cannot be read, nor is it a device preset or a cleaning policy '
+        f"({', '.join(known)}, or module:Class of your own); a side is also KEY=VALUE, an experiment (FILE.toml), or "
         "results of ssdlab run"
     )
 
