@@ -6,8 +6,10 @@ A row is a point of the sweep as a mapping from column to value; names of column
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
+from dataclasses import replace
 from typing import Any
 
+from ssdlab import readable
 from ssdlab.charts import Axis, Cells, Figure, Series, Threads
 from ssdlab.numbers import cell_text
 
@@ -15,6 +17,10 @@ Rows = Sequence[dict[str, Any]]
 
 #: Words along an axis.
 MAX_WORDS = 40
+#: An axis whose values spread further is logarithmic.
+WIDE_SPREAD = 20
+#: Best points that are named in their place.
+MAX_LABELS = 8
 
 
 def short(name: str) -> str:
@@ -26,27 +32,70 @@ def short(name: str) -> str:
     return name.replace("_", " ")
 
 
-def trade_off(rows: Rows, best: Sequence[bool], x: str, y: str) -> Figure:
+def unit_of(name: str) -> str:
+    """The unit of a column by its name, one of `readable.FORMS`; empty for a plain number."""
+    last = name.partition("percentiles_us.")[1] or name.rpartition(".")[2]
+    if last.rstrip(".").endswith("_us"):
+        return "us"
+    if last == "mb_per_s":
+        return "mb_per_s"
+    if "bytes" in last.split("_") and "amplification" not in last:
+        return "bytes"
+    return {"iops": "rate"}.get(last, "")
+
+
+def value_text(value: Any, name: str) -> str:
+    """A value of a column as people read it."""
+    unit = unit_of(name)
+    number = isinstance(value, int | float) and not isinstance(value, bool)
+    if number and unit:
+        return readable.value(value, unit)
+    return cell_text(value)
+
+
+def axis(rows: Rows, name: str) -> Axis:
+    """The axis of a column: logarithmic where the values spread."""
+    numbers = [row[name] for row in rows if isinstance(row.get(name), int | float)]
+    wide = bool(numbers) and min(numbers) > 0 and max(numbers) > WIDE_SPREAD * min(numbers)
+    unit = unit_of(name)
+    label = short(name).removesuffix(" us") if unit == "us" else short(name)
+    return Axis(label, log=10 if wide else 0, zero=False, unit=unit)
+
+
+def trade_off(
+    rows: Rows, best: Sequence[bool], x: str, y: str, varied: Sequence[str] = ()
+) -> Figure:
     """A figure of each point over another, and the line through the best ones."""
     points = [
-        (row[x], row[y], is_best)
+        (row[x], row[y], is_best, _point(row, varied))
         for row, is_best in zip(rows, best, strict=True)
         if row.get(x) is not None and row.get(y) is not None
     ]
     series = []
-    for name, wanted, colour in (("others", False, 0), ("best", True, 1)):
-        mine = sorted((a, b) for a, b, is_best in points if is_best == wanted)
-        at, values = [a for a, _ in mine], [b for _, b in mine]
+    for name, wanted, role in (("others", False, "context"), ("best", True, "write")):
+        mine = sorted((a, b, said) for a, b, is_best, said in points if is_best == wanted)
+        at, values = [a for a, _, _ in mine], [b for _, b, _ in mine]
+        said = [
+            f"{point}: {value_text(a, x)}, {value_text(b, y)}".removeprefix(": ")
+            for a, b, point in mine
+        ]
         if wanted and len(mine) > 1:
-            series.append(Series("", at, values, colour=colour))
+            series.append(Series("", at, values, role=role, dash=0, says=said))
         if mine:
-            series.append(Series(name, at, values, "dots", colour, strong=wanted))
+            labels = [point for _, _, point in mine] if wanted and len(mine) <= MAX_LABELS else []
+            dots = Series(name, at, values, "dots", strong=wanted, role=role, says=said)
+            series.append(replace(dots, labels=labels))
     return Figure(
         f"{short(y)} against {short(x)}",
-        Axis(short(x), zero=False),
-        Axis(short(y), zero=False),
+        axis(rows, x),
+        axis(rows, y),
         series,
     )
+
+
+def _point(row: dict[str, Any], varied: Sequence[str]) -> str:
+    """A point by its parameters."""
+    return ", ".join(f"{short(name)}={cell_text(row.get(name))}" for name in varied)
 
 
 def heat_map(rows: Rows, down: str, across: str, figure: str) -> Figure:
@@ -75,16 +124,18 @@ def by_parameter(rows: Rows, name: str, figure: str) -> Figure:
     if not _numbers(x):
         x = [cell_text(value) for value in x]
     series = [
-        Series("lowest", x, [min(found) for _, found in groups]),
-        Series("mean", x, [sum(found) / len(found) for _, found in groups]),
-        Series("highest", x, [max(found) for _, found in groups]),
+        Series("lowest", x, [min(found) for _, found in groups], role="B"),
+        Series("mean", x, [sum(found) / len(found) for _, found in groups], role="all"),
+        Series("highest", x, [max(found) for _, found in groups], role="write"),
     ]
     if all(line.y == series[0].y for line in series):
         series = [Series(short(figure), x, series[0].y)]
+    across = axis([{name: value} for value in x], name)
+    upright = axis(having, figure)
     return Figure(
-        f"{short(figure)} by {short(name)}",
-        Axis(short(name)),
-        Axis(short(figure)),
+        f"{upright.label} by {short(name)}",
+        replace(across, words=()),
+        replace(upright, zero=True),
         series if 2 <= len(groups) <= MAX_WORDS else [],
     )
 
