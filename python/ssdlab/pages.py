@@ -182,9 +182,9 @@ def warnings(messages: Sequence[str]) -> str:
 
 
 def checks(found: Sequence[tuple[str, str, str]]) -> str:
-    """What was looked at: its kind ("" passed, "w" a warning, "i" to know), name, and what is so."""
+    """What was looked at: kind ("" passed, "w" a warning, "i" to know), name, what is so."""
     items = "".join(
-        f'<li{f" class={kind!r}" if kind else ""}><b>{escape(name)}:</b> {escape(said)}</li>'
+        f"<li{f' class={kind!r}' if kind else ''}><b>{escape(name)}:</b> {escape(said)}</li>"
         for kind, name, said in found
     )
     return f'<ul class="checks">{items}</ul>' if items else ""
@@ -194,5 +194,3 @@ def command(text: str) -> str:
     """A command to copy."""
     told = escape(text, quote=True)
     return f'<div class="try"><code>{told}</code><button data-copy="{told}">Copy</button></div>'
-
-

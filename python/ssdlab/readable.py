@@ -1,4 +1,4 @@
-"""Numbers as pages write them: three significant digits, a narrow space before the unit, true minus.
+"""Numbers as pages write them: three significant digits, a narrow space before the unit.
 
 What a terminal shows in ASCII is in `numbers`.
 """

@@ -1,4 +1,4 @@
-"""Drawings of two kinds of page content: where flash pages come from, and how far a ratio is from 1."""
+"""Two small drawings: where flash pages come from, and how far a ratio is from 1."""
 
 from __future__ import annotations
 
@@ -9,7 +9,9 @@ from ssdlab import readable
 from ssdlab.charts.frame import svg
 
 #: Where the bands of a flow begin and end, of 1000, and the gap between them.
-TOP, BOTTOM, GAP = 130.0, 850.0, 30.0
+TOP, BOTTOM, GAP = 130.0, 960.0, 30.0
+#: A band below this height has its words on one line.
+THIN = 200.0
 
 
 def flow(written: float, moved: float, valid: float | None) -> str:
@@ -39,21 +41,25 @@ def flow(written: float, moved: float, valid: float | None) -> str:
         gone = (TOP, TOP + high * (1 - valid))
         kept = (gone[1] + GAP, gone[1] + GAP + high * valid)
         body += _ribbon(434, 800, (middle, middle + high * (1 - valid)), gone, "all", 0.18)
-        body += _ribbon(434, 800, (middle + high * (1 - valid), middle + high), kept, "cleaning_wait")
+        still = (middle + high * (1 - valid), middle + high)
+        body += _ribbon(434, 800, still, kept, "cleaning_wait")
         body += _bar(800, gone, "all") + _bar(800, kept, "cleaning_wait")
         texts += [
             (82.5, 0, "when cleaned", ""),
             (82.5, gone[0] / 10, "superseded", readable.share(1 - valid)),
             (82.5, max(kept[0] / 10, gone[0] / 10 + 20), "still valid", readable.share(valid)),
         ]
-    told = f"The host wrote {readable.count(written)} pages and cleaning moved {readable.count(moved)}"
+    told = f"The host wrote {readable.count(written)} pages, "
+    told += f"and cleaning moved {readable.count(moved)}"
+    thin = ' class="thin"' if left[1] - left[0] < THIN else ""
     words = "".join(
-        f'<div style="left:{x}%;top:{y:.1f}%">'
+        f'<div{thin if what == "written by the host" else ""} style="left:{x}%;top:{y:.1f}%">'
         f"{f'<b>{escape(number)}</b>' if number else ''}{escape(what)}</div>"
         for x, y, what, number in texts
     )
     return (
-        f'<div class="flow" role="img" aria-label="{escape(told, quote=True)}">{svg(body)}{words}</div>'
+        f'<div class="flow" role="img" aria-label="{escape(told, quote=True)}">'
+        f"{svg(body)}{words}</div>"
     )
 
 
@@ -81,12 +87,11 @@ def _bar(x: float, span: tuple[float, float], role: str) -> str:
     )
 
 
-def ratio(value: float, reach: float, role: str) -> str:
-    """A dot at a ratio on a logarithmic axis from 1/`reach` to `reach`, and its way from 1."""
-    share = 0.5 + 0.5 * math.log(value) / math.log(reach)
-    place = 100 * min(max(share, 0.0), 1.0)
-    low, wide = min(place, 50.0), abs(place - 50.0)
+def ratio(value: float, ends: tuple[float, float], role: str) -> str:
+    """A dot at a ratio on a logarithmic axis between `ends`, and its way from 1."""
+    place, one = (100 * math.log(it / ends[0]) / math.log(ends[1] / ends[0]) for it in (value, 1.0))
+    low, wide = min(place, one), abs(place - one)
     return (
-        f'<div class="ratio r-{role}" aria-hidden="true"><i style="left:50%"></i>'
+        f'<div class="ratio r-{role}" aria-hidden="true"><i style="left:{one:.1f}%"></i>'
         f'<u style="left:{low:.1f}%;width:{wide:.1f}%"></u><s style="left:{place:.1f}%"></s></div>'
     )

@@ -120,6 +120,8 @@ def axis_text(axis: Axis, mark: float) -> str:
         return percentile_text(mark)
     if axis.unit == "share":
         return f"{100 * mark:.4g}{readable.THIN}%"
+    if mark == 0:
+        return "0"
     if axis.unit == "times":
         return f"{mark:.4g}{readable.THIN}×"
     if axis.unit in ("us", "s", "bytes"):
@@ -195,10 +197,15 @@ def marked(drawn: Figure, x_scale: Scale, y_scale: Scale) -> tuple[list[str], st
 def _labels(line: Series, x_scale: Scale, y_scale: Scale) -> str:
     """What is written beside dots, towards the middle of the figure; hidden where it is narrow."""
     found = ""
+    placed: list[tuple[float, float]] = []
     for text, x, y in zip(line.labels, line.x, line.y, strict=False):
         if y is None:
             continue
-        left, top = x_scale(float(x)) / 10, y_scale(y) / 10
+        left, top = x_scale(float(str(x))) / 10, y_scale(y) / 10
+        # One that would lie on another is left out; every dot says its own when pointed at.
+        if any(abs(left - x_) < 30 and abs(top - y_) < 7 for x_, y_ in placed):
+            continue
+        placed.append((left, top))
         side = f"left:calc({left:.1f}% + 8px)" if left < 60 else f"right:{101 - left:.1f}%"
         up = f"bottom:{100 - top:.1f}%" if top > 15 else f"top:{top:.1f}%"
         found += f'<div class="place minor" style="{side};{up}">{escape(text)}</div>'
@@ -215,15 +222,13 @@ def _series(
     """A line with dots that say their values, dots alone, or bars over numbers."""
     place, y_scale = scales
     points = [
-        (n, place(float(x)), y_scale(y), x, y)
+        (n, place(float(str(x))), y_scale(y), x, y)
         for n, (x, y) in enumerate(zip(line.x, line.y, strict=True))
         if y is not None
     ]
-    told = [
-        line.says[n] if line.says else _told(drawn, line, x, y) for n, _, _, x, y in points
-    ]
+    told = [line.says[n] if line.says else _told(drawn, line, x, y) for n, _, _, x, y in points]
     if line.mark == "bars":
-        begin = float(line.x[0])
+        begin = float(str(line.x[0]))
         wide = place(begin + line.width) - place(begin)
         return [
             f'<path class="{kind}" fill="currentColor" d="M{x:.1f} {SIDE}V{y:.1f}h{wide:.1f}'
@@ -248,7 +253,9 @@ def _series(
     return parts
 
 
-def _path(there: Sequence[int | None], points: Sequence[tuple[int, float, float, object, float]]) -> str:
+def _path(
+    there: Sequence[int | None], points: Sequence[tuple[int, float, float, object, float]]
+) -> str:
     """The line through the points, broken where a value is absent."""
     path, last = "", -2
     for n, x, y, _, _ in points:
@@ -289,7 +296,7 @@ def _curves(drawn: Figure) -> str:
         values = [_between(at, line.y, place) for place in places]
         texts = ["" if v is None else readable.value(v, drawn.y.unit or "short") for v in values]
         curves.append({"n": line.name, "c": colour_class(line, colour), "v": texts})
-    shares = [_share_text(1 - 10 ** -place) for place in places]
+    shares = [_share_text(1 - 10**-place) for place in places]
     return json.dumps({"at": shares, "curves": curves}, separators=(",", ":"), ensure_ascii=False)
 
 

@@ -130,8 +130,8 @@ def shades(cells: Cells) -> str:
     key = "".join(f'<i style="background:{ramp(shade)}"></i>' for shade in range(SHADES))
     more = f"; {cells.caption}" if cells.caption else ""
     return (
-        f'<p class="legend"><span>{low:.4g}<span class="ramp">{key}</span>{high:.4g} '
-        f"{escape(cells.name + more)}</span></p>"
+        f'<p class="legend plain">{low:.4g}<span class="ramp">{key}</span>{high:.4g} '
+        f"{escape(cells.name + more)}</p>"
     )
 
 

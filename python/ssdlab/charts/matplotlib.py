@@ -162,8 +162,9 @@ def _lines(axis: Any, figure: Figure) -> None:
     for mark in figure.series:
         if isinstance(mark, Band):
             sides = [[math.nan if y is None else y for y in side] for side in (mark.low, mark.high)]
-            look = {"color": _colour(mark.role, 0), "alpha": 0.2, "linewidth": 0}
-            axis.fill_between([*mark.x], *sides, **look)
+            axis.fill_between(
+                [*mark.x], *sides, color=_colour(mark.role, 0), alpha=0.2, linewidth=0
+            )
         elif isinstance(mark, Level):
             axis.axhline(mark.y, color="#5a626d", linewidth=1, linestyle=":")
             place = {"xycoords": axis.get_yaxis_transform(), "ha": "right", "va": "bottom"}

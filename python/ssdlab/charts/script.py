@@ -33,18 +33,22 @@ all('[data-curves]').forEach(area => {
     if (k) put((at ?? Math.round(n / 2)) + k * (e.shiftKey ? 5 : 1));
     else if (e.key === 'Escape') put(null); else return; e.preventDefault() }) });
 all('[data-strips]').forEach(box => {
-  const end = +box.dataset.strips, strips = all('.strip', box), say = box.querySelector(':scope > .say');
-  const areas = strips.map(s => s.querySelector('.pa')), right = strips.map(s => s.querySelector('.r'));
+  const end = +box.dataset.strips, strips = all('.strip', box);
+  const say = box.querySelector(':scope > .say');
+  const areas = strips.map(s => s.querySelector('.pa'));
+  const right = strips.map(s => s.querySelector('.r'));
   const lines = areas.map(a => JSON.parse(a.dataset.lines)), resting = right.map(r => r.innerHTML);
   const hairs = areas.map(a => el('div', 'xh', a)), brushes = areas.map(a => el('div', 'brush', a));
   const least = Math.min(...lines.flat().map(l => l.d)), labels = box.querySelector('.xl');
   const marks = labels.innerHTML; let a = 0, b = end, at = null, down = null;
-  const idle = 'Point at a moment to read all strips; drag to zoom; arrow keys, + and \\u2212 work too.';
+  const idle = 'Point at a moment to read all strips; drag to zoom; arrow keys, + and \\u2212 '
+    + 'work too.';
   const draw = () => { hairs.forEach(h => { h.style.display = at === null ? 'none' : 'block';
       h.style.left = 100 * (at - a) / (b - a) + '%' });
     right.forEach((r, k) => { if (at === null) { r.innerHTML = resting[k]; return }
       r.textContent = ''; lines[k].forEach(l => {
-        text(r, 'b', l.c, l.v[Math.round((at - l.x) / l.d)] ?? '\\u2013'); r.append(l.n + ' ') }) });
+        text(r, 'b', l.c, l.v[Math.round((at - l.x) / l.d)] ?? '\\u2013');
+        r.append(l.n + ' ') }) });
     say.textContent = at !== null ? +at.toPrecision(4) + '\\u202fs' : b - a < end ?
       `${+a.toPrecision(3)} to ${+b.toPrecision(3)}\\u202fs; Esc shows all` : idle };
   const view = () => { const w = b - a;
@@ -58,7 +62,8 @@ all('[data-strips]').forEach(box => {
         labels.lastChild.style.left = 100 * (n * step - a) / w + '%' } } draw() };
   const whole = () => { a = 0; b = end; at = null; view() };
   const put = v => { at = Math.max(a, Math.min(b, v)); draw() };
-  const zoom = f => { const w = Math.max(4 * least, Math.min(end, (b - a) * f)), c = at ?? (a + b) / 2;
+  const zoom = f => { const w = Math.max(4 * least, Math.min(end, (b - a) * f));
+    const c = at ?? (a + b) / 2;
     a = Math.max(0, Math.min(end - w, c - w / 2)); b = a + w; view() };
   areas.forEach(p => { const of = e => { const r = p.getBoundingClientRect();
       return a + (b - a) * Math.max(0, Math.min(1, (e.clientX - r.left) / r.width)) };

@@ -1,4 +1,4 @@
-"""Small multiples over simulated time: strips below each other that share one axis and cross-hair."""
+"""Small multiples over simulated time: strips that share one axis and one cross-hair."""
 
 from __future__ import annotations
 
@@ -64,7 +64,9 @@ def _strip(figure: Figure, end: float, below: str) -> str:
     label = f"{figure.title} over {figure.x.label}: {said}"
     data = f' data-lines="{escape(_lines(figure), quote=True)}"'
     ends = [marks[0], marks[-1]] if not figure.y.log else marks
-    drawing = plot(figure.y, ends, y_scale, (label, grid + "".join(parts), over, data), HEIGHT, WIDE)
+    drawing = plot(
+        figure.y, ends, y_scale, (label, grid + "".join(parts), over, data), HEIGHT, WIDE
+    )
     return (
         f'<div class="strip"><div class="t">{escape(figure.title)}'
         f"<i>{escape(figure.note)}</i></div>{drawing}{below}</div>"

@@ -14,8 +14,8 @@ LANE_REM = 1.2
 #: How often a drawing of lanes may be as wide as the page.
 ZOOMS = (1, 4, 16, 64)
 
-#: Colour of each role, on light and on dark paper. Parts of a latency by hue: grey is the host, warm
-#: is waiting, cool is work.
+#: Colour of each role, on light and on dark paper. Parts of a latency by hue: grey is the host,
+#: warm is waiting, cool is work.
 ROLES = {
     "read": ("#0b6cb0", "#5ab0f0"),
     "write": ("#c2410c", "#fb8b4b"),
@@ -167,25 +167,31 @@ svg line, svg path, svg polyline { vector-effect: non-scaling-stroke }
   font-size: 12px; font-weight: 400; color: var(--dim); white-space: nowrap }
 .barx { grid-column: 2; display: flex; font-size: 12px; color: var(--dim); text-align: center;
   line-height: 1.2; padding-top: 5px } .barx span { flex: 1; min-width: 0; overflow-wrap: anywhere }
+.multiples { display: grid; gap: 0 28px;
+  grid-template-columns: repeat(auto-fit, minmax(min(100%, 330px), 1fr)) }
 .strips { display: grid; gap: 20px }
 .strip { display: grid; grid-template-columns: 150px minmax(0, 1fr) 132px; gap: 0 14px;
   align-items: center }
 .strip .t, .strip .r { line-height: 1.35 } .strip .t { font-size: 13px }
 .strip .t i { display: block; font-style: normal; font-size: 12px; color: var(--dim) }
 .strip .r { font-size: 12px; color: var(--dim) }
-.strip .r b { font-size: 15px; font-weight: 600; display: block; white-space: nowrap;
-  color: var(--fg) } .strip .r b[class] { color: currentColor }
-.say { font-size: 12px; color: var(--dim); min-height: 20px; display: none } .js .say { display: block }
+.strip .r b { font-size: 15px; font-weight: 600; display: block; white-space: nowrap }
+.strip .r b:not([class]) { color: var(--fg) }
+.say { font-size: 12px; color: var(--dim); min-height: 20px; display: none }
+.js .say { display: block }
 .say b { font-weight: 600; color: var(--fg) } .say span { margin-right: 12px }
 .xh, .brush { position: absolute; top: 0; bottom: 0; pointer-events: none; display: none }
 .xh { width: 1px; background: var(--fg); opacity: .55 }
 .brush { background: var(--link); opacity: .13 }
-.ramp { display: inline-flex; vertical-align: -2px; margin: 0 4px }
+.legend.plain { display: block }
+.legend .ramp { display: inline-flex; gap: 0; vertical-align: -2px; margin: 0 4px }
 .ramp i { width: 14px; height: 12px }
 .flow { position: relative; height: 216px; margin: 6px 0 12px }
 .flow svg { position: absolute; inset: 0; width: 100%; height: 100% }
 .flow div { position: absolute; font-size: 12px; line-height: 1.3; color: var(--dim) }
-.flow div b { display: block; font-size: 15px; color: var(--fg); font-weight: 600 }
+.flow div.thin b { display: inline; margin-right: 5px }
+.flow div b { display: block; font-size: 15px; color: var(--fg);
+  font-weight: 600 }
 .ratio { position: relative; height: 18px; min-width: 160px }
 .ratio i { position: absolute; top: 0; bottom: 0; width: 1px; background: var(--axis) }
 .ratio u { position: absolute; top: 8px; height: 2px; background: currentColor }
@@ -202,13 +208,15 @@ svg line, svg path, svg polyline { vector-effect: non-scaling-stroke }
   .stacks { display: block }
   .stacks > div { display: grid; grid-template-columns: minmax(0, 1fr) auto; gap: 3px 8px;
     margin-bottom: 10px }
-  .stacks .stack { order: 3; grid-column: 1 / -1 } .stacks .n i { display: inline; margin-left: 6px }
+  .stacks .stack { order: 3; grid-column: 1 / -1 }
+  .stacks .n i { display: inline; margin-left: 6px }
   .ratio { min-width: 80px } .flow { height: 250px }
 }
 """
 
 _LANES = """
-.lanes { display: grid; grid-template-columns: minmax(6rem, 12rem) 1fr; gap: 0 .6rem }
+.lanes { display: grid; grid-template-columns: fit-content(12rem) minmax(0, 1fr);
+  gap: 0 .6rem }
 .lanes .names { font-size: 12px; line-height: 1.2rem; overflow: hidden; white-space: nowrap;
   color: var(--dim) }
 .lanes .view { overflow-x: auto } .lanes .view:focus { outline: 2px solid var(--link) }
@@ -221,7 +229,7 @@ _LANES = """
 @media (max-width: 640px) { .marks span:nth-child(even) { font-size: 0 } }
 .zoom { margin: 0 .3rem 0 0 } .zoom + label { margin-right: 1rem; font-size: 13px;
   color: var(--dim) }
-@media (max-width: 640px) { .lanes { grid-template-columns: 5rem 1fr } }
+@media (max-width: 640px) { .lanes { grid-template-columns: fit-content(5rem) minmax(0, 1fr) } }
 """ + "".join(
     f".zoom{zoom}:checked ~ .lanes .sheet {{ width: {zoom}00% }} "
     f".zoom{zoom}:checked ~ .lanes .m{zoom} {{ display: block }}\n"

@@ -23,12 +23,12 @@ __all__ = ["draw", "figure", "flow", "ratio", "strips"]
 MAX_THREADS = 2000
 
 
-def figure(drawn: Figure, key: str = "0") -> str:
+def figure(drawn: Figure, key: str = "0", height: int = HEIGHT) -> str:
     """The figure with its caption; nothing if there is nothing to draw."""
     if drawn.empty():
         return ""
     caption = f"<figcaption>{escape(drawn.title)}</figcaption>" if drawn.title else ""
-    return f"<figure>{caption}{draw(drawn, key)}</figure>"
+    return f"<figure>{caption}{draw(drawn, key, height)}</figure>"
 
 
 def draw(drawn: Figure, key: str = "0", height: int = HEIGHT) -> str:
@@ -64,7 +64,8 @@ def _stacks(drawn: Figure) -> str:
             part = value / (drawn.y.high or whole)
             told = escape(f"{line.name}: {100 * part:.1f} %", quote=True)
             kind = colour_class(line, colour)
-            inside = f'<em><span class="w">{escape(_brief(line.name))} </span>{100 * part:.0f}\u202f%</em>'
+            brief = f'<span class="w">{escape(_brief(line.name))} </span>'
+            inside = f"<em>{brief}{100 * part:.0f}\u202f%</em>"
             spans += (
                 f'<span class="{kind}" style="width:{100 * value / total:.3f}%" title="{told}">'
                 f"{inside}</span>"
@@ -141,7 +142,7 @@ def _parallel(drawn: Figure) -> str:
     label = escape(f"{drawn.title}: a line for each, {drawn.x.label}", quote=True)
     tops = "".join(f"<span>{escape(most)}</span>" for _, most in drawn.x.ends)
     feet = "".join(
-        f"<span>{escape(least)}<br><b>{escape(word)}</b></span>"
+        f"<span>{escape(least)}<br/><b>{escape(word)}</b></span>"
         for word, (least, _) in zip(words, drawn.x.ends, strict=True)
     )
     return (

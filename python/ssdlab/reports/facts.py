@@ -46,9 +46,9 @@ class Facts:
     def busy(self) -> float | None:
         """The mean share of the time in which a unit was busy; of a disk's heads, theirs."""
         if self.units:
-            return sum(unit.busy for unit in self.units) / len(self.units)
+            return float(sum(unit.busy for unit in self.units) / len(self.units))
         disk = self.results.get("disk")
-        return None if disk is None else disk.busy
+        return None if disk is None else float(disk.busy)
 
     @cached_property
     def busiest(self) -> float:

@@ -1,4 +1,4 @@
-"""The page of one run: what limits it, then latency, time, flash, wear, units, experiment, trust."""
+"""The page of one run: what limits it, then latency, time, flash, wear, units and trust."""
 
 from __future__ import annotations
 
@@ -44,8 +44,12 @@ def page(it: Results) -> str:
             "s5" if beside else "",
         ),
         Section("disk", "What the disk did", tables["disk"].replace("<details>", "<details open>")),
-        Section("units", units_heading, units, "Shares of the run's time: cleaning, serving, idle."),
-        Section("operations", "The flash operations of the recorded window", timeline.section(named)),
+        Section(
+            "units", units_heading, units, "Shares of the run's time: cleaning, serving, idle."
+        ),
+        Section(
+            "operations", "The flash operations of the recorded window", timeline.section(named)
+        ),
         Section(
             "experiment",
             "What this experiment changes" if parts.changed_keys(it) else "The experiment",
@@ -109,7 +113,9 @@ def _key_figures(it: Results) -> list[KeyFigure]:
     if expiry:
         day = f"{readable.grouped(expiry['drive_writes_per_day'])} drive writes a day"
         years = f"{it.wear.lifetime.service_years:g} years"
-        found.append(KeyFigure("Endurance", readable.traffic(expiry["host_bytes"]), f"{day}, {years}"))
+        found.append(
+            KeyFigure("Endurance", readable.traffic(expiry["host_bytes"]), f"{day}, {years}")
+        )
     return found
 
 
@@ -138,7 +144,9 @@ def _latency(named: figures.Named) -> str:
     more = f"<h3>By class of the workload</h3>{parts.latency_table(classes)}" if classes else ""
     if not curves:
         return table + more
-    return f'<div class="row"><div class="s7">{curves}</div><div class="s5">{table}</div></div>{more}'
+    return (
+        f'<div class="row"><div class="s7">{curves}</div><div class="s5">{table}</div></div>{more}'
+    )
 
 
 def _where(it: Results) -> Section:
@@ -178,7 +186,9 @@ def _where(it: Results) -> Section:
             continue
         times = [host.breakdown_us.get(name) or 0.0 for name in PARTS]
         cells = (
-            f"{readable.time(us)} ({readable.share(us / (host.mean_us or 1))})" if us else readable.ABSENT
+            f"{readable.time(us)} ({readable.share(us / (host.mean_us or 1))})"
+            if us
+            else readable.ABSENT
             for us in times
         )
         rows.append([kind, *cells])

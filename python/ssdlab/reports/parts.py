@@ -1,4 +1,4 @@
-"""Parts that the pages of one run and of several share: tables of counters, wear, the experiment."""
+"""What the pages of one run and of several share: tables, flash, wear, units, experiment."""
 
 from __future__ import annotations
 
@@ -233,7 +233,9 @@ def changed_keys(it: Results) -> dict[str, tuple[Any, Any]]:
     from ssdlab.running import Experiment
 
     mine, default = settings(it.experiment.to_dict()), settings(Experiment().to_dict())
-    same_kinds = all(mine.get(f"{s}.kind") == default.get(f"{s}.kind") for s in ("device", "workload"))
+    same_kinds = all(
+        mine.get(f"{s}.kind") == default.get(f"{s}.kind") for s in ("device", "workload")
+    )
     if not same_kinds:
         return {}
     keys = dict.fromkeys([*mine, *default])

@@ -81,7 +81,12 @@ def page(results: Sequence[Results]) -> str:
             f"{letters[-1] if len(named) == 2 else 'Each'} as a multiple of {letters[0]}, on a "
             "logarithmic scale; within 2 % is the same.",
         ),
-        Section("latency", _latency_heading(named), _latency(named), "Latency by percentile, all requests."),
+        Section(
+            "latency",
+            _latency_heading(named),
+            _latency(named),
+            "Latency by percentile, all requests.",
+        ),
         _where(named),
         Section(
             "over-time",
@@ -89,11 +94,21 @@ def page(results: Sequence[Results]) -> str:
             svg.strips(over_time.strips(named)),
             "All strips share the simulated time, and all runs each scale.",
         ),
-        Section("flash", "What the flash did", _each(named, parts.flash) + tables["flash"] + tables["buffer"]),
+        Section(
+            "flash",
+            "What the flash did",
+            _each(named, parts.flash, lambda it: it._amplification())
+            + tables["flash"]
+            + tables["buffer"],
+        ),
         Section("disk", "What the disks did", tables["disk"]),
-        Section("operations", "The flash operations of the recorded windows", timeline.section(named)),
+        Section(
+            "operations", "The flash operations of the recorded windows", timeline.section(named)
+        ),
         Section("wear", "Wear", _wear(named) + tables["wear"] + tables["health"]),
-        Section("units", "How busy the units were", _each(named, parts.units)),
+        Section(
+            "units", "How busy the units were", _each(named, parts.units, lambda it: Facts(it).busy)
+        ),
         Section(
             "experiment",
             "The experiments",
@@ -104,7 +119,11 @@ def page(results: Sequence[Results]) -> str:
         Section("trust", "May this be trusted?", pages.checks(_checks(named)), "", "s5"),
     ]
     titles = dict.fromkeys(it.experiment.title for it in results)
-    title = f"{len(results)} runs of {' and '.join(titles)}" if len(titles) <= 2 else f"{len(results)} runs"
+    title = (
+        f"{len(results)} runs of {' and '.join(titles)}"
+        if len(titles) <= 2
+        else f"{len(results)} runs"
+    )
     return pages.document(title, _lead(named, title), sections)
 
 
@@ -134,11 +153,17 @@ def names(results: Sequence[Results]) -> list[str]:
         letter = LETTERS[n] if n < len(LETTERS) else str(n)
         titles = {other.experiment.title for other in results}
         said = [
-            f"{short_key(key)}={values[n]}" for key, values in changed.items() if values[n] is not None
+            f"{short_key(key)}={values[n]}"
+            for key, values in changed.items()
+            if values[n] is not None
         ]
         words = ", ".join(said)
         if not said or len(changed) > MAX_NAMED:
-            words = it.experiment.title if len(titles) > 1 or not said else ", ".join(said[:MAX_NAMED]) + ", …"
+            words = (
+                it.experiment.title
+                if len(titles) > 1 or not said
+                else ", ".join(said[:MAX_NAMED]) + ", …"
+            )
         found.append(f"{letter} {words}")
     return found
 
@@ -161,7 +186,9 @@ def _lead(named: figures.Named, title: str) -> str:
         for n, (name, it) in enumerate(named)
     )
     warned = [
-        f"{figures.letter(name)} {message}" for name, it in named for message in it.warning_messages()
+        f"{figures.letter(name)} {message}"
+        for name, it in named
+        for message in it.warning_messages()
     ]
     return (
         f'<p class="over">Comparison · {escape(title)}</p><h1>{escape(_sentence(named))}</h1>'
@@ -177,12 +204,10 @@ def _sentence(named: figures.Named) -> str:
     if len(named) > 2:
         order = sorted(done, key=lambda pair: pair[1].host.all.mean_us)
         (best, fast), (worst, slow) = order[0], order[-1]
-        times = (readable.time(it.host.all.mean_us) for it in (fast, slow))
         if readable.same(fast.host.all.mean_us, slow.host.all.mean_us):
             return f"All {len(named)} runs answer equally fast."
-        return "{} answers fastest, {} on average; {} slowest, {}.".format(
-            best, next(times), worst, next(times)
-        )
+        low, high = (readable.time(it.host.all.mean_us) for it in (fast, slow))
+        return f"{best} answers fastest, {low} on average; {worst} slowest, {high}."
     (a_name, a), (b_name, b) = named
     closed = Facts(a).outstanding is not None and Facts(b).outstanding is not None
     row = ROWS[5] if closed else ROWS[0]
@@ -194,7 +219,9 @@ def _sentence(named: figures.Named) -> str:
     how = f"{readable.grouped(ratio)} times"
     values = f"{readable.value(right, row.unit)} instead of {readable.value(left, row.unit)}"
     if closed:
-        said = f"{b_name} answers {how} {'as many' if better else 'fewer'} requests a second, {values}"
+        said = (
+            f"{b_name} answers {how} {'as many' if better else 'fewer'} requests a second, {values}"
+        )
     else:
         said = f"{b_name} answers {how} {'faster' if better else 'slower'}, {values} on average"
     return f"{said}{_cost(a, b, better)}."
@@ -222,14 +249,15 @@ def _differences(named: figures.Named) -> str:
     ratios = [
         value / values[0] for _, values in rows for value in values[1:] if value and values[0]
     ]
-    reach = max([2.0, *(max(ratio, 1 / ratio) for ratio in ratios)]) * 1.1
+    ends = (min([1.0, *ratios]) / 1.3, max([1.0, *ratios]) * 1.3)
     heads = "".join(
         f'<th scope="col" class="r-{figures.run_role(n)}">{escape(name)}</th>'
         for n, (name, _) in enumerate(named)
     )
     letters = [figures.letter(name) for name, _ in named]
     pair = len(named) == 2
-    last = f'<th scope="col">{"1/" + readable.grouped(reach) + " to " + readable.grouped(reach)}</th>' if pair else ""
+    low, high = f"1/{readable.grouped(1 / ends[0])}", readable.grouped(ends[1])
+    last = f'<th scope="col">{low} to {high}</th>' if pair else ""
     last += "".join(f'<th scope="col">{escape(letter)} is</th>' for letter in letters[1:])
     body = ""
     for row, values in rows:
@@ -241,7 +269,7 @@ def _differences(named: figures.Named) -> str:
                 if first and value:
                     same = readable.same(first, value)
                     role = "context" if same else figures.run_role(place)
-                    drawn = svg.ratio(value / first, reach, role)
+                    drawn = svg.ratio(value / first, ends, role)
                 cells += f"<td>{drawn}</td>"
             cells += _factor(row, first, value)
         body += f'<tr><th scope="row">{escape(row.name)}</th>{cells}</tr>'
@@ -267,7 +295,8 @@ def _factor(row: Row, first: float | None, value: float | None) -> str:
     if row.less_is_better is None:
         return f"<td>{text}</td>"
     better = (value < first) == row.less_is_better
-    return f'<td>{text}, <span class="{"pass" if better else "fail"}">{"better" if better else "worse"}</span></td>'
+    kind, word = ("pass", "better") if better else ("fail", "worse")
+    return f'<td>{text}, <span class="{kind}">{word}</span></td>'
 
 
 def _latency_heading(named: figures.Named) -> str:
@@ -287,16 +316,16 @@ def _latency_heading(named: figures.Named) -> str:
 
 def _latency(named: figures.Named) -> str:
     drawn = figures.latency(named)
-    columns = [
-        (figures.letter(name), it.host.all) for name, it in named if it.host.all.requests
-    ]
+    columns = [(figures.letter(name), it.host.all) for name, it in named if it.host.all.requests]
     if not columns:
         return ""
     curves = "" if drawn.empty() else f"<figure>{svg.draw(drawn)}</figure>"
     table = parts.latency_table(columns)
     classes = [(f"{name} {label}", host) for name, label, host in figures.of_classes(named)]
     more = f"<h3>By class of the workload</h3>{parts.latency_table(classes)}" if classes else ""
-    return f'<div class="row"><div class="s7">{curves}</div><div class="s5">{table}</div></div>{more}'
+    return (
+        f'<div class="row"><div class="s7">{curves}</div><div class="s5">{table}</div></div>{more}'
+    )
 
 
 def _where(named: figures.Named) -> Section:
@@ -309,7 +338,9 @@ def _where(named: figures.Named) -> Section:
     for n, (name, it) in enumerate(named):
         by_rank = figures.bands(it.host.all)
         if not by_rank.empty():
-            ranks += f'<h3 class="r-{figures.run_role(n)}">{escape(name)}, by rank of the request</h3>'
+            ranks += (
+                f'<h3 class="r-{figures.run_role(n)}">{escape(name)}, by rank of the request</h3>'
+            )
             ranks += svg.draw(by_rank)
     return Section("time", _part_heading(named), body + ranks, note)
 
@@ -326,10 +357,29 @@ def _part_heading(named: figures.Named) -> str:
         return "Where the time goes is the same"
     label = PARTS[part]
     verb = "falls" if after < before else "grows"
-    return f"{label[0].upper()}{label[1:]} {verb} from {readable.time(before)} to {readable.time(after)}"
+    change = f"from {readable.time(before)} to {readable.time(after)}"
+    return f"{label[0].upper()}{label[1:]} {verb} {change}"
 
 
-def _each(named: figures.Named, describe: Callable[[Results], tuple[str, str]]) -> str:
+def _each(
+    named: figures.Named,
+    describe: Callable[[Results], tuple[str, str]],
+    value: Callable[[Results], float | None],
+) -> str:
+    """The section of each run; behind a line that opens it where `value` does not differ."""
+    values = [value(it) for _, it in named]
+    first = values[0]
+    if first is not None and all(it is not None and readable.same(first, it) for it in values):
+        heading = describe(named[0][1])[0]
+        shown = _runs(named, describe)
+        return (
+            f"<p>{escape(heading)}: the same in all runs, within 2 %.</p>"
+            f"<details><summary>Of each run</summary>{shown}</details>"
+        )
+    return _runs(named, describe)
+
+
+def _runs(named: figures.Named, describe: Callable[[Results], tuple[str, str]]) -> str:
     text = ""
     for n, (name, it) in enumerate(named):
         heading, body = describe(it)
@@ -340,9 +390,13 @@ def _each(named: figures.Named, describe: Callable[[Results], tuple[str, str]]) 
     return text
 
 
+def _erases(it: Results) -> float | None:
+    return (it.get("wear") or {}).get("mean_erases")
+
+
 def _wear(named: figures.Named) -> str:
     found = {id(it): parts.wear(name, it) for name, it in named}
-    return _each(named, lambda it: found[id(it)])
+    return _each(named, lambda it: found[id(it)], _erases)
 
 
 def _checks(named: figures.Named) -> list[trust.Check]:

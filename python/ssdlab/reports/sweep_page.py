@@ -59,7 +59,7 @@ def page(sweep: Sweep, minimize: Sequence[str], maximize: Sequence[str]) -> str:
         Section(
             "by-parameter",
             _strongest(rows, varied, goals.objectives[0]),
-            "".join(f'<div class="s6">{svg.figure(it)}</div>' for it in _there(curves)),
+            _multiples(_there(curves)),
             "The lowest, mean and highest over all else that varies.",
         ),
         Section(
@@ -85,6 +85,11 @@ def page(sweep: Sweep, minimize: Sequence[str], maximize: Sequence[str]) -> str:
 
 def _there(drawn: Sequence[Figure]) -> list[Figure]:
     return [it for it in drawn if not it.empty()]
+
+
+def _multiples(drawn: Sequence[Figure]) -> str:
+    shown = "".join(svg.figure(it, height=170) for it in drawn)
+    return f'<div class="multiples">{shown}</div>' if shown else ""
 
 
 def _values(rows: Rows, name: str) -> list[float]:
@@ -169,7 +174,10 @@ def _best(rows: Rows, best: Sequence[bool], varied: Sequence[str], names: Sequen
     )
     return pages.table(
         [short(name) for name in [*varied, *names]] or [""],
-        [[figures.value_text(row.get(name), name) for name in [*varied, *names]] for row in front[:MAX_ROWS]],
+        [
+            [figures.value_text(row.get(name), name) for name in [*varied, *names]]
+            for row in front[:MAX_ROWS]
+        ],
         f"{what} of {', '.join(map(short, names))}",
     )
 
@@ -178,6 +186,8 @@ def _points(rows: Rows, varied: Sequence[str], names: Sequence[str]) -> str:
     failed = ["error"] if any(row.get("error") for row in rows) else []
     warned = ["warnings"] if any(row.get("warnings") for row in rows) else []
     columns = [*varied, *names, *warned, *failed]
-    body = [[figures.value_text(row.get(name), name) for name in columns] for row in rows[:MAX_ROWS]]
+    body = [
+        [figures.value_text(row.get(name), name) for name in columns] for row in rows[:MAX_ROWS]
+    ]
     more = f"the first {MAX_ROWS} of {len(rows):,}" if len(rows) > MAX_ROWS else ""
     return pages.table([short(name) for name in columns], body, more)

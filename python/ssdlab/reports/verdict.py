@@ -16,6 +16,8 @@ from ssdlab.results import PARTS, Results
 
 #: A part of the mean that matters.
 MATTERS = 0.3
+#: A part of which more is said without "most".
+HALF = 0.5
 #: Units of which more is busy are at their limit.
 FULL = 0.85
 #: Units of which less is busy could do more.
@@ -88,7 +90,8 @@ def _cleaning(facts: Facts) -> Verdict | None:
     block_us = (flash.get("cleaning") or {}).get("mean_block_us")
     if waiting >= MATTERS:
         by = f"{readable.about(waiting)} of the {readable.time(facts.mean)} that a request takes"
-        sentence = f"Cleaning limits this drive: {by} is waiting for a {facts.unit} that cleans."
+        most = "limits" if waiting >= HALF else "is what most limits"
+        sentence = f"Cleaning {most} this drive: {by} is waiting for a {facts.unit} that cleans."
     else:
         by = f"{readable.about(facts.cleaning / busy)} of what the {facts.unit}s do"
         sentence = f"Cleaning limits this drive: it is {by}, and they are always busy."
@@ -106,7 +109,11 @@ def _cleaning(facts: Facts) -> Verdict | None:
     if blocking and not facts.buffered:
         advice = "Try to let cleaning yield to requests; more spare space would also help, as fewer"
         return Verdict(
-            "cleaning", sentence, text, f"{advice} pages move.", f"{drive}.cleaning.time=interleaved"
+            "cleaning",
+            sentence,
+            text,
+            f"{advice} pages move.",
+            f"{drive}.cleaning.time=interleaved",
         )
     advice = "Try more spare space, so that cleaned blocks hold fewer pages to move"
     change = _more_spare(facts)
@@ -208,9 +215,13 @@ def _busy_units(facts: Facts) -> Verdict | None:
         return Verdict("busy_units", f"The device limits this run: {wait}.", why)
     uneven = facts.busiest > UNEVEN * busy
     if busy > FULL:
-        sentence = f"The {unit}s limit this drive: they are {readable.about(busy)} busy, and {wait}."
+        sentence = (
+            f"The {unit}s limit this drive: they are {readable.about(busy)} busy, and {wait}."
+        )
     elif uneven:
-        most = f"the busiest is {readable.about(facts.busiest)} busy, the mean {readable.about(busy)}"
+        most = (
+            f"the busiest is {readable.about(facts.busiest)} busy, the mean {readable.about(busy)}"
+        )
         sentence = f"The {unit}s are unevenly loaded: {most}, and {wait}."
     else:
         sentence = f"Requests meet at the same {unit}s: {wait}, though {unit}s are not always busy."

@@ -117,9 +117,7 @@ def _latency(runs: list[Followed]) -> list[Figure]:
         return [Figure("Latency", TIME, axis, [band, *lines], note=note, readings=readings)]
     found = []
     for place, (word, key) in enumerate(((words[1], high), (words[0], low))):
-        lines = [
-            run.line(run.highest(key) if key == high else run.weighted(key)) for run in runs
-        ]
+        lines = [run.line(run.highest(key) if key == high else run.weighted(key)) for run in runs]
         readings = [
             run.reading(readable.time(pair[1 - place]))
             for run, pair in zip(runs, values, strict=True)
@@ -180,9 +178,7 @@ def _free(runs: list[Followed]) -> list[Figure]:
         for run in having
     ]
     readings = [
-        run.reading(
-            readable.count(run.series["free_blocks"][-1]), "" if run.role else "at the end"
-        )
+        run.reading(readable.count(run.series["free_blocks"][-1]), "" if run.role else "at the end")
         for run in having
     ]
     axis = Axis("erased blocks", unit="count")

@@ -25,17 +25,19 @@ MAX_LABELS = 8
 
 def short(name: str) -> str:
     """A column as a person reads it."""
-    for prefix in ("host.", "device.", "workload.", "flash."):
+    for prefix in ("host.", "device.", "workload.", "flash.", "all."):
         name = name.removeprefix(prefix)
     kind, percentiles, percent = name.partition("percentiles_us.")
-    name = f"{kind}p{percent} us" if percentiles else name
-    return name.replace("_", " ")
+    name = f"{kind.replace('.', ' ')}p{percent}" if percentiles else name
+    if name == "write_amplification_bytes":
+        name = "write_amplification"
+    return name.removesuffix("_us").replace("_", " ")
 
 
 def unit_of(name: str) -> str:
     """The unit of a column by its name, one of `readable.FORMS`; empty for a plain number."""
-    last = name.partition("percentiles_us.")[1] or name.rpartition(".")[2]
-    if last.rstrip(".").endswith("_us"):
+    last = name.rpartition(".")[2]
+    if "percentiles_us." in name or last.endswith("_us"):
         return "us"
     if last == "mb_per_s":
         return "mb_per_s"
@@ -58,8 +60,7 @@ def axis(rows: Rows, name: str) -> Axis:
     numbers = [row[name] for row in rows if isinstance(row.get(name), int | float)]
     wide = bool(numbers) and min(numbers) > 0 and max(numbers) > WIDE_SPREAD * min(numbers)
     unit = unit_of(name)
-    label = short(name).removesuffix(" us") if unit == "us" else short(name)
-    return Axis(label, log=10 if wide else 0, zero=False, unit=unit)
+    return Axis(short(name), log=10 if wide else 0, zero=False, unit=unit)
 
 
 def trade_off(
@@ -133,7 +134,7 @@ def by_parameter(rows: Rows, name: str, figure: str) -> Figure:
     across = axis([{name: value} for value in x], name)
     upright = axis(having, figure)
     return Figure(
-        f"{upright.label} by {short(name)}",
+        f"{short(figure)} by {short(name)}",
         replace(across, words=()),
         replace(upright, zero=True),
         series if 2 <= len(groups) <= MAX_WORDS else [],
