@@ -226,7 +226,7 @@ def test_a_terminal_shows_a_grid_bars_and_steps():
 def test_every_part_of_a_latency_has_a_look_of_its_own():
     """Of all that there are, in pages and terminals: no two share a colour or a glyph."""
     for theme in (0, 1):
-        assert len({style.ROLES[part][theme] for part in PARTS}) == len(PARTS)
+        assert len({style.ROLES[style.part_role(part)][theme] for part in PARTS}) == len(PARTS)
     assert len(text.LOOKS) == len(PARTS)
     for looks in zip(*text.LOOKS, text.OTHER_LOOK, strict=True):
         assert len(set(looks)) == len(looks)
@@ -259,7 +259,7 @@ def test_text_and_marks_have_contrast():
         for role, pair in style.ROLES.items():
             colour = pair[theme]
             assert style.contrast(style.text_on(colour), colour) >= 4.5, role
-            if role not in ("idle", "context", "buffer", "unit_wait"):
+            if role not in ("idle", "context", "buffer", "unit"):
                 assert style.contrast(colour, paper) >= 3, role
         for role in style.RUNS:
             assert style.contrast(style.ROLES[role][theme], paper) >= 4.5, "it is text as well"

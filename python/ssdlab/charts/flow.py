@@ -34,16 +34,16 @@ def flow(written: float, moved: float, valid: float | None) -> str:
         (44, (middle + high / 2) / 10 - 8, "pages programmed", readable.count(whole)),
     ]
     if moved > 0:
-        body += _ribbon(14, 420, right, moved_to, "cleaning_wait")
-        body += _bar(0, right, "cleaning_wait")
+        body += _ribbon(14, 420, right, moved_to, "cleaning")
+        body += _bar(0, right, "cleaning")
         texts.append((1.8, right[0] / 10 + 1.5, "moved by cleaning", readable.count(moved)))
     if valid is not None:
         gone = (TOP, TOP + high * (1 - valid))
         kept = (gone[1] + GAP, gone[1] + GAP + high * valid)
         body += _ribbon(434, 800, (middle, middle + high * (1 - valid)), gone, "all", 0.18)
         still = (middle + high * (1 - valid), middle + high)
-        body += _ribbon(434, 800, still, kept, "cleaning_wait")
-        body += _bar(800, gone, "all") + _bar(800, kept, "cleaning_wait")
+        body += _ribbon(434, 800, still, kept, "cleaning")
+        body += _bar(800, gone, "all") + _bar(800, kept, "cleaning")
         texts += [
             (82.5, 0, "when cleaned", ""),
             (82.5, gone[0] / 10, "superseded", readable.share(1 - valid)),

@@ -33,15 +33,15 @@ ROLES = {
     "host_link": ("#2b3038", "#dde2e8"),
     "firmware": ("#59636f", "#aab3bd"),
     "buffer": ("#e0a88a", "#c98a6c"),
-    "unit_wait": ("#c98600", "#f2b632"),
-    "cleaning_wait": ("#b23a0e", "#e8642f"),
+    "unit": ("#c98600", "#f2b632"),
+    "cleaning": ("#b23a0e", "#e8642f"),
     "suspend": ("#7d5130", "#b98a63"),
     "bus": ("#3f9bd4", "#7cc7f5"),
     "cell": ("#0b5a94", "#3585c9"),
     "idle": ("#f5f6f8", "#1b1f26"),
 }
 #: The roles of series without one, in their order.
-PALETTE = ("read", "write", "B", "A", "unit_wait", "E", "C", "context", "cell")
+PALETTE = ("read", "write", "B", "A", "unit", "E", "C", "context", "cell")
 #: The roles of runs beside each other.
 RUNS = ("A", "B", "C", "D", "E", "F")
 #: The ramp of quantities on a map, from paper towards the strong end.
@@ -70,6 +70,15 @@ PAPER = {
     "warn": ("#8a5a00", "#f2c35a"),
     "note": ("#fff6e0", "#2a2312"),
 }
+
+
+def part_role(key: str) -> str:
+    """The role of a part of a latency, by its key.
+
+    >>> part_role("bus")
+    'bus'
+    """
+    return key.removesuffix("_wait")
 
 
 def luminance(colour: str) -> float:

@@ -8,6 +8,7 @@ from functools import cached_property
 from typing import Any
 
 from ssdlab import readable
+from ssdlab.charts.style import part_role
 from ssdlab.results import PARTS, Record, Results
 
 _QUANTITY = re.compile(r"([\d.]+)([A-Za-zµ/]*)")
@@ -24,9 +25,12 @@ class Facts:
 
     @cached_property
     def shares(self) -> dict[str, float]:
-        """The share of each part of the mean."""
+        """The share of each part of the mean, by the part's role."""
         parts = self.all.breakdown_us
-        return {part: (parts.get(part) or 0.0) / self.mean if self.mean else 0.0 for part in PARTS}
+        return {
+            part_role(part): (parts.get(part) or 0.0) / self.mean if self.mean else 0.0
+            for part in PARTS
+        }
 
     def share(self, *parts: str) -> float:
         """The share of these parts together."""

@@ -11,6 +11,7 @@ from collections.abc import Callable
 from typing import NamedTuple
 
 from ssdlab import readable
+from ssdlab.charts.style import part_role
 from ssdlab.reports.facts import Facts
 from ssdlab.results import PARTS, Results
 
@@ -27,7 +28,7 @@ LITTLE_WAITING = 0.25
 #: The busiest unit by the mean: more is uneven.
 UNEVEN = 1.3
 
-WAITING = ("host_queue", "buffer", "unit_wait", "cleaning_wait", "suspend")
+WAITING = ("host_queue", "buffer", "unit", "cleaning", "suspend")
 
 
 class Verdict(NamedTuple):
@@ -80,8 +81,8 @@ def _no_time(facts: Facts) -> Verdict | None:
 
 def _cleaning(facts: Facts) -> Verdict | None:
     """Requests wait for units that clean, or for a buffer that cleaning keeps full."""
-    waiting = facts.share("cleaning_wait")
-    behind = facts.share("unit_wait", "buffer", "suspend", "host_queue", "cleaning_wait")
+    waiting = facts.share("cleaning")
+    behind = facts.share("unit", "buffer", "suspend", "host_queue", "cleaning")
     busy = facts.busy or 0.0
     mostly = busy > FULL and facts.cleaning > 0.5 * busy and behind > MATTERS
     if waiting < MATTERS and not mostly:
@@ -198,7 +199,7 @@ def _buffer(facts: Facts) -> Verdict | None:
 
 
 def _busy_units(facts: Facts) -> Verdict | None:
-    share = facts.share("unit_wait", "suspend", "host_queue")
+    share = facts.share("unit", "suspend", "host_queue")
     if share < MATTERS or share < facts.share("bus", "cell") / 2:
         return None
     unit, busy = facts.unit, facts.busy
@@ -305,11 +306,15 @@ def _largest(facts: Facts) -> Verdict:
         change = facts.times(f"{facts.drive}.firmware.cores", 2) or ""
     return Verdict(
         part,
-        f"The largest part of a request is {PARTS[part]}: {by} that it takes.",
+        f"The largest part of a request is {_label(part)}: {by} that it takes.",
         load,
         "Try twice as many cores." if change else "",
         change,
     )
+
+
+def _label(role: str) -> str:
+    return next(label for part, label in PARTS.items() if part_role(part) == role)
 
 
 def _waits(facts: Facts) -> str:

@@ -12,7 +12,7 @@ from typing import Any
 from ssdlab import readable
 from ssdlab._core import operations
 from ssdlab.charts import Axis, Cells, Figure, Level, Series, Spans
-from ssdlab.charts.style import ROLES, RUNS
+from ssdlab.charts.style import ROLES, RUNS, part_role
 from ssdlab.numbers import duration
 from ssdlab.results import PARTS, Record, Results
 
@@ -28,13 +28,12 @@ FEWEST_SLOWER = 10
 FEWEST_REQUESTS = 20
 #: With so few operations in a figure each says what it is.
 MAX_TOLD = 2_000
-#: Colours of flash operations.
+#: Colours of flash operations; of one that is not here, that of a busy unit.
 OPERATIONS = {
     "read": "bus",
     "program": "cell",
     "merge": "read",
-    "move": "cleaning_wait",
-    "copy-back": "unit_wait",
+    "move": "cleaning",
     "migrate": "suspend",
     "stream": "buffer",
     "erase": "host_link",
@@ -152,7 +151,7 @@ def breakdown(named: Named) -> Figure:
 def _parts(words: Sequence[str], rows: Sequence[Record]) -> list[Series]:
     """The parts of latencies as bars that are put together."""
     return [
-        Series(label, words, [row.get(part) or 0.0 for row in rows], "bars", role=part)
+        Series(label, words, [row.get(part) or 0.0 for row in rows], "bars", role=part_role(part))
         for part, label in PARTS.items()
         if words
     ]
@@ -203,7 +202,7 @@ def units(results: Results, most: int | None = None) -> Figure:
         queue = unit.get("queue_mean")
         notes.append(readable.ABSENT if queue is None else f"queue {readable.grouped(queue)}")
     bars = [
-        Series("cleaning", names, cleaning, "bars", role="cleaning_wait"),
+        Series("cleaning", names, cleaning, "bars", role="cleaning"),
         Series("serving requests", names, serving, "bars", role="cell"),
         Series("idle", names, idle, "bars", role="idle"),
     ]
@@ -242,7 +241,7 @@ def timeline(results: Results, lanes: int | None = None, most: int | None = None
                 [start / 1e3 for _, _, start, _, _ in mine],
                 [stop / 1e3 for _, _, _, stop, _ in mine],
                 told,
-                role=OPERATIONS[kind],
+                role=OPERATIONS.get(kind, "unit"),
             )
         )
     return Figure(
