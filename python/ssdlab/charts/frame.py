@@ -241,7 +241,7 @@ def _series(
         thin = " thin" if len(points) > CURVE and not drawn.x.percentile else ""
         path = _path([None if y is None else 0 for y in line.y], points)
         parts.append(f'<path class="line{thin} {kind}" d="{path}"{dashes}/>')
-        if len(points) > CURVE:
+        if len(points) > CURVE or drawn.x.percentile:
             return parts
     strong = " strong" if line.strong else ""
     # A line of no length has round ends: a dot that is not stretched with the drawing.

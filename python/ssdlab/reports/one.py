@@ -25,6 +25,8 @@ def page(it: Results) -> str:
     named = [("", it)]
     tables = {part: parts.counted([""], [it], part) for part in parts.TABLES}
     beside = bool(flash and wear)
+    changed = parts.changed_keys(it)
+    changed = changed if len(changed) <= parts.MAX_CHANGED else {}
     sections = [
         Section("latency", _latency_heading(it), _latency(named), "Latency by percentile."),
         _where(it),
@@ -52,9 +54,9 @@ def page(it: Results) -> str:
         ),
         Section(
             "experiment",
-            "What this experiment changes" if parts.changed_keys(it) else "The experiment",
+            "What this experiment changes" if changed else "The experiment",
             parts.experiment("", it, opened=False),
-            "Keys that differ from the defaults.",
+            "Keys that differ from the defaults." if changed else "",
             "s7",
         ),
         Section(
@@ -101,11 +103,15 @@ def _key_figures(it: Results) -> list[KeyFigure]:
             readable.time(total.mean_us),
             f"{readable.grouped(ratio)} times {fastest}" if ratio else fastest,
         ),
-        KeyFigure("p99", readable.time(p["99"]), f"median {readable.time(p['50'])}"),
-        KeyFigure("p99.9", readable.time(p["99.9"]), f"slowest {readable.time(total.max_us)}"),
     ]
-    if total.requests < figures.FEWEST_REQUESTS:
-        found = found[:2]
+    median, slowest = (f"median {readable.time(p['50'])}", readable.time(total.max_us))
+    told = [key for key in ("99", "99.9") if parts.enough(total, key)]
+    found += [
+        KeyFigure(f"p{key}", readable.time(p[key]), said)
+        for key, said in zip(told, (median, f"slowest {slowest}"), strict=False)
+    ]
+    if len(told) < 2:
+        found.append(KeyFigure("Slowest", slowest, "" if told else median))
     if (amplification := it._amplification()) is not None:
         words = "bytes programmed per byte written"
         found.append(KeyFigure("Write amplification", readable.times(amplification), words))

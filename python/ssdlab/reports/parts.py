@@ -42,10 +42,13 @@ def latency_table(columns: Sequence[tuple[str, Record]]) -> str:
 
 def _percentile(host: Record, key: str) -> str:
     """A percentile, absent where fewer than ten requests would be slower."""
-    slower = host.requests * (1 - float(key) / 100)
-    if slower < figures.FEWEST_SLOWER - 1e-6:
-        return readable.ABSENT
-    return readable.time(host.percentiles_us[key])
+    return readable.time(host.percentiles_us[key] if enough(host, key) else None)
+
+
+def enough(host: Record, key: str) -> bool:
+    """Whether ten requests are slower than a percentile."""
+    slower: float = host.requests * (1 - float(key) / 100)
+    return slower >= figures.FEWEST_SLOWER - 1e-6
 
 
 def counted(names: Sequence[str], results: Sequence[Results], part: str) -> str:

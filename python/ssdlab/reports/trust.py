@@ -56,6 +56,8 @@ def _load(it: Results) -> str:
     rate = readable.rate(it.host.all.iops)
     if offered:
         return f"{rate} of the {readable.rate(offered)} that were offered."
+    if (it.experiment.get("workload") or {}).get("kind") == "closed":
+        return f"the load is closed, the host asks when it is answered, {rate}."
     unanswered = (it.get("workload") or {}).get("unanswered") or 0
     end = f"; {readable.count(unanswered)} were unanswered at the end" if unanswered else ""
     return f"requests were answered as fast as they came, {rate}{end}."

@@ -186,7 +186,8 @@ def _outstanding(facts: Facts) -> Verdict | None:
 
 
 def _buffer(facts: Facts) -> Verdict | None:
-    if facts.largest != "buffer" or facts.share("buffer") < MATTERS:
+    full = (facts.busy or 0.0) > FULL
+    if facts.share("buffer") < MATTERS or not (full or facts.largest == "buffer"):
         return None
     by = f"{readable.about(facts.share('buffer'))} of the {readable.time(facts.mean)}"
     return Verdict(

@@ -153,12 +153,12 @@ def parallel(rows: Rows, best: Sequence[bool], names: Sequence[str]) -> Figure:
             scales[name] = {v: (v - low) / (high - low) if high > low else 0.5 for v in there}
         else:
             scales[name] = {v: n / max(len(there) - 1, 1) for n, v in enumerate(there)}
-        ends.append((cell_text(there[0]), cell_text(there[-1])))
+        ends.append((value_text(there[0], name), value_text(there[-1], name)))
     lines: dict[bool, list[list[float]]] = {False: [], True: []}
     for row, is_best in zip(rows, best, strict=True):
         if all(row.get(name) is not None for name in names):
             lines[is_best].append([scales[name][row[name]] for name in names])
-    threads = [Threads("others", lines[False]), Threads("best", lines[True], 1, strong=True)]
+    threads = [Threads("others", lines[False], 7), Threads("best", lines[True], 1, strong=True)]
     return Figure(
         "",
         Axis("through its parameters and figures", words=[*map(short, names)], ends=ends),
