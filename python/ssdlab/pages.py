@@ -73,12 +73,14 @@ pre { background: var(--sunk); border: 1px solid var(--rule); border-radius: 6px
   overflow-x: auto; font-size: 12px }
 details { margin-top: 12px } summary { cursor: pointer; font-size: 13px; color: var(--dim) }
 footer { margin-top: 48px; padding-top: 12px; border-top: 1px solid var(--rule); font-size: 12px }
-@media (max-width: 1080px) { .row > .s7, .row > .s5 { grid-column: 1 / -1 }
+@media (max-width: 1080px) { th .more { display: none }
+  .row > .s7, .row > .s5 { grid-column: 1 / -1 }
   .key-figures { grid-template-columns: repeat(3, 1fr) }
   .key-figures li:nth-child(3n+1) { border-left: 0; padding-left: 0 }
   .key-figures li:nth-child(n+4) { border-top: 1px solid var(--rule) } }
 @media (max-width: 640px) { body { padding: 18px 14px 40px } h1 { font-size: 22px }
-  .lede { font-size: 15px } section { margin-top: 34px } th, td { padding-left: 8px }
+  .more { display: none } .lede { font-size: 15px } section { margin-top: 34px }
+  th, td { padding-left: 8px }
   table { font-size: 13px } .key-figures { grid-template-columns: repeat(2, 1fr) }
   .key-figures b { font-size: 22px }
   .key-figures li:nth-child(n) { border-left: 0; padding-left: 0 }

@@ -140,13 +140,15 @@ def _parallel(drawn: Figure) -> str:
             body += f'<polyline class="{kind}" points="{path}"/>'
     legend = swatches([(mark.name, f"c{mark.colour % COLOURS}") for mark in threads])
     label = escape(f"{drawn.title}: a line for each, {drawn.x.label}", quote=True)
+    wide = 90 * len(words)
     tops = "".join(f"<span>{escape(most)}</span>" for _, most in drawn.x.ends)
     feet = "".join(
         f"<span>{escape(least)}<br/><b>{escape(word)}</b></span>"
         for word, (least, _) in zip(words, drawn.x.ends, strict=True)
     )
     return (
-        f'{legend}<div class="plot" style="--l:0px"><div class="barx">{tops}</div>'
+        f'{legend}<div class="wide"><div class="plot" style="--l:0px;min-width:{wide}px">'
+        f'<div class="barx">{tops}</div>'
         f'<div class="yl"></div><div class="pa" role="img" aria-label="{label}">{svg(body)}</div>'
-        f'<div class="barx">{feet}</div></div>'
+        f'<div class="barx">{feet}</div></div></div>'
     )

@@ -55,7 +55,7 @@ def page(it: Results) -> str:
         Section(
             "experiment",
             "What this experiment changes" if changed else "The experiment",
-            parts.experiment("", it, opened=False),
+            parts.experiment(it),
             "Keys that differ from the defaults." if changed else "",
             "s7",
         ),

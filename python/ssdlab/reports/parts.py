@@ -210,24 +210,29 @@ def units(it: Results) -> tuple[str, str]:
     return heading, text
 
 
-def experiment(name: str, it: Results, opened: bool) -> str:
+def experiment(it: Results) -> str:
     """The keys that differ from the defaults, and every key as a file."""
-    stack = layers.from_mapping("the experiment", it.experiment.to_dict())
-    toml = _core.resolve(stack)
     changed = changed_keys(it)
     text = ""
     if changed and len(changed) <= MAX_CHANGED:
-        rows = [[key, _value(mine), _value(default)] for key, (mine, default) in changed.items()]
+        rows = [[key, setting(mine), setting(default)] for key, (mine, default) in changed.items()]
         text = pages.table(["key", "this run", "default"], rows, kind="words")
-    state = " open" if opened else ""
+    return text + every_key("", it)
+
+
+def every_key(name: str, it: Results) -> str:
+    """The experiment as a file, behind a line that opens it."""
+    stack = layers.from_mapping("the experiment", it.experiment.to_dict())
+    toml = _core.resolve(stack)
     what = f"{name}: every key" if name else "Every key"
     return (
-        f"{text}<details{state}><summary>{escape(what)}, as experiment.toml; running it gives the "
-        f"same bits</summary><pre>{escape(toml)}</pre></details>"
+        f"<details><summary>{escape(what)}, as experiment.toml; running it gives the same bits"
+        f"</summary><pre>{escape(toml)}</pre></details>"
     )
 
 
-def _value(value: Any) -> str:
+def setting(value: Any) -> str:
+    """The value of a key."""
     return readable.ABSENT if value is None else str(value)
 
 

@@ -112,7 +112,7 @@ def page(results: Sequence[Results]) -> str:
         Section(
             "experiment",
             "The experiments",
-            "".join(parts.experiment(name, it, opened=False) for name, it in named),
+            _settings(named) + "".join(parts.every_key(name, it) for name, it in named),
             "",
             "s7",
         ),
@@ -125,6 +125,14 @@ def page(results: Sequence[Results]) -> str:
         else f"{len(results)} runs"
     )
     return pages.document(title, _lead(named, title), sections)
+
+
+def _settings(named: figures.Named) -> str:
+    """The keys in which the experiments differ, a column for each."""
+    changed = differing([it for _, it in named])
+    rows = [[key, *map(parts.setting, values)] for key, values in changed.items()]
+    head = ["key", *(figures.letter(name) for name, _ in named)]
+    return pages.table(head, rows[: parts.MAX_CHANGED], kind="words") if rows else ""
 
 
 def differing(results: Sequence[Results]) -> dict[str, list[Any]]:
@@ -251,13 +259,14 @@ def _differences(named: figures.Named) -> str:
     ]
     ends = (min([1.0, *ratios]) / 1.3, max([1.0, *ratios]) * 1.3)
     heads = "".join(
-        f'<th scope="col" class="r-{figures.run_role(n)}">{escape(name)}</th>'
+        f'<th scope="col" class="r-{figures.run_role(n)}">{escape(figures.letter(name))}'
+        f'<span class="more"> {escape(name.partition(" ")[2])}</span></th>'
         for n, (name, _) in enumerate(named)
     )
     letters = [figures.letter(name) for name, _ in named]
     pair = len(named) == 2
     low, high = f"1/{readable.grouped(1 / ends[0])}", readable.grouped(ends[1])
-    last = f'<th scope="col">{low} to {high}</th>' if pair else ""
+    last = f'<th scope="col" class="more">{low} to {high}</th>' if pair else ""
     last += "".join(f'<th scope="col">{escape(letter)} is</th>' for letter in letters[1:])
     body = ""
     for row, values in rows:
@@ -270,7 +279,7 @@ def _differences(named: figures.Named) -> str:
                     same = readable.same(first, value)
                     role = "context" if same else figures.run_role(place)
                     drawn = svg.ratio(value / first, ends, role)
-                cells += f"<td>{drawn}</td>"
+                cells += f'<td class="more">{drawn}</td>'
             cells += _factor(row, first, value)
         body += f'<tr><th scope="row">{escape(row.name)}</th>{cells}</tr>'
     return (
