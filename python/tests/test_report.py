@@ -244,6 +244,27 @@ def test_a_file_that_is_not_ours_is_refused_without_a_traceback(refused, runs, t
     assert message.count("\n") <= 1 and "0.json" in message
 
 
+def test_what_older_results_lack_is_left_out(runs, tmp_path):
+    """Bands, medians over time, blocks by erases, the load that was offered: all later than 0.1."""
+    results = json.loads((runs / "a" / "results.json").read_text())
+    ssdlab.report(Results(results), tmp_path / "new.html")
+    new = read(tmp_path / "new.html").texts
+    said = ("By kind of request", "slowest hundredth", "erases of a block", "p99")
+    assert all(word in new for word in said)
+    assert "median; p99 dashed; log" in new
+    assert any("that were offered" in text for text in new)
+    for host in results["host"].values():
+        del host["bands"]
+    for key in ("p50_us", "p99_us"):
+        del results["time_series"][key]
+    del results["wear"]["blocks_by_erases"], results["workload"]["offered_iops"]
+    ssdlab.report(Results(results), tmp_path / "old.html")
+    old = read(tmp_path / "old.html").texts
+    assert not any(word in old for word in said[:3])
+    assert "mean; slowest dashed; log" in old
+    assert not any("offered" in text for text in old)
+
+
 def test_sections_that_a_file_lacks_are_left_out(runs, tmp_path):
     results = json.loads((runs / "a" / "results.json").read_text())
     for key in ("units", "buses", "wear", "health", "flash", "time_series", "timeline", "warnings"):

@@ -187,8 +187,8 @@ fn bands(stats: &LatencyStats) -> Vec<Value> {
                 .map(|((part, ns), _)| (part.key.to_owned(), json!(ns / requests / 1e3)))
                 .collect();
             json!({
-                "from": ranks[0],
-                "to": ranks[1],
+                "from_share": ranks[0],
+                "to_share": ranks[1],
                 "requests": band.requests,
                 "from_us": at(ranks[0]) as f64 / 1e3,
                 "to_us": at(ranks[1]) as f64 / 1e3,

@@ -129,10 +129,6 @@ def _latency_heading(it: Results) -> str:
     total = it.host.all
     if not total.requests or not total.max_us:
         return "Latency"
-    free, cleaned = total.get("no_wait_share"), total.get("cleaning_wait_share")
-    if free is not None:
-        said = f"{readable.about(free)} of the requests meet no wait"
-        return said + (f"; {readable.about(cleaned)} wait for cleaning" if cleaned else "")
     p = total.percentiles_us
     half, slow = readable.time(p["50"]), readable.time(p["99"])
     return f"Half of the requests take at most {half}, one in a hundred more than {slow}"

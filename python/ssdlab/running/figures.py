@@ -170,7 +170,7 @@ BANDS = {
 def bands(host: Record, name: str = "") -> Figure:
     """Where the time goes by rank of the request, each band as 100 %; needs `host.bands`."""
     rows = [row for row in host.get("bands") or [] if row.requests]
-    words = [BANDS.get(row["from"], f"from {row['from']:.4g}") for row in rows]
+    words = [BANDS.get(row.from_share, f"from {row.from_share:.4g}") for row in rows]
     shares = [
         Record({part: 100 * us / (row.mean_us or 1) for part, us in row.breakdown_us.items()})
         for row in rows
