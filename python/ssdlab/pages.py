@@ -88,10 +88,13 @@ footer { margin-top: 48px; padding-top: 12px; border-top: 1px solid var(--rule);
   .key-figures li:nth-child(n+3) { border-top: 1px solid var(--rule) } }
 @media print { body { max-width: none; padding: 0; font-size: 11px } section { margin-top: 22px }
   * { -webkit-print-color-adjust: exact; print-color-adjust: exact }
-  figure, .strip, .stacks, table, .flow { break-inside: avoid } nav, button, .say { display: none }
+  figure, .strip, .stacks, table, .flow { break-inside: avoid } nav, button, .js .say { display: none }
   .wide { overflow: visible } table { font-size: 10.5px } h1 { font-size: 20px }
   h2 { font-size: 14px } .key-figures { grid-template-columns: repeat(6, 1fr) }
-  .key-figures b { font-size: 18px } .row > .s7 { grid-column: span 7 }
+  .key-figures b { font-size: 18px } .lede { font-size: 13px }
+  .key-figures li:nth-child(n) { border-top: 0; border-left: 1px solid var(--rule);
+    padding: 8px 6px 8px 10px } .key-figures li:first-child { border-left: 0; padding-left: 0 }
+  .row > .s7 { grid-column: span 7 }
   .row > .s5 { grid-column: span 5 }
   details:not([open]) > *:not(summary) { display: block } }
 """

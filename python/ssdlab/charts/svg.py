@@ -17,7 +17,7 @@ from ssdlab.charts.strips import strips
 from ssdlab.charts.style import COLOURS
 from ssdlab.numbers import cell_text
 
-__all__ = ["draw", "figure", "flow", "ratio", "strips"]
+__all__ = ["draw", "figure", "flow", "ratio", "stacks", "strips"]
 
 #: Lines drawn of many that cross an axis of words.
 MAX_THREADS = 2000
@@ -41,18 +41,19 @@ def draw(drawn: Figure, key: str = "0", height: int = HEIGHT) -> str:
     if isinstance(first, Cells) and drawn.y.words:
         return _table(drawn, first) if drawn.x.words else lanes.grid(drawn, first)
     if drawn.stacked and drawn.bars:
-        return _stacks(drawn)
+        return stacks(drawn)
     return frame(drawn, height)
 
 
-def _stacks(drawn: Figure) -> str:
+def stacks(drawn: Figure, legend: bool = True) -> str:
     """Stacked bars that lie, each beside its name, and below it on a narrow page."""
     words = drawn.all_x()
     notes = dict(zip(drawn.x.words, drawn.x.notes, strict=False))
     below = dict(zip(drawn.x.words, drawn.x.below, strict=False))
     styled = _styled(drawn)
     total = drawn.y.high or max(drawn.values(), default=0.0) or 1.0
-    text = swatches([(line.name, colour_class(line, colour)) for line, colour in styled])
+    names = [(line.name, colour_class(line, colour)) for line, colour in styled]
+    text = ""
     for word in words:
         spans = ""
         values = [dict(zip(line.x, line.y, strict=True)).get(word) or 0.0 for line, _ in styled]
@@ -76,8 +77,8 @@ def _stacks(drawn: Figure) -> str:
             f'<div class="stack" aria-hidden="true">{spans}</div>'
             f'<div class="m">{escape(notes.get(word) or "")}</div></div>'
         )
-    head, _, rows = text.partition("</p>")
-    return f'{head}</p><div class="stacks">{rows}</div>' if rows else text
+    shown = swatches(names) if legend else ""
+    return f'{shown}<div class="stacks">{text}</div>'
 
 
 def _brief(name: str) -> str:

@@ -170,14 +170,9 @@ def _where(it: Results) -> Section:
         slow = [row for row in total.bands if row.requests][-1]
         worst = max(PARTS, key=lambda name: slow.breakdown_us.get(name) or 0.0)
         of = (slow.breakdown_us.get(worst) or 0.0) / (slow.mean_us or 1.0)
-        heading += f"; of the slowest requests it is {readable.about(of)}"
-        if worst != part:
-            heading = heading.replace(" it is ", f" {PARTS[worst]} is ")
-        body = (
-            svg.draw(ranks)
-            + "<h3>By kind of request</h3>"
-            + body.replace('<p class="legend">', '<p class="legend" hidden>', 1)
-        )
+        what = "it" if worst == part else PARTS[worst]
+        heading += f"; of the slowest requests {what} is {readable.about(of)}"
+        body = svg.draw(ranks) + "<h3>By kind of request</h3>" + svg.stacks(drawn, legend=False)
         note = (
             "By rank of the request: each bar is 100 % of the band's mean latency, which stands "
             "at the right."
