@@ -88,7 +88,8 @@ footer { margin-top: 48px; padding-top: 12px; border-top: 1px solid var(--rule);
   .key-figures li:nth-child(n+3) { border-top: 1px solid var(--rule) } }
 @media print { body { max-width: none; padding: 0; font-size: 11px } section { margin-top: 22px }
   * { -webkit-print-color-adjust: exact; print-color-adjust: exact }
-  figure, .strip, .stacks, table, .flow { break-inside: avoid } nav, button, .js .say { display: none }
+  figure, .strip, .stacks, table, .flow { break-inside: avoid }
+  nav, button, .js .say { display: none }
   .wide { overflow: visible } table { font-size: 10.5px } h1 { font-size: 20px }
   h2 { font-size: 14px } .key-figures { grid-template-columns: repeat(6, 1fr) }
   .key-figures b { font-size: 18px } .lede { font-size: 13px }

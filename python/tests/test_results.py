@@ -213,7 +213,9 @@ def test_blocks_by_erases_and_the_load_that_was_offered(results):
     middles = [(low + high) / 2 for low, high in ends]
     mean = sum(m * n for m, n in zip(middles, blocks, strict=True)) / sum(blocks)
     assert mean == pytest.approx(wear.mean_erases, abs=0.5)
-    assert results.workload.offered_iops == pytest.approx(results.host.all.iops, rel=0.05)
+    # A request each 0.125 ms on average, as many or fewer of which are answered.
+    assert results.workload.offered_iops == pytest.approx(8000, rel=0.03)
+    assert results.host.all.iops < 1.01 * results.workload.offered_iops
     rushed = {"workload.requests": 2000, "workload.time_scale": 0.1}
     found = ssdlab.run(set=rushed)
     assert found.workload.offered_iops > 1.2 * found.host.all.iops
