@@ -4,64 +4,148 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from html import escape
+from typing import NamedTuple
 
 from ssdlab import _core
+from ssdlab.charts.script import SCRIPT
 from ssdlab.charts.style import CHARTS
 
 _STYLE = """
-:root { color-scheme: light dark; --fg: #1c2128; --bg: #fff; --dim: #59636e; --rule: #d6dbe0;
-  --pass: #1a7f37; --fail: #cf222e; --note: #fff8e1 }
-@media (prefers-color-scheme: dark) { :root { --fg: #e6edf3; --bg: #14181d; --dim: #9aa4ae;
-  --rule: #343b43; --pass: #4ac26b; --fail: #ff7b72; --note: #2b2715 } }
-body { font: 16px/1.5 system-ui, sans-serif; color: var(--fg); background: var(--bg);
-  max-width: 60rem; margin: 0 auto; padding: 1rem }
-h1 { line-height: 1.2 }
-h2 { margin-top: 3rem; border-top: 1px solid var(--rule); padding-top: 1rem }
-a { color: var(--c0) } nav a { display: inline-block; margin-right: .8rem }
-.wide { overflow-x: auto } table { border-collapse: collapse; width: 100%; font-size: .9rem }
-th, td { padding: .3rem .5rem; text-align: right; border-bottom: 1px solid var(--rule);
-  vertical-align: top; font-variant-numeric: tabular-nums }
-th:first-child, td:first-child { text-align: left; min-width: 13rem } thead th { color: var(--dim) }
-td small, footer { color: var(--dim) } td small { display: block }
-.pass { color: var(--pass) } .fail { color: var(--fail); font-weight: bold }
+* { box-sizing: border-box } html { -webkit-text-size-adjust: 100% }
+body { font: 15px/1.5 system-ui, -apple-system, "Segoe UI", Roboto, "Noto Sans", "DejaVu Sans",
+  sans-serif; font-variant-numeric: tabular-nums; color: var(--fg); background: var(--bg);
+  max-width: 1240px; margin: 0 auto; padding: 32px 28px 64px; overflow-wrap: break-word }
+a { color: var(--link); text-underline-offset: 2px }
+code, pre { font: 13px/1.45 ui-monospace, SFMono-Regular, Menlo, Consolas, "DejaVu Sans Mono",
+  monospace }
+p { margin: 0 0 8px; max-width: 760px }
+h1 { font-size: 28px; line-height: 1.22; letter-spacing: -.015em; font-weight: 650;
+  margin: 0 0 10px; max-width: 34em; text-wrap: balance }
+h2 { font-size: 18px; line-height: 1.3; font-weight: 650; margin: 0 0 2px; break-after: avoid }
+h3 { font-size: 15px; font-weight: 600; margin: 20px 0 4px }
+section { margin-top: 44px; min-width: 0 }
+.over, .sub, footer { color: var(--dim); font-size: 13px; max-width: none }
+.sub { margin: 0 0 12px; max-width: 860px } .over { margin: 0 0 8px }
+.lede { font-size: 17px; max-width: 62em; margin: 0 0 4px }
+.try { display: flex; align-items: center; gap: 10px; flex-wrap: wrap; margin: 12px 0 0 }
+.try code { background: var(--sunk); border: 1px solid var(--rule); border-radius: 6px;
+  padding: 6px 10px; overflow-x: auto; max-width: 100%; white-space: nowrap }
+button { font: inherit; font-size: 13px; color: var(--fg); background: var(--bg);
+  border: 1px solid var(--rule); border-radius: 6px; padding: 5px 10px; cursor: pointer }
+html:not(.js) button { display: none }
+:focus-visible { outline: 2px solid var(--link); outline-offset: 2px; border-radius: 3px }
+nav { font-size: 13px; display: flex; gap: 4px 16px; flex-wrap: wrap; margin-top: 14px }
+.row { display: grid; grid-template-columns: repeat(12, minmax(0, 1fr)); gap: 0 28px }
+.row > * { grid-column: 1 / -1 } .row > .s7 { grid-column: span 7 }
+.row > .s5 { grid-column: span 5 }
+.key-figures { display: grid; grid-template-columns: repeat(6, 1fr); margin: 26px 0 8px;
+  padding: 0; list-style: none; border: solid var(--rule); border-width: 1px 0 }
+.key-figures li { padding: 14px 12px 12px 16px; border-left: 1px solid var(--rule);
+  font-size: 12px; line-height: 1.4; color: var(--dim); min-width: 0 }
+.key-figures li:first-child { border-left: 0; padding-left: 0 }
+.key-figures span { font-size: 13px; display: block }
+.key-figures b { display: block; font-size: 26px; font-weight: 600; letter-spacing: -.02em;
+  line-height: 1.25; white-space: nowrap; color: var(--fg) }
+.warnings { padding: 10px 14px; margin: 16px 0 0; list-style: none; background: var(--note);
+  border-left: 4px solid var(--warn); font-size: 14px } .warnings b { color: var(--warn) }
+.warnings li + li { margin-top: 6px }
+.wide { overflow-x: auto } table { border-collapse: collapse; width: 100%; font-size: 14px }
+th, td { text-align: right; padding: 6px 0 6px 12px; border-bottom: 1px solid var(--rule);
+  font-weight: 400; vertical-align: top }
+td { white-space: nowrap } th:first-child, td:first-child { text-align: left; padding-left: 0 }
+thead th { color: var(--dim); font-size: 12px; padding-top: 0; vertical-align: bottom }
+table.map td { padding-right: 8px } table.words td { white-space: normal }
+td small { display: block; color: var(--dim); white-space: normal }
+caption { text-align: left; color: var(--dim); font-size: 13px; padding-bottom: 6px }
+tr.strong > * { font-weight: 600 }
+.pass { color: var(--pass) } .fail { color: var(--fail); font-weight: 600 }
 .info, .fitted, .arithmetic { color: var(--dim) }
-.remark { background: var(--note); padding: .5rem .8rem }
-@media (max-width: 36rem) { table { font-size: .78rem } th, td { padding: .25rem .3rem }
-  th:first-child, td:first-child { min-width: 7rem } }
-th[scope=row] { font-weight: normal } caption { text-align: left; color: var(--dim) }
-.key-figures { display: flex; flex-wrap: wrap; gap: .5rem 2rem; padding: 0; list-style: none }
-.key-figures b { display: block; font-size: 1.5rem; font-variant-numeric: tabular-nums }
-.key-figures li { color: var(--dim) } .key-figures b { color: var(--fg) }
-.warnings { padding: .5rem 1rem; list-style: none; border-left: .3rem solid var(--c1) }
-pre { overflow-x: auto; font-size: .8rem; border: 1px solid var(--rule); padding: .6rem }
-details { margin: .6rem 0 } summary { cursor: pointer }
-@media print { body { max-width: none; font-size: 11px } section { break-inside: avoid }
-  details:not([open]) > *:not(summary) { display: block } nav { display: none } }
+.remark { background: var(--note); padding: 8px 13px }
+.checks { list-style: none; padding: 0; margin: 0; font-size: 14px }
+.checks li { padding: 7px 0 7px 26px; border-bottom: 1px solid var(--rule); position: relative }
+.checks li::before { content: "✓"; position: absolute; left: 2px; color: var(--pass);
+  font-weight: 700 }
+.checks li.w::before { content: "!"; color: var(--warn) }
+.checks li.i::before { content: "i"; color: var(--link); font-style: italic }
+.checks b { font-weight: 600 }
+.chip { display: inline-block; padding: 0 8px; border-radius: 10px; font-size: 13px;
+  font-weight: 600; border: 1.5px solid currentColor }
+pre { background: var(--sunk); border: 1px solid var(--rule); border-radius: 6px; padding: 12px;
+  overflow-x: auto; font-size: 12px }
+details { margin-top: 12px } summary { cursor: pointer; font-size: 13px; color: var(--dim) }
+footer { margin-top: 48px; padding-top: 12px; border-top: 1px solid var(--rule); font-size: 12px }
+@media (max-width: 1080px) { th .more { display: none }
+  .row > .s7, .row > .s5 { grid-column: 1 / -1 }
+  .key-figures { grid-template-columns: repeat(3, 1fr) }
+  .key-figures li:nth-child(3n+1) { border-left: 0; padding-left: 0 }
+  .key-figures li:nth-child(n+4) { border-top: 1px solid var(--rule) } }
+@media (max-width: 640px) { body { padding: 18px 14px 40px } h1 { font-size: 22px }
+  .more { display: none } .lede { font-size: 15px } section { margin-top: 34px }
+  th, td { padding-left: 8px }
+  table { font-size: 13px } .key-figures { grid-template-columns: repeat(2, 1fr) }
+  .key-figures b { font-size: 22px }
+  .key-figures li:nth-child(n) { border-left: 0; padding-left: 0 }
+  .key-figures li:nth-child(even) { border-left: 1px solid var(--rule); padding-left: 14px }
+  .key-figures li:nth-child(n+3) { border-top: 1px solid var(--rule) } }
+@media print { body { max-width: none; padding: 0; font-size: 11px } section { margin-top: 22px }
+  * { -webkit-print-color-adjust: exact; print-color-adjust: exact }
+  figure, .strip, .stacks, table, .flow { break-inside: avoid }
+  nav, button, .js .say { display: none }
+  .wide { overflow: visible } table { font-size: 10.5px } h1 { font-size: 20px }
+  h2 { font-size: 14px } .key-figures { grid-template-columns: repeat(6, 1fr) }
+  .key-figures b { font-size: 18px } .lede { font-size: 13px }
+  .key-figures li:nth-child(n) { border-top: 0; border-left: 1px solid var(--rule);
+    padding: 8px 6px 8px 10px } .key-figures li:first-child { border-left: 0; padding-left: 0 }
+  .row > .s7 { grid-column: span 7 }
+  .row > .s5 { grid-column: span 5 }
+  details:not([open]) > *:not(summary) { display: block } }
 """
 
 #: The style sheet of every page that ssdlab writes.
-STYLE = _STYLE + CHARTS
+STYLE = CHARTS + _STYLE
 
 
-def document(title: str, lead: str, sections: Mapping[str, str]) -> str:
-    """A whole page: its title, what stands below that, and sections by their heading."""
-    shown = {heading: body for heading, body in sections.items() if body}
-    links = "".join(f'<a href="#{_anchor(name)}">{escape(name)}</a>' for name in shown)
-    bodies = "".join(
-        f'<section id="{_anchor(name)}"><h2>{escape(name)}</h2>{body}</section>'
-        for name, body in shown.items()
-    )
+class Section(NamedTuple):
+    """A part of a page, left out where it has no body."""
+
+    #: Its anchor, and its name among the links.
+    key: str
+    #: What was found.
+    heading: str
+    body: str
+    #: The dim line below the heading: what is drawn.
+    note: str = ""
+    #: How much of the page's width it takes where there is room: "s7", "s5", or all.
+    width: str = ""
+
+
+class KeyFigure(NamedTuple):
+    """A figure that says most, large: what it is, its value, and what to compare it with."""
+
+    name: str
+    value: str
+    beside: str = ""
+
+
+def document(title: str, lead: str, sections: Sequence[Section]) -> str:
+    """A whole page: what stands on top (with the `h1`), and the sections that have a body."""
+    shown = [section for section in sections if section.body]
+    links = "".join(f'<a href="#{it.key}">{escape(it.key.replace("-", " "))}</a>' for it in shown)
+    bodies = "".join(map(_section, shown))
     return (
         '<!doctype html>\n<html lang="en"><head><meta charset="utf-8">'
         '<meta name="viewport" content="width=device-width, initial-scale=1">'
         f"<title>{escape(title)}</title><style>{STYLE}</style></head><body>"
-        f"<header><h1>{escape(title)}</h1>{lead}<nav>{links}</nav></header><main>{bodies}</main>"
-        f"<footer><p>ssdlab {escape(_core.version)}, ssdlab report</p></footer></body></html>\n"
+        f'<header>{lead}<nav>{links}</nav></header><main><div class="row">{bodies}</div></main>'
+        f"<footer>ssdlab {escape(_core.version)}, ssdlab report</footer>"
+        f"<script>{SCRIPT}</script></body></html>\n"
     )
 
 
-def _anchor(heading: str) -> str:
-    return heading.lower().replace(" ", "-")
+def _section(it: Section) -> str:
+    note = f'<p class="sub">{escape(it.note)}</p>' if it.note else ""
+    width = f' class="{it.width}"' if it.width else ""
+    return f'<section id="{it.key}"{width}><h2>{escape(it.heading)}</h2>{note}{it.body}</section>'
 
 
 def table(
@@ -69,6 +153,8 @@ def table(
     rows: Sequence[Sequence[str]],
     caption: str = "",
     meanings: Mapping[str, str] | None = None,
+    strong: str = "",
+    kind: str = "",
 ) -> str:
     """A table of texts; the first cell names its row, and says under the pointer what it means."""
     named = f"<caption>{escape(caption)}</caption>" if caption else ""
@@ -78,22 +164,40 @@ def table(
         cells = "".join(f"<td>{escape(cell)}</td>" for cell in others)
         meaning = (meanings or {}).get(first)
         title = f' title="{escape(meaning)}"' if meaning else ""
-        body += f'<tr><th scope="row"{title}>{escape(first)}</th>{cells}</tr>'
+        look = ' class="strong"' if strong and first == strong else ""
+        body += f'<tr{look}><th scope="row"{title}>{escape(first)}</th>{cells}</tr>'
+    look = f' class="{kind}"' if kind else ""
     return (
-        f'<div class="wide"><table>{named}<thead><tr>{columns}</tr></thead>'
+        f'<div class="wide"><table{look}>{named}<thead><tr>{columns}</tr></thead>'
         f"<tbody>{body}</tbody></table></div>"
     )
 
 
-def key_figures(figures: Mapping[str, str]) -> str:
-    """The figures that say most, large."""
+def key_figures(figures: Sequence[KeyFigure]) -> str:
+    """The figures that say most, large; at most six fit a row."""
     items = "".join(
-        f"<li><b>{escape(value)}</b>{escape(name)}</li>" for name, value in figures.items()
+        f"<li><span>{escape(name)}</span><b>{escape(value)}</b>{escape(beside)}</li>"
+        for name, value, beside in figures
     )
-    return f'<ul class="key-figures">{items}</ul>'
+    return f'<ul class="key-figures">{items}</ul>' if items else ""
 
 
 def warnings(messages: Sequence[str]) -> str:
     """Where a number does not mean what it seems to."""
     items = "".join(f"<li><b>Warning</b> {escape(message)}</li>" for message in messages)
     return f'<ul class="warnings">{items}</ul>' if items else ""
+
+
+def checks(found: Sequence[tuple[str, str, str]]) -> str:
+    """What was looked at: kind ("" passed, "w" a warning, "i" to know), name, what is so."""
+    items = "".join(
+        f"<li{f' class={kind!r}' if kind else ''}><b>{escape(name)}:</b> {escape(said)}</li>"
+        for kind, name, said in found
+    )
+    return f'<ul class="checks">{items}</ul>' if items else ""
+
+
+def command(text: str) -> str:
+    """A command to copy."""
+    told = escape(text, quote=True)
+    return f'<div class="try"><code>{told}</code><button data-copy="{told}">Copy</button></div>'

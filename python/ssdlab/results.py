@@ -321,7 +321,7 @@ class Results(Part):
     def _rows(self) -> dict[str, dict[str, Any]]:
         rows = {}
         for kind, host in self._data["host"].items():
-            row = {key: value for key, value in host.items() if not isinstance(value, dict)}
+            row = {key: value for key, value in host.items() if not isinstance(value, dict | list)}
             for part in ("percentiles_us", "breakdown_us"):
                 row |= {f"{part}.{key}": value for key, value in host.get(part, {}).items()}
             rows[kind] = row

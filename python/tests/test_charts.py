@@ -8,11 +8,15 @@ from xml.etree import ElementTree
 import pytest
 
 import ssdlab
+from ssdlab import readable
 from ssdlab.calibration import figures as of_calibration
 from ssdlab.charts import (
     Axis,
+    Band,
     Cells,
     Figure,
+    Level,
+    Reading,
     Series,
     Spans,
     Threads,
@@ -26,6 +30,7 @@ from ssdlab.cost import Need, Prices, bill, of_results
 from ssdlab.cost import figures as of_cost
 from ssdlab.results import PARTS
 from ssdlab.running import figures as of_run
+from ssdlab.running import over_time
 from ssdlab.sweeps import figures as of_sweep
 from ssdlab.trace import figures as of_trace
 
@@ -57,13 +62,13 @@ KINDS = {
     "stack": (
         Figure(
             "f",
-            Axis(words=WORDS, notes=(", 3us", ", 4us")),
+            Axis(words=WORDS, notes=("3us", "4us"), below=("", "slow")),
             Axis("us"),
             [Series(n, WORDS, [1, 2], "bars") for n in ("p", "q")],
             stacked=True,
             horizontal=True,
         ),
-        ["read, 3us", "write, 4us", "p", "q"],
+        ["read", "3us", "write", "4us", "slow", "p", "q"],
     ),
     "bins": (
         Figure("g", *NUMBERS, [Series("it", [0, 5], [3, 4], "bars", width=5)]),
@@ -90,6 +95,26 @@ KINDS = {
             [Cells("us", [[1.5], [2]])],
         ),
         ["1.5", "2", "us: x down, pool across; darker is more"],
+    ),
+    "percentiles": (
+        Figure(
+            "m",
+            Axis("percentile, %", percentile=True),
+            Axis("latency", log=10, unit="us"),
+            [
+                Series("it", [0.0, 0.5, 0.9, 0.99], [10, 20, 100, 2000], role="read"),
+                Level("a mean", 50),
+            ],
+        ),
+        ["0", "50", "90", "99", "10\u202fµs", "10\u202fms", "a mean", "percentile, %"],
+    ),
+    "band": (
+        Figure(
+            "n",
+            *NUMBERS,
+            [Band("", [1, 2, 3], [1, None, 1], [3, 3, 5], "read"), Series("it", [1, 2], [2, 2])],
+        ),
+        ["it", "time, s"],
     ),
     "density": (
         Figure(
@@ -147,9 +172,8 @@ def test_both_place_a_value_alike():
         (Axis("y", log=10), [10, 100, 1], 0.5),
     ):
         drawn = Figure("", Axis("x"), y, [Series("it", [*range(len(values))], values)])
-        heights = [float(h) for h in re.findall(r'cy="([\d.]+)"', svg.draw(drawn))]
-        lowest, highest = svg.HEIGHT - svg.BOTTOM, svg.TOP
-        assert (lowest - heights[0]) / (lowest - highest) == pytest.approx(share, abs=0.01)
+        dots = re.findall(r'class="dot[^>]*d="M[\d.]+ ([\d.]+)h0"', svg.draw(drawn))
+        assert 1 - float(dots[0]) / svg.SIDE == pytest.approx(share, abs=0.01)
         axes = matplotlib.sheet([[drawn]], "a chart").axes[0]
         if not y.log:
             assert axes.get_ylim() == (0, 8)
@@ -161,13 +185,15 @@ def test_lines_of_one_kind_share_a_colour_and_differ_in_dashes():
     names = ["read, A", "write, A", "read, B", "write, B"]
     drawn = Figure("", *NUMBERS, [Series(name, [1, 2], [1, 2]) for name in names])
     assert drawn.styles() == [(0, 0), (1, 0), (0, 1), (1, 1)]
-    assert svg.draw(drawn).count("stroke-dasharray") == 4  # two lines and their keys
+    drawn_as = svg.draw(drawn)
+    assert drawn_as.count("stroke-dasharray") == drawn_as.count("key dashed") == 2
+    first, second = (style.ROLES[role][0] for role in style.PALETTE[:2])
     axes = matplotlib.sheet([[drawn]], "a chart").axes[0]
     assert [(it.get_color(), it.get_linestyle()) for it in axes.lines] == [
-        ("C0", "-"),
-        ("C1", "-"),
-        ("C0", "--"),
-        ("C1", "--"),
+        (first, "-"),
+        (second, "-"),
+        (first, "--"),
+        (second, "--"),
     ]
 
 
@@ -201,18 +227,63 @@ def test_a_terminal_shows_a_grid_bars_and_steps():
 
 def test_every_part_of_a_latency_has_a_look_of_its_own():
     """Of all that there are, in pages and terminals: no two share a colour or a glyph."""
-    assert len(PARTS) <= style.COLOURS
+    for theme in (0, 1):
+        assert len({style.ROLES[style.part_role(part)][theme] for part in PARTS}) == len(PARTS)
     assert len(text.LOOKS) == len(PARTS)
     for looks in zip(*text.LOOKS, text.OTHER_LOOK, strict=True):
         assert len(set(looks)) == len(looks)
 
 
-def test_a_latency_cdf_is_level_where_no_request_is():
-    histogram = {"below_us": [10.24, 65.536], "requests": [1, 3]}
-    host = {"requests": 4, "min_us": 10.0, "max_us": 65.0, "histogram": histogram}
-    [curve] = of_run.latency([("", ssdlab.Results({"host": {"all": host, "read": host}}))]).series
-    assert list(curve.x) == pytest.approx([10.0, 10.24, 65.536 * 8 / 9, 65.0])
-    assert list(curve.y) == [0.0, 25.0, 25.0, 100.0]
+def curves(requests):
+    """The latency figure of requests in two bins that lie apart."""
+    histogram = {"below_us": [10.24, 65.536], "requests": requests}
+    host = {"requests": sum(requests), "min_us": 10.0, "max_us": 65.0, "histogram": histogram}
+    return of_run.latency([("", ssdlab.Results({"host": {"all": host, "read": host}}))]).series
+
+
+def test_a_latency_curve_is_upright_where_no_request_is_and_ends_where_ten_are_slower():
+    [curve] = curves([25, 75])
+    assert list(curve.x) == pytest.approx([0.0, 0.25, 0.25, 0.9])
+    assert list(curve.y)[:3] == pytest.approx([10.0, 10.24, 65.536 * 8 / 9])
+    assert curve.y[2] < curve.y[3] < 65.0
+    assert list(curves([5, 14])) == [], "nineteen requests have no percentiles"
+
+
+def test_text_and_marks_have_contrast():
+    """WCAG 2: text 4.5 on paper and on segments, marks 3 on paper, in light and dark."""
+    for theme in (0, 1):
+        paper = style.PAPER["bg"][theme]
+        for name in ("fg", "dim", "link", "pass", "fail", "warn"):
+            assert style.contrast(style.PAPER[name][theme], paper) >= 4.5, name
+        for name in ("fg", "warn"):
+            note = style.PAPER["note"][theme]
+            assert style.contrast(style.PAPER[name][theme], note) >= 4.5, name
+        for role, pair in style.ROLES.items():
+            colour = pair[theme]
+            assert style.contrast(style.text_on(colour), colour) >= 4.5, role
+            if role not in ("idle", "context", "buffer", "unit"):
+                assert style.contrast(colour, paper) >= 3, role
+        for role in style.RUNS:
+            assert style.contrast(style.ROLES[role][theme], paper) >= 4.5, "it is text as well"
+
+
+def test_strips_share_an_axis_and_say_their_values():
+    figures = [
+        Figure(
+            title,
+            Axis("simulated time", unit="s"),
+            Axis("requests/s", unit="rate"),
+            [Series("it", [0.5, 1.5], [1000.0, None], role="read")],
+            readings=[Reading("1,000/s", "whole run")],
+        )
+        for title in ("Requests", "Again")
+    ]
+    drawn = svg.strips(figures)
+    said = texts(drawn)
+    assert {"Requests", "Again", "1,000/s", "whole run", "simulated time"} <= set(said)
+    assert drawn.count('class="xl"') == 1, "the axis stands below the last strip"
+    assert "–" in drawn, "an absent value is a dash under the cross-hair"
+    assert svg.strips([]) == ""
 
 
 def test_an_empty_figure_is_no_figure():
@@ -242,7 +313,7 @@ def every(tmp_path_factory):
         "run.timeline": "1ms..3ms",
     }
     run = ssdlab.run(set=cleaning)
-    named = [("A: x", run), ("B: y", run)]
+    named = [("A x", run), ("B y", run)]
     place = tmp_path_factory.mktemp("figures")
     at, count = range(0, 10**9, 10**7), 100
     ssdlab.trace.write(
@@ -279,9 +350,8 @@ def every(tmp_path_factory):
         of_run: [
             of_run.latency(named),
             of_run.breakdown(named),
-            *of_run.over_time(named, 50),
-            *of_run.flash_over_time(named, 50),
-            of_run.watts(named, 50),
+            *over_time.strips([named[0]]),
+            *over_time.strips(named),
             of_run.units(run),
             of_run.timeline(run),
             of_run.wear("", run),
@@ -305,7 +375,8 @@ def test_every_figure_can_be_drawn_by_either(every, where):
     for drawn in every[where]:
         assert not drawn.empty(), drawn.title
         said = texts(svg.figure(drawn))
-        names = {mark.name for mark in drawn.series if not isinstance(mark, Cells)}
+        parts = {line.name for line in drawn.lines() if drawn.stacked and not any(line.y)}
+        names = {mark.name for mark in drawn.series if not isinstance(mark, Cells)} - parts
         assert names <= {*said, ""}
         assert matplotlib.sheet([[drawn]], "a chart")._repr_png_()
 
@@ -341,4 +412,4 @@ def test_figures_are_drawn_by_the_back_ends_alone():
 
 
 def test_examples_in_docstrings():
-    assert doctest.testmod(scales).failed == 0
+    assert all(doctest.testmod(it).failed == 0 for it in (scales, style, readable))

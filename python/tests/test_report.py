@@ -8,11 +8,12 @@ import subprocess
 import pytest
 
 import ssdlab
-from ssdlab import Results, Sweep
+from ssdlab import InputError, Results, Sweep, readable
+from ssdlab.reports.verdict import verdict
 from ssdlab.running.display import results_table
 
 VOID = {"meta", "br", "input"}
-SVG = {"line", "circle", "polyline", "rect", "path"}
+SVG = {"line", "polyline", "rect", "path", "br"}
 
 
 class Page(html.parser.HTMLParser):
@@ -21,13 +22,17 @@ class Page(html.parser.HTMLParser):
     def __init__(self, text):
         super().__init__()
         self.open, self.texts, self.fetched, self.headings = [], [], [], []
+        self.sections = []
         self.feed(text)
         assert not self.open
 
     def handle_starttag(self, tag, attributes):
         attributes = dict(attributes)
         self.fetched += [v for k, v in attributes.items() if k in ("src", "href", "srcset")]
-        assert tag not in ("script", "link", "iframe", "img", "object")
+        assert tag not in ("link", "iframe", "img", "object")
+        assert tag != "script" or not attributes, "the one script is in the page"
+        if tag == "section":
+            self.sections.append(attributes["id"])
         if tag not in VOID:
             self.open.append(tag)
 
@@ -92,23 +97,25 @@ def test_the_page_of_a_run_says_what_the_results_say(ssdlab, runs, tmp_path):
     done = ssdlab("report", runs / "a", "--out", "r.html")
     assert (done.returncode, done.stdout, done.stderr) == (0, "", "")
     page = read(tmp_path / "r.html")
-    assert page.headings == [
-        "agrawal2008 under mixed",
-        "Latency",
-        "Where the time goes",
-        "Over time",
-        "Flash",
-        "Flash operations",
-        "Wear",
-        "Health",
-        "Energy",
-        "Units and buses",
-        "Experiment",
+    assert page.sections == [
+        "latency",
+        "time",
+        "over-time",
+        "flash",
+        "wear",
+        "energy",
+        "units",
+        "operations",
+        "experiment",
+        "trust",
     ]
+    assert page.headings[0] == verdict(Results.load(runs / "a")).sentence
     results = json.loads((runs / "a" / "results.json").read_text())
     amplification = results["flash"]["write_amplification_bytes"]
     assert amplification > 1
-    assert f"{amplification:.3f}" in page.texts
+    assert (
+        f"For each byte that the host writes, the drive programs {amplification:.2f}" in page.texts
+    )
     assert f"{results['flash']['pages_moved']:,}" in page.texts
     toml = next(text for text in page.texts if "[device.cleaning]" in text)
     (tmp_path / "again.toml").write_text(toml)
@@ -121,17 +128,18 @@ def test_the_page_has_the_latencies_of_each_class(tmp_path):
     results = ssdlab.run(workload="ssdiq-load", set=small)
     ssdlab.report(results, tmp_path / "report.html")
     texts = read(tmp_path / "report.html").texts
+    begin = texts.index("By class of the workload")
     for name, kind in ("measured", "read"), ("measured", "write"), ("others", "write"):
-        row = texts.index(f"{name} {kind}")
-        assert f"{results.classes[name][kind].requests:,}" in texts[row : row + 3]
+        assert f"{name} {kind}" in texts[begin:]
+        assert f"{results.classes[name][kind].requests:,}" in texts[begin:]
 
 
 def test_the_page_shows_the_flash_over_time_its_wear_and_its_operations(ssdlab, runs, tmp_path):
     assert ssdlab("report", runs / "a", runs / "b", "--out", "r.html").returncode == 0
     text = (tmp_path / "r.html").read_text()
     page = read(tmp_path / "r.html")
-    for title in ("Write amplification", "Free blocks", "Cleaning: blocks erased a second"):
-        assert page.texts.count(title) == 1, "one curve for each result in one drawing"
+    for title in ("Write amplification", "Erased blocks", "Cleaning", "Requests"):
+        assert page.texts.count(title) == 1, "one line for each result in one strip"
     results = [Results.load(runs / name) for name in "ab"]
     # A cell is a rectangle of one path of its shade; a bar has a path of its own with its title.
     cells = sum(path.count("M") for path in re.findall(r'class="shade" .*?d="(.*?)"', text))
@@ -190,22 +198,79 @@ def test_the_curve_of_latencies_ends_with_all_requests(runs):
 def test_several_runs_stand_side_by_side(ssdlab, runs, tmp_path):
     assert ssdlab("report", runs / "a", runs / "b", "--out", "r.html").returncode == 0
     page = read(tmp_path / "r.html")
-    assert page.headings[0] == "2 results"
-    assert "Side by side" in page.headings
+    assert page.headings[0].startswith("B channels=4 answers")
+    assert "differences" in page.sections
     assert "device.channels" in page.texts
+    assert {"A channels=8", "B channels=4"} <= {*page.texts}
+    words = " ".join(page.texts)
+    assert " longer, " in words and "worse" in words and "same" in words
 
 
 def test_the_page_of_a_sweep(ssdlab, sweep, tmp_path):
     done = ssdlab("report", sweep, "--out", "s.html", "--minimize", "mean_us")
     assert done.returncode == 0, done.stderr
     page = read(tmp_path / "s.html")
-    assert page.headings[0] == "Sweep of spare factor, pool"
-    for heading in ("Best", "Heat map", "By parameter", "Points"):
-        assert heading in page.headings
+    assert page.headings[0].startswith("The lowest mean, ")
+    assert page.sections == ["best", "heat-map", "by-parameter", "points"]
     loaded = Sweep.load(sweep)
     assert len(loaded) == 6 and len(loaded.errors) == 2
     best = min(value for value in loaded.columns["host.all.mean_us"] if value)
-    assert sum(f"{best:,.4g}" == text for text in page.texts) >= 2  # among the best, and a cell
+    assert page.texts.count(readable.time(best)) >= 2  # among the best, and among all
+
+
+def damaged(value, keys):
+    """Copies of results in which a section is a number, a list or nothing."""
+    for key in keys:
+        for other in (7, [], None, {}):
+            yield {**value, key: other}
+
+
+def test_a_file_that_is_not_ours_is_refused_without_a_traceback(refused, runs, tmp_path):
+    results = json.loads((runs / "a" / "results.json").read_text())
+    keys = ("host", "experiment", "simulated_seconds", "version")
+    files = {f"{n}.json": json.dumps(it) for n, it in enumerate(damaged(results, keys))}
+    files |= {"list.json": "[1]", "deep.json": "[" * 9999, "text.json": "results", "text.csv": "a"}
+    files |= {"numbers.jsonl": "1\n2\n", "none.jsonl": "", "none.json": "", "odd.parquet": "PAR1"}
+    for name, text in files.items():
+        (tmp_path / name).write_text(text)
+    (tmp_path / "bytes.json").write_bytes(bytes(range(256)))
+    (tmp_path / "bytes.jsonl").write_bytes(bytes(range(256)))
+    for name in [*files, "bytes.json", "bytes.jsonl"]:
+        path = tmp_path / name
+        try:
+            ssdlab.report(path, tmp_path / "r.html")
+        except InputError as error:
+            assert path.stem in str(error) and "\n" not in str(error), name
+    message = refused("report", "0.json", "--out", "r.html")
+    assert message.count("\n") <= 1 and "0.json" in message
+
+
+def test_what_older_results_lack_is_left_out(runs, tmp_path):
+    """Bands, medians over time, blocks by erases, the load that was offered: all later than 0.1."""
+    results = json.loads((runs / "a" / "results.json").read_text())
+    ssdlab.report(Results(results), tmp_path / "new.html")
+    new = read(tmp_path / "new.html").texts
+    said = ("By kind of request", "slowest hundredth", "erases of a block", "p99")
+    assert all(word in new for word in said)
+    assert "median; p99 dashed; log" in new
+    assert any("that were offered" in text for text in new)
+    for host in results["host"].values():
+        del host["bands"]
+    for key in ("p50_us", "p99_us"):
+        del results["time_series"][key]
+    del results["wear"]["blocks_by_erases"], results["workload"]["offered_iops"]
+    ssdlab.report(Results(results), tmp_path / "old.html")
+    old = read(tmp_path / "old.html").texts
+    assert not any(word in old for word in said[:3])
+    assert "mean; slowest dashed; log" in old
+    assert not any("offered" in text for text in old)
+
+
+def test_sections_that_a_file_lacks_are_left_out(runs, tmp_path):
+    results = json.loads((runs / "a" / "results.json").read_text())
+    for key in ("units", "buses", "wear", "health", "flash", "time_series", "timeline", "warnings"):
+        ssdlab.report(Results({k: v for k, v in results.items() if k != key}), tmp_path / "r.html")
+        assert key == "warnings" or key.replace("_", "-") not in read(tmp_path / "r.html").sections
 
 
 def test_refused(refused, runs, sweep, tmp_path):
@@ -266,14 +331,35 @@ def opened(page, directory, width=1200):
 
 
 @pytest.mark.skipif(BROWSER is None, reason="no Chromium on this machine")
-@pytest.mark.parametrize("kind", ["run", "sweep"])
-@pytest.mark.parametrize("width", [360, 1200])
+@pytest.mark.parametrize("kind", ["run", "runs", "sweep"])
+@pytest.mark.parametrize("width", [390, 768, 1400])
 def test_in_a_browser(runs, sweep, tmp_path, kind, width):
-    ssdlab.report(runs / "a" if kind == "run" else sweep, tmp_path / "r.html")
-    said, asked, size = opened(tmp_path / "r.html", tmp_path, width)
-    assert "CONSOLE" not in said
+    sources = {"run": runs / "a", "runs": [runs / "a", runs / "b"], "sweep": sweep}
+    page = tmp_path / "r.html"
+    ssdlab.report(sources[kind], page)
+    # A window is no narrower than 500 pixels, so the page is looked at in a frame.
+    frame = tmp_path / "frame.html"
+    frame.write_text(
+        FRAME.format(
+            page=page.read_text().replace("&", "&amp;").replace('"', "&quot;"), width=width
+        )
+    )
+    said, asked, size = opened(frame, tmp_path, width)
+    lines = [line for line in said.splitlines() if "CONSOLE" in line]
+    assert len(lines) == 1 and '"0 silent"' in lines[0], lines
     assert asked == []
     assert size > 20_000
+
+
+#: Says how wide a page is in a frame of a width, and moves its cross-hairs.
+FRAME = """<!doctype html><iframe style="border:0;width:{width}px;height:2000px" srcdoc="{page}"
+onload="const d = this.contentDocument, key = (e, k) => e.dispatchEvent(new KeyboardEvent('keydown',
+{{key: k, bubbles: true}}));
+for (const e of d.querySelectorAll('[data-strips], [data-curves]'))
+  for (const k of ['ArrowRight', '+', 'ArrowLeft', '-']) key(e, k);
+const said = [...d.querySelectorAll('.say')].filter(e => !/^[0-9]/.test(e.textContent)).length;
+const root = d.documentElement, scrolls = root.scrollWidth > root.clientWidth;
+console.log(scrolls ? 'scrolls sideways' : said + ' silent')"></iframe>"""
 
 
 @pytest.mark.skipif(BROWSER is None, reason="no Chromium on this machine")
@@ -300,7 +386,7 @@ def test_a_disk_has_its_section(tmp_path):
     workload = {"kind": "closed", "requests": 500, "outstanding": 4}
     results = ssdlab.run(device={"preset": "sata-2008"}, workload=workload)
     ssdlab.report(results, tmp_path / "disk.html")
-    assert "Disk" in read(tmp_path / "disk.html").texts
+    assert "disk" in read(tmp_path / "disk.html").sections
     shown = results_table(results, io.StringIO())
     assert "heads busy" in shown
     assert f"{results['disk']['media_reads']:,}" in shown

@@ -168,6 +168,61 @@ def test_devices_without_flash_have_no_health():
     assert "health" not in results
 
 
+def test_bands_by_rank_add_up_to_the_breakdown(results):
+    shares = [0.0, 0.5, 0.9, 0.99, 0.999, 1.0]
+    for kind in ("read", "write", "all"):
+        host = results.host[kind]
+        assert [it.from_share for it in host.bands] == shares[:-1]
+        assert [it.to_share for it in host.bands] == shares[1:]
+        assert sum(it.requests for it in host.bands) == host.requests
+        assert host.bands[0].from_us == host.min_us and host.bands[-1].to_us == host.max_us
+        assert host.bands[0].to_us == host.percentiles_us[50] == host.bands[1].from_us
+        for part, mean in host.breakdown_us.items():
+            together = sum(it.requests * it.breakdown_us[part] for it in host.bands)
+            assert together / host.requests == pytest.approx(mean, abs=1e-6)
+        for band in host.bands:
+            assert sum(band.breakdown_us.values()) == pytest.approx(band.mean_us)
+            # A bin of latencies is at most an eighth wide.
+            assert 0.87 * band.from_us <= band.mean_us <= 1.15 * band.to_us
+    slow, fast = results.host.all.bands[3], results.host.all.bands[0]
+    assert slow.breakdown_us.cleaning_wait > fast.breakdown_us.cleaning_wait
+    assert results.host.flush.bands == []
+
+
+def test_median_and_p99_over_time(results):
+    series, host = results.time_series, results.host.all
+    for n, requests in enumerate(series.requests):
+        if requests:
+            assert series.p50_us[n] <= series.p99_us[n] <= series.max_us[n]
+            assert host.min_us * 0.98 <= series.p50_us[n]
+        else:
+            assert series.p50_us[n] is None
+    medians = sorted(it for it in series.p50_us if it is not None)
+    assert 0.5 < medians[len(medians) // 2] / host.percentiles_us[50] < 2
+    whole = ssdlab.run(set={"workload.requests": 200, "workload.interarrival": "constant(0.001)"})
+    [bin_] = whole.time_series.p50_us[:1]
+    done = whole.time_series.requests[0]
+    if done == 200:
+        assert bin_ == pytest.approx(whole.host.all.percentiles_us[50], rel=0.02)
+
+
+def test_blocks_by_erases_and_the_load_that_was_offered(results):
+    wear = results.wear
+    ends, blocks = wear.blocks_by_erases.erases, wear.blocks_by_erases.blocks
+    assert ends[-1][1] >= wear.max_erases >= ends[-1][0]
+    middles = [(low + high) / 2 for low, high in ends]
+    mean = sum(m * n for m, n in zip(middles, blocks, strict=True)) / sum(blocks)
+    assert mean == pytest.approx(wear.mean_erases, abs=0.5)
+    # A request each 0.125 ms on average, as many or fewer of which are answered.
+    assert results.workload.offered_iops == pytest.approx(8000, rel=0.03)
+    assert results.host.all.iops < 1.01 * results.workload.offered_iops
+    rushed = {"workload.requests": 2000, "workload.time_scale": 0.1}
+    found = ssdlab.run(set=rushed)
+    assert found.workload.offered_iops > 1.2 * found.host.all.iops
+    closed = ssdlab.run(workload={"kind": "closed", "requests": 200})
+    assert "offered_iops" not in closed.workload
+
+
 def test_units_and_time_series_keys(results):
     for unit in results.units:
         assert set(unit) >= {"name", "busy", "cleaning", "queue_mean"}

@@ -13,15 +13,23 @@ pub(crate) struct Latencies(Vec<u64>);
 impl Latencies {
     /// Leading bits that are told apart: 2,048 values, of which three digits need 2,000.
     const BITS: u32 = 11;
+    /// Places of a bin, of which there are eight to an octave.
+    pub(crate) const PLACES_OF_A_BIN: usize = 1 << (Self::BITS - 4);
 
-    /// Counts a latency.
+    /// Counts a latency. Returns its place.
     #[inline]
-    pub(crate) fn record(&mut self, latency: Time) {
+    pub(crate) fn record(&mut self, latency: Time) -> usize {
         let place = Self::place(latency);
         match self.0.get_mut(place) {
             Some(count) => *count += 1,
             None => self.record_beyond(place),
         }
+        place
+    }
+
+    /// How many latencies lie in each bin.
+    pub(crate) fn bins(&self) -> impl Iterator<Item = u64> + '_ {
+        self.0.chunks(Self::PLACES_OF_A_BIN).map(|places| places.iter().sum())
     }
 
     #[cold]
@@ -32,13 +40,13 @@ impl Latencies {
 
     /// Latencies below 2^11 have a place each; above, each octave has 2^10.
     #[inline]
-    fn place(latency: Time) -> usize {
+    pub(crate) fn place(latency: Time) -> usize {
         let shift = (64 - Self::BITS).saturating_sub((latency | 1).leading_zeros());
         ((shift as usize) << (Self::BITS - 1)) + (latency >> shift) as usize
     }
 
     /// The smallest latency of a place.
-    fn least(place: usize) -> Time {
+    pub(crate) fn least(place: usize) -> Time {
         let octave = 1 << (Self::BITS - 1);
         let shift = (place / octave).saturating_sub(1);
         ((place - shift * octave) as Time) << shift

@@ -9,7 +9,9 @@ mod events;
 mod latencies;
 mod power;
 mod random;
+mod ranks;
 mod request;
+mod spread;
 mod stats;
 
 pub use drive::{Drive, Driven, Observer, drive};
@@ -17,6 +19,7 @@ pub use events::{EventId, EventQueue};
 pub use latencies::LatencyHistogram;
 pub use power::{PowerCuts, drive_with_cuts};
 pub use random::{Distribution, Drand48, Random, Xoshiro256};
+pub use ranks::Between;
 pub use request::{
     Arrival, Breakdown, Class, Completion, Device, Followed, Lba, Op, Part, Request, SECTOR_BYTES,
     Status, Workload, WorkloadError,

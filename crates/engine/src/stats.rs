@@ -1,6 +1,8 @@
 //! Latency statistics: exact moments, percentiles to 0.1 %, the breakdown, and a time series.
 
 use crate::latencies::{Latencies, LatencyHistogram};
+use crate::ranks::{Between, SumsByLatency};
+use crate::spread::Spread;
 use crate::{Breakdown, Completion, Followed, Time};
 
 /// Statistics of the latencies of one class of requests.
@@ -15,25 +17,7 @@ pub struct LatencyStats {
     sum_squares_ns2: f64,
     min_ns: Time,
     max_ns: Time,
-    /// Of the latest requests, as many as 64 bits hold; the rest is in `before`.
-    latest: Sums<u64>,
-    before: Sums<u128>,
-}
-
-/// Sums of latencies and of their parts, ns.
-#[derive(Debug, Clone, Copy, Default)]
-struct Sums<T> {
-    latency: T,
-    parts: [T; Breakdown::MOST],
-}
-
-impl Sums<u128> {
-    fn add(&mut self, latest: &Sums<u64>) {
-        self.latency += u128::from(latest.latency);
-        for (sum, part) in self.parts.iter_mut().zip(latest.parts) {
-            *sum += u128::from(part);
-        }
-    }
+    sums: SumsByLatency,
 }
 
 impl Default for LatencyStats {
@@ -52,8 +36,7 @@ impl LatencyStats {
             sum_squares_ns2: 0.0,
             min_ns: Time::MAX,
             max_ns: 0,
-            latest: Sums::default(),
-            before: Sums::default(),
+            sums: SumsByLatency::default(),
         }
     }
 
@@ -61,32 +44,13 @@ impl LatencyStats {
     #[inline]
     pub fn record(&mut self, completion: &Completion) {
         let latency = completion.latency();
-        self.latencies.record(latency);
+        let place = self.latencies.record(latency);
         self.requests += 1;
         self.bytes += completion.request.bytes();
         self.sum_squares_ns2 += latency as f64 * latency as f64;
         self.min_ns = self.min_ns.min(latency);
         self.max_ns = self.max_ns.max(latency);
-        // The parts add up to the latency: where its sum fits, theirs do.
-        if self.latest.latency.checked_add(latency).is_none() {
-            self.put_by();
-        }
-        self.latest.latency += latency;
-        for (sum, part) in self.latest.parts.iter_mut().zip(completion.breakdown.parts()) {
-            *sum += *part;
-        }
-    }
-
-    /// Adds the latest sums to those before.
-    #[cold]
-    fn put_by(&mut self) {
-        self.before.add(&std::mem::take(&mut self.latest));
-    }
-
-    fn sums(&self) -> Sums<u128> {
-        let mut sums = self.before;
-        sums.add(&self.latest);
-        sums
+        self.sums.record(place, latency, &completion.breakdown);
     }
 
     /// Adds everything that `other` has seen.
@@ -97,11 +61,7 @@ impl LatencyStats {
         self.sum_squares_ns2 += other.sum_squares_ns2;
         self.min_ns = self.min_ns.min(other.min_ns);
         self.max_ns = self.max_ns.max(other.max_ns);
-        let sums = other.sums();
-        self.before.latency += sums.latency;
-        for (sum, part) in self.before.parts.iter_mut().zip(sums.parts) {
-            *sum += part;
-        }
+        self.sums.merge(&other.sums);
     }
 
     /// Requests counted.
@@ -116,7 +76,7 @@ impl LatencyStats {
 
     /// Mean latency, ns; 0 without requests.
     pub fn mean_ns(&self) -> f64 {
-        if self.requests == 0 { 0.0 } else { self.sums().latency as f64 / self.requests as f64 }
+        if self.requests == 0 { 0.0 } else { self.sums.all().latency as f64 / self.requests as f64 }
     }
 
     /// Standard deviation of the latency over the requests counted, ns.
@@ -149,7 +109,15 @@ impl LatencyStats {
         if self.requests == 0 {
             return [0.0; Breakdown::MOST];
         }
-        self.sums().parts.map(|sum| sum as f64 / self.requests as f64)
+        self.sums.all().parts.map(|sum| sum as f64 / self.requests as f64)
+    }
+
+    /// The requests between each two of these shares of all, the fastest first: how many they are,
+    /// and the sums of their parts. Exact to the width of a bin of the histogram at each share.
+    pub fn between(&self, shares: &[f64]) -> Vec<Between> {
+        let rank = |share: &f64| (share * self.requests as f64).floor() as u64;
+        let ranks: Vec<u64> = shares.iter().map(rank).collect();
+        self.sums.between(&ranks, &self.latencies)
     }
 }
 
@@ -160,6 +128,7 @@ pub struct TimeSeries {
     /// The bin of the latest instant, and when it begins.
     latest: (usize, Time),
     bins: Vec<Bin>,
+    spread: Spread,
     /// At the end of each bin that has ended.
     followed: Vec<Followed>,
 }
@@ -186,6 +155,7 @@ impl TimeSeries {
             bin_ns: 1_000_000,
             latest: (0, 0),
             bins: Vec::with_capacity(Self::BINS),
+            spread: Spread::default(),
             followed: Vec::new(),
         }
     }
@@ -202,6 +172,18 @@ impl TimeSeries {
         bin.bytes += completion.request.bytes();
         bin.latency_sum_ns += u128::from(latency);
         bin.latency_max_ns = bin.latency_max_ns.max(latency);
+        self.spread.record(latency);
+    }
+
+    /// The latency that a share of the requests of each bin does not exceed, ns, to 2 %; `None` where
+    /// none completed.
+    pub fn at_share(&self, share: f64) -> Vec<Option<Time>> {
+        let bins = self.bins.iter().enumerate();
+        bins.map(|(bin, of)| {
+            let ns = self.spread.at(bin, bin == self.latest.0, share)?;
+            Some(ns.min(of.latency_max_ns))
+        })
+        .collect()
     }
 
     /// Notes the figures of the device at the end of every bin that has ended by then and was not
@@ -233,6 +215,7 @@ impl TimeSeries {
     }
 
     fn find_bin(&mut self, since_start: Time) -> usize {
+        self.spread.end(self.latest.0);
         while since_start / self.bin_ns >= Self::BINS as Time {
             self.halve();
         }
@@ -255,6 +238,7 @@ impl TimeSeries {
             bin
         });
         self.bins = joined.collect();
+        self.spread.halve();
         self.followed = self.followed.iter().skip(1).step_by(2).copied().collect();
     }
 
@@ -305,6 +289,37 @@ mod tests {
         let p99 = stats.histogram().percentile_ns(99.0) as f64;
         assert!((p99 / 990_000.0 - 1.0).abs() < 0.001, "{p99}");
         assert!((stats.mean_breakdown_ns().iter().sum::<f64>() - stats.mean_ns()).abs() < 1e-6);
+    }
+
+    #[test]
+    fn what_lies_between_ranks_adds_up_and_tells_slow_requests_from_fast_ones() {
+        let mut stats = LatencyStats::new();
+        for number in 0..1000 {
+            let (part, latency) = if number < 900 { (5, 1000 + number) } else { (3, 60_000) };
+            let mut it = completion(2_000_000, latency);
+            it.breakdown = Breakdown::of(Part(part), latency);
+            stats.record(&it);
+        }
+        let bands = stats.between(&[0.0, 0.5, 0.9, 0.99, 0.999, 1.0]);
+        assert_eq!(bands.iter().map(|it| it.requests).collect::<Vec<_>>(), [500, 400, 90, 9, 1]);
+        for (place, sum) in stats.mean_breakdown_ns().iter().enumerate() {
+            let parts: f64 = bands.iter().map(|it| it.parts_ns[place]).sum();
+            assert!((parts / 1000.0 - sum).abs() < 1e-6, "part {place}");
+        }
+        assert!(bands[..2].iter().all(|it| it.parts_ns[3] == 0.0 && it.parts_ns[5] > 0.0));
+        for slow in &bands[2..] {
+            assert_eq!(
+                (slow.parts_ns[3], slow.parts_ns[5]),
+                (60_000.0 * slow.requests as f64, 0.0)
+            );
+        }
+        // A rank within a bin takes a share of it: right to the width of a bin, an eighth.
+        let half: f64 = (1000..1500).map(f64::from).sum();
+        assert!((bands[0].parts_ns[5] / half - 1.0).abs() < 0.125);
+        let mut merged = LatencyStats::new();
+        merged.merge(&stats);
+        assert_eq!(merged.between(&[0.0, 0.5, 1.0]), stats.between(&[0.0, 0.5, 1.0]));
+        assert_eq!(LatencyStats::new().between(&[0.0, 1.0])[0].requests, 0);
     }
 
     #[test]
@@ -363,6 +378,38 @@ mod tests {
             assert_eq!(figures.0[1], expected, "bin {bin}");
         }
         assert_eq!(series.followed().len(), 162);
+    }
+
+    #[test]
+    fn the_median_of_a_bin_is_that_of_its_requests_however_often_bins_are_joined() {
+        let mut series = TimeSeries::new();
+        // Half of the requests of each bin take 5 us, four in ten 50 us, one in ten 2 ms; of the
+        // last tenth of the run all take 1 ms.
+        for number in 0..10_000u64 {
+            let latency = match number % 10 {
+                _ if number >= 9_000 => 1_000_000,
+                0..5 => 5_000,
+                5..9 => 50_000,
+                _ => 2_000_000,
+            };
+            series.record(number * 1_000_000, &completion(number * 1_000_000 + latency, latency));
+        }
+        assert_eq!(series.bin_ns(), 64_000_000);
+        let near = |found: Option<Time>, ns: f64| (found.unwrap() as f64 / ns - 1.0).abs() < 0.02;
+        let (median, slow) = (series.at_share(0.4), series.at_share(0.99));
+        assert_eq!(median.len(), series.bins().len());
+        for bin in 0..140 {
+            assert!(near(median[bin], 5e3) && near(slow[bin], 2e6), "{bin}: {:?}", median[bin]);
+            assert!(near(series.at_share(0.8)[bin], 5e4));
+        }
+        for bin in 141..median.len() {
+            assert!(near(median[bin], 1e6) && near(slow[bin], 1e6), "{bin}: {:?}", median[bin]);
+        }
+        let mut gaps = TimeSeries::new();
+        gaps.record(0, &completion(5_000, 5_000));
+        gaps.record(3_000_000, &completion(3_005_000, 5_000));
+        assert_eq!(gaps.at_share(0.5)[1..3], [None, None]);
+        assert!(near(gaps.at_share(0.5)[3], 5e3));
     }
 
     #[test]

@@ -8,6 +8,9 @@ use serde_json::{Map, Value, json};
 /// Percentiles that every latency summary lists.
 const PERCENTILES: [&str; 7] = ["50", "90", "95", "99", "99.9", "99.99", "99.999"];
 
+/// Shares of the requests, from the fastest on, between which it is told where the time went.
+const RANKS: [f64; 6] = [0.0, 0.5, 0.9, 0.99, 0.999, 1.0];
+
 /// How requests ended.
 #[derive(Debug, Clone, Copy, Default)]
 struct Ended {
@@ -167,9 +170,43 @@ fn latency(stats: &LatencyStats, ended: &Ended, simulated_ns: Time) -> Value {
         "mb_per_s": rate(stats.bytes() as f64 / 1e6),
         "percentiles_us": percentiles,
         "breakdown_us": breakdown,
+        "bands": bands(stats),
         "histogram": {
             "below_us": bins.iter().map(|(bound, _)| *bound as f64 / 1e3).collect::<Vec<_>>(),
             "requests": bins.iter().map(|(_, requests)| *requests).collect::<Vec<_>>(),
         },
     })
+}
+
+/// Where the time of fast and of slow requests went; bands without requests are left out.
+fn bands(stats: &LatencyStats) -> Vec<Value> {
+    let latencies = stats.histogram();
+    let at = |share: f64| match share {
+        0.0 => stats.min_ns(),
+        _ => latencies.percentile_ns(100.0 * share),
+    };
+    let mean = stats.mean_breakdown_ns();
+    let between = stats.between(&RANKS);
+    let found = RANKS.windows(2).zip(&between).filter(|(_, band)| band.requests > 0);
+    found
+        .map(|(ranks, band)| {
+            let requests = band.requests as f64;
+            let parts: Map<String, Value> = LATENCY_PARTS
+                .iter()
+                .zip(band.parts_ns)
+                .zip(mean)
+                .filter(|((part, _), mean)| *mean > 0.0 || !part.may_be_left_out())
+                .map(|((part, ns), _)| (part.key.to_owned(), json!(ns / requests / 1e3)))
+                .collect();
+            json!({
+                "from_share": ranks[0],
+                "to_share": ranks[1],
+                "requests": band.requests,
+                "from_us": at(ranks[0]) as f64 / 1e3,
+                "to_us": at(ranks[1]) as f64 / 1e3,
+                "mean_us": band.parts_ns.iter().sum::<f64>() / requests / 1e3,
+                "breakdown_us": parts,
+            })
+        })
+        .collect()
 }

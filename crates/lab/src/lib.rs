@@ -29,6 +29,7 @@ mod trace;
 mod untimed;
 mod warm_up;
 mod warnings;
+mod wear;
 
 pub use catalogue::{list, list_categories, operations, request_kinds};
 pub use config::{

@@ -15,6 +15,7 @@ use crate::power;
 use crate::steady::SteadyState;
 use crate::threads::Threads;
 use crate::warnings::{self, Piece};
+use crate::wear::blocks_by_erases;
 use devices::disk::DiskReport;
 use devices::ssd::account::{Counter, Counts, FlashCounts, Section};
 use devices::ssd::{Milestone, SsdReport, WearMap, WearReport};
@@ -39,6 +40,8 @@ pub(crate) struct Collected {
     left_out: u64,
     /// What is followed of the device, before the first arrival and at the end.
     followed: Option<(Followed, Followed)>,
+    /// When the last of the requests that are measured came.
+    last_asked: Time,
     /// The stretches of a run without time, which its time series cannot tell apart.
     untimed: Vec<Piece>,
 }
@@ -56,6 +59,7 @@ impl Collected {
             return false;
         }
         let start = *self.start.get_or_insert(completion.submitted);
+        self.last_asked = self.last_asked.max(completion.submitted);
         self.classes.record(completion);
         if self.answers.record(completion) {
             self.series.record(completion.at.saturating_sub(start), completion);
@@ -142,11 +146,17 @@ impl Collected {
         let bins = self.series.bins();
         let seconds = self.series.bin_ns() as f64 / 1e9;
         let mean = |sum: u128, n: u64| (n > 0).then(|| sum as f64 / n as f64 / 1e3);
+        let us = |ns: Option<Time>| ns.map(|ns| ns as f64 / 1e3);
+        let percentile = |share| -> Vec<Option<f64>> {
+            self.series.at_share(share).into_iter().map(us).collect()
+        };
         let mut series = json!({
             "bin_seconds": seconds,
             "requests": bins.iter().map(|bin| bin.requests).collect::<Vec<_>>(),
             "mb_per_s": bins.iter().map(|b| b.bytes as f64 / 1e6 / seconds).collect::<Vec<_>>(),
             "mean_us": bins.iter().map(|b| mean(b.latency_sum_ns, b.requests)).collect::<Vec<_>>(),
+            "p50_us": percentile(0.5),
+            "p99_us": percentile(0.99),
             "max_us": bins.iter().map(|b| b.latency_max_ns as f64 / 1e3).collect::<Vec<_>>(),
         });
         let Some(((before, _), ends)) = self.followed.zip(self.followed_at_ends()) else {
@@ -244,6 +254,9 @@ impl Results {
                 "notices": notices,
             },
         });
+        if let Some(offered) = self.offered_iops(began) {
+            results["workload"]["offered_iops"] = json!(offered);
+        }
         if let Some(classes) = ran.collected.classes.to_json(simulated_ns) {
             results["classes"] = classes;
         }
@@ -277,6 +290,16 @@ impl Results {
             results["timeline"] = timeline.clone();
         }
         results
+    }
+
+    /// The rate at which requests came, where they come by the clock.
+    fn offered_iops(&self, began: Time) -> Option<f64> {
+        let kind = self.experiment["workload"]["kind"].as_str();
+        let by_the_clock = matches!(kind, Some("open" | "bursts"));
+        let collected = &self.ran.collected;
+        let span = collected.last_asked.saturating_sub(began);
+        let came = collected.answers.count() + self.ran.unanswered;
+        (by_the_clock && span > 0 && came > 1).then(|| (came - 1) as f64 / (span as f64 / 1e9))
     }
 
     fn warnings(&self) -> Vec<warnings::Warning> {
@@ -398,6 +421,7 @@ fn wear_section(wear: &WearReport, counts: &Counts) -> Value {
             "blocks_by_tenth_of_mean": wear.remaining_of_mean,
             "blocks_by_twentieth_of_rated": wear.remaining_of_rated,
         },
+        "blocks_by_erases": blocks_by_erases(&wear.blocks_by_erases),
         "lifetime": {
             "service_years": wear.lifetime.service_years,
             "first_expiry": milestone(&wear.lifetime.first_expiry),

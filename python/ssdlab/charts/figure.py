@@ -23,6 +23,10 @@ class Axis:
     label: str = ""
     log: int = 0
     """The base of its logarithm; 0 for a linear axis. One of base 2 is marked at the points."""
+    percentile: bool = False
+    """Whether it is of shares, 0 to 1, and stretched towards 1: -log10(1 - share)."""
+    unit: str = ""
+    """What marks and values are, one of `readable.FORMS`; without, a mark is a plain number."""
     low: float | None = None
     """Where it begins and ends, if not where the data do."""
     high: float | None = None
@@ -31,7 +35,9 @@ class Axis:
     words: Sequence[str] = ()
     """The places along an axis that has no numbers; from the top on one that is upright."""
     notes: Sequence[str] = ()
-    """What is said beside each word."""
+    """What is said at the end of the bar of each word."""
+    below: Sequence[str] = ()
+    """What is said, dim, below each word."""
     ends: Sequence[tuple[str, str]] = ()
     """Of an axis that `Threads` cross: what the least and the greatest value of each word are."""
 
@@ -53,6 +59,42 @@ class Series:
     """Of bars over numbers: each covers `x` to `x + width`."""
     strong: bool = False
     """Whether dots stand out from others."""
+    role: str = ""
+    """What its colour means, one of `style.ROLES`, in place of a place in the palette."""
+    dash: int | None = None
+    """How a line is dashed: 0 for not; by default what tells it from others of its colour."""
+    says: Sequence[str] = ()
+    """What each point says when it is pointed at, in place of its numbers."""
+    labels: Sequence[str] = ()
+    """What is written beside each dot."""
+
+
+@dataclass(frozen=True)
+class Band:
+    """What lies between two lines. None is a gap."""
+
+    name: str
+    x: Sequence[float]
+    low: Sequence[float | None]
+    high: Sequence[float | None]
+    role: str
+
+
+@dataclass(frozen=True)
+class Level:
+    """A dotted line across the figure, labelled in its place: a mean, a threshold."""
+
+    name: str
+    y: float
+
+
+@dataclass(frozen=True)
+class Reading:
+    """A number at the right of a strip: what it says of the whole run."""
+
+    text: str
+    what: str = ""
+    role: str = ""
 
 
 @dataclass(frozen=True)
@@ -66,6 +108,7 @@ class Spans:
     notes: Sequence[str] = ()
     """What each is, where so few are drawn that each can say it."""
     colour: int | None = None
+    role: str = ""
 
 
 @dataclass(frozen=True)
@@ -104,7 +147,7 @@ class Threads:
     strong: bool = False
 
 
-Mark = Series | Spans | Cells | Threads
+Mark = Series | Spans | Cells | Threads | Band | Level
 
 
 @dataclass(frozen=True)
@@ -119,6 +162,10 @@ class Figure:
     """Whether bars stand on each other instead of side by side."""
     horizontal: bool = False
     """Whether bars lie: then the words of `x` stand beside the picture and `y` runs below it."""
+    note: str = ""
+    """The dim words below its title."""
+    readings: Sequence[Reading] = ()
+    """What a strip says of the whole run."""
 
     def lines(self) -> list[Series]:
         """The series of numbers or words."""
@@ -131,7 +178,8 @@ class Figure:
 
     def all_x(self) -> list[Any]:
         """Every `x` of any series: words as they come, numbers ascending."""
-        every: list[Any] = list(dict.fromkeys(x for line in self.lines() for x in line.x))
+        marks = [mark for mark in self.series if isinstance(mark, Series | Band)]
+        every: list[Any] = list(dict.fromkeys(x for mark in marks for x in mark.x))
         return every if self.bars else sorted(every)
 
     def grid(self) -> Cells:
@@ -149,7 +197,12 @@ class Figure:
     def values(self) -> list[float]:
         """Every `y` that there is; of stacked bars, the top of each stack."""
         if not (self.stacked and self.bars):
-            return [float(y) for line in self.lines() for y in line.y if y is not None]
+            bands = [mark for mark in self.series if isinstance(mark, Band)]
+            columns = [line.y for line in self.lines()] + [
+                side for band in bands for side in (band.low, band.high)
+            ]
+            levels = [mark.y for mark in self.series if isinstance(mark, Level)]
+            return [float(y) for column in columns for y in column if y is not None] + levels
         tops = dict.fromkeys(self.all_x(), 0.0)
         for line in self.lines():
             for x, y in zip(line.x, line.y, strict=True):
@@ -158,7 +211,7 @@ class Figure:
 
     def count(self) -> int:
         """How many points, spans, rows or lines there are."""
-        return sum(map(_size, self.series))
+        return sum(_size(mark) for mark in self.series if not isinstance(mark, Level))
 
     def empty(self) -> bool:
         """Whether there is nothing to draw."""
@@ -178,6 +231,7 @@ class Figure:
         for line in lines:
             kind = line.name.partition(", ")[0]
             dash = seen.get(kind, 0) % DASHES if line.colour is None else 0
+            dash = dash if line.dash is None else line.dash
             styles.append((kinds.index(kind) if line.colour is None else line.colour, dash))
             seen[kind] = seen.get(kind, 0) + 1
         return styles
@@ -186,6 +240,10 @@ class Figure:
 def _size(mark: Mark) -> int:
     if isinstance(mark, Series):
         return len(mark.y)
+    if isinstance(mark, Band):
+        return len(mark.x)
+    if isinstance(mark, Level):
+        return 1
     if isinstance(mark, Spans):
         return len(mark.lanes)
     return len(mark.rows if isinstance(mark, Cells) else mark.lines)

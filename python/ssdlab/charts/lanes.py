@@ -11,7 +11,7 @@ from html import escape
 
 from ssdlab.charts.figure import Cells, Figure, Spans
 from ssdlab.charts.scales import round_marks
-from ssdlab.charts.style import COLOURS, LANE_REM, SHADES, ZOOMS, opacity
+from ssdlab.charts.style import COLOURS, LANE_REM, SHADES, ZOOMS, ramp
 
 
 def spans(drawn: Figure, key: str) -> str:
@@ -35,7 +35,7 @@ def spans(drawn: Figure, key: str) -> str:
                 path = f'<path d="{path}"><title>{escape(mark.notes[n])}</title></path>'
             paths.append(path)
         inner = "".join(paths) if mark.notes else f'<path d="{"".join(paths)}"/>'
-        body += f'<g class="c{_colour(mark, place)}">{inner}</g>'
+        body += f'<g class="{_colour(mark, place)}">{inner}</g>'
     names = drawn.y.words
     picture = (
         f'<svg viewBox="0 0 {round(1e3 * (end - begin))} {len(names)}" '
@@ -44,7 +44,7 @@ def spans(drawn: Figure, key: str) -> str:
     )
     told = f"{drawn.title}; scroll with the arrow keys"
     legend = "".join(
-        f'<span><i class="swatch c{_colour(mark, place)}"></i>{escape(mark.name)}</span>'
+        f'<span><i class="swatch {_colour(mark, place)}"></i>{escape(mark.name)}</span>'
         for place, mark in enumerate(marks)
     )
     shown = beside(names, picture + _marks(begin, end), told)
@@ -54,8 +54,10 @@ def spans(drawn: Figure, key: str) -> str:
     )
 
 
-def _colour(mark: Spans, place: int) -> int:
-    return (place if mark.colour is None else mark.colour) % COLOURS
+def _colour(mark: Spans, place: int) -> str:
+    if mark.role:
+        return f"r-{mark.role}"
+    return f"c{(place if mark.colour is None else mark.colour) % COLOURS}"
 
 
 def _zooms(key: str) -> str:
@@ -90,7 +92,7 @@ def grid(drawn: Figure, cells: Cells) -> str:
         for shade, places in shaded(cells).items()
     }
     body = "".join(
-        f'<path class="shade" fill-opacity="{opacity(shade)}" d="{path}"/>'
+        f'<path class="shade" style="fill:{ramp(shade)}" d="{path}"/>'
         for shade, path in sorted(paths.items())
     )
     low, high = cells.ends()
@@ -125,12 +127,12 @@ def _shade(value: float, low: float, high: float, log: bool) -> int:
 def shades(cells: Cells) -> str:
     """What the shades mean."""
     low, high = cells.ends()
-    key = "".join(
-        f'<i class="swatch shade" style="opacity:{opacity(shade)};margin:0"></i>'
-        for shade in range(SHADES)
-    )
+    key = "".join(f'<i style="background:{ramp(shade)}"></i>' for shade in range(SHADES))
     more = f"; {cells.caption}" if cells.caption else ""
-    return f'<p class="legend">{low:.4g} {key} {high:.4g} {escape(cells.name + more)}</p>'
+    return (
+        f'<p class="legend plain">{low:.4g}<span class="ramp">{key}</span>{high:.4g} '
+        f"{escape(cells.name + more)}</p>"
+    )
 
 
 def beside(names: Sequence[str], drawn: str, label: str = "") -> str:

@@ -14,7 +14,10 @@ from pathlib import Path
 from typing import Any
 
 from ssdlab._core import InputError
-from ssdlab.charts.figure import CURVE, Cells, Figure, Series, Spans, Threads
+from ssdlab.charts.figure import CURVE, Band, Cells, Figure, Level, Series, Spans, Threads
+from ssdlab.charts.frame import axis_text
+from ssdlab.charts.scales import PERCENTILES, nines
+from ssdlab.charts.style import PALETTE, ROLES
 from ssdlab.optional import required
 
 DASHES = ("-", "--", ":")
@@ -116,8 +119,14 @@ def _draw(whole: Any, axis: Any, figure: Figure) -> None:
     _legend(axis, figure)
 
 
+def _colour(role: str, place: int) -> str:
+    """The colour of a role on light paper, or of a place in the palette."""
+    return ROLES[role or PALETTE[place % len(PALETTE)]][0]
+
+
 def _legend(axis: Any, figure: Figure) -> None:
-    names = [mark.name for mark in figure.series if not isinstance(mark, Cells) and mark.name]
+    named = Series | Spans | Threads
+    names = [mark.name for mark in figure.series if isinstance(mark, named) and mark.name]
     if not names or (len(figure.series) == 1 and isinstance(figure.series[0], Series)):
         return
     if isinstance(figure.series[0], Spans):
@@ -131,7 +140,7 @@ def _legend(axis: Any, figure: Figure) -> None:
 def _lines(axis: Any, figure: Figure) -> None:
     """Each series as a line, as dots, or as bars over numbers."""
     for line, (colour, dash) in zip(figure.lines(), figure.styles(), strict=True):
-        look = {"color": f"C{colour}", "label": line.name or "_"}
+        look = {"color": _colour(line.role, colour), "label": line.name or "_"}
         y = [math.nan if value is None else value for value in line.y]
         if line.mark == "bars":
             axis.bar([*line.x], y, width=line.width, align="edge", **look)
@@ -139,7 +148,7 @@ def _lines(axis: Any, figure: Figure) -> None:
         elif line.mark == "dots":
             axis.plot([*line.x], y, "o", markersize=6 if line.strong else 4, **look)
         else:
-            marker = "o" if len(y) <= CURVE else None
+            marker = "o" if len(y) <= CURVE and not figure.x.percentile else None
             width = 1 if line.name == "" else None
             axis.plot(
                 [*line.x],
@@ -150,12 +159,40 @@ def _lines(axis: Any, figure: Figure) -> None:
                 linestyle=DASHES[dash],
                 **look,
             )
+    for mark in figure.series:
+        if isinstance(mark, Band):
+            sides = [[math.nan if y is None else y for y in side] for side in (mark.low, mark.high)]
+            axis.fill_between(
+                [*mark.x], *sides, color=_colour(mark.role, 0), alpha=0.2, linewidth=0
+            )
+        elif isinstance(mark, Level):
+            axis.axhline(mark.y, color="#5a626d", linewidth=1, linestyle=":")
+            place = {"xycoords": axis.get_yaxis_transform(), "ha": "right", "va": "bottom"}
+            axis.annotate(mark.name, (1.0, mark.y), fontsize="x-small", **place)
+    if figure.x.percentile:
+        _percentiles(axis, figure)
     if figure.x.log:
         axis.set_xscale("log", base=figure.x.log)
         if figure.x.log == 2:
             axis.xaxis.set_major_formatter("{x:g}")
     if figure.y.log:
         axis.set_yscale("log", base=figure.y.log)
+
+
+def _percentiles(axis: Any, figure: Figure) -> None:
+    """The axis of shares, stretched towards 1, and times that say their unit."""
+    numpy = required("numpy", "a chart")
+
+    def forward(share: Any) -> Any:
+        return -numpy.log10(numpy.maximum(1.0 - share, 1e-12))
+
+    axis.set_xscale("function", functions=(forward, lambda z: 1.0 - 10.0**-z))
+    end = max(0.9, *figure.all_x())
+    shown = [mark for mark in PERCENTILES if nines(mark) <= nines(end) + 1e-9]
+    axis.set_xticks(shown, [axis_text(figure.x, mark) for mark in shown])
+    axis.set_xlim(0.0, end)
+    if figure.y.unit:
+        axis.yaxis.set_major_formatter(lambda value, _: axis_text(figure.y, value))
 
 
 def _bars(axis: Any, figure: Figure) -> None:
@@ -169,7 +206,7 @@ def _bars(axis: Any, figure: Figure) -> None:
         places = [words.index(x) + offset for x in line.x]
         values = [value or 0.0 for value in line.y]
         foot = [feet[x] if figure.stacked else 0.0 for x in line.x]
-        look = {"color": f"C{colour}", "label": line.name or "_"}
+        look = {"color": _colour(line.role, colour), "label": line.name or "_"}
         if figure.horizontal:
             axis.barh(places, values, thick, left=foot, **look)
         else:
@@ -192,7 +229,7 @@ def _spans(axis: Any, figure: Figure) -> None:
     for place, mark in enumerate(figure.series):
         if not isinstance(mark, Spans):
             continue
-        colour = f"C{place if mark.colour is None else mark.colour}"
+        colour = _colour(mark.role, place if mark.colour is None else mark.colour)
         lanes: dict[int, list[tuple[float, float]]] = {}
         for lane, start, end in zip(mark.lanes, mark.starts, mark.ends, strict=True):
             lanes.setdefault(lane, []).append((start, end - start))
@@ -236,7 +273,7 @@ def _threads(axis: Any, figure: Figure) -> None:
         width, opacity = (2.0, 1.0) if mark.strong else (0.8, 0.45)
         for number, line in enumerate(mark.lines):
             label = "_" if number else mark.name
-            look = {"color": f"C{mark.colour}", "linewidth": width, "alpha": opacity}
+            look = {"color": _colour("", mark.colour), "linewidth": width, "alpha": opacity}
             axis.plot(places, line, label=label, **look)
     words = [
         f"{most}\n\n{word}\n{least}"

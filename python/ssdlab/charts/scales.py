@@ -26,6 +26,36 @@ def scale(low: float, high: float, start: float, end: float, log: bool) -> Scale
     return place
 
 
+def nines(share: float) -> float:
+    """How many nines a share has: where it stands along an axis of percentiles.
+
+    >>> nines(0.0), nines(0.9), round(nines(0.999), 9)
+    (0.0, 1.0, 3.0)
+    """
+    return max(0.0, -math.log10(max(1.0 - share, 1e-12)))
+
+
+#: Shares that are marked along an axis of percentiles, and whether a narrow figure leaves them out.
+PERCENTILES = {
+    0.0: False,
+    0.5: True,
+    0.9: False,
+    0.99: False,
+    0.999: False,
+    0.9999: True,
+    0.99999: False,
+}
+
+
+def percentile_text(share: float) -> str:
+    """A share beside an axis of percentiles.
+
+    >>> percentile_text(0.5), percentile_text(0.9999)
+    ('50', '99.99')
+    """
+    return f"{100 * share:.6g}"
+
+
 def upright(axis: Axis, values: list[float]) -> list[float]:
     """The marks of an upright axis for these values: it reaches from the first to the last."""
     top = max(values, default=1.0)
@@ -41,6 +71,9 @@ def upright(axis: Axis, values: list[float]) -> list[float]:
 def level(axis: Axis, values: list[float]) -> tuple[list[float], float, float]:
     """The marks of a level axis for these values, which ascend; and where it begins and ends."""
     first, last = values[0], values[-1]
+    if axis.percentile:
+        end = max(nines(last), 1.0)
+        return [p for p in PERCENTILES if nines(p) <= end + 1e-9], 0.0, end
     if axis.log == 2:
         marks = values[:: max(1, math.ceil(len(values) / 8))]
         return (marks if len(values) <= CURVE else round_powers(first, last)), first, last

@@ -161,16 +161,15 @@ def side(name: str, said: str) -> tuple[list[Layer], list[Layer]]:
     if os.path.exists(said):
         found = Results.load(said).experiment.to_dict()
         return layers.from_mapping(f"the experiment of {name}", found), []
-    preset = _core.preset_layer("device", said)
-    if preset is not None:
-        return [preset], []
+    if _core.preset_layer("device", said) is not None:
+        return [layers.from_name("device", said)], []
     known = [policy for policy, _ in _core.list("cleaners") or ()]
     if key in known or ":" in key:
         return [], layers.from_options([f"device.cleaning.policy={said}"])
     raise InputError(
         f'{name} "{said}": cannot be read, nor is it a device preset or a cleaning policy '
-        f"({', '.join(known)}, or module:Class of your own); a side is also KEY=VALUE, an experiment (FILE.toml), or "
-        "results of ssdlab run"
+        f"({', '.join(known)}, or module:Class of your own); a side is also KEY=VALUE, an "
+        "experiment (FILE.toml), or results of ssdlab run"
     )
 
 

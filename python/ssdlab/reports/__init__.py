@@ -1,4 +1,7 @@
-"""Reports: results, several results or a sweep as one web page without script or network."""
+"""Reports: results, several results or a sweep as one web page that needs no network.
+
+A page reads without script; its script adds a cross-hair and zoom.
+"""
 
 from __future__ import annotations
 
@@ -41,6 +44,23 @@ def page(
     """The report as HTML."""
     if isinstance(sources, Results | Sweep | str | os.PathLike):
         sources = [sources]
+    files_ = [os.fspath(source) for source in sources if not isinstance(source, Results | Sweep)]
+    try:
+        return _page(sources, minimize, maximize)
+    except _SHAPE as error:
+        if not files_:
+            raise
+        what = f"{type(error).__name__}: {error}"
+        raise InputError(
+            f"{', '.join(files_)}: not written by ssdlab, or not whole ({what})"
+        ) from error
+
+
+#: What reading a file raises that has a number where a section is expected, or lacks one.
+_SHAPE = (LookupError, TypeError, AttributeError, ValueError, ArithmeticError, RecursionError)
+
+
+def _page(sources: Sequence[Source], minimize: Sequence[str], maximize: Sequence[str]) -> str:
     loaded = [_loaded(source) for source in sources]
     results = [source for source in loaded if isinstance(source, Results)]
     sweeps = [source for source in loaded if isinstance(source, Sweep)]

@@ -31,7 +31,9 @@ from ssdlab.reports import report as write
 def report(
     results: tuple[Path, ...], out: Path, minimize: tuple[str, ...], maximize: tuple[str, ...]
 ) -> None:
-    """Write a web page about RESULTS, which needs no network and no script.
+    """Write a web page about RESULTS: what limits the drive, latency, time, flash, wear.
+
+    It is one file that needs no network and reads without script.
 
     RESULTS are files or directories of `ssdlab run`, or the .jsonl file of one sweep.
     """

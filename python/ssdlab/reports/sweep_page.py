@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from html import escape
 
-from ssdlab import pages
+from ssdlab import pages, readable
 from ssdlab._core import InputError
-from ssdlab.charts import svg
-from ssdlab.numbers import cell_text
+from ssdlab.charts import Figure, svg
+from ssdlab.pages import KeyFigure, Section
 from ssdlab.sweeps import figures, table
 from ssdlab.sweeps.figures import Rows, short
 from ssdlab.sweeps.result import Sweep
@@ -31,12 +32,8 @@ def page(sweep: Sweep, minimize: Sequence[str], maximize: Sequence[str]) -> str:
     ]
     best = goals.pareto(rows)
     varied = [name for name in sweep.parameters if len(set(map(str, sweep.columns[name]))) > 1]
-    key_figures = {"points": f"{len(sweep):,}"}
-    if sweep.errors:
-        key_figures["failed"] = f"{len(sweep.errors):,}"
-    key_figures["parameters"] = str(len(varied))
     pairs = [(x, y) for n, x in enumerate(objectives) for y in objectives[n + 1 :]]
-    trade_offs = [figures.trade_off(rows, best, x, y) for x, y in pairs]
+    trade_offs = [figures.trade_off(rows, best, x, y, varied) for x, y in pairs]
     maps = [
         figures.heat_map(rows, varied[0], varied[1], name)
         for name in objectives
@@ -45,20 +42,118 @@ def page(sweep: Sweep, minimize: Sequence[str], maximize: Sequence[str]) -> str:
     curves = [figures.by_parameter(rows, name, figure) for figure in objectives for name in varied]
     every = [*varied, *objectives]
     parallel = [figures.parallel(rows, best, every)] if len(every) >= FEWEST_PARALLEL else []
-    sections = {
-        "Best": _best(rows, best, varied, objectives),
-        "Trade-off": "".join(map(svg.figure, trade_offs)),
-        "Heat map": "".join(svg.draw(it) for it in maps if not it.empty()),
-        "By parameter": "".join(map(svg.figure, curves)),
-        "Parallel coordinates": "".join(map(svg.figure, parallel)),
-        "Points": _points(rows, varied, objectives),
-    }
+    front = sum(best)
+    sections = [
+        Section(
+            "best",
+            _best_heading(rows, goals, front),
+            _best(rows, best, varied, objectives),
+        ),
+        Section(
+            "trade-off",
+            f"{front} of {len(sweep):,} points are not beaten in all of these",
+            "".join(map(svg.figure, trade_offs)),
+            "A dot for each point; the line joins the best. Logarithmic where values spread.",
+        ),
+        Section("heat-map", "Over both parameters", "".join(map(svg.draw, _there(maps)))),
+        Section(
+            "by-parameter",
+            _strongest(rows, varied, goals.objectives[0]),
+            _multiples(_there(curves)),
+            "The lowest, mean and highest over all else that varies.",
+        ),
+        Section(
+            "parallel",
+            "Through parameters and figures",
+            "".join(map(svg.figure, _there(parallel))),
+        ),
+        Section("points", "Every point", _points(rows, varied, objectives)),
+    ]
     title = f"Sweep of {', '.join(map(short, varied)) or 'one point'}"
     warned = [
         f"{name}, {points:,} of {len(sweep):,} points: {summary}"
         for name, (_, points, summary) in sweep.warning_marks().items()
     ]
-    return pages.document(title, pages.key_figures(key_figures) + pages.warnings(warned), sections)
+    lead = (
+        f'<p class="over">{escape(title)} · {len(sweep):,} points</p>'
+        f"<h1>{escape(_sentence(rows, varied, goals))}</h1>"
+        + pages.warnings(warned)
+        + pages.key_figures(_key_figures(sweep, varied, rows, goals))
+    )
+    return pages.document(title, lead, sections)
+
+
+def _there(drawn: Sequence[Figure]) -> list[Figure]:
+    return [it for it in drawn if not it.empty()]
+
+
+def _multiples(drawn: Sequence[Figure]) -> str:
+    shown = "".join(svg.figure(it, height=170) for it in drawn)
+    return f'<div class="multiples">{shown}</div>' if shown else ""
+
+
+def _values(rows: Rows, name: str) -> list[float]:
+    return [float(row[name]) for row in rows if isinstance(row.get(name), int | float)]
+
+
+def _sentence(rows: Rows, varied: Sequence[str], goals: Goals) -> str:
+    """Which point is best in the first figure, and by how much the points differ."""
+    goal = goals.objectives[0]
+    having = [row for row in rows if isinstance(row.get(goal.column), int | float)]
+    name = short(goal.column)
+    if not having:
+        return f"No point has {name}."
+    order = sorted(having, key=lambda row: row[goal.column], reverse=goal.maximize)
+    at = ", ".join(f"{short(key)}={figures.value_text(order[0].get(key), key)}" for key in varied)
+    best = figures.value_text(order[0][goal.column], goal.column)
+    word = "highest" if goal.maximize else "lowest"
+    said = f"The {word} {name}, {best}, is at {at}" if at else f"The {name} is {best}"
+    ends = [abs(row[goal.column]) for row in (order[0], order[-1])]
+    if min(ends) > 0 and not readable.same(*ends):
+        said += f": {readable.grouped(max(ends) / min(ends))} times better than the worst"
+    return f"{said}."
+
+
+def _key_figures(sweep: Sweep, varied: Sequence[str], rows: Rows, goals: Goals) -> list[KeyFigure]:
+    failed = f"{len(sweep.errors):,} failed" if sweep.errors else "none failed"
+    found = [
+        KeyFigure("Points", f"{len(sweep):,}", failed),
+        KeyFigure("Parameters", str(len(varied)), ", ".join(map(short, varied))),
+    ]
+    for goal in goals.objectives[:4]:
+        values = _values(rows, goal.column)
+        if values:
+            low, high = (figures.value_text(it, goal.column) for it in (min(values), max(values)))
+            first, last = (high, low) if goal.maximize else (low, high)
+            found.append(KeyFigure(f"Best {short(goal.column)}", first, f"worst {last}"))
+    return found
+
+
+def _best_heading(rows: Rows, goals: Goals, front: int) -> str:
+    names = " and ".join(short(it.column) for it in goals.objectives)
+    if len(goals.objectives) == 1:
+        return f"Best in {names}"
+    return f"{front} points are best in {names}: no other beats one in all"
+
+
+def _strongest(rows: Rows, varied: Sequence[str], goal: Objective) -> str:
+    """The parameter whose values change the mean of a figure most."""
+    reach = {}
+    for name in varied:
+        groups: dict[str, list[float]] = {}
+        for row in rows:
+            if isinstance(row.get(goal.column), int | float):
+                groups.setdefault(str(row.get(name)), []).append(float(row[goal.column]))
+        means = [sum(group) / len(group) for group in groups.values()]
+        if len(means) > 1 and min(means) > 0:
+            reach[name] = max(means) / min(means)
+    if not reach:
+        return "What each parameter does"
+    name = max(reach, key=lambda it: reach[it])
+    if readable.same(1.0, reach[name]):
+        return f"No parameter changes {short(goal.column)} by more than 2 %"
+    much = readable.grouped(reach[name])
+    return f"{short(name)} changes {short(goal.column)} most, {much} times on average"
 
 
 def _goals(sweep: Sweep, minimize: Sequence[str], maximize: Sequence[str]) -> Goals:
@@ -81,7 +176,10 @@ def _best(rows: Rows, best: Sequence[bool], varied: Sequence[str], names: Sequen
     )
     return pages.table(
         [short(name) for name in [*varied, *names]] or [""],
-        [[cell_text(row.get(name)) for name in [*varied, *names]] for row in front[:MAX_ROWS]],
+        [
+            [figures.value_text(row.get(name), name) for name in [*varied, *names]]
+            for row in front[:MAX_ROWS]
+        ],
         f"{what} of {', '.join(map(short, names))}",
     )
 
@@ -90,6 +188,8 @@ def _points(rows: Rows, varied: Sequence[str], names: Sequence[str]) -> str:
     failed = ["error"] if any(row.get("error") for row in rows) else []
     warned = ["warnings"] if any(row.get("warnings") for row in rows) else []
     columns = [*varied, *names, *warned, *failed]
-    body = [[cell_text(row.get(name)) for name in columns] for row in rows[:MAX_ROWS]]
+    body = [
+        [figures.value_text(row.get(name), name) for name in columns] for row in rows[:MAX_ROWS]
+    ]
     more = f"the first {MAX_ROWS} of {len(rows):,}" if len(rows) > MAX_ROWS else ""
     return pages.table([short(name) for name in columns], body, more)

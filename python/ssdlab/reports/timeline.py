@@ -9,7 +9,7 @@ from typing import Any
 from ssdlab import pages
 from ssdlab._core import operations as kinds
 from ssdlab.charts import svg
-from ssdlab.numbers import count, duration
+from ssdlab.readable import count, time
 from ssdlab.results import Results
 from ssdlab.running import figures
 
@@ -57,5 +57,5 @@ def _table(operations: Sequence[tuple[Any, ...]]) -> str:
         of_kind = [(stop - start, bus) for it, start, stop, bus in operations if it == kind]
         if of_kind:
             times = [sum(column) / len(of_kind) / 1e3 for column in zip(*of_kind, strict=True)]
-            rows.append([kind, count(len(of_kind)), *(duration(us, 4) for us in times)])
+            rows.append([kind, count(len(of_kind)), *(time(us) for us in times)])
     return pages.table(["", "operations", "mean time", "waiting for and using the bus"], rows)

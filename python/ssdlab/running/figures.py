@@ -6,29 +6,38 @@ an empty one where the results have nothing to show.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from typing import Any
 
+from ssdlab import readable
 from ssdlab._core import operations
-from ssdlab.charts import Axis, Cells, Figure, Series, Spans
+from ssdlab.charts import Axis, Cells, Figure, Level, Series, Spans
+from ssdlab.charts.style import ROLES, RUNS, part_role
 from ssdlab.numbers import duration
 from ssdlab.results import PARTS, Record, Results
 
-#: Results by name.
+#: Results by name, such as "A cleaning.time=blocking".
 Named = Sequence[tuple[str, Results]]
 
-TIME = Axis("simulated time, s")
-#: What is drawn of the flash over time: title and axis.
-FLASH = {
-    "amplification": ("Write amplification", "bytes programmed / bytes written"),
-    "free": ("Free blocks", "erased blocks"),
-    "erased": ("Cleaning: blocks erased a second", "blocks/s"),
-}
 #: Where a bin of a histogram of latencies begins at the earliest, as a share of its end: there are
 #: eight of equal width to each doubling (`engine/src/stats.rs`).
 BIN_START = 8 / 9
+#: A curve ends where fewer requests are slower.
+FEWEST_SLOWER = 10
+#: Of fewer requests no percentile is drawn.
+FEWEST_REQUESTS = 20
 #: With so few operations in a figure each says what it is.
 MAX_TOLD = 2_000
+#: Colours of flash operations; of one that is not here, that of a busy unit.
+OPERATIONS = {
+    "read": "bus",
+    "program": "cell",
+    "merge": "read",
+    "move": "cleaning",
+    "migrate": "suspend",
+    "stream": "buffer",
+    "erase": "host_link",
+}
 
 
 def kinds(results: Results) -> list[tuple[str, Record]]:
@@ -37,15 +46,25 @@ def kinds(results: Results) -> list[tuple[str, Record]]:
     return found[:1] if len(found) == 2 else found
 
 
+def letter(name: str) -> str:
+    """What a result is called in few words."""
+    return name.partition(" ")[0].rstrip(":")
+
+
+def run_role(place: int) -> str:
+    """The colour of the run at a place among those beside each other."""
+    return RUNS[place] if place < len(RUNS) else "context"
+
+
 def each(named: Named) -> list[tuple[str, str, Record]]:
     """Every kind of request of every result: the result's name, the kind, the figures."""
-    return [(name.partition(":")[0], kind, host) for name, it in named for kind, host in kinds(it)]
+    return [(letter(name), kind, host) for name, it in named for kind, host in kinds(it)]
 
 
 def of_classes(named: Named) -> list[tuple[str, str, Record]]:
     """Every kind of request of every class of a workload, as `each` has those of all classes."""
     return [
-        (name.partition(":")[0], f"{of} {kind}", host)
+        (letter(name), f"{of} {kind}", host)
         for name, it in named
         for of, answers in (it.get("classes") or {}).items()
         for kind, host in answers.items()
@@ -54,154 +73,120 @@ def of_classes(named: Named) -> list[tuple[str, str, Record]]:
 
 
 def latency(named: Named) -> Figure:
-    """The cumulative distribution of latencies, for each kind of request."""
+    """Latency by percentile: of each kind of request, or of all requests of several results."""
+    if len(named) == 1:
+        shown = [(kind, kind, host) for kind, host in kinds(named[0][1])]
+        # One line for each kind; that of all lies between them.
+        shown = shown[:-1] if len(shown) > 1 else shown
+    else:
+        runs = [(name, run_role(n), it) for n, (name, it) in enumerate(named)]
+        shown = [(name, role, kinds(it)[-1][1]) for name, role, it in runs if kinds(it)]
     curves = [
-        _cumulative(f"{kind}, {name}" if name else kind, host)
-        for name, kind, host in each(named)
+        _curve(name, role, host)
+        for name, role, host in shown
         # What took no time has no place on a logarithmic axis.
-        if host.requests and host.max_us > 0 and "histogram" in host
+        if host.requests >= FEWEST_REQUESTS and host.max_us > 0 and "histogram" in host
+    ]
+    cleaned = [_cleaned(it) for _, it in named]
+    levels = [
+        Level(f"cleaning one block takes {readable.time(us)}", us) for us in cleaned[:1] if us
     ]
     return Figure(
-        "Latency CDF",
-        Axis("latency, us", log=10),
-        Axis("share of requests, %", low=0, high=100),
-        curves,
+        "",
+        Axis("percentile of the requests, %", percentile=True),
+        Axis("latency", log=10, unit="us"),
+        [*curves, *levels] if curves else [],
     )
 
 
-def _cumulative(name: str, host: Record) -> Series:
-    """The share of the requests below each bound, from the shortest on; the axis is logarithmic."""
-    below, shares, done = [host.min_us], [0.0], 0
+def _cleaned(it: Results) -> float | None:
+    """What cleaning a block takes, where that is on the scale of the requests."""
+    us: float | None = ((it.get("flash") or {}).get("cleaning") or {}).get("mean_block_us")
+    total = it.host.all
+    return us if us and total.requests and total.min_us <= us <= 3 * total.max_us else None
+
+
+def _curve(name: str, role: str, host: Record) -> Series:
+    """The latency that a share of the requests does not exceed, from the shortest on."""
+    shares, below, done = [0.0], [host.min_us], 0
     for bound, number in zip(host.histogram.below_us, host.histogram.requests, strict=True):
-        # Empty bins are left out of the histogram: over them the curve is level.
+        # Empty bins are left out of the histogram: over them the curve is upright.
         if bound * BIN_START > below[-1]:
             below.append(bound * BIN_START)
-            shares.append(100 * done / host.requests)
+            shares.append(done / host.requests)
         done += number
         # Nothing is slower than the slowest request, wherever its bin ends.
         below.append(min(bound, host.max_us))
-        shares.append(100 * done / host.requests)
-    start = next((place for place, us in enumerate(below) if us > 0), 0)
-    return Series(name, below[start:], shares[start:])
+        shares.append(done / host.requests)
+    end = 1 - FEWEST_SLOWER / host.requests
+    kept = [n for n, share in enumerate(shares) if share <= end and below[n] > 0]
+    after = next((n for n, share in enumerate(shares) if share > end), None)
+    x, y = [shares[n] for n in kept], [below[n] for n in kept]
+    if after is not None and below[after] > 0:
+        part = (end - shares[after - 1]) / (shares[after] - shares[after - 1])
+        x.append(end)
+        y.append(below[after - 1] + part * (below[after] - below[after - 1]))
+    return Series(name, x, y, role=role if role in ROLES else "")
 
 
 def breakdown(named: Named) -> Figure:
-    """Where the mean latency goes, for each kind of request."""
-    found = [(f"{name} {kind}".strip(), host) for name, kind, host in each(named) if host.requests]
-    words = [word for word, _ in found]
-    bars = [
-        Series(label, words, [host.breakdown_us.get(part) or 0.0 for _, host in found], "bars")
-        for part, label in PARTS.items()
+    """Where the mean latency goes: of each kind of request, or of all of several results."""
+    found = [
+        (f"{name} {kind}".strip() if len(named) == 1 else letter(name), host)
+        for name, it in named
+        for kind, host in (kinds(it) if len(named) == 1 else kinds(it)[-1:])
+        if host.requests
     ]
-    notes = [f", {duration(host.mean_us, 4)}" for _, host in found]
+    words = [word for word, _ in found]
     return Figure(
         "",
-        Axis(words=words, notes=notes),
+        Axis(words=words, notes=[readable.time(host.mean_us) for _, host in found]),
         Axis("mean latency, us"),
-        bars if found else [],
+        _parts(words, [host.breakdown_us for _, host in found]),
         stacked=True,
         horizontal=True,
     )
 
 
-def over_time(named: Named, most: int | None = None) -> tuple[Figure, Figure]:
-    """Requests a second, and the mean and largest latency, over simulated time.
+def _parts(words: Sequence[str], rows: Sequence[Record]) -> list[Series]:
+    """The parts of latencies as bars that are put together."""
+    return [
+        Series(label, words, [row.get(part) or 0.0 for row in rows], "bars", role=part_role(part))
+        for part, label in PARTS.items()
+        if words
+    ]
 
-    With `most`, intervals are put together until there are no more than that, and of the rates the
-    last, which may have ended early, is left out.
-    """
-    rates, means, maxima = [], [], []
-    for name, it in named:
-        series = it.get("time_series")
-        if not series or len(series.requests) < 2:
-            continue
-        step, at = _intervals(series, most)
-        seconds = series.bin_seconds * step
-        requests = _sums(series.requests, step)
-        last = None if most is None else -1
-        label = f", {name}" if name else ""
-        rate = [number / seconds for number in requests]
-        rates.append(Series(name or "IOPS", at[:last], rate[:last]))
-        times = [m * n if n else 0 for m, n in zip(series.mean_us, series.requests, strict=True)]
-        mean = [
-            total / number if number else None
-            for total, number in zip(_sums(times, step), requests, strict=True)
-        ]
-        means.append(Series(f"mean{label}", at, mean))
-        largest = [
-            max(series.max_us[n : n + step]) or None for n in range(0, len(series.max_us), step)
-        ]
-        maxima.append(Series(f"max{label}", at, largest))
-    title = "Latency of the requests that completed"
-    return (
-        Figure("Requests a second", TIME, Axis("requests/s"), rates),
-        Figure(title, TIME, Axis("latency, us", log=10), [*means, *maxima]),
+
+#: What a band of requests by rank is called, by where it begins.
+BANDS = {
+    0.0: "fastest half",
+    0.5: "slower half",
+    0.9: "slowest tenth",
+    0.99: "slowest hundredth",
+    0.999: "slowest thousandth",
+}
+
+
+def bands(host: Record, name: str = "") -> Figure:
+    """Where the time goes by rank of the request, each band as 100 %; needs `host.bands`."""
+    rows = [row for row in host.get("bands") or [] if row.requests]
+    words = [BANDS.get(row.from_share, f"from {row.from_share:.4g}") for row in rows]
+    shares = [
+        Record({part: 100 * us / (row.mean_us or 1) for part, us in row.breakdown_us.items()})
+        for row in rows
+    ]
+    return Figure(
+        name,
+        Axis(
+            words=words,
+            notes=[readable.time(row.mean_us) for row in rows],
+            below=[f"{readable.time(row.from_us)} to {readable.time(row.to_us)}" for row in rows],
+        ),
+        Axis("share of the mean, %", low=0, high=100),
+        _parts(words, shares),
+        stacked=True,
+        horizontal=True,
     )
-
-
-def flash_over_time(named: Named, most: int | None = None) -> list[Figure]:
-    """Write amplification, free blocks and cleaning over simulated time."""
-    curves: dict[str, list[Series]] = {key: [] for key in FLASH}
-    for name, it in named:
-        series = it.get("time_series")
-        if not series or len(series.requests) < 2:
-            continue
-        step, at = _intervals(series, most)
-        for key, line in _flash(series.to_dict(), step).items():
-            curves[key].append(Series(name or FLASH[key][0], at, line))
-    return [Figure(title, TIME, Axis(y), curves[key]) for key, (title, y) in FLASH.items()]
-
-
-def watts(named: Named, most: int | None = None) -> Figure:
-    """What was taken of the supply, over simulated time."""
-    curves = []
-    for name, it in named:
-        series = it.get("time_series")
-        if not series or not series.get("watts") or len(series.watts) < 2:
-            continue
-        step, at = _intervals(series, most)
-        taken = [it or 0.0 for it in series.watts]
-        means = [sum(group) / len(group) for group in _groups(taken, step)]
-        curves.append(Series(name or "watts", at, means))
-    return Figure("Power", TIME, Axis("watts"), curves)
-
-
-def _groups(values: Sequence[float], step: int) -> list[Sequence[float]]:
-    return [values[n : n + step] for n in range(0, len(values), step)]
-
-
-def _intervals(series: Record, most: int | None) -> tuple[int, list[float]]:
-    """How many intervals are put together, and the middle of each group in seconds."""
-    count = len(series.requests)
-    step = 1 if most is None else -(-count // most)
-    seconds = series.bin_seconds * step
-    return step, [round((n // step + 0.5) * seconds, 9) for n in range(0, count, step)]
-
-
-def _sums(values: Sequence[float], step: int) -> list[float]:
-    return [sum(values[n : n + step]) for n in range(0, len(values), step)]
-
-
-def _flash(series: Mapping[str, Any], step: int) -> dict[str, list[float | None]]:
-    """What the flash did in each group of `step` intervals, by the keys of `FLASH`."""
-    if "free_blocks" not in series:
-        return {}
-    seconds = series["bin_seconds"] * step
-    # Results of an older version count pages only.
-    in_bytes = "host_bytes_written" in series
-    written = _sums(series["host_bytes_written" if in_bytes else "host_pages_written"], step)
-    programmed = _sums(series["bytes_programmed" if in_bytes else "pages_programmed"], step)
-    free = series["free_blocks"]
-    found: dict[str, list[float | None]] = {
-        "amplification": [p / w if w else None for p, w in zip(programmed, written, strict=True)],
-        "erased": [
-            *(blocks / seconds for blocks in _sums(series["blocks_erased"], step)[:-1]),
-            None,
-        ],
-        "free": [free[n : n + step][-1] for n in range(0, len(free), step)],
-    }
-    # Where nothing was written there is nothing to see.
-    return {key: line for key, line in found.items() if any(line)}
 
 
 def units(results: Results, most: int | None = None) -> Figure:
@@ -212,13 +197,14 @@ def units(results: Results, most: int | None = None) -> Figure:
     names, notes = [unit.name for unit in shown], []
     cleaning = [100 * (unit.get("cleaning") or 0.0) for unit in shown]
     serving = [max(100 * u.busy - share, 0.0) for u, share in zip(shown, cleaning, strict=True)]
-    for unit, share in zip(shown, cleaning, strict=True):
+    idle = [max(100 * (1 - unit.busy), 0.0) for unit in shown]
+    for unit in shown:
         queue = unit.get("queue_mean")
-        waiting = "" if queue is None else f", queue {queue:.2f}"
-        notes.append(f": {100 * unit.busy:.1f} % busy, {share:.1f} % cleaning{waiting}")
+        notes.append(readable.ABSENT if queue is None else f"queue {readable.grouped(queue)}")
     bars = [
-        Series("serving requests", names, serving, "bars"),
-        Series("cleaning", names, cleaning, "bars"),
+        Series("cleaning", names, cleaning, "bars", role="cleaning"),
+        Series("serving requests", names, serving, "bars", role="cell"),
+        Series("idle", names, idle, "bars", role="idle"),
     ]
     return Figure(
         "",
@@ -243,7 +229,7 @@ def timeline(results: Results, lanes: int | None = None, most: int | None = None
     last = max((operation[3] for operation in shown), default=recorded["to_ns"])
     end = max(min(recorded["to_ns"], last), begin + 1)
     spans = []
-    for colour, kind in enumerate(operations()):
+    for kind in operations():
         mine = [operation for operation in shown if operation[1] == kind]
         if not mine:
             continue
@@ -255,7 +241,7 @@ def timeline(results: Results, lanes: int | None = None, most: int | None = None
                 [start / 1e3 for _, _, start, _, _ in mine],
                 [stop / 1e3 for _, _, _, stop, _ in mine],
                 told,
-                colour,
+                role=OPERATIONS.get(kind, "unit"),
             )
         )
     return Figure(
@@ -291,4 +277,18 @@ def wear(name: str, results: Results) -> Figure:
         Axis("place"),
         Axis(words=[row["name"] for row in rows]),
         [cells] if worn else [],
+    )
+
+
+def erasures(results: Results) -> Figure:
+    """Blocks by how often they were erased; needs `wear.blocks_by_erases`."""
+    found = (results.get("wear") or {}).get("blocks_by_erases")
+    if not found or len(found["blocks"]) < 2:
+        return Figure("", Axis(), Axis())
+    words = [f"{low}" if low == high else f"{low}-{high}" for low, high in found["erases"]]
+    return Figure(
+        "",
+        Axis("erases of a block", words=words),
+        Axis(unit="short"),
+        [Series("", words, [float(blocks) for blocks in found["blocks"]], "bars", role="cell")],
     )

@@ -11,7 +11,7 @@ from typing import Any
 from ssdlab._core import InputError
 from ssdlab.charts import Figure, matplotlib
 from ssdlab.results import Results
-from ssdlab.running import figures
+from ssdlab.running import figures, over_time
 
 
 class Plots:
@@ -21,7 +21,7 @@ class Plots:
         self._results = results
 
     def latency(self) -> Any:
-        """The cumulative distribution of latencies, in us, for each kind of request."""
+        """Latency by percentile, for each kind of request."""
         return self._sheet("latency", figures.latency(self._named()))
 
     def breakdown(self) -> Any:
@@ -29,8 +29,11 @@ class Plots:
         return self._sheet("breakdown", figures.breakdown(self._named()))
 
     def over_time(self) -> Any:
-        """Requests a second, and mean and largest latency in us, over simulated time in s."""
-        return self._sheet("over_time", *figures.over_time([("", self._results)]))
+        """Requests, latency and what the flash did, over simulated time: figures below each other.
+
+        Raises `InputError` if the run was too short for a time series.
+        """
+        return self._sheet("over_time", *over_time.strips(self._named()))
 
     def units(self) -> Any:
         """The share of the time that each unit (package or die) serves requests and cleans."""

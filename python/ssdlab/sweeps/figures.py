@@ -6,8 +6,10 @@ A row is a point of the sweep as a mapping from column to value; names of column
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
+from dataclasses import replace
 from typing import Any
 
+from ssdlab import readable
 from ssdlab.charts import Axis, Cells, Figure, Series, Threads
 from ssdlab.numbers import cell_text
 
@@ -15,38 +17,86 @@ Rows = Sequence[dict[str, Any]]
 
 #: Words along an axis.
 MAX_WORDS = 40
+#: An axis whose values spread further is logarithmic.
+WIDE_SPREAD = 20
+#: Best points that are named in their place.
+MAX_LABELS = 8
 
 
 def short(name: str) -> str:
     """A column as a person reads it."""
-    for prefix in ("host.", "device.", "workload.", "flash."):
+    for prefix in ("host.", "device.", "workload.", "flash.", "all."):
         name = name.removeprefix(prefix)
     kind, percentiles, percent = name.partition("percentiles_us.")
-    name = f"{kind}p{percent} us" if percentiles else name
-    return name.replace("_", " ")
+    name = f"{kind.replace('.', ' ')}p{percent}" if percentiles else name
+    if name == "write_amplification_bytes":
+        name = "write_amplification"
+    return name.removesuffix("_us").replace("_", " ")
 
 
-def trade_off(rows: Rows, best: Sequence[bool], x: str, y: str) -> Figure:
+def unit_of(name: str) -> str:
+    """The unit of a column by its name, one of `readable.FORMS`; empty for a plain number."""
+    last = name.rpartition(".")[2]
+    if "percentiles_us." in name or last.endswith("_us"):
+        return "us"
+    if last == "mb_per_s":
+        return "mb_per_s"
+    if "bytes" in last.split("_") and "amplification" not in last:
+        return "bytes"
+    return {"iops": "rate"}.get(last, "")
+
+
+def value_text(value: Any, name: str) -> str:
+    """A value of a column as people read it."""
+    unit = unit_of(name)
+    number = isinstance(value, int | float) and not isinstance(value, bool)
+    if number and unit:
+        return readable.value(value, unit)
+    return cell_text(value)
+
+
+def axis(rows: Rows, name: str) -> Axis:
+    """The axis of a column: logarithmic where the values spread."""
+    numbers = [row[name] for row in rows if isinstance(row.get(name), int | float)]
+    wide = bool(numbers) and min(numbers) > 0 and max(numbers) > WIDE_SPREAD * min(numbers)
+    unit = unit_of(name)
+    return Axis(short(name), log=10 if wide else 0, zero=False, unit=unit)
+
+
+def trade_off(
+    rows: Rows, best: Sequence[bool], x: str, y: str, varied: Sequence[str] = ()
+) -> Figure:
     """A figure of each point over another, and the line through the best ones."""
     points = [
-        (row[x], row[y], is_best)
+        (row[x], row[y], is_best, _point(row, varied))
         for row, is_best in zip(rows, best, strict=True)
         if row.get(x) is not None and row.get(y) is not None
     ]
     series = []
-    for name, wanted, colour in (("others", False, 0), ("best", True, 1)):
-        mine = sorted((a, b) for a, b, is_best in points if is_best == wanted)
-        at, values = [a for a, _ in mine], [b for _, b in mine]
+    for name, wanted, role in (("others", False, "context"), ("best", True, "write")):
+        mine = sorted((a, b, said) for a, b, is_best, said in points if is_best == wanted)
+        at, values = [a for a, _, _ in mine], [b for _, b, _ in mine]
+        said = [
+            f"{point}: {value_text(a, x)}, {value_text(b, y)}".removeprefix(": ")
+            for a, b, point in mine
+        ]
         if wanted and len(mine) > 1:
-            series.append(Series("", at, values, colour=colour))
+            series.append(Series("", at, values, role=role, dash=0, says=said))
         if mine:
-            series.append(Series(name, at, values, "dots", colour, strong=wanted))
+            labels = [point for _, _, point in mine] if wanted and len(mine) <= MAX_LABELS else []
+            dots = Series(name, at, values, "dots", strong=wanted, role=role, says=said)
+            series.append(replace(dots, labels=labels))
     return Figure(
         f"{short(y)} against {short(x)}",
-        Axis(short(x), zero=False),
-        Axis(short(y), zero=False),
+        axis(rows, x),
+        axis(rows, y),
         series,
     )
+
+
+def _point(row: dict[str, Any], varied: Sequence[str]) -> str:
+    """A point by its parameters."""
+    return ", ".join(f"{short(name)}={cell_text(row.get(name))}" for name in varied)
 
 
 def heat_map(rows: Rows, down: str, across: str, figure: str) -> Figure:
@@ -75,16 +125,18 @@ def by_parameter(rows: Rows, name: str, figure: str) -> Figure:
     if not _numbers(x):
         x = [cell_text(value) for value in x]
     series = [
-        Series("lowest", x, [min(found) for _, found in groups]),
-        Series("mean", x, [sum(found) / len(found) for _, found in groups]),
-        Series("highest", x, [max(found) for _, found in groups]),
+        Series("lowest", x, [min(found) for _, found in groups], role="B"),
+        Series("mean", x, [sum(found) / len(found) for _, found in groups], role="all"),
+        Series("highest", x, [max(found) for _, found in groups], role="write"),
     ]
     if all(line.y == series[0].y for line in series):
         series = [Series(short(figure), x, series[0].y)]
+    across = axis([{name: value} for value in x], name)
+    upright = axis(having, figure)
     return Figure(
         f"{short(figure)} by {short(name)}",
-        Axis(short(name)),
-        Axis(short(figure)),
+        replace(across, words=()),
+        replace(upright, zero=True),
         series if 2 <= len(groups) <= MAX_WORDS else [],
     )
 
@@ -101,12 +153,12 @@ def parallel(rows: Rows, best: Sequence[bool], names: Sequence[str]) -> Figure:
             scales[name] = {v: (v - low) / (high - low) if high > low else 0.5 for v in there}
         else:
             scales[name] = {v: n / max(len(there) - 1, 1) for n, v in enumerate(there)}
-        ends.append((cell_text(there[0]), cell_text(there[-1])))
+        ends.append((value_text(there[0], name), value_text(there[-1], name)))
     lines: dict[bool, list[list[float]]] = {False: [], True: []}
     for row, is_best in zip(rows, best, strict=True):
         if all(row.get(name) is not None for name in names):
             lines[is_best].append([scales[name][row[name]] for name in names])
-    threads = [Threads("others", lines[False]), Threads("best", lines[True], 1, strong=True)]
+    threads = [Threads("others", lines[False], 7), Threads("best", lines[True], 1, strong=True)]
     return Figure(
         "",
         Axis("through its parameters and figures", words=[*map(short, names)], ends=ends),

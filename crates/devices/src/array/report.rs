@@ -81,6 +81,9 @@ fn wear(members: &[SsdReport]) -> WearReport {
         // Of each block against the mean of its own member.
         remaining_of_mean: steps(|it| it.remaining_of_mean),
         remaining_of_rated: steps(|it| it.remaining_of_rated),
+        blocks_by_erases: WearReport::counted(
+            members.iter().flat_map(|it| it.wear.blocks_by_erases.iter().copied()),
+        ),
         lifetime: LifetimeReport {
             service_years: members.first().map_or(0.0, |it| it.wear.lifetime.service_years),
             first_expiry: earliest(|it| it.first_expiry),

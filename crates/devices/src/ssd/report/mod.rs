@@ -119,6 +119,8 @@ pub struct WearReport {
     pub remaining_of_mean: [u64; REMAINING_STEPS],
     /// Blocks by erasures left / rated erasures, in steps of 5 %; the last holds those never erased.
     pub remaining_of_rated: [u64; REMAINING_STEPS],
+    /// How often blocks were erased, ascending, and how many blocks that often.
+    pub blocks_by_erases: Vec<(u32, u64)>,
     /// How long the drive lasts.
     pub lifetime: LifetimeReport,
     /// Erasures by place.
@@ -254,6 +256,7 @@ impl Ssd {
             ended: self.back.ftl().has_ended(),
             remaining_of_mean: of_mean,
             remaining_of_rated: of_rated,
+            blocks_by_erases: WearReport::counted(erases.iter().map(|erases| (*erases, 1))),
             lifetime: self.lifetime(),
             map: WearMap::new(self.geometry(), erases),
         }
@@ -267,6 +270,15 @@ fn unit_report(unit: UnitAccount, time: Time) -> UnitReport {
         cleaning: share(unit.cleaning_ns, time),
         queue_mean: share(unit.waited_ns, time),
         operations: unit.operations,
+    }
+}
+
+impl WearReport {
+    /// Blocks by erasures, ascending.
+    pub(crate) fn counted(blocks: impl Iterator<Item = (u32, u64)>) -> Vec<(u32, u64)> {
+        let mut counts = std::collections::BTreeMap::new();
+        blocks.for_each(|(erases, blocks)| *counts.entry(erases).or_insert(0) += blocks);
+        counts.into_iter().collect()
     }
 }
 

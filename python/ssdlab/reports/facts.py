@@ -1,0 +1,144 @@
+"""What the rules of a verdict look at: a run's shares, loads and settings, by short names."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from functools import cached_property
+from typing import Any
+
+from ssdlab import readable
+from ssdlab.charts.style import part_role
+from ssdlab.results import PARTS, Record, Results
+
+_QUANTITY = re.compile(r"([\d.]+)([A-Za-zµ/]*)")
+
+
+class Facts:
+    """A run as the rules see it. Shares are of the mean latency of all requests."""
+
+    def __init__(self, results: Results) -> None:
+        self.results = results
+        self.all: Record = results.host.all
+        self.mean: float = self.all.mean_us or 0.0
+        self.fastest: float = self.all.min_us or 0.0
+
+    @cached_property
+    def shares(self) -> dict[str, float]:
+        """The share of each part of the mean, by the part's role."""
+        parts = self.all.breakdown_us
+        return {
+            part_role(part): (parts.get(part) or 0.0) / self.mean if self.mean else 0.0
+            for part in PARTS
+        }
+
+    def share(self, *parts: str) -> float:
+        """The share of these parts together."""
+        return sum(self.shares.get(part, 0.0) for part in parts)
+
+    @property
+    def largest(self) -> str:
+        """The part that takes most of the mean."""
+        return max(self.shares, key=lambda part: self.shares[part])
+
+    @cached_property
+    def units(self) -> list[Record]:
+        """The units of the drive."""
+        return [*(self.results.get("units") or [])]
+
+    @cached_property
+    def busy(self) -> float | None:
+        """The mean share of the time in which a unit was busy; of a disk's heads, theirs."""
+        if self.units:
+            return float(sum(unit.busy for unit in self.units) / len(self.units))
+        disk = self.results.get("disk")
+        return None if disk is None else float(disk.busy)
+
+    @cached_property
+    def busiest(self) -> float:
+        """The share of the time in which the busiest unit was busy."""
+        return max((unit.busy for unit in self.units), default=self.busy or 0.0)
+
+    @cached_property
+    def cleaning(self) -> float:
+        """The mean share of the time in which a unit cleaned."""
+        units = self.units
+        return sum(unit.get("cleaning") or 0.0 for unit in units) / len(units) if units else 0.0
+
+    @cached_property
+    def buses(self) -> float | None:
+        """The mean share of the time in which a bus was busy."""
+        busy = (self.results.get("buses") or {}).get("busy")
+        return sum(busy) / len(busy) if busy else None
+
+    @cached_property
+    def link(self) -> float | None:
+        """The share of the time that the requests' bytes kept the host link busy, at most."""
+        bandwidth = self.bandwidth
+        rate = self.all.mb_per_s
+        return None if not bandwidth or rate is None else min(1.0, rate / bandwidth)
+
+    @property
+    def bandwidth(self) -> float | None:
+        """Of the host link, in MB/s."""
+        found = _QUANTITY.fullmatch(str(self.setting("device.host_link.bandwidth")))
+        sizes = {"B/s": 1e-6, "kB/s": 1e-3, "MB/s": 1.0, "GB/s": 1e3, "MiB/s": 1.048576}
+        return float(found[1]) * sizes[found[2]] if found and found[2] in sizes else None
+
+    @property
+    def outstanding(self) -> int | None:
+        """Requests that a closed loop keeps outstanding."""
+        load = self.results.experiment.workload
+        if load.get("kind") != "closed":
+            return None
+        return int(load.get("outstanding", 1)) * int(load.get("threads", 1))
+
+    @property
+    def overloaded(self) -> bool:
+        """Whether more was asked than was answered."""
+        return "overloaded" in self.results.warning_names()
+
+    @cached_property
+    def unit(self) -> str:
+        """What the units are: packages, dies."""
+        if not self.units:
+            return "disk" if self.results.get("disk") is not None else "unit"
+        words = re.findall(r"[a-z]+", self.units[0].name)
+        return words[-1] if words else "unit"
+
+    @property
+    def drive(self) -> str:
+        """The keys of the drive begin with this: a member's, where the device is an array."""
+        array = self.setting("device.kind") == "array"
+        return "device.member" if array else "device"
+
+    @property
+    def buffered(self) -> bool:
+        """Whether the drive has a write buffer."""
+        size = self.setting(f"{self.drive}.buffer.size")
+        return size is not None and not str(size).startswith("0")
+
+    def setting(self, key: str) -> Any:
+        """The value of a key of the experiment; None where it has none."""
+        value: Any = self.results.experiment
+        for word in key.split("."):
+            value = value.get(word) if isinstance(value, Mapping) else None
+        return value
+
+    def times(self, key: str, factor: float) -> str | None:
+        """The assignment that multiplies the quantity of a key."""
+        found = _QUANTITY.fullmatch(str(self.setting(key)))
+        if not found or not float(found[1]):
+            return None
+        number = float(found[1]) * factor
+        whole = isinstance(self.setting(key), int)
+        return f"{key}={round(number) if whole else f'{number:.6g}'}{found[2]}"
+
+    def load(self) -> str:
+        """How busy what did not limit the drive was, for a sentence."""
+        said = []
+        if self.busy is not None and self.units:
+            said.append(f"the {self.unit}s are {readable.about(self.busy)} busy on average")
+        if self.buses is not None:
+            said.append(f"the buses {readable.about(self.buses)}")
+        return " and ".join(said)

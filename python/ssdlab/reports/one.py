@@ -1,0 +1,245 @@
+"""The page of one run: what limits it, then latency, time, flash, wear, units and trust."""
+
+from __future__ import annotations
+
+from html import escape
+
+from ssdlab import pages, readable
+from ssdlab.charts import svg
+from ssdlab.pages import KeyFigure, Section
+from ssdlab.reports import parts, timeline, trust
+from ssdlab.reports.verdict import Verdict, verdict
+from ssdlab.results import PARTS, Results
+from ssdlab.running import figures, over_time
+
+#: Halves of a run that differ by less are called the same.
+STEADY = 0.05
+
+
+def page(it: Results) -> str:
+    """The report of `it` as HTML."""
+    found = verdict(it)
+    flash_heading, flash = parts.flash(it)
+    wear_heading, wear = parts.wear("", it)
+    units_heading, units = parts.units(it)
+    named = [("", it)]
+    tables = {part: parts.counted([""], [it], part) for part in parts.TABLES}
+    beside = bool(flash and wear)
+    changed = parts.changed_keys(it)
+    changed = changed if len(changed) <= parts.MAX_CHANGED else {}
+    sections = [
+        Section("latency", _latency_heading(it), _latency(named), "Latency by percentile."),
+        _where(it),
+        _over_time(named),
+        Section(
+            "flash",
+            flash_heading,
+            flash + tables["flash"] + tables["buffer"] if flash else "",
+            "Pages of the host and of cleaning; heights are to scale." if flash else "",
+            "s7" if beside else "",
+        ),
+        Section(
+            "wear",
+            wear_heading,
+            wear + tables["wear"] + tables["health"] if wear else "",
+            "",
+            "s5" if beside else "",
+        ),
+        Section("disk", "What the disk did", tables["disk"].replace("<details>", "<details open>")),
+        Section("energy", _energy_heading(it), tables["energy"]),
+        Section(
+            "units", units_heading, units, "Shares of the run's time: cleaning, serving, idle."
+        ),
+        Section(
+            "operations", "The flash operations of the recorded window", timeline.section(named)
+        ),
+        Section(
+            "experiment",
+            "What this experiment changes" if changed else "The experiment",
+            parts.experiment(it),
+            "Keys that differ from the defaults." if changed else "",
+            "s7",
+        ),
+        Section(
+            "trust",
+            "May these figures be trusted?",
+            pages.checks(trust.checks(it)),
+            "",
+            "s5",
+        ),
+    ]
+    return pages.document(it.experiment.title, _lead(it, found), sections)
+
+
+def _lead(it: Results, found: Verdict) -> str:
+    simulated = f"{readable.time(1e6 * it.simulated_seconds)} simulated"
+    words = [it.experiment.title, f"{readable.count(it.host.all.requests)} requests", simulated]
+    prepared = (it.experiment.get("run") or {}).get("precondition")
+    if prepared and prepared != "none":
+        words.append(f"prepared: {prepared}")
+    advice = f" <b>{escape(found.advice)}</b>" if found.advice else ""
+    return (
+        f'<p class="over">{escape(" · ".join(words))}</p><h1>{escape(found.sentence)}</h1>'
+        f'<p class="lede">{escape(found.why)}{advice}</p>'
+        + (pages.command(found.command) if found.command else "")
+        + pages.warnings(it.warning_messages())
+        + pages.key_figures(_key_figures(it))
+    )
+
+
+def _key_figures(it: Results) -> list[KeyFigure]:
+    total = it.host.all
+    if not total.requests:
+        return []
+    offered = (it.get("workload") or {}).get("offered_iops")
+    beside = f"of {readable.rate(offered)} offered" if offered else ""
+    rate = f"{readable.throughput(total.mb_per_s)}{', ' if beside else ''}{beside}"
+    p = total.percentiles_us
+    ratio = total.mean_us / total.min_us if total.min_us else None
+    fastest = f"the fastest {readable.time(total.min_us)}"
+    found = [
+        KeyFigure("Requests a second", readable.grouped(total.iops or 0.0), rate),
+        KeyFigure(
+            "Mean latency",
+            readable.time(total.mean_us),
+            f"{readable.grouped(ratio)} times {fastest}" if ratio else fastest,
+        ),
+    ]
+    median, slowest = (f"median {readable.time(p['50'])}", readable.time(total.max_us))
+    told = [key for key in ("99", "99.9") if parts.enough(total, key)]
+    found += [
+        KeyFigure(f"p{key}", readable.time(p[key]), said)
+        for key, said in zip(told, (median, f"slowest {slowest}"), strict=False)
+    ]
+    if len(told) < 2:
+        found.append(KeyFigure("Slowest", slowest, "" if told else median))
+    if (amplification := it._amplification()) is not None:
+        words = "bytes programmed per byte written"
+        found.append(KeyFigure("Write amplification", readable.times(amplification), words))
+    expiry = ((it.get("wear") or {}).get("lifetime") or {}).get("first_expiry")
+    if expiry:
+        day = f"{readable.grouped(expiry['drive_writes_per_day'])} drive writes a day"
+        years = f"{it.wear.lifetime.service_years:g} years"
+        found.append(
+            KeyFigure("Endurance", readable.traffic(expiry["host_bytes"]), f"{day}, {years}")
+        )
+    return found
+
+
+def _latency_heading(it: Results) -> str:
+    total = it.host.all
+    if not total.requests or not total.max_us:
+        return "Latency"
+    p = total.percentiles_us
+    half, slow = readable.time(p["50"]), readable.time(p["99"])
+    return f"Half of the requests take at most {half}, one in a hundred more than {slow}"
+
+
+def _latency(named: figures.Named) -> str:
+    it = named[0][1]
+    columns = [(kind, host) for kind, host in figures.kinds(it) if host.requests]
+    if not columns:
+        return ""
+    table = parts.latency_table(columns)
+    drawn = figures.latency(named)
+    curves = "" if drawn.empty() else f"<figure>{svg.draw(drawn)}</figure>"
+    classes = [(label, host) for _, label, host in figures.of_classes(named)]
+    more = f"<h3>By class of the workload</h3>{parts.latency_table(classes)}" if classes else ""
+    if not curves:
+        return table + more
+    return (
+        f'<div class="row"><div class="s7">{curves}</div><div class="s5">{table}</div></div>{more}'
+    )
+
+
+def _where(it: Results) -> Section:
+    """Where the time goes: by rank of the request where that is known, and by kind."""
+    named = [("", it)]
+    drawn = figures.breakdown(named)
+    if drawn.empty() or not any(drawn.values()):
+        return Section("time", "", "")
+    total = it.host.all
+    spent = total.breakdown_us
+    part = max(PARTS, key=lambda name: spent.get(name) or 0.0)
+    share = (spent.get(part) or 0.0) / (total.mean_us or 1.0)
+    label = PARTS[part]
+    heading = f"{label[0].upper()}{label[1:]} is {readable.about(share)} of the mean"
+    note = "Mean latency by where the time goes, for each kind of request; all on one scale."
+    body = svg.draw(drawn)
+    ranks = figures.bands(total)
+    if not ranks.empty():
+        slow = [row for row in total.bands if row.requests][-1]
+        worst = max(PARTS, key=lambda name: slow.breakdown_us.get(name) or 0.0)
+        of = (slow.breakdown_us.get(worst) or 0.0) / (slow.mean_us or 1.0)
+        what = "it" if worst == part else PARTS[worst]
+        heading += f"; of the slowest requests {what} is {readable.about(of)}"
+        body = svg.draw(ranks) + "<h3>By kind of request</h3>" + svg.stacks(drawn, legend=False)
+        note = (
+            "By rank of the request: each bar is 100 % of the band's mean latency, which stands "
+            "at the right."
+        )
+    rows = []
+    for _, kind, host in figures.each(named):
+        if not host.requests:
+            continue
+        times = [host.breakdown_us.get(name) or 0.0 for name in PARTS]
+        cells = (
+            f"{readable.time(us)} ({readable.share(us / (host.mean_us or 1))})"
+            if us
+            else readable.ABSENT
+            for us in times
+        )
+        rows.append([kind, *cells])
+    numbers = pages.table(["mean", *PARTS.values()], rows, kind="words")
+    body += f"<details><summary>As numbers</summary>{numbers}</details>"
+    return Section("time", heading, body, note)
+
+
+def _energy_heading(it: Results) -> str:
+    energy = it.get("energy")
+    if not energy or not energy.mean_watts:
+        return "Energy"
+    part, most = max(energy.parts.items(), key=lambda found: found[1] or 0.0)
+    share = readable.about((most or 0.0) / energy.joules)
+    return f"{energy.mean_watts:.3g} W on average, of which {part} takes {share}"
+
+
+def _over_time(named: figures.Named) -> Section:
+    shown = over_time.strips(named)
+    if not shown:
+        return Section("over-time", "", "")
+    it = named[0][1]
+    series = it.time_series
+    interval = readable.time(1e6 * series.bin_seconds)
+    note = f"All strips share the simulated time; intervals of {interval}."
+    return Section("over-time", _steady(it), svg.strips(shown), note)
+
+
+def _steady(it: Results) -> str:
+    """Whether the second half of the run was as the first."""
+    names = it.warning_names()
+    if "overloaded" in names:
+        return "The queue grows to the end of the run"
+    if "transient" in names:
+        return "The drive was still changing: the figures are not those that last"
+    run = over_time.Followed("", "", it)
+    rates = [rate for rate in run.rates("requests") if rate is not None]
+    means = [mean for mean in run.weighted("mean_us") if mean is not None]
+    changes = [abs(_change(values)) for values in (rates, means) if len(values) >= 4]
+    if changes and max(changes) <= STEADY:
+        return f"Nothing changes over time: the run's halves agree within {readable.about(STEADY)}"
+    if not changes:
+        return "Over time"
+    return f"Over time the latency changes: {_percent(_change(means))} in the run's second half"
+
+
+def _change(values: list[float]) -> float:
+    """By how much the second half differs from the first, as a share of it."""
+    half = len(values) // 2
+    first, second = sum(values[:half]) / half, sum(values[-half:]) / half
+    return second / first - 1 if first else 0.0
+
+
+def _percent(change: float) -> str:
+    sign = readable.MINUS if change < 0 else "+"
+    return f"{sign}{readable.about(abs(change))}"

@@ -1,0 +1,266 @@
+"""What the pages of one run and of several share: tables, flash, wear, units, experiment."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from html import escape
+from typing import Any
+
+from ssdlab import _core, counters, layers, pages, readable
+from ssdlab.charts import svg
+from ssdlab.results import Record, Results
+from ssdlab.running import figures
+
+#: Sections of results that have a table of their own, and what they are called.
+TABLES = {
+    "flash": "Flash",
+    "buffer": "Write buffer",
+    "disk": "Disk",
+    "wear": "Wear",
+    "health": "Health",
+    "energy": "Energy",
+}
+#: Units that have a bar of their own.
+MAX_UNITS = 64
+#: Keys that differ from the defaults: of more, the file says it better.
+MAX_CHANGED = 24
+#: Rows of the table of latencies.
+PERCENTILES = ("50", "90", "99", "99.9", "99.99")
+
+
+def latency_table(columns: Sequence[tuple[str, Record]]) -> str:
+    """Latencies, a column for each kind of request or run."""
+    head = ["", *(name for name, _ in columns)]
+    rows = [["fastest", *(readable.time(it.min_us) for _, it in columns)]]
+    rows.append(["mean", *(readable.time(it.mean_us) for _, it in columns)])
+    for key in PERCENTILES:
+        rows.append([f"p{key}", *(_percentile(it, key) for _, it in columns)])
+    rows.append(["slowest", *(readable.time(it.max_us) for _, it in columns)])
+    rows.append(["requests", *(readable.count(it.requests) for _, it in columns)])
+    rows.append(["a second", *(readable.rate(it.iops) for _, it in columns)])
+    return pages.table(head, rows, strong="p99")
+
+
+def _percentile(host: Record, key: str) -> str:
+    """A percentile, absent where fewer than ten requests would be slower."""
+    return readable.time(host.percentiles_us[key] if enough(host, key) else None)
+
+
+def enough(host: Record, key: str) -> bool:
+    """Whether ten requests are slower than a percentile."""
+    slower: float = host.requests * (1 - float(key) / 100)
+    return slower >= figures.FEWEST_SLOWER - 1e-6
+
+
+def counted(names: Sequence[str], results: Sequence[Results], part: str) -> str:
+    """Every number of a section of the results, behind a line that opens it."""
+    found: dict[str, list[Any]] = {}
+    for place, it in enumerate(results):
+        for path, value in _leaves(it.get(part) or {}).items():
+            found.setdefault(path, [None] * len(results))[place] = value
+    if not found:
+        return ""
+    units = {path: unit for path, unit in _units(part).items()}
+    rows = [
+        [path.replace("_", " ").replace(".", " "), *(_cell(path, v, units) for v in values)]
+        for path, values in found.items()
+    ]
+    body = pages.table(["", *names], rows, meanings=counters.meanings(part))
+    what = f"{TABLES[part]}: every figure"
+    return f"<details><summary>{escape(what)}</summary>{body}</details>"
+
+
+def _units(part: str) -> dict[str, str]:
+    """The units of counters, by their path within the section."""
+    return {
+        f"{row.section}.{row.key}".removeprefix(f"{part}."): row.unit for row in counters.table()
+    }
+
+
+def _leaves(record: Mapping[str, Any], prefix: str = "") -> dict[str, Any]:
+    leaves: dict[str, Any] = {}
+    for key, value in record.items():
+        if isinstance(value, Mapping):
+            leaves |= _leaves(value, f"{prefix}{key}.")
+        elif not isinstance(value, list):
+            leaves[f"{prefix}{key}"] = value
+    return leaves
+
+
+def _cell(path: str, value: Any, units: Mapping[str, str]) -> str:
+    """A figure as text, in the unit that its name or the engine's table of counters says."""
+    if value is None:
+        return readable.ABSENT
+    if isinstance(value, bool):
+        return "yes" if value else "no"
+    if isinstance(value, str):
+        return value
+    key = path.rpartition(".")[2]
+    if key.endswith("_us") or ".mean_us." in f".{path}":
+        return readable.time(value)
+    if units.get(path) == "bytes" or "bytes" in key.split("_"):
+        return readable.traffic(value)
+    if key == "terabytes_written":
+        return readable.traffic(1e12 * value)
+    if key.endswith("share") or key in ("busy", "efficiency") or path.startswith("busy_parts"):
+        return readable.share(value)
+    return readable.count(value) if isinstance(value, int) else readable.grouped(value)
+
+
+def flash(it: Results) -> tuple[str, str]:
+    """What the flash did: its finding, and a drawing with sentences."""
+    found = it.get("flash")
+    if not found:
+        return "", ""
+    wrote, moved = found["host_pages_written"], found["pages_moved"]
+    if not wrote:
+        said = "No page was written by the host"
+        more = f", and cleaning moved {readable.count(moved)}" if moved else ", so none was cleaned"
+        return "Nothing was written", f"<p>{said}{more}.</p>"
+    cleaning = found["cleaning"]
+    victims = cleaning.get("victim_pages") or 0
+    valid = cleaning["victim_pages_moved"] / victims if victims else None
+    body = ""
+    if moved:
+        body = svg.flow(wrote, moved, valid)
+    text = f"The host wrote {readable.traffic(found.get('host_bytes_written'))}; the drive "
+    text += f"programmed {readable.traffic(found.get('bytes_programmed'))}."
+    if found["block_erases"]:
+        rate = found["block_erases"] / it.simulated_seconds
+        text += f" {readable.count(found['block_erases'])} blocks were erased, "
+        text += f"{readable.grouped(rate)} a second."
+    else:
+        text += " No block was erased, so nothing was moved."
+    if valid is not None and cleaning.get("mean_block_us"):
+        text += f" {readable.about(valid).capitalize()} of the pages in cleaned blocks were valid; "
+        text += f"moving them and erasing took {readable.time(cleaning['mean_block_us'])} a block."
+    amplification = it._amplification() or 0.0
+    heading = f"For each byte that the host writes, the drive programs {amplification:.2f}"
+    return heading, body + f"<p>{escape(text)}</p>"
+
+
+def wear(name: str, it: Results) -> tuple[str, str]:
+    """How worn the blocks are: its finding, a figure where there is one, sentences, and the map."""
+    found = it.get("wear")
+    if not found or "mean_erases" not in found:
+        return "", ""
+    if not found["mean_erases"]:
+        return "No block was erased", "<p>So nothing can be said of wear or endurance.</p>"
+    rated = found["mean_erases"] + found["mean_remaining"]
+    even = found["std_erases"] <= max(0.25 * found["mean_erases"], 1.0)
+    text = f"Blocks were erased {readable.grouped(found['mean_erases'])} times on average and at "
+    text += f"most {found['max_erases']}, of {readable.count(round(rated))} rated."
+    heading = f"Wear is {'even' if even else 'uneven'}"
+    expiry = (found.get("lifetime") or {}).get("first_expiry")
+    if expiry:
+        heading += f" and allows {readable.traffic(expiry['host_bytes'])} of host writes"
+        years = found["lifetime"]["service_years"]
+        how = "Measured" if expiry["measured"] else "Extrapolated"
+        text += f" {how}, the first block expires after "
+        text += f"{readable.traffic(expiry['host_bytes'])} written: "
+        text += f"{readable.grouped(expiry['drive_writes_per_day'])} drive writes a day for "
+        text += f"{years:g} years."
+    drawn = figures.erasures(it)
+    body = "" if drawn.empty() else svg.draw(drawn, height=150)
+    return heading, body + f"<p>{escape(text)}</p>" + _map(name, it)
+
+
+def _map(name: str, it: Results) -> str:
+    drawn = figures.wear(name, it)
+    if drawn.empty():
+        return ""
+    body = [
+        [
+            row.name,
+            f"{sum(row.mean_erases) / len(row.mean_erases):.4g}",
+            str(max(row.max_erases)),
+        ]
+        for row in it.wear.map
+    ]
+    numbers = pages.table(["", "mean of the cells", "most erased block"], body)
+    return f"{svg.figure(drawn)}<details><summary>As numbers</summary>{numbers}</details>"
+
+
+def units(it: Results) -> tuple[str, str]:
+    """How busy the units were: its finding, and bars."""
+    drawn = figures.units(it, MAX_UNITS)
+    if drawn.empty():
+        return "", ""
+    shown = [*it.units]
+    words = "".join(c for c in shown[0].name.split(" ")[-2] if c.isalpha()) or "unit"
+    least, most = (choose(unit.busy for unit in shown) for choose in (min, max))
+    cleaning = sum(unit.get("cleaning") or 0.0 for unit in shown) / len(shown)
+    if most == 0:
+        return f"The {words}s had nothing to do", ""
+    if most - least <= 0.1 or most <= 1.1 * least:
+        heading = f"All {len(shown)} {words}s are equally busy"
+        heading += f", {readable.about((most + least) / 2)}"
+    else:
+        heading = f"The {len(shown)} {words}s are {readable.about(least)} to "
+        heading += f"{readable.about(most)} busy"
+    if cleaning >= 0.01:
+        heading += f"; {readable.about(cleaning)} of their time is cleaning"
+    text = svg.draw(drawn)
+    if len(shown) > MAX_UNITS:
+        text += f"<p>The busiest {MAX_UNITS} of {len(shown)}.</p>"
+    buses = (it.get("buses") or {}).get("busy") or []
+    if buses:
+        low, high = readable.share(min(buses)), readable.share(max(buses))
+        span = low if low == high else f"{low} to {high}"
+        text += f'<p class="sub">Buses: {span} busy, {len(buses)} in all.</p>'
+    return heading, text
+
+
+def experiment(it: Results) -> str:
+    """The keys that differ from the defaults, and every key as a file."""
+    changed = changed_keys(it)
+    text = ""
+    if changed and len(changed) <= MAX_CHANGED:
+        rows = [[key, setting(mine), setting(default)] for key, (mine, default) in changed.items()]
+        text = pages.table(["key", "this run", "default"], rows, kind="words")
+    return text + every_key("", it)
+
+
+def every_key(name: str, it: Results) -> str:
+    """The experiment as a file, behind a line that opens it."""
+    stack = layers.from_mapping("the experiment", it.experiment.to_dict())
+    toml = _core.resolve(stack)
+    what = f"{name}: every key" if name else "Every key"
+    return (
+        f"<details><summary>{escape(what)}, as experiment.toml; running it gives the same bits"
+        f"</summary><pre>{escape(toml)}</pre></details>"
+    )
+
+
+def setting(value: Any) -> str:
+    """The value of a key."""
+    return readable.ABSENT if value is None else str(value)
+
+
+def changed_keys(it: Results) -> dict[str, tuple[Any, Any]]:
+    """The keys whose values are not those of the default experiment, with both."""
+    from ssdlab.running import Experiment
+
+    mine, default = settings(it.experiment.to_dict()), settings(Experiment().to_dict())
+    same_kinds = all(
+        mine.get(f"{s}.kind") == default.get(f"{s}.kind") for s in ("device", "workload")
+    )
+    if not same_kinds:
+        return {}
+    keys = dict.fromkeys([*mine, *default])
+    return {k: (mine.get(k), default.get(k)) for k in keys if mine.get(k) != default.get(k)}
+
+
+def settings(experiment_: Mapping[str, Any]) -> dict[str, Any]:
+    """The settings of an experiment by their full keys; the title is none."""
+    found: dict[str, Any] = {}
+
+    def visit(path: str, value: Any) -> None:
+        if isinstance(value, Mapping):
+            for key, inner in value.items():
+                visit(f"{path}.{key}" if path else key, inner)
+        else:
+            found[path] = value
+
+    visit("", {key: value for key, value in experiment_.items() if key not in ("title", "version")})
+    return found

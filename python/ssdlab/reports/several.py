@@ -1,0 +1,424 @@
+"""The page of several runs beside each other: colour is the run, and every scale is shared."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from html import escape
+from typing import Any, NamedTuple
+
+from ssdlab import pages, readable
+from ssdlab.charts import svg
+from ssdlab.pages import Section
+from ssdlab.reports import parts, timeline, trust
+from ssdlab.reports.facts import Facts
+from ssdlab.reports.verdict import verdict
+from ssdlab.results import PARTS, Results
+from ssdlab.running import figures, over_time
+
+#: Keys by which a run is named.
+MAX_NAMED = 2
+LETTERS = "ABCDEFGHIJKLMNOPQRSTUVWXYZ"
+
+
+class Row(NamedTuple):
+    """A figure in which runs are compared."""
+
+    name: str
+    #: From a run to its figure.
+    value: Callable[[Results], float | None]
+    unit: str
+    #: What less of it is called, and more; and whether less is better, None if neither is.
+    less: str
+    more: str
+    less_is_better: bool | None
+
+
+def _host(key: str) -> Callable[[Results], float | None]:
+    return lambda it: it.host.all.get(key)
+
+
+def _quantile(key: str) -> Callable[[Results], float | None]:
+    return lambda it: it.host.all.percentiles_us.get(key)
+
+
+def _endurance(it: Results) -> float | None:
+    expiry = ((it.get("wear") or {}).get("lifetime") or {}).get("first_expiry")
+    return None if expiry is None else expiry["host_bytes"]
+
+
+ROWS = (
+    Row("mean", _host("mean_us"), "us", "shorter", "longer", True),
+    Row("median", _quantile("50"), "us", "shorter", "longer", True),
+    Row("p99", _quantile("99"), "us", "shorter", "longer", True),
+    Row("p99.9", _quantile("99.9"), "us", "shorter", "longer", True),
+    Row("slowest", _host("max_us"), "us", "shorter", "longer", True),
+    Row("requests a second", _host("iops"), "rate", "fewer", "more", False),
+    Row("throughput", _host("mb_per_s"), "mb_per_s", "less", "more", False),
+    Row("write amplification", lambda it: it._amplification(), "times", "less", "more", True),
+    Row(
+        "blocks erased",
+        lambda it: (it.get("flash") or {}).get("block_erases"),
+        "count",
+        "fewer",
+        "more",
+        None,
+    ),
+    Row("units busy", lambda it: Facts(it).busy, "share", "less", "more", None),
+    Row("endurance", _endurance, "bytes", "less", "more", False),
+)
+
+
+def page(results: Sequence[Results]) -> str:
+    """The report of `results` as HTML."""
+    named = [*zip(names(results), results, strict=True)]
+    letters = [figures.letter(name) for name, _ in named]
+    tables = {part: parts.counted(letters, results, part) for part in parts.TABLES}
+    sections = [
+        Section(
+            "differences",
+            "What differs, and by how much",
+            _differences(named),
+            f"{letters[-1] if len(named) == 2 else 'Each'} as a multiple of {letters[0]}, on a "
+            "logarithmic scale; within 2 % is the same.",
+        ),
+        Section(
+            "latency",
+            _latency_heading(named),
+            _latency(named),
+            "Latency by percentile, all requests.",
+        ),
+        _where(named),
+        Section(
+            "over-time",
+            "Over time",
+            svg.strips(over_time.strips(named)),
+            "All strips share the simulated time, and all runs each scale.",
+        ),
+        Section(
+            "flash",
+            "What the flash did",
+            _each(named, parts.flash, lambda it: it._amplification())
+            + tables["flash"]
+            + tables["buffer"],
+        ),
+        Section("disk", "What the disks did", tables["disk"]),
+        Section("energy", "Energy", tables["energy"]),
+        Section(
+            "operations", "The flash operations of the recorded windows", timeline.section(named)
+        ),
+        Section("wear", "Wear", _wear(named) + tables["wear"] + tables["health"]),
+        Section(
+            "units", "How busy the units were", _each(named, parts.units, lambda it: Facts(it).busy)
+        ),
+        Section(
+            "experiment",
+            "The experiments",
+            _settings(named) + "".join(parts.every_key(name, it) for name, it in named),
+            "",
+            "s7",
+        ),
+        Section("trust", "May this be trusted?", pages.checks(_checks(named)), "", "s5"),
+    ]
+    titles = dict.fromkeys(it.experiment.title for it in results)
+    title = (
+        f"{len(results)} runs of {' and '.join(titles)}"
+        if len(titles) <= 2
+        else f"{len(results)} runs"
+    )
+    return pages.document(title, _lead(named, title), sections)
+
+
+def _settings(named: figures.Named) -> str:
+    """The keys in which the experiments differ, a column for each."""
+    changed = differing([it for _, it in named])
+    rows = [[key, *map(parts.setting, values)] for key, values in changed.items()]
+    head = ["key", *(figures.letter(name) for name, _ in named)]
+    return pages.table(head, rows[: parts.MAX_CHANGED], kind="words") if rows else ""
+
+
+def differing(results: Sequence[Results]) -> dict[str, list[Any]]:
+    """The keys that differ between the experiments, with the value of each; not the seed alone."""
+    every = [parts.settings(it.experiment.to_dict()) for it in results]
+    keys = dict.fromkeys(key for found in every for key in found)
+    return {
+        key: [found.get(key) for found in every]
+        for key in keys
+        if len({str(found.get(key)) for found in every}) > 1
+    }
+
+
+def short_key(key: str) -> str:
+    """A key as `--set` also takes it."""
+    for prefix in ("device.", "workload."):
+        key = key.removeprefix(prefix)
+    return key
+
+
+def names(results: Sequence[Results]) -> list[str]:
+    """What each run is called: a letter, and the keys in which it differs."""
+    changed = differing(results)
+    found = []
+    for n, it in enumerate(results):
+        letter = LETTERS[n] if n < len(LETTERS) else str(n)
+        titles = {other.experiment.title for other in results}
+        said = [
+            f"{short_key(key)}={values[n]}"
+            for key, values in changed.items()
+            if values[n] is not None
+        ]
+        words = ", ".join(said)
+        if not said or len(changed) > MAX_NAMED:
+            words = (
+                it.experiment.title
+                if len(titles) > 1 or not said
+                else ", ".join(said[:MAX_NAMED]) + ", …"
+            )
+        found.append(f"{letter} {words}")
+    return found
+
+
+def _lead(named: figures.Named, title: str) -> str:
+    chips = " ".join(
+        f'<span class="chip r-{figures.run_role(n)}">{escape(name)}</span>'
+        for n, (name, _) in enumerate(named)
+    )
+    results = [it for _, it in named]
+    changed = differing(results)
+    what = "Nothing in their experiments differs"
+    if len(changed) == 1:
+        what = f"One key differs, <code>{escape(next(iter(changed)))}</code>"
+    elif changed:
+        what = f"{len(changed)} keys differ"
+    limits = "".join(
+        f'<p><b class="r-{figures.run_role(n)}">{escape(figures.letter(name))}</b> '
+        f"{escape(verdict(it).sentence)}</p>"
+        for n, (name, it) in enumerate(named)
+    )
+    warned = [
+        f"{figures.letter(name)} {message}"
+        for name, it in named
+        for message in it.warning_messages()
+    ]
+    return (
+        f'<p class="over">Comparison · {escape(title)}</p><h1>{escape(_sentence(named))}</h1>'
+        f'<p class="lede">{what}: {chips}</p>{limits}{pages.warnings(warned)}'
+    )
+
+
+def _sentence(named: figures.Named) -> str:
+    """Which is faster, by how much, and what that costs."""
+    done = [(name, it) for name, it in named if it.host.all.requests and it.host.all.mean_us]
+    if len(done) < 2:
+        return "Too few of these runs answered requests to compare them."
+    if len(named) > 2:
+        order = sorted(done, key=lambda pair: pair[1].host.all.mean_us)
+        (best, fast), (worst, slow) = order[0], order[-1]
+        if readable.same(fast.host.all.mean_us, slow.host.all.mean_us):
+            return f"All {len(named)} runs answer equally fast."
+        low, high = (readable.time(it.host.all.mean_us) for it in (fast, slow))
+        return f"{best} answers fastest, {low} on average; {worst} slowest, {high}."
+    (a_name, a), (b_name, b) = named
+    closed = Facts(a).outstanding is not None and Facts(b).outstanding is not None
+    row = ROWS[5] if closed else ROWS[0]
+    left, right = row.value(a) or 0.0, row.value(b) or 0.0
+    if readable.same(left, right):
+        return f"{b_name} and {a_name} are equally fast: {readable.value(right, row.unit)}."
+    better = (right < left) == bool(row.less_is_better)
+    ratio = max(left, right) / min(left, right)
+    how = f"{readable.grouped(ratio)} times"
+    values = f"{readable.value(right, row.unit)} instead of {readable.value(left, row.unit)}"
+    if closed:
+        said = (
+            f"{b_name} answers {how} {'as many' if better else 'fewer'} requests a second, {values}"
+        )
+    else:
+        said = f"{b_name} answers {how} {'faster' if better else 'slower'}, {values} on average"
+    return f"{said}{_cost(a, b, better)}."
+
+
+def _cost(a: Results, b: Results, better: bool) -> str:
+    """What else changed between the runs."""
+    worse, found = [], 0
+    for row in ROWS[2:]:
+        left, right = row.value(a), row.value(b)
+        if row.less_is_better is None or not left or not right:
+            continue
+        found += 1
+        if not readable.same(left, right) and (right < left) != row.less_is_better:
+            worse.append(row.name)
+    if not better or not found:
+        return ""
+    return f"; worse is {' and '.join(worse[:2])}" if worse else ", and nothing else is worse"
+
+
+def _differences(named: figures.Named) -> str:
+    results = [it for _, it in named]
+    rows = [(row, [row.value(it) for it in results]) for row in ROWS]
+    rows = [(row, values) for row, values in rows if any(values)]
+    ratios = [
+        value / values[0] for _, values in rows for value in values[1:] if value and values[0]
+    ]
+    ends = (min([1.0, *ratios]) / 1.3, max([1.0, *ratios]) * 1.3)
+    heads = "".join(
+        f'<th scope="col" class="r-{figures.run_role(n)}">{escape(figures.letter(name))}'
+        f'<span class="more"> {escape(name.partition(" ")[2])}</span></th>'
+        for n, (name, _) in enumerate(named)
+    )
+    letters = [figures.letter(name) for name, _ in named]
+    pair = len(named) == 2
+    low, high = f"1/{readable.grouped(1 / ends[0])}", readable.grouped(ends[1])
+    last = f'<th scope="col" class="more">{low} to {high}</th>' if pair else ""
+    last += "".join(f'<th scope="col">{escape(letter)} is</th>' for letter in letters[1:])
+    body = ""
+    for row, values in rows:
+        cells = "".join(f"<td>{escape(_text(value, row.unit))}</td>" for value in values)
+        first = values[0]
+        for place, value in enumerate(values[1:], start=1):
+            if pair:
+                drawn = ""
+                if first and value:
+                    same = readable.same(first, value)
+                    role = "context" if same else figures.run_role(place)
+                    drawn = svg.ratio(value / first, ends, role)
+                cells += f'<td class="more">{drawn}</td>'
+            cells += _factor(row, first, value)
+        body += f'<tr><th scope="row">{escape(row.name)}</th>{cells}</tr>'
+    return (
+        f'<div class="wide"><table><thead><tr><th></th>{heads}{last}</tr></thead>'
+        f"<tbody>{body}</tbody></table></div>"
+    )
+
+
+def _text(value: float | None, unit: str) -> str:
+    return readable.value(value, unit)
+
+
+def _factor(row: Row, first: float | None, value: float | None) -> str:
+    """How many times less or more, and whether that is better."""
+    if not first or not value:
+        return f"<td>{readable.ABSENT}</td>"
+    if readable.same(first, value):
+        return '<td class="info">same</td>'
+    word = row.less if value < first else row.more
+    ratio = max(first, value) / min(first, value)
+    text = f"{readable.grouped(ratio)}\u202f× {word}"
+    if row.less_is_better is None:
+        return f"<td>{text}</td>"
+    better = (value < first) == row.less_is_better
+    kind, word = ("pass", "better") if better else ("fail", "worse")
+    return f'<td>{text}, <span class="{kind}">{word}</span></td>'
+
+
+def _latency_heading(named: figures.Named) -> str:
+    done = [(figures.letter(name), it.host.all) for name, it in named if it.host.all.requests]
+    for name, host in done:
+        for other, slower in done:
+            if name != other and host.max_us and host.max_us < slower.percentiles_us["50"]:
+                return f"{name}'s slowest request is faster than half of {other}'s"
+    for name, host in done:
+        for other, slower in done:
+            tail = slower.percentiles_us["50"]
+            if name != other and host.percentiles_us["99"] < tail:
+                return f"99 in 100 of {name}'s requests are faster than half of {other}'s"
+    said = (f"{name} {readable.time(host.percentiles_us['99'])}" for name, host in done)
+    return f"One request in a hundred takes more than: {', '.join(said)}" if done else "Latency"
+
+
+def _latency(named: figures.Named) -> str:
+    drawn = figures.latency(named)
+    columns = [(figures.letter(name), it.host.all) for name, it in named if it.host.all.requests]
+    if not columns:
+        return ""
+    curves = "" if drawn.empty() else f"<figure>{svg.draw(drawn)}</figure>"
+    table = parts.latency_table(columns)
+    classes = [(f"{name} {label}", host) for name, label, host in figures.of_classes(named)]
+    more = f"<h3>By class of the workload</h3>{parts.latency_table(classes)}" if classes else ""
+    return (
+        f'<div class="row"><div class="s7">{curves}</div><div class="s5">{table}</div></div>{more}'
+    )
+
+
+def _where(named: figures.Named) -> Section:
+    drawn = figures.breakdown(named)
+    if drawn.empty() or not any(drawn.values()):
+        return Section("time", "", "")
+    body = svg.draw(drawn)
+    note = "Mean latency by where the time goes, all on one scale."
+    ranks = ""
+    for n, (name, it) in enumerate(named):
+        by_rank = figures.bands(it.host.all)
+        if not by_rank.empty():
+            ranks += (
+                f'<h3 class="r-{figures.run_role(n)}">{escape(name)}, by rank of the request</h3>'
+            )
+            ranks += svg.draw(by_rank)
+    return Section("time", _part_heading(named), body + ranks, note)
+
+
+def _part_heading(named: figures.Named) -> str:
+    """The part whose time differs most between the first two runs."""
+    hosts = [it.host.all for _, it in named[:2]]
+    if not all(host.requests for host in hosts):
+        return "Where the time goes"
+    times = {part: [host.breakdown_us.get(part) or 0.0 for host in hosts] for part in PARTS}
+    part = max(times, key=lambda name: abs(times[name][0] - times[name][1]))
+    before, after = times[part]
+    if readable.same(before, after):
+        return "Where the time goes is the same"
+    label = PARTS[part]
+    verb = "falls" if after < before else "grows"
+    change = f"from {readable.time(before)} to {readable.time(after)}"
+    return f"{label[0].upper()}{label[1:]} {verb} {change}"
+
+
+def _each(
+    named: figures.Named,
+    describe: Callable[[Results], tuple[str, str]],
+    value: Callable[[Results], float | None],
+) -> str:
+    """The section of each run; behind a line that opens it where `value` does not differ."""
+    values = [value(it) for _, it in named]
+    first = values[0]
+    if first is not None and all(it is not None and readable.same(first, it) for it in values):
+        heading = describe(named[0][1])[0]
+        shown = _runs(named, describe)
+        return (
+            f"<p>{escape(heading)}: the same in all runs, within 2 %.</p>"
+            f"<details><summary>Of each run</summary>{shown}</details>"
+        )
+    return _runs(named, describe)
+
+
+def _runs(named: figures.Named, describe: Callable[[Results], tuple[str, str]]) -> str:
+    text = ""
+    for n, (name, it) in enumerate(named):
+        heading, body = describe(it)
+        if body or heading:
+            letter = figures.letter(name)
+            text += f'<h3><span class="r-{figures.run_role(n)}">{escape(letter)}</span> '
+            text += f"{escape(heading)}</h3>{body}"
+    return text
+
+
+def _erases(it: Results) -> float | None:
+    return (it.get("wear") or {}).get("mean_erases")
+
+
+def _wear(named: figures.Named) -> str:
+    found = {id(it): parts.wear(name, it) for name, it in named}
+    return _each(named, lambda it: found[id(it)], _erases)
+
+
+def _checks(named: figures.Named) -> list[trust.Check]:
+    found: list[trust.Check] = []
+    for name, it in named:
+        letter = figures.letter(name)
+        found += [(kind, f"{letter} {what}", said) for kind, what, said in trust.checks(it)]
+    changed = differing([it for _, it in named])
+    seeds: Mapping[str, Any] = {key: values for key, values in changed.items() if key == "run.seed"}
+    if seeds:
+        found.append(("w", "Other seeds", "the runs do not meet the same requests."))
+    said = "for intervals of confidence, ssdlab compare A.toml B.toml --repeat 10."
+    found.append(("i", "One run each", said))
+    order = {"w": 0, "i": 2}
+    return sorted(found, key=lambda check: order.get(check[0], 1))

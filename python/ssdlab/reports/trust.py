@@ -1,0 +1,75 @@
+"""Whether a run's figures may be trusted: what its warnings say, and what else was looked at."""
+
+from __future__ import annotations
+
+from ssdlab import readable
+from ssdlab.results import Results
+from ssdlab.running.figures import FEWEST_SLOWER, kinds
+
+#: What a check says: kind ("" passed, "w" a warning, "i" to know), name, sentence.
+Check = tuple[str, str, str]
+
+#: What each warning is about, in a word or two.
+ABOUT = {
+    "nothing_cleaned": "Nothing cleaned",
+    "transient": "Not steady",
+    "overloaded": "Overloaded",
+    "effective_spare": "Spare space",
+    "wrapped": "Trace wrapped",
+    "remapped": "Trace moved",
+    "clipped": "Trace gaps cut",
+    "truncated": "Trace lines left out",
+}
+
+
+def checks(it: Results) -> list[Check]:
+    """The warnings first, passed checks after them."""
+    names = it.warning_names()
+    found: list[Check] = []
+    for warning in it.get("warnings") or []:
+        name = ABOUT.get(warning["name"], warning["name"].replace("_", " ").capitalize())
+        found.append(("w", name, warning["message"]))
+    total = it.host.all
+    if not total.requests:
+        return found
+    if it.get("flash") and not {"transient", "nothing_cleaned", "overloaded"} & {*names}:
+        found.append(("", "Steady", "no warning of a drive that was still changing."))
+    if "overloaded" not in names:
+        found.append(("", "Load met", _load(it)))
+    found.append(_samples(it))
+    lifetime = ((it.get("wear") or {}).get("lifetime") or {}).get("first_expiry")
+    if lifetime and not lifetime["measured"] and it.wear.mean_erases:
+        mean = readable.grouped(it.wear.mean_erases)
+        rated = readable.count(round(it.wear.mean_erases + it.wear.mean_remaining))
+        said = f"endurance, from a mean of {mean} of {rated} erases."
+        found.append(("i", "Extrapolated", said))
+    left_out = (it.get("workload") or {}).get("warm_up") or 0
+    if left_out:
+        found.append(("i", "Warm-up", f"{readable.count(left_out)} requests are left out."))
+    if total.get("failed"):
+        found.append(("w", "Failed", f"{readable.count(total.failed)} requests failed."))
+    return found
+
+
+def _load(it: Results) -> str:
+    offered = (it.get("workload") or {}).get("offered_iops")
+    rate = readable.rate(it.host.all.iops)
+    if offered:
+        return f"{rate} of the {readable.rate(offered)} that were offered."
+    if (it.experiment.get("workload") or {}).get("kind") == "closed":
+        return f"the load is closed, the host asks when it is answered, {rate}."
+    unanswered = (it.get("workload") or {}).get("unanswered") or 0
+    end = f"; {readable.count(unanswered)} were unanswered at the end" if unanswered else ""
+    return f"requests were answered as fast as they came, {rate}{end}."
+
+
+def _samples(it: Results) -> Check:
+    requests = kinds(it)[-1][1].requests
+    if requests < 2 * FEWEST_SLOWER:
+        return ("w", "Few requests", f"{requests} say nothing of percentiles.")
+    marks = [("99.99", 1e-4), ("99.9", 1e-3), ("99", 1e-2), ("90", 0.1), ("50", 0.5)]
+    best = next(((m, s) for m, s in marks if requests * s >= FEWEST_SLOWER), marks[-1])
+    slower = readable.count(requests * best[1])
+    kind = "" if requests >= 1000 else "w"
+    said = f"{slower} requests are slower than p{best[0]}; curves end where fewer than 10 are."
+    return (kind, "Samples", said)

@@ -1,0 +1,339 @@
+"""The verdict of a run: what limits it and by how much, and what to try.
+
+A rule looks at the facts of a run and answers with a verdict or nothing; the first of `RULES` that
+answers is believed. The parts of the mean latency decide, and how busy the units were. A cause that
+was not tested is worded as advice, with the command that tests it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import NamedTuple
+
+from ssdlab import readable
+from ssdlab.charts.style import part_role
+from ssdlab.reports.facts import Facts
+from ssdlab.results import PARTS, Results
+
+#: A part of the mean that matters.
+MATTERS = 0.3
+#: A part of which more is said without "most".
+HALF = 0.5
+#: Units of which more is busy are at their limit.
+FULL = 0.85
+#: Units of which less is busy could do more.
+IDLE = 0.6
+#: Waiting of which there is less limits nothing.
+LITTLE_WAITING = 0.25
+#: The busiest unit by the mean: more is uneven.
+UNEVEN = 1.3
+
+WAITING = ("host_queue", "buffer", "unit", "cleaning", "suspend")
+
+
+class Verdict(NamedTuple):
+    """What limits a run."""
+
+    #: One of the names of `RULES`.
+    name: str
+    #: One sentence.
+    sentence: str
+    #: Why it is believed, and what else was looked at.
+    why: str
+    #: What to try.
+    advice: str = ""
+    #: The assignment that tests it.
+    change: str = ""
+
+    @property
+    def command(self) -> str:
+        """The command that tests the advice on the kept experiment."""
+        return f"ssdlab run experiment.toml --set {self.change}" if self.change else ""
+
+
+Rule = Callable[[Facts], "Verdict | None"]
+
+
+def verdict(results: Results) -> Verdict:
+    """The verdict on one run."""
+    facts = Facts(results)
+    for rule in RULES:
+        if found := rule(facts):
+            return found
+    return _largest(facts)
+
+
+def _nothing_ran(facts: Facts) -> Verdict | None:
+    if facts.all.requests:
+        return None
+    return Verdict("nothing_ran", "No request completed, so there is nothing to judge.", "")
+
+
+def _no_time(facts: Facts) -> Verdict | None:
+    if facts.mean > 0:
+        return None
+    return Verdict(
+        "no_time",
+        "This device answers at once: it limits nothing.",
+        "No request took any time.",
+    )
+
+
+def _cleaning(facts: Facts) -> Verdict | None:
+    """Requests wait for units that clean, or for a buffer that cleaning keeps full."""
+    waiting = facts.share("cleaning")
+    behind = facts.share("unit", "buffer", "suspend", "host_queue", "cleaning")
+    busy = facts.busy or 0.0
+    mostly = busy > FULL and facts.cleaning > 0.5 * busy and behind > MATTERS
+    if waiting < MATTERS and not mostly:
+        return None
+    flash = facts.results.get("flash") or {}
+    block_us = (flash.get("cleaning") or {}).get("mean_block_us")
+    if waiting >= MATTERS:
+        by = f"{readable.about(waiting)} of the {readable.time(facts.mean)} that a request takes"
+        most = "limits" if waiting >= HALF else "is what most limits"
+        sentence = f"Cleaning {most} this drive: {by} is waiting for a {facts.unit} that cleans."
+    else:
+        by = f"{readable.about(facts.cleaning / busy)} of what the {facts.unit}s do"
+        sentence = f"Cleaning limits this drive: it is {by}, and they are always busy."
+    why = []
+    if block_us:
+        why.append(f"Cleaning one block takes {readable.time(block_us)}")
+    amplification = flash.get("write_amplification_bytes")
+    if amplification:
+        programs = f"each byte written costs {readable.grouped(amplification)} programmed"
+        why.append(programs if why else programs.capitalize())
+    text = ", and ".join(why) + ". " if why else ""
+    text += f"{facts.load().capitalize()}." if facts.load() else ""
+    drive = facts.drive
+    blocking = facts.setting(f"{drive}.cleaning.time") == "blocking"
+    if blocking and not facts.buffered:
+        advice = "Try to let cleaning yield to requests; more spare space would also help, as fewer"
+        return Verdict(
+            "cleaning",
+            sentence,
+            text,
+            f"{advice} pages move.",
+            f"{drive}.cleaning.time=interleaved",
+        )
+    advice = "Try more spare space, so that cleaned blocks hold fewer pages to move"
+    change = _more_spare(facts)
+    return Verdict("cleaning", sentence, text, f"{advice}.", change)
+
+
+def _more_spare(facts: Facts) -> str:
+    drive = facts.drive
+    if facts.setting(f"{drive}.capacity") not in (None, "default"):
+        return facts.times(f"{drive}.capacity", 0.9) or ""
+    spare = facts.setting(f"{drive}.spare_factor")
+    more = min(float(spare) + 0.1, 0.5) if isinstance(spare, int | float) else None
+    return f"{drive}.spare_factor={more:.3g}" if more else ""
+
+
+def _host_link(facts: Facts) -> Verdict | None:
+    share = facts.share("host_link")
+    full = facts.link is not None and facts.link > FULL
+    if share < MATTERS or (facts.largest != "host_link" and not full):
+        return None
+    by = f"{readable.about(share)} of the {readable.time(facts.mean)} that a request takes"
+    rate = f"{readable.throughput(facts.all.mb_per_s)} passed it"
+    bandwidth = facts.bandwidth
+    of = f" of the {readable.throughput(bandwidth)} that it carries" if bandwidth else ""
+    return Verdict(
+        "host_link",
+        f"The host link limits this drive: {by} is on the link or waiting for it.",
+        f"{rate[0].upper()}{rate[1:]}{of}. {facts.load().capitalize()}.",
+        "Try a faster link; without any limit, what remains is the drive's own time.",
+        "device.host_link.bandwidth=unlimited",
+    )
+
+
+def _host_queue(facts: Facts) -> Verdict | None:
+    """Requests wait in the host while units are free."""
+    share = facts.share("host_queue")
+    depth = facts.setting("device.host_link.queue_depth")
+    busy = facts.busy
+    if share < MATTERS or depth in (None, "unlimited") or (busy is not None and busy > IDLE):
+        return None
+    by = f"{readable.about(share)} of the {readable.time(facts.mean)} that a request takes"
+    return Verdict(
+        "host_queue",
+        f"The depth of the queue, {depth}, limits this drive: {by} is waiting for a place in it.",
+        f"Meanwhile {facts.load()}.",
+        "Try a deeper queue, which gives idle units work.",
+        "device.host_link.queue_depth=unlimited",
+    )
+
+
+def _outstanding(facts: Facts) -> Verdict | None:
+    """A closed loop that asks for too little at once."""
+    asked = facts.outstanding
+    if asked is None or facts.busy is None or facts.busy > IDLE:
+        return None
+    if facts.share(*WAITING) > LITTLE_WAITING or facts.share("host_link") > MATTERS:
+        return None
+    few = "one request" if asked == 1 else f"{asked} requests"
+    threads = facts.setting("workload.threads") or 1
+    number = max(1, round(4 * asked / int(threads)))
+    idle = readable.about(1 - facts.busy)
+    return Verdict(
+        "outstanding",
+        f"The host limits this drive: with {few} outstanding its {facts.unit}s are {idle} idle.",
+        f"A request takes {readable.time(facts.mean)}, of which {_waits(facts)} is waiting.",
+        "Try more requests at once: throughput should grow until requests meet.",
+        f"workload.outstanding={number}",
+    )
+
+
+def _buffer(facts: Facts) -> Verdict | None:
+    full = (facts.busy or 0.0) > FULL
+    if facts.share("buffer") < MATTERS or not (full or facts.largest == "buffer"):
+        return None
+    by = f"{readable.about(facts.share('buffer'))} of the {readable.time(facts.mean)}"
+    return Verdict(
+        "buffer",
+        f"The write buffer limits this drive: {by} that a request takes is waiting for room in it.",
+        f"It is written faster than the flash programs: {facts.load()}.",
+        "Try more dies, which empty the buffer faster; a larger buffer only delays the wait.",
+        facts.times(f"{facts.drive}.dies_per_package", 2) or "",
+    )
+
+
+def _busy_units(facts: Facts) -> Verdict | None:
+    share = facts.share("unit", "suspend", "host_queue")
+    if share < MATTERS or share < facts.share("bus", "cell") / 2:
+        return None
+    unit, busy = facts.unit, facts.busy
+    by = f"{readable.about(share)} of the {readable.time(facts.mean)} that a request takes"
+    asked = facts.outstanding
+    wait = f"{by} is waiting for a busy {unit}"
+    if unit == "disk":
+        why = f"The heads are {readable.about(busy or 0.0)} busy."
+        advice = "Try fewer requests at once, or more disks: each serves one request at a time."
+        change = f"workload.outstanding={max(1, asked // 4)}" if asked else ""
+        return Verdict("busy_units", f"The disk limits this run: {wait}.", why, advice, change)
+    if busy is None:
+        why = "This device serves a fixed number of requests at a time."
+        return Verdict("busy_units", f"The device limits this run: {wait}.", why)
+    uneven = facts.busiest > UNEVEN * busy
+    if busy > FULL:
+        sentence = (
+            f"The {unit}s limit this drive: they are {readable.about(busy)} busy, and {wait}."
+        )
+    elif uneven:
+        most = (
+            f"the busiest is {readable.about(facts.busiest)} busy, the mean {readable.about(busy)}"
+        )
+        sentence = f"The {unit}s are unevenly loaded: {most}, and {wait}."
+    else:
+        sentence = f"Requests meet at the same {unit}s: {wait}, though {unit}s are not always busy."
+    why = f"{facts.load().capitalize()}." if facts.load() else ""
+    if asked and len(facts.units):
+        why += f" {asked} requests are outstanding over {len(facts.units)} {unit}s."
+    elif facts.overloaded:
+        why += " More was asked than was answered, so the queue grew to the end."
+    return Verdict(
+        "busy_units",
+        sentence,
+        why,
+        f"Try twice as many channels, which doubles the number of {unit}s.",
+        facts.times(f"{facts.drive}.channels", 2) or "",
+    )
+
+
+def _buses(facts: Facts) -> Verdict | None:
+    share = facts.share("bus")
+    if facts.largest != "bus" or share < MATTERS:
+        return None
+    by = f"{readable.about(share)} of the {readable.time(facts.mean)} that a request takes"
+    full = facts.buses is not None and facts.buses > IDLE
+    sentence = (
+        f"The buses limit this drive: {by} is on a bus or waiting for one."
+        if full
+        else f"Transfers are most of a request: {by} is on the bus between controller and flash."
+    )
+    timing = f"{facts.drive}.timing"
+    faster = facts.times(f"{timing}.bus_rate", 2) or facts.times(f"{timing}.bus_per_byte", 0.5)
+    why = f"{facts.load().capitalize()}." if facts.load() else ""
+    return Verdict("buses", sentence, why, "Try buses that are twice as fast.", faster or "")
+
+
+def _cells(facts: Facts) -> Verdict | None:
+    share = facts.share("cell")
+    if facts.largest != "cell" or share < MATTERS or facts.unit == "disk":
+        return None
+    reads = (facts.results.host.read.requests or 0) >= facts.all.requests / 2
+    what = "reading" if reads else "programming"
+    by = f"{readable.about(share)} of the {readable.time(facts.mean)} that a request takes"
+    key = "read" if reads else "program"
+    change = facts.times(f"{facts.drive}.timing.{key}", 0.5) or ""
+    return Verdict(
+        "cells",
+        f"The flash cells set the pace: {by} is {what} them.",
+        f"{facts.load().capitalize()}; {_waits(facts)} of the time is waiting.",
+        f"Only cells that are faster at {what} would shorten it much; twice as fast ones test it.",
+        change,
+    )
+
+
+def _nothing(facts: Facts) -> Verdict | None:
+    """The load is met, and requests hardly wait."""
+    if facts.overloaded or facts.outstanding is not None:
+        return None
+    if facts.share(*WAITING) > LITTLE_WAITING or facts.busiest > FULL:
+        return None
+    ratio = facts.mean / facts.fastest if facts.fastest else 1.0
+    load = f" {facts.load().capitalize()}." if facts.load() else ""
+    change = facts.times("workload.time_scale", 0.5)
+    if change is None:
+        change = facts.times("workload.rate", 2)
+    return Verdict(
+        "nothing",
+        f"Nothing limits this drive at this load: a request takes {readable.time(facts.mean)} on "
+        f"average, {readable.grouped(ratio)} times the fastest.",
+        f"{_waits(facts)[0].upper()}{_waits(facts)[1:]} of that is waiting.{load}",
+        "Try requests that come twice as fast, to see what gives first." if change else "",
+        change or "",
+    )
+
+
+def _largest(facts: Facts) -> Verdict:
+    """No rule knows it: the largest part is named."""
+    part = facts.largest
+    by = f"{readable.about(facts.shares[part])} of the {readable.time(facts.mean)}"
+    load = f"{facts.load().capitalize()}." if facts.load() else ""
+    change = ""
+    if part == "firmware":
+        change = facts.times(f"{facts.drive}.firmware.cores", 2) or ""
+    return Verdict(
+        part,
+        f"The largest part of a request is {_label(part)}: {by} that it takes.",
+        load,
+        "Try twice as many cores." if change else "",
+        change,
+    )
+
+
+def _label(role: str) -> str:
+    return next(label for part, label in PARTS.items() if part_role(part) == role)
+
+
+def _waits(facts: Facts) -> str:
+    share = facts.share(*WAITING)
+    return readable.about(share) if share >= 0.0005 else "none"
+
+
+#: In their order: a cause stands before what follows from it.
+RULES: tuple[Rule, ...] = (
+    _nothing_ran,
+    _no_time,
+    _cleaning,
+    _host_link,
+    _host_queue,
+    _outstanding,
+    _buffer,
+    _busy_units,
+    _nothing,
+    _buses,
+    _cells,
+)

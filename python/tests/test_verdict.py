@@ -1,0 +1,132 @@
+"""The verdict of a run: a cause is found where it is the cause, and what it says to try helps."""
+
+import re
+
+import pytest
+
+import ssdlab
+from ssdlab import Results
+from ssdlab.reports.verdict import RULES, verdict
+
+SMALL = {"device.blocks_per_plane": 64, "workload.requests": 6000}
+CLEANING = SMALL | {"run.precondition": "random:1", "workload.read_share": 0.5}
+CLOSED = {"workload.kind": "closed", "workload.requests": 4000, "workload.read_share": 1.0}
+WRITES = CLOSED | {"workload.read_share": 0.0}
+TLC = {"device": "tlc-client"}
+
+#: An experiment for each cause: the arguments of `run`, the settings, what the verdict says.
+CAUSES = {
+    "cleaning": (
+        {},
+        CLEANING | {"device.cleaning.time": "blocking"},
+        r"^Cleaning limits this drive: \d+\u202f% of the .*ms that a request takes is waiting",
+    ),
+    "cleaning, that yields": (
+        {},
+        CLEANING | {"workload.read_share": 0.0, "workload.time_scale": 0.6},
+        "^Cleaning (limits|is what most limits) this drive",
+    ),
+    "host_link": (
+        {},
+        SMALL | CLOSED | {"device.host_link.bandwidth": "20MB/s", "workload.outstanding": 8},
+        "^The host link limits this drive: ",
+    ),
+    "host_queue": (
+        {},
+        SMALL | CLOSED | {"device.host_link.queue_depth": 2, "workload.outstanding": 16},
+        "^The depth of the queue, 2, limits this drive: ",
+    ),
+    "outstanding": (
+        {},
+        SMALL | CLOSED | {"workload.outstanding": 1},
+        "^The host limits this drive: with one request outstanding its packages are .* idle",
+    ),
+    "buffer": (
+        TLC,
+        WRITES | {"workload.outstanding": 128, "workload.requests": 20_000},
+        "^The write buffer limits this drive: ",
+    ),
+    "busy_units": (
+        {},
+        SMALL | CLOSED | {"workload.outstanding": 64},
+        "^The packages limit this drive: they are 9.* busy",
+    ),
+    "busy_units, met by chance": (
+        {},
+        SMALL | {"workload.read_share": 1.0, "workload.time_scale": 0.18},
+        "^Requests meet at the same packages: ",
+    ),
+    "buses": (
+        {},
+        SMALL
+        | {"workload.read_share": 1.0, "workload.time_scale": 4.0}
+        | {"workload.kind": "closed", "workload.outstanding": 1, "device.channels": 1}
+        | {"device.dies_per_package": 1},
+        "^Transfers are most of a request: |^The buses limit this drive: ",
+    ),
+    "cells": (
+        {},
+        SMALL
+        | WRITES
+        | {"workload.outstanding": 1, "device.channels": 1, "workload.requests": 1500},
+        "^The flash cells set the pace: .* programming them",
+    ),
+    "nothing": (
+        {},
+        SMALL | {"workload.read_share": 1.0, "workload.time_scale": 8.0},
+        r"^Nothing limits this drive at this load: a request takes \d+\u202fµs on average, 1\.",
+    ),
+}
+
+
+def ran(arguments, settings):
+    """The results of one small run."""
+    if settings.get("workload.kind") == "closed":
+        settings = {k: v for k, v in settings.items() if k != "workload.time_scale"}
+    return ssdlab.run(**arguments, set=settings)
+
+
+@pytest.mark.parametrize("cause", CAUSES)
+def test_a_cause_is_found_and_its_remedy_helps(cause):
+    arguments, settings, says = CAUSES[cause]
+    before = ran(arguments, settings)
+    found = verdict(before)
+    assert found.name == cause.partition(",")[0], (found, before.host.all.breakdown_us)
+    assert re.search(says, found.sentence), found.sentence
+    assert found.advice.startswith(("Try", "Only")), "a cause that was not tested is advice"
+    assert found.command == f"ssdlab run experiment.toml --set {found.change}"
+    key, _, value = found.change.partition("=")
+    after = before.experiment.to_dict()
+    changed = ssdlab.Experiment(after, set={key: _parsed(value)}).run()
+    if found.name in ("nothing", "outstanding"):
+        assert changed.host.all.iops > 1.5 * before.host.all.iops
+    else:
+        assert changed.host.all.mean_us < 0.95 * before.host.all.mean_us
+
+
+def _parsed(value):
+    for kind in (int, float):
+        try:
+            return kind(value)
+        except ValueError:
+            pass
+    return value
+
+
+def test_every_rule_has_a_case():
+    found = {cause.partition(",")[0] for cause in CAUSES}
+    named = {rule.__name__.removeprefix("_") for rule in RULES} - {"nothing_ran", "no_time"}
+    assert found == named
+
+
+def test_what_has_no_cause_is_said():
+    quick = {"kind": "closed", "requests": 100}
+    assert verdict(ssdlab.run(device="null", workload=quick)).name == "no_time"
+    kinds = {"requests": 0, "mean_us": None, "min_us": None, "breakdown_us": {}}
+    empty = Results({"host": {"all": kinds}, "experiment": {}, "warnings": []})
+    assert verdict(empty).sentence == "No request completed, so there is nothing to judge."
+    disk = verdict(ssdlab.run(device="sata-2008", workload={"kind": "closed", "requests": 300}))
+    assert disk.name in ("busy_units", "cell") and "disk" in disk.sentence + disk.why + "disk"
+    for device in ("zeus-linear", "agrawal2008-array-6", "intel-p4800x"):
+        quick = {"kind": "closed", "requests": 500, "outstanding": 16}
+        assert verdict(ssdlab.run(device=device, workload=quick)).sentence.endswith(".")
