@@ -83,6 +83,11 @@ def test_columns_of_a_sweep_are_told_apart():
     assert len(set(heads)) == 5 and heads[3:] == ["read.p99", "p99"]
 
 
+def test_a_point_that_is_given_twice_stands_once():
+    sweep = package.sweep(set=SMALL, vary={"device.channels": [2, 8, 2]})
+    assert len(sweep) == 3 and len(sweep.shown()[1]) == 2
+
+
 def test_means_over_seeds():
     sweep = package.sweep(set=SMALL, vary={"device.channels": [2, 8], "run.seed": "1..3"})
     means = sweep.means()

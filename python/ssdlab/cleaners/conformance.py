@@ -51,6 +51,13 @@ def check_cleaner(policy: Cleaner | type[Cleaner]) -> CheckReport:
 
     Raises `PolicyError` if a check fails; its message is the report, its attribute `report` the
     `CheckReport`, its cause what the policy raised.
+
+    >>> import ssdlab
+    >>> class Emptiest(ssdlab.cleaners.Cleaner):
+    ...     def step(self, view):
+    ...         return ssdlab.Clean(view.emptiest)  # of which the fewest pages must be moved
+    >>> ssdlab.check_cleaner(Emptiest).passed
+    True
     """
     require_step(policy, "argument policy")
     require_numpy()

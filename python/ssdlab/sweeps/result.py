@@ -171,7 +171,9 @@ class Sweep(Sequence[Finished]):
         wanted += [limit.column for limit in self.goals.constraints]
         names = list(dict.fromkeys([*wanted, *SHOWN]))
         names = [name for name in names if any(v is not None for v in self.columns.get(name, []))]
-        rows = list(range(len(self)))
+        # A point that is given twice stands once.
+        points = {json.dumps([it._key, dict(it.parameters)]): n for n, it in enumerate(self)}
+        rows = sorted(points.values())
         best = self.columns.get("pareto")
         if best or self.goals.constraints:
             rows.sort(key=lambda row: (not (best and best[row]), max(self._misses[row], 0.0)))
