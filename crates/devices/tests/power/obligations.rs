@@ -161,7 +161,7 @@ fn a_page_is_lost_with_the_other_of_its_cells_unless_it_is_guarded() {
             for id in 0..40 {
                 ssd.submit(0, Request::new(id, Op::Write, Lba(id * 8), 8));
             }
-            for _ in 0..events {
+            for _ in 0..2 + events % 36 {
                 now = ssd.next_event().unwrap_or(now);
                 ssd.advance(now, &mut done);
             }
@@ -173,7 +173,7 @@ fn a_page_is_lost_with_the_other_of_its_cells_unless_it_is_guarded() {
             // When all were answered; cleaning may go on.
             took = all.iter().map(|it| it.at).max().unwrap_or(0);
             // In the middle of a stage.
-            now += 50_000;
+            now += 120_000 + events * 70_001 % 380_000;
             ssd.cut(now, &mut done);
             ssd.power_on(now);
             while let Some(at) = ssd.next_event() {
