@@ -29,9 +29,9 @@ impl Buffered {
         if self.ftl.free_blocks(domain) == 0 && left < data_pages {
             return false;
         }
-        if self.owned.is_some() && self.config.is_volatile() {
-            // With every victim a group of either stream may be padded: it must gain more than that, or
-            // cleaning would come to no end.
+        if self.owned.is_some() && self.config.is_volatile() && self.waiting.is_empty() {
+            // With every victim a group of either stream may be padded: where nobody waits for room it
+            // must gain more than that, or cleaning would come to no end.
             let valid = self.ftl.least_valid_of(domain.0).unwrap_or(data_pages);
             if data_pages - valid.min(data_pages) <= 2 * self.shape.units {
                 return false;
