@@ -120,6 +120,7 @@ class Kind(Part):
     max_us: float
     percentiles_us: Percentiles
     breakdown_us: Record
+    bands: list[Record]
     histogram: Record
     failed: int
     failed_bytes: int
@@ -234,6 +235,7 @@ class Results(Part):
     buffer: Record
     disk: Record
     array: Record
+    energy: Record
     power: Record
     live: Record
     classes: Record

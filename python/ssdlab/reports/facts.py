@@ -9,7 +9,7 @@ from typing import Any
 
 from ssdlab import readable
 from ssdlab.charts.style import part_role
-from ssdlab.results import PARTS, Record, Results
+from ssdlab.results import PARTS, Kind, Record, Results
 
 _QUANTITY = re.compile(r"([\d.]+)([A-Za-zµ/]*)")
 
@@ -19,7 +19,7 @@ class Facts:
 
     def __init__(self, results: Results) -> None:
         self.results = results
-        self.all: Record = results.host.all
+        self.all: Kind = results.host.all
         self.mean: float = self.all.mean_us or 0.0
         self.fastest: float = self.all.min_us or 0.0
 

@@ -8,7 +8,7 @@ from typing import Any
 
 from ssdlab import _core, counters, layers, pages, readable
 from ssdlab.charts import svg
-from ssdlab.results import Record, Results
+from ssdlab.results import Kind, Record, Results
 from ssdlab.running import figures
 
 #: Sections of results that have a table of their own, and what they are called.
@@ -28,7 +28,7 @@ MAX_CHANGED = 24
 PERCENTILES = ("50", "90", "99", "99.9", "99.99")
 
 
-def latency_table(columns: Sequence[tuple[str, Record]]) -> str:
+def latency_table(columns: Sequence[tuple[str, Kind | Record]]) -> str:
     """Latencies, a column for each kind of request or run."""
     head = ["", *(name for name, _ in columns)]
     rows = [["fastest", *(readable.time(it.min_us) for _, it in columns)]]
@@ -41,12 +41,12 @@ def latency_table(columns: Sequence[tuple[str, Record]]) -> str:
     return pages.table(head, rows, strong="p99")
 
 
-def _percentile(host: Record, key: str) -> str:
+def _percentile(host: Kind | Record, key: str) -> str:
     """A percentile, absent where fewer than ten requests would be slower."""
     return readable.time(host.percentiles_us[key] if enough(host, key) else None)
 
 
-def enough(host: Record, key: str) -> bool:
+def enough(host: Kind | Record, key: str) -> bool:
     """Whether ten requests are slower than a percentile."""
     slower: float = host.requests * (1 - float(key) / 100)
     return slower >= figures.FEWEST_SLOWER - 1e-6

@@ -14,7 +14,7 @@ from ssdlab._core import operations
 from ssdlab.charts import Axis, Cells, Figure, Level, Series, Spans
 from ssdlab.charts.style import ROLES, RUNS, part_role
 from ssdlab.numbers import duration
-from ssdlab.results import PARTS, Record, Results
+from ssdlab.results import PARTS, Kind, Record, Results
 
 #: Results by name, such as "A cleaning.time=blocking".
 Named = Sequence[tuple[str, Results]]
@@ -40,7 +40,7 @@ OPERATIONS = {
 }
 
 
-def kinds(results: Results) -> list[tuple[str, Record]]:
+def kinds(results: Results) -> list[tuple[str, Kind | Record]]:
     """The kinds of request that there were; all of them last, unless it would repeat the one."""
     found = results._kinds()
     return found[:1] if len(found) == 2 else found
@@ -56,12 +56,12 @@ def run_role(place: int) -> str:
     return RUNS[place] if place < len(RUNS) else "context"
 
 
-def each(named: Named) -> list[tuple[str, str, Record]]:
+def each(named: Named) -> list[tuple[str, str, Kind | Record]]:
     """Every kind of request of every result: the result's name, the kind, the figures."""
     return [(letter(name), kind, host) for name, it in named for kind, host in kinds(it)]
 
 
-def of_classes(named: Named) -> list[tuple[str, str, Record]]:
+def of_classes(named: Named) -> list[tuple[str, str, Kind | Record]]:
     """Every kind of request of every class of a workload, as `each` has those of all classes."""
     return [
         (letter(name), f"{of} {kind}", host)
@@ -106,7 +106,7 @@ def _cleaned(it: Results) -> float | None:
     return us if us and total.requests and total.min_us <= us <= 3 * total.max_us else None
 
 
-def _curve(name: str, role: str, host: Record) -> Series:
+def _curve(name: str, role: str, host: Kind | Record) -> Series:
     """The latency that a share of the requests does not exceed, from the shortest on."""
     shares, below, done = [0.0], [host.min_us], 0
     for bound, number in zip(host.histogram.below_us, host.histogram.requests, strict=True):
@@ -167,7 +167,7 @@ BANDS = {
 }
 
 
-def bands(host: Record, name: str = "") -> Figure:
+def bands(host: Kind | Record, name: str = "") -> Figure:
     """Where the time goes by rank of the request, each band as 100 %; needs `host.bands`."""
     rows = [row for row in host.get("bands") or [] if row.requests]
     words = [BANDS.get(row.from_share, f"from {row.from_share:.4g}") for row in rows]

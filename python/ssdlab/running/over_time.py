@@ -12,7 +12,7 @@ from typing import Any
 
 from ssdlab import readable
 from ssdlab.charts import Axis, Band, Figure, Reading, Series
-from ssdlab.results import Record, Results
+from ssdlab.results import Kind, Results
 from ssdlab.running.figures import Named, letter, run_role
 
 #: Points of a line; more would be narrower than two pixels.
@@ -129,7 +129,7 @@ def _latency(runs: list[Followed]) -> list[Figure]:
 
 def _whole(it: Results, key: str) -> float | None:
     """The latency of the whole run by the name that it has over time."""
-    host: Record = it.host.all
+    host: Kind = it.host.all
     if key in ("p50_us", "p99_us"):
         return host.percentiles_us[key[1:-3]]  # type: ignore[no-any-return]
     return host[key]  # type: ignore[no-any-return]

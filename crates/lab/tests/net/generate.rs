@@ -31,7 +31,7 @@ pub(super) const ALWAYS: [&str; 15] = [
 ];
 
 /// Keys that are decided apart: one of three, by another law, or with the kind.
-pub const APART: [&str; 15] = [
+pub const APART: [&str; 16] = [
     "device.kind",
     "device.preset",
     "workload.kind",
