@@ -40,15 +40,17 @@ impl SumsByLatency {
     pub(crate) fn record(&mut self, place: usize, latency: Time, breakdown: &Breakdown) {
         let bin = place / Latencies::PLACES_OF_A_BIN;
         // The parts add up to the latency: where its sum fits, theirs do.
-        let full = self.latest.get(bin).is_none_or(|it| it.latency.checked_add(latency).is_none());
-        if full {
-            self.make_room(bin);
+        if let Some(sums) = self.latest.get_mut(bin)
+            && let Some(latency) = sums.latency.checked_add(latency)
+        {
+            sums.latency = latency;
+            for (sum, part) in sums.parts.iter_mut().zip(breakdown.parts()) {
+                *sum += *part;
+            }
+            return;
         }
-        let sums = &mut self.latest[bin];
-        sums.latency += latency;
-        for (sum, part) in sums.parts.iter_mut().zip(breakdown.parts()) {
-            *sum += *part;
-        }
+        self.make_room(bin);
+        self.record(place, latency, breakdown);
     }
 
     /// Makes the bin exist, and adds its latest sums to those before.
