@@ -36,6 +36,10 @@ pub fn rows() -> Vec<Row> {
         promised("device.power.cutoff", [json!(1.0), json!(11.5)], (LOST, More)),
         promised("device.power.watts", [json!(2.0), json!(60.0)], (LOST, More)),
         promised("device.power.efficiency", [json!(0.1), json!(1.0)], (LOST, Less)),
+        spare("device.cell.pairing", words("none", "next"), WRITES, (LOST, More))
+            .given("device.persistence.tear", json!("0, 1, 0")),
+        spare("device.cell.pairing_guard", words("none", "copy"), WRITES, (TOTAL_TIME, More))
+            .given("device.cell.pairing", json!("next")),
         of("device.persistence.recovery", words("spare", "summary"), WRITES, (RECOVERY, Less)),
         of("device.persistence.checkpoint", words("3ms", "15ms"), WRITES, (CHECKPOINTS, Less))
             .given("device.persistence.recovery", json!("checkpoint")),

@@ -12,13 +12,34 @@ impl Buffered {
     /// Cleans a domain as far as the pace asks for and the buffer has room.
     pub(super) fn clean(&mut self, domain: Domain, clock: &mut Clock) {
         while self.pace.cleans(domain.0) && self.gather.room(1) > 0 {
-            if self.victims[domain.at()].is_none() && !self.choose_victim(domain) {
-                return;
+            if self.victims[domain.at()].is_none() {
+                if self.gains_nothing(domain) {
+                    if self.pace.holds_host() {
+                        // Or the burst would come to no end.
+                        self.pace.settle_for_less(clock.now);
+                        self.pace_changed(clock);
+                    }
+                    return;
+                }
+                if !self.choose_victim(domain) {
+                    return;
+                }
             }
             if !self.scan_group(domain, clock) {
                 return;
             }
         }
+    }
+
+    /// Whether nobody waits for room, and a victim would not gain more than the padding of a group of either
+    /// stream, which a volatile buffer may cost with each: after a cut cleaning would come to no end.
+    fn gains_nothing(&self, domain: Domain) -> bool {
+        if self.owned.is_none() || !self.config.is_volatile() || !self.waiting.is_empty() {
+            return false;
+        }
+        let pages = self.ftl.geometry().data_pages;
+        let valid = self.ftl.least_valid_of(domain.0).unwrap_or(pages).min(pages);
+        pages - valid <= 2 * self.shape.units
     }
 
     /// Asks the policy for a victim; whether there is one, and room to move what it holds.
@@ -28,14 +49,6 @@ impl Buffered {
         let left = self.ftl.left_on(domain, Stream::SECOND);
         if self.ftl.free_blocks(domain) == 0 && left < data_pages {
             return false;
-        }
-        if self.owned.is_some() && self.config.is_volatile() && self.waiting.is_empty() {
-            // With every victim a group of either stream may be padded: where nobody waits for room it
-            // must gain more than that, or cleaning would come to no end.
-            let valid = self.ftl.least_valid_of(domain.0).unwrap_or(data_pages);
-            if data_pages - valid.min(data_pages) <= 2 * self.shape.units {
-                return false;
-            }
         }
         let Some(job) = self.ftl.begin_cleaning(&self.flash, Unit(domain.0), true) else {
             return false;
