@@ -96,5 +96,7 @@ fn forget_erased(map: &mut PageMap, geometry: &Geometry, flash: &Flash) {
         geometry.page_in_block(*ppn) >= programmed || flash.stamp(*ppn) != *lpn
     };
     let gone: Vec<Lpn> = map.mapped().filter(is_gone).map(|(lpn, _)| lpn).collect();
-    gone.into_iter().for_each(|lpn| map.clear(lpn));
+    for lpn in gone {
+        map.clear(lpn);
+    }
 }
