@@ -5,11 +5,14 @@
 
 use crate::Time;
 use crate::latencies::Latencies;
+use std::cmp::Ordering;
 
 /// Counts by latency, 32 places to an octave, of each interval.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Spread {
     latest: Vec<u32>,
+    /// The places of the latest interval that are not empty, in the order in which they came.
+    used: Vec<u16>,
     /// Of the intervals that have ended: places, ascending, and their counts.
     ended: Vec<Vec<(u16, u32)>>,
 }
@@ -23,26 +26,40 @@ impl Spread {
     pub(crate) fn record(&mut self, latency: Time) {
         let place = Latencies::place(latency) / Self::TOGETHER;
         match self.latest.get_mut(place) {
-            Some(count) => *count += 1,
-            None => self.record_beyond(place),
+            Some(count) if *count > 0 => *count += 1,
+            _ => self.record_first(place),
         }
     }
 
     #[cold]
-    fn record_beyond(&mut self, place: usize) {
-        self.latest.resize(place + 1, 0);
+    fn record_first(&mut self, place: usize) {
+        if place >= self.latest.len() {
+            self.latest.resize(place + 1, 0);
+        }
         self.latest[place] = 1;
+        self.used.push(place as u16);
+    }
+
+    /// Places of the latest interval, ascending, and their counts.
+    fn of_latest(&self) -> Vec<(u16, u32)> {
+        let counted = |place: &u16| (*place, self.latest[usize::from(*place)]);
+        let mut counts: Vec<_> = self.used.iter().map(counted).collect();
+        counts.sort_unstable();
+        counts
     }
 
     /// Puts by what was counted, as that of this interval.
     pub(crate) fn end(&mut self, interval: usize) {
-        let counts = self.latest.iter_mut().map(std::mem::take).enumerate();
-        let counts: Vec<_> = counts.filter(|it| it.1 > 0).map(|(at, n)| (at as u16, n)).collect();
+        let counts = self.of_latest();
         if counts.is_empty() {
             return;
         }
+        for place in self.used.drain(..) {
+            self.latest[usize::from(place)] = 0;
+        }
         self.ended.resize(self.ended.len().max(interval + 1), Vec::new());
-        self.ended[interval] = joined(&self.ended[interval], &counts);
+        let there = &mut self.ended[interval];
+        *there = if there.is_empty() { counts } else { joined(there, &counts) };
     }
 
     /// Joins neighbouring intervals; the latest has been put by.
@@ -57,8 +74,7 @@ impl Spread {
     pub(crate) fn at(&self, interval: usize, latest: bool, share: f64) -> Option<Time> {
         let mut counts = self.ended.get(interval).cloned().unwrap_or_default();
         if latest {
-            let more = self.latest.iter().enumerate().filter(|(_, count)| **count > 0);
-            let more: Vec<_> = more.map(|(at, count)| (at as u16, *count)).collect();
+            let more = self.of_latest();
             counts = joined(&counts, &more);
         }
         let all: u64 = counts.iter().map(|(_, count)| u64::from(*count)).sum();
@@ -78,12 +94,19 @@ impl Spread {
 
 /// The counts of both, by place.
 fn joined(left: &[(u16, u32)], right: &[(u16, u32)]) -> Vec<(u16, u32)> {
-    let mut all: Vec<(u16, u32)> = left.iter().chain(right).copied().collect();
-    all.sort_unstable();
-    all.dedup_by(|next, kept| {
-        let same = next.0 == kept.0;
-        kept.1 += if same { next.1 } else { 0 };
-        same
-    });
+    let mut all = Vec::with_capacity(left.len() + right.len());
+    let (mut left, mut right) = (left.iter().peekable(), right.iter().peekable());
+    while let (Some(one), Some(other)) = (left.peek(), right.peek()) {
+        match one.0.cmp(&other.0) {
+            Ordering::Less => all.extend(left.next()),
+            Ordering::Greater => all.extend(right.next()),
+            Ordering::Equal => {
+                all.push((one.0, one.1 + other.1));
+                (left.next(), right.next());
+            }
+        }
+    }
+    all.extend(left);
+    all.extend(right);
     all
 }
