@@ -102,7 +102,8 @@ fn joined(left: &[(u16, u32)], right: &[(u16, u32)]) -> Vec<(u16, u32)> {
             Ordering::Greater => all.extend(right.next()),
             Ordering::Equal => {
                 all.push((one.0, one.1 + other.1));
-                (left.next(), right.next());
+                left.next();
+                right.next();
             }
         }
     }
