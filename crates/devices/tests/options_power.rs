@@ -30,14 +30,19 @@ pub fn rows() -> Vec<Row> {
         row.buffered = true;
         row.requests(20_000).given("device.power.capacitance", json!("300uF"))
     };
+    // In the middle of programs.
+    let mut paired = spare("device.cell.pairing", words("none", "next"), WRITES, (LOST, More));
+    paired.cut = Some(21_450_000);
+    // In the middle of programs.
+    let mut paired = spare("device.cell.pairing", words("none", "next"), WRITES, (LOST, More));
+    paired.cut = Some(21_450_000);
     vec![
         promised("device.power.capacitance", words("1uF", "10mF"), (LOST, Less)),
         promised("device.power.voltage", [json!(6.0), json!(12.0)], (LOST, Less)),
         promised("device.power.cutoff", [json!(1.0), json!(11.5)], (LOST, More)),
         promised("device.power.watts", [json!(2.0), json!(60.0)], (LOST, More)),
         promised("device.power.efficiency", [json!(0.1), json!(1.0)], (LOST, Less)),
-        spare("device.cell.pairing", words("none", "next"), WRITES, (LOST, More))
-            .given("device.persistence.tear", json!("0, 1, 0")),
+        paired.given("device.persistence.tear", json!("0, 1, 0")),
         spare("device.cell.pairing_guard", words("none", "copy"), WRITES, (TOTAL_TIME, More))
             .given("device.cell.pairing", json!("next")),
         of("device.persistence.recovery", words("spare", "summary"), WRITES, (RECOVERY, Less)),

@@ -94,7 +94,7 @@ impl Run {
     fn submit(&mut self, request: Request) {
         match request.op {
             Op::Write => {
-                self.content.change(request.id, self.pages(&request), request.id, request.fua)
+                self.content.change(request.id, self.pages(&request), request.id, request.fua);
             }
             Op::Trim => self.content.change(request.id, self.pages(&request), NOTHING, false),
             Op::Flush => self.content.flush(request.id),

@@ -174,6 +174,7 @@ impl Buffered {
         self.burst_over(clock);
         self.admit(clock);
         self.clean(batch.domain, clock);
+        self.end_idle_burst(clock);
     }
 
     /// When all of a victim has been read, it is to be erased.
@@ -267,6 +268,7 @@ impl Buffered {
             .add(job.domain.0, gained.cast_signed() - i64::from(self.ftl.geometry().data_pages));
         self.clean(job.domain, clock);
         self.admit(clock);
+        self.end_idle_burst(clock);
     }
 
     /// Blocks whose erasure has begun.

@@ -229,6 +229,7 @@ impl Buffered {
     /// Writes a page of the drive's own on a die.
     pub(in crate::ssd) fn write_own(&mut self, unit: Unit, clock: &mut Clock) {
         self.queue_task(unit.0, Job::Own, false, self.costs.program, clock);
+        self.end_idle_burst(clock);
     }
 
     /// Writes pages anew that lie where a power cut may have harmed them, as far as there is room; how many.

@@ -265,6 +265,7 @@ impl Buffered {
                 // Nothing else will look at the writes again.
                 self.admit(clock);
             }
+            self.end_idle_burst(clock);
         }
     }
 

@@ -1,6 +1,7 @@
 //! Writes: into the buffer, in the order in which they came, as fast as room and pace allow.
 
 use super::asked::{Answer, Asked, Reason};
+use super::dies::{Die, Job};
 use super::events::{Happens, event};
 use super::gather::Stage;
 use super::pace::Admission;
@@ -262,6 +263,18 @@ impl Buffered {
         }
         self.durable.push((self.gather.next_number(), slot));
         self.settle(clock.now);
+        self.end_idle_burst(clock);
+    }
+
+    /// Programs for the host are held for a burst that does nothing any more, and a flush waits for them, or for a
+    /// page of the drive's own: the burst is over.
+    pub(super) fn end_idle_burst(&mut self, clock: &mut Clock) {
+        let own = |die: &Die| die.tasks[0].iter().any(|task| task.job == Job::Own);
+        let waits = || !self.durable.is_empty() || self.dies.iter().any(own);
+        if self.pace.holds_host() && self.stands_still() && waits() {
+            self.pace.settle_for_less(clock.now);
+            self.pace_changed(clock);
+        }
     }
 
     /// Answers the requests for which everything is durable.

@@ -273,8 +273,8 @@ impl Geometry {
             return Err(Invalid::new(&["device.stripe", key], problem));
         }
         if let Some(groups) = self.groups.filter(|_| config.is_volatile()) {
-            // What a victim has superseded, in groups, on average at least.
-            let gained = f64::from(groups.per_block) * (1.0 - exported as f64 / physical as f64);
+            let used = physical - u64::from(domains * self.kept_for_cuts).min(physical - 1);
+            let gained = f64::from(groups.per_block) * (1.0 - exported as f64 / used as f64);
             if gained < 3.0 {
                 let problem = format!(
                     "a block of {} groups gains {gained:.1} of them when it is cleaned, and a buffer \
