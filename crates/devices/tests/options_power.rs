@@ -33,9 +33,6 @@ pub fn rows() -> Vec<Row> {
     // In the middle of programs.
     let mut paired = spare("device.cell.pairing", words("none", "next"), WRITES, (LOST, More));
     paired.cut = Some(21_450_000);
-    // In the middle of programs.
-    let mut paired = spare("device.cell.pairing", words("none", "next"), WRITES, (LOST, More));
-    paired.cut = Some(21_450_000);
     vec![
         promised("device.power.capacitance", words("1uF", "10mF"), (LOST, Less)),
         promised("device.power.voltage", [json!(6.0), json!(12.0)], (LOST, Less)),

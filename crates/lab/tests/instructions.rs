@@ -11,7 +11,7 @@ const ASKED: &str = "SSDLAB_TEST_RUN";
 /// Workload, the requests of two runs, settings, and the most instructions that one request more may
 /// take in the build of the tests, which checks every sum: a tenth above what it took last.
 const BUDGETS: [(&str, [u32; 2], &str, u64); 3] = [
-    ("random-read", [10_000, 40_000], "", 2_200),
+    ("random-read", [10_000, 40_000], "", 2_150),
     ("random-write", [10_000, 30_000], "[run]\nprecondition = 'random:1'", 6_100),
     (
         "random-write",
