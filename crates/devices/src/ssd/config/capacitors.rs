@@ -26,7 +26,7 @@ impl Capacitors {
         let Some(capacitance) = self.capacitance else { return Time::MAX };
         let squares = self.voltage * self.voltage - self.cutoff * self.cutoff;
         let joules = capacitance.farads() / 2.0 * squares * self.efficiency;
-        (joules / self.watts * 1e9) as Time
+        (joules / self.watts * 1e9).round() as Time
     }
 }
 
