@@ -232,7 +232,7 @@ fn mistakes_are_refused_with_their_place_their_value_and_the_choices() {
         ("[device]\nkind = 3\n\n", "e.toml:2: kind = 3: kind is a name in quotes"),
         (
             "[devise]\n\n",
-            "e.toml:1: unknown section \"devise\"; the sections are device, workload, run (did you mean device?)",
+            "e.toml:1: unknown section \"devise\"; the sections are device, workload, run, cost (did you mean device?)",
         ),
         ("version = 2\n\n", "e.toml:1: version = 2: this ssdlab reads version 1"),
         ("device = 3\n\n", "e.toml:1: device = 3: device is a section of keys, not a value"),

@@ -3,6 +3,7 @@
 use super::back::Back;
 use super::buffered::Answer;
 use super::ids::Lpn;
+use super::page::PageDone;
 use super::{Ssd, host};
 use crate::kit::slots::Slot;
 use engine::{Op, Request};
@@ -80,7 +81,7 @@ impl Ssd {
     fn stage_ended(&mut self, lane: u32) {
         let Back::Pages(back) = &mut self.back else { return };
         let Some(ended) = back.stage_ended(lane, &mut self.clock) else { return };
-        let refused = back.has_refused().then(|| back.take_refused());
+        let refused = if back.has_refused() { back.take_refused() } else { Vec::new() };
         if let Some(done) = &ended.done {
             if done.owner.is_some() {
                 self.host.page_done(done, &mut self.clock);
@@ -88,14 +89,22 @@ impl Ssd {
                 self.own_page_written(ended.unit());
             }
         }
-        for done in refused.into_iter().flatten() {
-            self.host.page_done(&done, &mut self.clock);
+        if !refused.is_empty() {
+            self.refuse(refused);
         }
         if !self.host.is_link_clear() {
             self.pump();
         }
         let Back::Pages(back) = &mut self.back else { return };
         back.go_on(ended, &mut self.clock);
+    }
+
+    /// Pages that the flash did not take are done with.
+    #[cold]
+    fn refuse(&mut self, refused: Vec<PageDone>) {
+        for done in refused {
+            self.host.page_done(&done, &mut self.clock);
+        }
     }
 
     /// Hands over what the write buffer and the dies behind it have done; whether there was anything.
@@ -142,7 +151,14 @@ impl Ssd {
     }
 
     /// Asks the write buffer for the flushes that have come.
+    #[inline]
     fn ask_for_flushes(&mut self) {
+        if self.host.has_flushes() {
+            self.ask_for_those();
+        }
+    }
+
+    fn ask_for_those(&mut self) {
         let volatile = self.config.is_volatile();
         let Back::Groups(back) = &mut self.back else { return self.flush_records() };
         if !volatile {

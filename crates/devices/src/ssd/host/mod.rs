@@ -273,6 +273,12 @@ impl Host {
         }
     }
 
+    /// Whether there is a flush for which the back end is to be asked.
+    #[inline]
+    pub(in crate::ssd) fn has_flushes(&self) -> bool {
+        !self.flushes.is_empty()
+    }
+
     /// A flush for which the back end is to be asked, if there is one.
     pub(in crate::ssd) fn next_flush(&mut self) -> Option<Slot> {
         self.flushes.pop()
