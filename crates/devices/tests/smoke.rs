@@ -8,8 +8,8 @@ use crate::common::{Closed, configured, reference, run_closed};
 use devices::ssd::config::Policy;
 use devices::ssd::config::{
     ActiveBlocks, CleaningTime, Detector, Duplex, FillOrder, FreeOrder, Frontiers, Gang, HostOrder,
-    Interleave, LevellingRule, Pace, Planes, Pool, Program, ReadOrder, Reclaim, Recovery,
-    Temperature, TieBreak, Trims,
+    Interleave, LevellingRule, Pace, Pairing, PairingGuard, Planes, Pool, Program, ReadOrder,
+    Reclaim, Recovery, Temperature, TieBreak, Trims,
 };
 use engine::{Completion, Lba, Op, Random, Request, Xoshiro256};
 use options::Choice;
@@ -52,7 +52,7 @@ fn thousand(keys: &[(&str, Value)]) -> Vec<Completion> {
 
 #[test]
 fn every_word_of_every_choice_runs() {
-    let choices: [(&str, &[(&str, &str)]); 22] = [
+    let choices: [(&str, &[(&str, &str)]); 24] = [
         ("device.gang", Gang::WORDS),
         ("device.interleave", Interleave::WORDS),
         ("device.active_blocks", ActiveBlocks::WORDS),
@@ -75,6 +75,8 @@ fn every_word_of_every_choice_runs() {
         ("device.cleaning.read_order", ReadOrder::WORDS),
         ("device.persistence.recovery", Recovery::WORDS),
         ("device.persistence.trims", Trims::WORDS),
+        ("device.cell.pairing", Pairing::WORDS),
+        ("device.cell.pairing_guard", PairingGuard::WORDS),
     ];
     let is_of_a_buffer = |key: &str| {
         let last = key.rsplit('.').next().unwrap_or(key);
@@ -93,8 +95,11 @@ fn every_word_of_every_choice_runs() {
                     ("device.buffer.size", json!("4MiB")),
                 ]);
             }
-            if key == "device.persistence.trims" {
+            if key == "device.persistence.trims" || key.starts_with("device.cell.pairing") {
                 keys.push(("device.persistence.recovery", json!("summary")));
+            }
+            if key == "device.cell.pairing_guard" {
+                keys.push(("device.cell.pairing", json!("next")));
             }
             keys.push((key, json!(word)));
             thousand(&keys);
