@@ -201,7 +201,7 @@ def _energy_heading(it: Results) -> str:
         return "Energy"
     part, most = max(energy.parts.items(), key=lambda found: found[1] or 0.0)
     share = readable.about((most or 0.0) / energy.joules)
-    return f"{energy.mean_watts:.3g} W on average, of which {part} takes {share}"
+    return f"{energy.mean_watts:.3g} W on average; {part} is {share} of it"
 
 
 def _over_time(named: figures.Named) -> Section:

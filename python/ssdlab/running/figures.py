@@ -289,6 +289,6 @@ def erasures(results: Results) -> Figure:
     return Figure(
         "",
         Axis("erases of a block", words=words),
-        Axis(unit="short"),
+        Axis(unit="count"),
         [Series("", words, [float(blocks) for blocks in found["blocks"]], "bars", role="cell")],
     )
