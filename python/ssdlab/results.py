@@ -185,6 +185,7 @@ class Wear(Part):
     mean_erases: float
     std_erases: float
     max_erases: int
+    blocks_by_erases: Record
     mean_remaining: float
     std_remaining: float
     remaining: Record

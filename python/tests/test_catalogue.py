@@ -73,7 +73,7 @@ def test_details(ssdlab, refused):
     assert {it["name"] for it in depth} == {"device.queue_depth", "device.host_link.queue_depth"}
     for name in ("transient", "table1", "msr", "sata-300", "hynix-176l-tlc"):
         assert name in ssdlab("show", name).stdout
-    assert "did you mean greedy?" in refused("show", "gredy")
+    assert "did you mean greedy" in refused("show", "gredy")
     assert "called cleaning here: ssdlab keys 'gc'" in refused("show", "GC")
     assert "nothing is called" in refused("show", "zzz")
 

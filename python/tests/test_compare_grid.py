@@ -96,7 +96,7 @@ def test_verdicts():
         (["greedy", "fifo", "--minimize", "p98"], "the percentiles are"),
         (["greedy", "fifo", "--vary", "device.channels="], "an empty value"),
         (["greedy", "fifo", "--set", "cleaning.policy=cat"], "cleaning.policy"),
-        (["a.toml", "b.toml", "--plot", "x.png"], "add --vary"),
+        (["a.toml", "b.toml", "--plot", "x.png"], "a.toml: cannot be read"),
     ],
 )
 def test_wrong_input_is_refused(refused, words, message):

@@ -231,7 +231,7 @@ def test_the_report_is_one_readable_page(ssdlab, tmp_path):
         for row in item["rows"]:
             assert html.escape(row["name"]) in page
     # Every point of every figure is drawn and says its value.
-    assert page.count("<circle") == page.count("</title></circle>") == 2 * 144
+    assert page.count('<path class="dot') == page.count('h0"><title>') == 2 * 144
 
 
 def test_a_demerit_is_the_distance_of_two_distributions():

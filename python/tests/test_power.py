@@ -79,6 +79,17 @@ def test_other_kinds_of_device_are_not_cut(device):
         ssdlab.run(set={**kinds[device], "run.power_cut": "at 1ms"})
 
 
-def test_a_drive_with_a_write_buffer_does_not_recover_yet():
-    with pytest.raises(ssdlab.InputError, match=r"device\.persistence\.recovery"):
-        ssdlab.run(device="tlc-enterprise", set={"device.persistence.recovery": "spare"})
+@pytest.mark.parametrize(
+    ("device", "keys", "lost"),
+    [
+        ("tlc-client", {}, "acknowledged_lost"),
+        ("tlc-enterprise", {}, None),
+        ("tlc-enterprise", {"device.power.capacitance": "1uF"}, "durable_lost"),
+    ],
+)
+def test_what_a_write_buffer_loses_depends_on_what_it_promises(device, keys, lost):
+    cut = {"device.persistence.recovery": "spare", "run.power_cut": "at 2ms"}
+    keys = {**cut, "workload.requests": 3000, **keys}
+    power = ssdlab.run(device=device, workload="random-write", set=keys).power
+    for name in ("acknowledged_lost", "durable_lost"):
+        assert (power[name] > 100) == (name == lost), name
