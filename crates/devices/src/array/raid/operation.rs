@@ -1,5 +1,6 @@
 //! An operation on a stripe, and its parts.
 
+use super::log::Place;
 use crate::kit::slots::Slot;
 use crate::latency::UNIT_WAIT;
 use engine::{Breakdown, Status, Time};
@@ -17,6 +18,8 @@ pub(super) enum Kind {
     Flush,
     /// A chunk of this member is made again.
     Rebuild(u32),
+    /// What a power cut left is put right.
+    Resync,
 }
 
 /// Sectors within a chunk.
@@ -82,6 +85,8 @@ pub(super) struct Operation {
     pub(super) stage: Stage,
     /// A read that goes around members that clean.
     pub(super) around: bool,
+    /// Where the log has it.
+    pub(super) log: Option<Place>,
     /// Old values that went with their member.
     pub(super) lost: Span,
     /// Where the time up to the part done last went.
@@ -96,6 +101,10 @@ pub(super) enum Stage {
     Reading,
     /// Reads of old values, each followed by the write of the new one; parity waits for all.
     Chained,
+    /// All has been read; nothing is written before the log has room for it.
+    LogFull,
+    /// Nothing is written before it is in the log.
+    Logging,
     /// All writes have been issued, or there are none.
     Ending,
     /// A member went with a part: from the beginning, once nothing is outstanding.
@@ -119,6 +128,7 @@ impl Operation {
             writes_left: 0,
             stage: Stage::Reading,
             around: false,
+            log: None,
             lost: Span::default(),
             path: Breakdown::default(),
             status: Status::Ok,
@@ -163,6 +173,15 @@ pub(super) enum Purpose {
     /// A value from which another follows.
     Other,
     Write,
+    /// A write to the log, and a read of it.
+    Log,
+    Recall,
+}
+
+impl Purpose {
+    pub(super) fn is_write(self) -> bool {
+        matches!(self, Purpose::Write | Purpose::Log)
+    }
 }
 
 /// A request to a member.
