@@ -16,10 +16,12 @@ mod hole;
 #[cfg(test)]
 mod hole_property;
 mod log;
+mod logging;
 mod model;
 mod operation;
 mod parts;
 mod plan;
+mod power;
 #[cfg(test)]
 mod property;
 mod rebuild;

@@ -1,6 +1,5 @@
 //! An operation on a stripe, and its parts.
 
-use super::log::Place;
 use crate::kit::slots::Slot;
 use crate::latency::UNIT_WAIT;
 use engine::{Breakdown, Status, Time};
@@ -8,6 +7,21 @@ use std::ops::Range;
 
 /// No operation, no request.
 pub(super) const NONE: Slot = Slot::MAX;
+
+/// Room of an entry in a log.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub(super) struct Place {
+    pub(super) log: u32,
+    pub(super) first: u32,
+    pub(super) blocks: u32,
+}
+
+#[cfg(test)]
+impl Place {
+    pub(super) fn range(self) -> std::ops::Range<u32> {
+        self.first..self.first + self.blocks
+    }
+}
 
 /// What an operation is for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -2,6 +2,7 @@
 //! before anything else of its stripe.
 
 use super::Raid;
+use super::hole::Resync;
 use super::operation::{Kind, NONE, Operation, Purpose, Span, Stage};
 use super::rebuild::REBUILD;
 use super::state::State;
@@ -11,28 +12,6 @@ use engine::{Device, SECTOR_BYTES, Time};
 
 /// The event of the next unit of stripes that are gone through.
 pub(super) const RESYNC: u32 = 1 << 15;
-
-/// How far the way back is.
-#[derive(Debug)]
-pub(super) struct Resync {
-    /// Rows that have been gone through, and where the unit under way ends.
-    rows: u64,
-    unit: u64,
-    /// Operations that are not done.
-    left: u64,
-    /// The members are not ready.
-    waits: bool,
-    began: Time,
-    /// The next unit begins no sooner.
-    next_at: Time,
-}
-
-impl Resync {
-    /// How long it has taken.
-    pub(super) fn ns(&self, now: Time) -> Time {
-        if self.waits { 0 } else { now.saturating_sub(self.began) }
-    }
-}
 
 impl Raid {
     /// The power is on again.
@@ -249,6 +228,36 @@ impl Raid {
         }
         if let Some(resync) = &mut self.hole.resync {
             resync.left -= 1;
+        }
+    }
+
+    /// A write makes the parity of its rows anew, of all their data.
+    pub(super) fn mend(&mut self, slot: Slot) {
+        let operation = &self.operations[slot];
+        let (stripe, hull) = (operation.stripe, operation.hull(self.geometry.chunk));
+        let is_whole = (0..self.geometry.width).all(|place| self.has(stripe, place));
+        if is_whole
+            && self.is_behind(stripe)
+            && let Some(dirt) = self.hole.dirty.get_mut(&stripe)
+        {
+            dirt.mending = Some(hull);
+        }
+    }
+
+    /// An operation is over: what it wrote is there, and what the log has of it is worthless.
+    pub(super) fn written(&mut self, operation: &Operation, now: Time) {
+        let stripe = operation.stripe;
+        if operation.kind == Kind::Resync {
+            self.resynced(operation);
+        } else if operation.is_queued
+            && let Some(dirt) = self.hole.dirty.get_mut(&stripe)
+            && let Some(rows) = dirt.mending.take()
+        {
+            dirt.torn.iter_mut().for_each(|it| it.mended.push(rows));
+        }
+        if let Some(place) = operation.log {
+            self.hole.log.free(place);
+            self.log_what_waits(now);
         }
     }
 }

@@ -172,7 +172,7 @@ impl Shadow {
                 Event::Issued { id, part, operation, member } => {
                     self.parts.remove(&id);
                     if operation.kind != Kind::Flush {
-                        let room = operation.log.map_or(0..0, super::log::Place::range);
+                        let room = operation.log.map_or(0..0, super::operation::Place::range);
                         let entry = (part.drive, room.start, room.end);
                         let numbers = match part.purpose {
                             Purpose::Write => self.written(raid, &part, &operation),

@@ -1,10 +1,6 @@
 //! Stripes that were being written when the power went: what of them is there, and what it spoils.
 
-use super::Raid;
-use super::log::Place;
-use super::operation::{Operation, Span};
-use crate::kit::slots::Slot;
-use engine::Time;
+use super::operation::{Place, Span};
 use std::ops::Range;
 
 /// A write of a stripe that a cut ended.
@@ -78,37 +74,5 @@ impl Dirt {
                     && checks.iter().any(|check| !torn.fits(row, *check, chunk))
             })
         })
-    }
-}
-
-impl Raid {
-    /// A write makes the parity of its rows anew, of all their data.
-    pub(super) fn mend(&mut self, slot: Slot) {
-        let operation = &self.operations[slot];
-        let (stripe, hull) = (operation.stripe, operation.hull(self.geometry.chunk));
-        let is_whole = (0..self.geometry.width).all(|place| self.has(stripe, place));
-        if is_whole
-            && self.is_behind(stripe)
-            && let Some(dirt) = self.hole.dirty.get_mut(&stripe)
-        {
-            dirt.mending = Some(hull);
-        }
-    }
-
-    /// An operation is over: what it wrote is there, and what the log has of it is worthless.
-    pub(super) fn written(&mut self, operation: &Operation, now: Time) {
-        let stripe = operation.stripe;
-        if operation.kind == super::operation::Kind::Resync {
-            self.resynced(operation);
-        } else if operation.is_queued
-            && let Some(dirt) = self.hole.dirty.get_mut(&stripe)
-            && let Some(rows) = dirt.mending.take()
-        {
-            dirt.torn.iter_mut().for_each(|it| it.mended.push(rows));
-        }
-        if let Some(place) = operation.log {
-            self.hole.log.free(place);
-            self.log_what_waits(now);
-        }
     }
 }
