@@ -60,3 +60,44 @@ def test_what_contradicts_itself_is_refused_by_key(ssdlab, tmp_path):
         assert done.returncode == 2
         assert key in done.stderr
         assert "Traceback" not in done.stderr
+
+
+CUT = (
+    "device.member.kind=ssd",
+    "device.member.blocks_per_plane=16",
+    "device.member.persistence.recovery=summary",
+    "workload.read_share=0.0",
+    "workload.requests=4000",
+    "run.power_cut=at 50ms",
+    "run.power_off=10ms",
+)
+
+
+def test_a_power_cut_of_an_array_shows_its_torn_stripes(ssdlab, tmp_path):
+    """The member that fails at once finds the hole open, unless partial parity closes it."""
+    wrong = {}
+    for hole in ("resync", "partial-parity"):
+        path, out = tmp_path / "cut.toml", tmp_path / hole
+        path.write_text(ARRAY.replace('kind = "linear"\nsize = "4MiB"', 'kind = "ssd"'))
+        keys = [*CUT, f"device.hole={hole}", 'device.failed="1 at 60001us"']
+        sets = [word for key in keys for word in ("--set", key)]
+        done = ssdlab("run", path, *sets, "--out", out)
+        assert done.returncode == 0, done.stderr
+        assert "stripes torn by power cuts" in done.stdout
+        assert "chunks lost to the write hole" in done.stdout
+        results = json.loads((out / "results.json").read_text())
+        assert results["power"]["cuts"] == 1
+        assert results["array"]["hole"]["stripes_dirty"] > 0
+        wrong[hole] = results["array"]["hole"]["chunks_wrong"]
+    assert wrong["resync"] > 0 == wrong["partial-parity"]
+
+
+def test_what_is_no_remedy_of_the_write_hole_is_refused_by_name(ssdlab, tmp_path):
+    for given, word in [
+        ("device.hole=bitmap", "partial-parity"),
+        ("run.power_cut=at 1ms", "power"),
+    ]:
+        done = ssdlab("run", experiment(tmp_path), "--set", given)
+        assert done.returncode == 2
+        assert word in done.stderr
+        assert "Traceback" not in done.stderr

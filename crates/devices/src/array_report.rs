@@ -34,6 +34,22 @@ pub struct ArrayReport {
     pub data_loss_sectors: u64,
     /// Rebuilds of failed members; none where no member's place was taken by a spare.
     pub rebuild: Option<RebuildReport>,
+    /// What power cuts left; none where the power did not go.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub hole: Option<HoleReport>,
+}
+
+/// What power cuts left of the stripes that were being written.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize)]
+pub struct HoleReport {
+    /// Stripes of which some writes had begun and not all had been answered when the power went.
+    pub stripes_dirty: u64,
+    /// Stripes that were put right, or gone through to that end.
+    pub stripes_resynced: u64,
+    /// From the instant at which the members were ready, up to the end of that or now.
+    pub resync_seconds: f64,
+    /// Chunks of data that nobody was writing, and that came out wrong when their member was lost.
+    pub chunks_wrong: u64,
 }
 
 /// Writes of stripes with parity.

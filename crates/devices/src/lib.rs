@@ -19,7 +19,7 @@ pub mod served;
 pub mod ssd;
 mod together;
 
-pub use array_report::{ArrayReport, RebuildReport, StripeWrites};
+pub use array_report::{ArrayReport, HoleReport, RebuildReport, StripeWrites};
 pub use device_kind::DeviceKind;
 pub use energy::EnergyReport;
 pub use kit::memory::MOST_MEMORY;

@@ -14,6 +14,7 @@ mod ended;
 mod energy;
 mod ftl;
 mod health;
+mod hole;
 mod large;
 mod options;
 mod options_laws;

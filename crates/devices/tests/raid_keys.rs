@@ -3,14 +3,14 @@
 use crate::common::{Closed, run_closed};
 use crate::raid::{array, build, idle};
 use devices::DeviceKind as _;
-use devices::array::{ArrayConfig, Layout, Redundancy, WriteRule};
+use devices::array::{ArrayConfig, HoleRule, Layout, Redundancy, WriteRule};
 use engine::{Completion, Lba, Op, Random, Request, Time, Xoshiro256};
 use options::Size;
 
 #[test]
 fn contradictions_are_refused_by_name() {
     type Change = fn(&mut ArrayConfig);
-    let rows: [(Redundancy, u32, Change, &str, &str); 13] = [
+    let rows: [(Redundancy, u32, Change, &str, &str); 15] = [
         (Redundancy::Parity, 2, |_| {}, "device.members", "parity takes at least 3 members, not 2"),
         (Redundancy::DoubleParity, 2, |_| {}, "device.members", "at least 3 members"),
         (Redundancy::Mirror, 5, |_| {}, "device.members", "5 members are no multiple of 2 copies"),
@@ -58,6 +58,20 @@ fn contradictions_are_refused_by_name() {
             "without redundancy",
         ),
         (Redundancy::None, 4, |it| it.spares = 1, "device.spares", "without redundancy"),
+        (
+            Redundancy::None,
+            4,
+            |it| it.hole = HoleRule::Journal,
+            "device.hole",
+            "without redundancy",
+        ),
+        (
+            Redundancy::DoubleParity,
+            4,
+            |it| it.hole = HoleRule::PartialParity,
+            "device.hole",
+            "one chunk of rotated parity, which a double-parity array has not",
+        ),
         (
             Redundancy::Parity,
             4,
@@ -118,7 +132,7 @@ fn every_key_of_redundancy_changes_a_result_in_the_right_direction() {
     let small_writes: Figure = |it| mean(it, Op::Write, 8, 8);
     let small_reads: Figure = |it| mean(it, Op::Read, 8, 8);
     // Key, what it needs, the change, the figure, and whether that grows.
-    let rows: [(&str, Change, Change, Figure, bool); 12] = [
+    let rows: [(&str, Change, Change, Figure, bool); 13] = [
         ("redundancy", |_| {}, |it| it.redundancy = Redundancy::DoubleParity, small_writes, true),
         ("copies", |it| it.redundancy = Redundancy::Mirror, |it| it.copies = 3, small_writes, true),
         (
@@ -147,6 +161,8 @@ fn every_key_of_redundancy_changes_a_result_in_the_right_direction() {
         ("writes_together", |_| {}, |it| it.writes_together = true, small_writes, true),
         // Small sequential writes wait for each other's stripe.
         ("stripe_cache", |_| {}, |it| it.stripe_cache = 64, sequential, false),
+        // What a cut leaves is tested in `hole.rs`; this is what the remedy costs.
+        ("hole", |_| {}, |it| it.hole = HoleRule::Journal, small_writes, true),
         ("failed", |_| {}, |it| it.failed = "0".parse().unwrap(), small_reads, true),
         ("spares", |it| it.failed = "0".parse().unwrap(), |it| it.spares = 1, rebuilt, true),
         (
@@ -179,7 +195,7 @@ fn every_key_of_redundancy_changes_a_result_in_the_right_direction() {
 }
 
 /// The keys of redundancy, of which `array.rs` says nothing.
-pub const KEYS: [&str; 12] = [
+pub const KEYS: [&str; 13] = [
     "device.redundancy",
     "device.copies",
     "device.read_copy",
@@ -188,6 +204,7 @@ pub const KEYS: [&str; 12] = [
     "device.write",
     "device.writes_together",
     "device.stripe_cache",
+    "device.hole",
     "device.failed",
     "device.spares",
     "device.rebuild.rate",

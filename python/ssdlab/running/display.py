@@ -256,6 +256,11 @@ def _array(results: Results) -> RenderableType | None:
     if rebuild := array.get("rebuild"):
         rows.append(("rebuilt", percent(rebuild.progress)))
         rows.append(("time of rebuilding", duration(rebuild.seconds * 1e6)))
+    if hole := array.get("hole"):
+        rows.append(("stripes torn by power cuts", count(hole.stripes_dirty)))
+        rows.append(("stripes gone through after", count(hole.stripes_resynced)))
+        rows.append(("time of that", duration(hole.resync_seconds * 1e6)))
+        rows.append(("chunks lost to the write hole", count(hole.chunks_wrong)))
     if array.data_loss_sectors:
         rows.append(("data loss", f"{count(array.data_loss_sectors)} sectors"))
     return fact_table("Array", rows)

@@ -1,6 +1,8 @@
 //! The options of an array, and the words in which its members' refusals are said.
 
-use super::redundancy::{Failures, ReadCopy, Rebuild, Redundancy, Rotation, Shares, WriteRule};
+use super::redundancy::{
+    Failures, HoleRule, ReadCopy, Rebuild, Redundancy, Rotation, Shares, WriteRule,
+};
 use crate::DeviceConfig;
 use crate::kit::config::Duplex;
 use crate::ssd::snapshot::ARRAY_KEY;
@@ -70,6 +72,8 @@ options! {
         /// Writes that wait for a stripe and go on from one another are done together, at most so many
         /// with the first: small sequential writes become large ones.
         stripe_cache: u32 = 0,
+        /// What is done about stripes that were being written when the power went (`run.power_cut`).
+        hole: HoleRule = HoleRule::Resync,
         /// Members that fail, and when.
         failed: Failures = Failures::default(),
         /// Idle devices, each of which takes the place of a member that fails.
@@ -156,6 +160,10 @@ pub(super) fn shape(config: &ArrayConfig) -> Vec<(String, String)> {
             pair("device.parity_rotation", config.parity_rotation.to_string()),
             pair("device.parity_share", config.parity_share.to_string()),
         ]);
+        if config.hole.has_log() {
+            // It takes room of the members.
+            pairs.push(pair("device.hole", config.hole.to_string()));
+        }
     }
     pairs
 }

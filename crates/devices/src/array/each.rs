@@ -38,6 +38,25 @@ impl ArrayConfig {
         Ok(drives)
     }
 
+    /// Refuses a member whose power cannot go.
+    pub(super) fn check_cuts_of(&self, number: u32) -> Result<(), Invalid> {
+        let own = self.each.0.iter().any(|it| it.0 == number);
+        let checked = match self.member_of(number) {
+            DeviceConfig::Array(_) => Err(Invalid::new(
+                &["device.kind", "run.power_cut"],
+                "the power of an array of arrays cannot go",
+            )),
+            DeviceConfig::Ssd(ssd) if ssd.is_volatile() => Err(Invalid::new(
+                &["device.buffer.power_loss_protected", "run.power_cut"],
+                "what members may lose though they answered for it is not followed in an array; use true",
+            )),
+            member => member.check_power_cuts(),
+        };
+        checked.map_err(|invalid| {
+            if own { of_each(&invalid, number) } else { super::config::of_member(invalid) }
+        })
+    }
+
     fn check_each(&self) -> Result<(), Invalid> {
         let each = &self.each.0;
         for (place, (number, device)) in each.iter().enumerate() {

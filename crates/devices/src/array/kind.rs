@@ -1,6 +1,6 @@
 //! The kind of device that an array is.
 
-use super::{Array, ArrayConfig, Raid, Redundancy};
+use super::{Array, ArrayConfig, CleaningTogether, Raid, Redundancy};
 use crate::ssd::config::PolicyName;
 use crate::{DeviceConfig, DeviceKind, Model, Supplied};
 use options::Invalid;
@@ -13,10 +13,23 @@ impl DeviceKind for ArrayConfig {
         self.all_members().all(DeviceConfig::has_flash)
     }
 
+    /// With redundancy, of SSDs that recover and keep what they have answered.
     fn check_power_cuts(&self) -> Result<(), Invalid> {
-        let problem = "the power of an array cannot go: what its controller knows of its drives is not \
-                       modelled; cut a single drive";
-        Err(Invalid::new(&["run.power_cut", "device.kind"], problem))
+        let refuse = |key: &str, problem: &str| Err(Invalid::new(&[key, "run.power_cut"], problem));
+        if self.redundancy == Redundancy::None {
+            let problem = "the power of an array without redundancy cannot go: nothing of it depends on its \
+                           members together; cut a single drive";
+            return refuse("device.redundancy", problem);
+        }
+        if self.cleaning_together != CleaningTogether::Free {
+            let problem =
+                "members that hear of each other's cleaning cannot lose their power; use free";
+            return refuse("device.cleaning_together", problem);
+        }
+        for number in 0..self.members {
+            self.check_cuts_of(number)?;
+        }
+        Ok(())
     }
 
     fn policy_name(&self) -> Option<&PolicyName> {

@@ -26,7 +26,7 @@ pub use config::{
 };
 pub use raid::Raid;
 pub use redundancy::{
-    Failures, ReadCopy, Rebuild, RebuildPartial, Redundancy, Rotation, Shares, WriteRule,
+    Failures, HoleRule, ReadCopy, Rebuild, RebuildPartial, Redundancy, Rotation, Shares, WriteRule,
 };
 
 use crate::kit::config::HostLink;
@@ -130,6 +130,7 @@ fn refuse_idle(config: &ArrayConfig) -> Result<(), Invalid> {
     let key = match config {
         _ if config.failed != default.failed => "device.failed",
         _ if config.spares > 0 => "device.spares",
+        _ if config.hole != default.hole => "device.hole",
         _ if config.parity_share != default.parity_share => "device.parity_share",
         _ => return Ok(()),
     };

@@ -48,6 +48,18 @@ choices! {
         RightSymmetric = "right-symmetric",
     }
 
+    /// What is done about stripes that were being written when the power went, whose parity may then fit
+    /// neither what was there nor what was to be.
+    pub enum HoleRule {
+        /// Every stripe is read after a cut, and its parity written anew, beside the load.
+        Resync = "resync",
+        /// Data and parity go to a log on their members first, from which they are written again.
+        Journal = "journal",
+        /// What a write leaves of its stripe goes to a log on the parity's member first, as one chunk, so that
+        /// the parity can be made anew (md's PPL).
+        PartialParity = "partial-parity",
+    }
+
     /// What is read before parity is written.
     pub enum WriteRule {
         /// Whatever takes fewer reads; the old values where both take as many.
@@ -66,6 +78,13 @@ options! {
         rate: Bandwidth = Bandwidth::UNLIMITED,
         /// What is made again at a time; host requests to it wait meanwhile.
         unit: Size = Size::from_bytes(512 << 10),
+    }
+}
+
+impl HoleRule {
+    /// Whether members keep a log.
+    pub(super) fn has_log(self) -> bool {
+        self != HoleRule::Resync
     }
 }
 

@@ -1,5 +1,6 @@
 //! The accounts of an array's members as one.
 
+use crate::ssd::power::PowerReport;
 use crate::ssd::{
     LifetimeReport, Milestone, REMAINING_STEPS, SpareReport, SsdReport, UnitReport, WearMap,
     WearReport,
@@ -16,7 +17,7 @@ pub(super) fn together(all: Vec<Option<SsdReport>>) -> Option<SsdReport> {
         return None;
     }
     let (wear, spare) = (wear(&members), spare(&members));
-    let mut all = SsdReport { wear, spare, power: None, ..members[0].clone() };
+    let mut all = SsdReport { wear, spare, power: power(&members), ..members[0].clone() };
     for member in &members[1..] {
         all.add(member);
         all.health = all.health.together(member.health);
@@ -24,6 +25,13 @@ pub(super) fn together(all: Vec<Option<SsdReport>>) -> Option<SsdReport> {
     all.bus_busy = members.iter().flat_map(|it| it.bus_busy.iter().copied()).collect();
     all.units = numbers.into_iter().zip(members).flat_map(units).collect();
     Some(all)
+}
+
+/// Of members whose power went together; nothing where it did not.
+fn power(members: &[SsdReport]) -> Option<PowerReport> {
+    let mut all = PowerReport::default();
+    members.iter().filter_map(|it| it.power.as_ref()).for_each(|it| all.add(it));
+    (all.cuts > 0).then_some(all)
 }
 
 fn units((number, member): (usize, SsdReport)) -> impl Iterator<Item = UnitReport> {

@@ -62,6 +62,11 @@ impl Link {
         }
     }
 
+    /// Whatever was on it is gone.
+    pub fn lose_power(&mut self) {
+        *self = Link { is_instant: self.is_instant, ..Link::new(&self.config) };
+    }
+
     /// Whether whatever is put on the link has crossed at once.
     pub fn is_instant(&self) -> bool {
         self.is_instant

@@ -6,7 +6,7 @@ use super::generate::catalogue;
 use super::values::value;
 
 /// Keys that are drawn here.
-const OWN: [&str; 13] = [
+const OWN: [&str; 14] = [
     "redundancy",
     "copies",
     "read_copy",
@@ -20,7 +20,11 @@ const OWN: [&str; 13] = [
     "rebuild.rate",
     "rebuild.unit",
     "cleaning_together",
+    "hole",
 ];
+
+/// It came later, and is not drawn: it matters most to power cuts, of which none is.
+const NOT_DRAWN: &str = "device.hole";
 
 /// Whether a key of an array is drawn here.
 pub fn is_own(path: &str) -> bool {
@@ -36,7 +40,7 @@ pub fn draw(config: &mut Config, seed: u64) {
     let given = dice.pick(&[0.1, 0.3, 0.6]);
     let section = catalogue().iter().find(|section| section.title == "device, kind array");
     for key in &section.expect("there are arrays").keys {
-        if is_own(&key.path) && dice.chance(given) {
+        if is_own(&key.path) && key.path != NOT_DRAWN && dice.chance(given) {
             let value =
                 value("array", key, config, &mut dice).expect("a test holds that all have rows");
             config.set(&key.path, value);

@@ -11,7 +11,7 @@ impl Raid {
         if one.kind == Kind::Read && other.kind == Kind::Read {
             return false;
         }
-        let is_rebuild = |it: &Operation| matches!(it.kind, Kind::Rebuild(_));
+        let is_rebuild = |it: &Operation| matches!(it.kind, Kind::Rebuild(_) | Kind::Resync);
         if !self.geometry.is_mirror() || is_rebuild(one) || is_rebuild(other) {
             return true;
         }

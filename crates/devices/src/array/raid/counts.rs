@@ -41,6 +41,7 @@ impl Raid {
             member_failures: self.fate.failures,
             data_loss_sectors: self.fate.lost_sectors,
             rebuild: (self.spares_used > 0).then_some(rebuild),
+            hole: self.hole.report(end),
         }
     }
 }

@@ -5,6 +5,7 @@ use super::Raid;
 use super::active::Active;
 use super::failures::FAILURE;
 use super::rebuild::REBUILD;
+use super::resync::RESYNC;
 use crate::Model;
 use crate::array::active::LINK_ARRIVAL;
 use crate::array::parts::{check, inward_bytes};
@@ -54,6 +55,20 @@ impl Device for Raid {
         completions.append(&mut self.done);
     }
 
+    fn cut(&mut self, now: Time, completions: &mut Vec<Completion>) {
+        self.lose_power(now, completions);
+    }
+
+    fn power_on(&mut self, now: Time) {
+        self.wake(now);
+    }
+
+    /// Once its members are, and what the log has is done.
+    fn is_ready(&self) -> bool {
+        self.in_use().all(Device::is_ready)
+            && !(self.hole.rule.has_log() && self.hole.resync.is_some())
+    }
+
     /// With its first member: it then refuses some writes.
     fn has_ended(&self) -> bool {
         self.in_use().any(Device::has_ended)
@@ -83,6 +98,8 @@ impl Raid {
             self.fail((payload - FAILURE) as usize, now);
         } else if payload >= REBUILD {
             self.rebuild((payload - REBUILD) as usize, now);
+        } else if payload == RESYNC {
+            self.resync_unit(now);
         } else {
             if payload == LINK_ARRIVAL {
                 let active = &self.active;
@@ -111,7 +128,7 @@ impl Raid {
     }
 
     /// The drives of the members that have not failed.
-    fn in_use(&self) -> impl Iterator<Item = &dyn Model> {
+    pub(super) fn in_use(&self) -> impl Iterator<Item = &dyn Model> {
         let members = self.members.iter().filter(|it| !it.has_failed());
         members.map(|it| &*self.drives[it.drive as usize])
     }

@@ -42,6 +42,7 @@ impl Raid {
         self.is_whole = false;
         self.fate.failures += 1;
         self.fate.lost_sectors = self.fate.lost_sectors.max(self.lost_sectors());
+        self.count_wrong();
         let mut touched = Vec::new();
         for id in 0..self.parts.len() as Slot {
             if self.parts[id].is_live && self.parts[id].drive == drive {
@@ -70,7 +71,7 @@ impl Raid {
         self.parts[id].is_live = false;
         let part = self.parts.remove(id);
         let operation = &mut self.operations[part.operation];
-        if part.purpose == Purpose::Write {
+        if part.purpose.is_write() {
             operation.writes_left -= 1;
             return part.operation;
         }

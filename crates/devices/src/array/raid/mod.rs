@@ -12,20 +12,28 @@ mod counts;
 mod device;
 mod failures;
 mod geometry;
+mod hole;
+#[cfg(test)]
+mod hole_property;
+mod log;
+mod logging;
 mod model;
 mod operation;
 mod parts;
 mod plan;
+mod power;
 #[cfg(test)]
 mod property;
 mod rebuild;
 mod requests;
+mod resync;
 mod state;
 #[cfg(test)]
 mod symbolic;
+mod torn;
 
 use super::config::{self, ArrayConfig, MOST_MEMBERS};
-use super::redundancy::{ReadCopy, WriteRule};
+use super::redundancy::{HoleRule, ReadCopy, Redundancy, WriteRule};
 use super::steering::Steering;
 use crate::kit::config::HostLink;
 use crate::kit::link::Link;
@@ -34,6 +42,8 @@ use crate::{Model, Supplied};
 use active::Active;
 use engine::{Completion, EventQueue, Xoshiro256};
 use geometry::Geometry;
+use hole::Hole;
+use log::Log;
 use operation::{Operation, Part};
 use options::{Invalid, Size};
 use state::{Busy, Fate, Member, RaidCounts, Rebuilding};
@@ -69,6 +79,7 @@ pub struct Raid {
     rules: Rules,
     steering: Steering,
     rebuilding: Rebuilding,
+    hole: Hole,
     /// Members of which a unit is there, to be unlocked; empty between calls.
     units_done: Vec<usize>,
     shape: Vec<(String, String)>,
@@ -120,7 +131,10 @@ impl Raid {
         seed: u64,
         mut drives: Vec<Box<dyn Model>>,
     ) -> Result<Raid, Invalid> {
-        let geometry = Geometry::new(config, super::smallest(&drives))?;
+        check_hole(config)?;
+        let smallest = super::smallest(&drives);
+        let log = Log::sectors(config);
+        let geometry = Geometry::new(config, smallest.saturating_sub(log))?;
         let unit = config.rebuild.unit.bytes();
         let chunk = geometry.chunk * engine::SECTOR_BYTES;
         if unit == 0 || !unit.is_multiple_of(chunk) {
@@ -142,8 +156,7 @@ impl Raid {
         let mut raid = Raid {
             members,
             spares_used: 0,
-            pages: pages(&geometry, &drives),
-            geometry,
+            pages: pages(&geometry, &drives, log),
             is_whole: true,
             alike: config.each.0.is_empty(),
             rules: Rules {
@@ -154,6 +167,7 @@ impl Raid {
             },
             steering,
             rebuilding: Rebuilding { rate: config.rebuild.rate, rows: unit / chunk },
+            hole: Hole::new(config, geometry.rows * geometry.chunk, seed),
             units_done: Vec::new(),
             shape: config::shape(config),
             link: Link::new(&link),
@@ -173,6 +187,7 @@ impl Raid {
             done: Vec::new(),
             batches: vec![Vec::new(); drives.len()],
             drives,
+            geometry,
             #[cfg(test)]
             log: Vec::new(),
         };
@@ -182,11 +197,24 @@ impl Raid {
 }
 
 /// The geometry in pages: of chunks of whole pages, else as if a page were a chunk.
-fn pages(geometry: &Geometry, drives: &[Box<dyn Model>]) -> Geometry {
+fn pages(geometry: &Geometry, drives: &[Box<dyn Model>], log: u64) -> Geometry {
     let fewest = drives.iter().min_by_key(|drive| drive.preparable_pages());
     let drive = fewest.expect("an array has members");
     let pages = drive.preparable_pages();
     let sectors = drive.capacity_sectors() / pages.max(1);
     let whole = sectors > 0 && geometry.chunk.is_multiple_of(sectors);
+    let pages = pages - log.div_ceil(sectors.max(1)).min(pages);
     geometry.in_units(pages, if whole { geometry.chunk / sectors } else { 1 })
+}
+
+/// Refuses a remedy that is none for such an array.
+fn check_hole(config: &ArrayConfig) -> Result<(), Invalid> {
+    if config.hole == HoleRule::PartialParity && config.redundancy != Redundancy::Parity {
+        let problem = format!(
+            "it needs one chunk of rotated parity, which a {} array has not; use journal",
+            config.redundancy
+        );
+        return Err(Invalid::new(&["device.hole", "device.redundancy"], problem));
+    }
+    Ok(())
 }

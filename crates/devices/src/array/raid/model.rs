@@ -148,10 +148,15 @@ impl Examine for Raid {
     }
 
     fn audit(&self) -> Result<(), String> {
-        for (number, drive) in self.drives.iter().enumerate() {
+        // One that failed on its way back from a power cut stays as it was then.
+        for (number, drive) in self.drives.iter().enumerate().filter(|it| it.1.is_ready()) {
             drive.audit().map_err(|problem| format!("member {number}: {problem}"))?;
         }
-        if self.active.is_empty() && !self.busy.is_empty() && self.is_whole {
+        if self.active.is_empty()
+            && !self.busy.is_empty()
+            && self.is_whole
+            && self.hole.resync.is_none()
+        {
             return Err("a stripe is locked and no request is outstanding".to_owned());
         }
         if !self.active.is_empty() && self.next_inside().is_none() {

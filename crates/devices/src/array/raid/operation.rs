@@ -8,6 +8,21 @@ use std::ops::Range;
 /// No operation, no request.
 pub(super) const NONE: Slot = Slot::MAX;
 
+/// Room of an entry in a log.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub(super) struct Place {
+    pub(super) log: u32,
+    pub(super) first: u32,
+    pub(super) blocks: u32,
+}
+
+#[cfg(test)]
+impl Place {
+    pub(super) fn range(self) -> std::ops::Range<u32> {
+        self.first..self.first + self.blocks
+    }
+}
+
 /// What an operation is for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Kind {
@@ -17,6 +32,8 @@ pub(super) enum Kind {
     Flush,
     /// A chunk of this member is made again.
     Rebuild(u32),
+    /// What a power cut left is put right.
+    Resync,
 }
 
 /// Sectors within a chunk.
@@ -82,6 +99,8 @@ pub(super) struct Operation {
     pub(super) stage: Stage,
     /// A read that goes around members that clean.
     pub(super) around: bool,
+    /// Where the log has it.
+    pub(super) log: Option<Place>,
     /// Old values that went with their member.
     pub(super) lost: Span,
     /// Where the time up to the part done last went.
@@ -96,6 +115,10 @@ pub(super) enum Stage {
     Reading,
     /// Reads of old values, each followed by the write of the new one; parity waits for all.
     Chained,
+    /// All has been read; nothing is written before the log has room for it.
+    LogFull,
+    /// Nothing is written before it is in the log.
+    Logging,
     /// All writes have been issued, or there are none.
     Ending,
     /// A member went with a part: from the beginning, once nothing is outstanding.
@@ -119,6 +142,7 @@ impl Operation {
             writes_left: 0,
             stage: Stage::Reading,
             around: false,
+            log: None,
             lost: Span::default(),
             path: Breakdown::default(),
             status: Status::Ok,
@@ -163,6 +187,15 @@ pub(super) enum Purpose {
     /// A value from which another follows.
     Other,
     Write,
+    /// A write to the log, and a read of it.
+    Log,
+    Recall,
+}
+
+impl Purpose {
+    pub(super) fn is_write(self) -> bool {
+        matches!(self, Purpose::Write | Purpose::Log)
+    }
 }
 
 /// A request to a member.

@@ -29,7 +29,7 @@ impl Raid {
         let (stripe, kind, owner) = (operation.stripe, operation.kind, operation.owner);
         let op = match (purpose, kind) {
             (Purpose::Write, Kind::Trim) => Op::Trim,
-            (Purpose::Write, _) => Op::Write,
+            (Purpose::Write | Purpose::Log, _) => Op::Write,
             _ => Op::Read,
         };
         let lba = Lba(self.geometry.row(stripe) * self.geometry.chunk + span.from);
@@ -62,9 +62,10 @@ impl Raid {
         let part = Part { operation: slot, purpose, place, span, drive, before, is_live: true };
         let id = self.parts.insert(part);
         let operation = &mut self.operations[slot];
-        match purpose {
-            Purpose::Write => operation.writes_left += 1,
-            Purpose::Own | Purpose::Other => operation.reads_left += 1,
+        if purpose.is_write() {
+            operation.writes_left += 1;
+        } else {
+            operation.reads_left += 1;
         }
         #[cfg(test)]
         {
@@ -90,9 +91,10 @@ impl Raid {
         operation.path = before;
         operation.path += answer.breakdown;
         operation.status = operation.status.and(answer.status);
-        match purpose {
-            Purpose::Write => operation.writes_left -= 1,
-            Purpose::Own | Purpose::Other => operation.reads_left -= 1,
+        if purpose.is_write() {
+            operation.writes_left -= 1;
+        } else {
+            operation.reads_left -= 1;
         }
         let stripe = operation.stripe;
         let chained = operation.stage == Stage::Chained && purpose == Purpose::Own;
@@ -119,16 +121,26 @@ impl Raid {
                 self.settle(slot, now);
             }
             Stage::Reading => match operation.kind {
-                Kind::Write | Kind::Rebuild(_) => {
-                    self.operations[slot].stage = Stage::Ending;
-                    self.write_all(slot, now);
-                    self.settle(slot, now);
-                }
+                Kind::Write | Kind::Rebuild(_) | Kind::Resync => self.go_on_to_writes(slot, now),
                 Kind::Read | Kind::Trim | Kind::Flush => self.finish(slot, now),
             },
+            Stage::Logging if operation.writes_left == 0 => self.write_now(slot, now),
             Stage::Ending if operation.writes_left == 0 => self.finish(slot, now),
-            Stage::Again | Stage::Ending => {}
+            Stage::Again | Stage::LogFull | Stage::Logging | Stage::Ending => {}
         }
+    }
+
+    /// All has been read that a write follows from.
+    pub(super) fn go_on_to_writes(&mut self, slot: Slot, now: Time) {
+        if !self.hole.rule.has_log() || !self.log_first(slot, now) {
+            self.write_now(slot, now);
+        }
+    }
+
+    fn write_now(&mut self, slot: Slot, now: Time) {
+        self.operations[slot].stage = Stage::Ending;
+        self.write_all(slot, now);
+        self.settle(slot, now);
     }
 
     /// The copy of a mirror to read, if there is one.
@@ -140,6 +152,10 @@ impl Raid {
         let there = |raid: &Raid, copy: &u64| {
             if by_turns { quick(raid, copy) } else { raid.has(stripe, *copy) }
         };
+        if self.is_behind(stripe) {
+            // Copies may differ: always the one that the others are made equal to.
+            return (0..copies).find(|copy| self.has(stripe, *copy));
+        }
         let count = (0..copies).filter(|copy| there(self, copy)).count() as u64;
         if count == 0 {
             return None;

@@ -89,8 +89,9 @@ impl Raid {
             Kind::Read => self.begin_read(slot, now),
             Kind::Write if self.geometry.is_mirror() => self.begin_copies(slot, now),
             Kind::Write => self.begin_write(slot, now),
-            Kind::Trim => self.begin_trim(slot, now),
+            Kind::Trim => self.go_on_to_writes(slot, now),
             Kind::Rebuild(drive) => self.begin_rebuild(slot, drive, now),
+            Kind::Resync => self.begin_resync(slot, now),
             Kind::Flush => {}
         }
     }
@@ -164,19 +165,16 @@ impl Raid {
 
     fn begin_copies(&mut self, slot: Slot, now: Time) {
         let stripe = self.operations[slot].stripe;
-        self.operations[slot].stage = Stage::Ending;
         if !(0..self.geometry.width).any(|copy| self.has(stripe, copy)) {
             self.refuse(slot, now);
             return;
         }
-        self.write_all(slot, now);
-        self.settle(slot, now);
+        self.go_on_to_writes(slot, now);
     }
 
-    fn begin_trim(&mut self, slot: Slot, now: Time) {
+    fn trim_all(&mut self, slot: Slot, now: Time) {
         let operation = self.operations[slot];
         let chunk = self.geometry.chunk;
-        self.operations[slot].stage = Stage::Ending;
         for place in 0..self.geometry.width {
             let of_chunk =
                 if self.geometry.is_mirror() { 0 } else { place.min(self.geometry.data - 1) };
@@ -185,7 +183,6 @@ impl Raid {
                 self.issue(slot, Purpose::Write, place, span, now);
             }
         }
-        self.settle(slot, now);
     }
 
     fn begin_write(&mut self, slot: Slot, now: Time) {
@@ -209,7 +206,7 @@ impl Raid {
         match reads {
             Reads::Nothing => {}
             Reads::Old => {
-                let together = self.rules.together;
+                let together = self.rules.together || self.hole.rule.has_log();
                 self.operations[slot].stage =
                     if together { Stage::Reading } else { Stage::Chained };
                 for place in operation.touched(chunk).chain(data..width) {
@@ -264,6 +261,10 @@ impl Raid {
         if others == 0 {
             return Some(Reads::Nothing);
         }
+        if self.is_behind(operation.stripe) {
+            // The old parity may be wrong.
+            return Some(Reads::Others);
+        }
         Some(match self.rules.write {
             WriteRule::ReadModifyWrite => Reads::Old,
             WriteRule::Auto if old <= others => Reads::Old,
@@ -274,9 +275,14 @@ impl Raid {
     /// Writes what is asked, its copies and its parity; of a rebuild the chunk that was lost.
     pub(super) fn write_all(&mut self, slot: Slot, now: Time) {
         let operation = self.operations[slot];
-        if let Kind::Rebuild(drive) = operation.kind {
-            self.write_rebuilt(slot, drive, now);
-            return;
+        match operation.kind {
+            Kind::Rebuild(drive) => return self.write_rebuilt(slot, drive, now),
+            Kind::Resync => return self.write_resynced(slot, now),
+            Kind::Trim => return self.trim_all(slot, now),
+            Kind::Read | Kind::Write | Kind::Flush => {}
+        }
+        if !self.hole.dirty.is_empty() {
+            self.mend(slot);
         }
         let chunk = self.geometry.chunk;
         if self.geometry.is_mirror() {

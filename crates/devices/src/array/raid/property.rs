@@ -13,10 +13,10 @@ const CHUNK: u64 = 4;
 const ROWS: u64 = 5;
 
 /// An array of devices that do several requests at once and overtake each other.
-fn array(config: ArrayConfig, spares: u32) -> Raid {
+pub(super) fn array(config: ArrayConfig, spares: u32) -> Raid {
     let law = |fixed: u32| format!("1: {fixed}us + 9us/KiB, 3: {}us + 17us/KiB", fixed + 30);
     let member = ParallelConfig {
-        size: Size::from_bytes(ROWS * CHUNK * SECTOR),
+        size: Size::from_bytes((ROWS * CHUNK + super::Log::sectors(&config)) * SECTOR),
         sequential_read: law(20).parse().unwrap(),
         random_read: law(50).parse().unwrap(),
         sequential_write: law(35).parse().unwrap(),
@@ -39,21 +39,24 @@ fn array(config: ArrayConfig, spares: u32) -> Raid {
 }
 
 /// A run of random requests, of which none touches what another one outstanding writes.
-struct Run {
-    raid: Raid,
-    shadow: Shadow,
+pub(super) struct Run {
+    pub(super) raid: Raid,
+    pub(super) shadow: Shadow,
     random: Xoshiro256,
-    outstanding: Vec<Request>,
-    asked: u64,
-    now: Time,
+    pub(super) outstanding: Vec<Request>,
+    pub(super) asked: u64,
+    pub(super) now: Time,
+    /// By sector, what was answered last.
+    pub(super) settled: Vec<u64>,
     done: Vec<engine::Completion>,
 }
 
 impl Run {
-    fn new(raid: Raid, seed: u64) -> Run {
+    pub(super) fn new(raid: Raid, seed: u64) -> Run {
         let shadow = Shadow::of(&raid);
         let (random, outstanding, done) = (Xoshiro256::new(seed, 0), Vec::new(), Vec::new());
-        Run { raid, shadow, random, outstanding, asked: 0, now: 0, done }
+        let settled = shadow.expected.clone();
+        Run { raid, shadow, random, outstanding, asked: 0, now: 0, settled, done }
     }
 
     fn draw(&mut self) -> Request {
@@ -75,7 +78,7 @@ impl Run {
         }
     }
 
-    fn ask(&mut self) {
+    pub(super) fn ask(&mut self) {
         let request = self.draw();
         self.asked += 1;
         self.outstanding.push(request);
@@ -84,13 +87,13 @@ impl Run {
         self.look();
     }
 
-    fn look(&mut self) {
+    pub(super) fn look(&mut self) {
         self.shadow.follow(&mut self.raid);
         self.shadow.check(&self.raid);
     }
 
     /// Goes on to the next event; whether there was one.
-    fn step(&mut self) -> bool {
+    pub(super) fn step(&mut self) -> bool {
         let Some(at) = self.raid.next_event() else { return false };
         self.now = at;
         self.raid.advance(at, &mut self.done);
@@ -99,19 +102,22 @@ impl Run {
             assert!(done.status.is_ok(), "{done:?}");
             let number = self.outstanding.iter().position(|it| it.id == done.request.id);
             self.outstanding.remove(number.unwrap());
+            let start = done.request.lba.0 as usize;
+            let sectors = start..start + done.request.sectors as usize;
+            self.settled[sectors.clone()].copy_from_slice(&self.shadow.expected[sectors]);
         }
         self.look();
         true
     }
 
-    fn fail(&mut self, member: u64) {
+    pub(super) fn fail(&mut self, member: u64) {
         self.raid.fail(member as usize, self.now);
         self.raid.pump(self.now);
         self.look();
     }
 
     /// Asks so many more requests, a few at a time; fails members at their numbers of events.
-    fn go(&mut self, requests: u64, failures: &[(u64, u64)]) -> u64 {
+    pub(super) fn go(&mut self, requests: u64, failures: &[(u64, u64)]) -> u64 {
         let (end, mut events) = (self.asked + requests, 0);
         loop {
             for (_, member) in failures.iter().filter(|it| it.0 == events) {

@@ -96,6 +96,10 @@ impl Raid {
         if progress.left == 0 {
             self.units_done.push(member);
         }
+        if self.geometry.checks() == 1 {
+            // It fits the others, right or wrong.
+            self.hole.dirty.remove(&self.operations[slot].stripe);
+        }
         true
     }
 
@@ -103,6 +107,9 @@ impl Raid {
     pub(super) fn end_units(&mut self, now: Time) {
         while let Some(member) = self.units_done.pop() {
             self.unit_done(member, now);
+        }
+        if self.hole.resync.is_some() {
+            self.go_on_with_resync(now);
         }
     }
 

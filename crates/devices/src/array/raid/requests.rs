@@ -85,7 +85,7 @@ impl Raid {
         let slot = self.operations.insert(Operation::new(owner, kind, stripe, data, now));
         #[cfg(test)]
         self.log.push(super::symbolic::Event::Started { slot, stripe });
-        if kind == Kind::Read {
+        if kind == Kind::Read && !self.is_replayed(stripe) {
             // What is there is read without waiting: it is the old value, or the new one.
             self.begin(slot, now);
         } else {
@@ -126,6 +126,9 @@ impl Raid {
             self.dequeue(slot, now);
         }
         self.operations.remove(slot);
+        if !self.hole.is_closed() || operation.log.is_some() {
+            self.written(&operation, now);
+        }
         if operation.owner == NONE {
             return;
         }

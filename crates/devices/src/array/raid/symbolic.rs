@@ -7,6 +7,7 @@
 
 use super::Raid;
 use super::operation::{Kind, Operation, Part, Purpose};
+use crate::array::redundancy::HoleRule;
 use crate::kit::slots::Slot;
 use engine::{Op, Request, Status};
 use std::collections::{BTreeMap, BTreeSet};
@@ -14,12 +15,38 @@ use std::collections::{BTreeMap, BTreeSet};
 /// What an array did.
 #[derive(Debug, Clone, Copy)]
 pub(super) enum Event {
-    Started { slot: Slot, stripe: u64 },
-    Issued { id: Slot, part: Part, operation: Operation, member: usize },
-    Done { id: Slot },
-    Finished { slot: Slot, operation: Operation, owner: Option<Request> },
+    Started {
+        slot: Slot,
+        stripe: u64,
+    },
+    Issued {
+        id: Slot,
+        part: Part,
+        operation: Operation,
+        member: usize,
+    },
+    Done {
+        id: Slot,
+    },
+    Finished {
+        slot: Slot,
+        operation: Operation,
+        owner: Option<Request>,
+    },
     Answered(Request, Status),
+    /// The power goes, and this part is there or not; then everything under way is gone.
+    Torn {
+        id: Slot,
+        is_there: bool,
+    },
+    PowerLost,
 }
+
+/// An entry of a log: the drive, where it begins there, and where it ends.
+type Entry = (u32, u32, u32);
+
+/// Places from here on are those of logs.
+const LOG: u64 = 1 << 32;
 
 const PRIME: u64 = (1 << 61) - 1;
 
@@ -108,6 +135,11 @@ pub(super) struct Shadow {
     changed: BTreeSet<u64>,
     /// Parts under way: where they are, and the numbers that a write brings.
     parts: BTreeMap<Slot, (Part, u64, Vec<u64>)>,
+    /// What logs hold, by row; and whose entries parts under way are.
+    logs: BTreeMap<Entry, Vec<u64>>,
+    entries: BTreeMap<Slot, Entry>,
+    /// After a power cut, until somebody has looked what is there.
+    pub(super) is_unsure: bool,
     /// Requests answered, and those with an error.
     pub(super) answered: Vec<(Request, Status)>,
 }
@@ -122,6 +154,9 @@ impl Shadow {
             busy: BTreeMap::new(),
             changed: (0..raid.geometry.stripes()).collect(),
             parts: BTreeMap::new(),
+            logs: BTreeMap::new(),
+            entries: BTreeMap::new(),
+            is_unsure: false,
             answered: Vec::new(),
         }
     }
@@ -137,11 +172,15 @@ impl Shadow {
                 Event::Issued { id, part, operation, member } => {
                     self.parts.remove(&id);
                     if operation.kind != Kind::Flush {
-                        let numbers = if part.purpose == Purpose::Write {
-                            self.written(raid, &part, &operation)
-                        } else {
-                            Vec::new()
+                        let room = operation.log.map_or(0..0, super::operation::Place::range);
+                        let entry = (part.drive, room.start, room.end);
+                        let numbers = match part.purpose {
+                            Purpose::Write => self.written(raid, &part, &operation),
+                            Purpose::Log => self.logged(raid, &part, &operation),
+                            Purpose::Recall => self.logs[&entry].clone(),
+                            Purpose::Own | Purpose::Other => Vec::new(),
                         };
+                        self.entries.insert(id, entry);
                         assert_eq!(
                             raid.geometry.member(operation.stripe, part.place),
                             member as u64
@@ -150,9 +189,17 @@ impl Shadow {
                         self.parts.insert(id, (part, first + part.span.from, numbers));
                     }
                 }
-                Event::Done { id } => self.done(id),
+                Event::Done { id } | Event::Torn { id, is_there: true } => self.done(id),
+                Event::Torn { .. } => {}
+                Event::PowerLost => {
+                    self.is_unsure = true;
+                    self.parts.clear();
+                    self.read.clear();
+                    self.changed.extend(std::mem::take(&mut self.busy).into_values());
+                }
                 Event::Finished { slot, operation, owner } => {
-                    if operation.kind == Kind::Read && operation.status.is_ok() {
+                    let is_read = operation.kind == Kind::Read && !self.is_unsure;
+                    if is_read && operation.status.is_ok() {
                         self.check_read(raid, slot, &operation, owner.unwrap());
                     }
                     self.changed.extend(self.busy.remove(&slot));
@@ -164,6 +211,19 @@ impl Shadow {
 
     fn done(&mut self, id: Slot) {
         let Some((part, first, numbers)) = self.parts.remove(&id) else { return };
+        if part.purpose == Purpose::Log {
+            let entry = self.entries[&id];
+            // It is written over what was there.
+            self.logs.retain(|it, _| it.0 != entry.0 || it.2 <= entry.1 || entry.2 <= it.1);
+            self.logs.insert(entry, numbers);
+            return;
+        }
+        if part.purpose == Purpose::Recall {
+            let read = self.read.get_mut(&part.operation).unwrap();
+            let rows = (part.span.from..).zip(numbers);
+            read.extend(rows.map(|(row, number)| ((LOG + part.place, row), number)));
+            return;
+        }
         let drive = &mut self.drives[part.drive as usize];
         if part.purpose == Purpose::Write {
             drive[first as usize..][..numbers.len()].copy_from_slice(&numbers);
@@ -180,6 +240,55 @@ impl Shadow {
     fn known(&self, raid: &Raid, slot: Slot, row: u64) -> Vec<Option<u64>> {
         let read = &self.read[&slot];
         (0..raid.geometry.width).map(|place| read.get(&(place, row)).copied()).collect()
+    }
+
+    /// What goes to a log: of partial parity what a write leaves of its stripe, else what it writes.
+    fn logged(&self, raid: &Raid, part: &Part, operation: &Operation) -> Vec<u64> {
+        if raid.hole.rule == HoleRule::Journal {
+            return self.written(raid, part, operation);
+        }
+        if raid.logged_sectors(operation, part.place) == 0 {
+            return Vec::new();
+        }
+        let (chunk, data) = (raid.geometry.chunk, raid.geometry.data);
+        let of_row = |row: u64| -> Option<u64> {
+            let known = self.known(raid, part.operation, row);
+            let is_left = |place: &u64| !operation.span(*place, chunk).has(row);
+            let left = (0..data).filter(is_left).map(|place| known[place as usize]);
+            let by_rest = left.collect::<Option<Vec<_>>>().map(|it| parity(0, it.into_iter()));
+            by_rest.or_else(|| {
+                let changed = (0..data).filter(|place| !is_left(place));
+                let old = changed.map(|place| known[place as usize]).collect::<Option<Vec<_>>>()?;
+                Some(old.into_iter().fold(known[data as usize]?, minus))
+            })
+        };
+        let rows = part.span.from..part.span.to;
+        rows.map(|row| of_row(row).unwrap_or_else(|| panic!("row {row} of {operation:?}")))
+            .collect()
+    }
+
+    /// What is written anew after a cut.
+    fn resynced(&self, raid: &Raid, part: &Part, operation: &Operation, row: u64) -> Option<u64> {
+        let (chunk, data) = (raid.geometry.chunk, raid.geometry.data);
+        let known = self.known(raid, part.operation, row);
+        let logged = self.read[&part.operation].get(&(LOG + part.place, row)).copied();
+        match raid.hole.rule {
+            HoleRule::Resync if raid.geometry.is_mirror() => known.into_iter().flatten().next(),
+            HoleRule::Resync => {
+                let all = known.into_iter().take(data as usize).collect::<Option<Vec<_>>>()?;
+                Some(parity(part.place - data, all.into_iter()))
+            }
+            HoleRule::Journal => logged,
+            HoleRule::PartialParity => {
+                let touched = (0..data).filter(|it| operation.span(*it, chunk).has(row));
+                let new = touched.map(|place| known[place as usize]).collect::<Option<Vec<_>>>()?;
+                let is_full = raid.logged_sectors(operation, part.place) == 0;
+                let rest = if is_full { Some(0) } else { logged };
+                // A trim logs nothing, and touches all.
+                let rest = rest.or_else(|| (new.len() as u64 == data).then_some(0))?;
+                Some(new.into_iter().fold(rest, plus))
+            }
+        }
     }
 
     /// The numbers that a write brings, which must follow from what has been read.
@@ -205,6 +314,9 @@ impl Shadow {
                 } else {
                     parity(check, solved.into_iter())
                 });
+            }
+            if operation.kind == Kind::Resync {
+                return self.resynced(raid, part, operation, row);
             }
             if operation.kind == Kind::Trim {
                 return Some(0);
@@ -266,6 +378,18 @@ impl Shadow {
         }
     }
 
+    /// The numbers that the data of a stripe come out as, by place and row, of what is there.
+    pub(super) fn found(&self, raid: &Raid, stripe: u64, row: u64) -> Vec<u64> {
+        let geometry = &raid.geometry;
+        let known = (0..geometry.width).map(|place| {
+            let member = geometry.member(stripe, place) as usize;
+            let sector = geometry.row(stripe) * geometry.chunk + row;
+            let drive = &self.drives[raid.members[member].drive as usize];
+            raid.has(stripe, place).then(|| drive[sector as usize])
+        });
+        solved(raid, known.collect()).expect("enough is there")
+    }
+
     /// Every stripe is to be checked again, by taking members away.
     pub(super) fn check_all(&mut self, raid: &Raid) {
         self.changed = (0..raid.geometry.stripes()).collect();
@@ -281,7 +405,11 @@ impl Shadow {
     /// The same, and whichever members are taken away, at most so many, what they held is found.
     fn check_without(&mut self, raid: &Raid, most: u64) {
         let geometry = &raid.geometry;
-        let busy: Vec<u64> = self.busy.values().copied().collect();
+        if self.is_unsure {
+            return;
+        }
+        let mut busy: Vec<u64> = self.busy.values().copied().collect();
+        busy.extend(raid.hole.dirty.keys());
         let (wait, idle) = self.changed.iter().partition(|stripe| busy.contains(stripe));
         self.changed = wait;
         let idle: BTreeSet<u64> = idle;

@@ -229,7 +229,7 @@ impl SsdConfig {
     }
 
     /// Whether there is a write buffer that a power cut empties: flushes wait for the flash.
-    pub(in crate::ssd) fn is_volatile(&self) -> bool {
+    pub(crate) fn is_volatile(&self) -> bool {
         self.is_buffered() && !self.buffer.power_loss_protected
     }
 

@@ -55,6 +55,28 @@ pub struct PowerReport {
     pub erase_counts_lost: u64,
 }
 
+impl PowerReport {
+    /// With that of another drive whose power went with it.
+    pub(crate) fn add(&mut self, other: &PowerReport) {
+        self.cuts = self.cuts.max(other.cuts);
+        self.recoveries_ns.extend(&other.recoveries_ns);
+        self.pages_read += other.pages_read;
+        self.bytes_read += other.bytes_read;
+        self.blocks_by_summary += other.blocks_by_summary;
+        self.blocks_by_scan += other.blocks_by_scan;
+        self.torn_pages += other.torn_pages;
+        self.interrupted_erases += other.interrupted_erases;
+        self.pages_rewritten += other.pages_rewritten;
+        self.checkpoint_programs += other.checkpoint_programs;
+        self.unacknowledged_kept += other.unacknowledged_kept;
+        self.unacknowledged_lost += other.unacknowledged_lost;
+        self.acknowledged_lost += other.acknowledged_lost;
+        self.durable_lost += other.durable_lost;
+        self.trims_undone += other.trims_undone;
+        self.erase_counts_lost += other.erase_counts_lost;
+    }
+}
+
 /// What a page of the drive's own is for.
 #[derive(Debug, Clone)]
 pub(super) enum Own {

@@ -1,0 +1,86 @@
+//! The logs of the members: a write lays down first what it is about to change.
+//!
+//! A log lies behind the chunks of its member. An entry is a header and what follows it, written through
+//! any cache. Header and size are those of Linux md and mdadm for partial parity: 4 KiB, and 1 MiB or a
+//! chunk if that is more.
+
+use super::operation::Place;
+use crate::array::ArrayConfig;
+use crate::array::redundancy::HoleRule;
+use crate::kit::slots::Slot;
+use engine::SECTOR_BYTES;
+use std::collections::VecDeque;
+
+/// Sectors of a header, and of the blocks of which room is given out.
+pub(super) const HEADER: u64 = 4096 / SECTOR_BYTES;
+/// Sectors of a log, at least.
+const LEAST: u64 = if cfg!(test) { 32 } else { (1 << 20) / SECTOR_BYTES };
+
+/// Room for entries. Of a journal all members have the same: an entry lies at the same place of each.
+#[derive(Debug, Default)]
+pub(super) struct Log {
+    pub(super) first_sector: u64,
+    /// By log and block, whether something is there.
+    taken: Vec<Vec<bool>>,
+    /// By log, behind the entry that was given room last.
+    next: Vec<usize>,
+    /// Operations that wait for room, in order.
+    pub(super) waiting: VecDeque<Slot>,
+}
+
+impl Log {
+    /// What the logs take of each member, sectors; nothing where there are none.
+    pub(super) fn sectors(config: &ArrayConfig) -> u64 {
+        // A block more, since entries begin at whole ones.
+        if config.hole.has_log() { Log::blocks(config) * HEADER + HEADER } else { 0 }
+    }
+
+    fn blocks(config: &ArrayConfig) -> u64 {
+        let chunk = config.stripe.bytes() / SECTOR_BYTES;
+        LEAST.max(HEADER + chunk).div_ceil(HEADER)
+    }
+
+    /// Behind so many sectors of each member.
+    pub(super) fn new(config: &ArrayConfig, sectors: u64) -> Log {
+        let logs = match config.hole {
+            HoleRule::Resync => return Log::default(),
+            HoleRule::Journal => 1,
+            HoleRule::PartialParity => config.members as usize,
+        };
+        Log {
+            first_sector: sectors.next_multiple_of(HEADER),
+            taken: vec![vec![false; Log::blocks(config) as usize]; logs],
+            next: vec![0; logs],
+            waiting: VecDeque::new(),
+        }
+    }
+
+    /// Room for an entry, if there is any.
+    pub(super) fn take(&mut self, log: u32, blocks: u64) -> Option<Place> {
+        let (taken, blocks) = (&mut self.taken[log as usize], blocks as usize);
+        let next = &mut self.next[log as usize];
+        let last = taken.len() - blocks;
+        let mut starts = (*next..=last).chain(0..=last.min(*next));
+        let first = starts.find(|first| !taken[*first..first + blocks].contains(&true))?;
+        taken[first..first + blocks].fill(true);
+        *next = first + blocks;
+        Some(Place { log, first: first as u32, blocks: blocks as u32 })
+    }
+
+    pub(super) fn free(&mut self, place: Place) {
+        self.fill(place, false);
+    }
+
+    fn fill(&mut self, place: Place, is_taken: bool) {
+        let first = place.first as usize;
+        let taken = &mut self.taken[place.log as usize];
+        taken[first..first + place.blocks as usize].fill(is_taken);
+    }
+
+    /// Of all entries only these are still of use.
+    pub(super) fn keep_only(&mut self, places: impl Iterator<Item = Place>) {
+        self.waiting.clear();
+        self.taken.iter_mut().for_each(|it| it.fill(false));
+        places.for_each(|place| self.fill(place, true));
+    }
+}
