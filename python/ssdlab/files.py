@@ -105,7 +105,7 @@ def write_together(texts: Mapping[Path, str]) -> None:
 
 
 def _write_through(path: Path, text: str) -> None:
-    with path.open("x", encoding="utf-8") as file:
+    with path.open("x", encoding="utf-8", newline="\n") as file:
         file.write(text)
         file.flush()
         os.fsync(file.fileno())

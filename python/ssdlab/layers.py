@@ -129,7 +129,12 @@ def from_seed(source: str, seed: int) -> list[Layer]:
 
 
 def _looks_like_path(name: str) -> bool:
-    return os.path.lexists(name) or os.sep in name or name.endswith((".toml", ".fio", ".xml"))
+    return (
+        os.path.lexists(name)
+        or os.sep in name
+        or "/" in name
+        or name.endswith((".toml", ".fio", ".xml"))
+    )
 
 
 def _inline(where: str, value: Any) -> str:

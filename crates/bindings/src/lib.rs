@@ -8,6 +8,7 @@
 mod cleaner;
 mod errors;
 mod layers;
+#[cfg(all(feature = "live", target_os = "linux"))]
 mod live;
 mod reliability;
 mod run;
@@ -31,6 +32,7 @@ mod _core {
         capacity_bytes, experiment_schema, list, list_categories, peers, permit_code, preset_layer,
         preset_text, resolve, resolve_json, set_layer, set_layers, unknown_preset,
     };
+    #[cfg(all(feature = "live", target_os = "linux"))]
     #[pymodule_export]
     use super::live::LiveDevice;
     #[pymodule_export]

@@ -4,6 +4,9 @@
 //! `engine`), and where its statistics become results. Wall-clock time never influences a result; how
 //! long a run took is reported apart from it.
 
+// What only the live device asks for is compiled without it too.
+#![cfg_attr(not(all(feature = "live", target_os = "linux")), allow(dead_code))]
+
 mod answers;
 mod apart;
 mod catalogue;
@@ -13,6 +16,7 @@ mod error;
 mod faults;
 mod health;
 mod inputs;
+#[cfg(all(feature = "live", target_os = "linux"))]
 mod live;
 mod operations;
 mod power;
@@ -38,6 +42,7 @@ pub use config::{
 };
 pub use error::{InputError, RunError};
 pub use inputs::read_decompressed;
+#[cfg(all(feature = "live", target_os = "linux"))]
 pub use live::{Live, LiveAddress, LiveSettings, LiveStatus, Ready};
 pub use reliability::{Reliability, ReliabilitySettings, reliability};
 pub use results::SCHEMA;

@@ -8,6 +8,7 @@ from typing import Any, TypeVar
 
 import click
 
+from ssdlab import portable
 from ssdlab.cli import completion
 
 PATH = click.Path(path_type=Path)
@@ -17,9 +18,27 @@ COMMAND = TypeVar("COMMAND", bound=Callable[..., Any])
 class ExamplesFirst(click.Command):
     """A command whose help shows `examples` before its options."""
 
-    def __init__(self, *args: Any, examples: Sequence[tuple[str, str]] = (), **kwargs: Any) -> None:
+    def __init__(
+        self,
+        *args: Any,
+        examples: Sequence[tuple[str, str]] = (),
+        needs_live_device: bool = False,
+        **kwargs: Any,
+    ) -> None:
         super().__init__(*args, **kwargs)
         self.examples = examples
+        self.is_missing = needs_live_device and not portable.HAS_LIVE_DEVICE
+
+    def invoke(self, ctx: click.Context) -> Any:
+        """Run it, unless it needs what this build does not have."""
+        if self.is_missing:
+            portable.refuse_without_live_device()
+        return super().invoke(ctx)
+
+    def get_short_help_str(self, limit: int = 45) -> str:
+        """What the list of commands says of it."""
+        said = super().get_short_help_str(limit)
+        return f"(needs Linux) {said}" if self.is_missing else said
 
     def format_help_text(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         """Write the description and, after it, the examples."""

@@ -17,7 +17,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, TypeAlias
 
-from ssdlab import _core, layers, running
+from ssdlab import _core, layers, portable, running
 from ssdlab._core import InputError
 from ssdlab.layers import Layer
 from ssdlab.numbers import cell_text
@@ -274,7 +274,7 @@ def run_points(
         if executor is not None:
             crew = stack_.enter_context(backends.on(executor, "executor"))
         else:
-            count = min(workers or backends.available_cores(), len(points))
+            count = min(workers or portable.cores(), len(points))
             crew = stack_.enter_context(backends.local(count))
         crew.run(points, False, done)
     return found

@@ -13,6 +13,7 @@ from ssdlab.control import order
 
 @click.command(
     cls=ExamplesFirst,
+    needs_live_device=True,
     context_settings={"ignore_unknown_options": True},
     examples=[
         ("what it has done so far", "ssdlab ctl /tmp/ctl stats"),

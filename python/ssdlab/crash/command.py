@@ -20,6 +20,7 @@ from ssdlab.crash.record import Case, Recorded, case_of_app, workplace
 
 @click.command(
     cls=ExamplesFirst,
+    needs_live_device=True,
     examples=[
         (
             "SQLite, with the settings that promise least",

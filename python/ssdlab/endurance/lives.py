@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import os
 import threading
 from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from typing import Any
 
-from ssdlab import layers
+from ssdlab import layers, portable
 from ssdlab._core import InputError
 from ssdlab.endurance import closed_form
 from ssdlab.layers import Layer
@@ -199,7 +198,7 @@ def several(
 
         return live(subject, cycles, seed, move)
 
-    workers = min(len(os.sched_getaffinity(0)), len(seeds))
+    workers = min(portable.cores(), len(seeds))
     with ThreadPoolExecutor(workers) as pool:
         futures = [pool.submit(one, seed) for seed in seeds]
         try:

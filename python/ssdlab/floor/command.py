@@ -15,6 +15,7 @@ from ssdlab.floor import measure
 
 @click.command(
     cls=ExamplesFirst,
+    needs_live_device=True,
     examples=[
         (
             "measure it once, and serve so that fio sees the model's latencies",

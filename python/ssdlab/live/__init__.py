@@ -11,7 +11,7 @@ from collections.abc import Mapping
 from types import TracebackType
 from typing import Any, NamedTuple
 
-from ssdlab import _core, layers
+from ssdlab import _core, layers, portable
 from ssdlab.results import Results
 from ssdlab.running import Part, layers_of
 
@@ -127,7 +127,8 @@ def serve(
     With `backing` a drive that has a state is kept beside the data, in a file with the same name
     and `.drive`, and taken up again: it stays as old as it is.
 
-    Raises `InputError` for wrong input and `OSError` for what the system refuses.
+    Raises `InputError` for wrong input and on systems other than Linux, and `OSError` for what the
+    system refuses.
     """
     stack = layers_of(device=device, seed=seed, set=set, allow_code=allow_code)
     return serve_layers(
@@ -158,5 +159,6 @@ def serve_layers(
 
     All that clients change is recorded with its data in the file `record_data`, for crash tests.
     """
+    portable.refuse_without_live_device()
     record = None if record is None else os.fspath(record)
     return LiveDevice(_core.LiveDevice(stack, record=record, record_data=record_data, **settings))

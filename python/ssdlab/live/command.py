@@ -25,6 +25,7 @@ STATUS_SECONDS = 1.0
 
 @click.command(
     cls=ExamplesFirst,
+    needs_live_device=True,
     examples=[
         (
             "a device that QEMU, nbdcopy, nbdfuse, fio and others can use",

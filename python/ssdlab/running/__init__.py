@@ -139,7 +139,9 @@ def run_layers(
 def _threads(threads: int | str) -> int:
     """The number of threads that `threads` stands for."""
     if threads == "auto":
-        return len(os.sched_getaffinity(0))
+        from ssdlab import portable
+
+        return portable.cores()
     try:
         count = int(threads)
     except (TypeError, ValueError):

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import statistics
 import threading
 from collections.abc import Callable, Sequence
@@ -10,6 +9,7 @@ from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
 from typing import Any
 
+from ssdlab import portable
 from ssdlab.comparison import margin
 from ssdlab.layers import Layer
 from ssdlab.results import Results
@@ -181,7 +181,7 @@ def add_seeds(
             done()
         return results
 
-    with ThreadPoolExecutor(min(len(os.sched_getaffinity(0)), len(seeds))) as pool:
+    with ThreadPoolExecutor(min(portable.cores(), len(seeds))) as pool:
         futures = [pool.submit(one, seed) for seed in seeds]
         try:
             trial.found += [future.result() for future in futures]

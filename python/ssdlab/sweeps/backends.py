@@ -8,8 +8,6 @@ from __future__ import annotations
 import contextlib
 import logging
 import multiprocessing
-import os
-import signal
 import sys
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator
@@ -25,6 +23,7 @@ from concurrent.futures import (
 from types import ModuleType
 from typing import Any, Protocol, TypeAlias
 
+from ssdlab import portable
 from ssdlab._core import InputError
 from ssdlab._core import version as __version__
 from ssdlab.optional import required
@@ -69,13 +68,9 @@ class _Process:
             # Spawned: a fork of a process with threads may hang.
             context = multiprocessing.get_context("spawn")
             self._pool = ProcessPoolExecutor(1, context, work.follow, (self._alive,))
-        # A worker inherits the mask: Ctrl-C in the terminal is for the sweep alone.
-        before = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
-        try:
-            with _without_main():
-                return self._pool.submit(function, *arguments)
-        finally:
-            signal.pthread_sigmask(signal.SIG_SETMASK, before)
+        # Ctrl-C in the terminal is for the sweep alone.
+        with portable.interrupts_are_ours(), _without_main():
+            return self._pool.submit(function, *arguments)
 
     def submit(self, point: Point, check: bool) -> Future[Outcome]:
         return self.call(work.run_point, point.layers, check)
@@ -188,11 +183,6 @@ def local(workers: int) -> Iterator[Crew]:
         for lane in lanes:
             lane.stop()
         theirs.close()
-
-
-def available_cores() -> int:
-    """The cores that this process may use."""
-    return len(os.sched_getaffinity(0))
 
 
 @contextlib.contextmanager

@@ -6,7 +6,6 @@ cut short is dropped. Only points that succeeded count as done.
 
 from __future__ import annotations
 
-import fcntl
 import json
 import re
 import tempfile
@@ -14,7 +13,7 @@ from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import IO, Any
 
-from ssdlab import files
+from ssdlab import files, portable
 from ssdlab._core import InputError
 from ssdlab.results import SCHEMA
 from ssdlab.sweeps.plan import Point
@@ -40,7 +39,7 @@ class Journal:
             return
         self._file = path.open("a+b")
         try:
-            fcntl.flock(self._file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            portable.lock(self._file)
         except OSError:
             raise InputError(f"{path}: another sweep is writing it") from None
         self._scan()
@@ -113,6 +112,7 @@ class Journal:
                     _, _, rest = self._line(point.key).partition(_RESULTS)
                 error = point.error or self.errors.get(point.key)
                 yield _head(point, error, self.asked) + rest
+            portable.close_before_replaced(self._file)
 
         files.write_bytes(self.path, lines())
         self._file.close()

@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from ssdlab import _core, files, running
+from ssdlab import _core, files, portable, running
 from ssdlab._core import InputError
 from ssdlab.sweeps import backends, plan, search, space, table
 from ssdlab.sweeps.backends import Crew
@@ -252,7 +252,7 @@ def _crew(workers: int | None, executor: Any, points: int, option: str) -> Itera
         with backends.on(executor, source) as crew:
             yield crew
         return
-    with backends.local(min(workers or backends.available_cores(), points)) as crew:
+    with backends.local(min(workers or portable.cores(), points)) as crew:
         yield crew
 
 

@@ -12,7 +12,7 @@ from collections.abc import Sequence
 from multiprocessing.connection import Connection
 from typing import TypeAlias
 
-from ssdlab import _core
+from ssdlab import _core, portable
 from ssdlab.layers import Layer
 
 Outcome: TypeAlias = tuple[str | None, str | None]
@@ -40,6 +40,8 @@ def follow(parent: Connection) -> None:
 
     So a worker never outlives the sweep, however that ends.
     """
+
+    portable.ignore_interrupts()
 
     def wait() -> None:
         try:

@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import contextlib
 import os
-import pwd
 import random
 import re
 import signal
@@ -17,9 +16,13 @@ import subprocess
 import time
 from collections.abc import Iterator, Sequence
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from ssdlab.crash import namespace
 from ssdlab.crash.apps import App, Lost, Place, Settings
+
+if TYPE_CHECKING:
+    import pwd
 
 #: The server refuses to run as root; the first of these users that there is.
 USERS = ("postgres", "nobody")
@@ -64,6 +67,8 @@ def lacking() -> str | None:
 
 
 def _user() -> pwd.struct_passwd | None:
+    import pwd
+
     for name in USERS:
         with contextlib.suppress(KeyError):
             return pwd.getpwnam(name)

@@ -1,0 +1,82 @@
+"""What systems do differently, in one place: locks, cores, Ctrl-C, and whether there is a live device.
+
+Everything here asks what the system has, never what it is called. No result depends on it.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import signal
+from collections.abc import Iterator
+from importlib import import_module
+from types import ModuleType
+from typing import IO
+
+from ssdlab import _core
+
+
+def _module(name: str) -> ModuleType | None:
+    try:
+        return import_module(name)
+    except ImportError:
+        return None
+
+
+#: Whether this build has the live device, for which Linux is needed.
+HAS_LIVE_DEVICE = hasattr(_core, "LiveDevice")
+
+_fcntl = _module("fcntl")
+#: Where Windows locks a byte: others cannot read what is locked, and no file reaches so far.
+_LOCKED_BYTE = 2**31 - 2
+
+
+def refuse_without_live_device() -> None:
+    """Raise `InputError` where this build has no live device."""
+    if not HAS_LIVE_DEVICE:
+        raise _core.InputError("the live device needs Linux")
+
+
+def lock(file: IO[bytes]) -> None:
+    """Keep other programs from locking an open file until it is closed; `OSError` if one has.
+
+    Where it is read or written next is not the same afterwards.
+    """
+    if _fcntl is not None:
+        _fcntl.flock(file, _fcntl.LOCK_EX | _fcntl.LOCK_NB)
+        return
+    msvcrt = import_module("msvcrt")
+    file.seek(_LOCKED_BYTE)
+    msvcrt.locking(file.fileno(), msvcrt.LK_NBLCK, 1)
+
+
+def close_before_replaced(file: IO[bytes]) -> None:
+    """Close a file that another is about to replace, where an open file cannot be replaced."""
+    if _fcntl is None:
+        file.close()
+
+
+def cores() -> int:
+    """The cores that this process may use."""
+    if hasattr(os, "sched_getaffinity"):
+        return len(os.sched_getaffinity(0))
+    return os.cpu_count() or 1
+
+
+@contextlib.contextmanager
+def interrupts_are_ours() -> Iterator[None]:
+    """Within, a process that is started is deaf to Ctrl-C, where that can be inherited."""
+    if not hasattr(signal, "pthread_sigmask"):
+        yield
+        return
+    before = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
+    try:
+        yield
+    finally:
+        signal.pthread_sigmask(signal.SIG_SETMASK, before)
+
+
+def ignore_interrupts() -> None:
+    """In a process that was started so: be deaf to Ctrl-C where that could not be inherited."""
+    if not hasattr(signal, "pthread_sigmask"):
+        signal.signal(signal.SIGINT, signal.SIG_IGN)
