@@ -1,4 +1,4 @@
-"""What systems do differently, in one place: locks, cores, Ctrl-C, and whether there is a live device.
+"""What systems do differently, in one place: locks, cores, Ctrl-C, the live device.
 
 Everything here asks what the system has, never what it is called. No result depends on it.
 """
