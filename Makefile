@@ -21,7 +21,7 @@ SOURCES := Cargo.toml Cargo.lock pyproject.toml \
 .PHONY: help
 help: ## show this list
 	@echo "make TARGET, where TARGET is one of"
-	@sed -nE 's/^([a-z-]+):.*## (.*)/  \1\t\2/p' $(MAKEFILE_LIST) | expand -t 14
+	@sed -nE 's/^([a-z-]+):.*## (.*)/  \1\t\2/p' $(MAKEFILE_LIST) | expand -t 16
 
 .PHONY: demo
 demo: dist/.stamp-installed ## run a mixed load on a drive of today in steady state, show its table, keep it in demo/
@@ -107,6 +107,23 @@ fuzz: check-tools ## random experiments against the laws, random bytes against p
 .PHONY: crash
 crash: dist/.stamp-installed ## cut the power of applications whose losses are known (as root; POINTS=1000)
 	$(BIN)/ssdlab crash --controls --points $(or $(POINTS),1000)
+
+.PHONY: check-targets
+check-targets: .cache/release/.stamp ## check that it compiles for macOS, Windows and Linux on Arm
+	packaging/check-targets $(CURDIR)/.cache/release/bin
+
+# Slow: everything is compiled three times. A Python of another machine, such as one that qemu runs,
+# tries the wheel of that machine: PYTHONS='--python aarch64="qemu-aarch64 -L ROOT ROOT/usr/bin/python3"'.
+.PHONY: release
+release: check-tools .cache/release/.stamp ## make and check wheels, a source distribution and checksums in dist/release/
+	.cache/release/bin/python packaging/release.py $(PYTHONS)
+
+.cache/release/.stamp: Makefile | check-tools
+	@echo "Preparing .cache/release"
+	@$(PYTHON) -m venv --clear .cache/release
+	@.cache/release/bin/python -m pip install $(PIP_FLAGS) 'maturin[zig]>=1.9.4,<2' cargo-zigbuild \
+	  'auditwheel>=6' 'twine>=6' 'check-wheel-contents>=0.6'
+	@touch $@
 
 .PHONY: install
 install: dist/.stamp-wheel ## put the command ssdlab into ~/.local/bin (PREFIX=~/.local)

@@ -1,0 +1,228 @@
+"""Makes what is published and checks it: wheels, a source distribution, SHA256SUMS.
+
+They come into dist/release/; nothing is published. `make release` calls it with the Python that has
+the tools. What cannot be made here is named and ends it with status 1; a check that cannot be done
+here is named at the end. The wheels are linked by zig against an old C library, so that they are
+for every Linux since 2014.
+"""
+
+import argparse
+import hashlib
+import json
+import os
+import re
+import shlex
+import shutil
+import subprocess
+import sys
+import tarfile
+import tempfile
+import zipfile
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parents[1]
+OUT = ROOT / "dist" / "release"
+BIN = Path(sys.executable).parent
+#: The machine of each wheel and, by name, what Rust calls it.
+TARGETS = {
+    "x86_64": "x86_64-unknown-linux-gnu",
+    "aarch64": "aarch64-unknown-linux-gnu",
+}
+#: The C library of CentOS 7: PEP 600.
+PLATFORM = "manylinux_2_17"
+HERE = os.uname().machine
+LICENCES = ("LICENSE-APACHE", "LICENSE-MIT", "LICENSE-THIRD-PARTY")
+#: A source distribution is text; more than this means that something has slipped in.
+MOST_SOURCE_BYTES = 3_000_000
+
+not_checked: list[str] = []
+
+
+def say(text: str) -> None:
+    """A line on what is done now."""
+    print(f"release: {text}", flush=True)
+
+
+def fail(text: str) -> None:
+    """End it: nothing that is not whole is left as a release."""
+    for sums in OUT.glob("SHA256SUMS"):
+        sums.unlink()
+    sys.exit(f"release: {text}")
+
+
+def call(*words: object, **options: object) -> str:
+    """What a command prints; its failure ends the release."""
+    settings = {"cwd": ROOT, "stdout": subprocess.PIPE, "text": True, **options}
+    done = subprocess.run([str(word) for word in words], check=False, **settings)
+    if done.returncode:
+        print(done.stdout or "", end="")
+        fail(f"{Path(str(words[0])).name} {words[1]} failed with status {done.returncode}")
+    return str(done.stdout)
+
+
+def refuse_what_is_missing() -> None:
+    """Name every tool and target that is missing, each with the line that brings it."""
+    missing = [
+        f"{tool}: call it by `make release`, which installs it"
+        for tool in ("maturin", "auditwheel", "twine", "check-wheel-contents")
+        if not (BIN / tool).exists()
+    ]
+    installed = call("rustc", "--print", "sysroot").strip()
+    missing += [
+        f"Rust's {target}: rustup target add {target}"
+        for target in TARGETS.values()
+        if not Path(installed, "lib", "rustlib", target, "lib").is_dir()
+    ]
+    if missing:
+        fail("it needs\n  " + "\n  ".join(missing))
+
+
+def version() -> str:
+    """The version of the workspace, which is that of everything; it must agree with a tag."""
+    found = json.loads(call("cargo", "metadata", "--format-version=1", "--no-deps", "--locked"))
+    versions = {package["version"] for package in found["packages"]}
+    if len(versions) != 1:
+        fail(f"the crates have several versions: {', '.join(sorted(versions))}")
+    (one,) = versions
+    for tag in call("git", "tag", "--points-at", "HEAD").split():
+        if tag.startswith("v") and tag != f"v{one}":
+            fail(f"this commit is tagged {tag}, and Cargo.toml says {one}")
+    if call("git", "status", "--porcelain").strip():
+        not_checked.append("that it is made of a commit: there are changes that are in none")
+    return one
+
+
+def build_wheel(machine: str) -> Path:
+    """The wheel of a machine, linked against the old C library."""
+    say(f"the wheel for {machine}, {PLATFORM}")
+    options = ["--release", "--locked", "--zig", "--compatibility", PLATFORM, "--out", OUT]
+    call(BIN / "maturin", "build", *options, "--target", TARGETS[machine], env=environment())
+    (wheel,) = OUT.glob(f"*{machine}.whl")
+    return wheel
+
+
+def environment() -> dict[str, str]:
+    """In which the tools find each other."""
+    return os.environ | {"PATH": f"{BIN}{os.pathsep}{os.environ['PATH']}"}
+
+
+def check_wheel(wheel: Path, machine: str, one: str) -> None:
+    """What can be said of a wheel without running it."""
+    said = call(BIN / "auditwheel", "show", wheel, stderr=subprocess.STDOUT, env=environment())
+    tags = re.findall(r"(manylinux_2_\d+)_" + machine, said.replace("\n", " "))
+    if PLATFORM not in tags:
+        fail(f"{wheel.name}: not for {PLATFORM}:\n{said}")
+    call(BIN / "check-wheel-contents", wheel)
+    names = zipfile.ZipFile(wheel).namelist()
+    for licence in LICENCES:
+        if not any(name.endswith(f".dist-info/licenses/{licence}") for name in names):
+            fail(f"{wheel.name}: {licence} is not in it")
+    alien = [name for name in names if not name.startswith(("ssdlab/", f"ssdlab-{one}.dist-info/"))]
+    if alien or any("tests" in Path(name).parts for name in names):
+        fail(f"{wheel.name}: it holds what is not of the package: {alien or 'tests'}")
+
+
+def run_here(wheel: Path) -> str:
+    """Install a wheel as a stranger does, and run it; the checksums of its results."""
+    with tempfile.TemporaryDirectory(prefix="ssdlab-release-") as directory:
+        call(sys.executable, "-m", "venv", f"{directory}/venv")
+        python = f"{directory}/venv/bin/python"
+        call(python, "-m", "pip", "install", "--quiet", wheel)
+        run = [f"{directory}/venv/bin/ssdlab", "run", "--set", "workload.requests=20000"]
+        call(*run, "--quiet", "--out", "first", "--check", cwd=directory)
+        call(python, "-m", "ssdlab", "report", "first", "--out", "first.html", cwd=directory)
+        return call(python, "-I", ROOT / "packaging" / "bits.py", cwd=directory)
+
+
+def run_elsewhere(wheel: Path, python: list[str]) -> str:
+    """The checksums of a wheel of another machine, by a Python of that machine."""
+    with tempfile.TemporaryDirectory(prefix="ssdlab-release-") as directory:
+        zipfile.ZipFile(wheel).extractall(directory)
+        packages = ["click", "rich", "tomli"]
+        call(sys.executable, "-m", "pip", "install", "--quiet", "--target", directory, *packages)
+        run = [*python, "-m", "ssdlab", "run", "--set", "workload.requests=2000", "--quiet"]
+        there = os.environ | {"PYTHONPATH": directory}
+        call(*run, "--out", "first", cwd=directory, env=there)
+        return call(*python, ROOT / "packaging" / "bits.py", cwd=directory, env=there)
+
+
+def check_source(archive: Path, one: str) -> Path:
+    """Build a source distribution in a clean place, offline as far as cargo goes; the wheel."""
+    say("the source distribution builds")
+    with tarfile.open(archive) as packed:
+        members = packed.getmembers()
+        top = f"ssdlab-{one}/"
+        for member in members:
+            if not member.name.startswith(top) or ".." in member.name or not member.isfile():
+                fail(f"{archive.name}: {member.name} does not belong there")
+        names = {member.name.removeprefix(top) for member in members}
+        for needed in ("Cargo.lock", "LICENSE-APACHE", "LICENSE-MIT", "PKG-INFO", "README.md"):
+            if needed not in names:
+                fail(f"{archive.name}: {needed} is not in it")
+        if archive.stat().st_size > MOST_SOURCE_BYTES:
+            fail(f"{archive.name}: {archive.stat().st_size} bytes, at most {MOST_SOURCE_BYTES}")
+        directory = Path(tempfile.mkdtemp(prefix="ssdlab-release-"))
+        packed.extractall(directory, filter="data")
+    try:
+        build = [BIN / "maturin", "build", "--release", "--locked", "--out", directory]
+        # What it depends on was compiled before, and is the same.
+        settings = environment() | {"CARGO_TARGET_DIR": str(ROOT / "target")}
+        call(*build, cwd=directory / top, env=settings)
+        (wheel,) = directory.glob("*.whl")
+        kept = OUT / "from-source"
+        kept.mkdir()
+        return Path(shutil.move(wheel, kept))
+    finally:
+        shutil.rmtree(directory)
+
+
+def main() -> None:
+    """Make a release, and check it."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument(
+        "--python",
+        metavar="MACHINE=COMMAND",
+        action="append",
+        default=[],
+        help="a Python of another machine, such as aarch64='qemu-aarch64 -L ROOT ROOT/bin/python3'",
+    )
+    pythons = dict(word.partition("=")[::2] for word in parser.parse_args().python)
+    refuse_what_is_missing()
+    one = version()
+    shutil.rmtree(OUT, ignore_errors=True)
+    OUT.mkdir(parents=True)
+    say(call(sys.executable, ROOT / "packaging" / "third_party.py").strip())
+    archive = OUT / f"ssdlab-{one}.tar.gz"
+    call(BIN / "maturin", "sdist", "--out", OUT, stderr=subprocess.DEVNULL, env=environment())
+    wheels = {machine: build_wheel(machine) for machine in TARGETS}
+    for machine, wheel in wheels.items():
+        check_wheel(wheel, machine, one)
+    call(BIN / "twine", "check", "--strict", archive, *wheels.values())
+    bits = {}
+    for machine, wheel in wheels.items():
+        if machine in pythons:
+            say(f"the wheel for {machine} runs, by {pythons[machine]}")
+            bits[machine] = run_elsewhere(wheel, shlex.split(pythons[machine]))
+        elif machine == HERE:
+            say(f"the wheel for {machine} runs")
+            bits[machine] = run_here(wheel)
+        else:
+            not_checked.append(f"that the wheel for {machine} runs: no Python of it (--python)")
+    from_source = check_source(archive, one)
+    bits["source"] = run_here(from_source)
+    shutil.rmtree(from_source.parent)
+    if len(set(bits.values())) > 1:
+        fail(f"results differ between {', '.join(bits)}:\n" + "\n".join(bits.values()))
+    count = len(bits["source"].splitlines())
+    say(f"{count} experiments have the same bits: {', '.join(bits)}")
+    published = sorted([archive, *wheels.values()])
+    sums = [f"{hashlib.sha256(it.read_bytes()).hexdigest()}  {it.name}\n" for it in published]
+    (OUT / "SHA256SUMS").write_text("".join(sums), encoding="utf-8")
+    for file in published:
+        say(f"{file.relative_to(ROOT)} ({file.stat().st_size / 1e6:.1f} MB)")
+    for what in not_checked:
+        say(f"NOT CHECKED: {what}")
+
+
+if __name__ == "__main__":
+    main()
