@@ -1,0 +1,97 @@
+"""What is published: what a release would contain, and what the page on installing says of it."""
+
+import importlib.util
+import json
+import re
+import shutil
+import subprocess
+import sys
+import tarfile
+from pathlib import Path
+
+import pytest
+
+from ssdlab import _core, toml
+
+ROOT = Path(__file__).parents[2]
+PROJECT = toml.parse("it", (ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
+#: Extras for those who work on ssdlab.
+OURS = {"dev", "docs", "notebook"}
+
+
+@pytest.fixture(scope="module")
+def third_party():
+    place = ROOT / "packaging" / "third_party.py"
+    spec = importlib.util.spec_from_file_location("third_party", place)
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
+
+
+@pytest.mark.parametrize(
+    ("expression", "is_permissive"),
+    [
+        ("MIT", True),
+        ("MIT/Apache-2.0", True),
+        ("GPL-3.0-only", False),
+        ("MIT OR GPL-3.0-only", True),
+        ("MIT AND GPL-3.0-only", False),
+        ("(MIT OR Apache-2.0) AND Unicode-3.0", True),
+        ("Apache-2.0 WITH LLVM-exception OR Apache-2.0", True),
+        ("none", False),
+    ],
+)
+def test_licences_are_read(third_party, expression, is_permissive):
+    assert third_party.is_permissive(expression) == is_permissive
+
+
+def test_every_library_in_the_extension_module_is_permissive(third_party):
+    found = list(third_party.linked(third_party.metadata("x86_64-unknown-linux-gnu")))
+    names = {package["name"] for package in found}
+    assert {"pyo3", "serde", "zstd-sys", "rustix"} <= names
+    assert not names & {"proptest", "serde_derive", "cc", "bindings", "nbd"}
+    for package in found:
+        assert third_party.is_permissive(package["license"]), package["name"]
+        # Some say which licences they have and bring no text.
+    (zstd,) = (package for package in found if package["name"] == "zstd-sys")
+    assert not any("GNU GENERAL PUBLIC" in text[:80] for text in third_party.texts(zstd))
+    assert any("Meta Platforms" in text for text in third_party.texts(zstd))
+
+
+def test_a_source_distribution_holds_what_a_build_needs(tmp_path):
+    maturin = shutil.which("maturin", path=str(Path(sys.executable).parent)) or "maturin"
+    if shutil.which(maturin) is None:
+        pytest.skip("maturin is not installed")
+    words = [maturin, "sdist", "--out", tmp_path]
+    subprocess.run(words, cwd=ROOT, check=True, capture_output=True, timeout=120)
+    (archive,) = tmp_path.iterdir()
+    top = f"ssdlab-{_core.version}/"
+    with tarfile.open(archive) as packed:
+        names = [member.name for member in packed.getmembers()]
+        about = packed.extractfile(f"{top}PKG-INFO").read().decode()
+    assert all(name.startswith(top) for name in names)
+    inside = {name.removeprefix(top) for name in names}
+    assert {"Cargo.lock", "LICENSE-APACHE", "LICENSE-MIT", "README.md", "PKG-INFO"} <= inside
+    assert not [name for name in inside if name.startswith(("python/tests", "notebooks", "."))]
+    assert not [name for name in inside if name.endswith((".so", ".pyc"))]
+    assert archive.stat().st_size < 2_000_000
+    assert "License-Expression: Apache-2.0 OR MIT\n" in about
+    assert f"Requires-Python: {PROJECT['requires-python']}\n" in about
+
+
+def test_every_crate_has_the_version_and_licence_of_the_package():
+    words = ["cargo", "metadata", "--format-version=1", "--no-deps", "--locked"]
+    done = subprocess.run(words, cwd=ROOT, check=True, capture_output=True)
+    packages = json.loads(done.stdout)["packages"]
+    found = {(it["version"], it["license"]) for it in packages}
+    assert found == {(_core.version, PROJECT["license"])}
+
+
+def test_the_page_on_installing_is_of_this_version_and_names_every_extra():
+    page = (ROOT / "docs" / "install.md").read_text(encoding="utf-8")
+    assert set(re.findall(r"ssdlab-(\d+\.\d+\.\d+)-", page)) == {_core.version}
+    table = page.partition("| extra | for |")[2].partition("\n\n")[0]
+    extras = {name for row in table.splitlines() for name in re.findall(r"`(\w+)`", row)}
+    assert extras == set(PROJECT["optional-dependencies"]) - OURS
+    (least,) = re.findall(r">=(.*)", PROJECT["requires-python"])
+    assert f"Python is {least} or newer" in page
