@@ -35,6 +35,8 @@ pub enum Refusal {
     Invalid = 22,
     /// There is no room: a write beyond the end, or a full file system under the backing file.
     NoSpace = 28,
+    /// Zeroes that were to be had fast only, and are not.
+    NotSupported = 95,
 }
 
 /// To what an answer belongs, and in which of the two ways it is given.

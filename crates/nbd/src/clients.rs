@@ -4,10 +4,13 @@
 //! all places are taken is told so, unless a client can go that has never asked for anything. Who does not
 //! say what it wants in time has to leave.
 
+use crate::catalogue::Catalogue;
 use crate::connection::{Connection, Load};
+use crate::guest::Guest;
 use crate::listen::ClientStream;
-use crate::protocol::{Conversation, Export};
+use crate::protocol::Conversation;
 use std::io;
+use std::sync::Arc;
 
 /// Clients at once.
 pub(crate) const MOST_CLIENTS: usize = 64;
@@ -17,7 +20,7 @@ const MOST_TURNED_AWAY: usize = 16;
 const HANDSHAKE_NS: u64 = 10_000_000_000;
 const TURNED_AWAY_NS: u64 = 2_000_000_000;
 /// A client that has asked for nothing in so long may have to make room, ns.
-const UNUSED_NS: u64 = 10_000_000_000;
+pub(crate) const UNUSED_NS: u64 = 10_000_000_000;
 
 /// A place, what is in the device of the client that has left it, and bytes of its writes that wait for
 /// the device before they change anything.
@@ -26,6 +29,8 @@ struct Place {
     connection: Option<Connection>,
     orphans: u32,
     held: usize,
+    /// Who left them.
+    guest: Option<Arc<Guest>>,
 }
 
 impl Place {
@@ -45,18 +50,19 @@ pub(crate) struct Clients {
 }
 
 impl Clients {
-    /// Adds a client of an export; the place of the client that has to leave for it.
+    /// Adds a client who chooses from a catalogue, when so many are elsewhere; the place of the client
+    /// that has to leave for it.
     ///
     /// # Errors
     /// When its socket cannot be used.
     pub(crate) fn add(
         &mut self,
         stream: ClientStream,
-        export: Export,
+        catalogue: &Arc<Catalogue>,
+        elsewhere: usize,
         now: u64,
     ) -> io::Result<Option<usize>> {
-        self.connected += 1;
-        let room = self.served() < MOST_CLIENTS;
+        let room = self.served() + elsewhere < MOST_CLIENTS;
         let leaves = if room { None } else { self.unused(now) };
         let is_served = room || leaves.is_some();
         let full = self.places.len() >= MOST_CLIENTS + MOST_TURNED_AWAY
@@ -66,18 +72,27 @@ impl Clients {
             return Ok(None);
         }
         let conversation =
-            |words: &mut Vec<u8>| Conversation::new(is_served.then_some(export), words);
-        let connection = Connection::new(stream, conversation, self.connected, now)?;
-        let connection = Some(connection);
-        match self.places.iter().position(Place::is_free) {
-            Some(number) => self.places[number].connection = connection,
-            None => self.places.push(Place { connection, ..Place::default() }),
-        }
+            |words: &mut Vec<u8>| Conversation::of(is_served.then(|| Arc::clone(catalogue)), words);
+        let connection = Connection::new(stream, conversation, now)?;
+        self.settle(connection);
         Ok(leaves)
     }
 
+    /// Gives a client a place: which.
+    pub(crate) fn settle(&mut self, mut connection: Connection) -> usize {
+        self.connected += 1;
+        connection.serial = self.connected;
+        let place = self.places.iter().position(Place::is_free);
+        let place = place.unwrap_or_else(|| {
+            self.places.push(Place::default());
+            self.places.len() - 1
+        });
+        self.places[place].connection = Some(connection);
+        place
+    }
+
     /// Places that are taken by clients that are served, or were.
-    fn served(&self) -> usize {
+    pub(crate) fn served(&self) -> usize {
         let is_taken = |place: &&Place| match &place.connection {
             Some(connection) => connection.conversation.is_served(),
             None => place.orphans > 0,
@@ -130,7 +145,9 @@ impl Clients {
     /// Takes a client from its place for good.
     pub(crate) fn remove(&mut self, place: usize) -> Option<Connection> {
         let connection = self.places[place].connection.take()?;
-        self.places[place].orphans += connection.outstanding.requests;
+        let left = &mut self.places[place];
+        left.orphans += connection.outstanding.requests;
+        left.guest = connection.guest.clone().filter(|_| left.orphans > 0);
         Some(connection)
     }
 
@@ -150,7 +167,12 @@ impl Clients {
 
     /// A request of so many bytes was asked by a client.
     pub(crate) fn asked(&mut self, connection: &mut Connection, bytes: u32) {
-        connection.has_asked = true;
+        if !connection.has_asked {
+            connection.has_asked = true;
+            if let Some(guest) = &connection.guest {
+                guest.asks();
+            }
+        }
         connection.outstanding.add(bytes);
         self.load.add(bytes);
     }
@@ -171,6 +193,9 @@ impl Clients {
             }
             _ => {
                 place.orphans -= 1;
+                if place.orphans == 0 {
+                    place.guest = None;
+                }
                 None
             }
         }

@@ -1,10 +1,12 @@
 //! One client: its socket, what came in and was not read yet, what waits to go out, and its limits.
 
+use crate::guest::Guest;
 use crate::listen::ClientStream;
 use crate::protocol::{Conversation, Event};
 use crate::replies::Replies;
 use crate::store::Store;
 use std::io::{self, ErrorKind, Read, Write};
+use std::sync::Arc;
 
 /// Bytes taken from a socket at once.
 const INPUT_BYTES: usize = 256 << 10;
@@ -46,6 +48,8 @@ impl Load {
 pub(crate) struct Connection {
     pub(crate) stream: ClientStream,
     pub(crate) conversation: Conversation,
+    /// What the door knows it by, if it came through one.
+    pub(crate) guest: Option<Arc<Guest>>,
     /// Tells this connection from others that had its place.
     pub(crate) serial: u64,
     /// When it came, and whether it has ever asked for something.
@@ -81,7 +85,6 @@ impl Connection {
     pub(crate) fn new(
         stream: ClientStream,
         conversation: impl FnOnce(&mut Vec<u8>) -> Conversation,
-        serial: u64,
         since: u64,
     ) -> io::Result<Self> {
         stream.prepare()?;
@@ -93,7 +96,8 @@ impl Connection {
         Ok(Connection {
             stream,
             conversation,
-            serial,
+            guest: None,
+            serial: 0,
             since,
             has_asked: false,
             input: vec![0; INPUT_BYTES],
@@ -137,6 +141,11 @@ impl Connection {
         let consumed = self.unread.start..self.unread.start + count;
         self.unread.start += count;
         (consumed, event)
+    }
+
+    /// Whether bytes have come that were not read as words of the client.
+    pub(crate) fn has_unread(&self) -> bool {
+        !self.unread.is_empty()
     }
 
     /// Some bytes of the input.

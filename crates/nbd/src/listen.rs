@@ -4,7 +4,7 @@ use crate::error::{Error, reason};
 use std::fmt::Write as _;
 use std::fs;
 use std::io::{self, ErrorKind, Read, Write};
-use std::net::{IpAddr, SocketAddr, TcpListener, TcpStream};
+use std::net::{IpAddr, Shutdown, SocketAddr, TcpListener, TcpStream};
 use std::os::fd::{AsFd, BorrowedFd};
 use std::os::unix::fs::FileTypeExt;
 use std::os::unix::net::{UnixListener, UnixStream};
@@ -84,28 +84,25 @@ impl Listener {
 
     /// By what clients find it, as libnbd and QEMU write it.
     pub fn uri(&self) -> String {
+        self.uri_of("", false)
+    }
+
+    /// By what they find an export there, within TLS or not.
+    pub fn uri_of(&self, name: &str, is_secure: bool) -> String {
+        let scheme = if is_secure { "nbds" } else { "nbd" };
+        let name = escaped(name.as_bytes(), false);
         match &self.socket {
             Socket::Unix(_) => {
                 let path = self.path.as_deref().unwrap_or_else(|| "".as_ref());
                 let path = std::path::absolute(path).unwrap_or_else(|_| path.to_owned());
-                let mut uri = String::from("nbd+unix:///?socket=");
-                for byte in path.as_os_str().as_encoded_bytes() {
-                    match byte {
-                        b'a'..=b'z' | b'A'..=b'Z' | b'0'..=b'9' | b'/' | b'-' | b'_' | b'.' => {
-                            uri.push(char::from(*byte));
-                        }
-                        other => {
-                            // Writing to a text cannot fail.
-                            let _ = write!(uri, "%{other:02X}");
-                        }
-                    }
-                }
-                uri
+                let path = escaped(path.as_os_str().as_encoded_bytes(), true);
+                format!("{scheme}+unix:///{name}?socket={path}")
             }
-            Socket::Tcp(socket) => match socket.local_addr() {
-                Ok(address) => format!("nbd://{address}"),
-                Err(_) => "nbd://".to_owned(),
-            },
+            Socket::Tcp(socket) => {
+                let address = socket.local_addr().map_or(String::new(), |it| it.to_string());
+                let slash = if name.is_empty() { "" } else { "/" };
+                format!("{scheme}://{address}{slash}{name}")
+            }
         }
     }
 
@@ -121,6 +118,24 @@ impl Listener {
             Socket::Tcp(socket) => socket.accept().map(|(stream, _)| ClientStream::Tcp(stream)),
         }
     }
+}
+
+/// A text within a URI; a path keeps its slashes.
+fn escaped(text: &[u8], is_path: bool) -> String {
+    let mut out = String::new();
+    for byte in text {
+        match byte {
+            b'a'..=b'z' | b'A'..=b'Z' | b'0'..=b'9' | b'-' | b'_' | b'.' => {
+                out.push(char::from(*byte));
+            }
+            b'/' if is_path => out.push('/'),
+            other => {
+                // Writing to a text cannot fail.
+                let _ = write!(out, "%{other:02X}");
+            }
+        }
+    }
+    out
 }
 
 impl Drop for Listener {
@@ -159,6 +174,23 @@ impl ClientStream {
                 stream.set_nonblocking(true)
             }
         }
+    }
+
+    /// Another handle to it.
+    pub(crate) fn handle(&self) -> io::Result<Self> {
+        match self {
+            ClientStream::Unix(stream) => stream.try_clone().map(ClientStream::Unix),
+            ClientStream::Tcp(stream) => stream.try_clone().map(ClientStream::Tcp),
+        }
+    }
+
+    /// Ends it, for all who have a handle to it.
+    pub(crate) fn shut(&self) {
+        // It may have ended already.
+        let _ = match self {
+            ClientStream::Unix(stream) => stream.shutdown(Shutdown::Both),
+            ClientStream::Tcp(stream) => stream.shutdown(Shutdown::Both),
+        };
     }
 
     /// Two ends of a connection of that kind.

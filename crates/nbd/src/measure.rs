@@ -3,12 +3,12 @@
 //! The device of the measurement takes as long as a flash read, for whoever waits that long sleeps and
 //! has to be woken; against one that answers at once the way seems 5 to 10 us shorter than it is.
 
+use crate::catalogue::Export;
 use crate::clock::Scale;
 use crate::control::Control;
 use crate::error::{Error, reason};
 use crate::floor::Floor;
 use crate::listen::ClientStream;
-use crate::protocol::Export;
 use crate::punctuality::Punctuality;
 use crate::server::Server;
 use crate::setup::{Setup, Witness};

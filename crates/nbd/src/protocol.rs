@@ -1,54 +1,17 @@
 //! The NBD protocol as a state machine from bytes to events: no sockets, no clock, no data.
 //!
 //! After the [protocol document](https://github.com/NetworkBlockDevice/nbd/blob/master/doc/proto.md):
-//! fixed newstyle negotiation with `EXPORT_NAME`, `ABORT`, `LIST`, `INFO`, `GO`, `STRUCTURED_REPLY` and the
-//! context `base:allocation`, then requests. Answers are made in `answer.rs`. Names of constants are those
-//! of the document without their prefix. Any bytes are accepted: what is no NBD ends the connection, what
+//! fixed newstyle negotiation (`negotiation.rs`), then requests. Answers are made in `answer.rs`. Names of
+//! constants are those of the document without their prefix. Any bytes are accepted: what is no NBD ends the connection, what
 //! is wrong but can be answered is answered by an error, and lengths that a client claims never decide how
 //! much memory is taken.
 
+use crate::answer::Answer;
 pub use crate::answer::Refusal;
-use crate::answer::{ALLOCATION_ID, Answer};
-use std::ops::RangeInclusive;
+use crate::catalogue::{Catalogue, Export};
+use std::sync::Arc;
 
-/// `NBDMAGIC`, the first word of the server.
-const INIT_MAGIC: u64 = 0x4e42_444d_4147_4943;
-/// `IHAVEOPT`, before each option of the client.
-const OPTION_MAGIC: u64 = 0x4948_4156_454f_5054;
-const OPTION_REPLY_MAGIC: u64 = 0x0003_e889_0455_65a9;
 const REQUEST_MAGIC: u32 = 0x2560_9513;
-
-const FLAG_FIXED_NEWSTYLE: u16 = 1;
-const FLAG_NO_ZEROES: u16 = 2;
-
-const OPT_EXPORT_NAME: u32 = 1;
-const OPT_ABORT: u32 = 2;
-const OPT_LIST: u32 = 3;
-const OPT_INFO: u32 = 6;
-const OPT_GO: u32 = 7;
-const OPT_STRUCTURED_REPLY: u32 = 8;
-const OPT_LIST_META_CONTEXT: u32 = 9;
-const OPT_SET_META_CONTEXT: u32 = 10;
-
-const REP_ACK: u32 = 1;
-const REP_SERVER: u32 = 2;
-const REP_INFO: u32 = 3;
-const REP_META_CONTEXT: u32 = 4;
-const REP_ERR_UNSUP: u32 = (1 << 31) + 1;
-const REP_ERR_POLICY: u32 = (1 << 31) + 2;
-const REP_ERR_INVALID: u32 = (1 << 31) + 3;
-const REP_ERR_UNKNOWN: u32 = (1 << 31) + 6;
-const REP_ERR_TOO_BIG: u32 = (1 << 31) + 9;
-
-const INFO_EXPORT: u16 = 0;
-const INFO_BLOCK_SIZE: u16 = 3;
-
-/// `HAS_FLAGS`, `SEND_FLUSH`, `SEND_FUA`, `SEND_TRIM`, `SEND_WRITE_ZEROES`, `CAN_MULTI_CONN`: there is
-/// one copy of the data, so a flush on one connection covers what was answered on any.
-const TRANSMISSION_FLAGS: u16 = 1 | 1 << 2 | 1 << 3 | 1 << 5 | 1 << 6 | 1 << 8;
-/// `READ_ONLY`, and `SEND_DF`: data are never cut into chunks anyway.
-const FLAG_READ_ONLY: u16 = 1 << 1;
-const FLAG_SEND_DF: u16 = 1 << 7;
 
 const CMD_READ: u16 = 0;
 const CMD_WRITE: u16 = 1;
@@ -61,17 +24,13 @@ const CMD_FLAG_FUA: u16 = 1;
 const CMD_FLAG_NO_HOLE: u16 = 2;
 const CMD_FLAG_DF: u16 = 4;
 const CMD_FLAG_REQ_ONE: u16 = 8;
+const CMD_FLAG_FAST_ZERO: u16 = 16;
 
-const OPTION_HEADER_BYTES: usize = 16;
 const REQUEST_BYTES: usize = 28;
-/// The longest option that is read: a name has at most 4096 bytes.
-const MOST_OPTION_BYTES: u32 = 8192;
 /// The most data in one request; what clients that do not ask may assume.
 pub const MOST_DATA_BYTES: u32 = 32 << 20;
-/// Minimum (a sector) and preferred block size.
-const BLOCK_BYTES: RangeInclusive<u32> = 512..=4096;
-/// What a client may ask the state of.
-const ALLOCATION: &[u8] = b"base:allocation";
+/// The smallest block, a sector: who asks for the sizes keeps to it.
+pub(crate) const LEAST_BLOCK_BYTES: u32 = 512;
 
 /// What a client asks of the device.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -119,18 +78,6 @@ impl Asked {
     }
 }
 
-/// What a connection may have.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Export {
-    /// How large it is.
-    pub bytes: u64,
-    /// Whether nothing may be changed.
-    pub read_only: bool,
-}
-
-/// Why a client is told that it cannot be served.
-pub(crate) const FULL: &str = "all places are taken; try again later";
-
 /// What the next bytes of a connection mean to its server.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Event {
@@ -148,11 +95,13 @@ pub enum Event {
 
 /// Where a connection is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Phase {
+pub(crate) enum Phase {
     /// The client's flags are next.
     Flags,
     /// Options are negotiated.
     Options,
+    /// The next bytes are those of TLS, which is not our language.
+    Securing,
     /// Requests.
     Transmission,
     Closed,
@@ -160,33 +109,42 @@ enum Phase {
 
 /// The protocol's side of one connection.
 #[derive(Debug, Clone)]
+#[expect(clippy::struct_excessive_bools, reason = "each is another thing that was agreed on")]
 pub struct Conversation {
     /// None where the client is to be turned away.
-    export: Option<Export>,
-    phase: Phase,
-    no_zeroes: bool,
-    /// Reads are answered in chunks; the state of allocation may be asked for.
-    structured: bool,
-    allocation: bool,
+    pub(crate) catalogue: Option<Arc<Catalogue>>,
+    pub(crate) phase: Phase,
+    pub(crate) no_zeroes: bool,
+    /// TLS lies below.
+    pub(crate) is_secure: bool,
+    /// The export that was chosen, and its number.
+    pub(crate) export: Export,
+    pub(crate) number: usize,
+    /// Reads are answered in chunks; of which export the state of allocation may be asked for.
+    pub(crate) structured: bool,
+    pub(crate) allocation: Option<usize>,
+    /// The client knows the block sizes, and keeps to them.
+    pub(crate) is_aligned: bool,
     /// Bytes of data of the write that was asked last, still to come.
-    data_left: u32,
+    pub(crate) data_left: u32,
     /// Bytes still to come that nobody wants.
-    skip: u32,
+    pub(crate) skip: u32,
 }
 
 impl Conversation {
-    /// A new connection to an export, and what the server says first. Without an export, every option
-    /// is refused, because all places are taken.
-    pub fn new(export: Option<Export>, out: &mut Vec<u8>) -> Self {
-        out.extend(INIT_MAGIC.to_be_bytes());
-        out.extend(OPTION_MAGIC.to_be_bytes());
-        out.extend((FLAG_FIXED_NEWSTYLE | FLAG_NO_ZEROES).to_be_bytes());
+    /// A new connection, before anything was said. Without a catalogue, every option is refused,
+    /// because all places are taken.
+    pub(crate) fn begun(catalogue: Option<Arc<Catalogue>>, phase: Phase) -> Self {
         Conversation {
-            export,
-            phase: Phase::Flags,
+            catalogue,
+            phase,
             no_zeroes: false,
+            is_secure: false,
+            export: Export::default(),
+            number: 0,
             structured: false,
-            allocation: false,
+            allocation: None,
+            is_aligned: false,
             data_left: 0,
             skip: 0,
         }
@@ -194,7 +152,7 @@ impl Conversation {
 
     /// Whether there is an export for it.
     pub fn is_served(&self) -> bool {
-        self.export.is_some()
+        self.catalogue.is_some()
     }
 
     /// Whether requests may come, so that the client has got through its negotiation.
@@ -224,134 +182,13 @@ impl Conversation {
         let (consumed, event) = match self.phase {
             Phase::Flags => self.flags(input),
             Phase::Options => self.option(input, out),
-            _ => self.request(input, out),
+            Phase::Transmission => self.request(input, out),
+            Phase::Securing | Phase::Closed => (input.len(), Event::Close),
         };
         if event == Event::Close {
             self.phase = Phase::Closed;
         }
         (consumed, event)
-    }
-
-    fn flags(&mut self, input: &[u8]) -> (usize, Event) {
-        let Some(bytes) = input.first_chunk() else { return (0, Event::More) };
-        let flags = u32::from_be_bytes(*bytes);
-        // Without fixed newstyle a client could not understand an answer to an option.
-        let known = u32::from(FLAG_FIXED_NEWSTYLE | FLAG_NO_ZEROES);
-        if flags & !known != 0 || flags & u32::from(FLAG_FIXED_NEWSTYLE) == 0 {
-            return (4, Event::Close);
-        }
-        self.no_zeroes = flags & u32::from(FLAG_NO_ZEROES) != 0;
-        self.phase = Phase::Options;
-        (4, Event::Handled)
-    }
-
-    fn option(&mut self, input: &[u8], out: &mut Vec<u8>) -> (usize, Event) {
-        let Some((header, rest)) = input.split_first_chunk::<OPTION_HEADER_BYTES>() else {
-            return (0, Event::More);
-        };
-        let (option, length) = (be32(&header[8..]), be32(&header[12..]));
-        if be64(header) != OPTION_MAGIC {
-            return (OPTION_HEADER_BYTES, Event::Close);
-        }
-        if length > MOST_OPTION_BYTES {
-            option_reply(out, option, REP_ERR_TOO_BIG, &[]);
-            self.skip = length;
-            let close = option == OPT_EXPORT_NAME;
-            return (OPTION_HEADER_BYTES, if close { Event::Close } else { Event::Handled });
-        }
-        let Some(data) = rest.get(..length as usize) else { return (0, Event::More) };
-        let event = self.negotiate(option, data, out);
-        (OPTION_HEADER_BYTES + data.len(), event)
-    }
-
-    fn negotiate(&mut self, option: u32, data: &[u8], out: &mut Vec<u8>) -> Event {
-        let Some(export) = self.export else {
-            // The oldest option has no reply but success.
-            if option != OPT_EXPORT_NAME {
-                option_reply(out, option, REP_ERR_POLICY, FULL.as_bytes());
-            }
-            return Event::Close;
-        };
-        let mut flags = TRANSMISSION_FLAGS;
-        flags |= if export.read_only { FLAG_READ_ONLY } else { 0 };
-        flags |= if self.structured { FLAG_SEND_DF } else { 0 };
-        let error = match option {
-            OPT_EXPORT_NAME => {
-                // This option has no reply but success.
-                if !data.is_empty() {
-                    return Event::Close;
-                }
-                out.extend(export.bytes.to_be_bytes());
-                out.extend(flags.to_be_bytes());
-                if !self.no_zeroes {
-                    out.extend([0; 124]);
-                }
-                self.phase = Phase::Transmission;
-                return Event::Handled;
-            }
-            OPT_ABORT => {
-                option_reply(out, option, REP_ACK, &[]);
-                return Event::Close;
-            }
-            OPT_LIST if data.is_empty() => {
-                // The only export, whose name is empty.
-                option_reply(out, option, REP_SERVER, &0u32.to_be_bytes());
-                REP_ACK
-            }
-            OPT_INFO | OPT_GO => match wanted(data) {
-                None => REP_ERR_INVALID,
-                Some((name, _)) if !name.is_empty() => REP_ERR_UNKNOWN,
-                Some((_, block_size)) => {
-                    let mut info = INFO_EXPORT.to_be_bytes().to_vec();
-                    info.extend(export.bytes.to_be_bytes());
-                    info.extend(flags.to_be_bytes());
-                    option_reply(out, option, REP_INFO, &info);
-                    if block_size {
-                        let mut info = INFO_BLOCK_SIZE.to_be_bytes().to_vec();
-                        for size in [*BLOCK_BYTES.start(), *BLOCK_BYTES.end(), MOST_DATA_BYTES] {
-                            info.extend(size.to_be_bytes());
-                        }
-                        option_reply(out, option, REP_INFO, &info);
-                    }
-                    if option == OPT_GO {
-                        self.phase = Phase::Transmission;
-                    }
-                    REP_ACK
-                }
-            },
-            OPT_STRUCTURED_REPLY if data.is_empty() => {
-                self.structured = true;
-                REP_ACK
-            }
-            OPT_LIST | OPT_STRUCTURED_REPLY => REP_ERR_INVALID,
-            OPT_LIST_META_CONTEXT | OPT_SET_META_CONTEXT => self.contexts(option, data, out),
-            _ => REP_ERR_UNSUP,
-        };
-        option_reply(out, option, error, &[]);
-        Event::Handled
-    }
-
-    /// The contexts of which a client may ask the state: there is one.
-    fn contexts(&mut self, option: u32, data: &[u8], out: &mut Vec<u8>) -> u32 {
-        let Some((name, queries)) = queries(data) else { return REP_ERR_INVALID };
-        if !self.structured {
-            return REP_ERR_INVALID;
-        }
-        if !name.is_empty() {
-            return REP_ERR_UNKNOWN;
-        }
-        let listing = option == OPT_LIST_META_CONTEXT;
-        let all = listing && queries.is_empty();
-        let wanted = queries.iter().any(|it| *it == ALLOCATION || listing && *it == b"base:");
-        if !listing {
-            self.allocation = wanted;
-        }
-        if all || wanted {
-            let mut context = ALLOCATION_ID.to_be_bytes().to_vec();
-            context.extend(ALLOCATION);
-            option_reply(out, option, REP_META_CONTEXT, &context);
-        }
-        REP_ACK
     }
 
     fn request(&mut self, input: &[u8], out: &mut Vec<u8>) -> (usize, Event) {
@@ -396,9 +233,10 @@ impl Conversation {
             CMD_TRIM => (Command::Trim, CMD_FLAG_FUA),
             CMD_WRITE_ZEROES => {
                 let keep = flags & CMD_FLAG_NO_HOLE != 0;
-                (Command::WriteZeroes { keep }, CMD_FLAG_FUA | CMD_FLAG_NO_HOLE)
+                let known = CMD_FLAG_FUA | CMD_FLAG_NO_HOLE | CMD_FLAG_FAST_ZERO;
+                (Command::WriteZeroes { keep }, known)
             }
-            CMD_BLOCK_STATUS if self.allocation => {
+            CMD_BLOCK_STATUS if self.allocation == Some(self.number) => {
                 let one = flags & CMD_FLAG_REQ_ONE != 0;
                 (Command::Extents { one }, CMD_FLAG_FUA | CMD_FLAG_REQ_ONE)
             }
@@ -413,73 +251,38 @@ impl Conversation {
         if command == Command::Flush {
             return Ok(Asked { command, fua, cookie, offset: 0, length: 0, structured });
         }
-        let Some(export) = self.export else { return Err(Refusal::Invalid) };
+        let export = self.export;
         let changes = !chunked;
         if changes && export.read_only {
             return Err(Refusal::NotPermitted);
         }
         let carries_data = matches!(command, Command::Read | Command::Write);
-        if length == 0 || carries_data && length > MOST_DATA_BYTES {
+        let odd = u64::from(length) | offset;
+        let is_odd = self.is_aligned && !odd.is_multiple_of(LEAST_BLOCK_BYTES.into());
+        if length == 0 || carries_data && length > MOST_DATA_BYTES || is_odd {
             return Err(Refusal::Invalid);
         }
         if offset.checked_add(length.into()).is_none_or(|end| end > export.bytes) {
             let writes = matches!(command, Command::Write | Command::WriteZeroes { .. });
             return Err(if writes { Refusal::NoSpace } else { Refusal::Invalid });
         }
+        if command == (Command::WriteZeroes { keep: true }) && flags & CMD_FLAG_FAST_ZERO != 0 {
+            // What must stay allocated is written, which is no faster than a write.
+            return Err(Refusal::NotSupported);
+        }
         Ok(Asked { command, fua, cookie, offset, length, structured })
     }
 }
 
-/// The name in the data of `INFO` or `GO`, and whether the block sizes are wanted.
-fn wanted(data: &[u8]) -> Option<(&[u8], bool)> {
-    let (length, rest) = data.split_first_chunk::<4>()?;
-    let (name, rest) = rest.split_at_checked(u32::from_be_bytes(*length) as usize)?;
-    let (count, items) = rest.split_first_chunk::<2>()?;
-    let (items, odd) = items.as_chunks::<2>();
-    if !odd.is_empty() || items.len() != usize::from(u16::from_be_bytes(*count)) {
-        return None;
-    }
-    Some((name, items.contains(&INFO_BLOCK_SIZE.to_be_bytes())))
-}
-
-/// The text at the beginning, behind its length, which is taken off.
-fn text<'a>(data: &mut &'a [u8]) -> Option<&'a [u8]> {
-    let (length, rest) = data.split_first_chunk::<4>()?;
-    let (text, rest) = rest.split_at_checked(u32::from_be_bytes(*length) as usize)?;
-    *data = rest;
-    Some(text)
-}
-
-/// The name of the export and the queries in the data of an option about contexts.
-fn queries(data: &[u8]) -> Option<(&[u8], Vec<&[u8]>)> {
-    let mut rest = data;
-    let name = text(&mut rest)?;
-    let (count, after) = rest.split_first_chunk::<4>()?;
-    rest = after;
-    let mut queries = Vec::new();
-    while !rest.is_empty() {
-        queries.push(text(&mut rest)?);
-    }
-    (queries.len() == u32::from_be_bytes(*count) as usize).then_some((name, queries))
-}
-
-fn option_reply(out: &mut Vec<u8>, option: u32, kind: u32, data: &[u8]) {
-    out.extend(OPTION_REPLY_MAGIC.to_be_bytes());
-    out.extend(option.to_be_bytes());
-    out.extend(kind.to_be_bytes());
-    out.extend((data.len() as u32).to_be_bytes());
-    out.extend(data);
-}
-
-fn be16(bytes: &[u8]) -> u16 {
+pub(crate) fn be16(bytes: &[u8]) -> u16 {
     u16::from_be_bytes(*bytes.first_chunk().expect("the header is long enough"))
 }
 
-fn be32(bytes: &[u8]) -> u32 {
+pub(crate) fn be32(bytes: &[u8]) -> u32 {
     u32::from_be_bytes(*bytes.first_chunk().expect("the header is long enough"))
 }
 
-fn be64(bytes: &[u8]) -> u64 {
+pub(crate) fn be64(bytes: &[u8]) -> u64 {
     u64::from_be_bytes(*bytes.first_chunk().expect("the header is long enough"))
 }
 

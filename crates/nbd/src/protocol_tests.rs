@@ -1,5 +1,7 @@
 use super::*;
 use crate::answer::SIMPLE_REPLY_MAGIC;
+use crate::catalogue::{Offer, Security};
+use crate::negotiation::*;
 use proptest::prelude::*;
 
 const BYTES: u64 = 1 << 20;
@@ -191,7 +193,10 @@ fn wrong_requests_are_answered_and_the_next_is_heard() {
         (0, 5, 0, 1, invalid),
         (0, 7, 0, 1, invalid),
         (0, 99, 0, 1, invalid),
-        (16, 6, 0, 1, invalid),
+        // What would have to be written is no faster than a write.
+        (CMD_FLAG_NO_HOLE | CMD_FLAG_FAST_ZERO, 6, 0, 512, Refusal::NotSupported as u32),
+        (32, 6, 0, 1, invalid),
+        (CMD_FLAG_FAST_ZERO, 4, 0, 512, invalid),
         (CMD_FLAG_NO_HOLE, 1, 0, 512, invalid),
         (0xFF00, 0, 0, 512, invalid),
     ];
@@ -314,4 +319,140 @@ fn who_finds_no_place_is_told_so() {
     let (events, out) = feed(&mut conversation, &words, 1000);
     assert_eq!((events, kinds(&out)), (vec![Event::Close], vec![REP_ERR_POLICY]));
     assert!(out.ends_with(FULL.as_bytes()));
+}
+
+/// A conversation with a server of three exports.
+fn several(security: Security) -> Conversation {
+    let offer = |name: &str, bytes, description: &str| Offer {
+        name: name.to_owned(),
+        description: description.to_owned(),
+        export: Export { bytes, read_only: name == "old" },
+    };
+    let offers =
+        vec![offer("new", BYTES, "a new drive"), offer("old", 512, ""), offer("ü/%", 1024, "")];
+    let catalogue = Catalogue::new(offers, security).unwrap();
+    let mut conversation = Conversation::of(Some(Arc::new(catalogue)), &mut Vec::new());
+    feed(&mut conversation, &[0, 0, 0, 3], 4);
+    conversation
+}
+
+#[test]
+fn each_export_has_its_name_size_and_rights() {
+    let mut conversation = several(Security::Off);
+    let (_, out) = feed(&mut conversation, &option(OPT_LIST, &[]), 1000);
+    assert_eq!(kinds(&out), [REP_SERVER, REP_SERVER, REP_SERVER, REP_ACK]);
+    assert_eq!(out[20..38], *b"\0\0\0\x03newa new drive"[..18].as_ref());
+    for (name, bytes, number) in
+        [("new", BYTES, 0), ("", BYTES, 0), ("old", 512, 1), ("ü/%", 1024, 2)]
+    {
+        for last in [option(OPT_GO, &go(name, &[])), option(OPT_EXPORT_NAME, name.as_bytes())] {
+            let mut conversation = several(Security::Off);
+            let asked = go(name, &[INFO_NAME, INFO_DESCRIPTION, INFO_BLOCK_SIZE, 77]);
+            let (_, out) = feed(&mut conversation, &option(OPT_INFO, &asked), 1000);
+            let infos = if number == 0 { 4 } else { 3 };
+            assert_eq!(kinds(&out), [vec![REP_INFO; infos], vec![REP_ACK]].concat(), "{name}");
+            assert_eq!((be16(&out[20..]), be64(&out[22..])), (INFO_EXPORT, bytes));
+            feed(&mut conversation, &last, 1000);
+            assert!(conversation.is_open());
+            assert_eq!((conversation.number, conversation.export.bytes), (number, bytes));
+            assert_eq!(conversation.export.read_only, number == 1);
+        }
+    }
+    for name in ["ne", "newer", "NEW", "\0"] {
+        let mut conversation = several(Security::Off);
+        let words = [option(OPT_INFO, &go(name, &[])), option(OPT_GO, &go(name, &[]))].concat();
+        let (events, out) = feed(&mut conversation, &words, 1000);
+        assert_eq!((events, kinds(&out)), (vec![], vec![REP_ERR_UNKNOWN; 2]));
+        let (events, _) = feed(&mut conversation, &option(OPT_EXPORT_NAME, name.as_bytes()), 1000);
+        assert_eq!(events, [Event::Close]);
+    }
+}
+
+#[test]
+fn contexts_are_those_of_the_export_for_which_they_were_set() {
+    for (name, is_known) in [("new", true), ("", true), ("old", false)] {
+        let mut conversation = several(Security::Off);
+        let set = contexts(name, &["base:allocation"]);
+        let words = [option(OPT_STRUCTURED_REPLY, &[]), option(OPT_SET_META_CONTEXT, &set)];
+        feed(&mut conversation, &words.concat(), 1000);
+        feed(&mut conversation, &option(OPT_GO, &go("new", &[])), 1000);
+        let (events, _) = feed(&mut conversation, &request(0, CMD_BLOCK_STATUS, 0, 512), 100);
+        assert_eq!(events.len(), usize::from(is_known), "{name}");
+    }
+    // A list that cannot be read sets nothing, and leaves nothing set.
+    let mut conversation = several(Security::Off);
+    let set = option(OPT_SET_META_CONTEXT, &contexts("", &["base:allocation"]));
+    let odd = option(OPT_SET_META_CONTEXT, &contexts("", &["base:allocation"])[..9]);
+    let words = [option(OPT_STRUCTURED_REPLY, &[]), set, odd, option(OPT_GO, &go("", &[]))];
+    feed(&mut conversation, &words.concat(), 1000);
+    let (events, _) = feed(&mut conversation, &request(0, CMD_BLOCK_STATUS, 0, 512), 100);
+    assert_eq!(events, []);
+}
+
+#[test]
+fn nothing_is_said_before_tls_where_it_is_required() {
+    for security in [Security::Off, Security::Offered, Security::Required] {
+        let words = [
+            option(OPT_LIST, &[]),
+            option(OPT_INFO, &go("new", &[])),
+            option(OPT_STRUCTURED_REPLY, &[]),
+            option(OPT_LIST_META_CONTEXT, &contexts("new", &[])),
+            option(OPT_GO, &go("nobody", &[])),
+            option(99, &[]),
+        ];
+        let (_, out) = feed(&mut several(security), &words.concat(), 1000);
+        let refused = kinds(&out).iter().filter(|it| **it == REP_ERR_TLS_REQD).count();
+        assert_eq!(refused, if security == Security::Required { 6 } else { 0 });
+        let mut conversation = several(security);
+        feed(&mut conversation, &option(OPT_EXPORT_NAME, b"new"), 1000);
+        assert_eq!(conversation.is_open(), security != Security::Required);
+        let (events, _) = feed(&mut several(security), &option(OPT_ABORT, &[]), 1000);
+        assert_eq!(events, [Event::Close]);
+    }
+}
+
+#[test]
+fn what_was_said_before_tls_counts_for_nothing_within() {
+    let mut conversation = several(Security::Offered);
+    let set = option(OPT_SET_META_CONTEXT, &contexts("", &["base:allocation"]));
+    let words = [option(OPT_STRUCTURED_REPLY, &[]), set, option(OPT_STARTTLS, &[])].concat();
+    let (events, out) = feed(&mut conversation, &words, 1000);
+    assert_eq!((events, kinds(&out).last()), (vec![], Some(&REP_ACK)));
+    assert!(conversation.is_securing() && conversation.secured().no_zeroes);
+    // What is said now would be within, and is not.
+    let words = option(OPT_GO, &go("", &[]));
+    assert_eq!(feed(&mut conversation.clone(), &words, 1000), (vec![Event::Close], vec![]));
+    let mut secured = conversation.secured();
+    let (_, out) = feed(&mut secured, &option(OPT_STARTTLS, &[]), 1000);
+    assert_eq!(kinds(&out), [REP_ERR_INVALID]);
+    feed(&mut secured, &words, 1000);
+    assert!(secured.is_open() && !secured.structured && secured.allocation.is_none());
+    for (security, data, expected) in
+        [(Security::Off, &[][..], REP_ERR_UNSUP), (Security::Required, &[1][..], REP_ERR_INVALID)]
+    {
+        let mut conversation = several(security);
+        let (_, out) = feed(&mut conversation, &option(OPT_STARTTLS, data), 1000);
+        assert_eq!((kinds(&out), conversation.is_securing()), (vec![expected], false));
+    }
+}
+
+#[test]
+fn who_knows_the_block_sizes_keeps_to_them() {
+    for (infos, expected) in [(&[INFO_BLOCK_SIZE][..], 0), (&[], 1)] {
+        for (command, offset, length) in
+            [(CMD_READ, 1, 512), (CMD_READ, 0, 511), (CMD_TRIM, 256, 512), (CMD_WRITE, 0, 1)]
+        {
+            let (mut conversation, _) = conversation();
+            let words = [vec![0, 0, 0, 3], option(OPT_GO, &go("", infos))].concat();
+            feed(&mut conversation, &words, 1000);
+            let mut words = request(0, command, offset, length);
+            words.extend(vec![0; if command == CMD_WRITE { length as usize } else { 0 }]);
+            let (events, out) = feed(&mut conversation, &words, 1000);
+            let requests = events.iter().filter(|it| matches!(it, Event::Request(_))).count();
+            assert_eq!(requests, expected, "{command} {offset} {length}");
+            assert!(expected == 1 || error(&out) == Refusal::Invalid as u32);
+            let (events, _) = feed(&mut conversation, &request(0, CMD_READ, 512, 1024), 100);
+            assert_eq!(events.len(), 1);
+        }
+    }
 }

@@ -9,12 +9,14 @@
 //! client is heard and sent at most a stretch, so that none waits for another.
 
 use crate::attached::{Answered, Attached};
+use crate::catalogue::Catalogue;
 use crate::clients::{Clients, MOST_CLIENTS};
 use crate::clock::{self, WallClock};
 use crate::connection::{Connection, Flow};
 use crate::control::Control;
+use crate::entrance::{Entrance, Who};
 use crate::error::Error;
-use crate::listen::{ClientStream, Listener};
+use crate::listen::ClientStream;
 use crate::pending::{BACKING, DATA, Requests};
 use crate::punctuality::Punctuality;
 use crate::recording::Recording;
@@ -23,6 +25,7 @@ use crate::syncer::Syncer;
 use engine::{Device, SECTOR_BYTES};
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use std::io;
+use std::sync::Arc;
 
 /// A sleep ends this long before the instant, ns; the rest is spent watching.
 const MARGIN_NS: u64 = 40_000;
@@ -43,6 +46,7 @@ pub struct Server<'a, D: ?Sized, W: ?Sized> {
     pub(crate) witness: &'a mut W,
     control: &'a Control,
     pub(crate) setup: Setup,
+    catalogue: Arc<Catalogue>,
     pub(crate) syncer: Option<Syncer>,
     pub(crate) clock: WallClock,
     pub(crate) clients: Clients,
@@ -88,6 +92,7 @@ impl<'a, D: Device + ?Sized, W: Witness<D> + ?Sized> Server<'a, D, W> {
             answered: Vec::new(),
             witness,
             control,
+            catalogue: Arc::new(Catalogue::single(setup.export)),
             setup,
             syncer,
             clock: WallClock::new(),
@@ -111,14 +116,25 @@ impl<'a, D: Device + ?Sized, W: Witness<D> + ?Sized> Server<'a, D, W> {
     /// When its socket cannot be used.
     pub fn connect(&mut self, stream: ClientStream) -> io::Result<()> {
         let now = self.clock.now();
-        if let Some(leaves) = self.clients.add(stream, self.setup.export, now)? {
+        if let Some(leaves) = self.clients.add(stream, &self.catalogue, 0, now)? {
             self.disconnect(leaves);
         }
         Ok(())
     }
 
-    /// Serves until it is told to stop or, without a listener, until the last client has gone.
-    pub fn run(&mut self, listener: Option<&Listener>) -> Punctuality {
+    /// Takes in a client that a door has let in.
+    fn take_in(&mut self, mut connection: Connection) {
+        let now = self.clock.now();
+        connection.since = now;
+        let place = self.clients.settle(connection);
+        // What it said after it had chosen may be here already.
+        let Some(mut connection) = self.clients.take(place) else { return };
+        self.parse(place, &mut connection, now);
+        self.clients.put(place, connection);
+    }
+
+    /// Serves until it is told to stop or, where nobody can come, until the last client has gone.
+    pub fn run(&mut self, entrance: Option<&dyn Entrance>) -> Punctuality {
         clock::precise_sleep();
         self.waited = clock::waited_for_processor();
         self.punctuality.waited_ns = self.waited.map(|_| 0);
@@ -132,13 +148,13 @@ impl<'a, D: Device + ?Sized, W: Witness<D> + ?Sized> Server<'a, D, W> {
             self.advance_ahead(now);
             self.answer_due();
             self.send_all();
-            match (end, listener) {
+            match (end, entrance) {
                 (Some(end), _) if self.is_quiet() || now > end => break,
                 (None, None) if self.clients.iter().next().is_none() => break,
                 _ => {}
             }
-            let listener = listener.filter(|_| end.is_none() && !self.is_off);
-            self.wait(listener, end.is_none());
+            let entrance = entrance.filter(|_| end.is_none() && !self.is_off);
+            self.wait(entrance, end.is_none());
         }
         self.count_waiting();
         self.setup.store.sync();
@@ -212,7 +228,7 @@ impl<'a, D: Device + ?Sized, W: Witness<D> + ?Sized> Server<'a, D, W> {
     }
 
     /// Waits for the next instant, message or wake-up, and takes the messages.
-    fn wait(&mut self, listener: Option<&Listener>, reading: bool) {
+    fn wait(&mut self, entrance: Option<&dyn Entrance>, reading: bool) {
         self.read_leftovers(reading);
         let timeout = self.timeout();
         let timeout = Timespec { tv_sec: 0, tv_nsec: timeout.cast_signed() };
@@ -227,8 +243,8 @@ impl<'a, D: Device + ?Sized, W: Witness<D> + ?Sized> Server<'a, D, W> {
             places.push(place);
             fds.push(PollFd::new(&connection.stream, wanted));
         }
-        if let Some(listener) = listener {
-            fds.push(PollFd::new(listener, PollFlags::IN));
+        if let Some(entrance) = entrance {
+            fds.push(PollFd::from_borrowed_fd(entrance.as_fd(), PollFlags::IN));
         }
         let ordering = fds.len();
         if let Some(orders) = &self.setup.orders {
@@ -264,12 +280,15 @@ impl<'a, D: Device + ?Sized, W: Witness<D> + ?Sized> Server<'a, D, W> {
             self.obey();
         }
         let new = events[1 + places.len()..ordering].iter().any(|events| !events.is_empty());
-        if let Some(listener) = listener.filter(|_| new) {
+        if let Some(entrance) = entrance.filter(|_| new) {
             // Some at once, for who comes last should hear soon that there is no place. A client that is
             // gone already, or no descriptor for it: the next turn tries again.
             for _ in 0..MOST_CLIENTS {
-                let Ok(stream) = listener.accept() else { break };
-                let _ = self.connect(stream);
+                match entrance.next().map(|it| it.0) {
+                    Ok(Who::Stranger(stream)) => drop(self.connect(stream)),
+                    Ok(Who::Guest(connection)) => self.take_in(*connection),
+                    Err(_) => break,
+                }
             }
         }
     }

@@ -1,9 +1,9 @@
 //! What a server is made of beside its device, and who looks on.
 
+use crate::catalogue::Export;
 use crate::clock::Scale;
 use crate::floor::Floor;
 use crate::orders::Orders;
-use crate::protocol::Export;
 use crate::punctuality::Punctuality;
 use crate::recording::Recording;
 use crate::store::Store;

@@ -1,0 +1,122 @@
+//! What a server has to offer: its exports, each under its name.
+
+use crate::error::Error;
+
+/// The longest name and the longest description, bytes; the protocol would allow 4096.
+const MOST_NAME_BYTES: usize = 255;
+/// As many exports may be offered: their list is said in one piece.
+const MOST_EXPORTS: usize = 64;
+
+/// What a connection may have.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct Export {
+    /// How large it is.
+    pub bytes: u64,
+    /// Whether nothing may be changed.
+    pub read_only: bool,
+}
+
+/// An export as clients find it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Offer {
+    /// Under which name.
+    pub name: String,
+    /// A line for people.
+    pub description: String,
+    /// What it is.
+    pub export: Export,
+}
+
+/// Whether clients may or must begin TLS before anything else.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Security {
+    /// There is none.
+    Off,
+    /// Who wants it has it.
+    Offered,
+    /// Nothing is said without it.
+    Required,
+}
+
+/// All exports; the first is the one without a name.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Catalogue {
+    offers: Vec<Offer>,
+    pub(crate) security: Security,
+}
+
+impl Catalogue {
+    /// One export that needs no name.
+    pub fn single(export: Export) -> Self {
+        let offer = Offer { name: String::new(), description: String::new(), export };
+        Catalogue { offers: vec![offer], security: Security::Off }
+    }
+
+    /// Several exports, each with a name of its own.
+    ///
+    /// # Errors
+    /// When names are too long or the same, or there are none or too many.
+    pub fn new(offers: Vec<Offer>, security: Security) -> Result<Self, Error> {
+        if offers.is_empty() || offers.len() > MOST_EXPORTS {
+            let problem = format!("{} exports: there may be 1 to {MOST_EXPORTS}", offers.len());
+            return Err(Error::Input(problem));
+        }
+        for (number, offer) in offers.iter().enumerate() {
+            let refuse = |problem: String| {
+                Err(Error::Input(format!("export {}: {problem}", offer.name.escape_debug())))
+            };
+            for (what, text) in [("name", &offer.name), ("description", &offer.description)] {
+                if text.len() > MOST_NAME_BYTES {
+                    return refuse(format!("its {what} is longer than {MOST_NAME_BYTES} bytes"));
+                }
+            }
+            if offers[..number].iter().any(|it| it.name == offer.name) {
+                return refuse("there are two of that name".to_owned());
+            }
+        }
+        Ok(Catalogue { offers, security })
+    }
+
+    /// All, in their order.
+    pub(crate) fn offers(&self) -> &[Offer] {
+        &self.offers
+    }
+
+    /// The export that a client means.
+    pub(crate) fn find(&self, name: &[u8]) -> Option<usize> {
+        let named = self.offers.iter().position(|it| it.name.as_bytes() == name);
+        named.or_else(|| name.is_empty().then_some(0))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn offer(name: &str) -> Offer {
+        Offer { name: name.to_owned(), description: String::new(), export: Export::default() }
+    }
+
+    #[test]
+    fn the_first_needs_no_name() {
+        let it = Catalogue::new(vec![offer("a"), offer("b")], Security::Off).unwrap();
+        let found = ["a", "b", "", "c"].map(|name| it.find(name.as_bytes()));
+        assert_eq!(found, [Some(0), Some(1), Some(0), None]);
+        let it = Catalogue::new(vec![offer("a"), offer("")], Security::Off).unwrap();
+        assert_eq!(it.find(b""), Some(1));
+    }
+
+    #[test]
+    fn names_that_cannot_be_told_apart_are_refused() {
+        let long = "x".repeat(256);
+        for (names, words) in [
+            (vec!["a", "b", "a"], "export a: there are two of that name"),
+            (vec![&long], "its name is longer than 255 bytes"),
+            (vec![], "0 exports: there may be 1 to 64"),
+        ] {
+            let offers = names.into_iter().map(offer).collect();
+            let error = Catalogue::new(offers, Security::Off).unwrap_err().to_string();
+            assert!(error.contains(words), "{error}");
+        }
+    }
+}

@@ -1,0 +1,228 @@
+//! A door that several servers share: whoever comes says there which export he wants, within TLS if
+//! that is asked for, and goes on to its server, with all that he has said since. One device is one
+//! server with one thread; the door is another.
+//!
+//! The limits on clients are for all exports together: who is inside counts as who still negotiates.
+
+use crate::catalogue::{Catalogue, Offer, Security};
+use crate::clients::{Clients, MOST_CLIENTS, UNUSED_NS};
+use crate::clock::WallClock;
+use crate::connection::{Connection, Flow, Load};
+use crate::control::Control;
+use crate::entrance::Passage;
+use crate::error::Error;
+use crate::guest::Guest;
+use crate::listen::Listener;
+use crate::protocol::Event;
+use crate::relay;
+use crate::store::Store;
+use crate::tls::Tls;
+use rustix::event::{PollFd, PollFlags, Timespec, poll};
+use std::io;
+use std::sync::Arc;
+use std::thread::JoinHandle;
+
+/// How often it looks for clients that take too long, ns.
+const LOOK_NS: i64 = 500_000_000;
+
+/// A door.
+pub struct Door {
+    listener: Listener,
+    catalogue: Arc<Catalogue>,
+    /// To the servers, in the order of the catalogue.
+    passages: Vec<Passage>,
+    tls: Option<Tls>,
+    control: Control,
+    clock: WallClock,
+    /// Those who negotiate.
+    clients: Clients,
+    /// Those who have gone in, and when.
+    inside: Vec<(u64, Arc<Guest>)>,
+    relays: Vec<JoinHandle<()>>,
+    stretch: Vec<u8>,
+}
+
+/// The threads of clients within TLS; they end soon after their servers.
+pub struct Relays(Vec<JoinHandle<()>>);
+
+impl Relays {
+    /// Waits until they have ended.
+    pub fn finish(self) {
+        for thread in self.0 {
+            // One that panicked has ended.
+            let _ = thread.join();
+        }
+    }
+}
+
+impl Door {
+    /// A door to some exports; the first of them is the one without a name.
+    ///
+    /// # Errors
+    /// When names cannot be told apart.
+    pub fn new(
+        listener: Listener,
+        rooms: Vec<(Offer, Passage)>,
+        tls: Option<(Tls, Security)>,
+        control: &Control,
+    ) -> Result<Self, Error> {
+        let (offers, passages) = rooms.into_iter().unzip();
+        let security = tls.as_ref().map_or(Security::Off, |it| it.1);
+        Ok(Door {
+            listener,
+            catalogue: Arc::new(Catalogue::new(offers, security)?),
+            passages,
+            tls: tls.map(|it| it.0),
+            control: control.clone(),
+            clock: WallClock::new(),
+            clients: Clients::default(),
+            inside: Vec::new(),
+            relays: Vec::new(),
+            stretch: Vec::new(),
+        })
+    }
+
+    /// Lets clients in until it is told to stop.
+    pub fn run(mut self) -> Relays {
+        while !self.control.is_stopped() {
+            self.wait();
+            let now = self.clock.now();
+            for place in self.clients.overdue(now) {
+                self.clients.remove(place);
+            }
+            self.relays.retain(|thread| !thread.is_finished());
+        }
+        Relays(self.relays)
+    }
+
+    /// Waits for a message or a client, and takes them.
+    fn wait(&mut self) {
+        let mut places = Vec::new();
+        let mut fds = vec![
+            PollFd::new(self.control.wakes(), PollFlags::IN),
+            PollFd::new(&self.listener, PollFlags::IN),
+        ];
+        for (place, connection) in self.clients.iter() {
+            let mut wanted = PollFlags::empty();
+            wanted.set(PollFlags::IN, has_room(connection));
+            wanted.set(PollFlags::OUT, connection.has_output());
+            places.push(place);
+            fds.push(PollFd::new(&connection.stream, wanted));
+        }
+        let timeout = Timespec { tv_sec: 0, tv_nsec: LOOK_NS };
+        if !matches!(poll(&mut fds, Some(&timeout)), Ok(ready) if ready > 0) {
+            return;
+        }
+        let events: Vec<PollFlags> = fds.iter().map(PollFd::revents).collect();
+        drop(fds);
+        if !events[0].is_empty() {
+            self.control.woken();
+        }
+        for (place, events) in places.into_iter().zip(&events[2..]) {
+            if events.intersects(PollFlags::IN | PollFlags::OUT) {
+                self.attend(place, events.contains(PollFlags::IN));
+            } else if !events.is_empty() {
+                self.clients.remove(place);
+            }
+        }
+        if !events[1].is_empty() {
+            // Some at once, for who comes last should hear soon that there is no place.
+            for _ in 0..MOST_CLIENTS {
+                if self.admit().is_err() {
+                    break;
+                }
+            }
+        }
+    }
+
+    /// Takes in a stranger, if one waits.
+    fn admit(&mut self) -> io::Result<()> {
+        let stream = self.listener.accept()?;
+        let now = self.clock.now();
+        // Whoever has left is known to nobody else.
+        self.inside.retain(|(_, guest)| Arc::strong_count(guest) > 1);
+        if self.clients.served() + self.inside.len() >= MOST_CLIENTS {
+            let is_unused =
+                |(since, guest): &(u64, Arc<Guest>)| !guest.has_asked() && now >= since + UNUSED_NS;
+            if let Some(number) = self.inside.iter().position(is_unused) {
+                self.inside.remove(number).1.turn_out();
+            }
+        }
+        // A socket that cannot be used is that of a client that is gone already.
+        let leaves = self.clients.add(stream, &self.catalogue, self.inside.len(), now);
+        if let Ok(Some(place)) = leaves {
+            self.clients.remove(place);
+        }
+        Ok(())
+    }
+
+    /// Hears a client, answers it, and lets it go on when it has chosen.
+    fn attend(&mut self, place: usize, can_read: bool) {
+        let Some(mut connection) = self.clients.take(place) else { return };
+        if can_read && connection.fill() == Flow::Gone {
+            return;
+        }
+        loop {
+            negotiate(&mut connection);
+            if connection.conversation.is_open() {
+                return self.let_in(connection);
+            }
+            if !connection.has_output() {
+                break;
+            }
+            // Nothing of what it is told is in a store.
+            if connection.send(&Store::memory(), &mut self.stretch) == Flow::Gone {
+                return;
+            }
+            if connection.has_output() {
+                return self.clients.put(place, connection);
+            }
+        }
+        if connection.conversation.is_securing() {
+            // Who has said more than that he wants TLS did not say it within.
+            let is_alone = !connection.has_unread();
+            let Some(secured) = self.secured(connection).filter(|_| is_alone) else { return };
+            connection = secured;
+        }
+        if !connection.leaving {
+            self.clients.put(place, connection);
+        }
+    }
+
+    /// The client within TLS.
+    fn secured(&mut self, connection: Connection) -> Option<Connection> {
+        let Tls(config) = self.tls.as_ref()?;
+        let (conversation, since) = (connection.conversation.secured(), connection.since);
+        let (stream, thread) = relay::begin(connection.stream, config).ok()?;
+        self.relays.push(thread);
+        Connection::new(stream, |_| conversation, since).ok()
+    }
+
+    /// Lets a client that has chosen go on to its server.
+    fn let_in(&mut self, mut connection: Connection) {
+        let Ok(handle) = connection.stream.handle() else { return };
+        let guest = Arc::new(Guest::new(handle));
+        connection.guest = Some(Arc::clone(&guest));
+        self.inside.push((connection.since, guest));
+        self.passages[connection.conversation.number].let_in(connection);
+    }
+}
+
+/// More of what the client says may be heard now.
+fn has_room(connection: &Connection) -> bool {
+    let conversation = &connection.conversation;
+    connection.has_room(Load::default(), 0)
+        && !conversation.is_open()
+        && !conversation.is_securing()
+}
+
+/// Takes what the client has said, up to its choice.
+fn negotiate(connection: &mut Connection) {
+    while has_room(connection) {
+        match connection.step().1 {
+            Event::More => return,
+            Event::Close => connection.leaving = true,
+            _ => {}
+        }
+    }
+}

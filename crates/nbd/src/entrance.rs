@@ -1,0 +1,99 @@
+//! Where a server's clients come from: a socket of its own, or a door that several servers share.
+
+use crate::connection::Connection;
+use crate::error::{Error, reason};
+use crate::listen::{ClientStream, Listener};
+use rustix::event::{EventfdFlags, eventfd};
+use std::fmt;
+use std::io::{self, ErrorKind};
+use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
+use std::sync::Arc;
+use std::sync::mpsc::{Receiver, Sender, channel};
+
+/// Who comes.
+pub struct Comer(pub(crate) Who);
+
+pub(crate) enum Who {
+    /// Someone who has said nothing yet.
+    Stranger(ClientStream),
+    /// Someone who has chosen the export.
+    Guest(Box<Connection>),
+}
+
+/// Where clients come from; its descriptor is readable when someone waits.
+pub trait Entrance: AsFd {
+    /// Who waits, if somebody does.
+    ///
+    /// # Errors
+    /// When nobody does, or the system has no descriptor for him.
+    fn next(&self) -> io::Result<Comer>;
+}
+
+impl Entrance for Listener {
+    fn next(&self) -> io::Result<Comer> {
+        self.accept().map(|it| Comer(Who::Stranger(it)))
+    }
+}
+
+/// The server's end of the way from a door.
+pub struct Arrivals {
+    waiting: Receiver<Box<Connection>>,
+    bell: Arc<OwnedFd>,
+}
+
+/// The door's end of it.
+pub struct Passage {
+    sender: Sender<Box<Connection>>,
+    bell: Arc<OwnedFd>,
+}
+
+/// A way from a door to a server.
+///
+/// # Errors
+/// When the system has no more descriptors.
+pub fn passage() -> Result<(Passage, Arrivals), Error> {
+    let bell = eventfd(0, EventfdFlags::NONBLOCK | EventfdFlags::CLOEXEC);
+    let bell = Arc::new(bell.map_err(|error| Error::System(reason(&error.into())))?);
+    let (sender, waiting) = channel();
+    Ok((Passage { sender, bell: Arc::clone(&bell) }, Arrivals { waiting, bell }))
+}
+
+impl Passage {
+    /// Lets a client go on to the server. If that has ended, the client finds that it hangs up.
+    pub(crate) fn let_in(&self, connection: Connection) {
+        if self.sender.send(Box::new(connection)).is_ok() {
+            // It only fails when it is full, and then the server is awake.
+            let _ = rustix::io::write(&*self.bell, &1u64.to_ne_bytes());
+        }
+    }
+}
+
+impl Entrance for Arrivals {
+    fn next(&self) -> io::Result<Comer> {
+        let found = self.waiting.try_recv().or_else(|_| {
+            // Who comes after this look rings again.
+            let _ = rustix::io::read(&*self.bell, &mut [0u8; 8]);
+            self.waiting.try_recv()
+        });
+        let found = found.map_err(|_| io::Error::from(ErrorKind::WouldBlock))?;
+        Ok(Comer(Who::Guest(found)))
+    }
+}
+
+impl AsFd for Arrivals {
+    fn as_fd(&self) -> BorrowedFd<'_> {
+        self.bell.as_fd()
+    }
+}
+
+impl fmt::Debug for Arrivals {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("Arrivals")
+    }
+}
+
+impl fmt::Debug for Passage {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("Passage")
+    }
+}
