@@ -35,7 +35,7 @@ impl LiveDevice {
     #[new]
     #[pyo3(signature = (layers, *, socket, port, host, allow_remote, size, backing, record,
                         record_data, time_scale, realtime, control=None, floor=None,
-                        read_only=false, mount=None))]
+                        read_only=false, mount=None, vhost_user=None))]
     #[expect(clippy::too_many_arguments, reason = "they are keywords")]
     fn new(
         py: Python<'_>,
@@ -54,6 +54,7 @@ impl LiveDevice {
         floor: Option<PathBuf>,
         read_only: bool,
         mount: Option<PathBuf>,
+        vhost_user: Option<PathBuf>,
     ) -> PyResult<Self> {
         let address = match (socket, port) {
             (Some(path), None) => Some(LiveAddress::Socket(path)),
@@ -64,6 +65,7 @@ impl LiveDevice {
         let settings = LiveSettings {
             address,
             mount,
+            vhost_user,
             size,
             backing,
             record,

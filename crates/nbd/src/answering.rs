@@ -46,7 +46,8 @@ impl<D: Device + ?Sized, W: Witness<D> + ?Sized> Server<'_, D, W> {
             }
         }
         if let (Some(completion), true) = (&pending.completion, is_there) {
-            let outside = self.setup.floor.outside(pending.op, asked.length.into());
+            let floor = self.locals.floor(pending.connection).unwrap_or(&self.setup.floor);
+            let outside = floor.outside(pending.op, asked.length.into());
             let measured_ns = now - pending.received + outside;
             let answer = Delivered {
                 op: pending.op,
@@ -55,7 +56,7 @@ impl<D: Device + ?Sized, W: Witness<D> + ?Sized> Server<'_, D, W> {
                 model_ns: self.setup.scale.wall(completion.at - pending.submitted),
                 held_by_backing: pending.held_by_backing,
             };
-            self.punctuality.record(&answer, &self.setup.floor);
+            self.punctuality.record(&answer, floor);
             self.witness.delivered(completion, self.setup.scale.model(measured_ns));
         }
         if let Some(owed) = pending.local {

@@ -78,7 +78,8 @@ impl<D: Device + ?Sized, W: Witness<D> + ?Sized> Server<'_, D, W> {
         let request = Request::new(self.device.next_id(), op, Lba(range.start), sectors);
         let Some(pending) = self.requests.at(slot) else { return };
         (pending.submitted, pending.rest) = (at, end..range.end);
-        let early = self.setup.floor.outside(op, pending.asked.length.into());
+        let floor = self.locals.floor(pending.connection).unwrap_or(&self.setup.floor);
+        let early = floor.outside(op, pending.asked.length.into());
         let fua = pending.asked.fua;
         self.device.submit(at, request, fua, (slot, early), self.witness);
     }

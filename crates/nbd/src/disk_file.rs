@@ -16,7 +16,6 @@ use rustix::fs::FallocateFlags;
 use rustix::process::{getgid, getuid};
 use std::ffi::OsStr;
 use std::io;
-use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 const FILE: INodeNo = INodeNo(2);
@@ -74,28 +73,21 @@ impl DiskFile {
 
     /// Asks for what may be long in pieces, and answers when the last of them is answered.
     fn forget(&self, command: Command, offset: u64, length: u64, reply: ReplyEmpty) {
-        let pieces = length.div_ceil(PIECE_BYTES);
-        let shared = Arc::new(Mutex::new((pieces, None, Some(reply))));
-        for piece in 0..pieces {
-            let done = piece * PIECE_BYTES;
-            let bytes = (length - done).min(PIECE_BYTES) as u32;
-            let shared = Arc::clone(&shared);
-            let answered: Reply = Box::new(move |outcome| {
-                let mut state = shared.lock().unwrap_or_else(PoisonError::into_inner);
-                state.0 -= 1;
-                state.1 = state.1.or(outcome.err());
-                if state.0 > 0 {
-                    return;
-                }
-                match (state.2.take(), state.1) {
-                    (Some(reply), None) => reply.ok(),
-                    (Some(reply), Some(refusal)) => reply.error(errno(refusal)),
-                    (None, _) => {}
-                }
-            });
-            self.client.ask(Wanted::new(command, offset + done, bytes), answered);
-        }
+        let pieces = length.div_ceil(PIECE_BYTES) as usize;
+        let wanted = (0..pieces).map(|piece| {
+            let done = piece as u64 * PIECE_BYTES;
+            Wanted::new(command, offset + done, (length - done).min(PIECE_BYTES) as u32)
+        });
+        self.client.ask_all(wanted, empty(reply));
     }
+}
+
+/// Tells the kernel whether something was done.
+fn empty(reply: ReplyEmpty) -> Reply {
+    Box::new(move |outcome| match outcome {
+        Ok(_) => reply.ok(),
+        Err(refusal) => reply.error(errno(refusal)),
+    })
 }
 
 /// What a program is told of a refusal.
@@ -230,11 +222,7 @@ impl Filesystem for DiskFile {
     }
 
     fn fsync(&self, _: &Request, _: INodeNo, _: FileHandle, _: bool, reply: ReplyEmpty) {
-        let answered: Reply = Box::new(move |outcome| match outcome {
-            Ok(_) => reply.ok(),
-            Err(refusal) => reply.error(errno(refusal)),
-        });
-        self.client.ask(Wanted::new(Command::Flush, 0, 0), answered);
+        self.client.ask(Wanted::new(Command::Flush, 0, 0), empty(reply));
     }
 
     fn fallocate(

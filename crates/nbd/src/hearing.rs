@@ -1,6 +1,7 @@
 //! What clients within the process ask: on its way to the server's own.
 
 use crate::asking::From;
+use crate::floor::Floor;
 use crate::local::{LocalClient, Waiting};
 use crate::protocol::Command;
 use crate::server::Server;
@@ -11,10 +12,12 @@ use engine::Device;
 const STRETCH: usize = 64;
 
 impl<D: Device + ?Sized, W: Witness<D> + ?Sized> Server<'_, D, W> {
-    /// A client without a socket, which stays as long as the server; it has a place as all others.
-    pub fn local(&mut self) -> LocalClient {
+    /// A client without a socket, which stays as long as the server; it has a place as all others, and
+    /// a way of its own.
+    pub fn local(&mut self, floor: Floor) -> LocalClient {
         let place = self.clients.reserve();
-        self.locals.add(place, self.setup.export, self.control, self.clock)
+        let seen = (self.setup.export, self.clock);
+        self.locals.add(place, floor, self.control, seen)
     }
 
     /// Takes what the clients within the process have asked, as far as there is room for it.

@@ -37,6 +37,8 @@ mod server;
 mod setup;
 mod store;
 mod syncer;
+mod vhost;
+mod virtio_disk;
 
 pub use clock::{Scale, realtime};
 pub use control::Control;
@@ -52,3 +54,4 @@ pub use recording::Recording;
 pub use server::Server;
 pub use setup::{Setup, Witness};
 pub use store::Store;
+pub use vhost::VhostUser;

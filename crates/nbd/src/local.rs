@@ -7,6 +7,7 @@
 use crate::clock::WallClock;
 use crate::connection::{Load, MOST_BYTES, MOST_OUTSTANDING};
 use crate::control::Control;
+use crate::floor::Floor;
 use crate::protocol::{Asked, Command, Export, MOST_DATA_BYTES, Refusal};
 use crate::store::Store;
 use std::collections::VecDeque;
@@ -176,6 +177,11 @@ impl LocalClient {
         self.export
     }
 
+    /// Whether nothing is served any more.
+    pub fn is_closed(&self) -> bool {
+        self.queue.lock().closed
+    }
+
     /// Asks, and waits as long as this client has asked for as much as is served at once. The answer is
     /// given on the thread of the server, at its instant; what cannot be served is refused at once.
     pub fn ask(&self, wanted: Wanted, reply: Reply) {
@@ -210,14 +216,40 @@ impl LocalClient {
     }
 }
 
+impl LocalClient {
+    /// Asks several things at once, as [`ask`](LocalClient::ask) does, and answers when the last of them is
+    /// answered: without data, and with what the first of them was refused for.
+    pub fn ask_all(&self, wanted: impl ExactSizeIterator<Item = Wanted>, reply: Reply) {
+        if wanted.len() == 0 {
+            return reply(Ok(&[]));
+        }
+        let shared = Arc::new(Mutex::new((wanted.len(), None, Some(reply))));
+        for one in wanted {
+            let shared = Arc::clone(&shared);
+            let answered: Reply = Box::new(move |outcome| {
+                let mut state = shared.lock().unwrap_or_else(PoisonError::into_inner);
+                state.0 -= 1;
+                state.1 = state.1.or(outcome.err());
+                if state.0 == 0
+                    && let Some(reply) = state.2.take()
+                {
+                    reply(state.1.map_or(Ok(&[]), Err));
+                }
+            });
+            self.ask(one, answered);
+        }
+    }
+}
+
 /// The server's side of all its local clients; when it is dropped, nothing more is served.
 #[derive(Default)]
 pub(crate) struct Locals(Vec<Local>);
 
 struct Local {
     queue: Arc<Queue>,
-    /// Its place among the clients.
+    /// Its place among the clients, and what the way to it takes.
     place: usize,
+    floor: Floor,
 }
 
 impl Locals {
@@ -225,17 +257,22 @@ impl Locals {
     pub(crate) fn add(
         &mut self,
         place: usize,
-        export: Export,
+        floor: Floor,
         control: &Control,
-        clock: WallClock,
+        (export, clock): (Export, WallClock),
     ) -> LocalClient {
         let queue = Arc::<Queue>::default();
-        self.0.push(Local { queue: Arc::clone(&queue), place });
+        self.0.push(Local { queue: Arc::clone(&queue), place, floor });
         LocalClient { queue, control: control.clone(), clock, export }
     }
 
     pub(crate) fn is_empty(&self) -> bool {
         self.0.is_empty()
+    }
+
+    /// What the way to the client at a place takes, if it is one of these.
+    pub(crate) fn floor(&self, place: usize) -> Option<&Floor> {
+        self.0.iter().find(|local| local.place == place).map(|local| &local.floor)
     }
 
     /// The places of all.
@@ -271,7 +308,3 @@ impl Drop for Locals {
         }
     }
 }
-
-#[cfg(test)]
-#[path = "local_tests.rs"]
-mod tests;

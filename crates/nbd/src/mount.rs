@@ -82,16 +82,25 @@ impl Mount {
     /// # Errors
     /// Those of [`check`](Mount::check), and what the system says.
     pub fn new(path: &Path, client: LocalClient) -> Result<Self, Error> {
+        Mount::with(path, &client, helper().is_some())
+    }
+
+    /// The same for a moment: nobody is there to unmount it if the server dies.
+    pub(crate) fn unwatched(path: &Path, client: LocalClient) -> Result<Self, Error> {
+        Mount::with(path, &client, false)
+    }
+
+    fn with(path: &Path, client: &LocalClient, watched: bool) -> Result<Self, Error> {
         Mount::check(path)?;
         let path = path.canonicalize().map_err(|error| refused(path, &reason(&error)))?;
         let before = device_number(&path);
         // With its own process beside the server, which unmounts when that is gone; only where others may
         // see the file, though its mode lets none of them but root. What refuses it: no `fusermount3`, or
         // no `user_allow_other` in /etc/fuse.conf for other users than root.
-        let session = if helper().is_some() {
-            open(&path, &client, true).or_else(|_| open(&path, &client, false))
+        let session = if watched {
+            open(&path, client, true).or_else(|_| open(&path, client, false))
         } else {
-            open(&path, &client, false)
+            open(&path, client, false)
         };
         let session = session.map_err(|error| {
             let said = error.to_string();

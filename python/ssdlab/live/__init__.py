@@ -1,4 +1,5 @@
-"""The live device: a simulated device that any program can use as a block device, over NBD or as a file.
+"""The live device: a simulated device that any program can use as a block device, over NBD, as a file
+or in a virtual machine.
 
 `serve` begins, and is in `ssdlab` itself; the device then answers its clients on threads of its own
 until `LiveDevice.stop`.
@@ -109,6 +110,7 @@ def serve(
     floor: str | os.PathLike[str] | None = None,
     read_only: bool = False,
     mount: str | os.PathLike[str] | None = None,
+    vhost_user: str | os.PathLike[str] | None = None,
     seed: int | None = None,
     set: Mapping[str, Any] | None = None,
     allow_code: bool = False,
@@ -118,8 +120,9 @@ def serve(
     - `device`, `seed`, `set`, `allow_code`: as for `ssdlab.run`;
     - `socket`: the path of the Unix socket to make; or `port`: the TCP port of `host`, 0 being any
       that is free. Another host than this machine needs `allow_remote`, and NBD knows no passwords;
-    - `mount`: an empty directory, which shows the device as the file `disk` while it is served; with
-      it, there need be no socket;
+    - `mount`: an empty directory, which shows the device as the file `disk` while it is served;
+    - `vhost_user`: the path of the Unix socket at which a hypervisor finds it as the disk of its
+      guest (`vhost-user-blk`). Of these four, one is needed;
     - `size`: how large the device is for its clients, such as "1GiB", at most what it has;
     - `backing`: the file with the data, which is made if there is none; without it they are in
       memory and end with the server;
@@ -151,6 +154,7 @@ def serve(
         floor=floor,
         read_only=read_only,
         mount=mount,
+        vhost_user=vhost_user,
     )
 
 

@@ -62,6 +62,13 @@ STATUS_SECONDS = 1.0
     type=PATH,
     help="Show the device as the file DIR/disk (FUSE); DIR is an empty directory.",
 )
+@click.option(
+    "--vhost-user",
+    metavar="SOCKET",
+    type=PATH,
+    help="Wait at this Unix socket for a hypervisor, whose guest has the device as its disk "
+    "(vhost-user-blk).",
+)
 @click.option("--host", metavar="ADDRESS", default=LOOPBACK, help="Another address for --port.")
 @click.option(
     "--allow-remote",
@@ -136,6 +143,7 @@ def serve(
     socket: Path | None,
     port: int | None,
     mount: Path | None,
+    vhost_user: Path | None,
     host: str,
     allow_remote: bool,
     backing: Path | None,
@@ -155,7 +163,8 @@ def serve(
 ) -> int:
     """Serve a simulated device as a block device, with the latencies of its model.
 
-    Programs find it over NBD (--socket, --port) or as a file (--mount), or both.
+    Programs find it over NBD (--socket, --port), as a file (--mount) or in a virtual machine
+    (--vhost-user), or all of these at once.
 
     It ends with Ctrl-C or SIGTERM, answers what was asked and prints the results: those of a
     simulation of the same requests, and whether they were answered in time. docs/live.md has
@@ -163,10 +172,10 @@ def serve(
     """
     if socket is not None and port is not None:
         raise click.UsageError("--socket and --port exclude each other")
-    nowhere = socket is None and port is None and mount is None
+    nowhere = all(it is None for it in (socket, port, mount, vhost_user))
     if nowhere and run_command is None:
         raise click.UsageError(
-            "--socket PATH, --port N or --mount DIR is needed, or --run COMMAND"
+            "--socket PATH, --port N, --mount DIR or --vhost-user SOCKET is needed, or --run COMMAND"
         )
     if port is None and (host != LOOPBACK or allow_remote):
         raise click.UsageError("--host and --allow-remote belong to --port")
@@ -203,6 +212,7 @@ def serve(
                 floor=floor,
                 read_only=read_only,
                 mount=mount,
+                vhost_user=vhost_user,
             )
         except OSError as error:
             raise click.ClickException(str(error)) from None
@@ -210,7 +220,7 @@ def serve(
             raise click.ClickException("interrupted; nothing was written") from None
         for warning in live.warnings:
             click.echo(f"ssdlab: warning: {warning}", err=True)
-        status = _attend(live, run_command, quiet)
+        status = _attend(live, run_command, quiet, vhost_user)
         try:
             results = live.stop()
         except OSError as error:
@@ -235,7 +245,9 @@ def serve(
     return 0
 
 
-def _attend(live: LiveDevice, run_command: str | None, quiet: bool) -> int:
+def _attend(
+    live: LiveDevice, run_command: str | None, quiet: bool, vhost_user: Path | None
+) -> int:
     """Stay until a signal comes or the command ends; the command's status."""
     stopped = False
 
@@ -252,7 +264,7 @@ def _attend(live: LiveDevice, run_command: str | None, quiet: bool) -> int:
                 environment["disk"] = os.fspath(live.file)
             child = subprocess.Popen(run_command, shell=True, env=environment)
         elif not quiet:
-            places = [os.fspath(it) for it in (live.uri, live.file) if it]
+            places = [os.fspath(it) for it in (live.uri, live.file, vhost_user) if it]
             click.echo(
                 f"ssdlab: serving {live.size_bytes} bytes at {' and '.join(places)}", err=True
             )

@@ -1,10 +1,10 @@
-//! The ways to a live device: a socket with NBD, a file.
+//! The ways to a live device: a socket with NBD, a file, the disk of a virtual machine.
 
 use super::place;
 use super::settings::{LiveSettings, from_nbd};
 use crate::error::RunError;
 use engine::Device;
-use nbd::{Address, Listener, Mount, Server, Witness};
+use nbd::{Address, Floor, Listener, Mount, Server, VhostUser, Witness};
 use std::path::PathBuf;
 
 /// What is open for clients; it is closed when it is dropped.
@@ -12,6 +12,9 @@ pub(super) struct Doors {
     address: Option<Address>,
     listener: Option<Listener>,
     mount: Option<Mount>,
+    machine: Option<VhostUser>,
+    /// What the way to the file takes.
+    to_file: Floor,
 }
 
 impl Doors {
@@ -22,7 +25,7 @@ impl Doors {
         warnings: &mut Vec<String>,
     ) -> Result<Self, RunError> {
         let address = place::address(settings, warnings)?;
-        if address.is_none() && settings.mount.is_none() {
+        if address.is_none() && settings.mount.is_none() && settings.vhost_user.is_none() {
             let problem = "nobody could reach it: a socket, a port or a directory is needed";
             return Err(RunError::Input(problem.to_owned()));
         }
@@ -32,12 +35,32 @@ impl Doors {
         if let Some(path) = &settings.mount {
             Mount::check(path).map_err(from_nbd)?;
         }
-        Ok(Doors { address, listener: None, mount: None })
+        if let Some(path) = &settings.vhost_user {
+            VhostUser::check(path).map_err(from_nbd)?;
+        }
+        Ok(Doors { address, listener: None, mount: None, machine: None, to_file: Floor::none() })
     }
 
-    /// Whether clients come by TCP.
-    pub(super) fn is_tcp(&self) -> bool {
-        matches!(self.address, Some(Address::Tcp(..)))
+    /// Measures what the way to clients takes, unless that is given: to those with a socket, or else
+    /// to whoever uses the file. To a machine it is not known, so that its answers are never early.
+    pub(super) fn measure(
+        &mut self,
+        settings: &LiveSettings,
+        given: Option<Floor>,
+    ) -> Result<Floor, RunError> {
+        if let Some(given) = given {
+            self.to_file = given.clone();
+            return Ok(given);
+        }
+        if let Some(path) = &settings.mount {
+            self.to_file = Floor::measure_mounted(path).map_err(from_nbd)?;
+        }
+        match &self.address {
+            Some(address) => {
+                Floor::measure(matches!(address, Address::Tcp(..))).map_err(from_nbd)
+            }
+            None => Ok(self.to_file.clone()),
+        }
     }
 
     /// Opens all of them.
@@ -48,7 +71,10 @@ impl Doors {
     ) -> Result<(), RunError> {
         self.listener = self.address.as_ref().map(Listener::new).transpose().map_err(from_nbd)?;
         if let Some(path) = &settings.mount {
-            self.mount = Some(Mount::new(path, server.local()).map_err(from_nbd)?);
+            self.mount = Some(Mount::new(path, server.local(self.to_file.clone())).map_err(from_nbd)?);
+        }
+        if let Some(path) = &settings.vhost_user {
+            self.machine = Some(VhostUser::new(path, server.local(Floor::none())).map_err(from_nbd)?);
         }
         Ok(())
     }

@@ -21,7 +21,7 @@ use crate::session::Session;
 use devices::Supplied;
 use doors::Doors;
 use keep::Keeper;
-use nbd::{Control, Export, Floor, Orders, Recording, Scale, Server, Setup};
+use nbd::{Control, Export, Orders, Recording, Scale, Server, Setup};
 use options::Invalid;
 use serde_json::{Map, Value, json};
 pub use settings::{LiveAddress, LiveSettings, LiveStatus, Ready};
@@ -137,10 +137,8 @@ fn serve(
     if settings.realtime {
         warnings.extend(nbd::realtime());
     }
-    let (floor, seen_by) = match given_floor {
-        Some(floor) => (floor, "client"),
-        None => (Floor::measure(doors.is_tcp()).map_err(from_nbd)?, "server"),
-    };
+    let seen_by = if given_floor.is_some() { "client" } else { "server" };
+    let floor = doors.measure(settings, given_floor)?;
     let orders = settings.control.as_deref().map(Orders::new).transpose().map_err(from_nbd)?;
     let mut watcher = Watcher {
         simulated: Collected::default(),
@@ -205,6 +203,7 @@ fn serve(
     live["orders"] = given.map_or(Value::Null, Value::String);
     live["drive"] = json!(watcher.keeper.as_ref().map(|it| it.path().display().to_string()));
     live["uri"] = json!(uri);
+    live["vhost_user"] = json!(settings.vhost_user.as_ref().map(|it| it.display().to_string()));
     live["file"] = json!(file.map(|it| it.display().to_string()));
     live["size_bytes"] = json!(size_bytes);
     live["time_scale"] = json!(scale.factor());

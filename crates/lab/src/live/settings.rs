@@ -29,6 +29,8 @@ pub struct LiveSettings {
     pub address: Option<LiveAddress>,
     /// The directory that shows it as a file.
     pub mount: Option<PathBuf>,
+    /// The socket at which a hypervisor finds it as the disk of its guest.
+    pub vhost_user: Option<PathBuf>,
     /// How large it is for its clients, such as "1GiB"; else as large as the backing file, or as the
     /// device.
     pub size: Option<String>,
