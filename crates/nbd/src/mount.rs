@@ -59,7 +59,8 @@ impl Mount {
             Err(error) => return refuse(format!("cannot be looked into: {}", reason(&error))),
             Ok(Some(_)) => {
                 return refuse(
-                    "not empty, or something is mounted there; its files would be hidden".to_owned(),
+                    "not empty, or something is mounted there; its files would be hidden"
+                        .to_owned(),
                 );
             }
             Ok(None) => {}

@@ -17,13 +17,9 @@ use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::thread::JoinHandle;
 use std::time::Duration;
 use vhost::vhost_user::message::{VhostUserProtocolFeatures, VhostUserVirtioFeatures};
-use vhost_user_backend::{
-    ShutdownHandle, VhostUserBackend, VhostUserDaemon, VringMutex, VringT,
-};
-use virtio_queue::{DescriptorChain, QueueOwnedT, QueueT};
-use vm_memory::{
-    GuestAddressSpace, GuestMemoryAtomic, GuestMemoryLoadGuard, GuestMemoryMmap,
-};
+use vhost_user_backend::{ShutdownHandle, VhostUserBackend, VhostUserDaemon, VringMutex, VringT};
+use virtio_queue::{DescriptorChain, QueueT};
+use vm_memory::{GuestAddressSpace, GuestMemoryAtomic, GuestMemoryLoadGuard, GuestMemoryMmap};
 use vmm_sys_util::epoll::EventSet;
 use vmm_sys_util::event::{
     EventConsumer, EventFlag, EventNotifier, new_event_consumer_and_notifier,
@@ -99,10 +95,8 @@ fn attend(listener: &Listener, client: &LocalClient, control: &Control, current:
     }
     let mut socket = vhost::vhost_user::Listener::from(socket);
     loop {
-        let mut fds = [
-            PollFd::new(control.wakes(), PollFlags::IN),
-            PollFd::new(listener, PollFlags::IN),
-        ];
+        let mut fds =
+            [PollFd::new(control.wakes(), PollFlags::IN), PollFd::new(listener, PollFlags::IN)];
         let _ = poll(&mut fds, None);
         if control.is_stopped() {
             return;
@@ -183,13 +177,8 @@ impl Disk {
             asked.outstanding += 1;
             asked.stops
         };
-        let owed = Owed {
-            chain,
-            vring: vring.clone(),
-            asked: Arc::clone(&self.asked),
-            number,
-            stops,
-        };
+        let owed =
+            Owed { chain, vring: vring.clone(), asked: Arc::clone(&self.asked), number, stops };
         match virtio_disk::task(owed.chain.memory(), owed.chain.clone()) {
             Ok(Task::Name) => {
                 let name = virtio_disk::name();
@@ -229,9 +218,7 @@ impl Owed {
             let written = virtio_disk::answer(memory, self.chain.clone(), outcome);
             let mut state = self.vring.get_mut();
             // A guest whose ring is not where it said hears nothing.
-            if state.add_used(head, written).is_ok()
-                && state.needs_notification().unwrap_or(true)
-            {
+            if state.add_used(head, written).is_ok() && state.needs_notification().unwrap_or(true) {
                 let _ = state.signal_used_queue();
             }
         }

@@ -103,9 +103,7 @@ where
     let (kind, sector) = (le32(&head), le64(&head[8..]));
     let one = |wanted| Ok(Task::Ask(vec![wanted]));
     match kind {
-        VIRTIO_BLK_T_IN => {
-            one(Wanted::new(Command::Read, offset(sector)?, data_bytes(room)?))
-        }
+        VIRTIO_BLK_T_IN => one(Wanted::new(Command::Read, offset(sector)?, data_bytes(room)?)),
         VIRTIO_BLK_T_OUT => {
             let mut data = vec![0; data_bytes(reader.available_bytes())? as usize];
             reader.read_exact(&mut data).map_err(|_| FAILED)?;

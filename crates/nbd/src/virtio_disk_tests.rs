@@ -2,7 +2,7 @@
 
 use super::*;
 use proptest::prelude::*;
-use virtio_queue::{Queue, QueueOwnedT, QueueT};
+use virtio_queue::{Queue, QueueT};
 use vm_memory::{Bytes, GuestAddress};
 
 const MEMORY_BYTES: usize = 4 << 20;
@@ -60,11 +60,8 @@ fn request(
     flags: u16,
 ) -> Result<Task, u8> {
     head(memory, kind, sector);
-    let pieces = [
-        (HEAD, 16, NEXT, 1),
-        (DATA, data, NEXT | flags, 2),
-        (DATA + 0x20_0000, 1, WRITE, 0),
-    ];
+    let pieces =
+        [(HEAD, 16, NEXT, 1), (DATA, data, NEXT | flags, 2), (DATA + 0x20_0000, 1, WRITE, 0)];
     task(memory, chain(memory, &pieces).unwrap())
 }
 
@@ -128,7 +125,8 @@ fn what_makes_no_sense_is_answered_by_an_error() {
     assert_eq!(task(&memory, short.clone()), Err(FAILED));
     assert_eq!(answer(&memory, short, Err(FAILED)), 1);
     // Of a memory that is not there, and without an end.
-    let outside = [(HEAD, 16, NEXT, 1), (u64::MAX - 100, 512, NEXT | WRITE, 2), (DATA, 1, WRITE, 0)];
+    let outside =
+        [(HEAD, 16, NEXT, 1), (u64::MAX - 100, 512, NEXT | WRITE, 2), (DATA, 1, WRITE, 0)];
     assert_eq!(task(&memory, chain(&memory, &outside).unwrap()), Err(FAILED));
     let circle = chain(&memory, &[(HEAD, 16, NEXT, 1), (DATA, 512, NEXT | WRITE, 0)]).unwrap();
     assert_eq!(task(&memory, circle.clone()), Err(FAILED));
@@ -175,7 +173,8 @@ fn any_piece() -> impl Strategy<Value = Piece> {
         any::<u64>(),
     ];
     let length = prop_oneof![Just(16u32), Just(512), Just(1), 0..5000u32, any::<u32>()];
-    let flags = prop_oneof![Just(NEXT), Just(NEXT | WRITE), Just(WRITE), Just(INDIRECT), any::<u16>()];
+    let flags =
+        prop_oneof![Just(NEXT), Just(NEXT | WRITE), Just(WRITE), Just(INDIRECT), any::<u16>()];
     (address, length, flags, prop_oneof![0..8u16, any::<u16>()])
 }
 

@@ -140,7 +140,12 @@ fn who_asks_for_too_much_waits() {
         for number in 0..700 {
             let counter = Arc::clone(&answered);
             let wanted = Wanted::new(Command::Read, number * 512, 512);
-            client.ask(wanted, Box::new(move |_| drop(counter.fetch_add(1, Ordering::SeqCst))));
+            client.ask(
+                wanted,
+                Box::new(move |_| {
+                    counter.fetch_add(1, Ordering::SeqCst);
+                }),
+            );
             let inside = asked.fetch_add(1, Ordering::SeqCst) + 1 - answered.load(Ordering::SeqCst);
             assert!(inside <= 512 + 1, "{inside}");
         }
@@ -148,7 +153,9 @@ fn who_asks_for_too_much_waits() {
         let (sender, receiver) = channel();
         for _ in 0..8 {
             let sender = sender.clone();
-            let reply = move |outcome: Result<&[u8], _>| drop(sender.send(outcome.map(<[u8]>::len)));
+            let reply = move |outcome: Result<&[u8], _>| {
+                let _ = sender.send(outcome.map(<[u8]>::len));
+            };
             client.ask(Wanted::new(Command::Read, 0, 16 << 20), Box::new(reply));
         }
         drop(sender);
@@ -207,7 +214,9 @@ fn several_are_answered_as_one() {
     serve(0, false, |client| {
         let get = |wanted: Vec<Wanted>| {
             let (sender, receiver) = channel();
-            let reply = move |outcome: Result<&[u8], Refusal>| drop(sender.send(outcome.err()));
+            let reply = move |outcome: Result<&[u8], Refusal>| {
+                let _ = sender.send(outcome.err());
+            };
             client.ask_all(wanted.into_iter(), Box::new(reply));
             receiver.recv().unwrap()
         };

@@ -56,9 +56,7 @@ impl Doors {
             self.to_file = Floor::measure_mounted(path).map_err(from_nbd)?;
         }
         match &self.address {
-            Some(address) => {
-                Floor::measure(matches!(address, Address::Tcp(..))).map_err(from_nbd)
-            }
+            Some(address) => Floor::measure(matches!(address, Address::Tcp(..))).map_err(from_nbd),
             None => Ok(self.to_file.clone()),
         }
     }
@@ -71,10 +69,12 @@ impl Doors {
     ) -> Result<(), RunError> {
         self.listener = self.address.as_ref().map(Listener::new).transpose().map_err(from_nbd)?;
         if let Some(path) = &settings.mount {
-            self.mount = Some(Mount::new(path, server.local(self.to_file.clone())).map_err(from_nbd)?);
+            self.mount =
+                Some(Mount::new(path, server.local(self.to_file.clone())).map_err(from_nbd)?);
         }
         if let Some(path) = &settings.vhost_user {
-            self.machine = Some(VhostUser::new(path, server.local(Floor::none())).map_err(from_nbd)?);
+            self.machine =
+                Some(VhostUser::new(path, server.local(Floor::none())).map_err(from_nbd)?);
         }
         Ok(())
     }

@@ -160,8 +160,13 @@ fn serve(
     doors.open(settings, &mut server)?;
     let (uri, file) = (doors.uri(), doors.file());
     // Nobody listens any more when the user has given up.
-    let ready =
-        Ready { uri: uri.clone(), file: file.clone(), size_bytes, warnings: warnings.clone(), events };
+    let ready = Ready {
+        uri: uri.clone(),
+        file: file.clone(),
+        size_bytes,
+        warnings: warnings.clone(),
+        events,
+    };
     let _ = announce.send(ready);
     #[expect(clippy::disallowed_methods, reason = "a live device runs on the wall clock")]
     let started = Instant::now();
