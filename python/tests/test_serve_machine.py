@@ -13,7 +13,7 @@ import ssdlab
 SCRIPT = """
 echo "disk of $(cat /sys/block/vda/size) sectors, $(cat /sys/block/vda/serial)"
 echo "discards up to $(cat /sys/block/vda/queue/discard_max_bytes)"
-mke2fs -q -t ext4 /dev/vda && echo made
+/sbin/mke2fs -q -t ext4 /dev/vda && echo made
 mount -t ext4 -o discard /dev/vda /mnt && echo mounted
 dd if=/dev/urandom of=/mnt/data bs=64k count=64 2>/dev/null
 md5sum < /mnt/data > /mnt/sum
@@ -22,7 +22,7 @@ sync; rm /mnt/gone; sync
 echo 3 > /proc/sys/vm/drop_caches
 test "$(md5sum < /mnt/data)" = "$(cat /mnt/sum)" && echo read back
 umount /mnt && echo unmounted
-e2fsck -f -n /dev/vda && echo sound
+/sbin/e2fsck -f -n /dev/vda && echo sound
 """
 
 

@@ -16,14 +16,14 @@ from other_programs import call, need
 
 #: In which order the kernel's modules need each other.
 MODULES = (
-    "virtio",
     "virtio_ring",
+    "virtio",
     "virtio_pci_legacy_dev",
     "virtio_pci_modern_dev",
     "virtio_pci",
     "virtio_blk",
 )
-PROGRAMS = ("mke2fs", "e2fsck", "resize2fs")
+PROGRAMS = ("mke2fs", "e2fsck")
 BOOT_SECONDS = 420
 
 
@@ -99,7 +99,7 @@ def initial_files(directory, script):
     lines = [
         "#!/bin/busybox sh",
         "/bin/busybox --install -s /bin",
-        "export PATH=/bin:/sbin",
+        "export PATH=/sbin:/bin",
         "mount -t proc proc /proc; mount -t sysfs sys /sys; mount -t devtmpfs dev /dev",
         *(f"insmod /modules/{name}.ko" for name in MODULES),
         "cd /tmp",
