@@ -166,7 +166,8 @@ def trace_convert(
 ) -> str: ...
 
 class LiveDevice:
-    uri: str
+    uri: str | None
+    file: os.PathLike[str] | None
     size_bytes: int
     warnings: builtins.list[str]
 
@@ -187,6 +188,8 @@ class LiveDevice:
         control: str | os.PathLike[str] | None = None,
         floor: str | os.PathLike[str] | None = None,
         read_only: bool = False,
+        mount: str | os.PathLike[str] | None = None,
+        vhost_user: str | os.PathLike[str] | None = None,
     ) -> None: ...
     def status(self) -> tuple[int, int, int, float | None, float] | None: ...
     def events(self) -> int | None: ...

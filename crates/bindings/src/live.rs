@@ -8,6 +8,7 @@ use crate::visits::VISIT_INTERVAL;
 use lab::{Live, LiveAddress, LiveSettings, RunError};
 use pyo3::exceptions::{PyKeyboardInterrupt, PyOSError};
 use pyo3::prelude::*;
+use std::path::PathBuf;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 
@@ -17,7 +18,9 @@ pub(crate) struct LiveDevice {
     /// Until it has ended.
     live: Mutex<Option<Live>>,
     #[pyo3(get)]
-    uri: String,
+    uri: Option<String>,
+    #[pyo3(get)]
+    file: Option<PathBuf>,
     #[pyo3(get)]
     size_bytes: u64,
     #[pyo3(get)]
@@ -28,36 +31,41 @@ pub(crate) struct LiveDevice {
 #[pymethods]
 impl LiveDevice {
     /// Serves the device of the experiment made of `layers`, and returns once clients can come.
-    /// Exactly one of `socket` and `port` is given. Ctrl-C ends the preparations.
+    /// At most one of `socket` and `port` is given. Ctrl-C ends the preparations.
     #[new]
     #[pyo3(signature = (layers, *, socket, port, host, allow_remote, size, backing, record,
                         record_data, time_scale, realtime, control=None, floor=None,
-                        read_only=false))]
+                        read_only=false, mount=None, vhost_user=None))]
     #[expect(clippy::too_many_arguments, reason = "they are keywords")]
     fn new(
         py: Python<'_>,
         layers: Vec<PyLayer>,
-        socket: Option<std::path::PathBuf>,
+        socket: Option<PathBuf>,
         port: Option<u16>,
         host: String,
         allow_remote: bool,
         size: Option<String>,
-        backing: Option<std::path::PathBuf>,
+        backing: Option<PathBuf>,
         record: Option<String>,
-        record_data: Option<std::path::PathBuf>,
+        record_data: Option<PathBuf>,
         time_scale: f64,
         realtime: bool,
-        control: Option<std::path::PathBuf>,
-        floor: Option<std::path::PathBuf>,
+        control: Option<PathBuf>,
+        floor: Option<PathBuf>,
         read_only: bool,
+        mount: Option<PathBuf>,
+        vhost_user: Option<PathBuf>,
     ) -> PyResult<Self> {
         let address = match (socket, port) {
-            (Some(path), None) => LiveAddress::Socket(path),
-            (None, Some(port)) => LiveAddress::Port { port, host, allow_remote },
-            _ => return Err(InputError::new_err("either a socket or a port is needed")),
+            (Some(path), None) => Some(LiveAddress::Socket(path)),
+            (None, Some(port)) => Some(LiveAddress::Port { port, host, allow_remote }),
+            (None, None) => None,
+            _ => return Err(InputError::new_err("socket and port exclude each other")),
         };
         let settings = LiveSettings {
             address,
+            mount,
+            vhost_user,
             size,
             backing,
             record,
@@ -97,6 +105,7 @@ impl LiveDevice {
         Ok(LiveDevice {
             live: Mutex::new(Some(live)),
             uri: ready.uri,
+            file: ready.file,
             size_bytes: ready.size_bytes,
             warnings: ready.warnings,
             events: ready.events,

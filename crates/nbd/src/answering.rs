@@ -1,6 +1,5 @@
 //! Answers at their instants, and what becomes of them on their way to the clients.
 
-use crate::asking::charge;
 use crate::connection::Flow;
 use crate::pending::Pending;
 use crate::protocol::Command;
@@ -31,12 +30,13 @@ impl<D: Device + ?Sized, W: Witness<D> + ?Sized> Server<'_, D, W> {
 
     fn answer(&mut self, pending: Pending, now: u64) {
         let Pending { asked, refusal, .. } = pending;
+        let is_local = pending.local.is_some();
         if let (Some(it), Some(id)) = (&mut self.setup.recording, pending.recorded) {
             it.answered(id, refusal.is_some(), self.setup.scale.model(now));
         }
-        let bytes = charge(&asked);
+        let bytes = asked.charge();
         let client = self.clients.answered(pending.connection, pending.serial, bytes);
-        let is_there = client.is_some();
+        let is_there = client.is_some() || is_local;
         if let Some(connection) = client {
             match (asked.command, refusal) {
                 (Command::Read, None) => {
@@ -46,7 +46,8 @@ impl<D: Device + ?Sized, W: Witness<D> + ?Sized> Server<'_, D, W> {
             }
         }
         if let (Some(completion), true) = (&pending.completion, is_there) {
-            let outside = self.setup.floor.outside(pending.op, asked.length.into());
+            let floor = self.locals.floor(pending.connection).unwrap_or(&self.setup.floor);
+            let outside = floor.outside(pending.op, asked.length.into());
             let measured_ns = now - pending.received + outside;
             let answer = Delivered {
                 op: pending.op,
@@ -55,8 +56,12 @@ impl<D: Device + ?Sized, W: Witness<D> + ?Sized> Server<'_, D, W> {
                 model_ns: self.setup.scale.wall(completion.at - pending.submitted),
                 held_by_backing: pending.held_by_backing,
             };
-            self.punctuality.record(&answer, &self.setup.floor);
+            self.punctuality.record(&answer, floor);
             self.witness.delivered(completion, self.setup.scale.model(measured_ns));
+        }
+        if let Some(owed) = pending.local {
+            let data = (asked.command == Command::Read).then_some((asked.offset, asked.length));
+            owed.answer(refusal, data, &self.setup.store, &mut self.stretch);
         }
         self.requests.keep(pending.data);
     }

@@ -5,6 +5,7 @@
 
 use crate::attached::Answered;
 use crate::connection::Connection;
+use crate::local::Owed;
 use crate::pending::{BACKING, DATA, MODEL, Pending, for_device, refusal};
 use crate::protocol::{Asked, Command, Event, Refusal};
 use crate::server::Server;
@@ -20,6 +21,14 @@ const TRIM_SECTORS: u64 = (8 << 20) / SECTOR_BYTES;
 const SPILL_BYTES: usize = 1 << 20;
 /// Extents in an answer; a client that wants more asks again.
 const MOST_EXTENTS: usize = 128;
+
+/// Whose request it is: the place and number of a client, and the answer that is owed to one that has no
+/// socket.
+pub(crate) struct From {
+    pub(crate) place: usize,
+    pub(crate) serial: u64,
+    pub(crate) local: Option<Owed>,
+}
 
 impl<D: Device + ?Sized, W: Witness<D> + ?Sized> Server<'_, D, W> {
     /// Processes the device's events up to `to`, or also those after the last answer.
@@ -69,7 +78,8 @@ impl<D: Device + ?Sized, W: Witness<D> + ?Sized> Server<'_, D, W> {
         let request = Request::new(self.device.next_id(), op, Lba(range.start), sectors);
         let Some(pending) = self.requests.at(slot) else { return };
         (pending.submitted, pending.rest) = (at, end..range.end);
-        let early = self.setup.floor.outside(op, pending.asked.length.into());
+        let floor = self.locals.floor(pending.connection).unwrap_or(&self.setup.floor);
+        let early = floor.outside(op, pending.asked.length.into());
         let fua = pending.asked.fua;
         self.device.submit(at, request, fua, (slot, early), self.witness);
     }
@@ -82,6 +92,16 @@ impl<D: Device + ?Sized, W: Witness<D> + ?Sized> Server<'_, D, W> {
             connection.replies.say(&asked.answer().extents(&extents));
             return;
         }
+        self.clients.asked(connection, asked.charge());
+        let from = From { place, serial: connection.serial, local: None };
+        let slot = self.take_in(from, asked, received);
+        if asked.command == Command::Write {
+            connection.writing = Some(slot);
+        }
+    }
+
+    /// Takes a request in: its slot. The data of a write follow.
+    pub(crate) fn take_in(&mut self, from: From, asked: Asked, received: u64) -> u32 {
         let (op, range) = for_device(&asked);
         let (offset, length) = (asked.offset, asked.length);
         let changes = !matches!(asked.command, Command::Read | Command::Flush);
@@ -119,11 +139,11 @@ impl<D: Device + ?Sized, W: Witness<D> + ?Sized> Server<'_, D, W> {
             }
             _ => None,
         };
-        self.clients.asked(connection, charge(&asked));
         let data = self.requests.buffer();
         let slot = self.requests.add(Pending {
-            connection: place,
-            serial: connection.serial,
+            connection: from.place,
+            serial: from.serial,
+            local: from.local,
             asked,
             op,
             received,
@@ -139,9 +159,6 @@ impl<D: Device + ?Sized, W: Witness<D> + ?Sized> Server<'_, D, W> {
             data,
             stored: 0,
         });
-        if waits_for & DATA != 0 {
-            connection.writing = Some(slot);
-        }
         if waits_for & (BACKING | DATA) == BACKING && !held {
             self.ask_syncer(slot);
         }
@@ -150,6 +167,7 @@ impl<D: Device + ?Sized, W: Witness<D> + ?Sized> Server<'_, D, W> {
         } else {
             self.no_longer_waits(slot, MODEL);
         }
+        slot
     }
 
     /// What is written of a range and what is not: at most so many extents, from its beginning on.
@@ -197,7 +215,7 @@ impl<D: Device + ?Sized, W: Witness<D> + ?Sized> Server<'_, D, W> {
     }
 
     /// The last of the data of a write have come.
-    fn written(&mut self, slot: u32) {
+    pub(crate) fn written(&mut self, slot: u32) {
         if let (Some(it), Some(pending)) = (&mut self.setup.recording, self.requests.at(slot)) {
             let at = self.setup.scale.model(pending.received);
             pending.recorded = it.asked(&pending.asked, &pending.data, at);
@@ -293,13 +311,5 @@ impl<D: Device + ?Sized, W: Witness<D> + ?Sized> Server<'_, D, W> {
             }
         }
         connection.held_back = !connection.leaving;
-    }
-}
-
-/// The bytes that a request counts with, as long as it is not answered.
-pub(crate) fn charge(asked: &Asked) -> u32 {
-    match asked.command {
-        Command::Read | Command::Write => asked.length,
-        _ => 0,
     }
 }

@@ -91,6 +91,12 @@ impl Clients {
         place
     }
 
+    /// The place of a client without a socket, which is never free again.
+    pub(crate) fn reserve(&mut self) -> usize {
+        self.places.push(Place { orphans: 1, ..Place::default() });
+        self.places.len() - 1
+    }
+
     /// Places that are taken by clients that are served, or were.
     pub(crate) fn served(&self) -> usize {
         let is_taken = |place: &&Place| match &place.connection {
@@ -174,6 +180,12 @@ impl Clients {
             }
         }
         connection.outstanding.add(bytes);
+        self.load.add(bytes);
+    }
+
+    /// The same of a client without a socket: what it has asked is nobody's who could be gone.
+    pub(crate) fn asked_locally(&mut self, place: usize, bytes: u32) {
+        self.places[place].orphans += 1;
         self.load.add(bytes);
     }
 

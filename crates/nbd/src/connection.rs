@@ -11,9 +11,9 @@ use std::sync::Arc;
 /// Bytes taken from a socket at once.
 const INPUT_BYTES: usize = 256 << 10;
 /// Requests of a client that are served together; more wait in its socket.
-const MOST_OUTSTANDING: usize = 512;
+pub(crate) const MOST_OUTSTANDING: usize = 512;
 /// Bytes of requests of a client that are served together or wait to be taken.
-const MOST_BYTES: u64 = 64 << 20;
+pub(crate) const MOST_BYTES: u64 = 64 << 20;
 /// Requests and bytes of all clients in the device, above which only who has little there adds to it.
 const MOST_IN_ALL: Load = Load { requests: 4096, bytes: 128 << 20 };
 const LITTLE: Load = Load { requests: 16, bytes: 1 << 20 };
@@ -120,9 +120,7 @@ impl Connection {
             && self.replies.len() + (own.requests as usize) < MOST_OUTSTANDING
             && self.replies.bytes() + own.bytes < MOST_BYTES
             // The data of a write that has begun are always taken.
-            && (self.writing.is_some()
-                || held < MOST_HELD_BYTES
-                    && (in_all.is_below(MOST_IN_ALL) || own.is_below(LITTLE)))
+            && (self.writing.is_some() || has_room(own, in_all, held))
     }
 
     /// Whether something waits to be sent.
@@ -190,6 +188,12 @@ impl Connection {
             Err(_) => Flow::Gone,
         }
     }
+}
+
+/// Whether a client with so much in the device may add to what all have there, when so many bytes of its
+/// writes wait for that.
+pub(crate) fn has_room(own: Load, in_all: Load, held: usize) -> bool {
+    held < MOST_HELD_BYTES && (in_all.is_below(MOST_IN_ALL) || own.is_below(LITTLE))
 }
 
 fn again(error: &io::Error) -> bool {

@@ -111,6 +111,14 @@ impl Listener {
         matches!(self.socket, Socket::Tcp(_))
     }
 
+    /// Another handle to a Unix socket.
+    pub(crate) fn unix(&self) -> Option<io::Result<UnixListener>> {
+        match &self.socket {
+            Socket::Unix(socket) => Some(socket.try_clone()),
+            Socket::Tcp(_) => None,
+        }
+    }
+
     /// A client that waits, if there is one.
     pub(crate) fn accept(&self) -> io::Result<ClientStream> {
         match &self.socket {

@@ -9,18 +9,24 @@ use crate::control::Control;
 use crate::error::{Error, reason};
 use crate::floor::Floor;
 use crate::listen::ClientStream;
+use crate::mount::Mount;
 use crate::punctuality::Punctuality;
 use crate::server::Server;
 use crate::setup::{Setup, Witness};
 use crate::store::Store;
 use engine::{Completion, Device, Op, Request, Time};
 use std::collections::{BTreeMap, VecDeque};
+use std::fs::OpenOptions;
 use std::io::{self, Read, Write};
+use std::os::unix::fs::FileExt;
+use std::path::Path;
+use std::thread::JoinHandle;
 use std::time::Instant;
 
 /// The sizes of requests that are measured, and how often.
 const POINTS: [(u64, u32); 5] =
     [(512, 100), (4096, 100), (65_536, 50), (262_144, 40), (1 << 20, 30)];
+const PAGE_BYTES: usize = 4096;
 /// What the device of the measurement takes, ns.
 const SERVICE_NS: Time = 200_000;
 
@@ -33,30 +39,48 @@ impl Floor {
         let system = |error: io::Error| Error::System(reason(&error));
         let (client, server) = ClientStream::pair(tcp).map_err(system)?;
         let (mut device, mut inside) = (Constant::default(), Inside::default());
-        let bytes = POINTS[POINTS.len() - 1].0;
-        let setup = Setup {
-            store: Store::memory(),
-            export: Export { bytes, read_only: false },
-            scale: Scale::new(1.0)?,
-            floor: Floor::none(),
-            orders: None,
-            recording: None,
-        };
         let control = Control::new().map_err(system)?;
-        let mut serving = Server::new(&mut device, &mut inside, setup, &control)?;
+        let mut serving = Server::new(&mut device, &mut inside, setup()?, &control)?;
         serving.connect(server).map_err(system)?;
-        let client = std::thread::Builder::new().name("floor".to_owned()).spawn(|| ask(client));
-        let client = client.map_err(system)?;
+        let client = start(|| ask(client))?;
         serving.run(None);
         drop(serving);
-        let rounds =
-            client.join().map_err(|_| Error::System("the measurement failed".to_owned()))?;
-        let rounds = rounds.map_err(system)?;
+        Ok(Floor::of(&finish(client)?, &inside))
+    }
+
+    /// Measures that to a file in a directory, which can be [mounted](Mount) on.
+    ///
+    /// # Errors
+    /// Those of [`Mount::new`], or when the system gives no thread.
+    pub fn measure_mounted(path: &Path) -> Result<Self, Error> {
+        let system = |error: io::Error| Error::System(reason(&error));
+        let (mut device, mut inside) = (Constant::default(), Inside::default());
+        let control = Control::new().map_err(system)?;
+        let mut serving = Server::new(&mut device, &mut inside, setup()?, &control)?;
+        let mount = Mount::unwatched(path, serving.local(Floor::none()))?;
+        let (file, its_control) = (mount.file(), control.clone());
+        let client = start(move || {
+            let outcome = ask_file(&file);
+            its_control.stop();
+            outcome
+        })?;
+        serving.run(None);
+        drop(serving);
+        let rounds = finish(client);
+        mount.end();
+        Ok(Floor::of(&rounds?, &inside))
+    }
+
+    /// What the rounds of a client took, and what of that was inside of the server.
+    fn of(rounds: &Times, inside: &Inside) -> Self {
         let mut floor = Floor::none();
         for op in [Op::Read, Op::Write] {
             for (bytes, _) in POINTS {
-                let (rounds, inside) =
-                    (&rounds[&(op.name(), bytes)], &inside.0[&(op.name(), bytes)]);
+                let key = (op.name(), bytes);
+                // What a kernel has cut into pieces says nothing.
+                let (Some(rounds), Some(inside)) = (rounds.get(&key), inside.0.get(&key)) else {
+                    continue;
+                };
                 // One after the other, so that each round has its part inside.
                 let pairs = rounds.iter().zip(inside);
                 let outside = typical(pairs.map(|(round, part)| round.saturating_sub(*part)));
@@ -64,8 +88,32 @@ impl Floor {
                 floor.add(op, bytes, outside, typical(rounds));
             }
         }
-        Ok(floor)
+        floor
     }
+}
+
+/// What serves in a measurement, beside its device.
+fn setup() -> Result<Setup, Error> {
+    Ok(Setup {
+        store: Store::memory(),
+        export: Export { bytes: POINTS[POINTS.len() - 1].0, read_only: false },
+        scale: Scale::new(1.0)?,
+        floor: Floor::none(),
+        orders: None,
+        recording: None,
+    })
+}
+
+type Client = JoinHandle<io::Result<Times>>;
+
+fn start(client: impl FnOnce() -> io::Result<Times> + Send + 'static) -> Result<Client, Error> {
+    let thread = std::thread::Builder::new().name("floor".to_owned());
+    thread.spawn(client).map_err(|error| Error::System(reason(&error)))
+}
+
+fn finish(client: Client) -> Result<Times, Error> {
+    let rounds = client.join().map_err(|_| Error::System("the measurement failed".to_owned()))?;
+    rounds.map_err(|error| Error::System(reason(&error)))
 }
 
 /// The latency of a request that meets no other: on a busy machine, half of them wait for a
@@ -149,6 +197,30 @@ fn ask(mut stream: ClientStream) -> io::Result<Times> {
                 let started = Instant::now();
                 stream.write_all(&message)?;
                 stream.read_exact(&mut answer[..16 + received])?;
+                times.push(started.elapsed().as_nanos() as u64);
+            }
+        }
+    }
+    Ok(times)
+}
+
+/// The same of a file.
+fn ask_file(path: &Path) -> io::Result<Times> {
+    let file = OpenOptions::new().read(true).write(true).open(path)?;
+    let mut times = Times::new();
+    for (bytes, rounds) in POINTS {
+        // Where a page begins, for the kernel asks for whole ones.
+        let mut room = vec![0u8; bytes as usize + PAGE_BYTES];
+        let from = room.as_ptr().align_offset(PAGE_BYTES).min(PAGE_BYTES);
+        let data = &mut room[from..from + bytes as usize];
+        for op in [Op::Read, Op::Write] {
+            let times = times.entry((op.name(), bytes)).or_default();
+            for _ in 0..rounds {
+                let started = Instant::now();
+                match op {
+                    Op::Read => file.read_exact_at(data, 0)?,
+                    _ => file.write_all_at(data, 0)?,
+                }
                 times.push(started.elapsed().as_nanos() as u64);
             }
         }

@@ -1,5 +1,6 @@
 //! A request on its way: from what a client asked to what the device is asked.
 
+use crate::local::Owed;
 use crate::protocol::{Asked, Command, Refusal};
 use engine::{Completion, Op, SECTOR_BYTES, Status, Time};
 use std::cmp::Reverse;
@@ -20,6 +21,8 @@ pub(crate) const BACKING: u8 = 4;
 pub(crate) struct Pending {
     pub(crate) connection: usize,
     pub(crate) serial: u64,
+    /// The answer that a client without a socket is owed.
+    pub(crate) local: Option<Owed>,
     pub(crate) asked: Asked,
     pub(crate) op: Op,
     /// When it came, and when the device was first asked, in its time.

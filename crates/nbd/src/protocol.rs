@@ -73,6 +73,14 @@ pub struct Asked {
 }
 
 impl Asked {
+    /// The bytes that it counts with, as long as it is not answered.
+    pub(crate) fn charge(&self) -> u32 {
+        match self.command {
+            Command::Read | Command::Write => self.length,
+            _ => 0,
+        }
+    }
+
     pub(crate) fn answer(&self) -> Answer {
         Answer { cookie: self.cookie, structured: self.structured }
     }

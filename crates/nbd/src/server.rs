@@ -5,7 +5,7 @@
 //! client has it in time. The device is therefore asked for its events that much ahead of the clock; a
 //! request that arrives in between counts as submitted at the event.
 //!
-//! The server's work on requests is in `asking.rs`, that on answers in `answering.rs`. In a turn each
+//! The server's work on requests is in `asking.rs` (of clients without a socket, also in `hearing.rs`), that on answers in `answering.rs`. In a turn each
 //! client is heard and sent at most a stretch, so that none waits for another.
 
 use crate::attached::{Answered, Attached};
@@ -17,6 +17,7 @@ use crate::control::Control;
 use crate::entrance::{Entrance, Who};
 use crate::error::Error;
 use crate::listen::ClientStream;
+use crate::local::Locals;
 use crate::pending::{BACKING, DATA, Requests};
 use crate::punctuality::Punctuality;
 use crate::recording::Recording;
@@ -44,23 +45,24 @@ pub struct Server<'a, D: ?Sized, W: ?Sized> {
     /// What the device has answered, while that is taken in.
     pub(crate) answered: Vec<Answered>,
     pub(crate) witness: &'a mut W,
-    control: &'a Control,
+    pub(crate) control: &'a Control,
     pub(crate) setup: Setup,
     catalogue: Arc<Catalogue>,
     pub(crate) syncer: Option<Syncer>,
     pub(crate) clock: WallClock,
     pub(crate) clients: Clients,
+    pub(crate) locals: Locals,
     pub(crate) requests: Requests,
     /// Long trims of which the device is to be asked the next piece.
     pub(crate) trimming: Vec<u32>,
     /// In which answers are made.
     pub(crate) stretch: Vec<u8>,
-    last_message: u64,
+    pub(crate) last_message: u64,
     last_idle: u64,
     /// The place that is heard first in the next turn.
     first: usize,
     /// The power of the device is off, or it is on its way back.
-    is_off: bool,
+    pub(crate) is_off: bool,
     /// How long the server had waited for a processor when that was counted last, and its answers then.
     waited: Option<u64>,
     requests_before: u64,
@@ -97,6 +99,7 @@ impl<'a, D: Device + ?Sized, W: Witness<D> + ?Sized> Server<'a, D, W> {
             syncer,
             clock: WallClock::new(),
             clients: Clients::default(),
+            locals: Locals::default(),
             requests: Requests::default(),
             trimming: Vec::new(),
             stretch: Vec::new(),
@@ -150,7 +153,9 @@ impl<'a, D: Device + ?Sized, W: Witness<D> + ?Sized> Server<'a, D, W> {
             self.send_all();
             match (end, entrance) {
                 (Some(end), _) if self.is_quiet() || now > end => break,
-                (None, None) if self.clients.iter().next().is_none() => break,
+                (None, None) if self.locals.is_empty() && self.clients.iter().next().is_none() => {
+                    break;
+                }
                 _ => {}
             }
             let entrance = entrance.filter(|_| end.is_none() && !self.is_off);
@@ -230,6 +235,9 @@ impl<'a, D: Device + ?Sized, W: Witness<D> + ?Sized> Server<'a, D, W> {
     /// Waits for the next instant, message or wake-up, and takes the messages.
     fn wait(&mut self, entrance: Option<&dyn Entrance>, reading: bool) {
         self.read_leftovers(reading);
+        if reading {
+            self.hear_locals();
+        }
         let timeout = self.timeout();
         let timeout = Timespec { tv_sec: 0, tv_nsec: timeout.cast_signed() };
         let mut places = Vec::with_capacity(self.clients.places());

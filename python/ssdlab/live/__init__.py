@@ -1,4 +1,5 @@
-"""The live device: a simulated device that any program can use as a block device, over NBD.
+"""The live device: a simulated device that any program can use as a block device, over NBD, as a file
+or in a virtual machine.
 
 `serve` begins, and is in `ssdlab` itself; the device then answers its clients on threads of its own
 until `LiveDevice.stop`.
@@ -8,6 +9,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Mapping
+from pathlib import Path
 from types import TracebackType
 from typing import Any, NamedTuple
 
@@ -41,8 +43,10 @@ class LiveDevice:
 
     def __init__(self, core: _core.LiveDevice) -> None:
         self._core = core
-        self.uri: str = core.uri
-        """By what clients find the device, such as `nbd+unix:///?socket=/tmp/ssd`."""
+        self.uri: str = core.uri or ""
+        """By what clients of NBD find the device, such as `nbd+unix:///?socket=/tmp/ssd`, or nothing."""
+        self.file: Path | None = None if core.file is None else Path(core.file)
+        """The file that is the device, such as `/tmp/ssd/disk`; None if it is not mounted."""
         self.size_bytes: int = core.size_bytes
         """How large the device is for its clients."""
         self.warnings: list[str] = core.warnings
@@ -105,6 +109,8 @@ def serve(
     control: str | os.PathLike[str] | None = None,
     floor: str | os.PathLike[str] | None = None,
     read_only: bool = False,
+    mount: str | os.PathLike[str] | None = None,
+    vhost_user: str | os.PathLike[str] | None = None,
     seed: int | None = None,
     set: Mapping[str, Any] | None = None,
     allow_code: bool = False,
@@ -114,6 +120,9 @@ def serve(
     - `device`, `seed`, `set`, `allow_code`: as for `ssdlab.run`;
     - `socket`: the path of the Unix socket to make; or `port`: the TCP port of `host`, 0 being any
       that is free. Another host than this machine needs `allow_remote`, and NBD knows no passwords;
+    - `mount`: an empty directory, which shows the device as the file `disk` while it is served;
+    - `vhost_user`: the path of the Unix socket at which a hypervisor finds it as the disk of its
+      guest (`vhost-user-blk`). Of these four, one is needed;
     - `size`: how large the device is for its clients, such as "1GiB", at most what it has;
     - `backing`: the file with the data, which is made if there is none; without it they are in
       memory and end with the server;
@@ -145,6 +154,8 @@ def serve(
         control=control,
         floor=floor,
         read_only=read_only,
+        mount=mount,
+        vhost_user=vhost_user,
     )
 
 

@@ -36,6 +36,10 @@ STATUS_SECONDS = 1.0
             "ssdlab serve --device agrawal2008 --run 'qemu-img bench -f raw -t none $uri'",
         ),
         (
+            "a file, /tmp/ssd/disk, that can be used without NBD",
+            "ssdlab serve --device agrawal2008 --size 1GiB --mount /tmp/ssd  # an empty directory",
+        ),
+        (
             "what an application did, simulated once more",
             "ssdlab serve --socket /tmp/ssd --record app.parquet  # and then:\n\n"
             "ssdlab run --trace app.parquet",
@@ -52,6 +56,19 @@ STATUS_SECONDS = 1.0
     metavar="N",
     type=click.IntRange(0, 65535),
     help="Listen on this TCP port of 127.0.0.1; 0 takes any that is free.",
+)
+@click.option(
+    "--mount",
+    metavar="DIR",
+    type=PATH,
+    help="Show the device as the file DIR/disk (FUSE); DIR is an empty directory.",
+)
+@click.option(
+    "--vhost-user",
+    metavar="SOCKET",
+    type=PATH,
+    help="Wait at this Unix socket for a hypervisor, whose guest has the device as its disk "
+    "(vhost-user-blk).",
 )
 @click.option("--host", metavar="ADDRESS", default=LOOPBACK, help="Another address for --port.")
 @click.option(
@@ -111,7 +128,8 @@ STATUS_SECONDS = 1.0
     "run_command",
     "--run",
     metavar="COMMAND",
-    help="Run a shell command, to which $uri is the device, and stop when it ends.",
+    help="Run a shell command, to which $uri is the device, or with --mount $disk, and stop when it "
+    "ends.",
 )
 @click.option(
     "--json",
@@ -125,6 +143,8 @@ def serve(
     size: str | None,
     socket: Path | None,
     port: int | None,
+    mount: Path | None,
+    vhost_user: Path | None,
     host: str,
     allow_remote: bool,
     backing: Path | None,
@@ -142,7 +162,10 @@ def serve(
     json_path: str | None,
     quiet: bool,
 ) -> int:
-    """Serve a simulated device as a block device (NBD), with the latencies of its model.
+    """Serve a simulated device as a block device, with the latencies of its model.
+
+    Programs find it over NBD (--socket, --port), as a file (--mount) or in a virtual machine
+    (--vhost-user), or all of these at once.
 
     It ends with Ctrl-C or SIGTERM, answers what was asked and prints the results: those of a
     simulation of the same requests, and whether they were answered in time. docs/live.md has
@@ -150,8 +173,11 @@ def serve(
     """
     if socket is not None and port is not None:
         raise click.UsageError("--socket and --port exclude each other")
-    if socket is None and port is None and run_command is None:
-        raise click.UsageError("--socket PATH or --port N is needed, or --run COMMAND")
+    nowhere = all(it is None for it in (socket, port, mount, vhost_user))
+    if nowhere and run_command is None:
+        raise click.UsageError(
+            "--socket PATH, --port N, --mount DIR or --vhost-user SOCKET is needed, or --run COMMAND"
+        )
     if port is None and (host != LOOPBACK or allow_remote):
         raise click.UsageError("--host and --allow-remote belong to --port")
     json_file = None if json_path in (None, "-") else Path(str(json_path))
@@ -174,7 +200,7 @@ def serve(
         try:
             live = serve_layers(
                 stack,
-                socket=Path(directory, "socket") if socket is None and port is None else socket,
+                socket=Path(directory, "socket") if nowhere else socket,
                 port=port,
                 host=host,
                 allow_remote=allow_remote,
@@ -186,6 +212,8 @@ def serve(
                 control=control,
                 floor=floor,
                 read_only=read_only,
+                mount=mount,
+                vhost_user=vhost_user,
             )
         except OSError as error:
             raise click.ClickException(str(error)) from None
@@ -193,11 +221,13 @@ def serve(
             raise click.ClickException("interrupted; nothing was written") from None
         for warning in live.warnings:
             click.echo(f"ssdlab: warning: {warning}", err=True)
-        status = _attend(live, run_command, quiet)
+        status = _attend(live, run_command, quiet, vhost_user)
         try:
             results = live.stop()
         except OSError as error:
             raise click.ClickException(str(error)) from None
+    for warning in results.live.warnings[len(live.warnings) :]:
+        click.echo(f"ssdlab: warning: {warning}", err=True)
     signal.signal(signal.SIGTERM, before)
     if json_file is not None:
         try:
@@ -216,7 +246,9 @@ def serve(
     return 0
 
 
-def _attend(live: LiveDevice, run_command: str | None, quiet: bool) -> int:
+def _attend(
+    live: LiveDevice, run_command: str | None, quiet: bool, vhost_user: Path | None
+) -> int:
     """Stay until a signal comes or the command ends; the command's status."""
     stopped = False
 
@@ -229,9 +261,14 @@ def _attend(live: LiveDevice, run_command: str | None, quiet: bool) -> int:
     try:
         if run_command is not None:
             environment = os.environ | {"uri": live.uri}
+            if live.file is not None:
+                environment["disk"] = os.fspath(live.file)
             child = subprocess.Popen(run_command, shell=True, env=environment)
         elif not quiet:
-            click.echo(f"ssdlab: serving {live.size_bytes} bytes at {live.uri}", err=True)
+            places = [os.fspath(it) for it in (live.uri, live.file, vhost_user) if it]
+            click.echo(
+                f"ssdlab: serving {live.size_bytes} bytes at {' and '.join(places)}", err=True
+            )
         show = _status_line(live, quiet)
         while not stopped and (child is None or child.poll() is None):
             show()

@@ -10,9 +10,10 @@ use std::net::IpAddr;
 pub(super) fn address(
     settings: &LiveSettings,
     warnings: &mut Vec<String>,
-) -> Result<Address, RunError> {
-    match &settings.address {
-        LiveAddress::Socket(path) => Ok(Address::Unix(path.clone())),
+) -> Result<Option<Address>, RunError> {
+    let Some(address) = &settings.address else { return Ok(None) };
+    match address {
+        LiveAddress::Socket(path) => Ok(Some(Address::Unix(path.clone()))),
         LiveAddress::Port { port, host, allow_remote } => {
             let ip: IpAddr =
                 if host == "localhost" { Ok([127, 0, 0, 1].into()) } else { host.parse() }
@@ -30,7 +31,7 @@ pub(super) fn address(
                     "listening on {host}: everyone who reaches it can read and write the device"
                 ));
             }
-            Ok(Address::Tcp(ip, *port))
+            Ok(Some(Address::Tcp(ip, *port)))
         }
     }
 }

@@ -25,8 +25,12 @@ pub enum LiveAddress {
 /// How a device is served.
 #[derive(Debug, Clone, PartialEq)]
 pub struct LiveSettings {
-    /// Where.
-    pub address: LiveAddress,
+    /// Where clients of NBD find it, if they do.
+    pub address: Option<LiveAddress>,
+    /// The directory that shows it as a file.
+    pub mount: Option<PathBuf>,
+    /// The socket at which a hypervisor finds it as the disk of its guest.
+    pub vhost_user: Option<PathBuf>,
     /// How large it is for its clients, such as "1GiB"; else as large as the backing file, or as the
     /// device.
     pub size: Option<String>,
@@ -51,8 +55,10 @@ pub struct LiveSettings {
 /// What is known once clients can come.
 #[derive(Debug, Clone)]
 pub struct Ready {
-    /// By what they find the device.
-    pub uri: String,
+    /// By what those of NBD find the device.
+    pub uri: Option<String>,
+    /// The file that is the device.
+    pub file: Option<PathBuf>,
     /// How large it is.
     pub size_bytes: u64,
     /// What the user should know.

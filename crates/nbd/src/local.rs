@@ -1,0 +1,310 @@
+//! Clients within the process: between them and the server is no socket but a queue.
+//!
+//! A client asks from any thread, and is answered on the server's by what it has handed in. It is
+//! counted against the same limits as a client with a socket; who asks for more waits. Whatever happens,
+//! each request is answered once: what the server does not answer is answered by an error.
+
+use crate::clock::WallClock;
+use crate::connection::{Load, MOST_BYTES, MOST_OUTSTANDING};
+use crate::control::Control;
+use crate::floor::Floor;
+use crate::protocol::{Asked, Command, Export, MOST_DATA_BYTES, Refusal};
+use crate::store::Store;
+use std::collections::VecDeque;
+use std::fmt;
+use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
+
+/// A buffer for answers that grew beyond this is not kept.
+const KEPT_BYTES: usize = 2 << 20;
+
+/// What is done with an answer: the data of a read, nothing else of all others, or why not.
+pub type Reply = Box<dyn FnOnce(Result<&[u8], Refusal>) + Send>;
+
+/// A request of a client within the process.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Wanted {
+    /// What.
+    pub command: Command,
+    /// Whether it must be durable when it is answered.
+    pub fua: bool,
+    /// First byte.
+    pub offset: u64,
+    /// How many bytes.
+    pub length: u32,
+    /// Of a write, as many bytes as it is long; of all others none.
+    pub data: Vec<u8>,
+}
+
+impl Wanted {
+    /// A request without data.
+    pub fn new(command: Command, offset: u64, length: u32) -> Self {
+        Wanted { command, fua: false, offset, length, data: Vec::new() }
+    }
+
+    /// A write.
+    pub fn write(offset: u64, data: Vec<u8>) -> Self {
+        // What is too long is refused when it is asked.
+        let length = data.len().try_into().unwrap_or(u32::MAX);
+        Wanted { command: Command::Write, fua: false, offset, length, data }
+    }
+
+    /// What is asked of an export, if that can be asked of it.
+    fn checked(&self, export: Export) -> Result<Asked, Refusal> {
+        let &Wanted { command, fua, offset, length, ref data } = self;
+        let asked = Asked { command, fua, cookie: 0, offset, length, structured: false };
+        match command {
+            Command::Flush => return Ok(Asked { offset: 0, length: 0, ..asked }),
+            Command::Extents { .. } => return Err(Refusal::Invalid),
+            Command::Read => {}
+            _ if export.read_only => return Err(Refusal::NotPermitted),
+            _ => {}
+        }
+        let has_data = matches!(command, Command::Read | Command::Write);
+        let own = if command == Command::Write { length as usize } else { 0 };
+        if length == 0 || has_data && length > MOST_DATA_BYTES || data.len() != own {
+            return Err(Refusal::Invalid);
+        }
+        if offset.checked_add(length.into()).is_none_or(|end| end > export.bytes) {
+            let writes = matches!(command, Command::Write | Command::WriteZeroes { .. });
+            return Err(if writes { Refusal::NoSpace } else { Refusal::Invalid });
+        }
+        Ok(asked)
+    }
+}
+
+/// The answer that a request is owed; without one it is that something went wrong.
+pub(crate) struct Owed {
+    reply: Option<Reply>,
+    queue: Arc<Queue>,
+    bytes: u32,
+    /// The server has taken the request.
+    inside: bool,
+}
+
+impl Owed {
+    /// Answers, with the data of a range if there is one. They are read into `buffer`.
+    pub(crate) fn answer(
+        mut self,
+        refusal: Option<Refusal>,
+        data: Option<(u64, u32)>,
+        store: &Store,
+        buffer: &mut Vec<u8>,
+    ) {
+        buffer.clear();
+        let done = match (refusal, data) {
+            (Some(refusal), _) => Err(refusal),
+            (None, Some((offset, length))) => store.read(offset, length, buffer),
+            (None, None) => Ok(()),
+        };
+        self.give(done.map(|()| &buffer[..]));
+        if buffer.capacity() > KEPT_BYTES {
+            *buffer = Vec::new();
+        }
+    }
+
+    fn give(&mut self, outcome: Result<&[u8], Refusal>) {
+        let Some(reply) = self.reply.take() else { return };
+        reply(outcome);
+        let mut state = self.queue.lock();
+        let load = if self.inside { &mut state.inside } else { &mut state.before };
+        load.remove(self.bytes);
+        drop(state);
+        self.queue.room.notify_one();
+    }
+}
+
+impl Drop for Owed {
+    fn drop(&mut self) {
+        self.give(Err(Refusal::Io));
+    }
+}
+
+impl fmt::Debug for Owed {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Owed").field("bytes", &self.bytes).finish_non_exhaustive()
+    }
+}
+
+/// A request on its way to the server.
+pub(crate) struct Waiting {
+    pub(crate) asked: Asked,
+    pub(crate) data: Vec<u8>,
+    pub(crate) owed: Owed,
+    /// When it was asked, and whether it had to wait for room then.
+    pub(crate) received: u64,
+    pub(crate) held_back: bool,
+}
+
+#[derive(Default)]
+struct State {
+    waiting: VecDeque<Waiting>,
+    /// What the server has taken and not answered, and what it has not taken.
+    inside: Load,
+    before: Load,
+    closed: bool,
+}
+
+#[derive(Default)]
+struct Queue {
+    state: Mutex<State>,
+    room: Condvar,
+}
+
+impl Queue {
+    fn lock(&self) -> MutexGuard<'_, State> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+/// The client's side: it may be used by any number of threads.
+#[derive(Clone)]
+pub struct LocalClient {
+    queue: Arc<Queue>,
+    control: Control,
+    clock: WallClock,
+    export: Export,
+}
+
+impl fmt::Debug for LocalClient {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("LocalClient").field("export", &self.export).finish_non_exhaustive()
+    }
+}
+
+impl LocalClient {
+    /// What the client has of the device.
+    pub fn export(&self) -> Export {
+        self.export
+    }
+
+    /// Whether nothing is served any more.
+    pub fn is_closed(&self) -> bool {
+        self.queue.lock().closed
+    }
+
+    /// Asks, and waits as long as this client has asked for as much as is served at once. The answer is
+    /// given on the thread of the server, at its instant; what cannot be served is refused at once.
+    pub fn ask(&self, wanted: Wanted, reply: Reply) {
+        let received = self.clock.now();
+        let asked = match wanted.checked(self.export) {
+            Ok(asked) => asked,
+            Err(refusal) => return reply(Err(refusal)),
+        };
+        let bytes = asked.charge();
+        let mut state = self.queue.lock();
+        let is_full = |state: &mut State| {
+            let requests = (state.inside.requests + state.before.requests) as usize;
+            let held = state.inside.bytes + state.before.bytes;
+            !state.closed && (requests >= MOST_OUTSTANDING || held >= MOST_BYTES)
+        };
+        let held_back = is_full(&mut state);
+        if held_back {
+            let woken = self.queue.room.wait_while(state, is_full);
+            state = woken.unwrap_or_else(PoisonError::into_inner);
+        }
+        if state.closed {
+            drop(state);
+            return reply(Err(Refusal::Io));
+        }
+        state.before.add(bytes);
+        let owed =
+            Owed { reply: Some(reply), queue: Arc::clone(&self.queue), bytes, inside: false };
+        let data = wanted.data;
+        state.waiting.push_back(Waiting { asked, data, owed, received, held_back });
+        drop(state);
+        self.control.wake();
+    }
+}
+
+impl LocalClient {
+    /// Asks several things at once, as [`ask`](LocalClient::ask) does, and answers when the last of them is
+    /// answered: without data, and with what the first of them was refused for.
+    pub fn ask_all(&self, wanted: impl ExactSizeIterator<Item = Wanted>, reply: Reply) {
+        if wanted.len() == 0 {
+            return reply(Ok(&[]));
+        }
+        let shared = Arc::new(Mutex::new((wanted.len(), None, Some(reply))));
+        for one in wanted {
+            let shared = Arc::clone(&shared);
+            let answered: Reply = Box::new(move |outcome| {
+                let mut state = shared.lock().unwrap_or_else(PoisonError::into_inner);
+                state.0 -= 1;
+                state.1 = state.1.or(outcome.err());
+                if state.0 == 0
+                    && let Some(reply) = state.2.take()
+                {
+                    reply(state.1.map_or(Ok(&[]), Err));
+                }
+            });
+            self.ask(one, answered);
+        }
+    }
+}
+
+/// The server's side of all its local clients; when it is dropped, nothing more is served.
+#[derive(Default)]
+pub(crate) struct Locals(Vec<Local>);
+
+struct Local {
+    queue: Arc<Queue>,
+    /// Its place among the clients, and what the way to it takes.
+    place: usize,
+    floor: Floor,
+}
+
+impl Locals {
+    /// Adds a client at a place.
+    pub(crate) fn add(
+        &mut self,
+        place: usize,
+        floor: Floor,
+        control: &Control,
+        (export, clock): (Export, WallClock),
+    ) -> LocalClient {
+        let queue = Arc::<Queue>::default();
+        self.0.push(Local { queue: Arc::clone(&queue), place, floor });
+        LocalClient { queue, control: control.clone(), clock, export }
+    }
+
+    pub(crate) fn is_empty(&self) -> bool {
+        self.0.is_empty()
+    }
+
+    /// What the way to the client at a place takes, if it is one of these.
+    pub(crate) fn floor(&self, place: usize) -> Option<&Floor> {
+        self.0.iter().find(|local| local.place == place).map(|local| &local.floor)
+    }
+
+    /// The places of all.
+    pub(crate) fn places(&self) -> impl Iterator<Item = (usize, usize)> + use<> {
+        let places: Vec<usize> = self.0.iter().map(|local| local.place).collect();
+        places.into_iter().enumerate()
+    }
+
+    /// Takes the next request of one of them, if `has_room` says so of what it has in the server.
+    pub(crate) fn next(&self, number: usize, has_room: impl Fn(Load) -> bool) -> Option<Waiting> {
+        let mut state = self.0[number].queue.lock();
+        if state.waiting.is_empty() || !has_room(state.inside) {
+            return None;
+        }
+        let mut next = state.waiting.pop_front()?;
+        state.before.remove(next.owed.bytes);
+        state.inside.add(next.owed.bytes);
+        next.owed.inside = true;
+        Some(next)
+    }
+}
+
+impl Drop for Locals {
+    fn drop(&mut self) {
+        for local in &self.0 {
+            let mut state = local.queue.lock();
+            state.closed = true;
+            let waiting = std::mem::take(&mut state.waiting);
+            drop(state);
+            // Each is answered when it is dropped, and that takes the lock.
+            drop(waiting);
+            local.queue.room.notify_all();
+        }
+    }
+}

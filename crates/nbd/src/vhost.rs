@@ -1,0 +1,310 @@
+//! The device as the disk of a virtual machine, without NBD: `vhost-user-blk`.
+//!
+//! The hypervisor connects to a Unix socket and shares the memory of its guest; the guest's driver asks in
+//! queues that lie there (`virtio_disk.rs`). One thread waits for hypervisors, one at a time; one speaks with
+//! that which is there, and one takes what its guest asks. Answers are written by the server at their instants.
+
+use crate::control::Control;
+use crate::error::{Error, reason};
+use crate::listen::{Address, Listener};
+use crate::local::{LocalClient, Reply};
+use crate::virtio_disk::{self, FAILED, QUEUE_SIZE, QUEUES, Task};
+use rustix::event::{PollFd, PollFlags, poll};
+use std::io;
+use std::path::Path;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
+use std::thread::JoinHandle;
+use std::time::Duration;
+use vhost::vhost_user::message::{VhostUserProtocolFeatures, VhostUserVirtioFeatures};
+use vhost_user_backend::{ShutdownHandle, VhostUserBackend, VhostUserDaemon, VringMutex, VringT};
+use virtio_queue::{DescriptorChain, QueueT};
+use vm_memory::{GuestAddressSpace, GuestMemoryAtomic, GuestMemoryLoadGuard, GuestMemoryMmap};
+use vmm_sys_util::epoll::EventSet;
+use vmm_sys_util::event::{
+    EventConsumer, EventFlag, EventNotifier, new_event_consumer_and_notifier,
+};
+
+/// A queue that is stopped waits so long for what it has asked.
+const PATIENCE: Duration = Duration::from_secs(10);
+
+type Memory = GuestMemoryAtomic<GuestMemoryMmap>;
+type Chain = DescriptorChain<GuestMemoryLoadGuard<GuestMemoryMmap>>;
+
+/// A socket for hypervisors; it goes when it is dropped, and whoever is there hears it.
+#[derive(Debug)]
+pub struct VhostUser {
+    control: Control,
+    current: Current,
+    thread: Option<JoinHandle<()>>,
+}
+
+/// The connection of the hypervisor that is there.
+#[derive(Clone, Default)]
+struct Current(Arc<Mutex<Option<ShutdownHandle>>>);
+
+impl std::fmt::Debug for Current {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str("Current")
+    }
+}
+
+impl VhostUser {
+    /// Whether [`new`](VhostUser::new) would succeed now.
+    ///
+    /// # Errors
+    /// Those of [`new`](VhostUser::new).
+    pub fn check(path: &Path) -> Result<(), Error> {
+        Listener::check(&Address::Unix(path.to_owned()))
+    }
+
+    /// Waits for hypervisors at a Unix socket, whose guests have the device of a client as their disk.
+    ///
+    /// # Errors
+    /// When the path is in use or not to be had, or the system gives no thread.
+    pub fn new(path: &Path, client: LocalClient) -> Result<Self, Error> {
+        let system = |error: io::Error| Error::System(reason(&error));
+        let listener = Listener::new(&Address::Unix(path.to_owned()))?;
+        let control = Control::new().map_err(system)?;
+        let current = Current::default();
+        let (its_control, its_current) = (control.clone(), current.clone());
+        let thread = std::thread::Builder::new().name("vhost-user".to_owned());
+        let thread = thread.spawn(move || attend(&listener, &client, &its_control, &its_current));
+        Ok(VhostUser { control, current, thread: Some(thread.map_err(system)?) })
+    }
+}
+
+impl Drop for VhostUser {
+    fn drop(&mut self) {
+        self.control.stop();
+        if let Some(connection) = &*lock(&self.current.0) {
+            connection.shutdown();
+        }
+        if let Some(thread) = self.thread.take() {
+            let _ = thread.join();
+        }
+    }
+}
+
+/// Serves one hypervisor after the other until it is told to stop.
+fn attend(listener: &Listener, client: &LocalClient, control: &Control, current: &Current) {
+    let Some(Ok(socket)) = listener.unix() else { return };
+    // It is only accepted from once somebody is there.
+    if socket.set_nonblocking(false).is_err() {
+        return;
+    }
+    let mut socket = vhost::vhost_user::Listener::from(socket);
+    loop {
+        let mut fds =
+            [PollFd::new(control.wakes(), PollFlags::IN), PollFd::new(listener, PollFlags::IN)];
+        let _ = poll(&mut fds, None);
+        if control.is_stopped() {
+            return;
+        }
+        if fds[1].revents().is_empty() {
+            continue;
+        }
+        let disk = Arc::new(Disk::new(client.clone()));
+        let memory = Memory::new(GuestMemoryMmap::new());
+        let Ok(mut daemon) = VhostUserDaemon::new("vhost-user".to_owned(), disk, memory) else {
+            return;
+        };
+        if daemon.start(&mut socket).is_err() {
+            continue;
+        }
+        *lock(&current.0) = daemon.shutdown_handle();
+        if control.is_stopped() {
+            daemon.request_shutdown();
+        }
+        // How it went is for the hypervisor to say.
+        let _ = daemon.wait();
+        *lock(&current.0) = None;
+    }
+}
+
+fn lock<T>(it: &Mutex<T>) -> MutexGuard<'_, T> {
+    it.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+/// What is known of a queue: how often it was stopped, and its requests that are not answered.
+#[derive(Default)]
+struct Asked {
+    stops: u64,
+    outstanding: u32,
+}
+
+/// The disk of one guest.
+struct Disk {
+    client: LocalClient,
+    memory: Mutex<Option<Memory>>,
+    by_index: AtomicBool,
+    asked: Arc<(Mutex<[Asked; QUEUES as usize]>, Condvar)>,
+}
+
+impl Disk {
+    fn new(client: LocalClient) -> Self {
+        Disk {
+            client,
+            memory: Mutex::default(),
+            by_index: AtomicBool::new(false),
+            asked: Arc::default(),
+        }
+    }
+
+    /// Takes all that a queue asks for now; whether that was something.
+    fn take_all(&self, number: usize, vring: &VringMutex) -> bool {
+        let Some(memory) = lock(&self.memory).clone() else { return false };
+        let mut found = false;
+        // A guest that goes on asking does not keep a server that has ended.
+        while !self.client.is_closed() {
+            let chain = {
+                let mut state = vring.get_mut();
+                if !state.is_enabled() || !state.get_queue().ready() {
+                    return false;
+                }
+                state.get_queue_mut().pop_descriptor_chain(memory.memory())
+            };
+            let Some(chain) = chain else { break };
+            self.take(number, vring, chain);
+            found = true;
+        }
+        found
+    }
+
+    fn take(&self, number: usize, vring: &VringMutex, chain: Chain) {
+        let stops = {
+            let asked = &mut lock(&self.asked.0)[number];
+            asked.outstanding += 1;
+            asked.stops
+        };
+        let owed =
+            Owed { chain, vring: vring.clone(), asked: Arc::clone(&self.asked), number, stops };
+        match virtio_disk::task(owed.chain.memory(), owed.chain.clone()) {
+            Ok(Task::Name) => {
+                let name = virtio_disk::name();
+                owed.give(Ok(&name));
+            }
+            Ok(Task::Ask(mut wanted)) => {
+                let reply: Reply = Box::new(move |outcome| owed.give(outcome.map_err(|_| FAILED)));
+                match (wanted.pop(), wanted.is_empty()) {
+                    (Some(only), true) => self.client.ask(only, reply),
+                    (last, _) => {
+                        wanted.extend(last);
+                        self.client.ask_all(wanted.into_iter(), reply);
+                    }
+                }
+            }
+            Err(status) => owed.give(Err(status)),
+        }
+    }
+}
+
+/// The answer that a request of a guest is owed.
+struct Owed {
+    chain: Chain,
+    vring: VringMutex,
+    asked: Arc<(Mutex<[Asked; QUEUES as usize]>, Condvar)>,
+    number: usize,
+    /// How often its queue had been stopped when it was asked.
+    stops: u64,
+}
+
+impl Owed {
+    fn give(self, outcome: Result<&[u8], u8>) {
+        let is_stale = lock(&self.asked.0)[self.number].stops != self.stops;
+        if !is_stale {
+            let head = self.chain.head_index();
+            let memory = self.chain.memory();
+            let written = virtio_disk::answer(memory, self.chain.clone(), outcome);
+            let mut state = self.vring.get_mut();
+            // A guest whose ring is not where it said hears nothing.
+            if state.add_used(head, written).is_ok() && state.needs_notification().unwrap_or(true) {
+                let _ = state.signal_used_queue();
+            }
+        }
+        lock(&self.asked.0)[self.number].outstanding -= 1;
+        self.asked.1.notify_all();
+    }
+}
+
+impl VhostUserBackend for Disk {
+    type Bitmap = ();
+    type Vring = VringMutex;
+
+    fn num_queues(&self) -> usize {
+        QUEUES.into()
+    }
+
+    fn max_queue_size(&self) -> usize {
+        QUEUE_SIZE.into()
+    }
+
+    fn features(&self) -> u64 {
+        virtio_disk::features(self.client.export())
+            | VhostUserVirtioFeatures::PROTOCOL_FEATURES.bits()
+    }
+
+    fn protocol_features(&self) -> VhostUserProtocolFeatures {
+        VhostUserProtocolFeatures::CONFIG
+            | VhostUserProtocolFeatures::MQ
+            | VhostUserProtocolFeatures::REPLY_ACK
+    }
+
+    fn set_event_idx(&self, enabled: bool) {
+        self.by_index.store(enabled, Ordering::Release);
+    }
+
+    fn get_config(&self, offset: u32, size: u32) -> Vec<u8> {
+        virtio_disk::config(self.client.export(), offset, size)
+    }
+
+    fn update_memory(&self, memory: Memory) -> io::Result<()> {
+        *lock(&self.memory) = Some(memory);
+        Ok(())
+    }
+
+    fn exit_event(&self, _: usize) -> Option<(EventConsumer, EventNotifier)> {
+        new_event_consumer_and_notifier(EventFlag::NONBLOCK | EventFlag::CLOEXEC).ok()
+    }
+
+    fn stop_vring(&self, number: u32) -> io::Result<()> {
+        let number = number as usize;
+        if number >= usize::from(QUEUES) {
+            return Ok(());
+        }
+        // What is answered now is answered into the guest's memory; after this, nothing is.
+        let asked = lock(&self.asked.0);
+        let waiting = |asked: &mut [Asked; QUEUES as usize]| asked[number].outstanding > 0;
+        let waited = self.asked.1.wait_timeout_while(asked, PATIENCE, waiting);
+        waited.unwrap_or_else(PoisonError::into_inner).0[number].stops += 1;
+        Ok(())
+    }
+
+    fn handle_event(
+        &self,
+        number: u16,
+        events: EventSet,
+        vrings: &[VringMutex],
+        _: usize,
+    ) -> io::Result<()> {
+        let number = usize::from(number);
+        let Some(vring) = vrings.get(number).filter(|_| events.contains(EventSet::IN)) else {
+            return Ok(());
+        };
+        if !self.by_index.load(Ordering::Acquire) {
+            self.take_all(number, vring);
+            return Ok(());
+        }
+        // Not to be told of each while it looks, and not to miss the last. A ring that says that there is
+        // more, and twice has nothing, is not believed.
+        let mut empty = 0;
+        while empty < 2 {
+            let _ = vring.disable_notification();
+            empty = if self.take_all(number, vring) { 0 } else { empty + 1 };
+            if !vring.enable_notification().unwrap_or(false) {
+                break;
+            }
+        }
+        Ok(())
+    }
+}
