@@ -24,10 +24,10 @@ help: ## show this list
 	@sed -nE 's/^([a-z-]+):.*## (.*)/  \1\t\2/p' $(MAKEFILE_LIST) | expand -t 16
 
 .PHONY: demo
-demo: dist/.stamp-installed ## run a mixed load on a drive of today in steady state, show its table, keep it in demo/
+demo: dist/.stamp-installed ## run a mixed load on a current drive in steady state, results in demo/
 	$(BIN)/ssdlab run --device tlc-enterprise --workload ssdiq-load --set run.precondition=steady --out demo
 	@$(BIN)/ssdlab report demo --out demo/report.html
-	@echo "Half of the reads take 65 us and one in a hundred nearly five times that: docs/drives.md says where it waits."
+	@echo "The read p99 is nearly five times the median of 65 us: docs/drives.md shows where the slow reads wait."
 	@echo "As a page: demo/report.html. As JSON: demo/results.json. Again: $(BIN)/ssdlab run demo/experiment.toml"
 
 .PHONY: test

@@ -21,11 +21,11 @@ class Layer(NamedTuple):
     """What one source says of an experiment."""
 
     source: str
-    """What an error message calls it."""
+    """Its name in error messages."""
     text: str
-    """What it says, in TOML."""
+    """Its content, as TOML."""
     code: bool = False
-    """Whether it may name code to be loaded."""
+    """Whether it may name Python code to load."""
 
 
 def permitting(stack: Iterable[Layer]) -> list[Layer]:
@@ -161,5 +161,5 @@ def _inline(where: str, value: Any) -> str:
     if isinstance(value, int | float):
         return repr(value)
     raise InputError(
-        f"{where}: a value is a text, a number, a truth value, a list or a dict, not {value!r}"
+        f"{where}: a value is a string, a number, a boolean, a list or a dict, not {value!r}"
     )

@@ -60,7 +60,7 @@ class Part(Mapping[str, Any]):
                 return self[name]
             except KeyError:
                 raise AttributeError(
-                    f"no {name!r} here; there is {', '.join(map(str, self._data))}"
+                    f"no {name!r} here; fields: {', '.join(map(str, self._data))}"
                 ) from None
 
     def __iter__(self) -> Iterator[str]:
@@ -154,7 +154,7 @@ class Cleaning(Part):
 
 
 class Flash(Part):
-    """What the flash did: counts of pages and blocks, bytes, and write amplification."""
+    """Flash activity: counts of pages and blocks, bytes, and write amplification."""
 
     __slots__ = ()
     write_amplification: Measured
@@ -266,7 +266,7 @@ class Results(Part):
         except ValueError as error:
             raise InputError(f"{file}: not JSON: {error}") from None
         if not isinstance(data, dict) or "schema" not in data or "host" not in data:
-            raise InputError(f"{file}: no results of ssdlab run")
+            raise InputError(f"{file}: not results of ssdlab run")
         if data["schema"] != SCHEMA:
             schema = data["schema"]
             raise InputError(f"{file}: results of schema {schema}; this version reads {SCHEMA}")

@@ -40,8 +40,8 @@ def test_lost_data_are_counted_and_said_and_the_results_are_kept(ssdlab, tmp_pat
     done = ssdlab("run", experiment(tmp_path), *set_failed, "--out", out)
     assert done.returncode == 1
     assert "Traceback" not in done.stderr
-    assert "more than its parity bears" in done.stderr
-    assert "what was asked for is lost" in done.stdout
+    assert "more than parity tolerates" in done.stderr
+    assert "the data are lost" in done.stdout
     results = json.loads((out / "results.json").read_text())
     array = results["array"]
     assert array["member_failures"] == 2

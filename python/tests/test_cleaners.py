@@ -71,7 +71,7 @@ class Answering:
 
 
 class Fruitless:
-    """Cleans blocks without superseded pages for ever."""
+    """Cleans blocks without superseded pages forever."""
 
     def step(self, view):
         full = np.flatnonzero((view.states == cleaners.CLOSED) & (view.valid == view.pages))

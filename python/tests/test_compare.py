@@ -94,7 +94,7 @@ def test_devices_by_name_under_one_workload_and_drawn(ssdlab, tmp_path):
 def test_refused(refused, tmp_path):
     assert "cannot be read" in refused("compare", "no", "no")
     (tmp_path / "a.json").write_text("{}")
-    assert "no results" in refused("compare", "a.json", "a.json")
+    assert "not results" in refused("compare", "a.json", "a.json")
     (tmp_path / "a.json").write_text('{"schema": 7, "host": {}}')
     assert "results of schema 7; this version reads 1" in refused("compare", "a.json", "a.json")
     assert "were run already" in refused("compare", "agrawal2008", "a.json", "--workload", "mixed")

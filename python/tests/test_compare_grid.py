@@ -33,7 +33,7 @@ def test_a_cleaner_against_greedy_over_workloads(ssdlab, tmp_path):
     assert [cell["verdict"] for cell in cells] == [WORSE, WORSE], "victims by lot cost more"
     overall = next(it for it in found["overall"] if it["figure"] == figure)
     assert overall["verdict"] == WORSE and overall["worse"] == 2
-    assert "overall" in done.stdout and "0 better, 2 worse, 0 cannot tell" in done.stdout
+    assert "overall" in done.stdout and "0 better, 2 worse, 0 inconclusive" in done.stdout
     # Each value is that of a plain run, and the interval that of the pairs.
     import ssdlab as package
 
@@ -53,7 +53,7 @@ def test_a_key_against_another_value_of_it(ssdlab):
     words = ["compare", "device.channels=8", "device.channels=2", *SET, "--repeat", 2]
     done = ssdlab(*words, "--maximize", "iops", "--workload", "random-write")
     assert done.returncode == 0, done.stderr
-    assert "iops  more is better" in done.stdout and "worse" in done.stdout
+    assert "iops  higher is better" in done.stdout and "worse" in done.stdout
     assert "overall" not in done.stdout, "one condition is all"
     narrow = ssdlab(*words, "--minimize", "p99", "--quiet", "--json", "-")
     assert {cell["figure"] for cell in json.loads(narrow.stdout)["cells"]} == {

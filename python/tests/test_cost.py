@@ -118,7 +118,7 @@ def test_what_is_not_known_is_not_guessed(results):
     young = {**results[1], "wear": {**results[1]["wear"], "lifetime": {"service_years": 5.0}}}
     prices = Prices(device_dollars=1.0, years=5.0)
     found = bill(of_results("young", young, prices), need(dwpd=1.0))
-    assert "how long it lasts is not known" in found.lacks[0]
+    assert "its lifetime is unknown" in found.lacks[0]
     bare = {key: value for key, value in results[1].items() if key not in ("wear", "energy")}
     found = bill(of_results("bare", bare, prices), need())
     assert "no wear" in " ".join(found.notes)
@@ -154,7 +154,7 @@ def test_the_front_is_of_what_no_other_beats(results):
         ("p99=20", "has a unit|expected a time"),
         ("p99=20lightyears", "units: us"),
         ("p98=1ms", "p99"),
-        ("iops=1,iops=2", "needed twice"),
+        ("iops=1,iops=2", "given twice"),
         ("", "expected NAME=VALUE"),
     ],
 )
@@ -196,7 +196,7 @@ def test_other_files_are_refused(refused, tmp_path):
     (tmp_path / "broken.json").write_text("{")
     (tmp_path / "table.jsonl").write_text('{"a": 1}\n')
     price = ("--device-dollars", 1)
-    assert "no results of ssdlab run" in refused("cost", tmp_path / "list.json", *price)
+    assert "not results of ssdlab run" in refused("cost", tmp_path / "list.json", *price)
     assert "not JSON" in refused("cost", tmp_path / "broken.json", *price)
     assert "not written by ssdlab sweep" in refused("cost", tmp_path / "table.jsonl", *price)
     assert "cannot be read" in refused("cost", tmp_path / "absent", *price)
@@ -206,7 +206,7 @@ def test_watts_are_asked_for_where_results_have_no_energy(refused, tmp_path):
     found = lab.run(device="null", set={"workload.requests": 100})
     found.save(tmp_path / "null.json")
     price = ("--device-dollars", 1, "--years", 1, "--power-dollars-per-kwh", 1)
-    assert "watts, of which the results say nothing" in refused("cost", "null.json", *price)
+    assert "watts, not in the results" in refused("cost", "null.json", *price)
 
 
 def test_the_command_shows_writes_and_draws(ssdlab, results, tmp_path):
@@ -216,7 +216,13 @@ def test_the_command_shows_writes_and_draws(ssdlab, results, tmp_path):
         "--five-minute", 48, "--json", "bill.json", "--plot", "bill.png",
     )  # fmt: skip
     assert done.returncode == 0, done.stderr
-    for words in ("device_dollars = 600", "which binds", "a page rests", "$/TB written", "pue"):
+    for words in (
+        "device_dollars = 600",
+        "the binding requirement",
+        "break-even interval",
+        "$/TB written",
+        "pue",
+    ):
         assert words in done.stdout
     assert max(map(len, done.stdout.splitlines())) <= 80
     found = json.loads((tmp_path / "bill.json").read_text())
@@ -232,7 +238,7 @@ def test_the_command_shows_writes_and_draws(ssdlab, results, tmp_path):
 def test_none_does_and_why(ssdlab, results):
     done = ssdlab("cost", results[0], results[0], "--need", "p99=1us", "--device-dollars", 1)
     assert done.returncode == 1
-    assert "None delivers what is needed" in done.stdout
+    assert "None meets the requirements" in done.stdout
     assert "p99 is" in done.stdout
     done = ssdlab("cost", results[0], "--need", "p99=1us", "--device-dollars", 1, "--json", "-")
     assert done.returncode == 1

@@ -206,7 +206,7 @@ def test_a_recording_is_refused_when_it_is_not_whole(tmp_path):
     assert len(Recording(path).events) == 2
     assert "too short" in problem(whole[:20])
     assert "the server was killed" in problem(log.bytes(end=False))
-    assert "no recording" in problem(b"x" + whole[1:])
+    assert "not a recording" in problem(b"x" + whole[1:])
     assert "version 1" not in problem(whole[:8] + b"\2" + whole[9:])
     for at in range(0, len(whole), 97):
         assert problem(whole[:at] + bytes([whole[at] ^ 1]) + whole[at + 1 :])

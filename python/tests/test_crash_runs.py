@@ -39,7 +39,7 @@ def test_a_volatile_buffer_loses_what_was_not_flushed(crash):
     assert found["asked"]["writes"] == 12 and found["lines"] == 12
     assert found["points"] == 15 and found["images"] >= found["distinct"] > 15
     assert found["promise"] == {"volatile": True, "atom_bytes": 4096}
-    assert any("no flush arrived" in it for it in found["warnings"])
+    assert any("no flush reached" in it for it in found["warnings"])
     assert "record" in found["failures"][0]["reason"]
     status, found = crash(*FLUSHED)
     assert (status, found["verdicts"]["lost"], found["warnings"]) == (0, 0, [])
@@ -105,7 +105,7 @@ def test_more_draws_are_more_images_and_a_table_says_so(ssdlab, crash):
     done = ssdlab("crash", *RECORDS, "--check", f"{SCRIPT} check $dev $acked", "--points", "60")
     assert done.returncode == 1
     assert "Crash points" in done.stdout and "lost" in done.stdout and "--keep DIR" in done.stdout
-    assert "Warning: no flush arrived" in done.stdout
+    assert "Warning: no flush reached" in done.stdout
 
 
 def test_a_checker_that_does_not_end_has_found_something(crash):
@@ -142,7 +142,7 @@ def test_wrong_input_is_refused(refused, tmp_path):
     run, check = ("--run", "true"), ("--check", "true")
     for words, message in [
         ((), "one of --app, --run, --recorded and --controls is needed"),
-        (("--app", "sqlite", *run), "is needed, not more"),
+        (("--app", "sqlite", *run), "is needed"),
         (run, "--run needs --check"),
         (("--app", "oracle"), 'no "oracle"; there are copy, direct, postgres, sqlite'),
         (("--app", "sqlite:sync=1"), 'no setting "sync"; there are journal, synchronous'),
@@ -150,7 +150,7 @@ def test_wrong_input_is_refused(refused, tmp_path):
         (("--app", "copy:files=0"), "a whole number above 0"),
         (("--app", "sqlite", *check), "--check says nothing with --app"),
         (("--app", "sqlite", "--image", "1:all"), "--image says nothing with --app"),
-        (("--recorded", "none"), "nothing that --keep has put there"),
+        (("--recorded", "none"), "not a recording written by --keep"),
         (("--recorded", "x", "--device", "null"), "--device says nothing with --recorded"),
         (("--recorded", "x", "--image", "1:all", "--points", "3"), "--points says nothing"),
         (("--controls", "oracle"), 'no name has "oracle" in it'),
@@ -160,7 +160,7 @@ def test_wrong_input_is_refused(refused, tmp_path):
         ((*run, *check, "--on", "xfs"), "ext4"),
         ((*run, *check, "--device", "nonesuch"), "nonesuch"),
         ((*run, *check, "--set", "device.nonesuch=1", "--on", "nbd"), "nonesuch"),
-        ((*run, *check, "--keep", "full"), "there and not empty"),
+        ((*run, *check, "--keep", "full"), "exists and is not empty"),
         ((*run, *check, "--keep", "no/such"), "does not exist"),
         ((*run, *check, "--json", "no/such"), "does not exist"),
     ]:
@@ -175,7 +175,7 @@ def test_an_image_that_there_is_not_is_refused(ssdlab, refused, tmp_path):
         ("x:all", "such as 120:none"),
         ("1:torn", "such as 120:none"),
         ("9999:all", "the run has 48 events"),
-        ("0:only-1", "nothing is open"),
+        ("0:only-1", "no write is open"),
     ]:
         assert message in refused("crash", "--recorded", "kept", "--image", image)
 

@@ -74,9 +74,9 @@ def test_show_follows_the_preset_from_which_another_begins(ssdlab):
     [
         (["show", "nothing"], "there is no device preset or file of that name; presets: agrawal"),
         (["check", "nothing"], 'there is no data sheet "nothing"; sheets: intel-p4800x'),
-        (["from-datasheet"], "a sheet is missing; --template prints one to fill in"),
+        (["from-datasheet"], "SHEET is missing; --template prints one to fill in"),
         (["from-datasheet", "none.toml"], "none.toml: cannot be read"),
-        (["from-datasheet", "--template", "--out", "x.toml"], "--template is for itself"),
+        (["from-datasheet", "--template", "--out", "x.toml"], "--template takes no SHEET"),
     ],
 )
 def test_what_is_wrong_is_said_with_status_two(ssdlab, words, said):

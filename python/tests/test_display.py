@@ -135,7 +135,7 @@ def test_what_was_refused_is_said():
     failed["write"] = latency(0) | {"failed": 1234}
     failed["trim"] = latency(0) | {"failed": 1}
     text = " ".join(table(host=failed).split())
-    assert "Refused: 1,234 writes, 1 trim: the drive has ended and takes no more writes" in text
+    assert "Refused: 1,234 writes, 1 trim: end of life reached, writes are refused" in text
 
 
 def test_each_class_of_a_workload_has_its_rows():
@@ -194,9 +194,9 @@ def test_the_end_of_a_drive_and_its_settling_are_told():
         ),
         Terminal(),
     )
-    assert "its spare space is gone" in table
+    assert "no spare space left" in table
     assert "about 1.25 TB" in table
-    assert "a day, 5 years" in table
+    assert "DWPD over 5 years" in table
     assert "Steady state of the preconditioning after 7 rounds: write amplification 3.051" in table
     assert "Steady state of the run: not reached in 25 rounds" in table
 
@@ -209,7 +209,7 @@ def test_health_is_told_on_a_line_and_what_it_warns_of_on_another():
         "percentage_used": 3,
         "data_units_written": 1_000_000,
     }
-    assert "Health: 3% used, 100% of the spare left, 512 GB written" in table(health=health)
+    assert "Health: 3% used, 100% of the spare available, 512 GB written" in table(health=health)
     assert "Critical" not in table(health=health)
     words = ["spare below threshold", "read only"]
     ended = health | {"critical_warning": 9, "critical_warnings": words, "available_spare": 0}

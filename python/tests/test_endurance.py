@@ -123,7 +123,7 @@ def test_what_the_keys_of_wear_do():
 def test_a_share_of_the_drives_may_fail():
     found = rated(40, drives=5, keys={"device.wear.spread": 0.1})
     ends = sorted(found.written(life) for life in found.lives)
-    assert len(set(ends)) == 5, "a seed each"
+    assert len(set(ends)) == 5, "one seed each"
     assert found.tbw_bytes == ends[0], "of five none may fail"
     assert found.passes(ends[0]) and not found.passes(ends[0] * 1.0001)
     assert found.failed(ends[-1] * 2) == 5
@@ -175,7 +175,7 @@ def test_the_command(ssdlab, tmp_path):
     assert [it["seed"] for it in found["lives"]] == [42]
     done = ssdlab("endurance", *options, "--tbw", "900TB", "--json", "out.json", "--drives", 2)
     assert (done.returncode, done.stderr) == (1, "")
-    assert "900 TB fails: 2 of 2 drives ended before" in done.stdout
+    assert "900 TB fails: 2 of 2 drives failed before that" in done.stdout
     assert json.loads((tmp_path / "out.json").read_text())["tried"]["failed"] == 2
 
 
@@ -217,8 +217,8 @@ def test_wrong_input_is_refused(refused, arguments, message):
 def test_the_classes_are_those_of_the_standard():
     asked = {name: (it.uber, it.retention) for name, it in CLASSES.items()}
     assert asked == {
-        "client": ("1e-15", "1 year at 30 C"),
-        "enterprise": ("1e-16", "3 months at 40 C"),
+        "client": ("1e-15", "1 year at 30 °C"),
+        "enterprise": ("1e-16", "3 months at 40 °C"),
     }
 
 

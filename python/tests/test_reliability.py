@@ -71,7 +71,7 @@ def test_the_command_says_what_is_lost_and_what_was_assumed(array, ssdlab, tmp_p
     options = ["--defects", "9259h", "--scrub", "weibull(168h, 3, 6h)", "--groups", "500"]
     done = ssdlab("reliability", array, *options, "--json", "out.json")
     assert done.returncode == 0, done.stderr
-    for words in ("a member lives", "1000000h", "defects found too late", "losses / formula"):
+    for words in ("member lifetime", "1000000h", "defects found too late", "losses / formula"):
         assert words in done.stdout
     found = json.loads((tmp_path / "out.json").read_text())
     assert found["by_defects"] > 20 * found["by_members"]
@@ -96,7 +96,7 @@ def test_an_array_of_mirrors_loses_with_each_of_its_groups(array):
     mirrors = read(array, from_options(["device.redundancy=mirror"]))
     found = outlook(mirrors, Times(life="20000h", repair="100h"), groups=500)
     assert found.of_array == 4 * found.found["losses"]
-    assert "The array loses data" in display.table(found, sys.stderr)
+    assert "Expected data losses of the array" in display.table(found, sys.stderr)
 
 
 @pytest.mark.parametrize(

@@ -114,7 +114,8 @@ def test_the_page_of_a_run_says_what_the_results_say(ssdlab, runs, tmp_path):
     amplification = results["flash"]["write_amplification_bytes"]
     assert amplification > 1
     assert (
-        f"For each byte that the host writes, the drive programs {amplification:.2f}" in page.texts
+        f"Write amplification {amplification:.2f}: bytes programmed per byte the host wrote"
+        in page.texts
     )
     assert f"{results['flash']['pages_moved']:,}" in page.texts
     toml = next(text for text in page.texts if "[device.cleaning]" in text)
@@ -165,12 +166,12 @@ def test_a_long_record_is_cut_and_drawn_within_bounds(ssdlab, tmp_path):
         *("run", "--timeline", "0s..60s", "--out", "out", "--set", "workload.requests=30000"),
     )
     assert done.returncode == 0
-    assert "the timeline was cut after 20,000 operations" in done.stderr
+    assert "the timeline stopped after 20,000 operations" in done.stderr
     timeline = Results.load(tmp_path / "out").timeline
     assert timeline.cut and len(timeline.operations.kind) == 20_000
     assert ssdlab("report", "out", "out", "--out", "r.html").returncode == 0
     page = read(tmp_path / "r.html")
-    assert "The record was cut after 20,000 operations." in page.texts
+    assert "The recording stopped after 20,000 operations." in page.texts
     assert page.texts.count("10,000 of 20,000 operations are drawn.") == 2
 
 
@@ -198,7 +199,7 @@ def test_the_curve_of_latencies_ends_with_all_requests(runs):
 def test_several_runs_stand_side_by_side(ssdlab, runs, tmp_path):
     assert ssdlab("report", runs / "a", runs / "b", "--out", "r.html").returncode == 0
     page = read(tmp_path / "r.html")
-    assert page.headings[0].startswith("B channels=4 answers")
+    assert page.headings[0].startswith("B channels=4 is")
     assert "differences" in page.sections
     assert "device.channels" in page.texts
     assert {"A channels=8", "B channels=4"} <= {*page.texts}
@@ -250,7 +251,7 @@ def test_what_older_results_lack_is_left_out(runs, tmp_path):
     results = json.loads((runs / "a" / "results.json").read_text())
     ssdlab.report(Results(results), tmp_path / "new.html")
     new = read(tmp_path / "new.html").texts
-    said = ("By kind of request", "slowest hundredth", "erases of a block", "p99")
+    said = ("By kind of request", "p99 to p99.9", "erase count of a block", "p99")
     assert all(word in new for word in said)
     assert "median; p99 dashed; log" in new
     assert any("that were offered" in text for text in new)
@@ -388,5 +389,5 @@ def test_a_disk_has_its_section(tmp_path):
     ssdlab.report(results, tmp_path / "disk.html")
     assert "disk" in read(tmp_path / "disk.html").sections
     shown = results_table(results, io.StringIO())
-    assert "heads busy" in shown
+    assert "head utilisation" in shown
     assert f"{results['disk']['media_reads']:,}" in shown

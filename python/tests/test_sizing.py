@@ -49,7 +49,7 @@ def test_the_smallest_is_found_and_a_plain_run_confirms_it(given, ssdlab, tmp_pa
     done = ssdlab("size", *words, "--p99", "2ms", "--json", "it.json", "--out", "best.toml")
     assert done.returncode == 0, done.stderr
     assert "Addresses: dense; the " in done.stdout
-    assert "Looped: run " in done.stdout
+    assert "Looped: replayed " in done.stdout
     assert "Smallest: 1 drive with " in done.stdout and "Next best: 2 drives" in done.stdout
     found = json.loads((tmp_path / "it.json").read_text())
     best = found["best"]
@@ -83,7 +83,7 @@ def test_none_does_says_why(given, ssdlab, tmp_path):
     done = ssdlab(*words, "--p99", "1us", "--years", 1)
     assert done.returncode == 1
     said = " ".join(done.stdout.split())
-    assert "None does, because at its best (1 drive with " in said
+    assert "No design meets the goals: at its best (1 drive with " in said
     assert "p99 is " in said and ", not 1.00us and lasts" in said and ", not 1 years" in said
 
 

@@ -19,12 +19,12 @@ CAUSES = {
     "cleaning": (
         {},
         CLEANING | {"device.cleaning.time": "blocking"},
-        r"^Cleaning limits this drive: \d+\u202f% of the .*ms that a request takes is waiting",
+        r"^Cleaning limits this drive: \d+\u202f% of the mean latency .*ms. is waiting",
     ),
     "cleaning, that yields": (
         {},
         CLEANING | {"workload.read_share": 0.0, "workload.time_scale": 0.6},
-        "^Cleaning (limits|is what most limits) this drive",
+        "^Cleaning (limits|is the main limit of) this drive",
     ),
     "host_link": (
         {},
@@ -34,7 +34,7 @@ CAUSES = {
     "host_queue": (
         {},
         SMALL | CLOSED | {"device.host_link.queue_depth": 2, "workload.outstanding": 16},
-        "^The depth of the queue, 2, limits this drive: ",
+        "^The queue depth of 2 limits this drive: ",
     ),
     "outstanding": (
         {},
@@ -54,7 +54,7 @@ CAUSES = {
     "busy_units, met by chance": (
         {},
         SMALL | {"workload.read_share": 1.0, "workload.time_scale": 0.18},
-        "^Requests meet at the same packages: ",
+        "^Requests compete for the same packages",
     ),
     "buses": (
         {},
@@ -62,19 +62,19 @@ CAUSES = {
         | {"workload.read_share": 1.0, "workload.time_scale": 4.0}
         | {"workload.kind": "closed", "workload.outstanding": 1, "device.channels": 1}
         | {"device.dies_per_package": 1},
-        "^Transfers are most of a request: |^The buses limit this drive: ",
+        "^Transfers are the largest part of a request: |^The buses limit this drive: ",
     ),
     "cells": (
         {},
         SMALL
         | WRITES
         | {"workload.outstanding": 1, "device.channels": 1, "workload.requests": 1500},
-        "^The flash cells set the pace: .* programming them",
+        "^The flash cells are the bottleneck: .* programming them",
     ),
     "nothing": (
         {},
         SMALL | {"workload.read_share": 1.0, "workload.time_scale": 8.0},
-        r"^Nothing limits this drive at this load: a request takes \d+\u202fµs on average, 1\.",
+        r"^Nothing limits this drive at this load: the mean latency is \d+\u202fµs, 1\.",
     ),
 }
 
@@ -124,7 +124,7 @@ def test_what_has_no_cause_is_said():
     assert verdict(ssdlab.run(device="null", workload=quick)).name == "no_time"
     kinds = {"requests": 0, "mean_us": None, "min_us": None, "breakdown_us": {}}
     empty = Results({"host": {"all": kinds}, "experiment": {}, "warnings": []})
-    assert verdict(empty).sentence == "No request completed, so there is nothing to judge."
+    assert verdict(empty).sentence == "No request completed: there is no bottleneck to find."
     disk = verdict(ssdlab.run(device="sata-2008", workload={"kind": "closed", "requests": 300}))
     assert disk.name in ("busy_units", "cell") and "disk" in disk.sentence + disk.why + "disk"
     for device in ("zeus-linear", "agrawal2008-array-6", "intel-p4800x"):

@@ -40,19 +40,19 @@ macro_rules! latency_parts {
 
 latency_parts! {
     HOST_QUEUE: "host_queue", "waiting for the host queue",
-        "waiting in the host for a place in the device's queue";
+        "waiting in the host for a free slot in the device queue";
     HOST_LINK: "host_link", "on the host link",
-        "on, or waiting for, the link between host and device";
+        "transfer on the host link, waiting included";
     FIRMWARE: "firmware", "in the controller's firmware",
-        "in, or waiting for, a core of the controller";
+        "processing on a controller core, waiting included";
     BUFFER: "buffer", "waiting for the write buffer", "waiting for room in the write buffer";
     UNIT_WAIT: "unit_wait", "waiting for a busy unit",
         "waiting for a unit that serves other requests";
-    CLEANING_WAIT: "cleaning_wait", "waiting for cleaning", "waiting for a unit that cleans";
+    CLEANING_WAIT: "cleaning_wait", "waiting for cleaning", "waiting for a unit that is cleaning";
     SUSPEND: "suspend", "waiting for a suspension",
-        "waiting for a program or an erase to stop";
-    BUS: "bus", "on the bus", "on, or waiting for, the bus between controller and package";
-    CELL: "cell", "in the flash cells", "in the cell array";
+        "waiting for a program or erase to suspend";
+    BUS: "bus", "on the bus", "transfer on the flash bus, waiting included";
+    CELL: "cell", "in the flash cells", "read, program or erase in the cell array";
 }
 
 const _: () = assert!(LATENCY_PARTS.len() <= Breakdown::MOST, "a breakdown has a place for each");

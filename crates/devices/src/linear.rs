@@ -11,15 +11,15 @@ use options::{Duration, Invalid, Size, options};
 options! {
     /// The service time of one access pattern.
     pub struct Pattern as PatternPartial {
-        /// A: what every request costs.
+        /// A: fixed time per request.
         fixed: Duration = Duration::from_ns(0),
-        /// B: what each KiB of it adds.
+        /// B: additional time per KiB.
         per_kib: Duration = Duration::from_ns(0),
     }
 
     /// A device that follows the linear model. The defaults are the STEC Zeus drive of the paper.
     pub struct LinearConfig as LinearPartial {
-        /// What the host may address.
+        /// Exported capacity.
         size: Size = Size::from_bytes(64 << 30),
         /// A read that begins where the read before it ended.
         sequential_read: Pattern = pattern(127_500, 4_005),
@@ -39,7 +39,8 @@ fn pattern(fixed_ns: u64, per_kib_ns: u64) -> Pattern {
 }
 
 impl DeviceKind for LinearConfig {
-    const SUMMARY: &'static str = "The linear model: A + n B per access pattern, one at a time.";
+    const SUMMARY: &'static str =
+        "The linear model: A + n B per access pattern, one request at a time.";
 
     fn build_with(&self, _seed: u64, _: &Supplied) -> Result<Box<dyn Model>, Invalid> {
         check_size(self.size)?;

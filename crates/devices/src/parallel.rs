@@ -116,15 +116,15 @@ options! {
     /// A device that serves several requests at once. The defaults are those of `linear`, one at a
     /// time.
     pub struct ParallelConfig as ParallelPartial {
-        /// What the host may address.
+        /// Exported capacity.
         size: Size = Size::from_bytes(64 << 30),
-        /// Of a read that begins where the read before it ended.
+        /// Time of a read that starts where the previous read ended.
         sequential_read: Lines = single(127_500, 4_005),
-        /// Of any other read.
+        /// Time of any other read.
         random_read: Lines = single(230_600, 3_987),
-        /// Of a write that begins where the write before it ended.
+        /// Time of a write that starts where the previous write ended.
         sequential_write: Lines = single(2_167_000, 4_960),
-        /// Of any other write.
+        /// Time of any other write.
         random_write: Lines = single(770_000, 5_382),
         /// What it takes of its supply.
         energy: ServedEnergy = ServedEnergy::default(),
@@ -143,8 +143,7 @@ impl ParallelConfig {
 }
 
 impl DeviceKind for ParallelConfig {
-    const SUMMARY: &'static str =
-        "The linear model for several requests at once: A + n B per number outstanding.";
+    const SUMMARY: &'static str = "The linear model with concurrency: A + n B per queue depth.";
 
     fn build_with(&self, _seed: u64, _: &Supplied) -> Result<Box<dyn Model>, Invalid> {
         check_size(self.size)?;

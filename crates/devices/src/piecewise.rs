@@ -79,15 +79,15 @@ impl fmt::Display for Points {
 options! {
     /// A device whose times are known at some sizes. The defaults lie on the lines of `linear`.
     pub struct PiecewiseConfig as PiecewisePartial {
-        /// What the host may address.
+        /// Exported capacity.
         size: Size = Size::from_bytes(64 << 30),
-        /// Of a read that begins where the read before it ended.
+        /// Time of a read that starts where the previous read ended.
         sequential_read: Points = points(129_503, 4_228_620),
-        /// Of any other read.
+        /// Time of any other read.
         random_read: Points = points(232_594, 4_313_288),
-        /// Of a write that begins where the write before it ended.
+        /// Time of a write that starts where the previous write ended.
         sequential_write: Points = points(2_169_480, 7_246_040),
-        /// Of any other write.
+        /// Time of any other write.
         random_write: Points = points(772_691, 6_281_168),
         /// What it takes of its supply.
         energy: ServedEnergy = ServedEnergy::default(),
@@ -101,7 +101,7 @@ fn points(at_512_bytes_ns: u64, at_1_mib_ns: u64) -> Points {
 
 impl DeviceKind for PiecewiseConfig {
     const SUMMARY: &'static str =
-        "The linear model in pieces: a time for each of several sizes, one at a time.";
+        "The piecewise linear model: a time per request size, one request at a time.";
 
     fn build_with(&self, _seed: u64, _: &Supplied) -> Result<Box<dyn Model>, Invalid> {
         check_size(self.size)?;

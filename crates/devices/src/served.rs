@@ -30,9 +30,9 @@ options! {
     /// What a device that follows a law takes of its supply. Nothing of it is known unless a key says so,
     /// and then results have a section `energy`; nothing else changes.
     pub struct ServedEnergy as ServedEnergyPartial {
-        /// While it serves as many requests as it can at once; in between in proportion.
+        /// Power at full concurrency; proportional in between.
         active: Power = Power::from_smallest(0),
-        /// While it serves none.
+        /// Idle power.
         idle: Power = Power::from_smallest(0),
     }
 }
@@ -60,7 +60,7 @@ pub trait Law {
     /// What it takes of its supply.
     fn energy(&self) -> &ServedEnergy;
 
-    /// What the host may address.
+    /// Exported capacity.
     fn size(&self) -> Size;
 
     /// How many requests are served at once.

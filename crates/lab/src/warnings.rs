@@ -13,25 +13,28 @@ use serde_json::{Map, Value, json};
 
 /// The name of every warning, and what it says. `docs/warnings.md` has a section for each.
 pub(crate) const WARNINGS: [(&str, &str); 8] = [
-    ("nothing_cleaned", "the run wrote, and no block was cleaned"),
-    ("transient", "the drive was still changing from the first fifth of the run to the last"),
-    ("overloaded", "more was asked than was answered: the queue grew to the end of the run"),
-    ("effective_spare", "blocks kept erased or open take most of the spare space"),
-    ("wrapped", "requests of a trace beyond the device were wrapped around to its beginning"),
+    ("nothing_cleaned", "the run wrote data, but no block was cleaned"),
+    ("transient", "not in steady state: the drive was still changing during the run"),
+    (
+        "overloaded",
+        "the offered load exceeded the throughput: the queue grew until the end of the run",
+    ),
+    ("effective_spare", "blocks kept free or open use most of the spare space"),
+    ("wrapped", "trace requests beyond the capacity were wrapped around"),
     ("remapped", "addresses of a trace were scaled, compacted or shifted"),
     ("clipped", "long gaps of a trace were shortened"),
-    ("truncated", "lines or records of a trace were unreadable and left out"),
+    ("truncated", "unreadable lines or records of a trace were skipped"),
 ];
 
 /// Which warning a count of the workload belongs to, and what was done to so many of what.
 const COUNTS: [(&str, &str, &str); 7] = [
-    ("wrapped_requests", "wrapped", "requests beyond the device were wrapped around"),
-    ("scaled_requests", "remapped", "requests were moved by scaling addresses to the device"),
-    ("compacted_requests", "remapped", "requests were moved by numbering the touched pages anew"),
+    ("wrapped_requests", "wrapped", "requests beyond the capacity were wrapped around"),
+    ("scaled_requests", "remapped", "requests were moved by scaling addresses to the capacity"),
+    ("compacted_requests", "remapped", "requests were moved by dense renumbering of pages"),
     ("shifted_requests", "remapped", "requests were shifted by workload.align_shift"),
     ("shortened_gaps", "clipped", "gaps were shortened to workload.max_gap"),
-    ("unreadable_lines", "truncated", "lines were unreadable and left out"),
-    ("unreadable_records", "truncated", "records were unreadable and left out"),
+    ("unreadable_lines", "truncated", "unreadable lines were skipped"),
+    ("unreadable_records", "truncated", "unreadable records were skipped"),
 ];
 
 /// A warning in the results.
@@ -111,7 +114,7 @@ fn settle(was_prepared: bool) -> &'static str {
     if was_prepared {
         "run longer (workload.requests)"
     } else {
-        "set run.precondition=steady to measure the drive in use"
+        "set run.precondition=steady to measure the drive in steady state"
     }
 }
 
@@ -125,7 +128,7 @@ fn nothing_cleaned(run: &Facts<'_>, flash: &SsdReport) -> Option<Warning> {
     let spare = capacity * (1.0 - nominal) / nominal;
     let message = format!(
         "no block was cleaned: the run wrote {} of the capacity, or {} of the spare space; write \
-         amplification and latency are not those that last; {}",
+         amplification and latency are not those of steady state; {}",
         percent(capacity),
         percent(spare),
         settle(run.was_prepared)
@@ -268,8 +271,8 @@ fn transient(run: &Facts<'_>, flash: &SsdReport, is_overloaded: bool) -> Option<
         return None;
     }
     let message = format!(
-        "the drive was still changing, from the first fifth of the run to the last: {}; the figures \
-         depend on the length of the run; {}",
+        "not in steady state; between the first and the last fifth of the run: {}; the results depend on \
+            the length of the run; {}",
         said.join(", "),
         settle(run.was_prepared)
     );
@@ -306,9 +309,9 @@ fn overloaded(pieces: &[Piece], piece_ns: u64) -> Option<Warning> {
         return None;
     }
     let message = format!(
-        "more was asked than the device answered: at least {last:.0} requests waited in the last fifth \
-         of the run, and {:.0} in the middle one; mean latency and percentiles grow with the length of \
-         the run; ask less at a time",
+        "the offered load exceeded the throughput: at least {last:.0} requests were queued in the last \
+            fifth of the run, and {:.0} in the middle fifth; latencies grow with the length of the run; \
+                lower the request rate or use a closed loop",
         shortest[FIFTHS / 2]
     );
     let figures = json!({ "least_waiting": shortest, "requests": requests });
@@ -330,9 +333,9 @@ fn effective_spare(spare: &SpareReport) -> Option<Warning> {
         "use more blocks, more spare space or fewer open blocks".to_owned()
     };
     let message = format!(
-        "of the {} spare space only {} can hold superseded pages: {} blocks are kept erased by \
-         device.cleaning.min_free={:.4} and {} are open; write amplification is that of a drive with \
-         so little; {advice}",
+        "of the {} spare space only {} is effective: {} blocks are kept free by \
+            device.cleaning.min_free={:.4} and {} are open; write amplification is that of a drive with \
+                the effective spare space; {advice}",
         percent(spare.nominal),
         percent(spare.effective),
         spare.blocks_kept_erased,

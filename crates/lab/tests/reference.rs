@@ -13,12 +13,11 @@ changes. `device.preset` and `workload.preset` begin from a built-in one (`ssdla
 an unambiguous end (`--set cleaning.min_free=0.1`). Quantities carry their unit: `\"25us\"`, `\"4KiB\"`,
 `\"300MB/s\"`.
 
-Layers lie on one another, and the upper one wins: presets, the file, `--device`, `--workload` or
-`--trace`, then all `--set` together, whose order says nothing. A layer that names a `kind` or a
-`preset` replaces all that those below it say of the section, and its own other keys are laid over
-that. Within a layer a key has one value, a section a kind or a preset, and the spare space one
-definition; what contradicts itself is refused, as is a key that the kind does not have. In a sweep
-what varies and `--set` are one layer.
+Later layers override earlier ones: presets, the file, `--device`, `--workload` or `--trace`, then all
+`--set` together, whose order does not matter. A layer that names a `kind` or a `preset` resets the
+section before its other keys apply. Within a layer a key has one value, a section a kind or a preset,
+and the spare space one definition; contradictions are errors, as is a key that the kind does not have.
+In a sweep, `--vary` and `--set` are one layer.
 
 A file is data: a policy in Python that it names is loaded only with `--allow-code`
 ([what is trusted](security.md)).
@@ -48,9 +47,9 @@ fn the_key_reference_is_fresh() {
 
 const COUNTERS_HEAD: &str = "# Counters
 
-What a drive counts, and where it stands in the results. Each count begins anew after preconditioning,
-and is the same whether the drive runs in time or without; that of an array is the sum over its members.
-A page is one of the flash, or a logical page where that is smaller.
+The counters of a drive, and their place in the results. Counters are reset after preconditioning, and
+are the same in timed and untimed runs; those of an array are sums over its members. A page is a flash
+page, or a logical page where that is smaller.
 
 This page is generated from the program's own table.
 

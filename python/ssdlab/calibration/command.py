@@ -43,9 +43,11 @@ PATH = click.Path(path_type=Path)
     type=click.Choice(SOURCES),
     help="What TARGET is: to be measured, results of fio, a trace; by default its content tells.",
 )
-@click.option("--out", metavar="DEVICE.toml", type=PATH, help="Write the device.")
+@click.option("--out", metavar="DEVICE.toml", type=PATH, help="Write the device to FILE (TOML).")
 @click.option("--plot", metavar="FILE.png", type=PATH, help="Draw measured and fitted times.")
-@click.option("json_path", "--json", metavar="FILE|-", help="Write all of it as JSON; - prints it.")
+@click.option(
+    "json_path", "--json", metavar="FILE|-", help="Write all numbers as JSON; - prints them."
+)
 @click.option("--kind", type=click.Choice(KINDS), default="linear", help="Of the device; linear.")
 @click.option(
     "--weights",
@@ -81,7 +83,7 @@ PATH = click.Path(path_type=Path)
 )
 @ALLOW_CODE
 @reading_options
-@click.option("--quiet", is_flag=True, help="No progress and no table.")
+@click.option("--quiet", is_flag=True, help="No progress bar and no table.")
 def calibrate(
     target: str,
     source: str | None,
@@ -95,8 +97,8 @@ def calibrate(
 ) -> None:
     """Fit a device to measurements of TARGET.
 
-    TARGET is a block device or file to be measured (with O_DIRECT, reading only unless --write),
-    an NBD server (nbd+unix:///?socket=PATH; takes fio), results of fio with --output-format=json
+    TARGET is a block device or file to measure (with O_DIRECT; read-only unless --write),
+    an NBD server (nbd+unix:///?socket=PATH; needs fio), results of fio with --output-format=json
     (a file, a directory, a tar), or a trace with service times. The device is the linear model,
     A + n B for each of four patterns, or with --fit any device.
     """

@@ -17,9 +17,9 @@ from ssdlab.cli.options import ExamplesFirst
     "list",
     cls=ExamplesFirst,
     examples=[
-        ("what kinds of things there are", "ssdlab list"),
-        ("all of one kind", "ssdlab list devices"),
-        ("one of them", "ssdlab show samsung-pm9a3"),
+        ("all categories", "ssdlab list"),
+        ("all of one category", "ssdlab list devices"),
+        ("one entry in detail", "ssdlab show samsung-pm9a3"),
         ("for a script", "ssdlab list cleaners --json"),
     ],
 )
@@ -31,7 +31,8 @@ from ssdlab.cli.options import ExamplesFirst
 )
 @click.option("--json", "as_json", is_flag=True, help="Print JSON: an object of names by category.")
 def list_command(what: str | None, as_json: bool) -> None:
-    """List what there is to choose from: an overview, or all of one kind with a line about each."""
+    """List everything there is to choose from: an overview, or one category with a line for
+    each entry."""
     chosen = catalogue.categories() if what is None else [what]
     everything = {category: catalogue.list(category) for category in chosen}
     if as_json:
@@ -48,15 +49,17 @@ def list_command(what: str | None, as_json: bool) -> None:
 @click.command(
     cls=ExamplesFirst,
     examples=[
-        ("a device, as its file", "ssdlab show samsung-pm9a3"),
+        ("a device, as TOML", "ssdlab show samsung-pm9a3"),
         ("a cleaning policy and its keys", "ssdlab show d-choices"),
         ("a key", "ssdlab show queue_depth"),
     ],
 )
 @click.argument("name", shell_complete=completion.every_name)
-@click.option("--json", "as_json", is_flag=True, help="Print JSON: a list of what has that name.")
+@click.option(
+    "--json", "as_json", is_flag=True, help="Print JSON: a list of all entries with that name."
+)
 def show(name: str, as_json: bool) -> None:
-    """Show one thing in detail: a device, workload, policy, key, or any name of ssdlab list."""
+    """Show one entry in detail: a device, workload, policy, key, or any name from ssdlab list."""
     found = search.named(name)
     texts = [_core.preset_text(it.category.removesuffix("s"), it.name) for it in found]
     if as_json:
@@ -74,16 +77,16 @@ def show(name: str, as_json: bool) -> None:
 @click.command(
     cls=ExamplesFirst,
     examples=[
-        ("the sections, and how many keys each has", "ssdlab keys"),
-        ("those about a subject", "ssdlab keys queue"),
-        ("by the word of other programs", "ssdlab keys iodepth"),
-        ("all of a section", "ssdlab keys device.cleaning"),
+        ("the sections, with their number of keys", "ssdlab keys"),
+        ("keys about a subject", "ssdlab keys queue"),
+        ("by the name in other programs", "ssdlab keys iodepth"),
+        ("all keys of a section", "ssdlab keys device.cleaning"),
     ],
 )
 @click.argument("words", nargs=-1, metavar="[SEARCH]")
 @click.option("--json", "as_json", is_flag=True, help="Print JSON: an object of keys.")
 def keys(words: tuple[str, ...], as_json: bool) -> None:
-    """Find configuration keys by their names, what they mean, or what others call them."""
+    """Find configuration keys by name, meaning, or their name in other programs."""
     wanted = " ".join(words)
     found = search.keys(wanted)
     if not found:

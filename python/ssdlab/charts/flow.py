@@ -28,8 +28,8 @@ def flow(written: float, moved: float, valid: float | None) -> str:
     body = _ribbon(14, 420, left, host_to, "read") + _bar(0, left, "read")
     body += _bar(420, (middle, middle + high), "cell")
     texts = [
-        (0, 0, "Pages come from", ""),
-        (42, 0, "are programmed", ""),
+        (0, 0, "source of pages", ""),
+        (42, 0, "programmed", ""),
         (1.8, left[0] / 10 + 0.6, "written by the host", readable.count(written)),
         (44, (middle + high / 2) / 10 - 8, "pages programmed", readable.count(whole)),
     ]
@@ -45,7 +45,7 @@ def flow(written: float, moved: float, valid: float | None) -> str:
         body += _ribbon(434, 800, still, kept, "cleaning")
         body += _bar(800, gone, "all") + _bar(800, kept, "cleaning")
         texts += [
-            (82.5, 0, "when cleaned", ""),
+            (82.5, 0, "state when cleaned", ""),
             (82.5, gone[0] / 10, "superseded", readable.share(1 - valid)),
             (82.5, max(kept[0] / 10, gone[0] / 10 + 20), "still valid", readable.share(valid)),
         ]

@@ -18,7 +18,7 @@ all('[data-copy]').forEach(b => b.addEventListener('click', () => {
 all('[data-curves]').forEach(area => {
   const D = JSON.parse(area.dataset.curves), n = D.at.length - 1, x = el('div', 'xh', area);
   const say = area.closest('figure, section').querySelector('.say');
-  const idle = 'Point at a percentile to read the curves; arrow keys work too.';
+  const idle = 'Hover over a percentile to read the curves; arrow keys work too.';
   say.textContent = idle; let at = null;
   const draw = () => { x.style.display = at === null ? 'none' : 'block'; say.textContent = '';
     if (at === null) { say.textContent = idle; return }
@@ -41,7 +41,7 @@ all('[data-strips]').forEach(box => {
   const hairs = areas.map(a => el('div', 'xh', a)), brushes = areas.map(a => el('div', 'brush', a));
   const least = Math.min(...lines.flat().map(l => l.d)), labels = box.querySelector('.xl');
   const marks = labels.innerHTML; let a = 0, b = end, at = null, down = null;
-  const idle = 'Point at a moment to read all strips; drag to zoom; arrow keys, + and \\u2212 '
+  const idle = 'Hover over a time to read all strips; drag to zoom; arrow keys, + and \\u2212 '
     + 'work too.';
   const draw = () => { hairs.forEach(h => { h.style.display = at === null ? 'none' : 'block';
       h.style.left = 100 * (at - a) / (b - a) + '%' });

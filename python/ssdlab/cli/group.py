@@ -68,14 +68,14 @@ class ExamplesFirstGroup(ExamplesFirst, click.Group):
     examples=[
         ("the default device under the default workload", "ssdlab run"),
         ("a device of your choice under a trace", "ssdlab run --device agrawal2008 --trace FILE"),
-        ("what there is to choose from, and what it is", "ssdlab list"),
-        ("a configuration key, by any word for it", "ssdlab keys iodepth"),
+        ("everything there is to choose from", "ssdlab list"),
+        ("find a configuration key by any name for it", "ssdlab keys iodepth"),
     ],
 )
 @click.version_option(_core.version, prog_name="ssdlab", message="%(prog)s %(version)s")
 @click.pass_context
 def cli(ctx: click.Context) -> None:
-    """A laboratory for solid-state disks: what would this workload do on that SSD?"""
+    """A laboratory for solid-state drives: simulate a workload on an SSD."""
     if ctx.invoked_subcommand is None:
         click.echo(ctx.get_help())
 

@@ -54,8 +54,8 @@ class ExamplesFirst(click.Command):
 ALLOW_CODE = click.option(
     "--allow-code",
     is_flag=True,
-    help="Load the Python cleaning policies that files name, which runs their code. One that --set "
-    "names needs no permission.",
+    help="Allow configuration files to load Python cleaning policies, which runs their code. Not "
+    "needed for a policy named with --set.",
 )
 
 OVERRIDES = [
@@ -65,7 +65,9 @@ OVERRIDES = [
         shell_complete=completion.names("devices", file=True),
         help="The device: a preset or a TOML file.",
     ),
-    click.option("--trace", metavar="FILE", type=PATH, help="The workload: replay this trace."),
+    click.option(
+        "--trace", metavar="FILE", type=PATH, help="The workload: replay this trace file."
+    ),
     click.option(
         "--workload",
         metavar="NAME|FILE",
@@ -78,7 +80,7 @@ OVERRIDES = [
         metavar="KEY=VALUE",
         multiple=True,
         shell_complete=completion.assignment,
-        help="Change one key, such as device.timing.read=30us; may be repeated, in any order.",
+        help="Change one key, such as device.timing.read=30us; repeatable, in any order.",
     ),
     click.option("--seed", metavar="N", type=int, help="Seed of the random generator."),
     ALLOW_CODE,

@@ -27,10 +27,10 @@ from ssdlab.sweeps.backends import Lost
 @click.command(
     cls=ExamplesFirst,
     examples=[
-        ("two results that were kept", "ssdlab compare out-a out-b/results.json"),
+        ("two kept results", "ssdlab compare out-a out-b/results.json"),
         ("two experiments, run ten times each", "ssdlab compare a.toml b.toml --repeat 10"),
         (
-            "a hard disk and an SSD under one trace, and drawn",
+            "a hard disk and an SSD under one trace, with a figure",
             "ssdlab compare sata-2008 tlc-client --trace FILE --plot both.png",
         ),
         (
@@ -54,31 +54,33 @@ from ssdlab.sweeps.backends import Lost
     metavar="KEY=A,B,C",
     multiple=True,
     shell_complete=completion.axis,
-    help="The conditions under which both are run, as ssdlab sweep takes them.",
+    help="Conditions under which both are run, as in ssdlab sweep.",
 )
 @click.option(
     "--minimize",
     metavar="NAME",
     multiple=True,
-    help="The figure that decides, less being better; by default p99 and write amplification.",
+    help="The metric to decide by, lower is better. [default: p99 and write amplification]",
 )
-@click.option("--maximize", metavar="NAME", multiple=True, help="One of which more is better.")
+@click.option(
+    "--maximize", metavar="NAME", multiple=True, help="A metric of which higher is better."
+)
 @click.option(
     "--repeat",
     metavar="N",
     type=int,
-    help="Run both with N seeds: means, their intervals of confidence, and whether they differ; "
+    help="Run both with N seeds: means, confidence intervals, and whether they differ; "
     f"{grid.REPEATS} under conditions.",
 )
-@click.option("--workers", metavar="N", type=int, help="Processes; by default one for each core.")
-@click.option("--json", "json_path", metavar="FILE|-", help="Write every figure as JSON.")
+@click.option("--workers", metavar="N", type=int, help="Worker processes. [default: one per core]")
+@click.option("--json", "json_path", metavar="FILE|-", help="Write all numbers as JSON.")
 @click.option(
     "--plot",
     metavar="FILE.png",
     type=PATH,
-    help="Draw the latencies of both, or the differences by condition.",
+    help="Draw the latency CDFs, or the differences by condition.",
 )
-@click.option("--quiet", is_flag=True, help="No progress and no table.")
+@click.option("--quiet", is_flag=True, help="No progress bar and no table.")
 def compare(
     a: str,
     b: str,
@@ -95,11 +97,12 @@ def compare(
     """Compare A with B: results, experiments (.toml), device presets, cleaning policies, or values
     of a key.
 
-    Results of `ssdlab run` are files or directories. Experiments are run; with --repeat, so are
-    those of results. Each seed is used for both sides, and the interval of the difference is that
-    of pairs (95 %). --workload or --trace, --set and the others change both, in the order of
-    `ssdlab run`. With --vary or a goal, and for policies and keys, both sides are run under every
-    condition, and each cell says whether B is better, worse, or whether that cannot be told.
+    Results of `ssdlab run` are files or directories. Experiments are run; with --repeat, the
+    experiments of results are run again. Both sides use the same seeds, and differences have
+    paired 95 % confidence intervals. --workload, --trace, --set and the others change both
+    sides, in the order of `ssdlab run`. With --vary or a metric, and for policies and keys,
+    both sides are run under every condition, and each cell says whether B is better, worse or
+    inconclusive.
     """
     json_file = None if json_path in (None, "-") else Path(str(json_path))
     for path in (json_file, plot):

@@ -21,7 +21,7 @@ def compare_table(found: Comparison, file: IO[str]) -> str:
     console, _ = console_for(file)
     head = Text(f"A  {found.a}\nB  {found.b}", style="bold")
     if found.repeat > 1:
-        head.append(f"\neach {found.repeat} times; mean and interval of 95 %", style="dim")
+        head.append(f"\n{found.repeat} runs each; mean and 95 % confidence interval", style="dim")
     changes = Table.grid(padding=(0, 2))
     kinds = found.changed.get("device.kind")
     for key, (left, right) in found.changed.items():
@@ -40,7 +40,7 @@ def compare_table(found: Comparison, file: IO[str]) -> str:
         difference = "" if percent is None else f"{percent:+.2f}%"
         if row.difference_margin is not None and row.a:
             difference += f" ± {100 * row.difference_margin / abs(row.a):.2f}%"
-        note = "" if row.significant is None else "differs" if row.significant else "within chance"
+        note = "" if row.significant is None else "differs" if row.significant else "within noise"
         rows.add_row(
             row.name.removeprefix("host.").replace("percentiles_us.", "p"),
             _with_margin(row.a, row.a_margin),
@@ -65,24 +65,26 @@ def grid_table(found: Grid, file: IO[str]) -> str:
     """A comparison under several conditions as text for `file`."""
     console, _ = console_for(file)
     head = Text(f"A  {grid.title(found.a)}\nB  {grid.title(found.b)}", style="bold")
-    seeds = f"{len(found.seeds)} seeds for both; mean and interval of 95 %, of pairs"
-    head.append(f"\n{seeds}", style="dim")
+    seeds = f"{len(found.seeds)} seeds for both; mean of the paired differences, 95 % confidence"
+    head.append(f"\n{seeds} interval", style="dim")
     return rendered(console, [head, *(_of(found, it) for it in found.objectives)])
 
 
 def _of(found: Grid, objective: Objective) -> RenderableType:
     """What B does to one figure under each condition, and over all."""
-    what = "more is better" if objective.maximize else "less is better"
+    what = "higher is better" if objective.maximize else "lower is better"
     title = Text(spoken(objective.column), style="bold").append(f"  {what}", style="dim not bold")
     table = Columns(["", "A", "B", "B - A", "B is"], keys=1)
     cells = found.of(objective)
     for cell in cells:
         sides = [_side(objective, values) for values in (cell.a, cell.b)]
         verdict = Text(cell.verdict, style=STYLES[cell.verdict])
-        table.add_row(Text(cell.condition or "both as given"), *sides, _difference(cell), verdict)
+        table.add_row(
+            Text(cell.condition or "both as configured"), *sides, _difference(cell), verdict
+        )
     if len(cells) > 1:
         overall = found.overall(objective)
-        counts = f"{overall.better} better, {overall.worse} worse, {overall.unknown} cannot tell"
+        counts = f"{overall.better} better, {overall.worse} worse, {overall.unknown} inconclusive"
         verdict = Text(overall.verdict, style=STYLES[overall.verdict])
         table.add_row(Text("overall", style="bold"), "", "", _difference(overall), verdict)
         return Group(title, table, Text(counts, style="dim"))

@@ -118,7 +118,7 @@ def bill(design: Design, need: Need, dollars_per_gib: float | None = None) -> Bi
     binds = max(drives_for, key=lambda name: drives_for[name]) if drives_for else None
     notes: list[str] = []
     lacks = [
-        f"{name} is {duration(design.latencies_us[name])}, and {duration(most)} is needed"
+        f"{name} is {duration(design.latencies_us[name])}, above the required {duration(most)}"
         if name in design.latencies_us
         else f"{name} is not known: the run had no such requests"
         for name, most in need.latencies_us.items()
@@ -132,8 +132,8 @@ def bill(design: Design, need: Need, dollars_per_gib: float | None = None) -> Bi
     if lifetime is None and written > 0:
         if design.wears and "dwpd" in need.amounts:
             lacks.append(
-                "how long it lasts is not known: too little was erased in the run to tell; run it "
-                "longer, or prepare it with run.precondition"
+                "its lifetime is unknown: the run erased too few blocks; run it longer, or "
+                "precondition it with run.precondition"
             )
         notes.append(f"{UNWORN if design.wears else WITHOUT_WEAR}; nothing is replaced")
     times = 1
@@ -175,7 +175,7 @@ def bill(design: Design, need: Need, dollars_per_gib: float | None = None) -> Bi
     )
 
 
-UNWORN = "too little was erased in the run to tell how long it lasts"
+UNWORN = "the run erased too few blocks to estimate a lifetime"
 WITHOUT_WEAR = "this device has no wear"
 
 
@@ -184,7 +184,7 @@ def _refuse_missing(design: Design, need: Need) -> None:
     prices = design.prices
     missing = []
     if all(getattr(prices, key) is None for key in DEVICE):
-        missing.append((" or ".join(DEVICE), "what a device costs"))
+        missing.append((" or ".join(DEVICE), "the price of a device"))
     given = prices.given()
     wanting: list[str] = [
         key for key in ("power_dollars_per_kwh", "maintenance_share") if key in given
@@ -194,7 +194,7 @@ def _refuse_missing(design: Design, need: Need) -> None:
     if prices.years is None and wanting:
         missing.append(("years", f"for how long, which {' and '.join(wanting)} asks for"))
     if "power_dollars_per_kwh" in given and design.busy_watts is None:
-        missing.append(("watts", "of which the results say nothing (device.energy)"))
+        missing.append(("watts", "not in the results (device.energy)"))
     if missing:
         said = "; ".join(f"{key}, {what}" for key, what in missing)
         options = ", ".join(option(key) for keys, _ in missing for key in keys.split(" or "))

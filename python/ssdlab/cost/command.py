@@ -38,7 +38,7 @@ def price_options(command: COMMAND) -> COMMAND:
     cls=ExamplesFirst,
     examples=[
         (
-            "what 18,000 requests a second and 3,240 GB cost over five years",
+            "the cost of 18,000 IOPS and 3,240 GB over five years",
             "ssdlab cost out --need iops=18000,gb=3240,p99=20ms --device-dollars 600 --years 5",
         ),
         (
@@ -47,7 +47,7 @@ def price_options(command: COMMAND) -> COMMAND:
             "--years 5 --power-dollars-per-kwh 0.12 --pue 1.5",
         ),
         (
-            "how long a page rests in memory before the drive is cheaper",
+            "the five-minute rule: the break-even interval of a page in memory",
             "ssdlab cost out --device-dollars 400 --five-minute 48",
         ),
     ],
@@ -58,8 +58,8 @@ def price_options(command: COMMAND) -> COMMAND:
     "--need",
     metavar="NAME=VALUE,...",
     multiple=True,
-    help="What is needed: iops, mb_per_s, gb, dwpd, and latencies such as p99=20ms or "
-    "read.p99.9=1ms. Without it, one device is reckoned with.",
+    help="Requirements: iops, mb_per_s, gb, dwpd, and latencies such as p99=20ms or "
+    "read.p99.9=1ms. [default: one device]",
 )
 @price_options
 @click.option(
@@ -67,16 +67,18 @@ def price_options(command: COMMAND) -> COMMAND:
     "dollars_per_gib",
     metavar="NUMBER",
     type=float,
-    help="Price of a GiB of memory: also say after how long without access a page is cheaper on "
-    "the device (five-minute rule).",
+    help="Price of a GiB of memory; also computes the break-even interval between accesses "
+    "(five-minute rule).",
 )
 @click.option(
     "--against",
     metavar="LATENCY",
-    help="The latency of the Pareto front; by default the first that is needed, or p99.",
+    help="The latency of the Pareto front. [default: the first one required, or p99]",
 )
-@click.option("--json", "json_path", metavar="FILE|-", help="Write every figure as JSON.")
-@click.option("--plot", metavar="FILE.png", type=PATH, help="Draw what is paid, and the front.")
+@click.option("--json", "json_path", metavar="FILE|-", help="Write all numbers as JSON.")
+@click.option(
+    "--plot", metavar="FILE.png", type=PATH, help="Draw the cost breakdown and the Pareto front."
+)
 def cost(
     results: tuple[Path, ...],
     texts: tuple[str, ...],
@@ -86,11 +88,11 @@ def cost(
     plot: Path | None,
     **given: float | None,
 ) -> None:
-    """Work out what it costs to deliver a need with the devices of RESULTS.
+    """Calculate the cost of meeting requirements with the devices of RESULTS.
 
     RESULTS are files or directories of `ssdlab run`, or the .jsonl file of a sweep, each point of
-    which is a design. Nothing is simulated: a device delivers what its run found. Prices come from
-    [cost] in the experiment, or from options, which go before it.
+    which is a design. Nothing is simulated: a device performs as measured in its run. Prices
+    come from [cost] in the experiment; options override it.
     """
     need = needs.parse(texts)
     options = from_options(given)

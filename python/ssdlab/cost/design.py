@@ -62,7 +62,7 @@ def of_results(name: str, results: Mapping[str, Any], options: Prices) -> Design
     host, experiment = results["host"], results["experiment"]
     every = host["all"]
     if not every["requests"] or not every["iops"]:
-        raise InputError(f"{name}: no request was answered in time, so that it delivers nothing")
+        raise InputError(f"{name}: no request completed in the run, so its throughput is zero")
     device = experiment["device"]
     lifetime = (results.get("wear") or {}).get("lifetime") or {}
     end = lifetime.get("spare_gone") or lifetime.get("first_expiry")

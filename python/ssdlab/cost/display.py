@@ -15,7 +15,7 @@ from ssdlab.terminal import console_for, fact_table, rendered, side_by_side, war
 
 #: Designs that are shown of many: the cheapest.
 MOST_ROWS = 30
-WORDS = {"iops": "IOPS", "gb": "GB", "mb_per_s": "MB/s", "dwpd": "drive writes a day"}
+WORDS = {"iops": "IOPS", "gb": "GB", "mb_per_s": "MB/s", "dwpd": "DWPD"}
 
 
 def shown(
@@ -70,7 +70,7 @@ def _warnings(bills: Sequence[Bill]) -> list[str]:
 def _needed(need: Need) -> str:
     parts = [f"{amount:,.10g} {WORDS[name]}" for name, amount in need.amounts.items()]
     parts += [f"{name} at most {duration(us)}" for name, us in need.latencies_us.items()]
-    return ", ".join(parts) or "nothing but one device"
+    return ", ".join(parts) or "one device"
 
 
 def _prices(it: Bill) -> str:
@@ -82,16 +82,16 @@ def _one(it: Bill) -> list[RenderableType]:
     figures = it.to_dict()
     rows = [("drives", count(it.drives))]
     for name, many in it.drives_for.items():
-        binds = ", which binds" if name == it.binds and len(it.drives_for) > 1 else ""
+        binds = ", the binding requirement" if name == it.binds and len(it.drives_for) > 1 else ""
         rows.append((f"  for {WORDS[name]}{binds}", count(many)))
     if it.lifetime_years is not None:
-        rows.append(("a drive lasts", f"{significant(it.lifetime_years, 3)} years"))
+        rows.append(("drive lifetime", f"{significant(it.lifetime_years, 3)} years"))
     if it.times_bought > 1:
         rows.append(("each is bought", f"{it.times_bought} times"))
     if it.watts is not None:
         rows.append(("power", f"{significant(it.watts, 3)} W"))
     if it.five_minute_seconds is not None:
-        rows.append(("a page rests in memory", interval(it.five_minute_seconds)))
+        rows.append(("break-even interval in memory", interval(it.five_minute_seconds)))
     years = "" if it.years is None else f", {it.years:g} years"
     money = [("drives", dollars(it.devices_dollars))]
     if it.power_dollars:
@@ -160,8 +160,10 @@ def _verdict(bills: Sequence[Bill], against: str) -> RenderableType:
         many = f"{count(it.drives)} drive{'s' if it.drives > 1 else ''}"
         return Text(f"Cheapest: {it.design.name}, {many} for {dollars(it.dollars)}", style="bold")
     if it is not None:
-        return Text("It delivers what is needed.", style="bold")
+        return Text("It meets the requirements.", style="bold")
     if len(bills) == 1:
-        return Text(f"It falls short: {'; '.join(bills[0].lacks)}", style="bold red")
+        return Text(
+            f"It does not meet the requirements: {'; '.join(bills[0].lacks)}", style="bold red"
+        )
     reasons = "\n".join(f"  {it.design.name}: {'; '.join(it.lacks)}" for it in bills[:MOST_ROWS])
-    return Text(f"None delivers what is needed:\n{reasons}", style="bold red")
+    return Text(f"None meets the requirements:\n{reasons}", style="bold red")

@@ -34,8 +34,11 @@ def paid(bills: Sequence[Bill]) -> Figure:
     }
     bars = [Series(name, words, values, "bars") for name, values in parts.items() if any(values)]
     return Figure(
-        "What is paid for",
-        Axis(words=words, notes=[", falls short" if it.lacks else "" for it in order]),
+        "Cost breakdown",
+        Axis(
+            words=words,
+            notes=[", does not meet the requirements" if it.lacks else "" for it in order],
+        ),
         Axis("dollars"),
         bars,
         stacked=True,

@@ -12,7 +12,7 @@ from ssdlab.device.units import TIME
 
 #: What of a design grows with the number of drives, and what each drive has to bear.
 AMOUNTS = {
-    "iops": "requests a second, such as iops=18000",
+    "iops": "requests per second, such as iops=18000",
     "mb_per_s": "MB a second, such as mb_per_s=500",
     "gb": "GB of 1e9 bytes, such as gb=3240",
     "dwpd": "drive writes a day, such as dwpd=1",
@@ -44,7 +44,7 @@ def parse(texts: tuple[str, ...]) -> Need:
         if not sign or not name or not value:
             raise InputError(f"{source}: expected NAME=VALUE, such as iops=18000 or p99=20ms")
         if name in amounts or name in latencies:
-            raise InputError(f"{source}: {name} is needed twice; keep one")
+            raise InputError(f"{source}: {name} is given twice; keep one")
         if name in AMOUNTS:
             amounts[name] = _amount(source, name, value)
         elif is_latency(name):
@@ -54,7 +54,8 @@ def parse(texts: tuple[str, ...]) -> Need:
             near = difflib.get_close_matches(name, known, n=1, cutoff=0.5)
             hint = f" (did you mean {near[0]}?)" if near else ""
             raise InputError(
-                f"{source}: the needs are {', '.join(known)}; latencies may begin with read. "
+                f"{source}: the requirements are {', '.join(known)}; latencies may begin with "
+                f"read. "
                 f"or write.{hint}"
             )
     return Need(amounts, latencies)

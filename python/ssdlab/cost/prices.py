@@ -57,12 +57,12 @@ KEYS = [field.name for field in dataclasses.fields(Prices)]
 #: What each is, as the help of the command has it.
 MEANING = {
     "device_dollars": "Price of a device.",
-    "capacity_dollars_per_gb": "Price of a device by the GB that it exports.",
-    "watts": "Power of a device; by default what the results say of energy.",
-    "power_dollars_per_kwh": "Price of a kilowatt hour.",
-    "pue": "Watts of the building for each watt of the devices, cooling included.",
-    "years": "Years for which costs are added up.",
-    "maintenance_share": "Maintenance in a year, as a share of the devices' price.",
+    "capacity_dollars_per_gb": "Price of a device per exported GB.",
+    "watts": "Power of a device. [default: from the energy in the results]",
+    "power_dollars_per_kwh": "Price of electricity per kWh.",
+    "pue": "Power usage effectiveness: facility watts per device watt, cooling included.",
+    "years": "Period of the cost calculation, years.",
+    "maintenance_share": "Yearly maintenance, as a share of the devices' price.",
 }
 
 
@@ -83,5 +83,5 @@ def from_options(given: Mapping[str, float | None]) -> Prices:
     found = Prices(**given)
     if all(getattr(found, key) is not None for key in DEVICE):
         both = " and ".join(map(option, DEVICE))
-        raise InputError(f"{both}: a device has one price; keep one of the two")
+        raise InputError(f"{both}: a device has only one price; keep one of the two")
     return found

@@ -23,38 +23,39 @@ from ssdlab.crash.record import Case, Recorded, case_of_app, workplace
     needs_live_device=True,
     examples=[
         (
-            "SQLite, with the settings that promise least",
+            "SQLite, with its weakest durability settings",
             "ssdlab crash --app sqlite:journal=delete,synchronous=off",
         ),
         (
-            "an application of your own: it prints a line for each thing that is durable",
+            "your own application: it prints a line for each durable item",
             "ssdlab crash --run './app $dir' --check './check $dir $acked' --keep found",
         ),
-        ("an image that failed, once more", "ssdlab crash --recorded found --image 120:torn-2"),
-        ("runs of which it is known what must be lost", "ssdlab crash --controls"),
+        ("judge a failed image again", "ssdlab crash --recorded found --image 120:torn-2"),
+        ("control runs, whose losses are known", "ssdlab crash --controls"),
     ],
 )
 @click.option(
     "--app",
     metavar="NAME[:KEY=VALUE,...]",
-    help=f"An application that is ready: {', '.join(apps.APPS)}.",
+    help=f"A built-in application: {', '.join(apps.APPS)}.",
 )
-@click.option("--run", "run_command", metavar="COMMAND", help="The application, a shell command.")
+@click.option("--run", "run_command", metavar="COMMAND", help="Your application, a shell command.")
 @click.option(
     "--check",
     metavar="COMMAND",
-    help="Judges an image. Status 0: all is well; 3: something of $acked is missing; else: broken.",
+    help="Checks an image. Exit status 0: ok; 3: acknowledged data in $acked are missing; else: "
+    "broken.",
 )
-@click.option("--setup", metavar="COMMAND", help="What comes before the run and is not recorded.")
+@click.option("--setup", metavar="COMMAND", help="Setup command, run before recording starts.")
 @click.option(
     "--on",
     "place",
     type=click.Choice(PLACES),
     default=EXT4,
     show_default=True,
-    help="What COMMAND works on: a file system in $dir, a block device $dev, or $uri.",
+    help="What COMMAND runs on: a file system in $dir, a block device $dev, or $uri.",
 )
-@click.option("--size", metavar="SIZE", help="Of the device, such as 64MiB.  [default: 32MiB]")
+@click.option("--size", metavar="SIZE", help="Size of the device, such as 64MiB.  [default: 32MiB]")
 @click.option(
     "--device",
     metavar="PRESET|FILE",
@@ -65,7 +66,7 @@ from ssdlab.crash.record import Case, Recorded, case_of_app, workplace
     "--set",
     metavar="KEY=VALUE",
     multiple=True,
-    help="Change one key of the drive; may be repeated, in any order.",
+    help="Change one key of the drive; repeatable, in any order.",
 )
 @ALLOW_CODE
 @click.option(
@@ -74,7 +75,7 @@ from ssdlab.crash.record import Case, Recorded, case_of_app, workplace
     type=click.IntRange(1),
     default=1000,
     show_default=True,
-    help="Instants at which the power is cut.",
+    help="Number of power cuts.",
 )
 @click.option(
     "--draws",
@@ -82,24 +83,35 @@ from ssdlab.crash.record import Case, Recorded, case_of_app, workplace
     type=click.IntRange(0),
     default=4,
     show_default=True,
-    help="Images of an instant with some of the open writes, beside those with none and all.",
+    help="Torn images per power cut: with some of the open writes, beside those with none and all.",
 )
 @click.option(
-    "--seed", metavar="N", type=int, default=1, show_default=True, help="Of the choice of images."
+    "--seed",
+    metavar="N",
+    type=int,
+    default=1,
+    show_default=True,
+    help="Seed for the choice of images.",
 )
-@click.option("--jobs", metavar="N", type=click.IntRange(1), help="Processes; one for each core.")
+@click.option(
+    "--jobs", metavar="N", type=click.IntRange(1), help="Worker processes. [default: one per core]"
+)
 @click.option(
     "--timeout",
     metavar="SECONDS",
     type=click.FloatRange(0, min_open=True),
     default=60.0,
     show_default=True,
-    help="A checker that takes longer has found a broken image.",
+    help="Time limit of the checker; past it the image counts as broken.",
 )
-@click.option("--keep", metavar="DIR", type=PATH, help="Keep the run and images that failed.")
-@click.option("--recorded", metavar="DIR", type=PATH, help="Judge a run that --keep has kept.")
 @click.option(
-    "--image", metavar="EVENT:PART", help="Of --recorded only this image; shows all of the checker."
+    "--keep", metavar="DIR", type=PATH, help="Keep the recording and the failed images in DIR."
+)
+@click.option("--recorded", metavar="DIR", type=PATH, help="Judge a recording that --keep wrote.")
+@click.option(
+    "--image",
+    metavar="EVENT:PART",
+    help="With --recorded: only this image; shows the checker's full output.",
 )
 @click.option(
     "--controls",
@@ -107,10 +119,10 @@ from ssdlab.crash.record import Case, Recorded, case_of_app, workplace
     metavar="[NAME]",
     is_flag=False,
     flag_value="all",
-    help="Runs of which it is known what must be lost, or those with NAME in their names.",
+    help="Run the control runs, whose losses are known, or those with NAME in their names.",
 )
-@click.option("--json", "json_path", metavar="FILE|-", help="Write all findings as JSON.")
-@click.option("--quiet", is_flag=True, help="No progress and no table.")
+@click.option("--json", "json_path", metavar="FILE|-", help="Write all results as JSON.")
+@click.option("--quiet", is_flag=True, help="No progress bar and no table.")
 @click.pass_context
 def crash(
     ctx: click.Context,
@@ -135,12 +147,13 @@ def crash(
     json_path: str | None,
     quiet: bool,
 ) -> int:
-    """Cut the power of a drive at many instants of one run, and judge what an application finds.
+    """Cut the power of a drive at many instants of one run, and check what the application
+    recovers.
 
-    The application runs once on the live device, and all that it writes is recorded. Then, for
-    each instant, images of the drive are made: what is surely there, and parts of what is not yet.
-    Of each the file system is mounted and the checker run. The status is 1 if an image failed. It
-    needs root, and the programs that docs/crash.md names.
+    The application runs once on the live device, and all its writes are recorded. For each
+    power cut, images of the drive are made: all durable data, plus subsets of the writes in
+    flight. The file system of each image is mounted and the checker run. The exit status is 1
+    if an image failed. Needs root and the programs listed in docs/crash.md.
     """
     _one_of(ctx)
     if json_path not in (None, "-"):
@@ -189,7 +202,7 @@ def _one_of(ctx: click.Context) -> None:
     }
     kinds = given & {"app", "run_command", "recorded", "control"}
     if len(kinds) != 1:
-        raise click.UsageError("one of --app, --run, --recorded and --controls is needed, not more")
+        raise click.UsageError("exactly one of --app, --run, --recorded and --controls is needed")
     (kind,) = kinds
     names = {it.name: it.opts[-1] for it in ctx.command.params if it.name}
     case = {"setup", "place", "size", "device", "assignments", "allow_code"}
@@ -202,9 +215,9 @@ def _one_of(ctx: click.Context) -> None:
     if image_alone := given & {"points", "draws", "jobs", "json_path"}:
         strange = strange | image_alone if "image" in given else strange
     for name in sorted(given & strange):
-        raise click.UsageError(f"--{names[name].lstrip('-')} says nothing with {names[kind]}")
+        raise click.UsageError(f"--{names[name].lstrip('-')} has no effect with {names[kind]}")
     if kind == "run_command" and "check" not in given:
-        raise click.UsageError("--run needs --check: who else knows what must be there?")
+        raise click.UsageError("--run needs --check, the command that judges each image")
 
 
 def _case(

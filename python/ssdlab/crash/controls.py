@@ -63,7 +63,7 @@ CONTROLS = (
 
 @dataclass(frozen=True)
 class Outcome:
-    """What came of a control."""
+    """The result of a control run."""
 
     control: Control
     findings: Findings | None

@@ -18,18 +18,18 @@ STYLE = {OK: "green", LOST: "yellow", BROKEN: "bold red"}
 
 
 def findings_text(found: Findings, file: IO[str]) -> str:
-    """What came of a crash test, as text for `file`."""
+    """The results of a crash test, as text for `file`."""
     console, _ = console_for(file)
     recorded, planned = found.recorded, found.plan
     asked = [f"{count:,} {what}" for what, count in found.asked.items() if count]
-    cache = "a volatile buffer" if recorded.promise.volatile else "what it answers stays"
+    cache = "a volatile buffer" if recorded.promise.volatile else "answered writes are durable"
     facts = [
         ("Device", recorded.device),
         ("It promises", f"{cache}; atoms of {_size(recorded.promise.atom)}"),
         ("Recorded", f"{', '.join(asked) or 'nothing'}; {len(recorded.lines):,} lines"),
         ("Crash points", f"{planned.points:,}, at most {planned.most_open:,} writes open"),
         ("Images", f"{planned.made:,}"),
-        ("of them alike, left out", f"{planned.made - len(planned.images):,}"),
+        ("duplicates, left out", f"{planned.made - len(planned.images):,}"),
         ("judged", f"{len(found.verdicts):,} in {found.seconds['judge']:,.1f} s"),
         *((verdict, f"{count:,}") for verdict, count in found.counts.items()),
     ]
@@ -48,8 +48,8 @@ def _again(found: Findings) -> str:
         return ""
     again = found.again(worth_keeping(found.failed)[0])
     if again is None:
-        return "\nWith --keep DIR the run and these images are kept, to judge them once more.\n"
-    return f"\nKept in {shlex.quote(str(found.kept))}. Once more:\n{again}\n"
+        return "\nWith --keep DIR the recording and these images are kept, to judge them again.\n"
+    return f"\nKept in {shlex.quote(str(found.kept))}. To judge again:\n{again}\n"
 
 
 def _size(size: int) -> str:
@@ -68,7 +68,7 @@ def _failures(found: Findings) -> RenderableType:
 
 
 def outcome_line(outcome: Outcome) -> str:
-    """What came of a control, as soon as it is known."""
+    """The result of a control run, as soon as it is known."""
     if outcome.findings is None:
         return f"{outcome.control.name}: skipped: {outcome.skipped}"
     counts = ", ".join(f"{count:,} {it}" for it, count in outcome.findings.counts.items())

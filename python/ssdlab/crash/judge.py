@@ -73,7 +73,7 @@ def judge(
         for count in range(len(images)):
             number, verdict, reason = done.get()
             if number < 0:
-                raise click.ClickException(f"the judge failed: {reason}")
+                raise click.ClickException(f"the checker process failed: {reason}")
             verdicts[number] = Verdict(images[number], verdict, reason)
             if progress is not None:
                 progress(count + 1, len(images))

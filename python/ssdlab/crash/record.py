@@ -88,10 +88,10 @@ class Recorded:
         try:
             facts = json.loads((directory / FACTS).read_text())
         except (OSError, ValueError) as error:
-            problem = f"--recorded {directory}: nothing that --keep has put there: {error}"
+            problem = f"--recorded {directory}: not a recording written by --keep: {error}"
             raise InputError(problem) from None
         if facts.pop("format", None) != FORMAT:
-            raise InputError(f"--recorded {directory}: another version of ssdlab made it")
+            raise InputError(f"--recorded {directory}: written by another version of ssdlab")
         return cls(directory=directory, **facts | {"promise": Promise(*facts["promise"])})
 
 

@@ -51,10 +51,10 @@ class Recording:
         self.events: list[Event] = []
         at = HEADER.size
         if len(self.bytes) < at + SUM.size:
-            raise self._bad("it is too short to have a header")
+            raise self._bad("too short to have a header")
         magic, version, _, self.size_bytes = HEADER.unpack_from(self.bytes)
         if magic != MAGIC:
-            raise self._bad("it is no recording of the live device")
+            raise self._bad("not a recording of the live device")
         if version != VERSION:
             raise self._bad(f"version {version}; this ssdlab reads {VERSION}")
         if SUM.unpack_from(self.bytes, at)[0] != zlib.crc32(self.bytes[:at]):

@@ -40,7 +40,7 @@ class Search:
 
 @dataclass
 class Findings:
-    """What came of a crash test."""
+    """The results of a crash test."""
 
     recorded: Recorded
     search: Search
@@ -188,7 +188,7 @@ def judge_one(recorded: Recorded, name: str, search: Search, work: Path) -> Verd
     content = Content(recorded.recording, recorded.directory / INITIAL, recorded.promise)
     content.advance(int(number))
     if choice != "none" and not content.open:
-        raise InputError(f"--image {name}: nothing is open there but {number}:none")
+        raise InputError(f"--image {name}: no write is open there; only {number}:none exists")
     image = Image(int(number), choice, acked_at(recorded.stamps, int(number)))
     return judge(
         recorded,
@@ -206,12 +206,12 @@ def warnings(findings: Findings) -> list[str]:
     found = []
     asked = findings.asked
     if not asked["flushes"] and not asked["forced"]:
-        found.append("no flush arrived at the drive: nothing was asked to be durable")
+        found.append("no flush reached the drive: the application asked for no durability")
     if not asked["writes"]:
-        found.append("no write arrived at the drive: there was nothing to lose")
+        found.append("no write reached the drive: there was nothing to lose")
     if not findings.recorded.lines:
         found.append(
-            "the application printed no line, so the checker cannot know what must be there"
+            "the application printed no line, so the checker cannot know which data must be present"
         )
     return found
 
@@ -266,6 +266,6 @@ def progress_on(file: Any, quiet: bool) -> Iterator[Progress]:
 def new_directory(path: Path) -> None:
     """Refuse a directory that holds something."""
     if path.exists() and (not path.is_dir() or os.listdir(path)):
-        raise InputError(f"--keep {path}: it is there and not empty; give a new directory")
+        raise InputError(f"--keep {path}: exists and is not empty; give a new directory")
     if not path.parent.is_dir():
         raise InputError(f"--keep {path}: the directory {path.parent} does not exist")

@@ -29,7 +29,7 @@ Progress = Callable[[int, int], object]
 
 @dataclass(frozen=True)
 class Fitted:
-    """What came of a sheet: the drive, its sheet simulated, and what the sheet does not say."""
+    """A solved sheet: the drive, its sheet simulated, and what the sheet does not say."""
 
     drive: Drive
     outcomes: Sequence[Outcome]

@@ -25,14 +25,14 @@ class _Group(ExamplesFirst, click.Group):
 @click.group(
     cls=_Group,
     examples=[
-        ("a drive of which you have the data sheet", "ssdlab device from-datasheet --template"),
-        ("and the device that follows", "ssdlab device from-datasheet SHEET.toml --out my.toml"),
-        ("where the numbers of a preset come from", "ssdlab device show agrawal2008"),
-        ("a preset beside its data sheet", "ssdlab device check samsung-pm9a3"),
+        ("a device from a data sheet", "ssdlab device from-datasheet --template"),
+        ("the device derived from it", "ssdlab device from-datasheet SHEET.toml --out my.toml"),
+        ("the origin of the numbers of a preset", "ssdlab device show agrawal2008"),
+        ("compare a preset with its data sheet", "ssdlab device check samsung-pm9a3"),
     ],
 )
 def device() -> None:
-    """Make a device from a data sheet, show a preset's sources, or check it."""
+    """Derive a device from a data sheet, show the sources of a preset, or check it."""
 
 
 @device.command(
@@ -40,30 +40,32 @@ def device() -> None:
     cls=ExamplesFirst,
     examples=[
         ("a sheet to fill in", "ssdlab device from-datasheet --template > sheet.toml"),
-        ("the device", "ssdlab device from-datasheet sheet.toml --out my.toml"),
+        ("derive the device", "ssdlab device from-datasheet sheet.toml --out my.toml"),
     ],
 )
 @click.argument("file", metavar="SHEET.toml", required=False, type=PATH)
-@click.option("--out", metavar="DEVICE.toml", type=PATH, help="Write the device.")
+@click.option("--out", metavar="DEVICE.toml", type=PATH, help="Write the device to FILE (TOML).")
 @click.option("--template", is_flag=True, help="Print a sheet with every key.")
-@click.option("--json", "json_path", metavar="FILE|-", help="Write all of it as JSON; - prints it.")
-@click.option("--quiet", is_flag=True, help="No progress and no table.")
+@click.option(
+    "--json", "json_path", metavar="FILE|-", help="Write all numbers as JSON; - prints them."
+)
+@click.option("--quiet", is_flag=True, help="No progress bar and no table.")
 def from_datasheet(
     file: Path | None, out: Path | None, template: bool, json_path: str | None, quiet: bool
 ) -> None:
-    """Solve for the drive that a data sheet describes, and simulate the sheet.
+    """Derive the drive that a data sheet describes, and simulate the sheet.
 
-    Prints what is published beside what is simulated, with the cells that were used marked, what
-    follows for figures that the sheet does not have, and what had to be assumed. A sheet that
-    contradicts itself is refused.
+    Prints published and simulated figures side by side (those used for fitting are marked),
+    predictions for figures not in the sheet, and the assumptions made. A sheet that contradicts
+    itself is refused.
     """
     if template:
         if file is not None or out is not None or json_path is not None:
-            raise click.UsageError("--template is for itself: it prints a sheet to fill in")
+            raise click.UsageError("--template takes no SHEET: it prints one to fill in")
         click.echo(sheets_given.template(), nl=False)
         return
     if file is None:
-        raise click.UsageError("a sheet is missing; --template prints one to fill in")
+        raise click.UsageError("SHEET is missing; --template prints one to fill in")
     for path in (out, None if json_path in (None, "-") else Path(str(json_path))):
         if path is not None:
             files.refuse_unwritable(path)
@@ -105,15 +107,16 @@ def from_datasheet(
     cls=ExamplesFirst,
     examples=[
         ("a preset", "ssdlab device show agrawal2008"),
-        ("a file of your own", "ssdlab device show my.toml --json"),
+        ("your own device file", "ssdlab device show my.toml --json"),
     ],
 )
 @click.argument("name", metavar="PRESET|FILE")
 @click.option("--json", "as_json", is_flag=True, help="Print JSON.")
 def show(name: str, as_json: bool) -> None:
-    """Show the keys that a device sets, each with where its value comes from.
+    """Show the keys that a device sets and the origin of each value.
 
-    The comments beside the keys say it: published and by whom, fitted and to what, or a guess.
+    Origins come from the comments beside the keys: published (with source), fitted (to what),
+    or a guess.
     """
     found = origins.of(name)
     if as_json:
@@ -128,19 +131,23 @@ def show(name: str, as_json: bool) -> None:
     cls=ExamplesFirst,
     examples=[
         ("a preset", "ssdlab device check samsung-pm9a3"),
-        ("a file of your own beside that sheet",
+        ("compare your own file with that sheet",
          "ssdlab device check samsung-pm9a3 --device my.toml"),
     ],
 )  # fmt: skip
 @click.argument("name")
-@click.option("--device", "of", metavar="PRESET|FILE", help="Another device than the preset.")
+@click.option(
+    "--device", "of", metavar="PRESET|FILE", help="Check this device instead of the preset."
+)
 @click.option("--quick", is_flag=True, help="Simulate a quarter of the time.")
-@click.option("--json", "json_path", metavar="FILE|-", help="Write the cells as JSON; - prints it.")
+@click.option(
+    "--json", "json_path", metavar="FILE|-", help="Write the comparison as JSON; - prints it."
+)
 def check(name: str, of: str | None, quick: bool, json_path: str | None) -> None:
     """Simulate the data sheet of the drive NAME: published, simulated, error.
 
-    Cells to which the preset was fitted are marked and not judged. Exit status 1 when another one
-    is out of its tolerance.
+    Cells to which the preset was fitted are marked and not judged. Exit status 1 if another
+    cell is out of tolerance.
     """
     if json_path not in (None, "-"):
         files.refuse_unwritable(Path(str(json_path)))

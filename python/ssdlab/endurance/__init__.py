@@ -42,8 +42,8 @@ class Class:
 
 
 CLASSES = {
-    "client": Class("client", "1e-15", "1 year at 30 C"),
-    "enterprise": Class("enterprise", "1e-16", "3 months at 40 C"),
+    "client": Class("client", "1e-15", "1 year at 30 °C"),
+    "enterprise": Class("enterprise", "1e-16", "3 months at 40 °C"),
 }
 
 
@@ -123,9 +123,9 @@ class Rating:
     def left_out(self) -> list[str]:
         """What of the standard is not tested."""
         return [
-            f"UBER <= {self.of.uber}: flash reads without errors",
+            f"UBER <= {self.of.uber}: the flash model has no read errors",
             f"retention of {self.of.retention} without power: cells do not age",
-            "failures of anything but the spare space: nothing else breaks",
+            "failures other than running out of spare space",
         ]
 
     def to_dict(self, tried: float | None = None) -> dict[str, Any]:

@@ -1,7 +1,7 @@
 """What a drive may be written, in closed form, and how that goes with the rated erasures.
 
 What is programmed until the end is what the flash holds, times the mean erasures of a block:
-`TBW = physical bytes x rated erasures x evenness / write amplification`. Evenness is the mean
+`TBW = physical bytes x rated P/E cycles x evenness / write amplification`. Evenness is the mean
 erasures of a block at the end / its rating. The most erased blocks have had their rating then, so
 that this is mean / most erasures. A day of service has `DWPD = TBW / (capacity x 365 x years)`.
 """

@@ -21,22 +21,22 @@ ENTERPRISE = "jesd219"
 @click.command(
     cls=ExamplesFirst,
     examples=[
-        ("an enterprise drive, under the workload of JESD219",
+        ("an enterprise drive under the JESD219 workload",
          "ssdlab endurance samsung-pm9a3 --class enterprise"),
-        ("does it last for what its label says?",
+        ("does it reach its rated TBW?",
          "ssdlab endurance samsung-pm9a3 --class enterprise --tbw 1752TB"),
-        ("a client drive under a trace of yours, again and again",
+        ("a client drive under your trace, replayed in a loop",
          "ssdlab endurance tlc-client --class client --trace FILE --set workload.beyond=scale"),
-        ("more drives, with blocks that are not alike",
+        ("more drives, with blocks that differ in rated P/E cycles",
          "ssdlab endurance tlc-enterprise --class enterprise --drives 34 --set wear.spread=0.05"),
     ],
 )  # fmt: skip
 @click.argument("device", metavar="DEVICE", shell_complete=completion.names("devices", file=True))
 @click.option(
-    "--class", "of", required=True, type=click.Choice([*CLASSES]), help="The class of JESD218."
+    "--class", "of", required=True, type=click.Choice([*CLASSES]), help="JESD218 application class."
 )
 @click.option(
-    "--tbw", metavar="SIZE", help="Try this TBW, such as 600TB: exit status 1 if it fails."
+    "--tbw", metavar="SIZE", help="Test this TBW, such as 600TB; exit status 1 if it fails."
 )
 @click.option(
     "--drives",
@@ -44,16 +44,18 @@ ENTERPRISE = "jesd219"
     type=int,
     default=1,
     show_default=True,
-    help=f"Drives, a seed each; {FAILURES:.0%} may fail.",
+    help=f"Number of drives, one seed each; {FAILURES:.0%} may fail.",
 )
-@click.option("--trace", metavar="FILE", type=PATH, help="The workload: this trace, over and over.")
+@click.option(
+    "--trace", metavar="FILE", type=PATH, help="The workload: this trace, replayed in a loop."
+)
 @click.option("--workload", metavar="NAME|FILE", help="The workload: a preset or a TOML file.")
 @click.option(
     "assignments",
     "--set",
     metavar="KEY=VALUE",
     multiple=True,
-    help="Change one key, such as device.wear.rated_cycles=1500; may be repeated.",
+    help="Change one key, such as device.wear.rated_cycles=1500; repeatable.",
 )
 @click.option(
     "--cycles",
@@ -61,14 +63,16 @@ ENTERPRISE = "jesd219"
     type=int,
     default=CYCLES,
     show_default=True,
-    help="Erasures to simulate of a rating that is higher; the rest is extrapolated.",
+    help="Simulate at most N P/E cycles of the rating; the rest is extrapolated.",
 )
-@click.option("--seed", metavar="N", type=int, help="Seed of the first drive; then they count up.")
+@click.option(
+    "--seed", metavar="N", type=int, help="Seed of the first drive; the others count up from it."
+)
 @ALLOW_CODE
 @click.option(
-    "--json", "json_path", metavar="FILE|-", help="Write every figure as JSON; - prints it."
+    "--json", "json_path", metavar="FILE|-", help="Write all numbers as JSON; - prints them."
 )
-@click.option("--quiet", is_flag=True, help="No progress and no table.")
+@click.option("--quiet", is_flag=True, help="No progress bar and no table.")
 def endurance(
     device: str,
     of: str,
@@ -83,12 +87,12 @@ def endurance(
     json_path: str | None,
     quiet: bool,
 ) -> None:
-    """Write drives until they end, and say what may be written to DEVICE (a preset or a TOML file).
+    """Write drives to end of life, and report the TBW of DEVICE (a preset or a TOML file).
 
-    The terabytes written (TBW) of JESD218 as far as wear and held capacity decide them, with their
-    closed form. Flash reads without errors here, so that UBER and retention are not tested.
-    The workload of class enterprise is JESD219's; that of class client is a recorded trace, which
-    has to be given.
+    The terabytes written (TBW) of JESD218, as limited by wear and retained capacity, beside the
+    closed form. The flash model has no read errors: UBER and retention are not tested.
+    The workload of class enterprise is JESD219's; that of class client is a recorded trace,
+    given with --trace.
     """
     tried = None if tbw is None else SIZE.parse("--tbw", tbw)
     json_file = None if json_path in (None, "-") else Path(str(json_path))
@@ -96,7 +100,7 @@ def endurance(
         files.refuse_unwritable(json_file)
     load = _load(of, trace, workload)
     changes = layers.from_options(assignments)
-    with terminal.steps(sys.stderr, "writing until the end", quiet) as bar:
+    with terminal.steps(sys.stderr, "writing until end of life", quiet) as bar:
         found = rate(
             device,
             of,

@@ -20,7 +20,7 @@ def rating(found: Rating, tried: float | None, file: IO[str]) -> str:
     console, _ = console_for(file)
     drives = len(found.lives)
     head = Text(f"{found.device} under {found.subject.workload}", style="bold")
-    head.append(f"\nJESD218, class {found.of.name}: wear and held capacity", style="dim")
+    head.append(f"\nJESD218, class {found.of.name}: wear and retained capacity", style="dim")
     sections: list[RenderableType] = [head, _tables(found)]
     if drives > 1:
         sections.append(_lives(found))
@@ -49,7 +49,7 @@ def _tables(found: Rating) -> Group:
     ]
     form = [
         ("  physical", decimal_size(found.physical_bytes)),
-        ("x rated erasures", count(found.subject.rated)),
+        ("x rated P/E cycles", count(found.subject.rated)),
         ("x evenness", f"{found.evenness:.3f}"),
         ("/ write amplification", f"{found.amplification:.3f}"),
     ]
@@ -61,19 +61,17 @@ def _lives(found: Rating) -> Group:
     shown = [(f"seed {life.seed}", decimal_size(written)) for written, life in ends[:MOST_LINES]]
     if len(ends) > MOST_LINES:
         shown.append(("the others, up to", decimal_size(ends[-1][0])))
-    return Group(fact_table("Drives, first to end", shown))
+    return Group(fact_table("Drives in order of failure", shown))
 
 
 def _scaling(found: Rating) -> list[str]:
     lines = []
     if found.subject.scale > 1:
-        lines.append(
-            f"One part in {found.subject.scale} of each block was simulated (device.scale)."
-        )
+        lines.append(f"Simulated at 1/{found.subject.scale} scale (device.scale).")
     if found.uneven is not None:
         lines.append(
             f"{found.cycles} of {count(found.subject.rated)} erasures were simulated (--cycles). "
-            f"Uneven wear is taken to lose {found.uneven.share:.1%} of the erasures and "
+            f"Uneven wear is assumed to cost {found.uneven.share:.1%} of the erasures and "
             f"{found.uneven.by_chance:.2f} times their square root."
         )
     return lines
@@ -84,5 +82,5 @@ def _verdict(found: Rating, tried: float) -> Text:
     passed = found.passes(tried)
     said = "passes" if passed else "fails"
     text = Text(f"{decimal_size(tried)} {said}", style="bold green" if passed else "bold red")
-    text.append(f": {failed} of {drives} drives ended before", style="default")
+    text.append(f": {failed} of {drives} drives failed before that", style="default")
     return text.append(f" ({found.per_day(tried):.3g} drive writes a day)", style="default")

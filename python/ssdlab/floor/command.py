@@ -28,7 +28,7 @@ from ssdlab.floor import measure
 @click.option("--seconds", metavar="S", type=float, default=0.5, help="For each point; 0.5.")
 @click.option("--port", metavar="N", type=click.IntRange(0, 65535), help="Over TCP.")
 @click.option("--realtime", is_flag=True, help="The server goes before all other programs.")
-@click.option("--quiet", is_flag=True, help="No progress and no table.")
+@click.option("--quiet", is_flag=True, help="No progress bar and no table.")
 def floor(file: Path, seconds: float, port: int | None, realtime: bool, quiet: bool) -> None:
     """Measure what requests of fio take beside the device, and write it to FILE.
 

@@ -93,7 +93,7 @@ STATUS_SECONDS = 1.0
     "--set",
     metavar="KEY=VALUE",
     multiple=True,
-    help="Change one key, such as device.timing.read=30us; may be repeated, in any order.",
+    help="Change one key, such as device.timing.read=30us; repeatable, in any order.",
 )
 @click.option("--seed", metavar="N", type=int, help="Seed of the random generator.")
 @ALLOW_CODE
@@ -135,7 +135,7 @@ STATUS_SECONDS = 1.0
     "--json",
     "json_path",
     metavar="FILE|-",
-    help="Write the results to FILE; - prints them, and nothing else, on standard output.",
+    help="Write the results to FILE; - prints them, and nothing else, to standard output.",
 )
 @click.option("--quiet", is_flag=True, help="No status line and no table.")
 def serve(

@@ -54,7 +54,7 @@ class ItemName(click.ParamType):  # type: ignore[type-arg]  # not generic in cli
 @click.option(
     "--device",
     metavar="PRESET|FILE",
-    help="The device of the item diskspd; by default agrawal2008.",
+    help="The device of the item diskspd. [default: agrawal2008]",
 )
 @click.option(
     "inputs",
@@ -82,16 +82,16 @@ def paper(
 ) -> None:
     """Repeat published studies; without ITEM, all of them.
 
-    Each row has what was published, what is simulated, the difference and, where the two should
-    agree, the tolerance and a verdict. Exit status 1 when a verdict is "fail".
+    Each row has the published and the simulated figure, the difference and, where the two
+    should agree, the tolerance and a verdict. Exit status 1 if a verdict is "fail".
     """
     chosen = list(dict.fromkeys(items)) or list(ITEMS)
     if device is not None and "diskspd" not in chosen:
-        raise InputError("--device is for the item diskspd; the others have their own")
+        raise InputError("--device is only for the item diskspd; the others use their own device")
     if inputs and not {"diskspd", "gray"} & set(chosen):
-        raise InputError("--input is for the items gray and diskspd; the others have their own")
+        raise InputError("--input is only for the items gray and diskspd")
     if live and "maghraoui" not in chosen:
-        raise InputError("--live is for the item maghraoui")
+        raise InputError("--live is only for the item maghraoui")
     changes = _inputs(inputs)
     if device is not None:
         Experiment(device=device)  # refused before the other items have run for minutes

@@ -1,4 +1,4 @@
-"""*SSD-iq* in time: latency against load, and the law of the rate that a drive takes for ever.
+"""*SSD-iq* in time: latency against load, and the law of the rate that a drive sustains.
 
 One thread sends a request each 100 us, half of them reads, and only its latencies count; six others
 make up the rate, 99 % writes. `law` says what the rate must be, without a simulation of time.

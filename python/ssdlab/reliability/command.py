@@ -17,23 +17,33 @@ from ssdlab.reliability import LIFE, REPAIR, Times, outlook, read
 @click.command(
     cls=ExamplesFirst,
     examples=[
-        ("an array, with the times of a data sheet", "ssdlab reliability examples/raid5.toml"),
-        ("members that age, and repairs that take a while",
+        ("an array, with failure times from a data sheet", "ssdlab reliability "
+        "examples/raid5.toml"),
+        ("members that age, and repairs with a spread",
          "ssdlab reliability examples/raid5.toml --life 'weibull(461386h, 1.12)' "
          "--repair 'weibull(12h, 2, 6h)'"),
-        ("latent defects, scrubbed once a week or so",
+        ("latent sector errors, scrubbed about once a week",
          "ssdlab reliability examples/raid5.toml --defects 9259h --scrub 'weibull(168h, 3, 6h)'"),
         ("the same array with double parity",
          "ssdlab reliability examples/raid5.toml --set device.redundancy=double-parity"),
     ],
 )  # fmt: skip
 @click.argument("array", metavar="ARRAY")
-@click.option("--years", type=float, default=10.0, show_default=True, help="The mission.")
+@click.option("--years", type=float, default=10.0, show_default=True, help="Mission time.")
 @click.option(
-    "--groups", metavar="N", type=int, default=100_000, show_default=True, help="To simulate."
+    "--groups",
+    metavar="N",
+    type=int,
+    default=100_000,
+    show_default=True,
+    help="Number of arrays to simulate.",
 )
 @click.option(
-    "--life", metavar="TIME", default=LIFE, show_default=True, help="How long a member lives."
+    "--life",
+    metavar="TIME",
+    default=LIFE,
+    show_default=True,
+    help="Distribution of the lifetime of a member.",
 )
 @click.option(
     "--repair",
@@ -44,11 +54,17 @@ from ssdlab.reliability import LIFE, REPAIR, Times, outlook, read
 @click.option(
     "--repairs-together",
     is_flag=True,
-    help="Repair members that are missing together at once, not one after the other.",
+    help="Repair several failed members in parallel instead of one after the other.",
 )
-@click.option("--defects", metavar="TIME", help="Between two latent defects of a member.")
 @click.option(
-    "--scrub", metavar="TIME", help="Until a scrub finds a defect; without it none is found."
+    "--defects",
+    metavar="TIME",
+    help="Distribution of the time between latent sector errors of a member.",
+)
+@click.option(
+    "--scrub",
+    metavar="TIME",
+    help="Distribution of the time until a scrub finds an error. [default: never]",
 )
 @click.option(
     "--defect-size", metavar="SIZE", default="4KiB", show_default=True, help="What one costs."
@@ -58,15 +74,15 @@ from ssdlab.reliability import LIFE, REPAIR, Times, outlook, read
     "--set",
     metavar="KEY=VALUE",
     multiple=True,
-    help="Change one key of the array, such as device.redundancy=mirror; may be repeated.",
+    help="Change one key of the array, such as device.redundancy=mirror; repeatable.",
 )
 @click.option(
     "--seed", metavar="N", type=click.IntRange(min=0), default=42, show_default=True, help="Seed."
 )
 @click.option(
-    "--json", "json_path", metavar="FILE|-", help="Write every figure as JSON; - prints it."
+    "--json", "json_path", metavar="FILE|-", help="Write all numbers as JSON; - prints them."
 )
-@click.option("--quiet", is_flag=True, help="No progress and no table.")
+@click.option("--quiet", is_flag=True, help="No progress bar and no table.")
 def reliability(
     array: str,
     years: float,
@@ -82,9 +98,10 @@ def reliability(
     json_path: str | None,
     quiet: bool,
 ) -> None:
-    """Let groups of ARRAY (a preset or a TOML file) live through years, and count what they lose.
+    """Estimate the data losses of ARRAY (a preset or a TOML file) over years of operation.
 
-    Redundancy and members are those of the array; no request is simulated. A TIME is
+    Redundancy and members are those of the array; failures and repairs are simulated, no
+    requests. A TIME is
     "exponential(MEAN)", "weibull(SCALE, SHAPE)", "weibull(SCALE, SHAPE, LOCATION)",
     "constant(12h)", or a mean alone, in h, d or y.
     """

@@ -23,25 +23,25 @@ def table(found: Outlook, file: IO[str]) -> str:
     of = f"{array.groups} groups of " if array.groups > 1 else ""
     head.append(f"\n{of}{array.members} members of {size(array.member_bytes)}", style="dim")
     assumed = [
-        ("a member lives", times.life),
-        ("a repair takes", times.repair),
+        ("member lifetime", times.life),
+        ("repair time", times.repair),
         ("of two", "at once" if times.repairs_together else "one after the other"),
-        ("between defects", times.defects or "no defects"),
+        ("time between defects", times.defects or "no defects"),
     ]
     if times.defects is not None:
-        assumed.append(("until a scrub finds one", times.scrub or "never"))
+        assumed.append(("scrub interval", times.scrub or "never"))
     sections: list[RenderableType] = [
         head,
         fact_table("Assumed", assumed),
-        Group(fact_table(f"In {found.years:g} years, of 1,000 groups", _losses(found))),
+        Group(fact_table(f"Per 1,000 groups in {found.years:g} years", _losses(found))),
     ]
     notes = [
         f"{found.groups:,} groups, seed {found.seed}; trials with failures "
-        f"{study_number(found.found['faster'])} times as fast, each weighed by how likely it was.",
+        f"{study_number(found.found['faster'])} times as fast, each weighted by its likelihood.",
         f"Without trials {found.found['seen']:,} losses were seen in all of them.",
     ]
     if array.groups > 1:
-        notes.append(f"The array loses data {_few(found.of_array)} times.")
+        notes.append(f"Expected data losses of the array: {_few(found.of_array)}.")
     sections.append(Text("\n".join(notes), style="dim"))
     return rendered(console, sections)
 
@@ -50,7 +50,7 @@ def _losses(found: Outlook) -> list[tuple[str, str]]:
     it = found.found
     error = THOUSAND * it["losses_error"]
     rows = [
-        ("members fail", _few(THOUSAND * it["member_failures"])),
+        ("member failures", _few(THOUSAND * it["member_failures"])),
         ("data losses", f"{_few(THOUSAND * it['losses'])} +- {_few(error)}"),
     ]
     if found.times.defects is not None:

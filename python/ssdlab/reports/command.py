@@ -14,26 +14,30 @@ from ssdlab.reports import report as write
 @click.command(
     cls=ExamplesFirst,
     examples=[
-        ("one run, kept by ssdlab run --out DIR", "ssdlab report DIR --out report.html"),
+        ("one run, written by ssdlab run --out DIR", "ssdlab report DIR --out report.html"),
         ("several side by side", "ssdlab report before after --out report.html"),
         ("a sweep", "ssdlab report sweep.jsonl --minimize p99 --out report.html"),
     ],
 )
 @click.argument("results", nargs=-1, required=True, metavar="RESULTS...", type=PATH)
-@click.option("--out", metavar="FILE.html", type=PATH, required=True, help="The page to write.")
+@click.option(
+    "--out", metavar="FILE.html", type=PATH, required=True, help="The HTML page to write."
+)
 @click.option(
     "--minimize",
     metavar="NAME",
     multiple=True,
-    help="Of a sweep: a figure of which less is better.",
+    help="For a sweep: a metric of which lower is better.",
 )
-@click.option("--maximize", metavar="NAME", multiple=True, help="One of which more is better.")
+@click.option(
+    "--maximize", metavar="NAME", multiple=True, help="A metric of which higher is better."
+)
 def report(
     results: tuple[Path, ...], out: Path, minimize: tuple[str, ...], maximize: tuple[str, ...]
 ) -> None:
-    """Write a web page about RESULTS: what limits the drive, latency, time, flash, wear.
+    """Write a web page about RESULTS: bottleneck, latency, breakdown, flash activity, wear.
 
-    It is one file that needs no network and reads without script.
+    The page is a single file that works offline and without JavaScript.
 
     RESULTS are files or directories of `ssdlab run`, or the .jsonl file of one sweep.
     """

@@ -138,7 +138,7 @@ class Facts:
         """How busy what did not limit the drive was, for a sentence."""
         said = []
         if self.busy is not None and self.units:
-            said.append(f"the {self.unit}s are {readable.about(self.busy)} busy on average")
+            said.append(f"mean utilisation of the {self.unit}s is {readable.about(self.busy)}")
         if self.buses is not None:
-            said.append(f"the buses {readable.about(self.buses)}")
+            said.append(f"of the buses {readable.about(self.buses)}")
         return " and ".join(said)

@@ -28,14 +28,14 @@ def page(it: Results) -> str:
     changed = parts.changed_keys(it)
     changed = changed if len(changed) <= parts.MAX_CHANGED else {}
     sections = [
-        Section("latency", _latency_heading(it), _latency(named), "Latency by percentile."),
+        Section("latency", _latency_heading(it), _latency(named), "Latency CDF."),
         _where(it),
         _over_time(named),
         Section(
             "flash",
             flash_heading,
             flash + tables["flash"] + tables["buffer"] if flash else "",
-            "Pages of the host and of cleaning; heights are to scale." if flash else "",
+            "Pages written by the host and by cleaning; heights are to scale." if flash else "",
             "s7" if beside else "",
         ),
         Section(
@@ -45,24 +45,25 @@ def page(it: Results) -> str:
             "",
             "s5" if beside else "",
         ),
-        Section("disk", "What the disk did", tables["disk"].replace("<details>", "<details open>")),
+        Section("disk", "Disk activity", tables["disk"].replace("<details>", "<details open>")),
         Section("energy", _energy_heading(it), tables["energy"]),
         Section(
-            "units", units_heading, units, "Shares of the run's time: cleaning, serving, idle."
+            "units",
+            units_heading,
+            units,
+            "Shares of the run time: cleaning, serving requests, idle.",
         ),
-        Section(
-            "operations", "The flash operations of the recorded window", timeline.section(named)
-        ),
+        Section("operations", "Flash operations in the recorded window", timeline.section(named)),
         Section(
             "experiment",
-            "What this experiment changes" if changed else "The experiment",
+            "Changed keys" if changed else "The experiment",
             parts.experiment(it),
-            "Keys that differ from the defaults." if changed else "",
+            "Keys that differ from their defaults." if changed else "",
             "s7",
         ),
         Section(
             "trust",
-            "May these figures be trusted?",
+            "How far to trust these numbers",
             pages.checks(trust.checks(it)),
             "",
             "s5",
@@ -96,9 +97,9 @@ def _key_figures(it: Results) -> list[KeyFigure]:
     rate = f"{readable.throughput(total.mb_per_s)}{', ' if beside else ''}{beside}"
     p = total.percentiles_us
     ratio = total.mean_us / total.min_us if total.min_us else None
-    fastest = f"the fastest {readable.time(total.min_us)}"
+    fastest = f"the minimum of {readable.time(total.min_us)}"
     found = [
-        KeyFigure("Requests a second", readable.grouped(total.iops or 0.0), rate),
+        KeyFigure("IOPS", readable.grouped(total.iops or 0.0), rate),
         KeyFigure(
             "Mean latency",
             readable.time(total.mean_us),
@@ -114,11 +115,11 @@ def _key_figures(it: Results) -> list[KeyFigure]:
     if len(told) < 2:
         found.append(KeyFigure("Slowest", slowest, "" if told else median))
     if (amplification := it._amplification()) is not None:
-        words = "bytes programmed per byte written"
+        words = "bytes programmed per byte the host wrote"
         found.append(KeyFigure("Write amplification", readable.times(amplification), words))
     expiry = ((it.get("wear") or {}).get("lifetime") or {}).get("first_expiry")
     if expiry:
-        day = f"{readable.grouped(expiry['drive_writes_per_day'])} drive writes a day"
+        day = f"{readable.grouped(expiry['drive_writes_per_day'])} DWPD"
         years = f"{it.wear.lifetime.service_years:g} years"
         found.append(
             KeyFigure("Endurance", readable.traffic(expiry["host_bytes"]), f"{day}, {years}")
@@ -132,7 +133,7 @@ def _latency_heading(it: Results) -> str:
         return "Latency"
     p = total.percentiles_us
     half, slow = readable.time(p["50"]), readable.time(p["99"])
-    return f"Half of the requests take at most {half}, one in a hundred more than {slow}"
+    return f"Latency: median {half}, p99 {slow}"
 
 
 def _latency(named: figures.Named) -> str:
@@ -163,8 +164,8 @@ def _where(it: Results) -> Section:
     part = max(PARTS, key=lambda name: spent.get(name) or 0.0)
     share = (spent.get(part) or 0.0) / (total.mean_us or 1.0)
     label = PARTS[part]
-    heading = f"{label[0].upper()}{label[1:]} is {readable.about(share)} of the mean"
-    note = "Mean latency by where the time goes, for each kind of request; all on one scale."
+    heading = f"{label[0].upper()}{label[1:]} is {readable.about(share)} of the mean latency"
+    note = "Breakdown of the mean latency by kind of request, on one scale."
     body = svg.draw(drawn)
     ranks = figures.bands(total)
     if not ranks.empty():
@@ -175,8 +176,8 @@ def _where(it: Results) -> Section:
         heading += f"; of the slowest requests {what} is {readable.about(of)}"
         body = svg.draw(ranks) + "<h3>By kind of request</h3>" + svg.stacks(drawn, legend=False)
         note = (
-            "By rank of the request: each bar is 100 % of the band's mean latency, which stands "
-            "at the right."
+            "By latency percentile: each bar is 100 % of the mean latency of its band, given at "
+            "the right."
         )
     rows = []
     for _, kind, host in figures.each(named):
@@ -211,7 +212,7 @@ def _over_time(named: figures.Named) -> Section:
     it = named[0][1]
     series = it.time_series
     interval = readable.time(1e6 * series.bin_seconds)
-    note = f"All strips share the simulated time; intervals of {interval}."
+    note = f"All strips share one axis of simulated time, in intervals of {interval}."
     return Section("over-time", _steady(it), svg.strips(shown), note)
 
 
@@ -219,18 +220,18 @@ def _steady(it: Results) -> str:
     """Whether the second half of the run was as the first."""
     names = it.warning_names()
     if "overloaded" in names:
-        return "The queue grows to the end of the run"
+        return "The queue grows until the end of the run"
     if "transient" in names:
-        return "The drive was still changing: the figures are not those that last"
+        return "Not in steady state: the drive was still changing"
     run = over_time.Followed("", "", it)
     rates = [rate for rate in run.rates("requests") if rate is not None]
     means = [mean for mean in run.weighted("mean_us") if mean is not None]
     changes = [abs(_change(values)) for values in (rates, means) if len(values) >= 4]
     if changes and max(changes) <= STEADY:
-        return f"Nothing changes over time: the run's halves agree within {readable.about(STEADY)}"
+        return f"Steady over time: both halves of the run agree within {readable.about(STEADY)}"
     if not changes:
         return "Over time"
-    return f"Over time the latency changes: {_percent(_change(means))} in the run's second half"
+    return f"Mean latency changes by {_percent(_change(means))} in the second half of the run"
 
 
 def _change(values: list[float]) -> float:

@@ -108,14 +108,14 @@ def _cell(path: str, value: Any, units: Mapping[str, str]) -> str:
 
 
 def flash(it: Results) -> tuple[str, str]:
-    """What the flash did: its finding, and a drawing with sentences."""
+    """Flash activity: its finding, and a drawing with sentences."""
     found = it.get("flash")
     if not found:
         return "", ""
     wrote, moved = found["host_pages_written"], found["pages_moved"]
     if not wrote:
-        said = "No page was written by the host"
-        more = f", and cleaning moved {readable.count(moved)}" if moved else ", so none was cleaned"
+        said = "The host wrote no pages"
+        more = f", and cleaning moved {readable.count(moved)}" if moved else ", none was cleaned"
         return "Nothing was written", f"<p>{said}{more}.</p>"
     cleaning = found["cleaning"]
     victims = cleaning.get("victim_pages") or 0
@@ -133,9 +133,11 @@ def flash(it: Results) -> tuple[str, str]:
         text += " No block was erased, so nothing was moved."
     if valid is not None and cleaning.get("mean_block_us"):
         text += f" {readable.about(valid).capitalize()} of the pages in cleaned blocks were valid; "
-        text += f"moving them and erasing took {readable.time(cleaning['mean_block_us'])} a block."
+        text += (
+            f"moving them and the erase took {readable.time(cleaning['mean_block_us'])} per block."
+        )
     amplification = it._amplification() or 0.0
-    heading = f"For each byte that the host writes, the drive programs {amplification:.2f}"
+    heading = f"Write amplification {amplification:.2f}: bytes programmed per byte the host wrote"
     return heading, body + f"<p>{escape(text)}</p>"
 
 
@@ -145,10 +147,10 @@ def wear(name: str, it: Results) -> tuple[str, str]:
     if not found or "mean_erases" not in found:
         return "", ""
     if not found["mean_erases"]:
-        return "No block was erased", "<p>So nothing can be said of wear or endurance.</p>"
+        return "No block was erased", "<p>Too little was written to estimate wear or endurance.</p>"
     rated = found["mean_erases"] + found["mean_remaining"]
     even = found["std_erases"] <= max(0.25 * found["mean_erases"], 1.0)
-    text = f"Blocks were erased {readable.grouped(found['mean_erases'])} times on average and at "
+    text = f"Mean erase count of a block {readable.grouped(found['mean_erases'])}, at "
     text += f"most {found['max_erases']}, of {readable.count(round(rated))} rated."
     heading = f"Wear is {'even' if even else 'uneven'}"
     expiry = (found.get("lifetime") or {}).get("first_expiry")
@@ -156,9 +158,9 @@ def wear(name: str, it: Results) -> tuple[str, str]:
         heading += f" and allows {readable.traffic(expiry['host_bytes'])} of host writes"
         years = found["lifetime"]["service_years"]
         how = "Measured" if expiry["measured"] else "Extrapolated"
-        text += f" {how}, the first block expires after "
-        text += f"{readable.traffic(expiry['host_bytes'])} written: "
-        text += f"{readable.grouped(expiry['drive_writes_per_day'])} drive writes a day for "
+        text += f" {how} TBW to the first worn-out block: "
+        text += f"{readable.traffic(expiry['host_bytes'])}, "
+        text += f"{readable.grouped(expiry['drive_writes_per_day'])} DWPD over "
         text += f"{years:g} years."
     drawn = figures.erasures(it)
     body = "" if drawn.empty() else svg.draw(drawn, height=150)
@@ -177,12 +179,12 @@ def _map(name: str, it: Results) -> str:
         ]
         for row in it.wear.map
     ]
-    numbers = pages.table(["", "mean of the cells", "most erased block"], body)
+    numbers = pages.table(["", "mean erase count", "max erase count"], body)
     return f"{svg.figure(drawn)}<details><summary>As numbers</summary>{numbers}</details>"
 
 
 def units(it: Results) -> tuple[str, str]:
-    """How busy the units were: its finding, and bars."""
+    """Unit utilisation: its finding, and bars."""
     drawn = figures.units(it, MAX_UNITS)
     if drawn.empty():
         return "", ""
@@ -191,7 +193,7 @@ def units(it: Results) -> tuple[str, str]:
     least, most = (choose(unit.busy for unit in shown) for choose in (min, max))
     cleaning = sum(unit.get("cleaning") or 0.0 for unit in shown) / len(shown)
     if most == 0:
-        return f"The {words}s had nothing to do", ""
+        return f"The {words}s were idle", ""
     if most - least <= 0.1 or most <= 1.1 * least:
         heading = f"All {len(shown)} {words}s are equally busy"
         heading += f", {readable.about((most + least) / 2)}"
@@ -227,7 +229,8 @@ def every_key(name: str, it: Results) -> str:
     toml = _core.resolve(stack)
     what = f"{name}: every key" if name else "Every key"
     return (
-        f"<details><summary>{escape(what)}, as experiment.toml; running it gives the same bits"
+        f"<details><summary>{escape(what)}, as experiment.toml; running it gives bit-identical "
+        f"results"
         f"</summary><pre>{escape(toml)}</pre></details>"
     )
 

@@ -52,7 +52,7 @@ ROWS = (
     Row("p99", _quantile("99"), "us", "shorter", "longer", True),
     Row("p99.9", _quantile("99.9"), "us", "shorter", "longer", True),
     Row("slowest", _host("max_us"), "us", "shorter", "longer", True),
-    Row("requests a second", _host("iops"), "rate", "fewer", "more", False),
+    Row("IOPS", _host("iops"), "rate", "fewer", "more", False),
     Row("throughput", _host("mb_per_s"), "mb_per_s", "less", "more", False),
     Row("write amplification", lambda it: it._amplification(), "times", "less", "more", True),
     Row(
@@ -76,7 +76,7 @@ def page(results: Sequence[Results]) -> str:
     sections = [
         Section(
             "differences",
-            "What differs, and by how much",
+            "Differences",
             _differences(named),
             f"{letters[-1] if len(named) == 2 else 'Each'} as a multiple of {letters[0]}, on a "
             "logarithmic scale; within 2 % is the same.",
@@ -85,31 +85,27 @@ def page(results: Sequence[Results]) -> str:
             "latency",
             _latency_heading(named),
             _latency(named),
-            "Latency by percentile, all requests.",
+            "Latency CDF, all requests.",
         ),
         _where(named),
         Section(
             "over-time",
             "Over time",
             svg.strips(over_time.strips(named)),
-            "All strips share the simulated time, and all runs each scale.",
+            "All strips share one axis of simulated time; all runs share each scale.",
         ),
         Section(
             "flash",
-            "What the flash did",
+            "Flash activity",
             _each(named, parts.flash, lambda it: it._amplification())
             + tables["flash"]
             + tables["buffer"],
         ),
-        Section("disk", "What the disks did", tables["disk"]),
+        Section("disk", "Disk activity", tables["disk"]),
         Section("energy", "Energy", tables["energy"]),
-        Section(
-            "operations", "The flash operations of the recorded windows", timeline.section(named)
-        ),
+        Section("operations", "Flash operations in the recorded windows", timeline.section(named)),
         Section("wear", "Wear", _wear(named) + tables["wear"] + tables["health"]),
-        Section(
-            "units", "How busy the units were", _each(named, parts.units, lambda it: Facts(it).busy)
-        ),
+        Section("units", "Unit utilisation", _each(named, parts.units, lambda it: Facts(it).busy)),
         Section(
             "experiment",
             "The experiments",
@@ -117,7 +113,7 @@ def page(results: Sequence[Results]) -> str:
             "",
             "s7",
         ),
-        Section("trust", "May this be trusted?", pages.checks(_checks(named)), "", "s5"),
+        Section("trust", "How far to trust these numbers", pages.checks(_checks(named)), "", "s5"),
     ]
     titles = dict.fromkeys(it.experiment.title for it in results)
     title = (
@@ -184,7 +180,7 @@ def _lead(named: figures.Named, title: str) -> str:
     )
     results = [it for _, it in named]
     changed = differing(results)
-    what = "Nothing in their experiments differs"
+    what = "Their experiments do not differ"
     if len(changed) == 1:
         what = f"One key differs, <code>{escape(next(iter(changed)))}</code>"
     elif changed:
@@ -209,30 +205,28 @@ def _sentence(named: figures.Named) -> str:
     """Which is faster, by how much, and what that costs."""
     done = [(name, it) for name, it in named if it.host.all.requests and it.host.all.mean_us]
     if len(done) < 2:
-        return "Too few of these runs answered requests to compare them."
+        return "Too few of these runs completed requests to compare them."
     if len(named) > 2:
         order = sorted(done, key=lambda pair: pair[1].host.all.mean_us)
         (best, fast), (worst, slow) = order[0], order[-1]
         if readable.same(fast.host.all.mean_us, slow.host.all.mean_us):
-            return f"All {len(named)} runs answer equally fast."
+            return f"All {len(named)} runs have the same mean latency."
         low, high = (readable.time(it.host.all.mean_us) for it in (fast, slow))
-        return f"{best} answers fastest, {low} on average; {worst} slowest, {high}."
+        return f"{best} has the lowest mean latency, {low}; {worst} the highest, {high}."
     (a_name, a), (b_name, b) = named
     closed = Facts(a).outstanding is not None and Facts(b).outstanding is not None
     row = ROWS[5] if closed else ROWS[0]
     left, right = row.value(a) or 0.0, row.value(b) or 0.0
     if readable.same(left, right):
-        return f"{b_name} and {a_name} are equally fast: {readable.value(right, row.unit)}."
+        return f"{b_name} and {a_name} perform the same: {readable.value(right, row.unit)}."
     better = (right < left) == bool(row.less_is_better)
     ratio = max(left, right) / min(left, right)
     how = f"{readable.grouped(ratio)} times"
     values = f"{readable.value(right, row.unit)} instead of {readable.value(left, row.unit)}"
     if closed:
-        said = (
-            f"{b_name} answers {how} {'as many' if better else 'fewer'} requests a second, {values}"
-        )
+        said = f"{b_name} serves {how} {'as many' if better else 'fewer'} IOPS, {values}"
     else:
-        said = f"{b_name} answers {how} {'faster' if better else 'slower'}, {values} on average"
+        said = f"{b_name} is {how} {'faster' if better else 'slower'}, {values} mean latency"
     return f"{said}{_cost(a, b, better)}."
 
 
@@ -314,14 +308,14 @@ def _latency_heading(named: figures.Named) -> str:
     for name, host in done:
         for other, slower in done:
             if name != other and host.max_us and host.max_us < slower.percentiles_us["50"]:
-                return f"{name}'s slowest request is faster than half of {other}'s"
+                return f"The maximum latency of {name} is below the median of {other}"
     for name, host in done:
         for other, slower in done:
             tail = slower.percentiles_us["50"]
             if name != other and host.percentiles_us["99"] < tail:
-                return f"99 in 100 of {name}'s requests are faster than half of {other}'s"
+                return f"The p99 of {name} is below the median of {other}"
     said = (f"{name} {readable.time(host.percentiles_us['99'])}" for name, host in done)
-    return f"One request in a hundred takes more than: {', '.join(said)}" if done else "Latency"
+    return f"p99 latency: {', '.join(said)}" if done else "Latency"
 
 
 def _latency(named: figures.Named) -> str:
@@ -343,13 +337,13 @@ def _where(named: figures.Named) -> Section:
     if drawn.empty() or not any(drawn.values()):
         return Section("time", "", "")
     body = svg.draw(drawn)
-    note = "Mean latency by where the time goes, all on one scale."
+    note = "Breakdown of the mean latency, on one scale."
     ranks = ""
     for n, (name, it) in enumerate(named):
         by_rank = figures.bands(it.host.all)
         if not by_rank.empty():
             ranks += (
-                f'<h3 class="r-{figures.run_role(n)}">{escape(name)}, by rank of the request</h3>'
+                f'<h3 class="r-{figures.run_role(n)}">{escape(name)}, by latency percentile</h3>'
             )
             ranks += svg.draw(by_rank)
     return Section("time", _part_heading(named), body + ranks, note)
@@ -364,7 +358,7 @@ def _part_heading(named: figures.Named) -> str:
     part = max(times, key=lambda name: abs(times[name][0] - times[name][1]))
     before, after = times[part]
     if readable.same(before, after):
-        return "Where the time goes is the same"
+        return "The latency breakdown is the same"
     label = PARTS[part]
     verb = "falls" if after < before else "grows"
     change = f"from {readable.time(before)} to {readable.time(after)}"
@@ -384,7 +378,7 @@ def _each(
         shown = _runs(named, describe)
         return (
             f"<p>{escape(heading)}: the same in all runs, within 2 %.</p>"
-            f"<details><summary>Of each run</summary>{shown}</details>"
+            f"<details><summary>Per run</summary>{shown}</details>"
         )
     return _runs(named, describe)
 
@@ -417,8 +411,8 @@ def _checks(named: figures.Named) -> list[trust.Check]:
     changed = differing([it for _, it in named])
     seeds: Mapping[str, Any] = {key: values for key, values in changed.items() if key == "run.seed"}
     if seeds:
-        found.append(("w", "Other seeds", "the runs do not meet the same requests."))
-    said = "for intervals of confidence, ssdlab compare A.toml B.toml --repeat 10."
+        found.append(("w", "Different seeds", "the runs do not see the same requests."))
+    said = "for confidence intervals, ssdlab compare A.toml B.toml --repeat 10."
     found.append(("i", "One run each", said))
     order = {"w": 0, "i": 2}
     return sorted(found, key=lambda check: order.get(check[0], 1))

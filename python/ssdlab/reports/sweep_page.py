@@ -51,23 +51,24 @@ def page(sweep: Sweep, minimize: Sequence[str], maximize: Sequence[str]) -> str:
         ),
         Section(
             "trade-off",
-            f"{front} of {len(sweep):,} points are not beaten in all of these",
+            f"{front} of {len(sweep):,} points are on the Pareto front",
             "".join(map(svg.figure, trade_offs)),
-            "A dot for each point; the line joins the best. Logarithmic where values spread.",
+            "One dot per point; the line joins the Pareto front. Axes are logarithmic where "
+            "values spread.",
         ),
-        Section("heat-map", "Over both parameters", "".join(map(svg.draw, _there(maps)))),
+        Section("heat-map", "By both parameters", "".join(map(svg.draw, _there(maps)))),
         Section(
             "by-parameter",
             _strongest(rows, varied, goals.objectives[0]),
             _multiples(_there(curves)),
-            "The lowest, mean and highest over all else that varies.",
+            "Minimum, mean and maximum over all other parameters.",
         ),
         Section(
             "parallel",
-            "Through parameters and figures",
+            "Parallel coordinates",
             "".join(map(svg.figure, _there(parallel))),
         ),
-        Section("points", "Every point", _points(rows, varied, objectives)),
+        Section("points", "All points", _points(rows, varied, objectives)),
     ]
     title = f"Sweep of {', '.join(map(short, varied)) or 'one point'}"
     warned = [
@@ -102,7 +103,7 @@ def _sentence(rows: Rows, varied: Sequence[str], goals: Goals) -> str:
     having = [row for row in rows if isinstance(row.get(goal.column), int | float)]
     name = short(goal.column)
     if not having:
-        return f"No point has {name}."
+        return f"No point has a value of {name}."
     order = sorted(having, key=lambda row: row[goal.column], reverse=goal.maximize)
     at = ", ".join(f"{short(key)}={figures.value_text(order[0].get(key), key)}" for key in varied)
     best = figures.value_text(order[0][goal.column], goal.column)
@@ -133,7 +134,7 @@ def _best_heading(rows: Rows, goals: Goals, front: int) -> str:
     names = " and ".join(short(it.column) for it in goals.objectives)
     if len(goals.objectives) == 1:
         return f"Best in {names}"
-    return f"{front} points are best in {names}: no other beats one in all"
+    return f"{front} points on the Pareto front of {names}"
 
 
 def _strongest(rows: Rows, varied: Sequence[str], goal: Objective) -> str:
@@ -148,7 +149,7 @@ def _strongest(rows: Rows, varied: Sequence[str], goal: Objective) -> str:
         if len(means) > 1 and min(means) > 0:
             reach[name] = max(means) / min(means)
     if not reach:
-        return "What each parameter does"
+        return "Effect of each parameter"
     name = max(reach, key=lambda it: reach[it])
     if readable.same(1.0, reach[name]):
         return f"No parameter changes {short(goal.column)} by more than 2 %"
@@ -171,9 +172,7 @@ def _goals(sweep: Sweep, minimize: Sequence[str], maximize: Sequence[str]) -> Go
 
 def _best(rows: Rows, best: Sequence[bool], varied: Sequence[str], names: Sequence[str]) -> str:
     front = [row for row, is_best in zip(rows, best, strict=True) if is_best]
-    what = (
-        "the lowest" if len(names) == 1 else "the Pareto front: no other point beats these in all"
-    )
+    what = "the lowest" if len(names) == 1 else "the Pareto front"
     return pages.table(
         [short(name) for name in [*varied, *names]] or [""],
         [

@@ -1,4 +1,4 @@
-"""The flash operations of the recorded window: a drawing that the reader enlarges, and a table."""
+"""Flash operations in the recorded window: a drawing that the reader enlarges, and a table."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ def _drawing(number: int, name: str, it: Results, most: int) -> str:
     shown, lanes = drawn.count(), len(drawn.y.words)
     notes = []
     if timeline["cut"]:
-        notes.append(f"The record was cut after {count(len(operations))} operations.")
+        notes.append(f"The recording stopped after {count(len(operations))} operations.")
     if shown < len(operations):
         notes.append(f"{count(shown)} of {count(len(operations))} operations are drawn.")
     if lanes < len(timeline["lanes"]):
@@ -58,4 +58,4 @@ def _table(operations: Sequence[tuple[Any, ...]]) -> str:
         if of_kind:
             times = [sum(column) / len(of_kind) / 1e3 for column in zip(*of_kind, strict=True)]
             rows.append([kind, count(len(of_kind)), *(time(us) for us in times)])
-    return pages.table(["", "operations", "mean time", "waiting for and using the bus"], rows)
+    return pages.table(["", "operations", "mean time", "bus time, waiting included"], rows)

@@ -11,14 +11,14 @@ Check = tuple[str, str, str]
 
 #: What each warning is about, in a word or two.
 ABOUT = {
-    "nothing_cleaned": "Nothing cleaned",
-    "transient": "Not steady",
+    "nothing_cleaned": "No cleaning",
+    "transient": "Not in steady state",
     "overloaded": "Overloaded",
     "effective_spare": "Spare space",
     "wrapped": "Trace wrapped",
     "remapped": "Trace moved",
     "clipped": "Trace gaps cut",
-    "truncated": "Trace lines left out",
+    "truncated": "Trace lines skipped",
 }
 
 
@@ -33,15 +33,15 @@ def checks(it: Results) -> list[Check]:
     if not total.requests:
         return found
     if it.get("flash") and not {"transient", "nothing_cleaned", "overloaded"} & {*names}:
-        found.append(("", "Steady", "no warning of a drive that was still changing."))
+        found.append(("", "Steady", "the drive was in steady state (no warning)."))
     if "overloaded" not in names:
-        found.append(("", "Load met", _load(it)))
+        found.append(("", "Load served", _load(it)))
     found.append(_samples(it))
     lifetime = ((it.get("wear") or {}).get("lifetime") or {}).get("first_expiry")
     if lifetime and not lifetime["measured"] and it.wear.mean_erases:
         mean = readable.grouped(it.wear.mean_erases)
         rated = readable.count(round(it.wear.mean_erases + it.wear.mean_remaining))
-        said = f"endurance, from a mean of {mean} of {rated} erases."
+        said = f"endurance, from a mean erase count of {mean} of {rated} rated."
         found.append(("i", "Extrapolated", said))
     left_out = (it.get("workload") or {}).get("warm_up") or 0
     if left_out:
@@ -57,19 +57,19 @@ def _load(it: Results) -> str:
     if offered:
         return f"{rate} of the {readable.rate(offered)} that were offered."
     if (it.experiment.get("workload") or {}).get("kind") == "closed":
-        return f"the load is closed, the host asks when it is answered, {rate}."
+        return f"closed loop: each completion triggers the next request, {rate}."
     unanswered = (it.get("workload") or {}).get("unanswered") or 0
     end = f"; {readable.count(unanswered)} were unanswered at the end" if unanswered else ""
-    return f"requests were answered as fast as they came, {rate}{end}."
+    return f"throughput kept up with the arrivals, {rate}{end}."
 
 
 def _samples(it: Results) -> Check:
     requests = kinds(it)[-1][1].requests
     if requests < 2 * FEWEST_SLOWER:
-        return ("w", "Few requests", f"{requests} say nothing of percentiles.")
+        return ("w", "Few requests", f"{requests} are too few for percentiles.")
     marks = [("99.99", 1e-4), ("99.9", 1e-3), ("99", 1e-2), ("90", 0.1), ("50", 0.5)]
     best = next(((m, s) for m, s in marks if requests * s >= FEWEST_SLOWER), marks[-1])
     slower = readable.count(requests * best[1])
     kind = "" if requests >= 1000 else "w"
-    said = f"{slower} requests are slower than p{best[0]}; curves end where fewer than 10 are."
+    said = f"{slower} requests are above p{best[0]}; curves end where fewer than 10 samples remain."
     return (kind, "Samples", said)

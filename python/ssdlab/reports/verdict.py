@@ -66,7 +66,7 @@ def verdict(results: Results) -> Verdict:
 def _nothing_ran(facts: Facts) -> Verdict | None:
     if facts.all.requests:
         return None
-    return Verdict("nothing_ran", "No request completed, so there is nothing to judge.", "")
+    return Verdict("nothing_ran", "No request completed: there is no bottleneck to find.", "")
 
 
 def _no_time(facts: Facts) -> Verdict | None:
@@ -74,8 +74,8 @@ def _no_time(facts: Facts) -> Verdict | None:
         return None
     return Verdict(
         "no_time",
-        "This device answers at once: it limits nothing.",
-        "No request took any time.",
+        "This device has zero latency: it is no bottleneck.",
+        "Every request completed at once.",
     )
 
 
@@ -90,33 +90,33 @@ def _cleaning(facts: Facts) -> Verdict | None:
     flash = facts.results.get("flash") or {}
     block_us = (flash.get("cleaning") or {}).get("mean_block_us")
     if waiting >= MATTERS:
-        by = f"{readable.about(waiting)} of the {readable.time(facts.mean)} that a request takes"
-        most = "limits" if waiting >= HALF else "is what most limits"
-        sentence = f"Cleaning {most} this drive: {by} is waiting for a {facts.unit} that cleans."
+        by = f"{readable.about(waiting)} of the mean latency ({readable.time(facts.mean)})"
+        most = "limits" if waiting >= HALF else "is the main limit of"
+        sentence = f"Cleaning {most} this drive: {by} is waiting for a cleaning {facts.unit}."
     else:
-        by = f"{readable.about(facts.cleaning / busy)} of what the {facts.unit}s do"
-        sentence = f"Cleaning limits this drive: it is {by}, and they are always busy."
+        by = f"{readable.about(facts.cleaning / busy)} of the busy time of the {facts.unit}s"
+        sentence = f"Cleaning limits this drive: it is {by}, which are always busy."
     why = []
     if block_us:
         why.append(f"Cleaning one block takes {readable.time(block_us)}")
     amplification = flash.get("write_amplification_bytes")
     if amplification:
-        programs = f"each byte written costs {readable.grouped(amplification)} programmed"
+        programs = f"write amplification is {readable.grouped(amplification)}"
         why.append(programs if why else programs.capitalize())
     text = ", and ".join(why) + ". " if why else ""
     text += f"{facts.load().capitalize()}." if facts.load() else ""
     drive = facts.drive
     blocking = facts.setting(f"{drive}.cleaning.time") == "blocking"
     if blocking and not facts.buffered:
-        advice = "Try to let cleaning yield to requests; more spare space would also help, as fewer"
+        advice = "Try interleaved cleaning, which yields to requests; more spare space also helps"
         return Verdict(
             "cleaning",
             sentence,
             text,
-            f"{advice} pages move.",
+            f"{advice}.",
             f"{drive}.cleaning.time=interleaved",
         )
-    advice = "Try more spare space, so that cleaned blocks hold fewer pages to move"
+    advice = "Try more spare space, so that victims hold fewer valid pages"
     change = _more_spare(facts)
     return Verdict("cleaning", sentence, text, f"{advice}.", change)
 
@@ -135,15 +135,15 @@ def _host_link(facts: Facts) -> Verdict | None:
     full = facts.link is not None and facts.link > FULL
     if share < MATTERS or (facts.largest != "host_link" and not full):
         return None
-    by = f"{readable.about(share)} of the {readable.time(facts.mean)} that a request takes"
-    rate = f"{readable.throughput(facts.all.mb_per_s)} passed it"
+    by = f"{readable.about(share)} of the mean latency ({readable.time(facts.mean)})"
+    rate = f"it carried {readable.throughput(facts.all.mb_per_s)}"
     bandwidth = facts.bandwidth
-    of = f" of the {readable.throughput(bandwidth)} that it carries" if bandwidth else ""
+    of = f" of its {readable.throughput(bandwidth)}" if bandwidth else ""
     return Verdict(
         "host_link",
         f"The host link limits this drive: {by} is on the link or waiting for it.",
         f"{rate[0].upper()}{rate[1:]}{of}. {facts.load().capitalize()}.",
-        "Try a faster link; without any limit, what remains is the drive's own time.",
+        "Try a faster link; with an unlimited one, only the drive's own latency remains.",
         "device.host_link.bandwidth=unlimited",
     )
 
@@ -155,10 +155,10 @@ def _host_queue(facts: Facts) -> Verdict | None:
     busy = facts.busy
     if share < MATTERS or depth in (None, "unlimited") or (busy is not None and busy > IDLE):
         return None
-    by = f"{readable.about(share)} of the {readable.time(facts.mean)} that a request takes"
+    by = f"{readable.about(share)} of the mean latency ({readable.time(facts.mean)})"
     return Verdict(
         "host_queue",
-        f"The depth of the queue, {depth}, limits this drive: {by} is waiting for a place in it.",
+        f"The queue depth of {depth} limits this drive: {by} is waiting for a free slot.",
         f"Meanwhile {facts.load()}.",
         "Try a deeper queue, which gives idle units work.",
         "device.host_link.queue_depth=unlimited",
@@ -179,8 +179,9 @@ def _outstanding(facts: Facts) -> Verdict | None:
     return Verdict(
         "outstanding",
         f"The host limits this drive: with {few} outstanding its {facts.unit}s are {idle} idle.",
-        f"A request takes {readable.time(facts.mean)}, of which {_waits(facts)} is waiting.",
-        "Try more requests at once: throughput should grow until requests meet.",
+        f"A request takes {readable.time(facts.mean)}, {_waits(facts)} of it waiting.",
+        "Try more outstanding requests: throughput should grow until requests compete for the "
+        "same {facts.unit}s.",
         f"workload.outstanding={number}",
     )
 
@@ -189,12 +190,13 @@ def _buffer(facts: Facts) -> Verdict | None:
     full = (facts.busy or 0.0) > FULL
     if facts.share("buffer") < MATTERS or not (full or facts.largest == "buffer"):
         return None
-    by = f"{readable.about(facts.share('buffer'))} of the {readable.time(facts.mean)}"
+    share = readable.about(facts.share("buffer"))
+    by = f"{share} of the mean latency ({readable.time(facts.mean)})"
     return Verdict(
         "buffer",
-        f"The write buffer limits this drive: {by} that a request takes is waiting for room in it.",
-        f"It is written faster than the flash programs: {facts.load()}.",
-        "Try more dies, which empty the buffer faster; a larger buffer only delays the wait.",
+        f"The write buffer limits this drive: {by} is waiting for room in it.",
+        f"The host writes faster than the flash programs: {facts.load()}.",
+        "Try more dies, which drain the buffer faster; a larger buffer only delays the wait.",
         facts.times(f"{facts.drive}.dies_per_package", 2) or "",
     )
 
@@ -204,7 +206,7 @@ def _busy_units(facts: Facts) -> Verdict | None:
     if share < MATTERS or share < facts.share("bus", "cell") / 2:
         return None
     unit, busy = facts.unit, facts.busy
-    by = f"{readable.about(share)} of the {readable.time(facts.mean)} that a request takes"
+    by = f"{readable.about(share)} of the mean latency ({readable.time(facts.mean)})"
     asked = facts.outstanding
     wait = f"{by} is waiting for a busy {unit}"
     if unit == "disk":
@@ -226,12 +228,12 @@ def _busy_units(facts: Facts) -> Verdict | None:
         )
         sentence = f"The {unit}s are unevenly loaded: {most}, and {wait}."
     else:
-        sentence = f"Requests meet at the same {unit}s: {wait}, though {unit}s are not always busy."
+        sentence = f"Requests compete for the same {unit}s, which are not always busy: {wait}."
     why = f"{facts.load().capitalize()}." if facts.load() else ""
     if asked and len(facts.units):
         why += f" {asked} requests are outstanding over {len(facts.units)} {unit}s."
     elif facts.overloaded:
-        why += " More was asked than was answered, so the queue grew to the end."
+        why += " The offered load exceeded the throughput, so the queue grew until the end."
     return Verdict(
         "busy_units",
         sentence,
@@ -245,12 +247,13 @@ def _buses(facts: Facts) -> Verdict | None:
     share = facts.share("bus")
     if facts.largest != "bus" or share < MATTERS:
         return None
-    by = f"{readable.about(share)} of the {readable.time(facts.mean)} that a request takes"
+    by = f"{readable.about(share)} of the mean latency ({readable.time(facts.mean)})"
     full = facts.buses is not None and facts.buses > IDLE
     sentence = (
         f"The buses limit this drive: {by} is on a bus or waiting for one."
         if full
-        else f"Transfers are most of a request: {by} is on the bus between controller and flash."
+        else f"Transfers are the largest part of a request: {by} is spent on the bus between "
+        f"controller and flash."
     )
     timing = f"{facts.drive}.timing"
     faster = facts.times(f"{timing}.bus_rate", 2) or facts.times(f"{timing}.bus_per_byte", 0.5)
@@ -264,14 +267,15 @@ def _cells(facts: Facts) -> Verdict | None:
         return None
     reads = (facts.results.host.read.requests or 0) >= facts.all.requests / 2
     what = "reading" if reads else "programming"
-    by = f"{readable.about(share)} of the {readable.time(facts.mean)} that a request takes"
+    by = f"{readable.about(share)} of the mean latency ({readable.time(facts.mean)})"
     key = "read" if reads else "program"
     change = facts.times(f"{facts.drive}.timing.{key}", 0.5) or ""
     return Verdict(
         "cells",
-        f"The flash cells set the pace: {by} is {what} them.",
+        f"The flash cells are the bottleneck: {by} is {what} them.",
         f"{facts.load().capitalize()}; {_waits(facts)} of the time is waiting.",
-        f"Only cells that are faster at {what} would shorten it much; twice as fast ones test it.",
+        f"Only flash that is faster at {what} would shorten it much; try {what} at twice the "
+        f"speed.",
         change,
     )
 
@@ -289,10 +293,10 @@ def _nothing(facts: Facts) -> Verdict | None:
         change = facts.times("workload.rate", 2)
     return Verdict(
         "nothing",
-        f"Nothing limits this drive at this load: a request takes {readable.time(facts.mean)} on "
-        f"average, {readable.grouped(ratio)} times the fastest.",
+        f"Nothing limits this drive at this load: the mean latency is "
+        f"{readable.time(facts.mean)}, {readable.grouped(ratio)} times the minimum.",
         f"{_waits(facts)[0].upper()}{_waits(facts)[1:]} of that is waiting.{load}",
-        "Try requests that come twice as fast, to see what gives first." if change else "",
+        "Try twice the request rate, to see what saturates first." if change else "",
         change or "",
     )
 
@@ -300,14 +304,14 @@ def _nothing(facts: Facts) -> Verdict | None:
 def _largest(facts: Facts) -> Verdict:
     """No rule knows it: the largest part is named."""
     part = facts.largest
-    by = f"{readable.about(facts.shares[part])} of the {readable.time(facts.mean)}"
+    by = f"{readable.about(facts.shares[part])} of the mean latency ({readable.time(facts.mean)})"
     load = f"{facts.load().capitalize()}." if facts.load() else ""
     change = ""
     if part == "firmware":
         change = facts.times(f"{facts.drive}.firmware.cores", 2) or ""
     return Verdict(
         part,
-        f"The largest part of a request is {_label(part)}: {by} that it takes.",
+        f"The largest part of a request is {_label(part)}: {by}.",
         load,
         "Try twice as many cores." if change else "",
         change,

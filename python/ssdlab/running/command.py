@@ -15,24 +15,24 @@ from ssdlab.running.perform import EXPERIMENT_FILE, RESULTS_FILE
     cls=ExamplesFirst,
     examples=[
         ("the default device under the default workload", "ssdlab run"),
-        ("presets by name", "ssdlab run --device agrawal2008 --workload mixed"),
-        ("single keys, changed", "ssdlab run --set device.channels=4 --set cleaning.policy=greedy"),
+        ("built-in presets", "ssdlab run --device agrawal2008 --workload mixed"),
+        ("change single keys", "ssdlab run --set device.channels=4 --set cleaning.policy=greedy"),
         (
             "your experiment; results.json and experiment.toml in ./out",
             "ssdlab run mine.toml --out out",
         ),
         (
-            "the flash operations of two milliseconds, for the report and plot.timeline()",
+            "record the flash operations of 2 ms, for the report and plot.timeline()",
             "ssdlab run --timeline 10ms..12ms --out out",
         ),
         (
-            "a trace, the results to another program",
+            "replay a trace, pipe the results to another program",
             "ssdlab run --trace FILE --json - | jq .host.all",
         ),
-        ("again, what results are of", "ssdlab run out/results.json --set device.channels=4"),
-        ("a job of fio on a drive", "ssdlab run job.fio --device samsung-pm9a3"),
+        ("repeat the experiment of results", "ssdlab run out/results.json --set device.channels=4"),
+        ("a fio job on a drive", "ssdlab run job.fio --device samsung-pm9a3"),
         (
-            "the files of MQSim, as an experiment and what of them is not modelled",
+            "MQSim's files as an experiment, and which settings are not modelled",
             "ssdlab run ssdconfig.xml --workload workload.xml --show",
         ),
     ],
@@ -49,13 +49,14 @@ from ssdlab.running.perform import EXPERIMENT_FILE, RESULTS_FILE
     "--json",
     "json_path",
     metavar="FILE|-",
-    help="Write the results to FILE; - prints them, and nothing else, on standard output.",
+    help="Write the results to FILE; - prints them, and nothing else, to standard output.",
 )
 @click.option(
     "--requests",
     metavar="FILE.parquet",
     type=PATH,
-    help="Write every request, its times and where they went to FILE, which is also a trace.",
+    help="Write every request with its times and latency breakdown to FILE, which can be "
+    "replayed as a trace.",
 )
 @click.option(
     "--timeline",
@@ -67,31 +68,34 @@ from ssdlab.running.perform import EXPERIMENT_FILE, RESULTS_FILE
     metavar="N|auto",
     default="1",
     show_default=True,
-    help="Threads for this run. Results are the same bits; each takes a copy of the drive's state.",
+    help="Threads for this run. Results are bit-identical; each thread needs a copy of the "
+    "drive's state.",
 )
 @click.option(
     "form",
     "--format",
     type=click.Choice(["table", *outputs.FORMS]),
     default="table",
-    help="How the results are printed: as a table, as fio's JSON, or as DiskSpd's table.",
+    help="Output format: a table, fio's JSON, or DiskSpd's table.",
 )
-@click.option("--check", is_flag=True, help="Audit the device's whole state after the run.")
-@click.option("--quiet", is_flag=True, help="No progress and no table.")
+@click.option(
+    "--check", is_flag=True, help="Check the consistency of the device's whole state after the run."
+)
+@click.option("--quiet", is_flag=True, help="No progress bar and no table.")
 @click.option(
     "--show",
     is_flag=True,
-    help="Print the experiment, every key with its value, and run nothing.",
+    help="Print the complete experiment with every key, and do not run it.",
 )
 def run(**arguments: Any) -> None:
-    """Simulate an experiment and print what came of it.
+    """Simulate an experiment and print the results.
 
-    EXPERIMENT is a TOML file, results of ssdlab run or their directory, a job of fio (.fio), or a
-    file of MQSim (.xml), which --device and --workload take as well.
+    EXPERIMENT is a TOML file, results of ssdlab run or their directory, a fio job (.fio), or an
+    MQSim file (.xml), which --device and --workload take as well.
 
     Later options override earlier ones in this order: the experiment file, --device, --workload or
-    --trace, all --set together, --seed, --timeline. The order of several --set says nothing; one
-    that names a kind or preset replaces what the file and --device or --workload say of that
-    section. A preset goes before a file of the same name, which ./NAME selects.
+    --trace, all --set together, --seed, --timeline. The order of several --set does not matter;
+    one that names a kind or preset resets that section. A preset takes precedence over a file
+    of the same name; ./NAME selects the file.
     """
     perform.run(**arguments)

@@ -20,9 +20,9 @@ UNIT_BAR = 30
 SHORTEST_BAR = 8
 #: Why a device refuses a request, by the status of its answer.
 REFUSALS = {
-    "read_only": ("Refused", "the drive has ended and takes no more writes"),
-    "unreadable": ("Not answered", "what was asked for is lost"),
-    "power_lost": ("Without an answer", "the power went"),
+    "read_only": ("Refused", "end of life reached, writes are refused"),
+    "unreadable": ("Failed", "the data are lost"),
+    "power_lost": ("Unanswered", "power was cut"),
 }
 
 
@@ -168,7 +168,7 @@ def _disk(results: Results) -> RenderableType | None:
     if disk["disks"] > 1:
         rows.append(("disks", count(disk["disks"])))
     if disk["hit_share"] is not None:
-        rows.append(("reads answered by the buffer", percent(disk["hit_share"])))
+        rows.append(("reads served from the buffer", percent(disk["hit_share"])))
     if disk["media_reads"] + disk["media_writes"]:
         rows += [
             ("reads from the disk", count(disk["media_reads"])),
@@ -176,7 +176,7 @@ def _disk(results: Results) -> RenderableType | None:
             *((f"mean {part}", duration(disk["mean_us"][part], 4)) for part in MECHANICS),
         ]
     if disk["busy"] is not None:
-        rows.append(("heads busy", percent(disk["busy"])))
+        rows.append(("head utilisation", percent(disk["busy"])))
         rows += [(f"  {part}", percent(disk["busy_parts"][part])) for part in MECHANICS]
     return fact_table("Disk", rows)
 
@@ -224,8 +224,8 @@ def _power(power: Record | None) -> RenderableType | None:
         ("interrupted erases", "interrupted_erases"),
         ("pages rewritten", "pages_rewritten"),
         ("checkpoint pages", "checkpoint_programs"),
-        ("unanswered writes kept", "unacknowledged_kept"),
-        ("unanswered writes lost", "unacknowledged_lost"),
+        ("unacknowledged writes kept", "unacknowledged_kept"),
+        ("unacknowledged writes lost", "unacknowledged_lost"),
         ("trims undone", "trims_undone"),
         ("durable pages lost", "durable_lost"),
     ):
@@ -245,21 +245,21 @@ def _array(results: Results) -> RenderableType | None:
         rows.append(("parity reads", count(array.parity_reads)))
         rows.append(("parity writes", count(array.parity_writes)))
     if array.write_amplification is not None:
-        rows.append(("write amplification of the array", f"{array.write_amplification:.3f}"))
+        rows.append(("WA of the array", f"{array.write_amplification:.3f}"))
     if array.stripe_waits:
-        rows.append(("waits for a stripe", count(array.stripe_waits)))
+        rows.append(("waits for a stripe lock", count(array.stripe_waits)))
     if array.reads_around:
-        rows.append(("reads around a member that cleans", count(array.reads_around)))
+        rows.append(("reads around a cleaning member", count(array.reads_around)))
     if array.member_failures:
         rows.append(("failed members", count(array.member_failures)))
         rows.append(("degraded reads", count(array.degraded_reads)))
     if rebuild := array.get("rebuild"):
         rows.append(("rebuilt", percent(rebuild.progress)))
-        rows.append(("time of rebuilding", duration(rebuild.seconds * 1e6)))
+        rows.append(("rebuild time", duration(rebuild.seconds * 1e6)))
     if hole := array.get("hole"):
         rows.append(("stripes torn by power cuts", count(hole.stripes_dirty)))
-        rows.append(("stripes gone through after", count(hole.stripes_resynced)))
-        rows.append(("time of that", duration(hole.resync_seconds * 1e6)))
+        rows.append(("stripes resynchronised", count(hole.stripes_resynced)))
+        rows.append(("resync time", duration(hole.resync_seconds * 1e6)))
         rows.append(("chunks lost to the write hole", count(hole.chunks_wrong)))
     if array.data_loss_sectors:
         rows.append(("data loss", f"{count(array.data_loss_sectors)} sectors"))
@@ -271,31 +271,29 @@ def _wear(results: Results) -> RenderableType | None:
     if not wear:
         return None
     rows = [
-        ("mean erases of a block", f"{wear['mean_erases']:.3f}"),
-        ("most erases", count(wear["max_erases"])),
-        ("mean erases left", f"{wear['mean_remaining']:,.1f}"),
+        ("mean erase count", f"{wear['mean_erases']:.3f}"),
+        ("max erase count", count(wear["max_erases"])),
+        ("mean P/E cycles left", f"{wear['mean_remaining']:,.1f}"),
     ]
     used = wear["mean_erases"] / (wear["mean_erases"] + wear["mean_remaining"] or 1)
     rows.append(("rated life left", f"{100 * (1 - used):.3f}%"))
     if wear["expired_blocks"]:
-        rows.append(("expired blocks", count(wear["expired_blocks"])))
+        rows.append(("worn-out blocks", count(wear["expired_blocks"])))
     if wear.get("ended"):
-        rows.append(("the drive has ended", "its spare space is gone"))
+        rows.append(("end of life reached", "no spare space left"))
     rows += _counts("wear", wear)
     life = wear.get("lifetime", {})
     for name, event in (
-        ("first block expires", "first_expiry"),
-        ("spare space gone", "spare_gone"),
+        ("TBW to first worn-out block", "first_expiry"),
+        ("TBW to end of spare space", "spare_gone"),
     ):
         if milestone := life.get(event):
             about = "" if milestone["measured"] else "about "
-            rows.append(
-                (f"{name} after", f"{about}{decimal_size(milestone['terabytes_written'] * 1e12)}")
-            )
+            rows.append((name, f"{about}{decimal_size(milestone['terabytes_written'] * 1e12)}"))
             rows.append(
                 (
-                    f"  a day, {life['service_years']:g} years",
-                    f"{milestone['drive_writes_per_day']:,.3g} drive writes",
+                    f"  DWPD over {life['service_years']:g} years",
+                    f"{milestone['drive_writes_per_day']:,.3g}",
                 )
             )
     return fact_table("Wear", rows)
@@ -307,7 +305,7 @@ def _health(health: Mapping[str, Any] | None) -> RenderableType | None:
         return None
     written = 512e-6 * health["data_units_written"]
     amount = decimal_size(written * 1e9)
-    said = f"{health['percentage_used']}% used, {health['available_spare']}% of the spare left"
+    said = f"{health['percentage_used']}% used, {health['available_spare']}% of the spare available"
     line = Text("Health: ", style="bold").append(f"{said}, {amount} written", style="default")
     if warned := ", ".join(health["critical_warnings"]):
         line.append(f"\nCritical warning {health['critical_warning']}: {warned}", style="bold red")
@@ -322,7 +320,7 @@ def _energy(found: Record | None) -> RenderableType | None:
     line = Text("Energy: ", style="bold")
     line.append(f"{significant(found.mean_watts, 3)} W ({', '.join(parts)})", style="default")
     each = found.joules_per_request
-    said = [f"{energy(each[it])} a {it}" for it in ("read", "write") if each[it]]
+    said = [f"{energy(each[it])} per {it}" for it in ("read", "write") if each[it]]
     if found.iops_per_watt:
         said.append(f"{count(found.iops_per_watt)} IOPS/W")
     if said:
@@ -373,8 +371,8 @@ def _warm_up(results: Results) -> RenderableType | None:
     if not left_out:
         return None
     return Text(
-        f"Without the warm-up of {results.experiment.run.warm_up}, in which {count(left_out)} "
-        f"request{'s' if left_out > 1 else ''} came"
+        f"Excluding the warm-up of {results.experiment.run.warm_up}, in which {count(left_out)} "
+        f"request{'s' if left_out > 1 else ''} arrived"
     )
 
 
@@ -403,7 +401,7 @@ def _steady_state(results: Results) -> RenderableType | None:
 
 
 def _threads(threads: Record | None) -> RenderableType | None:
-    """What came of more than one thread."""
+    """How many threads the run used, and why fewer than asked for."""
     if not threads:
         return None
     phases = [
@@ -436,11 +434,11 @@ def _clock(results: Results) -> RenderableType | None:
     if not live.requests:
         return title
     rows = [
-        ("mean latency of the model", duration(live.model_mean_us, 4)),
-        ("mean latency as served", duration(live.measured_mean_us, 4)),
-        ("error of the mean, of p99", _errors(live)),
-        ("late by over 5% (of those not below the floor)", f"{live.late_share:.2%}"),
-        ("below the floor of the transport", f"{live.below_floor / live.requests:.2%}"),
+        ("mean latency, model", duration(live.model_mean_us, 4)),
+        ("mean latency, measured", duration(live.measured_mean_us, 4)),
+        ("error of mean and p99", _errors(live)),
+        ("late by over 5% (of requests above the transport floor)", f"{live.late_share:.2%}"),
+        ("below the transport floor", f"{live.below_floor / live.requests:.2%}"),
     ]
     if live.record and live.record.lost:
         lost = live.record.lost.to_dict()

@@ -93,7 +93,7 @@ def latency(named: Named) -> Figure:
     ]
     return Figure(
         "",
-        Axis("percentile of the requests, %", percentile=True),
+        Axis("percentile", percentile=True),
         Axis("latency", log=10, unit="us"),
         [*curves, *levels] if curves else [],
     )
@@ -159,11 +159,11 @@ def _parts(words: Sequence[str], rows: Sequence[Record]) -> list[Series]:
 
 #: What a band of requests by rank is called, by where it begins.
 BANDS = {
-    0.0: "fastest half",
-    0.5: "slower half",
-    0.9: "slowest tenth",
-    0.99: "slowest hundredth",
-    0.999: "slowest thousandth",
+    0.0: "up to p50",
+    0.5: "p50 to p90",
+    0.9: "p90 to p99",
+    0.99: "p99 to p99.9",
+    0.999: "above p99.9",
 }
 
 
@@ -182,7 +182,7 @@ def bands(host: Kind | Record, name: str = "") -> Figure:
             notes=[readable.time(row.mean_us) for row in rows],
             below=[f"{readable.time(row.from_us)} to {readable.time(row.to_us)}" for row in rows],
         ),
-        Axis("share of the mean, %", low=0, high=100),
+        Axis("share of the mean latency, %", low=0, high=100),
         _parts(words, shares),
         stacked=True,
         horizontal=True,
@@ -270,10 +270,10 @@ def wear(name: str, results: Results) -> Figure:
     rows = [row.to_dict() for row in (results.get("wear") or {}).get("map") or []]
     worn = any(mean for row in rows for mean in row["mean_erases"])
     blocks = rows[0]["blocks_per_cell"] if rows else 1
-    a_cell = "a block" if blocks == 1 else f"the mean of {blocks} consecutive blocks"
+    a_cell = "a block" if blocks == 1 else f"mean of {blocks} consecutive blocks"
     cells = Cells("erases", [row["mean_erases"] for row in rows], caption=f"{a_cell} a cell")
     return Figure(
-        f"Erases by place{f', {name}' if name else ''}",
+        f"Erase count by position{f', {name}' if name else ''}",
         Axis("place"),
         Axis(words=[row["name"] for row in rows]),
         [cells] if worn else [],
@@ -288,7 +288,7 @@ def erasures(results: Results) -> Figure:
     words = [f"{low}" if low == high else f"{low}-{high}" for low, high in found["erases"]]
     return Figure(
         "",
-        Axis("erases of a block", words=words),
+        Axis("erase count of a block", words=words),
         Axis(unit="count"),
         [Series("", words, [float(blocks) for blocks in found["blocks"]], "bars", role="cell")],
     )

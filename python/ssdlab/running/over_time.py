@@ -91,8 +91,8 @@ def _requests(runs: list[Followed]) -> list[Figure]:
         run.reading(readable.rate(run.results.host.all.iops), "" if run.role else "whole run")
         for run in runs
     ]
-    axis = Axis("requests a second", unit="rate")
-    return [Figure("Requests", TIME, axis, _named(runs, lines), note="a second", readings=readings)]
+    axis = Axis("IOPS", unit="rate")
+    return [Figure("Requests", TIME, axis, _named(runs, lines), note="IOPS", readings=readings)]
 
 
 def _latency(runs: list[Followed]) -> list[Figure]:
@@ -168,7 +168,7 @@ def _erased(runs: list[Followed]) -> list[Figure]:
         if run.results.simulated_seconds
     ]
     axis = Axis("blocks/s", unit="rate")
-    return _seen("Cleaning", axis, _named(having, lines), "blocks erased a second", readings)
+    return _seen("Cleaning", axis, _named(having, lines), "blocks erased per second", readings)
 
 
 def _free(runs: list[Followed]) -> list[Figure]:

@@ -37,7 +37,7 @@ def run(
     quiet: bool,
     show: bool,
 ) -> None:
-    """Simulate an experiment, print what came of it and keep it; the arguments are the options."""
+    """Simulate an experiment, print and write the results; the arguments are the options."""
     to_stdout = json_path == "-"
     if to_stdout and form != "table":
         from click import UsageError
@@ -64,7 +64,7 @@ def run(
     if notes and not quiet:
         print(f"ssdlab: {notes[0]}", file=sys.stderr)
         if len(notes) > 1:
-            print(f"ssdlab: and {len(notes) - 1} more like this: --show", file=sys.stderr)
+            print(f"ssdlab: and {len(notes) - 1} more notes: --show lists them", file=sys.stderr)
 
     try:
         with _progress(quiet) as progress:
@@ -85,7 +85,7 @@ def run(
     _write(texts)
     if not quiet and results.get("timeline") and results.timeline.cut:
         kept = len(results.timeline.operations.lane)
-        print(f"ssdlab: the timeline was cut after {kept:,} operations", file=sys.stderr)
+        print(f"ssdlab: the timeline stopped after {kept:,} operations", file=sys.stderr)
     if to_stdout:
         _show(results.to_json())
     elif form != "table":
@@ -114,14 +114,14 @@ def _refuse_loss(results: results_module.Results) -> None:
     if power and power["durable_lost"]:
         instants = ", ".join(f"{at:g} s" for at in power["cut_at_seconds"][:5])
         raise _not_completed(
-            f"{power['durable_lost']:,} durable pages were lost in a power cut (seed "
+            f"{power['durable_lost']:,} durable pages lost in a power cut (seed "
             f"{results.experiment.run.seed}, cut at {instants})"
         )
     if lost := results.get("array", {}).get("data_loss_sectors"):
         array = results.array
         raise _not_completed(
-            f"data loss: {lost:,} sectors of {512 * lost:,} bytes; {array.member_failures} members "
-            f"of the array failed, more than its {array.redundancy} bears"
+            f"data loss: {lost:,} sectors of {512 * lost:,} bytes; {array.member_failures} "
+            f"members of the array failed, more than {array.redundancy} tolerates"
         )
 
 

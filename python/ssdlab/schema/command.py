@@ -11,15 +11,18 @@ from ssdlab.cli.options import ExamplesFirst
 @click.command(
     cls=ExamplesFirst,
     examples=[
-        ("for your editor; name it in the first line of mine.toml", "ssdlab schema > ssdlab.json"),
+        (
+            "for your editor; then name it in the first line of mine.toml",
+            "ssdlab schema > ssdlab.json",
+        ),
         ("that line, for Even Better TOML and taplo", "#:schema ./ssdlab.json"),
-        ("what a key takes", "ssdlab schema | jq '.properties.run.properties.until'"),
+        ("the values of one key", "ssdlab schema | jq '.properties.run.properties.until'"),
     ],
 )
 def schema() -> None:
-    """Print the JSON Schema of experiment files, which editors complete and check them with.
+    """Print the JSON Schema of experiment files, with which editors complete and check them.
 
-    What the schema refuses ssdlab refuses. It cannot see whether keys contradict each other; ssdlab
-    run tells.
+    Whatever the schema refuses, ssdlab refuses. Contradictions between keys are only found by
+    ssdlab run.
     """
     click.echo(module.text(), nl=False)

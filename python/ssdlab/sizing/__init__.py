@@ -53,7 +53,7 @@ class Sizing:
         """Why no design meets the goals: what the best of them lacks."""
         nearest = min(self.trials, key=self._miss)
         lacking = [_said(nearest, goal) for goal in nearest.broken(self.goals)]
-        load = "; the trace asks for more than it can do" if nearest.overloaded else ""
+        load = "; the trace offers more load than it can serve" if nearest.overloaded else ""
         return f"at its best ({design(nearest)}) {' and '.join(lacking)}{load}"
 
     def _miss(self, trial: Trial) -> float:
@@ -102,10 +102,10 @@ def life(years: float) -> str:
     """A time of service in words.
 
     >>> life(5.04), life(0.0112), life(1e5), life(float("inf"))
-    ('5.04 years', '4.09 days', 'more than 100 years', 'for ever')
+    ('5.04 years', '4.09 days', 'more than 100 years', 'unlimited')
     """
     if years == float("inf"):
-        return "for ever"
+        return "unlimited"
     if years > LONG:
         return f"more than {LONG} years"
     return f"{years:.3g} years" if years >= 1 else f"{365 * years:.3g} days"
@@ -116,7 +116,7 @@ def _said(trial: Trial, goal: Goal) -> str:
 
     mean = trial.mean(goal.figure)
     if goal.figure == "years":
-        return f"lasts {life(mean)}, not {life(goal.limit)}"
+        return f"lifetime is {life(mean)}, not {life(goal.limit)}"
     name = {"p99_us": "p99", "p999_us": "p99.9"}[goal.figure]
     return f"{name} is {duration(mean)}, not {duration(goal.limit)}"
 

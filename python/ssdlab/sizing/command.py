@@ -18,19 +18,19 @@ from ssdlab.device.units import SIZE, TIME
 @click.command(
     cls=ExamplesFirst,
     examples=[
-        ("how much spare space, how many drives?", "ssdlab size --trace FILE --p99 2ms"),
-        ("for seven years, of this drive",
+        ("how much over-provisioning, how many drives?", "ssdlab size --trace FILE --p99 2ms"),
+        ("a lifetime of seven years, with this drive",
          "ssdlab size --trace FILE --p99 2ms --years 7 --drive samsung-pm9a3"),
-        ("drives of half a terabyte", "ssdlab size --trace FILE --p99 2ms --capacity 500GB"),
-        ("a trace that leaves its unit of time open",
+        ("drives of 500 GB", "ssdlab size --trace FILE --p99 2ms --capacity 500GB"),
+        ("a trace without a time unit",
          "ssdlab size --trace FILE --p99 2ms --set workload.time_unit=ns"),
     ],
 )  # fmt: skip
-@click.option("--trace", metavar="FILE", type=PATH, required=True, help="The workload.")
-@click.option("--p99", metavar="TIME", help="99 % of the requests take at most this: 2ms.")
-@click.option("--p999", metavar="TIME", help="99.9 % of the requests take at most this.")
+@click.option("--trace", metavar="FILE", type=PATH, required=True, help="The trace to size for.")
+@click.option("--p99", metavar="TIME", help="Target p99 latency, such as 2ms.")
+@click.option("--p999", metavar="TIME", help="Target p99.9 latency.")
 @click.option(
-    "--years", type=float, default=5.0, show_default=True, help="How long the flash must last."
+    "--years", type=float, default=5.0, show_default=True, help="Target lifetime of the flash."
 )
 @click.option(
     "--drive",
@@ -38,16 +38,18 @@ from ssdlab.device.units import SIZE, TIME
     default=sizing.DRIVE,
     shell_complete=completion.names("devices", file=True),
     show_default=True,
-    help="The drive that is sized.",
+    help="The drive to size.",
 )
-@click.option("--capacity", metavar="SIZE", help="What a drive exports; by default as it is.")
+@click.option(
+    "--capacity", metavar="SIZE", help="Exported capacity of a drive. [default: as it is]"
+)
 @click.option(
     "--drives",
     metavar="N",
     type=int,
     default=sizing.MAX_DRIVES,
     show_default=True,
-    help="The most drives, side by side.",
+    help="Maximum number of drives, striped.",
 )
 @click.option(
     "assignments",
@@ -55,13 +57,21 @@ from ssdlab.device.units import SIZE, TIME
     metavar="KEY=VALUE",
     multiple=True,
     shell_complete=completion.assignment,
-    help="Change one key of all runs.",
+    help="Change one key of all runs; repeatable.",
 )
-@click.option("--seed", metavar="N", type=int, default=42, help="The first seed; then they go up.")
-@click.option("--out", metavar="FILE.toml", type=PATH, help="Write the best one as an experiment.")
-@click.option("--plot", metavar="FILE.png", type=PATH, help="Draw what was tried.")
-@click.option("--json", "json_path", metavar="FILE|-", help="Write every figure as JSON.")
-@click.option("--quiet", is_flag=True, help="No progress and no table.")
+@click.option(
+    "--seed",
+    metavar="N",
+    type=int,
+    default=42,
+    help="The first seed; further runs count up from it.",
+)
+@click.option(
+    "--out", metavar="FILE.toml", type=PATH, help="Write the best design as an experiment."
+)
+@click.option("--plot", metavar="FILE.png", type=PATH, help="Draw all designs tried.")
+@click.option("--json", "json_path", metavar="FILE|-", help="Write all numbers as JSON.")
+@click.option("--quiet", is_flag=True, help="No progress bar and no table.")
 def size(
     trace: Path,
     p99: str | None,
@@ -77,10 +87,10 @@ def size(
     json_path: str | None,
     quiet: bool,
 ) -> None:
-    """Find the smallest drive that keeps its latency under a trace and lasts long enough.
+    """Find the smallest drive that meets latency and lifetime targets under a trace.
 
-    The trace is fitted to the drive, the drive aged, and over-provisioning and the number of drives
-    are searched with as few runs as it takes. Exit status 1 if no design does.
+    The trace is fitted to the drive, the drive is preconditioned, and over-provisioning and the
+    number of drives are searched with few runs. Exit status 1 if no design meets the targets.
     """
     json_file = None if json_path in (None, "-") else Path(str(json_path))
     for path in (json_file, out, plot):

@@ -44,7 +44,7 @@ def _goals(found: Sizing) -> str:
 
 def _answer(found: Sizing) -> Text:
     if found.best is None:
-        return Text(f"None does, because {found.because()}.", style="bold red")
+        return Text(f"No design meets the goals: {found.because()}.", style="bold red")
     text = Text(f"Smallest: {_facts(found.best, found.years)}", style="bold green")
     if found.next_best is not None:
         after = f"\nNext best: {_facts(found.next_best, found.years)}"
@@ -56,7 +56,7 @@ def _facts(trial: Trial, years: float) -> str:
     return (
         f"{design(trial)}, {decimal_size(trial.flash_bytes)} of flash for "
         f"{decimal_size(trial.capacity_bytes)}; {decimal_size(trial.mean('tbw_bytes'))} written, "
-        f"{trial.writes_per_day(years):.2g} drive writes a day for {years:g} years; lasts "
+        f"{trial.writes_per_day(years):.2g} drive writes a day for {years:g} years; lifetime "
         f"{life(trial.mean('years'))} under this trace"
     )
 
@@ -76,14 +76,14 @@ def _table(found: Sizing) -> Columns:
             f"{trial.mean('amplification'):.2f}",
             decimal_size(trial.mean("tbw_bytes")),
             life(trial.mean("years")).replace("more than", ">"),
-            {True: "meets", False: "fails", None: "cannot tell"}[kept],
+            {True: "meets", False: "fails", None: "inconclusive"}[kept],
         )
     return table
 
 
 NOTES = (
-    "p99: mean and 95 % interval over seeds; a single seed where that is clear enough.",
-    "WA: write amplification, of the trace where it writes a twentieth of the drive; else of the "
-    "random writes before it.",
-    "Life: the rated erasures, evenly worn, at the trace's rate of writes day and night.",
+    "p99: mean and 95 % confidence interval over seeds; one seed where that is decisive.",
+    "WA: write amplification of the trace if it writes 5 % of the drive, else of the random "
+    "writes before it.",
+    "Life: the rated P/E cycles at even wear and the trace's write rate, around the clock.",
 )

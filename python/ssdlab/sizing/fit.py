@@ -59,7 +59,7 @@ def read(path: Path, resolved: dict[str, Any], capacity_bytes: int) -> Record:
     Raises `InputError`, with the option that helps, where the file leaves something open.
     """
     if str(path) == "-":
-        raise InputError("--trace -: a trace is run several times here, so it has to be a file")
+        raise InputError("--trace -: the trace is run several times, so it must be a file")
     options = {key: resolved[key] for key in READING if key in resolved}
     try:
         return traces.info(path, capacity=f"{capacity_bytes}B", **options)
@@ -86,7 +86,7 @@ def fit(path: Path, stack: Sequence[Layer], most_drives: int) -> Fit:
     beyond, new_scale, drives, words = None, None, 1, []
     touched, room = found.footprint_bytes, capacity
     if workload["beyond"] != "error":
-        words.append(f"Addresses: workload.beyond={workload['beyond']}, as you say.")
+        words.append(f"Addresses: workload.beyond={workload['beyond']}, as given.")
     elif not found.oddities.beyond_device:
         words.append("Addresses: as recorded; all lie on the drive.")
     else:
@@ -113,12 +113,10 @@ def fit(path: Path, stack: Sequence[Layer], most_drives: int) -> Fit:
         )
     loops = _loops(found)
     if loops > 1:
-        words.append(f"Looped: run {loops} times, the last of which is measured.")
+        words.append(f"Looped: replayed {loops} times, the last one measured.")
     else:
-        words.append("Not looped: long enough as it is.")
-    words.append(
-        "Aged: full, then written at random until write amplification settled, before the trace."
-    )
+        words.append("Not looped: long enough.")
+    words.append("Preconditioned: full, then random writes until write amplification settled.")
     return Fit(beyond, new_scale, drives, loops, found.duration_seconds, words)
 
 

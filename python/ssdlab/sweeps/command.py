@@ -25,17 +25,17 @@ from ssdlab.sweeps.run import MAX_POINTS, run
             "ssdlab sweep --vary device.channels=2,4,8,16 --vary device.spare_factor=0.1..0.3:0.1",
         ),
         (
-            "the table for pandas, Polars or DuckDB; interrupted, the same line goes on",
+            "a table for pandas, Polars or DuckDB; the same command resumes an interrupted sweep",
             "ssdlab sweep mine.toml --vary cleaning.policy=greedy,fifo --out sweep.parquet",
         ),
         (
-            "drives of a half to twice what a trace touches",
+            "drives of 0.5 to 2 times the footprint of a trace",
             "ssdlab sweep --trace FILE --set workload.beyond=dense "
             "--vary 'device.blocks_per_plane=footprint*0.5..2:0.5'",
         ),
         ("several experiments, on a cluster", "ssdlab sweep a.toml b.toml --dask tcp://HOST:8786"),
         (
-            "60 points chosen by what was found",
+            "60 points chosen by optimisation",
             "ssdlab sweep --vary device.channels=1..16 --vary device.spare_factor=0.05..0.4 "
             "--search 60 --minimize p99 --minimize write_amplification_bytes "
             "--constrain 'iops>=20000'",
@@ -50,46 +50,54 @@ from ssdlab.sweeps.run import MAX_POINTS, run
     metavar="KEY=A,B,C",
     multiple=True,
     shell_complete=completion.axis,
-    help="What varies: values, or ranges such as 1..8, 0.1..0.3:0.05 (a step), 4KiB..1MiB:*2 "
-    "(a factor), footprint*0.5 (of the trace). KEY may be device, workload or trace. "
-    "May be repeated: every combination is run.",
+    help="Values to sweep: a list, or ranges such as 1..8, 0.1..0.3:0.05 (a step), 4KiB..1MiB:*2 "
+    "(a factor), footprint*0.5 (of the trace). KEY may be device, workload or trace. Repeatable: "
+    "every combination is run.",
 )
 @click.option(
-    "--search", "trials", metavar="N", type=int, help="Run N points chosen by Optuna, not all."
+    "--search",
+    "trials",
+    metavar="N",
+    type=int,
+    help="Run N points chosen by Optuna instead of all.",
 )
 @click.option(
     "--minimize",
     metavar="NAME",
     multiple=True,
-    help="An objective: p99, read.p99.9, write_amplification_bytes, any column of the table.",
+    help="Metric to minimise: p99, read.p99.9, write_amplification_bytes, any column of the table.",
 )
-@click.option("--maximize", metavar="NAME", multiple=True, help="An objective, such as iops.")
+@click.option("--maximize", metavar="NAME", multiple=True, help="Metric to maximise, such as iops.")
 @click.option(
     "constraints",
     "--constrain",
     metavar="NAME<=X",
     multiple=True,
-    help="What a point must keep to be among the best: NAME<=X or NAME>=X, such as p99<=2ms "
+    help="Constraint on the best points: NAME<=X or NAME>=X, such as p99<=2ms "
     "(times without a unit are in us).",
 )
-@click.option("--workers", metavar="N", type=int, help="Processes; by default one for each core.")
-@click.option("--dask", metavar="ADDRESS", help="Run on the Dask cluster of this scheduler.")
+@click.option("--workers", metavar="N", type=int, help="Worker processes. [default: one per core]")
+@click.option("--dask", metavar="ADDRESS", help="Run on the Dask cluster with this scheduler.")
 @click.option(
     "--out",
     metavar="FILE.parquet",
     type=PATH,
     help="Write the table (.parquet or .csv) and, beside it as .jsonl, each point's full results; "
-    "what is finished is kept there if the sweep ends early.",
+    "an interrupted sweep resumes from it.",
 )
 @click.option(
     "--json",
     "json_path",
     metavar="FILE|-",
-    help="Write every point with its full results to FILE, or alone on standard output.",
+    help="Write every point with its full results to FILE; - prints them and nothing else.",
 )
-@click.option("--check", is_flag=True, help="Audit each device's whole state after its run.")
-@click.option("--yes", is_flag=True, help=f"Run more than {MAX_POINTS:,} points.")
-@click.option("--quiet", is_flag=True, help="No progress and no table.")
+@click.option(
+    "--check",
+    is_flag=True,
+    help="Check the consistency of each device's whole state after its run.",
+)
+@click.option("--yes", is_flag=True, help=f"Allow more than {MAX_POINTS:,} points.")
+@click.option("--quiet", is_flag=True, help="No progress bar and no table.")
 def sweep(
     experiments: tuple[Path, ...],
     device: str | None,
@@ -111,10 +119,10 @@ def sweep(
     yes: bool,
     quiet: bool,
 ) -> None:
-    """Simulate many experiments on all cores and print the table of what came of them.
+    """Simulate many experiments on all cores and print a table of their results.
 
-    Every point runs with the seed of its experiment and gives what `ssdlab run` gives with the same
-    settings. A point that fails is a row with its error.
+    Every point runs with the seed of its experiment and gives the same results as `ssdlab run`.
+    A point that fails becomes a row with its error.
     """
     if dask is not None and workers is not None:
         raise click.UsageError("--dask and --workers exclude each other")

@@ -142,7 +142,7 @@ def by_parameter(rows: Rows, name: str, figure: str) -> Figure:
 
 
 def parallel(rows: Rows, best: Sequence[bool], names: Sequence[str]) -> Figure:
-    """A line for each point through its parameters and figures."""
+    """A line for each point through its parameters and metrics."""
     scales, ends = {}, []
     for name in names:
         there = [value for value in values(rows, name) if value is not None]
@@ -161,7 +161,7 @@ def parallel(rows: Rows, best: Sequence[bool], names: Sequence[str]) -> Figure:
     threads = [Threads("others", lines[False], 7), Threads("best", lines[True], 1, strong=True)]
     return Figure(
         "",
-        Axis("through its parameters and figures", words=[*map(short, names)], ends=ends),
+        Axis("through its parameters and metrics", words=[*map(short, names)], ends=ends),
         Axis(low=0.0, high=1.0),
         [mark for mark in threads if mark.lines],
     )

@@ -126,7 +126,7 @@ def _listed(name: str, kind: str, values: Iterable[Any]) -> list[Any]:
     for place, value in enumerate(found):
         right = type(value) is _KINDS[kind]
         if not right or (kind == "int" and value < 0):
-            wanted = {"int": "a whole number, 0 or more", "str": "a text", "bool": "a truth value"}
+            wanted = {"int": "a whole number, 0 or more", "str": "a string", "bool": "a boolean"}
             raise InputError(f"{name}[{place}] is {value!r}, not {wanted[kind]}")
         if name == "op" and value not in _OPS:
             raise InputError(f"op[{place}] is {value!r}; the operations are {', '.join(_OPS)}")

@@ -24,28 +24,41 @@ COMMAND = TypeVar("COMMAND", bound=Callable[..., Any])
 
 # What a file may leave open, and how much of it is read: keys of the workload kind `trace`.
 OPTIONS = [
-    click.option("--format", metavar="NAME", help="The format; by default the file's beginning."),
-    click.option("--time-unit", metavar="ns|us|ms|s", help="Of formats that carry no unit."),
+    click.option(
+        "--format",
+        metavar="NAME",
+        help="The trace format. [default: detected from the start of the file]",
+    ),
+    click.option(
+        "--time-unit", metavar="ns|us|ms|s", help="Unit of times, for formats that do not state it."
+    ),
     click.option(
         "--columns",
         metavar="LIST",
-        help="Of a table in no known format: time=1:us,op=3,offset=4:bytes,size=5",
+        help="Columns of a table in no known format: time=1:us,op=3,offset=4:bytes,size=5",
     ),
-    click.option("--layout", metavar="TEXT", help="The -f format that blkparse printed it with."),
+    click.option("--layout", metavar="TEXT", help="The blkparse -f format string of the file."),
     click.option(
         "--event",
         metavar="queue|issue|complete",
-        help="The event that counts as arrival, in traces of Linux's block layer.",
+        help="The event taken as the arrival, in Linux block-layer traces.",
     ),
     click.option(
-        "--read-share", metavar="SHARE", type=float, help="Of formats that do not say what reads."
+        "--read-share",
+        metavar="SHARE",
+        type=float,
+        help="Share of reads, for formats that do not record reads and writes.",
     ),
     click.option(
-        "--skip-bad", metavar="N", type=int, help="Leave out so many unreadable lines or records."
+        "--skip-bad", metavar="N", type=int, help="Skip at most N unreadable lines or records."
     ),
-    click.option("--devices", metavar="LIST", help="Only these devices: first, or numbers 0,2."),
-    click.option("--requests", metavar="N", type=int, help="Only the first so many requests."),
-    click.option("--duration", metavar="TIME", help="Only the first so much time, such as 60s."),
+    click.option(
+        "--devices", metavar="LIST", help="Only these devices: 'first', or numbers such as 0,2."
+    ),
+    click.option("--requests", metavar="N", type=int, help="Only the first N requests."),
+    click.option(
+        "--duration", metavar="TIME", help="Only the first part of the trace, such as 60s."
+    ),
 ]
 
 
@@ -63,10 +76,10 @@ class _Group(ExamplesFirst, click.Group):
 @click.group(
     cls=_Group,
     examples=[
-        ("what a trace holds", "ssdlab trace info FILE"),
-        ("whether it is read as it was meant", "ssdlab trace head FILE"),
-        ("the same in another format", "ssdlab trace convert FILE OUT.parquet"),
-        ("a format that carries no unit", "ssdlab trace info FILE --format mqsim --time-unit ns"),
+        ("statistics of a trace", "ssdlab trace info FILE"),
+        ("the first requests, as parsed", "ssdlab trace head FILE"),
+        ("convert to another format", "ssdlab trace convert FILE OUT.parquet"),
+        ("a format without a time unit", "ssdlab trace info FILE --format mqsim --time-unit ns"),
     ],
 )
 def trace() -> None:
@@ -80,19 +93,29 @@ def trace() -> None:
 @trace.command(
     cls=ExamplesFirst,
     examples=[
-        ("a table and pictures", "ssdlab trace info FILE"),
-        ("for a script", "ssdlab trace info FILE --json - | jq .read_share"),
-        ("does it fit, and drawn", "ssdlab trace info FILE --device agrawal2008 --plot it.png"),
+        ("a table and figures", "ssdlab trace info FILE"),
+        ("for scripts", "ssdlab trace info FILE --json - | jq .read_share"),
+        (
+            "does it fit the device; also as a figure",
+            "ssdlab trace info FILE --device agrawal2008 --plot it.png",
+        ),
         ("from a pipe", "zstdcat FILE.zst | ssdlab trace info -"),
     ],
 )
 @click.argument("file")
 @reading_options
-@click.option("--capacity", metavar="SIZE", help="Count what lies beyond so many bytes (27GiB).")
-@click.option("--device", metavar="PRESET|FILE", help="Count what lies beyond this device.")
+@click.option("--capacity", metavar="SIZE", help="Count requests beyond this capacity (27GiB).")
+@click.option(
+    "--device", metavar="PRESET|FILE", help="Count requests beyond the capacity of this device."
+)
 @click.option("--json", "json_path", metavar="FILE|-", help="Write JSON to FILE; - prints it.")
-@click.option("--plot", metavar="FILE.png", type=click.Path(path_type=Path), help="Draw it.")
-@click.option("--quiet", is_flag=True, help="No progress and no table.")
+@click.option(
+    "--plot",
+    metavar="FILE.png",
+    type=click.Path(path_type=Path),
+    help="Draw a figure to FILE (.png, .svg).",
+)
+@click.option("--quiet", is_flag=True, help="No progress bar and no table.")
 def info(
     file: str,
     device: str | None,
@@ -101,7 +124,7 @@ def info(
     quiet: bool,
     **options: Any,
 ) -> None:
-    """Show what a trace holds: requests, sizes, places, times, and what is odd about it."""
+    """Show statistics of a trace: requests, sizes, addresses, times, and anomalies."""
     _refuse_unwritable(json_path)
     if plot is not None:
         files.refuse_unwritable(plot)
@@ -130,12 +153,17 @@ def info(
 )
 @click.argument("file")
 @click.option(
-    "-n", "count", metavar="N", type=click.IntRange(min=0), default=10, help="How many; 10."
+    "-n",
+    "count",
+    metavar="N",
+    type=click.IntRange(min=0),
+    default=10,
+    help="Number of requests. [default: 10]",
 )
 @reading_options
 @click.option("--json", "json_path", metavar="FILE|-", help="Write JSON to FILE; - prints it.")
 def head(file: str, count: int, json_path: str | None, **options: Any) -> None:
-    """Show the first requests of a trace beside the lines that they were read from."""
+    """Show the first requests of a trace beside the lines they were parsed from."""
     _refuse_unwritable(json_path)
     with _errors():
         found = traces.head(file, count, **options)
@@ -149,7 +177,7 @@ def head(file: str, count: int, json_path: str | None, **options: Any) -> None:
 @trace.command(
     cls=ExamplesFirst,
     examples=[
-        ("the form in which traces are kept", "ssdlab trace convert FILE OUT.parquet"),
+        ("the format in which to keep traces", "ssdlab trace convert FILE OUT.parquet"),
         ("for fio, compressed", "ssdlab trace convert FILE OUT.iolog.gz"),
         ("to a pipe", "ssdlab trace convert FILE - --to disksim"),
     ],
@@ -159,14 +187,15 @@ def head(file: str, count: int, json_path: str | None, **options: Any) -> None:
 @click.option(
     "--to",
     metavar="FORMAT",
-    help="disksim, msr, fio, mqsim or parquet; by default the extension of OUT.",
+    help="disksim, msr, fio, mqsim or parquet; [default: the extension of OUT]",
 )
 @reading_options
-@click.option("--quiet", is_flag=True, help="No progress and no summary.")
+@click.option("--quiet", is_flag=True, help="No progress bar and no summary.")
 def convert(file: str, out: str, to: str | None, quiet: bool, **options: Any) -> None:
-    """Write a trace in another format and say what that format could not carry.
+    """Convert a trace to another format and report what that format cannot represent.
 
-    OUT is complete or not there. A further extension .gz or .zst compresses it; - is standard
+    OUT is written completely or not at all. A further extension .gz or .zst compresses it; - is
+    standard
     output.
     """
     if out != "-":
@@ -182,7 +211,7 @@ def convert(file: str, out: str, to: str | None, quiet: bool, **options: Any) ->
         return
     lines = [f"{out}: {done.requests:,} requests in format {done.to} (from {done['from']})"]
     for title, counts in (
-        (f"{done.to} cannot carry", done.lost),
+        (f"not representable in {done.to}", done.lost),
         ("left out of the trace", done.skipped),
         ("changed in reading", done.changed),
     ):

@@ -120,7 +120,7 @@ def _requests(found: Record) -> RenderableType:
     rows += [
         ("read share", _percent(found.read_share)),
         ("mean size", "-" if found.mean_bytes is None else size(found.mean_bytes)),
-        ("in all", size(found.total_bytes)),
+        ("total", size(found.total_bytes)),
     ]
     return fact_table("Requests", rows)
 
@@ -141,7 +141,7 @@ def _times(found: Record) -> RenderableType:
     rows = [
         ("requests/s", "-" if mean is None else f"{mean:,.4g}" if mean < 1e4 else count(mean)),
         ("busiest second", count(found.rates.peak_requests_per_second)),
-        ("its rate", f"{size(found.rates.peak_bytes_per_second)}/s"),
+        ("its throughput", f"{size(found.rates.peak_bytes_per_second)}/s"),
         ("burstiness", "-" if variation is None else f"{variation:.3g}"),
     ]
     return fact_table("Times", rows)
@@ -192,15 +192,15 @@ def _notes(found: Record) -> RenderableType | None:
     odd = found.oddities
     if found.backward_steps:
         largest = _seconds(odd.largest_backward_step_seconds)
-        notes.append(f"{found.backward_steps:,} times step back, by at most {largest}")
+        notes.append(f"{found.backward_steps:,} times step back (at most {largest}")
     if odd.duplicates:
-        notes.append(f"{odd.duplicates:,} requests repeat the one before, time included")
+        notes.append(f"{odd.duplicates:,} exact duplicates of the request before")
     if odd.beyond_device:
         share = _percent(odd.beyond_device / found.requests)
         notes.append(f"beyond the device: {odd.beyond_device:,} of the requests ({share})")
     mean = found.inter_arrival.mean_seconds
     if mean and odd.largest_gap_seconds > 1000 * mean and odd.largest_gap_seconds > 1:
-        notes.append(f"the longest gap is {_seconds(odd.largest_gap_seconds)}")
+        notes.append(f"longest gap between requests: {_seconds(odd.largest_gap_seconds)}")
     for title, counts in (("left out", found.skipped), ("changed", found.changed)):
         notes += [f"{title}: {count:,} {what}" for what, count in counts.items()]
     starts = found.alignment.starts_by_sector_in_page

@@ -14,21 +14,21 @@ use serde::{Serialize, Serializer};
 pub(super) const MOST_MEMBERS: u32 = 1024;
 
 choices! {
-    /// How the members share the addresses.
+    /// How addresses are mapped to the members.
     pub enum Layout {
-        /// In stripe units, taken in turn (RAID-0).
+        /// In stripe units, round-robin (RAID-0).
         Striped = "striped",
-        /// One behind the other, each a volume of its own.
+        /// Concatenated; each member is a volume.
         Concatenated = "concatenated",
     }
 
     /// When members clean.
     pub enum CleaningTogether {
-        /// Each when it has to.
+        /// Each member cleans when it has to.
         Free = "free",
-        /// As soon as one has to, all that would have to soon.
+        /// When one member has to clean, all that would have to soon clean with it.
         Synchronized = "synchronized",
-        /// One at a time, as long as the others can wait; what it holds is read from the others.
+        /// One member at a time while the others can wait; its data are reconstructed from the others.
         Staggered = "staggered",
     }
 }
@@ -36,58 +36,58 @@ choices! {
 options! {
     /// The link between the host and the controller of an array.
     pub struct ControllerLink as ControllerLinkPartial {
-        /// Rate at which data crosses the link.
+        /// Bandwidth of the host link.
         bandwidth: Bandwidth = Bandwidth::UNLIMITED,
-        /// Time from the host sending a request to the controller seeing it.
+        /// Latency of the host link, from sending a request to its arrival at the controller.
         latency: Duration = Duration::from_ns(0),
-        /// Whether reads and writes cross the link one at a time (SATA) or in both directions at
-        /// once (SAS, PCI Express).
+        /// Half duplex (SATA), or reads and writes in both directions at once (SAS, PCI Express).
         duplex: Duplex = Duplex::Half,
     }
 
     /// Identical devices behind one controller. It has as many fields as there are keys directly under
     /// `[device]`.
     pub struct ArrayConfig as ArrayPartial {
-        /// How many devices.
+        /// Number of member devices.
         members: u32 = 6,
-        /// How they share the addresses.
+        /// How addresses are mapped to the members.
         layout: Layout = Layout::Striped,
-        /// What a member holds of consecutive addresses before the next one's turn: a chunk.
+        /// Chunk size: consecutive addresses on one member before the next.
         stripe: Size = Size::from_bytes(64 << 10),
-        /// What outlives the failure of a member.
+        /// Redundancy against the failure of a member.
         redundancy: Redundancy = Redundancy::None,
-        /// Copies of a mirror.
+        /// Number of copies of a mirror.
         copies: u32 = 2,
-        /// Which copy a mirror reads.
+        /// Which copy a mirror reads from.
         read_copy: ReadCopy = ReadCopy::ShortestQueue,
-        /// How parity goes round the members.
+        /// Rotation of parity over the members.
         parity_rotation: Rotation = Rotation::LeftSymmetric,
-        /// The share of the parity that each member holds, percent, which add up to 100. Members with
-        /// more parity wear out sooner (Diff-RAID, EuroSys 2010).
+        /// Share of the parity on each member in percent, adding up to 100. Members with more parity wear
+        /// out sooner (Diff-RAID, EuroSys 2010).
         parity_share: Shares = Shares::default(),
-        /// What is read before parity is written.
+        /// How parity is updated.
         write: WriteRule = WriteRule::Auto,
-        /// Nothing of a stripe is written before all that has to be read of it has been read.
+        /// Write to a stripe only after all reads that its update needs.
         writes_together: bool = false,
-        /// Writes that wait for a stripe and go on from one another are done together, at most so many
-        /// with the first: small sequential writes become large ones.
+        /// Maximum number of contiguous waiting writes to a stripe that are merged with the first: small
+        /// sequential writes become large ones.
         stripe_cache: u32 = 0,
-        /// What is done about stripes that were being written when the power went (`run.power_cut`).
+        /// How torn stripes, those being written at a power cut (`run.power_cut`), are handled (the write
+        /// hole).
         hole: HoleRule = HoleRule::Resync,
-        /// Members that fail, and when.
+        /// Which members fail, and when.
         failed: Failures = Failures::default(),
-        /// Idle devices, each of which takes the place of a member that fails.
+        /// Hot spares: idle devices that replace failed members.
         spares: u32 = 0,
         /// How the content of a failed member comes to a spare.
         rebuild: Rebuild = Rebuild::default(),
-        /// When members clean: each by itself, all together (Harmonia, MSST 2011), or by turns. Of SSDs
+        /// When members clean: independently, all together (Harmonia, MSST 2011), or in turn. For SSDs
         /// without a write buffer.
         cleaning_together: CleaningTogether = CleaningTogether::Free,
         /// The link between the host and the controller, which all members share.
         host_link: ControllerLink = ControllerLink::default(),
-        /// Each of the devices.
+        /// The device of each member.
         member: DeviceConfig = DeviceConfig::Ssd(Box::default()),
-        /// Members unlike the others: what they have of their own. The smallest decides what is used of
+        /// Keys of single members that differ from the others. The smallest member sets the capacity used of
         /// each.
         each: Each = Each::default(),
     }

@@ -7,7 +7,7 @@ use options::Invalid;
 
 impl DeviceKind for ArrayConfig {
     const SUMMARY: &'static str =
-        "Devices behind one controller: RAID-0, volumes, mirrors or parity.";
+        "An array of devices behind one controller: RAID-0, concatenation, mirrors or parity.";
 
     fn has_flash(&self) -> bool {
         self.all_members().all(DeviceConfig::has_flash)

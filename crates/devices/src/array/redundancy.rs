@@ -7,66 +7,66 @@ use std::fmt;
 use std::str::FromStr;
 
 choices! {
-    /// What of an array is there twice, so that it outlives a member.
+    /// How an array protects against the failure of a member.
     pub enum Redundancy {
-        /// Nothing: what a member holds is lost with it.
+        /// No redundancy: the data of a failed member are lost.
         None = "none",
-        /// Every chunk lies on several members (RAID-1; with more members than copies, RAID-10).
+        /// Every chunk is stored on several members (RAID-1; with more members than copies, RAID-10).
         Mirror = "mirror",
-        /// A chunk of parity for each stripe, all on the last member (RAID-4).
+        /// One parity chunk per stripe, on the last member (RAID-4).
         ParityDisk = "parity-disk",
-        /// A chunk of parity for each stripe, on the members in turn (RAID-5).
+        /// One parity chunk per stripe, rotating over the members (RAID-5).
         Parity = "parity",
-        /// Two chunks of parity for each stripe, on the members in turn (RAID-6).
+        /// Two parity chunks per stripe, rotating over the members (RAID-6).
         DoubleParity = "double-parity",
     }
 
-    /// Which copy a mirror reads.
+    /// Which copy a mirror reads from.
     pub enum ReadCopy {
-        /// The first that is there.
+        /// The first available copy.
         Primary = "primary",
-        /// Any, by lot.
+        /// A random copy.
         Random = "random",
-        /// One after the other.
+        /// The copies in turn.
         RoundRobin = "round-robin",
-        /// The one that last accessed the nearest address.
+        /// The copy whose member last accessed the nearest address.
         Nearest = "nearest",
-        /// The one with the fewest requests; of several the nearest.
+        /// The copy on the member with the fewest requests; among equals the nearest.
         ShortestQueue = "shortest-queue",
     }
 
-    /// How parity goes round the members from stripe to stripe. Left: from the last member down.
-    /// Symmetric: data begin behind the parity, so that consecutive chunks lie on all members.
+    /// How parity rotates over the members from stripe to stripe. Left: from the last member down.
+    /// Symmetric: data start after the parity chunk, so that consecutive chunks lie on all members.
     pub enum Rotation {
-        /// Parity from the last member down, data from behind it (md's default).
+        /// Parity from the last member down, data starting after the parity (md's default).
         LeftSymmetric = "left-symmetric",
         /// Parity from the last member down, data from member 0.
         LeftAsymmetric = "left-asymmetric",
         /// Parity from member 0 up, data from member 0.
         RightAsymmetric = "right-asymmetric",
-        /// Parity from member 0 up, data from behind it.
+        /// Parity from member 0 up, data starting after the parity.
         RightSymmetric = "right-symmetric",
     }
 
-    /// What is done about stripes that were being written when the power went, whose parity may then fit
-    /// neither what was there nor what was to be.
+    /// How torn stripes, those being written at a power cut, are handled. Their parity may match neither the
+    /// old nor the new data.
     pub enum HoleRule {
-        /// Every stripe is read after a cut, and its parity written anew, beside the load.
+        /// Resynchronise: after a cut every stripe is read and its parity rewritten, in the background.
         Resync = "resync",
-        /// Data and parity go to a log on their members first, from which they are written again.
+        /// Write journal: data and parity are first logged on their members, and replayed after a cut.
         Journal = "journal",
-        /// What a write leaves of its stripe goes to a log on the parity's member first, as one chunk, so that
-        /// the parity can be made anew (md's PPL).
+        /// Partial parity log (md's PPL): the parity of the unwritten part of the stripe is first logged on
+        /// the parity member, as one chunk, so that the parity can be recomputed.
         PartialParity = "partial-parity",
     }
 
-    /// What is read before parity is written.
+    /// How parity is updated.
     pub enum WriteRule {
-        /// Whatever takes fewer reads; the old values where both take as many.
+        /// Whichever needs fewer reads; read-modify-write if equal.
         Auto = "auto",
-        /// The old values of what is written, and the old parity.
+        /// Read the old data and the old parity.
         ReadModifyWrite = "read-modify-write",
-        /// What the stripe holds beside what is written.
+        /// Read the rest of the stripe.
         Reconstruct = "reconstruct",
     }
 }
@@ -74,9 +74,9 @@ choices! {
 options! {
     /// How a member that failed is made again on a spare.
     pub struct Rebuild as RebuildPartial {
-        /// At most so much of the member in a second.
+        /// Rebuild speed limit of a member.
         rate: Bandwidth = Bandwidth::UNLIMITED,
-        /// What is made again at a time; host requests to it wait meanwhile.
+        /// Size of a rebuild step; host requests to the same range wait meanwhile.
         unit: Size = Size::from_bytes(512 << 10),
     }
 }

@@ -20,7 +20,7 @@ const MOST_SEGMENTS: u32 = 65_536;
 
 impl DeviceKind for DiskConfig {
     const SUMMARY: &'static str =
-        "A hard disk: seeks, rotation, zones, a buffer with read-ahead, and an order of service.";
+        "A hard disk: seeks, rotation, zones, a buffer with read-ahead, and a scheduler.";
 
     fn build_with(&self, seed: u64, _: &Supplied) -> Result<Box<dyn Model>, Invalid> {
         Ok(Box::new(Disk::new(self, seed)?))

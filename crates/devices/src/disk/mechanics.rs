@@ -11,7 +11,7 @@ pub(super) struct Mechanics {
     pub(super) geometry: Geometry,
     pub(super) spindle: Spindle,
     pub(super) curve: Curve,
-    /// What a seek before a write takes longer.
+    /// Additional settle time of a seek before a write.
     pub(super) write_settle: Time,
     /// Switch to another surface.
     pub(super) head_switch: Time,

@@ -4,21 +4,21 @@ use options::{Bandwidth, Duration, Invalid, Values, choices, options, word_or_nu
 use std::fmt;
 
 choices! {
-    /// The order in which waiting requests enter the device when a place becomes free.
+    /// Order in which waiting requests enter the device when a queue slot becomes free.
     pub enum HostOrder {
-        /// As they came.
+        /// In order of arrival.
         Fifo = "fifo",
         /// Ascending addresses from the last one sent, wrapping (C-LOOK, `DiskSim`'s driver).
         Clook = "clook",
-        /// From the submission queues in turn, one of each; within a queue as they came (NVMe).
+        /// Round-robin over the submission queues, in order of arrival within a queue (NVMe).
         RoundRobin = "round-robin",
     }
 
-    /// Whether the two directions of the link are one way or two.
+    /// Half or full duplex of the host link.
     pub enum Duplex {
-        /// One transfer at a time in either direction; answers go before new requests.
+        /// One transfer at a time in either direction; completions have priority over new requests.
         Half = "half",
-        /// A transfer at a time in each direction, each at the full rate.
+        /// One transfer at a time in each direction, each at the full rate.
         Full = "full",
     }
 }
@@ -26,20 +26,18 @@ choices! {
 options! {
     /// The connection to the host.
     pub struct HostLink as HostLinkPartial {
-        /// Rate at which data crosses the link.
+        /// Bandwidth of the host link.
         bandwidth: Bandwidth = Bandwidth::UNLIMITED,
-        /// Time from the host sending a request to the device seeing it.
+        /// Latency of the host link, from sending a request to its arrival at the device.
         latency: Duration = Duration::from_ns(0),
-        /// Whether reads and writes cross the link one at a time (SATA) or in both directions at
-        /// once (SAS, PCI Express).
+        /// Half duplex (SATA), or reads and writes in both directions at once (SAS, PCI Express).
         duplex: Duplex = Duplex::Half,
-        /// Requests that the device takes at a time (of an NVMe drive: its command slots); more wait
-        /// in the host.
+        /// Queue depth of the device (NVMe: command slots); further requests wait in the host.
         queue_depth: Depth = Depth::UNLIMITED,
-        /// Which waiting request is sent next.
+        /// Order in which waiting requests are sent.
         order: HostOrder = HostOrder::Fifo,
-        /// Submission queues of the host, between which `round-robin` takes turns. A request of queue
-        /// n waits in queue n modulo this.
+        /// Submission queues of the host, served in turn by `round-robin`. A request of queue n uses queue n
+        /// modulo this number.
         queues: u32 = 1,
     }
 }

@@ -287,19 +287,19 @@ impl Account {
 
 counters! {
     unreported {
-        idle_reads: "Flash pages that a synchronous gang read along with those for the host.";
+        idle_reads: "Additional flash pages read by a synchronous gang with those for the host.";
         host_programs: "Logical pages programmed for the host.";
         pair_copies: "Pages copied before the other page of their cells was programmed.";
     }
     Flash {
-        page_reads: "Pages sensed: for the host, along with those in a synchronous gang, to merge \
-            partial writes, and to clean.",
+        page_reads: "Pages read from flash: for the host (with all pages of a synchronous gang), for \
+            read-modify-write, and for cleaning.",
             FlashPages, terminal "pages read",
             is |it| {
                 let Counters { host_reads, idle_reads, merge_reads, .. } = it.counters;
                 host_reads + idle_reads + merge_reads + it.moved()
             };
-        page_programs: "Data pages programmed, for the host, to clean and to level wear.",
+        page_programs: "Data pages programmed, for the host, cleaning and wear levelling.",
             FlashPages, terminal "pages programmed", over_time 2 "pages_programmed",
             is Account::programs;
         bytes_programmed: "Bytes of the data pages programmed.",
@@ -307,54 +307,54 @@ counters! {
         summary_programs: "Summary pages programmed.", WidePages, counts summaries;
         block_erases: "Blocks erased, each after cleaning or migration.",
             WideBlocks, terminal "blocks erased", over_time 4 "blocks_erased", counts erases;
-        copy_backs: "Pages moved within their plane.",
+        copy_backs: "Pages moved by copy-back, within their plane.",
             FlashPages, is |it| if it.copy_back { it.moved() } else { 0 };
-        pages_moved: "Pages moved by cleaning, in whichever way.",
+        pages_moved: "Valid pages moved by cleaning.",
             LogicalPages, terminal "pages moved", counts moves;
-        pages_migrated: "Pages moved to level wear.", LogicalPages, counts migrations;
+        pages_migrated: "Pages moved by wear levelling.", LogicalPages, counts migrations;
         host_pages_read: "Pages read for the host.", FlashPages, counts host_reads;
-        host_pages_written: "Pages that the host wrote, whole or in part.",
+        host_pages_written: "Pages written by the host, whole or in part.",
             FlashPages, over_time 0 "host_pages_written", counts host_pages;
-        host_bytes_written: "Bytes that the host wrote in them.",
+        host_bytes_written: "Bytes written by the host.",
             Bytes, over_time 1 "host_bytes_written", counts host_bytes;
-        merge_reads: "Pages read because a write covered only part of a logical page.",
+        merge_reads: "Pages read for read-modify-write of partial logical pages.",
             FlashPages, counts merge_reads;
-        unmapped_pages_read: "Pages asked for that were never written: answered without the flash.",
+        unmapped_pages_read: "Reads of pages never written, served without flash access.",
             FlashPages, counts unmapped_reads;
-        pages_trimmed: "Pages trimmed.", FlashPages, counts trims;
+        pages_trimmed: "Pages trimmed by the host.", FlashPages, counts trims;
     }
     Cleaning {
-        blocks_cleaned: "Blocks cleaned and erased, without those whose cold data went into a worn one.",
+        blocks_cleaned: "Blocks cleaned and erased, without wear-levelling migrations.",
             WideBlocks, is |it| it.counters.cleaned();
-        blocks_migrated: "Blocks of cold data that were moved into worn ones.",
+        blocks_migrated: "Blocks of cold data migrated into worn blocks.",
             WideBlocks, counts migrated_blocks;
-        victim_pages: "Data pages of the blocks cleaned.",
+        victim_pages: "Data pages of cleaned blocks.",
             LogicalPages, is |it| it.counters.cleaned() * u64::from(it.data_pages);
-        victim_pages_moved: "Those of them that were moved out of the blocks; not of blocks that are \
-            still being cleaned.", LogicalPages, counts victim_moves;
+        victim_pages_moved: "Valid pages moved out of cleaned blocks, without blocks still being \
+            cleaned.", LogicalPages, counts victim_moves;
     }
     Wear {
-        refused_pages: "Pages that the drive did not take because it had ended, whole or in part.",
+        refused_pages: "Pages refused because the drive had reached end of life, whole or in part.",
             FlashPages, counts refused_pages;
-        refused_bytes: "Bytes of the host in those.", Bytes, counts refused_bytes;
+        refused_bytes: "Host bytes in refused pages.", Bytes, counts refused_bytes;
     }
     Buffer {
-        groups_programmed: "Groups of pages programmed at once, without parity.",
+        groups_programmed: "Program groups (pages programmed at once), without parity.",
             Groups, terminal "groups programmed", counts groups;
-        padding_pages: "Logical pages of them without data, because a flush or a linger time filled them.",
-            LogicalPages, terminal "pages of padding", counts padding;
-        parity_pages: "Logical pages of parity programmed, counted when their block is full.", LogicalPages, counts parity;
-        read_hits: "Pages read that were in the buffer.",
-            FlashPages, terminal "reads from the buffer", counts buffer_hits;
-        replaced_pages: "Pages written again while they were in the buffer: not programmed.",
-            FlashPages, terminal "pages replaced in the buffer", counts buffer_replaced;
-        write_waits: "Times that a write began to wait for room in the buffer.",
+        padding_pages: "Padding pages in program groups, due to a flush or the linger time.",
+            LogicalPages, terminal "padding pages", counts padding;
+        parity_pages: "Parity pages programmed, counted when their block is full.", LogicalPages, counts parity;
+        read_hits: "Page reads served from the write buffer.",
+            FlashPages, terminal "buffer hits (reads)", counts buffer_hits;
+        replaced_pages: "Pages overwritten in the write buffer before they were programmed.",
+            FlashPages, terminal "overwrites in the buffer", counts buffer_replaced;
+        write_waits: "Writes that had to wait for room in the write buffer.",
             Times, counts buffer_waits;
-        suspensions: "Times that a program or an erase was stopped for reads.",
+        suspensions: "Suspensions of a program or erase for reads.",
             Times, terminal "suspensions", counts suspensions;
     }
     Levels {
-        free_blocks: "Erased blocks that are free.",
+        free_blocks: "Free (erased) blocks.",
             WideBlocks, over_time 5 "free_blocks", is |it| it.free_blocks;
     }
 }

@@ -12,7 +12,8 @@ use crate::{DeviceKind, Model};
 use options::{Invalid, Setting};
 
 impl DeviceKind for SsdConfig {
-    const SUMMARY: &'static str = "A solid-state disk: packages of flash, an FTL, cleaning.";
+    const SUMMARY: &'static str = "A solid-state drive: flash packages, an FTL, cleaning (garbage \
+        collection).";
 
     fn has_flash(&self) -> bool {
         true

@@ -7,18 +7,18 @@ options! {
     pub struct Cost as CostPartial {
         /// Price of a device, dollars.
         device_dollars: Option<f64> = None,
-        /// Price of a device for each GB (1e9 bytes) that it exports, dollars; instead of `device_dollars`.
+        /// Price of a device per exported GB (1e9 bytes), dollars; instead of `device_dollars`.
         capacity_dollars_per_gb: Option<f64> = None,
-        /// What a device takes of its supply, watts; without it, what the results say of energy.
+        /// Power of a device, watts; from the energy in the results if not given.
         watts: Option<f64> = None,
-        /// Price of a kilowatt hour, dollars.
+        /// Price of electricity, dollars per kWh.
         power_dollars_per_kwh: Option<f64> = None,
-        /// What the building takes for each watt of the devices, cooling included (power usage
-        /// effectiveness), 1 or more; without it, cooling is left out.
+        /// Power usage effectiveness (PUE): facility watts per device watt, cooling included, 1 or more; no
+        /// cooling if not given.
         pue: Option<f64> = None,
-        /// Years for which costs are added up.
+        /// Period of the cost calculation, years.
         years: Option<f64> = None,
-        /// Maintenance in a year, as a share of what the devices cost at first.
+        /// Yearly maintenance, as a share of the purchase price of the devices.
         maintenance_share: Option<f64> = None,
     }
 }
@@ -52,7 +52,7 @@ impl Cost {
         }
         if self.device_dollars.is_some() && self.capacity_dollars_per_gb.is_some() {
             let keys = ["cost.capacity_dollars_per_gb", "cost.device_dollars"];
-            return Err(Invalid::new(&keys, "a device has one price; keep one of the two"));
+            return Err(Invalid::new(&keys, "a device has only one price; keep one of the two"));
         }
         Ok(())
     }

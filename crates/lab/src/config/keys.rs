@@ -87,16 +87,8 @@ fn choosing(section: &str, kinds: &[(&str, &str)]) -> Vec<KeyInfo> {
     let presets = presets::of(section).iter();
     let presets = presets.map(|preset| (preset.name.to_owned(), preset.summary())).collect();
     vec![
-        row(
-            CHOOSING[0],
-            &format!("Kind of {section}; resets what lower layers say of the section."),
-            Values::words(kinds),
-        ),
-        row(
-            CHOOSING[1],
-            "Preset to start from; resets what lower layers say of the section.",
-            Values::Words(presets),
-        ),
+        row(CHOOSING[0], &format!("Kind of {section}; resets this section."), Values::words(kinds)),
+        row(CHOOSING[1], "Preset to start from; resets this section.", Values::Words(presets)),
     ]
 }
 

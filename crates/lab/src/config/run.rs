@@ -51,33 +51,32 @@ text_setting!(
 options! {
     /// How an experiment is run.
     pub struct RunConfig as RunPartial {
-        /// From which all randomness derives.
+        /// Seed of all random number generators.
         seed: u64 = 42,
-        /// The file of a drive to begin with, which a run has saved.
+        /// Saved drive to start from, a file written by `run.save_drive`.
         load_drive: Option<String> = None,
-        /// What is written to the drive, in no simulated time, before the run.
+        /// Preconditioning: what is written to the drive before the run, in no simulated time.
         precondition: Precondition = Precondition::None,
-        /// The file to which the drive is saved as it is then, before the first request.
+        /// File to which the drive is saved after preconditioning, before the first request.
         save_drive: Option<String> = None,
-        /// Whether requests take time; otherwise each is answered at once, and only what becomes of
-        /// the flash is found out.
+        /// Whether requests take simulated time; if not, each completes at once and only flash activity
+        /// (write amplification, wear) is simulated.
         timed: bool = true,
-        /// How long at the beginning of a timed run the results leave out: requests that come before
-        /// it is over are served, and are in no latency, rate or series; counts of the drive and busy
-        /// shares are of the time after it.
+        /// Warm-up at the start of a timed run, excluded from the results: requests that arrive in it are
+        /// served but are in no latency, rate or series; counters and utilisation cover the time after it.
         warm_up: Duration = Duration::from_ns(0),
         /// When the run ends.
         until: Until = Until::End,
-        /// The window whose flash operations are recorded one by one, at most 20,000.
+        /// Window in which flash operations are recorded individually, at most 20,000.
         timeline: TimelineWindow = TimelineWindow::None,
-        /// When the power goes (device.persistence.recovery says how the drive comes back): never, once,
-        /// at intervals from the instant at which it is ready, or so often at random, over the time of the run
-        /// or over the events of the device.
+        /// When power is cut (`device.persistence.recovery` is how the drive recovers): never, once, at
+        /// intervals counted from when the drive is ready, or N times at random over the time of the run or
+        /// the events of the device.
         power_cut: PowerCut = PowerCut::None,
-        /// How long there is no power after each cut; the workload stands still meanwhile.
+        /// Time without power after each cut; the workload pauses meanwhile.
         power_off: Duration = Duration::from_ns(1_000_000_000),
-        /// The file with what goes wrong, a line each: when, after the first request, and an order, such as
-        /// "1.5s fail flush 1" (docs/live.md has them all).
+        /// Fault injection file: one fault per line, with its time after the first request and an order,
+        /// such as "1.5s fail flush 1" (docs/live.md lists all orders).
         faults: Option<String> = None,
         /// When a drive counts as settled (SNIA PTS, steady state).
         steady: Steady = Steady::default(),

@@ -3,9 +3,9 @@
 use options::{Duration, Invalid, choices, options};
 
 choices! {
-    /// The figure of a timed run that must have settled; without time it is write amplification.
+    /// Metric that must settle in a timed run; in an untimed run it is write amplification.
     pub enum Metric {
-        /// Requests completed in a second.
+        /// Requests completed per second.
         Iops = "iops",
         /// Mean latency.
         Latency = "latency",
@@ -15,19 +15,19 @@ choices! {
 options! {
     /// When a drive counts as settled (SNIA PTS, steady state).
     pub struct Steady as SteadyPartial {
-        /// The figure of a timed run that must have settled; without time it is write amplification.
+        /// Metric that must settle in a timed run; in an untimed run it is write amplification.
         metric: Metric = Metric::Iops,
-        /// Simulated time of a round of a timed run.
+        /// Length of a round of a timed run, in simulated time.
         round: Duration = Duration::from_ns(1_000_000_000),
-        /// Capacities written in a round without time.
+        /// Length of a round of an untimed run, in drive capacities written.
         round_writes: f64 = 0.5,
-        /// Rounds over which it must have settled.
+        /// Measurement window in rounds over which the metric must settle.
         window: u32 = 5,
-        /// Rounds after which it is given up.
+        /// Maximum number of rounds.
         rounds: u32 = 25,
-        /// Largest minus smallest of the window, at most this share of the mean.
+        /// Maximum range (max - min) within the window, as a share of the mean.
         range: f64 = 0.2,
-        /// Rise or fall of the line fitted to the window, at most this share of the mean.
+        /// Maximum slope: rise or fall of the fitted line over the window, as a share of the mean.
         slope: f64 = 0.1,
     }
 }

@@ -15,19 +15,19 @@ use engine::{Arrival, Completion, Distribution, Time, Workload, WorkloadError, X
 use options::{Duration, Invalid, Size};
 
 options::choices! {
-    /// How requests arrive within a phase.
+    /// Arrival process within a burst or pause.
     pub enum Spacing {
-        /// At random.
+        /// Poisson arrivals.
         Poisson = "poisson",
         /// Evenly spaced.
         Even = "even",
     }
 
-    /// How long phases are.
+    /// Duration of bursts and pauses.
     pub enum Phases {
-        /// Always as long as stated.
+        /// Always the stated duration.
         Fixed = "fixed",
-        /// Exponentially distributed, as long as stated on average.
+        /// Exponentially distributed with the stated mean.
         Exponential = "exponential",
     }
 }
@@ -35,32 +35,31 @@ options::choices! {
 options::options! {
     /// Bursts: requests arrive by the clock at a rate that switches between two values.
     pub struct Bursts as BurstsPartial {
-        /// Requests in all.
+        /// Total number of requests.
         requests: u64 = 1_000_000,
-        /// Requests a second during a burst.
+        /// Request rate during a burst, requests/s.
         on_rate: f64 = 50_000.0,
-        /// Requests a second between bursts.
+        /// Request rate between bursts, requests/s.
         off_rate: f64 = 0.0,
-        /// How long a burst lasts.
+        /// Duration of a burst.
         on_time: Duration = Duration::from_ns(100_000_000),
-        /// How long it is quiet between bursts.
+        /// Pause between bursts.
         off_time: Duration = Duration::from_ns(900_000_000),
-        /// Whether every burst and pause is equally long.
+        /// Whether bursts and pauses have fixed or exponential durations.
         phases: Phases = Phases::Fixed,
-        /// How requests arrive within a burst or a pause.
+        /// Arrival process within a burst or pause.
         spacing: Spacing = Spacing::Poisson,
-        /// Share of the requests that read; the others write.
+        /// Share of reads; the rest are writes.
         read_share: f64 = 1.0,
-        /// Share of the requests that go to a random block; the others follow the one before.
+        /// Share of random requests; the rest are sequential to the previous one.
         random_share: f64 = 1.0,
-        /// How random requests spread over the footprint.
+        /// Distribution of random requests over the footprint.
         locality: Locality = Locality::UNIFORM,
-        /// Scatter the blocks that are asked for often over the footprint; else they are at its
-        /// start.
+        /// Scatter hot blocks over the footprint; else they are at its start.
         scatter: bool = true,
         /// Size of each request, a multiple of 512B.
         block_size: Size = Size::from_bytes(4096),
-        /// The part of the device that is touched, from its start.
+        /// Footprint: the part of the device that is accessed, from its start.
         footprint: Footprint = Footprint::WHOLE,
     }
 }
@@ -73,7 +72,7 @@ const FEWEST_A_CYCLE: f64 = 1e-3;
 
 impl WorkloadKind for Bursts {
     const SUMMARY: &'static str =
-        "arrivals by the clock at a rate that switches between two values";
+        "open loop: timed arrivals at a rate that switches between two values";
 
     fn build(&self, context: &Context) -> Result<Box<dyn Workload>, BuildError> {
         checks::positive("workload.requests", self.requests)?;

@@ -25,26 +25,25 @@ use std::collections::VecDeque;
 options::options! {
     /// A closed loop: `outstanding` requests of each thread until `requests` were issued.
     pub struct Closed as ClosedPartial {
-        /// Requests in all.
+        /// Total number of requests.
         requests: u64 = 1_000_000,
-        /// Requests that each thread has outstanding at any time.
+        /// Queue depth of each thread (outstanding requests).
         outstanding: u32 = 32,
-        /// Threads, each with its own position, from equal shares of the footprint on.
+        /// Number of threads, each with its own position, starting at equal distances in the footprint.
         threads: u32 = 1,
-        /// Time from a completion to the request that follows it.
+        /// Think time between a completion and the next request.
         think_time: Duration = Duration::from_ns(0),
-        /// Share of the requests that read; the others write.
+        /// Share of reads; the rest are writes.
         read_share: f64 = 1.0,
-        /// Share of the requests that go to a random block; the others follow the one before.
+        /// Share of random requests; the rest are sequential to the previous one.
         random_share: f64 = 1.0,
-        /// How random requests spread over the footprint.
+        /// Distribution of random requests over the footprint.
         locality: Locality = Locality::UNIFORM,
-        /// Scatter the blocks that are asked for often over the footprint; else they are at its
-        /// start.
+        /// Scatter hot blocks over the footprint; else they are at its start.
         scatter: bool = true,
         /// Size of each request, a multiple of 512B.
         block_size: Size = Size::from_bytes(4096),
-        /// The part of the device that is touched, from its start.
+        /// Footprint: the part of the device that is accessed, from its start.
         footprint: Footprint = Footprint::WHOLE,
     }
 }

@@ -45,11 +45,11 @@ use std::io::Read;
 options::options! {
     /// A fio job file.
     pub struct Fio as FioPartial {
-        /// The job file.
+        /// The fio job file.
         path: String = String::new(),
-        /// The text of a job file, instead of one.
+        /// The job file as text, instead of a path.
         job: String = String::new(),
-        /// Only the first so many requests; without it, until every job has ended.
+        /// Maximum number of requests; if not given, until every job ends.
         requests: Option<u64> = None,
     }
 }

@@ -20,23 +20,23 @@ use options::{Invalid, Size};
 options::options! {
     /// `IOzone`'s sequential tests on one file.
     pub struct Iozone as IozonePartial {
-        /// Only the first so many requests; without it, until the last run has ended.
+        /// Maximum number of requests; if not given, until the last run ends.
         requests: Option<u64> = None,
         /// Size of the file, a multiple of the record.
         file_size: Size = Size::from_bytes(512 << 20),
-        /// What is read or written at a time, a multiple of 4KiB.
+        /// Record size of reads and writes, a multiple of 4KiB.
         record_size: Size = Size::from_bytes(64 << 10),
-        /// The passes in their order: any of write, rewrite, read and reread, with blanks between.
+        /// The passes in order: any of write, rewrite, read and reread, separated by spaces.
         passes: String = "write rewrite read reread".to_owned(),
-        /// How often all passes are run.
+        /// Number of times all passes are run.
         runs: u64 = 1,
-        /// The largest request, a multiple of 4KiB; larger records become several.
+        /// Maximum request size, a multiple of 4KiB; larger records are split.
         request_size: Size = Size::from_bytes(128 << 10),
-        /// Requests outstanding at any time; a record may begin before the one before it is done.
+        /// Queue depth (outstanding requests); a record may start before the previous one completes.
         outstanding: u32 = 1,
         /// Trim the file's blocks when it is deleted.
         trim: bool = false,
-        /// The part of the device that is touched, from its start.
+        /// Footprint: the part of the device that is accessed, from its start.
         footprint: Footprint = Footprint::WHOLE,
     }
 }

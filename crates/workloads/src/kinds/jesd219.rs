@@ -24,13 +24,13 @@ use options::Invalid;
 options::options! {
     /// The JESD219 enterprise workload in a closed loop.
     pub struct Jesd219 as Jesd219Partial {
-        /// Requests in all.
+        /// Total number of requests.
         requests: u64 = 1_000_000,
-        /// Requests outstanding at any time.
+        /// Queue depth (outstanding requests).
         outstanding: u32 = 32,
-        /// Share of the requests that read; the others write.
+        /// Share of reads; the rest are writes.
         read_share: f64 = 0.4,
-        /// The part of the device that is touched, from its start; at least 64KiB.
+        /// Footprint: the part of the device that is accessed, from its start; at least 64KiB.
         footprint: Footprint = Footprint::WHOLE,
     }
 }

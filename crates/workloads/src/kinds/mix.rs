@@ -22,9 +22,9 @@ use options::{Invalid, Size};
 options::options! {
     /// Several workloads at once.
     pub struct Mix as MixPartial {
-        /// Only the first so many requests; without it, until every stream has ended.
+        /// Maximum number of requests; if not given, until every stream ends.
         requests: Option<u64> = None,
-        /// The workloads.
+        /// The workloads to mix.
         streams: MixStreams = MixStreams::default(),
     }
 }
@@ -36,8 +36,7 @@ const MOST_STREAMS: usize = 1024;
 const MOST_QUEUES: u32 = 1 << 16;
 
 impl WorkloadKind for Mix {
-    const SUMMARY: &'static str =
-        "several workloads at once, by weight or at their own pace, each on its part of the device";
+    const SUMMARY: &'static str = "several concurrent workloads, by weight or at their own rate, each on its part of the device";
 
     fn build(&self, context: &Context) -> Result<Box<dyn Workload>, BuildError> {
         let limit = checks::limit(self.requests)?;

@@ -17,11 +17,11 @@ use engine::{
 use options::{Invalid, Size};
 
 options::choices! {
-    /// The random source of the open generator.
+    /// Random number generator of the open workload.
     pub enum Generator {
-        /// The default source, as in every other workload.
+        /// The default generator, as in every other workload.
         Xoshiro = "xoshiro256++",
-        /// The C library's 48-bit source with `DiskSim`'s reseeding after the first request.
+        /// The C library's 48-bit generator with `DiskSim`'s reseeding after the first request.
         Drand48 = "drand48",
     }
 }
@@ -29,26 +29,26 @@ options::choices! {
 options::options! {
     /// An open loop: requests arrive by the clock, as `DiskSim`'s synthetic generator draws them.
     pub struct Open as OpenPartial {
-        /// Requests in all.
+        /// Total number of requests.
         requests: u64 = 100_000,
-        /// Probability that a request follows the one before, with its size and direction.
+        /// Probability that a request is sequential to the previous one, with the same size and direction.
         sequential_share: f64 = 0.0,
-        /// Probability that a request that does not follow another reads.
+        /// Probability that a non-sequential request is a read.
         read_share: f64 = 1.0,
-        /// Time before a request that does not follow another, in ms; negative draws count as 0.
+        /// Interarrival time before a non-sequential request, in ms; negative draws count as 0.
         interarrival: DistributionSpec = DistributionSpec::uniform(0.0, 1.0),
-        /// Time before a request that follows another, in ms; negative draws count as 0.
+        /// Interarrival time before a sequential request, in ms; negative draws count as 0.
         sequential_interarrival: DistributionSpec = DistributionSpec::uniform(0.0, 1.0),
-        /// Size in sectors of 512 B, cut to a whole number and rounded up to whole blocks; draws of
-        /// no block and requests beyond the footprint are drawn again.
+        /// Size in sectors of 512 B, truncated to a whole number and rounded up to whole blocks; sizes of 0
+        /// and requests beyond the footprint are drawn again.
         size: DistributionSpec = DistributionSpec::exponential(0.0, 8.0),
-        /// The unit of addresses and sizes, a multiple of 512B.
+        /// Unit of addresses and sizes, a multiple of 512B.
         block_size: Size = Size::from_bytes(4096),
-        /// The part of the device that is touched, from its start.
+        /// Footprint: the part of the device that is accessed, from its start.
         footprint: Footprint = Footprint::WHOLE,
-        /// The random source.
+        /// Random number generator.
         generator: Generator = Generator::Xoshiro,
-        /// Factor on all arrival times: 0.5 asks twice as fast.
+        /// Factor on all arrival times: 0.5 doubles the request rate.
         time_scale: f64 = 1.0,
     }
 }
@@ -61,7 +61,7 @@ const TRIES: u32 = 100_000;
 
 impl WorkloadKind for Open {
     const SUMMARY: &'static str =
-        "open loop: arrivals by the clock, as DiskSim's synthetic generator draws them";
+        "open loop: timed arrivals, as drawn by DiskSim's synthetic generator";
 
     fn build(&self, context: &Context) -> Result<Box<dyn Workload>, BuildError> {
         checks::positive("workload.requests", self.requests)?;

@@ -25,27 +25,27 @@ use options::{Invalid, Size};
 options::options! {
     /// Postmark: small files that are created, read, appended to and deleted.
     pub struct Postmark as PostmarkPartial {
-        /// Only the first so many requests; without it, until all files are deleted.
+        /// Maximum number of requests; if not given, until all files are deleted.
         requests: Option<u64> = None,
-        /// Files that are created at first.
+        /// Number of files created initially.
         files: u64 = 500,
-        /// The smallest size of a new file.
+        /// Minimum size of a new file.
         min_size: Size = Size::from_bytes(500),
-        /// The largest size of a file.
+        /// Maximum size of a file.
         max_size: Size = Size::from_bytes(10_000),
-        /// Transactions, each a read or an append and a creation or a deletion.
+        /// Number of transactions, each a read or an append plus a creation or a deletion.
         transactions: u64 = 500,
-        /// Share of the transactions that read; the others append.
+        /// Share of transactions that read; the rest append.
         read_share: f64 = 0.5,
-        /// Share of the transactions that create; the others delete.
+        /// Share of transactions that create; the rest delete.
         create_share: f64 = 0.5,
-        /// The largest request, a multiple of 4KiB.
+        /// Maximum request size, a multiple of 4KiB.
         request_size: Size = Size::from_bytes(128 << 10),
-        /// Requests outstanding at any time.
+        /// Queue depth (outstanding requests).
         outstanding: u32 = 1,
         /// Trim the blocks of deleted files.
         trim: bool = false,
-        /// The part of the device that is touched, from its start.
+        /// Footprint: the part of the device that is accessed, from its start.
         footprint: Footprint = Footprint::WHOLE,
     }
 }

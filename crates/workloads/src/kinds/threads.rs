@@ -22,7 +22,7 @@ use std::collections::BinaryHeap;
 
 impl WorkloadKind for Threads {
     const SUMMARY: &'static str =
-        "threads in classes, each with its rate, depth, submission queue and statistics";
+        "classes of threads, each with its own rate, queue depth, submission queue and statistics";
 
     fn build(&self, context: &Context) -> Result<Box<dyn Workload>, BuildError> {
         checks::positive("workload.requests", self.requests)?;

@@ -6,7 +6,7 @@ use super::columns::Columns;
 use options::Invalid;
 
 options::choices! {
-    /// The unit of a trace's times, where its file does not carry one.
+    /// Unit of the times of a trace, if its file does not state it.
     pub enum TimeUnit {
         /// The unit that the format defines.
         Own = "own",
@@ -20,9 +20,9 @@ options::choices! {
         S = "s",
     }
 
-    /// Which event of a request is its arrival, in traces that have several for each.
+    /// Which event of a request counts as its arrival, in traces with several per request.
     pub enum BlockEvent {
-        /// The first of these that occurs at the beginning of the trace: queue, issue, complete.
+        /// The first of queue, issue, complete that occurs at the start of the trace.
         Auto = "auto",
         /// Entry to the block layer (Q).
         Queue = "queue",

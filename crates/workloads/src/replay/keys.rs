@@ -14,28 +14,28 @@ use crate::read::stated::{BlockEvent, ReadOptions, TimeUnit};
 use options::Invalid;
 
 options::choices! {
-    /// When the first request of a trace is replayed.
+    /// Arrival time of the first request of a trace.
     pub enum Start {
-        /// At its recorded time if that counts from the start of the trace, at 0 if from a date.
+        /// Its recorded time if relative to the start of the trace, 0 if a date.
         Format = "format",
-        /// At its recorded time.
+        /// Its recorded time.
         Recorded = "recorded",
-        /// At 0.
+        /// 0.
         Zero = "zero",
     }
 
-    /// What the gaps between the recorded requests are.
+    /// What the gaps between recorded requests mean.
     pub enum Gaps {
-        /// What the format says: "answer" for validate, where the requests of a drive under test are
-        /// told one by one; "arrival" for the others.
+        /// As the format defines: "answer" for validate, which records the requests of a drive under test
+        /// one by one; "arrival" for the others.
         Format = "format",
-        /// From one arrival to the next: requests come at their recorded times, whatever the device does.
+        /// Arrival to arrival: requests arrive at their recorded times, whatever the device does.
         Arrival = "arrival",
-        /// From an answer to the next request: each waits for the answer to the one before it.
+        /// Completion to request: each request waits for the completion of the previous one.
         Answer = "answer",
     }
 
-    /// What becomes of requests that share a time because the trace's clock is coarse.
+    /// How requests with the same time, due to a coarse trace clock, are spread.
     pub enum Spreading {
         /// Even for formats whose clock counts whole seconds, none for others.
         Format = "format",
@@ -50,49 +50,49 @@ options::options! {
     // As many fields as there are keys: their defaults and their reference are made from it.
     /// A recorded trace, plain or compressed (gzip, bzip2, xz or zstd).
     pub struct Trace as TracePartial {
-        /// The trace file; "-" is standard input. Of a blktrace, the file of the first processor.
+        /// The trace file; "-" is standard input. For blktrace, the file of the first CPU.
         path: String = String::new(),
-        /// The trace's format; without it the beginning of the file decides.
+        /// Trace format; detected from the start of the file if not given.
         format: Option<String> = None,
-        /// The unit of the times, for formats that leave it open.
+        /// Unit of times, for formats that do not state it.
         time_unit: TimeUnit = TimeUnit::Own,
-        /// The columns of a table in no known format, as "time=1:us,op=3,offset=4:bytes,size=5".
+        /// Columns of a table in no known format, such as "time=1:us,op=3,offset=4:bytes,size=5".
         columns: Option<String> = None,
-        /// What blkparse's lines look like, as its option -f says it.
+        /// Line format of blkparse output, as given to its option -f.
         layout: Option<String> = None,
-        /// Which event of a request is its arrival, in traces of Linux's block layer.
+        /// Which event counts as the arrival, in Linux block-layer traces.
         event: BlockEvent = BlockEvent::Auto,
-        /// Share of the requests that read, for formats that do not say which do.
+        /// Share of reads, for formats that do not record reads and writes.
         read_share: Option<f64> = None,
-        /// So many unreadable lines or records are left out and counted; the next is an error.
+        /// Number of unreadable lines or records to skip (and count) before an error.
         skip_bad: u64 = 0,
-        /// The devices (volumes, units) of the trace that are replayed: all, first, or numbers.
+        /// Devices (volumes, units) of the trace to replay: all, first, or numbers.
         devices: Devices = Devices::All,
-        /// How several devices become one.
+        /// How several devices of the trace are combined into one.
         combine: Combine = Combine::Overlay,
-        /// Sectors by which all addresses are moved up, to align them.
+        /// Sectors by which all addresses are shifted up, for alignment.
         align_shift: u64 = 0,
-        /// What becomes of requests beyond the device's capacity.
+        /// How requests beyond the device's capacity are handled.
         beyond: Beyond = Beyond::Error,
-        /// When the first request is replayed.
+        /// Arrival time of the first request.
         start: Start = Start::Format,
-        /// What the gaps between requests are.
+        /// What the recorded times mean: arrivals, or gaps after answers.
         gaps: Gaps = Gaps::Format,
-        /// What becomes of requests that share a tick of a coarse clock.
+        /// How requests within one tick of a coarse clock are spread.
         spread: Spreading = Spreading::Format,
         /// Longer gaps between requests are shortened to this, in the trace's time; "none" keeps
         /// them.
         max_gap: Limit = Limit::NONE,
-        /// Factor on all arrival times: 0.5 asks twice as fast.
+        /// Factor on all arrival times: 0.5 doubles the request rate.
         time_scale: f64 = 1.0,
-        /// How far a line's time may lie behind the newest before it, in the trace's time; within
-        /// that, requests are put in order of time. With "none", as far as the format's files do.
+        /// Reorder window in the trace's time: requests that far behind the newest one are sorted by time.
+        /// With "none", the default of the format.
         reorder_window: Limit = Limit::NONE,
-        /// Only the first so many requests of the file; without it, all.
+        /// Only the first N requests of the file; all if not given.
         requests: Option<u64> = None,
-        /// Only the first so much of the trace's time; with "none", all.
+        /// Only the first part of the trace, in the trace's time; "none": all.
         duration: Limit = Limit::NONE,
-        /// How many times the trace is replayed, one after the other.
+        /// Number of consecutive replays of the trace.
         loops: u64 = 1,
     }
 }

@@ -7,17 +7,16 @@ use crate::units::PAGE_SECTORS;
 use std::collections::HashMap;
 
 options::choices! {
-    /// What becomes of requests beyond the device's capacity.
+    /// How requests beyond the device's capacity are handled.
     pub enum Beyond {
-        /// The run ends with an error.
+        /// The run stops with an error.
         Error = "error",
-        /// The address is taken modulo the capacity.
+        /// Addresses are taken modulo the capacity.
         Wrap = "wrap",
-        /// If any request is beyond, all addresses shrink by the same factor until none is.
+        /// If any request is beyond the capacity, all addresses are scaled down by the same factor.
         Scale = "scale",
-        /// Each page of 4 KiB that is touched for the first time takes the next page of the device.
-        /// A request whose pages end up apart is split; memory grows with the pages touched, some
-        /// 30 B for each.
+        /// Dense renumbering: each 4 KiB page accessed for the first time takes the next page of the device.
+        /// A request whose pages end up apart is split; needs about 30 B of memory per page accessed.
         Dense = "dense",
     }
 }

@@ -8,14 +8,14 @@ use std::fmt;
 use std::str::FromStr;
 
 options::choices! {
-    /// How the devices of a trace share the one that it is replayed on.
+    /// How several devices of a trace are combined into one.
     pub enum Combine {
         /// All use the same addresses.
         Overlay = "overlay",
-        /// One behind the other, in order of their numbers; reads the trace twice.
+        /// Concatenated in order of their numbers; reads the trace twice.
         Concatenate = "concatenate",
-        /// Each on a volume of its own, in order of their numbers: on a member of an array whose
-        /// members lie one behind the other; reads the trace twice.
+        /// Each on its own volume, a member of a concatenated array, in order of their numbers; reads the
+        /// trace twice.
         Separate = "separate",
     }
 }

@@ -7,15 +7,15 @@ options! {
     /// The capacitors behind a protected write buffer. What they hold, `C / 2 (V1^2 - V2^2)` times the
     /// efficiency, lasts for that divided by the power drawn; what is not programmed by then is lost.
     pub struct Capacitors as CapacitorsPartial {
-        /// Their capacitance; when not given they last until the buffer is empty.
+        /// Capacitance of the capacitors; if not given they last until the buffer is empty.
         capacitance: Option<Capacitance> = None,
-        /// Volts to which they are charged.
+        /// Charge voltage of the capacitors, volts.
         voltage: f64 = 12.0,
-        /// Volts at which the converter behind them stops.
+        /// Cut-off voltage of the converter, volts.
         cutoff: f64 = 5.0,
-        /// Watts that the drive draws while it empties its buffer.
+        /// Power of the drive while it empties its buffer, watts.
         watts: f64 = 6.0,
-        /// What the converter makes of their energy, as a share.
+        /// Efficiency of the converter, as a share.
         efficiency: f64 = 0.8,
     }
 }

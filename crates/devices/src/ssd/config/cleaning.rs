@@ -12,14 +12,15 @@ macro_rules! cleaners {
     ($make:ident) => {
         $make! {
             greedy: Greedy = "greedy", "The block with the fewest valid pages.";
-            random: Random = "random", "Any closed block that has a superseded page.";
-            fifo: Fifo = "fifo", "The block opened longest ago: a circular log.";
+            random: Random = "random", "A random closed block with at least one invalid (superseded) page.";
+            fifo: Fifo = "fifo", "The block opened longest ago (circular log).";
             windowed_greedy: WindowedGreedy = "windowed-greedy",
-                "The block with the fewest valid pages among the oldest.";
-            d_choices: DChoices = "d-choices", "The emptiest of a few blocks drawn at random.";
+                "The block with the fewest valid pages among the oldest blocks.";
+            d_choices: DChoices = "d-choices", "The block with the fewest valid pages of a few drawn at \
+                random (d-choices).";
             cost_benefit: CostBenefit = "cost-benefit",
-                "The block with the most space to gain, weighted by age, for its cost.";
-            cat: Cat = "cat", "Cost, age and times: cost-benefit that also spares worn blocks.";
+                "The block with the best ratio of reclaimed space times age to cost.";
+            cat: Cat = "cat", "Cost, age, times (CAT): cost-benefit that also avoids worn blocks.";
         }
     };
 }
@@ -103,53 +104,53 @@ fn unknown(text: &str) -> String {
 }
 
 choices! {
-    /// How cleaning takes its time.
+    /// Whether cleaning blocks its unit or yields to requests.
     pub enum CleaningTime {
-        /// A block is cleaned in one go: its unit serves nothing else until the erase is done.
+        /// A block is cleaned without interruption: its unit serves nothing else until the erase is done.
         Blocking = "blocking",
-        /// Each move and each erase is an operation of its own that yields to requests.
+        /// Each page move and each erase is a separate operation that yields to requests.
         Interleaved = "interleaved",
     }
 
-    /// How many blocks of a domain are open at a time, and what goes to which.
+    /// Write frontiers of a domain, and which data go to which.
     pub enum Frontiers {
-        /// One takes everything.
+        /// One open block for all writes.
         Single = "single",
-        /// One takes what the host writes, one what cleaning moves.
+        /// Separate open blocks for host writes and for pages moved by cleaning.
         SeparateMoved = "separate-moved",
-        /// One takes hot pages, one cold ones.
+        /// Separate open blocks for hot and for cold pages.
         HotCold = "hot-cold",
     }
 
-    /// How hot pages are told from cold ones.
+    /// How hot and cold pages are detected.
     pub enum Detector {
-        /// The first of the addresses are hot: a hint of the host.
+        /// By address: the start of the address space is hot (a hint of the host).
         Address = "address",
-        /// What was written often of late is hot: counters in which hashes of page numbers collide.
+        /// By recent write frequency, counted in a hash table of page numbers.
         Writes = "writes",
-        /// What was written again before others took its place in a table of page numbers is hot.
+        /// By recency: hot if rewritten before it was evicted from a table of page numbers.
         Recency = "recency",
     }
 
-    /// What becomes of a victim that is more worn than the others.
+    /// Wear levelling: what is done with a victim that is more worn than the others.
     pub enum LevellingRule {
-        /// It is cleaned as any other.
+        /// No wear levelling: it is cleaned like any other.
         None = "none",
-        /// It is passed over by chance.
+        /// It is skipped with a probability (rate limiting).
         RateLimit = "rate-limit",
-        /// Cold data is moved into it; where there is none, it is passed over by chance.
+        /// Cold data are migrated into it; if there are none, it is skipped with a probability.
         Migrate = "migrate",
     }
 
-    /// How old the data of a block is.
+    /// How the age of the data of a block is measured.
     pub enum Temperature {
-        /// As old as the block's opening.
+        /// Since the block was opened.
         Opened = "opened",
-        /// The mean over its pages, where moved pages keep the age they had.
+        /// Mean age of its pages; moved pages keep their age.
         Aggregate = "aggregate",
     }
 
-    /// Which of several equally good victims is cleaned.
+    /// Tie break between equally good victims.
     pub enum TieBreak {
         /// The one with the highest block number.
         Highest = "highest",
@@ -173,92 +174,90 @@ impl Frontiers {
 options! {
     /// Parameters of the policy `windowed-greedy`.
     pub struct WindowedGreedy as WindowedGreedyPartial {
-        /// How many of the oldest blocks of a domain are looked at.
+        /// Window: number of oldest blocks of a domain considered.
         window: u32 = 256,
     }
 
     /// Parameters of the policy `d-choices`.
     pub struct DChoices as DChoicesPartial {
-        /// How many blocks are drawn.
+        /// Number of blocks drawn at random.
         d: u32 = 10,
     }
 
     /// Which pages are hot, for the frontiers `hot-cold`.
     pub struct HotCold as HotColdPartial {
-        /// How hot pages are told from cold ones.
+        /// How hot and cold pages are detected.
         detector: Detector = Detector::Writes,
-        /// What the detector's table takes of the controller's memory, at most.
+        /// Maximum size of the detector's table in controller memory.
         memory: Size = Size::from_bytes(1 << 20),
-        /// Share of the addresses that are hot, from the first, to the detector `address`.
+        /// For the detector `address`: share of the address space, from its start, that counts as hot.
         hot_addresses: f64 = 0.1,
     }
 
     /// Wear levelling around the cleaning policy (section 5 of the 2008 paper). *Life* is the
     /// erasures that a block has left; the mean is over its domain.
     pub struct Levelling as LevellingPartial {
-        /// What becomes of a victim that is more worn than the others.
+        /// Wear levelling: what is done with a victim that is more worn than the others.
         rule: LevellingRule = LevellingRule::None,
-        /// A victim whose life lies below 1 - this share of the mean may be passed over.
+        /// Rate limiting applies to victims whose remaining life is below (1 - this share) x the mean.
         age_variance: f64 = 0.2,
-        /// The chance that it is used falls from 1 there to 0 at this share of the mean.
+        /// The probability of using a rate-limited victim falls from 1 there to 0 at this share of the mean.
         rate_limit_floor: f64 = 0.0,
-        /// Cold data is moved into a victim whose life lies below this share of the mean.
+        /// Cold data are migrated into a victim whose remaining life is below this share of the mean.
         retirement_age: f64 = 0.85,
-        /// Cold data is taken from blocks that have at least this share of the mean life.
+        /// Cold data are taken from blocks with at least this share of the mean remaining life.
         cold_life: f64 = 1.0,
-        /// Of those, the block with the oldest data is taken; how old data is.
+        /// How the age of data is measured; the block with the oldest data is migrated.
         temperature: Temperature = Temperature::Opened,
     }
 
     /// Cleaning (garbage collection): how superseded pages become writable again. It has as many fields as
     /// there are keys.
     pub struct Cleaning as CleaningPartial {
-        /// The rule that chooses the victim.
+        /// Cleaning (garbage collection) policy: the rule that chooses the victim block.
         policy: Policy = Policy::Greedy,
-        /// Cleaning starts when at most this share of the blocks of a domain is erased, and in any
-        /// case when one block is. When not given it is derived from the spare factor S: the 5 % of
-        /// the 2008 paper where S is 0.15 or more, and 0.05 x (S / 0.15)^2 below that.
+        /// Cleaning threshold: cleaning starts when at most this share of the blocks of a domain is free,
+        /// and in any case when one block is. If not given it follows from the spare factor S: 5 % as in the
+        /// 2008 paper for S of 0.15 or more, and 0.05 x (S / 0.15)^2 below that.
         min_free: Option<f64> = None,
-        /// Whether cleaning holds its unit or yields to requests.
+        /// Whether cleaning blocks its unit or yields to requests.
         time: CleaningTime = CleaningTime::Interleaved,
-        /// Also clean when a unit has nothing else to do, until an arrival.
+        /// Background cleaning: also clean while a unit is idle.
         background: bool = false,
-        /// Cleaning in the background ends when more than this share of the blocks of a domain is
-        /// erased.
+        /// Background cleaning stops when more than this share of the blocks of a domain is free.
         background_free: f64 = 0.1,
-        /// Move pages inside their plane, without crossing the bus.
+        /// Copy-back: move pages within their plane, without a bus transfer.
         copy_back: bool = false,
-        /// Move pages to another package of the gang, directly from one to the other over the bus
-        /// that they share.
+        /// Move pages directly to another package of the gang over the shared bus.
         stream: bool = false,
-        /// Which of several equally good victims is cleaned.
+        /// Tie break between equally good victims.
         tie_break: TieBreak = TieBreak::Highest,
         /// Parameters of the policy `windowed-greedy`.
         windowed_greedy: WindowedGreedy = WindowedGreedy::default(),
         /// Parameters of the policy `d-choices`.
         d_choices: DChoices = DChoices::default(),
-        /// How many blocks of a domain are open at a time, and what goes to which.
+        /// Write frontiers of a domain, and which data go to which.
         frontiers: Frontiers = Frontiers::Single,
         /// Which pages are hot, for the frontiers `hot-cold`.
         hot_cold: HotCold = HotCold::default(),
         /// Wear levelling.
         levelling: Levelling = Levelling::default(),
-        /// What is cleaned and erased together by a drive with a write buffer.
+        /// Unit of cleaning and erasing on a drive with a write buffer.
         reclaim: Reclaim = Reclaim::Superblock,
         /// How host writes and cleaning share the flash behind a write buffer.
         pace: Pace = Pace::Token,
-        /// Groups of copies that the pace `burst` pays for at a time.
+        /// For the pace `burst`: groups of copies per burst.
         quantum: u32 = 80,
-        /// Logical pages that the host may write during a burst.
+        /// For the pace `burst`: logical pages that the host may write during a burst.
         host_room: u32 = 128,
-        /// Word-line reads of a victim's group that a die does in one go.
+        /// Word-line reads of a victim's group that a die does without interruption.
         read_batch: u32 = 3,
-        /// Which of the reads that wait for a die goes first.
+        /// Order of the reads waiting for a die.
         read_order: ReadOrder = ReadOrder::Fifo,
-        /// Commands that the meter of the pace `token` lets through at once.
+        /// For the pace `token`: commands admitted at once.
         meter_depth: u32 = 2,
-        /// That meter is open while the host writes less than this share of the rate that cleaning
-        /// leaves.
+        /// For the pace `token`: writes are not metered while the host writes less than this share of the
+        /// rate that cleaning leaves.
         meter_above: f64 = 0.55,
     }
 }

@@ -6,25 +6,25 @@ options! {
     /// What a drive takes of its supply. Nothing of it is known unless a key says so, and then results have
     /// a section `energy`; nothing else changes.
     pub struct SsdEnergy as SsdEnergyPartial {
-        /// The supply of the flash.
+        /// Supply voltage of the flash.
         voltage: Voltage = Voltage::from_smallest(3_300_000),
-        /// What an operation draws while the array senses.
+        /// Current of a die during a read.
         read: Current = Current::from_smallest(0),
-        /// The same while it programs.
+        /// Current of a die during a program.
         program: Current = Current::from_smallest(0),
-        /// The same while it erases.
+        /// Current of a die during an erase.
         erase: Current = Current::from_smallest(0),
-        /// The same while data cross the bus.
+        /// Current during a bus transfer.
         bus: Current = Current::from_smallest(0),
-        /// What each die draws all the time.
+        /// Standby current of each die.
         standby: Current = Current::from_smallest(0),
-        /// What the controller, with memory and link, takes all the time.
+        /// Constant power of the controller, with memory and link.
         controller: Power = Power::from_smallest(0),
-        /// Sensing a page as measured, instead of current and time.
+        /// Measured energy of a page read, instead of current and time.
         page_read: Option<Energy> = None,
-        /// The same of programming a page.
+        /// Measured energy of a page program.
         page_program: Option<Energy> = None,
-        /// The same of erasing a block.
+        /// Measured energy of a block erase.
         block_erase: Option<Energy> = None,
     }
 }

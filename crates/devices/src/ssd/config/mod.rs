@@ -27,37 +27,37 @@ use std::fmt;
 choices! {
     /// The unit that serves one flash operation at a time.
     pub enum Interleave {
-        /// A package does one operation at a time.
+        /// One operation at a time per package.
         None = "none",
-        /// The dies of a package work side by side and share its bus.
+        /// The dies of a package work in parallel and share its bus.
         Die = "die",
-        /// The pairs of planes 0 and 1, 2 and 3, ... of every die do.
+        /// Plane pairs (0 and 1, 2 and 3, ...) of every die work in parallel.
         PlanePair = "plane-pair",
-        /// The same, and the planes of a pair do two operations at once when they are of one kind.
+        /// As plane-pair, and the two planes of a pair run operations of the same kind at once.
         Plane = "plane",
     }
 
-    /// What the packages of a channel, a gang, share.
+    /// What the packages of a gang (of one channel) share.
     pub enum Gang {
-        /// One data path; the packages work side by side otherwise.
+        /// The data path; the packages otherwise work in parallel.
         SharedBus = "shared-bus",
-        /// The control pins: operations of one kind may run together, others wait for them.
+        /// The control pins: operations of the same kind may run together, others wait.
         SharedControlAsync = "shared-control-async",
-        /// The control pins and every operation: a logical page is one page of each package.
+        /// The control pins, in lockstep: a logical page is one page of each package.
         SharedControlSync = "shared-control-sync",
     }
 
-    /// How many blocks are open for writes at a time.
+    /// Number of blocks open for writes.
     pub enum ActiveBlocks {
-        /// One in each plane where pages are moved or merged by copy-back, else one in each unit.
+        /// One per plane with copy-back, else one per unit.
         Auto = "auto",
-        /// One in each unit, or in each part of a unit that belongs to a pool.
+        /// One per unit, or per part of a unit that belongs to a pool.
         Unit = "unit",
-        /// One in each plane.
+        /// One per plane.
         Plane = "plane",
     }
 
-    /// How far an allocation pool reaches: a logical page may be placed anywhere in its pool.
+    /// Extent of an allocation pool: a logical page may be placed anywhere in its pool.
     pub enum Pool {
         /// One plane.
         Plane = "plane",
@@ -79,7 +79,7 @@ choices! {
         Random = "random",
     }
 
-    /// Which erased block is opened next.
+    /// Which free (erased) block is opened next.
     pub enum FreeOrder {
         /// Ascending block numbers from the last one opened, wrapping (the 2008 simulator's).
         Rotating = "rotating",
@@ -93,31 +93,31 @@ choices! {
 options! {
     /// Times of the flash operations, as in a NAND datasheet.
     pub struct Timing as TimingPartial {
-        /// From the cell array to the page register (Table 1 of the 2008 paper: 25 us); for cells of
-        /// several bits one time, or one for each page of a word line: `"38us, 45us, 62us"`.
+        /// Page read (tR), from the cell array to the page register (Table 1 of the 2008 paper: 25 us); for
+        /// multi-bit cells one time, or one per page of a word line: `"38us, 45us, 62us"`.
         read: PageTimes = PageTimes::of(Duration::from_ns(25_000)),
-        /// The same for less than a page; as for a page when not given.
+        /// Partial page read; as for a whole page if not given.
         read_part: Option<Duration> = None,
-        /// From the registers to the cell array: a page, or of cells of several bits a word line of all
-        /// planes (Table 1: 200 us). Data sheets state it by the page: times `cell.bits`.
+        /// Program (tPROG), from the registers to the cell array: a page, or with multi-bit cells a word
+        /// line of all planes (Table 1: 200 us). Data sheets state it per page: multiply by `cell.bits`.
         program: Duration = Duration::from_ns(200_000),
-        /// Erasing one block (Table 1: 1.5 ms).
+        /// Block erase (tBERS; Table 1: 1.5 ms).
         erase: Duration = Duration::from_ns(1_500_000),
-        /// Moving one byte over the bus between controller and package (a 40 MHz 8-bit bus: 25 ns).
+        /// Transfer of one byte over the bus between controller and package (a 40 MHz 8-bit bus: 25 ns).
         bus_per_byte: PerByte = PerByte::from_ps(25_000),
-        /// The rate of that bus, instead of `bus_per_byte`.
+        /// Transfer rate of the bus, instead of `bus_per_byte`.
         bus_rate: Option<BusRate> = None,
-        /// Command and address on the bus, with each page that is transferred.
+        /// Command and address cycles on the bus per page transferred.
         command: Duration = Duration::from_ns(0),
     }
 
     /// Endurance.
     pub struct Wear as WearPartial {
-        /// Erasures that a block is rated for (Table 1: 100 K).
+        /// Rated P/E cycles of a block (Table 1: 100 K).
         rated_cycles: u32 = 100_000,
-        /// How much blocks differ: the standard deviation of their rated erasures, as a share.
+        /// Variation between blocks: relative standard deviation of their rated P/E cycles.
         spread: f64 = 0.0,
-        /// Years of service for which the daily drive writes are stated.
+        /// Service life for which DWPD is stated, years.
         service_years: f64 = 5.0,
     }
 
@@ -126,9 +126,9 @@ options! {
     pub struct SsdConfig as SsdPartial {
         /// Buses between controller and packages.
         channels: u32 = 8,
-        /// Packages on a channel; more than one is a gang.
+        /// Packages per channel; several packages on a channel form a gang.
         packages_per_channel: u32 = 1,
-        /// What the packages of a gang share; with shared control each has a data path of its own.
+        /// What the packages of a gang share; with shared control each package has its own data path.
         gang: Gang = Gang::SharedBus,
         /// Dies in a package.
         dies_per_package: u32 = 2,
@@ -138,46 +138,44 @@ options! {
         blocks_per_plane: u32 = 2048,
         /// Pages in a block, including the summary page if there is one.
         pages_per_block: u32 = 64,
-        /// Data in a page.
+        /// Data bytes of a page.
         page_size: Size = Size::from_bytes(4096),
         /// Spare area of a page, transferred with it.
         spare_size: Size = Size::from_bytes(128),
-        /// Keep the last page of each block for a summary of its content.
+        /// Reserve the last page of each block for a summary of the block.
         summary_page: bool = true,
-        /// What serves one operation at a time.
+        /// The unit that serves one operation at a time (interleaving).
         interleave: Interleave = Interleave::None,
-        /// Registers for cache commands: a unit transfers one page while it senses or programs the
-        /// next of the same kind.
+        /// Cache registers: a unit transfers one page while it senses or programs the next one.
         cache_commands: bool = false,
-        /// What the map has one entry for, from a quarter of a page to a block; the page when not
-        /// given. Writes of less first read the rest.
+        /// Mapping granularity, from a quarter of a page to a block; a page if not given. Smaller writes
+        /// need a read-modify-write.
         logical_page: Option<Size> = None,
-        /// Packages over which a logical page of several pages is spread; 1 when not given.
+        /// Packages over which a logical page of several pages is striped; 1 if not given.
         page_span: Option<u32> = None,
-        /// How far a page may be placed from its neighbours.
+        /// Allocation pool: the part of the drive in which a logical page may be placed freely.
         pool: Pool = Pool::Package,
-        /// Blocks open for writes; among those of a pool, the one with most room is written next.
+        /// Open blocks of a pool; the one with most free pages is written next.
         active_blocks: ActiveBlocks = ActiveBlocks::Auto,
-        /// Consecutive data placed in one pool before the next pool's turn; a logical page when not
-        /// given.
+        /// Stripe unit: consecutive data placed in one pool before the next; a logical page if not given.
         stripe: Option<Size> = None,
-        /// Spare space / physical space, both of data pages (the paper's definition); 0.15 when
-        /// neither this nor one of the next two is given.
+        /// Spare space / physical space, in data pages (definition of the 2008 paper); 0.15 if neither this
+        /// nor one of the next three keys is given.
         spare_factor: Option<f64> = None,
-        /// Spare space / exported space (the industry's definition).
+        /// Over-provisioning: spare space / exported capacity (the industry's definition).
         over_provisioning: Option<f64> = None,
-        /// Spare space as whole blocks of each plane (the 2008 simulator's definition).
+        /// Spare space in whole blocks per plane (definition of the 2008 simulator).
         spare_blocks_per_plane: Option<u32> = None,
-        /// What the drive exports, as its label says; a way to state the spare space.
+        /// Exported capacity as on the label; another way to state the spare space.
         capacity: Option<Size> = None,
-        /// Simulate one part of so many of each block: pages, exported capacity and the time of an
-        /// erase divided by it, everything else as it is, so that a large drive is steady in seconds.
+        /// Scale factor: divides the pages per block, the exported capacity and the erase time by N and
+        /// keeps everything else, so that a large drive reaches steady state in seconds.
         scale: u32 = 1,
-        /// What the drive holds at the start.
+        /// Share of the logical pages that hold data at the start.
         fill: Fill = Fill::FULL,
-        /// In which order that was written.
+        /// Order in which the initial data were written.
         fill_order: FillOrder = FillOrder::Sequential,
-        /// Which erased block is opened next.
+        /// Which free (erased) block is opened next.
         free_order: FreeOrder = FreeOrder::Rotating,
         /// Times of the flash operations.
         timing: Timing = Timing::default(),

@@ -5,25 +5,25 @@ use std::fmt;
 use std::str::FromStr;
 
 choices! {
-    /// How a drive finds its map again after a power cut.
+    /// How a drive rebuilds its map after a power cut.
     pub enum Recovery {
-        /// Not at all: a power cut is refused.
+        /// No recovery: a run with power cuts is refused.
         None = "none",
-        /// By the spare area of every page.
+        /// Scan the spare area of every page.
         Spare = "spare",
-        /// By the summary page of every block, and the spare areas of blocks that have none yet.
+        /// Read the summary page of every block, and the spare areas of blocks without one.
         Summary = "summary",
-        /// By the last checkpoint of the map, and the summaries of blocks opened since.
+        /// Load the last checkpoint of the map and the summaries of blocks opened since.
         Checkpoint = "checkpoint",
     }
 
     /// Which trims survive a power cut.
     pub enum Trims {
-        /// None: what was trimmed may be there again.
+        /// None: trimmed data may reappear.
         Volatile = "volatile",
-        /// Those before a flush, which writes a record of them.
+        /// Those before a flush, which logs them.
         Flushed = "flushed",
-        /// All: each is answered when its record is written.
+        /// All: each trim is acknowledged when its log record is written.
         Logged = "logged",
     }
 }
@@ -32,22 +32,21 @@ options! {
     /// What the flash keeps beyond the data, so that the map can be rebuilt from it, and how it is
     /// rebuilt after a power cut.
     pub struct Persistence as PersistencePartial {
-        /// Keep a number with every page that orders all programs of the drive. The map can then be
-        /// rebuilt from the flash alone whatever the other keys are, and an audit does that; without
-        /// it, where a pool is one domain with one frontier. Takes 4 bytes of memory a page. A drive
-        /// that recovers (`recovery`) keeps it in any case.
+        /// Store a sequence number with every page program. The map can then be rebuilt from the flash
+        /// alone, which `--check` does; without it only where a pool is one domain with one frontier. Takes
+        /// 4 bytes of memory per page. Always on with `recovery`.
         order: bool = false,
-        /// How the drive finds its map again after a power cut (`run.power_cut`). With it a domain keeps
-        /// at least one erased block for each of its frontiers, and one more.
+        /// How the drive rebuilds its map after a power cut (`run.power_cut`). A domain then keeps at least
+        /// one free block per frontier, and one more.
         recovery: Recovery = Recovery::None,
-        /// From one checkpoint of the map to the next, with `recovery = "checkpoint"`.
+        /// Interval between checkpoints of the map, with `recovery = "checkpoint"`.
         checkpoint: Duration = Duration::from_ns(10_000_000_000),
         /// Which trims survive a power cut.
         trims: Trims = Trims::Flushed,
-        /// From power-on until the controller begins to read the flash.
+        /// Time from power-on until the controller reads the flash.
         ready: Duration = Duration::from_ns(0),
-        /// What becomes of a page whose programming is cut: the shares of those that look erased, that
-        /// do not read, and that read now and perhaps not later. No source has such shares.
+        /// Outcome of a page program that is cut: shares of pages that look erased, that are unreadable, and
+        /// that are readable now but perhaps not later. A guess: no source publishes these shares.
         tear: Tear = Tear::DEFAULT,
     }
 }

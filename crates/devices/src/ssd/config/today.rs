@@ -11,7 +11,7 @@ choices! {
     pub enum Program {
         /// All at once.
         OneShot = "one-shot",
-        /// All at once in a coarse pass, and again in a fine one after some word lines more.
+        /// All at once in a coarse pass, and again in a fine pass some word lines later.
         TwoPass = "two-pass",
         /// One after the other, each in its share of the time.
         PerPage = "per-page",
@@ -19,33 +19,33 @@ choices! {
 
     /// Which pages of a block share their cells.
     pub enum Pairing {
-        /// None: cells of one bit.
+        /// None: single-bit cells.
         None = "none",
-        /// Each even page with the next.
+        /// Each even page with the next page.
         Next = "next",
-        /// Each with one that is four or six pages on, as in many parts of two bits.
+        /// Each page with one four or six pages later, as in many MLC parts.
         Stepped = "stepped",
     }
 
-    /// What keeps an answered page safe while the other page of its cells is programmed.
+    /// How an acknowledged page is protected while its paired page is programmed.
     pub enum PairingGuard {
-        /// Nothing: a power cut may take it.
+        /// Not at all: a power cut may destroy it.
         None = "none",
-        /// It is copied before, within its plane.
+        /// It is first copied within its plane.
         Copy = "copy",
-        /// Capacitors, on which programs that are under way come to their end.
+        /// Capacitors supply power until running programs finish.
         Capacitors = "capacitors",
     }
 
-    /// What the planes of a die do at a time.
+    /// Whether the planes of a die read independently.
     pub enum Planes {
-        /// One operation, on the same page of each of the planes that take part.
+        /// All planes run one operation together, on the same page.
         Shared = "shared",
-        /// Reads of their own; programs and erases are of all.
+        /// Each plane reads independently; programs and erases are multi-plane.
         Independent = "independent",
     }
 
-    /// What is cleaned and erased together.
+    /// Unit of cleaning and erasing.
     pub enum Reclaim {
         /// A block of each plane of one die.
         Block = "block",
@@ -55,19 +55,19 @@ choices! {
 
     /// How host writes and cleaning share the flash.
     pub enum Pace {
-        /// Cleaning goes on with every write; writes are admitted at the rate that it leaves.
+        /// Cleaning runs continuously; writes are admitted at the rate that it leaves.
         Token = "token",
-        /// Writes run ahead, and then cleaning pays at full speed what they owe.
+        /// Bursts: writes run ahead, then cleaning catches up at full speed.
         Burst = "burst",
-        /// In bursts, but metered under a lasting backlog.
+        /// In bursts, but as token under a lasting backlog.
         Adaptive = "adaptive",
     }
 
-    /// Which of the reads that wait for a die goes first.
+    /// Order of the reads waiting for a die.
     pub enum ReadOrder {
-        /// The one that came first.
+        /// In order of arrival.
         Fifo = "fifo",
-        /// The host's.
+        /// Host reads first.
         HostFirst = "host-first",
     }
 }
@@ -75,74 +75,73 @@ choices! {
 options! {
     /// Cells, and what is programmed at once: a *group*, planes x bits x page size.
     pub struct Cell as CellPartial {
-        /// A part by name (`ssdlab list cells`), for the keys that say nothing else: bits, planes, page
-        /// size, times and bus.
+        /// Flash part by name (`ssdlab list cells`): sets bits, planes, page size, times and bus where not
+        /// given.
         preset: CellName = CellName::NONE,
-        /// Bits a cell: pages of a word line in each plane.
+        /// Bits per cell, which is also the pages of a word line in each plane.
         bits: u32 = 1,
         /// How the pages of a word line are programmed.
         program: Program = Program::OneShot,
-        /// Word lines between the two passes of two-pass programming; until the second the data stay
-        /// in the buffer.
+        /// Word lines between the two passes of two-pass programming; the data stay in the buffer until the
+        /// second pass.
         distance: u32 = 2,
-        /// What the planes of a die do at a time.
+        /// Whether the planes of a die read independently.
         planes: Planes = Planes::Shared,
-        /// Which pages of a block share their cells, of a drive without a write buffer that recovers from
-        /// power cuts: the one that is programmed first may be lost when the other is cut.
+        /// Paired pages: which pages of a block share cells, on a drive without a write buffer that recovers
+        /// from power cuts. A power cut while one is programmed may destroy the other.
         pairing: Pairing = Pairing::None,
-        /// What keeps it safe meanwhile.
+        /// How paired pages are protected meanwhile.
         pairing_guard: PairingGuard = PairingGuard::None,
     }
 
     /// Suspending programs and erases for reads.
     pub struct Suspend as SuspendPartial {
-        /// From the decision to stop a program until the die can read; `none`: reads wait for its end.
+        /// Program suspend latency, until the die can read; `none`: reads wait for the program to end.
         program: Maybe = Maybe::NONE,
-        /// The same of an erase.
+        /// Erase suspend latency, likewise.
         erase: Maybe = Maybe::NONE,
-        /// What going on again takes, beside the time that is left.
+        /// Resume latency, added to the remaining time of the operation.
         resume: Duration = Duration::from_ns(0),
-        /// A program stops only after a multiple of this time; 0 is anywhere.
+        /// A program is suspended only at a multiple of this time; 0: at any time.
         step: Duration = Duration::from_ns(0),
-        /// The same of an erase.
+        /// An erase is suspended only at a multiple of this time; 0: at any time.
         erase_step: Duration = Duration::from_ns(0),
-        /// How often one operation is stopped at most, and how many reads go before one that waits; then
-        /// it has its turn.
+        /// Maximum number of suspensions of one operation, and of reads served ahead of a waiting one.
         limit: u32 = 8,
-        /// What the host's reads cost the operation each time that they stop it, beside `resume`.
+        /// Extra time of the operation per suspension, in addition to `resume`.
         cost: Duration = Duration::from_ns(0),
-        /// Nothing is stopped while so many writes wait for the buffer.
+        /// No suspension while at least this many writes wait for the write buffer.
         unless_backlog: Depth = Depth::UNLIMITED,
     }
 
     /// The controller's processors.
     pub struct Firmware as FirmwarePartial {
-        /// Commands that are worked on at a time.
+        /// Processor cores of the controller: commands processed at a time.
         cores: u32 = 1,
-        /// What a read takes of a core.
+        /// Core time of a read command.
         read: Duration = Duration::from_ns(0),
-        /// What a write takes of a core.
+        /// Core time of a write command.
         write: Duration = Duration::from_ns(0),
-        /// What each logical page of a command takes beside.
+        /// Additional core time per logical page of a command.
         per_page: Duration = Duration::from_ns(0),
     }
 
     /// The write buffer. With it, pages gather and are programmed by groups, and a write is answered when
     /// it is in the buffer.
     pub struct Buffer as BufferPartial {
-        /// What it holds of the host's data, filling, waiting and being programmed; `0B`: there is none.
+        /// Write buffer for host data (filling, waiting and being programmed); `0B`: no write buffer.
         size: Size = Size::from_bytes(0),
-        /// What it holds of the pages that cleaning moves; as much as of the host's when not given.
+        /// Buffer for pages that cleaning moves; as large as the one for host data if not given.
         copies: Option<Size> = None,
-        /// A group that is not full after this time is programmed with padding.
+        /// A partly filled program group is padded and programmed after this time.
         linger: Maybe = Maybe::NONE,
-        /// The buffer survives a power cut: a flush need not wait for the flash.
+        /// Power-loss protection of the buffer: its data survive a power cut, and a flush does not wait for the flash.
         power_loss_protected: bool = true,
     }
 
     /// Parity over the dies.
     pub struct Parity as ParityPartial {
-        /// Of so many groups of a superblock, one is parity; 0: none is.
+        /// One of every N groups of a superblock is parity; 0: no parity.
         of: u32 = 0,
     }
 }

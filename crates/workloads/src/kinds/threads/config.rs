@@ -8,11 +8,11 @@ use options::{Invalid, Named, Size, Values};
 use std::fmt;
 
 options::choices! {
-    /// How the requests of a class with a rate arrive.
+    /// Arrival process of a class with a rate.
     pub enum Arrivals {
         /// Evenly spaced; the threads of the class take turns.
         Fixed = "fixed",
-        /// At random, those of each thread apart.
+        /// Poisson arrivals, independent per thread.
         Poisson = "poisson",
     }
 }
@@ -20,41 +20,41 @@ options::choices! {
 options::options! {
     /// A class of threads; `*` stands for its name.
     pub struct ThreadClass as ThreadClassPartial {
-        /// Threads, each with a position and a submission queue of its own.
+        /// Number of threads, each with its own position and submission queue.
         threads: u32 = 1,
-        /// Requests a second of all its threads together; "workload" is `workload.rate`.
+        /// Request rate of all threads of the class together, requests/s; "workload" is `workload.rate`.
         rate: ClassRate = ClassRate::Unlimited,
-        /// Requests a second that `workload.rate` counts and others ask, for a class of that rate.
+        /// Part of `workload.rate` that other classes issue, requests/s; subtracted from the rate of this
+        /// class.
         rate_less: f64 = 0.0,
-        /// How its requests arrive, where it has a rate.
+        /// Arrival process, if the class has a rate.
         arrivals: Arrivals = Arrivals::Poisson,
-        /// Requests that each thread has outstanding at most. What is due meanwhile is asked when one
-        /// is answered, and its latency counts from then.
+        /// Maximum queue depth of each thread. A request due while the queue is full is issued at the next
+        /// completion, and its latency counts from then.
         depth: u32 = 1,
-        /// Share of the requests that read; the others write.
+        /// Share of reads; the rest are writes.
         read_share: f64 = 1.0,
-        /// Share of the requests that go to a random block; the others follow the one before.
+        /// Share of random requests; the rest are sequential to the previous one.
         random_share: f64 = 1.0,
-        /// How random requests spread over the footprint.
+        /// Distribution of random requests over the footprint.
         locality: Locality = Locality::UNIFORM,
-        /// Scatter the blocks that are asked for often over the footprint; else they are at its
-        /// start.
+        /// Scatter hot blocks over the footprint; else they are at its start.
         scatter: bool = true,
         /// Size of each request, a multiple of 512B.
         block_size: Size = Size::from_bytes(4096),
-        /// The part of the device that is touched, from its start.
+        /// Footprint: the part of the device that is accessed, from its start.
         footprint: Footprint = Footprint::WHOLE,
-        /// Share of the writes that are durable when they are answered (forced unit access).
+        /// Share of writes with forced unit access (FUA): durable when acknowledged.
         fua: f64 = 0.0,
-        /// Writes of a thread after which it flushes, as soon as its depth allows; 0: it never does.
+        /// A thread flushes after this many writes, as soon as its queue depth allows; 0: never.
         flush_every: u64 = 0,
     }
 
     /// Threads in classes: each class has its rate, its mix of requests and its statistics.
     pub struct Threads as ThreadsPartial {
-        /// Requests in all.
+        /// Total number of requests.
         requests: u64 = 1_000_000,
-        /// Requests a second of each class whose own rate is "workload".
+        /// Request rate of each class whose own rate is "workload", requests/s.
         rate: Option<f64> = None,
         /// The classes, by name: letters, digits, - and _.
         classes: Named<ThreadClass> = Named::default(),
