@@ -97,6 +97,7 @@ fn errno(refusal: Refusal) -> Errno {
         Refusal::Io => Errno::EIO,
         Refusal::Invalid => Errno::EINVAL,
         Refusal::NoSpace => Errno::ENOSPC,
+        Refusal::NotSupported => Errno::EOPNOTSUPP,
     }
 }
 

@@ -126,7 +126,7 @@ impl<'a, D: Device + ?Sized, W: Witness<D> + ?Sized> Server<'a, D, W> {
     }
 
     /// Takes in a client that a door has let in.
-    fn take_in(&mut self, mut connection: Connection) {
+    fn seat(&mut self, mut connection: Connection) {
         let now = self.clock.now();
         connection.since = now;
         let place = self.clients.settle(connection);
@@ -294,7 +294,7 @@ impl<'a, D: Device + ?Sized, W: Witness<D> + ?Sized> Server<'a, D, W> {
             for _ in 0..MOST_CLIENTS {
                 match entrance.next().map(|it| it.0) {
                     Ok(Who::Stranger(stream)) => drop(self.connect(stream)),
-                    Ok(Who::Guest(connection)) => self.take_in(*connection),
+                    Ok(Who::Guest(connection)) => self.seat(*connection),
                     Err(_) => break,
                 }
             }

@@ -7,7 +7,8 @@
 //! read once, and what makes no sense is answered by an error where there is room for one.
 
 use crate::local::Wanted;
-use crate::protocol::{Command, Export, MOST_DATA_BYTES};
+use crate::catalogue::Export;
+use crate::protocol::{Command, MOST_DATA_BYTES};
 use engine::SECTOR_BYTES;
 use std::io::{Read, Write};
 use std::ops::Deref;
