@@ -10,10 +10,10 @@ from ssdlab import pages, readable
 from ssdlab.charts import svg
 from ssdlab.pages import Section
 from ssdlab.reports import parts, timeline, trust
-from ssdlab.reports.facts import Facts
-from ssdlab.reports.verdict import verdict
 from ssdlab.results import PARTS, Results
 from ssdlab.running import figures, over_time
+from ssdlab.running.facts import Facts
+from ssdlab.running.verdict import verdict
 
 #: Keys by which a run is named.
 MAX_NAMED = 2

@@ -27,6 +27,7 @@ mod parts;
 pub mod power;
 mod pump;
 mod report;
+mod room;
 mod sched;
 mod sets;
 pub mod shape;
@@ -41,6 +42,7 @@ pub use report::{
     SpareReport, SsdReport, UnitReport, WearMap, WearReport, data_units,
 };
 pub use sched::timeline;
+pub use room::Room;
 pub use shape::Geometry;
 pub use snapshot::Snapshot;
 

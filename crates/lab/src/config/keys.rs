@@ -4,6 +4,7 @@
 use super::cost::Cost;
 use super::presets;
 use super::run::RunConfig;
+use super::synonyms;
 use options::{ANY_NAME, KeyInfo, Setting, Values, nearest};
 use workloads::WorkloadConfig;
 
@@ -137,8 +138,9 @@ pub(crate) fn unknown_key(parent: &str, word: &str, kind: &str) -> String {
             known.join(", ")
         );
     }
-    let hint = nearest(word, known.iter().copied())
-        .map(|near| format!(" (did you mean {near}?)"))
+    let near = || nearest(word, known.iter().copied());
+    let hint = synonyms::hint(word, Some(section))
+        .or_else(|| near().map(|near| format!(" (did you mean {near}?)")))
         .unwrap_or_default();
     format!("unknown key {path}{hint}; the keys of {parent} are {}", known.join(", "))
 }

@@ -1,7 +1,7 @@
 //! The capacitors of a protected write buffer: for how long they keep the dies programming.
 
 use engine::Time;
-use options::{Capacitance, options};
+use options::{Capacitance, OrPlain, Power, Voltage, options};
 
 options! {
     /// The capacitors behind a protected write buffer. What they hold, `C / 2 (V1^2 - V2^2)` times the
@@ -9,12 +9,12 @@ options! {
     pub struct Capacitors as CapacitorsPartial {
         /// Their capacitance; when not given they last until the buffer is empty.
         capacitance: Option<Capacitance> = None,
-        /// Volts to which they are charged.
-        voltage: f64 = 12.0,
-        /// Volts at which the converter behind them stops.
-        cutoff: f64 = 5.0,
-        /// Watts that the drive draws while it empties its buffer.
-        watts: f64 = 6.0,
+        /// The voltage to which they are charged.
+        voltage: OrPlain<Voltage> = OrPlain(Voltage::from_smallest(12_000_000)),
+        /// The voltage at which the converter behind them stops.
+        cutoff: OrPlain<Voltage> = OrPlain(Voltage::from_smallest(5_000_000)),
+        /// What the drive draws while it empties its buffer.
+        watts: OrPlain<Power> = OrPlain(Power::from_smallest(6_000_000)),
         /// What the converter makes of their energy, as a share.
         efficiency: f64 = 0.8,
     }
@@ -24,9 +24,9 @@ impl Capacitors {
     /// For how long the drive goes on without power, ns; for ever when nothing is said of them.
     pub fn lasts_ns(&self) -> Time {
         let Some(capacitance) = self.capacitance else { return Time::MAX };
-        let squares = self.voltage * self.voltage - self.cutoff * self.cutoff;
-        let joules = capacitance.farads() / 2.0 * squares * self.efficiency;
-        (joules / self.watts * 1e9).round() as Time
+        let (high, low) = (self.voltage.0.volts(), self.cutoff.0.volts());
+        let joules = capacitance.farads() / 2.0 * (high * high - low * low) * self.efficiency;
+        (joules / self.watts.0.watts() * 1e9).round() as Time
     }
 }
 
