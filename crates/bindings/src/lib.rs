@@ -38,9 +38,7 @@ mod _core {
     #[pymodule_export]
     use super::run::{check_cleaner, run};
     #[pymodule_export]
-    use super::tables::{
-        counters, latency_parts, operations, request_kinds, synonym, synonyms,
-    };
+    use super::tables::{counters, latency_parts, operations, request_kinds, synonym, synonyms};
     #[pymodule_export]
     use super::traces::{
         read_decompressed, trace_convert, trace_head, trace_info, trace_response_times,

@@ -40,9 +40,8 @@ const MOST_BYTES: u64 = 1 << 30;
 /// # Errors
 /// When it cannot be read or has more than 1 GiB.
 pub fn read_decompressed(path: &str) -> Result<Vec<u8>, InputError> {
-    let refuse = |error: &io::Error| {
-        InputError(format!("{path}: cannot be read: {}", reason(error)))
-    };
+    let refuse =
+        |error: &io::Error| InputError(format!("{path}: cannot be read: {}", reason(error)));
     let input = file(path).map_err(|error| refuse(&error))?;
     let content = workloads::decompressed(Box::new(input)).map_err(|error| refuse(&error))?;
     let mut bytes = Vec::new();

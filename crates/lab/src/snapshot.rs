@@ -151,9 +151,10 @@ fn load_from(device: &mut dyn Persist, mut file: BufReader<File>) -> Result<(), 
     let read = room.of_shape(shape).deserialize(&mut rest);
     let rest = rest.finalize().map_err(|error| damaged(&error));
     let snapshot = match (read, &rest) {
-        (Err(_), Ok((rest, _))) if rest.limit() == 0 => {
-            Err(format!("it goes on after {} bytes, which is more than such a drive has", room.bytes()))
-        }
+        (Err(_), Ok((rest, _))) if rest.limit() == 0 => Err(format!(
+            "it goes on after {} bytes, which is more than such a drive has",
+            room.bytes()
+        )),
         (read, _) => read.map_err(|error| damaged(&error)),
     }?;
     let (mut rest, _) = rest?;

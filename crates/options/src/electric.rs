@@ -185,9 +185,14 @@ mod tests {
         for text in ["voltage = 12\nwatts = 6.5", "voltage = '12V'\nwatts = '6500mW'"] {
             let keys = read(text).unwrap();
             assert_eq!((keys.voltage.0.volts(), keys.watts.0.watts()), (12.0, 6.5));
-            assert_eq!((keys.voltage.to_string(), keys.watts.to_string()), ("12V".to_owned(), "6.5W".to_owned()));
+            assert_eq!(
+                (keys.voltage.to_string(), keys.watts.to_string()),
+                ("12V".to_owned(), "6.5W".to_owned())
+            );
         }
-        for text in ["voltage = -1", "voltage = 1e9", "voltage = nan", "voltage = '12'", "voltage = true"] {
+        for text in
+            ["voltage = -1", "voltage = 1e9", "voltage = nan", "voltage = '12'", "voltage = true"]
+        {
             let refusal = read(&format!("{text}\nwatts = 6")).err().unwrap();
             assert!(refusal.contains("voltage"), "{refusal}");
         }

@@ -100,7 +100,9 @@ fn in_other_words(number: &str, unit: &str, units: &[Unit]) -> String {
             "{unit} may mean thousands or 1024s, write {number}{decimal} or {number}{binary}"
         );
     }
-    let is_alike = |name: &str| name.eq_ignore_ascii_case(unit) || name.eq_ignore_ascii_case(&format!("{unit}B"));
+    let is_alike = |name: &str| {
+        name.eq_ignore_ascii_case(unit) || name.eq_ignore_ascii_case(&format!("{unit}B"))
+    };
     match units.iter().find(|(name, _)| is_alike(name)) {
         None => "the unit is unknown".to_owned(),
         Some((name, _)) => format!("the unit is unknown, write {number}{name}"),

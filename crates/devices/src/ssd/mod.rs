@@ -41,8 +41,8 @@ pub use report::{
     CleaningReport, HealthReport, LifetimeReport, Milestone, REMAINING_STEPS, SPARE_THRESHOLD,
     SpareReport, SsdReport, UnitReport, WearMap, WearReport, data_units,
 };
-pub use sched::timeline;
 pub use room::Room;
+pub use sched::timeline;
 pub use shape::Geometry;
 pub use snapshot::Snapshot;
 

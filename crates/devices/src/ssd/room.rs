@@ -2,7 +2,6 @@
 //! follows, and nothing says that it is honest.
 
 use super::numbers::{Numbers, Table};
-use super::snapshot::{Drive, Snapshot};
 use serde::de::{DeserializeOwned, DeserializeSeed, Deserializer, Error, SeqAccess, Visitor};
 use std::fmt;
 use std::marker::PhantomData;
@@ -34,21 +33,15 @@ impl Room {
         self.drives as u64 * (numbers * LONGEST_NUMBER + ONCE)
     }
 
-    /// What reads a state of which only the shape has been read.
-    pub fn of_shape(
-        self,
-        shape: Vec<(String, String)>,
-    ) -> impl for<'de> DeserializeSeed<'de, Value = Snapshot> {
-        Rest { room: self, shape }
-    }
-
     /// How a table of page numbers is read.
     pub(super) fn table<T: From<Numbers>>(self) -> impl for<'de> DeserializeSeed<'de, Value = T> {
         As(self.table, PhantomData)
     }
 
     /// How a list is read.
-    pub(super) fn list<T: DeserializeOwned>(self) -> impl for<'de> DeserializeSeed<'de, Value = Vec<T>> {
+    pub(super) fn list<T: DeserializeOwned>(
+        self,
+    ) -> impl for<'de> DeserializeSeed<'de, Value = Vec<T>> {
         List { longest: self.list, each: || PhantomData }
     }
 
@@ -69,9 +62,9 @@ impl<'de, S: DeserializeSeed<'de>, T: From<S::Value>> DeserializeSeed<'de> for A
 }
 
 /// Reads a list of at most so many.
-struct List<E> {
-    longest: usize,
-    each: E,
+pub(super) struct List<E> {
+    pub(super) longest: usize,
+    pub(super) each: E,
 }
 
 impl<'de, S: DeserializeSeed<'de>, E: Fn() -> S> DeserializeSeed<'de> for List<E> {
@@ -99,22 +92,6 @@ impl<'de, S: DeserializeSeed<'de>, E: Fn() -> S> Visitor<'de> for List<E> {
             list.push(entry);
         }
         Ok(list)
-    }
-}
-
-/// Reads the drives, which follow the shape.
-struct Rest {
-    room: Room,
-    shape: Vec<(String, String)>,
-}
-
-impl<'de> DeserializeSeed<'de> for Rest {
-    type Value = Snapshot;
-
-    fn deserialize<D: Deserializer<'de>>(self, deserializer: D) -> Result<Snapshot, D::Error> {
-        let drive = || Fields { room: self.room, of: PhantomData::<Drive> };
-        let drives = List { longest: self.room.drives, each: drive }.deserialize(deserializer)?;
-        Ok(Snapshot { shape: self.shape, drives })
     }
 }
 

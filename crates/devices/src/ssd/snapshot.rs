@@ -11,9 +11,10 @@ use super::config::SsdConfig;
 use super::flash::FlashState;
 use super::ftl::FtlState;
 use super::numbers::Table;
-use super::room::{Room, read_within};
+use super::room::{List, Room, read_within};
 use super::{Geometry, Ssd};
-use serde::Serialize;
+use serde::de::DeserializeSeed;
+use serde::{Deserializer, Serialize};
 
 /// A device between two runs.
 #[derive(Debug, Clone, PartialEq, Serialize)]
@@ -33,9 +34,38 @@ pub struct Drive {
 
 read_within!(Drive { flash: fields, ftl: fields });
 
+impl Room {
+    /// What reads a state of which only the shape has been read.
+    pub fn of_shape(
+        self,
+        shape: Vec<(String, String)>,
+    ) -> impl for<'de> DeserializeSeed<'de, Value = Snapshot> {
+        Rest { room: self, shape }
+    }
+}
+
+/// Reads the drives, which follow the shape.
+struct Rest {
+    room: Room,
+    shape: Vec<(String, String)>,
+}
+
+impl<'de> DeserializeSeed<'de> for Rest {
+    type Value = Snapshot;
+
+    fn deserialize<D: Deserializer<'de>>(self, deserializer: D) -> Result<Snapshot, D::Error> {
+        let each = || self.room.fields::<Drive>();
+        let drives = List { longest: self.room.drives, each }.deserialize(deserializer)?;
+        Ok(Snapshot { shape: self.shape, drives })
+    }
+}
+
 /// The keys whose values differ between the shape of a state and that of a device that would take it up, if it is
 /// at least of the same kind.
-pub(crate) fn compare(theirs: &[(String, String)], ours: &[(String, String)]) -> Result<(), String> {
+pub(crate) fn compare(
+    theirs: &[(String, String)],
+    ours: &[(String, String)],
+) -> Result<(), String> {
     if ours.len() != theirs.len() {
         return Err("it is of another kind of drive".to_owned());
     }

@@ -163,7 +163,9 @@ mod tests {
             assert_eq!(layer.text.split_once(" = ").unwrap().1, value, "{assignment}");
         }
         let refused = |text: &str| set_layer(text).unwrap_err().to_string();
-        assert!(refused("workload.requests=28%").ends_with("workload.requests is none: write a number"));
+        assert!(
+            refused("workload.requests=28%").ends_with("workload.requests is none: write a number")
+        );
         assert!(refused("workload.rate=5%").contains("5% is a share"));
         // What is no number is for the key to refuse.
         for text in ["workload.requests=1.5", "workload.requests=10q", "workload.requests=1__0k"] {

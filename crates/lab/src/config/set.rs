@@ -3,9 +3,20 @@
 use super::keys::{in_reference, keys, unknown_key};
 use super::layer::{Layer, peers};
 use super::plain;
-use super::synonyms::{self, PATHS};
+use super::synonyms;
 use crate::error::InputError;
 use options::{ANY_NAME, nearest};
+use std::sync::LazyLock;
+
+/// The paths of all keys, sorted. Made once: each takes a walk over every section, and each point of a
+/// sweep has assignments.
+static PATHS: LazyLock<Vec<String>> = LazyLock::new(|| {
+    let keys = keys().into_iter().flat_map(|section| section.keys);
+    let mut paths: Vec<String> = keys.map(|key| key.path).collect();
+    paths.sort_unstable();
+    paths.dedup();
+    paths
+});
 
 /// The layer of `--set KEY=VALUE`. The key may be the end of a path, such as `cleaning.policy`, if
 /// only one path ends so; the value is TOML, a number as people write one, or else the text of a string.
@@ -89,13 +100,11 @@ fn full_path(key: &str) -> Result<String, String> {
                     .or_else(|| paths().find(|path| nearest(&last, [end(path).as_str()]).is_some()))
             };
             let section = key.split_once('.').map(|(section, _)| section);
-            let called = || synonyms::hint(&last, section);
+            let all: Vec<&str> = PATHS.iter().map(String::as_str).collect();
+            let called = || synonyms::hint(&last, section, &all);
             let mean = |near: &str| format!(" (did you mean {near}?)");
-            let hint = same
-                .map(mean)
-                .or_else(called)
-                .or_else(|| near().map(mean))
-                .unwrap_or_default();
+            let hint =
+                same.map(mean).or_else(called).or_else(|| near().map(mean)).unwrap_or_default();
             Err(format!("unknown key \"{key}\"{hint}"))
         }
         several => Err(format!("\"{key}\" could be {}; write it in full", several.join(", "))),

@@ -1,9 +1,6 @@
 //! What other programs and people call a key: one table, for messages about unknown keys, `ssdlab keys` and
 //! `ssdlab show`.
 
-use super::keys::keys;
-use std::sync::LazyLock;
-
 /// What others call something that has a name here.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Synonym {
@@ -83,16 +80,6 @@ pub const SYNONYMS: &[Synonym] = &[
     row("zipf", &["workload.locality", "locality"], ZIPF),
 ];
 
-/// The paths of all keys, sorted. Made once: each takes a walk over every section, and each point of a sweep has
-/// assignments.
-pub(crate) static PATHS: LazyLock<Vec<String>> = LazyLock::new(|| {
-    let keys = keys().into_iter().flat_map(|section| section.keys);
-    let mut paths: Vec<String> = keys.map(|key| key.path).collect();
-    paths.sort_unstable();
-    paths.dedup();
-    paths
-});
-
 /// The word without what people write in different ways.
 fn plain(word: &str) -> String {
     word.chars().filter(|c| !" _-".contains(*c)).flat_map(char::to_lowercase).collect()
@@ -104,28 +91,32 @@ pub fn synonym(word: &str) -> Option<&'static Synonym> {
     SYNONYMS.iter().find(|row| plain(row.word) == word)
 }
 
-/// The keys that a synonym means: those that end so, or else the section.
-fn meant(row: &Synonym) -> Vec<&str> {
+/// Which of the keys a synonym means: those that end so, or else the section.
+fn meant<'a>(row: &Synonym, paths: &[&'a str]) -> Vec<&'a str> {
     let mut found: Vec<&str> = Vec::new();
     for term in row.terms {
-        let ends = |path: &&str| path.strip_suffix(term).is_some_and(|it| it.is_empty() || it.ends_with('.'));
-        let paths = PATHS.iter().map(String::as_str).filter(ends);
+        let ends = |path: &&&str| {
+            path.strip_suffix(term).is_some_and(|before| before.is_empty() || before.ends_with('.'))
+        };
         let before = found.len();
-        found.extend(paths);
-        if found.len() == before && PATHS.iter().any(|path| path.starts_with(&format!("{term}."))) {
-            found.push(term);
+        for path in paths.iter().filter(ends) {
+            if !found.contains(path) {
+                found.push(path);
+            }
+        }
+        let below = paths.iter().find(|path| path.starts_with(&format!("{term}.")));
+        if let (Some(below), true) = (below, found.len() == before) {
+            found.push(&below[..term.len()]);
         }
     }
-    let mut seen = Vec::new();
-    found.retain(|path| !seen.contains(path) && { seen.push(path); true });
     found
 }
 
-/// What a message about an unknown key says of a word that others use, if it is one; keys of `section` alone where
-/// that has some.
-pub(crate) fn hint(word: &str, section: Option<&str>) -> Option<String> {
+/// What a message about an unknown key says of a word that others use, if it is one: which of the keys it means, and
+/// of those that of `section` where it has some.
+pub(crate) fn hint(word: &str, section: Option<&str>, paths: &[&str]) -> Option<String> {
     let row = synonym(word)?;
-    let all = meant(row);
+    let all = meant(row, paths);
     let is_own = |path: &&&str| section.is_some_and(|it| path.starts_with(&format!("{it}.")));
     let own: Vec<&str> = all.iter().filter(is_own).copied().collect();
     let keys = if own.is_empty() { all } else { own };
@@ -141,13 +132,24 @@ pub(crate) fn hint(word: &str, section: Option<&str>) -> Option<String> {
 mod tests {
     use super::*;
 
+    fn paths() -> Vec<String> {
+        let mut paths: Vec<String> =
+            crate::keys().into_iter().flat_map(|it| it.keys).map(|key| key.path).collect();
+        paths.sort_unstable();
+        paths.dedup();
+        paths
+    }
+
     #[test]
     fn every_synonym_means_a_key_or_says_why_not() {
+        let paths = paths();
+        let paths: Vec<&str> = paths.iter().map(String::as_str).collect();
         for row in SYNONYMS {
             assert_eq!(row.word, row.word.to_lowercase());
             let known = ["superseded", "trim"];
             let is_about = row.terms.iter().any(|term| known.contains(term));
-            assert!(is_about || !meant(row).is_empty() || !row.note.is_empty(), "{}", row.word);
+            let means = !meant(row, &paths).is_empty();
+            assert!(is_about || means || !row.note.is_empty(), "{}", row.word);
             assert_eq!(SYNONYMS.iter().filter(|it| plain(it.word) == plain(row.word)).count(), 1);
         }
         assert!(SYNONYMS.is_sorted_by_key(|row| row.word));
@@ -155,7 +157,9 @@ mod tests {
 
     #[test]
     fn words_of_others_name_the_key() {
-        let said = |word: &str| hint(word, None).unwrap();
+        let paths = paths();
+        let paths: Vec<&str> = paths.iter().map(String::as_str).collect();
+        let said = |word: &str| hint(word, None, &paths).unwrap();
         assert_eq!(said("theta"), " (here it is workload.locality; as in locality=zipf(0.9))");
         for (word, key) in [
             ("qd", "workload.outstanding, device.host_link.queue_depth"),
@@ -170,7 +174,10 @@ mod tests {
         ] {
             assert!(said(word).contains(key), "{word}: {}", said(word));
         }
-        assert_eq!(hint("qd", Some("workload")).unwrap(), " (here it is workload.outstanding or workload.classes.*.depth)");
-        assert_eq!(hint("chanels", None), None);
+        assert_eq!(
+            hint("qd", Some("workload"), &paths).unwrap(),
+            " (here it is workload.outstanding or workload.classes.*.depth)"
+        );
+        assert_eq!(hint("chanels", None, &paths), None);
     }
 }

@@ -71,7 +71,9 @@ impl<'de> Visitor<'de> for Table {
         let length: u64 = table.next_element()?.ok_or_else(short)?;
         if length > self.longest {
             let longest = self.longest;
-            return Err(A::Error::custom(format!("a table of {length} pages, of a drive that has {longest}")));
+            return Err(A::Error::custom(format!(
+                "a table of {length} pages, of a drive that has {longest}"
+            )));
         }
         if wide && !self.wide {
             return Err(A::Error::custom("page numbers of 40 bits, of a drive that needs 32"));
