@@ -12,7 +12,7 @@ from; `trace` looks at traces and converts them; `calibrate` makes a device from
 `check_cleaner` checks a cleaning policy of your own, for which `cleaners` has the parts.
 
 The user's mistakes raise `InputError`, whose message names the source, the key and the valid
-choices.
+choices; a defect of ssdlab is an `InternalError`, which says how to report it.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from typing import Any
 
     from ssdlab import cleaners, trace
-    from ssdlab._core import CheckError, Clean, InputError, PolicyError, Rest
+    from ssdlab._core import CheckError, Clean, InputError, InternalError, PolicyError, Rest
     from ssdlab._core import version as __version__
     from ssdlab.calibration import Calibration, calibrate
     from ssdlab.catalogue import list
@@ -43,6 +43,7 @@ __all__ = [
     "Comparison",
     "Experiment",
     "InputError",
+    "InternalError",
     "LiveDevice",
     "PolicyError",
     "Progress",
@@ -73,6 +74,7 @@ _PLACES = {
     "Comparison": "comparison:Comparison",
     "Experiment": "running:Experiment",
     "InputError": "_core:InputError",
+    "InternalError": "_core:InternalError",
     "LiveDevice": "live:LiveDevice",
     "PolicyError": "_core:PolicyError",
     "Progress": "running:Progress",

@@ -19,6 +19,15 @@ if TYPE_CHECKING:
     from pathlib import Path
 
 
+class NotWrittenError(OSError):
+    """A file could not be written; `filename` is its name, `strerror` the reason."""
+
+    @classmethod
+    def of(cls, path: Path, error: OSError) -> NotWrittenError:
+        """The failure of writing `path`."""
+        return cls(error.errno, error.strerror or str(error), str(path))
+
+
 def refuse_unwritable(path: Path) -> None:
     """Raise `InputError` if the file `path` could not be written in its existing directory."""
     if path.is_dir():
@@ -55,8 +64,15 @@ def refuse_unwritable_directory(path: Path, names: tuple[str, ...]) -> None:
 def write_bytes(path: Path, parts: Iterable[bytes]) -> None:
     """Write the parts to the file `path`, one after the other, whole or not at all.
 
-    Raises `OSError`.
+    Raises `NotWrittenError`.
     """
+    if _is_special(path):
+        try:
+            with path.open("wb") as file:
+                file.writelines(parts)
+        except OSError as error:
+            raise NotWrittenError.of(path, error) from None
+        return
     target = _target(path)
     temporary = target.with_name(f".{target.name}.{os.urandom(4).hex()}.tmp")
     try:
@@ -65,16 +81,18 @@ def write_bytes(path: Path, parts: Iterable[bytes]) -> None:
             file.flush()
             os.fsync(file.fileno())
         temporary.replace(target)
-    except BaseException:
+    except BaseException as error:
         with contextlib.suppress(OSError):
             temporary.unlink(missing_ok=True)
+        if isinstance(error, OSError):
+            raise NotWrittenError.of(path, error) from None
         raise
 
 
 def write_together(texts: Mapping[Path, str]) -> None:
     """Write each text to its path, creating directories; on failure leave nothing behind.
 
-    Raises `OSError`, whose `filename` is the path that could not be written.
+    Raises `NotWrittenError`, whose `filename` is the path that could not be written.
     """
     created: list[Path] = []
     waiting: dict[Path, Path] = {}
@@ -90,8 +108,7 @@ def write_together(texts: Mapping[Path, str]) -> None:
                     waiting[temporary] = target
                     _write_through(temporary, text)
             except OSError as error:
-                error.filename = str(path)
-                raise
+                raise NotWrittenError.of(path, error) from None
         for temporary, target in waiting.items():
             temporary.replace(target)
     except BaseException:

@@ -120,6 +120,9 @@ class Kind(Part):
     max_us: float
     percentiles_us: Percentiles
     breakdown_us: Record
+    #: Shares of the requests that waited for nothing, and that waited for a unit that cleaned.
+    no_wait_share: Measured
+    met_cleaning_share: Measured
     bands: list[Record]
     histogram: Record
     failed: int

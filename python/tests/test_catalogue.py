@@ -47,11 +47,40 @@ def test_superseded_pages_are_found_as_invalid():
     assert names == [it.name for it in search.keys("superseded")]
 
 
-def test_every_synonym_leads_to_a_key():
-    for word, terms in search.SYNONYMS.items():
-        assert search.keys(word) or word in ("discard", "invalid", "stale", "unmap"), word
-        assert word == word.lower() and terms
+def test_every_synonym_leads_to_a_key_or_says_why_not():
+    rows = [search.Synonym(*row) for row in search._core.synonyms()]
+    assert len(rows) > 40
+    for row in rows:
+        is_subject = row.word in ("discard", "invalid", "stale", "unmap")
+        assert search.keys(row.word) or is_subject or (row.note and not row.terms), row
     assert doctest.testmod(search).attempted
+
+
+@pytest.mark.parametrize(
+    ("word", "key"),
+    [
+        ("theta", "workload.locality"),
+        ("qd", "workload.outstanding"),
+        ("iodepth", "workload.outstanding"),
+        ("queue_depth", "device.host_link.queue_depth"),
+        ("op", "device.over_provisioning"),
+        ("overprovisioning", "device.over_provisioning"),
+        ("gc", "device.cleaning"),
+        ("bs", "workload.block_size"),
+        ("slc_cache", "device.buffer.size"),
+        ("waf", "write_amplification"),
+    ],
+)
+def test_an_unknown_key_is_named_by_what_it_means(word, key, refused, tmp_path):
+    """In an assignment, below its section, and in a file: the same table as `ssdlab keys` has."""
+    assert key in refused("run", "--set", f"{word}=1") or word == "queue_depth"
+    experiment = tmp_path / "a.toml"
+    section = key.partition(".")[0] if "." in key else "device"
+    experiment.write_text(f"[{section}]\n{word} = 1\n")
+    if word != "queue_depth":  # which is a key of a device of another kind
+        said = refused("run", experiment)
+        assert key in said and "a.toml:2" in said
+    assert key in refused("sweep", "--vary", f"{word}=1,2") or word == "queue_depth"
 
 
 def test_keys_on_the_command_line(ssdlab, refused):

@@ -27,6 +27,23 @@ def test_goals_stand_in_the_journal_and_the_report_obeys_them(ssdlab, tmp_path):
     assert "write amplification" not in (tmp_path / "it.html").read_text().partition("By para")[0]
 
 
+def test_a_report_says_that_no_point_keeps_the_constraints(small, tmp_path):
+    options = {"set": small, "vary": {"device.channels": [2, 8]}, "minimize": "iops"}
+    none = ssdlab.sweep(constraints="p99<=0.001ms", **options)
+    ssdlab.report(none, tmp_path / "none.html")
+    page = (tmp_path / "none.html").read_text()
+    head, best = page.partition("<h1>")[2].partition("</h1>")[::2]
+    assert head.startswith("No point satisfies p99 &lt;= 1us; the nearest, device.channels=")
+    assert "The points nearest to what was asked" in best and "p99 &lt;= 1" in best
+    # Of points that keep them the best is named, not the best of all.
+    times = [point.results["host"]["all"]["percentiles_us"]["99"] for point in none.points]
+    some = ssdlab.sweep(constraints=f"p99<={min(times)}", **options)
+    ssdlab.report(some, tmp_path / "some.html")
+    head = (tmp_path / "some.html").read_text().partition("<h1>")[2].partition("</h1>")[0]
+    kept = none.points[times.index(min(times))].parameters["device.channels"]
+    assert f"channels={kept}" in head and "No point" not in head
+
+
 def test_a_loaded_sweep_has_its_goals(small, tmp_path):
     options = {"set": small, "vary": {"device.channels": [2, 8]}, "out": tmp_path / "it.csv"}
     found = ssdlab.sweep(minimize="p99", constraints="iops>=1", **options)
@@ -47,11 +64,16 @@ def test_no_point_keeps_the_limit(ssdlab):
 
 def test_limits_take_units(small):
     def limit(text):
-        return table.goals([], [], [text], ["host.all.percentiles_us.99", "host.all.iops"])
+        ends = ("percentiles_us.99", "percentiles_us.99.9", "iops", "no_wait_share")
+        return table.goals([], [], [text], [f"host.all.{end}" for end in ends])
 
     assert limit("p99<=2ms").constraints[0].limit == 2000
     assert limit("p99<=2").constraints[0].limit == 2
     assert limit("p99>=1e-3s").constraints[0].limit == 1000
+    assert limit("p999<=2ms").constraints == limit("p99.9<=2ms").constraints
+    assert limit("iops>=100k").constraints[0].limit == 100_000
+    assert limit("iops>=1_000").constraints[0].limit == 1000
+    assert limit("no_wait_share>=28%").constraints[0].limit == pytest.approx(0.28)
     with pytest.raises(ssdlab.InputError, match="iops is no time; leave ms out"):
         limit("iops>=2ms")
     with pytest.raises(ssdlab.InputError, match="such as p99<=500"):

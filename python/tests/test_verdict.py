@@ -6,7 +6,7 @@ import pytest
 
 import ssdlab
 from ssdlab import Results
-from ssdlab.reports.verdict import RULES, verdict
+from ssdlab.running.verdict import RULES, verdict
 
 SMALL = {"device.blocks_per_plane": 64, "workload.requests": 6000}
 CLEANING = SMALL | {"run.precondition": "random:1", "workload.read_share": 0.5}

@@ -1,6 +1,8 @@
 //! The exceptions that Python sees.
 
 use pyo3::exceptions::{PyRuntimeError, PyValueError};
+use pyo3::prelude::*;
+use std::panic::{AssertUnwindSafe, catch_unwind};
 
 pyo3::create_exception!(
     ssdlab,
@@ -21,3 +23,28 @@ pyo3::create_exception!(
     "The cleaning policy broke a rule or raised an exception: the message says which, and the state \
      of the pool it was asked about."
 );
+pyo3::create_exception!(
+    ssdlab,
+    InternalError,
+    PyRuntimeError,
+    "ssdlab itself has failed: the message says how to report it."
+);
+
+/// Works without the interpreter's lock; a panic within is a defect of ours, and an exception that says so.
+pub(crate) fn detached<T: Send>(py: Python<'_>, work: impl FnOnce() -> T + Send) -> PyResult<T> {
+    py.detach(|| catch_unwind(AssertUnwindSafe(work))).map_err(|panic| {
+        let text = panic.downcast_ref::<String>().map(String::as_str);
+        let text = text.or_else(|| panic.downcast_ref::<&str>().copied()).unwrap_or("unknown");
+        InternalError::new_err(format!(
+            "internal error: {text}. This is a defect of ssdlab {}, not of your input: please report it with \
+             what `ssdlab run --show` prints for the same options, and the lines above this one",
+            env!("CARGO_PKG_VERSION")
+        ))
+    })
+}
+
+/// Panics where simulations run, for tests of what becomes of that.
+#[pyfunction]
+pub(crate) fn panic(py: Python<'_>, text: &str) -> PyResult<()> {
+    detached(py, || panic!("{text}"))
+}

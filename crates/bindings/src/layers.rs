@@ -1,25 +1,26 @@
 //! Layers of configuration, what they make, and what there is to choose from.
 
-use crate::errors::InputError;
+use crate::errors::{InputError, detached};
 use lab::{Experiment, Layer};
 use pyo3::prelude::*;
 
 /// The experiment made of `layers`, complete and re-runnable, as TOML text.
 #[pyfunction]
 pub(crate) fn resolve(py: Python<'_>, layers: Vec<PyLayer>) -> PyResult<String> {
-    py.detach(|| experiment(layers).map(|it| it.to_toml())).map_err(InputError::new_err)
+    detached(py, || experiment(layers).map(|it| it.to_toml()))?.map_err(InputError::new_err)
 }
 
 /// The experiment made of `layers`, complete, as JSON text.
 #[pyfunction]
 pub(crate) fn resolve_json(py: Python<'_>, layers: Vec<PyLayer>) -> PyResult<String> {
-    py.detach(|| experiment(layers).map(|it| it.to_json().to_string())).map_err(InputError::new_err)
+    detached(py, || experiment(layers).map(|it| it.to_json().to_string()))?
+        .map_err(InputError::new_err)
 }
 
 /// What the device of the experiment made of `layers` offers to the host, in bytes.
 #[pyfunction]
 pub(crate) fn capacity_bytes(py: Python<'_>, layers: Vec<PyLayer>) -> PyResult<u64> {
-    py.detach(|| experiment(layers)?.capacity_bytes().map_err(|error| error.to_string()))
+    detached(py, || experiment(layers)?.capacity_bytes().map_err(|error| error.to_string()))?
         .map_err(InputError::new_err)
 }
 
@@ -27,7 +28,7 @@ pub(crate) fn capacity_bytes(py: Python<'_>, layers: Vec<PyLayer>) -> PyResult<u
 /// names which may not.
 #[pyfunction]
 pub(crate) fn permit_code(py: Python<'_>, layers: Vec<PyLayer>) -> PyResult<()> {
-    py.detach(|| experiment(layers)?.permit_code().map_err(|error| error.to_string()))
+    detached(py, || experiment(layers)?.permit_code().map_err(|error| error.to_string()))?
         .map_err(InputError::new_err)
 }
 

@@ -26,7 +26,7 @@ mod _core {
     #[pymodule_export]
     use super::cleaner::{Clean, Rest, View};
     #[pymodule_export]
-    use super::errors::{CheckError, InputError, PolicyError};
+    use super::errors::{CheckError, InputError, InternalError, PolicyError, panic};
     #[pymodule_export]
     use super::layers::{
         capacity_bytes, experiment_schema, list, list_categories, peers, permit_code, preset_layer,
@@ -40,7 +40,7 @@ mod _core {
     #[pymodule_export]
     use super::run::{check_cleaner, run};
     #[pymodule_export]
-    use super::tables::{counters, latency_parts, operations, request_kinds};
+    use super::tables::{counters, latency_parts, operations, request_kinds, synonym, synonyms};
     #[pymodule_export]
     use super::traces::{
         read_decompressed, trace_convert, trace_head, trace_info, trace_response_times,

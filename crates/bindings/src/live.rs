@@ -1,7 +1,7 @@
 //! The live device: a device that is served to clients of NBD.
 
 use crate::cleaner::Raised;
-use crate::errors::{CheckError, InputError, PolicyError};
+use crate::errors::{CheckError, InputError, PolicyError, detached};
 use crate::layers::{PyLayer, experiment};
 use crate::run::hand_in;
 use crate::visits::VISIT_INTERVAL;
@@ -76,14 +76,14 @@ impl LiveDevice {
             time_scale,
             realtime,
         };
-        let live = py.detach(|| {
+        let live = detached(py, || {
             let experiment = experiment(layers).map_err(RunError::Input)?;
             let supplied =
                 experiment.load_policy(|name| hand_in(name, None, &Raised::default()))?;
             Live::start(experiment, supplied, settings)
-        });
+        })?;
         let live = live.map_err(live_error)?;
-        let (live, ready) = py.detach(|| {
+        let (live, ready) = detached(py, || {
             loop {
                 match live.ready(VISIT_INTERVAL) {
                     Ok(Some(ready)) => return Ok((live, ready)),
@@ -101,7 +101,7 @@ impl LiveDevice {
                     }
                 }
             }
-        })?;
+        })??;
         Ok(LiveDevice {
             live: Mutex::new(Some(live)),
             uri: ready.uri,
@@ -130,7 +130,7 @@ impl LiveDevice {
     fn stop(&self, py: Python<'_>) -> PyResult<Option<String>> {
         let live = self.live.lock().unwrap_or_else(PoisonError::into_inner).take();
         let Some(live) = live else { return Ok(None) };
-        py.detach(|| live.finish()).map(Some).map_err(live_error)
+        detached(py, || live.finish())?.map(Some).map_err(live_error)
     }
 }
 

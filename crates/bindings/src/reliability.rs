@@ -1,6 +1,6 @@
 //! The Monte Carlo of arrays over years.
 
-use crate::errors::InputError;
+use crate::errors::{InputError, detached};
 use crate::visits::{VISIT_INTERVAL, wall_clock};
 use lab::{ReliabilitySettings, RunError};
 use pyo3::exceptions::PyKeyboardInterrupt;
@@ -46,7 +46,7 @@ pub(crate) fn reliability(
         seed,
     };
     let mut raised = None;
-    let outcome = py.detach(|| {
+    let outcome = detached(py, || {
         let mut visited = wall_clock();
         lab::reliability(&settings, &mut |done| {
             if visited.elapsed() < VISIT_INTERVAL {
@@ -68,7 +68,7 @@ pub(crate) fn reliability(
                 }
             }
         })
-    });
+    })?;
     match outcome {
         Ok(found) => Ok(found.to_json()),
         Err(RunError::Interrupted { .. }) => {

@@ -1,7 +1,7 @@
 //! Running an experiment, with a cleaning policy of the user's where it names one.
 
 use crate::cleaner::{PythonCleaner, Raised, is_final, put_raised, take_raised};
-use crate::errors::{CheckError, InputError, PolicyError};
+use crate::errors::{CheckError, InputError, PolicyError, detached};
 use crate::layers::{PyLayer, experiment};
 use crate::visits::{VISIT_INTERVAL, wall_clock};
 use devices::ssd::clean::Cleaner;
@@ -38,7 +38,7 @@ pub(crate) fn run(
     let cleaner = cleaner.map(Bound::unbind);
     let mut raised = None;
     let by_policy = Raised::default();
-    let outcome = py.detach(|| {
+    let outcome = detached(py, || {
         let experiment = experiment(layers).map_err(RunError::Input)?;
         let supplied = match &cleaner {
             Some(object) => {
@@ -63,7 +63,7 @@ pub(crate) fn run(
                 }
             }
         })
-    });
+    })?;
     outcome.map_err(|error| match error {
         RunError::Input(message) => {
             let cause = take_raised(&by_policy);
@@ -128,14 +128,14 @@ pub(crate) fn hand_in(
 pub(crate) fn check_cleaner(py: Python<'_>, make: Bound<'_, PyAny>) -> PyResult<Checks> {
     let make = make.unbind();
     let raised = Raised::default();
-    let checks = py.detach(|| {
+    let checks = detached(py, || {
         conformance(&mut || {
             Python::attach(|py| {
                 let object = make.bind(py).call0()?;
                 Ok::<_, PyErr>(Box::new(PythonCleaner::new(&object, &raised)?) as Box<dyn Cleaner>)
             })
         })
-    })?;
+    })??;
     let checks = checks.into_iter().map(|check| (check.shows.to_owned(), check.problem));
     let raised = take_raised(&raised);
     match raised {

@@ -49,3 +49,22 @@ pub(crate) fn operations() -> Vec<&'static str> {
 pub(crate) fn request_kinds() -> Vec<&'static str> {
     lab::request_kinds()
 }
+
+/// What other programs and people call a key: each word with the ends of the keys that it means, and what else
+/// answers it.
+#[pyfunction]
+pub(crate) fn synonyms() -> Vec<SynonymRow> {
+    lab::SYNONYMS.iter().map(synonym_row).collect()
+}
+
+/// The row of `synonyms` of a word, however it is written, or None.
+#[pyfunction]
+pub(crate) fn synonym(word: &str) -> Option<SynonymRow> {
+    lab::synonym(word).map(synonym_row)
+}
+
+type SynonymRow = (&'static str, Vec<&'static str>, &'static str);
+
+fn synonym_row(row: &lab::Synonym) -> SynonymRow {
+    (row.word, row.terms.to_vec(), row.note)
+}

@@ -6,7 +6,7 @@ use lab::{TraceError, TraceProgress};
 use pyo3::exceptions::{PyKeyboardInterrupt, PyOSError};
 use pyo3::prelude::*;
 
-use crate::errors::InputError;
+use crate::errors::{InputError, detached};
 use crate::visits::{VISIT_INTERVAL, wall_clock};
 
 /// What the trace `path` holds, as JSON text; `options` is a JSON object of keys that say how to
@@ -51,7 +51,7 @@ pub(crate) fn trace_response_times(
 /// The whole content of the file `path`, decompressed if it is compressed.
 #[pyfunction]
 pub(crate) fn read_decompressed(py: Python<'_>, path: &str) -> PyResult<Vec<u8>> {
-    let content = py.detach(|| lab::read_decompressed(path));
+    let content = detached(py, || lab::read_decompressed(path))?;
     content.map_err(|error| InputError::new_err(error.to_string()))
 }
 
@@ -89,7 +89,7 @@ fn watched<T: Send>(
 ) -> PyResult<T> {
     let progress = progress.map(Bound::unbind);
     let mut raised = None;
-    let outcome = py.detach(|| {
+    let outcome = detached(py, || {
         let mut visited = wall_clock();
         work(&mut |now: &TraceProgress| {
             if visited.elapsed() < VISIT_INTERVAL {
@@ -111,7 +111,7 @@ fn watched<T: Send>(
                 ControlFlow::Continue,
             )
         })
-    });
+    })?;
     outcome.map_err(|error| match error {
         TraceError::Input(message) => InputError::new_err(message),
         TraceError::Output(message) => PyOSError::new_err(message),

@@ -4,7 +4,7 @@ use crate::array_report::ArrayReport;
 use crate::disk::DiskReport;
 use crate::energy::EnergyReport;
 use crate::ssd::timeline::{Timeline, Window};
-use crate::ssd::{Snapshot, SsdReport};
+use crate::ssd::{Room, Snapshot, SsdReport};
 use crate::together::{Run, Sides, Stretch, Told, Writes};
 use engine::{Device, Request, Status, Time};
 
@@ -157,12 +157,20 @@ pub trait Persist {
         None
     }
 
+    /// What a state of this shape may hold, which is asked before more of it is read than that.
+    ///
+    /// # Errors
+    /// Why this device cannot have it.
+    fn room(&self, _shape: &[(String, String)]) -> Result<Room, String> {
+        Err("such a device has no state that could be taken up".to_owned())
+    }
+
     /// Takes up a state that was kept.
     ///
     /// # Errors
     /// Why this device cannot have it.
-    fn restore(&mut self, _snapshot: Snapshot) -> Result<(), String> {
-        Err("such a device has no state that could be taken up".to_owned())
+    fn restore(&mut self, snapshot: Snapshot) -> Result<(), String> {
+        self.room(&snapshot.shape).map(|_| ())
     }
 }
 

@@ -35,9 +35,9 @@ pub fn rows() -> Vec<Row> {
     paired.cut = Some(21_450_000);
     vec![
         promised("device.power.capacitance", words("1uF", "10mF"), (LOST, Less)),
-        promised("device.power.voltage", [json!(6.0), json!(12.0)], (LOST, Less)),
-        promised("device.power.cutoff", [json!(1.0), json!(11.5)], (LOST, More)),
-        promised("device.power.watts", [json!(2.0), json!(60.0)], (LOST, More)),
+        promised("device.power.voltage", [json!(6.0), json!("12V")], (LOST, Less)),
+        promised("device.power.cutoff", [json!("1000mV"), json!(11.5)], (LOST, More)),
+        promised("device.power.watts", [json!("2W"), json!(60)], (LOST, More)),
         promised("device.power.efficiency", [json!(0.1), json!(1.0)], (LOST, Less)),
         paired.given("device.persistence.tear", json!("0, 1, 0")),
         spare("device.cell.pairing_guard", words("none", "copy"), WRITES, (TOTAL_TIME, More))

@@ -1,8 +1,8 @@
 //! What came of the requests: statistics of their latencies and of how they ended, by operation.
 
 use crate::energy::Answered;
-use devices::latency::LATENCY_PARTS;
-use engine::{Class, Completion, LatencyStats, Op, Status, Time};
+use devices::latency::{BUFFER, CLEANING_WAIT, HOST_QUEUE, LATENCY_PARTS, SUSPEND, UNIT_WAIT};
+use engine::{Class, Completion, LatencyStats, Op, Part, Status, Time};
 use serde_json::{Map, Value, json};
 
 /// Percentiles that every latency summary lists.
@@ -28,10 +28,39 @@ impl Ended {
     }
 }
 
+/// Parts in which a request waits and nothing is done for it; of the link and the bus it is not told what is waiting.
+const WAITS: [Part; 5] = [HOST_QUEUE, BUFFER, UNIT_WAIT, CLEANING_WAIT, SUSPEND];
+
+/// How many requests met what others have to wait for.
+#[derive(Debug, Clone, Copy, Default)]
+struct Met {
+    /// Requests that waited for nothing.
+    nothing: u64,
+    /// Requests that waited for a unit that cleaned.
+    cleaning: u64,
+}
+
+impl Met {
+    #[inline]
+    fn record(&mut self, completion: &Completion) {
+        let breakdown = &completion.breakdown;
+        let waited = WAITS.iter().fold(0, |waited, part| waited | breakdown[*part]);
+        self.nothing += u64::from(waited == 0);
+        self.cleaning += u64::from(breakdown[CLEANING_WAIT] > 0);
+    }
+
+    fn merge(&mut self, other: &Met) {
+        self.nothing += other.nothing;
+        self.cleaning += other.cleaning;
+    }
+}
+
 /// Statistics of requests by operation.
 #[derive(Debug, Default)]
 pub(crate) struct Answers {
     by_op: [LatencyStats; 4],
+    /// Of those that were answered well.
+    met: [Met; 4],
     /// How the requests of each operation ended.
     ended: [Ended; 4],
 }
@@ -44,6 +73,7 @@ impl Answers {
         ended.statuses[completion.status as usize] += 1;
         if completion.status.is_ok() {
             self.by_op[op].record(completion);
+            self.met[op].record(completion);
             return true;
         }
         ended.failed_bytes += completion.request.bytes();
@@ -75,15 +105,18 @@ impl Answers {
     pub(crate) fn to_json(&self, simulated_ns: Time) -> Value {
         let mut all = LatencyStats::new();
         let mut all_ended = Ended::default();
+        let mut all_met = Met::default();
         let mut summaries = Map::new();
         for op in Op::ALL {
             let stats = &self.by_op[op as usize];
             let ended = &self.ended[op as usize];
+            let met = &self.met[op as usize];
             all.merge(stats);
             all_ended.merge(ended);
-            summaries.insert(op.name().to_owned(), latency(stats, ended, simulated_ns));
+            all_met.merge(met);
+            summaries.insert(op.name().to_owned(), latency(stats, ended, met, simulated_ns));
         }
-        summaries.insert("all".to_owned(), latency(&all, &all_ended, simulated_ns));
+        summaries.insert("all".to_owned(), latency(&all, &all_ended, &all_met, simulated_ns));
         Value::Object(summaries)
     }
 }
@@ -126,10 +159,11 @@ impl Classes {
     }
 }
 
-fn latency(stats: &LatencyStats, ended: &Ended, simulated_ns: Time) -> Value {
+fn latency(stats: &LatencyStats, ended: &Ended, met: &Met, simulated_ns: Time) -> Value {
     let seconds = simulated_ns as f64 / 1e9;
     let requests = stats.requests();
     let us = |ns: f64| (requests > 0).then_some(ns / 1e3);
+    let share = |count: u64| (requests > 0).then_some(count as f64 / requests as f64);
     let rate = |amount: f64| (seconds > 0.0).then_some(amount / seconds);
     let latencies = stats.histogram();
     let percentiles: Map<String, Value> = PERCENTILES
@@ -170,6 +204,8 @@ fn latency(stats: &LatencyStats, ended: &Ended, simulated_ns: Time) -> Value {
         "mb_per_s": rate(stats.bytes() as f64 / 1e6),
         "percentiles_us": percentiles,
         "breakdown_us": breakdown,
+        "no_wait_share": share(met.nothing),
+        "met_cleaning_share": share(met.cleaning),
         "bands": bands(stats),
         "histogram": {
             "below_us": bins.iter().map(|(bound, _)| *bound as f64 / 1e3).collect::<Vec<_>>(),

@@ -1,6 +1,6 @@
 //! What can go wrong for the user: wrong input, an interruption, a broken invariant.
 
-use std::fmt;
+use std::{fmt, io};
 
 /// The user's mistake, as the message that says where it is and what would be right.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -31,7 +31,7 @@ pub enum RunError {
         /// Requests that had completed by the time it was noticed.
         requests: u64,
     },
-    /// The record of requests cannot be written.
+    /// What a run writes cannot be written: the record of requests, a drive.
     Output(String),
     /// The audit found a broken invariant: our mistake.
     Check(String),
@@ -55,3 +55,9 @@ impl fmt::Display for RunError {
 }
 
 impl std::error::Error for RunError {}
+
+/// Why the system refuses, without the number of its error.
+pub(crate) fn reason(error: &io::Error) -> String {
+    let text = error.to_string();
+    text.split(" (os error").next().unwrap_or_default().to_owned()
+}

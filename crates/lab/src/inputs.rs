@@ -1,6 +1,6 @@
 //! Where inputs come from: files by their paths, and standard input as "-".
 
-use crate::error::InputError;
+use crate::error::{InputError, reason};
 use std::fs::File;
 use std::io::{self, Read, Seek, SeekFrom};
 use std::num::NonZero;
@@ -40,11 +40,8 @@ const MOST_BYTES: u64 = 1 << 30;
 /// # Errors
 /// When it cannot be read or has more than 1 GiB.
 pub fn read_decompressed(path: &str) -> Result<Vec<u8>, InputError> {
-    let refuse = |error: &io::Error| {
-        let reason = error.to_string();
-        let reason = reason.split(" (os error").next().unwrap_or_default();
-        InputError(format!("{path}: cannot be read: {reason}"))
-    };
+    let refuse =
+        |error: &io::Error| InputError(format!("{path}: cannot be read: {}", reason(error)));
     let input = file(path).map_err(|error| refuse(&error))?;
     let content = workloads::decompressed(Box::new(input)).map_err(|error| refuse(&error))?;
     let mut bytes = Vec::new();

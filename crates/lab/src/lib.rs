@@ -37,8 +37,8 @@ mod wear;
 
 pub use catalogue::{list, list_categories, operations, request_kinds};
 pub use config::{
-    Experiment, Layer, Precondition, RunConfig, SectionKeys, Until, keys, peers, preset_layer,
-    preset_text, schema, set_layer, set_layers, unknown_preset,
+    Experiment, Layer, Precondition, RunConfig, SYNONYMS, SectionKeys, Synonym, Until, keys, peers,
+    preset_layer, preset_text, schema, set_layer, set_layers, synonym, unknown_preset,
 };
 pub use error::{InputError, RunError};
 pub use inputs::read_decompressed;

@@ -3,7 +3,7 @@
 
 use crate::apart;
 use crate::config::{Experiment, Precondition, RunConfig, Until};
-use crate::error::{InputError, RunError};
+use crate::error::{InputError, RunError, reason};
 use crate::faults::{self, Faulty};
 use crate::inputs::inputs;
 use crate::operations;
@@ -464,9 +464,7 @@ fn open_log(path: &str, from: Time) -> Result<RequestLog, RunError> {
 }
 
 fn unwritable(path: &str, error: &std::io::Error) -> RunError {
-    let reason = error.to_string();
-    let reason = reason.split(" (os error").next().unwrap_or_default();
-    RunError::Output(format!("{path}: cannot be written: {reason}"))
+    RunError::Output(format!("{path}: cannot be written: {}", reason(error)))
 }
 
 impl From<InputError> for RunError {

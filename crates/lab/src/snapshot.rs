@@ -4,20 +4,24 @@
 //! postcard's encoding, compressed by Zstandard, whose frame carries a checksum of the content.
 
 use crate::config::RunConfig;
-use crate::error::RunError;
+use crate::error::{RunError, reason};
+use crate::trace::output::Output;
 use devices::ssd::Snapshot;
 use devices::{Model, Persist};
+use postcard::de_flavors::io::io::IOReader;
+use serde::de::DeserializeSeed;
 use std::fmt::Display;
 use std::fs::File;
-use std::io::{BufReader, BufWriter, Read, Write};
+use std::io::{BufReader, ErrorKind, Read, Write};
 use std::path::Path;
-use tempfile::NamedTempFile;
 
 const MAGIC: &[u8] = b"ssdlab drive\n";
 /// 3: tables of page numbers leave out what was never written, and a page number may have 40 bits.
 const VERSION: u32 = 3;
 /// The texts of a state, keys and their values, have room in this many bytes.
 const TEXTS: usize = 1 << 20;
+/// Of the state of another drive so many bytes are read, to find out whether the file is sound.
+const MOST_OF_ANOTHER: u64 = 1 << 32;
 /// Zstandard's fastest ordinary level: the stamps and the map of random writes hardly compress.
 const LEVEL: i32 = 1;
 
@@ -37,26 +41,58 @@ pub(crate) fn save_drive(run: &RunConfig, device: &dyn Persist) -> Result<(), Ru
     let Some(snapshot) = device.save() else {
         return Err(RunError::Input(format!("{key}: such a device has no state worth keeping")));
     };
-    save(&snapshot, Path::new(path), &[])
-        .map_err(|error| RunError::Input(format!("{key}: cannot be written: {error}")))
+    save(&snapshot, Path::new(path), &[]).map_err(|error| {
+        let problem = format!("{key}: cannot be written: {}", reason(&error));
+        match error.kind() {
+            ErrorKind::NotFound | ErrorKind::PermissionDenied | ErrorKind::IsADirectory => {
+                RunError::Input(problem)
+            }
+            _ => RunError::Output(problem),
+        }
+    })
 }
 
 /// Writes a state to `path`, whole or not at all, behind a head of the caller's.
 pub(crate) fn save(snapshot: &Snapshot, path: &Path, head: &[u8]) -> std::io::Result<()> {
-    let folder = path.parent().filter(|it| !it.as_os_str().is_empty());
-    let file = NamedTempFile::new_in(folder.unwrap_or(Path::new(".")))?;
-    let mut writer = BufWriter::new(file.as_file());
-    writer.write_all(head)?;
-    writer.write_all(MAGIC)?;
-    writer.write_all(&VERSION.to_le_bytes())?;
-    let mut encoder = zstd::Encoder::new(writer, LEVEL)?;
+    let mut output = Output::create_file(path)?;
+    output.write_all(head)?;
+    output.write_all(MAGIC)?;
+    output.write_all(&VERSION.to_le_bytes())?;
+    let mut encoder = zstd::Encoder::new(output, LEVEL)?;
     encoder.include_checksum(true)?;
-    let mut encoder = postcard::to_io(snapshot, encoder).map_err(std::io::Error::other)?;
-    encoder.flush()?;
-    encoder.finish()?.flush()?;
-    file.as_file().sync_data()?;
-    file.persist(path)?;
-    Ok(())
+    let mut told = Told { writer: &mut encoder, failed: None };
+    if let Err(error) = postcard::to_io(snapshot, &mut told) {
+        return Err(told.failed.unwrap_or_else(|| std::io::Error::other(error)));
+    }
+    encoder.finish()?.finish()
+}
+
+/// A writer that remembers why it failed, of which the encoder of a state says nothing.
+struct Told<W> {
+    writer: W,
+    failed: Option<std::io::Error>,
+}
+
+impl<W: Write> Told<W> {
+    fn keep<T>(&mut self, result: std::io::Result<T>) -> std::io::Result<T> {
+        result.map_err(|error| {
+            let kind = error.kind();
+            self.failed = Some(error);
+            kind.into()
+        })
+    }
+}
+
+impl<W: Write> Write for Told<W> {
+    fn write(&mut self, bytes: &[u8]) -> std::io::Result<usize> {
+        let written = self.writer.write(bytes);
+        self.keep(written)
+    }
+
+    fn flush(&mut self) -> std::io::Result<()> {
+        let flushed = self.writer.flush();
+        self.keep(flushed)
+    }
 }
 
 /// Lets `device` take up the state in the file at `path`, behind a head, which is returned.
@@ -65,7 +101,7 @@ pub(crate) fn load_behind<const HEAD: usize>(
     device: &mut dyn Persist,
     path: &Path,
 ) -> Result<[u8; HEAD], String> {
-    let file = File::open(path).map_err(|error| format!("cannot be opened: {error}"))?;
+    let file = File::open(path).map_err(|error| format!("cannot be opened: {}", reason(&error)))?;
     let mut file = BufReader::new(file);
     let mut head = [0; HEAD];
     file.read_exact(&mut head).map_err(|_| "it is not a drive that ssdlab has saved".to_owned())?;
@@ -76,7 +112,7 @@ pub(crate) fn load_behind<const HEAD: usize>(
 /// Lets `device` take up the state in the file at `path`.
 #[expect(clippy::disallowed_methods, reason = "the lab opens files")]
 fn load(device: &mut dyn Persist, path: &str) -> Result<(), String> {
-    let file = File::open(path).map_err(|error| format!("cannot be opened: {error}"))?;
+    let file = File::open(path).map_err(|error| format!("cannot be opened: {}", reason(&error)))?;
     load_from(device, BufReader::new(file))
 }
 
@@ -96,9 +132,33 @@ fn load_from(device: &mut dyn Persist, mut file: BufReader<File>) -> Result<(), 
     }
     let decoder = zstd::Decoder::with_buffer(file).map_err(|error| damaged(&error))?;
     let mut texts = vec![0; TEXTS];
-    let read = postcard::from_io::<Snapshot, _>((BufReader::new(decoder), &mut texts));
-    let (snapshot, (mut rest, _)) = read.map_err(|error| damaged(&error))?;
-    // The checksum comes last.
+    // A few bytes of a compressed file may stand for any number: what is read is bounded by what the device can
+    // have, first the texts and then, once it is known that they are its own, the rest.
+    let reader = BufReader::new(decoder).take(TEXTS as u64);
+    let read = postcard::from_io::<Vec<(String, String)>, _>((reader, &mut texts));
+    let (shape, (mut rest, _)) = read.map_err(|error| damaged(&error))?;
+    let room = match device.room(&shape) {
+        Ok(room) => room,
+        // Of a damaged file whatever it seems to be of is not the reason; the checksum comes last.
+        Err(problem) => {
+            rest.set_limit(MOST_OF_ANOTHER);
+            let read = std::io::copy(&mut rest, &mut std::io::sink());
+            return Err(read.map_or_else(|error| damaged(&error), |_| problem));
+        }
+    };
+    rest.set_limit(room.bytes());
+    let mut rest = postcard::Deserializer::from_flavor(IOReader::new(rest, &mut texts));
+    let read = room.of_shape(shape).deserialize(&mut rest);
+    let rest = rest.finalize().map_err(|error| damaged(&error));
+    let snapshot = match (read, &rest) {
+        (Err(_), Ok((rest, _))) if rest.limit() == 0 => Err(format!(
+            "it goes on after {} bytes, which is more than such a drive has",
+            room.bytes()
+        )),
+        (read, _) => read.map_err(|error| damaged(&error)),
+    }?;
+    let (mut rest, _) = rest?;
+    rest.set_limit(1);
     match rest.read(&mut [0]) {
         Ok(0) => device.restore(snapshot),
         Ok(_) => Err(damaged(&"something follows the state")),

@@ -13,6 +13,7 @@ mod services;
 mod sketch;
 mod statistics;
 
+use crate::error::reason;
 use crate::inputs::counting_inputs;
 pub(crate) use output::{Output, target_format};
 use serde_json::{Value, json};
@@ -311,9 +312,7 @@ pub fn trace_convert(
     let Some(write) = format.write else { unreachable!("only such formats are chosen") };
     let mut reading = Reading::open(source, options_json)?;
     let failed = |error: &std::io::Error| {
-        let reason = error.to_string();
-        let reason = reason.split(" (os error").next().unwrap_or_default();
-        TraceError::Output(format!("{target}: cannot be written: {reason}"))
+        TraceError::Output(format!("{target}: cannot be written: {}", reason(error)))
     };
     let mut output = Output::create(target, compression).map_err(|error| failed(&error))?;
     let mut ended = Ok(());

@@ -103,3 +103,57 @@ fn files_that_do_not_fit_are_refused() {
     assert!(results(&linear).unwrap_err().contains("no state worth keeping"));
     assert!(!drive.exists());
 }
+
+/// A number as postcard writes it.
+fn varint(mut number: u64) -> Vec<u8> {
+    let mut bytes = Vec::new();
+    while number > 0x7f {
+        bytes.push(number as u8 | 0x80);
+        number >>= 7;
+    }
+    bytes.push(number as u8);
+    bytes
+}
+
+/// What a file claims takes nothing until the drive has been asked for it.
+#[test]
+fn a_file_that_claims_more_than_the_drive_holds_is_refused() {
+    let folder = tempfile::tempdir().unwrap();
+    let drive = folder.path().join("a.drive");
+    results(&["run.precondition=random:1".to_owned(), with("save_drive", &drive)]).unwrap();
+    let honest = std::fs::read(&drive).unwrap();
+    let (head, compressed) = honest.split_at(b"ssdlab drive\n".len() + 4);
+    let state = zstd::decode_all(compressed).unwrap();
+    let (_, rest) = postcard::take_from_bytes::<Vec<(String, String)>>(&state).unwrap();
+    let shape = &state[..state.len() - rest.len()];
+    let refusal = |claims: &[u8]| {
+        let state = zstd::encode_all([shape, claims].concat().as_slice(), 3).unwrap();
+        std::fs::write(&drive, [head, &state].concat()).unwrap();
+        let message = results(&[with("load_drive", &drive)]).unwrap_err();
+        assert!(message.starts_with("run.load_drive = ") && !message.contains('\n'), "{message}");
+        assert!(message.contains("a.drive"), "{message}");
+        message
+    };
+    let table = |wide: u8, pages: u64| [&[wide][..], &varint(pages), &[0]].concat();
+    let pages = 2 * 128 * 64;
+    let terabyte = table(1, (1 << 40) - 1);
+    let claim = refusal(&[&[1][..], &terabyte, &terabyte].concat());
+    assert!(claim.contains("a table of 1099511627775 pages, of a drive that has 16384"), "{claim}");
+    assert!(refusal(&[&[1][..], &table(0, 1 << 32)].concat()).contains("a table of 4294967296"));
+    assert!(refusal(&[&[1][..], &table(1, pages)].concat()).contains("page numbers of 40 bits"));
+    // Long lists, within a list and by themselves, of bytes that compress to next to nothing.
+    let tables = [&[1][..], &table(0, pages), &table(0, 0)].concat();
+    let zeroes = vec![0; 40 << 20];
+    let long = refusal(&[&tables[..], &varint(1 << 30), &zeroes].concat());
+    assert!(long.contains("a list goes on after 2"), "{long}");
+    let empty = refusal(&[&tables[..], &[0; 5], &varint(7), &varint(1 << 30), &zeroes].concat());
+    assert!(empty.contains("it goes on after"), "{empty}");
+    // More drives than one.
+    assert!(
+        refusal(&[&varint(1 << 40)[..], &rest[1..], &rest[1..]].concat())
+            .contains("after 1 entries")
+    );
+    // Nothing of it has taken much, and the honest file is read.
+    std::fs::write(&drive, &honest).unwrap();
+    results(&[with("load_drive", &drive)]).unwrap();
+}

@@ -1,8 +1,11 @@
 //! Volts, amperes, watts and joules: what a datasheet says of power.
 
-use crate::Values;
 use crate::quantity::{QuantityError, Unit, parse, pattern, show};
+use crate::{Setting, Values};
+use serde::de::{Error, Unexpected, Visitor};
+use serde::{Deserialize, Deserializer, Serialize, Serializer};
 use std::fmt;
+use std::marker::PhantomData;
 use std::str::FromStr;
 
 /// Declares a quantity: what it is called, its units, the most that is believed, and how many of the
@@ -46,6 +49,21 @@ macro_rules! quantities {
             }
         }
 
+        impl Electric for $Name {
+            const EXPECTED: &'static str = concat!(
+                $what, " with its unit, such as \"", $example, "\", or a number of ", stringify!($getter)
+            );
+
+            fn pattern() -> String {
+                pattern($units)
+            }
+
+            fn of_plain(number: f64) -> Option<Self> {
+                let amount = (number * 10f64.powi($per)).round();
+                (0.0..=$most as f64 * 10f64.powi($per)).contains(&amount).then_some($Name(amount as u64))
+            }
+        }
+
         crate::text_setting!($Name: concat!($what, " with its unit, such as \"", $example, "\""), Values::Pattern(pattern($units)));
         crate::optional!($Name);
     )*};
@@ -68,6 +86,75 @@ quantities! {
     Energy: "an energy", "16.5uJ", joules, 12, 1_000_000, JOULES;
 }
 
+/// A quantity that can also be written without its unit.
+pub trait Electric: FromStr<Err = QuantityError> + fmt::Display + Copy + 'static {
+    /// How one is written, for people.
+    const EXPECTED: &'static str;
+
+    /// How one is written with its unit, as a regular expression.
+    fn pattern() -> String;
+
+    /// What a number means that has no unit, if it can be one.
+    fn of_plain(number: f64) -> Option<Self>;
+}
+
+/// A quantity of a key that was a plain number once, and may still be.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct OrPlain<T>(pub T);
+
+impl<T: Electric> fmt::Display for OrPlain<T> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.0.fmt(f)
+    }
+}
+
+impl<T: Electric> Serialize for OrPlain<T> {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.collect_str(self)
+    }
+}
+
+impl<'de, T: Electric> Deserialize<'de> for OrPlain<T> {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        deserializer.deserialize_any(OrNumber(PhantomData))
+    }
+}
+
+struct OrNumber<T>(PhantomData<T>);
+
+impl<T: Electric> Visitor<'_> for OrNumber<T> {
+    type Value = OrPlain<T>;
+
+    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(T::EXPECTED)
+    }
+
+    fn visit_str<E: Error>(self, text: &str) -> Result<OrPlain<T>, E> {
+        text.parse().map(OrPlain).map_err(E::custom)
+    }
+
+    fn visit_f64<E: Error>(self, number: f64) -> Result<OrPlain<T>, E> {
+        let value = T::of_plain(number).map(OrPlain);
+        value.ok_or_else(|| E::invalid_value(Unexpected::Float(number), &self))
+    }
+
+    fn visit_i64<E: Error>(self, number: i64) -> Result<OrPlain<T>, E> {
+        self.visit_f64(number as f64)
+    }
+
+    fn visit_u64<E: Error>(self, number: u64) -> Result<OrPlain<T>, E> {
+        self.visit_f64(number as f64)
+    }
+}
+
+impl<T: Electric> Setting for OrPlain<T> {
+    crate::leaf_body!(
+        T::EXPECTED,
+        Values::Either(vec![Values::Pattern(T::pattern()), Values::Number]),
+        |value: &Self| value.to_string()
+    );
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -84,6 +171,30 @@ mod tests {
         for amount in [0, 1, 999, 1_000, 82_500, 1_234_567, 61_000_000_001] {
             let current = Current::from_smallest(amount);
             assert_eq!(current.to_string().parse(), Ok(current));
+        }
+    }
+
+    #[test]
+    fn what_was_a_plain_number_still_is_one() {
+        #[derive(serde::Deserialize)]
+        struct Keys {
+            voltage: OrPlain<Voltage>,
+            watts: OrPlain<Power>,
+        }
+        let read = |text: &str| toml::from_str::<Keys>(text).map_err(|error| error.to_string());
+        for text in ["voltage = 12\nwatts = 6.5", "voltage = '12V'\nwatts = '6500mW'"] {
+            let keys = read(text).unwrap();
+            assert_eq!((keys.voltage.0.volts(), keys.watts.0.watts()), (12.0, 6.5));
+            assert_eq!(
+                (keys.voltage.to_string(), keys.watts.to_string()),
+                ("12V".to_owned(), "6.5W".to_owned())
+            );
+        }
+        for text in
+            ["voltage = -1", "voltage = 1e9", "voltage = nan", "voltage = '12'", "voltage = true"]
+        {
+            let refusal = read(&format!("{text}\nwatts = 6")).err().unwrap();
+            assert!(refusal.contains("voltage"), "{refusal}");
         }
     }
 

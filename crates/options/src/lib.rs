@@ -13,7 +13,7 @@ mod quantity;
 mod section;
 mod values;
 
-pub use electric::{Current, Energy, Power, Voltage};
+pub use electric::{Current, Electric, Energy, OrPlain, Power, Voltage};
 pub use flash::{BusRate, MOST_PAGE_TYPES, Maybe, PageTimes};
 pub use link::{LINKS, Link};
 pub use named::{ANY_NAME, Named};

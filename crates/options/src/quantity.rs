@@ -75,8 +75,7 @@ pub(crate) fn parse(text: &str, units: &[Unit], what: &str) -> Result<u128, Quan
     }
     let unit = unit.trim();
     let Some(&(_, scale)) = units.iter().find(|(name, _)| *name == unit) else {
-        let problem = if unit.is_empty() { "the unit is missing" } else { "the unit is unknown" };
-        return Err(expected(problem));
+        return Err(expected(&in_other_words(number, unit, units)));
     };
     let digits: u128 = format!("0{whole}{fraction}").parse().map_err(|_| expected("bad number"))?;
     let divisor = 10u128.pow(fraction.len() as u32);
@@ -86,6 +85,28 @@ pub(crate) fn parse(text: &str, units: &[Unit], what: &str) -> Result<u128, Quan
         return Err(expected(&format!("it is not a whole number of {smallest}")));
     }
     Ok(amount / divisor)
+}
+
+/// What is wrong with a unit that is none of `units`, and what may have been meant.
+fn in_other_words(number: &str, unit: &str, units: &[Unit]) -> String {
+    if unit.is_empty() {
+        return "the unit is missing".to_owned();
+    }
+    let has = |name: &str| units.iter().any(|(it, _)| *it == name);
+    let letter = unit.to_ascii_uppercase();
+    let (binary, decimal) = (format!("{letter}iB"), format!("{letter}B").replace("KB", "kB"));
+    if letter.len() == 1 && has(&binary) {
+        return format!(
+            "{unit} may mean thousands or 1024s, write {number}{decimal} or {number}{binary}"
+        );
+    }
+    let is_alike = |name: &str| {
+        name.eq_ignore_ascii_case(unit) || name.eq_ignore_ascii_case(&format!("{unit}B"))
+    };
+    match units.iter().find(|(name, _)| is_alike(name)) {
+        None => "the unit is unknown".to_owned(),
+        Some((name, _)) => format!("the unit is unknown, write {number}{name}"),
+    }
 }
 
 /// The texts that [`parse`] reads with such units, as a regular expression.
@@ -419,6 +440,12 @@ mod tests {
         assert!(refused::<Duration>("us").contains("must begin with a decimal number"));
         assert!(refused::<Duration>("1.2.3us").contains("decimal number"));
         assert!(refused::<Size>("4XB").contains("KiB"));
+        assert!(refused::<Size>("4k").contains("k may mean thousands or 1024s, write 4kB or 4KiB"));
+        assert!(refused::<Size>("4M").contains("write 4MB or 4MiB"));
+        assert!(refused::<Size>("4Ki").contains("write 4KiB (units"));
+        assert!(refused::<Size>("4kib").contains("write 4KiB (units"));
+        assert!(refused::<Bandwidth>("3gb/s").contains("write 3GB"));
+        assert!(refused::<Duration>("5MS").contains("write 5ms"));
         assert!(refused::<Size>("99999999999TiB").contains("too large"));
         assert!(refused::<Bandwidth>("0B/s").contains("never finishes"));
         assert!(refused::<Bandwidth>("300MB").contains("unlimited"));

@@ -91,8 +91,8 @@ def keys(words: tuple[str, ...], as_json: bool) -> None:
     found = search.keys(wanted)
     if not found:
         hint = "; ssdlab keys has the sections"
-        if wanted.lower() in search.SYNONYMS:
-            hint = f", which is called {search.SYNONYMS[wanted.lower()][0]} here"
+        if (row := search.synonym(wanted)) is not None:
+            hint = f"; {row.said}"
         raise _core.InputError(f'no key is about "{wanted}"{hint}')
     if as_json:
         click.echo(json.dumps({it.name: it.summary for it in found}, indent=2))

@@ -11,7 +11,7 @@ from rich.padding import Padding
 from rich.table import Table
 from rich.text import Text
 
-from ssdlab.catalogue.search import COMMANDS, SYNONYMS, USES, Found
+from ssdlab.catalogue.search import USES, Found, synonym
 from ssdlab.catalogue.search import keys as find_keys
 from ssdlab.terminal import console_for, rendered
 
@@ -87,12 +87,12 @@ def keys(wanted: str, found: Sequence[Found], file: IO[str]) -> str:
     """The keys that were found, and what the search is called here."""
     console, _ = console_for(file)
     parts: list[RenderableType] = []
-    if (word := wanted.lower()) in SYNONYMS:
-        called = f"{wanted}: called {', '.join(SYNONYMS[word])} here"
-        parts.append(Text(called, style="bold"))
+    row = synonym(wanted)
+    if row is not None:
+        parts.append(Text(f"{wanted}: {row.said}", style="bold"))
     parts.append(_entries({it.name: it.summary for it in found}, console.width))
-    if word in COMMANDS:
-        parts.append(Text(f"See also: {COMMANDS[word]}", style="dim"))
+    if row is not None and row.note:
+        parts.append(Text(f"See also: {row.note}", style="dim"))
     return rendered(console, parts)
 
 

@@ -6,45 +6,9 @@ import difflib
 from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 
-from ssdlab import catalogue
+from ssdlab import _core, catalogue
 from ssdlab._core import InputError
 
-#: What others call it: the words by which it is found here.
-SYNONYMS: Mapping[str, Sequence[str]] = {
-    "bs": ("block_size",),
-    "discard": ("trim",),
-    "dwpd": ("rated_cycles", "service_years"),
-    "garbage collection": ("cleaning",),
-    "gc": ("cleaning",),
-    "invalid": ("superseded",),
-    "iodepth": ("queue_depth", "outstanding", "classes.*.depth"),
-    "ncq": ("queue_depth",),
-    "numjobs": ("workload.threads", "classes.*.threads"),
-    "op": ("over_provisioning", "spare_factor", "spare_blocks_per_plane", "device.capacity"),
-    "overprovisioning": ("over_provisioning", "spare_factor"),
-    "p/e cycles": ("rated_cycles",),
-    "pe cycles": ("rated_cycles",),
-    "plp": ("power_loss_protected",),
-    "qd": ("queue_depth", "outstanding", "classes.*.depth"),
-    "ramp_time": ("run.warm_up",),
-    "runtime": ("run.until",),
-    "rwmixread": ("read_share",),
-    "skew": ("locality",),
-    "stale": ("superseded",),
-    "tbw": ("rated_cycles", "service_years"),
-    "theta": ("locality",),
-    "unmap": ("trim",),
-    "wear leveling": ("levelling",),
-    "write cache": ("device.buffer", "write_cache"),
-    "zipf": ("locality",),
-}
-#: Commands that answer what a word asks.
-COMMANDS: Mapping[str, str] = {
-    "dwpd": "ssdlab endurance DEVICE, ssdlab size --trace FILE --years 5",
-    "gc": "ssdlab list cleaners",
-    "garbage collection": "ssdlab list cleaners",
-    "tbw": "ssdlab endurance DEVICE, ssdlab size --trace FILE --years 5",
-}
 #: How a name of each category is used.
 USES: Mapping[str, str] = {
     "devices": "ssdlab run --device {}",
@@ -66,9 +30,25 @@ class Found(NamedTuple):
     summary: str
 
 
-def terms(search: str) -> Sequence[str]:
-    """The words by which `search` is found here; itself where it is no synonym."""
-    return SYNONYMS.get(search.strip().lower(), (search.strip(),))
+class Synonym(NamedTuple):
+    """What others call something that has a name here: a row of the engine's table."""
+
+    word: str
+    terms: Sequence[str]
+    """The ends of the keys that are meant; none where there is no such key."""
+    note: str
+    """What else answers it: a command, or why there is no such key."""
+
+    @property
+    def said(self) -> str:
+        """What it is called here."""
+        return f"called {', '.join(self.terms)} here" if self.terms else self.note
+
+
+def synonym(search: str) -> Synonym | None:
+    """The row of a word of others, however it is written."""
+    found = _core.synonym(search)
+    return None if found is None else Synonym(*found)
 
 
 def keys(search: str) -> list[Found]:
@@ -78,18 +58,21 @@ def keys(search: str) -> list[Found]:
     'workload.block_size'
     """
     every = catalogue.list("keys")
-    words = [term.lower() for term in terms(search)]
-    named = [name for name in every if any(word in name.lower() for word in words)]
-    if (wanted := search.strip().lower()) not in SYNONYMS:
+    wanted = search.strip().lower()
+    row = synonym(search)
+    if row is not None:
+        words = [term.lower() for term in row.terms]
+        named = [name for word in words for name in every if word in name]
+        said = [name for name, it in every.items() if any(word in it.lower() for word in words)]
+    else:
+        named = [name for name in every if wanted in name.lower()]
+        named = sorted(named, key=lambda name: not name.lower().endswith(wanted))
         parts = wanted.split()
         said = [
             name
             for name, summary in every.items()
             if all(part in f"{name} {summary}".lower() for part in parts)
         ]
-        named = sorted(named, key=lambda name: not name.lower().endswith(wanted))
-    else:
-        said = [name for name, it in every.items() if any(word in it.lower() for word in words)]
     return [Found("keys", name, every[name]) for name in dict.fromkeys([*named, *said])]
 
 
@@ -106,12 +89,12 @@ def named(name: str) -> list[Found]:
                 found.append(Found(category, each, summary))
     if found:
         return found
-    lower = name.strip().lower()
-    if lower in SYNONYMS:
-        hint = f"called {', '.join(SYNONYMS[lower])} here: ssdlab keys {lower!r}"
-        if lower in COMMANDS:
-            hint += f"; {COMMANDS[lower]}"
-        raise InputError(f'nothing is called "{name}"; it is {hint}')
+    if (row := synonym(name)) is not None:
+        hint = row.said
+        if row.terms:
+            hint = f"it is {row.said}: ssdlab keys {row.word!r}"
+            hint += f"; {row.note}" if row.note else ""
+        raise InputError(f'nothing is called "{name}"; {hint}')
     every = [each for category in catalogue.categories() for each in catalogue.list(category)]
     near = difflib.get_close_matches(name, every, n=3, cutoff=0.6)
     near += [key for key in every if key.rpartition(".")[2] == name]

@@ -13,6 +13,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
+from ssdlab import files
 from ssdlab._core import InputError
 from ssdlab.charts.figure import CURVE, Band, Cells, Figure, Level, Series, Spans, Threads
 from ssdlab.charts.frame import axis_text
@@ -40,8 +41,10 @@ def check(option: str, path: Path) -> None:
 
 
 def save(path: Path, drawn: Any) -> None:
-    """Write a figure of `sheet` to the picture `path`. Raises `OSError`."""
-    drawn.savefig(path, dpi=DOTS_PER_INCH)
+    """Write a figure of `sheet` to the picture `path`, whole or not at all. Raises `OSError`."""
+    picture = io.BytesIO()
+    drawn.savefig(picture, dpi=DOTS_PER_INCH, format=path.suffix[1:].lower())
+    files.write_bytes(path, [picture.getvalue()])
 
 
 def sheet(

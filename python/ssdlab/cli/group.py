@@ -9,7 +9,7 @@ from importlib import import_module
 
 import click
 
-from ssdlab import _core
+from ssdlab import _core, files
 from ssdlab.cli.options import ExamplesFirst
 
 NOT_COMPLETED = 1
@@ -109,9 +109,17 @@ def told(failure: BaseException) -> int:
         return _complain(f"{cleaners.explain(error)}\nNothing was written.", NOT_COMPLETED)
     except _core.CheckError as error:
         return _complain(f"the check failed: {error}; nothing was written", NOT_COMPLETED)
+    except _core.InternalError as error:
+        return _complain(f"{error}; nothing was written", NOT_COMPLETED)
     except (KeyboardInterrupt, click.Abort):
         return _complain("interrupted; nothing was written", INTERRUPTED)
+    except files.NotWrittenError as error:
+        return _complain(f"{error.filename}: cannot be written: {error.strerror}", NOT_COMPLETED)
     except OSError as error:
+        if error.strerror is None:  # of the engine, in its words
+            return _complain(str(error), NOT_COMPLETED)
+        if error.filename is not None:
+            return _complain(f"{error.filename}: {error.strerror}", NOT_COMPLETED)
         # What is left in the buffer would fail once more when the interpreter flushes it.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         if isinstance(error, BrokenPipeError):  # whoever read it has gone

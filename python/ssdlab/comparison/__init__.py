@@ -24,6 +24,7 @@ from ssdlab.numbers import cell_text
 from ssdlab.optional import required
 from ssdlab.results import SCHEMA, Results
 from ssdlab.running import Experiment
+from ssdlab.settings import changed
 from ssdlab.sweeps import backends, table
 from ssdlab.sweeps.plan import Point
 
@@ -204,7 +205,7 @@ def compare(
         experiments[0]["title"],
         experiments[1]["title"],
         len(seeds),
-        _changed(*experiments),
+        changed(*experiments),
         _rows(*flat),
         {name: _warnings(results) for name, results in zip("AB", runs, strict=True)},
         [results[0] for results in runs],
@@ -293,28 +294,6 @@ def _warnings(repeated: Sequence[Results]) -> list[str]:
         f"{message} (in {runs[name]} of {len(repeated)} runs)" if several else message
         for name, message in found.items()
     ]
-
-
-def _changed(a: Mapping[str, Any], b: Mapping[str, Any]) -> dict[str, tuple[Any, Any]]:
-    """The keys whose values differ; the title is no setting."""
-    left, right = (_settings(side) for side in (a, b))
-    keys = dict.fromkeys([*left, *right])
-    return {k: (left.get(k), right.get(k)) for k in keys if left.get(k) != right.get(k)}
-
-
-def _settings(experiment: Mapping[str, Any]) -> dict[str, Any]:
-    """The settings of an experiment by their full keys."""
-    found: dict[str, Any] = {}
-
-    def visit(path: str, value: Any) -> None:
-        if isinstance(value, Mapping):
-            for key, inner in value.items():
-                visit(f"{path}.{key}" if path else key, inner)
-        else:
-            found[path] = value
-
-    visit("", {key: value for key, value in experiment.items() if key != "title"})
-    return found
 
 
 def _rows(a: Sequence[Mapping[str, Any]], b: Sequence[Mapping[str, Any]]) -> list[Row]:

@@ -271,8 +271,4 @@ def _write(json_path: str | None, found: object) -> None:
     if json_path == "-":
         click.echo(text, nl=False)
         return
-    try:
-        Path(json_path).write_text(text)
-    except OSError as error:
-        reason = f"cannot be written: {error.strerror}"
-        raise click.ClickException(f"{json_path}: {reason}") from None
+    files.write_together({Path(json_path): text})

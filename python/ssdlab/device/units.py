@@ -10,7 +10,7 @@ from typing import Any
 
 from ssdlab._core import InputError
 
-_NUMBER = re.compile(r"\s*([0-9][0-9_,]*(?:\.[0-9]+)?)\s*(\S.*?)?\s*", re.ASCII)
+_NUMBER = re.compile(r"\s*([0-9][0-9_,]*(?:\.[0-9]+)?(?:[eE][+-]?[0-9]+)?)\s*(\S.*?)?\s*", re.ASCII)
 
 _BYTES = {"B": 1, "kB": 1e3, "KB": 1e3, "MB": 1e6, "GB": 1e9, "TB": 1e12, "PB": 1e15}
 _BINARY = {"KiB": 2**10, "MiB": 2**20, "GiB": 2**30, "TiB": 2**40, "PiB": 2**50}
@@ -31,8 +31,8 @@ class Unit:
         `where` names the source and key. Raises `InputError`, which says how it is written, for a
         unit that is missing or of another kind.
 
-        >>> SIZE.parse("sheet, key capacity", "16KiB")
-        8e-05
+        >>> SIZE.parse("sheet, key capacity", "16KiB"), TIME.parse("sheet, key read", "80us")
+        (16384.0, 8e-05)
         """
         if isinstance(value, int | float) and not isinstance(value, bool):
             if not self.units:

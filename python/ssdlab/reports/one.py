@@ -8,9 +8,9 @@ from ssdlab import pages, readable
 from ssdlab.charts import svg
 from ssdlab.pages import KeyFigure, Section
 from ssdlab.reports import parts, timeline, trust
-from ssdlab.reports.verdict import Verdict, verdict
 from ssdlab.results import PARTS, Results
 from ssdlab.running import figures, over_time
+from ssdlab.running.verdict import Verdict, verdict
 
 #: Halves of a run that differ by less are called the same.
 STEADY = 0.05

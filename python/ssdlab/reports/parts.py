@@ -10,6 +10,7 @@ from ssdlab import _core, counters, layers, pages, readable
 from ssdlab.charts import svg
 from ssdlab.results import Kind, Record, Results
 from ssdlab.running import figures
+from ssdlab.settings import changed as differing
 
 #: Sections of results that have a table of their own, and what they are called.
 TABLES = {
@@ -244,26 +245,7 @@ def changed_keys(it: Results) -> dict[str, tuple[Any, Any]]:
     """The keys whose values are not those of the default experiment, with both."""
     from ssdlab.running import Experiment
 
-    mine, default = settings(it.experiment.to_dict()), settings(Experiment().to_dict())
-    same_kinds = all(
-        mine.get(f"{s}.kind") == default.get(f"{s}.kind") for s in ("device", "workload")
-    )
-    if not same_kinds:
+    mine, default = it.experiment.to_dict(), Experiment().to_dict()
+    if any(mine[s].get("kind") != default[s].get("kind") for s in ("device", "workload")):
         return {}
-    keys = dict.fromkeys([*mine, *default])
-    return {k: (mine.get(k), default.get(k)) for k in keys if mine.get(k) != default.get(k)}
-
-
-def settings(experiment_: Mapping[str, Any]) -> dict[str, Any]:
-    """The settings of an experiment by their full keys; the title is none."""
-    found: dict[str, Any] = {}
-
-    def visit(path: str, value: Any) -> None:
-        if isinstance(value, Mapping):
-            for key, inner in value.items():
-                visit(f"{path}.{key}" if path else key, inner)
-        else:
-            found[path] = value
-
-    visit("", {key: value for key, value in experiment_.items() if key not in ("title", "version")})
-    return found
+    return differing(mine, default)

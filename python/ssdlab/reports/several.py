@@ -10,10 +10,11 @@ from ssdlab import pages, readable
 from ssdlab.charts import svg
 from ssdlab.pages import Section
 from ssdlab.reports import parts, timeline, trust
-from ssdlab.reports.facts import Facts
-from ssdlab.reports.verdict import verdict
 from ssdlab.results import PARTS, Results
 from ssdlab.running import figures, over_time
+from ssdlab.running.facts import Facts
+from ssdlab.running.verdict import verdict
+from ssdlab.settings import settings
 
 #: Keys by which a run is named.
 MAX_NAMED = 2
@@ -134,7 +135,7 @@ def _settings(named: figures.Named) -> str:
 
 def differing(results: Sequence[Results]) -> dict[str, list[Any]]:
     """The keys that differ between the experiments, with the value of each; not the seed alone."""
-    every = [parts.settings(it.experiment.to_dict()) for it in results]
+    every = [settings(it.experiment.to_dict()) for it in results]
     keys = dict.fromkeys(key for found in every for key in found)
     return {
         key: [found.get(key) for found in every]

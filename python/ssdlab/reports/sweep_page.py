@@ -18,6 +18,8 @@ from ssdlab.sweeps.table import Goals, Objective
 DEFAULT = ("host.all.percentiles_us.99", "flash.write_amplification_bytes")
 #: Rows of the table.
 MAX_ROWS = 500
+#: Rows of what misses the constraints.
+NEAREST = 10
 #: Parameters and figures that are worth a line through them.
 FEWEST_PARALLEL = 4
 
@@ -43,12 +45,11 @@ def page(sweep: Sweep, minimize: Sequence[str], maximize: Sequence[str]) -> str:
     every = [*varied, *objectives]
     parallel = [figures.parallel(rows, best, every)] if len(every) >= FEWEST_PARALLEL else []
     front = sum(best)
+    unmet = goals.unmet(rows, varied)
     sections = [
-        Section(
-            "best",
-            _best_heading(rows, goals, front),
-            _best(rows, best, varied, objectives),
-        ),
+        Section("best", _best_heading(rows, goals, front), _best(rows, best, varied, objectives))
+        if unmet is None
+        else Section("best", "The points nearest to what was asked", _nearest(rows, goals, varied)),
         Section(
             "trade-off",
             f"{front} of {len(sweep):,} points are on the Pareto front",
@@ -77,7 +78,7 @@ def page(sweep: Sweep, minimize: Sequence[str], maximize: Sequence[str]) -> str:
     ]
     lead = (
         f'<p class="over">{escape(title)} · {len(sweep):,} points</p>'
-        f"<h1>{escape(_sentence(rows, varied, goals))}</h1>"
+        f"<h1>{escape(unmet or _sentence(rows, varied, goals))}</h1>"
         + pages.warnings(warned)
         + pages.key_figures(_key_figures(sweep, varied, rows, goals))
     )
@@ -100,7 +101,8 @@ def _values(rows: Rows, name: str) -> list[float]:
 def _sentence(rows: Rows, varied: Sequence[str], goals: Goals) -> str:
     """Which point is best in the first figure, and by how much the points differ."""
     goal = goals.objectives[0]
-    having = [row for row in rows if isinstance(row.get(goal.column), int | float)]
+    kept = filter(goals.kept, rows)
+    having = [row for row in kept if isinstance(row.get(goal.column), int | float)]
     name = short(goal.column)
     if not having:
         return f"No point has a value of {name}."
@@ -180,6 +182,24 @@ def _best(rows: Rows, best: Sequence[bool], varied: Sequence[str], names: Sequen
             for row in front[:MAX_ROWS]
         ],
         f"{what} of {', '.join(map(short, names))}",
+    )
+
+
+def _nearest(rows: Rows, goals: Goals, varied: Sequence[str]) -> str:
+    """The points that miss the constraints least."""
+    having = [row for row in rows if goals.miss(row) < float("inf")]
+    said: dict[str, str] = {}
+    for it in goals.constraints:
+        limit = f"{it.sign} {figures.value_text(it.limit, it.column)}"
+        said[it.column] = f"{said.get(it.column, short(it.column))} {limit}"
+    columns = list(dict.fromkeys([*varied, *said, *(it.column for it in goals.objectives)]))
+    return pages.table(
+        [said.get(name, short(name)) for name in columns],
+        [
+            [figures.value_text(row.get(name), name) for name in columns]
+            for row in sorted(having, key=goals.miss)[:NEAREST]
+        ],
+        "no point keeps every constraint; the nearest first",
     )
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import IO, Any
 
 from rich.console import Group, RenderableType
@@ -13,7 +13,11 @@ from ssdlab import _core, counters
 from ssdlab.charts import text
 from ssdlab.numbers import count, decimal_size, duration, energy, percent, significant
 from ssdlab.results import PARTS, Host, Kind, Record, Results
+from ssdlab.running.verdict import verdict
 from ssdlab.terminal import Columns, console_for, fact_table, rendered, side_by_side, warning_lines
+
+#: The command that runs an experiment once more with an assignment.
+Again = Callable[[str], str]
 
 BUSIEST_UNITS = 5
 UNIT_BAR = 30
@@ -26,14 +30,16 @@ REFUSALS = {
 }
 
 
-def results_table(results: Results, file: IO[str]) -> str:
+def results_table(results: Results, file: IO[str], again: Again | None = None) -> str:
     """The table of `results` as text for `file`: in colour for a terminal, else plain.
 
-    It fits in 80 columns.
+    It fits in 80 columns. `again` says the command that runs the experiment once more, with an
+    assignment.
     """
     console, plain = console_for(file)
     sections = [
         _headline(results),
+        _verdict(results, again, plain),
         _latencies(results.host),
         _classes(results.get("classes")),
         _failures(results.host),
@@ -66,6 +72,25 @@ def _headline(results: Results) -> RenderableType:
         f"{count(elapsed.requests_per_second)} requests/s"
     )
     return Group(title, Text(facts, style="dim"))
+
+
+#: What sentences have for which a terminal may lack the letters.
+ASCII = str.maketrans({"\u202f": " ", "\u2212": "-", "\u2013": "-", "\u00b5": "u", "\u00d7": "x"})
+
+
+def _verdict(results: Results, again: Again | None, plain: bool) -> RenderableType | None:
+    """What limits the run and what to try, as the report has it."""
+    if not results.host.all.get("breakdown_us") or not results.get("units"):
+        return None  # of devices of which only the time is known, there is nothing to say
+    found = verdict(results)
+    lines = [Text(found.sentence, style="bold")]
+    if found.advice:
+        lines.append(Text(found.advice))
+    if found.change and again:
+        lines.append(Text(again(found.change), style="green"))
+    for line in lines:
+        line.plain = line.plain.translate(ASCII) if plain else line.plain.replace("\u202f", " ")
+    return Group(*lines)
 
 
 def _kinds(host: Host) -> list[tuple[str, Kind]]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import sys
 from collections.abc import Callable, Iterator
+from functools import partial
 from typing import TYPE_CHECKING
 
 from ssdlab import _core, files, layers
@@ -95,8 +96,35 @@ def run(
     elif not quiet:
         from ssdlab.running import display
 
-        _show(display.results_table(results, sys.stdout))
+        again = partial(_again, experiment, device, trace, workload, assignments, seed)
+        if out is not None:
+            again = partial(_again, out / EXPERIMENT_FILE, None, None, None, (), None)
+        _show(display.results_table(results, sys.stdout, again))
     _refuse_loss(results)
+
+
+def _again(
+    experiment: Path | None,
+    device: str | None,
+    trace: Path | None,
+    workload: str | None,
+    assignments: tuple[str, ...],
+    seed: int | None,
+    change: str,
+) -> str:
+    """The command that runs the same with an assignment, which replaces one of the same key."""
+    import shlex
+
+    words = ["ssdlab", "run", *([] if experiment is None else [str(experiment)])]
+    options = {"--device": device, "--trace": trace, "--workload": workload, "--seed": seed}
+    for option, value in options.items():
+        words += [] if value is None else [option, str(value)]
+    key = change.partition("=")[0]
+    for assignment in assignments:
+        own = assignment.partition("=")[0].strip()
+        if key != own and not key.endswith(f".{own}"):
+            words += ["--set", assignment]
+    return shlex.join([*words, "--set", change])
 
 
 def _notes(layered: list[layers.Layer]) -> list[str]:

@@ -80,9 +80,15 @@ class _Process:
         return True
 
     def stop(self) -> None:
-        if self._pool is not None:
-            self._pool.shutdown(wait=False, cancel_futures=True)
-            self._pool = None
+        pool, self._pool = self._pool, None
+        if pool is None:
+            return
+        # A worker that ends while it hands over results leaves half of them in the pipe, and who
+        # reads them waits for the rest while anybody could write it. The last who could are we.
+        writer = getattr(getattr(pool, "_result_queue", None), "_writer", None)
+        pool.shutdown(wait=False, cancel_futures=True)
+        if writer is not None:
+            writer.close()
 
 
 @contextlib.contextmanager

@@ -6,7 +6,9 @@ cut short is dropped. Only points that succeeded count as done.
 
 from __future__ import annotations
 
+import contextlib
 import json
+import os
 import re
 import tempfile
 from collections.abc import Iterable, Mapping
@@ -89,9 +91,23 @@ class Journal:
             return
         text = _head(point, None, self.asked) + results.encode() + b"}\n"
         place = self._file.seek(0, 2)
-        self._file.write(text)
-        self._file.flush()
+        # Not through the buffer, which would keep what a full disk has refused.
+        try:
+            left = text
+            while left:
+                left = left[os.write(self._file.fileno(), left) :]
+        except OSError as error:
+            self._take_back(place)
+            path = self.path or Path(tempfile.gettempdir())
+            raise files.NotWrittenError.of(path, error) from None
         self._places[point.key] = place, len(text)
+
+    def _take_back(self, place: int) -> None:
+        """Leave only whole lines, and no file where there are none."""
+        with contextlib.suppress(OSError):
+            os.ftruncate(self._file.fileno(), place)
+            if place == 0 and self.path is not None:
+                self.path.unlink()
 
     def results(self, key: str) -> dict[str, Any] | None:
         """The full results of a point, or None if it did not succeed."""

@@ -1,7 +1,8 @@
 """What varies: the axes of a sweep, from `KEY=SPEC` or from Python values.
 
 A spec is a list of items with commas between them. An item is a value as `--set` takes it, or a
-range with both ends: `1..8` (whole steps), `0.05..0.3:0.05` (a step), `4KiB..1MiB:*2` (a factor).
+range with both ends: `1..8` (whole steps), `0.05..0.3:0.05` or `5%..30%:5%` (a step),
+`4KiB..1MiB:*2` or `1k..64k:*2` (a factor).
 `footprint*0.5` is half of what the trace touches, `footprint*0.1..1:0.1` a range of such shares.
 """
 
@@ -25,14 +26,20 @@ MAX_VALUES = 1_000_000
 
 _SIZES = {"B": 0, "KiB": 10, "MiB": 20, "GiB": 30, "TiB": 40}
 _DECIMALS = {"kB": 3, "KB": 3, "MB": 6, "GB": 9, "TB": 12}
+#: What stands behind a number that has no unit, and how many it makes.
+_PLAIN: Mapping[str, Decimal] = {
+    "%": Decimal("0.01"),
+    **{letter: Decimal(10) ** n for letter, n in {"k": 3, "K": 3, "M": 6, "G": 9}.items()},
+}
 #: Units that a range may mix, by what they measure.
 _UNITS: dict[str, tuple[str, Decimal]] = {
     **{f"{u}{s}": (f"size{s}", Decimal(1 << n)) for u, n in _SIZES.items() for s in ("", "/s")},
     **{f"{u}{s}": (f"size{s}", Decimal(10) ** n) for u, n in _DECIMALS.items() for s in ("", "/s")},
+    **{u: ("share" if u == "%" else "count", n) for u, n in _PLAIN.items()},
     **{u: ("time", Decimal(n)) for u, n in {"ns": 1, "us": 10**3, "ms": 10**6, "s": 10**9}.items()},
 }
 
-_NUMBER = r"([+-]?\d+(?:\.\d+)?)\s*([A-Za-z/]*)"
+_NUMBER = r"([+-]?\d[\d_]*(?:\.\d+)?(?:[eE][+-]?\d+)?)\s*([A-Za-z/]*|%)"
 _RANGE = re.compile(rf"{_NUMBER}\.\.{_NUMBER}(?::(\*?){_NUMBER})?")
 _LIKE_A_RANGE = re.compile(r"[+-]?\d[^/]*\.\.")
 _RELATIVE = re.compile(r"footprint\s*\*\s*(.+)")
@@ -117,7 +124,7 @@ def _axis(source: str, key: str, values: Any, searching: bool) -> Axis:
         return Axis(name, source, items)
     if searching and len(items) == 1 and (span := _span(items[0], said)) is not None:
         return Axis(name, source, [], span=span)
-    listed = [value for item in items for value in _item(item, said)]
+    listed = [_plain(name, value, said) for item in items for value in _item(item, said)]
     ordered = len(items) == 1 and len(listed) > 1
     return Axis(name, source, listed, ordered=ordered)
 
@@ -130,6 +137,18 @@ def _full_key(source: str, key: str) -> str:
         message = str(error).removeprefix(f"--set {key}=0: ")
         raise InputError(f"{source} {key}: {message}") from None
     return text.partition(" = ")[0]
+
+
+def _plain(key: str, value: Any, said: str) -> Any:
+    """A number that was written as people do, such as 28% or 100k, where the key takes one."""
+    if not isinstance(value, str) or not re.match(r"[+-]?[\d.]", value):
+        return value
+    try:
+        layer = _core.set_layer(f"{key}={value}")[1]
+    except InputError as error:
+        message = str(error).removeprefix(f"--set {key}={value}: ")
+        raise InputError(f"{said}: {message}") from None
+    return value if (read := layer.partition(" = ")[2]).startswith('"') else _literal(read)
 
 
 def _python_value(value: Any) -> Any:
@@ -198,6 +217,8 @@ def _ends(found: re.Match[str], said: str) -> tuple[Decimal, Decimal, str]:
     top = _converted(Decimal(high), high_unit or unit, unit, said)
     if top < Decimal(low):
         raise InputError(f"{said}: {found[0]} is empty: its end lies below its beginning")
+    if unit in _PLAIN:
+        return Decimal(low) * _PLAIN[unit], top * _PLAIN[unit], ""
     return Decimal(low), top, unit
 
 
@@ -222,7 +243,11 @@ def _range(item: str, said: str) -> list[Any] | None:
             raise InputError(f"{said}: {item} needs a step, such as {item}:{(high - low) / 4}")
         step = Decimal(1)
     else:
-        step = _converted(Decimal(step_text), step_unit or unit, unit, said)
+        letter = "" if factor else step_unit or found[2] or found[4]
+        if letter in _PLAIN:
+            step = Decimal(step_text) * _PLAIN[letter]
+        else:
+            step = _converted(Decimal(step_text), step_unit or unit, unit, said)
     if (factor and (step <= 1 or low <= 0)) or step <= 0:
         raise InputError(f"{said}: {item} never reaches its end")
     values: list[Any] = []

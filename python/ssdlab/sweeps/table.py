@@ -30,9 +30,13 @@ LEFT_OUT = {
     "buses",
 }
 _PERCENTILE = re.compile(r"(?:(read|write|trim|flush|all)[._])?p(\d+(?:\.\d+)?)")
-_CONSTRAINT = re.compile(r"\s*(.+?)\s*(<=|>=)\s*([-+]?[.\d][-+.\deE]*)\s*(ns|us|ms|s)?\s*")
+_CONSTRAINT = re.compile(
+    r"\s*(.+?)\s*(<=|>=)\s*([-+]?[.\d][-+._\deE]*)\s*(ns|us|ms|s|%|k|K|M|G)?\s*"
+)
 #: Microseconds of each unit of time.
 _UNITS = {"ns": 1e-3, "us": 1.0, "ms": 1e3, "s": 1e6}
+#: What stands behind a number without a unit.
+_PLAIN = {"%": 1e-2, "k": 1e3, "K": 1e3, "M": 1e6, "G": 1e9}
 
 Columns = dict[str, list[Any]]
 
@@ -108,7 +112,10 @@ def find(name: str, known: Iterable[str], source: str) -> str:
     if name in known:
         return name
     if percentile := _PERCENTILE.fullmatch(name):
-        path = f"host.{percentile[1] or 'all'}.percentiles_us.{percentile[2]}"
+        percent = percentile[2]
+        if len(percent) > 2 and percent.isdigit() and percent != "100":  # p999 is p99.9
+            percent = f"{percent[:2]}.{percent[2:]}"
+        path = f"host.{percentile[1] or 'all'}.percentiles_us.{percent}"
         if path in known:
             return path
         paths = [column.partition("host.all.percentiles_us.")[2] for column in known]
@@ -289,7 +296,11 @@ def goals(
                 f"{source}: expected NAME<=NUMBER or NAME>=NUMBER, such as p99<=500 or p99<=2ms"
             )
         column = find(parts[1], known, source)
-        if parts[4] is not None:
+        if parts[4] in _PLAIN:
+            if is_time(column):
+                raise InputError(f"{source}: {column} is a time; its units are {', '.join(_UNITS)}")
+            limit *= _PLAIN[parts[4]]
+        elif parts[4] is not None:
             if not is_time(column):
                 raise InputError(f"{source}: {column} is no time; leave {parts[4]} out")
             limit *= _UNITS[parts[4]]

@@ -22,7 +22,7 @@ def run_point(layers: Sequence[Layer], check: bool) -> Outcome:
     """Simulate one point; only a layer that may name code does."""
     try:
         return _core.run(layers, check), None
-    except (_core.InputError, _core.CheckError) as error:
+    except (_core.InputError, _core.CheckError, _core.InternalError) as error:
         return None, str(error)
     except (KeyboardInterrupt, SystemExit):
         raise

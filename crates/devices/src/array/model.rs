@@ -4,9 +4,9 @@ use super::config::{Layout, in_member};
 use super::{Array, report};
 use crate::disk::DiskReport;
 use crate::energy::EnergyReport;
-use crate::ssd::snapshot::ARRAY_KEY;
+use crate::ssd::snapshot::{ARRAY_KEY, compare};
 use crate::ssd::timeline::{Timeline, Window};
-use crate::ssd::{Snapshot, SsdReport};
+use crate::ssd::{Room, Snapshot, SsdReport};
 use crate::{Examine, Model, Persist, Prepare, Run, Writes};
 use engine::{Device, Op, Request, Status, Time};
 
@@ -73,6 +73,13 @@ impl Persist for Array {
         save(&self.members, &self.shape)
     }
 
+    fn room(&self, shape: &[(String, String)]) -> Result<Room, String> {
+        if !self.alike {
+            return Err(UNLIKE.to_owned());
+        }
+        room(&self.members, &self.shape, shape)
+    }
+
     fn restore(&mut self, snapshot: Snapshot) -> Result<(), String> {
         if !self.alike {
             return Err(UNLIKE.to_owned());
@@ -100,21 +107,42 @@ pub(super) fn save(drives: &[Box<dyn Model>], own: &[(String, String)]) -> Optio
     Some(Snapshot { shape: own.iter().cloned().chain(of_member).collect(), drives: kept })
 }
 
+/// The shape of a member in that of an array with these keys.
+fn shape_of_member(
+    theirs: &[(String, String)],
+    own: &[(String, String)],
+) -> Result<Vec<(String, String)>, String> {
+    if theirs.first().is_none_or(|(key, _)| key != ARRAY_KEY) {
+        return Err("it is of a single drive, and this device is an array".to_owned());
+    }
+    let (theirs, of_member) = theirs.split_at(own.len().min(theirs.len()));
+    compare(theirs, own)?;
+    let key = |key: &str| key.replacen("device.member.", "device.", 1);
+    Ok(of_member.iter().map(|(name, value)| (key(name), value.clone())).collect())
+}
+
+/// What the drives of an array with the same keys may hold.
+pub(super) fn room(
+    drives: &[Box<dyn Model>],
+    own: &[(String, String)],
+    theirs: &[(String, String)],
+) -> Result<Room, String> {
+    let room = drives[0].room(&shape_of_member(theirs, own)?);
+    room.map(|room| room.times(drives.len())).map_err(|problem| of_member(0, &problem))
+}
+
+/// What is wrong with the state of a member.
+fn of_member(number: usize, problem: &str) -> String {
+    format!("member {number}: {}", problem.replace("device.", "device.member."))
+}
+
 /// Takes up the drives of an array with the same keys.
 pub(super) fn restore(
     drives: &mut [Box<dyn Model>],
     own: &[(String, String)],
-    mut snapshot: Snapshot,
+    snapshot: Snapshot,
 ) -> Result<(), String> {
-    if snapshot.shape.first().is_none_or(|(key, _)| key != ARRAY_KEY) {
-        return Err("it is of a single drive, and this device is an array".to_owned());
-    }
-    let of_member = snapshot.shape.split_off(own.len().min(snapshot.shape.len()));
-    snapshot.compare(own)?;
-    let shape = of_member
-        .iter()
-        .map(|(key, value)| (key.replacen("device.member.", "device.", 1), value.clone()));
-    let shape: Vec<_> = shape.collect();
+    let shape = shape_of_member(&snapshot.shape, own)?;
     let count = drives.len();
     if !snapshot.drives.len().is_multiple_of(count) {
         return Err(format!("it holds {} drives, of {count} members", snapshot.drives.len()));
@@ -123,9 +151,8 @@ pub(super) fn restore(
     let mut kept = snapshot.drives.into_iter();
     for (number, drive) in drives.iter_mut().enumerate() {
         let drives = kept.by_ref().take(each).collect();
-        drive.restore(Snapshot { shape: shape.clone(), drives }).map_err(|problem| {
-            format!("member {number}: {}", problem.replace("device.", "device.member."))
-        })?;
+        let snapshot = Snapshot { shape: shape.clone(), drives };
+        drive.restore(snapshot).map_err(|problem| of_member(number, &problem))?;
     }
     Ok(())
 }

@@ -27,6 +27,7 @@ mod parts;
 pub mod power;
 mod pump;
 mod report;
+mod room;
 mod sched;
 mod sets;
 pub mod shape;
@@ -40,6 +41,7 @@ pub use report::{
     CleaningReport, HealthReport, LifetimeReport, Milestone, REMAINING_STEPS, SPARE_THRESHOLD,
     SpareReport, SsdReport, UnitReport, WearMap, WearReport, data_units,
 };
+pub use room::Room;
 pub use sched::timeline;
 pub use shape::Geometry;
 pub use snapshot::Snapshot;

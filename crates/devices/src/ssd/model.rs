@@ -4,7 +4,7 @@ use super::back::Back;
 use super::ids::Lpn;
 use super::parts::Parts;
 use super::timeline::{Timeline, Window};
-use super::{Snapshot, Ssd, SsdReport, host};
+use super::{Room, Snapshot, Ssd, SsdReport, host};
 use crate::energy::EnergyReport;
 use crate::{Cleans, Examine, Persist, Prepare, Run, Writes};
 use engine::{Op, Request, Status, Time};
@@ -76,6 +76,10 @@ impl Persist for Ssd {
 
     fn save(&self) -> Option<Snapshot> {
         Some(self.snapshot())
+    }
+
+    fn room(&self, shape: &[(String, String)]) -> Result<Room, String> {
+        self.room_of(shape)
     }
 
     fn restore(&mut self, snapshot: Snapshot) -> Result<(), String> {

@@ -10,11 +10,14 @@
 use super::config::SsdConfig;
 use super::flash::FlashState;
 use super::ftl::FtlState;
+use super::numbers::Table;
+use super::room::{List, Room, read_within};
 use super::{Geometry, Ssd};
-use serde::{Deserialize, Serialize};
+use serde::de::DeserializeSeed;
+use serde::{Deserializer, Serialize};
 
 /// A device between two runs.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct Snapshot {
     /// What of the configuration the state depends on: key and value.
     pub(crate) shape: Vec<(String, String)>,
@@ -23,40 +26,67 @@ pub struct Snapshot {
 }
 
 /// One drive between two runs.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct Drive {
     flash: FlashState,
     ftl: FtlState,
 }
 
-impl Snapshot {
-    /// The keys whose values differ from those of a device that would take it up, if it is at least
-    /// of the same kind.
-    pub(crate) fn compare(&self, ours: &[(String, String)]) -> Result<(), String> {
-        if ours.len() != self.shape.len() {
-            return Err("it is of another kind of drive".to_owned());
-        }
-        let pairs = ours.iter().zip(&self.shape).filter(|(ours, theirs)| ours != theirs);
-        let differing: Vec<String> = pairs
-            .map(|((key, here), (_, there))| format!("{key} is {there} there and {here} here"))
-            .collect();
-        if differing.is_empty() {
-            return Ok(());
-        }
-        Err(format!("it is of another drive: {}", differing.join("; ")))
+read_within!(Drive { flash: fields, ftl: fields });
+
+impl Room {
+    /// What reads a state of which only the shape has been read.
+    pub fn of_shape(
+        self,
+        shape: Vec<(String, String)>,
+    ) -> impl for<'de> DeserializeSeed<'de, Value = Snapshot> {
+        Rest { room: self, shape }
     }
+}
+
+/// Reads the drives, which follow the shape.
+struct Rest {
+    room: Room,
+    shape: Vec<(String, String)>,
+}
+
+impl<'de> DeserializeSeed<'de> for Rest {
+    type Value = Snapshot;
+
+    fn deserialize<D: Deserializer<'de>>(self, deserializer: D) -> Result<Snapshot, D::Error> {
+        let each = || self.room.fields::<Drive>();
+        let drives = List { longest: self.room.drives, each }.deserialize(deserializer)?;
+        Ok(Snapshot { shape: self.shape, drives })
+    }
+}
+
+/// The keys whose values differ between the shape of a state and that of a device that would take it up, if it is
+/// at least of the same kind.
+pub(crate) fn compare(
+    theirs: &[(String, String)],
+    ours: &[(String, String)],
+) -> Result<(), String> {
+    if ours.len() != theirs.len() {
+        return Err("it is of another kind of drive".to_owned());
+    }
+    let pairs = ours.iter().zip(theirs).filter(|(ours, theirs)| ours != theirs);
+    let differing: Vec<String> = pairs
+        .map(|((key, here), (_, there))| format!("{key} is {there} there and {here} here"))
+        .collect();
+    if differing.is_empty() {
+        return Ok(());
+    }
+    Err(format!("it is of another drive: {}", differing.join("; ")))
 }
 
 /// Whether the order of all programs is kept.
 const ORDER_KEY: &str = "device.persistence.order";
 
-impl Snapshot {
-    /// A drive that was kept without the order of its programs passes for one with it, which is to be derived;
-    /// whether it was.
-    fn take_order_for_kept(&mut self) -> bool {
-        let order = self.shape.iter_mut().find(|(key, _)| key == ORDER_KEY);
-        order.is_some_and(|(_, is)| std::mem::replace(is, true.to_string()) == false.to_string())
-    }
+/// A drive that was kept without the order of its programs passes for one with it, which is to be derived;
+/// whether it was.
+fn take_order_for_kept(shape: &mut [(String, String)]) -> bool {
+    let order = shape.iter_mut().find(|(key, _)| key == ORDER_KEY);
+    order.is_some_and(|(_, is)| std::mem::replace(is, true.to_string()) == false.to_string())
 }
 
 /// The key with which the shape of an array begins.
@@ -125,14 +155,31 @@ impl Ssd {
         }
     }
 
-    /// Takes up a state, or says why this drive cannot: the keys that differ.
-    pub(super) fn take_up(&mut self, mut snapshot: Snapshot) -> Result<(), String> {
-        if snapshot.shape.first().is_some_and(|(key, _)| key == ARRAY_KEY) {
+    /// Whether a state of this shape is one of this drive, and then whether its order of programs is to be derived;
+    /// or why this drive cannot take it up: the keys that differ.
+    fn recognise(&self, mut theirs: Vec<(String, String)>) -> Result<bool, String> {
+        if theirs.first().is_some_and(|(key, _)| key == ARRAY_KEY) {
             return Err("it is of an array, and this device is a single drive".to_owned());
         }
-        let ours = shape(&self.config, self.geometry());
-        let derives = self.config.persistence.is_ordered() && snapshot.take_order_for_kept();
-        snapshot.compare(&ours)?;
+        let derives = self.config.persistence.is_ordered() && take_order_for_kept(&mut theirs);
+        compare(&theirs, &shape(&self.config, self.geometry()))?;
+        Ok(derives)
+    }
+
+    /// What a state of this shape may hold, or why this drive cannot take it up.
+    pub(super) fn room_of(&self, theirs: &[(String, String)]) -> Result<Room, String> {
+        self.recognise(theirs.to_vec())?;
+        let geometry = self.geometry();
+        Ok(Room {
+            drives: 1,
+            table: Table { longest: geometry.pages(), wide: geometry.wide },
+            list: self.back.ftl().longest_list(),
+        })
+    }
+
+    /// Takes up a state, or says why this drive cannot.
+    pub(super) fn take_up(&mut self, mut snapshot: Snapshot) -> Result<(), String> {
+        let derives = self.recognise(std::mem::take(&mut snapshot.shape))?;
         let (Some(drive), true) = (snapshot.drives.pop(), snapshot.drives.is_empty()) else {
             return Err("it does not hold one drive".to_owned());
         };

@@ -102,7 +102,7 @@ fn every_contradiction_is_refused_with_its_keys() {
             &["device.persistence.recovery", "device.summary_page"],
         ),
         ("device.power.watts", json!(8.0), &["device.power.capacitance"]),
-        ("device.power.cutoff", json!(13.0), &["13 V", "12 V"]),
+        ("device.power.cutoff", json!(13.0), &["13V", "12V"]),
         (
             "device.cleaning.meter_above",
             json!(1.5),

@@ -94,8 +94,8 @@ fn capacitors_suffice_or_do_not() {
     let held = |ns: Time| {
         let mut config = drive(true);
         // E = P t and C = 2 E / (eta (V1^2 - V2^2)).
-        let joules = config.power.watts * ns as f64 / 1e9;
-        let (high, low) = (config.power.voltage, config.power.cutoff);
+        let joules = config.power.watts.0.watts() * ns as f64 / 1e9;
+        let (high, low) = (config.power.voltage.0.volts(), config.power.cutoff.0.volts());
         let farads = 2.0 * joules / (config.power.efficiency * (high * high - low * low));
         config.power.capacitance = Some(format!("{:.0}nF", farads * 1e9).parse().unwrap());
         cut_after(&config, 8, false)

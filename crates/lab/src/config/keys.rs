@@ -4,6 +4,7 @@
 use super::cost::Cost;
 use super::presets;
 use super::run::RunConfig;
+use super::synonyms;
 use options::{ANY_NAME, KeyInfo, Setting, Values, nearest};
 use workloads::WorkloadConfig;
 
@@ -129,8 +130,13 @@ pub(crate) fn unknown_key(parent: &str, word: &str, kind: &str) -> String {
             known.join(", ")
         );
     }
-    let hint = nearest(word, known.iter().copied())
-        .map(|near| format!(" (did you mean {near}?)"))
+    let near = || nearest(word, known.iter().copied());
+    let mut paths: Vec<&str> =
+        all.iter().flat_map(|it| &it.keys).map(|key| key.path.as_str()).collect();
+    paths.sort_unstable();
+    paths.dedup();
+    let hint = synonyms::hint(word, Some(section), &paths)
+        .or_else(|| near().map(|near| format!(" (did you mean {near}?)")))
         .unwrap_or_default();
     format!("unknown key {path}{hint}; the keys of {parent} are {}", known.join(", "))
 }

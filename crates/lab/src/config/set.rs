@@ -2,6 +2,8 @@
 
 use super::keys::{in_reference, keys, unknown_key};
 use super::layer::{Layer, peers};
+use super::plain;
+use super::synonyms;
 use crate::error::InputError;
 use options::{ANY_NAME, nearest};
 use std::sync::LazyLock;
@@ -17,7 +19,7 @@ static PATHS: LazyLock<Vec<String>> = LazyLock::new(|| {
 });
 
 /// The layer of `--set KEY=VALUE`. The key may be the end of a path, such as `cleaning.policy`, if
-/// only one path ends so; the value is TOML, or else the text of a string.
+/// only one path ends so; the value is TOML, a number as people write one, or else the text of a string.
 ///
 /// # Errors
 /// When the assignment has no `=`, or the key is unknown or ambiguous.
@@ -31,7 +33,13 @@ pub fn set_layer(assignment: &str) -> Result<Layer, InputError> {
     let path = full_path(key).map_err(|problem| refuse(&problem))?;
     let literal = format!("value = {value}");
     let is_toml = !value.contains('\n') && literal.parse::<toml::Table>().is_ok();
-    let value = if is_toml { value.to_owned() } else { quoted(value) };
+    let of_people = plain::number(&path, value).map_err(|problem| refuse(&problem))?;
+    let is_float = is_toml && value.parse::<i64>().is_err();
+    let value = match of_people {
+        Some(number) if !is_toml || is_float && number.parse::<i64>().is_ok() => number,
+        _ if is_toml => value.to_owned(),
+        _ => quoted(value),
+    };
     let source = source.replace('\n', " ");
     Ok(Layer { source, text: format!("{path} = {value}"), code: true })
 }
@@ -86,12 +94,17 @@ fn full_path(key: &str) -> Result<String, String> {
         [] => {
             let end = |path: &str| path.rsplit('.').next().unwrap_or_default().to_owned();
             let last = end(key);
-            let hint = paths()
-                .find(|path| end(path) == last)
-                .or_else(|| nearest(key, paths()))
-                .or_else(|| paths().find(|path| nearest(&last, [end(path).as_str()]).is_some()))
-                .map(|near| format!(" (did you mean {near}?)"))
-                .unwrap_or_default();
+            let same = paths().find(|path| end(path) == last);
+            let near = || {
+                nearest(key, paths())
+                    .or_else(|| paths().find(|path| nearest(&last, [end(path).as_str()]).is_some()))
+            };
+            let section = key.split_once('.').map(|(section, _)| section);
+            let all: Vec<&str> = PATHS.iter().map(String::as_str).collect();
+            let called = || synonyms::hint(&last, section, &all);
+            let mean = |near: &str| format!(" (did you mean {near}?)");
+            let hint =
+                same.map(mean).or_else(called).or_else(|| near().map(mean)).unwrap_or_default();
             Err(format!("unknown key \"{key}\"{hint}"))
         }
         several => Err(format!("\"{key}\" could be {}; write it in full", several.join(", "))),

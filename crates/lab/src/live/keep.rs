@@ -6,7 +6,7 @@
 //! the data may be younger than the drive; a file of other data is refused.
 
 use crate::config::RunConfig;
-use crate::error::RunError;
+use crate::error::{RunError, reason};
 use crate::snapshot;
 use devices::{Model, Persist, ssd};
 use std::os::unix::fs::MetadataExt;
@@ -139,7 +139,7 @@ fn write(state: &ssd::Snapshot, path: &Path, backing: Option<&Path>) -> Result<(
         Some(backing) => head_of(backing).and_then(|head| snapshot::save(state, path, &head)),
         None => snapshot::save(state, path, &[]),
     };
-    done.map_err(|error| format!("cannot be written: {error}"))
+    done.map_err(|error| format!("cannot be written: {}", reason(&error)))
 }
 
 /// What tells a backing file from others: size, last change, and the file itself.

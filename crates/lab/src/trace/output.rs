@@ -91,7 +91,24 @@ pub(crate) struct Output {
 impl Output {
     /// Begins a file beside `target`.
     pub(crate) fn create(target: &str, compression: Compression) -> io::Result<Self> {
+        if target == STANDARD_OUTPUT {
+            return Self::encoded(Place::Stream(Box::new(io::stdout())), None, compression);
+        }
+        let (place, named) = place(Path::new(target))?;
+        Self::encoded(place, named, compression)
+    }
+
+    /// Begins a file beside `target`, as it is.
+    pub(crate) fn create_file(target: &Path) -> io::Result<Self> {
         let (place, named) = place(target)?;
+        Self::encoded(place, named, Compression::None)
+    }
+
+    fn encoded(
+        place: Place,
+        named: Option<(TempPath, PathBuf)>,
+        compression: Compression,
+    ) -> io::Result<Self> {
         let place = BufWriter::with_capacity(1 << 16, place);
         let encoder = match compression {
             Compression::None => Encoder::Plain(place),
@@ -141,12 +158,9 @@ impl Write for Output {
     }
 }
 
-fn place(target: &str) -> io::Result<(Place, Option<(TempPath, PathBuf)>)> {
-    if target == STANDARD_OUTPUT {
-        return Ok((Place::Stream(Box::new(io::stdout())), None));
-    }
+fn place(target: &Path) -> io::Result<(Place, Option<(TempPath, PathBuf)>)> {
     // A symbolic link stays; what it points to is replaced.
-    let path = fs::canonicalize(target).unwrap_or_else(|_| PathBuf::from(target));
+    let path = fs::canonicalize(target).unwrap_or_else(|_| target.to_owned());
     let special = fs::metadata(&path).is_ok_and(|metadata| !metadata.is_file());
     if special {
         let file = fs::OpenOptions::new().write(true).open(&path)?;

@@ -8,7 +8,7 @@ use crate::array_report::ArrayReport;
 use crate::disk::DiskReport;
 use crate::energy::EnergyReport;
 use crate::ssd::timeline::{Timeline, Window};
-use crate::ssd::{Snapshot, SsdReport};
+use crate::ssd::{Room, Snapshot, SsdReport};
 use crate::together::Sides;
 use crate::{Apart, Cleans, Examine, Persist, Prepare};
 use engine::{Device, Lba, Op, Request, Status, Time};
@@ -122,6 +122,13 @@ impl Persist for Raid {
             return None;
         }
         model::save(&self.drives, &self.shape)
+    }
+
+    fn room(&self, shape: &[(String, String)]) -> Result<Room, String> {
+        if !self.alike {
+            return Err(model::UNLIKE.to_owned());
+        }
+        model::room(&self.drives, &self.shape, shape)
     }
 
     fn restore(&mut self, snapshot: Snapshot) -> Result<(), String> {

@@ -1,7 +1,7 @@
 //! The capacitors of a protected write buffer: for how long they keep the dies programming.
 
 use engine::Time;
-use options::{Capacitance, options};
+use options::{Capacitance, OrPlain, Power, Voltage, options};
 
 options! {
     /// The capacitors behind a protected write buffer. What they hold, `C / 2 (V1^2 - V2^2)` times the
@@ -9,12 +9,12 @@ options! {
     pub struct Capacitors as CapacitorsPartial {
         /// Capacitance of the capacitors; if not given they last until the buffer is empty.
         capacitance: Option<Capacitance> = None,
-        /// Charge voltage of the capacitors, volts.
-        voltage: f64 = 12.0,
-        /// Cut-off voltage of the converter, volts.
-        cutoff: f64 = 5.0,
-        /// Power of the drive while it empties its buffer, watts.
-        watts: f64 = 6.0,
+        /// Charge voltage of the capacitors.
+        voltage: OrPlain<Voltage> = OrPlain(Voltage::from_smallest(12_000_000)),
+        /// Cut-off voltage of the converter.
+        cutoff: OrPlain<Voltage> = OrPlain(Voltage::from_smallest(5_000_000)),
+        /// Power of the drive while it empties its buffer.
+        watts: OrPlain<Power> = OrPlain(Power::from_smallest(6_000_000)),
         /// Efficiency of the converter, as a share.
         efficiency: f64 = 0.8,
     }
@@ -24,9 +24,9 @@ impl Capacitors {
     /// For how long the drive goes on without power, ns; for ever when nothing is said of them.
     pub fn lasts_ns(&self) -> Time {
         let Some(capacitance) = self.capacitance else { return Time::MAX };
-        let squares = self.voltage * self.voltage - self.cutoff * self.cutoff;
-        let joules = capacitance.farads() / 2.0 * squares * self.efficiency;
-        (joules / self.watts * 1e9).round() as Time
+        let (high, low) = (self.voltage.0.volts(), self.cutoff.0.volts());
+        let joules = capacitance.farads() / 2.0 * (high * high - low * low) * self.efficiency;
+        (joules / self.watts.0.watts() * 1e9).round() as Time
     }
 }
 

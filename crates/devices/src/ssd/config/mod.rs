@@ -138,7 +138,7 @@ options! {
         blocks_per_plane: u32 = 2048,
         /// Pages in a block, including the summary page if there is one.
         pages_per_block: u32 = 64,
-        /// Data bytes of a page.
+        /// Data bytes of a page: a multiple of 512B, on real flash a power of two.
         page_size: Size = Size::from_bytes(4096),
         /// Spare area of a page, transferred with it.
         spare_size: Size = Size::from_bytes(128),

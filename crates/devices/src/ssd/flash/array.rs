@@ -11,13 +11,14 @@ use super::ratings::Ratings;
 use crate::ssd::config::SsdConfig;
 use crate::ssd::ids::{Block, Lpn, Ppn};
 use crate::ssd::numbers::Numbers;
+use crate::ssd::room::read_within;
 use crate::ssd::shape::Geometry;
-use serde::{Deserialize, Serialize};
+use serde::Serialize;
 use std::ops::Range;
 use std::sync::Arc;
 
 /// The flash as it is kept.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Serialize)]
 pub(in crate::ssd) struct FlashState {
     stamp: Numbers,
     order: Numbers,
@@ -27,10 +28,21 @@ pub(in crate::ssd) struct FlashState {
     retired: Vec<bool>,
     erases: Vec<u32>,
     ratings: Ratings,
-    /// Nothing of a drive that was never cut, or was saved before there were cuts.
-    #[serde(default)]
+    /// Nothing of a drive that was never cut.
     damage: Option<Damage>,
 }
+
+read_within!(FlashState {
+    stamp: table,
+    order: table,
+    programmed: list,
+    opening: list,
+    first_order: list,
+    retired: list,
+    erases: list,
+    ratings: any,
+    damage: any,
+});
 
 /// All flash of a drive.
 #[derive(Debug, Clone)]

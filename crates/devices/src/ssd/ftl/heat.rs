@@ -56,6 +56,11 @@ impl Heat {
         }
     }
 
+    /// What it remembers, entries.
+    pub(in crate::ssd) fn entries(&self) -> usize {
+        self.counts.len() + self.recent.len()
+    }
+
     pub(in crate::ssd) fn keep(&self) -> HeatState {
         HeatState {
             counts: self.counts.clone(),

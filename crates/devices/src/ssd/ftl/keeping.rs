@@ -9,14 +9,15 @@ use super::{Ftl, PageMap};
 use crate::ssd::clean::{AgeOrder, VictimIndex};
 use crate::ssd::flash::Flash;
 use crate::ssd::ids::{Block, BlockState, Domain, Unit};
+use crate::ssd::room::read_within;
 use engine::Xoshiro256;
-use serde::{Deserialize, Serialize};
+use serde::Serialize;
 
 /// The block of a frontier that has none, in a state that is kept.
 const NO_BLOCK: u32 = u32::MAX;
 
 /// The state of an FTL that is not cleaning.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct FtlState {
     map: PageMap,
     opened: u64,
@@ -35,6 +36,21 @@ pub struct FtlState {
     clean_pointer: Vec<u32>,
     random: Xoshiro256,
 }
+
+read_within!(FtlState {
+    map: table,
+    opened: any,
+    programs: any,
+    frontiers: list,
+    free: list,
+    closed: list,
+    moved_age: list,
+    ageing: any,
+    heat: any,
+    write_pointer: list,
+    clean_pointer: list,
+    random: any,
+});
 
 impl Ftl {
     /// The state, to be kept.
@@ -58,6 +74,13 @@ impl Ftl {
             clean_pointer: self.marks.clean_pointer.clone(),
             random: self.random.clone(),
         }
+    }
+
+    /// No list of the state is longer than this, nor of the flash: they are of blocks, of what blocks make, of
+    /// frontiers, or what the detector of hot pages remembers.
+    pub(in crate::ssd) fn longest_list(&self) -> usize {
+        let blocks = self.geometry.blocks() as usize;
+        blocks + self.streams.frontier.len() + self.streams.heat.entries()
     }
 
     /// Whether every block is free, open, closed or retired: none is being cleaned.

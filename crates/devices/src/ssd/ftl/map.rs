@@ -5,7 +5,7 @@
 
 use crate::ssd::ids::{Lpn, Ppn};
 use crate::ssd::numbers::Numbers;
-use serde::{Deserialize, Serialize};
+use serde::Serialize;
 
 /// A place in the flash, or none.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -37,9 +37,15 @@ impl From<Ppn> for Place {
 }
 
 /// The place of each logical page.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 #[serde(transparent)]
 pub struct PageMap(Numbers);
+
+impl From<Numbers> for PageMap {
+    fn from(entries: Numbers) -> PageMap {
+        PageMap(entries)
+    }
+}
 
 impl PageMap {
     /// So many pages, none of which was written; `wide` where a page number takes more than 32 bits.

@@ -4,7 +4,7 @@
 use super::{LARGEST, Numbers, STEP};
 use serde::de::{DeserializeSeed, Error, SeqAccess, Visitor};
 use serde::ser::{SerializeSeq, SerializeTuple};
-use serde::{Deserialize, Deserializer, Serialize, Serializer};
+use serde::{Deserializer, Serialize, Serializer};
 use std::fmt;
 
 impl Serialize for Numbers {
@@ -40,13 +40,23 @@ impl Serialize for Steps<'_> {
     }
 }
 
-impl<'de> Deserialize<'de> for Numbers {
-    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        deserializer.deserialize_tuple(3, Table)
-    }
+/// Reads a table of at most so many numbers, which are wide only where they may be: nothing says that a file is
+/// honest, and a table takes its memory before its numbers are read.
+#[derive(Debug, Clone, Copy)]
+pub struct Table {
+    /// The most numbers that there may be.
+    pub longest: u64,
+    /// Whether they may have 40 bits.
+    pub wide: bool,
 }
 
-struct Table;
+impl<'de> DeserializeSeed<'de> for Table {
+    type Value = Numbers;
+
+    fn deserialize<D: Deserializer<'de>>(self, deserializer: D) -> Result<Numbers, D::Error> {
+        deserializer.deserialize_tuple(3, self)
+    }
+}
 
 impl<'de> Visitor<'de> for Table {
     type Value = Numbers;
@@ -57,13 +67,16 @@ impl<'de> Visitor<'de> for Table {
 
     fn visit_seq<A: SeqAccess<'de>>(self, mut table: A) -> Result<Numbers, A::Error> {
         let short = || A::Error::custom("a table of page numbers is cut short");
-        let wide = table.next_element()?.ok_or_else(short)?;
+        let wide: bool = table.next_element()?.ok_or_else(short)?;
         let length: u64 = table.next_element()?.ok_or_else(short)?;
-        // Nothing says that a file is honest: what it claims is asked of the system before it is taken.
-        let room = if wide { length / 4096 } else { length };
-        let fits = length <= LARGEST && Vec::<u32>::new().try_reserve_exact(room as usize).is_ok();
-        if !fits {
-            return Err(A::Error::custom(format!("a table of {length} pages is too large")));
+        if length > self.longest {
+            let longest = self.longest;
+            return Err(A::Error::custom(format!(
+                "a table of {length} pages, of a drive that has {longest}"
+            )));
+        }
+        if wide && !self.wide {
+            return Err(A::Error::custom("page numbers of 40 bits, of a drive that needs 32"));
         }
         let mut numbers = Numbers::new(length, wide);
         table.next_element_seed(Fill(&mut numbers))?.ok_or_else(short)?;

@@ -6,6 +6,8 @@
 
 mod kept;
 
+pub use kept::Table;
+
 /// The entries of one piece of a wide table: 20 KiB, of which an allocator may touch every byte, whatever is
 /// asked of it.
 const PIECE: u64 = 1 << 12;

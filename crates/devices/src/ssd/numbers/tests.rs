@@ -1,5 +1,6 @@
 use super::*;
 use proptest::prelude::*;
+use serde::de::DeserializeSeed;
 use std::collections::BTreeMap;
 
 /// Past the first piece, and not a whole number of steps.
@@ -27,7 +28,7 @@ proptest! {
         slow.retain(|_, number| *number != 0);
         for table in &tables {
             let read = serde_json::to_string(table).unwrap();
-            let read: Numbers = serde_json::from_str(&read).unwrap();
+            let read = read_within(&read, LENGTH).unwrap();
             for table in [table, &table.clone(), &read] {
                 prop_assert!(table.entries().eq(slow.iter().map(|(at, number)| (*at, *number))));
                 prop_assert!(slow.iter().all(|(at, number)| table.get(*at) == *number));
@@ -48,14 +49,26 @@ fn wide_numbers_have_forty_bits() {
     }
     assert_eq!(table.entries().map(|(at, _)| at).collect::<Vec<_>>(), places);
     let read = serde_json::to_string(&table).unwrap();
-    assert!(serde_json::from_str::<Numbers>(&read).unwrap() == table);
+    assert!(read_within(&read, 7_500_000_000).unwrap() == table);
+}
+
+fn read_within(text: &str, longest: u64) -> Result<Numbers, serde_json::Error> {
+    Table { longest, wide: true }.deserialize(&mut serde_json::Deserializer::from_str(text))
+}
+
+#[test]
+fn narrow_drives_have_no_wide_tables() {
+    let table = Table { longest: 10, wide: false };
+    let read = |text| table.deserialize(&mut serde_json::Deserializer::from_str(text));
+    assert!(read("[false,10,[]]").is_ok());
+    assert!(read("[true,10,[]]").unwrap_err().to_string().contains("of a drive that needs 32"));
 }
 
 #[test]
 fn a_dishonest_file_is_refused() {
     for (text, problem) in [
-        ("[true,2000000000000,[]]", "a table of 2000000000000 pages is too large"),
-        ("[false,1000000000000000,[]]", "a table of 1000000000000000 pages is too large"),
+        ("[true,2000000000000,[]]", "a table of 2000000000000 pages, of a drive that has 10"),
+        ("[false,11,[]]", "a table of 11 pages, of a drive that has 10"),
         ("[false,10,[[0,[0,0,0,0,0,0,0,0,0,0,0]]]]", "past the end of their table"),
         ("[false,10,[[18446744073709551615,[1]]]]", "past the end of their table"),
         ("[false,10,[[0,[4294967296]]]]", "4294967296 is not the number of a page"),
@@ -63,7 +76,7 @@ fn a_dishonest_file_is_refused() {
         ("[true,10,[[0,[9223372036854775807]]]]", "is not the number of a page"),
         ("[true]", "cut short"),
     ] {
-        let error = serde_json::from_str::<Numbers>(text).unwrap_err().to_string();
+        let error = read_within(text, 10).unwrap_err().to_string();
         assert!(error.contains(problem), "{text}: {error}");
     }
 }

@@ -149,14 +149,14 @@ fn capacitors(config: &SsdConfig) -> Result<(), Invalid> {
                        power_loss_protected = true or leave it out";
         return Err(Invalid::new(&["device.power", "device.buffer.power_loss_protected"], problem));
     }
-    if !(power.cutoff >= 0.0 && power.cutoff < power.voltage && power.voltage.is_finite()) {
+    if power.cutoff.0 >= power.voltage.0 {
         let problem = format!(
-            "the converter stops at {} V, and the capacitors are charged to {} V",
+            "the converter stops at {}, and the capacitors are charged to {}",
             power.cutoff, power.voltage
         );
         return Err(Invalid::new(&["device.power.cutoff", "device.power.voltage"], problem));
     }
-    if !(power.watts > 0.0 && power.watts.is_finite()) {
+    if power.watts.0.watts() == 0.0 {
         let problem = format!("{} is not a power above 0", power.watts);
         return Err(Invalid::new(&["device.power.watts"], problem));
     }

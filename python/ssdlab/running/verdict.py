@@ -12,8 +12,8 @@ from typing import NamedTuple
 
 from ssdlab import readable
 from ssdlab.charts.style import part_role
-from ssdlab.reports.facts import Facts
 from ssdlab.results import PARTS, Results
+from ssdlab.running.facts import Facts
 
 #: A part of the mean that matters.
 MATTERS = 0.3

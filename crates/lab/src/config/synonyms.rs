@@ -1,0 +1,183 @@
+//! What other programs and people call a key: one table, for messages about unknown keys, `ssdlab keys` and
+//! `ssdlab show`.
+
+/// What others call something that has a name here.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Synonym {
+    /// Their word, in lower case.
+    pub word: &'static str,
+    /// The keys that it means, by the ends of their paths or by a section, the likeliest first; none where
+    /// there is no such key.
+    pub terms: &'static [&'static str],
+    /// What else answers it: a command, how the value is written, or why there is no such key.
+    pub note: &'static str,
+}
+
+const fn row(word: &'static str, terms: &'static [&'static str], note: &'static str) -> Synonym {
+    Synonym { word, terms, note }
+}
+
+const CLEANERS: &str = "ssdlab list cleaners";
+const LIFE: &str = "ssdlab endurance DEVICE, ssdlab size --trace FILE --years 5";
+const ZIPF: &str = "as in locality=zipf(0.9)";
+const NO_SLC: &str = "no drive here has a cache of SLC; the write buffer is device.buffer.size";
+const RESULT: &str = "a figure of the results, as in ssdlab sweep --minimize write_amplification";
+const DEPTH: &[&str] =
+    &["workload.outstanding", "host_link.queue_depth", "device.queue_depth", "classes.*.depth"];
+const SPARE: &[&str] =
+    &["over_provisioning", "spare_factor", "spare_blocks_per_plane", "device.capacity"];
+
+/// Every synonym, by its word.
+pub const SYNONYMS: &[Synonym] = &[
+    row("bs", &["workload.block_size", "block_size"], ""),
+    row("buffer", &["device.buffer.size", "device.buffer"], ""),
+    row("chunk", &["device.stripe"], ""),
+    row("concurrency", DEPTH, ""),
+    row("discard", &["trim"], ""),
+    row("dram", &["device.buffer.size"], ""),
+    row("dwpd", &["rated_cycles", "service_years"], LIFE),
+    row("endurance", &["rated_cycles", "service_years"], LIFE),
+    row("garbage collection", &["device.cleaning"], CLEANERS),
+    row("gc", &["device.cleaning"], CLEANERS),
+    row("gc policy", &["cleaning.policy"], CLEANERS),
+    row("gc threshold", &["cleaning.min_free"], ""),
+    row("invalid", &["superseded"], ""),
+    row("io depth", DEPTH, ""),
+    row("io size", &["workload.block_size", "block_size"], ""),
+    row("ncq", &["queue_depth"], ""),
+    row("numjobs", &["workload.threads", "classes.*.threads"], ""),
+    row("op", SPARE, ""),
+    row("op ratio", SPARE, ""),
+    row("overprovisioning", SPARE, ""),
+    row("p/e cycles", &["rated_cycles"], ""),
+    row("pe cycles", &["rated_cycles"], ""),
+    row("percentage random", &["workload.random_share"], ""),
+    row("plp", &["power_loss_protected"], ""),
+    row("qd", DEPTH, ""),
+    row("queue depth", DEPTH, ""),
+    row("ramp time", &["run.warm_up"], ""),
+    row("read ratio", &["read_share"], ""),
+    row("runtime", &["run.until"], ""),
+    row("rwmixread", &["read_share"], ""),
+    row("skew", &["locality"], ZIPF),
+    row("slc", &[], NO_SLC),
+    row("slc cache", &[], NO_SLC),
+    row("slc cache size", &[], NO_SLC),
+    row("spare", SPARE, ""),
+    row("stale", &["superseded"], ""),
+    row("tbw", &["rated_cycles", "service_years"], LIFE),
+    row("theta", &["workload.locality", "locality"], ZIPF),
+    row("unmap", &["trim"], ""),
+    row("victim selection", &["cleaning.policy"], CLEANERS),
+    row("wa", &[], RESULT),
+    row("waf", &[], RESULT),
+    row("warmup", &["run.warm_up"], ""),
+    row("wear leveling", &["device.cleaning.levelling"], ""),
+    row("working set", &["workload.footprint", "footprint"], ""),
+    row("write amplification", &[], RESULT),
+    row("write buffer", &["device.buffer.size", "device.buffer"], ""),
+    row("write cache", &["device.buffer.size", "device.buffer", "write_cache"], ""),
+    row("zipf", &["workload.locality", "locality"], ZIPF),
+];
+
+/// The word without what people write in different ways.
+fn plain(word: &str) -> String {
+    word.chars().filter(|c| !" _-".contains(*c)).flat_map(char::to_lowercase).collect()
+}
+
+/// The row of a word, however it is written: `iodepth`, `IO_depth`.
+pub fn synonym(word: &str) -> Option<&'static Synonym> {
+    let word = plain(word.trim());
+    SYNONYMS.iter().find(|row| plain(row.word) == word)
+}
+
+/// Which of the keys a synonym means: those that end so, or else the section.
+fn meant<'a>(row: &Synonym, paths: &[&'a str]) -> Vec<&'a str> {
+    let mut found: Vec<&str> = Vec::new();
+    for term in row.terms {
+        let ends = |path: &&&str| {
+            path.strip_suffix(term).is_some_and(|before| before.is_empty() || before.ends_with('.'))
+        };
+        let before = found.len();
+        for path in paths.iter().filter(ends) {
+            if !found.contains(path) {
+                found.push(path);
+            }
+        }
+        let below = paths.iter().find(|path| path.starts_with(&format!("{term}.")));
+        if let (Some(below), true) = (below, found.len() == before) {
+            found.push(&below[..term.len()]);
+        }
+    }
+    found
+}
+
+/// What a message about an unknown key says of a word that others use, if it is one: which of the keys it means, and
+/// of those that of `section` where it has some.
+pub(crate) fn hint(word: &str, section: Option<&str>, paths: &[&str]) -> Option<String> {
+    let row = synonym(word)?;
+    let all = meant(row, paths);
+    let is_own = |path: &&&str| section.is_some_and(|it| path.starts_with(&format!("{it}.")));
+    let own: Vec<&str> = all.iter().filter(is_own).copied().collect();
+    let keys = if own.is_empty() { all } else { own };
+    let note = if row.note.is_empty() { String::new() } else { format!("; {}", row.note) };
+    match keys.split_last() {
+        None => Some(format!(" ({})", row.note)),
+        Some((last, [])) => Some(format!(" (here it is {last}{note})")),
+        Some((last, rest)) => Some(format!(" (here it is {} or {last}{note})", rest.join(", "))),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn paths() -> Vec<String> {
+        let mut paths: Vec<String> =
+            crate::keys().into_iter().flat_map(|it| it.keys).map(|key| key.path).collect();
+        paths.sort_unstable();
+        paths.dedup();
+        paths
+    }
+
+    #[test]
+    fn every_synonym_means_a_key_or_says_why_not() {
+        let paths = paths();
+        let paths: Vec<&str> = paths.iter().map(String::as_str).collect();
+        for row in SYNONYMS {
+            assert_eq!(row.word, row.word.to_lowercase());
+            let known = ["superseded", "trim"];
+            let is_about = row.terms.iter().any(|term| known.contains(term));
+            let means = !meant(row, &paths).is_empty();
+            assert!(is_about || means || !row.note.is_empty(), "{}", row.word);
+            assert_eq!(SYNONYMS.iter().filter(|it| plain(it.word) == plain(row.word)).count(), 1);
+        }
+        assert!(SYNONYMS.is_sorted_by_key(|row| row.word));
+    }
+
+    #[test]
+    fn words_of_others_name_the_key() {
+        let paths = paths();
+        let paths: Vec<&str> = paths.iter().map(String::as_str).collect();
+        let said = |word: &str| hint(word, None, &paths).unwrap();
+        assert_eq!(said("theta"), " (here it is workload.locality; as in locality=zipf(0.9))");
+        for (word, key) in [
+            ("qd", "workload.outstanding, device.host_link.queue_depth"),
+            ("iodepth", "workload.outstanding"),
+            ("queue_depth", "device.host_link.queue_depth"),
+            ("op", "device.over_provisioning"),
+            ("overprovisioning", "device.over_provisioning"),
+            ("gc", "device.cleaning;"),
+            ("bs", "workload.block_size"),
+            ("slc_cache", "no drive here has a cache of SLC"),
+            ("waf", "a figure of the results"),
+        ] {
+            assert!(said(word).contains(key), "{word}: {}", said(word));
+        }
+        assert_eq!(
+            hint("qd", Some("workload"), &paths).unwrap(),
+            " (here it is workload.outstanding or workload.classes.*.depth)"
+        );
+        assert_eq!(hint("chanels", None, &paths), None);
+    }
+}
