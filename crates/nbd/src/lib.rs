@@ -33,6 +33,7 @@ mod server;
 mod setup;
 mod store;
 mod syncer;
+mod waiting;
 
 pub use clock::{Scale, realtime};
 pub use control::Control;
