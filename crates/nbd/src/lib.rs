@@ -24,6 +24,7 @@ mod floor;
 mod listen;
 mod measure;
 mod orders;
+mod patience;
 mod pending;
 mod protocol;
 mod punctuality;
