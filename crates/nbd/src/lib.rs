@@ -33,6 +33,7 @@ mod measure;
 mod mount;
 mod negotiation;
 mod orders;
+mod patience;
 mod pending;
 mod protocol;
 mod punctuality;
@@ -46,6 +47,7 @@ mod syncer;
 mod tls;
 mod vhost;
 mod virtio_disk;
+mod waiting;
 
 pub use catalogue::{Catalogue, Export, Offer, Security};
 pub use clock::{Scale, realtime};
