@@ -165,6 +165,22 @@ def trace_convert(
     progress: Callable[[int, int, int | None], object] | None = None,
 ) -> str: ...
 
+class LiveEntry:
+    warnings: builtins.list[str]
+
+    def __init__(
+        self,
+        *,
+        socket: str | os.PathLike[str] | None,
+        port: int | None,
+        host: str,
+        allow_remote: bool,
+        tls: tuple[str | os.PathLike[str], bool, bool] | None,
+    ) -> None: ...
+    def open(self) -> builtins.list[str]: ...
+    def close(self) -> None: ...
+    def finish(self) -> None: ...
+
 class LiveDevice:
     uri: str
     size_bytes: int
@@ -187,6 +203,7 @@ class LiveDevice:
         control: str | os.PathLike[str] | None = None,
         floor: str | os.PathLike[str] | None = None,
         read_only: bool = False,
+        behind: tuple[LiveEntry, str, str] | None = None,
     ) -> None: ...
     def status(self) -> tuple[int, int, int, float | None, float] | None: ...
     def events(self) -> int | None: ...

@@ -32,7 +32,7 @@ mod _core {
         preset_text, resolve, resolve_json, set_layer, set_layers, unknown_preset,
     };
     #[pymodule_export]
-    use super::live::LiveDevice;
+    use super::live::{LiveDevice, LiveEntry};
     #[pymodule_export]
     use super::reliability::reliability;
     #[pymodule_export]

@@ -4,11 +4,13 @@
 //! stop it. What clients ask becomes results as in a simulation, and on request a trace, whose replay
 //! gives the same results.
 
+mod doors;
 mod floor;
 mod keep;
 mod place;
 mod report;
 mod settings;
+mod shared;
 mod trace_writer;
 mod watcher;
 
@@ -18,12 +20,14 @@ use crate::faults::{self, Faulty};
 use crate::results::{Collected, Ran};
 use crate::session::Session;
 use devices::Supplied;
+use doors::Doors;
 use keep::Keeper;
-use nbd::{Control, Export, Floor, Listener, Orders, Recording, Scale, Server, Setup};
+use nbd::{Control, Export, Floor, Orders, Recording, Scale, Server, Setup};
 use options::Invalid;
 use serde_json::{Map, Value, json};
 pub use settings::{LiveAddress, LiveSettings, LiveStatus, Ready};
 use settings::{from_nbd, system};
+pub use shared::{LiveDoor, LiveTls};
 use std::ops::ControlFlow;
 use std::path::Path;
 use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
@@ -114,15 +118,12 @@ fn serve(
         let problem = "a live device is measured from its first client on; leave the key out";
         return Err(experiment.blame(&Invalid::new(&["run.warm_up"], problem.to_owned())).into());
     }
-    let address = place::address(settings, &mut warnings)?;
     let script = faults::of(experiment)?;
     let mut session = Session::new(experiment, supplied, 1)?;
     session.is_served();
     let capacity = session.capacity_bytes();
     let wanted = place::wanted_bytes(settings, capacity)?;
-    // Whoever finds the socket finds a server that listens.
-    Listener::check(&address).map_err(from_nbd)?;
-    let is_tcp = matches!(address, nbd::Address::Tcp(..));
+    let mut doors = Doors::check(settings, &mut warnings)?;
     let given_floor = settings.floor.as_deref().map(floor::read).transpose()?;
     let recorder = settings.record.as_deref().map(TraceWriter::start).transpose()?;
     // Last, for it may make a file that stays.
@@ -140,9 +141,8 @@ fn serve(
     }
     let (floor, seen_by) = match given_floor {
         Some(floor) => (floor, "client"),
-        None => (Floor::measure(is_tcp).map_err(from_nbd)?, "server"),
+        None => (Floor::measure(doors.is_tcp()).map_err(from_nbd)?, "server"),
     };
-    let listener = Listener::new(&address).map_err(from_nbd)?;
     let orders = settings.control.as_deref().map(Orders::new).transpose().map_err(from_nbd)?;
     let mut watcher = Watcher {
         simulated: Collected::default(),
@@ -161,18 +161,20 @@ fn serve(
     let setup = Setup { store, export, scale, floor: floor.clone(), orders, recording };
     let mut device = Faulty::new(session.device(), experiment, script);
     let mut server = Server::new(&mut device, &mut watcher, setup, control).map_err(from_nbd)?;
+    doors.open(export)?;
     // Nobody listens any more when the user has given up.
-    let uri = listener.uri();
-    let ready = Ready { uri: uri.clone(), size_bytes, warnings: warnings.clone(), events };
+    let ready = Ready { uri: doors.uri(), size_bytes, warnings: warnings.clone(), events };
     let _ = announce.send(ready);
     #[expect(clippy::disallowed_methods, reason = "a live device runs on the wall clock")]
     let started = Instant::now();
-    let timing = server.run(Some(&listener));
+    let timing = server.run(doors.entrance());
     let wall_seconds = started.elapsed().as_secs_f64();
     server.finish_recording().map_err(|error| {
         RunError::System(format!("the recording of the data cannot be written: {error}"))
     })?;
-    drop((server, listener));
+    drop(server);
+    let uri = doors.uri();
+    drop(doors);
     device.check_script()?;
     let given = device.has_script().then(|| device.given());
     watcher.recorder = None;

@@ -7,11 +7,16 @@ use nbd::{Address, Store};
 use options::Size;
 use std::net::IpAddr;
 
+/// Where it listens, if that may be; where nobody comes in without a certificate there is less to warn of.
 pub(super) fn address(
-    settings: &LiveSettings,
+    address: &LiveAddress,
+    is_guarded: bool,
     warnings: &mut Vec<String>,
 ) -> Result<Address, RunError> {
-    match &settings.address {
+    match address {
+        LiveAddress::Shared(_) => {
+            Err(RunError::Input("a device behind a door is no place for one".to_owned()))
+        }
         LiveAddress::Socket(path) => Ok(Address::Unix(path.clone())),
         LiveAddress::Port { port, host, allow_remote } => {
             let ip: IpAddr =
@@ -26,9 +31,11 @@ pub(super) fn address(
                          nobody who he is; use 127.0.0.1, or --allow-remote if that is meant"
                     )));
                 }
-                warnings.push(format!(
-                    "listening on {host}: everyone who reaches it can read and write the device"
-                ));
+                if !is_guarded {
+                    warnings.push(format!(
+                        "listening on {host}: everyone who reaches it can read and write the device"
+                    ));
+                }
             }
             Ok(Address::Tcp(ip, *port))
         }
