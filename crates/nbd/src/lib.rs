@@ -40,6 +40,7 @@ mod setup;
 mod store;
 mod syncer;
 mod tls;
+mod waiting;
 
 pub use catalogue::{Catalogue, Export, Offer, Security};
 pub use clock::{Scale, realtime};
