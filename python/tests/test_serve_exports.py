@@ -70,7 +70,8 @@ def test_nbdinfo_lists_them(serve):
         assert (one["export-name"], one["export-size"]) == (export, size)
     bare = live["fast"].uri.replace("/fast?", "/?")
     assert json.loads(call("nbdinfo", "--json", bare))["exports"][0]["export-size"] == 8 * MIB
-    assert call("nbdinfo", live["fast"].uri.replace("/fast?", "/slow?"), check=False) == ""
+    said = call("nbdinfo", live["fast"].uri.replace("/fast?", "/slow?"), check=False)
+    assert "export-size" not in said
 
 
 def test_an_unknown_name_is_answered(serve):
@@ -110,10 +111,10 @@ def test_each_has_its_own_data_clock_and_results(serve, tmp_path):
     a, b = live.results["a"], live.results["b"]
     assert (a.host.write.requests, a.host.read.requests) == (1, 2)
     assert (b.host.write.mean_us, a.host.write.mean_us > 100) == (0, True)
-    assert (a.experiment.seed, b.live.uri) == (5, live["b"].uri)
+    assert b.live.uri == live["b"].uri
     assert (tmp_path / "data").read_bytes()[:4096] == b"a" * 4096
     # What was recorded of one is replayed as that of one.
-    again = ssdlab.run("agrawal2008", trace=tmp_path / "a.parquet", set=TINY, seed=5)
+    again = ssdlab.run(device="agrawal2008", trace=tmp_path / "a.parquet", set=TINY, seed=5)
     assert again.host.read.mean_us == a.host.read.mean_us
 
 
@@ -136,7 +137,7 @@ def test_orders_are_for_one_of_them(serve, tmp_path):
 
 def test_a_cut_takes_the_clients_of_one(serve, tmp_path):
     cut = {"device": "agrawal2008", "control": tmp_path / "ctl"}
-    cut["set"] = TINY | {"device.persistence.recovery": "scan"}
+    cut["set"] = TINY | {"device.persistence.recovery": "summary"}
     live = serve({"a": cut, "b": {"device": "null", "size": "8MiB"}})
     with client(live, "a") as a, client(live, "b") as b:
         write(a, 0, b"x" * 4096)
@@ -222,7 +223,7 @@ def test_one_that_cannot_be_served_keeps_all_closed(tmp_path):
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
 def test_a_signal_ends_all_with_results(command, tmp_path, number):
     words = [*command, "serve", "--socket", "s", "--json", "-", "--size", "1MiB"]
-    words += ["--export", "fast=null,size=2MiB,description=a,,b", "--export", "old=null,seed=3"]
+    words += ["--export", "fast=null,size=2MiB,description=a,,b", "--export", "old=null"]
     process = subprocess.Popen(
         words, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, cwd=tmp_path
     )
@@ -242,7 +243,7 @@ def test_a_signal_ends_all_with_results(command, tmp_path, number):
     assert (process.returncode, err) == (0, "")
     exports = json.loads(out)["exports"]
     asked = [exports[it]["host"]["read"]["requests"] for it in ("fast", "old")]
-    assert (asked, exports["old"]["experiment"]["seed"]) == ([0, 1], 3)
+    assert asked == [0, 1]
     assert [exports[it]["live"]["size_bytes"] for it in ("fast", "old")] == [2 * MIB, MIB]
     assert not (tmp_path / "s").exists()
 
@@ -271,7 +272,7 @@ def test_wrong_exports_are_refused(refused):
         (("--export", "a=null,device.nonesuch=1"), "nonesuch"),
         (("--export", "a=null", "--export", "a=null"), "two of that name"),
         (("--export", "a=null", "--device", "null"), "--device and --export exclude"),
-        (("--export", "a=null", "--backing", "f"), "write NAME=DEVICE,backing=..."),
+        (("--export", "a=null", "--backing", "f"), "write NAME=DEVICE,backing=VALUE"),
         (("--device", "null", "--tls", "require"), "a directory with certificates is needed"),
         (("--device", "null", "--tls-certificates", "no"), "server-cert.pem: No such file"),
     ]:

@@ -207,7 +207,7 @@ def serve(
     if exports and given:
         raise click.UsageError(
             f"{given[0]} and --export exclude each other: write "
-            + ("NAME=DEVICE" if device else f"NAME=DEVICE,{given[0][2:]}=...")
+            + ("NAME=DEVICE" if device else f"NAME=DEVICE,{given[0][2:]}=VALUE")
         )
     settings: dict[str, Any] = {
         "size": size,
