@@ -30,6 +30,7 @@ if TYPE_CHECKING:
     from ssdlab.cleaners import check_cleaner
     from ssdlab.comparison import Comparison, compare
     from ssdlab.live import LiveDevice, serve
+    from ssdlab.live.exports import LiveExports, serve_exports
     from ssdlab.reports import report
     from ssdlab.results import Record, Results
     from ssdlab.running import Experiment, Progress, run
@@ -45,6 +46,7 @@ __all__ = [
     "InputError",
     "InternalError",
     "LiveDevice",
+    "LiveExports",
     "PolicyError",
     "Progress",
     "Record",
@@ -61,6 +63,7 @@ __all__ = [
     "report",
     "run",
     "serve",
+    "serve_exports",
     "size",
     "sweep",
     "trace",
@@ -76,6 +79,7 @@ _PLACES = {
     "InputError": "_core:InputError",
     "InternalError": "_core:InternalError",
     "LiveDevice": "live:LiveDevice",
+    "LiveExports": "live.exports:LiveExports",
     "PolicyError": "_core:PolicyError",
     "Progress": "running:Progress",
     "Record": "results:Record",
@@ -92,6 +96,7 @@ _PLACES = {
     "report": "reports:report",
     "run": "running:run",
     "serve": "live:serve",
+    "serve_exports": "live.exports:serve_exports",
     "size": "sizing:size",
     "sweep": "sweeps:sweep",
     "trace": "trace",

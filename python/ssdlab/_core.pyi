@@ -169,6 +169,22 @@ def trace_convert(
     progress: Callable[[int, int, int | None], object] | None = None,
 ) -> str: ...
 
+class LiveEntry:
+    warnings: builtins.list[str]
+
+    def __init__(
+        self,
+        *,
+        socket: str | os.PathLike[str] | None,
+        port: int | None,
+        host: str,
+        allow_remote: bool,
+        tls: tuple[str | os.PathLike[str], bool, bool] | None,
+    ) -> None: ...
+    def open(self) -> builtins.list[str]: ...
+    def close(self) -> None: ...
+    def finish(self) -> None: ...
+
 class LiveDevice:
     uri: str | None
     file: os.PathLike[str] | None
@@ -194,6 +210,7 @@ class LiveDevice:
         read_only: bool = False,
         mount: str | os.PathLike[str] | None = None,
         vhost_user: str | os.PathLike[str] | None = None,
+        behind: tuple[LiveEntry, str, str] | None = None,
     ) -> None: ...
     def status(self) -> tuple[int, int, int, float | None, float] | None: ...
     def events(self) -> int | None: ...

@@ -76,8 +76,10 @@ def test_nbdcopy(live, tmp_path):
 
 def test_nbdsh(live):
     need("nbdsh")
-    script = """
-h.set_strict_mode(0)  # what is not aligned, or beyond the end, is for the server to judge
+    script = f"""
+h.set_strict_mode(0)  # what is beyond the end is for the server to judge
+h.set_request_block_size(False)  # who asks keeps to them
+h.connect_uri("{live.uri}")
 h.pwrite(b"a" * 1000, 777, nbd.CMD_FLAG_FUA)
 assert h.pread(1002, 776) == b"\\0" + b"a" * 1000 + b"\\0"
 h.zero(512, 1024); h.trim(512, 2048); h.flush()
@@ -93,7 +95,7 @@ assert h.pread(1, 777) == b"a"
     environment = os.environ | {"PATH": "/usr/bin:/bin"}
     for name in ("PYTHONPATH", "VIRTUAL_ENV"):
         environment.pop(name, None)
-    words = ["nbdsh", "--uri", live.uri, "-c", script]
+    words = ["nbdsh", "-c", script]
     done = subprocess.run(words, env=environment, capture_output=True, text=True, timeout=60)
     if "No module named" in done.stderr:
         pytest.skip("nbdsh has no python3-libnbd")

@@ -34,7 +34,7 @@ mod _core {
     };
     #[cfg(all(feature = "live", target_os = "linux"))]
     #[pymodule_export]
-    use super::live::LiveDevice;
+    use super::live::{LiveDevice, LiveEntry};
     #[pymodule_export]
     use super::reliability::reliability;
     #[pymodule_export]

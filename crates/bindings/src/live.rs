@@ -5,7 +5,7 @@ use crate::errors::{CheckError, InputError, PolicyError, detached};
 use crate::layers::{PyLayer, experiment};
 use crate::run::hand_in;
 use crate::visits::VISIT_INTERVAL;
-use lab::{Live, LiveAddress, LiveSettings, RunError};
+use lab::{Live, LiveAddress, LiveDoor, LiveSettings, LiveTls, RunError};
 use pyo3::exceptions::{PyKeyboardInterrupt, PyOSError};
 use pyo3::prelude::*;
 use std::path::PathBuf;
@@ -31,11 +31,12 @@ pub(crate) struct LiveDevice {
 #[pymethods]
 impl LiveDevice {
     /// Serves the device of the experiment made of `layers`, and returns once clients can come.
-    /// At most one of `socket` and `port` is given. Ctrl-C ends the preparations.
+    /// At most one of `socket`, `port` and `behind` is given, the last a door and the name and description
+    /// that the device has there. Ctrl-C ends the preparations.
     #[new]
     #[pyo3(signature = (layers, *, socket, port, host, allow_remote, size, backing, record,
                         record_data, time_scale, realtime, control=None, floor=None,
-                        read_only=false, mount=None, vhost_user=None))]
+                        read_only=false, mount=None, vhost_user=None, behind=None))]
     #[expect(clippy::too_many_arguments, reason = "they are keywords")]
     fn new(
         py: Python<'_>,
@@ -55,12 +56,12 @@ impl LiveDevice {
         read_only: bool,
         mount: Option<PathBuf>,
         vhost_user: Option<PathBuf>,
+        behind: Option<(Py<LiveEntry>, String, String)>,
     ) -> PyResult<Self> {
-        let address = match (socket, port) {
-            (Some(path), None) => Some(LiveAddress::Socket(path)),
-            (None, Some(port)) => Some(LiveAddress::Port { port, host, allow_remote }),
-            (None, None) => None,
-            _ => return Err(InputError::new_err("socket and port exclude each other")),
+        let address = match behind {
+            Some((door, name, description)) => Some(door.get().way_to(&name, &description)?),
+            None if socket.is_none() && port.is_none() => None,
+            None => Some(address(socket, port, host, allow_remote)?),
         };
         let settings = LiveSettings {
             address,
@@ -131,6 +132,79 @@ impl LiveDevice {
         let live = self.live.lock().unwrap_or_else(PoisonError::into_inner).take();
         let Some(live) = live else { return Ok(None) };
         detached(py, || live.finish())?.map(Some).map_err(live_error)
+    }
+}
+
+fn address(
+    socket: Option<std::path::PathBuf>,
+    port: Option<u16>,
+    host: String,
+    allow_remote: bool,
+) -> PyResult<LiveAddress> {
+    match (socket, port) {
+        (Some(path), None) => Ok(LiveAddress::Socket(path)),
+        (None, Some(port)) => Ok(LiveAddress::Port { port, host, allow_remote }),
+        _ => Err(InputError::new_err("either a socket or a port is needed")),
+    }
+}
+
+/// A door that several devices share.
+#[pyclass(frozen)]
+pub(crate) struct LiveEntry {
+    /// Until it has ended.
+    door: Mutex<Option<LiveDoor>>,
+    #[pyo3(get)]
+    warnings: Vec<String>,
+}
+
+#[pymethods]
+impl LiveEntry {
+    /// A door at a socket or a port, which is not open yet. `tls` is the directory of its certificates,
+    /// whether clients must show one, and whether nothing is said without TLS.
+    #[new]
+    #[pyo3(signature = (*, socket, port, host, allow_remote, tls))]
+    fn new(
+        socket: Option<std::path::PathBuf>,
+        port: Option<u16>,
+        host: String,
+        allow_remote: bool,
+        tls: Option<(std::path::PathBuf, bool, bool)>,
+    ) -> PyResult<Self> {
+        let tls = tls.map(|(directory, verifies, required)| {
+            LiveTls::new(&directory, verifies, required)
+        });
+        let tls = tls.transpose().map_err(live_error)?;
+        let address = address(socket, port, host, allow_remote)?;
+        let door = LiveDoor::new(&address, tls).map_err(live_error)?;
+        let warnings = door.warnings.clone();
+        Ok(LiveEntry { door: Mutex::new(Some(door)), warnings })
+    }
+
+    /// Lets clients in; by what they find each of the devices.
+    fn open(&self) -> PyResult<Vec<String>> {
+        self.at(|door| door.open().map_err(live_error)).unwrap_or(Ok(Vec::new()))
+    }
+
+    /// Lets nobody in any more.
+    fn close(&self, py: Python<'_>) {
+        py.detach(|| self.at(LiveDoor::close));
+    }
+
+    /// Ends, when all devices have.
+    fn finish(&self, py: Python<'_>) {
+        let door = self.door.lock().unwrap_or_else(PoisonError::into_inner).take();
+        py.detach(|| door.map(LiveDoor::finish));
+    }
+}
+
+impl LiveEntry {
+    fn at<T>(&self, what: impl FnOnce(&mut LiveDoor) -> T) -> Option<T> {
+        self.door.lock().unwrap_or_else(PoisonError::into_inner).as_mut().map(what)
+    }
+
+    fn way_to(&self, name: &str, description: &str) -> PyResult<LiveAddress> {
+        let way = self.at(|door| door.way_to(name, description).map_err(live_error));
+        way.unwrap_or_else(|| Err(InputError::new_err("the door has been closed for good")))
     }
 }
 

@@ -43,7 +43,7 @@ pub use config::{
 pub use error::{InputError, RunError};
 pub use inputs::read_decompressed;
 #[cfg(all(feature = "live", target_os = "linux"))]
-pub use live::{Live, LiveAddress, LiveSettings, LiveStatus, Ready};
+pub use live::{Live, LiveAddress, LiveDoor, LiveSettings, LiveStatus, LiveTls, Ready};
 pub use reliability::{Reliability, ReliabilitySettings, reliability};
 pub use results::SCHEMA;
 pub use session::{Progress, RunSettings, run, run_with};

@@ -153,7 +153,8 @@ impl Clients {
         let connection = self.places[place].connection.take()?;
         let left = &mut self.places[place];
         left.orphans += connection.outstanding.requests;
-        left.guest = connection.guest.clone().filter(|_| left.orphans > 0);
+        let guest = connection.guest.as_ref().filter(|_| left.orphans > 0);
+        left.guest = guest.map(|it| Arc::clone(&it.0));
         Some(connection)
     }
 
@@ -176,7 +177,7 @@ impl Clients {
         if !connection.has_asked {
             connection.has_asked = true;
             if let Some(guest) = &connection.guest {
-                guest.asks();
+                guest.0.asks();
             }
         }
         connection.outstanding.add(bytes);

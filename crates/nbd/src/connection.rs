@@ -1,12 +1,11 @@
 //! One client: its socket, what came in and was not read yet, what waits to go out, and its limits.
 
-use crate::guest::Guest;
+use crate::guest::Stay;
 use crate::listen::ClientStream;
 use crate::protocol::{Conversation, Event};
 use crate::replies::Replies;
 use crate::store::Store;
 use std::io::{self, ErrorKind, Read, Write};
-use std::sync::Arc;
 
 /// Bytes taken from a socket at once.
 const INPUT_BYTES: usize = 256 << 10;
@@ -49,7 +48,7 @@ pub(crate) struct Connection {
     pub(crate) stream: ClientStream,
     pub(crate) conversation: Conversation,
     /// What the door knows it by, if it came through one.
-    pub(crate) guest: Option<Arc<Guest>>,
+    pub(crate) guest: Option<Stay>,
     /// Tells this connection from others that had its place.
     pub(crate) serial: u64,
     /// When it came, and whether it has ever asked for something.

@@ -11,7 +11,7 @@ use crate::connection::{Connection, Flow, Load};
 use crate::control::Control;
 use crate::entrance::Passage;
 use crate::error::Error;
-use crate::guest::Guest;
+use crate::guest::{Guest, Stay};
 use crate::listen::Listener;
 use crate::protocol::Event;
 use crate::relay;
@@ -91,6 +91,7 @@ impl Door {
                 self.clients.remove(place);
             }
             self.relays.retain(|thread| !thread.is_finished());
+            self.forget();
         }
         Relays(self.relays)
     }
@@ -135,12 +136,16 @@ impl Door {
         }
     }
 
+    /// Forgets those who have left: nobody else knows of them.
+    fn forget(&mut self) {
+        self.inside.retain(|(_, guest)| Arc::strong_count(guest) > 1);
+    }
+
     /// Takes in a stranger, if one waits.
     fn admit(&mut self) -> io::Result<()> {
         let stream = self.listener.accept()?;
         let now = self.clock.now();
-        // Whoever has left is known to nobody else.
-        self.inside.retain(|(_, guest)| Arc::strong_count(guest) > 1);
+        self.forget();
         if self.clients.served() + self.inside.len() >= MOST_CLIENTS {
             let is_unused =
                 |(since, guest): &(u64, Arc<Guest>)| !guest.has_asked() && now >= since + UNUSED_NS;
@@ -202,7 +207,7 @@ impl Door {
     fn let_in(&mut self, mut connection: Connection) {
         let Ok(handle) = connection.stream.handle() else { return };
         let guest = Arc::new(Guest::new(handle));
-        connection.guest = Some(Arc::clone(&guest));
+        connection.guest = Some(Stay(Arc::clone(&guest)));
         self.inside.push((connection.since, guest));
         self.passages[connection.conversation.number].let_in(connection);
     }

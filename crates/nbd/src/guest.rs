@@ -2,6 +2,7 @@
 //! whichever export they chose, and one who asks for nothing can make room for another.
 
 use crate::listen::ClientStream;
+use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 /// It counts until the last part of it is gone: its connection, and what of it is in the device.
@@ -30,5 +31,16 @@ impl Guest {
     /// It has to leave.
     pub(crate) fn turn_out(&self) {
         self.stream.shut();
+    }
+}
+
+/// The connection of a guest: when it is dropped the client finds that the server hangs up, though the door
+/// has a handle to its socket still.
+#[derive(Debug)]
+pub(crate) struct Stay(pub(crate) Arc<Guest>);
+
+impl Drop for Stay {
+    fn drop(&mut self) {
+        self.0.turn_out();
     }
 }

@@ -11,11 +11,14 @@ import os
 from collections.abc import Mapping
 from pathlib import Path
 from types import TracebackType
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from ssdlab import _core, layers, portable
 from ssdlab.results import Results
 from ssdlab.running import Part, layers_of
+
+if TYPE_CHECKING:
+    from ssdlab.live.exports import LiveExports
 
 LOOPBACK = "127.0.0.1"
 
@@ -53,6 +56,12 @@ class LiveDevice:
         """What the user should know."""
         self.results: Results | None = None
         """What came of it; None until it has stopped."""
+        self._door: LiveExports | None = None
+
+    def stop_with(self, door: LiveExports) -> None:
+        """The door ends when the device is stopped: nobody else is behind it."""
+        self.warnings = door.warnings
+        self._door = door
 
     def status(self) -> Status | None:
         """What has happened so far; None when it has stopped."""
@@ -75,6 +84,9 @@ class LiveDevice:
         They are those of a simulation, with a section `live` about the timing. Raises `OSError` if
         the recorded trace cannot be written.
         """
+        if self._door is not None:
+            door, self._door = self._door, None
+            door.stop()
         text = self._core.stop()
         if text is not None:
             self.results = Results.from_json(text)
@@ -111,6 +123,9 @@ def serve(
     read_only: bool = False,
     mount: str | os.PathLike[str] | None = None,
     vhost_user: str | os.PathLike[str] | None = None,
+    tls_certificates: str | os.PathLike[str] | None = None,
+    tls: str | None = None,
+    tls_verify_peer: bool = False,
     seed: int | None = None,
     set: Mapping[str, Any] | None = None,
     allow_code: bool = False,
@@ -131,7 +146,10 @@ def serve(
     - `realtime`: go before all other programs, where the system allows it;
     - `control`: the path of the socket at which orders are taken (`ssdlab.control.order`);
     - `floor`: the file with what the way to the client takes, as `ssdlab floor` measures it;
-    - `read_only`: whether clients may change nothing.
+    - `read_only`: whether clients may change nothing;
+    - `tls_certificates`: the directory with `server-cert.pem` and `server-key.pem`, with which
+      clients must use TLS; may use it with `tls` "on", and cannot with "off". With
+      `tls_verify_peer` they must show a certificate that `ca-cert.pem` there has signed.
 
     With `backing` a drive that has a state is kept beside the data, in a file with the same name
     and `.drive`, and taken up again: it stays as old as it is.
@@ -140,23 +158,33 @@ def serve(
     system refuses.
     """
     stack = layers_of(device=device, seed=seed, set=set, allow_code=allow_code)
-    return serve_layers(
-        stack,
-        socket=socket,
-        port=port,
-        host=host,
-        allow_remote=allow_remote,
-        size=size,
-        backing=backing,
-        record=record,
-        time_scale=time_scale,
-        realtime=realtime,
-        control=control,
-        floor=floor,
-        read_only=read_only,
-        mount=mount,
-        vhost_user=vhost_user,
-    )
+    place: dict[str, Any] = {
+        "socket": socket,
+        "port": port,
+        "host": host,
+        "allow_remote": allow_remote,
+    }
+    settings: dict[str, Any] = {
+        "size": size,
+        "backing": backing,
+        "record": record,
+        "time_scale": time_scale,
+        "realtime": realtime,
+        "control": control,
+        "floor": floor,
+        "read_only": read_only,
+        "mount": mount,
+        "vhost_user": vhost_user,
+    }
+    from ssdlab.live import exports
+
+    secure = exports.tls_of(tls_certificates, tls, tls_verify_peer)
+    if secure is None:
+        return serve_layers(stack, **place, **settings)
+    room = exports.Room("", exports.describe(device), stack, settings)
+    served = exports.serve_rooms([room], tls=secure, **place)
+    served[""].stop_with(served)
+    return served[""]
 
 
 def serve_layers(
@@ -164,12 +192,19 @@ def serve_layers(
     *,
     record: str | os.PathLike[str] | None,
     record_data: str | os.PathLike[str] | None = None,
+    behind: tuple[_core.LiveEntry, str, str] | None = None,
     **settings: Any,
 ) -> LiveDevice:
     """Serve the device of the experiment made of `stack`; otherwise as `serve`.
 
     All that clients change is recorded with its data in the file `record_data`, for crash tests.
+    A device `behind` a door, under a name and with a description, has no address of its own.
     """
     portable.refuse_without_live_device()
     record = None if record is None else os.fspath(record)
-    return LiveDevice(_core.LiveDevice(stack, record=record, record_data=record_data, **settings))
+    if behind is not None:
+        settings |= {"socket": None, "port": None, "host": LOOPBACK, "allow_remote": False}
+    core = _core.LiveDevice(
+        stack, record=record, record_data=record_data, behind=behind, **settings
+    )
+    return LiveDevice(core)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import signal
 import subprocess
@@ -11,6 +12,7 @@ import time
 from collections.abc import Callable
 from pathlib import Path
 from types import FrameType
+from typing import Any
 
 import click
 
@@ -18,6 +20,8 @@ from ssdlab import files, layers
 from ssdlab.cli.options import ALLOW_CODE, PATH, ExamplesFirst
 from ssdlab.cli.stack import above
 from ssdlab.live import LOOPBACK, LiveDevice, serve_layers
+from ssdlab.live.exports import LiveExports, Room, describe, serve_rooms, tls_of
+from ssdlab.results import Results
 
 LOOK_SECONDS = 0.1
 STATUS_SECONDS = 1.0
@@ -44,9 +48,22 @@ STATUS_SECONDS = 1.0
             "ssdlab serve --socket /tmp/ssd --record app.parquet  # and then:\n\n"
             "ssdlab run --trace app.parquet",
         ),
+        (
+            "several drives at one socket, each with its name",
+            "ssdlab serve --export fast=zeus-linear --export old=agrawal2008,size=1GiB "
+            "--socket /tmp/ssd",
+        ),
     ],
 )
 @click.option("--device", metavar="PRESET|FILE", help="The device: a preset or a TOML file.")
+@click.option(
+    "exports",
+    "--export",
+    metavar="NAME=DEVICE[,KEY=VALUE]...",
+    multiple=True,
+    help="Serve this device under a name; may be repeated. Its keys are size, backing, record, "
+    "control, script, floor, seed, description, read-only, and those of --set.",
+)
 @click.option(
     "--size", metavar="SIZE", help="How large it is for clients, such as 1GiB; by default, all."
 )
@@ -75,6 +92,22 @@ STATUS_SECONDS = 1.0
     "--allow-remote",
     is_flag=True,
     help="Let --host be reached by other machines. There are no passwords.",
+)
+@click.option(
+    "--tls-certificates",
+    metavar="DIR",
+    type=PATH,
+    help="Clients must use TLS; DIR has server-cert.pem, server-key.pem and ca-cert.pem.",
+)
+@click.option(
+    "--tls",
+    type=click.Choice(["require", "on", "off"]),
+    help="With certificates: clients must, may, or cannot use TLS; by default they must.",
+)
+@click.option(
+    "--tls-verify-peer",
+    is_flag=True,
+    help="Clients must show a certificate that ca-cert.pem has signed.",
 )
 @click.option(
     "--backing",
@@ -140,6 +173,7 @@ STATUS_SECONDS = 1.0
 @click.option("--quiet", is_flag=True, help="No status line and no table.")
 def serve(
     device: str | None,
+    exports: tuple[str, ...],
     size: str | None,
     socket: Path | None,
     port: int | None,
@@ -147,6 +181,9 @@ def serve(
     vhost_user: Path | None,
     host: str,
     allow_remote: bool,
+    tls_certificates: Path | None,
+    tls: str | None,
+    tls_verify_peer: bool,
     backing: Path | None,
     record: str | None,
     assignments: tuple[str, ...],
@@ -185,36 +222,70 @@ def serve(
         files.refuse_unwritable(json_file)
     if record is not None and record != "-":
         files.refuse_unwritable(Path(record))
+    secure = tls_of(tls_certificates, tls, tls_verify_peer)
+    of_one = {
+        "--device": device,
+        "--backing": backing,
+        "--record": record,
+        "--control": control,
+        "--script": script,
+        "--mount": mount,
+        "--vhost-user": vhost_user,
+    }
+    given = [name for name, value in of_one.items() if value is not None]
+    if exports and given:
+        raise click.UsageError(
+            f"{given[0]} and --export exclude each other: write "
+            + ("NAME=DEVICE" if device else f"NAME=DEVICE,{given[0][2:]}=VALUE")
+            if given[0] not in ("--mount", "--vhost-user")
+            else f"{given[0]} and --export exclude each other: it shows one device"
+        )
+    settings: dict[str, Any] = {
+        "size": size,
+        "backing": backing,
+        "record": record,
+        "time_scale": time_scale,
+        "realtime": realtime,
+        "control": control,
+        "floor": floor,
+        "read_only": read_only,
+        "mount": mount,
+        "vhost_user": vhost_user,
+    }
     stack: list[layers.Layer] = []
-    if device is not None:
-        stack.append(layers.from_name("device", device))
-    stack += above(assignments, seed)
-    if script is not None:
-        stack.extend(layers.from_mapping("--script", {"run": {"faults": os.fspath(script)}}))
-    if allow_code:
-        stack = layers.permitting(stack)
+    rooms: list[Room] = []
+    if exports:
+        from ssdlab.live.export_option import room_of
 
+        rooms = [room_of(it, assignments, seed, settings, allow_code) for it in exports]
+    else:
+        if device is not None:
+            stack.append(layers.from_name("device", device))
+        stack += above(assignments, seed)
+        if script is not None:
+            stack.extend(layers.from_mapping("--script", {"run": {"faults": os.fspath(script)}}))
+        if allow_code:
+            stack = layers.permitting(stack)
+        if secure is not None:
+            rooms = [Room("", describe(device), stack, settings)]
+
+    # A door is at a socket or a port.
+    has_place = not rooms or socket is not None or port is not None
     # Until it serves, SIGTERM ends it as Ctrl-C does.
     before = signal.signal(signal.SIGTERM, signal.default_int_handler)
     with tempfile.TemporaryDirectory(prefix="ssdlab-") as directory:
+        place: dict[str, Any] = {
+            "socket": Path(directory, "socket") if nowhere or not has_place else socket,
+            "port": port,
+            "host": host,
+            "allow_remote": allow_remote,
+        }
+        live: LiveDevice | LiveExports
         try:
-            live = serve_layers(
-                stack,
-                socket=Path(directory, "socket") if nowhere else socket,
-                port=port,
-                host=host,
-                allow_remote=allow_remote,
-                size=size,
-                backing=backing,
-                record=record,
-                time_scale=time_scale,
-                realtime=realtime,
-                control=control,
-                floor=floor,
-                read_only=read_only,
-                mount=mount,
-                vhost_user=vhost_user,
-            )
+            if rooms:
+                live = serve_rooms(rooms, tls=secure, **place)
+            else:
+                live = serve_layers(stack, **place, **settings)
         except OSError as error:
             raise click.ClickException(str(error)) from None
         except KeyboardInterrupt:
@@ -223,31 +294,46 @@ def serve(
             click.echo(f"ssdlab: warning: {warning}", err=True)
         status = _attend(live, run_command, quiet, vhost_user)
         try:
-            results = live.stop()
+            ended = live.stop()
         except OSError as error:
             raise click.ClickException(str(error)) from None
-    for warning in results.live.warnings[len(live.warnings) :]:
-        click.echo(f"ssdlab: warning: {warning}", err=True)
     signal.signal(signal.SIGTERM, before)
+    results = ended if isinstance(ended, dict) else {"": ended}
+    told = set(live.warnings)
+    for result in results.values():
+        for warning in result.live.warnings:
+            if not any(it.endswith(warning) for it in told):
+                click.echo(f"ssdlab: warning: {warning}", err=True)
+    text = _as_json(results)
     if json_file is not None:
         try:
-            results.save(json_file)
+            files.write_together({json_file: text})
         except OSError as error:
             reason = f"cannot be written: {error.strerror}"
             raise click.ClickException(f"{json_file}: {reason}") from None
     if json_path == "-":
-        click.echo(results.to_json(), nl=False)
+        click.echo(text, nl=False)
     elif not quiet:
         from ssdlab.running import display
 
-        click.echo(display.results_table(results, sys.stdout), nl=False)
+        for name, result in results.items():
+            click.echo(f"Export {name}\n" if name else "", nl=False)
+            click.echo(display.results_table(result, sys.stdout), nl=False)
     if status:
         raise click.ClickException(f"the command ended with status {status}: {run_command}")
     return 0
 
 
+def _as_json(results: dict[str, Results]) -> str:
+    """The results of the only device, or by the names of the exports."""
+    if list(results) == [""]:
+        return results[""].to_json()
+    every = {name: json.loads(result.to_json()) for name, result in results.items()}
+    return json.dumps({"exports": every}, indent=2) + "\n"
+
+
 def _attend(
-    live: LiveDevice, run_command: str | None, quiet: bool, vhost_user: Path | None
+    live: LiveDevice | LiveExports, run_command: str | None, quiet: bool, vhost_user: Path | None
 ) -> int:
     """Stay until a signal comes or the command ends; the command's status."""
     stopped = False
@@ -258,17 +344,23 @@ def _attend(
 
     before = {number: signal.signal(number, stop) for number in (signal.SIGINT, signal.SIGTERM)}
     child = None
+    devices = live.devices if isinstance(live, LiveExports) else {"": live}
     try:
         if run_command is not None:
-            environment = os.environ | {"uri": live.uri}
-            if live.file is not None:
-                environment["disk"] = os.fspath(live.file)
+            from ssdlab.live.export_option import variable
+
+            first = next(iter(devices.values()))
+            environment = os.environ | {"uri": first.uri or ""}
+            environment |= {variable(name): it.uri or "" for name, it in devices.items() if name}
+            if first.file is not None:
+                environment["disk"] = os.fspath(first.file)
             child = subprocess.Popen(run_command, shell=True, env=environment)
         elif not quiet:
-            places = [os.fspath(it) for it in (live.uri, live.file, vhost_user) if it]
-            click.echo(
-                f"ssdlab: serving {live.size_bytes} bytes at {' and '.join(places)}", err=True
-            )
+            for it in devices.values():
+                places = [os.fspath(place) for place in (it.uri, it.file, vhost_user) if place]
+                click.echo(
+                    f"ssdlab: serving {it.size_bytes} bytes at {' and '.join(places)}", err=True
+                )
         show = _status_line(live, quiet)
         while not stopped and (child is None or child.poll() is None):
             show()
@@ -286,7 +378,7 @@ def _attend(
         show(last=True)
 
 
-def _status_line(live: LiveDevice, quiet: bool) -> Callable[..., None]:
+def _status_line(live: LiveDevice | LiveExports, quiet: bool) -> Callable[..., None]:
     """A function that renews the line on a terminal once a second, and clears it at last."""
     if quiet or sys.stderr is None or not sys.stderr.isatty():
         return lambda last=False: None

@@ -6,6 +6,7 @@ import sys
 import time
 
 from ssdlab.live import LiveDevice, Status
+from ssdlab.live.exports import LiveExports
 
 CLEAR = "\r\x1b[K"
 
@@ -13,7 +14,7 @@ CLEAR = "\r\x1b[K"
 class StatusLine:
     """A line on standard error about the last interval, renewed in place."""
 
-    def __init__(self, live: LiveDevice, seconds: float) -> None:
+    def __init__(self, live: LiveDevice | LiveExports, seconds: float) -> None:
         self._live = live
         self._seconds = seconds
         self._before = live.status()

@@ -1,34 +1,40 @@
-//! The ways to a live device: a socket with NBD, a file, the disk of a virtual machine.
+//! The ways to a live device: a socket of its own or a door that it shares with others, a file, the disk
+//! of a virtual machine.
 
 use super::place;
-use super::settings::{LiveSettings, from_nbd};
+use super::settings::{Behind, LiveAddress, LiveSettings, from_nbd};
 use crate::error::RunError;
 use engine::Device;
-use nbd::{Address, Floor, Listener, Mount, Server, VhostUser, Witness};
+use nbd::{Address, Entrance, Export, Floor, Listener, Mount, Server, VhostUser, Witness};
 use std::path::PathBuf;
 
 /// What is open for clients; it is closed when it is dropped.
-pub(super) struct Doors {
+pub(super) struct Doors<'a> {
     address: Option<Address>,
     listener: Option<Listener>,
+    shared: Option<&'a Behind>,
     mount: Option<Mount>,
     machine: Option<VhostUser>,
     /// What the way to the file takes.
     to_file: Floor,
 }
 
-impl Doors {
-    /// What the user wants to be opened, if it can be: whoever finds a door finds a server behind it, so they
-    /// are opened last.
+impl<'a> Doors<'a> {
+    /// What the user wants to be opened, if it can be: whoever finds a door finds a server behind it, so
+    /// they are opened last.
     pub(super) fn check(
-        settings: &LiveSettings,
+        settings: &'a LiveSettings,
         warnings: &mut Vec<String>,
     ) -> Result<Self, RunError> {
-        let address = place::address(settings, warnings)?;
-        if address.is_none() && settings.mount.is_none() && settings.vhost_user.is_none() {
-            let problem = "nobody could reach it: a socket, a port or a directory is needed";
-            return Err(RunError::Input(problem.to_owned()));
-        }
+        let (address, shared) = match &settings.address {
+            Some(LiveAddress::Shared(behind)) => (None, Some(behind)),
+            Some(address) => (Some(place::address(address, false, warnings)?), None),
+            None if settings.mount.is_none() && settings.vhost_user.is_none() => {
+                let problem = "nobody could reach it: a socket, a port or a directory is needed";
+                return Err(RunError::Input(problem.to_owned()));
+            }
+            None => (None, None),
+        };
         if let Some(address) = &address {
             Listener::check(address).map_err(from_nbd)?;
         }
@@ -38,7 +44,8 @@ impl Doors {
         if let Some(path) = &settings.vhost_user {
             VhostUser::check(path).map_err(from_nbd)?;
         }
-        Ok(Doors { address, listener: None, mount: None, machine: None, to_file: Floor::none() })
+        let to_file = Floor::none();
+        Ok(Doors { address, listener: None, shared, mount: None, machine: None, to_file })
     }
 
     /// Measures what the way to clients takes, unless that is given: to those with a socket, or else
@@ -55,18 +62,25 @@ impl Doors {
         if let Some(path) = &settings.mount {
             self.to_file = Floor::measure_mounted(path).map_err(from_nbd)?;
         }
-        match &self.address {
-            Some(address) => Floor::measure(matches!(address, Address::Tcp(..))).map_err(from_nbd),
-            None => Ok(self.to_file.clone()),
-        }
+        let is_tcp = match (self.shared, &self.address) {
+            (Some(behind), _) => behind.is_tcp,
+            (None, Some(address)) => matches!(address, Address::Tcp(..)),
+            (None, None) => return Ok(self.to_file.clone()),
+        };
+        Floor::measure(is_tcp).map_err(from_nbd)
     }
 
-    /// Opens all of them.
+    /// Opens what is its own; a door that is shared is opened when all behind it are ready.
     pub(super) fn open<D: Device + ?Sized, W: Witness<D> + ?Sized>(
         &mut self,
         settings: &LiveSettings,
+        export: Export,
         server: &mut Server<'_, D, W>,
     ) -> Result<(), RunError> {
+        if let Some(behind) = self.shared {
+            // It is ready once.
+            let _ = behind.export.set(export);
+        }
         self.listener = self.address.as_ref().map(Listener::new).transpose().map_err(from_nbd)?;
         if let Some(path) = &settings.mount {
             self.mount =
@@ -80,13 +94,17 @@ impl Doors {
     }
 
     /// Where new clients of NBD come.
-    pub(super) fn listener(&self) -> Option<&Listener> {
-        self.listener.as_ref()
+    pub(super) fn entrance(&self) -> Option<&dyn Entrance> {
+        match self.shared {
+            Some(behind) => Some(&behind.arrivals),
+            None => self.listener.as_ref().map(|it| it as &dyn Entrance),
+        }
     }
 
-    /// By what they find it.
+    /// By what they find it; nothing as long as a shared door is not open.
     pub(super) fn uri(&self) -> Option<String> {
-        self.listener.as_ref().map(Listener::uri)
+        let shared = self.shared.and_then(|behind| behind.uri.get().cloned());
+        shared.or_else(|| self.listener.as_ref().map(Listener::uri))
     }
 
     /// The file that is the device.

@@ -10,6 +10,7 @@ mod keep;
 mod place;
 mod report;
 mod settings;
+mod shared;
 mod trace_writer;
 mod watcher;
 
@@ -26,6 +27,7 @@ use options::Invalid;
 use serde_json::{Map, Value, json};
 pub use settings::{LiveAddress, LiveSettings, LiveStatus, Ready};
 use settings::{from_nbd, system};
+pub use shared::{LiveDoor, LiveTls};
 use std::ops::ControlFlow;
 use std::path::Path;
 use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
@@ -157,11 +159,11 @@ fn serve(
     let setup = Setup { store, export, scale, floor: floor.clone(), orders, recording };
     let mut device = Faulty::new(session.device(), experiment, script);
     let mut server = Server::new(&mut device, &mut watcher, setup, control).map_err(from_nbd)?;
-    doors.open(settings, &mut server)?;
-    let (uri, file) = (doors.uri(), doors.file());
+    doors.open(settings, export, &mut server)?;
+    let file = doors.file();
     // Nobody listens any more when the user has given up.
     let ready = Ready {
-        uri: uri.clone(),
+        uri: doors.uri(),
         file: file.clone(),
         size_bytes,
         warnings: warnings.clone(),
@@ -170,12 +172,13 @@ fn serve(
     let _ = announce.send(ready);
     #[expect(clippy::disallowed_methods, reason = "a live device runs on the wall clock")]
     let started = Instant::now();
-    let timing = server.run(doors.listener());
+    let timing = server.run(doors.entrance());
     let wall_seconds = started.elapsed().as_secs_f64();
     server.finish_recording().map_err(|error| {
         RunError::System(format!("the recording of the data cannot be written: {error}"))
     })?;
     drop(server);
+    let uri = doors.uri();
     warnings.extend(doors.close());
     device.check_script()?;
     let given = device.has_script().then(|| device.given());

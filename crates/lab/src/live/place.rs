@@ -7,13 +7,17 @@ use nbd::{Address, Store};
 use options::Size;
 use std::net::IpAddr;
 
+/// Where it listens, if that may be; where nobody comes in without a certificate there is less to warn of.
 pub(super) fn address(
-    settings: &LiveSettings,
+    address: &LiveAddress,
+    is_guarded: bool,
     warnings: &mut Vec<String>,
-) -> Result<Option<Address>, RunError> {
-    let Some(address) = &settings.address else { return Ok(None) };
+) -> Result<Address, RunError> {
     match address {
-        LiveAddress::Socket(path) => Ok(Some(Address::Unix(path.clone()))),
+        LiveAddress::Shared(_) => {
+            Err(RunError::Input("a device behind a door is no place for one".to_owned()))
+        }
+        LiveAddress::Socket(path) => Ok(Address::Unix(path.clone())),
         LiveAddress::Port { port, host, allow_remote } => {
             let ip: IpAddr =
                 if host == "localhost" { Ok([127, 0, 0, 1].into()) } else { host.parse() }
@@ -27,11 +31,13 @@ pub(super) fn address(
                          nobody who he is; use 127.0.0.1, or --allow-remote if that is meant"
                     )));
                 }
-                warnings.push(format!(
-                    "listening on {host}: everyone who reaches it can read and write the device"
-                ));
+                if !is_guarded {
+                    warnings.push(format!(
+                        "listening on {host}: everyone who reaches it can read and write the device"
+                    ));
+                }
             }
-            Ok(Some(Address::Tcp(ip, *port)))
+            Ok(Address::Tcp(ip, *port))
         }
     }
 }

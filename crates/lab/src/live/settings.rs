@@ -1,13 +1,14 @@
 //! What is said of a live device before it is served, and what is known of it then.
 
 use crate::error::RunError;
+use nbd::{Arrivals, Export};
 use std::io;
 use std::path::PathBuf;
-use std::sync::Arc;
 use std::sync::atomic::AtomicU64;
+use std::sync::{Arc, OnceLock};
 
 /// Where a live device is to be found.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug)]
 pub enum LiveAddress {
     /// A Unix socket with this path.
     Socket(PathBuf),
@@ -20,10 +21,23 @@ pub enum LiveAddress {
         /// Whether others than this machine may reach it: NBD asks nobody who he is.
         allow_remote: bool,
     },
+    /// Behind a door that it shares with others.
+    Shared(Behind),
+}
+
+/// The way to a device from a door that it shares.
+#[derive(Debug)]
+pub struct Behind {
+    pub(super) arrivals: Arrivals,
+    pub(super) is_tcp: bool,
+    /// What the device is for its clients, once it is ready.
+    pub(super) export: Arc<OnceLock<Export>>,
+    /// By what they find it, once the door is open.
+    pub(super) uri: Arc<OnceLock<String>>,
 }
 
 /// How a device is served.
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug)]
 pub struct LiveSettings {
     /// Where clients of NBD find it, if they do.
     pub address: Option<LiveAddress>,
@@ -55,7 +69,7 @@ pub struct LiveSettings {
 /// What is known once clients can come.
 #[derive(Debug, Clone)]
 pub struct Ready {
-    /// By what those of NBD find the device.
+    /// By what those of NBD find the device; nothing as long as a door that it shares is not open.
     pub uri: Option<String>,
     /// The file that is the device.
     pub file: Option<PathBuf>,

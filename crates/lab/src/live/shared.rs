@@ -1,0 +1,140 @@
+//! A door that several live devices share: exports by name, and TLS.
+
+use super::place;
+use super::settings::{Behind, LiveAddress, from_nbd, system};
+use crate::error::RunError;
+use nbd::{Address, Control, Door, Export, Listener, Offer, Passage, Relays, Security, Tls};
+use std::path::Path;
+use std::sync::{Arc, OnceLock};
+use std::thread::JoinHandle;
+
+/// What stands between clients and the devices of a door.
+#[derive(Debug, Clone)]
+pub struct LiveTls {
+    tls: Tls,
+    security: Security,
+    verifies: bool,
+}
+
+impl LiveTls {
+    /// The certificates of a directory; whether clients must show one of their own, and whether nothing is
+    /// said without TLS.
+    ///
+    /// # Errors
+    /// When files are missing, or are not what their names say.
+    pub fn new(directory: &Path, verifies: bool, required: bool) -> Result<Self, RunError> {
+        let tls = Tls::new(directory, verifies).map_err(from_nbd)?;
+        let security = if required { Security::Required } else { Security::Offered };
+        Ok(LiveTls { tls, security, verifies })
+    }
+
+    /// Whether nobody comes in who has no certificate.
+    fn guards(&self) -> bool {
+        self.verifies && self.security == Security::Required
+    }
+}
+
+/// A device behind the door.
+struct Room {
+    name: String,
+    description: String,
+    passage: Passage,
+    export: Arc<OnceLock<Export>>,
+    uri: Arc<OnceLock<String>>,
+}
+
+/// A door, which is opened when all devices behind it are ready.
+pub struct LiveDoor {
+    address: Address,
+    tls: Option<LiveTls>,
+    rooms: Vec<Room>,
+    control: Control,
+    thread: Option<JoinHandle<Relays>>,
+    relays: Option<Relays>,
+    /// What the user should know.
+    pub warnings: Vec<String>,
+}
+
+impl LiveDoor {
+    /// A door that can be opened at an address.
+    ///
+    /// # Errors
+    /// When the address is in use, or not to be had.
+    pub fn new(address: &LiveAddress, tls: Option<LiveTls>) -> Result<Self, RunError> {
+        let mut warnings = Vec::new();
+        let is_guarded = tls.as_ref().is_some_and(LiveTls::guards);
+        let address = place::address(address, is_guarded, &mut warnings)?;
+        Listener::check(&address).map_err(from_nbd)?;
+        if tls.is_some() {
+            let words = "what TLS takes is not part of the timing: it is on top of what clients see";
+            warnings.push(words.to_owned());
+        }
+        let control = Control::new().map_err(|error| system(&error))?;
+        let (thread, relays) = (None, None);
+        Ok(LiveDoor { address, tls, rooms: Vec::new(), control, thread, relays, warnings })
+    }
+
+    /// The way to a device that is to be served behind it, under a name.
+    ///
+    /// # Errors
+    /// When the name is taken, or the system has no more descriptors.
+    pub fn way_to(&mut self, name: &str, description: &str) -> Result<LiveAddress, RunError> {
+        if self.rooms.iter().any(|room| room.name == name) {
+            let problem = format!("export {name}: there are two of that name");
+            return Err(RunError::Input(problem));
+        }
+        let (passage, arrivals) = nbd::passage().map_err(from_nbd)?;
+        let (export, uri) = (Arc::<OnceLock<_>>::default(), Arc::<OnceLock<_>>::default());
+        self.rooms.push(Room {
+            name: name.to_owned(),
+            description: description.to_owned(),
+            passage,
+            export: Arc::clone(&export),
+            uri: Arc::clone(&uri),
+        });
+        let is_tcp = matches!(self.address, Address::Tcp(..));
+        Ok(LiveAddress::Shared(Behind { arrivals, is_tcp, export, uri }))
+    }
+
+    /// Opens it: clients can come. By what they find each device, in the order in which they were asked for.
+    ///
+    /// # Errors
+    /// When the address is not to be had any more, or names are not what they may be.
+    pub fn open(&mut self) -> Result<Vec<String>, RunError> {
+        let listener = Listener::new(&self.address).map_err(from_nbd)?;
+        let (mut offers, mut uris) = (Vec::new(), Vec::new());
+        for room in std::mem::take(&mut self.rooms) {
+            let uri = listener.uri_of(&room.name, self.tls.is_some());
+            // It is opened once, and behind it all are ready.
+            let _ = room.uri.set(uri.clone());
+            uris.push(uri);
+            let export = room.export.get().copied().unwrap_or_default();
+            let offer = Offer { name: room.name, description: room.description, export };
+            offers.push((offer, room.passage));
+        }
+        let tls = self.tls.as_ref().map(|it| (it.tls.clone(), it.security));
+        let door = Door::new(listener, offers, tls, &self.control).map_err(from_nbd)?;
+        let thread = std::thread::Builder::new().name("door".to_owned());
+        self.thread = Some(thread.spawn(move || door.run()).map_err(|error| system(&error))?);
+        Ok(uris)
+    }
+
+    /// Lets nobody in any more; who is inside may stay.
+    pub fn close(&mut self) {
+        self.control.stop();
+        if let Some(thread) = self.thread.take() {
+            match thread.join() {
+                Ok(relays) => self.relays = Some(relays),
+                Err(panic) => std::panic::resume_unwind(panic),
+            }
+        }
+    }
+
+    /// Waits until the last words of the devices, which have ended, are with their clients.
+    pub fn finish(mut self) {
+        self.close();
+        if let Some(relays) = self.relays.take() {
+            relays.finish();
+        }
+    }
+}

@@ -1,0 +1,71 @@
+"""`--export NAME=DEVICE,...` of `ssdlab serve`: what is said of one of several drives."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+from ssdlab import files, layers
+from ssdlab._core import InputError
+from ssdlab.cli.stack import above
+from ssdlab.live.exports import Room, describe
+
+#: What may be said of an export beside the keys of its experiment, which have a dot.
+WORDS = ("size", "backing", "record", "control", "script", "floor", "seed", "description")
+FLAGS = ("read-only",)
+
+
+def room_of(
+    text: str,
+    assignments: Sequence[str],
+    seed: int | None,
+    settings: dict[str, Any],
+    allow_code: bool,
+) -> Room:
+    """The device of one `--export`; what it says goes before what is said for all of them.
+
+    A comma within a value is written twice. Raises `InputError` for what is not said as it should.
+    """
+    first, *pieces = (it.replace("\0", ",") for it in text.replace(",,", "\0").split(","))
+    name, _, device = first.partition("=")
+    if not name or not device:
+        raise InputError(f'--export {text}: write NAME=DEVICE first, such as "fast=tlc-client"')
+    settings = dict(settings)
+    own: list[str] = []
+    script, description = None, describe(device)
+    for piece in pieces:
+        key, has_value, value = piece.partition("=")
+        if key in FLAGS and not has_value:
+            settings["read_only"] = True
+        elif "." in key and value:
+            own.append(piece)
+        elif key not in WORDS or not value:
+            raise InputError(
+                f'--export {name}: "{piece}" is no KEY=VALUE of an export; the keys are '
+                f"{', '.join(WORDS)}, the flag {', '.join(FLAGS)}, and those of --set"
+            )
+        elif key == "seed":
+            if not value.isdecimal():
+                raise InputError(f'--export {name}: seed "{value}" is not a whole number')
+            seed = int(value)
+        elif key == "script":
+            script = value
+        elif key == "description":
+            description = value
+        else:
+            settings[key] = value
+    if settings["record"] not in (None, "-"):
+        files.refuse_unwritable(Path(settings["record"]))
+    # What is said here replaces what is said for all, key by key.
+    said = {piece.partition("=")[0].strip() for piece in own}
+    rest = [it for it in assignments if it.partition("=")[0].strip() not in said]
+    stack = [layers.from_name("device", device), *above([*rest, *own], seed)]
+    if script is not None:
+        stack += layers.from_mapping(f"--export {name}, script", {"run": {"faults": script}})
+    return Room(name, description, layers.permitting(stack) if allow_code else stack, settings)
+
+
+def variable(name: str) -> str:
+    """The variable of the environment with the URI of an export, for `--run`."""
+    return "uri_" + "".join(it if it.isalnum() and it.isascii() else "_" for it in name)

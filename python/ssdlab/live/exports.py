@@ -1,0 +1,241 @@
+"""Several live devices behind one door: exports by name, and TLS."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterable, Mapping, Sequence
+from types import TracebackType
+from typing import Any, NamedTuple
+
+from ssdlab import _core
+from ssdlab.layers import Layer
+from ssdlab.live import LOOPBACK, LiveDevice, Status, serve_layers
+from ssdlab.results import Results
+from ssdlab.running import Part, layers_of
+
+#: What is said of one export; everything else is said of the door.
+LAYERS = ("device", "seed", "set", "allow_code")
+
+
+class Room(NamedTuple):
+    """A device behind a door."""
+
+    name: str
+    """Under which clients find it."""
+    description: str
+    """A line for people."""
+    stack: list[Layer]
+    """The layers of its experiment."""
+    settings: dict[str, Any]
+    """How it is served, as for `ssdlab.live.serve_layers`."""
+
+
+class LiveExports:
+    """Devices that are being served behind one door; made by `ssdlab.serve_exports`.
+
+    As a context manager it stops at the end of the block; the results are then in `results`.
+    """
+
+    def __init__(self, door: _core.LiveEntry, devices: dict[str, LiveDevice]) -> None:
+        self._door = door
+        self.devices = devices
+        """The devices by the names of their exports."""
+        self.warnings: list[str] = [*door.warnings]
+        """What the user should know."""
+        for name, device in devices.items():
+            prefix = f"export {name}: " if len(devices) > 1 else ""
+            self.warnings += [f"{prefix}{warning}" for warning in device.warnings]
+        self.results: dict[str, Results] | None = None
+        """What came of each; None until they have stopped."""
+
+    def __getitem__(self, name: str) -> LiveDevice:
+        return self.devices[name]
+
+    def status(self) -> Status | None:
+        """What has happened so far on all of them together; None when they have stopped.
+
+        There is no write amplification of several drives; the share that was late is the largest.
+        """
+        each = [status for it in self.devices.values() if (status := it.status()) is not None]
+        if not each:
+            return None
+        late = max(status.late_share for status in each)
+        return Status(
+            sum(status.requests for status in each),
+            sum(status.bytes for status in each),
+            sum(status.latency_seconds for status in each),
+            each[0].write_amplification if len(each) == 1 else None,
+            late,
+        )
+
+    def stop(self) -> dict[str, Results]:
+        """Let nobody in any more, answer what was asked, end, and return the results by name."""
+        if self.results is None:
+            self._door.close()
+            try:
+                self.results = _stop_all(self.devices)
+            finally:
+                self._door.finish()
+        return self.results
+
+    def __enter__(self) -> LiveExports:
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        traceback: TracebackType | None,
+    ) -> None:
+        self.stop()
+
+
+def tls_of(
+    certificates: str | os.PathLike[str] | None, mode: str | None, verify_peer: bool
+) -> tuple[str | os.PathLike[str], bool, bool] | None:
+    """What the door is told of TLS: the directory, whether clients show a certificate, and whether
+    TLS is required. Raises `InputError` for what contradicts itself.
+    """
+    if mode not in (None, "require", "on", "off"):
+        raise _core.InputError(f'tls: "{mode}" is none of require, on, off')
+    if certificates is None:
+        if mode in ("require", "on") or verify_peer:
+            raise _core.InputError("tls: a directory with certificates is needed")
+        return None
+    if verify_peer and mode in ("on", "off"):
+        raise _core.InputError(
+            "tls: certificates of clients are verified only where TLS is required: "
+            "who comes without it shows none"
+        )
+    return None if mode == "off" else (certificates, verify_peer, mode != "on")
+
+
+def serve_rooms(
+    rooms: Sequence[Room],
+    *,
+    socket: str | os.PathLike[str] | None,
+    port: int | None,
+    host: str,
+    allow_remote: bool,
+    tls: tuple[str | os.PathLike[str], bool, bool] | None,
+) -> LiveExports:
+    """Serve devices behind one door, which is opened when all of them are ready."""
+    _refuse_shared_files(rooms)
+    door = _core.LiveEntry(socket=socket, port=port, host=host, allow_remote=allow_remote, tls=tls)
+    devices: dict[str, LiveDevice] = {}
+    try:
+        for room in rooms:
+            behind = (door, room.name, room.description)
+            try:
+                devices[room.name] = serve_layers(room.stack, behind=behind, **room.settings)
+            except (_core.InputError, OSError) as error:
+                if len(rooms) == 1:
+                    raise
+                raise type(error)(f"export {room.name}: {error}") from None
+        uris = door.open()
+    except BaseException:
+        _stop_all(devices)
+        raise
+    for device, uri in zip(devices.values(), uris, strict=True):
+        device.uri = uri
+    return LiveExports(door, devices)
+
+
+def serve_exports(
+    exports: Mapping[str, Part | Mapping[str, Any]],
+    *,
+    socket: str | os.PathLike[str] | None = None,
+    port: int | None = None,
+    host: str = LOOPBACK,
+    allow_remote: bool = False,
+    tls_certificates: str | os.PathLike[str] | None = None,
+    tls: str | None = None,
+    tls_verify_peer: bool = False,
+) -> LiveExports:
+    """Serve several simulated devices at one socket or port, each under its name.
+
+    - `exports`: by name what each is: a dict of the arguments of `ssdlab.serve` that are about a
+      device (`device`, `size`, `backing`, `set`, ...) and a `description`, or only the device. The
+      first is also found without a name. Each has its own time, data and results;
+    - `socket`, `port`, `host`, `allow_remote`: as for `ssdlab.serve`;
+    - `tls_certificates`, `tls`, `tls_verify_peer`: as for `ssdlab.serve`.
+
+    Raises `InputError` for wrong input and `OSError` for what the system refuses; then nothing is
+    served.
+    """
+    rooms = [_room(name, said) for name, said in exports.items()]
+    return serve_rooms(
+        rooms,
+        socket=socket,
+        port=port,
+        host=host,
+        allow_remote=allow_remote,
+        tls=tls_of(tls_certificates, tls, tls_verify_peer),
+    )
+
+
+def _room(name: str, said: Part | Mapping[str, Any]) -> Room:
+    # A dict of keys of a device is one with a kind; else it is arguments.
+    if not isinstance(said, Mapping) or "kind" in said:
+        said = {"device": said}
+    known = {*LAYERS, *SETTINGS, "description"}
+    unknown = [key for key in said if key not in known]
+    if unknown:
+        raise _core.InputError(
+            f"export {name}: there is no {unknown[0]} of an export; there are "
+            f"{', '.join(sorted(known))}"
+        )
+    stack = layers_of(**{key: said[key] for key in LAYERS if key in said})
+    settings = SETTINGS | {key: said[key] for key in SETTINGS if key in said}
+    description = said.get("description") or describe(said.get("device"))
+    return Room(name, str(description), stack, settings)
+
+
+def describe(device: Any) -> str:
+    """What clients are told of an export of which nothing else is said."""
+    name = device if isinstance(device, (str, os.PathLike)) else "a device"
+    return f"{os.path.basename(name)}, simulated by ssdlab"
+
+
+#: How a device is served when nothing else is said.
+SETTINGS: dict[str, Any] = {
+    "size": None,
+    "backing": None,
+    "record": None,
+    "time_scale": 1.0,
+    "realtime": False,
+    "control": None,
+    "floor": None,
+    "read_only": False,
+    "mount": None,
+    "vhost_user": None,
+}
+
+
+def _refuse_shared_files(rooms: Iterable[Room]) -> None:
+    """Two devices may not write one file; data and sockets are found out by the system."""
+    records: dict[str, str] = {}
+    for room in rooms:
+        record = room.settings.get("record")
+        if record is None:
+            continue
+        place = os.path.realpath(record)
+        if place in records:
+            raise _core.InputError(
+                f"export {room.name}: {record} is the record of export {records[place]} already"
+            )
+        records[place] = room.name
+
+
+def _stop_all(devices: dict[str, LiveDevice]) -> dict[str, Results]:
+    """Stop all, whatever becomes of each; the first thing that went wrong is raised then."""
+    results: dict[str, Results] = {}
+    problem: Exception | None = None
+    for name, device in devices.items():
+        try:
+            results[name] = device.stop()
+        except Exception as error:
+            problem = problem or error
+    if problem is not None:
+        raise problem
+    return results
