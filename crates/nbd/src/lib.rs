@@ -29,6 +29,7 @@ mod listen;
 mod measure;
 mod negotiation;
 mod orders;
+mod patience;
 mod pending;
 mod protocol;
 mod punctuality;

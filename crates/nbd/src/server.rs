@@ -18,6 +18,7 @@ use crate::control::Control;
 use crate::entrance::Entrance;
 use crate::error::Error;
 use crate::listen::ClientStream;
+use crate::patience::Patience;
 use crate::pending::{BACKING, DATA, Requests};
 use crate::punctuality::Punctuality;
 use crate::recording::Recording;
@@ -124,6 +125,7 @@ impl<'a, D: Device + ?Sized, W: Witness<D> + ?Sized> Server<'a, D, W> {
     /// Serves until it is told to stop or, where nobody can come, until the last client has gone.
     pub fn run(&mut self, entrance: Option<&dyn Entrance>) -> Punctuality {
         clock::precise_sleep();
+        self.watch.patience = Patience::of_this_thread();
         self.waited = clock::waited_for_processor();
         self.punctuality.waited_ns = self.waited.map(|_| 0);
         let mut end = None;
