@@ -66,7 +66,7 @@ fn main() {
             let mut told = (0.0, 0);
             let before = own_us();
             let ns = std::env::args().nth(2).map_or(0, |it| it.parse().expect("nanoseconds"));
-        serve(device(ns), Store::memory(), BYTES, &path, || {
+            serve(device(ns), Store::memory(), BYTES, &path, || {
                 told = ask(&path, command, outstanding);
             });
             let cost = (own_us() - before) / REQUESTS as f64;
