@@ -170,9 +170,8 @@ impl LiveEntry {
         allow_remote: bool,
         tls: Option<(std::path::PathBuf, bool, bool)>,
     ) -> PyResult<Self> {
-        let tls = tls.map(|(directory, verifies, required)| {
-            LiveTls::new(&directory, verifies, required)
-        });
+        let tls =
+            tls.map(|(directory, verifies, required)| LiveTls::new(&directory, verifies, required));
         let tls = tls.transpose().map_err(live_error)?;
         let address = address(socket, port, host, allow_remote)?;
         let door = LiveDoor::new(&address, tls).map_err(live_error)?;

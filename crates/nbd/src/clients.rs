@@ -218,6 +218,7 @@ impl Clients {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::catalogue::Export;
     use crate::connection::Flow;
     use std::io::Write;
     use std::os::unix::net::UnixStream;
@@ -227,7 +228,8 @@ mod tests {
     /// Adds a client that came at `now`: its end, and the place of who has to leave for it.
     fn come(clients: &mut Clients, now: u64) -> (UnixStream, Option<usize>) {
         let (client, server) = UnixStream::pair().unwrap();
-        let leaves = clients.add(ClientStream::Unix(server), EXPORT, now).unwrap();
+        let catalogue = Arc::new(Catalogue::single(EXPORT));
+        let leaves = clients.add(ClientStream::Unix(server), &catalogue, 0, now).unwrap();
         (client, leaves)
     }
 

@@ -143,11 +143,6 @@ impl Connection {
         (consumed, event)
     }
 
-    /// Whether bytes have come that were not read as words of the client.
-    pub(crate) fn has_unread(&self) -> bool {
-        !self.unread.is_empty()
-    }
-
     /// Some bytes of the input.
     pub(crate) fn bytes(&self, range: std::ops::Range<usize>) -> &[u8] {
         &self.input[range]

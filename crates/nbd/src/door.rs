@@ -185,7 +185,7 @@ impl Door {
         }
         if connection.conversation.is_securing() {
             // Who has said more than that he wants TLS did not say it within.
-            let is_alone = !connection.has_unread();
+            let is_alone = connection.unread() == 0;
             let Some(secured) = self.secured(connection).filter(|_| is_alone) else { return };
             connection = secured;
         }

@@ -66,7 +66,8 @@ impl LiveDoor {
         let address = place::address(address, is_guarded, &mut warnings)?;
         Listener::check(&address).map_err(from_nbd)?;
         if tls.is_some() {
-            let words = "what TLS takes is not part of the timing: it is on top of what clients see";
+            let words =
+                "what TLS takes is not part of the timing: it is on top of what clients see";
             warnings.push(words.to_owned());
         }
         let control = Control::new().map_err(|error| system(&error))?;
