@@ -1,49 +1,79 @@
-//! Requests a second of the live device, in front of a device that answers at once: one client on a
-//! socket, reading 4 KiB with one request outstanding and with 32.
+//! What the live device costs, in front of a device that answers at once: one client on a socket,
+//! reading and writing 4 KiB with 1, 32 and 128 requests outstanding. Of the server's thread the
+//! processor time of a request is told, of the client the rate and the 99th percentile of its latency.
 //!
-//! `cargo bench -p nbd`. With two processors free it is above 50,000 a second either way; where
-//! client and server share one, each request waits for the other's turn.
+//! `cargo bench -p nbd`. On a busy machine only the processor time means anything. With a path,
+//! `cargo bench -p nbd -- PATH`, it serves at that socket until it is killed, for other clients.
 
 #[path = "../tests/common/mod.rs"]
 mod common;
 
-use common::{Client, READ, device, message, serve};
+use common::{Client, READ, WRITE, device, message, serve};
 use nbd::Store;
-use std::io::{Read, Write};
-use std::time::Instant;
+use rustix::time::{ClockId, clock_gettime};
+use std::collections::VecDeque;
+use std::io::{BufReader, Read, Write};
+use std::path::{Path, PathBuf};
+use std::time::{Duration, Instant};
 
-const BYTES: u64 = 64 << 20;
+const BYTES: u64 = 256 << 20;
 const REQUESTS: u64 = 100_000;
 
-fn requests_per_second(outstanding: u64) -> f64 {
-    let directory = tempfile::tempdir().expect("there is room");
-    let path = directory.path().join("s");
-    let mut rate = 0.0;
-    serve(device(0), Store::memory(), BYTES, &path, || {
-        let mut client = Client::new(&path).expect("the server is there").0;
-        let ask = |client: &mut std::os::unix::net::UnixStream, number: u64| {
-            let words = message(READ, 0, number, number * 40_961 % 16_384 * 4096, 4096, &[]);
-            client.write_all(&words).expect("the server listens");
-        };
-        let started = Instant::now();
-        for number in 0..outstanding {
-            ask(&mut client, number);
+/// The processor time of this thread, us.
+fn own_us() -> f64 {
+    let time = clock_gettime(ClockId::ThreadCPUTime);
+    time.tv_sec as f64 * 1e6 + time.tv_nsec as f64 / 1e3
+}
+
+/// Asks for so much at once as it finds room for, and takes answers in large pieces.
+fn ask(path: &Path, command: u16, outstanding: u64) -> (f64, u64) {
+    let client = Client::new(path).expect("the server is there").0;
+    let mut answers = BufReader::with_capacity(1 << 20, client.try_clone().expect("a descriptor"));
+    let mut asking = client;
+    let data = vec![7; if command == WRITE { 4096 } else { 0 }];
+    let mut answer = vec![0; 16 + if command == READ { 4096 } else { 0 }];
+    let (mut asked, mut sent_at) = (0, VecDeque::new());
+    let mut latencies = Vec::with_capacity(REQUESTS as usize);
+    let started = Instant::now();
+    for answered in 0..REQUESTS {
+        while asked < REQUESTS && asked - answered < outstanding {
+            let offset = asked * 40_961 % (BYTES / 4096) * 4096;
+            let words = message(command, 0, asked, offset, 4096, &data);
+            sent_at.push_back(Instant::now());
+            asking.write_all(&words).expect("the server listens");
+            asked += 1;
         }
-        let mut answer = [0; 16 + 4096];
-        for number in 0..REQUESTS {
-            client.read_exact(&mut answer).expect("the server answers");
-            if number + outstanding < REQUESTS {
-                ask(&mut client, number + outstanding);
-            }
-        }
-        rate = REQUESTS as f64 / started.elapsed().as_secs_f64();
-    });
-    rate
+        answers.read_exact(&mut answer).expect("the server answers");
+        let sent_at = sent_at.pop_front().expect("it was asked");
+        latencies.push(sent_at.elapsed().as_nanos() as u64);
+    }
+    latencies.sort_unstable();
+    let rate = REQUESTS as f64 / started.elapsed().as_secs_f64();
+    (rate, latencies[latencies.len() * 99 / 100])
 }
 
 fn main() {
-    for outstanding in [1, 32] {
-        let rate = requests_per_second(outstanding);
-        println!("{outstanding:2} outstanding: {rate:9.0} requests/s");
+    if let Some(path) = std::env::args_os().nth(1).filter(|it| it != "--bench") {
+        let forever = || std::thread::sleep(Duration::from_secs(1 << 30));
+        serve(device(0), Store::memory(), BYTES, &PathBuf::from(path), forever);
+        return;
+    }
+    let directory = tempfile::tempdir().expect("there is room");
+    let path = directory.path().join("s");
+    for (name, command) in [("read", READ), ("write", WRITE)] {
+        for outstanding in [1, 32, 128] {
+            let mut told = (0.0, 0);
+            let before = own_us();
+            serve(device(0), Store::memory(), BYTES, &path, || {
+                told = ask(&path, command, outstanding);
+            });
+            let cost = (own_us() - before) / REQUESTS as f64;
+            println!(
+                "{name:5} {outstanding:3} outstanding: {cost:5.2} us of the server a request, \
+                 {:9.0} requests/s, 99 % within {:6} us",
+                told.0,
+                told.1 / 1000
+            );
+        }
     }
 }

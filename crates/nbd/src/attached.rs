@@ -3,7 +3,7 @@
 
 use crate::setup::Witness;
 use engine::{Completion, Device, Request, Time};
-use std::collections::HashMap;
+use std::collections::VecDeque;
 
 /// An answer of the device.
 pub(crate) struct Answered {
@@ -15,9 +15,66 @@ pub(crate) struct Answered {
 }
 
 /// A request in the device.
+#[derive(Clone, Copy)]
 struct Inside {
     slot: u32,
     early: u64,
+}
+
+/// The requests in the device. Their numbers count up, so each lies in a row at its number, from the
+/// oldest that is still there on.
+#[derive(Default)]
+struct Row {
+    first: u64,
+    row: VecDeque<Option<Inside>>,
+    count: usize,
+}
+
+impl Row {
+    /// Adds the request that comes next.
+    fn push(&mut self, inside: Inside) {
+        self.row.push_back(Some(inside));
+        self.count += 1;
+    }
+
+    fn remove(&mut self, number: u64) -> Option<Inside> {
+        let at = number.checked_sub(self.first)?;
+        let found = self.row.get_mut(usize::try_from(at).ok()?)?.take()?;
+        self.count -= 1;
+        while let Some(None) = self.row.front() {
+            self.row.pop_front();
+            self.first += 1;
+        }
+        Some(found)
+    }
+}
+
+/// By how much the answers are early at most that are still to come, and how many of them are that.
+#[derive(Default)]
+struct Ahead {
+    most: u64,
+    count: usize,
+}
+
+impl Ahead {
+    fn add(&mut self, early: u64) {
+        if early > self.most {
+            *self = Ahead { most: early, count: 0 };
+        }
+        self.count += usize::from(early == self.most);
+    }
+
+    /// One is answered; `left` are the others.
+    fn remove(&mut self, early: u64, left: &Row) {
+        if early < self.most {
+            return;
+        }
+        self.count -= 1;
+        if self.count == 0 {
+            self.most = 0;
+            left.row.iter().flatten().for_each(|it| self.add(it.early));
+        }
+    }
 }
 
 /// The device and what it was asked.
@@ -26,13 +83,11 @@ pub(crate) struct Attached<'a, D: ?Sized> {
     /// Until when the device has been advanced.
     time: Time,
     completions: Vec<Completion>,
-    /// By the number of the request in the device.
-    inside: HashMap<u64, Inside>,
+    inside: Row,
     submitted: u64,
     /// When the witness wants to see the device next.
     sample_at: Time,
-    /// By how much the answers of some request in the device are early.
-    ahead: u64,
+    ahead: Ahead,
 }
 
 impl<'a, D: Device + ?Sized> Attached<'a, D> {
@@ -42,10 +97,10 @@ impl<'a, D: Device + ?Sized> Attached<'a, D> {
             device,
             time: 0,
             completions: Vec::new(),
-            inside: HashMap::new(),
+            inside: Row::default(),
             submitted: 0,
             sample_at: 0,
-            ahead: 0,
+            ahead: Ahead::default(),
         }
     }
 
@@ -74,12 +129,12 @@ impl<'a, D: Device + ?Sized> Attached<'a, D> {
 
     /// The most by which an answer that is still to come is early.
     pub(crate) fn ahead(&self) -> u64 {
-        self.ahead
+        self.ahead.most
     }
 
     /// Whether no request is in it.
     pub(crate) fn is_idle(&self) -> bool {
-        self.inside.is_empty()
+        self.inside.count == 0
     }
 
     /// The number of the next request.
@@ -97,7 +152,7 @@ impl<'a, D: Device + ?Sized> Attached<'a, D> {
         answered: &mut Vec<Answered>,
     ) {
         while let Some(at) = self.device.next_event().filter(|at| *at <= to) {
-            if self.inside.is_empty() && !all {
+            if self.is_idle() && !all {
                 return;
             }
             self.sample(at, witness);
@@ -105,13 +160,10 @@ impl<'a, D: Device + ?Sized> Attached<'a, D> {
             self.time = self.time.max(at);
             for completion in self.completions.drain(..) {
                 witness.completed(&completion);
-                let Some(Inside { slot, early }) = self.inside.remove(&completion.request.id)
-                else {
+                let Some(Inside { slot, early }) = self.inside.remove(completion.request.id) else {
                     continue;
                 };
-                if early == self.ahead {
-                    self.ahead = self.inside.values().map(|it| it.early).max().unwrap_or(0);
-                }
+                self.ahead.remove(early, &self.inside);
                 answered.push(Answered { slot, early, completion });
             }
         }
@@ -139,8 +191,8 @@ impl<'a, D: Device + ?Sized> Attached<'a, D> {
         witness.submitted(at, &request, fua);
         self.time = at;
         self.submitted += 1;
-        self.ahead = self.ahead.max(early);
-        self.inside.insert(request.id, Inside { slot, early });
+        self.ahead.add(early);
+        self.inside.push(Inside { slot, early });
         self.device.submit(at, request);
     }
 }

@@ -51,6 +51,8 @@ pub(crate) struct Connection {
     /// When it came, and whether it has ever asked for something.
     pub(crate) since: u64,
     pub(crate) has_asked: bool,
+    /// When it last said something.
+    pub(crate) heard: u64,
     input: Vec<u8>,
     /// The part of the input that is yet to be read.
     unread: std::ops::Range<usize>,
@@ -96,6 +98,7 @@ impl Connection {
             serial,
             since,
             has_asked: false,
+            heard: since,
             input: vec![0; INPUT_BYTES],
             unread: 0..0,
             words,
@@ -140,6 +143,11 @@ impl Connection {
     /// Some bytes of the input.
     pub(crate) fn bytes(&self, range: std::ops::Range<usize>) -> &[u8] {
         &self.input[range]
+    }
+
+    /// How many bytes of the input are yet to be read.
+    pub(crate) fn unread(&self) -> usize {
+        self.unread.len()
     }
 
     /// Takes what has arrived, as far as there is room for it.

@@ -30,7 +30,7 @@ impl<D: Device + ?Sized, W: Witness<D> + ?Sized> Server<'_, D, W> {
                 let (load, held) = (self.clients.load, self.clients.held(place));
                 let has_room = |own| crate::connection::has_room(own, load, held);
                 let Some(next) = self.locals.next(number, has_room) else { break };
-                self.last_message = self.clock.now();
+                self.watch.last_message = self.clock.now();
                 // Without power nobody answers, which is what dropping it says.
                 if !self.is_off {
                     self.ask_locally(place, next);

@@ -39,6 +39,7 @@ mod store;
 mod syncer;
 mod vhost;
 mod virtio_disk;
+mod waiting;
 
 pub use clock::{Scale, realtime};
 pub use control::Control;

@@ -9,6 +9,8 @@ use std::collections::VecDeque;
 
 /// At most so many bytes are made at once; then it is the turn of the next client.
 pub(crate) const STRETCH_BYTES: usize = 256 << 10;
+/// How large a room for words may be that is kept.
+const SPARE_BYTES: usize = 4096;
 
 /// An answer, or a part of it, that was not sent yet.
 #[derive(Debug)]
@@ -25,6 +27,8 @@ pub(crate) struct Replies {
     queue: VecDeque<Reply>,
     /// Bytes of the first that were sent.
     sent: usize,
+    /// An empty room for words.
+    spare: Vec<u8>,
     /// Bytes of data in all of them, as long as some of theirs was not sent.
     bytes: u64,
 }
@@ -49,7 +53,11 @@ impl Replies {
     pub(crate) fn say(&mut self, words: &[u8]) {
         match self.queue.back_mut() {
             Some(Reply::Words(last)) if last.len() < 1024 => last.extend_from_slice(words),
-            _ => self.queue.push_back(Reply::Words(words.to_vec())),
+            _ => {
+                let mut room = std::mem::take(&mut self.spare);
+                room.extend_from_slice(words);
+                self.queue.push_back(Reply::Words(room));
+            }
         }
     }
 
@@ -112,7 +120,12 @@ impl Replies {
             }
             self.sent -= whole;
             self.bytes -= data;
-            self.queue.pop_front();
+            if let Some(Reply::Words(mut room)) = self.queue.pop_front()
+                && room.capacity() <= SPARE_BYTES
+            {
+                room.clear();
+                self.spare = room;
+            }
         }
     }
 

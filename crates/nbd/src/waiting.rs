@@ -1,0 +1,224 @@
+//! How the server waits: for the next instant, a message, or a word from elsewhere.
+//!
+//! While messages come one after the other, the clients that sent the last ones are read without asking
+//! the system first who has something to say; all are asked every few microseconds.
+
+use crate::clients::MOST_CLIENTS;
+use crate::connection::{Connection, Flow};
+use crate::listen::Listener;
+use crate::server::Server;
+use crate::setup::Witness;
+use engine::Device;
+use rustix::event::{PollFd, PollFlags, Timespec, poll};
+
+/// A sleep ends this long before the instant, ns; the rest is spent watching.
+const MARGIN_NS: u64 = 40_000;
+/// So long after the last message the socket is watched before the thread sleeps, ns.
+const WATCH_NS: u64 = 30_000;
+/// While it watches, all are asked this often, ns, and between that only who spoke last.
+const ROUND_NS: u64 = 8_000;
+/// So many are read without being asked; if more speak, all are asked every time.
+const MOST_WARM: usize = 4;
+/// So long before the next instant there is time for other things, ns, which come no more often
+/// than this; on a busy server a few times more seldom, and then at once.
+const LEISURE_NS: u64 = 2_000_000;
+const IDLE_EVERY_NS: u64 = 500_000_000;
+/// The longest sleep, ns.
+const LONG_NS: u64 = 500_000_000;
+
+/// When the server did what, and who is to be heard.
+#[derive(Default)]
+pub(crate) struct Watch {
+    pub(crate) last_message: u64,
+    last_idle: u64,
+    /// When all were asked last.
+    last_round: u64,
+    /// The places of those who spoke lately.
+    warm: Vec<usize>,
+    /// The place that is heard first in the next round.
+    first: usize,
+    /// Of a round: the places in order, and what is to be said of each descriptor.
+    places: Vec<usize>,
+    events: Vec<PollFlags>,
+}
+
+impl<D: Device + ?Sized, W: Witness<D> + ?Sized> Server<'_, D, W> {
+    /// Waits for the next instant, message or wake-up, and takes the messages.
+    pub(crate) fn wait(&mut self, listener: Option<&Listener>, reading: bool) {
+        self.read_leftovers(reading);
+        if reading {
+            self.hear_locals();
+        }
+        let now = self.clock.now();
+        let timeout = self.timeout(now);
+        let few = self.watch.warm.len() <= MOST_WARM;
+        if timeout == 0 && reading && few && now < self.watch.last_round + ROUND_NS {
+            self.read_warm();
+            return;
+        }
+        self.watch.last_round = now;
+        if self.ask_all(listener, reading, timeout) {
+            self.hear_all(listener);
+        }
+    }
+
+    /// Reads those who spoke lately.
+    fn read_warm(&mut self) {
+        for number in 0..self.watch.warm.len() {
+            let place = self.watch.warm[number];
+            let (load, held) = (self.clients.load, self.clients.held(place));
+            if self.clients.at(place).is_some_and(|it| it.has_room(load, held)) {
+                self.read(place);
+                // Nobody's answer waits for all that others have to say.
+                self.answer_due();
+            }
+        }
+    }
+
+    /// Asks the system who has something to say or takes more, for at most so long; whether someone does.
+    fn ask_all(&mut self, listener: Option<&Listener>, reading: bool, timeout: u64) -> bool {
+        let timeout = Timespec { tv_sec: 0, tv_nsec: timeout.cast_signed() };
+        let watch = &mut self.watch;
+        watch.places.clear();
+        watch.warm.clear();
+        watch.events.clear();
+        let mut fds = Vec::with_capacity(self.clients.places() + 4);
+        fds.push(PollFd::new(self.control.wakes(), PollFlags::IN));
+        for (place, connection) in self.clients.iter() {
+            let room = connection.has_room(self.clients.load, self.clients.held(place));
+            let mut wanted = PollFlags::empty();
+            wanted.set(PollFlags::IN, reading && room);
+            wanted.set(PollFlags::OUT, connection.has_output());
+            watch.places.push(place);
+            if connection.heard + WATCH_NS > watch.last_round {
+                watch.warm.push(place);
+            }
+            fds.push(PollFd::new(&connection.stream, wanted));
+        }
+        let orders = self.setup.orders.iter().flat_map(|orders| orders.fds());
+        fds.extend(orders.map(|fd| PollFd::from_borrowed_fd(fd, PollFlags::IN)));
+        if let Some(listener) = listener {
+            fds.push(PollFd::new(listener, PollFlags::IN));
+        }
+        if !matches!(poll(&mut fds, Some(&timeout)), Ok(ready) if ready > 0) {
+            return false;
+        }
+        watch.events.extend(fds.iter().map(PollFd::revents));
+        true
+    }
+
+    /// Does what the round has found.
+    fn hear_all(&mut self, listener: Option<&Listener>) {
+        let (places, events) =
+            (std::mem::take(&mut self.watch.places), std::mem::take(&mut self.watch.events));
+        if !events[0].is_empty() {
+            self.control.woken();
+            self.synced();
+        }
+        let gone = PollFlags::HUP | PollFlags::ERR | PollFlags::NVAL;
+        self.watch.first = (self.watch.first + 1) % places.len().max(1);
+        let first = self.watch.first;
+        for number in (first..places.len()).chain(0..first) {
+            let (place, events) = (places[number], events[1 + number]);
+            if events.contains(PollFlags::OUT)
+                && let Some(connection) = self.clients.at(place)
+            {
+                connection.clogged = false;
+            }
+            if events.contains(PollFlags::IN) {
+                self.read(place);
+                // Nobody's answer waits for all that others have to say.
+                self.answer_due();
+            } else if events.intersects(gone) {
+                self.disconnect(place);
+            }
+        }
+        let rest = &events[1 + places.len()..];
+        let (new, orders) = match (listener, rest.split_last()) {
+            (Some(listener), Some((last, rest))) => ((!last.is_empty()).then_some(listener), rest),
+            _ => (None, rest),
+        };
+        if orders.iter().any(|events| !events.is_empty()) {
+            self.obey();
+        }
+        if let Some(listener) = new {
+            // Some at once, for who comes last should hear soon that there is no place. A client that is
+            // gone already, or no descriptor for it: the next turn tries again.
+            for _ in 0..MOST_CLIENTS {
+                let Ok(stream) = listener.accept() else { break };
+                let _ = self.connect(stream);
+            }
+        }
+        (self.watch.places, self.watch.events) = (places, events);
+    }
+
+    /// How long to sleep, ns, less than a second; 0 to watch.
+    fn timeout(&mut self, now: u64) -> u64 {
+        let event = self.device.device().next_event().filter(|_| !self.device.is_idle());
+        let ahead = self.device.ahead();
+        let event = event.map(|at| self.setup.scale.wall(at).saturating_sub(ahead));
+        let due = self.requests.due();
+        let next = event.into_iter().chain(due).min();
+        let since = now - self.watch.last_idle;
+        if since > IDLE_EVERY_NS {
+            let leisure = next.is_none_or(|next| next > now + LEISURE_NS);
+            if leisure || since > 4 * IDLE_EVERY_NS {
+                self.watch.last_idle = now;
+                self.idle(now);
+            }
+        }
+        let unsent = self.clients.iter().any(|(_, it)| it.has_output() && !it.clogged);
+        let watching = now < self.watch.last_message + WATCH_NS || unsent || !self.trimming.is_empty();
+        match next {
+            _ if watching => 0,
+            Some(next) => next.saturating_sub(now + MARGIN_NS).min(LONG_NS),
+            None => LONG_NS,
+        }
+    }
+
+    /// What is done now and then.
+    fn idle(&mut self, now: u64) {
+        self.count_waiting();
+        let model_now = self.setup.scale.model(now).max(self.device.time());
+        if self.device.is_idle() {
+            // What the device does in the background, so that it may come to rest.
+            self.advance(model_now, true);
+        }
+        self.witness.idle(self.device.device_mut(), model_now, &self.punctuality);
+        for place in self.clients.overdue(now) {
+            self.disconnect(place);
+        }
+    }
+
+    fn read(&mut self, place: usize) {
+        let Some(mut connection) = self.clients.take(place) else { return };
+        let before = connection.unread();
+        let flow = connection.fill();
+        if connection.unread() > before {
+            let now = self.clock.now();
+            self.watch.last_message = now;
+            connection.heard = now;
+            self.parse(place, &mut connection, now);
+        }
+        self.clients.put(place, connection);
+        if flow == Flow::Gone {
+            self.disconnect(place);
+        }
+    }
+
+    /// Goes on with messages that were left because too much was asked before them.
+    fn read_leftovers(&mut self, reading: bool) {
+        for place in 0..self.clients.places() {
+            let (load, held) = (self.clients.load, self.clients.held(place));
+            let waits = |connection: &mut Connection| {
+                reading && connection.held_back && connection.has_room(load, held)
+            };
+            if !self.clients.at(place).is_some_and(waits) {
+                continue;
+            }
+            let Some(mut connection) = self.clients.take(place) else { continue };
+            self.parse(place, &mut connection, self.clock.now());
+            self.clients.put(place, connection);
+        }
+    }
+}
