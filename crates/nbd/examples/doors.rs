@@ -1,15 +1,42 @@
-//! Serves a linear device as a file and as the disk of a virtual machine, for measurements of both:
+//! Serves a device that takes the same time for everything, one after the other, as a file and as the disk of a virtual machine, for measurements of both:
 //! `doors NS DIRECTORY SOCKET [VHOST_SOCKET]`, until standard input ends. Then it says how punctual it was.
 
-use devices::DeviceKind;
-use devices::linear::LinearConfig;
-use engine::{Completion, Request, Time};
+use engine::{Breakdown, Completion, Device, Part, Request, Status, Time};
 use nbd::{
     Address, Control, Export, Floor, Listener, Mount, Punctuality, Scale, Server, Setup, Store,
     VhostUser, Witness,
 };
-use options::Duration;
+use std::collections::VecDeque;
 use std::path::Path;
+
+/// A device that serves one request at a time.
+struct Constant {
+    service_ns: Time,
+    free_at: Time,
+    asked: VecDeque<(Time, Time, Request)>,
+}
+
+impl Device for Constant {
+    fn submit(&mut self, now: Time, request: Request) {
+        self.free_at = self.free_at.max(now) + self.service_ns;
+        self.asked.push_back((now, self.free_at, request));
+    }
+
+    fn next_event(&self) -> Option<Time> {
+        self.asked.front().map(|it| it.1)
+    }
+
+    fn advance(&mut self, to: Time, completions: &mut Vec<Completion>) {
+        while let Some((submitted, at, request)) = self.asked.pop_front_if(|it| it.1 <= to) {
+            let breakdown = Breakdown::of(Part(0), at - submitted);
+            completions.push(Completion { request, submitted, at, breakdown, status: Status::Ok });
+        }
+    }
+
+    fn capacity_sectors(&self) -> u64 {
+        u64::MAX
+    }
+}
 
 struct Nobody;
 
@@ -25,18 +52,8 @@ impl<D: ?Sized> Witness<D> for Nobody {
 
 fn main() {
     let arguments: Vec<String> = std::env::args().collect();
-    let mut config = LinearConfig::default();
-    let ns = arguments[1].parse().expect("nanoseconds");
-    for pattern in [
-        &mut config.random_read,
-        &mut config.random_write,
-        &mut config.sequential_read,
-        &mut config.sequential_write,
-    ] {
-        pattern.fixed = Duration::from_ns(ns);
-        pattern.per_kib = Duration::from_ns(0);
-    }
-    let mut device = config.build(0).expect("it is valid");
+    let service_ns = arguments[1].parse().expect("nanoseconds");
+    let mut device = Constant { service_ns, free_at: 0, asked: VecDeque::new() };
     let directory = Path::new(&arguments[2]);
     let setup = Setup {
         store: Store::memory(),
@@ -50,7 +67,7 @@ fn main() {
     eprintln!("to a client of NBD: {:?}\nto the file: {to_file:?}", setup.floor);
     let control = Control::new().expect("a descriptor");
     let mut witness = Nobody;
-    let mut server = Server::new(&mut *device, &mut witness, setup, &control).expect("a server");
+    let mut server = Server::new(&mut device, &mut witness, setup, &control).expect("a server");
     let listener = Listener::new(&Address::Unix(arguments[3].as_str().into())).expect("a socket");
     let mount = Mount::new(directory, server.local(to_file)).expect("a mount");
     let machine = arguments.get(4).map(|path| {
