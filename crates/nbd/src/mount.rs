@@ -7,14 +7,15 @@
 use crate::disk_file::DiskFile;
 use crate::error::{Error, reason};
 use crate::local::LocalClient;
-use fuser::{BackgroundSession, Config, MountOption, Session, SessionACL};
+use fuser::{BackgroundSession, Config, MountOption, Session};
 use rustix::mount::{UnmountFlags, unmount};
 use rustix::process::geteuid;
 use std::fs;
 use std::io::{self, ErrorKind};
 use std::os::unix::fs::MetadataExt;
+use std::os::unix::process::CommandExt;
 use std::path::{Path, PathBuf};
-use std::process::{Command, Stdio};
+use std::process::{Child, Command, Stdio};
 use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 
@@ -30,6 +31,8 @@ const PATIENCE: Duration = Duration::from_secs(2);
 pub struct Mount {
     path: PathBuf,
     session: Option<BackgroundSession>,
+    /// Unmounts when this process is gone.
+    watcher: Option<Child>,
     /// The file system that is seen there.
     number: u64,
 }
@@ -83,7 +86,7 @@ impl Mount {
     /// # Errors
     /// Those of [`check`](Mount::check), and what the system says.
     pub fn new(path: &Path, client: LocalClient) -> Result<Self, Error> {
-        Mount::with(path, &client, helper().is_some())
+        Mount::with(path, &client, true)
     }
 
     /// The same for a moment: nobody is there to unmount it if the server dies.
@@ -95,21 +98,15 @@ impl Mount {
         Mount::check(path)?;
         let path = path.canonicalize().map_err(|error| refused(path, &reason(&error)))?;
         let before = device_number(&path);
-        // With its own process beside the server, which unmounts when that is gone; only where others may
-        // see the file, though its mode lets none of them but root. What refuses it: no `fusermount3`, or
-        // no `user_allow_other` in /etc/fuse.conf for other users than root.
-        let session = if watched {
-            open(&path, client, true).or_else(|_| open(&path, client, false))
-        } else {
-            open(&path, client, false)
-        };
+        let session = open(&path, client);
         let session = session.map_err(|error| {
             let said = error.to_string();
             let said = said.trim().split(" (os error").next().unwrap_or_default().to_owned();
             refused(&path, &format!("cannot be mounted on: {said}"))
         })?;
         let number = device_number(&path).filter(|it| Some(*it) != before).unwrap_or_default();
-        Ok(Mount { path, session: Some(session), number })
+        let watcher = watched.then(|| watcher(&path)).flatten();
+        Ok(Mount { path, session: Some(session), watcher, number })
     }
 
     /// The file.
@@ -128,20 +125,18 @@ impl Mount {
 
     fn unmount(&mut self) -> Option<String> {
         let thread = leave(self.session.take()?);
-        // Who has mounted it for us unmounts it a moment later.
-        wait_until(|| !self.is_there());
         let busy = self.is_there();
-        if busy {
-            if unmount(&self.path, UnmountFlags::DETACH).is_err() {
-                let mut helper = Command::new(HELPER);
-                helper.args(["-u", "-z"]).arg(&self.path);
-                let _ = helper.stdout(Stdio::null()).stderr(Stdio::null()).status();
-            }
-        } else {
-            wait_until(|| thread.is_finished());
+        if busy && unmount(&self.path, UnmountFlags::DETACH).is_err() {
+            let _ = detaching(&self.path).status();
         }
+        wait_until(|| busy || thread.is_finished());
         if thread.is_finished() {
             let _ = thread.join();
+        }
+        // Before it could find something else there.
+        if let Some(mut watcher) = self.watcher.take() {
+            let _ = watcher.kill();
+            let _ = watcher.wait();
         }
         busy.then(|| {
             let name = self.path.display();
@@ -156,7 +151,7 @@ impl Drop for Mount {
     }
 }
 
-fn open(path: &Path, client: &LocalClient, watched: bool) -> io::Result<BackgroundSession> {
+fn open(path: &Path, client: &LocalClient) -> io::Result<BackgroundSession> {
     let mut config = Config::default();
     config.mount_options = vec![
         MountOption::FSName("ssdlab".to_owned()),
@@ -164,12 +159,35 @@ fn open(path: &Path, client: &LocalClient, watched: bool) -> io::Result<Backgrou
         MountOption::DefaultPermissions,
         if client.export().read_only { MountOption::RO } else { MountOption::RW },
     ];
-    if watched {
-        config.mount_options.push(MountOption::AutoUnmount);
-        config.acl = SessionACL::RootAndOwner;
-    }
-    let file = DiskFile::new(client.clone(), NAME);
-    Session::new(file, path, &config)?.spawn()
+    Session::new(DiskFile::new(client.clone(), NAME), path, &config)?.spawn()
+}
+
+/// A process that waits until this one has ended, whatever ended it, and unmounts then. Signals of the
+/// terminal do not reach it. Without it only a server that is killed leaves its mount.
+fn watcher(path: &Path) -> Option<Child> {
+    let detach = detaching(path);
+    let mut shell = Command::new("sh");
+    shell.args(["-c", "read -r _; exec \"$@\"", "sh"]);
+    shell.arg(detach.get_program()).args(detach.get_args()).process_group(0);
+    shell.stdin(Stdio::piped()).stdout(Stdio::null()).stderr(Stdio::null()).spawn().ok()
+}
+
+/// The command that unmounts what is in use or has nobody behind it.
+fn detaching(path: &Path) -> Command {
+    let mut command = match helper() {
+        Some(helper) => {
+            let mut command = Command::new(helper);
+            command.args(["-u", "-z", "--"]);
+            command
+        }
+        None => {
+            let mut command = Command::new("umount");
+            command.args(["-l", "--"]);
+            command
+        }
+    };
+    command.arg(path).stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null());
+    command
 }
 
 /// Unmounts what is not in use; the thread of the session.
