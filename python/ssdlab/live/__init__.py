@@ -51,7 +51,7 @@ class LiveDevice:
         """What came of it; None until it has stopped."""
 
     def status(self) -> Status | None:
-        """What has happened so far; None when it has stopped."""
+        """Counters so far; None when it has stopped."""
         now = self._core.status()
         if now is None:
             return None
