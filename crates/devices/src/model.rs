@@ -70,7 +70,7 @@ pub trait Prepare {
     /// # Errors
     /// Why the parts would not come to the same as the whole.
     fn divide(&mut self, _parts: u32) -> Result<u32, &'static str> {
-        Err("such a device has no state that could be divided")
+        Err("this device has no state to divide")
     }
 
     /// Overwrites that the parts can surely do next before they must be one again.
@@ -110,7 +110,7 @@ pub trait Apart {
     /// # Errors
     /// Why they would not come to the same as the whole.
     fn split(&mut self, _now: Time, _threads: u32) -> Result<Sides, &'static str> {
-        Err("such a device is one queue")
+        Err("this device is a single queue")
     }
 
     /// A request arrives in the stretch that is handed out next; into how many parts it falls.
@@ -144,7 +144,7 @@ pub trait Apart {
     }
 }
 
-/// A state that can be kept, while the device rests, and taken up again before the first request.
+/// A state that can be saved while the device is idle, and restored before the first request.
 pub trait Persist {
     /// Whether nothing is under way, not even in the background, so that the state is all in the flash
     /// and the map. Before the first request it is so.
@@ -162,7 +162,7 @@ pub trait Persist {
     /// # Errors
     /// Why this device cannot have it.
     fn restore(&mut self, _snapshot: Snapshot) -> Result<(), String> {
-        Err("such a device has no state that could be taken up".to_owned())
+        Err("this device has no state to restore".to_owned())
     }
 }
 

@@ -46,7 +46,7 @@ impl Threads {
     }
 }
 
-const NO_MORE_PARTS: &str = "the device has no more parts that share nothing";
+const NO_MORE_PARTS: &str = "the device has no more independent parts";
 
 /// Threads with a side of a device each, for as long as that is in sides.
 pub(crate) struct Crew {
