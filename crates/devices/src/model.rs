@@ -64,7 +64,8 @@ pub trait Prepare {
         self.overwrite_untimed(&[page]);
     }
 
-    /// Divides the state into parts, at most so many, that are overwritten side by side until they are
+    /// Divides the state into at most the given number of parts, which are overwritten in parallel until
+    /// they are
     /// [united](Prepare::unite); into how many.
     ///
     /// # Errors
@@ -105,7 +106,7 @@ pub trait Apart {
         Time::MAX
     }
 
-    /// Divides the device into the sides for so many threads, 2 or more.
+    /// Divides the device into sides for the given number of threads, 2 or more.
     ///
     /// # Errors
     /// Why they would not come to the same as the whole.

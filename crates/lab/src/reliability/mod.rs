@@ -56,7 +56,7 @@ pub struct ReliabilitySettings {
     pub seed: u64,
 }
 
-/// What came of it, for each group.
+/// The results, per group.
 #[derive(Debug, Clone, Default, PartialEq, Serialize)]
 pub struct Reliability {
     /// Failures of members.
