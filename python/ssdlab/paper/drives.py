@@ -34,4 +34,4 @@ def run(study: Study) -> Item:
         found += of_sheet
     if sources:
         remarks.append(f"sources: {'; '.join(sources)}.")
-    return Item("drives", "Drives of today: data sheets", found, remarks=remarks)
+    return Item("drives", "Current drives: data sheets", found, remarks=remarks)
