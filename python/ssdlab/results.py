@@ -85,7 +85,7 @@ class Part(Mapping[str, Any]):
 
 
 class Record(Part):
-    """A `Part` of which only the data say what it has."""
+    """A `Part` whose fields depend on the data."""
 
     __slots__ = ()
 
@@ -215,9 +215,9 @@ class Elapsed(Part):
 class Results(Part):
     """The results of one run: `r.host.read.mean_us`, `r.flash.write_amplification`, ...
 
-    Latencies are in us, `simulated_seconds` in s, sizes in bytes. What a device does not have is
-    not there: `"flash" in r`, `r.get("wear")`. In a notebook it shows itself as a small table.
-    Everything in it but `elapsed` is the same whenever the same experiment is run again.
+    Latencies are in us, `simulated_seconds` in s, sizes in bytes. Sections that a device does
+    not have are absent: test with `"flash" in r` or `r.get("wear")`. A notebook shows a small
+    table. All but `elapsed` is reproducible: the same experiment gives identical results.
 
     >>> import ssdlab
     >>> r = ssdlab.run(set={"workload.requests": 100})
@@ -295,7 +295,7 @@ class Results(Part):
         return [warning["name"] for warning in self._data.get("warnings") or []]
 
     def warning_messages(self) -> list[str]:
-        """What the warnings say, each after its name."""
+        """The messages of the warnings, each after its name."""
         found = self._data.get("warnings") or []
         return [f"{warning['name']}: {warning['message']}" for warning in found]
 

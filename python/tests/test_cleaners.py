@@ -92,12 +92,12 @@ BAD = {
     "negative": (answering(lambda view: Clean(-1)), "it chose block -1, and the blocks of"),
     "a number": (
         answering(lambda view: 7),
-        r"it answered 7; an answer is ssdlab.Clean\(block\) or",
+        r"it returned 7; expected ssdlab.Clean\(block\) or",
     ),
-    "nothing": (answering(lambda view: None), "it answered None; an answer is"),
+    "nothing": (answering(lambda view: None), "it returned None; expected"),
     "the class Rest": (
         answering(lambda view: Rest),
-        "it answered <class 'ssdlab.Rest'>; an answer",
+        "it returned <class 'ssdlab.Rest'>; expected",
     ),
     "half a block": (
         answering(lambda view: Clean(1.5)),
@@ -198,7 +198,7 @@ def test_what_a_policy_keeps_stays_as_it_was(tiny):
     assert comparable(keeping) == comparable(ssdlab.run(set=tiny, cleaner=Greedy()))
     for view, arrays, then in kept:
         assert all(map(np.array_equal, arrays, then))
-        with pytest.raises(ValueError, match="ends with its step"):
+        with pytest.raises(ValueError, match="only valid during its step"):
             _ = view.valid
     assert any((kept[0][2][0] != later[2][0]).any() for later in kept)
 

@@ -218,7 +218,7 @@ def test_the_command_shows_writes_and_draws(ssdlab, results, tmp_path):
     assert done.returncode == 0, done.stderr
     for words in (
         "device_dollars = 600",
-        "the binding requirement",
+        "(binding)",
         "break-even interval",
         "$/TB written",
         "pue",

@@ -258,7 +258,7 @@ def test_what_rounding_explains_is_no_contradiction(changes: dict[str, object]) 
         ({"write_amplification": 0.5}, "a write amplification is at least 1"),
         ({"dwpd": -1}, "a number is above 0"),
         ({"power_loss_protected": "yes"}, "expected true or false"),
-        ({"name": 3}, "expected a text"),
+        ({"name": 3}, "expected a string"),
     ],
 )
 def test_what_is_wrong_in_a_sheet_is_named(changes: dict[str, object], said: str) -> None:

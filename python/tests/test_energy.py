@@ -102,7 +102,7 @@ def test_energy_is_shown(ssdlab, written, tmp_path):
         assert words in page
     done = ssdlab("run", "--set", "workload.requests=500")
     assert "Energy: " in done.stdout
-    assert " a write, " in done.stdout
+    assert " per write, " in done.stdout
     assert max(map(len, done.stdout.splitlines())) <= 80
 
 

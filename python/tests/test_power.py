@@ -57,7 +57,7 @@ def test_the_table_shows_the_recovery():
     ("keys", "words"),
     [
         ({"device.persistence.recovery": "none"}, ["device.persistence.recovery", "spare"]),
-        ({"run.power_cut": "at 1h"}, ["run.power_cut", "before the power went"]),
+        ({"run.power_cut": "at 1h"}, ["run.power_cut", "before the power cut"]),
         ({"run.power_cut": "at 2s", "run.until": "1s"}, ["run.power_cut", "run.until"]),
         ({"run.power_cut": "sometimes"}, ["run.power_cut", "every 100ms"]),
         ({"run.timed": False}, ["run.power_cut", "run.timed"]),

@@ -106,15 +106,15 @@ def test_an_array_of_mirrors_loses_with_each_of_its_groups(array):
         (["nowhere.toml"], "nowhere.toml: cannot be read"),
         (["array.toml", "--life", "12"], '--life "12": "12" has no unit'),
         (["array.toml", "--repair", "normal(3h, 1h)"], 'no distribution "normal"'),
-        (["array.toml", "--scrub", "7d"], "--scrub finds the defects of --defects"),
+        (["array.toml", "--scrub", "7d"], "--scrub needs --defects"),
         (["array.toml", "--groups", "0"], "--groups 0: at least 1"),
-        (["array.toml", "--years", "-1"], "--years -1: it is above 0"),
+        (["array.toml", "--years", "-1"], "--years -1: expected above 0"),
         (["array.toml", "--defect-size", "4"], "--defect-size"),
         (["array.toml", "--set", "device.redundancy=raid5"], "device.redundancy"),
         (["array.toml", "--json", "nowhere/x.json"], "the directory nowhere does not exist"),
         (
             ["array.toml", "--defects", "1y", "--set", "device.redundancy=none"],
-            "an array without redundancy loses each of them",
+            "loses data at every one",
         ),
     ],
 )
@@ -123,7 +123,7 @@ def test_mistakes_are_refused(array, refused, arguments, message):
 
 
 def test_the_function_refuses_as_well(array):
-    with pytest.raises(InputError, match="it is a matter of chance"):
+    with pytest.raises(InputError, match="needs a random distribution"):
         outlook(read(array), Times(life="constant(5y)"))
 
 

@@ -222,7 +222,9 @@ impl View {
 
     fn shared(&self) -> PyResult<&Shared> {
         self.pool.as_ref().ok_or_else(|| {
-            PyValueError::new_err("a view ends with its step; keep what you need of it, not itself")
+            PyValueError::new_err(
+                "a view is only valid during its step; copy the values that you need",
+            )
         })
     }
 
@@ -412,7 +414,7 @@ impl PythonCleaner {
             return Ok(Ok(Answer::Rest));
         }
         let answer = answer.repr().map_or_else(|_| "something".to_owned(), |text| text.to_string());
-        Ok(Err(format!("it answered {answer}; an answer is ssdlab.Clean(block) or ssdlab.Rest()")))
+        Ok(Err(format!("it returned {answer}; expected ssdlab.Clean(block) or ssdlab.Rest()")))
     }
 }
 

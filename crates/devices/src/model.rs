@@ -64,13 +64,14 @@ pub trait Prepare {
         self.overwrite_untimed(&[page]);
     }
 
-    /// Divides the state into parts, at most so many, that are overwritten side by side until they are
+    /// Divides the state into at most the given number of parts, which are overwritten in parallel until
+    /// they are
     /// [united](Prepare::unite); into how many.
     ///
     /// # Errors
     /// Why the parts would not come to the same as the whole.
     fn divide(&mut self, _parts: u32) -> Result<u32, &'static str> {
-        Err("such a device has no state that could be divided")
+        Err("this device has no state to divide")
     }
 
     /// Overwrites that the parts can surely do next before they must be one again.
@@ -105,12 +106,12 @@ pub trait Apart {
         Time::MAX
     }
 
-    /// Divides the device into the sides for so many threads, 2 or more.
+    /// Divides the device into sides for the given number of threads, 2 or more.
     ///
     /// # Errors
     /// Why they would not come to the same as the whole.
     fn split(&mut self, _now: Time, _threads: u32) -> Result<Sides, &'static str> {
-        Err("such a device is one queue")
+        Err("this device is a single queue")
     }
 
     /// A request arrives in the stretch that is handed out next; into how many parts it falls.
@@ -144,7 +145,7 @@ pub trait Apart {
     }
 }
 
-/// A state that can be kept, while the device rests, and taken up again before the first request.
+/// A state that can be saved while the device is idle, and restored before the first request.
 pub trait Persist {
     /// Whether nothing is under way, not even in the background, so that the state is all in the flash
     /// and the map. Before the first request it is so.

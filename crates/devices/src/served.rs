@@ -45,10 +45,7 @@ impl ServedEnergy {
     /// Refuses a device that takes less while it works.
     pub(crate) fn check(&self) -> Result<(), Invalid> {
         if self.active < self.idle && self.is_known() {
-            let problem = format!(
-                "{} is less than what it takes while it serves nothing, {}",
-                self.active, self.idle
-            );
+            let problem = format!("{} is less than the idle power, {}", self.active, self.idle);
             return Err(Invalid::new(&["device.energy.active", "device.energy.idle"], problem));
         }
         Ok(())

@@ -41,7 +41,7 @@ fn contradictions_are_refused_by_name() {
             2,
             |it| it.parity_share = "50,50".parse().unwrap(),
             "device.parity_share",
-            "parity of a mirror array does not move",
+            "a mirror array has no rotating parity",
         ),
         (
             Redundancy::Parity,

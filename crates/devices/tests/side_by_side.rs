@@ -161,17 +161,17 @@ fn what_is_shared_is_named() {
         (base(), "nothing"),
         (SsdConfig { channels: 1, ..base() }, "the drive is one unit"),
         (SsdConfig { pool: Pool::Ssd, ..base() }, "pools span several units"),
-        (policy("a:B".parse().unwrap()), "a cleaning policy of the user's sees the whole drive"),
-        (policy(Policy::Random), "the cleaning policy draws lots for all units in turn"),
-        (policy(Policy::DChoices), "the cleaning policy draws lots for all units in turn"),
-        (cleaning(ties), "lots are drawn between equal victims for all units in turn"),
+        (policy("a:B".parse().unwrap()), "a user-defined cleaning policy sees the whole drive"),
+        (policy(Policy::Random), "the cleaning policy draws random numbers across all units"),
+        (policy(Policy::DChoices), "the cleaning policy draws random numbers across all units"),
+        (cleaning(ties), "ties between victims are broken at random across all units"),
         (
             policy(Policy::CostBenefit),
             "the cleaning policy counts age in blocks opened on the whole drive",
         ),
         (policy(Policy::Cat), "the cleaning policy counts age in blocks opened on the whole drive"),
-        (rule(LevellingRule::RateLimit), "wear levelling draws lots for all units in turn"),
-        (rule(LevellingRule::Migrate), "wear levelling draws lots for all units in turn"),
+        (rule(LevellingRule::RateLimit), "wear levelling draws random numbers across all units"),
+        (rule(LevellingRule::Migrate), "wear levelling draws random numbers across all units"),
         (
             levelling(aggregate),
             "the age of moved data is counted in blocks opened on the whole drive",
@@ -213,5 +213,5 @@ fn parts_end_before_blocks_wear_out() {
     assert!(stretches > 100 && ssd.account(0).wear.max_erases > 36, "{stretches}");
     let mut ended = Ssd::new(&config, 3).unwrap();
     Draws { seed: 1, pages, count: 100 * pages }.each(&mut |batch| ended.overwrite_untimed(batch));
-    assert_eq!(Prepare::divide(&mut ended, 2), Err("the drive has ended"));
+    assert_eq!(Prepare::divide(&mut ended, 2), Err("the drive has reached end of life"));
 }

@@ -1,4 +1,4 @@
-//! What came of the requests: statistics of their latencies and of how they ended, by operation.
+//! Statistics of the completed requests: latencies and status, by operation.
 
 use crate::energy::Answered;
 use devices::latency::{BUFFER, CLEANING_WAIT, HOST_QUEUE, LATENCY_PARTS, SUSPEND, UNIT_WAIT};

@@ -70,7 +70,7 @@ pub(crate) fn check_made(
         return Ok(());
     }
     let problem = format!(
-        "the run was over after {}, before the power went; cut earlier or make the run longer",
+        "the run ended after {}, before the power cut; cut earlier or make the run longer",
         Duration::from_ns(last)
     );
     Err(experiment.blame(&Invalid::new(&["run.power_cut"], problem)))

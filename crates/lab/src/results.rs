@@ -184,7 +184,7 @@ pub(crate) struct Elapsed {
     pub(crate) wall_seconds: f64,
     pub(crate) requests_per_second: f64,
     pub(crate) page_operations_per_second: f64,
-    /// What came of more than one thread.
+    /// The threads used, and why fewer than requested.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) threads: Option<Threads>,
 }

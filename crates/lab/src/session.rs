@@ -310,11 +310,11 @@ fn alone_running(
 ) -> Option<&'static str> {
     let run = &experiment.run;
     let reasons = [
-        (!run.timed, "without time each request waits for the one before"),
-        (!workload.is_open(), "a closed loop waits for its answers"),
-        (is_cut, "the power goes for the whole device at once"),
-        (run.faults.is_some(), "what goes wrong goes wrong for the whole device"),
-        (run.until == Until::Steady, "the run ends when the device has settled"),
+        (!run.timed, "in an untimed run each request waits for the previous one"),
+        (!workload.is_open(), "a closed loop waits for completions"),
+        (is_cut, "a power cut affects the whole device"),
+        (run.faults.is_some(), "faults affect the whole device"),
+        (run.until == Until::Steady, "the run ends at steady state of the whole device"),
     ];
     reasons.into_iter().find_map(|(holds, reason)| holds.then_some(reason))
 }

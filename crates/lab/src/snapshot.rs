@@ -1,4 +1,4 @@
-//! Drives in files: the state of a device, kept once and taken up by any number of runs.
+//! Drives in files: the state of a device, saved once and loaded by any number of runs.
 //!
 //! A file begins with a line that says what it is, and the version of what follows: the state in
 //! postcard's encoding, compressed by Zstandard, whose frame carries a checksum of the content.
@@ -25,7 +25,7 @@ const MOST_OF_ANOTHER: u64 = 1 << 32;
 /// Zstandard's fastest ordinary level: the stamps and the map of random writes hardly compress.
 const LEVEL: i32 = 1;
 
-/// Lets the device take up the drive that the experiment names, if it names one.
+/// Restores the saved drive that the experiment names, if it names one.
 pub(crate) fn load_drive(run: &RunConfig, device: &mut dyn Model) -> Result<(), RunError> {
     let Some(path) = &run.load_drive else { return Ok(()) };
     load(device, path)
@@ -39,7 +39,7 @@ pub(crate) fn save_drive(run: &RunConfig, device: &dyn Persist) -> Result<(), Ru
     let Some(path) = &run.save_drive else { return Ok(()) };
     let key = format!("run.save_drive = \"{path}\"");
     let Some(snapshot) = device.save() else {
-        return Err(RunError::Input(format!("{key}: such a device has no state worth keeping")));
+        return Err(RunError::Input(format!("{key}: this device has no state to save")));
     };
     save(&snapshot, Path::new(path), &[]).map_err(|error| {
         let problem = format!("{key}: cannot be written: {}", reason(&error));
@@ -95,7 +95,7 @@ impl<W: Write> Write for Told<W> {
     }
 }
 
-/// Lets `device` take up the state in the file at `path`, behind a head, which is returned.
+/// Restores `device` from the file at `path`, behind a head, which is returned.
 #[expect(clippy::disallowed_methods, reason = "the lab opens files")]
 pub(crate) fn load_behind<const HEAD: usize>(
     device: &mut dyn Persist,
@@ -104,12 +104,12 @@ pub(crate) fn load_behind<const HEAD: usize>(
     let file = File::open(path).map_err(|error| format!("cannot be opened: {}", reason(&error)))?;
     let mut file = BufReader::new(file);
     let mut head = [0; HEAD];
-    file.read_exact(&mut head).map_err(|_| "it is not a drive that ssdlab has saved".to_owned())?;
+    file.read_exact(&mut head).map_err(|_| "not a drive saved by ssdlab".to_owned())?;
     load_from(device, file)?;
     Ok(head)
 }
 
-/// Lets `device` take up the state in the file at `path`.
+/// Restores `device` from the file at `path`.
 #[expect(clippy::disallowed_methods, reason = "the lab opens files")]
 fn load(device: &mut dyn Persist, path: &str) -> Result<(), String> {
     let file = File::open(path).map_err(|error| format!("cannot be opened: {}", reason(&error)))?;
@@ -121,7 +121,7 @@ fn load_from(device: &mut dyn Persist, mut file: BufReader<File>) -> Result<(), 
     let mut head = [0; MAGIC.len() + 4];
     let whole = file.read_exact(&mut head).is_ok();
     if !whole || !head.starts_with(MAGIC) {
-        return Err("it is not a drive that ssdlab has saved".to_owned());
+        return Err("not a drive saved by ssdlab".to_owned());
     }
     let version = head[MAGIC.len()..].try_into().map_or(0, u32::from_le_bytes);
     if version != VERSION {

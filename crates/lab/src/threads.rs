@@ -7,7 +7,7 @@ use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
 use std::sync::{Arc, OnceLock};
 use std::time::Instant;
 
-/// The threads of a run: how many were asked for, and what came of it.
+/// The threads of a run: how many were requested, how many were used, and why fewer.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 pub(crate) struct Threads {
     pub(crate) asked: u32,
@@ -46,7 +46,7 @@ impl Threads {
     }
 }
 
-const NO_MORE_PARTS: &str = "the device has no more parts that share nothing";
+const NO_MORE_PARTS: &str = "the device has no more independent parts";
 
 /// Threads with a side of a device each, for as long as that is in sides.
 pub(crate) struct Crew {

@@ -381,7 +381,7 @@ fn percent(share: f64) -> String {
     }
 }
 
-/// A time of so many microseconds.
+/// A time in microseconds, as text.
 fn micros(us: f64) -> String {
     if us >= 1e6 {
         format!("{:.3} s", us / 1e6)

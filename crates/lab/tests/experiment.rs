@@ -265,7 +265,7 @@ fn mistakes_are_refused_with_their_place_their_value_and_the_choices() {
         ),
         (
             "[run]\ntimed = false\ntimeline = '0ms..1ms'\n",
-            "e.toml:3: run.timeline = '0ms..1ms': without time (run.timed) no operation has a place",
+            "e.toml:3: run.timeline = '0ms..1ms': an untimed run (run.timed) has no timeline",
         ),
         ("[run]\nuntil = 'ever'\n", "e.toml:2: run.until = 'ever': \"ever\" is not a time: "),
         (

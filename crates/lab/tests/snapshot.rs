@@ -70,7 +70,7 @@ fn files_that_do_not_fit_are_refused() {
     };
     let other = refusal(&["device.blocks_per_plane=130"]);
     assert!(other.contains("device.blocks_per_plane is 128 there and 130 here"), "{other}");
-    assert!(refusal(&["device.kind=linear"]).contains("no state that could be taken up"));
+    assert!(refusal(&["device.kind=linear"]).contains("no state to restore"));
     let whole = std::fs::read(&drive).unwrap();
     let damaged = |bytes: &[u8], expected: &str| {
         std::fs::write(&drive, bytes).unwrap();
@@ -78,7 +78,7 @@ fn files_that_do_not_fit_are_refused() {
         assert!(message.contains(expected), "{message}");
     };
     for length in [0, 5, 16] {
-        damaged(&whole[..length], "it is not a drive that ssdlab has saved");
+        damaged(&whole[..length], "not a drive saved by ssdlab");
     }
     for length in [17, 30, whole.len() / 2, whole.len() - 1] {
         damaged(&whole[..length], "it is damaged or cut short");
@@ -94,13 +94,13 @@ fn files_that_do_not_fit_are_refused() {
         flipped[at] ^= 0x10;
         damaged(&flipped, "it is damaged or cut short");
     }
-    damaged(b"time,op,lba\n1,R,3,8,9,8,8,8,8,8", "it is not a drive");
+    damaged(b"time,op,lba\n1,R,3,8,9,8,8,8,8,8", "not a drive saved by ssdlab");
     std::fs::remove_file(&drive).unwrap();
     assert!(refusal(&[]).contains("cannot be opened"));
     let nowhere = results(&[with("save_drive", &folder.path().join("no/such/folder"))]);
     assert!(nowhere.unwrap_err().contains("cannot be written"));
     let linear = [with("save_drive", &drive), "device.kind=linear".to_owned()];
-    assert!(results(&linear).unwrap_err().contains("no state worth keeping"));
+    assert!(results(&linear).unwrap_err().contains("no state to save"));
     assert!(!drive.exists());
 }
 

@@ -107,10 +107,10 @@ fn mistakes_are_refused() {
     let message = |sets: &[&str]| experiment(sets).unwrap_err();
     assert!(message(&["steady.window=1"]).contains("from 2 to run.steady.rounds, 25"));
     assert!(message(&["steady.window=26"]).contains("from 2 to run.steady.rounds, 25"));
-    assert!(message(&["steady.round=0s"]).contains("it must be longer"));
+    assert!(message(&["steady.round=0s"]).contains("expected a time above 0"));
     assert!(message(&["steady.round_writes=0"]).contains("not a number of capacities"));
     assert!(message(&["steady.range=0"]).contains("not a positive share"));
     assert!(message(&["steady.metric=write"]).contains("iops"));
     let untimed = message(&["device.kind=linear", "run.timed=false"]);
-    assert!(untimed.contains("nothing that could be found out without time"), "{untimed}");
+    assert!(untimed.contains("nothing to simulate without time"), "{untimed}");
 }

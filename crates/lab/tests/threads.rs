@@ -134,14 +134,14 @@ fn a_run_says_what_came_of_its_threads() {
     };
     assert_eq!(threads(1, &[]), Value::Null);
     assert_eq!(threads(0, &[]), Value::Null);
-    let closed = "a closed loop waits for its answers";
+    let closed = "a closed loop waits for completions";
     let two = json!({
         "asked": 2, "preparing": 2, "preparing_alone": null, "running": 1, "running_alone": closed,
     });
     assert_eq!(threads(2, &[]), two);
     let more = threads(3, &[]);
     assert_eq!(more["preparing"], 2);
-    assert_eq!(more["preparing_alone"], "the device has no more parts that share nothing");
+    assert_eq!(more["preparing_alone"], "the device has no more independent parts");
     assert_eq!(threads(2, &["run.precondition=none"])["preparing"], 0);
     let cat = threads(2, &["device.cleaning.policy=cat"]);
     assert_eq!(cat["preparing"], 1);
@@ -155,7 +155,10 @@ fn a_run_says_what_came_of_its_threads() {
     let link = threads(2, &["workload.kind=open", "device.host_link.latency=1us"]);
     assert_eq!(link["running_alone"], "the host link takes time, and all requests share it");
     let settles = threads(2, &["workload.kind=open", "run.until=steady"]);
-    assert_eq!(settles["running_alone"], "the run ends when the device has settled");
+    assert_eq!(settles["running_alone"], "the run ends at steady state of the whole device");
     let untimed = threads(2, &["run.timed=false"]);
-    assert_eq!(untimed["running_alone"], "without time each request waits for the one before");
+    assert_eq!(
+        untimed["running_alone"],
+        "in an untimed run each request waits for the previous one"
+    );
 }

@@ -1,4 +1,4 @@
-//! The bookkeeping of closed loops: so many requests outstanding, so many in all.
+//! The bookkeeping of closed loops: the queue depth and the total number of requests.
 //!
 //! A kind says what is asked ([`Draw`]), or also who may ask and when ([`Asker`]); the rest is here.
 

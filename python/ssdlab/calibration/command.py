@@ -41,19 +41,21 @@ PATH = click.Path(path_type=Path)
     "source",
     "--as",
     type=click.Choice(SOURCES),
-    help="What TARGET is: to be measured, results of fio, a trace; by default its content tells.",
+    help="Type of TARGET: a device to measure, results of fio, or a trace. [default: by content]",
 )
 @click.option("--out", metavar="DEVICE.toml", type=PATH, help="Write the device to FILE (TOML).")
-@click.option("--plot", metavar="FILE.png", type=PATH, help="Draw measured and fitted times.")
+@click.option("--plot", metavar="FILE.png", type=PATH, help="Plot measured and fitted times.")
 @click.option(
     "json_path", "--json", metavar="FILE|-", help="Write all numbers as JSON; - prints them."
 )
-@click.option("--kind", type=click.Choice(KINDS), default="linear", help="Of the device; linear.")
+@click.option(
+    "--kind", type=click.Choice(KINDS), default="linear", help="Kind of the fitted device; linear."
+)
 @click.option(
     "--weights",
     type=click.Choice(["relative", "equal"]),
     default="relative",
-    help="Of the least squares: 1/time^2, or none.",
+    help="Weights of the least squares fit: 1/time^2, or none.",
 )
 @click.option(
     "--statistic",
@@ -67,24 +69,24 @@ PATH = click.Path(path_type=Path)
     help="Of a server, subtract the way there and back; who serves it: ssdlab, or another program.",
 )
 @click.option("--write", is_flag=True, help="Measure writes too: OVERWRITES the target.")
-@click.option("--block-sizes", metavar="LIST", help="Such as 512B,4KiB,1MiB; 512B to 1MiB.")
-@click.option("--outstanding", metavar="LIST", default="1,2,4", help="Requests at once; 1,2,4.")
-@click.option("--zones", metavar="N", type=int, default=5, help="Parts, an odd number; 5.")
-@click.option("--seconds", metavar="S", type=float, default=0.5, help="For each point; 0.5.")
+@click.option("--block-sizes", metavar="LIST", help="Block sizes, such as 512B,4KiB; 512B to 1MiB.")
+@click.option("--outstanding", metavar="LIST", default="1,2,4", help="Queue depths; 1,2,4.")
+@click.option("--zones", metavar="N", type=int, default=5, help="Number of zones, odd; 5.")
+@click.option("--seconds", metavar="S", type=float, default=0.5, help="Seconds per point; 0.5.")
 @click.option(
     "--time-scale",
     metavar="X",
     type=float,
     default=1.0,
-    help="That of `ssdlab serve --time-scale X`: measured times are divided by it.",
+    help="Time scale of `ssdlab serve --time-scale X`; measured times are divided by it.",
 )
-@click.option("--seed", metavar="N", type=int, default=42, help="Of the order and the places; 42.")
+@click.option("--seed", metavar="N", type=int, default=42, help="Seed of the access order; 42.")
 @click.option("--device", metavar="PRESET|FILE", help="The device whose keys --fit changes.")
 @click.option(
     "--fit",
     metavar="KEY=LOW..HIGH|A,B",
     multiple=True,
-    help="Search this key by simulation; may be repeated.",
+    help="Fit this key by simulation; repeatable.",
 )
 @ALLOW_CODE
 @reading_options

@@ -16,7 +16,7 @@ def categories() -> Sequence[str]:
 
 
 def list(what: str) -> dict[str, str]:
-    """The names in the category `what`, each with its one-line summary, in their proper order.
+    """The names in the category `what`, each with its one-line summary.
 
     `what` is one of "devices", "cleaners", "workloads", "formats", "links", "cells", "warnings",
     "keys", "figures". Raises `InputError`, with the valid categories, for any other.

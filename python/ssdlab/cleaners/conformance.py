@@ -46,11 +46,11 @@ def check_cleaner(policy: Cleaner | type[Cleaner]) -> CheckReport:
     """Run the conformance suite on a cleaning policy and return its report.
 
     Every policy must choose closed blocks only, lose no data, make progress at the least spare
-    space that a drive may have, and decide alike for a seed. Each run begins with a deep copy of
-    `policy`, or with a new object if it is a class.
+    space that a drive may have, and be deterministic for a seed. Each run starts with a deep
+    copy of `policy`, or with a new object if it is a class.
 
     Raises `PolicyError` if a check fails; its message is the report, its attribute `report` the
-    `CheckReport`, its cause what the policy raised.
+    `CheckReport`, its cause the exception of the policy.
 
     >>> import ssdlab
     >>> class Emptiest(ssdlab.cleaners.Cleaner):

@@ -84,10 +84,10 @@ class Row:
 
 @dataclass(frozen=True)
 class Comparison:
-    """Two experiments and every figure that both have.
+    """Two experiments and all metrics that both have.
 
     `changed` has the keys that differ, each with its value in A and in B (None where a side does
-    not have it); `repeat` is how often each was run.
+    not have it); `repeat` is the number of runs of each.
     """
 
     a: str
@@ -123,7 +123,7 @@ class Comparison:
         return pandas.DataFrame([row.to_dict() for row in self.rows]).set_index("name")
 
     def shown(self) -> list[Row]:
-        """The rows that a person sees: those of the figures that matter most, where there are."""
+        """The rows for display: the main metrics, where present."""
         return [row for row in self.rows if row.name in _shown() and (row.a or row.b)]
 
     def _repr_html_(self) -> str:
@@ -169,12 +169,12 @@ def compare(
     executor: Any = None,
     progress: Callable[[int, int], object] | None = None,
 ) -> Comparison:
-    """Hold two results against each other.
+    """Compare two results.
 
     A side is `Results` or their file (or the directory of `ssdlab run --out`), or an experiment: an
-    `Experiment`, a TOML file or a dict. Experiments are run; with `repeat`, so are those of
-    results, each side so often, with the seed of A's experiment and those that follow it. The
-    difference is then said with its interval of confidence (95 %), of Student's t for pairs.
+    `Experiment`, a TOML file or a dict. Experiments are run; with `repeat`, the experiments of
+    results are run again, `repeat` times each, with the seed of A's experiment and the
+    following ones. Differences then have paired 95 % confidence intervals (Student's t).
 
     >>> import ssdlab
     >>> a = ssdlab.Experiment(set={"workload.requests": 200})

@@ -82,7 +82,7 @@ def _one(it: Bill) -> list[RenderableType]:
     figures = it.to_dict()
     rows = [("drives", count(it.drives))]
     for name, many in it.drives_for.items():
-        binds = ", the binding requirement" if name == it.binds and len(it.drives_for) > 1 else ""
+        binds = " (binding)" if name == it.binds and len(it.drives_for) > 1 else ""
         rows.append((f"  for {WORDS[name]}{binds}", count(many)))
     if it.lifetime_years is not None:
         rows.append(("drive lifetime", f"{significant(it.lifetime_years, 3)} years"))

@@ -28,7 +28,7 @@ class Key:
 
 def _text(where: str, value: Any) -> str:
     if not isinstance(value, str) or not value:
-        raise InputError(f"{where} = {value!r}: expected a text")
+        raise InputError(f"{where} = {value!r}: expected a string")
     return value
 
 
@@ -67,33 +67,38 @@ _DEPTH = _count(65536)
 
 #: Every key, in the order of the template.
 KEYS: Mapping[str, Key] = {
-    "name": Key(_text, '"My drive 960 GB"', "What the drive is called.", True),
-    "capacity": Key(SIZE.parse, '"960GB"', "What the host may address.", True),
+    "name": Key(_text, '"My drive 960 GB"', "Name of the drive.", True),
+    "capacity": Key(SIZE.parse, '"960GB"', "Exported capacity.", True),
     "interface": Key(_link, '"pcie4-x4"', "The host link, as `ssdlab list links` names it.", True),
-    "read_latency": Key(TIME.parse, '"80us"', "Of a random read of 4 KiB at QD1.", True),
-    "write_latency": Key(TIME.parse, '"15us"', "Of a random write of 4 KiB at QD1.", True),
-    "seq_read": Key(BANDWIDTH.parse, '"6500MB/s"', "Sequential reads of 128 KiB.", True),
+    "read_latency": Key(TIME.parse, '"80us"', "Latency of a 4 KiB random read at QD1.", True),
+    "write_latency": Key(TIME.parse, '"15us"', "Latency of a 4 KiB random write at QD1.", True),
+    "seq_read": Key(BANDWIDTH.parse, '"6500MB/s"', "Bandwidth of 128 KiB sequential reads.", True),
     "seq_write": Key(
-        BANDWIDTH.parse, '"1500MB/s"', "Sequential writes, lasting: behind an SLC cache.", True
+        BANDWIDTH.parse,
+        '"1500MB/s"',
+        "Sustained bandwidth of sequential writes, beyond any SLC cache.",
+        True,
     ),
-    "rand_read": Key(IOPS.parse, '"580K/s"', "Random reads of 4 KiB at rand_read_depth."),
-    "rand_read_depth": Key(_DEPTH, "256", "Requests outstanding in all; 256."),
-    "rand_write": Key(IOPS.parse, '"70K/s"', "Random writes in the steady state."),
-    "rand_write_depth": Key(_DEPTH, "256", "Requests outstanding in all; 256."),
+    "rand_read": Key(IOPS.parse, '"580K/s"', "IOPS of 4 KiB random reads at rand_read_depth."),
+    "rand_read_depth": Key(_DEPTH, "256", "Total queue depth; 256."),
+    "rand_write": Key(IOPS.parse, '"70K/s"', "IOPS of random writes in steady state."),
+    "rand_write_depth": Key(_DEPTH, "256", "Total queue depth; 256."),
     "rand_write_block": Key(SIZE.parse, '"4KiB"', "The size of these writes; 4KiB."),
-    "fresh_write": Key(IOPS.parse, '"500K/s"', "Random writes of 4 KiB before cleaning."),
-    "fresh_write_depth": Key(_DEPTH, "128", "Requests outstanding in all; 128."),
-    "raw_capacity": Key(SIZE.parse, '"1TiB"', "All flash of the drive, if it is known."),
-    "bits": Key(_count(4), "3", "Bits a cell, if they are known: 1 SLC to 4 QLC."),
-    "dies": Key(_count(4096), "16", "Dies of flash, if they are known."),
-    "mapping_unit": Key(SIZE.parse, '"4KiB"', "What the map has an entry for; 4KiB."),
-    "power_loss_protected": Key(_truth, "true", "Whether a flush is free; true."),
-    "write_amplification": Key(
-        _amplification, "4.2", "One measured value, of 4 KiB random writes over all of the drive."
+    "fresh_write": Key(IOPS.parse, '"500K/s"', "IOPS of 4 KiB random writes on a fresh drive."),
+    "fresh_write_depth": Key(_DEPTH, "128", "Total queue depth; 128."),
+    "raw_capacity": Key(SIZE.parse, '"1TiB"', "Raw flash capacity, if known."),
+    "bits": Key(_count(4), "3", "Bits per cell, if known: 1 (SLC) to 4 (QLC)."),
+    "dies": Key(_count(4096), "16", "Number of flash dies, if known."),
+    "mapping_unit": Key(SIZE.parse, '"4KiB"', "Mapping unit; 4KiB."),
+    "power_loss_protected": Key(
+        _truth, "true", "Power-loss protection, so that flushes are free; true."
     ),
-    "tbw": Key(SIZE.parse, '"1752TB"', "Endurance: bytes of the host. This, dwpd or both."),
-    "dwpd": Key(RATIO.parse, "1.0", "Endurance: drive writes a day over `years`."),
-    "years": Key(RATIO.parse, "5", "Years of service of dwpd; 5."),
+    "write_amplification": Key(
+        _amplification, "4.2", "Measured, 4 KiB random writes over the whole drive."
+    ),
+    "tbw": Key(SIZE.parse, '"1752TB"', "Endurance, bytes written by the host. This, dwpd or both."),
+    "dwpd": Key(RATIO.parse, "1.0", "Endurance, drive writes per day over `years`."),
+    "years": Key(RATIO.parse, "5", "Years for which dwpd is rated; 5."),
 }
 
 DEFAULTS: Mapping[str, Any] = {
@@ -157,7 +162,7 @@ def template() -> str:
     """A sheet with every key; those that may be left out are comments."""
     lines = [
         "# A data sheet for `ssdlab device from-datasheet THIS.toml --out my.toml`.",
-        "# Keys that begin with # may be left out; what would follow is then assumed, and said.",
+        "# Keys that begin with # are optional; missing values are assumed, and reported.",
         "",
     ]
     width = max(len(f"{key} = {row.example}") for key, row in KEYS.items()) + 3

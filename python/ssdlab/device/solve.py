@@ -98,7 +98,7 @@ class _Solver:
         elif latency > SLOW and given["mapping_unit"] > arithmetic.BLOCK:
             bits, why = 4, "a mapping unit above 4 KiB and a read latency above 100 us"
         else:
-            bits, why = 3, "what most drives have"
+            bits, why = 3, "typical of most drives"
         self._assume(f"{bits} bit{'s' * (bits > 1)} a cell: not stated; taken from {why}")
         self.origins["cell.bits"] = ("guess", why)
         return bits
@@ -129,7 +129,7 @@ class _Solver:
         )
         kind = "published" if "dies" in given else "guess"
         self.origins |= {
-            "channels": ("guess", "what most controllers have"),
+            "channels": ("guess", "typical of most controllers"),
             "dies_per_package": (kind, "the sheet" if kind == "published" else source),
             "planes_per_die": ("guess", nand.part),
             "page_size": ("guess", nand.part),

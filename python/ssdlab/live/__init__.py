@@ -64,7 +64,7 @@ class LiveDevice:
         self._door = door
 
     def status(self) -> Status | None:
-        """What has happened so far; None when it has stopped."""
+        """Counters so far; None when it has stopped."""
         now = self._core.status()
         if now is None:
             return None

@@ -65,14 +65,14 @@ STATUS_SECONDS = 1.0
     "control, script, floor, seed, description, read-only, and those of --set.",
 )
 @click.option(
-    "--size", metavar="SIZE", help="How large it is for clients, such as 1GiB; by default, all."
+    "--size", metavar="SIZE", help="Size of the block device, such as 1GiB. [default: all]"
 )
 @click.option("--socket", metavar="PATH", type=PATH, help="Listen on this Unix socket.")
 @click.option(
     "--port",
     metavar="N",
     type=click.IntRange(0, 65535),
-    help="Listen on this TCP port of 127.0.0.1; 0 takes any that is free.",
+    help="Listen on this TCP port of 127.0.0.1; 0: any free port.",
 )
 @click.option(
     "--mount",
@@ -113,7 +113,7 @@ STATUS_SECONDS = 1.0
     "--backing",
     metavar="FILE",
     type=PATH,
-    help="Keep the data in FILE, which is made if there is none. By default they are in memory.",
+    help="Backing file for the data, created if missing. [default: in memory]",
 )
 @click.option(
     "--record",
@@ -135,28 +135,28 @@ STATUS_SECONDS = 1.0
     metavar="X",
     type=float,
     default=1.0,
-    help="What takes the device 1 s takes X s: 10 is ten times slower.",
+    help="Time dilation: 1 s of device time takes X s.",
 )
 @click.option(
     "--control",
     metavar="PATH",
     type=PATH,
-    help="Take orders at this Unix socket, from `ssdlab ctl PATH`.",
+    help="Control socket (Unix) for `ssdlab ctl PATH`.",
 )
 @click.option(
     "--script",
     metavar="FILE",
     type=PATH,
-    help="What goes wrong, a line each: when, and an order such as `fail flush 1`.",
+    help="Fault injection script; each line a time and an order such as `fail flush 1`.",
 )
 @click.option(
     "--floor",
     metavar="FILE",
     type=PATH,
-    help="What the way to the client takes, as `ssdlab floor FILE` has measured it.",
+    help="Transport latency, as measured by `ssdlab floor FILE`.",
 )
 @click.option("--read-only", is_flag=True, help="Clients may change nothing.")
-@click.option("--realtime", is_flag=True, help="Go before all other programs, if allowed to.")
+@click.option("--realtime", is_flag=True, help="Run at real-time priority (needs privileges).")
 @click.option(
     "run_command",
     "--run",

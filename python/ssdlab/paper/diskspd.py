@@ -17,7 +17,7 @@ from ssdlab.paper.item import Item, Row
 from ssdlab.paper.study import Study
 
 SUMMARY = (
-    "Gray and Fitzgerald 2008: their patterns, sizes and depths on a device of yours (--device)"
+    "Gray and Fitzgerald 2008: their patterns, sizes and queue depths on your device (--device)"
 )
 
 FILE_BYTES = 1 << 30

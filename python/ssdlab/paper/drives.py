@@ -9,7 +9,7 @@ from ssdlab.paper import cells
 from ssdlab.paper.item import Item, Row
 from ssdlab.paper.study import Study
 
-SUMMARY = "Data sheets of drives of today: every cell, published and simulated"
+SUMMARY = "Data sheets of current drives: every figure, published and simulated"
 
 #: A prediction this near is one on which a system can be sized.
 NEAR_PERCENT = 10.0
@@ -34,4 +34,4 @@ def run(study: Study) -> Item:
         found += of_sheet
     if sources:
         remarks.append(f"sources: {'; '.join(sources)}.")
-    return Item("drives", "Drives of today: data sheets", found, remarks=remarks)
+    return Item("drives", "Current drives: data sheets", found, remarks=remarks)

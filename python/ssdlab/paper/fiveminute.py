@@ -15,7 +15,7 @@ from ssdlab.cost.rule import break_even_seconds
 from ssdlab.paper.item import Item, Row
 from ssdlab.paper.study import Study
 
-SUMMARY = "The five-minute rule 1987, 1997, 2007, and with rates that are simulated"
+SUMMARY = "The five-minute rule 1987, 1997, 2007, and with simulated rates"
 
 #: Graefe's prices of 2007: memory at $3 for 64 MB, a disk at $80, flash of 32 GB at $999 or $400.
 RAM_DOLLARS_PER_MB = 3 / 64

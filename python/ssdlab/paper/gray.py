@@ -15,7 +15,7 @@ from ssdlab.paper.item import Item, Row
 from ssdlab.paper.study import Study
 from ssdlab.results import Results
 
-SUMMARY = "Gray and Fitzgerald 2008: their flash disk, the array of 90 disks, watts and dollars"
+SUMMARY = "Gray and Fitzgerald 2008: their flash disk, the array of 90 disks, power and cost"
 
 #: Requests a second that they measured, four outstanding (their Figure 2 and text).
 READS, WRITES = 2_804, 1_233

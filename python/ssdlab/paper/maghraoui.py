@@ -19,7 +19,7 @@ from ssdlab.charts import Axis, Figure, Series
 from ssdlab.paper.item import Item, Row
 from ssdlab.paper.study import Study
 
-SUMMARY = "El Maghraoui et al. 2010: the linear model, its coefficients found again, its errors"
+SUMMARY = "El Maghraoui et al. 2010: the linear model, its coefficients recovered, its errors"
 
 #: Pattern: read share, random share; A in us, B in us/KiB, r2; mean error of throughput, %.
 PATTERNS = {

@@ -15,7 +15,7 @@ from ssdlab.paper import greedy, ssdiq_load
 from ssdlab.paper.item import Item, Row
 from ssdlab.paper.study import Study
 
-SUMMARY = "Haas et al. 2025 (SSD-iq): write amplification of drives of today, and their write rates"
+SUMMARY = "Haas et al. 2025 (SSD-iq): write amplification and write rates of current drives"
 
 #: The Micron 7450 MAX 800 GB: GiB written all over (50 to 100 % of it), and write amplification.
 CURVE = {372.6: 1.098, 447.1: 1.182, 521.6: 1.275, 596.0: 1.407, 670.6: 1.599, 745.0: 1.889}

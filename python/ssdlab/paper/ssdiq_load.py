@@ -18,7 +18,7 @@ from ssdlab.paper.item import Item, Row
 from ssdlab.paper.study import Study
 from ssdlab.running import Part
 
-SUMMARY = "Haas et al. 2025 (SSD-iq): latencies of drives of today by load, and the most they take"
+SUMMARY = "Haas et al. 2025 (SSD-iq): latencies of current drives by load, and their maximum load"
 
 #: Measured writes a second in steady state, in thousands, uniform over the whole drive: of the 7450
 #: without reads, of the PM9A3 beside 5,000 reads a second.

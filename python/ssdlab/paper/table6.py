@@ -7,7 +7,7 @@ from typing import Any
 from ssdlab.paper.item import Item, Row
 from ssdlab.paper.study import Study
 
-SUMMARY = "Agrawal et al. 2008, Table 6: design trade-offs, each with what it gains and costs"
+SUMMARY = "Agrawal et al. 2008, Table 6: design trade-offs, each with gain and cost"
 
 #: A small drive shows them as well as a large one.
 SMALL = {"preset": "agrawal2008", "blocks_per_plane": 64}

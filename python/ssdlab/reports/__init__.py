@@ -30,8 +30,8 @@ def report(
     """Write a report of one or more results, or of a sweep, to the HTML file `path`.
 
     A source is `Results`, their file or the directory of `ssdlab run --out`; or a `Sweep` or the
-    .jsonl file that one has written. `minimize` and `maximize` are the figures of a sweep that are
-    drawn, instead of its own objectives. Raises `InputError` for wrong input and `OSError` if the
+    .jsonl file that one has written. `minimize` and `maximize` are the metrics of a sweep to
+    draw, instead of its own objectives. Raises `InputError` for wrong input and `OSError` if the
     file cannot be written.
     """
     text = page(sources, _listed(minimize), _listed(maximize))

@@ -22,7 +22,7 @@ Part: TypeAlias = "str | os.PathLike[str] | Mapping[str, Any] | Experiment"
 
 
 class Progress(NamedTuple):
-    """How far a run has come; what `progress` is called with, about ten times a second."""
+    """The progress of a run, passed to `progress` about ten times a second."""
 
     phase: str
     """What is being done, such as filling the drive or measuring."""
@@ -57,23 +57,23 @@ def run(
     - `experiment`: the path of a TOML file, its content as a dict, or an `Experiment`; also that of
       results or their directory, of a fio job (.fio) or of a file of MQSim (.xml);
     - `device`, `workload`: the name of a preset, the path of a TOML file, or the section's keys as
-      a dict, such as `device={"preset": "agrawal2008", "channels": 4}`; a preset goes before a file
-      of the same name, which `./name` selects;
+      a dict, such as `device={"preset": "agrawal2008", "channels": 4}`; a preset takes precedence
+      over a file of the same name, which `./name` selects;
     - `trace`: the path of a trace file to replay, in place of a `workload`;
     - other sections by name, such as `run={"until": "60s"}`;
-    - `set`: single keys, such as `{"device.timing.read": "30us"}`, whose order says nothing;
-    - `seed`: of the random generator;
+    - `set`: single keys, such as `{"device.timing.read": "30us"}`, in any order;
+    - `seed`: seed of the random generator;
     - `cleaner`: a cleaning policy of your own, see `ssdlab.cleaners`; by name it is written
       `set={"cleaning.policy": "module:Class(parameter=value)"}`. A name in a file or dict is
       refused unless `allow_code` permits it, which runs what they name.
 
-    Dimensioned values are texts with units ("25us", "4KiB"). `check` audits the whole state of the
-    device after the run. `requests` names a Parquet file that gets a row for each request, in
-    order of arrival: what was asked, when it came, left the host and was answered, and where its
-    time went; it can be replayed as a trace. `threads` are as many as this run may use, or "auto"
-    for one on each core: results are the same bits, and `results.elapsed.threads` says what came of
-    them. Each that prepares a drive takes a copy of its state. The simulation runs outside the
-    interpreter's lock: other threads go on meanwhile, and several may run at once.
+    Quantities are strings with units ("25us", "4KiB"). `check` checks the consistency of the whole
+    state of the device after the run. `requests` names a Parquet file with a row per request, in
+    order of arrival: its kind, address range, times and latency breakdown; it can be replayed as a
+    trace. `threads` is the number of threads, or "auto" for one per core: results are
+    bit-identical, and `results.elapsed.threads` has the threads used. Each preconditioning thread
+    needs a copy of the drive's state. The simulation releases the GIL: other threads continue, and
+    several simulations may run at once.
 
     >>> import ssdlab
     >>> r = ssdlab.run(workload="random-read", set={"workload.requests": 1000})
@@ -82,8 +82,8 @@ def run(
 
     Raises `InputError` for wrong input, `CheckError` for a failed audit, and `PolicyError` if a
     cleaning policy of your own breaks a rule or raises an exception, which is then the cause.
-    Ctrl-C, and whatever `progress` raises, ends the run and is passed on. An attribute `requests`
-    of what ends a run is the number of requests completed so far.
+    Ctrl-C, and any exception of `progress`, ends the run and is passed on, with an attribute
+    `requests`, the number of requests completed so far.
     """
     stack = layers_of(
         experiment,
@@ -197,7 +197,7 @@ def _refuse_key(name: str, value: Any) -> None:
 
 
 class Experiment:
-    """A device, a workload and how to run one on the other, held against every rule of the engine.
+    """A device, a workload and how to run one on the other, checked for validity.
 
     The arguments are those of `run`. Raises `InputError` for wrong input.
 
@@ -241,7 +241,8 @@ class Experiment:
         return experiment
 
     def changed(self, **arguments: Any) -> Experiment:
-        """This experiment with some things different; the arguments are those of `run`."""
+        """A copy of this experiment with some settings changed; the arguments are those of
+        `run`."""
         return Experiment(self, **arguments)
 
     def run(
@@ -258,7 +259,7 @@ class Experiment:
         )
 
     def sweep(self, vary: Mapping[str, Any] | None = None, **arguments: Any) -> Sweep:
-        """Simulate it many times, varied; the arguments are those of `ssdlab.sweep`."""
+        """Simulate a sweep from it; the arguments are those of `ssdlab.sweep`."""
         from ssdlab.sweeps import sweep
 
         return sweep(self, vary=vary, **arguments)

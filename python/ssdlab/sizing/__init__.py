@@ -34,7 +34,7 @@ STRIPE = "64KiB"
 
 @dataclass(frozen=True)
 class Sizing:
-    """What was tried, and the smallest designs that meet the goals."""
+    """All designs tried, and the smallest ones that meet the goals."""
 
     drive: str
     trace: Path
@@ -136,9 +136,10 @@ def size(
 ) -> Sizing:
     """Search the smallest design of a drive that meets the goals under a trace.
 
-    `drive` is a preset or a file. `p99_us` and `p999_us` are limits of the latency of all requests,
-    in microseconds; `years` is how long the flash must last at the trace's rate of writes;
-    `capacity_bytes` what a drive exports, by default as it is; `drives` the most that are tried.
+    `drive` is a preset or a file. `p99_us` and `p999_us` are latency limits over all requests,
+    in microseconds; `years` is the lifetime of the flash at the write rate of the trace;
+    `capacity_bytes` the exported capacity of a drive, by default its own; `drives` the maximum
+    number of drives.
     Raises `InputError` for wrong input.
 
     >>> import ssdlab

@@ -56,8 +56,8 @@ class Sweep(Sequence[Finished]):
     """The points of a sweep in the order of its grid: `s[0].parameters`, `s[0].results.host`, ...
 
     `columns` is the tidy table: parameters, every scalar of the results by its path, `error` and,
-    where there were objectives, `pareto`; with constraints, `keeps_constraints`. `unmet` is the
-    sentence that says so where no point keeps them, and which is nearest; else None.
+    with objectives, `pareto`; with constraints, `keeps_constraints`. `unmet` is a sentence
+    naming the nearest point if none satisfies the constraints; else None.
     """
 
     def __init__(
@@ -108,13 +108,14 @@ class Sweep(Sequence[Finished]):
 
     @property
     def errors(self) -> list[str]:
-        """What went wrong, for each point that failed."""
+        """The error of each point that failed."""
         return [point.error for point in self._points if point.error is not None]
 
     def means(self) -> list[seeds.Design]:
-        """Of a sweep that varies `run.seed`: each design, with the means of its figures over seeds.
+        """For a sweep over `run.seed`: each design, with the means of its metrics over seeds.
 
-        `sweep.means()[0].figures["host.all.iops"]` has a mean and its margin (interval of 95 %).
+        `sweep.means()[0].figures["host.all.iops"]` has a mean and its margin (95 % confidence
+        interval).
         """
         return seeds.designs(self)
 
@@ -124,7 +125,7 @@ class Sweep(Sequence[Finished]):
         return (found or "").split()
 
     def warning_marks(self) -> dict[str, tuple[int, int, str]]:
-        """The warnings that there are: a number for each, how many points have it, what it says."""
+        """The warnings present: a number for each, how many points have it, and its meaning."""
         all_of_them = [name for row in range(len(self)) for name in self.warned(row)]
         known = dict(_core.list("warnings") or ())
         ordered = [name for name in known if name in all_of_them]
@@ -135,9 +136,9 @@ class Sweep(Sequence[Finished]):
 
     @property
     def pareto(self) -> list[Finished]:
-        """The points that keep the constraints and that no other beats in every objective.
+        """The Pareto front of the points that satisfy the constraints.
 
-        With one objective these are the best. Raises `InputError` if there was none.
+        With one objective, the best points. Raises `InputError` without objectives.
         """
         if "pareto" not in self.columns:
             raise InputError("a Pareto front needs objectives: minimize=[...] or maximize=[...]")
@@ -166,7 +167,7 @@ class Sweep(Sequence[Finished]):
         yield "\n]}\n"
 
     def shown(self) -> tuple[list[str], list[int]]:
-        """The columns and rows that a person sees: the best first, as many as fit a screen."""
+        """The columns and rows for display: the best first, as many as fit a screen."""
         wanted = [objective.column for objective in self.goals.objectives]
         wanted += [limit.column for limit in self.goals.constraints]
         names = list(dict.fromkeys([*wanted, *SHOWN]))

@@ -47,21 +47,22 @@ def sweep(
     """Simulate many experiments and return them as a `Sweep`.
 
     - `experiment` and further arguments are those of `ssdlab.run`; `experiment` may be a list.
-    - `vary`: what varies, by key (or `device`, `workload`, `trace`): a list of values, or a text
+    - `vary`: parameters and their values, by key (or `device`, `workload`, `trace`): a list of
+    values, or a text
       such as "4,8,16", "1..8", "0.05..0.3:0.05" (a step), "4KiB..1MiB:*2" (a factor); the grid is
-      every combination. "footprint*0.5" is half of what the trace touches; for
+      every combination. "footprint*0.5" is half of the footprint of the trace; for
       `device.blocks_per_plane`, the blocks with which the device offers that.
-    - `search`: look at so many points of that space, chosen by Optuna, for the objectives.
+    - `search`: run only this many points of that space, chosen by Optuna for the objectives.
     - `minimize`, `maximize`: objectives: columns of the table, such as "p99", "read.p99.9",
       "write_amplification_bytes"; `constraints` such as "p99<=500" (times in microseconds).
-    - `workers`: processes on this machine; by default one for each core. `executor` instead is an
+    - `workers`: worker processes; by default one per core. `executor` instead is an
       executor of `concurrent.futures`, a `dask.distributed.Client` or a Dask scheduler's address.
     - `out`: the table's file (.parquet or .csv); beside it, as .jsonl, the full results of each
-      point, from which an interrupted sweep goes on when it is begun again.
+      point, from which an interrupted sweep resumes.
     - `progress` is told the points done and to do.
 
-    Every point runs with the seed of its experiment: all designs meet the same requests, and a
-    point has the same bits wherever it ran. A point that fails is a row with its error.
+    Every point runs with the seed of its experiment: all designs serve the same requests, and a
+    point is bit-identical wherever it ran. A point that fails is a row with its error.
 
     >>> import ssdlab
     >>> drive = {"device.blocks_per_plane": 64, "workload.requests": 200}
@@ -70,7 +71,7 @@ def sweep(
     8
 
     Raises `InputError` for wrong input before anything runs, and `RuntimeError` if all workers are
-    lost. What is finished is kept in `out` whatever happens.
+    lost. Finished points are always kept in `out`.
     """
     bases = [Base(**parts) for parts in _bases(experiment, overrides)]
     axes = space.from_mapping(vary or {}, search is not None)

@@ -34,7 +34,7 @@ impl Apart for Array {
             return Err("the members clean together");
         }
         if self.shares_policy {
-            return Err("the members ask one and the same cleaning policy");
+            return Err("the members share one user-defined cleaning policy");
         }
         let count = self.members.len().min(threads.max(2) as usize);
         if count < 2 {

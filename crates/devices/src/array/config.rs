@@ -143,7 +143,7 @@ pub(super) fn in_member(key: &str) -> String {
     key.replacen("device.", "device.member.", 1)
 }
 
-/// The keys that an array must share with the one whose state it takes up: where data lie.
+/// The keys that an array must share with the one whose state it restores: where data lie.
 pub(super) fn shape(config: &ArrayConfig) -> Vec<(String, String)> {
     let pair = |key: &str, value: String| (key.to_owned(), value);
     let mut pairs = vec![

@@ -134,6 +134,7 @@ fn refuse_idle(config: &ArrayConfig) -> Result<(), Invalid> {
         _ if config.parity_share != default.parity_share => "device.parity_share",
         _ => return Ok(()),
     };
-    let problem = "an array without redundancy loses what a member held; choose a redundancy first";
+    let problem =
+        "failing a member of an array without redundancy loses its data; set device.redundancy";
     Err(Invalid::new(&[key, "device.redundancy"], problem))
 }

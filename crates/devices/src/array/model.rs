@@ -90,9 +90,8 @@ impl Persist for Array {
     }
 }
 
-/// Why an array takes up no state.
-pub(super) const UNLIKE: &str =
-    "an array of unlike members (device.each) has no state that could be taken up";
+/// Why an array cannot be restored.
+pub(super) const UNLIKE: &str = "an array of unlike members (device.each) cannot be restored";
 
 /// The drives of an array one after the other, under its own keys and those of a member.
 pub(super) fn save(drives: &[Box<dyn Model>], own: &[(String, String)]) -> Option<Snapshot> {

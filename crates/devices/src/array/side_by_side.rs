@@ -41,13 +41,13 @@ impl Array {
 
     pub(super) fn divide(&mut self, parts: u32) -> Result<u32, &'static str> {
         if self.shares_policy {
-            return Err("the members ask one and the same cleaning policy");
+            return Err("the members share one user-defined cleaning policy");
         }
         if self.members.len() < 2 {
             return Err("the array has one member");
         }
         if self.pages_of_each() == 0 {
-            return Err("such members have no state to prepare");
+            return Err("the members have no state to precondition");
         }
         self.divided = parts.clamp(1, self.members.len() as u32);
         Ok(self.divided)

@@ -19,7 +19,7 @@ pub(super) enum Curve {
 const KNEE: f64 = 1.0 / 7.0;
 
 impl Curve {
-    /// That of a disk of so many cylinders.
+    /// The curve of a disk with the given number of cylinders.
     ///
     /// # Errors
     /// When there is no such curve.
@@ -56,7 +56,7 @@ impl Curve {
         Ok(Curve::Law { a: single - b, b, knee, at_knee, slope })
     }
 
-    /// To a cylinder that lies so many away.
+    /// The seek time over a distance in cylinders.
     pub(super) fn time(&self, distance: u32) -> Time {
         if distance == 0 {
             return 0;

@@ -67,7 +67,7 @@ impl DiskConfig {
         }
         let size = sectors("device.buffer.segment", options.segment)?;
         if size == 0 {
-            let problem = "a segment holds at least a sector of 512B";
+            let problem = "a segment is at least one sector of 512B";
             return Err(Invalid::new(&["device.buffer.segment"], problem));
         }
         let ahead = sectors("device.buffer.read_ahead", options.read_ahead)?;
@@ -77,7 +77,7 @@ impl DiskConfig {
     fn check(&self) -> Result<(), Invalid> {
         if !(MOST_RPM.0..=MOST_RPM.1).contains(&self.rpm) {
             let problem = format!(
-                "a spindle turns {} to {} times a minute, not {}",
+                "expected {} to {} revolutions per minute, not {}",
                 MOST_RPM.0, MOST_RPM.1, self.rpm
             );
             return Err(Invalid::new(&["device.rpm"], problem));

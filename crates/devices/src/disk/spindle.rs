@@ -20,7 +20,7 @@ pub(super) struct Spindle {
 }
 
 impl Spindle {
-    /// One of so many turns a minute, at a share of a turn in the beginning.
+    /// A spindle with the given rpm, starting at a share of a turn.
     pub(super) fn new(rpm: u32, phase: f64) -> Spindle {
         Spindle { rpm: u64::from(rpm), phase: (phase * TURN as f64) as u64 % TURN }
     }
@@ -34,7 +34,7 @@ impl Spindle {
         if ahead > TURN - LATE * self.rpm { 0 } else { ahead.div_ceil(self.rpm) }
     }
 
-    /// The time of so many sectors of a track.
+    /// The transfer time of a number of sectors of a track.
     pub(super) fn pass(&self, sectors: u64, on_track: u32) -> Time {
         (u128::from(sectors) * u128::from(TURN) / (u128::from(on_track) * u128::from(self.rpm)))
             as Time

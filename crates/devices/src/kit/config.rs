@@ -42,7 +42,7 @@ options! {
     }
 }
 
-/// Queues at most: an `NVMe` drive has so many beside the one for administration (NVM Express Base
+/// Maximum number of queues: an `NVMe` drive has this many besides the admin queue (NVM Express Base
 /// Specification, "I/O Submission Queue").
 const MOST_QUEUES: u32 = 65_535;
 

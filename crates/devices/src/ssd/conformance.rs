@@ -54,7 +54,10 @@ fn checks<E>(
             (Err(broken), _) | (_, Err(broken)) => problem = Some(broken),
             (Ok(once), Ok(again)) if once != again => {
                 repeats.get_or_insert_with(|| {
-                    format!("two runs differ ({}); draw lots from view.random only", case.shows)
+                    format!(
+                        "two runs differ ({}); draw random numbers only from view.random",
+                        case.shows
+                    )
                 });
             }
             (Ok(_), Ok(_)) => {}

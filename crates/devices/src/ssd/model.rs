@@ -83,7 +83,7 @@ impl Persist for Ssd {
     }
 
     fn restore(&mut self, snapshot: Snapshot) -> Result<(), String> {
-        self.take_up(snapshot)
+        self.restore_snapshot(snapshot)
     }
 }
 

@@ -72,7 +72,7 @@ fn renumber(before: u64, states: &mut [(&mut Ftl, &mut Flash)], openings: &[Vec<
 }
 
 impl Parts {
-    /// Divides a drive into at most so many parts, or says why that cannot be.
+    /// Divides a drive into at most the given number of parts, or says why that is not possible.
     pub(super) fn new(ftl: &Ftl, flash: &Flash, count: u32) -> Result<Parts, &'static str> {
         if let Some(reason) = ftl.whole_because(flash) {
             return Err(reason);

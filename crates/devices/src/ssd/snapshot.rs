@@ -1,4 +1,4 @@
-//! The state of a drive, to be kept and taken up again.
+//! The state of a drive, to be saved and restored.
 //!
 //! Kept is what cannot be derived: the flash, the map, the order of the blocks, what wear and the
 //! detector of hot pages remember, and the generator from which policies and wear levelling draw: a
@@ -92,7 +92,7 @@ fn take_order_for_kept(shape: &mut [(String, String)]) -> bool {
 /// The key with which the shape of an array begins.
 pub(crate) const ARRAY_KEY: &str = "device.members";
 
-/// The keys that a drive must share with the one whose state it takes up.
+/// The keys that a drive must share with the one whose state it restores.
 fn shape(config: &SsdConfig, geometry: &Geometry) -> Vec<(String, String)> {
     let optional =
         |size: Option<options::Size>| size.map_or("none".to_owned(), |it| it.to_string());
@@ -178,14 +178,14 @@ impl Ssd {
     }
 
     /// Takes up a state, or says why this drive cannot.
-    pub(super) fn take_up(&mut self, mut snapshot: Snapshot) -> Result<(), String> {
+    pub(super) fn restore_snapshot(&mut self, mut snapshot: Snapshot) -> Result<(), String> {
         let derives = self.recognise(std::mem::take(&mut snapshot.shape))?;
         let (Some(drive), true) = (snapshot.drives.pop(), snapshot.drives.is_empty()) else {
             return Err("it does not hold one drive".to_owned());
         };
         let (ftl, flash) = self.back.state();
-        flash.take_up(drive.flash, derives)?;
-        ftl.take_up(flash, drive.ftl)?;
+        flash.restore(drive.flash, derives)?;
+        ftl.restore(flash, drive.ftl)?;
         if derives {
             ftl.derive_order(flash);
         }

@@ -76,7 +76,7 @@ fn wide_page_numbers_change_nothing() {
         let kept = wide.save().unwrap();
         assert!(narrow.save().unwrap() == kept, "drive {number} begins otherwise");
         let other = narrow.restore(kept.clone()).unwrap_err();
-        assert!(other.contains("not that of such a drive"), "{other}");
+        assert!(other.contains("does not fit this drive"), "{other}");
         let mut again = built(config, true);
         let text = serde_json::to_string(&kept).unwrap();
         again.restore(serde_json::from_str(&text).unwrap()).unwrap();

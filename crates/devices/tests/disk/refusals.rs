@@ -25,7 +25,7 @@ fn what_cannot_be_is_refused_by_name() {
         (json!({"capacity": "1000B"}), "device.capacity", "not a multiple of a sector"),
         (json!({"zones": "0-0: 9 spare 18"}), "device.zones", "has 18 sectors, and 18 are spare"),
         (json!({"surfaces": 0}), "device.surfaces", "1 to 256 surfaces, not 0"),
-        (json!({"rpm": 0}), "device.rpm", "60 to 100000 times a minute, not 0"),
+        (json!({"rpm": 0}), "device.rpm", "60 to 100000 revolutions per minute, not 0"),
         (json!({"cylinders": 0}), "device.cylinders", "at least one"),
         (json!({"buffer": {"segments": 0}}), "device.buffer.segments", "not 0"),
         (
@@ -34,7 +34,7 @@ fn what_cannot_be_is_refused_by_name() {
             "1 to 4 of the 4",
         ),
         (json!({"buffer": {"write_segments": 0}}), "device.buffer.write_segments", "not 0"),
-        (json!({"buffer": {"segment": "0B"}}), "device.buffer.segment", "at least a sector"),
+        (json!({"buffer": {"segment": "0B"}}), "device.buffer.segment", "at least one sector"),
         (json!({"buffer": {"segment": "700B"}}), "device.buffer.segment", "not a multiple"),
         (json!({"buffer": {"read_ahead": "700B"}}), "device.buffer.read_ahead", "not a multiple"),
         (json!({"buffer": {"send_at": 1.5}}), "device.buffer.send_at", "0 to 1, not 1.5"),

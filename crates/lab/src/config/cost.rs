@@ -48,7 +48,7 @@ impl Cost {
             }
         }
         if self.years == Some(0.0) {
-            return Err(Invalid::new(&["cost.years"], "0 years are no time; it must be more"));
+            return Err(Invalid::new(&["cost.years"], "0 years: expected more than 0"));
         }
         if self.device_dollars.is_some() && self.capacity_dollars_per_gb.is_some() {
             let keys = ["cost.capacity_dollars_per_gb", "cost.device_dollars"];

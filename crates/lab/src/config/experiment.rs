@@ -67,7 +67,7 @@ impl Experiment {
         checked.map_err(|invalid| blame(&invalid, &parsed))?;
         if !run.timed && !device.has_flash() {
             let problem = format!(
-                "a device of kind \"{}\" has nothing that could be found out without time",
+                "a device of kind \"{}\" has nothing to simulate without time (run.timed)",
                 device.kind()
             );
             return Err(blame(&Invalid::new(&["run.timed"], problem), &parsed));
@@ -77,7 +77,7 @@ impl Experiment {
             let problem = if run.timed {
                 format!("a device of kind \"{kind}\" has no flash operations to record")
             } else {
-                "without time (run.timed) no operation has a place in it".to_owned()
+                "an untimed run (run.timed) has no timeline".to_owned()
             };
             return Err(blame(&Invalid::new(&["run.timeline"], problem), &parsed));
         }
@@ -132,7 +132,7 @@ impl Experiment {
         let path = self.policy_path();
         let parsed = self.layers.iter().map(Layer::parse).collect::<Result<Vec<_>, _>>()?;
         let stated = parsed.iter().rev().find_map(|layer| layer.permit_code(&path));
-        stated.unwrap_or_else(|| Err(InputError(format!("{path}: nothing says who names it"))))
+        stated.unwrap_or_else(|| Err(InputError(format!("{path}: no layer sets it"))))
     }
 
     /// Where the cleaning policy stands: of the device, or of what it is made of.
@@ -275,7 +275,8 @@ fn each(sections: &[Section<'_, '_>], path: &str) -> Result<Vec<(u32, DeviceConf
     let tables = lists.find_map(Result::transpose).transpose()?.unwrap_or_default();
     let of = |table: Section<'_, '_>| {
         let Some(number) = table.number("member") else {
-            let problem = format!("{path}.each: a table says by member = 0 and so on whose it is");
+            let problem =
+                format!("{path}.each: each table needs the number of its member: member = 0");
             return Err(table.error_at("member", &problem));
         };
         let keys = table.without(&["member"]);

@@ -59,7 +59,7 @@ impl FromStr for PowerCut {
             };
             let count: u32 = count.parse().map_err(|_| unknown())?;
             if !(1..=MOST).contains(&count) {
-                return Err(format!("{count} cuts are not possible; from 1 to {MOST}"));
+                return Err(format!("{count} cuts: expected 1 to {MOST}"));
             }
             return Ok(make(count));
         }
@@ -68,9 +68,7 @@ impl FromStr for PowerCut {
         match word {
             "at" => Ok(PowerCut::At(time()?)),
             "every" => match time()? {
-                every if every.ns() == 0 => {
-                    Err("cuts come one after the other; use a time above 0".to_owned())
-                }
+                every if every.ns() == 0 => Err("the interval must be above 0".to_owned()),
                 every => Ok(PowerCut::Every(every)),
             },
             _ => Err(unknown()),

@@ -92,11 +92,9 @@ impl RunConfig {
             _ if self.faults.is_some() => {
                 refuse("faults (run.faults) count from the first request on".to_owned())
             }
-            _ if !self.timed => {
-                refuse("without time (run.timed) no time can be left out".to_owned())
-            }
+            _ if !self.timed => refuse("an untimed run (run.timed) has no warm-up".to_owned()),
             Until::Time(end) if end <= self.warm_up => refuse(format!(
-                "{} is as long as the run, which ends after {end} (run.until); nothing would be left",
+                "{} is not shorter than the run, which ends after {end} (run.until)",
                 self.warm_up
             )),
             _ => Ok(()),
@@ -110,7 +108,7 @@ impl RunConfig {
             return Ok(());
         }
         if !self.timed {
-            let problem = "without time (run.timed) nothing is under way that could be cut";
+            let problem = "an untimed run (run.timed) has no power cuts";
             return refuse(&["run.power_cut", "run.timed"], problem.to_owned());
         }
         match (self.power_cut, self.until) {
@@ -127,7 +125,7 @@ impl RunConfig {
         if self.timed || self.faults.is_none() {
             return Ok(());
         }
-        let problem = "without time (run.timed) nothing can be late, or go wrong at an instant";
+        let problem = "an untimed run (run.timed) has no timed faults";
         Err(Invalid::new(&["run.faults", "run.timed"], problem.to_owned()))
     }
 

@@ -54,7 +54,10 @@ impl Steady {
             return refuse("run.steady.window", problem);
         }
         if self.round.ns() == 0 {
-            return refuse("run.steady.round", "0 is not possible; it must be longer".to_owned());
+            return refuse(
+                "run.steady.round",
+                "0 is not allowed; expected a time above 0".to_owned(),
+            );
         }
         let writes = self.round_writes;
         if !(writes > 0.0 && writes <= 100.0) {

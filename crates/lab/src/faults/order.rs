@@ -25,7 +25,7 @@ pub(crate) struct Fail {
 /// One order.
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) enum Order {
-    /// Everything takes so many times as long.
+    /// Every operation takes this many times as long.
     Slow(f64),
     /// This share of the requests takes so much longer.
     Latency(Time, f64),

@@ -18,7 +18,7 @@ pub enum LiveAddress {
         port: u16,
         /// The address as text.
         host: String,
-        /// Whether others than this machine may reach it: NBD asks nobody who he is.
+        /// Whether other machines may connect: NBD has no authentication.
         allow_remote: bool,
     },
     /// Behind a door that it shares with others.
@@ -60,7 +60,7 @@ pub struct LiveSettings {
     pub read_only: bool,
     /// The file into which what clients change is recorded with its data.
     pub record_data: Option<PathBuf>,
-    /// What takes the device 1 s takes so many on the clock.
+    /// Time dilation: seconds of wall clock per second of device time.
     pub time_scale: f64,
     /// Whether to go before all other programs.
     pub realtime: bool,

@@ -56,7 +56,7 @@ pub struct ReliabilitySettings {
     pub seed: u64,
 }
 
-/// What came of it, for each group.
+/// The results, per group.
 #[derive(Debug, Clone, Default, PartialEq, Serialize)]
 pub struct Reliability {
     /// Failures of members.
@@ -119,22 +119,22 @@ fn group(settings: &ReliabilitySettings) -> Result<Group, InputError> {
     let refused = |problem: String| Err(InputError(problem));
     for (option, law) in [("--life", Some(&life)), ("--defects", between.as_ref())] {
         if law.is_some_and(|law| !law.has_hazard()) {
-            return refused(format!("{option}: it is a matter of chance, not constant"));
+            return refused(format!("{option}: needs a random distribution, not constant"));
         }
     }
     if scrub.is_some() && between.is_none() {
-        return refused("--scrub finds the defects of --defects, of which there are none".into());
+        return refused("--scrub needs --defects, the latent errors that it finds".into());
     }
     if settings.tolerated == 0 && between.is_some() {
         let problem =
-            "--defects: an array without redundancy loses each of them, and no time decides";
+            "--defects: an array without redundancy loses data at every one; set device.redundancy";
         return refused(problem.into());
     }
     if settings.tolerated >= settings.members {
-        return refused(format!("of {} members none would be left", settings.members));
+        return refused(format!("all of the {} members would be redundant", settings.members));
     }
     if !(settings.years > 0.0 && settings.years <= 100.0) {
-        return refused(format!("--years {}: it is above 0 and at most 100", settings.years));
+        return refused(format!("--years {}: expected above 0 and at most 100", settings.years));
     }
     if settings.groups == 0 {
         return refused("--groups 0: at least 1".into());

@@ -165,10 +165,10 @@ fn it_ends_when_it_is_told_to() {
 #[test]
 fn what_cannot_be_is_refused() {
     let cases: [(Change, &str); 6] = [
-        (|it| it.life = "constant(5y)".into(), "--life: it is a matter of chance"),
+        (|it| it.life = "constant(5y)".into(), "--life: needs a random distribution"),
         (|it| it.repair = "soon".into(), "--repair \"soon\": \"soon\" has no unit"),
-        (|it| it.scrub = Some("1d".into()), "--scrub finds the defects of --defects"),
-        (|it| it.years = 0.0, "--years 0: it is above 0"),
+        (|it| it.scrub = Some("1d".into()), "--scrub needs --defects"),
+        (|it| it.years = 0.0, "--years 0: expected above 0"),
         (|it| it.groups = 0, "--groups 0: at least 1"),
         (
             |it| (it.tolerated, it.defects) = (0, Some("1y".into())),

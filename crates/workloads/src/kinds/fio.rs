@@ -126,7 +126,7 @@ impl Fio {
                 Ok((name, text))
             }
             _ => {
-                let problem = "path and job exclude one another";
+                let problem = "path and job exclude each other";
                 Err(Invalid::new(&["workload.path", "workload.job"], problem).into())
             }
         }

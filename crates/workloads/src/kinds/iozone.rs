@@ -101,7 +101,9 @@ fn passes(text: &str) -> Result<Vec<Pass>, Invalid> {
             Err(refuse("the file is written once, by the first pass; rewrite it later".to_owned()))
         }
         Some(Pass::Write) => Ok(passes),
-        Some(_) => Err(refuse("the first pass must be write, for there is no file yet".to_owned())),
+        Some(_) => {
+            Err(refuse("the first pass must be write, because there is no file yet".to_owned()))
+        }
     }
 }
 

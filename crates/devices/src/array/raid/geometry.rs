@@ -183,7 +183,7 @@ fn ends(config: &ArrayConfig) -> Result<Option<Vec<u64>>, Invalid> {
     let Some(shares) = config.parity_share.percent() else { return Ok(None) };
     let refuse = |problem: String| Err(Invalid::new(&["device.parity_share"], problem));
     if ![Redundancy::Parity, Redundancy::DoubleParity].contains(&config.redundancy) {
-        return refuse(format!("the parity of a {} array does not move", config.redundancy));
+        return refuse(format!("a {} array has no rotating parity", config.redundancy));
     }
     if shares.len() != config.members as usize {
         return refuse(format!("{} shares for {} members", shares.len(), config.members));

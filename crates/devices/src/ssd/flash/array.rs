@@ -395,7 +395,7 @@ impl Flash {
 
     /// Takes up a state that was kept of flash of the same shape, or says that it is not; without an order of
     /// programs if that is to be [derived](Flash::order_from).
-    pub(in crate::ssd) fn take_up(
+    pub(in crate::ssd) fn restore(
         &mut self,
         mut state: FlashState,
         derives: bool,
@@ -412,7 +412,7 @@ impl Flash {
             && state.erases.len() == self.erases.len()
             && state.ratings.fit(state.erases.len());
         if !fits {
-            return Err("its flash is not that of such a drive".to_owned());
+            return Err("its flash state does not fit this drive".to_owned());
         }
         self.stamp = state.stamp;
         self.order = state.order;

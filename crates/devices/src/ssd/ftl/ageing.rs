@@ -4,7 +4,7 @@
 //! A block expires when it is erased for the last time that it is rated for. It is then retired,
 //! unless its domain is so short of room that cleaning needs it once more. Retired blocks eat into
 //! the spare space of their pool. When that no longer holds the blocks that cleaning keeps erased
-//! or open, the drive has ended: it takes no more writes.
+//! or open, the drive has reached end of life: it takes no more writes.
 
 use crate::ssd::flash::Ratings;
 use crate::ssd::ids::{Block, Domain};
@@ -74,10 +74,10 @@ impl Ageing {
         }
     }
 
-    pub(in crate::ssd) fn take_up(&mut self, state: AgeingState) -> Result<(), String> {
+    pub(in crate::ssd) fn restore(&mut self, state: AgeingState) -> Result<(), String> {
         let fits = state.life.len() == self.life.len() && state.spare.len() == self.spare.len();
         if !fits {
-            return Err("its account of wear is not that of such a drive".to_owned());
+            return Err("its wear state does not fit this drive".to_owned());
         }
         self.life = state.life;
         self.spare = state.spare;

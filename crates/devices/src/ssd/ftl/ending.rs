@@ -79,7 +79,7 @@ impl Ftl {
         self.reserve == Reserve::Everything
     }
 
-    /// Whether some pool has lost half of the blocks that it can lose, or the drive has ended.
+    /// Whether some pool has lost half of the blocks that it can lose, or the drive has reached end of life.
     pub fn is_worn(&self) -> bool {
         let losable = self.geometry.losable_blocks();
         self.has_ended() || self.ageing.spare.iter().any(|spare| *spare <= losable / 2)

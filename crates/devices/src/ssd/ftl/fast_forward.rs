@@ -128,7 +128,7 @@ impl Ftl {
         true
     }
 
-    /// Where a write goes, once cleaning has made room; `None` when the drive has ended.
+    /// Where a write goes, once cleaning has made room; `None` when the drive has reached end of life.
     fn domain_untimed(
         &mut self,
         flash: &mut Flash,

@@ -78,12 +78,12 @@ impl Heat {
         }
     }
 
-    pub(in crate::ssd) fn take_up(&mut self, state: HeatState) -> Result<(), String> {
+    pub(in crate::ssd) fn restore(&mut self, state: HeatState) -> Result<(), String> {
         let fits = state.counts.len() == self.counts.len()
             && state.recent.len() == self.recent.len()
             && (1..=self.counts.len().max(1) as u64).contains(&state.until_decay.max(1));
         if !fits {
-            return Err("its detector of hot pages is not that of such a drive".to_owned());
+            return Err("its hot-page detector does not fit this drive".to_owned());
         }
         self.counts = state.counts;
         self.recent = state.recent;

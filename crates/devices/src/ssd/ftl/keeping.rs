@@ -96,7 +96,7 @@ impl Ftl {
     }
 
     /// Takes up a state that was kept of a drive of the same shape.
-    pub(in crate::ssd) fn take_up(&mut self, flash: &Flash, state: FtlState) -> Result<(), String> {
+    pub(in crate::ssd) fn restore(&mut self, flash: &Flash, state: FtlState) -> Result<(), String> {
         let pages = self.geometry.pages();
         let blocks = self.geometry.blocks();
         let numbers = || {
@@ -114,7 +114,7 @@ impl Ftl {
             && state.clean_pointer.len() == self.marks.clean_pointer.len()
             && numbers().all(|block| block < blocks);
         if !fits {
-            return Err("its state is not that of such a drive".to_owned());
+            return Err("its state does not fit this drive".to_owned());
         }
         self.map = state.map;
         self.count_unmapped();
@@ -125,8 +125,8 @@ impl Ftl {
         self.blocks.sequence.copy_from_slice(flash.openings());
         (self.blocks.opened, self.programs) = (state.opened, state.programs);
         self.blocks.moved_age = state.moved_age;
-        self.ageing.take_up(state.ageing)?;
-        self.streams.heat.take_up(state.heat)?;
+        self.ageing.restore(state.ageing)?;
+        self.streams.heat.restore(state.heat)?;
         (self.placement.write_pointer, self.marks.clean_pointer) =
             (state.write_pointer, state.clean_pointer);
         self.random = state.random;
@@ -152,7 +152,7 @@ impl Ftl {
         for unit in 0..self.placement.reclaimable.len() as u32 {
             self.placement.reclaimable[unit as usize] = self.count_reclaimable(Unit(unit));
         }
-        self.take_up_lists(flash, &state.free, &state.closed);
+        self.restore_lists(flash, &state.free, &state.closed);
         Ok(())
     }
 
@@ -214,7 +214,7 @@ impl Ftl {
             random: self.random.clone(),
         };
         self.victim.fill(None);
-        self.take_up(flash, state).expect("it is a state of this drive");
+        self.restore(flash, state).expect("it is a state of this drive");
         let least = self.geometry.least_free_after_cut();
         if (0..self.geometry.domains).any(|domain| self.free.count(Domain(domain)) < least) {
             self.end_without_room();
@@ -230,7 +230,7 @@ impl Ftl {
     }
 
     /// The lists of free and of closed blocks, and what follows from them.
-    fn take_up_lists(&mut self, flash: &Flash, free: &[(Vec<u32>, u32)], closed: &[Vec<u32>]) {
+    fn restore_lists(&mut self, flash: &Flash, free: &[(Vec<u32>, u32)], closed: &[Vec<u32>]) {
         let geometry = self.geometry.clone();
         self.free = FreeBlocks::new(&geometry, self.free.order());
         self.blocks.index =

@@ -57,23 +57,23 @@ impl Ftl {
             config.frontiers == Frontiers::HotCold && config.hot_cold.detector != Detector::Address;
         let ages = config.levelling.temperature == Temperature::Aggregate;
         let reasons = [
-            (self.has_ended(), "the drive has ended"),
+            (self.has_ended(), "the drive has reached end of life"),
             (self.geometry.groups.is_some(), "all pages go through one write buffer"),
             (self.placement.pools_span_units, "pools span several units"),
             (self.geometry.units < 2, "the drive is one unit"),
-            (self.supplied.is_some(), "a cleaning policy of the user's sees the whole drive"),
+            (self.supplied.is_some(), "a user-defined cleaning policy sees the whole drive"),
             (
                 matches!(config.policy, Policy::Random | Policy::DChoices),
-                "the cleaning policy draws lots for all units in turn",
+                "the cleaning policy draws random numbers across all units",
             ),
-            (ties, "lots are drawn between equal victims for all units in turn"),
+            (ties, "ties between victims are broken at random across all units"),
             (
                 matches!(config.policy, Policy::CostBenefit | Policy::Cat),
                 "the cleaning policy counts age in blocks opened on the whole drive",
             ),
             (
                 config.levelling.rule != LevellingRule::None,
-                "wear levelling draws lots for all units in turn",
+                "wear levelling draws random numbers across all units",
             ),
             (ages, "the age of moved data is counted in blocks opened on the whole drive"),
             (detects, "the detector of hot pages is one table for all units"),

@@ -40,6 +40,6 @@ impl Placement {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Reserve {
     Pages(u32),
-    /// All of them: the drive has ended.
+    /// All of them: the drive has reached end of life.
     Everything,
 }

@@ -110,7 +110,7 @@ impl Ftl {
         self.counters.trims += u64::from(self.geometry.granule.flash_pages);
     }
 
-    /// Forgets logical pages, unless the drive has ended.
+    /// Forgets logical pages, unless the drive has reached end of life.
     pub(in crate::ssd) fn trim_all(&mut self, pages: Range<u64>) -> Status {
         if self.has_ended() {
             return Status::ReadOnly;

@@ -178,7 +178,7 @@ impl Scheduler {
     /// Begins an operation on the lanes that it needs.
     #[inline]
     fn launch(&mut self, unit: Unit, work: Work, clock: &mut Clock) {
-        let id = self.units.take_off(work, unit, 0);
+        let id = self.units.start(work, unit, 0);
         let granule = self.units.granule;
         let (at, last) = match &work {
             Work::Host(_, Some(programming)) | Work::Move(programming) => {
@@ -217,7 +217,7 @@ impl Scheduler {
         let kind = self.units.ops[id].kind_on(self.units.granule, 0);
         let (kind, count) = kind.expect("what reads nothing is no operation");
         let op = FlashOp { kind, at, mode: BlockMode::NATIVE, count, last };
-        let flight = self.units.take_off(Work::Host(id, programming), unit, 1);
+        let flight = self.units.start(Work::Host(id, programming), unit, 1);
         self.begin_on_lane(unit.0, flight, &op, clock);
     }
 

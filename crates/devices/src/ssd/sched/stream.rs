@@ -41,7 +41,7 @@ impl Scheduler {
             return false;
         };
         self.units.begin_stream(unit, job, to, clock.now);
-        let id = self.units.take_off(Work::Stream(programming, to), unit, 2);
+        let id = self.units.start(Work::Stream(programming, to), unit, 2);
         let (kind, mode) = (OpKind::Read, BlockMode::NATIVE);
         let op = FlashOp { kind, at: from, mode, count: 1, last: false };
         self.begin_on_lane(unit.0, id, &op, clock);

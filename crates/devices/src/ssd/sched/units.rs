@@ -268,7 +268,7 @@ impl Units {
 
     /// The number of an operation that begins now on so many lanes.
     #[inline]
-    pub(in crate::ssd) fn take_off(&mut self, work: Work, unit: Unit, lanes: u32) -> u32 {
+    pub(in crate::ssd) fn start(&mut self, work: Work, unit: Unit, lanes: u32) -> u32 {
         let flight = Flight { work: Some(work), unit, lanes_left: lanes };
         if let Some(id) = self.free_flights.pop() {
             self.flights[id as usize] = flight;

@@ -45,7 +45,7 @@ pub(super) fn recovery(config: &SsdConfig) -> Result<(), Invalid> {
         return Err(Invalid::new(&["device.persistence.recovery", "device.summary_page"], problem));
     }
     if persistence.checkpoint.ns() == 0 {
-        let problem = "checkpoints come one after the other; use a time above 0";
+        let problem = "the checkpoint interval must be above 0";
         return Err(Invalid::new(&["device.persistence.checkpoint"], problem));
     }
     Ok(())

@@ -92,7 +92,7 @@ pub(super) struct Job {
     pub(super) think_ns: u64,
     pub(super) think_after: u64,
     pub(super) stonewall: bool,
-    /// Flush after so many writes; 0 is never.
+    /// Flush after this many writes; 0 is never.
     pub(super) flush_after: u64,
     /// Keys that were read over, as indices of [`IGNORED`].
     pub(super) ignored: Vec<usize>,

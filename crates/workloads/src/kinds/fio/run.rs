@@ -47,14 +47,14 @@ struct Round {
     requests: u64,
 }
 
-/// Flushes after so many writes.
+/// Flushes after a number of writes.
 #[derive(Default)]
 struct Flushes {
     writes: u64,
     due: bool,
 }
 
-/// Pauses after so many requests.
+/// Pauses after a number of requests.
 #[derive(Default)]
 struct Thinking {
     /// Requests since the last pause.

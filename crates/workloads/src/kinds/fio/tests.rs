@@ -332,7 +332,7 @@ fn what_cannot_be_is_refused_with_its_line() {
         assert!(!refused.contains('\n'), "{refused}");
     }
     assert_refused("fio", "", "workload.path", "needs the path of a job file");
-    assert_refused("fio", "path = 'a'\njob = 'b'", "workload.path", "exclude one another");
+    assert_refused("fio", "path = 'a'\njob = 'b'", "workload.path", "exclude each other");
     assert_refused("fio", "requests = 0\njob = 'b'", "workload.requests", "at least 1");
     let missing = super::super::tests::build("fio", "path = 'a.fio'").err().unwrap();
     assert!(missing.to_string().starts_with("cannot open fio job a.fio"), "{missing}");
