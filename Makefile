@@ -113,7 +113,7 @@ check-targets: .cache/release/.stamp ## check that it compiles for macOS, Window
 	packaging/check-targets $(CURDIR)/.cache/release/bin
 
 # Slow: everything is compiled three times. A Python of another machine, such as one that qemu runs,
-# tries the wheel of that machine: PYTHONS='--python aarch64="qemu-aarch64 -L ROOT ROOT/usr/bin/python3"'.
+# tries the wheel of that machine: PYTHONS="--python aarch64='qemu-aarch64 -L ROOT ROOT/usr/bin/python3'".
 .PHONY: release
 release: check-tools .cache/release/.stamp ## make and check wheels, a source distribution and checksums in dist/release/
 	.cache/release/bin/python packaging/release.py $(PYTHONS)
