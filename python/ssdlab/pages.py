@@ -81,7 +81,7 @@ footer { margin-top: 48px; padding-top: 12px; border-top: 1px solid var(--rule);
   .key-figures li:nth-child(n+4) { border-top: 1px solid var(--rule) } }
 @media (max-width: 640px) { body { padding: 18px 14px 40px } h1 { font-size: 22px }
   .more { display: none } .lede { font-size: 15px } section { margin-top: 34px }
-  th, td { padding-left: 8px }
+  th, td { padding-left: 8px } .ends-in-words td:last-child { white-space: normal }
   table { font-size: 13px } .key-figures { grid-template-columns: repeat(2, 1fr) }
   .key-figures b { font-size: 22px }
   .key-figures li:nth-child(n) { border-left: 0; padding-left: 0 }

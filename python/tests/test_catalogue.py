@@ -103,7 +103,7 @@ def test_details(ssdlab, refused):
     for name in ("transient", "table1", "msr", "sata-300", "hynix-176l-tlc"):
         assert name in ssdlab("show", name).stdout
     assert "did you mean greedy" in refused("show", "gredy")
-    assert "called cleaning here: ssdlab keys 'gc'" in refused("show", "GC")
+    assert "called device.cleaning here: ssdlab keys 'gc'" in refused("show", "GC")
     assert "nothing is called" in refused("show", "zzz")
 
 

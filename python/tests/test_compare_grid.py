@@ -33,7 +33,7 @@ def test_a_cleaner_against_greedy_over_workloads(ssdlab, tmp_path):
     assert [cell["verdict"] for cell in cells] == [WORSE, WORSE], "victims by lot cost more"
     overall = next(it for it in found["overall"] if it["figure"] == figure)
     assert overall["verdict"] == WORSE and overall["worse"] == 2
-    assert "overall" in done.stdout and "0 better, 2 worse, 0 inconclusive" in done.stdout
+    assert "overall" in done.stdout and "0 better, 2 worse, 0 cannot tell" in done.stdout
     # Each value is that of a plain run, and the interval that of the pairs.
     import ssdlab as package
 

@@ -391,3 +391,13 @@ def test_a_disk_has_its_section(tmp_path):
     shown = results_table(results, io.StringIO())
     assert "head utilisation" in shown
     assert f"{results['disk']['media_reads']:,}" in shown
+
+
+def test_the_last_column_of_differences_is_whole_on_a_narrow_screen(small, tmp_path):
+    """It ends in words, which may go on in the next line; numbers may not."""
+    runs = [ssdlab.run(set=small | {"run.seed": seed}) for seed in (1, 2)]
+    ssdlab.report(runs, tmp_path / "a.html")
+    page = (tmp_path / "a.html").read_text()
+    narrow = page.partition("@media (max-width: 640px)")[2].partition("@media")[0]
+    assert ".ends-in-words td:last-child { white-space: normal }" in narrow
+    assert '<table class="ends-in-words">' in page.partition("What differs")[2]

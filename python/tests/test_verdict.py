@@ -1,6 +1,8 @@
 """The verdict of a run: a cause is found where it is the cause, and what it says to try helps."""
 
+import json
 import re
+import shlex
 
 import pytest
 
@@ -130,3 +132,32 @@ def test_what_has_no_cause_is_said():
     for device in ("zeus-linear", "agrawal2008-array-6", "intel-p4800x"):
         quick = {"kind": "closed", "requests": 500, "outstanding": 16}
         assert verdict(ssdlab.run(device=device, workload=quick)).sentence.endswith(".")
+
+
+def test_the_terminal_says_it_with_a_command_that_tests_it(ssdlab, tmp_path):
+    words = ["--set", "workload.kind=closed", "--set", "workload.read_share=1", "--seed", "3"]
+    words += ["--set", "outstanding=1", "--set", "workload.requests=2k"]
+    done = ssdlab("run", *words, "--out", "out")
+    lines = done.stdout.splitlines()
+    assert done.stdout.count("The host limits this drive: with one request outstanding") == 1
+    assert "ssdlab run out/experiment.toml --set workload.outstanding=4" in lines
+    # What is tried takes the place of what was said of the key, and the command is one that runs.
+    alone = ssdlab("run", *words).stdout.splitlines()
+    (command,) = [line for line in alone if line.startswith("ssdlab run ")]
+    assert "outstanding=1" not in command and command.endswith("--set workload.outstanding=4")
+    more = ssdlab(*shlex.split(command)[1:], "--json", "-")
+    assert json.loads(more.stdout)["experiment"]["workload"]["outstanding"] == 4
+    assert "limits this drive" not in more.stdout and more.stderr == ""
+
+
+def test_shares_of_requests_that_waited_or_met_cleaning():
+    quiet = ssdlab.run(set=SMALL | CLOSED | {"workload.outstanding": 1}).host.read
+    assert quiet.no_wait_share == 1 and quiet.met_cleaning_share == 0
+    many = ssdlab.run(set=SMALL | CLOSED | {"workload.outstanding": 64}).host.read
+    assert many.no_wait_share < 0.5 and many.met_cleaning_share == 0
+    cleaning = ssdlab.run(set=CLEANING | {"device.cleaning.time": "blocking"}).host
+    assert 0.1 < cleaning.all.met_cleaning_share <= 1 - cleaning.all.no_wait_share
+    ops = [cleaning.read, cleaning.write]
+    counted = sum(it.requests * it.met_cleaning_share for it in ops)
+    assert counted == pytest.approx(cleaning.all.requests * cleaning.all.met_cleaning_share)
+    assert cleaning.trim.no_wait_share is None

@@ -155,6 +155,10 @@ fn load_from(device: &mut dyn Persist, mut file: BufReader<File>) -> Result<(), 
             "it goes on after {} bytes, which is more than such a drive has",
             room.bytes()
         )),
+        // Of what the device has said, the library keeps no word.
+        (Err(postcard::Error::SerdeDeCustom), _) => {
+            Err(damaged(&"its lists and tables are not those of such a drive"))
+        }
         (read, _) => read.map_err(|error| damaged(&error)),
     }?;
     let (mut rest, _) = rest?;

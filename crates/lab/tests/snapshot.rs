@@ -137,15 +137,16 @@ fn a_file_that_claims_more_than_the_drive_holds_is_refused() {
     let table = |wide: u8, pages: u64| [&[wide][..], &varint(pages), &[0]].concat();
     let pages = 2 * 128 * 64;
     let terabyte = table(1, (1 << 40) - 1);
+    let other = "its lists and tables are not those of such a drive";
     let claim = refusal(&[&[1][..], &terabyte, &terabyte].concat());
-    assert!(claim.contains("a table of 1099511627775 pages, of a drive that has 16384"), "{claim}");
-    assert!(refusal(&[&[1][..], &table(0, 1 << 32)].concat()).contains("a table of 4294967296"));
-    assert!(refusal(&[&[1][..], &table(1, pages)].concat()).contains("page numbers of 40 bits"));
+    assert!(claim.contains(other), "{claim}");
+    assert!(refusal(&[&[1][..], &table(0, 1 << 32)].concat()).contains(other));
+    assert!(refusal(&[&[1][..], &table(1, pages)].concat()).contains(other));
     // Long lists, within a list and by themselves, of bytes that compress to next to nothing.
     let tables = [&[1][..], &table(0, pages), &table(0, 0)].concat();
     let zeroes = vec![0; 40 << 20];
     let long = refusal(&[&tables[..], &varint(1 << 30), &zeroes].concat());
-    assert!(long.contains("a list goes on after 2"), "{long}");
+    assert!(long.contains(other), "{long}");
     let empty = refusal(&[&tables[..], &[0; 5], &varint(7), &varint(1 << 30), &zeroes].concat());
     assert!(empty.contains("it goes on after"), "{empty}");
     // More drives than one.

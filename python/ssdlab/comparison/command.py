@@ -101,8 +101,8 @@ def compare(
     experiments of results are run again. Both sides use the same seeds, and differences have
     paired 95 % confidence intervals. --workload, --trace, --set and the others change both
     sides, in the order of `ssdlab run`. With --vary or a metric, and for policies and keys,
-    both sides are run under every condition, and each cell says whether B is better, worse or
-    inconclusive.
+    both sides are run under every condition, and each cell says whether B is better or worse, or
+    that the data cannot tell.
     """
     json_file = None if json_path in (None, "-") else Path(str(json_path))
     for path in (json_file, plot):

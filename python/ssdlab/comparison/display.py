@@ -84,7 +84,7 @@ def _of(found: Grid, objective: Objective) -> RenderableType:
         )
     if len(cells) > 1:
         overall = found.overall(objective)
-        counts = f"{overall.better} better, {overall.worse} worse, {overall.unknown} inconclusive"
+        counts = f"{overall.better} better, {overall.worse} worse, {overall.unknown} cannot tell"
         verdict = Text(overall.verdict, style=STYLES[overall.verdict])
         table.add_row(Text("overall", style="bold"), "", "", _difference(overall), verdict)
         return Group(title, table, Text(counts, style="dim"))

@@ -28,7 +28,7 @@ from ssdlab.sweeps.table import Goals, Objective
 #: What is compared where nothing is named, as far as it is there.
 FIGURES = ("host.all.percentiles_us.99", "flash.write_amplification_bytes")
 REPEATS = 5
-BETTER, WORSE, UNKNOWN = "better", "worse", "inconclusive"
+BETTER, WORSE, UNKNOWN = "better", "worse", "cannot tell"
 
 
 @dataclass(frozen=True)

@@ -279,7 +279,8 @@ def _differences(named: figures.Named) -> str:
             cells += _factor(row, first, value)
         body += f'<tr><th scope="row">{escape(row.name)}</th>{cells}</tr>'
     return (
-        f'<div class="wide"><table><thead><tr><th></th>{heads}{last}</tr></thead>'
+        '<div class="wide"><table class="ends-in-words">'
+        f"<thead><tr><th></th>{heads}{last}</tr></thead>"
         f"<tbody>{body}</tbody></table></div>"
     )
 

@@ -76,7 +76,7 @@ def _table(found: Sizing) -> Columns:
             f"{trial.mean('amplification'):.2f}",
             decimal_size(trial.mean("tbw_bytes")),
             life(trial.mean("years")).replace("more than", ">"),
-            {True: "meets", False: "fails", None: "inconclusive"}[kept],
+            {True: "meets", False: "fails", None: "cannot tell"}[kept],
         )
     return table
 

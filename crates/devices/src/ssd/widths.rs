@@ -5,6 +5,7 @@ use super::{Geometry, Ssd};
 use crate::{Examine, Persist, Prepare, Supplied};
 use engine::{Completion, Device, Lba, Op, Random, Request, Xoshiro256};
 use options::Size;
+use serde::de::DeserializeSeed;
 
 fn small() -> SsdConfig {
     SsdConfig {
@@ -78,8 +79,11 @@ fn wide_page_numbers_change_nothing() {
         let other = narrow.restore(kept.clone()).unwrap_err();
         assert!(other.contains("does not fit this drive"), "{other}");
         let mut again = built(config, true);
-        let text = serde_json::to_string(&kept).unwrap();
-        again.restore(serde_json::from_str(&text).unwrap()).unwrap();
+        let state = postcard::to_stdvec(&kept).unwrap();
+        let (shape, rest) = postcard::take_from_bytes(&state).unwrap();
+        let whole = again.room(&shape).unwrap().of_shape(shape);
+        let read = whole.deserialize(&mut postcard::Deserializer::from_bytes(rest)).unwrap();
+        again.restore(read).unwrap();
         let (one, other) = (run(&mut narrow), run(&mut wide));
         assert!(one == other && run(&mut again) == one, "drive {number} answers otherwise");
         for ssd in [&narrow, &wide, &again] {
