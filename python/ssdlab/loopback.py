@@ -114,11 +114,7 @@ class Loopback:
         try:
             self._server = _Server(port, dict(routes), self.key, most_body_bytes)
         except OSError as error:
-            is_used = error.errno == errno.EADDRINUSE
-            why = "is in use" if is_used else f"cannot be had: {error.strerror}"
-            raise InputError(
-                f"port {port} of {ADDRESS} {why}; choose another, or 0 for any that is free"
-            ) from None
+            raise _not_to_be_had(port, error) from None
         self.port: int = self._server.server_address[1]
         """The port that it has."""
         self._thread = threading.Thread(
@@ -152,6 +148,22 @@ class Loopback:
         traceback: TracebackType | None,
     ) -> None:
         self.close()
+
+
+def refuse_taken(port: int) -> None:
+    """Raises `InputError` where the port is not to be had: before long work, not after it."""
+    with socket.socket() as trial:
+        trial.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        try:
+            trial.bind((ADDRESS, port))
+        except OSError as error:
+            raise _not_to_be_had(port, error) from None
+
+
+def _not_to_be_had(port: int, error: OSError) -> InputError:
+    is_used = error.errno == errno.EADDRINUSE
+    why = "is in use" if is_used else f"cannot be had: {error.strerror}"
+    return InputError(f"port {port} of {ADDRESS} {why}; choose another, or 0 for any that is free")
 
 
 class _Server(HTTPServer):

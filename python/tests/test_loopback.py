@@ -9,7 +9,15 @@ import time
 import pytest
 
 from ssdlab import InputError
-from ssdlab.loopback import KEY_HEADER, MOST_CONNECTIONS, Answer, Loopback, as_json, page
+from ssdlab.loopback import (
+    KEY_HEADER,
+    MOST_CONNECTIONS,
+    Answer,
+    Loopback,
+    as_json,
+    page,
+    refuse_taken,
+)
 
 HTML = "<!doctype html><script>fetch('/number')</script>"
 
@@ -146,6 +154,9 @@ def test_no_more_are_served_than_there_is_room_for(served, ask):
 def test_a_port_that_is_taken_is_named(served):
     with pytest.raises(InputError, match=f"port {served.port} of 127.0.0.1 is in use; choose"):
         Loopback({}, served.port)
+    with pytest.raises(InputError, match=f"port {served.port} of 127.0.0.1 is in use; choose"):
+        refuse_taken(served.port)
+    refuse_taken(0)
 
 
 def test_it_ends_and_so_do_its_connections():
