@@ -39,6 +39,7 @@ pub use config::{
 pub use error::{InputError, RunError};
 pub use inputs::read_decompressed;
 pub use live::{Live, LiveAddress, LiveSettings, LiveStatus, Ready};
+pub use nbd::Control as LiveControl;
 pub use reliability::{Reliability, ReliabilitySettings, reliability};
 pub use results::SCHEMA;
 pub use session::{Progress, RunSettings, run, run_with};
