@@ -9,15 +9,22 @@ import sys
 import tempfile
 import time
 from collections.abc import Callable
+from contextlib import nullcontext
 from pathlib import Path
 from types import FrameType
+from typing import TYPE_CHECKING
 
 import click
 
 from ssdlab import files, layers
 from ssdlab.cli.options import ALLOW_CODE, PATH, ExamplesFirst
+from ssdlab.cli.signals import SigtermInterrupts
 from ssdlab.cli.stack import above
 from ssdlab.live import LOOPBACK, LiveDevice, serve_layers
+
+if TYPE_CHECKING:
+    from ssdlab.live.watch import Watch
+    from ssdlab.results import Results
 
 LOOK_SECONDS = 0.1
 STATUS_SECONDS = 1.0
@@ -33,6 +40,10 @@ STATUS_SECONDS = 1.0
         (
             "for the time of one command",
             "ssdlab serve --device agrawal2008 --run 'qemu-img bench -f raw -t none $uri'",
+        ),
+        (
+            "a page that shows it, with buttons for what may go wrong",
+            "ssdlab serve --device agrawal2008 --size 1GiB --socket /tmp/ssd --watch 8080",
         ),
         (
             "what an application did, simulated once more",
@@ -104,6 +115,13 @@ STATUS_SECONDS = 1.0
     type=PATH,
     help="What the way to the client takes, as `ssdlab floor FILE` has measured it.",
 )
+@click.option(
+    "--watch",
+    metavar="PORT",
+    type=click.IntRange(0, 65535),
+    help="Show it on a page at this port of 127.0.0.1, and /metrics for Prometheus; 0 takes any "
+    "that is free.",
+)
 @click.option("--read-only", is_flag=True, help="Clients may change nothing.")
 @click.option("--realtime", is_flag=True, help="Go before all other programs, if allowed to.")
 @click.option(
@@ -136,6 +154,7 @@ def serve(
     control: Path | None,
     script: Path | None,
     floor: Path | None,
+    watch: int | None,
     read_only: bool,
     run_command: str | None,
     json_path: str | None,
@@ -156,6 +175,10 @@ def serve(
     json_file = None if json_path in (None, "-") else Path(str(json_path))
     if json_file is not None:
         files.refuse_unwritable(json_file)
+    if watch is not None:
+        from ssdlab.loopback import refuse_taken
+
+        refuse_taken(watch)
     if record is not None and record != "-":
         files.refuse_unwritable(Path(record))
     stack: list[layers.Layer] = []
@@ -168,8 +191,7 @@ def serve(
         stack = layers.permitting(stack)
 
     # Until it serves, SIGTERM ends it as Ctrl-C does.
-    before = signal.signal(signal.SIGTERM, signal.default_int_handler)
-    with tempfile.TemporaryDirectory(prefix="ssdlab-") as directory:
+    with SigtermInterrupts(), tempfile.TemporaryDirectory(prefix="ssdlab-") as directory:
         try:
             live = serve_layers(
                 stack,
@@ -192,12 +214,11 @@ def serve(
             raise click.ClickException("interrupted; nothing was written") from None
         for warning in live.warnings:
             click.echo(f"ssdlab: warning: {warning}", err=True)
-        status = _attend(live, run_command, quiet)
         try:
-            results = live.stop()
-        except OSError as error:
-            raise click.ClickException(str(error)) from None
-    signal.signal(signal.SIGTERM, before)
+            with nullcontext() if watch is None else live.watch(watch) as page:
+                status = _attend(live, run_command, quiet, page)
+        finally:
+            results = _stopped(live)
     if json_file is not None:
         try:
             results.save(json_file)
@@ -215,7 +236,14 @@ def serve(
     return 0
 
 
-def _attend(live: LiveDevice, run_command: str | None, quiet: bool) -> int:
+def _stopped(live: LiveDevice) -> Results:
+    try:
+        return live.stop()
+    except OSError as error:
+        raise click.ClickException(str(error)) from None
+
+
+def _attend(live: LiveDevice, run_command: str | None, quiet: bool, page: Watch | None) -> int:
     """Stay until a signal comes or the command ends; the command's status."""
     stopped = False
 
@@ -231,6 +259,8 @@ def _attend(live: LiveDevice, run_command: str | None, quiet: bool) -> int:
             child = subprocess.Popen(run_command, shell=True, env=environment)
         elif not quiet:
             click.echo(f"ssdlab: serving {live.size_bytes} bytes at {live.uri}", err=True)
+        if page is not None:
+            click.echo(f"ssdlab: watch it at {page.url_with_key}", err=True)
         show = _status_line(live, quiet)
         while not stopped and (child is None or child.poll() is None):
             show()
