@@ -260,7 +260,7 @@ def test_signals_end_its_preparations(command, tmp_path):
     assert process.poll() is None and not (tmp_path / "s").exists()
     process.send_signal(signal.SIGTERM)
     _, err = process.communicate(timeout=30)
-    assert (process.returncode, err) == (130, "ssdlab: interrupted; nothing was written\n")
+    assert (process.returncode, err) == (143, "ssdlab: interrupted; nothing was written\n")
     assert not any(tmp_path.iterdir())
 
 

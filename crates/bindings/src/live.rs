@@ -5,7 +5,7 @@ use crate::errors::{CheckError, InputError, PolicyError, detached};
 use crate::layers::{PyLayer, experiment};
 use crate::run::hand_in;
 use crate::visits::VISIT_INTERVAL;
-use lab::{Live, LiveAddress, LiveDoor, LiveSettings, LiveTls, RunError};
+use lab::{Live, LiveAddress, LiveControl, LiveDoor, LiveSettings, LiveTls, RunError};
 use pyo3::exceptions::{PyKeyboardInterrupt, PyOSError};
 use pyo3::prelude::*;
 use std::path::PathBuf;
@@ -17,6 +17,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 pub(crate) struct LiveDevice {
     /// Until it has ended.
     live: Mutex<Option<Live>>,
+    control: LiveControl,
     #[pyo3(get)]
     uri: Option<String>,
     #[pyo3(get)]
@@ -104,6 +105,7 @@ impl LiveDevice {
             }
         })??;
         Ok(LiveDevice {
+            control: live.control(),
             live: Mutex::new(Some(live)),
             uri: ready.uri,
             file: ready.file,
@@ -119,6 +121,12 @@ impl LiveDevice {
         let live = self.live.lock().unwrap_or_else(PoisonError::into_inner);
         let now = live.as_ref()?.status();
         Some((now.requests, now.bytes, now.latency_ns, now.write_amplification, now.late_share))
+    }
+
+    /// Says a line, as at the control socket, and waits for the answer, a line of JSON; None when it has
+    /// ended. Any thread may.
+    fn say(&self, py: Python<'_>, line: &str) -> Option<String> {
+        py.detach(|| self.control.say(line))
     }
 
     /// How many events were recorded with their data so far, if they are.

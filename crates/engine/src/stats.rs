@@ -103,6 +103,22 @@ impl LatencyStats {
         LatencyHistogram::new(&self.latencies, self.max_ns)
     }
 
+    /// How many latencies lie in each bin, from the shortest on. There are eight to an octave; those of
+    /// a bin are below [its bound](Self::bin_bound_ns) and not below that of the bin before.
+    pub fn bins(&self) -> impl Iterator<Item = u64> + '_ {
+        self.latencies.bins()
+    }
+
+    /// The bound of a bin, ns.
+    pub fn bin_bound_ns(bin: usize) -> Time {
+        Latencies::least((bin + 1) * Latencies::PLACES_OF_A_BIN)
+    }
+
+    /// The sum of the latencies, ns.
+    pub fn sum_ns(&self) -> f64 {
+        self.sums.all().latency as f64
+    }
+
     /// Mean of each part of the breakdown, ns, in the order of the devices' table; the parts add up
     /// to the mean latency.
     pub fn mean_breakdown_ns(&self) -> [f64; Breakdown::MOST] {

@@ -101,6 +101,25 @@ impl Answers {
         }
     }
 
+    /// What was counted so far of each operation, small enough to be looked at several times a second:
+    /// of the latencies, the bins in which there are some, each with its number and its count.
+    pub(crate) fn so_far(&self) -> Value {
+        let each = Op::ALL.into_iter().map(|op| {
+            let (stats, ended) = (&self.by_op[op as usize], &self.ended[op as usize]);
+            let counted = stats.bins().enumerate().filter(|(_, count)| *count > 0);
+            let bins: Vec<u64> = counted.flat_map(|(bin, count)| [bin as u64, count]).collect();
+            let value = json!({
+                "requests": stats.requests(),
+                "failed": ended.statuses.iter().sum::<u64>() - stats.requests(),
+                "bytes": stats.bytes(),
+                "latency_seconds": stats.sum_ns() / 1e9,
+                "bins": bins,
+            });
+            (op.name().to_owned(), value)
+        });
+        Value::Object(each.collect())
+    }
+
     /// One summary per operation, and one of all.
     pub(crate) fn to_json(&self, simulated_ns: Time) -> Value {
         let mut all = LatencyStats::new();

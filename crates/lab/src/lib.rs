@@ -44,6 +44,8 @@ pub use error::{InputError, RunError};
 pub use inputs::read_decompressed;
 #[cfg(all(feature = "live", target_os = "linux"))]
 pub use live::{Live, LiveAddress, LiveDoor, LiveSettings, LiveStatus, LiveTls, Ready};
+#[cfg(all(feature = "live", target_os = "linux"))]
+pub use nbd::Control as LiveControl;
 pub use reliability::{Reliability, ReliabilitySettings, reliability};
 pub use results::SCHEMA;
 pub use session::{Progress, RunSettings, run, run_with};

@@ -142,6 +142,11 @@ impl Collected {
         self.answers.to_json(simulated_ns)
     }
 
+    /// What was counted so far, by operation.
+    pub(crate) fn so_far(&self) -> Value {
+        self.answers.so_far()
+    }
+
     fn time_series(&self, of: &Results, simulated_ns: Time) -> Value {
         let bins = self.series.bins();
         let seconds = self.series.bin_ns() as f64 / 1e9;

@@ -1,16 +1,35 @@
-//! How other threads reach the server.
+//! How other threads of this process reach the server.
 
 use rustix::event::{EventfdFlags, eventfd};
 use std::io;
 use std::os::fd::OwnedFd;
-use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::mpsc::{Sender, channel};
+use std::sync::{Arc, Mutex, PoisonError};
+
+/// A line that somebody says, and where the answer goes.
+type Said = (String, Sender<String>);
+
+/// How many may wait for their answers at once.
+const MOST_SAID: usize = 64;
 
 /// Wakes or ends a server from another thread.
 #[derive(Debug, Clone)]
 pub struct Control {
     wake: Arc<OwnedFd>,
     stop: Arc<AtomicBool>,
+    /// Lines to be answered; none any more when the server has ended.
+    said: Arc<Mutex<Option<Vec<Said>>>>,
+}
+
+/// While it lives, lines are answered; whoever waits for an answer then hears that there will be none.
+#[derive(Debug)]
+pub(crate) struct Hearing(Control);
+
+impl Drop for Hearing {
+    fn drop(&mut self) {
+        *self.0.said.lock().unwrap_or_else(PoisonError::into_inner) = None;
+    }
 }
 
 impl Control {
@@ -20,7 +39,32 @@ impl Control {
     /// When the system has no more descriptors.
     pub fn new() -> io::Result<Self> {
         let wake = eventfd(0, EventfdFlags::NONBLOCK | EventfdFlags::CLOEXEC)?;
-        Ok(Control { wake: Arc::new(wake), stop: Arc::default() })
+        let said = Arc::new(Mutex::new(Some(Vec::new())));
+        Ok(Control { wake: Arc::new(wake), stop: Arc::default(), said })
+    }
+
+    /// Says a line, as at the control socket, and waits for the answer; `None` where the server has ended,
+    /// or too many wait.
+    pub fn say(&self, line: &str) -> Option<String> {
+        let (sender, answer) = channel();
+        {
+            let mut said = self.said.lock().unwrap_or_else(PoisonError::into_inner);
+            let said = said.as_mut().filter(|said| said.len() < MOST_SAID)?;
+            said.push((line.to_owned(), sender));
+        }
+        self.wake();
+        answer.recv().ok()
+    }
+
+    /// From now on lines are answered, until what is returned is dropped.
+    pub(crate) fn hears(&self) -> Hearing {
+        Hearing(self.clone())
+    }
+
+    /// The lines that were said and not answered.
+    pub(crate) fn take_said(&self) -> Vec<Said> {
+        let mut said = self.said.lock().unwrap_or_else(PoisonError::into_inner);
+        said.as_mut().map(std::mem::take).unwrap_or_default()
     }
 
     /// Lets the server answer what it was asked and end.

@@ -14,7 +14,7 @@ use crate::catalogue::Catalogue;
 use crate::clients::Clients;
 use crate::clock::{self, WallClock};
 use crate::connection::Connection;
-use crate::control::Control;
+use crate::control::{Control, Hearing};
 use crate::entrance::Entrance;
 use crate::error::Error;
 use crate::listen::ClientStream;
@@ -40,6 +40,7 @@ pub struct Server<'a, D: ?Sized, W: ?Sized> {
     pub(crate) answered: Vec<Answered>,
     pub(crate) witness: &'a mut W,
     pub(crate) control: &'a Control,
+    _hearing: Hearing,
     pub(crate) setup: Setup,
     catalogue: Arc<Catalogue>,
     pub(crate) syncer: Option<Syncer>,
@@ -85,6 +86,7 @@ impl<'a, D: Device + ?Sized, W: Witness<D> + ?Sized> Server<'a, D, W> {
             answered: Vec::new(),
             witness,
             control,
+            _hearing: control.hears(),
             catalogue: Arc::new(Catalogue::single(setup.export)),
             setup,
             syncer,
@@ -194,14 +196,34 @@ impl<'a, D: Device + ?Sized, W: Witness<D> + ?Sized> Server<'a, D, W> {
     /// Does what is ordered at the control socket.
     pub(crate) fn obey(&mut self) {
         let Some(mut orders) = self.setup.orders.take() else { return };
-        orders.hear(|line| {
-            // Later than all that has been submitted, so that a replay knows the order.
-            let now = self.setup.scale.model(self.clock.now()).max(self.device.time() + 1);
-            self.advance(now, true);
-            self.device.pass(now, self.witness);
-            self.witness.order(self.device.device_mut(), now, line, &self.punctuality)
-        });
+        orders.hear(|line| self.told(line));
         self.setup.orders = Some(orders);
+    }
+
+    /// Does what other threads of this process say.
+    pub(crate) fn listen_within(&mut self) {
+        for (line, answer) in self.control.take_said() {
+            // Who does not wait any more need not hear it.
+            let _ = answer.send(self.told(&line));
+        }
+    }
+
+    /// What there is to see, or else what became of an order.
+    fn told(&mut self, line: &str) -> String {
+        let now = self.setup.scale.model(self.clock.now()).max(self.device.time());
+        if self.device.is_idle() {
+            self.advance(now, true);
+        }
+        // Who only looks is no part of what happens, so that a replay need not know of it.
+        let looked = self.witness.look(self.device.device_mut(), now, line, &self.punctuality);
+        if let Some(answer) = looked {
+            return answer;
+        }
+        // Later than all that has been submitted, so that a replay knows the order.
+        let now = self.setup.scale.model(self.clock.now()).max(self.device.time() + 1);
+        self.advance(now, true);
+        self.device.pass(now, self.witness);
+        self.witness.order(self.device.device_mut(), now, line)
     }
 
     /// Nothing is to be answered or sent.

@@ -33,15 +33,20 @@ pub trait Witness<D: ?Sized> {
     /// its answers were so far.
     fn idle(&mut self, device: &mut D, now: Time, punctuality: &Punctuality);
 
-    /// Someone at the control socket says a line, before which all has happened that happens up to `now`;
-    /// the answer is a line.
-    fn order(
+    /// Someone at the control socket, or in this process, says a line; the answer, a line, if it only asks
+    /// how things are.
+    fn look(
         &mut self,
         _device: &mut D,
         _now: Time,
         _line: &str,
         _punctuality: &Punctuality,
-    ) -> String {
+    ) -> Option<String> {
+        None
+    }
+
+    /// The line was an order, before which all has happened that happens up to `now`; the answer is a line.
+    fn order(&mut self, _device: &mut D, _now: Time, _line: &str) -> String {
         "{}".to_owned()
     }
 }

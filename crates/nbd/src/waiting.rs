@@ -136,6 +136,7 @@ impl<D: Device + ?Sized, W: Witness<D> + ?Sized> Server<'_, D, W> {
         if !events[0].is_empty() {
             self.control.woken();
             self.synced();
+            self.listen_within();
         }
         let gone = PollFlags::HUP | PollFlags::ERR | PollFlags::NVAL;
         self.watch.first = (self.watch.first + 1) % places.len().max(1);

@@ -2,7 +2,7 @@
 
 Scripts depend on its contract: results on standard output, everything else on standard error; exit
 status 0 done, 1 the run could not be completed, 2 the input was wrong, 130 interrupted by Ctrl-C,
-with one message that begins with "ssdlab: ".
+143 by SIGTERM, with one message that begins with "ssdlab: ".
 
 Many scripts start it for a short run, so what is plain is done without click, whose import takes
 longer than such a run: to say the version, and a run whose options leave nothing to say. Everything

@@ -10,12 +10,11 @@ from importlib import import_module
 import click
 
 from ssdlab import _core, files
+from ssdlab.cli import signals
 from ssdlab.cli.options import ExamplesFirst
 
 NOT_COMPLETED = 1
 WRONG_INPUT = 2
-#: As shells have it: 128 and the number of the signal.
-INTERRUPTED = 130
 
 #: Where each command is.
 COMMANDS: Mapping[str, str] = {
@@ -97,8 +96,8 @@ def told(failure: BaseException) -> int:
         return _complain(error.format_message().rstrip(".") + hint, WRONG_INPUT)
     except click.ClickException as error:
         # A command that was interrupted says so in words of its own.
-        interrupted = isinstance(error.__context__, KeyboardInterrupt)
-        return _complain(error.format_message(), INTERRUPTED if interrupted else NOT_COMPLETED)
+        status = signals.status_of(error) or NOT_COMPLETED
+        return _complain(error.format_message(), status)
     except _core.InputError as error:
         return _complain(str(error), WRONG_INPUT)
     except UnicodeEncodeError as error:
@@ -111,8 +110,9 @@ def told(failure: BaseException) -> int:
         return _complain(f"the check failed: {error}; nothing was written", NOT_COMPLETED)
     except _core.InternalError as error:
         return _complain(f"{error}; nothing was written", NOT_COMPLETED)
-    except (KeyboardInterrupt, click.Abort):
-        return _complain("interrupted; nothing was written", INTERRUPTED)
+    except (KeyboardInterrupt, click.Abort) as error:
+        status = signals.status_of(error) or signals.INTERRUPTED
+        return _complain("interrupted; nothing was written", status)
     except files.NotWrittenError as error:
         return _complain(f"{error.filename}: cannot be written: {error.strerror}", NOT_COMPLETED)
     except OSError as error:

@@ -6,11 +6,12 @@ import json
 import os
 import socket
 import time
+from collections.abc import Callable
 from typing import Any
 
 from ssdlab._core import InputError
 
-__all__ = ["order"]
+__all__ = ["order", "patiently"]
 
 #: How an answer ends that may be another one soon.
 LATER = "ask again when it rests"
@@ -23,17 +24,30 @@ def order(path: str | os.PathLike[str], line: str, patience: float = 10.0) -> di
     What needs a drive at rest (`save`, `age`) is asked again for `patience` seconds. An answer with
     the key "error" says why nothing was done. Raises `InputError` where nobody listens.
     """
+    return patiently(lambda line: _ask(os.fspath(path), line), line, patience)
+
+
+def patiently(
+    say: Callable[[str], str | None], line: str, patience: float = 10.0
+) -> dict[str, Any]:
+    """Say one line by `say`, again while the drive has to come to rest for it; the answer.
+
+    Raises `InputError` where `say` returns None, because the device has ended.
+    """
     if "\n" in line:
         raise InputError(f"{line!r}: an order is one line")
     until = time.monotonic() + patience
     while True:
-        answer = _ask(os.fspath(path), line)
+        text = say(line)
+        if text is None:
+            raise InputError("the server has ended")
+        answer: dict[str, Any] = json.loads(text)
         if not str(answer.get("error", "")).endswith(LATER) or time.monotonic() > until:
             return answer
         time.sleep(LOOK_SECONDS)
 
 
-def _ask(path: str, line: str) -> dict[str, Any]:
+def _ask(path: str, line: str) -> str:
     try:
         with socket.socket(socket.AF_UNIX) as link:
             link.connect(path)
@@ -44,5 +58,4 @@ def _ask(path: str, line: str) -> dict[str, Any]:
         raise InputError(f"{path}: no live device listens there: {error.strerror}") from None
     if not text:
         raise InputError(f"{path}: the live device hung up")
-    answer: dict[str, Any] = json.loads(text)
-    return answer
+    return text

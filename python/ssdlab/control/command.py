@@ -3,12 +3,30 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Mapping
 from pathlib import Path
 
 import click
+from click.shell_completion import CompletionItem
 
 from ssdlab.cli.options import PATH, ExamplesFirst
 from ssdlab.control import order
+
+#: What may follow the words said so far.
+NEXT: Mapping[tuple[str, ...], str] = {
+    (): "stats health counts map about save slow latency stall fail readonly end-of-life cut age "
+    "reset",
+    ("latency",): "add none",
+    ("fail",): "read write trim flush",
+    ("readonly",): "off",
+    ("cut",): "off",
+    ("age",): "steady",
+}
+
+
+def _next_word(context: click.Context, _: click.Parameter, begun: str) -> list[CompletionItem]:
+    said = tuple(context.params.get("words") or ())
+    return [CompletionItem(it) for it in NEXT.get(said, "").split() if it.startswith(begun)]
 
 
 @click.command(
@@ -27,7 +45,7 @@ from ssdlab.control import order
     ],
 )
 @click.argument("socket", type=PATH)
-@click.argument("words", nargs=-1, required=True)
+@click.argument("words", nargs=-1, required=True, shell_complete=_next_word)
 @click.option(
     "--wait",
     metavar="SECONDS",
@@ -39,10 +57,10 @@ from ssdlab.control import order
 def ctl(socket: Path, words: tuple[str, ...], wait: float) -> int:
     """Say an order at the control SOCKET of `ssdlab serve --control SOCKET`.
 
-    The answer is a line of JSON. Orders are: stats; health; save; slow X; latency add TIME
-    [p=SHARE]; latency none; stall TIME; fail read|write|trim|flush all|FIRST..END
-    [COUNT|rate=SHARE]; readonly [off]; end-of-life; cut [off TIME]; age steady; age N writes;
-    reset. docs/live.md says what each does.
+    The answer is a line of JSON. To look: stats; health; about; counts; map. To order: save; slow
+    X; latency add TIME [p=SHARE]; latency none; stall TIME; fail read|write|trim|flush
+    all|FIRST..END [COUNT|rate=SHARE]; readonly [off]; end-of-life; cut [off TIME]; age steady; age
+    N writes; reset. docs/live.md says what each does.
     """
     answer = order(socket, " ".join(words), wait)
     if "error" in answer:

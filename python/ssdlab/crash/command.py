@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import signal
 import sys
 from pathlib import Path
 from typing import Any
@@ -13,6 +12,7 @@ import click
 from ssdlab import files, layers
 from ssdlab._core import InputError
 from ssdlab.cli.options import ALLOW_CODE, PATH, ExamplesFirst
+from ssdlab.cli.signals import SigtermInterrupts
 from ssdlab.cli.stack import above
 from ssdlab.crash import EXT4, OK, PLACES, apps, controls, run
 from ssdlab.crash.record import Case, Recorded, case_of_app, workplace
@@ -161,30 +161,26 @@ def crash(
     if keep is not None:
         run.new_directory(keep)
     search = run.Search(points, draws, seed, jobs, timeout)
-    before = signal.signal(signal.SIGTERM, signal.default_int_handler)
     found: Any
-    try:
-        with run.progress_on(sys.stderr, quiet) as progress:
-            if control is not None:
-                return _controls(control, search, keep, json_path, quiet, progress)
-            with workplace() as work:
-                if recorded is not None:
-                    kept = Recorded.load(recorded)
-                    run.demand(kept.place, kept.app)
-                    if check is not None:
-                        kept.check, kept.app = check, None
-                    if image is not None:
-                        return _one_image(kept, image, search, work)
-                    found = run.judge_recorded(kept, search, work, None, progress)
-                    found.kept, found.check = recorded, check
-                else:
-                    case = _case(app, run_command, check, setup, place, size, device)
-                    case.stack.extend(above(assignments, None))
-                    if allow_code:
-                        case.stack[:] = layers.permitting(case.stack)
-                    found = run.record_and_judge(case, search, work, keep, progress)
-    finally:
-        signal.signal(signal.SIGTERM, before)
+    with SigtermInterrupts(), run.progress_on(sys.stderr, quiet) as progress:
+        if control is not None:
+            return _controls(control, search, keep, json_path, quiet, progress)
+        with workplace() as work:
+            if recorded is not None:
+                kept = Recorded.load(recorded)
+                run.demand(kept.place, kept.app)
+                if check is not None:
+                    kept.check, kept.app = check, None
+                if image is not None:
+                    return _one_image(kept, image, search, work)
+                found = run.judge_recorded(kept, search, work, None, progress)
+                found.kept, found.check = recorded, check
+            else:
+                case = _case(app, run_command, check, setup, place, size, device)
+                case.stack.extend(above(assignments, None))
+                if allow_code:
+                    case.stack[:] = layers.permitting(case.stack)
+                found = run.record_and_judge(case, search, work, keep, progress)
     _write(json_path, found.to_dict())
     if json_path != "-" and not quiet:
         from ssdlab.crash import display

@@ -19,6 +19,7 @@ from ssdlab.running import Part, layers_of
 
 if TYPE_CHECKING:
     from ssdlab.live.exports import LiveExports
+    from ssdlab.live.watch import Watch
 
 LOOPBACK = "127.0.0.1"
 
@@ -70,6 +71,24 @@ class LiveDevice:
             return None
         requests, size, latency_ns, amplification, late = now
         return Status(requests, size, latency_ns / 1e9, amplification, late)
+
+    def say(self, line: str) -> dict[str, Any]:
+        """Say an order, such as "slow 2", and return the answer, as `ssdlab.control.order` does.
+
+        This needs no control socket. Raises `InputError` when the device has stopped.
+        """
+        from ssdlab.control import patiently
+
+        return patiently(self._core.say, line)
+
+    def watch(self, port: int = 0) -> Watch:
+        """Show the device on a page, on this port of this machine; 0 takes any that is free.
+
+        The page is at `url` of what is returned until its `close`, or the end of its `with`.
+        """
+        from ssdlab.live.watch import Watch
+
+        return Watch(self._core.say, self.uri, self.size_bytes, port)
 
     def events(self) -> int | None:
         """How many events were recorded with their data so far; None if they are not.

@@ -10,18 +10,23 @@ import sys
 import tempfile
 import time
 from collections.abc import Callable
+from contextlib import AbstractContextManager, nullcontext
 from pathlib import Path
 from types import FrameType
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
 
 from ssdlab import files, layers
 from ssdlab.cli.options import ALLOW_CODE, PATH, ExamplesFirst
+from ssdlab.cli.signals import SigtermInterrupts
 from ssdlab.cli.stack import above
 from ssdlab.live import LOOPBACK, LiveDevice, serve_layers
 from ssdlab.live.exports import LiveExports, Room, describe, serve_rooms, tls_of
-from ssdlab.results import Results
+
+if TYPE_CHECKING:
+    from ssdlab.live.watch import Watch
+    from ssdlab.results import Results
 
 LOOK_SECONDS = 0.1
 STATUS_SECONDS = 1.0
@@ -42,6 +47,10 @@ STATUS_SECONDS = 1.0
         (
             "a file, /tmp/ssd/disk, that can be used without NBD",
             "ssdlab serve --device agrawal2008 --size 1GiB --mount /tmp/ssd  # an empty directory",
+        ),
+        (
+            "a page that shows it, with buttons for what may go wrong",
+            "ssdlab serve --device agrawal2008 --size 1GiB --socket /tmp/ssd --watch 8080",
         ),
         (
             "what an application did, simulated once more",
@@ -155,6 +164,13 @@ STATUS_SECONDS = 1.0
     type=PATH,
     help="Transport latency, as measured by `ssdlab floor FILE`.",
 )
+@click.option(
+    "--watch",
+    metavar="PORT",
+    type=click.IntRange(0, 65535),
+    help="Show it on a page at this port of 127.0.0.1, and /metrics for Prometheus; 0 takes any "
+    "that is free.",
+)
 @click.option("--read-only", is_flag=True, help="Clients may change nothing.")
 @click.option("--realtime", is_flag=True, help="Run at real-time priority (needs privileges).")
 @click.option(
@@ -194,6 +210,7 @@ def serve(
     control: Path | None,
     script: Path | None,
     floor: Path | None,
+    watch: int | None,
     read_only: bool,
     run_command: str | None,
     json_path: str | None,
@@ -220,6 +237,10 @@ def serve(
     json_file = None if json_path in (None, "-") else Path(str(json_path))
     if json_file is not None:
         files.refuse_unwritable(json_file)
+    if watch is not None:
+        from ssdlab.loopback import refuse_taken
+
+        refuse_taken(watch)
     if record is not None and record != "-":
         files.refuse_unwritable(Path(record))
     secure = tls_of(tls_certificates, tls, tls_verify_peer)
@@ -231,13 +252,14 @@ def serve(
         "--script": script,
         "--mount": mount,
         "--vhost-user": vhost_user,
+        "--watch": watch,
     }
     given = [name for name, value in of_one.items() if value is not None]
     if exports and given:
         raise click.UsageError(
             f"{given[0]} and --export exclude each other: write "
             + ("NAME=DEVICE" if device else f"NAME=DEVICE,{given[0][2:]}=VALUE")
-            if given[0] not in ("--mount", "--vhost-user")
+            if given[0] not in ("--mount", "--vhost-user", "--watch")
             else f"{given[0]} and --export exclude each other: it shows one device"
         )
     settings: dict[str, Any] = {
@@ -272,8 +294,7 @@ def serve(
     # A door is at a socket or a port.
     has_place = not rooms or socket is not None or port is not None
     # Until it serves, SIGTERM ends it as Ctrl-C does.
-    before = signal.signal(signal.SIGTERM, signal.default_int_handler)
-    with tempfile.TemporaryDirectory(prefix="ssdlab-") as directory:
+    with SigtermInterrupts(), tempfile.TemporaryDirectory(prefix="ssdlab-") as directory:
         place: dict[str, Any] = {
             "socket": Path(directory, "socket") if nowhere or not has_place else socket,
             "port": port,
@@ -292,18 +313,11 @@ def serve(
             raise click.ClickException("interrupted; nothing was written") from None
         for warning in live.warnings:
             click.echo(f"ssdlab: warning: {warning}", err=True)
-        status = _attend(live, run_command, quiet, vhost_user)
         try:
-            ended = live.stop()
-        except OSError as error:
-            raise click.ClickException(str(error)) from None
-    signal.signal(signal.SIGTERM, before)
-    results = ended if isinstance(ended, dict) else {"": ended}
-    told = set(live.warnings)
-    for result in results.values():
-        for warning in result.live.warnings:
-            if not any(it.endswith(warning) for it in told):
-                click.echo(f"ssdlab: warning: {warning}", err=True)
+            with _page_of(live, watch) as page:
+                status = _attend(live, run_command, quiet, vhost_user, page)
+        finally:
+            results = _stopped(live)
     text = _as_json(results)
     if json_file is not None:
         try:
@@ -324,6 +338,28 @@ def serve(
     return 0
 
 
+def _page_of(live: LiveDevice | LiveExports, watch: int | None) -> AbstractContextManager[Any]:
+    """The page that shows the device, if it is wanted."""
+    if watch is None:
+        return nullcontext()
+    device = next(iter(live.devices.values())) if isinstance(live, LiveExports) else live
+    return device.watch(watch)
+
+
+def _stopped(live: LiveDevice | LiveExports) -> dict[str, Results]:
+    """The results by export; warnings that came while it served are told."""
+    try:
+        ended = live.stop()
+    except OSError as error:
+        raise click.ClickException(str(error)) from None
+    results = ended if isinstance(ended, dict) else {"": ended}
+    for result in results.values():
+        for warning in result.live.warnings:
+            if not any(it.endswith(warning) for it in live.warnings):
+                click.echo(f"ssdlab: warning: {warning}", err=True)
+    return results
+
+
 def _as_json(results: dict[str, Results]) -> str:
     """The results of the only device, or by the names of the exports."""
     if list(results) == [""]:
@@ -333,7 +369,11 @@ def _as_json(results: dict[str, Results]) -> str:
 
 
 def _attend(
-    live: LiveDevice | LiveExports, run_command: str | None, quiet: bool, vhost_user: Path | None
+    live: LiveDevice | LiveExports,
+    run_command: str | None,
+    quiet: bool,
+    vhost_user: Path | None,
+    page: Watch | None,
 ) -> int:
     """Stay until a signal comes or the command ends; the command's status."""
     stopped = False
@@ -361,6 +401,8 @@ def _attend(
                 click.echo(
                     f"ssdlab: serving {it.size_bytes} bytes at {' and '.join(places)}", err=True
                 )
+        if page is not None:
+            click.echo(f"ssdlab: watch it at {page.url_with_key}", err=True)
         show = _status_line(live, quiet)
         while not stopped and (child is None or child.poll() is None):
             show()

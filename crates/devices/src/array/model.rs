@@ -7,7 +7,7 @@ use crate::energy::EnergyReport;
 use crate::ssd::snapshot::{ARRAY_KEY, compare};
 use crate::ssd::timeline::{Timeline, Window};
 use crate::ssd::{Room, Snapshot, SsdReport};
-use crate::{Examine, Model, Persist, Prepare, Run, Writes};
+use crate::{Examine, Looks, Model, Persist, Prepare, Run, Writes};
 use engine::{Device, Op, Request, Status, Time};
 
 impl Prepare for Array {
@@ -181,6 +181,12 @@ impl Examine for Array {
             return Err("requests are outstanding and no member has an event".to_owned());
         }
         Ok(())
+    }
+
+    fn blocks(&self, looks: &mut Looks) {
+        for member in &self.members {
+            member.blocks(looks);
+        }
     }
 
     fn record_operations(&mut self, window: Window) {

@@ -166,6 +166,37 @@ impl<'a> Faulty<'a> {
         Ok(())
     }
 
+    /// What is wrong with it at `now`, as the orders that would make it so.
+    pub(crate) fn in_force(&self, now: Time) -> Vec<String> {
+        let Wrong { slow, more, share, stalled, fails, read_only, has_ended } = &self.wrong;
+        let mut orders = Vec::new();
+        if *slow > 1.0 {
+            orders.push(Order::Slow(*slow));
+        }
+        if *more > 0 {
+            orders.push(Order::Latency(*more, *share));
+        }
+        if *stalled > now {
+            orders.push(Order::Stall(stalled - now));
+        }
+        orders.extend(fails.iter().cloned().map(Order::Fail));
+        if *read_only {
+            orders.push(Order::ReadOnly(true));
+        }
+        if *has_ended {
+            orders.push(Order::EndOfLife);
+        }
+        if let Some(until) = self.off_until {
+            orders.push(Order::Cut(until.saturating_sub(now)));
+        }
+        orders.iter().map(Order::to_string).collect()
+    }
+
+    /// What the experiment is called.
+    pub(crate) fn title(&self) -> &str {
+        self.experiment.title.split(" under ").next().unwrap_or_default()
+    }
+
     fn check_cut(&self) -> Result<(), String> {
         if self.off_until.is_some() || !self.device.is_ready() {
             return Err("the power is off already, or the drive on its way back".to_owned());

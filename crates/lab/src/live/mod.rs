@@ -7,6 +7,8 @@
 mod doors;
 mod floor;
 mod keep;
+mod looks;
+mod map;
 mod place;
 mod report;
 mod settings;
@@ -88,6 +90,11 @@ impl Live {
     /// What has happened so far.
     pub fn status(&self) -> LiveStatus {
         *self.status.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// By what lines are said to it, as at its control socket, from any thread.
+    pub fn control(&self) -> Control {
+        self.control.clone()
     }
 
     /// Answers what was asked, ends, and returns the results as JSON text.

@@ -1,11 +1,11 @@
 //! Who looks on while a device is served: counts what it does, keeps it, and takes orders.
 
 use super::keep::Keeper;
-use super::report;
+use super::looks::{self, Counted};
 use super::settings::LiveStatus;
 use crate::faults::{Faulty, Order};
 use crate::results::Collected;
-use engine::{Completion, Followed, Request, SECTOR_BYTES, Time};
+use engine::{Completion, Followed, Request, Time};
 use nbd::{Punctuality, Witness};
 use serde_json::{Value, json};
 use std::sync::mpsc::SyncSender;
@@ -72,39 +72,39 @@ impl Witness<Faulty<'_>> for Watcher {
         }
     }
 
-    fn order(
+    fn look(
         &mut self,
         device: &mut Faulty<'_>,
         now: Time,
         line: &str,
         timing: &Punctuality,
-    ) -> String {
+    ) -> Option<String> {
         let answer = match line.trim() {
-            "stats" => Ok(self.stats(device, now, timing)),
-            "health" => health(device, now),
             "save" => self.save(device),
-            other => other
-                .parse::<Order>()
-                .and_then(|order| device.order(now, order))
-                .map(|()| json!({ "done": line.trim(), "at_seconds": now as f64 / 1e9 })),
+            what => looks::look(self.counted(), device, now, what, timing)?,
         };
-        answer.unwrap_or_else(|problem| json!({ "error": problem })).to_string()
+        Some(said(answer))
+    }
+
+    fn order(&mut self, device: &mut Faulty<'_>, now: Time, line: &str) -> String {
+        let done = line.trim().parse::<Order>().and_then(|order| device.order(now, order));
+        said(done.map(|()| json!({ "done": line.trim(), "at_seconds": now as f64 / 1e9 })))
     }
 }
 
+fn said(answer: Result<Value, String>) -> String {
+    answer.unwrap_or_else(|problem| json!({ "error": problem })).to_string()
+}
+
 impl Watcher {
-    fn stats(&self, device: &Faulty<'_>, now: Time, timing: &Punctuality) -> Value {
-        let simulated_ns = self.first.map_or(0, |first| self.last - first);
-        let report = device.device.report(now);
-        json!({
-            "at_seconds": now as f64 / 1e9,
-            "requests": self.fresh.requests,
-            "bytes": self.fresh.bytes,
-            "host": self.simulated.host(simulated_ns),
-            "write_amplification": report.and_then(|it| it.write_amplification_bytes),
-            "timing": report::verdict(timing).0,
-            "late_share": timing.late_share(),
-        })
+    fn counted(&self) -> Counted<'_> {
+        Counted {
+            simulated: &self.simulated,
+            measured: &self.measured,
+            simulated_ns: self.first.map_or(0, |first| self.last - first),
+            requests: self.fresh.requests,
+            bytes: self.fresh.bytes,
+        }
     }
 
     fn save(&mut self, device: &Faulty<'_>) -> Result<Value, String> {
@@ -119,16 +119,4 @@ impl Watcher {
         keeper.save(&*device.device, self.fresh.requests)?;
         Ok(json!({ "saved": keeper.path().display().to_string() }))
     }
-}
-
-fn health(device: &Faulty<'_>, now: Time) -> Result<Value, String> {
-    let report = device.device.report(now).ok_or("health: this device has no flash")?;
-    Ok(json!({
-        "percentage_used": report.health.percentage_used,
-        "available_spare": report.health.available_spare,
-        "critical_warnings": report.health.critical_warnings().collect::<Vec<_>>(),
-        "mean_erases": report.wear.mean_erases,
-        "max_erases": report.wear.max_erases,
-        "capacity_bytes": device.device.capacity_sectors() * SECTOR_BYTES,
-    }))
 }

@@ -1,0 +1,44 @@
+"""What SIGTERM does to a command that cleans up: as Ctrl-C, with a status of its own."""
+
+from __future__ import annotations
+
+import signal
+from types import FrameType, TracebackType
+
+#: As shells have it: 128 and the number of the signal.
+INTERRUPTED = 128 + signal.SIGINT
+TERMINATED = 128 + signal.SIGTERM
+
+
+class Terminated(KeyboardInterrupt):
+    """SIGTERM came."""
+
+
+def _raise(_number: int, _frame: FrameType | None) -> None:
+    raise Terminated
+
+
+class SigtermInterrupts:
+    """While it is entered, SIGTERM ends what runs as Ctrl-C does."""
+
+    def __enter__(self) -> None:
+        self._before = signal.signal(signal.SIGTERM, _raise)
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        traceback: TracebackType | None,
+    ) -> None:
+        signal.signal(signal.SIGTERM, self._before)
+
+
+def status_of(error: BaseException) -> int | None:
+    """The exit status of what ended because of a signal; None if that was not the reason."""
+    reason: BaseException | None = error
+    found = None
+    while reason is not None:
+        if isinstance(reason, KeyboardInterrupt):
+            found = TERMINATED if isinstance(reason, Terminated) else found or INTERRUPTED
+        reason = reason.__cause__ or reason.__context__
+    return found

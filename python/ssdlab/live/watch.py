@@ -1,0 +1,114 @@
+"""A page that shows a live device, for a browser on this machine, and figures for Prometheus."""
+
+from __future__ import annotations
+
+import secrets
+import threading
+import time
+from collections.abc import Callable
+from pathlib import Path
+from types import TracebackType
+
+from ssdlab import _core, control
+from ssdlab.live import metrics
+from ssdlab.live.looker import COLUMNS, WATCHED_SECONDS, Looker
+from ssdlab.loopback import Answer, Asked, Loopback, as_json, page
+
+Say = Callable[[str], "str | None"]
+HERE = Path(__file__).parent / "page"
+#: In one script, in this order: each uses those before it.
+SCRIPTS = ("format.js", "draw.js", "map.js", "watch.js")
+MOST_LINE = 4096
+
+
+class Watch:
+    """A page about a live device, served until `close`.
+
+    `say` says a line to the device and returns its answer, None when it has ended; `uri` is where
+    clients find it, and `size_bytes` how large it is for them. Raises `InputError` where the port
+    is not to be had.
+    """
+
+    def __init__(self, say: Say, uri: str, size_bytes: int, port: int = 0) -> None:
+        self._say = say
+        self._looker = Looker(say)
+        about = self._looker.about | {
+            "uri": uri,
+            "size_bytes": size_bytes,
+            "session": secrets.token_hex(4),
+            "version": _core.version,
+            "columns": COLUMNS,
+        }
+        self._about = about
+        self._lock = threading.Lock()
+        self._map_text = ""
+        self._mapped = -1.0
+        routes = {
+            "GET /": lambda _: page(page_text()),
+            "GET /about": lambda _: as_json(about),
+            "GET /state": self._state,
+            "GET /map": self._map,
+            "GET /metrics": self._metrics,
+            "POST /order": self._order,
+        }
+        try:
+            self._server = Loopback(routes, port)
+        except BaseException:
+            self._looker.close()
+            raise
+        self.url = self._server.url
+        """Where the page is. Who opens it here can look."""
+        self.url_with_key = self._server.url_with_key
+        """The same with the key: who opens this can give orders."""
+
+    def close(self) -> None:
+        """Show no more."""
+        self._looker.close()
+        self._server.close()
+
+    def __enter__(self) -> Watch:
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        traceback: TracebackType | None,
+    ) -> None:
+        self.close()
+
+    def _state(self, asked: Asked) -> Answer:
+        try:
+            since = float(asked.query.get("since", "-1"))
+        except ValueError:
+            raise _core.InputError("since: seconds, as /state tells them in `now`") from None
+        return as_json(self._looker.state(since) | {"session": self._about["session"]})
+
+    def _map(self, _asked: Asked) -> Answer:
+        """The map, asked for once however many watch."""
+        with self._lock:
+            if time.monotonic() - self._mapped > WATCHED_SECONDS * 0.9:
+                self._map_text = self._say("map") or '{"error":"the server has ended"}'
+                self._mapped = time.monotonic()
+            return Answer(self._map_text.encode(), "application/json")
+
+    def _metrics(self, _asked: Asked) -> Answer:
+        figures = metrics.text(self._looker.latest(), self._about, self._looker.bounds)
+        return Answer(figures.encode(), metrics.KIND)
+
+    def _order(self, asked: Asked) -> Answer:
+        said = asked.json()
+        line = said.get("line") if isinstance(said, dict) else None
+        if not isinstance(line, str) or "\n" in line or not 0 < len(line) <= MOST_LINE:
+            raise _core.InputError('an order is {"line": "..."}, one line as of `ssdlab ctl`')
+        return as_json(control.patiently(self._say, line))
+
+
+def page_text() -> str:
+    """The page, with its style and its script in it."""
+    from ssdlab.charts.style import PALETTE_STYLE
+
+    text = (HERE / "watch.html").read_text(encoding="utf-8")
+    style = PALETTE_STYLE + (HERE / "watch.css").read_text(encoding="utf-8")
+    script = "".join((HERE / name).read_text(encoding="utf-8") for name in SCRIPTS)
+    return text.replace("/*STYLE*/", style).replace("/*SCRIPT*/", script)
