@@ -23,7 +23,7 @@ PROBE = 20_000
 
 @dataclass(frozen=True)
 class Subject:
-    """A device under a workload that goes on until the drive has ended."""
+    """A device under a workload that goes on until the end of life of the drive."""
 
     stack: tuple[Layer, ...]
     #: Where the keys of a drive are: `device`, or `device.member` in an array.
