@@ -1,0 +1,317 @@
+"""Pages of this house, for browsers on this machine and nobody else.
+
+A `Loopback` answers HTTP on 127.0.0.1 from a table of routes, on threads of its own. It reads
+nothing from the network and lets a page load nothing from there. Who is not on this machine cannot
+connect; a page of another site that a browser here shows can neither read what is answered (the
+name by which it asks must be that of this machine) nor change anything (that takes the key, which
+only the address on the terminal has, behind its `#`).
+
+The standard library's server parses what is asked. It is loaded where a page is served, not before.
+"""
+
+from __future__ import annotations
+
+import base64
+import errno
+import hashlib
+import json
+import re
+import secrets
+import socket
+import threading
+from collections.abc import Callable, Iterable, Mapping
+from contextlib import suppress
+from http import HTTPStatus
+from http.server import BaseHTTPRequestHandler, HTTPServer
+from types import TracebackType
+from typing import Any, NamedTuple
+from urllib.parse import parse_qsl, urlsplit
+
+from ssdlab._core import InputError
+
+ADDRESS = "127.0.0.1"
+#: The header in which a page sends its key, with whatever changes something.
+KEY_HEADER = "X-Ssdlab-Key"
+#: Browsers keep up to six connections each; who comes when all are taken is told so.
+MOST_CONNECTIONS = 32
+MOST_BODY_BYTES = 64 * 1024
+#: A connection on which nothing moves for so long is closed.
+IDLE_SECONDS = 20.0
+LOOK_SECONDS = 0.2
+
+_NAMES = {ADDRESS, "localhost", "[::1]"}
+_INLINE_SCRIPT = re.compile(r"<script>(.*?)</script>", re.DOTALL)
+#: For every answer; a page adds which of its scripts may run.
+_CLOSED = "default-src 'none'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'"
+
+_FULL = b"HTTP/1.1 503 All places are taken\r\nContent-Length: 0\r\nConnection: close\r\n\r\n"
+
+
+class Asked(NamedTuple):
+    """What was asked of a route."""
+
+    query: dict[str, str]
+    """What stood behind the `?`."""
+    body: bytes
+    """What was sent along; empty for GET."""
+
+    def json(self) -> Any:
+        """The body as JSON; raises `InputError` where it is not."""
+        try:
+            return json.loads(self.body)
+        except ValueError as error:
+            raise InputError(f"the request is not JSON: {error}") from None
+
+
+class Answer(NamedTuple):
+    """What a route answers."""
+
+    body: bytes | Iterable[bytes]
+    """All of it, or a stream of pieces, each of which is sent when it is there."""
+    kind: str
+    """Its media type."""
+    status: int = HTTPStatus.OK
+    policy: str = _CLOSED
+    """What the browser may load and run for it."""
+
+
+Route = Callable[[Asked], Answer]
+
+
+def page(text: str) -> Answer:
+    """A page: its own inline scripts and styles, no others, and requests to this server alone."""
+    digests = (hashlib.sha256(it.encode()).digest() for it in _INLINE_SCRIPT.findall(text))
+    scripts = " ".join(f"'sha256-{base64.b64encode(it).decode()}'" for it in digests) or "'none'"
+    own = "style-src 'unsafe-inline'; img-src 'self' data: blob:; connect-src 'self'"
+    policy = f"script-src {scripts}; {own}; {_CLOSED}"
+    return Answer(text.encode(), "text/html; charset=utf-8", policy=policy)
+
+
+def as_json(value: Any, status: int = HTTPStatus.OK) -> Answer:
+    """A value as JSON."""
+    return Answer(json.dumps(value, separators=(",", ":")).encode(), "application/json", status)
+
+
+class Loopback:
+    """A server that answers from `routes`, such as `{"GET /": ..., "POST /order": ...}`.
+
+    It serves from the moment it is made until `close`, or the end of its `with`, on threads that
+    do not keep the process alive. `port` 0 takes any that is free. A route may be asked on several
+    threads at once; what it raises as `InputError` is answered as `{"error": ...}`.
+
+    Raises `InputError` where the port is not to be had.
+    """
+
+    def __init__(
+        self,
+        routes: Mapping[str, Route],
+        port: int = 0,
+        *,
+        most_body_bytes: int = MOST_BODY_BYTES,
+    ) -> None:
+        self.key = secrets.token_urlsafe(16)
+        """What a page must send with whatever changes something."""
+        try:
+            self._server = _Server(port, dict(routes), self.key, most_body_bytes)
+        except OSError as error:
+            is_used = error.errno == errno.EADDRINUSE
+            why = "is in use" if is_used else f"cannot be had: {error.strerror}"
+            raise InputError(
+                f"port {port} of {ADDRESS} {why}; choose another, or 0 for any that is free"
+            ) from None
+        self.port: int = self._server.server_address[1]
+        """The port that it has."""
+        self._thread = threading.Thread(
+            target=self._server.serve_forever, args=(LOOK_SECONDS,), name="pages", daemon=True
+        )
+        self._thread.start()
+
+    @property
+    def url(self) -> str:
+        """Where it is, without the key: who opens this can look."""
+        return f"http://{ADDRESS}:{self.port}/"
+
+    @property
+    def url_with_key(self) -> str:
+        """Where it is, with the key: who opens this can change things. For the terminal alone."""
+        return f"{self.url}#{self.key}"
+
+    def close(self) -> None:
+        """End: nobody is answered any more, and streams break off."""
+        self._server.shutdown()
+        self._server.server_close()
+        self._thread.join()
+
+    def __enter__(self) -> Loopback:
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        traceback: TracebackType | None,
+    ) -> None:
+        self.close()
+
+
+class _Server(HTTPServer):
+    """A thread for each connection, and no more than there is room for."""
+
+    request_queue_size = 16
+
+    def __init__(self, port: int, routes: dict[str, Route], key: str, most_body_bytes: int) -> None:
+        self.routes = routes
+        self.key = key
+        self.most_body_bytes = most_body_bytes
+        self._connections: set[socket.socket] = set()
+        self._lock = threading.Lock()
+        super().__init__((ADDRESS, port), _Handler)
+
+    def server_bind(self) -> None:
+        """Bind; the library would look up the name of this machine, which may ask the network."""
+        self.socket.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        self.socket.bind(self.server_address)
+        self.server_address = self.socket.getsockname()
+        self.server_name, self.server_port = ADDRESS, self.server_address[1]
+
+    def process_request(self, request: Any, client_address: Any) -> None:
+        """Answer a connection on a thread of its own."""
+        with self._lock:
+            has_room = len(self._connections) < MOST_CONNECTIONS
+            if has_room:
+                self._connections.add(request)
+        if not has_room:
+            request.settimeout(0.1)
+            with suppress(OSError):
+                request.sendall(_FULL)
+            self.shutdown_request(request)
+            return
+        thread = threading.Thread(
+            target=self._attend, args=(request, client_address), name="page", daemon=True
+        )
+        try:
+            thread.start()
+        except RuntimeError:
+            self._forget(request)
+
+    def _attend(self, request: Any, client_address: Any) -> None:
+        try:
+            self.finish_request(request, client_address)
+        except OSError:
+            pass  # The browser has gone.
+        finally:
+            self._forget(request)
+
+    def _forget(self, request: Any) -> None:
+        with self._lock:
+            self._connections.discard(request)
+        self.shutdown_request(request)
+
+    def handle_error(self, request: Any, client_address: Any) -> None:
+        """What goes wrong with one connection is no matter of the terminal."""
+
+    def server_close(self) -> None:
+        """Close the port and all connections."""
+        super().server_close()
+        with self._lock:
+            for connection in self._connections:
+                with suppress(OSError):
+                    connection.shutdown(socket.SHUT_RDWR)
+
+
+class _Handler(BaseHTTPRequestHandler):
+    """One connection: requests one after the other."""
+
+    server: _Server
+    protocol_version = "HTTP/1.1"
+    server_version = "ssdlab"
+    sys_version = ""
+    timeout = IDLE_SECONDS
+    disable_nagle_algorithm = True
+    wbufsize = -1
+
+    def do_GET(self) -> None:
+        """Answer a request; the library looks for these names."""
+        self._answer("GET")
+
+    def do_HEAD(self) -> None:
+        """Answer with the head alone."""
+        self._answer("GET")
+
+    def do_POST(self) -> None:
+        """Do something; this takes the key."""
+        self._answer("POST")
+
+    def log_message(self, format: str, *args: Any) -> None:
+        """Say nothing on the terminal."""
+
+    def send_error(self, code: int, message: str | None = None, explain: str | None = None) -> None:
+        """Refuse, in the form that pages read, and close, for a body may be unread."""
+        self.close_connection = True
+        self._send(as_json({"error": message or HTTPStatus(code).phrase}, code))
+
+    def _answer(self, method: str) -> None:
+        parts = urlsplit(self.path)
+        refused = self._refused(method, parts.path)
+        if refused is not None:
+            self.send_error(*refused)
+            return
+        length = int(self.headers.get("Content-Length") or 0)
+        body = self.rfile.read(length)
+        if len(body) < length:
+            self.close_connection = True
+            return
+        route = self.server.routes[f"{method} {parts.path}"]
+        try:
+            answer = route(Asked(dict(parse_qsl(parts.query)), body))
+        except InputError as error:
+            answer = as_json({"error": str(error)}, HTTPStatus.BAD_REQUEST)
+        except Exception as error:  # A page shows it; the server goes on.
+            problem = f"{type(error).__name__}: {error}"
+            answer = as_json({"error": problem}, HTTPStatus.INTERNAL_SERVER_ERROR)
+        self._send(answer)
+
+    def _refused(self, method: str, path: str) -> tuple[int, str] | None:
+        """Why a request is not answered: status and words."""
+        # A page of elsewhere whose name leads here (DNS rebinding) asks by that name.
+        if re.sub(r":\d+$", "", self.headers.get("Host", "")).lower() not in _NAMES:
+            return HTTPStatus.FORBIDDEN, f"this page is for this machine; ask for {ADDRESS}"
+        length = self.headers.get("Content-Length") or "0"
+        if "Transfer-Encoding" in self.headers or not length.isascii() or not length.isdigit():
+            return HTTPStatus.LENGTH_REQUIRED, "a request says its length in Content-Length"
+        if len(length) > 9 or int(length) > self.server.most_body_bytes:
+            most = self.server.most_body_bytes
+            return HTTPStatus.REQUEST_ENTITY_TOO_LARGE, f"a request has at most {most} bytes"
+        if f"{method} {path}" not in self.server.routes:
+            others = [it.split()[0] for it in self.server.routes if it.split()[1] == path]
+            if others:
+                return HTTPStatus.METHOD_NOT_ALLOWED, f"{path} takes {' or '.join(others)}"
+            return HTTPStatus.NOT_FOUND, f"there is no {path}"
+        if method == "POST":
+            # The header alone keeps other sites out: a browser asks before it sends it for them.
+            key = self.headers.get(KEY_HEADER, "")
+            if not secrets.compare_digest(key.encode(), self.server.key.encode()):
+                return HTTPStatus.FORBIDDEN, "the key is missing: open the address on the terminal"
+        return None
+
+    def _send(self, answer: Answer) -> None:
+        body = answer.body
+        is_stream = not isinstance(body, bytes)
+        self.send_response(answer.status)
+        self.send_header("Content-Type", answer.kind)
+        if isinstance(body, bytes):
+            self.send_header("Content-Length", str(len(body)))
+        if is_stream or self.close_connection:
+            self.close_connection = True
+            self.send_header("Connection", "close")
+        self.send_header("Content-Security-Policy", answer.policy)
+        self.send_header("Cache-Control", "no-store")
+        self.send_header("Referrer-Policy", "no-referrer")
+        self.send_header("X-Content-Type-Options", "nosniff")
+        self.send_header("Cross-Origin-Resource-Policy", "same-origin")
+        self.end_headers()
+        if self.command == "HEAD":
+            return
+        for piece in (body,) if isinstance(body, bytes) else body:
+            self.wfile.write(piece)
+            self.wfile.flush()
