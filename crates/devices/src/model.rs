@@ -3,6 +3,7 @@
 use crate::array_report::ArrayReport;
 use crate::disk::DiskReport;
 use crate::energy::EnergyReport;
+use crate::looks::Looks;
 use crate::ssd::timeline::{Timeline, Window};
 use crate::ssd::{Snapshot, SsdReport};
 use crate::together::{Run, Sides, Stretch, Told, Writes};
@@ -184,6 +185,9 @@ pub trait Examine {
     fn audit(&self) -> Result<(), String> {
         Ok(())
     }
+
+    /// Adds what every block of the flash inside looks like now; nothing where there is none.
+    fn blocks(&self, _looks: &mut Looks) {}
 
     /// Records the flash operations under way within a window from now on, if there are any.
     fn record_operations(&mut self, _window: Window) {}

@@ -16,6 +16,7 @@ mod ftl;
 mod health;
 mod hole;
 mod large;
+mod look;
 mod options;
 mod options_laws;
 mod parallelism;

@@ -7,7 +7,7 @@ use crate::energy::EnergyReport;
 use crate::ssd::snapshot::ARRAY_KEY;
 use crate::ssd::timeline::{Timeline, Window};
 use crate::ssd::{Snapshot, SsdReport};
-use crate::{Examine, Model, Persist, Prepare, Run, Writes};
+use crate::{Examine, Looks, Model, Persist, Prepare, Run, Writes};
 use engine::{Device, Op, Request, Status, Time};
 
 impl Prepare for Array {
@@ -155,6 +155,12 @@ impl Examine for Array {
             return Err("requests are outstanding and no member has an event".to_owned());
         }
         Ok(())
+    }
+
+    fn blocks(&self, looks: &mut Looks) {
+        for member in &self.members {
+            member.blocks(looks);
+        }
     }
 
     fn record_operations(&mut self, window: Window) {

@@ -20,6 +20,7 @@ pub mod ftl;
 mod host;
 pub mod ids;
 mod kind;
+mod look;
 mod model;
 pub mod numbers;
 mod page;

@@ -6,7 +6,7 @@ use super::parts::Parts;
 use super::timeline::{Timeline, Window};
 use super::{Snapshot, Ssd, SsdReport, host};
 use crate::energy::EnergyReport;
-use crate::{Cleans, Examine, Persist, Prepare, Run, Writes};
+use crate::{Cleans, Examine, Looks, Persist, Prepare, Run, Writes};
 use engine::{Op, Request, Status, Time};
 
 impl Prepare for Ssd {
@@ -96,6 +96,10 @@ impl Examine for Ssd {
 
     fn audit(&self) -> Result<(), String> {
         self.check()
+    }
+
+    fn blocks(&self, looks: &mut Looks) {
+        self.show_blocks(looks);
     }
 
     fn record_operations(&mut self, window: Window) {

@@ -10,7 +10,7 @@ use crate::energy::EnergyReport;
 use crate::ssd::timeline::{Timeline, Window};
 use crate::ssd::{Snapshot, SsdReport};
 use crate::together::Sides;
-use crate::{Apart, Cleans, Examine, Persist, Prepare};
+use crate::{Apart, Cleans, Examine, Looks, Persist, Prepare};
 use engine::{Device, Lba, Op, Request, Status, Time};
 
 impl Prepare for Raid {
@@ -163,6 +163,12 @@ impl Examine for Raid {
             return Err("requests are outstanding and no member has an event".to_owned());
         }
         Ok(())
+    }
+
+    fn blocks(&self, looks: &mut Looks) {
+        for drive in self.ever_used() {
+            drive.blocks(looks);
+        }
     }
 
     fn record_operations(&mut self, window: Window) {

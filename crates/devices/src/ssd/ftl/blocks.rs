@@ -1,5 +1,6 @@
 //! What the FTL knows of every block.
 
+use crate::looks::UNKNOWN_STREAM;
 use crate::ssd::clean::{AgeOrder, VictimIndex};
 use crate::ssd::ids::{Block, BlockState};
 use crate::ssd::shape::Geometry;
@@ -21,6 +22,8 @@ pub(super) struct Blocks {
     /// Ascending number of each block's opening; 0 when erased. The flash has it from the block's
     /// first page on.
     pub(super) sequence: Vec<u64>,
+    /// The stream for which each block was opened.
+    pub(super) stream: Vec<u8>,
     /// Blocks opened so far.
     pub(super) opened: u64,
     /// The closed blocks of each domain by valid pages, and by age.
@@ -42,6 +45,7 @@ impl Blocks {
             valid: vec![0; blocks],
             state: vec![BlockState::Free; blocks],
             sequence: vec![0; blocks],
+            stream: vec![UNKNOWN_STREAM; blocks],
             opened: 0,
             index: VictimIndex::new(domains, blocks_per_domain, data_pages),
             order: AgeOrder::new(domains, geometry.blocks()),

@@ -138,6 +138,7 @@ impl Ftl {
         self.blocks.index.remove(domain.0, relative, self.valid(cold));
         self.blocks.order.replace(domain.0, cold.0, worn.0);
         self.blocks.sequence[worn.at()] = self.blocks.sequence[cold.at()];
+        self.blocks.stream[worn.at()] = self.blocks.stream[cold.at()];
         if !self.blocks.moved_age.is_empty() {
             self.blocks.moved_age[worn.at()] = self.blocks.moved_age[cold.at()];
         }

@@ -54,6 +54,7 @@ impl Ftl {
         self.blocks.opened += 1;
         self.blocks.sequence[block.at()] = self.blocks.opened;
         self.blocks.state[block.at()] = BlockState::Open;
+        self.blocks.stream[block.at()] = (frontier.0 % self.streams.count) as u8;
         if let Some(age) = self.blocks.moved_age.get_mut(block.at()) {
             *age = 0;
         }
@@ -90,6 +91,17 @@ impl Ftl {
     /// Valid pages of a block.
     pub fn valid(&self, block: Block) -> u32 {
         self.blocks.valid[block.at()]
+    }
+
+    /// The stream for which a block was opened, if that is known.
+    pub(in crate::ssd) fn stream(&self, block: Block) -> u8 {
+        self.blocks.stream[block.at()]
+    }
+
+    /// The blocks that the next pages of the streams are written to.
+    pub(in crate::ssd) fn frontiers(&self) -> impl Iterator<Item = Block> + '_ {
+        let has_room = |it: &&Frontier| it.next < self.geometry.data_pages;
+        self.streams.frontier.iter().filter(has_room).filter_map(|it| it.block)
     }
 
     /// Free blocks of a domain.

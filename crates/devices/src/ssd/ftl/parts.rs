@@ -215,6 +215,7 @@ impl Ftl {
             blocks.valid: blocks;
             blocks.state: blocks;
             blocks.sequence: blocks;
+            blocks.stream: blocks;
             streams.frontier: frontiers;
             placement.write_pointer: groups;
             victim: domains;

@@ -1,0 +1,32 @@
+//! What the flash of a drive looks like at an instant, for whoever watches it.
+
+use super::Ssd;
+use super::ids::{Block, Unit};
+use crate::looks::{BlockLook, Looks};
+
+impl Ssd {
+    /// Adds the blocks of this drive, by number.
+    pub(super) fn show_blocks(&self, looks: &mut Looks) {
+        let (ftl, flash) = (self.back.ftl(), self.back.flash());
+        let geometry = self.geometry();
+        let first = looks.blocks.len();
+        let look = |number| {
+            let block = Block(number);
+            BlockLook {
+                valid: ftl.valid(block),
+                programmed: flash.programmed(block).min(geometry.data_pages),
+                erases: flash.erases()[block.at()],
+                unit: geometry.unit_of(geometry.domain_of(block)).0,
+                state: ftl.state(block),
+                stream: ftl.stream(block),
+                is_frontier: false,
+            }
+        };
+        looks.blocks.extend((0..geometry.blocks()).map(look));
+        for block in ftl.frontiers() {
+            looks.blocks[first + block.at()].is_frontier = true;
+        }
+        let units = || (0..geometry.units).map(|unit| geometry.unit_name(Unit(unit))).collect();
+        looks.add_drive(first, geometry.data_pages, units);
+    }
+}
