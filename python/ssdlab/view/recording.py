@@ -29,16 +29,16 @@ def write(scene: Scene, path: Path, *, start: str | None, last: str | None, fram
     session = Session(scene, [{}, {}] if scene.beside else [{}], {})
     try:
         kept, is_cut = _frames(session, round(begin * 1e9), step, frames)
-        told = [[head for head in heads(it)] for it in kept]
-        requests = sum(sum(head["n"]) for head in told[0][1:])
-        first, final = told[0][0]["t"], told[0][-1]["t"]
+        told = heads(kept[0])[1 if begin > 0 else 0 :]
+        requests = sum(sum(head["n"]) for head in told[1:])
         words = (
-            f"{len(told[0])} frames of {_time(step)}: {readable.count(requests)} requests in "
-            f"{_time(final - first)} of simulated time"
+            f"{len(told)} frames of {_time(step)}: {readable.count(requests)} requests in "
+            f"{_time(told[-1]['t'] - told[0]['t'])} of simulated time"
         )
         said = session.said() | {
             "kept": f"A recording of {words}.",
             "frames_per_second": FRAMES_PER_SECOND,
+            "begins_at": 1 if begin > 0 else 0,
         }
     finally:
         session.stop()

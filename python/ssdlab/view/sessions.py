@@ -50,18 +50,21 @@ class Drive:
         self.now_ns = 0
         self.is_over = False
         self.is_closed = False
-        self._first: bytes | None = None
+        self._is_ready = False
+        self._first = b""
         self._results: dict[str, Any] | None = None
         self._run = _core.ViewedRun(self.stack)
 
     def is_ready(self, timeout_seconds: float) -> bool:
         """Whether it is prepared; raises what was wrong with the experiment."""
-        if self._first is None:
-            self._first = self._run.frames(timeout_seconds)
-        if self._first == b"":
+        if self._is_ready:
+            return True
+        first = self._run.frames(timeout_seconds)
+        if first == b"":
             self._run.finish()
-            raise InputError("the run was over before it began")
-        return self._first is not None
+            raise Closed
+        self._is_ready, self._first = first is not None, first or b""
+        return self._is_ready
 
     def has_begun(self) -> bool:
         """Whether the experiment makes a drive; raises what was wrong with it."""
@@ -76,7 +79,7 @@ class Drive:
 
     def first(self) -> bytes:
         """The frame before the first request, once."""
-        first, self._first = self._first or b"", b""
+        first, self._first = self._first, b""
         return first
 
     def advance(self, step_ns: int, frames: int) -> None:

@@ -55,9 +55,10 @@ impl View {
             let settings = RunSettings::default();
             run_gated(&experiment, &supplied, &settings, Some(gate), &mut |now| {
                 *told.lock().unwrap_or_else(PoisonError::into_inner) = Some(*now);
-                match stopped.load(Ordering::Relaxed) {
-                    true => ControlFlow::Break(()),
-                    false => ControlFlow::Continue(()),
+                if stopped.load(Ordering::Relaxed) {
+                    ControlFlow::Break(())
+                } else {
+                    ControlFlow::Continue(())
                 }
             })
         });

@@ -140,6 +140,7 @@ function took(lists) {
   history.add(lists);
   if (!isFirst) return;
   history.forward();
+  if (recorded) history.beginAt(app.said.begins_at);
   if (!recorded && !app.speedIsChosen && app.said.speed == null) guess();
   app.isDirty = app.everything = true;
   if (!calm.matches && !app.paused) play(true);

@@ -114,6 +114,9 @@ class History {
     this.forgot = true;
   }
 
+  /** What comes before an index only made the map. */
+  beginAt(at) { this.to(at); this.frames.splice(0, at); this.at = 0; }
+
   /** When the frame at an index is, ns. */
   time(at) { return this.frames[at]?.[0].head.t ?? 0; }
 }
