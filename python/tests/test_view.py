@@ -15,7 +15,7 @@ from ssdlab import InputError, _core, layers
 from ssdlab.loopback import KEY_HEADER, Loopback
 from ssdlab.view import knobs, scenes, serving
 from ssdlab.view.scenes import Scene
-from ssdlab.view.sessions import MOST_SESSIONS, Drive, Session, Sessions, heads
+from ssdlab.view.sessions import MOST_SESSIONS, Closed, Drive, Session, Sessions, heads
 
 MS = 1_000_000
 
@@ -224,12 +224,12 @@ def test_sessions_are_bounded(scene, monkeypatch):
         sessions.open([{"size": 1}], {}, names[0])
     assert sessions.find(names[0])
     again, _ = sessions.open([], {}, names[0])
-    with pytest.raises(InputError, match="load it anew"):
+    with pytest.raises(Closed):
         sessions.find(names[0])
     monkeypatch.setattr("ssdlab.view.sessions.IDLE_SECONDS", 0)
     sessions.find(again)
     sessions.open([], {}, None)
-    with pytest.raises(InputError, match="load it anew"):
+    with pytest.raises(Closed):
         sessions.find(names[1])
     with pytest.raises(InputError, match="3 drives"):
         sessions.open([{}, {}, {}], {}, None)
@@ -260,13 +260,13 @@ def test_a_page_is_answered(scene):
         for path, body in [
             ("frames", step | {"frames": 10**6}),
             ("frames", step | {"step_ns": 0}),
-            ("frames", {"id": "nobody", "step_ns": 1, "frames": 1}),
             ("open", {"drives": 3}),
             ("open", []),
         ]:
             with pytest.raises(OSError, match="400"):
                 asked(served, path, body)
         asked(served, "close", {"id": said["id"]})
+        assert asked(served, "frames", step) == {"closed": True}
     sessions.close_all()
 
 

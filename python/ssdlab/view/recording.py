@@ -8,7 +8,7 @@ from ssdlab import files, layers, readable
 from ssdlab._core import InputError
 from ssdlab.view import document
 from ssdlab.view.scenes import Scene
-from ssdlab.view.sessions import Drive, Session, heads
+from ssdlab.view.sessions import Session, heads
 
 MOST_FRAMES = 3600
 FRAMES_PER_SECOND = 30
@@ -26,10 +26,11 @@ def write(scene: Scene, path: Path, *, start: str | None, last: str | None, fram
     span = frames / FRAMES_PER_SECOND * (scene.speed or SPEED)
     span = span if last is None else _seconds("--last", last)
     step = max(1, round(span * 1e9 / frames))
+    scene = scene._replace(start=begin)
     session = Session(scene, [{}, {}] if scene.beside else [{}], {})
     try:
-        kept, is_cut = _frames(session, round(begin * 1e9), step, frames)
-        told = heads(kept[0])[1 if begin > 0 else 0 :]
+        kept, is_cut = _frames(session, step, frames)
+        told = heads(kept[0])[session.begins_at :]
         requests = sum(sum(head["n"]) for head in told[1:])
         words = (
             f"{len(told)} frames of {_time(step)}: {readable.count(requests)} requests in "
@@ -38,7 +39,6 @@ def write(scene: Scene, path: Path, *, start: str | None, last: str | None, fram
         said = session.said() | {
             "kept": f"A recording of {words}.",
             "frames_per_second": FRAMES_PER_SECOND,
-            "begins_at": 1 if begin > 0 else 0,
         }
     finally:
         session.stop()
@@ -52,15 +52,12 @@ def write(scene: Scene, path: Path, *, start: str | None, last: str | None, fram
     return f"{path}: {len(text) / 1e6:.2f} MB, {words}{cut}"
 
 
-def _frames(session: Session, begin_ns: int, step: int, frames: int) -> tuple[list[bytes], bool]:
+def _frames(session: Session, step: int, frames: int) -> tuple[list[bytes], bool]:
     """The frames of each drive, and whether there would have been more."""
     for drive in session.drives:
         while not drive.is_ready(0.5):
             pass
-    kept = [drive.first() for drive in session.drives]
-    if begin_ns > 0:
-        # The first frame has the whole map; what comes before the beginning is a change of it.
-        kept = [a + b for a, b in zip(kept, session.frames(begin_ns, 1), strict=True)]
+    kept = session.first()
     left = frames - 1
     while left > 0 and not all(drive.is_over for drive in session.drives):
         count = min(AT_ONCE, left)
@@ -89,6 +86,3 @@ def _seconds(option: str, text: str) -> float:
 
 def _time(ns: float) -> str:
     return readable.time(ns / 1e3)
-
-
-__all__ = ["Drive", "write"]

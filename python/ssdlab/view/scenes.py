@@ -2,8 +2,7 @@
 
 A scene is a TOML file of `scenes/`: an experiment, whose leading comment is its summary, and a
 table `[view]` of its own: `beside`, the keys in which a second drive differs; `colour`; `speed`,
-seconds of simulated time that are shown in one; `from`, simulated seconds before the first frame of
-a recording.
+seconds of simulated time that are shown in one; `from`, simulated seconds before the first frame.
 """
 
 from __future__ import annotations
@@ -31,7 +30,7 @@ class Scene(NamedTuple):
     speed: float | None = None
     """Seconds of simulated time that are shown in one; None: as many as can be followed."""
     start: float = 0.0
-    """Seconds of simulated time before the first frame of a recording."""
+    """Seconds of simulated time before the first frame."""
     title: str = ""
     """What it is, in a line."""
 

@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import struct
 from collections.abc import Mapping
-from http import HTTPStatus
 from typing import Any
 
 from ssdlab._core import InputError
@@ -48,15 +47,15 @@ def routes(sessions: Sessions) -> Mapping[str, Route]:
         return _answered(given, look)
 
     def _answered(given: Mapping[str, Any], look: Any) -> Answer:
-        session = sessions.find(str(given.get("id", "")))
         try:
+            session = sessions.find(str(given.get("id", "")))
             with session.lock:
                 if not all(drive.is_ready(PREPARING_SECONDS) for drive in session.drives):
                     found = [drive.progress() for drive in session.drives]
                     return as_json({"preparing": found})
                 found = look(session)
         except Closed:
-            return as_json({"error": "the session was closed"}, HTTPStatus.GONE)
+            return as_json({"closed": True})
         return Answer(
             b"".join(struct.pack("<I", len(it)) + it for it in found), "application/octet-stream"
         )

@@ -137,6 +137,7 @@ class Session:
         self.scene = scene
         self.turned = turned
         self.lock = threading.Lock()
+        self._has_begun = False
         self.asked_at = time.monotonic()
         self.drives: list[Drive] = []
         base = json.loads(_core.resolve_json(scene.stack))
@@ -154,21 +155,41 @@ class Session:
             self.stop()
             raise
 
+    def first(self) -> list[bytes]:
+        """Of each drive, the frame of its beginning, and that of where the scene begins.
+
+        Nothing when they were told before.
+        """
+        firsts = [drive.first() for drive in self.drives]
+        if self._has_begun or not self.begins_at:
+            return firsts
+        self._has_begun = True
+        return self._joined(firsts, round(self.scene.start * 1e9), 1)
+
+    @property
+    def begins_at(self) -> int:
+        """How many frames come before those that are shown."""
+        return 1 if self.scene.start > 0 else 0
+
     def frames(self, step_ns: int, count: int) -> list[bytes]:
-        """Of each drive, so many frames."""
+        """Of each drive, so many frames, and its first ones before them."""
+        return self._joined(self.first(), step_ns, count)
+
+    def _joined(self, before: list[bytes], step_ns: int, count: int) -> list[bytes]:
         for drive in self.drives:
             drive.advance(step_ns, count)
-        return [drive.first() + drive.take() for drive in self.drives]
+        return [it + drive.take() for it, drive in zip(before, self.drives, strict=True)]
 
     def slow(self, number: int, limit_ns: int) -> list[bytes]:
         """Of each drive, the frame of the next slow request of one of them."""
         leader = self.drives[number]
+        before = self.first()
         leader.seek_slow(limit_ns)
-        found = {number: leader.first() + leader.take()}
+        found = {number: before[number] + leader.take()}
         for other, drive in enumerate(self.drives):
             if other != number:
                 drive.advance(max(1, leader.now_ns - drive.now_ns), 1)
-                found[other] = drive.first() + drive.take()
+                found[other] = before[other] + drive.take()
         return [found[number] for number in range(len(self.drives))]
 
     def stop(self) -> None:
@@ -182,6 +203,7 @@ class Session:
             "title": self.scene.title or self.drives[0].experiment.get("title", ""),
             "colour": self.scene.colour,
             "speed": self.scene.speed,
+            "begins_at": self.begins_at,
             "turned": [dict(own) for own in self.turned],
             "parts": [it["label"] for it in _core.latency_parts()],
             "drives": [
@@ -248,11 +270,11 @@ class Sessions:
             session.stop()
 
     def find(self, name: str) -> Session:
-        """The one of that name; raises `InputError`."""
+        """The one of that name; raises `Closed` where there is none any more."""
         with self._lock:
             session = self._all.get(name)
         if session is None:
-            raise InputError("this page is no longer shown here; load it anew")
+            raise Closed
         session.asked_at = time.monotonic()
         return session
 

@@ -24,6 +24,8 @@ function message(words, plain = false) { byId('message').textContent = words; by
 /** Begins: of the engine a new run, of a recording its first frame. */
 async function begin() {
   const generation = ++app.generation;
+  // Whoever still asks, asks for what was shown before.
+  app.asking = false;
   try {
     const said = await source.open(app.turned, app.load);
     if (generation !== app.generation) return;
@@ -76,7 +78,7 @@ function build() {
     const streams = frontiers === 'hot-cold' ? ['hot pages', 'cold pages'] : frontiers === 'single' ? ['all pages'] : ['written by the host', 'moved by cleaning'];
     view.map = new BlockMap(find('.map'), history.flash[d], {
       by: () => app.by, streams: () => streams, moved: () => { find('.key').innerHTML = view.map.key(); },
-      room: () => innerWidth < 901 ? 560 : Math.max(260, innerHeight - (many ? 640 : 330)),
+      room: () => innerWidth < 901 ? 560 : Math.max(260, innerHeight - find('.map').getBoundingClientRect().top - scrollY - (many ? 330 : 90)),
     });
     listen(view);
     return view;
@@ -108,11 +110,12 @@ function knobs() {
     begin().then(() => { if (focused) document.querySelector(`[data-knob="${focused}"]`)?.focus(); });
   };
   if (recorded) return said.drives.forEach((drive, d) => { app.views[d].find('.what').textContent = described(drive.knobs); });
-  const load = said.drives[0].knobs.filter(knob => knob.of === 'load');
-  drawKnobs(byId('load'), load, 'load', (name, value) => turn(app.load, name, value));
+  const whose = knob => knob.of === 'load' ? app.load : app.turned[0], first = said.drives[0].knobs;
+  // Of one drive they stand together, of two each has its own.
+  drawKnobs(byId('load'), isTwo() ? first.filter(knob => knob.of === 'load') : first, (knob, value) => turn(whose(knob), knob.name, value));
   said.drives.forEach((drive, d) => {
     const own = drive.knobs.filter(knob => knob.of === 'drive');
-    drawKnobs(app.views[d].find('.knobs'), own, 'drive', (name, value) => turn(app.turned[d], name, value), isTwo() ? letters[d] : '');
+    if (isTwo()) drawKnobs(app.views[d].find('.knobs'), own, (knob, value) => turn(app.turned[d], knob.name, value), letters[d]);
     app.views[d].find('.what').textContent = described(own);
   });
 }
@@ -130,6 +133,7 @@ async function fill(generation = app.generation) {
       message(`Preparing: ${shares.map((share, d) => named(d) + percent(share)).join(', ')}`, true);
     }
     if (generation !== app.generation) return;
+    if (found.closed) throw new Refused('Other pages have taken the place of this one; Start again');
     took(found.lists);
   } catch (refused) { refuse(refused); } finally { if (generation === app.generation) app.asking = false; }
 }
@@ -140,7 +144,7 @@ function took(lists) {
   history.add(lists);
   if (!isFirst) return;
   history.forward();
-  if (recorded) history.beginAt(app.said.begins_at);
+  history.beginAt(app.said.begins_at);
   if (!recorded && !app.speedIsChosen && app.said.speed == null) guess();
   app.isDirty = app.everything = true;
   if (!calm.matches && !app.paused) play(true);
@@ -186,17 +190,17 @@ async function toSlow() {
   }
   if (recorded || history.isOver) return message('There is no slower request until the end', true);
   // Of two drives, the one whose slow requests are slower.
-  const worse = d => (history.now[d].head.p[1] ?? 0) / (median(d) ?? 1), drive = history.now.length > 1 && worse(1) > worse(0) ? 1 : 0;
+  const { generation } = app, worse = d => (history.now[d].head.p[1] ?? 0) / (median(d) ?? 1), drive = history.now.length > 1 && worse(1) > worse(0) ? 1 : 0;
   app.asking = true;
   try {
     message('Looking for a slow request', true);
     const found = await source.slow(drive, Math.ceil(limits[drive]));
-    if (found.preparing) return;
+    if (generation !== app.generation || !found.lists) return;
     history.add(found.lists);
     const last = history.frames.length - 1;
     if (isSlow(history.frames[last], drive)) arrive(last, drive);
     else { arrive(last, -1); message(`${named(drive)}none of the requests up to here took ten times the median (${time(limits[drive])})`, true); }
-  } catch (refused) { refuse(refused); } finally { app.asking = false; }
+  } catch (refused) { refuse(refused); } finally { if (generation === app.generation) app.asking = false; }
 }
 
 function arrive(k, d) {
@@ -284,7 +288,7 @@ function list(view, points, head) {
   const found = [];
   for (let k = points.length - 1; k >= 0 && found.length < 6; k--) found.push(...points[k].r.slice().sort((a, b) => b[0] - a[0]).slice(0, 6 - found.length));
   [...view.find('tbody').rows].forEach((row, n) => {
-    const it = found[n], cells = it ? [`${(it[0] / 1e6).toFixed(2)}${THIN}ms`, OPS[it[1]], it[3] ? `${bytes(it[3] * 512)} at ${bytes(it[2] * 512)}` : '', time(it[4]), `${app.said.parts[it[5]]}`] : ['', '', '', '', ''];
+    const it = found[n], cells = it ? [`${(it[0] / 1e9).toFixed(5)}${THIN}s`, OPS[it[1]], it[3] ? `${bytes(it[3] * 512)} at ${bytes(it[2] * 512)}` : '', time(it[4]), `${app.said.parts[it[5]]}`] : ['', '', '', '', ''];
     row.className = it && head.p[0] && it[4] >= 10 * head.p[0] ? 'slow' : '';
     cells.forEach((words, k) => { if (row.cells[k].textContent !== words) row.cells[k].textContent = words; });
     row.cells[1].style.color = it ? `var(--r-${OPS[it[1]]})` : '';

@@ -18,8 +18,8 @@ const HINTS = {
   frontiers: 'which pages are written to the same blocks',
 };
 
-/** Fills a box with knobs; `turn(name, value)` is told when one was turned. */
-function drawKnobs(box, knobs, of, turn, whose = '') {
+/** Fills a box with knobs; `turn(knob, value)` is told when one was turned. */
+function drawKnobs(box, knobs, turn, whose = '') {
   box.replaceChildren(...knobs.map(knob => {
     const label = document.createElement('label'), value = document.createElement('b');
     label.title = HINTS[knob.name] ?? '';
@@ -31,11 +31,11 @@ function drawKnobs(box, knobs, of, turn, whose = '') {
       const say = () => { value.textContent = UNITS[knob.unit](+input.value); input.setAttribute('aria-valuetext', value.textContent); };
       say();
       input.addEventListener('input', say);
-      input.addEventListener('change', () => turn(knob.name, +input.value));
+      input.addEventListener('change', () => turn(knob, +input.value));
     } else {
       input = document.createElement('select');
       for (const choice of knob.choices) input.add(new Option(choice, choice, false, choice === knob.value));
-      input.addEventListener('change', () => turn(knob.name, input.value));
+      input.addEventListener('change', () => turn(knob, input.value));
     }
     input.setAttribute('aria-label', whose ? `${knob.label}, drive ${whose}` : knob.label);
     input.dataset.knob = `${whose}${knob.name}`;

@@ -115,7 +115,7 @@ class History {
   }
 
   /** What comes before an index only made the map. */
-  beginAt(at) { this.to(at); this.frames.splice(0, at); this.at = 0; }
+  beginAt(at) { this.to(at); this.frames.splice(0, this.at); this.at = 0; }
 
   /** When the frame at an index is, ns. */
   time(at) { return this.frames[at]?.[0].head.t ?? 0; }

@@ -4,7 +4,7 @@
 const STATES = ['erased', 'being written', 'full', 'being cleaned', 'taking cold data', 'worn out', 'full, passed over for its wear'];
 const FREE = 0, VICTIM = 3, RETIRED = 5;
 /** Shares of valid pages at which the ramp goes on. */
-const STEPS = [.05, .2, .35, .5, .65, .8, .95];
+const STEPS = [.15, .35, .5, .65, .75, .85, .95];
 const UNKNOWN_STREAM = 15, MOST_PANELS = 32, LABEL = 15;
 /** Room around the cells for outlines. */
 const EDGE = 4;
@@ -52,7 +52,7 @@ class BlockMap {
       // Panels that are too narrow for their names are none.
       if (across > 1 && each < 56) break;
       for (let columns = 1; columns <= Math.min(most, each / 1.5); columns++) {
-        const wide = Math.min(20, Math.floor(2 * each / columns) / 2), rows = Math.ceil(most / columns);
+        const wide = Math.min(28, Math.floor(2 * each / columns) / 2), rows = Math.ceil(most / columns);
         const fit = (room - down * LABEL - gap * (down - 1)) / (down * rows);
         const high = clip(Math.floor(2 * fit) / 2, Math.min(wide, 4), 1.25 * wide);
         const height = down * (rows * high + LABEL) + gap * (down - 1);
@@ -214,7 +214,7 @@ class BlockMap {
   key() {
     const by = this.options.by(), ramp = list => `<span class="ramp">${list.map(c => `<i style="background:${c}"></i>`).join('')}</span>`;
     const box = (style, words) => `<span><i style="${style}"></i>${words}</span>`;
-    const scale = by === 'valid' ? `<span>0${ramp(colours.valid)}100${THIN}% valid</span>`
+    const scale = by === 'valid' ? `<span title="steps at ${STEPS.map(it => Math.round(100 * it)).join(', ')} %">0${ramp(colours.valid)}100${THIN}% valid</span>`
       : by === 'erases' ? `<span>${this.erases[0]}${ramp(colours.erases)}${this.erases[1]} erasures</span>`
         : this.options.streams().map((words, n) => box(`background:${colours.stream[n % 4]}`, words)).join('');
     const free = by === 'erases' ? '' : box(`background:${colours.free};border:1px solid ${colours.rule}`, 'erased');

@@ -16,7 +16,7 @@ class Refused extends Error {}
 
 /** The engine: a session of the process that serves this page. */
 class Live {
-  constructor(key) { this.key = key; this.id = null; }
+  constructor(key) { this.key = key; this.id = null; this.opened = 0; }
 
   async post(path, body) {
     let answer;
@@ -31,8 +31,10 @@ class Live {
 
   /** A new session in the place of this page's last one; says what is shown. */
   async open(drives, load) {
-    const said = await this.post('/open', { drives, load, instead: this.id });
-    this.id = said.id;
+    const number = ++this.opened, said = await this.post('/open', { drives, load, instead: this.id });
+    // Another was asked for meanwhile: this one is not shown.
+    if (number !== this.opened) this.post('/close', { id: said.id }).catch(() => {});
+    else this.id = said.id;
     return said;
   }
 

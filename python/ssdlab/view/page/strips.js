@@ -144,10 +144,12 @@ function drawStrips(parts, points, scales, now) {
   const latency = strip(parts.latency, 156, span, ns => (Math.log10(ns) - low) / decades, marks, false);
   const { context } = latency, tints = [colours['r-read'], colours['r-write'], colours['r-trim'], colours['r-flush']];
   OPS.forEach((_, op) => {
-    context.fillStyle = tints[op]; context.globalAlpha = .55;
+    // What is rare is drawn larger, and last.
+    const size = op > 1 ? 4 : 2;
+    context.fillStyle = tints[op]; context.globalAlpha = op > 1 ? 1 : .55;
     for (const point of points) for (const request of point.r) if (request[1] === op && request[4] > 0) {
       const x = latency.x(request[0] - now);
-      if (x >= latency.left) context.fillRect(x - 1, latency.y(request[4]) - 1, 2, 2);
+      if (x >= latency.left) context.fillRect(x - size / 2, latency.y(request[4]) - size / 2, size, size);
     }
   });
   context.globalAlpha = 1;
