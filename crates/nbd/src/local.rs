@@ -4,11 +4,11 @@
 //! counted against the same limits as a client with a socket; who asks for more waits. Whatever happens,
 //! each request is answered once: what the server does not answer is answered by an error.
 
+use crate::catalogue::Export;
 use crate::clock::WallClock;
 use crate::connection::{Load, MOST_BYTES, MOST_OUTSTANDING};
 use crate::control::Control;
 use crate::floor::Floor;
-use crate::catalogue::Export;
 use crate::protocol::{Asked, Command, MOST_DATA_BYTES, Refusal};
 use crate::store::Store;
 use std::collections::VecDeque;

@@ -6,8 +6,8 @@
 //! addresses and lengths are checked where they are used, by `vm-memory` and `virtio-queue`, a request is
 //! read once, and what makes no sense is answered by an error where there is room for one.
 
-use crate::local::Wanted;
 use crate::catalogue::Export;
+use crate::local::Wanted;
 use crate::protocol::{Command, MOST_DATA_BYTES};
 use engine::SECTOR_BYTES;
 use std::io::{Read, Write};
