@@ -50,7 +50,7 @@ def full(tmp_path):
         (["sweep", *RUN, "--vary", "seed=1,2", "--out", "{}"], "a.parquet"),
         (["trace", "convert", "t.csv", "{}", "--to", "msr"], "b.csv"),
         (["trace", "info", "t.csv", "--json", "{}"], "a.json"),
-        (["cost", "out", "--json", "{}", "--set", "cost.device_dollars=100"], "a.json"),
+        (["cost", "out", "--need", "iops=1", "--device-dollars", "9", "--json", "{}"], "a.json"),
     ],
 )
 def test_a_full_disk_is_named(ssdlab, full, tmp_path, words, name):
@@ -58,7 +58,8 @@ def test_a_full_disk_is_named(ssdlab, full, tmp_path, words, name):
     if "out" in words:
         assert ssdlab("run", *RUN, "--out", "out", "--quiet").returncode == 0
     before = {it.name for it in tmp_path.iterdir()}
-    done = ssdlab(*(word.format(full(name)) for word in words))
+    link = full(name)
+    done = ssdlab(*(word.format(link) for word in words))
     assert done.returncode == 1, done
     said = done.stderr.strip().splitlines()
     assert len(said) == 1 and said[0].startswith("ssdlab: "), done.stderr
@@ -99,7 +100,7 @@ def test_a_full_file_system_keeps_what_was_whole(ssdlab, tmp_path):
             "a.json": ["--json", small / "a.json"],
             "results.json": ["--out", small / "out"],
             "a.drive": drive,
-            "a.parquet": ["--requests", small / "a.parquet", "--set", "workload.requests=9000"],
+            "a.parquet": ["--requests", small / "a.parquet"],
         }.items():
             done = ssdlab("run", *RUN, "--quiet", *words)
             assert done.returncode == 1 and done.stderr.count("\n") == 1, done

@@ -36,11 +36,11 @@ def test_a_report_says_that_no_point_keeps_the_constraints(small, tmp_path):
     assert head.startswith("No point satisfies p99 &lt;= 1.00us; the nearest, device.channels=")
     assert "The points nearest to what was asked" in best and "p99 &lt;= 1" in best
     # Of points that keep them the best is named, not the best of all.
-    times = [point.results["host"]["all"]["percentiles_us"]["99"] for point in none.points]
+    times = none.columns["host.all.percentiles_us.99"]
     some = ssdlab.sweep(constraints=f"p99<={min(times)}", **options)
     ssdlab.report(some, tmp_path / "some.html")
     head = (tmp_path / "some.html").read_text().partition("<h1>")[2].partition("</h1>")[0]
-    kept = none.points[times.index(min(times))].parameters["device.channels"]
+    kept = none.columns["device.channels"][times.index(min(times))]
     assert f"channels={kept}" in head and "No point" not in head
 
 

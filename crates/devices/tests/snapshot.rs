@@ -7,10 +7,11 @@ use devices::ssd::config::{
     Cleaning, Detector, FreeOrder, Frontiers, HotCold, Levelling, LevellingRule, Persistence, Pool,
     Recovery, Temperature, TieBreak, Wear,
 };
-use devices::ssd::{Ssd, SsdConfig};
+use devices::ssd::{Snapshot, Ssd, SsdConfig};
 use devices::{Examine, Persist, Prepare};
 use engine::{Device, Lba, Op, Random, Request, Xoshiro256};
 use options::Size;
+use serde::de::DeserializeSeed;
 
 fn config(free_order: FreeOrder, frontiers: Frontiers, detector: Detector) -> SsdConfig {
     SsdConfig {
@@ -79,6 +80,13 @@ fn a_drive_goes_on_as_if_nothing_had_happened() {
     }
 }
 
+/// What was kept in a file, as a drive reads it that takes it up.
+fn read_for(ssd: &Ssd, kept: &[u8]) -> Snapshot {
+    let (shape, rest): (Vec<_>, _) = postcard::take_from_bytes(kept).unwrap();
+    let whole = ssd.room(&shape).unwrap().of_shape(shape);
+    whole.deserialize(&mut postcard::Deserializer::from_bytes(rest)).unwrap()
+}
+
 /// Whatever draws lots goes on with the same draws, and everything else where it was.
 #[test]
 fn every_policy_and_rule_goes_on_as_if_nothing_had_happened() {
@@ -95,9 +103,9 @@ fn every_policy_and_rule_goes_on_as_if_nothing_had_happened() {
             write(&mut first, 1, 12_000);
             first.reset_counts();
             // As another process would: of another seed, from what was written down.
-            let kept = serde_json::to_string(&Persist::save(&first).unwrap()).unwrap();
+            let kept = postcard::to_stdvec(&Persist::save(&first).unwrap()).unwrap();
             let mut second = Ssd::new(&config, 2).unwrap();
-            second.restore(serde_json::from_str(&kept).unwrap()).unwrap();
+            second.restore(read_for(&second, &kept)).unwrap();
             second.reset_counts();
             let [one, other] = [first, second].map(|mut ssd| {
                 let pages = ssd.preparable_pages();

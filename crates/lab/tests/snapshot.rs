@@ -150,10 +150,8 @@ fn a_file_that_claims_more_than_the_drive_holds_is_refused() {
     let empty = refusal(&[&tables[..], &[0; 5], &varint(7), &varint(1 << 30), &zeroes].concat());
     assert!(empty.contains("it goes on after"), "{empty}");
     // More drives than one.
-    assert!(
-        refusal(&[&varint(1 << 40)[..], &rest[1..], &rest[1..]].concat())
-            .contains("after 1 entries")
-    );
+    let more = refusal(&[&varint(1 << 40)[..], &rest[1..], &rest[1..]].concat());
+    assert!(more.contains(other) || more.contains("it goes on after"), "{more}");
     // Nothing of it has taken much, and the honest file is read.
     std::fs::write(&drive, &honest).unwrap();
     results(&[with("load_drive", &drive)]).unwrap();

@@ -13,7 +13,7 @@ from ssdlab import _core, counters
 from ssdlab.charts import text
 from ssdlab.numbers import count, decimal_size, duration, energy, percent, significant
 from ssdlab.results import PARTS, Host, Kind, Record, Results
-from ssdlab.running.verdict import verdict
+from ssdlab.running.verdict import Verdict, verdict
 from ssdlab.terminal import Columns, console_for, fact_table, rendered, side_by_side, warning_lines
 
 #: The command that runs an experiment once more with an assignment.
@@ -37,9 +37,10 @@ def results_table(results: Results, file: IO[str], again: Again | None = None) -
     assignment.
     """
     console, plain = console_for(file)
+    found = _verdict(results)
     sections = [
         _headline(results),
-        _verdict(results, again, plain),
+        _sentences(found, plain),
         _latencies(results.host),
         _classes(results.get("classes")),
         _failures(results.host),
@@ -59,7 +60,10 @@ def results_table(results: Results, file: IO[str], again: Again | None = None) -
         _clock(results),
         _threads(results.elapsed.get("threads")),
     ]
-    return rendered(console, [section for section in sections if section is not None])
+    text = rendered(console, [section for section in sections if section is not None])
+    if found is not None and found.change and again is not None:  # one line, to be copied
+        text += f"\nTo try what is advised:\n{again(found.change)}\n"
+    return text
 
 
 def _headline(results: Results) -> RenderableType:
@@ -78,16 +82,20 @@ def _headline(results: Results) -> RenderableType:
 ASCII = str.maketrans({"\u202f": " ", "\u2212": "-", "\u2013": "-", "\u00b5": "u", "\u00d7": "x"})
 
 
-def _verdict(results: Results, again: Again | None, plain: bool) -> RenderableType | None:
+def _verdict(results: Results) -> Verdict | None:
+    """What limits the run; of devices of which only the time is known there is nothing to say."""
+    host = results.host.all
+    known = host.get("breakdown_us") and "min_us" in host and results.get("units")
+    return verdict(results) if known else None
+
+
+def _sentences(found: Verdict | None, plain: bool) -> RenderableType | None:
     """What limits the run and what to try, as the report has it."""
-    if not results.host.all.get("breakdown_us") or not results.get("units"):
-        return None  # of devices of which only the time is known, there is nothing to say
-    found = verdict(results)
+    if found is None:
+        return None
     lines = [Text(found.sentence, style="bold")]
     if found.advice:
         lines.append(Text(found.advice))
-    if found.change and again:
-        lines.append(Text(again(found.change), style="green"))
     for line in lines:
         line.plain = line.plain.translate(ASCII) if plain else line.plain.replace("\u202f", " ")
     return Group(*lines)

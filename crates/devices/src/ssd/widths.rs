@@ -80,7 +80,7 @@ fn wide_page_numbers_change_nothing() {
         assert!(other.contains("does not fit this drive"), "{other}");
         let mut again = built(config, true);
         let state = postcard::to_stdvec(&kept).unwrap();
-        let (shape, rest) = postcard::take_from_bytes(&state).unwrap();
+        let (shape, rest): (Vec<_>, _) = postcard::take_from_bytes(&state).unwrap();
         let whole = again.room(&shape).unwrap().of_shape(shape);
         let read = whole.deserialize(&mut postcard::Deserializer::from_bytes(rest)).unwrap();
         again.restore(read).unwrap();

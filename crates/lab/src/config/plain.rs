@@ -144,7 +144,7 @@ mod tests {
             ("workload.requests=1.5M", "1500000"),
             ("workload.requests=1e5", "100000"),
             ("workload.requests=2.5e3", "2500"),
-            ("workload.requests=1_000_000", "1_000_000"),
+            ("workload.requests=1_000_000", "1000000"),
             ("workload.requests=64Ki", "65536"),
             ("classes.logs.depth=1k", "1000"),
             ("member.channels=0.01k", "10"),
