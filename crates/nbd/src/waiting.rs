@@ -6,6 +6,7 @@
 use crate::clients::MOST_CLIENTS;
 use crate::connection::{Connection, Flow};
 use crate::listen::Listener;
+use crate::orders::Orders;
 use crate::patience::Patience;
 use crate::server::Server;
 use crate::setup::Witness;
@@ -114,7 +115,7 @@ impl<D: Device + ?Sized, W: Witness<D> + ?Sized> Server<'_, D, W> {
             }
             fds.push(PollFd::new(&connection.stream, wanted));
         }
-        let orders = self.setup.orders.iter().flat_map(|orders| orders.fds());
+        let orders = self.setup.orders.iter().flat_map(Orders::fds);
         fds.extend(orders.map(|fd| PollFd::from_borrowed_fd(fd, PollFlags::IN)));
         if let Some(listener) = listener {
             fds.push(PollFd::new(listener, PollFlags::IN));
