@@ -15,13 +15,12 @@ use crate::clock::{self, WallClock};
 use crate::control::Control;
 use crate::error::Error;
 use crate::listen::{ClientStream, Listener};
-use crate::patience::Patience;
+use crate::patience::{Patience, Watch};
 use crate::pending::{BACKING, DATA, Requests};
 use crate::punctuality::Punctuality;
 use crate::recording::Recording;
 use crate::setup::{Setup, Witness};
 use crate::syncer::Syncer;
-use crate::waiting::Watch;
 use engine::{Device, SECTOR_BYTES};
 use std::io;
 
