@@ -6,7 +6,7 @@
 use crate::clients::MOST_CLIENTS;
 use crate::connection::{Connection, Flow};
 use crate::entrance::{Entrance, Who};
-use crate::patience::Patience;
+use crate::orders::Orders;
 use crate::server::Server;
 use crate::setup::Witness;
 use engine::Device;
@@ -29,23 +29,6 @@ const LEISURE_NS: u64 = 2_000_000;
 const IDLE_EVERY_NS: u64 = 500_000_000;
 /// The longest sleep, ns.
 const LONG_NS: u64 = 500_000_000;
-
-/// When the server did what, and who is to be heard.
-#[derive(Default)]
-pub(crate) struct Watch {
-    pub(crate) patience: Patience,
-    pub(crate) last_message: u64,
-    last_idle: u64,
-    /// When all were asked last.
-    last_round: u64,
-    /// The places of those who spoke lately.
-    warm: Vec<usize>,
-    /// The place that is heard first in the next round.
-    first: usize,
-    /// Of a round: the places in order, and what is to be said of each descriptor.
-    places: Vec<usize>,
-    events: Vec<PollFlags>,
-}
 
 impl<D: Device + ?Sized, W: Witness<D> + ?Sized> Server<'_, D, W> {
     /// Waits for the next instant, message or wake-up, and takes the messages.
@@ -117,7 +100,7 @@ impl<D: Device + ?Sized, W: Witness<D> + ?Sized> Server<'_, D, W> {
             }
             fds.push(PollFd::new(&connection.stream, wanted));
         }
-        let orders = self.setup.orders.iter().flat_map(|orders| orders.fds());
+        let orders = self.setup.orders.iter().flat_map(Orders::fds);
         fds.extend(orders.map(|fd| PollFd::from_borrowed_fd(fd, PollFlags::IN)));
         if let Some(entrance) = entrance {
             fds.push(PollFd::from_borrowed_fd(entrance.as_fd(), PollFlags::IN));

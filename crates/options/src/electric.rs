@@ -60,7 +60,8 @@ macro_rules! quantities {
 
             fn of_plain(number: f64) -> Option<Self> {
                 let amount = (number * 10f64.powi($per)).round();
-                (0.0..=$most as f64 * 10f64.powi($per)).contains(&amount).then_some($Name(amount as u64))
+                let most = f64::from($most) * 10f64.powi($per);
+                (0.0..=most).contains(&amount).then_some($Name(amount as u64))
             }
         }
 
