@@ -65,8 +65,7 @@ fn main() {
         for outstanding in [1, 32, 128] {
             let mut told = (0.0, 0);
             let before = own_us();
-            let ns = std::env::args().nth(2).map_or(0, |it| it.parse().expect("nanoseconds"));
-            serve(device(ns), Store::memory(), BYTES, &path, || {
+            serve(device(0), Store::memory(), BYTES, &path, || {
                 told = ask(&path, command, outstanding);
             });
             let cost = (own_us() - before) / REQUESTS as f64;

@@ -1,9 +1,11 @@
-//! When the server watches, and when it had better sleep.
+//! When the server watches its sockets, and when it had better sleep.
 //!
-//! Who watches clock and sockets all the time is heard at once, as long as a processor is free. On a busy
-//! machine the scheduler makes a thread wait that has used up its share, for several milliseconds each
-//! time, while one that sleeps is woken at once. And before all others (`--realtime`) a thread that never
-//! sleeps is held up for 50 ms of every second, so that others run at all.
+//! Who watches all the time hears at once, as long as a processor is free. On a busy machine the scheduler
+//! makes a thread wait that has used up its share, for milliseconds each time, and what it has used up by
+//! watching its clients lack. And before all others (`--realtime`) a thread that never sleeps is held up
+//! for 50 ms of every second, so that others run at all.
+//!
+//! The last moments before an answer are watched always: who sleeps there is some 20 us late.
 
 use crate::clock;
 use std::fs::File;
@@ -45,7 +47,7 @@ impl Patience {
         }
     }
 
-    /// Whether the time until something happens is to be watched.
+    /// Whether the sockets are to be watched for a while after each message.
     pub(crate) fn may_watch(&mut self, now: u64) -> bool {
         if now >= self.asked + WINDOW_NS {
             self.ask(now);

@@ -6,6 +6,7 @@
 use crate::clients::MOST_CLIENTS;
 use crate::connection::{Connection, Flow};
 use crate::entrance::{Entrance, Who};
+use crate::orders::Orders;
 use crate::patience::Patience;
 use crate::server::Server;
 use crate::setup::Witness;
@@ -15,8 +16,6 @@ use std::time::Duration;
 
 /// A sleep ends this long before the instant, ns; the rest is spent watching.
 const MARGIN_NS: u64 = 40_000;
-/// The same where it does not watch: a sleep is so much late.
-const LATE_NS: u64 = 7_000;
 /// So long after the last message the socket is watched before the thread sleeps, ns.
 const WATCH_NS: u64 = 30_000;
 /// While it watches, all are asked this often, ns, and between that only who spoke last.
@@ -116,7 +115,7 @@ impl<D: Device + ?Sized, W: Witness<D> + ?Sized> Server<'_, D, W> {
             }
             fds.push(PollFd::new(&connection.stream, wanted));
         }
-        let orders = self.setup.orders.iter().flat_map(|orders| orders.fds());
+        let orders = self.setup.orders.iter().flat_map(Orders::fds);
         fds.extend(orders.map(|fd| PollFd::from_borrowed_fd(fd, PollFlags::IN)));
         if let Some(entrance) = entrance {
             fds.push(PollFd::from_borrowed_fd(entrance.as_fd(), PollFlags::IN));
@@ -196,12 +195,10 @@ impl<D: Device + ?Sized, W: Witness<D> + ?Sized> Server<'_, D, W> {
             }
         }
         let unsent = self.clients.iter().any(|(_, it)| it.has_output() && !it.clogged);
-        let may_watch = self.watch.patience.may_watch(now);
-        let heard = may_watch && now < self.watch.last_message + WATCH_NS;
-        let margin = if may_watch { MARGIN_NS } else { LATE_NS };
+        let heard = now < self.watch.last_message + WATCH_NS && self.watch.patience.may_watch(now);
         match next {
             _ if heard || unsent || !self.trimming.is_empty() => 0,
-            Some(next) => next.saturating_sub(now + margin).min(LONG_NS),
+            Some(next) => next.saturating_sub(now + MARGIN_NS).min(LONG_NS),
             None => LONG_NS,
         }
     }

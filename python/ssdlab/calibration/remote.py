@@ -14,7 +14,7 @@ import shutil
 import statistics
 import subprocess
 import time
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any
 
 from ssdlab._core import InputError
@@ -25,9 +25,7 @@ from ssdlab.calibration.points import Measured, Point, Steps, size_text
 #: What a measurement may take beyond its own time: to start fio, to connect, the last request.
 PATIENCE_SECONDS = 60
 #: Turns of the target and of our own device, for each point.
-TURNS = 3
-#: What is left of a point that takes no longer than the way to it.
-LEAST_US = 0.01
+TURNS = 5
 
 
 @dataclass(frozen=True)
@@ -63,10 +61,11 @@ def measure(uri: str, plan: Plan, progress: Steps | None = None) -> Measured:
             ways.append(way)
             if point.mean_us <= 0:
                 notes.append(
-                    f"{cell.pattern} {size_text(cell.bytes)} with {cell.outstanding} outstanding "
-                    "takes no longer than the way there"
+                    f"{cell.pattern} of {size_text(cell.bytes)}, {cell.outstanding} outstanding, "
+                    "was left out: it took no longer than the way there"
                 )
-            points.append(replace(point, mean_us=max(point.mean_us, LEAST_US)))
+                continue
+            points.append(point)
     conditions: dict[str, Any] = {
         "tool": "fio",
         "engine": "nbd",
@@ -95,6 +94,8 @@ def _less_the_way(tool: str, uri: str, ours: str, cell: Cell, plan: Plan) -> tup
     """A point without the way there and back, and that."""
     seconds = plan.seconds / TURNS
     times, ways, requests = [], [], 0
+    # Of turns as of requests: whatever else the machine does can only add to them.
+    typical = min if plan.statistic == "low" else statistics.median
     for _ in range(TURNS):
         # By turns, for what the machine has to do beside it changes.
         (point,) = _points(tool, uri, cell, plan, seconds)
@@ -102,9 +103,9 @@ def _less_the_way(tool: str, uri: str, ours: str, cell: Cell, plan: Plan) -> tup
         requests += point.requests
         times.append(point.mean_us)
         ways.append(way.mean_us - cell.outstanding * known.SERVICE_US)
-    less = statistics.median(time - way for time, way in zip(times, ways, strict=True))
+    less = typical(times) - typical(ways)
     point = Point(cell.pattern, cell.bytes, cell.outstanding, less, requests)
-    return point, statistics.median(ways)
+    return point, typical(ways)
 
 
 def _points(tool: str, uri: str, cell: Cell, plan: Plan, seconds: float) -> list[Point]:
