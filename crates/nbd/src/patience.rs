@@ -8,6 +8,7 @@
 //! The last moments before an answer are watched always: who sleeps there is some 20 us late.
 
 use crate::clock;
+use rustix::event::PollFlags;
 use std::fs::File;
 use std::os::unix::fs::FileExt;
 
@@ -22,6 +23,23 @@ const SLEEPY_NS: u64 = 200_000_000;
 /// more than the twentieth part that the system wants for others.
 const REST_NS: u64 = 60_000;
 const REST_EVERY_NS: u64 = 1_000_000;
+
+/// When the server did what, and who is to be heard.
+#[derive(Default)]
+pub(crate) struct Watch {
+    pub(crate) patience: Patience,
+    pub(crate) last_message: u64,
+    pub(crate) last_idle: u64,
+    /// When all were asked last.
+    pub(crate) last_round: u64,
+    /// The places of those who spoke lately.
+    pub(crate) warm: Vec<usize>,
+    /// The place that is heard first in the next round.
+    pub(crate) first: usize,
+    /// Of a round: the places in order, and what is to be said of each descriptor.
+    pub(crate) places: Vec<usize>,
+    pub(crate) events: Vec<PollFlags>,
+}
 
 /// What the system says of this thread.
 #[derive(Default)]

@@ -7,7 +7,6 @@ use crate::clients::MOST_CLIENTS;
 use crate::connection::{Connection, Flow};
 use crate::entrance::{Entrance, Who};
 use crate::orders::Orders;
-use crate::patience::Patience;
 use crate::server::Server;
 use crate::setup::Witness;
 use engine::Device;
@@ -30,23 +29,6 @@ const LEISURE_NS: u64 = 2_000_000;
 const IDLE_EVERY_NS: u64 = 500_000_000;
 /// The longest sleep, ns.
 const LONG_NS: u64 = 500_000_000;
-
-/// When the server did what, and who is to be heard.
-#[derive(Default)]
-pub(crate) struct Watch {
-    pub(crate) patience: Patience,
-    last_message: u64,
-    last_idle: u64,
-    /// When all were asked last.
-    last_round: u64,
-    /// The places of those who spoke lately.
-    warm: Vec<usize>,
-    /// The place that is heard first in the next round.
-    first: usize,
-    /// Of a round: the places in order, and what is to be said of each descriptor.
-    places: Vec<usize>,
-    events: Vec<PollFlags>,
-}
 
 impl<D: Device + ?Sized, W: Witness<D> + ?Sized> Server<'_, D, W> {
     /// Waits for the next instant, message or wake-up, and takes the messages.
