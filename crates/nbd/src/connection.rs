@@ -43,6 +43,7 @@ impl Load {
     }
 }
 
+/// A client; its fields are what the parts of the server keep of it from one turn to the next.
 #[expect(clippy::struct_excessive_bools, reason = "each says another thing of the client")]
 pub(crate) struct Connection {
     pub(crate) stream: ClientStream,

@@ -114,9 +114,7 @@ impl Relay {
     fn hang_up(&mut self) {
         self.inward = 0..0;
         if self.until.is_none() {
-            #[expect(clippy::disallowed_methods, reason = "clients live on the wall clock")]
-            let now = Instant::now();
-            self.until = Some(now + FAREWELL);
+            self.until = Some(Instant::now() + FAREWELL);
         }
     }
 
@@ -162,7 +160,6 @@ impl Relay {
         inner.set(PollFlags::OUT, !is_idle);
         let mut timeout = None;
         if let Some(until) = self.until {
-            #[expect(clippy::disallowed_methods, reason = "clients live on the wall clock")]
             let left = until.saturating_duration_since(Instant::now());
             if left.is_zero() || self.has_ended && !self.session.wants_write() {
                 return Err(ErrorKind::TimedOut.into());
