@@ -83,8 +83,8 @@ fn data_come_back_and_the_device_is_asked() {
     let asked: Vec<_> =
         seen.submitted.iter().map(|(_, it, fua)| (it.op, it.lba.0, it.sectors, *fua)).collect();
     let expected = [
-        (Op::Write, 1, 5860, false),
-        (Op::Read, 1, 5860, false),
+        (Op::Write, 1, 5861, false),
+        (Op::Read, 1, 5861, false),
         (Op::Trim, 2, 8, false),
         (Op::Read, 2, 8, false),
         (Op::Write, 0, 1, true),

@@ -44,7 +44,7 @@ class LiveDevice:
     def __init__(self, core: _core.LiveDevice) -> None:
         self._core = core
         self.uri: str = core.uri or ""
-        """By what clients of NBD find the device, such as `nbd+unix:///?socket=/tmp/ssd`; or empty."""
+        """By what clients of NBD find the device, such as `nbd+unix:///?socket=/ssd`, or empty."""
         self.file: Path | None = None if core.file is None else Path(core.file)
         """The file that is the device, such as `/tmp/ssd/disk`; None if it is not mounted."""
         self.size_bytes: int = core.size_bytes
