@@ -85,6 +85,36 @@ def test_a_value_at_its_bound_is_said(tmp_path):
     assert found.fit.after.mean_error_percent < 0.2 < found.fit.before.mean_error_percent
 
 
+def test_a_search_that_is_interrupted_keeps_the_best_so_far(tmp_path):
+    truth = {"kind": "linear", "random_read": {"fixed": "300us"}}
+    folder = measured(tmp_path / "fio", truth, [(1.0, 1.0)], (4, 16, 64), (1,))
+    tried = []
+
+    def interrupt(done, _):
+        tried.append(done)
+        if done == 12:
+            raise KeyboardInterrupt
+
+    fit = ["random_read.fixed=100us..900us"]
+    found = package.calibrate(folder, device="zeus-linear", fit=fit, progress=interrupt)
+    assert max(tried) == 12
+    assert search.INTERRUPTED in found.notes
+    fit = found.fit
+    assert fit.simulations == 12 * len(fit.points)
+    assert fit.after.mean_error_percent < fit.before.mean_error_percent
+    assert 100 < float(fit.parameters["random_read.fixed"].removesuffix("us")) < 900
+    found.save(tmp_path / "so-far.toml")
+    assert (tmp_path / "so-far.toml").exists()
+    # Before the first trial there is nothing to keep.
+    with pytest.raises(KeyboardInterrupt):
+        package.calibrate(
+            folder,
+            device="zeus-linear",
+            fit=["random_read.fixed=100us..900us"],
+            progress=lambda done, _: interrupt(12, 0) if done else None,
+        )
+
+
 def test_the_command_prints_points_before_and_after(tmp_path, ssdlab):
     truth = {"kind": "linear", "random_read": {"fixed": "300us"}}
     folder = measured(tmp_path / "fio", truth, [(1.0, 1.0)], (4, 16, 64), (1,))

@@ -7,6 +7,11 @@ import sys
 
 import pytest
 
+import ssdlab as package
+from ssdlab.calibration import known, remote
+from ssdlab.calibration.measure import Plan
+from ssdlab.calibration.points import Point
+
 #: The Zeus drive of the paper: A in us, B in us/KiB.
 ZEUS = {"rand_read": (230.6, 3.987), "seq_read": (127.5, 4.005)}
 #: Slow, so that what the machine adds is small: where idle processors wake up slowly, a quarter of
@@ -81,3 +86,59 @@ def test_a_server_that_is_not_there_is_refused(refused, tmp_path):
         pytest.skip("fio with its nbd engine is not installed")
     message = refused("calibrate", f"nbd+unix:///?socket={tmp_path}/none")
     assert "fio cannot measure it" in message
+
+
+@pytest.mark.parametrize("statistic", ["mean", "low"])
+def test_what_the_way_takes_is_subtracted(monkeypatch, statistic):
+    # The way grows while it is measured, and once the machine was busy with something else.
+    way = iter([10.0, 10.0, 20.0, 20.0, 500.0, 30.0, 30.0, 700.0, 40.0, 40.0])
+
+    def points(tool, uri, cell, plan, seconds):
+        takes = 230.0 if uri == "target" else cell.outstanding * known.SERVICE_US
+        return [Point(cell.pattern, cell.bytes, cell.outstanding, takes + next(way), 100)]
+
+    monkeypatch.setattr(remote, "_points", points)
+    plan = Plan((4096,), (1,), statistic=statistic, subtract_way="other")
+    cell = remote.Cell("rand_read", 4096, 1)
+    point, taken = remote._less_the_way("fio", "target", "ours", cell, plan)
+    assert point == Point("rand_read", 4096, 1, 230.0, 500)
+    assert taken == (10.0 if statistic == "low" else 30.0)
+
+
+def test_only_the_way_to_a_server_can_be_subtracted(refused, tmp_path):
+    file = tmp_path / "data"
+    file.write_bytes(bytes(1 << 20))
+    arguments = ("--as", "device", "--subtract-way", "other")
+    assert "is no NBD server" in refused("calibrate", file, *arguments)
+    (tmp_path / "t.csv").write_text("time,op\n")
+    with pytest.raises(package.InputError, match="is read as trace"):
+        package.calibrate(tmp_path / "t.csv", source="trace", subtract_way="ssdlab")
+
+
+@pytest.mark.nightly
+@pytest.mark.skipif(not fio_speaks_nbd(), reason="fio with its nbd engine is not installed")
+def test_at_its_own_speed_it_is_found_again_less_the_way(tmp_path):
+    """As docs/calibrate.md has it, of reads: once in three times, also on a busy machine."""
+    errors = []
+    for attempt in range(3):
+        socket = tmp_path / f"socket{attempt}"
+        with package.serve("zeus-linear", socket=socket, size="256MiB") as live:
+            found = package.calibrate(
+                live.uri,
+                block_sizes=[512, 4096, 65536, 262144, 1 << 20],
+                outstanding=[1],
+                seconds=1.5,
+                statistic="low",
+                subtract_way="ssdlab",
+            )
+        patterns = found.to_dict()["patterns"]
+        errors.append(
+            max(
+                abs(patterns[name][key] / value - 1)
+                for name, values in ZEUS.items()
+                for key, value in zip(("a_us", "b_us_per_kib"), values, strict=True)
+            )
+        )
+        if errors[-1] < 0.05:
+            return
+    pytest.fail(f"A and B are off by {errors}")

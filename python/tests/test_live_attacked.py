@@ -156,3 +156,61 @@ def test_answers_that_are_taken_as_they_come_cost_little(server):
         assert first >= 0
     taking.join()
     assert it.grown() < 64 * MIB, it.grown() / MIB
+
+
+def worst_beside_trims(path):
+    """The longest read of 4 KiB of one client while another trims all of it."""
+    good, other = connected(path), connected(path)
+    for offset in range(0, 512 * MIB, LARGEST):
+        asked(other, WRITE, offset, data=bytes(LARGEST))
+    # As mkfs does: all of it, in the longest requests that a client may send.
+    trims, long = 8, 512 * MIB
+    other.sendall(message(TRIM, 0, long) * trims)
+    took = []
+    over = threading.Event()
+
+    def wait():
+        receive(other, 16 * trims)
+        over.set()
+
+    waiting = threading.Thread(target=wait)
+    waiting.start()
+    while not over.is_set() or not took:
+        took.append(asked(good, READ, 0, 4096))
+    waiting.join()
+    return took
+
+
+@pytest.mark.parametrize("device", ["null", "agrawal2008"])
+def test_long_trims_hold_up_nobody(server, device):
+    it = server("--device", device, "--size", "512MiB")
+    took = worst_beside_trims(it.path)
+    print(f"{len(took)} reads, the longest {max(took) * 1e3:.1f} ms")
+    assert max(took) < PATIENCE_SECONDS
+
+
+@pytest.mark.nightly
+def test_who_says_nothing_has_to_leave(server):
+    it = server(*NULL)
+    silent = socket.socket(socket.AF_UNIX)
+    silent.settimeout(30)
+    silent.connect(os.fspath(it.path))
+    receive(silent, 18)
+    began = time.monotonic()
+    assert silent.recv(1) == b""
+    assert time.monotonic() - began > 5
+
+
+@pytest.mark.nightly
+def test_idle_strangers_hold_no_places(server):
+    it = server(*NULL)
+    strangers = [connected(it.path) for _ in range(64)]
+    with pytest.raises(ConnectionError):
+        connected(it.path)
+    time.sleep(11)
+    good = connected(it.path)
+    asked(good, READ, 0, 4096)
+    # It was the first that had to leave.
+    strangers[0].settimeout(5)
+    assert strangers[0].recv(1) == b""
+    asked(strangers[1], READ, 0, 4096)

@@ -3,14 +3,14 @@
 //! processor time of a request is told, of the client the rate and the 99th percentile of its latency.
 //!
 //! `cargo bench -p nbd`. On a busy machine only the processor time means anything. With a path,
-//! `cargo bench -p nbd -- PATH`, it serves at that socket until it is killed, for other clients.
+//! `cargo bench -p nbd -- PATH [NS]`, it serves at that socket until it is killed, for other clients, a device
+//! that takes so many nanoseconds for a request.
 
 #[path = "../tests/common/mod.rs"]
 mod common;
 
 use common::{Client, READ, WRITE, device, message, serve};
 use nbd::Store;
-use rustix::time::{ClockId, clock_gettime};
 use std::collections::VecDeque;
 use std::io::{BufReader, Read, Write};
 use std::path::{Path, PathBuf};
@@ -21,8 +21,8 @@ const REQUESTS: u64 = 100_000;
 
 /// The processor time of this thread, us.
 fn own_us() -> f64 {
-    let time = clock_gettime(ClockId::ThreadCPUTime);
-    time.tv_sec as f64 * 1e6 + time.tv_nsec as f64 / 1e3
+    let text = std::fs::read_to_string("/proc/thread-self/schedstat").unwrap_or_default();
+    text.split(' ').next().and_then(|ran| ran.parse().ok()).map_or(0.0, |ran: f64| ran / 1e3)
 }
 
 /// Asks for so much at once as it finds room for, and takes answers in large pieces.
@@ -55,7 +55,8 @@ fn ask(path: &Path, command: u16, outstanding: u64) -> (f64, u64) {
 fn main() {
     if let Some(path) = std::env::args_os().nth(1).filter(|it| it != "--bench") {
         let forever = || std::thread::sleep(Duration::from_secs(1 << 30));
-        serve(device(0), Store::memory(), BYTES, &PathBuf::from(path), forever);
+        let ns = std::env::args().nth(2).map_or(0, |it| it.parse().expect("nanoseconds"));
+        serve(device(ns), Store::memory(), BYTES, &PathBuf::from(path), forever);
         return;
     }
     let directory = tempfile::tempdir().expect("there is room");

@@ -26,23 +26,23 @@ struct Inside {
 #[derive(Default)]
 struct Row {
     first: u64,
-    row: VecDeque<Option<Inside>>,
+    requests: VecDeque<Option<Inside>>,
     count: usize,
 }
 
 impl Row {
     /// Adds the request that comes next.
     fn push(&mut self, inside: Inside) {
-        self.row.push_back(Some(inside));
+        self.requests.push_back(Some(inside));
         self.count += 1;
     }
 
     fn remove(&mut self, number: u64) -> Option<Inside> {
         let at = number.checked_sub(self.first)?;
-        let found = self.row.get_mut(usize::try_from(at).ok()?)?.take()?;
+        let found = self.requests.get_mut(usize::try_from(at).ok()?)?.take()?;
         self.count -= 1;
-        while let Some(None) = self.row.front() {
-            self.row.pop_front();
+        while let Some(None) = self.requests.front() {
+            self.requests.pop_front();
             self.first += 1;
         }
         Some(found)
@@ -72,7 +72,7 @@ impl Ahead {
         self.count -= 1;
         if self.count == 0 {
             self.most = 0;
-            left.row.iter().flatten().for_each(|it| self.add(it.early));
+            left.requests.iter().flatten().for_each(|it| self.add(it.early));
         }
     }
 }

@@ -188,3 +188,65 @@ impl Clients {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::connection::Flow;
+    use std::io::Write;
+    use std::os::unix::net::UnixStream;
+
+    const EXPORT: Export = Export { bytes: 1 << 20, read_only: false };
+
+    /// Adds a client that came at `now`: its end, and the place of who has to leave for it.
+    fn come(clients: &mut Clients, now: u64) -> (UnixStream, Option<usize>) {
+        let (client, server) = UnixStream::pair().unwrap();
+        let leaves = clients.add(ClientStream::Unix(server), EXPORT, now).unwrap();
+        (client, leaves)
+    }
+
+    /// Has a client choose the export.
+    fn choose(clients: &mut Clients, place: usize, client: &mut UnixStream) {
+        client.write_all(b"\0\0\0\x03IHAVEOPT\0\0\0\x01\0\0\0\0").unwrap();
+        let connection = clients.at(place).unwrap();
+        assert_eq!(connection.fill(), Flow::Open);
+        while connection.unread() > 0 {
+            connection.step();
+        }
+        assert!(connection.conversation.is_open());
+    }
+
+    #[test]
+    fn who_never_says_what_it_wants_has_to_leave() {
+        let mut clients = Clients::default();
+        let (_silent, _) = come(&mut clients, 0);
+        let (mut quick, _) = come(&mut clients, 0);
+        choose(&mut clients, 1, &mut quick);
+        assert_eq!(clients.overdue(HANDSHAKE_NS), []);
+        assert_eq!(clients.overdue(HANDSHAKE_NS + 1), [0]);
+    }
+
+    #[test]
+    fn who_asks_for_nothing_holds_no_place_for_long() {
+        let mut clients = Clients::default();
+        let mut ends: Vec<UnixStream> = Vec::new();
+        for number in 0..MOST_CLIENTS {
+            let (mut end, leaves) = come(&mut clients, number as u64);
+            assert_eq!(leaves, None);
+            choose(&mut clients, number, &mut end);
+            ends.push(end);
+        }
+        // All have chosen an export, so none is overdue, but nobody has asked for anything.
+        assert_eq!(clients.overdue(10 * HANDSHAKE_NS), []);
+        let (_early, leaves) = come(&mut clients, UNUSED_NS - 1);
+        assert_eq!(leaves, None);
+        assert!(!clients.at(MOST_CLIENTS).unwrap().conversation.is_served());
+        // He is told so, and has to leave soon.
+        let away = UNUSED_NS + TURNED_AWAY_NS;
+        assert_eq!(clients.overdue(away), [MOST_CLIENTS]);
+        // The first has been useful since.
+        clients.at(0).unwrap().has_asked = true;
+        let (_late, leaves) = come(&mut clients, away);
+        assert_eq!(leaves, Some(1));
+    }
+}

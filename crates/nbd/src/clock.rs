@@ -87,6 +87,12 @@ pub fn realtime() -> Vec<String> {
     refused
 }
 
+/// Whether this thread goes before all others.
+pub(crate) fn is_realtime() -> bool {
+    use thread_priority::unix::{ThreadSchedulePolicy, thread_schedule_policy};
+    matches!(thread_schedule_policy(), Ok(ThreadSchedulePolicy::Realtime(_)))
+}
+
 /// How long this thread has waited for a processor since it began, ns, where the system tells.
 pub fn waited_for_processor() -> Option<u64> {
     let text = std::fs::read_to_string("/proc/thread-self/schedstat").ok()?;

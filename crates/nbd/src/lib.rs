@@ -28,6 +28,7 @@ mod local;
 mod measure;
 mod mount;
 mod orders;
+mod patience;
 mod pending;
 mod protocol;
 mod punctuality;

@@ -16,12 +16,12 @@ use crate::control::Control;
 use crate::error::Error;
 use crate::listen::{ClientStream, Listener};
 use crate::local::Locals;
+use crate::patience::{Patience, Watch};
 use crate::pending::{BACKING, DATA, Requests};
 use crate::punctuality::Punctuality;
 use crate::recording::Recording;
 use crate::setup::{Setup, Witness};
 use crate::syncer::Syncer;
-use crate::waiting::Watch;
 use engine::{Device, SECTOR_BYTES};
 use std::io;
 
@@ -110,6 +110,7 @@ impl<'a, D: Device + ?Sized, W: Witness<D> + ?Sized> Server<'a, D, W> {
     /// Serves until it is told to stop or, without a listener, until the last client has gone.
     pub fn run(&mut self, listener: Option<&Listener>) -> Punctuality {
         clock::precise_sleep();
+        self.watch.patience = Patience::of_this_thread();
         self.waited = clock::waited_for_processor();
         self.punctuality.waited_ns = self.waited.map(|_| 0);
         let mut end = None;

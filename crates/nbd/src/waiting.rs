@@ -6,10 +6,12 @@
 use crate::clients::MOST_CLIENTS;
 use crate::connection::{Connection, Flow};
 use crate::listen::Listener;
+use crate::orders::Orders;
 use crate::server::Server;
 use crate::setup::Witness;
 use engine::Device;
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
+use std::time::Duration;
 
 /// A sleep ends this long before the instant, ns; the rest is spent watching.
 const MARGIN_NS: u64 = 40_000;
@@ -17,6 +19,8 @@ const MARGIN_NS: u64 = 40_000;
 const WATCH_NS: u64 = 30_000;
 /// While it watches, all are asked this often, ns, and between that only who spoke last.
 const ROUND_NS: u64 = 8_000;
+/// So long after it has heard nothing it listens again, ns: who is asked all the time has no time to speak.
+const PAUSE_NS: u64 = 1_000;
 /// So many are read without being asked; if more speak, all are asked every time.
 const MOST_WARM: usize = 4;
 /// So long before the next instant there is time for other things, ns, which come no more often
@@ -26,34 +30,24 @@ const IDLE_EVERY_NS: u64 = 500_000_000;
 /// The longest sleep, ns.
 const LONG_NS: u64 = 500_000_000;
 
-/// When the server did what, and who is to be heard.
-#[derive(Default)]
-pub(crate) struct Watch {
-    pub(crate) last_message: u64,
-    last_idle: u64,
-    /// When all were asked last.
-    last_round: u64,
-    /// The places of those who spoke lately.
-    warm: Vec<usize>,
-    /// The place that is heard first in the next round.
-    first: usize,
-    /// Of a round: the places in order, and what is to be said of each descriptor.
-    places: Vec<usize>,
-    events: Vec<PollFlags>,
-}
-
 impl<D: Device + ?Sized, W: Witness<D> + ?Sized> Server<'_, D, W> {
     /// Waits for the next instant, message or wake-up, and takes the messages.
     pub(crate) fn wait(&mut self, listener: Option<&Listener>, reading: bool) {
         self.read_leftovers(reading);
+        let mut now = self.clock.now();
+        if let Some(rest) = self.watch.patience.rest(now) {
+            std::thread::sleep(Duration::from_nanos(rest));
+            now = self.clock.now();
+        }
         if reading {
             self.hear_locals();
         }
-        let now = self.clock.now();
         let timeout = self.timeout(now);
         let few = self.watch.warm.len() <= MOST_WARM;
         if timeout == 0 && reading && few && now < self.watch.last_round + ROUND_NS {
-            self.read_warm();
+            if !self.read_warm() {
+                self.pause();
+            }
             return;
         }
         self.watch.last_round = now;
@@ -62,8 +56,18 @@ impl<D: Device + ?Sized, W: Witness<D> + ?Sized> Server<'_, D, W> {
         }
     }
 
-    /// Reads those who spoke lately.
-    fn read_warm(&mut self) {
+    /// Watches the clock for a moment, but not beyond the next instant.
+    fn pause(&mut self) {
+        let until = self.clock.now() + PAUSE_NS;
+        let until = self.next_instant().map_or(until, |next| next.min(until));
+        while self.clock.now() < until {
+            std::hint::spin_loop();
+        }
+    }
+
+    /// Reads those who spoke lately; whether they said something.
+    fn read_warm(&mut self) -> bool {
+        let before = self.watch.last_message;
         for number in 0..self.watch.warm.len() {
             let place = self.watch.warm[number];
             let (load, held) = (self.clients.load, self.clients.held(place));
@@ -73,6 +77,7 @@ impl<D: Device + ?Sized, W: Witness<D> + ?Sized> Server<'_, D, W> {
                 self.answer_due();
             }
         }
+        self.watch.last_message > before
     }
 
     /// Asks the system who has something to say or takes more, for at most so long; whether someone does.
@@ -95,7 +100,7 @@ impl<D: Device + ?Sized, W: Witness<D> + ?Sized> Server<'_, D, W> {
             }
             fds.push(PollFd::new(&connection.stream, wanted));
         }
-        let orders = self.setup.orders.iter().flat_map(|orders| orders.fds());
+        let orders = self.setup.orders.iter().flat_map(Orders::fds);
         fds.extend(orders.map(|fd| PollFd::from_borrowed_fd(fd, PollFlags::IN)));
         if let Some(listener) = listener {
             fds.push(PollFd::new(listener, PollFlags::IN));
@@ -152,13 +157,17 @@ impl<D: Device + ?Sized, W: Witness<D> + ?Sized> Server<'_, D, W> {
         (self.watch.places, self.watch.events) = (places, events);
     }
 
-    /// How long to sleep, ns, less than a second; 0 to watch.
-    fn timeout(&mut self, now: u64) -> u64 {
+    /// The next instant at which the device or an answer has its turn.
+    fn next_instant(&self) -> Option<u64> {
         let event = self.device.device().next_event().filter(|_| !self.device.is_idle());
         let ahead = self.device.ahead();
         let event = event.map(|at| self.setup.scale.wall(at).saturating_sub(ahead));
-        let due = self.requests.due();
-        let next = event.into_iter().chain(due).min();
+        event.into_iter().chain(self.requests.due()).min()
+    }
+
+    /// How long to sleep, ns, less than a second; 0 to watch.
+    fn timeout(&mut self, now: u64) -> u64 {
+        let next = self.next_instant();
         let since = now - self.watch.last_idle;
         if since > IDLE_EVERY_NS {
             let leisure = next.is_none_or(|next| next > now + LEISURE_NS);
@@ -168,9 +177,9 @@ impl<D: Device + ?Sized, W: Witness<D> + ?Sized> Server<'_, D, W> {
             }
         }
         let unsent = self.clients.iter().any(|(_, it)| it.has_output() && !it.clogged);
-        let watching = now < self.watch.last_message + WATCH_NS || unsent || !self.trimming.is_empty();
+        let heard = now < self.watch.last_message + WATCH_NS && self.watch.patience.may_watch(now);
         match next {
-            _ if watching => 0,
+            _ if heard || unsent || !self.trimming.is_empty() => 0,
             Some(next) => next.saturating_sub(now + MARGIN_NS).min(LONG_NS),
             None => LONG_NS,
         }

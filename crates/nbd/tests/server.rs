@@ -50,6 +50,8 @@ fn the_device_is_asked_for_the_sectors_that_a_request_touches() {
         (Op::Write, 0, 2, true),
     ];
     assert_eq!(asked, expected);
+    // A write that must be durable is one for the drive too.
+    assert!(seen.submitted.iter().all(|(_, request, fua)| request.fua == *fua));
     assert_eq!((punctuality.requests, seen.completed.len()), (8, 8));
 }
 

@@ -61,6 +61,7 @@ struct Placed {
     op: Op,
     sector: u64,
     sectors: u32,
+    fua: bool,
 }
 
 impl TraceReader {
@@ -116,16 +117,16 @@ impl TraceReader {
     /// Takes one more record into the order; `false` at the end.
     fn read(&mut self) -> Result<bool, WorkloadError> {
         let Some(record) = self.feed.next()? else { return Ok(false) };
-        let Record { at, op, .. } = record;
+        let Record { at, op, fua, .. } = record;
         // A flush is of no sectors, whatever its record says.
         let (place, sectors) = match op {
             Op::Flush => (Ok(Some(0)), 0),
             _ => (self.targets.place(&record), record.sectors),
         };
         let taken = match place {
-            Ok(Some(sector)) => self.order.push(at, Placed { op, sector, sectors }),
+            Ok(Some(sector)) => self.order.push(at, Placed { op, sector, sectors, fua }),
             Ok(None) => self.targets.pieces().iter().try_for_each(|&(sector, sectors)| {
-                self.order.push(at, Placed { op, sector, sectors })
+                self.order.push(at, Placed { op, sector, sectors, fua })
             }),
             Err(misplaced) => {
                 return Err(self.error(&self.targets.explain(misplaced, &record)));
@@ -257,8 +258,9 @@ impl Workload for TraceReader {
             )));
         };
         let at = self.answered.as_mut().map_or(at, |it| it.ask(at));
-        let Placed { op, sector, sectors } = placed;
-        let request = Request::new(self.issued, op, Lba(sector), sectors);
+        let Placed { op, sector, sectors, fua } = placed;
+        let fua = fua && op == Op::Write;
+        let request = Request { fua, ..Request::new(self.issued, op, Lba(sector), sectors) };
         self.issued += 1;
         Ok(Some(Arrival { at: at.max(now), request }))
     }

@@ -76,6 +76,7 @@ def calibrate(
     seconds: float = 0.5,
     write: bool = False,
     statistic: str = "mean",
+    subtract_way: str | None = None,
     seed: int = 42,
     device: Part | None = None,
     fit: Sequence[str] = (),
@@ -90,8 +91,11 @@ def calibrate(
     Results of fio (a JSON file, a directory or a tar of them) and traces with service times are
     read. The content tells which, unless `source` does: "device", "fio" or "trace".
 
-    - `statistic`: of the times of a point, "mean" or "median"; the latter on a busy machine, whose
-      few late answers move a mean (not of a trace, which gives means);
+    - `statistic`: of the times of a point, "mean", or on a busy machine, whose late answers move a
+      mean, "median" or "low", the 20th percentile (not of a trace, which gives means);
+    - `subtract_way`: of an NBD server, subtract what the way there and back takes, as measured on
+      a server of our own between its turns: "ssdlab" if that serves the target too, and so answers
+      earlier by what it thinks that the way takes, "other" if not;
     - `kind`: of the device that is made: "linear", "piecewise" or "parallel";
     - `weights`: "relative" (1/time^2) or "equal" (ordinary least squares);
     - what is measured: `block_sizes` in bytes (by default 512 B to 1 MiB), numbers `outstanding`,
@@ -112,7 +116,8 @@ def calibrate(
     for name, value, choices in (
         ("kind", kind, KINDS),
         ("weights", weights, ("relative", "equal")),
-        ("statistic", statistic, ("mean", "median")),
+        ("statistic", statistic, ("mean", "median", "low")),
+        ("subtract_way", subtract_way, (None, "ssdlab", "other")),
         ("source", source, (None, *SOURCES)),
     ):
         if value not in choices:
@@ -129,12 +134,14 @@ def calibrate(
     source = source or _source(target, reading or {})
     if write and source != "device":
         raise InputError(f"--write: {target} is read as {source}; nothing is measured")
+    if subtract_way is not None and source != "device":
+        raise InputError(f"--subtract-way: {target} is read as {source}; nothing is measured")
     if source == "device":
         from ssdlab.calibration.measure import Plan, measure
         from ssdlab.calibration.remote import measure as measure_remote
 
         sizes = tuple(block_sizes) if block_sizes is not None else Plan().block_bytes
-        plan = Plan(sizes, tuple(outstanding), zones, seconds, write, seed, statistic)
+        plan = Plan(sizes, tuple(outstanding), zones, seconds, write, seed, statistic, subtract_way)
         if str(target).startswith(REMOTE):
             measured = measure_remote(str(target), plan, progress)
         else:

@@ -55,9 +55,14 @@ PATH = click.Path(path_type=Path)
 )
 @click.option(
     "--statistic",
-    type=click.Choice(["mean", "median"]),
+    type=click.Choice(["mean", "median", "low"]),
     default="mean",
-    help="Of the times of a point; on a busy machine the median.",
+    help="Of the times of a point; on a busy machine the median, or the 20th percentile.",
+)
+@click.option(
+    "--subtract-way",
+    type=click.Choice(["ssdlab", "other"]),
+    help="Of a server, subtract the way there and back; who serves it: ssdlab, or another program.",
 )
 @click.option("--write", is_flag=True, help="Measure writes too: OVERWRITES the target.")
 @click.option("--block-sizes", metavar="LIST", help="Such as 512B,4KiB,1MiB; 512B to 1MiB.")
@@ -106,7 +111,7 @@ def calibrate(
     if plot is not None:
         matplotlib.check("--plot", plot)
     own = {"kind", "weights", "statistic", "write", "zones", "seconds", "seed", "device", "fit"}
-    own |= {"allow_code", "time_scale"}
+    own |= {"allow_code", "time_scale", "subtract_way"}
     reading = {key: value for key, value in options.items() if key not in own}
     sizes = None
     if block_sizes is not None:

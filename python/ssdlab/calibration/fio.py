@@ -23,7 +23,8 @@ PATTERNS = {
 }
 #: fio's own defaults, from its HOWTO.
 DEFAULTS = {"rw": "read", "bs": "4k", "iodepth": "1", "numjobs": "1", "ioengine": "psync"}
-MEDIAN = "50.000000"
+#: fio's names of the percentiles that stand for a point.
+PERCENTILES = {"median": "50.000000", "low": "20.000000"}
 SUFFIXES = {"": 0, "k": 10, "m": 20, "g": 30}
 
 
@@ -124,10 +125,11 @@ def _point(name: str, job: Mapping[str, Any], options: Mapping[str, Any], statis
         requests, total = int(stats["total_ios"]), int(stats["io_bytes"])
         latency = stats["lat_ns"] if "lat_ns" in stats else stats["clat_ns"]
         mean_us = float(latency["mean"]) / 1000
-        if statistic == "median":
-            # fio has percentiles of the completion alone; its submission has a mean only.
-            completion = stats["clat_ns"]
-            mean_us += (float(completion["percentile"][MEDIAN]) - float(completion["mean"])) / 1000
+        if statistic in PERCENTILES:
+            # By default fio has percentiles of the completion alone, and of submission a mean.
+            known = latency if "percentile" in latency else stats["clat_ns"]
+            wanted = float(known["percentile"][PERCENTILES[statistic]])
+            mean_us += (wanted - float(known["mean"])) / 1000
     except (KeyError, TypeError, ValueError) as error:
         raise InputError(
             f"{where}: lacks a number that is needed ({error}); needed are iodepth, and of "

@@ -1,22 +1,40 @@
-"""Micro-benchmarks of an NBD server, made by fio, which speaks the protocol."""
+"""Micro-benchmarks of an NBD server, made by fio, which speaks the protocol.
+
+What the way to a server and back takes, and what a busy machine adds, can be subtracted: between
+turns of the target, the same requests go to a server of our own, whose device takes a known time.
+"""
 
 from __future__ import annotations
 
+import contextlib
 import itertools
 import json
 import random
 import shutil
+import statistics
 import subprocess
 import time
+from dataclasses import dataclass
 from typing import Any
 
 from ssdlab._core import InputError
-from ssdlab.calibration import fio
+from ssdlab.calibration import fio, known
 from ssdlab.calibration.measure import Plan
-from ssdlab.calibration.points import Measured, Steps
+from ssdlab.calibration.points import Measured, Point, Steps, size_text
 
 #: What a measurement may take beyond its own time: to start fio, to connect, the last request.
 PATIENCE_SECONDS = 60
+#: Turns of the target and of our own device, for each point.
+TURNS = 5
+
+
+@dataclass(frozen=True)
+class Cell:
+    """Requests that are measured together."""
+
+    pattern: str
+    bytes: int
+    outstanding: int
 
 
 def measure(uri: str, plan: Plan, progress: Steps | None = None) -> Measured:
@@ -25,27 +43,30 @@ def measure(uri: str, plan: Plan, progress: Steps | None = None) -> Measured:
     tool = shutil.which("fio")
     if tool is None:
         raise InputError(f"{uri}: measuring an NBD server takes fio, which is not installed")
-    words = {pattern: word for word, (_, pattern) in fio.PATTERNS.items()}
-    cells = list(itertools.product(plan.patterns(), plan.block_bytes, plan.outstanding))
+    cells = [
+        Cell(*it) for it in itertools.product(plan.patterns(), plan.block_bytes, plan.outstanding)
+    ]
     random.Random(plan.seed).shuffle(cells)
-    points: list[Any] = []
-    for done, (pattern, size, outstanding) in enumerate(cells):
-        if progress is not None:
-            progress(done, len(cells))
-        job = {
-            "name": f"{words[pattern]}-{size}-{outstanding}",
-            "ioengine": "nbd",
-            "uri": uri,
-            "rw": words[pattern],
-            "bs": str(size),
-            "iodepth": str(outstanding),
-            "runtime": f"{max(1, round(plan.seconds * 1000))}ms",
-            "randseed": str(plan.seed),
-        }
-        arguments = [f"--{key}={value}" for key, value in job.items()]
-        command = [tool, "--output-format=json", *arguments, "--time_based", "--norandommap"]
-        points += _points(uri, command, plan.seconds + PATIENCE_SECONDS, plan.statistic)
-    conditions = {
+    points: list[Point] = []
+    ways: list[float] = []
+    notes: list[str] = []
+    with _known(plan.subtract_way) as ours:
+        for done, cell in enumerate(cells):
+            if progress is not None:
+                progress(done, len(cells))
+            if ours is None:
+                points += _points(tool, uri, cell, plan, plan.seconds)
+                continue
+            point, way = _less_the_way(tool, uri, ours, cell, plan)
+            ways.append(way)
+            if point.mean_us <= 0:
+                notes.append(
+                    f"{cell.pattern} of {size_text(cell.bytes)}, {cell.outstanding} outstanding, "
+                    "was left out: it took no longer than the way there"
+                )
+                continue
+            points.append(point)
+    conditions: dict[str, Any] = {
         "tool": "fio",
         "engine": "nbd",
         "zones": 1,
@@ -55,10 +76,57 @@ def measure(uri: str, plan: Plan, progress: Steps | None = None) -> Measured:
         "writes": plan.write,
         "measured_at": time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime()),
     }
-    return Measured(uri, points, conditions)
+    if ways:
+        conditions["subtracted_way"] = plan.subtract_way
+        conditions["subtracted_us"] = f"{min(ways):.1f} to {max(ways):.1f}"
+    return Measured(uri, points, conditions, notes=notes)
 
 
-def _points(uri: str, command: list[str], patience: float, statistic: str) -> list[Any]:
+def _known(subtract_way: str | None) -> contextlib.AbstractContextManager[str | None]:
+    """A server of a device that takes a known time, if the way is to be subtracted."""
+    if subtract_way is None:
+        return contextlib.nullcontext()
+    # A server of ssdlab answers earlier by what it thinks that the way takes: so does ours.
+    return known.served(early=subtract_way == "ssdlab")
+
+
+def _less_the_way(tool: str, uri: str, ours: str, cell: Cell, plan: Plan) -> tuple[Point, float]:
+    """A point without the way there and back, and that."""
+    seconds = plan.seconds / TURNS
+    times, ways, requests = [], [], 0
+    # Of turns as of requests: whatever else the machine does can only add to them.
+    typical = min if plan.statistic == "low" else statistics.median
+    for _ in range(TURNS):
+        # By turns, for what the machine has to do beside it changes.
+        (point,) = _points(tool, uri, cell, plan, seconds)
+        (way,) = _points(tool, ours, cell, plan, seconds)
+        requests += point.requests
+        times.append(point.mean_us)
+        ways.append(way.mean_us - cell.outstanding * known.SERVICE_US)
+    less = typical(times) - typical(ways)
+    point = Point(cell.pattern, cell.bytes, cell.outstanding, less, requests)
+    return point, typical(ways)
+
+
+def _points(tool: str, uri: str, cell: Cell, plan: Plan, seconds: float) -> list[Point]:
+    """What fio finds for a cell."""
+    words = {pattern: word for word, (_, pattern) in fio.PATTERNS.items()}
+    job = {
+        "name": f"{words[cell.pattern]}-{cell.bytes}-{cell.outstanding}",
+        "ioengine": "nbd",
+        "uri": uri,
+        "rw": words[cell.pattern],
+        "bs": str(cell.bytes),
+        "iodepth": str(cell.outstanding),
+        "runtime": f"{max(1, round(seconds * 1000))}ms",
+        "randseed": str(plan.seed),
+        # Those of the whole latency, not of the completion alone.
+        "lat_percentiles": "1",
+        "percentile_list": "20:50",
+    }
+    arguments = [f"--{key}={value}" for key, value in job.items()]
+    command = [tool, "--output-format=json", *arguments, "--time_based", "--norandommap"]
+    patience = seconds + PATIENCE_SECONDS
     try:
         ran = subprocess.run(command, capture_output=True, text=True, timeout=patience)
     except subprocess.TimeoutExpired:
@@ -68,4 +136,4 @@ def _points(uri: str, command: list[str], patience: float, statistic: str) -> li
         why = next((line for line in lines if "nbd" in line or "error" in line), "no reason given")
         raise InputError(f"{uri}: fio cannot measure it: {why}")
     result = json.loads(ran.stdout[ran.stdout.index("{") :])
-    return fio.points_of(uri, result, statistic)
+    return fio.points_of(uri, result, plan.statistic)

@@ -2,18 +2,12 @@
 
 from __future__ import annotations
 
-import json
-import tempfile
 from collections.abc import Callable
-from pathlib import Path
 from typing import Any
 
 __all__ = ["measure"]
 
-#: What the device of the measurement takes: about a flash read, for whoever waits that long sleeps.
-SERVICE_US = 200.0
 SIZES = (512, 4096, 65536, 262144, 1 << 20)
-PATTERNS = ("sequential_read", "random_read", "sequential_write", "random_write")
 
 
 def measure(
@@ -28,28 +22,13 @@ def measure(
     returns is what `ssdlab.serve` takes as `floor`, once it is in a file. Raises `InputError`
     without fio and its engine `nbd`.
     """
+    from ssdlab.calibration import known
     from ssdlab.calibration.measure import Plan
     from ssdlab.calibration.remote import measure as measured
-    from ssdlab.live import serve
 
-    nothing = [{"bytes": 1, "outside_us": 0.0, "least_us": 0.0}]
-    device = {f"device.{pattern}.fixed": f"{SERVICE_US:g}us" for pattern in PATTERNS}
-    device |= {f"device.{pattern}.per_kib": "0us" for pattern in PATTERNS}
     plan = Plan(SIZES, (1,), 1, seconds, True, 42, "median")
-    with tempfile.TemporaryDirectory(prefix="ssdlab-") as directory:
-        zero = Path(directory, "zero.json")
-        zero.write_text(json.dumps({"floor": {"read": nothing, "write": nothing}}))
-        live = serve(
-            "zeus-linear",
-            socket=Path(directory, "socket") if port is None else None,
-            port=port,
-            size="256MiB",
-            set=device,
-            floor=zero,
-            realtime=realtime,
-        )
-        with live:
-            found = measured(live.uri, plan, progress)
+    with known.served(early=False, port=port, realtime=realtime) as uri:
+        found = measured(uri, plan, progress)
     rows: dict[str, list[dict[str, float]]] = {"read": [], "write": []}
     for direction, kept in rows.items():
         for size in SIZES:
@@ -59,6 +38,6 @@ def measure(
                 if point.bytes == size and point.pattern.endswith(direction)
             ]
             # Whatever else the machine does can only add to it.
-            more = max(0.0, min(times) - SERVICE_US)
+            more = max(0.0, min(times) - known.SERVICE_US)
             kept.append({"bytes": size, "outside_us": more, "least_us": more})
     return {"floor": rows, "conditions": found.conditions}

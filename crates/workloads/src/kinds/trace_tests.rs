@@ -446,3 +446,12 @@ fn flushes_pass_wherever_they_come_from() {
         assert_eq!(ops, [Op::Write, Op::Flush, Op::Trim]);
     }
 }
+
+#[test]
+fn writes_that_must_be_durable_stay_so() {
+    let text =
+        "8,0 0 1 1.0 7 D W 0 + 8 [a]\n8,0 0 2 2.0 7 D WF 8 + 8 [a]\n8,0 0 3 3.0 7 D R 0 + 8 [a]\n";
+    let (all, _) = replay(text, &Trace::default(), 100);
+    let durable: Vec<bool> = all.iter().map(|arrival| arrival.request.fua).collect();
+    assert_eq!(durable, [false, true, false]);
+}

@@ -1,0 +1,118 @@
+//! When the server watches its sockets, and when it had better sleep.
+//!
+//! Who watches all the time hears at once, as long as a processor is free. On a busy machine the scheduler
+//! makes a thread wait that has used up its share, for milliseconds each time, and what it has used up by
+//! watching its clients lack. And before all others (`--realtime`) a thread that never sleeps is held up
+//! for 50 ms of every second, so that others run at all.
+//!
+//! The last moments before an answer are watched always: who sleeps there is some 20 us late.
+
+use crate::clock;
+use rustix::event::PollFlags;
+use std::fs::File;
+use std::os::unix::fs::FileExt;
+
+/// How often the system is asked, ns.
+const WINDOW_NS: u64 = 10_000_000;
+/// A window in which the thread waited for a processor, or ran, for a larger share is a bad one.
+const MOST_WAITED: f64 = 0.05;
+const MOST_RAN: f64 = 0.9;
+/// So long after a bad window the server does not watch, ns.
+const SLEEPY_NS: u64 = 200_000_000;
+/// Before all others it sleeps for so long, ns, once in such a time, while it is at work all the time:
+/// more than the twentieth part that the system wants for others.
+const REST_NS: u64 = 60_000;
+const REST_EVERY_NS: u64 = 1_000_000;
+
+/// When the server did what, and who is to be heard.
+#[derive(Default)]
+pub(crate) struct Watch {
+    pub(crate) patience: Patience,
+    pub(crate) last_message: u64,
+    pub(crate) last_idle: u64,
+    /// When all were asked last.
+    pub(crate) last_round: u64,
+    /// The places of those who spoke lately.
+    pub(crate) warm: Vec<usize>,
+    /// The place that is heard first in the next round.
+    pub(crate) first: usize,
+    /// Of a round: the places in order, and what is to be said of each descriptor.
+    pub(crate) places: Vec<usize>,
+    pub(crate) events: Vec<PollFlags>,
+}
+
+/// What the system says of this thread.
+#[derive(Default)]
+pub(crate) struct Patience {
+    account: Option<File>,
+    is_first: bool,
+    asked: u64,
+    ran: u64,
+    waited: u64,
+    sleepy_until: u64,
+    /// Until when it rests now and then, and when it has rested last.
+    overworked_until: u64,
+    rested: u64,
+}
+
+impl Patience {
+    /// Of this thread.
+    pub(crate) fn of_this_thread() -> Self {
+        Patience {
+            account: File::open("/proc/thread-self/schedstat").ok(),
+            is_first: clock::is_realtime(),
+            ..Patience::default()
+        }
+    }
+
+    /// Whether the sockets are to be watched for a while after each message.
+    pub(crate) fn may_watch(&mut self, now: u64) -> bool {
+        if now >= self.asked + WINDOW_NS {
+            self.ask(now);
+        }
+        now >= self.sleepy_until
+    }
+
+    /// A rest that is due now, ns, whatever there is to do.
+    pub(crate) fn rest(&mut self, now: u64) -> Option<u64> {
+        let due = now < self.overworked_until && now >= self.rested + REST_EVERY_NS;
+        if due {
+            self.rested = now;
+        }
+        due.then_some(REST_NS)
+    }
+
+    fn ask(&mut self, now: u64) {
+        let Some((ran, waited)) = self.account.as_ref().and_then(account) else { return };
+        let window = (now - self.asked) as f64;
+        let share = |after: u64, before: u64| after.saturating_sub(before) as f64 / window;
+        if self.asked > 0 && self.is_first && share(ran, self.ran) > MOST_RAN {
+            self.overworked_until = now + SLEEPY_NS;
+        } else if self.asked > 0 && !self.is_first && share(waited, self.waited) > MOST_WAITED {
+            self.sleepy_until = now + SLEEPY_NS;
+        }
+        (self.asked, self.ran, self.waited) = (now, ran, waited);
+    }
+}
+
+/// For how long the thread has run, and waited for a processor, ns.
+fn account(file: &File) -> Option<(u64, u64)> {
+    let mut words = [0; 64];
+    let count = file.read_at(&mut words, 0).ok()?;
+    let mut numbers = std::str::from_utf8(&words[..count]).ok()?.split_ascii_whitespace();
+    Some((numbers.next()?.parse().ok()?, numbers.next()?.parse().ok()?))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn who_waits_sleeps_and_who_has_slept_watches() {
+        let mut it = Patience { asked: 1, ..Patience::default() };
+        assert!(it.may_watch(WINDOW_NS));
+        it.sleepy_until = 5 * WINDOW_NS;
+        assert!(!it.may_watch(4 * WINDOW_NS));
+        assert!(it.may_watch(5 * WINDOW_NS));
+    }
+}

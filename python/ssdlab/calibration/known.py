@@ -1,0 +1,39 @@
+"""A live device that takes a known time, against which the way to a server and back is measured."""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import tempfile
+from collections.abc import Iterator
+from pathlib import Path
+
+#: What every request takes: about a flash read, for whoever waits that long sleeps and has to be
+#: woken. A device that answers at once would make the way seem shorter.
+SERVICE_US = 200.0
+PATTERNS = ("sequential_read", "random_read", "sequential_write", "random_write")
+
+
+@contextlib.contextmanager
+def served(early: bool, port: int | None = None, realtime: bool = False) -> Iterator[str]:
+    """Serves it over a Unix socket or a TCP `port`: its address. With `early` it answers earlier by
+    what the server thinks that the way takes, as every server of ssdlab does."""
+    from ssdlab.live import serve
+
+    nothing = [{"bytes": 1, "outside_us": 0.0, "least_us": 0.0}]
+    device = {f"device.{pattern}.fixed": f"{SERVICE_US:g}us" for pattern in PATTERNS}
+    device |= {f"device.{pattern}.per_kib": "0us" for pattern in PATTERNS}
+    with tempfile.TemporaryDirectory(prefix="ssdlab-") as directory:
+        zero = Path(directory, "zero.json")
+        zero.write_text(json.dumps({"floor": {"read": nothing, "write": nothing}}))
+        live = serve(
+            "zeus-linear",
+            socket=Path(directory, "socket") if port is None else None,
+            port=port,
+            size="256MiB",
+            set=device,
+            floor=None if early else zero,
+            realtime=realtime,
+        )
+        with live:
+            yield live.uri
