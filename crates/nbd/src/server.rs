@@ -127,7 +127,7 @@ impl<'a, D: Device + ?Sized, W: Witness<D> + ?Sized> Server<'a, D, W> {
                 (Some(end), _) if self.is_quiet() || now > end => break,
                 (None, None) if self.locals.is_empty() && self.clients.iter().next().is_none() => {
                     break;
-                },
+                }
                 _ => {}
             }
             let listener = listener.filter(|_| end.is_none() && !self.is_off);
