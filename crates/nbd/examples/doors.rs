@@ -69,7 +69,7 @@ fn main() {
     let mut witness = Nobody;
     let mut server = Server::new(&mut device, &mut witness, setup, &control).expect("a server");
     let listener = Listener::new(&Address::Unix(arguments[3].as_str().into())).expect("a socket");
-    let mount = Mount::new(directory, server.local(to_file)).expect("a mount");
+    let mount = Mount::new(directory, &server.local(to_file)).expect("a mount");
     let machine = arguments.get(4).map(|path| {
         VhostUser::new(Path::new(path), server.local(Floor::none())).expect("a socket")
     });
