@@ -184,7 +184,7 @@ def test_wrong_input_is_refused(refused, tmp_path, serve):
     (tmp_path / "file").touch()
     tiny = "--set", "device.blocks_per_plane=16"
     for words, message in [
-        ((), "--socket PATH or --port N is needed"),
+        ((), "--vhost-user SOCKET or --run COMMAND is needed"),
         (("--socket", "a", "--port", "1"), "--socket and --port exclude each other"),
         (("--socket", busy), "in use: a server listens there"),
         (("--socket", "file"), "which is no socket"),

@@ -90,8 +90,9 @@ def test_the_file_is_the_device(place, tmp_path):
     assert not is_mounted(place) and os.listdir(place) == []
     host = live.results.host
     assert (host.flush.requests, host.trim.requests) == (1, 1)
-    # The kernel asks for at most 1 MiB at once.
-    assert host.write.bytes == 3 * MIB + 1024 - 512 + 512 + 8192
+    # The kernel asks for at most 1 MiB at once, and sectors are written as a whole.
+    assert 3 * MIB <= host.write.bytes < 3 * MIB + 16384
+    assert host.write.requests >= 5
     assert live.results.live.file == os.fspath(place / "disk")
 
 
@@ -182,10 +183,6 @@ def served(command, place, tmp_path):
 
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGKILL])
 def test_nothing_is_left_however_the_server_ends(served, place, number):
-    if number == signal.SIGKILL:
-        need("fusermount3")
-        if os.geteuid() != 0:
-            pytest.skip("the mount of a dead server needs root, or user_allow_other, to go")
     process = served()
     assert (place / "disk").read_bytes() == bytes(MIB)
     process.send_signal(number)
@@ -229,7 +226,7 @@ def test_a_directory_that_cannot_be_mounted_on_is_refused(command, served, place
 
 def test_without_fuse_what_is_missing_is_named(command, place):
     need("unshare")
-    words = ["unshare", "--mount", "sh", "-c", "umount -l /dev/fuse; mount -t tmpfs none /dev"]
+    words = ["unshare", "--mount", "sh", "-c", "mount -t tmpfs none /dev"]
     words[-1] += '; exec "$@"'
     if subprocess.run([*words, "sh", "true"], capture_output=True).returncode:
         pytest.skip("/dev cannot be hidden here")

@@ -26,7 +26,11 @@ impl<D: Device + ?Sized, W: Witness<D> + ?Sized> Server<'_, D, W> {
             return;
         }
         for (number, place) in self.locals.places() {
-            for _ in 0..STRETCH {
+            for taken in 0..STRETCH {
+                if taken + 1 == STRETCH {
+                    // The rest is not forgotten while the server sleeps.
+                    self.control.wake();
+                }
                 let (load, held) = (self.clients.load, self.clients.held(place));
                 let has_room = |own| crate::connection::has_room(own, load, held);
                 let Some(next) = self.locals.next(number, has_room) else { break };

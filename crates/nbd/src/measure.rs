@@ -57,7 +57,7 @@ impl Floor {
         let (mut device, mut inside) = (Constant::default(), Inside::default());
         let control = Control::new().map_err(system)?;
         let mut serving = Server::new(&mut device, &mut inside, setup()?, &control)?;
-        let mount = Mount::unwatched(path, serving.local(Floor::none()))?;
+        let mount = Mount::unwatched(path, &serving.local(Floor::none()))?;
         let (file, its_control) = (mount.file(), control.clone());
         let client = start(move || {
             let outcome = ask_file(&file);

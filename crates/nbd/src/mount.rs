@@ -85,13 +85,13 @@ impl Mount {
     ///
     /// # Errors
     /// Those of [`check`](Mount::check), and what the system says.
-    pub fn new(path: &Path, client: LocalClient) -> Result<Self, Error> {
-        Mount::with(path, &client, true)
+    pub fn new(path: &Path, client: &LocalClient) -> Result<Self, Error> {
+        Mount::with(path, client, true)
     }
 
     /// The same for a moment: nobody is there to unmount it if the server dies.
-    pub(crate) fn unwatched(path: &Path, client: LocalClient) -> Result<Self, Error> {
-        Mount::with(path, &client, false)
+    pub(crate) fn unwatched(path: &Path, client: &LocalClient) -> Result<Self, Error> {
+        Mount::with(path, client, false)
     }
 
     fn with(path: &Path, client: &LocalClient, watched: bool) -> Result<Self, Error> {
@@ -174,18 +174,12 @@ fn watcher(path: &Path) -> Option<Child> {
 
 /// The command that unmounts what is in use or has nobody behind it.
 fn detaching(path: &Path) -> Command {
-    let mut command = match helper() {
-        Some(helper) => {
-            let mut command = Command::new(helper);
-            command.args(["-u", "-z", "--"]);
-            command
-        }
-        None => {
-            let mut command = Command::new("umount");
-            command.args(["-l", "--"]);
-            command
-        }
+    let (program, words) = match helper() {
+        Some(helper) => (helper, ["-u", "-z", "--"].as_slice()),
+        None => (PathBuf::from("umount"), ["-l", "--"].as_slice()),
     };
+    let mut command = Command::new(program);
+    command.args(words);
     command.arg(path).stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null());
     command
 }

@@ -34,13 +34,13 @@ impl<D: Device + ?Sized, W: Witness<D> + ?Sized> Server<'_, D, W> {
     /// Waits for the next instant, message or wake-up, and takes the messages.
     pub(crate) fn wait(&mut self, entrance: Option<&dyn Entrance>, reading: bool) {
         self.read_leftovers(reading);
-        if reading {
-            self.hear_locals();
-        }
         let mut now = self.clock.now();
         if let Some(rest) = self.watch.patience.rest(now) {
             std::thread::sleep(Duration::from_nanos(rest));
             now = self.clock.now();
+        }
+        if reading {
+            self.hear_locals();
         }
         let timeout = self.timeout(now);
         let few = self.watch.warm.len() <= MOST_WARM;

@@ -1,5 +1,5 @@
-"""The live device: a simulated device that any program can use as a block device, over NBD, as a file
-or in a virtual machine.
+"""The live device: a simulated device that any program can use as a block device, over NBD, as a
+file or in a virtual machine.
 
 `serve` begins, and is in `ssdlab` itself; the device then answers its clients on threads of its own
 until `LiveDevice.stop`.
@@ -48,7 +48,7 @@ class LiveDevice:
     def __init__(self, core: _core.LiveDevice) -> None:
         self._core = core
         self.uri: str = core.uri or ""
-        """By what clients of NBD find the device, such as `nbd+unix:///?socket=/tmp/ssd`, or nothing."""
+        """By what clients of NBD find the device, such as `nbd+unix:///?socket=/ssd`, or empty."""
         self.file: Path | None = None if core.file is None else Path(core.file)
         """The file that is the device, such as `/tmp/ssd/disk`; None if it is not mounted."""
         self.size_bytes: int = core.size_bytes

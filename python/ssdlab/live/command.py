@@ -177,8 +177,8 @@ STATUS_SECONDS = 1.0
     "run_command",
     "--run",
     metavar="COMMAND",
-    help="Run a shell command, to which $uri is the device, or with --mount $disk, and stop when it "
-    "ends.",
+    help="Run a shell command, to which $uri is the device, or with --mount $disk, and stop when "
+    "it ends.",
 )
 @click.option(
     "--json",
@@ -230,7 +230,7 @@ def serve(
     nowhere = all(it is None for it in (socket, port, mount, vhost_user))
     if nowhere and run_command is None:
         raise click.UsageError(
-            "--socket PATH, --port N, --mount DIR or --vhost-user SOCKET is needed, or --run COMMAND"
+            "--socket PATH, --port N, --mount DIR, --vhost-user SOCKET or --run COMMAND is needed"
         )
     if port is None and (host != LOOPBACK or allow_remote):
         raise click.UsageError("--host and --allow-remote belong to --port")

@@ -1,4 +1,4 @@
-"""A virtual machine for tests: a kernel of Debian, and the few programs that its first process needs.
+"""A virtual machine for tests: a kernel of Debian, and the few programs that it needs.
 
 Nothing is installed: the packages are downloaded and taken apart.
 """

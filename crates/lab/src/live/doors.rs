@@ -84,7 +84,7 @@ impl<'a> Doors<'a> {
         self.listener = self.address.as_ref().map(Listener::new).transpose().map_err(from_nbd)?;
         if let Some(path) = &settings.mount {
             self.mount =
-                Some(Mount::new(path, server.local(self.to_file.clone())).map_err(from_nbd)?);
+                Some(Mount::new(path, &server.local(self.to_file.clone())).map_err(from_nbd)?);
         }
         if let Some(path) = &settings.vhost_user {
             self.machine =
