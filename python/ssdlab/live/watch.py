@@ -19,6 +19,8 @@ HERE = Path(__file__).parent / "page"
 #: In one script, in this order: each uses those before it.
 SCRIPTS = ("format.js", "draw.js", "map.js", "watch.js")
 MOST_LINE = 4096
+#: After a map, so many times as long as it took passes before the next.
+MAP_PAUSE = 250
 
 
 class Watch:
@@ -42,7 +44,7 @@ class Watch:
         self._about = about
         self._lock = threading.Lock()
         self._map_text = ""
-        self._mapped = -1.0
+        self._map_again = 0.0
         routes = {
             "GET /": lambda _: page(page_text()),
             "GET /about": lambda _: as_json(about),
@@ -87,9 +89,12 @@ class Watch:
     def _map(self, _asked: Asked) -> Answer:
         """The map, asked for once however many watch."""
         with self._lock:
-            if time.monotonic() - self._mapped > WATCHED_SECONDS * 0.9:
+            began = time.monotonic()
+            if began > self._map_again:
                 self._map_text = self._say("map") or '{"error":"the server has ended"}'
-                self._mapped = time.monotonic()
+                # The device does nothing else meanwhile, so a large one is asked more seldom.
+                pause = MAP_PAUSE * (time.monotonic() - began)
+                self._map_again = began + max(WATCHED_SECONDS * 0.9, pause)
             return Answer(self._map_text.encode(), "application/json")
 
     def _metrics(self, _asked: Asked) -> Answer:
