@@ -13,6 +13,7 @@ mod reliability;
 mod run;
 mod tables;
 mod traces;
+mod view;
 mod visits;
 
 #[pyo3::pymodule]
@@ -44,6 +45,8 @@ mod _core {
         read_decompressed, trace_convert, trace_head, trace_info, trace_response_times,
         trace_services,
     };
+    #[pymodule_export]
+    use super::view::ViewedRun;
 
     /// The version of the engine, which is the version of the package.
     #[pymodule_export]

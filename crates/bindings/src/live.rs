@@ -125,7 +125,7 @@ impl LiveDevice {
     }
 }
 
-fn live_error(error: RunError) -> PyErr {
+pub(crate) fn live_error(error: RunError) -> PyErr {
     match error {
         RunError::Input(message) => InputError::new_err(message),
         RunError::Check(message) => CheckError::new_err(message),

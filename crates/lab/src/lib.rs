@@ -27,6 +27,7 @@ mod table;
 mod threads;
 mod trace;
 mod untimed;
+mod view;
 mod warm_up;
 mod warnings;
 mod wear;
@@ -47,3 +48,4 @@ pub use trace::{
     TraceError, TraceProgress, Watch, trace_convert, trace_head, trace_info, trace_response_times,
     trace_services,
 };
+pub use view::View;

@@ -15,6 +15,7 @@ use crate::snapshot;
 use crate::steady::{Rounds, Settling, SteadyState};
 use crate::threads::Threads;
 use crate::untimed::Untimed;
+use crate::view::{Gate, Gated};
 use crate::warm_up::WarmUp;
 use devices::{MOST_MEMORY, Model, Supplied};
 use engine::{
@@ -236,6 +237,17 @@ pub fn run_with(
     settings: &RunSettings,
     progress: &mut dyn FnMut(&Progress) -> ControlFlow<()>,
 ) -> Result<String, RunError> {
+    run_gated(experiment, supplied, settings, None, progress)
+}
+
+/// The same with the device behind a gate from its first request on.
+pub(crate) fn run_gated(
+    experiment: &Experiment,
+    supplied: &Supplied,
+    settings: &RunSettings,
+    gate: Option<Gate>,
+    progress: &mut dyn FnMut(&Progress) -> ControlFlow<()>,
+) -> Result<String, RunError> {
     let mut session = Session::new(experiment, supplied, settings.threads)?;
     let mut workload = experiment.workload.build(&Context {
         capacity_sectors: session.device.capacity_sectors(),
@@ -271,6 +283,9 @@ pub fn run_with(
         rehearse(experiment, supplied, until(experiment).0, &mut || monitor.tick(0))
     })?;
     session.threads.running_alone = alone_running(experiment, &*workload, cuts.is_some());
+    if let Some(gate) = gate {
+        session.device = Box::new(Gated::new(session.device, gate));
+    }
     let ended = ask(&mut session, workload, &mut monitor, cuts.as_mut())?;
     session.check_supplied(monitor.collected.answered())?;
     if monitor.interrupted {

@@ -1,0 +1,84 @@
+//! A run that stops where it is asked to, and shows what the device looks like there.
+
+use crate::cleaner::Raised;
+use crate::layers::{PyLayer, experiment};
+use crate::live::live_error;
+use crate::run::hand_in;
+use lab::RunError;
+use pyo3::prelude::*;
+use pyo3::types::PyBytes;
+use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
+
+/// A run under way, on a thread of its own, that waits for orders.
+#[pyclass(frozen)]
+pub(crate) struct ViewedRun {
+    /// Until it has ended.
+    view: Mutex<Option<lab::View>>,
+}
+
+impl ViewedRun {
+    fn lock(&self) -> MutexGuard<'_, Option<lab::View>> {
+        self.view.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+#[pymethods]
+impl ViewedRun {
+    /// Begins to prepare the device of the experiment made of `layers`.
+    #[new]
+    fn new(py: Python<'_>, layers: Vec<PyLayer>) -> PyResult<Self> {
+        let view = py.detach(|| {
+            let experiment = experiment(layers).map_err(RunError::Input)?;
+            let supplied =
+                experiment.load_policy(|name| hand_in(name, None, &Raised::default()))?;
+            lab::View::start(experiment, supplied)
+        });
+        Ok(ViewedRun { view: Mutex::new(Some(view.map_err(live_error)?)) })
+    }
+
+    /// How far it has come: phase, done, expected, simulated time; None before the first word.
+    fn progress(&self) -> Option<(&'static str, u64, Option<u64>, u64)> {
+        let now = self.lock().as_ref()?.progress()?;
+        Some((now.phase, now.done, now.expected, now.simulated_ns))
+    }
+
+    /// Asks for frames, a step of simulated time apart.
+    fn advance(&self, step_ns: u64, frames: u32) {
+        if let Some(view) = &*self.lock() {
+            view.advance(step_ns, frames);
+        }
+    }
+
+    /// Asks for one frame, where the next request is answered that took so long, or after so many that did not.
+    fn seek_slow(&self, limit_ns: u64, requests: u64) {
+        if let Some(view) = &*self.lock() {
+            view.seek_slow(limit_ns, requests);
+        }
+    }
+
+    /// The frames that were asked for, or the first; None if that takes longer. Empty when the run is over.
+    fn frames<'py>(&self, py: Python<'py>, timeout_seconds: f64) -> Option<Bound<'py, PyBytes>> {
+        let timeout = Duration::from_secs_f64(timeout_seconds.clamp(0.0, 60.0));
+        let frames = py.detach(|| match &*self.lock() {
+            Some(view) => view.frames(timeout).unwrap_or(Some(Vec::new())),
+            None => Some(Vec::new()),
+        });
+        frames.map(|frames| PyBytes::new(py, &frames))
+    }
+
+    /// Goes on to the end without another look; the results as JSON text, None when it had ended before.
+    fn finish(&self, py: Python<'_>) -> PyResult<Option<String>> {
+        let view = py.detach(|| self.lock().take());
+        let Some(view) = view else { return Ok(None) };
+        py.detach(|| view.finish()).map(Some).map_err(live_error)
+    }
+
+    /// Ends the run where it is.
+    fn stop(&self, py: Python<'_>) {
+        let view = py.detach(|| self.lock().take());
+        if let Some(view) = view {
+            py.detach(|| view.stop());
+        }
+    }
+}

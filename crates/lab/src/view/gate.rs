@@ -1,0 +1,260 @@
+//! The gate before a device: time passes it as far as the orders say.
+
+use super::frames::{Frames, What};
+use devices::disk::DiskReport;
+use devices::ssd::timeline::{Timeline, Window};
+use devices::ssd::{Snapshot, SsdReport};
+use devices::{Apart, ArrayReport, Cleans, EnergyReport, Examine, Looks, Model, Persist, Prepare};
+use engine::{Completion, Device, Followed, Request, Status, Time};
+use std::sync::mpsc::{Receiver, Sender};
+
+/// How the run is to go on.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Order {
+    /// By so many steps, with a frame after each.
+    Advance { step: Time, frames: u32 },
+    /// To the next request that took at least so long, or by so many requests.
+    Slow { limit: Time, requests: u64 },
+}
+
+/// Stops time where the orders say, and shows the device there. Its fields are the order that it follows, and
+/// what it collects.
+pub(crate) struct Gate {
+    orders: Receiver<Order>,
+    answers: Sender<Vec<u8>>,
+    frames: Frames,
+    /// The frames of the order so far.
+    bytes: Vec<u8>,
+    /// Nothing at or after this instant happens before there is another frame.
+    until: Time,
+    step: Time,
+    /// Frames that are still to come.
+    left: u32,
+    /// What a request takes at least that is looked for.
+    slow: Time,
+    /// Requests after which nobody looks for it any longer.
+    patience: u64,
+    now: Time,
+}
+
+impl Gate {
+    /// Closed before the first request.
+    pub(super) fn new(orders: Receiver<Order>, answers: Sender<Vec<u8>>) -> Gate {
+        Gate {
+            orders,
+            answers,
+            frames: Frames::default(),
+            bytes: Vec::new(),
+            until: 0,
+            step: 0,
+            left: 1,
+            slow: Time::MAX,
+            patience: u64::MAX,
+            now: 0,
+        }
+    }
+
+    /// Something happens at `to`, and nothing has happened since what happened last.
+    fn pass(&mut self, device: &dyn Model, to: Time) {
+        while to >= self.until {
+            self.show(device, self.until, What::Instant);
+            self.left -= 1;
+            if self.left > 0 {
+                self.until = self.until.saturating_add(self.step);
+            } else {
+                self.wait(self.until);
+            }
+        }
+        self.now = to;
+    }
+
+    /// Requests were answered.
+    fn completed(&mut self, device: &dyn Model, completions: &[Completion]) {
+        let is_found = completions.iter().any(|it| it.latency() >= self.slow);
+        for completion in completions {
+            self.frames.completed(completion);
+        }
+        self.patience = self.patience.saturating_sub(completions.len() as u64);
+        if is_found || self.patience == 0 {
+            self.show(device, self.now, if is_found { What::Slow } else { What::NoneSlow });
+            self.wait(self.now);
+        }
+    }
+
+    fn show(&mut self, device: &dyn Model, at: Time, what: What) {
+        self.frames.write(device, at, what, &mut self.bytes);
+    }
+
+    /// Answers the order, and takes the next one. When none can come, the run goes on to its end.
+    fn wait(&mut self, now: Time) {
+        let bytes = std::mem::take(&mut self.bytes);
+        let order = self.answers.send(bytes).ok().and_then(|()| self.orders.recv().ok());
+        (self.slow, self.patience) = (Time::MAX, u64::MAX);
+        (self.until, self.left) = (Time::MAX, u32::MAX);
+        match order {
+            Some(Order::Advance { step, frames }) => {
+                (self.step, self.left) = (step, frames);
+                self.until = now.saturating_add(step);
+            }
+            Some(Order::Slow { limit, requests }) => (self.slow, self.patience) = (limit, requests),
+            None => {}
+        }
+    }
+}
+
+/// A device behind a gate.
+pub(crate) struct Gated {
+    device: Box<dyn Model>,
+    gate: Gate,
+}
+
+impl Gated {
+    pub(crate) fn new(device: Box<dyn Model>, gate: Gate) -> Gated {
+        Gated { device, gate }
+    }
+}
+
+/// The run is over: what was asked for ends here.
+impl Drop for Gated {
+    fn drop(&mut self) {
+        let Gated { device, gate } = self;
+        gate.show(&**device, gate.now, What::End);
+        // Perhaps nobody looks any more.
+        let _ = gate.answers.send(std::mem::take(&mut gate.bytes));
+    }
+}
+
+impl Device for Gated {
+    fn submit(&mut self, now: Time, request: Request) {
+        self.gate.pass(&*self.device, now);
+        self.gate.frames.submitted();
+        self.device.submit(now, request);
+    }
+
+    fn next_event(&self) -> Option<Time> {
+        self.device.next_event()
+    }
+
+    fn advance(&mut self, to: Time, completions: &mut Vec<Completion>) {
+        self.gate.pass(&*self.device, to);
+        let before = completions.len();
+        self.device.advance(to, completions);
+        self.gate.completed(&*self.device, &completions[before..]);
+    }
+
+    fn cut(&mut self, now: Time, completions: &mut Vec<Completion>) {
+        self.gate.pass(&*self.device, now);
+        let before = completions.len();
+        self.device.cut(now, completions);
+        self.gate.completed(&*self.device, &completions[before..]);
+    }
+
+    fn power_on(&mut self, now: Time) {
+        self.gate.pass(&*self.device, now);
+        self.device.power_on(now);
+    }
+
+    fn is_ready(&self) -> bool {
+        self.device.is_ready()
+    }
+
+    fn has_ended(&self) -> bool {
+        self.device.has_ended()
+    }
+
+    fn may_refuse(&self) -> bool {
+        self.device.may_refuse()
+    }
+
+    fn followed(&self) -> Option<Followed> {
+        self.device.followed()
+    }
+
+    fn capacity_sectors(&self) -> u64 {
+        self.device.capacity_sectors()
+    }
+}
+
+/// One thread drives it, so that it is not taken apart.
+impl Apart for Gated {}
+
+/// Nobody steers a device of an experiment but the array that it is in.
+impl Cleans for Gated {}
+
+impl Prepare for Gated {
+    fn preparable_pages(&self) -> u64 {
+        self.device.preparable_pages()
+    }
+
+    fn memory(&self, share: f64) -> u64 {
+        self.device.memory(share)
+    }
+
+    fn volumes(&self) -> u32 {
+        self.device.volumes()
+    }
+
+    fn overwrite_untimed(&mut self, pages: &[u64]) {
+        self.device.overwrite_untimed(pages);
+    }
+
+    fn serve_untimed(&mut self, request: &Request) -> Status {
+        self.device.serve_untimed(request)
+    }
+}
+
+impl Persist for Gated {
+    fn rests(&self) -> bool {
+        self.device.rests()
+    }
+
+    fn save(&self) -> Option<Snapshot> {
+        self.device.save()
+    }
+
+    fn restore(&mut self, snapshot: Snapshot) -> Result<(), String> {
+        self.device.restore(snapshot)
+    }
+}
+
+impl Examine for Gated {
+    fn reset_counts(&mut self) {
+        self.device.reset_counts();
+    }
+
+    fn begin_account(&mut self, now: Time) {
+        self.device.begin_account(now);
+    }
+
+    fn audit(&self) -> Result<(), String> {
+        self.device.audit()
+    }
+
+    fn blocks(&self, looks: &mut Looks) {
+        self.device.blocks(looks);
+    }
+
+    fn record_operations(&mut self, window: Window) {
+        self.device.record_operations(window);
+    }
+
+    fn take_operations(&mut self) -> Option<Timeline> {
+        self.device.take_operations()
+    }
+
+    fn report(&self, end: Time) -> Option<SsdReport> {
+        self.device.report(end)
+    }
+
+    fn disk_report(&self, end: Time) -> Option<DiskReport> {
+        self.device.disk_report(end)
+    }
+
+    fn energy_report(&self, end: Time) -> Option<EnergyReport> {
+        self.device.energy_report(end)
+    }
+
+    fn array_report(&self, end: Time) -> Option<ArrayReport> {
+        self.device.array_report(end)
+    }
+}

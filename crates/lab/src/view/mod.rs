@@ -1,0 +1,127 @@
+//! A run that is looked at while it goes on: it stops wherever whoever looks wants, and goes on from there.
+//!
+//! It is the run of [`run_with`](crate::run_with), on a thread of its own, whose device stands behind a
+//! [gate](gate): before time goes on past an instant the gate shows what the device looks like, and waits
+//! for the next order. So what is seen is the run itself, and its results are those of a run nobody looks at.
+
+mod cells;
+mod frames;
+mod gate;
+
+pub(crate) use gate::{Gate, Gated};
+
+use crate::config::Experiment;
+use crate::error::RunError;
+use crate::session::{Progress, RunSettings, run_gated};
+use devices::Supplied;
+use engine::Time;
+use gate::Order;
+use options::Invalid;
+use std::ops::ControlFlow;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
+use std::sync::{Arc, Mutex, PoisonError};
+use std::thread::JoinHandle;
+use std::time::Duration;
+
+/// A run under way that waits for orders.
+pub struct View {
+    /// Until it is to end.
+    orders: Option<Sender<Order>>,
+    answers: Receiver<Vec<u8>>,
+    progress: Arc<Mutex<Option<Progress>>>,
+    is_stopped: Arc<AtomicBool>,
+    thread: JoinHandle<Result<String, RunError>>,
+}
+
+impl View {
+    /// Begins to prepare the device; its first frame comes when that is done.
+    ///
+    /// # Errors
+    /// When the experiment has nothing that could be looked at, or the system gives no thread.
+    pub fn start(experiment: Experiment, supplied: Supplied) -> Result<View, RunError> {
+        if !experiment.run.timed {
+            let problem =
+                "false is a run without time, of which there is nothing to see".to_owned();
+            return Err(experiment.blame(&Invalid::new(&["run.timed"], problem)).into());
+        }
+        let (orders, its_orders) = channel();
+        let (its_answers, answers) = channel();
+        let progress = Arc::new(Mutex::new(None));
+        let is_stopped = Arc::new(AtomicBool::new(false));
+        let (told, stopped) = (Arc::clone(&progress), Arc::clone(&is_stopped));
+        let thread = std::thread::Builder::new().name("view".to_owned()).spawn(move || {
+            let gate = Gate::new(its_orders, its_answers);
+            let settings = RunSettings::default();
+            run_gated(&experiment, &supplied, &settings, Some(gate), &mut |now| {
+                *told.lock().unwrap_or_else(PoisonError::into_inner) = Some(*now);
+                if stopped.load(Ordering::Relaxed) {
+                    ControlFlow::Break(())
+                } else {
+                    ControlFlow::Continue(())
+                }
+            })
+        });
+        let thread = thread.map_err(|error| RunError::System(error.to_string()))?;
+        Ok(View { orders: Some(orders), answers, progress, is_stopped, thread })
+    }
+
+    /// How far it has come.
+    pub fn progress(&self) -> Option<Progress> {
+        *self.progress.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Frames a step of simulated time apart; fewer when the run ends before.
+    pub fn advance(&self, step: Time, frames: u32) {
+        self.order(Order::Advance { step: step.max(1), frames: frames.max(1) });
+    }
+
+    /// A single frame, of the instant at which the next request is answered that took `limit` or longer, or
+    /// after so many requests of which none did.
+    pub fn seek_slow(&self, limit: Time, requests: u64) {
+        self.order(Order::Slow { limit, requests });
+    }
+
+    fn order(&self, order: Order) {
+        // Of a run that is over nobody takes orders; the answer says that it is.
+        let _ = self.orders.as_ref().map(|orders| orders.send(order));
+    }
+
+    /// The frames that were asked for last, or the first one; `None` if that takes longer than `timeout`.
+    ///
+    /// # Errors
+    /// When the run is over, and all its frames were taken.
+    pub fn frames(&self, timeout: Duration) -> Result<Option<Vec<u8>>, RecvTimeoutError> {
+        match self.answers.recv_timeout(timeout) {
+            Ok(frames) => Ok(Some(frames)),
+            Err(RecvTimeoutError::Timeout) => Ok(None),
+            Err(over) => Err(over),
+        }
+    }
+
+    /// Goes on to the end without another look, and returns the results as JSON text.
+    ///
+    /// # Errors
+    /// Those of a run.
+    pub fn finish(mut self) -> Result<String, RunError> {
+        self.orders = None;
+        self.join()
+    }
+
+    /// Ends the run where it is.
+    pub fn stop(mut self) {
+        self.is_stopped.store(true, Ordering::Relaxed);
+        self.orders = None;
+        // It was given up: what became of it is of no interest.
+        let _ = self.join();
+    }
+
+    fn join(self) -> Result<String, RunError> {
+        let View { thread, answers, .. } = self;
+        drop(answers);
+        match thread.join() {
+            Ok(outcome) => outcome,
+            Err(panic) => std::panic::resume_unwind(panic),
+        }
+    }
+}
