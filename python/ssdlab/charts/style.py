@@ -117,7 +117,8 @@ def _variables(theme: int) -> str:
     return "; ".join(f"--{name}: {colour}" for name, colour in found.items())
 
 
-_PALETTE = f"""
+#: The colours alone, for a page whose figures are drawn elsewhere.
+PALETTE_STYLE = f"""
 :root {{ color-scheme: light dark; {_variables(0)} }}
 @media (prefers-color-scheme: dark) {{ :root {{ {_variables(1)} }} }}
 """
@@ -252,4 +253,4 @@ _CLASSES = "".join(f".c{n} {{ color: var(--c{n}) }}" for n in range(COLOURS)) + 
 )
 
 #: What a page with figures needs; its own style uses the names of `PAPER`.
-CHARTS = _PALETTE + _MARKS + _LANES + _CLASSES
+CHARTS = PALETTE_STYLE + _MARKS + _LANES + _CLASSES

@@ -39,6 +39,7 @@ COMMANDS: Mapping[str, str] = {
     "size": "ssdlab.sizing.command:size",
     "sweep": "ssdlab.sweeps.command:sweep",
     "trace": "ssdlab.trace.command:trace",
+    "view": "ssdlab.view.command:view",
 }
 
 

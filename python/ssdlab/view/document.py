@@ -1,0 +1,56 @@
+"""The page as one document: its parts put together, and perhaps a recording in it."""
+
+from __future__ import annotations
+
+import base64
+import hashlib
+import json
+import re
+import zlib
+from collections.abc import Mapping, Sequence
+from functools import cache
+from importlib import resources
+from typing import Any
+
+from ssdlab.charts.style import PALETTE_STYLE
+
+#: In this order: each uses what those before it define.
+SCRIPTS = ("format.js", "frames.js", "map.js", "strips.js", "source.js", "controls.js", "app.js")
+
+
+@cache
+def _text(name: str) -> str:
+    return (resources.files("ssdlab.view") / "page" / name).read_text(encoding="utf-8")
+
+
+def document(recorded: str = "") -> str:
+    """The page; `recorded` stands where a recording is."""
+    script = "'use strict';\n" + "\n".join(_text(name) for name in SCRIPTS)
+    parts = {
+        "style": PALETTE_STYLE + _text("page.css"),
+        "script": script,
+        "recorded": recorded,
+        "policy": _policy(script) if recorded else "",
+    }
+    return re.sub(r"\{\{(\w+)\}\}", lambda it: parts[it[1]], _text("page.html"))
+
+
+def recording(said: Mapping[str, Any], frames: Sequence[bytes]) -> str:
+    """A page with the frames of each drive in it, which needs nobody to answer it."""
+    told = json.dumps(said).replace("<", "\\u003c")
+    packed = "".join(
+        f'<script type="text/plain" class="frames">{_packed(it)}</script>\n' for it in frames
+    )
+    return document(f'<script type="application/json" id="said">{told}</script>\n{packed}')
+
+
+def _packed(frames: bytes) -> str:
+    return base64.b64encode(zlib.compress(frames, 9)).decode()
+
+
+def _policy(script: str) -> str:
+    """A file is opened without a server that says what it may do, so it says it itself."""
+    digest = base64.b64encode(hashlib.sha256(script.encode()).digest()).decode()
+    allowed = f"script-src 'sha256-{digest}'; style-src 'unsafe-inline'; img-src data:"
+    policy = f"default-src 'none'; {allowed}"
+    return f'<meta http-equiv="Content-Security-Policy" content="{policy}">'

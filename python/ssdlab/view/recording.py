@@ -1,0 +1,88 @@
+"""A run as one file that plays without ssdlab: the page, and the frames in it."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from ssdlab import files, layers, readable
+from ssdlab._core import InputError
+from ssdlab.view import document
+from ssdlab.view.scenes import Scene
+from ssdlab.view.sessions import Session, heads
+
+MOST_FRAMES = 3600
+FRAMES_PER_SECOND = 30
+#: Of frames before they are packed, which makes about a third of it.
+MOST_BYTES = 24 * 2**20
+#: Simulated seconds shown in one, where the scene does not say.
+SPEED = 0.1
+#: Frames that are asked for at a time.
+AT_ONCE = 60
+
+
+def write(scene: Scene, path: Path, *, start: str | None, last: str | None, frames: int) -> str:
+    """Write a recording of a scene to `path`; what it keeps, in a sentence."""
+    begin = scene.start if start is None else _seconds("--start", start)
+    span = frames / FRAMES_PER_SECOND * (scene.speed or SPEED)
+    span = span if last is None else _seconds("--last", last)
+    step = max(1, round(span * 1e9 / frames))
+    scene = scene._replace(start=begin)
+    session = Session(scene, [{}, {}] if scene.beside else [{}], {})
+    try:
+        kept, is_cut = _frames(session, step, frames)
+        told = heads(kept[0])[session.begins_at :]
+        requests = sum(sum(head["n"]) for head in told[1:])
+        words = (
+            f"{len(told)} frames of {_time(step)}: {readable.count(requests)} requests in "
+            f"{_time(told[-1]['t'] - told[0]['t'])} of simulated time"
+        )
+        said = session.said() | {
+            "kept": f"A recording of {words}.",
+            "frames_per_second": FRAMES_PER_SECOND,
+        }
+    finally:
+        session.stop()
+    text = document.recording(said, kept).encode()
+    files.write_bytes(path, [text])
+    cut = (
+        f"; it ends there, because a recording has at most {MOST_BYTES >> 20} MiB of frames"
+        if is_cut
+        else ""
+    )
+    return f"{path}: {len(text) / 1e6:.2f} MB, {words}{cut}"
+
+
+def _frames(session: Session, step: int, frames: int) -> tuple[list[bytes], bool]:
+    """The frames of each drive, and whether there would have been more."""
+    for drive in session.drives:
+        while not drive.is_ready(0.5):
+            pass
+    kept = session.first()
+    left = frames - 1
+    while left > 0 and not all(drive.is_over for drive in session.drives):
+        count = min(AT_ONCE, left)
+        kept = [a + b for a, b in zip(kept, session.frames(step, count), strict=True)]
+        left -= count
+        if sum(map(len, kept)) > MOST_BYTES:
+            return kept, left > 0
+    return kept, False
+
+
+def _seconds(option: str, text: str) -> float:
+    """A duration of the command line, read as a key of that kind is."""
+    import json
+
+    from ssdlab import _core
+
+    stack = layers.from_assignments({"run.warm_up": text})
+    try:
+        found = json.loads(_core.resolve_json(stack))["run"]["warm_up"]
+    except InputError:
+        raise InputError(f"{option} {text}: a duration is needed, such as 500ms or 2s") from None
+    units = {"ns": 1e-9, "us": 1e-6, "ms": 1e-3, "s": 1.0, "min": 60.0, "h": 3600.0}
+    unit = next(it for it in ("ns", "us", "ms", "min", "h", "s") if str(found).endswith(it))
+    return float(str(found).removesuffix(unit)) * units[unit]
+
+
+def _time(ns: float) -> str:
+    return readable.time(ns / 1e3)

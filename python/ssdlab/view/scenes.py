@@ -1,0 +1,72 @@
+"""What is shown: an experiment, what stands beside it, and how fast it is played.
+
+A scene is a TOML file of `scenes/`: an experiment, whose leading comment is its summary, and a
+table `[view]` of its own: `beside`, the keys in which a second drive differs; `colour`; `speed`,
+seconds of simulated time that are shown in one; `from`, simulated seconds before the first frame.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from importlib import resources
+from typing import Any, NamedTuple
+
+from ssdlab import layers, toml
+
+#: What is shown when nothing is asked for.
+DEFAULT = "cleaning"
+COLOURS = ("valid", "erases", "stream")
+
+
+class Scene(NamedTuple):
+    """What is shown."""
+
+    stack: list[layers.Layer]
+    """The experiment."""
+    beside: Mapping[str, Any] | None = None
+    """Keys in which a second drive differs, if there is one."""
+    colour: str = "valid"
+    """By what the blocks are coloured."""
+    speed: float | None = None
+    """Seconds of simulated time that are shown in one; None: as many as can be followed."""
+    start: float = 0.0
+    """Seconds of simulated time before the first frame."""
+    title: str = ""
+    """What it is, in a line."""
+
+
+def names() -> dict[str, str]:
+    """Every scene and its summary."""
+    found = (resources.files("ssdlab.view") / "scenes").iterdir()
+    paths = sorted(it.name for it in found if it.name.endswith(".toml"))
+    return {path.removesuffix(".toml"): _summary(_text(path)) for path in paths}
+
+
+def is_name(word: str) -> bool:
+    """Whether a scene is called that."""
+    return word in names()
+
+
+def scene(name: str) -> Scene:
+    """The scene of that name."""
+    text = _text(f"{name}.toml")
+    table = toml.parse(f"scene {name}", text)
+    view = table.pop("view", {})
+    return Scene(
+        layers.from_mapping(f"scene {name}", table),
+        beside=view.get("beside"),
+        colour=view.get("colour", "valid"),
+        speed=view.get("speed"),
+        start=view.get("from", 0.0),
+        title=_summary(text),
+    )
+
+
+def _text(path: str) -> str:
+    return (resources.files("ssdlab.view") / "scenes" / path).read_text(encoding="utf-8")
+
+
+def _summary(text: str) -> str:
+    lines = text.splitlines()
+    head = lines[: next((n for n, line in enumerate(lines) if not line.startswith("#")), 0)]
+    return " ".join(line.lstrip("# ").strip() for line in head)
