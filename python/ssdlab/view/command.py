@@ -5,6 +5,7 @@ from __future__ import annotations
 import signal
 import sys
 import threading
+import time
 import webbrowser
 from collections.abc import Mapping
 from pathlib import Path
@@ -19,6 +20,8 @@ from ssdlab.cli.stack import above, below
 from ssdlab.loopback import Loopback
 from ssdlab.view import recording, scenes, serving
 from ssdlab.view.sessions import Sessions
+
+WAIT_SECONDS = 0.2
 
 
 def _scenes(_: click.Context, __: click.Parameter, begun: str) -> list[CompletionItem]:
@@ -123,7 +126,7 @@ def view(
     sessions.check()
     if record is not None:
         files.refuse_unwritable(record)
-        with _ended_by_signals():
+        with _EndedBySignals():
             said = recording.write(scene, record, start=start, last=last, frames=frames)
         click.echo(said)
         return 0
@@ -166,21 +169,34 @@ def _beside(assignments: tuple[str, ...]) -> Mapping[str, Any] | None:
     return found or None
 
 
-class _ended_by_signals:
-    """SIGTERM ends what is in it as Ctrl-C does."""
+class _EndedBySignals:
+    """Ctrl-C and SIGTERM end what is in it, wherever they come."""
 
-    def __enter__(self) -> None:
-        def end(*_: object) -> None:
-            raise KeyboardInterrupt
+    SIGNALS = (signal.SIGINT, signal.SIGTERM)
 
-        self._before = signal.signal(signal.SIGTERM, end)
+    def __enter__(self) -> _EndedBySignals:
+        self.is_asked = False
+        self._before = [signal.signal(it, self._end) for it in self.SIGNALS]
+        return self
+
+    def _end(self, *_: object) -> None:
+        # Python loses an exception here and there, as while it forgets an object.
+        self.is_asked = True
+        raise KeyboardInterrupt
+
+    def wait(self) -> None:
+        """Wait until a signal comes."""
+        while not self.is_asked:
+            time.sleep(WAIT_SECONDS)
+        raise KeyboardInterrupt
 
     def __exit__(self, *_: object) -> None:
-        signal.signal(signal.SIGTERM, self._before)
+        for number, before in zip(self.SIGNALS, self._before, strict=True):
+            signal.signal(number, before)
 
 
 def _serve(sessions: Sessions, port: int, no_browser: bool) -> int:
-    with _ended_by_signals(), Loopback(serving.routes(sessions), port) as loopback:
+    with _EndedBySignals() as ended, Loopback(serving.routes(sessions), port) as loopback:
         try:
             click.echo(loopback.url_with_key)
             click.echo("ssdlab: open this address in a browser; Ctrl-C ends it", err=True)
@@ -189,7 +205,7 @@ def _serve(sessions: Sessions, port: int, no_browser: bool) -> int:
                 threading.Thread(
                     target=webbrowser.open, args=(loopback.url_with_key,), daemon=True
                 ).start()
-            threading.Event().wait()
+            ended.wait()
         finally:
             sessions.close_all()
     return 0
