@@ -449,9 +449,11 @@ fn flushes_pass_wherever_they_come_from() {
 
 #[test]
 fn writes_that_must_be_durable_stay_so() {
-    let text =
-        "8,0 0 1 1.0 7 D W 0 + 8 [a]\n8,0 0 2 2.0 7 D WF 8 + 8 [a]\n8,0 0 3 3.0 7 D R 0 + 8 [a]\n";
-    let (all, _) = replay(text, &Trace::default(), 100);
+    let line = |at: u64, what: &str, sector: u64| {
+        format!("8,0 0 {at} {at}.000000000 7 D {what} {sector} + 8 [a]\n")
+    };
+    let text = [line(1, "W", 0), line(2, "WF", 8), line(3, "R", 0)].concat();
+    let (all, _) = replay(&text, &Trace::default(), 100);
     let durable: Vec<bool> = all.iter().map(|arrival| arrival.request.fua).collect();
     assert_eq!(durable, [false, true, false]);
 }
