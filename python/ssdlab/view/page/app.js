@@ -162,7 +162,9 @@ function play(on) {
   app.playing = on; app.paused = !on; app.due = 0;
   byId('play').textContent = on ? 'Pause' : 'Play';
   byId('play').setAttribute('aria-pressed', on);
-  if (!on && app.history?.now) tell(app.views.map((view, d) => named(d) + say(d, view)).join(' '));
+  if (on || !app.history?.now) return;
+  draw(performance.now(), true);
+  tell(app.views.map((view, d) => named(d) + say(d, view)).join(' '));
 }
 
 /** One frame on, or back. */
@@ -340,7 +342,7 @@ byId('slow').onclick = toSlow;
 byId('two').onclick = compare;
 byId('again').onclick = again;
 for (const button of byId('colour').children) button.onclick = () => colour(button.dataset.by);
-byId('scrub').addEventListener('input', event => { play(false); app.history.to(+event.target.value); app.isDirty = true; draw(performance.now(), true); });
+byId('scrub').addEventListener('input', event => { const to = +event.target.value; play(false); app.history.to(to); app.isDirty = true; draw(performance.now(), true); });
 addEventListener('keydown', event => {
   if (event.ctrlKey || event.metaKey || event.altKey || event.target.closest?.('input, select')) return;
   const isButton = event.target.closest?.('button');
