@@ -250,7 +250,7 @@ mod tests {
         let (_silent, _) = come(&mut clients, 0);
         let (mut quick, _) = come(&mut clients, 0);
         choose(&mut clients, 1, &mut quick);
-        assert_eq!(clients.overdue(HANDSHAKE_NS), []);
+        assert!(clients.overdue(HANDSHAKE_NS).is_empty());
         assert_eq!(clients.overdue(HANDSHAKE_NS + 1), [0]);
     }
 
@@ -265,7 +265,7 @@ mod tests {
             ends.push(end);
         }
         // All have chosen an export, so none is overdue, but nobody has asked for anything.
-        assert_eq!(clients.overdue(10 * HANDSHAKE_NS), []);
+        assert!(clients.overdue(10 * HANDSHAKE_NS).is_empty());
         let (_early, leaves) = come(&mut clients, UNUSED_NS - 1);
         assert_eq!(leaves, None);
         assert!(!clients.at(MOST_CLIENTS).unwrap().conversation.is_served());

@@ -169,14 +169,8 @@ fn serve(
     doors.open(settings, export, &mut server)?;
     let file = doors.file();
     // Nobody listens any more when the user has given up.
-    let ready = Ready {
-        uri: doors.uri(),
-        file: file.clone(),
-        size_bytes,
-        warnings: warnings.clone(),
-        events,
-    };
-    let _ = announce.send(ready);
+    let (uri, told_of) = (doors.uri(), warnings.clone());
+    let _ = announce.send(Ready { uri, file: file.clone(), size_bytes, warnings: told_of, events });
     #[expect(clippy::disallowed_methods, reason = "a live device runs on the wall clock")]
     let started = Instant::now();
     let timing = server.run(doors.entrance());
@@ -216,16 +210,21 @@ fn serve(
     live["measured"] = watcher.measured.host(simulated_ns);
     live["error"] = report::error(&results["host"], &live["measured"], seen_by);
     live["orders"] = given.map_or(Value::Null, Value::String);
-    live["drive"] = json!(watcher.keeper.as_ref().map(|it| it.path().display().to_string()));
+    live["drive"] = told(watcher.keeper.as_ref().map(Keeper::path));
     live["uri"] = json!(uri);
-    live["vhost_user"] = json!(settings.vhost_user.as_ref().map(|it| it.display().to_string()));
-    live["file"] = json!(file.map(|it| it.display().to_string()));
+    live["vhost_user"] = told(settings.vhost_user.as_deref());
+    live["file"] = told(file.as_deref());
     live["size_bytes"] = json!(size_bytes);
     live["time_scale"] = json!(scale.factor());
     live["warnings"] = json!(warnings);
     live["record"] = record.map_or(Value::Null, |it| recorded(it, faults.as_deref()));
     results["live"] = live;
     serde_json::to_string(&results).map_err(|error| RunError::Check(error.to_string()))
+}
+
+/// A path as results tell it.
+fn told(path: Option<&Path>) -> Value {
+    json!(path.map(|it| it.display().to_string()))
 }
 
 /// Where the drive is kept, if it is.
