@@ -6,6 +6,7 @@ Only this module and those named `display` need rich, and only who shows somethi
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from io import StringIO
@@ -75,6 +76,20 @@ class _SideBySide:
             if place:
                 yield Text()
             yield part
+
+
+def continued(command: str, width: int) -> str:
+    """A command in lines that fit, each but the last ending as a shell wants it."""
+    lines = [""]
+    for word in re.split(r" (?=--)", command):
+        if not lines[-1]:
+            lines[-1] = word
+        elif len(lines[-1]) + len(word) + 3 <= width:
+            lines[-1] += f" {word}"
+        else:
+            lines[-1] += " \\"
+            lines.append(f"    {word}")
+    return "\n".join(lines)
 
 
 def side_by_side(*parts: RenderableType | None) -> RenderableType | None:

@@ -398,6 +398,7 @@ def test_the_last_column_of_differences_is_whole_on_a_narrow_screen(small, tmp_p
     runs = [ssdlab.run(set=small | {"run.seed": seed}) for seed in (1, 2)]
     ssdlab.report(runs, tmp_path / "a.html")
     page = (tmp_path / "a.html").read_text()
-    narrow = page.partition("@media (max-width: 640px)")[2].partition("@media")[0]
+    parts = page.split("@media (max-width: 640px)")[1:]
+    narrow = "".join(part.partition("@media")[0] for part in parts)
     assert ".ends-in-words td:last-child { white-space: normal }" in narrow
-    assert '<table class="ends-in-words">' in page.partition("What differs")[2]
+    assert '<table class="ends-in-words">' in page

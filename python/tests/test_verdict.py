@@ -142,7 +142,7 @@ def test_the_terminal_says_it_with_a_command_that_tests_it(ssdlab, tmp_path):
     assert done.stdout.count("The host limits this drive: with one request outstanding") == 1
     assert "ssdlab run out/experiment.toml --set workload.outstanding=4" in lines
     # What is tried takes the place of what was said of the key, and the command is one that runs.
-    alone = ssdlab("run", *words).stdout.splitlines()
+    alone = ssdlab("run", *words).stdout.replace(" \\\n    ", " ").splitlines()
     (command,) = [line for line in alone if line.startswith("ssdlab run ")]
     assert "outstanding=1" not in command and command.endswith("--set workload.outstanding=4")
     more = ssdlab(*shlex.split(command)[1:], "--json", "-")

@@ -60,7 +60,7 @@ def text(browser, name):
 def test_it_is_shown_and_asks_for_nothing_else(watched, width):
     _, page, browse = watched
     browser = browse(width=width, dark=width == 768)
-    browser.until(f"{LIVE} && document.getElementById('say').textContent.includes('at most')")
+    browser.until(f"{LIVE} && document.getElementById('say').textContent.includes('latency is')")
     browser.until("document.getElementById('mapsay').textContent.includes('erased')")
     assert text(browser, "device") == "agrawal2008, 8 MiB"
     root = "document.documentElement"

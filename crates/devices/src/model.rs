@@ -164,7 +164,7 @@ pub trait Persist {
     /// # Errors
     /// Why this device cannot have it.
     fn room(&self, _shape: &[(String, String)]) -> Result<Room, String> {
-        Err("such a device has no state that could be taken up".to_owned())
+        Err("this device has no state to restore".to_owned())
     }
 
     /// Takes up a state that was kept.

@@ -52,10 +52,10 @@ def _next_word(context: click.Context, _: click.Parameter, begun: str) -> list[C
     type=click.FloatRange(0),
     default=10.0,
     show_default=True,
-    help="How long to wait for the drive to rest, where an order needs that.",
+    help="How long to wait for the drive to become idle, for orders that need it.",
 )
 def ctl(socket: Path, words: tuple[str, ...], wait: float) -> int:
-    """Say an order at the control SOCKET of `ssdlab serve --control SOCKET`.
+    """Send an order to the control SOCKET of `ssdlab serve --control SOCKET`.
 
     The answer is a line of JSON. To look: stats; health; about; counts; map. To order: save; slow
     X; latency add TIME [p=SHARE]; latency none; stall TIME; fail read|write|trim|flush

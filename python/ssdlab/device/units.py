@@ -31,8 +31,8 @@ class Unit:
         `where` names the source and key. Raises `InputError`, which says how it is written, for a
         unit that is missing or of another kind.
 
-        >>> SIZE.parse("sheet, key capacity", "16KiB"), TIME.parse("sheet, key read", "80us")
-        (16384.0, 8e-05)
+        >>> SIZE.parse("sheet, key capacity", "16KiB"), TIME.parse("sheet, key read", "75us")
+        (16384.0, 7.5e-05)
         """
         if isinstance(value, int | float) and not isinstance(value, bool):
             if not self.units:

@@ -1,4 +1,4 @@
-"""`ssdlab floor`: the way to a client and back, measured by the client."""
+"""`ssdlab floor`: the transport latency, measured by the client."""
 
 from __future__ import annotations
 
@@ -18,21 +18,34 @@ from ssdlab.floor import measure
     needs_live_device=True,
     examples=[
         (
-            "measure it once, and serve so that fio sees the model's latencies",
+            "measure it once, then serve so that fio sees the latencies of the model",
             "ssdlab floor fio.json\n\n"
             "ssdlab serve --device agrawal2008 --socket /tmp/ssd --floor fio.json",
         ),
     ],
 )
 @click.argument("file", type=PATH)
-@click.option("--seconds", metavar="S", type=float, default=0.5, help="For each point; 0.5.")
-@click.option("--port", metavar="N", type=click.IntRange(0, 65535), help="Over TCP.")
-@click.option("--realtime", is_flag=True, help="The server goes before all other programs.")
+@click.option(
+    "--seconds",
+    metavar="S",
+    type=float,
+    default=0.5,
+    help="Duration of each measurement. [default: 0.5]",
+)
+@click.option(
+    "--port",
+    metavar="N",
+    type=click.IntRange(0, 65535),
+    help="Measure over TCP, at this port of 127.0.0.1; 0: any free port.",
+)
+@click.option(
+    "--realtime", is_flag=True, help="Run the server at real-time priority (needs privileges)."
+)
 @click.option("--quiet", is_flag=True, help="No progress bar and no table.")
 def floor(file: Path, seconds: float, port: int | None, realtime: bool, quiet: bool) -> None:
-    """Measure what requests of fio take beside the device, and write it to FILE.
+    """Measure the transport latency between fio and `ssdlab serve`, and write it to FILE.
 
-    `ssdlab serve --floor FILE` then answers by so much earlier, for each direction and size.
+    `ssdlab serve --floor FILE` then answers earlier by that latency, for each direction and size.
     """
     files.refuse_unwritable(file)
     with terminal.steps(sys.stderr, "measuring", quiet or sys.stderr is None) as progress:

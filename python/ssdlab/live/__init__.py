@@ -56,7 +56,7 @@ class LiveDevice:
         self.warnings: list[str] = core.warnings
         """What the user should know."""
         self.results: Results | None = None
-        """What came of it; None until it has stopped."""
+        """The results; None until it has stopped."""
         self._door: LiveExports | None = None
 
     def stop_with(self, door: LiveExports) -> None:
@@ -73,7 +73,7 @@ class LiveDevice:
         return Status(requests, size, latency_ns / 1e9, amplification, late)
 
     def say(self, line: str) -> dict[str, Any]:
-        """Say an order, such as "slow 2", and return the answer, as `ssdlab.control.order` does.
+        """Send an order, such as "slow 2", and return the answer, as `ssdlab.control.order` does.
 
         This needs no control socket. Raises `InputError` when the device has stopped.
         """

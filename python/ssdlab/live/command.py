@@ -93,7 +93,7 @@ STATUS_SECONDS = 1.0
     "--vhost-user",
     metavar="SOCKET",
     type=PATH,
-    help="Wait at this Unix socket for a hypervisor, whose guest has the device as its disk "
+    help="Unix socket for a hypervisor, which gives the device to its guest as a disk "
     "(vhost-user-blk).",
 )
 @click.option("--host", metavar="ADDRESS", default=LOOPBACK, help="Another address for --port.")
@@ -168,23 +168,23 @@ STATUS_SECONDS = 1.0
     "--watch",
     metavar="PORT",
     type=click.IntRange(0, 65535),
-    help="Show it on a page at this port of 127.0.0.1, and /metrics for Prometheus; 0 takes any "
-    "that is free.",
+    help="Show the device on a page at this port of 127.0.0.1, with /metrics for Prometheus; 0: "
+    "any free port.",
 )
-@click.option("--read-only", is_flag=True, help="Clients may change nothing.")
+@click.option("--read-only", is_flag=True, help="Read-only export.")
 @click.option("--realtime", is_flag=True, help="Run at real-time priority (needs privileges).")
 @click.option(
     "run_command",
     "--run",
     metavar="COMMAND",
-    help="Run a shell command, to which $uri is the device, or with --mount $disk, and stop when "
-    "it ends.",
+    help="Run a shell command with the device at $uri (and $disk with --mount), and stop when it "
+    "ends.",
 )
 @click.option(
     "--json",
     "json_path",
     metavar="FILE|-",
-    help="Write the results to FILE; - prints them, and nothing else, to standard output.",
+    help="Write the results to FILE; - prints only them to standard output.",
 )
 @click.option("--quiet", is_flag=True, help="No status line and no table.")
 def serve(

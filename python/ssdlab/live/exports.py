@@ -46,7 +46,7 @@ class LiveExports:
             prefix = f"export {name}: " if len(devices) > 1 else ""
             self.warnings += [f"{prefix}{warning}" for warning in device.warnings]
         self.results: dict[str, Results] | None = None
-        """What came of each; None until they have stopped."""
+        """The results by export; None until they have stopped."""
 
     def __getitem__(self, name: str) -> LiveDevice:
         return self.devices[name]

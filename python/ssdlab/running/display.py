@@ -14,7 +14,15 @@ from ssdlab.charts import text
 from ssdlab.numbers import count, decimal_size, duration, energy, percent, significant
 from ssdlab.results import PARTS, Host, Kind, Record, Results
 from ssdlab.running.verdict import Verdict, verdict
-from ssdlab.terminal import Columns, console_for, fact_table, rendered, side_by_side, warning_lines
+from ssdlab.terminal import (
+    Columns,
+    console_for,
+    continued,
+    fact_table,
+    rendered,
+    side_by_side,
+    warning_lines,
+)
 
 #: The command that runs an experiment once more with an assignment.
 Again = Callable[[str], str]
@@ -61,8 +69,9 @@ def results_table(results: Results, file: IO[str], again: Again | None = None) -
         _threads(results.elapsed.get("threads")),
     ]
     text = rendered(console, [section for section in sections if section is not None])
-    if found is not None and found.change and again is not None:  # one line, to be copied
-        text += f"\nTo try what is advised:\n{again(found.change)}\n"
+    if found is not None and found.change and again is not None:
+        command = continued(again(found.change), console.width)
+        text += f"\nTo try what is advised:\n{command}\n"
     return text
 
 
@@ -83,9 +92,11 @@ ASCII = str.maketrans({"\u202f": " ", "\u2212": "-", "\u2013": "-", "\u00b5": "u
 
 
 def _verdict(results: Results) -> Verdict | None:
-    """What limits the run; of devices of which only the time is known there is nothing to say."""
+    """What limits the run; None for devices without a latency breakdown and for a live device."""
     host = results.host.all
     known = host.get("breakdown_us") and "min_us" in host and results.get("units")
+    if results.get("live") is not None:  # what is advised is for a simulation
+        return None
     return verdict(results) if known else None
 
 

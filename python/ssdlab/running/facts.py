@@ -88,8 +88,8 @@ class Facts:
     @property
     def outstanding(self) -> int | None:
         """Requests that a closed loop keeps outstanding."""
-        load = self.results.experiment.workload
-        if load.get("kind") != "closed":
+        load = self.results.experiment.get("workload")
+        if load is None or load.get("kind") != "closed":
             return None
         return int(load.get("outstanding", 1)) * int(load.get("threads", 1))
 

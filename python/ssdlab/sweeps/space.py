@@ -124,7 +124,11 @@ def _axis(source: str, key: str, values: Any, searching: bool) -> Axis:
         return Axis(name, source, items)
     if searching and len(items) == 1 and (span := _span(items[0], said)) is not None:
         return Axis(name, source, [], span=span)
-    listed = [_plain(name, value, said) for item in items for value in _item(item, said)]
+    listed = [
+        value if item[:1] in "\"'" else _plain(name, value, said)
+        for item in items
+        for value in _item(item, said)
+    ]
     ordered = len(items) == 1 and len(listed) > 1
     return Axis(name, source, listed, ordered=ordered)
 

@@ -8,12 +8,12 @@ const S = { points: [], at: {}, about: null, said: null, span: 60, paused: false
 
 // ---- the strips
 const RATE = { read: 'r-read', write: 'r-write', trim: 'r-trim', flush: 'r-flush' };
-const BY = [['p999', '99.9 %', 'r-cleaning'], ['p99', '99 %', 'r-unit'], ['p50', '50 %', 'r-read']];
+const BY = [['p999', 'p99.9', 'r-cleaning'], ['p99', 'p99', 'r-unit'], ['p50', 'p50', 'r-read']];
 const STRIPS = [
   { id: 'requests', name: 'Requests', under: 'per second, by kind', unit: 'rate', height: 120, least: 10,
     nothing: 'nothing was asked', lines: Object.keys(RATE).map(k =>
       ({ of: k, name: k === 'flush' ? 'flushes' : k + 's', colour: RATE[k], fill: k === 'read' || k === 'write' })) },
-  { id: 'latency', name: 'Latency', under: 'as clients have it; dotted: the model', unit: 'time', log: true,
+  { id: 'latency', name: 'Latency', under: 'as clients see it; dotted: the model', unit: 'time', log: true,
     height: 200, nothing: 'nothing was asked', lines: [...BY.map(([p, , c]) =>
       ({ of: 'model_' + p, colour: c, dash: [2, 3], quiet: true })), ...BY.map(([p, n, c]) =>
       ({ of: 'measured_' + p, name: n, colour: c, model: 'model_' + p }))] },
@@ -79,20 +79,20 @@ function verdict() { const d = S.said, p = S.points[S.points.length - 1], v = n 
   const total = Object.values(d.requests).reduce((a, b) => a + b, 0);
   const rate = ['read', 'write', 'trim', 'flush'].reduce((a, k) => a + (v(k) || 0), 0);
   let say; const why = [];
-  if (!total) { say = 'Nobody has asked for anything yet.'; why.push('Clients find the device at ' + S.about.uri) }
-  else if (!rate) { say = 'Nothing is asked now.'; why.push(show(total, 'count') + ' requests were answered before.') }
-  else { const q = v('measured_p99') !== null ? ['p99', '99 % of the requests take'] : ['p50', 'Half of the requests take'];
+  if (!total) { say = 'No requests yet.'; why.push('Clients find the device at ' + S.about.uri) }
+  else if (!rate) { say = 'No requests now.'; why.push(show(total, 'count') + ' requests were answered before.') }
+  else { const q = v('measured_p99') !== null ? ['p99', 'The p99 latency'] : ['p50', 'The median latency'];
     const clientHas = v('measured_' + q[0]), model = v('model_' + q[0]);
-    if (clientHas === null) say = show(rate, 'rate') + ' are too few to speak of latencies.';
+    if (clientHas === null) say = show(rate, 'rate') + ' are too few for latency percentiles.';
     else { const half = v('measured_p50'), is = (a, b) => Math.abs(a / b - 1) <= .1;
-      say = `${q[1]} at most ${show(clientHas, 'time')}`;
-      if (!is(clientHas, model)) say += ` where the model says ${show(model, 'time')}.`;
-      else if (!is(half, v('model_p50'))) say += ', as the model says; half of them '
-        + `${show(half, 'time')}, not ${show(v('model_p50'), 'time')}.`;
-      else say += ', as the model says.' }
+      say = `${q[1]} is ${show(clientHas, 'time')}`;
+      if (!is(clientHas, model)) say += `, and ${show(model, 'time')} in the model.`;
+      else if (!is(half, v('model_p50'))) say += ', as in the model; the median is '
+        + `${show(half, 'time')}, and ${show(v('model_p50'), 'time')} in the model.`;
+      else say += ', as in the model.' }
     const wa = v('amplification'), m50 = v('model_p50'), m99 = v('model_p99');
-    if (wa > 2) why.push(`${show(1 - 1 / wa, 'share')} of what is programmed moves what was there before.`);
-    if (m99 && m99 > 10 * m50) why.push(`One in a hundred takes ${sig(m99 / m50)} times the median.`) }
+    if (wa > 2) why.push(`${show(1 - 1 / wa, 'share')} of the programmed pages are moved by cleaning.`);
+    if (m99 && m99 > 10 * m50) why.push(`p99 is ${sig(m99 / m50)} times the median.`) }
   if (d.timing.verdict === 'invalid' && total && d.timing.reason) why.push('Timing so far: ' + d.timing.reason + '.');
   if ($('say').textContent !== say) $('say').textContent = say;
   const said = why.join(' '); if ($('why').textContent !== said) $('why').textContent = said }
@@ -101,7 +101,7 @@ const FIGURES = [['Requests', 'rate', v => ['read', 'write', 'trim', 'flush'].re
   ['Throughput', 'bytes', v => (v('read_bytes') || 0) + (v('write_bytes') || 0),
     v => show(v('read_bytes') || 0, 'bytes') + ' read'],
   ['Median latency', 'time', v => v('measured_p50'), v => 'model ' + show(v('model_p50'), 'time')],
-  ['99 % within', 'time', v => v('measured_p99'), v => 'model ' + show(v('model_p99'), 'time')],
+  ['p99 latency', 'time', v => v('measured_p99'), v => 'model ' + show(v('model_p99'), 'time')],
   ['Write amplification', 'ratio', v => v('amplification'), () => { const f = S.said.flash;
     return f && f.host_bytes_written ? show(f.bytes_programmed / f.host_bytes_written, 'ratio') + ' since the start' : 'nothing written' }],
   ['Free blocks', 'count', v => v('free_blocks'), v => v('erased') ? show(v('erased'), 'rate') + ' erased'

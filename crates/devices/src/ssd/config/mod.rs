@@ -115,7 +115,7 @@ options! {
     pub struct Wear as WearPartial {
         /// Rated P/E cycles of a block (Table 1: 100 K).
         rated_cycles: u32 = 100_000,
-        /// Variation between blocks: relative standard deviation of their rated P/E cycles.
+        /// Variation between blocks: standard deviation of their rated P/E cycles, as a share of the mean.
         spread: f64 = 0.0,
         /// Service life for which DWPD is stated, years.
         service_years: f64 = 5.0,
