@@ -3,6 +3,7 @@
 import socket
 import struct
 import sys
+import time
 import zlib
 from pathlib import Path
 
@@ -72,6 +73,8 @@ def write_records(uri, count, flush):
         if flush:
             ask(3)
         print(number, flush=True)
+        # What is printed is heard a moment later; on a busy machine that is after the next writes.
+        time.sleep(0.03)
 
 
 def check_records(image, lines, unanswered):
