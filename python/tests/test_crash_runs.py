@@ -126,7 +126,8 @@ def test_what_comes_before_the_run_is_sure(crash):
 
 
 def test_jobs_share_the_images(crash, tmp_path):
-    seen = ("--check", f"echo $tmp >> {tmp_path}/seen")
+    # Long enough that a job which starts late finds something left to do.
+    seen = ("--check", f"sleep 0.05; echo $tmp >> {tmp_path}/seen")
     for jobs in 1, 3:
         (tmp_path / "seen").unlink(missing_ok=True)
         crash(*FLUSHED, *seen, "--jobs", jobs)
