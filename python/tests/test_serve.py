@@ -237,7 +237,7 @@ def test_it_ends_with_the_command(ssdlab, tmp_path):
     assert (tmp_path / "uri").read_text().startswith("nbd+unix:///?socket=/")
     assert done.returncode == 1
     assert done.stderr == ('ssdlab: the command ended with status 3: echo "$uri" > uri; exit 3\n')
-    assert "Timing invalid" in done.stdout
+    assert "Timing invalid\nno request was answered" in done.stdout
     done = ssdlab("serve", *tiny, "--run", "true", "--json", "-")
     assert done.returncode == 0
     assert json.loads(done.stdout)["live"]["reason"] == "no request was answered"

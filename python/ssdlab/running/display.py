@@ -476,7 +476,7 @@ def _clock(results: Results) -> RenderableType | None:
     title = Text("Timing", style="bold")
     title.append(f" {live.timing}", style="green" if live.timing == "valid" else "bold red")
     if not live.requests:
-        return title
+        return Group(title, Text(live.reason)) if live.reason else title
     rows = [
         ("mean latency, model", duration(live.model_mean_us, 4)),
         ("mean latency, measured", duration(live.measured_mean_us, 4)),
