@@ -143,6 +143,23 @@ def test_results_are_those_of_the_replayed_trace(serve, tmp_path):
     assert again.flash.to_dict() == results.flash.to_dict()
 
 
+def test_forced_writes_wait_for_the_flash_live_and_in_the_replay(serve, tmp_path):
+    keys = {"device.buffer.power_loss_protected": False}
+    found = []
+    for fua in (0, 1):
+        trace = tmp_path / f"{fua}.parquet"
+        live, path = serve(device="tlc-client", set=keys, size="16MiB", record=trace)
+        client = Client(path)
+        for number in range(8):
+            client.write(number << 16, bytes(4096), fua)
+        client.ask(FLUSH)
+        results = live.stop()
+        again = ssdlab.run(device="tlc-client", trace=trace, set=keys)
+        assert again.host.to_dict() == results.host.to_dict()
+        found.append(results.host.write.percentiles_us["50"])
+    assert found[1] > 5 * found[0]
+
+
 def test_requests_take_at_least_what_the_model_says(serve):
     slow = {"device.random_read.fixed": "20ms"}
     _, path = serve(set=slow, time_scale=2.0)
