@@ -5,6 +5,8 @@ checkout: those named by the mark. Where it is absent they are skipped with the 
 `--demand-shared` one that is skipped, for whatever reason, has failed.
 """
 
+import os
+import shutil
 import subprocess
 import sys
 from pathlib import Path
@@ -88,6 +90,18 @@ def endless_options():
 def command():
     """The words that start the command line."""
     return [sys.executable, "-m", "ssdlab"]
+
+
+@pytest.fixture
+def held_by_modes(command):
+    """Modes of files hold for the command line, also where root runs the tests."""
+    if os.geteuid() != 0:
+        return
+    rights = "-dac_override,-dac_read_search"
+    without = ["setpriv", "--bounding-set", rights, "--inh-caps", rights]
+    if shutil.which("setpriv") is None or subprocess.run([*without, "true"]).returncode:
+        pytest.skip("root may read and write anything, and setpriv cannot take that from it")
+    command[:0] = without
 
 
 @pytest.fixture

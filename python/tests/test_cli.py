@@ -161,7 +161,7 @@ def test_an_out_below_a_file_is_refused_before_the_run(refused, endless_options,
     assert "file" in refused("run", *endless_options, "--out", "file/out")
 
 
-@pytest.mark.skipif(os.geteuid() == 0, reason="root may write anywhere")
+@pytest.mark.usefixtures("held_by_modes")
 def test_an_unwritable_out_is_refused_before_the_run(refused, endless_options, tmp_path):
     (tmp_path / "locked").mkdir(mode=0o555)
     assert "locked" in refused("run", *endless_options, "--out", "locked/out")
@@ -311,7 +311,7 @@ def test_an_unusable_file_is_refused_by_name(refused, tmp_path, words):
     assert words[-1].removeprefix("./") in refused("run", *words)
 
 
-@pytest.mark.skipif(os.geteuid() == 0, reason="root may read anything")
+@pytest.mark.usefixtures("held_by_modes")
 def test_an_unreadable_file_is_refused_by_name(refused, tmp_path):
     (tmp_path / "secret.toml").touch(mode=0)
     assert "secret.toml" in refused("run", "secret.toml")
