@@ -7,6 +7,7 @@ checkout: those named by the mark. Where it is absent they are skipped with the 
 
 import os
 import shutil
+import signal
 import subprocess
 import sys
 from pathlib import Path
@@ -39,6 +40,12 @@ def pytest_addoption(parser):
     parser.addoption(
         "--demand-shared", action="store_true", help="tests that need ../shared must not be skipped"
     )
+
+
+def pytest_configure():
+    # What a shell starts in the background ignores Ctrl-C, and so does all that it starts.
+    if signal.getsignal(signal.SIGINT) == signal.SIG_IGN:
+        signal.signal(signal.SIGINT, signal.default_int_handler)
 
 
 def pytest_runtest_setup(item):
@@ -111,6 +118,20 @@ def ssdlab(command, tmp_path):
     def call(*arguments, **options):
         options = {"capture_output": True, "text": True, "timeout": 120, "cwd": tmp_path} | options
         return subprocess.run([*command, *map(str, arguments)], **options)
+
+    return call
+
+
+@pytest.fixture
+def interrupted():
+    """Ctrl-C for a process that was started; what it has printed. It has ended, whatever it did."""
+
+    def call(process):
+        process.send_signal(signal.SIGINT)
+        try:
+            return process.communicate(timeout=60)
+        finally:
+            process.kill()
 
     return call
 

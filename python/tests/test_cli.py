@@ -3,7 +3,6 @@
 import json
 import os
 import re
-import signal
 import subprocess
 import time
 from pathlib import Path
@@ -208,7 +207,9 @@ def test_a_reader_that_leaves_early_is_met_with_silence(command, small_options, 
 
 
 @pytest.mark.parametrize("delay", [1, 2])
-def test_ctrl_c_ends_a_run_and_writes_nothing(command, endless_options, tmp_path, delay):
+def test_ctrl_c_ends_a_run_and_writes_nothing(
+    command, endless_options, tmp_path, delay, interrupted
+):
     words = ["--out", "out", "--json", "results.json"]
     process = subprocess.Popen(
         [*command, "run", *endless_options, *words],
@@ -218,8 +219,7 @@ def test_ctrl_c_ends_a_run_and_writes_nothing(command, endless_options, tmp_path
         cwd=tmp_path,
     )
     time.sleep(delay)
-    process.send_signal(signal.SIGINT)
-    stdout, stderr = process.communicate(timeout=60)
+    stdout, stderr = interrupted(process)
     assert (process.returncode, stdout) == (130, "")
     assert re.fullmatch(r"ssdlab: interrupted after \d+ requests; nothing was written\n", stderr)
     assert os.listdir(tmp_path) == []
