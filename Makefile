@@ -108,12 +108,17 @@ fuzz: check-tools ## random experiments against the laws, random bytes against p
 crash: dist/.stamp-installed ## cut the power of applications whose losses are known (as root; POINTS=1000)
 	$(BIN)/ssdlab crash --controls --points $(or $(POINTS),1000)
 
+# What zig remembers stays in the clone as well.
+release check-targets: export ZIG_GLOBAL_CACHE_DIR := $(CURDIR)/.cache/zig
+release check-targets: export CARGO_ZIGBUILD_CACHE_DIR := $(CURDIR)/.cache/zigbuild
+
 .PHONY: check-targets
 check-targets: .cache/release/.stamp ## check that it compiles for macOS, Windows and Linux on Arm
 	packaging/check-targets $(CURDIR)/.cache/release/bin
 
-# Slow: everything is compiled three times. A Python of another machine, such as one that qemu runs,
-# tries the wheel of that machine: PYTHONS="--python aarch64='qemu-aarch64 -L ROOT ROOT/usr/bin/python3'".
+# Slow: everything is compiled three times. The wheel for Arm runs where there are qemu-aarch64 and apt-get
+# (packaging/python-for-arm), or by a Python that you name:
+# PYTHONS="--python aarch64='qemu-aarch64 -L ROOT ROOT/usr/bin/python3'".
 .PHONY: release
 release: check-tools .cache/release/.stamp ## make and check wheels, a source distribution and checksums in dist/release/
 	.cache/release/bin/python packaging/release.py $(PYTHONS)

@@ -123,16 +123,41 @@ def check_wheel(wheel: Path, machine: str, one: str) -> None:
         fail(f"{wheel.name}: it holds what is not of the package: {alien or 'tests'}")
 
 
-def run_here(wheel: Path) -> str:
-    """Install a wheel as a stranger does, and run it; the checksums of its results."""
+def stranger() -> dict[str, str]:
+    """The environment of somebody who knows nothing of this checkout."""
+    ours = ("PYTHON", "VIRTUAL_ENV", "SSDLAB_", "MAKE", "RUSTFLAGS")
+    return {name: value for name, value in os.environ.items() if not name.startswith(ours)}
+
+
+def run_here(package: Path, one: str, **settings: str) -> str:
+    """Install a wheel or a source as a stranger does, and use it; the checksums of its results."""
     with tempfile.TemporaryDirectory(prefix="ssdlab-release-") as directory:
-        call(sys.executable, "-m", "venv", f"{directory}/venv")
+        there = {"cwd": directory, "env": stranger() | settings}
+        call(sys.executable, "-m", "venv", f"{directory}/venv", **there)
         python = f"{directory}/venv/bin/python"
-        call(python, "-m", "pip", "install", "--quiet", wheel)
-        run = [f"{directory}/venv/bin/ssdlab", "run", "--set", "workload.requests=20000"]
-        call(*run, "--quiet", "--out", "first", "--check", cwd=directory)
-        call(python, "-m", "ssdlab", "report", "first", "--out", "first.html", cwd=directory)
-        return call(python, "-I", ROOT / "packaging" / "bits.py", cwd=directory)
+        call(python, "-m", "pip", "install", "--quiet", package, **there)
+        command = f"{directory}/venv/bin/ssdlab"
+        said = call(command, "--version", **there).split()
+        if one not in said:
+            fail(f"{package.name}: it says of itself {' '.join(said)}, not {one}")
+        call(command, "run", "--workload", "random-read", "--quiet", "--out", "first", **there)
+        run = [command, "run", "--set", "workload.requests=20000", "--quiet", "--check"]
+        call(*run, "--out", "second", **there)
+        call(python, "-m", "ssdlab", "report", "first", "--out", "first.html", **there)
+        return call(python, "-I", ROOT / "packaging" / "bits.py", **there)
+
+
+def find_python(machine: str) -> list[str]:
+    """The words that start a Python of another machine, if one can be had here."""
+    script = ROOT / "packaging" / "python-for-arm"
+    if machine != "aarch64" or not (shutil.which("apt-get") and shutil.which("dpkg-deb")):
+        return []
+    if not (shutil.which("qemu-aarch64-static") or shutil.which("qemu-aarch64")):
+        return []
+    say(f"a Python for {machine}, of Debian's packages")
+    words = [str(script), str(ROOT / ".cache" / machine)]
+    done = subprocess.run(words, check=False, stdout=subprocess.PIPE, text=True)
+    return shlex.split(done.stdout) if done.returncode == 0 else []
 
 
 def run_elsewhere(wheel: Path, python: list[str]) -> str:
@@ -142,14 +167,14 @@ def run_elsewhere(wheel: Path, python: list[str]) -> str:
         packages = ["click", "rich", "tomli"]
         call(sys.executable, "-m", "pip", "install", "--quiet", "--target", directory, *packages)
         run = [*python, "-m", "ssdlab", "run", "--set", "workload.requests=2000", "--quiet"]
-        there = os.environ | {"PYTHONPATH": directory}
+        there = stranger() | {"PYTHONPATH": directory}
         call(*run, "--out", "first", cwd=directory, env=there)
         return call(*python, ROOT / "packaging" / "bits.py", cwd=directory, env=there)
 
 
-def check_source(archive: Path, one: str) -> Path:
-    """Build a source distribution in a clean place, offline as far as cargo goes; the wheel."""
-    say("the source distribution builds")
+def check_source(archive: Path, one: str) -> str:
+    """Build and use a source distribution as a stranger does; the checksums of its results."""
+    say("the source distribution builds and runs")
     with tarfile.open(archive) as packed:
         members = packed.getmembers()
         top = f"ssdlab-{one}/"
@@ -162,19 +187,8 @@ def check_source(archive: Path, one: str) -> Path:
                 fail(f"{archive.name}: {needed} is not in it")
         if archive.stat().st_size > MOST_SOURCE_BYTES:
             fail(f"{archive.name}: {archive.stat().st_size} bytes, at most {MOST_SOURCE_BYTES}")
-        directory = Path(tempfile.mkdtemp(prefix="ssdlab-release-"))
-        packed.extractall(directory, filter="data")
-    try:
-        build = [BIN / "maturin", "build", "--release", "--locked", "--out", directory]
-        # What it depends on was compiled before, and is the same.
-        settings = environment() | {"CARGO_TARGET_DIR": str(ROOT / "target")}
-        call(*build, cwd=directory / top, env=settings)
-        (wheel,) = directory.glob("*.whl")
-        kept = OUT / "from-source"
-        kept.mkdir()
-        return Path(shutil.move(wheel, kept))
-    finally:
-        shutil.rmtree(directory)
+    # What it depends on was compiled before, and is the same.
+    return run_here(archive, one, CARGO_TARGET_DIR=str(ROOT / "target"))
 
 
 def main() -> None:
@@ -201,17 +215,15 @@ def main() -> None:
     call(BIN / "twine", "check", "--strict", archive, *wheels.values())
     bits = {}
     for machine, wheel in wheels.items():
-        if machine in pythons:
-            say(f"the wheel for {machine} runs, by {pythons[machine]}")
-            bits[machine] = run_elsewhere(wheel, shlex.split(pythons[machine]))
-        elif machine == HERE:
+        if machine == HERE:
             say(f"the wheel for {machine} runs")
-            bits[machine] = run_here(wheel)
+            bits[machine] = run_here(wheel, one)
+        elif python := shlex.split(pythons.get(machine, "")) or find_python(machine):
+            say(f"the wheel for {machine} runs, by {python[0]}")
+            bits[machine] = run_elsewhere(wheel, python)
         else:
             not_checked.append(f"that the wheel for {machine} runs: no Python of it (--python)")
-    from_source = check_source(archive, one)
-    bits["source"] = run_here(from_source)
-    shutil.rmtree(from_source.parent)
+    bits["source"] = check_source(archive, one)
     if len(set(bits.values())) > 1:
         fail(f"results differ between {', '.join(bits)}:\n" + "\n".join(bits.values()))
     count = len(bits["source"].splitlines())

@@ -5,6 +5,9 @@ checkout: those named by the mark. Where it is absent they are skipped with the 
 `--demand-shared` one that is skipped, for whatever reason, has failed.
 """
 
+import os
+import shutil
+import signal
 import subprocess
 import sys
 from pathlib import Path
@@ -37,6 +40,12 @@ def pytest_addoption(parser):
     parser.addoption(
         "--demand-shared", action="store_true", help="tests that need ../shared must not be skipped"
     )
+
+
+def pytest_configure():
+    # What a shell starts in the background ignores Ctrl-C, and so does all that it starts.
+    if signal.getsignal(signal.SIGINT) == signal.SIG_IGN:
+        signal.signal(signal.SIGINT, signal.default_int_handler)
 
 
 def pytest_runtest_setup(item):
@@ -91,12 +100,38 @@ def command():
 
 
 @pytest.fixture
+def held_by_modes(command):
+    """Modes of files hold for the command line, also where root runs the tests."""
+    if os.geteuid() != 0:
+        return
+    rights = "-dac_override,-dac_read_search"
+    without = ["setpriv", "--bounding-set", rights, "--inh-caps", rights]
+    if shutil.which("setpriv") is None or subprocess.run([*without, "true"]).returncode:
+        pytest.skip("root may read and write anything, and setpriv cannot take that from it")
+    command[:0] = without
+
+
+@pytest.fixture
 def ssdlab(command, tmp_path):
     """The command line as a function of its arguments, run in an empty directory."""
 
     def call(*arguments, **options):
         options = {"capture_output": True, "text": True, "timeout": 120, "cwd": tmp_path} | options
         return subprocess.run([*command, *map(str, arguments)], **options)
+
+    return call
+
+
+@pytest.fixture
+def interrupted():
+    """Ctrl-C for a process that was started; what it has printed. It has ended, whatever it did."""
+
+    def call(process):
+        process.send_signal(signal.SIGINT)
+        try:
+            return process.communicate(timeout=60)
+        finally:
+            process.kill()
 
     return call
 

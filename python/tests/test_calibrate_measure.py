@@ -127,8 +127,7 @@ def test_a_mounted_device_is_not_overwritten(refused):
     assert "it is mounted on" in message or "cannot be" in message
 
 
-def test_ctrl_c_ends_it(data, command):
-    import signal
+def test_ctrl_c_ends_it(data, command, interrupted):
     import time
 
     words = [*command, "calibrate", str(data), "--block-sizes", "4KiB,8KiB,16KiB"]
@@ -136,7 +135,6 @@ def test_ctrl_c_ends_it(data, command):
         [*words, "--seconds", "60"], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
     )
     time.sleep(3)
-    process.send_signal(signal.SIGINT)
-    out, error = process.communicate(timeout=60)
+    out, error = interrupted(process)
     assert process.returncode == 130
     assert out == "" and error == "ssdlab: interrupted; nothing was written\n"

@@ -3,7 +3,6 @@
 import json
 import os
 import re
-import signal
 import subprocess
 import sys
 import textwrap
@@ -178,7 +177,7 @@ def test_a_wrong_answer_is_a_run_that_was_not_completed(ssdlab, mine, tiny):
     assert "Traceback" not in done.stderr
 
 
-def test_ctrl_c_during_a_policy_writes_nothing(command, mine, tmp_path, tiny):
+def test_ctrl_c_during_a_policy_writes_nothing(command, mine, tmp_path, tiny, interrupted):
     settings = tiny | {"workload.requests": 10**12, "cleaning.policy": "mine:Greedy"}
     process = subprocess.Popen(
         [*command, "run", *options(settings), "--out", "out"],
@@ -189,8 +188,7 @@ def test_ctrl_c_during_a_policy_writes_nothing(command, mine, tmp_path, tiny):
         env=os.environ,
     )
     time.sleep(3)
-    process.send_signal(signal.SIGINT)
-    stdout, stderr = process.communicate(timeout=60)
+    stdout, stderr = interrupted(process)
     assert (process.returncode, stdout) == (130, "")
     assert re.fullmatch(r"ssdlab: interrupted after \d+ requests; nothing was written\n", stderr)
     assert not (tmp_path / "out").exists()

@@ -3,7 +3,6 @@
 import json
 import os
 import re
-import signal
 import subprocess
 import time
 from pathlib import Path
@@ -161,7 +160,7 @@ def test_an_out_below_a_file_is_refused_before_the_run(refused, endless_options,
     assert "file" in refused("run", *endless_options, "--out", "file/out")
 
 
-@pytest.mark.skipif(os.geteuid() == 0, reason="root may write anywhere")
+@pytest.mark.usefixtures("held_by_modes")
 def test_an_unwritable_out_is_refused_before_the_run(refused, endless_options, tmp_path):
     (tmp_path / "locked").mkdir(mode=0o555)
     assert "locked" in refused("run", *endless_options, "--out", "locked/out")
@@ -208,7 +207,9 @@ def test_a_reader_that_leaves_early_is_met_with_silence(command, small_options, 
 
 
 @pytest.mark.parametrize("delay", [1, 2])
-def test_ctrl_c_ends_a_run_and_writes_nothing(command, endless_options, tmp_path, delay):
+def test_ctrl_c_ends_a_run_and_writes_nothing(
+    command, endless_options, tmp_path, delay, interrupted
+):
     words = ["--out", "out", "--json", "results.json"]
     process = subprocess.Popen(
         [*command, "run", *endless_options, *words],
@@ -218,8 +219,7 @@ def test_ctrl_c_ends_a_run_and_writes_nothing(command, endless_options, tmp_path
         cwd=tmp_path,
     )
     time.sleep(delay)
-    process.send_signal(signal.SIGINT)
-    stdout, stderr = process.communicate(timeout=60)
+    stdout, stderr = interrupted(process)
     assert (process.returncode, stdout) == (130, "")
     assert re.fullmatch(r"ssdlab: interrupted after \d+ requests; nothing was written\n", stderr)
     assert os.listdir(tmp_path) == []
@@ -311,7 +311,7 @@ def test_an_unusable_file_is_refused_by_name(refused, tmp_path, words):
     assert words[-1].removeprefix("./") in refused("run", *words)
 
 
-@pytest.mark.skipif(os.geteuid() == 0, reason="root may read anything")
+@pytest.mark.usefixtures("held_by_modes")
 def test_an_unreadable_file_is_refused_by_name(refused, tmp_path):
     (tmp_path / "secret.toml").touch(mode=0)
     assert "secret.toml" in refused("run", "secret.toml")

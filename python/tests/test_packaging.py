@@ -95,3 +95,22 @@ def test_the_page_on_installing_is_of_this_version_and_names_every_extra():
     assert extras == set(PROJECT["optional-dependencies"]) - OURS
     (least,) = re.findall(r">=(.*)", PROJECT["requires-python"])
     assert f"Python is {least} or newer" in page
+
+
+def test_a_target_that_cannot_be_had_is_not_counted_as_checked(tmp_path):
+    fakes = {
+        "rustc": "echo /nowhere",
+        "rustup": 'test "$3" != x86_64-apple-darwin || { echo no such thing >&2; exit 1; }',
+        "cargo-zigbuild": 'case "$*" in *windows*) exit 3;; esac',
+        "cargo": "true",
+    }
+    for name, what in fakes.items():
+        (tmp_path / name).write_text(f"#!/bin/sh\n{what}\n")
+        (tmp_path / name).chmod(0o755)
+    words = [ROOT / "packaging" / "check-targets", tmp_path]
+    done = subprocess.run(words, capture_output=True, text=True, timeout=60)
+    assert done.returncode == 1
+    assert "compiles: aarch64-apple-darwin\n" in done.stdout
+    assert "compiles: x86_64-apple-darwin" not in done.stdout
+    assert re.search("NOT CHECKED: x86_64-apple-darwin: .*: no such thing\n", done.stderr)
+    assert "FAILED: x86_64-pc-windows-gnu\n" in done.stderr

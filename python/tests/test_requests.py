@@ -1,7 +1,6 @@
 """`ssdlab run --requests`: a row for each request, all or none, and a trace again."""
 
 import json
-import signal
 import subprocess
 import time
 
@@ -54,15 +53,14 @@ def test_what_cannot_be_written_is_refused_first(ssdlab, refused, tmp_path):
     assert list(tmp_path.iterdir()) == []
 
 
-def test_an_interrupted_run_leaves_no_record(command, tmp_path, endless_options):
+def test_an_interrupted_run_leaves_no_record(command, tmp_path, endless_options, interrupted):
     words = [*command, "run", *endless_options, "--requests", "r.parquet", "--quiet"]
     with subprocess.Popen(words, cwd=tmp_path, stderr=subprocess.PIPE, text=True) as process:
         deadline = time.monotonic() + 60
         while not list(tmp_path.iterdir()) and time.monotonic() < deadline:
             time.sleep(0.05)
         time.sleep(0.5)
-        process.send_signal(signal.SIGINT)
-        _, errors = process.communicate(timeout=60)
+        _, errors = interrupted(process)
     assert process.returncode == 130
     assert "interrupted" in errors
     assert list(tmp_path.iterdir()) == []

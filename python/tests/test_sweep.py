@@ -301,13 +301,12 @@ def test_a_worker_that_is_killed_loses_nothing(start, tmp_path):
     assert [point["results"]["host"]["all"]["requests"] for point in points] == [100_000] * 16
 
 
-def test_an_interrupted_sweep_goes_on(start, tmp_path):
+def test_an_interrupted_sweep_goes_on(start, tmp_path, interrupted):
     journal = tmp_path / "t.jsonl"
     process = start("--out", "t.parquet")
     wait_for_points(journal, 3)
     workers = children(process)
-    process.send_signal(signal.SIGINT)
-    _, err = process.communicate(timeout=60)
+    _, err = interrupted(process)
     assert process.returncode == 130
     done = int(re.search(r"interrupted after (\d+) points; t.jsonl keeps them", err)[1])
     assert "Traceback" not in err

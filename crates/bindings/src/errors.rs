@@ -1,6 +1,7 @@
 //! The exceptions that Python sees.
 
-use pyo3::exceptions::{PyRuntimeError, PyValueError};
+use lab::RunError;
+use pyo3::exceptions::{PyKeyboardInterrupt, PyOSError, PyRuntimeError, PyValueError};
 use pyo3::prelude::*;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
@@ -41,6 +42,17 @@ pub(crate) fn detached<T: Send>(py: Python<'_>, work: impl FnOnce() -> T + Send)
             env!("CARGO_PKG_VERSION")
         ))
     })
+}
+
+/// What Python sees of a device that others command: there is no count of requests to tell.
+pub(crate) fn plain_error(error: RunError) -> PyErr {
+    match error {
+        RunError::Input(message) => InputError::new_err(message),
+        RunError::Check(message) => CheckError::new_err(message),
+        RunError::Policy { problem, .. } => PolicyError::new_err(problem),
+        RunError::Output(message) | RunError::System(message) => PyOSError::new_err(message),
+        RunError::Interrupted { .. } => PyKeyboardInterrupt::new_err(()),
+    }
 }
 
 /// Panics where simulations run, for tests of what becomes of that.

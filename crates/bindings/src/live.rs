@@ -1,12 +1,12 @@
 //! The live device: a device that is served to clients of NBD.
 
 use crate::cleaner::Raised;
-use crate::errors::{CheckError, InputError, PolicyError, detached};
+use crate::errors::{InputError, detached, plain_error};
 use crate::layers::{PyLayer, experiment};
 use crate::run::hand_in;
 use crate::visits::VISIT_INTERVAL;
 use lab::{Live, LiveAddress, LiveControl, LiveDoor, LiveSettings, LiveTls, RunError};
-use pyo3::exceptions::{PyKeyboardInterrupt, PyOSError};
+use pyo3::exceptions::PyOSError;
 use pyo3::prelude::*;
 use std::path::PathBuf;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -84,7 +84,7 @@ impl LiveDevice {
                 experiment.load_policy(|name| hand_in(name, None, &Raised::default()))?;
             Live::start(experiment, supplied, settings)
         })?;
-        let live = live.map_err(live_error)?;
+        let live = live.map_err(plain_error)?;
         let (live, ready) = detached(py, || {
             loop {
                 match live.ready(VISIT_INTERVAL) {
@@ -98,7 +98,7 @@ impl LiveDevice {
                     Err(_) => {
                         return Err(live.finish().err().map_or_else(
                             || PyOSError::new_err("the server ended at once"),
-                            live_error,
+                            plain_error,
                         ));
                     }
                 }
@@ -139,7 +139,7 @@ impl LiveDevice {
     fn stop(&self, py: Python<'_>) -> PyResult<Option<String>> {
         let live = self.live.lock().unwrap_or_else(PoisonError::into_inner).take();
         let Some(live) = live else { return Ok(None) };
-        detached(py, || live.finish())?.map(Some).map_err(live_error)
+        detached(py, || live.finish())?.map(Some).map_err(plain_error)
     }
 }
 
@@ -180,16 +180,16 @@ impl LiveEntry {
     ) -> PyResult<Self> {
         let tls =
             tls.map(|(directory, verifies, required)| LiveTls::new(&directory, verifies, required));
-        let tls = tls.transpose().map_err(live_error)?;
+        let tls = tls.transpose().map_err(plain_error)?;
         let address = address(socket, port, host, allow_remote)?;
-        let door = LiveDoor::new(&address, tls).map_err(live_error)?;
+        let door = LiveDoor::new(&address, tls).map_err(plain_error)?;
         let warnings = door.warnings.clone();
         Ok(LiveEntry { door: Mutex::new(Some(door)), warnings })
     }
 
     /// Lets clients in; by what they find each of the devices.
     fn open(&self) -> PyResult<Vec<String>> {
-        self.at(|door| door.open().map_err(live_error)).unwrap_or(Ok(Vec::new()))
+        self.at(|door| door.open().map_err(plain_error)).unwrap_or(Ok(Vec::new()))
     }
 
     /// Lets nobody in any more.
@@ -210,17 +210,7 @@ impl LiveEntry {
     }
 
     fn way_to(&self, name: &str, description: &str) -> PyResult<LiveAddress> {
-        let way = self.at(|door| door.way_to(name, description).map_err(live_error));
+        let way = self.at(|door| door.way_to(name, description).map_err(plain_error));
         way.unwrap_or_else(|| Err(InputError::new_err("the door has been closed for good")))
-    }
-}
-
-pub(crate) fn live_error(error: RunError) -> PyErr {
-    match error {
-        RunError::Input(message) => InputError::new_err(message),
-        RunError::Check(message) => CheckError::new_err(message),
-        RunError::Policy { problem, .. } => PolicyError::new_err(problem),
-        RunError::Output(message) | RunError::System(message) => PyOSError::new_err(message),
-        RunError::Interrupted { .. } => PyKeyboardInterrupt::new_err(()),
     }
 }

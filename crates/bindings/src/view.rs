@@ -1,8 +1,8 @@
 //! A run that stops where it is asked to, and shows what the device looks like there.
 
 use crate::cleaner::Raised;
+use crate::errors::plain_error;
 use crate::layers::{PyLayer, experiment};
-use crate::live::live_error;
 use crate::run::hand_in;
 use lab::RunError;
 use pyo3::prelude::*;
@@ -34,7 +34,7 @@ impl ViewedRun {
                 experiment.load_policy(|name| hand_in(name, None, &Raised::default()))?;
             lab::View::start(experiment, supplied)
         });
-        Ok(ViewedRun { view: Mutex::new(Some(view.map_err(live_error)?)) })
+        Ok(ViewedRun { view: Mutex::new(Some(view.map_err(plain_error)?)) })
     }
 
     /// How far it has come: phase, done, expected, simulated time; None before the first word.
@@ -71,7 +71,7 @@ impl ViewedRun {
     fn finish(&self, py: Python<'_>) -> PyResult<Option<String>> {
         let view = py.detach(|| self.lock().take());
         let Some(view) = view else { return Ok(None) };
-        py.detach(|| view.finish()).map(Some).map_err(live_error)
+        py.detach(|| view.finish()).map(Some).map_err(plain_error)
     }
 
     /// Ends the run where it is.
