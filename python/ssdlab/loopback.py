@@ -35,7 +35,7 @@ KEY_HEADER = "X-Ssdlab-Key"
 #: Browsers keep up to six connections each; who comes when all are taken is told so.
 MOST_CONNECTIONS = 32
 MOST_BODY_BYTES = 64 * 1024
-#: A connection on which nothing moves for so long is closed.
+#: An idle connection is closed after this time.
 IDLE_SECONDS = 20.0
 LOOK_SECONDS = 0.2
 

@@ -1,4 +1,4 @@
-"""The live device: what clients see, what comes of it, and how it refuses and ends."""
+"""The live device: what clients see, its results, and how it refuses and ends."""
 
 import json
 import os
@@ -119,7 +119,7 @@ def test_wrong_requests_are_answered(serve):
     assert client.read(0, 1) == b"\0"
 
 
-# What comes of it
+# Results
 
 
 def test_results_are_those_of_the_replayed_trace(serve, tmp_path):

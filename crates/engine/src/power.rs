@@ -57,7 +57,7 @@ impl PowerCuts {
 }
 
 impl PowerCuts {
-    /// None yet, and away for so long each time.
+    /// No cuts yet; each will last `off`.
     pub fn new(off: Time) -> PowerCuts {
         PowerCuts {
             times: VecDeque::new(),

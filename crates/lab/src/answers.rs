@@ -31,7 +31,7 @@ impl Ended {
 /// Parts in which a request waits and nothing is done for it; of the link and the bus it is not told what is waiting.
 const WAITS: [Part; 5] = [HOST_QUEUE, BUFFER, UNIT_WAIT, CLEANING_WAIT, SUSPEND];
 
-/// How many requests met what others have to wait for.
+/// How many requests met each cause of waiting.
 #[derive(Debug, Clone, Copy, Default)]
 struct Met {
     /// Requests that waited for nothing.

@@ -242,7 +242,7 @@ impl Run<'_> {
             }
             self.look(device, self.look_at, None);
         }
-        // What others did in the background meanwhile.
+        // Background work of the other parts meanwhile.
         go(device, Stretch::To(self.drive.last));
         self.tell(device);
         self.drive.now = self.drive.last;

@@ -121,7 +121,7 @@ impl<'a> Session<'a> {
     }
 
     /// Fails when the policy that was supplied has failed: the drive then goes on with another, and
-    /// what comes of it must not be shown.
+    /// its results must not be shown.
     pub(crate) fn check_supplied(&self, requests: u64) -> Result<(), RunError> {
         let failure = self.experiment.device.policy_name().zip(self.supplied.failure());
         failure.map_or(Ok(()), |(name, problem)| {

@@ -27,7 +27,7 @@ impl Threads {
         Threads { asked, preparing: 0, preparing_alone: None, running: 1, running_alone: None }
     }
 
-    /// Notes that so many prepare the device, or that one does, and why.
+    /// Notes how many threads precondition the device, or why it is only one.
     pub(crate) fn prepare(&mut self, divided: Result<u32, &'static str>) {
         self.preparing = divided.unwrap_or(1).max(self.preparing);
         self.preparing_alone = divided.err().or(self.preparing_alone);
@@ -36,7 +36,7 @@ impl Threads {
         }
     }
 
-    /// Notes that so many run the workload, or that one does from now on, and why.
+    /// Notes how many threads run the workload, or why it is only one from now on.
     pub(crate) fn run(&mut self, split: Result<u32, &'static str>) {
         self.running = split.unwrap_or(1).max(self.running);
         self.running_alone = split.err().or(self.running_alone);

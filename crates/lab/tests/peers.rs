@@ -7,7 +7,7 @@ fn file(text: &str) -> Layer {
     Layer::new("e.toml", text)
 }
 
-/// What comes of a file and assignments: the whole experiment, or the message.
+/// The result of a file and assignments: the whole experiment, or the message.
 fn outcome(below: &[Layer], assignments: &[&str]) -> Result<String, String> {
     let peers = set_layers(assignments).map_err(|error| error.to_string())?;
     let layers = [below, &[peers]].concat();

@@ -11,7 +11,7 @@ fn with(threads: u32) -> RunSettings {
     RunSettings { check: true, threads, ..RunSettings::default() }
 }
 
-/// Results without what was elapsed, and what came of the threads.
+/// Results without elapsed times, and the note on threads.
 fn parted(outcome: Outcome) -> (Outcome, Value) {
     let Outcome::Results(mut results) = outcome else { return (outcome, Value::Null) };
     let elapsed = results.as_object_mut().and_then(|it| it.remove("elapsed"));

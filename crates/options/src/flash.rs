@@ -82,7 +82,7 @@ impl fmt::Display for PageTimes {
 pub struct BusRate(u32);
 
 impl BusRate {
-    /// So many million transfers a second.
+    /// `mega` million transfers a second.
     pub const fn of(mega: u32) -> Self {
         BusRate(mega)
     }

@@ -36,7 +36,7 @@ struct Allocator {
 impl Allocator {
     /// Takes `blocks` blocks, in one extent where one is large enough, else in several.
     ///
-    /// `None`, with nothing taken, when not so many are free.
+    /// `None`, with nothing taken, if fewer blocks are free.
     fn take(&mut self, blocks: u64) -> Option<Vec<Extent>> {
         if let Some(first) = self.free.iter().find(|(_, free)| **free >= blocks).map(|(f, _)| *f) {
             return Some(vec![self.cut(first, blocks)]);

@@ -25,7 +25,7 @@ Steps = Callable[[int, int], object]
 
 @dataclass(frozen=True)
 class Point:
-    """The mean time of requests of one pattern and size, with so many outstanding."""
+    """The mean time of requests of one pattern and size at one queue depth."""
 
     pattern: str
     bytes: int

@@ -25,11 +25,11 @@ class Control(NamedTuple):
     """Verdicts that may be found beside it."""
     device: str = DEFAULT_DEVICE
     cost: int = 1
-    """One of so many points is judged: for checkers that take long."""
+    """One in this many points is judged, for slow checkers."""
 
     @property
     def expected(self) -> str:
-        """What must come of it, in words."""
+        """The expected outcome, in words."""
         if self.must is not None:
             also = f", perhaps {' and '.join(self.may)}" if self.may else ""
             return f"{self.must}{also}"

@@ -131,7 +131,7 @@ def cores_for(rate: float, time: float) -> tuple[int, float]:
 
 
 def total_bytes_written(capacity: float, writes_per_day: float, years: float) -> float:
-    """The bytes that so many drive writes a day are, over the years of service."""
+    """Drive writes per day over the years of service, in bytes (TBW)."""
     return capacity * writes_per_day * 365 * years
 
 

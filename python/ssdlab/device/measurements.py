@@ -126,7 +126,7 @@ RATE = Parameter(_rate)
 
 
 def _closed(depth: int, seconds: float, random: bool, reads: bool) -> dict[str, Any]:
-    """So many requests outstanding: 4 KiB at random, or 128 KiB in order."""
+    """A closed loop at a fixed queue depth: 4 KiB at random, or 128 KiB in order."""
     workload = {
         "kind": "closed",
         "outstanding": depth,

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True)
 class Nand:
-    """Flash of so many bits a cell, in bytes and seconds."""
+    """Flash of one number of bits per cell, in bytes and seconds."""
 
     part: str
     """Where the numbers are from."""
@@ -52,5 +52,5 @@ NAND: Mapping[int, Nand] = {
 
 
 def fastest_read(bits: int) -> float:
-    """The shortest published sensing of cells of so many bits."""
+    """The shortest published sensing time of cells of `bits` bits."""
     return NAND[bits].fastest

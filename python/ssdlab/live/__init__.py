@@ -161,8 +161,8 @@ def serve(
     - `backing`: the file with the data, which is made if there is none; without it they are in
       memory and end with the server;
     - `record`: the trace that is written at the end, in the format that its extension names;
-    - `time_scale`: what takes the device 1 s takes so many on the clock;
-    - `realtime`: go before all other programs, where the system allows it;
+    - `time_scale`: 1 s of the model takes this many seconds on the clock;
+    - `realtime`: run at real-time priority, where the system allows it;
     - `control`: the path of the socket at which orders are taken (`ssdlab.control.order`);
     - `floor`: the file with what the way to the client takes, as `ssdlab floor` measures it;
     - `read_only`: whether clients may change nothing;

@@ -19,11 +19,11 @@ from ssdlab._core import InputError
 #: Between two looks, while somebody watches and while nobody does.
 WATCHED_SECONDS = 0.25
 ALONE_SECONDS = 1.0
-#: Who has not asked for so long watches no more.
+#: A page that has not asked for this time is no longer watching.
 FORGET_SECONDS = 3.0
 #: How much is remembered.
 MEMORY_SECONDS = 600.0
-#: Rates are of so long before each look, percentiles of so long.
+#: Rates are over `RATE_SECONDS` before each look, percentiles over `LATENCY_SECONDS`.
 RATE_SECONDS = 1.0
 LATENCY_SECONDS = 2.0
 #: A percentile is told where it stands for requests: fewer than 20 have none, and so on.
@@ -120,7 +120,7 @@ class Looker:
                 self._points.popleft()
 
     def _before(self, look: Look, seconds: float) -> Look:
-        """The latest of the looks that were at least so long ago, or the earliest there is."""
+        """The latest look that is at least `seconds` old, or the earliest there is."""
         found = self._looks[0]
         for other in self._looks:
             if other.t > look.t - seconds:

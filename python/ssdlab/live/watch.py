@@ -19,7 +19,7 @@ HERE = Path(__file__).parent / "page"
 #: In one script, in this order: each uses those before it.
 SCRIPTS = ("format.js", "draw.js", "map.js", "watch.js")
 MOST_LINE = 4096
-#: After a map, so many times as long as it took passes before the next.
+#: After a map, this multiple of the time that it took passes before the next.
 MAP_PAUSE = 250
 
 

@@ -216,7 +216,7 @@ def units(results: Results, most: int | None = None) -> Figure:
 
 
 def timeline(results: Results, lanes: int | None = None, most: int | None = None) -> Figure:
-    """The recorded flash operations: at most so many, on the lanes that have most of them."""
+    """The recorded flash operations, on the lanes that have most of them, up to a limit."""
     recorded = results.timeline.to_dict()
     found = recorded["operations"]
     columns = (found[key] for key in ("lane", "kind", "start_ns", "end_ns", "bus_ns"))

@@ -186,7 +186,7 @@ def _counts(fewest: int, most: int) -> list[int]:
 
 
 def _least(search: _Search, drives: int, judged: Callable[..., bool], seeds: int) -> Trial | None:
-    """The trial with the least spare space, of so many drives, that meets the goals."""
+    """The trial with `drives` drives and the least spare space that meets the goals."""
     designs = search.designs(drives)
 
     def meets(place: int, least: int = 1) -> bool:
@@ -246,7 +246,7 @@ class _Search:
             self._given.append(f"device.scale={self.fit.scale}")
 
     def designs(self, drives: int) -> list[Design]:
-        """With so many drives, from the least spare space to the most."""
+        """The designs with `drives` drives, from the least spare space to the most."""
         if not self._own:
             return [Design(drives, share) for share in SPARE]
         first = Design(drives, None)

@@ -33,7 +33,7 @@ from ssdlab.sweeps.work import Outcome
 
 Done: TypeAlias = Callable[[Point, Outcome], None]
 
-#: After so many workers have died of a point, it is the point's fault.
+#: A point at which this number of workers died counts as failed.
 MAX_DEATHS = 3
 #: Points handed at once to an executor that does not say how many it runs at a time.
 FOREIGN_LANES = 256

@@ -268,7 +268,7 @@ pub(in crate::ssd) struct Account {
 }
 
 impl Account {
-    /// Flash pages of so many logical ones.
+    /// Flash pages of `logical` logical pages.
     fn pages(&self, logical: u64) -> u64 {
         Measure::LogicalPages.reported(logical, self.granule)
     }

@@ -21,7 +21,7 @@ pub struct Room {
 }
 
 impl Room {
-    /// The same for so many drives.
+    /// The same for `drives` drives.
     pub(crate) fn times(self, drives: usize) -> Room {
         Room { drives: self.drives * drives, ..self }
     }
@@ -62,7 +62,7 @@ impl<'de, S: DeserializeSeed<'de>, T: From<S::Value>> DeserializeSeed<'de> for A
     }
 }
 
-/// Reads a list of at most so many.
+/// Reads a list with a maximum length.
 pub(super) struct List<E> {
     pub(super) longest: usize,
     pub(super) each: E,

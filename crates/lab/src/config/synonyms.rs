@@ -1,7 +1,7 @@
 //! What other programs and people call a key: one table, for messages about unknown keys, `ssdlab keys` and
 //! `ssdlab show`.
 
-/// What others call something that has a name here.
+/// A name in other programs for something that has a name here.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Synonym {
     /// Their word, in lower case.

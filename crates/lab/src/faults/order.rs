@@ -29,7 +29,7 @@ pub(crate) enum Order {
     Slow(f64),
     /// This share of the requests takes so much longer.
     Latency(Time, f64),
-    /// Nothing is answered for so long.
+    /// No request completes for this time.
     Stall(Time),
     /// Some requests end with an error.
     Fail(Fail),
@@ -37,11 +37,11 @@ pub(crate) enum Order {
     ReadOnly(bool),
     /// Nothing is changed any more, for good.
     EndOfLife,
-    /// The power goes, and comes back after so long.
+    /// A power cut; the power is back after this time.
     Cut(Time),
     /// The drive is overwritten at random until its write amplification has settled.
     AgeSteady,
-    /// So many pages of the drive are overwritten at random.
+    /// This number of pages of the drive is overwritten at random.
     Age(u64),
     /// All of this is over, but what has become of the drive.
     Reset,

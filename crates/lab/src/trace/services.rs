@@ -21,7 +21,7 @@ struct Before {
     ends: BinaryHeap<Reverse<Time>>,
 }
 
-/// Requests of one pattern and size with so many outstanding.
+/// Requests of one pattern and size at one queue depth.
 #[derive(Debug, Clone, Copy, Default)]
 struct Group {
     requests: u64,

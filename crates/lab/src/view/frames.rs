@@ -11,7 +11,7 @@ use engine::{Completion, Op, Time};
 use serde_json::{Map, Value, json};
 use std::collections::VecDeque;
 
-/// Of so many requests percentiles are told.
+/// Percentiles are those of the last `WINDOW` requests.
 const WINDOW: usize = 10_000;
 /// A percentile is told when this many requests are slower.
 const SLOWER: usize = 10;
@@ -154,7 +154,7 @@ impl Frames {
         head
     }
 
-    /// The median, p99 and p99.9 of the last requests, of those that so many tell.
+    /// The median, p99 and p99.9 of the last requests; `None` where there are too few.
     fn percentiles(&mut self) -> [Option<Time>; 3] {
         self.sorted.clear();
         self.sorted.extend(&self.window);

@@ -11,9 +11,9 @@ use std::sync::mpsc::{Receiver, Sender};
 /// How the run is to go on.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Order {
-    /// By so many steps, with a frame after each.
+    /// Advance by `frames` steps, with a frame after each.
     Advance { step: Time, frames: u32 },
-    /// To the next request that took at least so long, or by so many requests.
+    /// Advance to the next request that took at least `limit`, or by `requests` requests.
     Slow { limit: Time, requests: u64 },
 }
 

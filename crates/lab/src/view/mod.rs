@@ -76,8 +76,8 @@ impl View {
         self.order(Order::Advance { step: step.max(1), frames: frames.max(1) });
     }
 
-    /// A single frame, of the instant at which the next request is answered that took `limit` or longer, or
-    /// after so many requests of which none did.
+    /// Asks for a single frame: when the next request of at least `limit` completes, or after `requests`
+    /// faster ones.
     pub fn seek_slow(&self, limit: Time, requests: u64) {
         self.order(Order::Slow { limit, requests });
     }

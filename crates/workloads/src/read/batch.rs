@@ -111,7 +111,7 @@ impl Notes {
 pub(crate) struct Counted(Vec<(&'static str, u64)>);
 
 impl Counted {
-    /// Counts so many more.
+    /// Adds `more` to the count of `what`.
     pub(crate) fn add_many(&mut self, what: &'static str, more: u64) {
         match self.0.iter_mut().find(|(known, _)| std::ptr::eq(*known, what) || *known == what) {
             Some((_, count)) => *count += more,

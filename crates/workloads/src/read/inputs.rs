@@ -57,7 +57,7 @@ impl Inputs {
         }
     }
 
-    /// The same with so many threads, at least 1.
+    /// The same with `threads` threads, at least 1.
     pub fn with_threads(self, threads: usize) -> Self {
         Inputs { threads: threads.max(1), ..self }
     }

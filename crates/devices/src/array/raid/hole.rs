@@ -36,7 +36,7 @@ pub(super) struct Hole {
 }
 
 impl Hole {
-    /// Of members that use so many sectors of their own.
+    /// For members of which `sectors` sectors hold data and parity.
     pub(super) fn new(config: &ArrayConfig, sectors: u64, seed: u64) -> Hole {
         Hole {
             rule: config.hole,

@@ -40,7 +40,7 @@ impl Log {
         LEAST.max(HEADER + chunk).div_ceil(HEADER)
     }
 
-    /// Behind so many sectors of each member.
+    /// A log that begins behind the first `sectors` sectors of each member.
     pub(super) fn new(config: &ArrayConfig, sectors: u64) -> Log {
         let logs = match config.hole {
             HoleRule::Resync => return Log::default(),

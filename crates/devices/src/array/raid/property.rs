@@ -116,7 +116,7 @@ impl Run {
         self.look();
     }
 
-    /// Asks so many more requests, a few at a time; fails members at their numbers of events.
+    /// Submits `requests` more requests, a few at a time; fails members at the given event numbers.
     pub(super) fn go(&mut self, requests: u64, failures: &[(u64, u64)]) -> u64 {
         let (end, mut events) = (self.asked + requests, 0);
         loop {

@@ -402,7 +402,7 @@ impl Shadow {
         self.check_without(raid, 0);
     }
 
-    /// The same, and whichever members are taken away, at most so many, what they held is found.
+    /// The same; also, the content of any missing members, up to `most` of them, can be reconstructed.
     fn check_without(&mut self, raid: &Raid, most: u64) {
         let geometry = &raid.geometry;
         if self.is_unsure {

@@ -99,8 +99,8 @@ impl Work {
     }
 }
 
-/// Shares the groups of units among so many sides; the first, on whose thread the host is too, has fewer, or
-/// none. `host_load` is the work of the host in the work of all units.
+/// Shares the groups of units among `count` sides. The first side shares its thread with the host, so it
+/// gets fewer groups, or none. `host_load` is the work of the host in the work of all units.
 fn share(groups: Vec<Vec<Unit>>, count: usize, host_load: f64) -> Vec<Vec<Unit>> {
     let mut sides = vec![(0.0, Vec::new()); count];
     sides[0].0 = host_load * groups.len() as f64;

@@ -242,7 +242,7 @@ impl Stops {
         Stops { config: config.clone() }
     }
 
-    /// Whether no more than so many reads may go before a task that waits.
+    /// Whether a waiting task goes next, after `passed` reads have gone before it.
     pub(super) fn is_turn_of_task(&self, passed: u32) -> bool {
         passed >= self.config.limit.max(1)
     }

@@ -18,7 +18,8 @@ use engine::Time;
 
 /// The host's rate is told from windows of this length, ns.
 const WINDOW_NS: Time = 32_000_000;
-/// A backlog lasts when so many bursts in a row came after less time than so many times their own.
+/// A backlog is lasting when this number of bursts in a row came after a gap shorter than this multiple
+/// of the duration of the burst.
 const LASTING_BURSTS: u32 = 3;
 const SHORT_PAUSE: f64 = 2.5;
 /// How much of what is known of victims the last one is.
@@ -234,8 +235,8 @@ impl Pace {
         was_metered
     }
 
-    /// Whether the next page of the host may be written; `begins` its command with so many pages.
-    /// How much of the buffer is in use is a share.
+    /// Whether the next page of the host may be written. `begins` is the number of pages of its command
+    /// if it is the first of them; `used` is the share of the buffer in use.
     pub(super) fn admits(&mut self, begins: Option<u32>, used: f64, now: Time) -> Admission {
         if self.bursting {
             return if self.host_left > 0 { Admission::Now } else { Admission::Blocked };

@@ -25,7 +25,7 @@ pub(super) struct Read {
 /// Who waits for a read.
 #[derive(Debug, Clone, Copy)]
 pub(super) enum Owner {
-    /// A request, for so many logical pages.
+    /// A request, and its number of logical pages.
     Request(Slot, u32),
     /// Cleaning.
     Copies(Batch),

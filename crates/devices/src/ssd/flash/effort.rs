@@ -25,7 +25,7 @@ pub struct Effort {
 }
 
 impl Effort {
-    /// So many times as much.
+    /// This effort times `count`.
     pub fn times(self, count: u64) -> Effort {
         Effort {
             senses: self.senses * count,

@@ -335,7 +335,7 @@ fn push_row(plans: &mut Vec<Plan>, config: &SsdConfig, granule: Granule, times: 
     }));
 }
 
-/// What so many pages ask of array and bus.
+/// Work of the cell array and the bus for operations on several pages.
 struct Efforts {
     sensing: Effort,
     programming: Effort,
@@ -357,7 +357,7 @@ impl Efforts {
         }
     }
 
-    /// What a summary page adds, whose transfer takes so long.
+    /// What a summary page adds, given the time of its transfer.
     fn summary(&self, bus_ns: Time) -> Effort {
         Effort { programs: 1, program_ns: self.program_ns, bus_ns, ..Effort::default() }
     }

@@ -208,7 +208,7 @@ impl Host {
         }
     }
 
-    /// A request waits for so many page requests.
+    /// A request waits for `pages` more page requests.
     #[inline]
     pub(in crate::ssd) fn expect(&mut self, slot: Slot, pages: u32) {
         self.active[slot].pages_left = pages;

@@ -75,7 +75,7 @@ impl Piece {
 }
 
 impl Numbers {
-    /// So many zeroes.
+    /// A table of `length` zeroes.
     pub fn new(length: u64, wide: bool) -> Numbers {
         if wide {
             let pieces = (0..length.div_ceil(PIECE)).map(|_| None).collect();

@@ -116,7 +116,7 @@ pub(super) enum State {
     Erasing,
     /// It writes the number from which it goes on counting programs.
     Numbering,
-    /// It writes anew what is at risk: so many pages are left.
+    /// It rewrites pages at risk; `left` are still to be written.
     Restoring { left: u32 },
     /// It writes the record of this start.
     Recording,

@@ -158,7 +158,7 @@ impl Ssd {
         self.counts_of(self.back.ftl().counters, free)
     }
 
-    /// The counts of a drive that counted so and has so many free blocks.
+    /// The counts of a drive with these counters and `free_blocks` free blocks.
     pub(in crate::ssd) fn counts_of(&self, counters: Counters, free_blocks: u64) -> Counts {
         let geometry = self.geometry();
         Counts::of(&Account {

@@ -266,7 +266,7 @@ impl Units {
         queue.cleaning_ns += now - since;
     }
 
-    /// The number of an operation that begins now on so many lanes.
+    /// Starts an operation on `lanes` lanes; its number.
     #[inline]
     pub(in crate::ssd) fn start(&mut self, work: Work, unit: Unit, lanes: u32) -> u32 {
         let flight = Flight { work: Some(work), unit, lanes_left: lanes };
