@@ -240,7 +240,7 @@ def test_certificates_that_cannot_be_used_are_named(tmp_path, pki, others):
     (broken / "server-cert.pem").write_bytes((pki / "server-cert.pem").read_bytes())
     assert "server-key.pem: No such file" in refused()
     (broken / "server-key.pem").write_bytes((others / "server-key.pem").read_bytes())
-    assert "server-cert.pem: it is not that of the key" in refused()
+    assert "server-cert.pem: does not match the key" in refused()
     assert "none of require, on, off" in refused(tls="maybe")
     assert "a directory with certificates is needed" in refused(
         tls="require", tls_certificates=None

@@ -152,12 +152,12 @@ fn load_from(device: &mut dyn Persist, mut file: BufReader<File>) -> Result<(), 
     let rest = rest.finalize().map_err(|error| damaged(&error));
     let snapshot = match (read, &rest) {
         (Err(_), Ok((rest, _))) if rest.limit() == 0 => Err(format!(
-            "it goes on after {} bytes, which is more than such a drive has",
+            "it is longer than {} bytes, the most for a drive of this configuration",
             room.bytes()
         )),
         // Of what the device has said, the library keeps no word.
         (Err(postcard::Error::SerdeDeCustom), _) => {
-            Err(damaged(&"its lists and tables are not those of such a drive"))
+            Err(damaged(&"its tables do not fit the configuration of the drive"))
         }
         (read, _) => read.map_err(|error| damaged(&error)),
     }?;
@@ -165,7 +165,7 @@ fn load_from(device: &mut dyn Persist, mut file: BufReader<File>) -> Result<(), 
     rest.set_limit(1);
     match rest.read(&mut [0]) {
         Ok(0) => device.restore(snapshot),
-        Ok(_) => Err(damaged(&"something follows the state")),
+        Ok(_) => Err(damaged(&"more data follow the state")),
         Err(error) => Err(damaged(&error)),
     }
 }

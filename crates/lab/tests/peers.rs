@@ -156,7 +156,7 @@ fn a_key_of_another_kind_is_refused_and_its_kind_named() {
 fn a_key_with_two_values_is_refused_and_both_are_named() {
     let message = refusal(&[], &["device.channels=4", "channels=8"]);
     let expected = "--set channels=8 and --set device.channels=4: device.channels is set twice, and \
-                    their order says nothing; keep one";
+                    their order does not count; keep one";
     assert_eq!(message, expected);
     // The same value twice contradicts nothing, however it is written.
     let twice = resolved(&[], &["device.channels=4", "channels=4", "device.channels = 4"]);

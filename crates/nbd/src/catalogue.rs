@@ -58,7 +58,7 @@ impl Catalogue {
     /// When names are too long or the same, or there are none or too many.
     pub fn new(offers: Vec<Offer>, security: Security) -> Result<Self, Error> {
         if offers.is_empty() || offers.len() > MOST_EXPORTS {
-            let problem = format!("{} exports: there may be 1 to {MOST_EXPORTS}", offers.len());
+            let problem = format!("{} exports: expected 1 to {MOST_EXPORTS}", offers.len());
             return Err(Error::Input(problem));
         }
         for (number, offer) in offers.iter().enumerate() {
@@ -71,7 +71,7 @@ impl Catalogue {
                 }
             }
             if offers[..number].iter().any(|it| it.name == offer.name) {
-                return refuse("there are two of that name".to_owned());
+                return refuse("this name is used twice".to_owned());
             }
         }
         Ok(Catalogue { offers, security })
@@ -110,9 +110,9 @@ mod tests {
     fn names_that_cannot_be_told_apart_are_refused() {
         let long = "x".repeat(256);
         for (names, words) in [
-            (vec!["a", "b", "a"], "export a: there are two of that name"),
+            (vec!["a", "b", "a"], "export a: this name is used twice"),
             (vec![&long], "its name is longer than 255 bytes"),
-            (vec![], "0 exports: there may be 1 to 64"),
+            (vec![], "0 exports: expected 1 to 64"),
         ] {
             let offers = names.into_iter().map(offer).collect();
             let error = Catalogue::new(offers, Security::Off).unwrap_err().to_string();

@@ -38,7 +38,7 @@ impl Scale {
             return Ok(Scale(factor));
         }
         Err(Error::Input(format!(
-            "a time scale of {factor}: it must lie between 0.001 (a thousand times as fast) and 1000"
+            "a time scale of {factor}: it must be between 0.001 (a thousand times as fast) and 1000"
         )))
     }
 
@@ -79,7 +79,7 @@ pub fn realtime() -> Vec<String> {
     let policy = ThreadSchedulePolicy::Realtime(RealtimeThreadSchedulePolicy::Fifo);
     let priority = thread_priority::ThreadPriority::Min;
     if let Err(error) = set_thread_priority_and_policy(thread_native_id(), priority, policy) {
-        refused.push(format!("no priority over other programs (SCHED_FIFO): {error:?}"));
+        refused.push(format!("no real-time priority (SCHED_FIFO): {error:?}"));
     }
     if let Err(error) = mlockall(MlockAllFlags::CURRENT | MlockAllFlags::FUTURE) {
         refused.push(format!("memory may be swapped out (mlockall): {error}"));

@@ -45,13 +45,13 @@ impl Listener {
                 let refuse = |problem: &str| Error::Input(format!("socket {name}: {problem}"));
                 if let Ok(found) = fs::symlink_metadata(path) {
                     if !found.file_type().is_socket() {
-                        return Err(refuse("there is a file of that name, which is no socket"));
+                        return Err(refuse("a file that is not a socket has this name"));
                     }
                     match UnixStream::connect(path) {
                         Err(error) if error.kind() == ErrorKind::ConnectionRefused => {
                             let _ = fs::remove_file(path);
                         }
-                        _ => return Err(refuse("in use: a server listens there")),
+                        _ => return Err(refuse("in use: another server listens there")),
                     }
                 }
                 let socket = UnixListener::bind(path)

@@ -48,18 +48,18 @@ impl Mount {
         match fs::metadata(path) {
             Err(error) if error.kind() == ErrorKind::NotConnected => {
                 return refuse(format!(
-                    "a server that has died left its mount there; {HELPER} -u {name} takes it away"
+                    "still mounted by a server that was killed; {HELPER} -u {name} unmounts it"
                 ));
             }
             Err(error) if error.kind() == ErrorKind::NotFound => {
-                return refuse(format!("there is no such directory; mkdir {name} makes it"));
+                return refuse(format!("no such directory; create it with mkdir {name}"));
             }
             Err(error) => return refuse(reason(&error)),
             Ok(found) if !found.is_dir() => return refuse("not a directory".to_owned()),
             Ok(_) => {}
         }
         match fs::read_dir(path).map(|mut it| it.next()) {
-            Err(error) => return refuse(format!("cannot be looked into: {}", reason(&error))),
+            Err(error) => return refuse(format!("cannot be read: {}", reason(&error))),
             Ok(Some(_)) => {
                 return refuse(
                     "not empty, or something is mounted there; its files would be hidden"
@@ -140,7 +140,7 @@ impl Mount {
         }
         busy.then(|| {
             let name = self.path.display();
-            format!("{name} was unmounted while it was in use; who uses it has errors now")
+            format!("{name} was unmounted while in use; programs that use it get errors now")
         })
     }
 }

@@ -63,7 +63,7 @@ const ALLOCATION: &[u8] = b"base:allocation";
 
 /// Why a client is told that it cannot be served.
 pub(crate) const FULL: &str = "all places are taken; try again later";
-const TLS_FIRST: &[u8] = b"nothing is said here without TLS";
+const TLS_FIRST: &[u8] = b"TLS is required";
 
 impl Conversation {
     /// A new connection to one export that needs no name, and what the server says first. Without an

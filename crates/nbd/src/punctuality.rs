@@ -87,14 +87,14 @@ impl Punctuality {
         let percent = |share: f64| format!("{:.1} %", share * 100.0);
         if self.floor_excess_ns as f64 > model * MOST_DIFFERENCE {
             return Verdict::Invalid(format!(
-                "{} of the requests take the model less than the way to the client and back; \
+                "{} of the requests take less in the model than the round trip to the client; \
                  slow the model down by the time scale",
                 percent(self.below_floor as f64 / requests)
             ));
         }
         if self.late_share() > MOST_LATE {
             let cause = if self.late_by_backing * 2 > self.late {
-                "most of them waited for the backing file; put it in memory, or use none"
+                "most of them waited for the backing file; put it on a RAM disk (tmpfs), or use none"
             } else {
                 "the machine is too busy, or too slow"
             };
@@ -105,8 +105,8 @@ impl Punctuality {
         }
         if self.held_back as f64 > requests * MOST_LATE {
             return Verdict::Invalid(format!(
-                "{} of the requests waited because their client had asked for more than is served at \
-                 once, 512 requests or 64 MiB",
+                "{} of the requests waited because their client exceeded its limit of outstanding requests, \
+                 512 or 64 MiB",
                 percent(self.held_back as f64 / requests)
             ));
         }
@@ -182,7 +182,7 @@ mod tests {
     fn what_is_faster_than_the_transport_is_told_apart() {
         let punctuality = punctuality(&[(10, 20), (10, 20), (10, 20), (100, 100)]);
         assert_eq!((punctuality.below_floor, punctuality.late), (3, 0));
-        assert!(reason(&punctuality).contains("75.0 % of the requests take the model less"));
+        assert!(reason(&punctuality).contains("75.0 % of the requests take less in the model"));
         // A few cheap requests, such as flushes, do no harm.
         let mut answers = vec![(1000, 1000); 90];
         answers.resize(100, (0, 20));

@@ -74,16 +74,14 @@ fn all<T: PemObject>(directory: &Path, name: &str) -> Result<Vec<T>, Error> {
 fn problem(error: &pem::Error, kind: &str) -> String {
     match error {
         pem::Error::Io(error) => reason(error),
-        pem::Error::NoItemsFound => format!("there is no {kind} in it (PEM)"),
-        other => format!("is no PEM: {other}"),
+        pem::Error::NoItemsFound => format!("contains no {kind} (PEM)"),
+        other => format!("not a PEM file: {other}"),
     }
 }
 
 fn words(error: &rustls::Error) -> String {
     match error {
-        rustls::Error::InconsistentKeys(_) => {
-            "it is not that of the key in server-key.pem".to_owned()
-        }
+        rustls::Error::InconsistentKeys(_) => "does not match the key in server-key.pem".to_owned(),
         other => other.to_string(),
     }
 }

@@ -88,7 +88,7 @@ impl<'de, S: DeserializeSeed<'de>, E: Fn() -> S> Visitor<'de> for List<E> {
         while let Some(entry) = entries.next_element_seed((self.each)())? {
             if list.len() == self.longest {
                 let longest = self.longest;
-                return Err(A::Error::custom(format!("a list goes on after {longest} entries")));
+                return Err(A::Error::custom(format!("a list has more than {longest} entries")));
             }
             list.push(entry);
         }

@@ -66,10 +66,8 @@ impl Experiment {
         let checked = checked.and_then(|()| cost.check());
         checked.map_err(|invalid| blame(&invalid, &parsed))?;
         if !run.timed && !device.has_flash() {
-            let problem = format!(
-                "a device of kind \"{}\" has nothing to simulate without time (run.timed)",
-                device.kind()
-            );
+            let problem =
+                format!("a device of kind \"{}\" cannot run untimed (run.timed)", device.kind());
             return Err(blame(&Invalid::new(&["run.timed"], problem), &parsed));
         }
         if run.timeline != TimelineWindow::None && !(run.timed && device.has_flash()) {
@@ -282,7 +280,7 @@ fn each(sections: &[Section<'_, '_>], path: &str) -> Result<Vec<(u32, DeviceConf
         let keys = table.without(&["member"]);
         let device = member(sections, &format!("{path}.each"), Some(table.with(&keys)))?;
         if matches!(device, DeviceConfig::Array(_)) {
-            let problem = format!("{path}.each: an array cannot be one of unlike members");
+            let problem = format!("{path}.each: an array cannot be a member beside unlike ones");
             return Err(table.error_at("kind", &problem));
         }
         Ok((number, device))

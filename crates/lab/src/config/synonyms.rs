@@ -20,7 +20,7 @@ const fn row(word: &'static str, terms: &'static [&'static str], note: &'static 
 const CLEANERS: &str = "ssdlab list cleaners";
 const LIFE: &str = "ssdlab endurance DEVICE, ssdlab size --trace FILE --years 5";
 const ZIPF: &str = "as in locality=zipf(0.9)";
-const NO_SLC: &str = "no drive here has a cache of SLC; the write buffer is device.buffer.size";
+const NO_SLC: &str = "SLC caches are not modelled; the write buffer is device.buffer.size";
 const RESULT: &str = "a figure of the results, as in ssdlab sweep --minimize write_amplification";
 const DEPTH: &[&str] =
     &["workload.outstanding", "host_link.queue_depth", "device.queue_depth", "classes.*.depth"];
@@ -174,7 +174,7 @@ mod tests {
             ("overprovisioning", "device.over_provisioning"),
             ("gc", "device.cleaning;"),
             ("bs", "workload.block_size"),
-            ("slc_cache", "no drive here has a cache of SLC"),
+            ("slc_cache", "SLC caches are not modelled"),
             ("waf", "a figure of the results"),
         ] {
             assert!(said(word).contains(key), "{word}: {}", said(word));

@@ -199,7 +199,7 @@ impl<'a> Faulty<'a> {
 
     fn check_cut(&self) -> Result<(), String> {
         if self.off_until.is_some() || !self.device.is_ready() {
-            return Err("the power is off already, or the drive on its way back".to_owned());
+            return Err("the power is already off, or the drive is still recovering".to_owned());
         }
         self.experiment.device.check_power_cuts().map_err(|invalid| invalid.to_string())
     }
@@ -207,10 +207,10 @@ impl<'a> Faulty<'a> {
     fn age(&mut self, order: &Order) -> Result<(), String> {
         let pages = self.device.preparable_pages();
         if pages == 0 {
-            return Err(format!("{order}: this device has no flash that could age"));
+            return Err(format!("{order}: this device has no flash"));
         }
         if !self.device.rests() || !self.late.is_empty() {
-            return Err(format!("{order}: the drive is at work; ask again when it rests"));
+            return Err(format!("{order}: the drive is busy; try again when it is idle"));
         }
         self.ages += 1;
         let seed = self.experiment.run.seed ^ self.ages;

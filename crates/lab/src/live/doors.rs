@@ -30,7 +30,8 @@ impl<'a> Doors<'a> {
             Some(LiveAddress::Shared(behind)) => (None, Some(behind)),
             Some(address) => (Some(place::address(address, false, warnings)?), None),
             None if settings.mount.is_none() && settings.vhost_user.is_none() => {
-                let problem = "nobody could reach it: a socket, a port or a directory is needed";
+                let problem =
+                    "no client could reach it: give a socket, a port or a mount directory";
                 return Err(RunError::Input(problem.to_owned()));
             }
             None => (None, None),

@@ -122,7 +122,7 @@ fn serve(
     let mut warnings = Vec::new();
     let scale = Scale::new(settings.time_scale).map_err(from_nbd)?;
     if experiment.run.warm_up.ns() > 0 {
-        let problem = "a live device is measured from its first client on; leave the key out";
+        let problem = "a live device is measured from its first client on; remove the key";
         return Err(experiment.blame(&Invalid::new(&["run.warm_up"], problem.to_owned())).into());
     }
     let script = faults::of(experiment)?;

@@ -66,8 +66,7 @@ impl LiveDoor {
         let address = place::address(address, is_guarded, &mut warnings)?;
         Listener::check(&address).map_err(from_nbd)?;
         if tls.is_some() {
-            let words =
-                "what TLS takes is not part of the timing: it is on top of what clients see";
+            let words = "the latency of TLS is not part of the timing; clients see it in addition";
             warnings.push(words.to_owned());
         }
         let control = Control::new().map_err(|error| system(&error))?;
@@ -81,7 +80,7 @@ impl LiveDoor {
     /// When the name is taken, or the system has no more descriptors.
     pub fn way_to(&mut self, name: &str, description: &str) -> Result<LiveAddress, RunError> {
         if self.rooms.iter().any(|room| room.name == name) {
-            let problem = format!("export {name}: there are two of that name");
+            let problem = format!("export {name}: this name is used twice");
             return Err(RunError::Input(problem));
         }
         let (passage, arrivals) = nbd::passage().map_err(from_nbd)?;

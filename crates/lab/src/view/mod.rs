@@ -41,8 +41,7 @@ impl View {
     /// When the experiment has nothing that could be looked at, or the system gives no thread.
     pub fn start(experiment: Experiment, supplied: Supplied) -> Result<View, RunError> {
         if !experiment.run.timed {
-            let problem =
-                "false is a run without time, of which there is nothing to see".to_owned();
+            let problem = "false is an untimed run, which cannot be viewed".to_owned();
             return Err(experiment.blame(&Invalid::new(&["run.timed"], problem)).into());
         }
         let (orders, its_orders) = channel();
