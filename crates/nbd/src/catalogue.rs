@@ -1,27 +1,27 @@
-//! What a server has to offer: its exports, each under its name.
+//! The exports of a server, by name.
 
 use crate::error::Error;
 
 /// The longest name and the longest description, bytes; the protocol would allow 4096.
 const MOST_NAME_BYTES: usize = 255;
-/// As many exports may be offered: their list is said in one piece.
+/// Maximum number of exports: their list is sent in one piece.
 const MOST_EXPORTS: usize = 64;
 
-/// What a connection may have.
+/// An export as a connection uses it.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Export {
-    /// How large it is.
+    /// Its size.
     pub bytes: u64,
-    /// Whether nothing may be changed.
+    /// Whether it is read-only.
     pub read_only: bool,
 }
 
 /// An export as clients find it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Offer {
-    /// Under which name.
+    /// Its name.
     pub name: String,
-    /// A line for people.
+    /// A description for people.
     pub description: String,
     /// What it is.
     pub export: Export,
@@ -32,9 +32,9 @@ pub struct Offer {
 pub enum Security {
     /// There is none.
     Off,
-    /// Who wants it has it.
+    /// Clients may use TLS.
     Offered,
-    /// Nothing is said without it.
+    /// Clients must use TLS.
     Required,
 }
 
@@ -82,7 +82,7 @@ impl Catalogue {
         &self.offers
     }
 
-    /// The export that a client means.
+    /// The export with this name.
     pub(crate) fn find(&self, name: &[u8]) -> Option<usize> {
         let named = self.offers.iter().position(|it| it.name.as_bytes() == name);
         named.or_else(|| name.is_empty().then_some(0))
