@@ -45,7 +45,7 @@ def timed(study: Study) -> dict[tuple[str, bool], Results]:
 def experiment(
     rule: str, blocks_per_plane: int, timed: bool, copy_back: bool = False, length: float = 1.0
 ) -> dict[str, Any]:
-    """The run on a package with `blocks` blocks per plane, its file and its length in proportion."""
+    """The run on a package of `blocks_per_plane`, with file and length in proportion."""
     return {
         "device": {
             "preset": "agrawal2008",
