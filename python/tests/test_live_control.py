@@ -1,4 +1,4 @@
-"""Orders to a live device: what each does to its clients, and that a replay knows of them."""
+"""Orders to a live device: the effect of each on its clients, and in a replay."""
 
 import json
 import os

@@ -1,4 +1,4 @@
-"""The live device behind TLS: who comes in, with which programs, and what is never believed."""
+"""The live device with TLS: which clients and programs are accepted, and what is rejected."""
 
 import json
 import os
@@ -25,7 +25,7 @@ def pki(tmp_path_factory):
 
 @pytest.fixture(scope="module")
 def others(tmp_path_factory):
-    """Those of an authority that nobody knows."""
+    """Certificates of an unknown authority."""
     return certificates.make(tmp_path_factory.mktemp("pki") / "others")
 
 
@@ -139,7 +139,7 @@ def test_clients_show_whose_they_are(serve, pki, others):
 
 def test_words_slipped_in_before_tls_count_for_nothing(serve, pki):
     live = serve()
-    # Behind STARTTLS, in the clear: whoever sits on the line could have said it.
+    # Behind STARTTLS, in the clear: an attacker on the network could have sent it.
     for slipped in (option(haggler.GO, name("")), option(haggler.STRUCTURED), b"x"):
         with Haggler(live.uri) as it:
             it.socket.sendall(option(haggler.STARTTLS) + slipped)

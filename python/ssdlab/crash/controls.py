@@ -1,4 +1,4 @@
-"""Runs of which it is known what must be lost and what must not: the test of the crash test."""
+"""Runs with a known outcome, with losses and without: the test of the crash test."""
 
 from __future__ import annotations
 
@@ -104,7 +104,7 @@ def perform(
     progress: Progress,
     tell: Callable[[Outcome], None],
 ) -> list[Outcome]:
-    """Run the controls, one after the other; `tell` hears of each at once."""
+    """Run the controls one by one; `tell` is called after each."""
     outcomes = []
     for control in controls:
         app, _ = load(control.app)

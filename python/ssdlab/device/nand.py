@@ -17,7 +17,7 @@ class Nand:
     """Where the numbers are from."""
     read: float
     fastest: float
-    """The shortest published sensing of such cells."""
+    """The shortest published sensing time of these cells."""
     program: tuple[float, float]
     """Between which times a word line of all planes is programmed."""
     erase: float

@@ -60,7 +60,7 @@ class LiveDevice:
         self._door: LiveExports | None = None
 
     def stop_with(self, door: LiveExports) -> None:
-        """The door ends when the device is stopped: nobody else is behind it."""
+        """The door ends when the device is stopped, because it has no other device."""
         self.warnings = door.warnings
         self._door = door
 

@@ -27,7 +27,7 @@ DRIVE = "tlc-enterprise"
 #: Spare / exported space of the designs.
 SPARE = (0.07, 0.1, 0.15, 0.2, 0.28, 0.4, 0.55, 0.75)
 MAX_DRIVES = 4
-#: What lasts longer is not told in years.
+#: Longer lifetimes are not stated in years.
 LONG = 100
 STRIPE = "64KiB"
 

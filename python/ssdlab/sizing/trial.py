@@ -17,10 +17,10 @@ from ssdlab.running import Progress, run_layers
 
 #: A single run is enough if its figure is better or worse than the limit by this factor.
 CLEAR = 1.25
-#: Capacities that the trace must write for its own write amplification to be told; else it is that
-#: of the random writes before, which is higher.
+#: Capacities that the trace must write for its own write amplification to be used; otherwise
+#: it is that of the preconditioning by random writes, which is higher.
 ENOUGH = 0.05
-#: Seeds of a design that is near a limit or is recommended, and of one that is still undecided.
+#: Number of seeds for a design near a limit or the answer, and for one still inconclusive.
 SEEDS, MOST_SEEDS = 3, 5
 DAY_SECONDS = 86_400
 DAYS = 365

@@ -83,8 +83,8 @@ class _Process:
         pool, self._pool = self._pool, None
         if pool is None:
             return
-        # A worker that ends while it hands over results leaves half of them in the pipe, and who
-        # reads them waits for the rest while anybody could write it. The last who could are we.
+        # A worker that dies while it sends results leaves half of them in the pipe, and the
+        # reader waits for the rest as long as a writer exists. The last one is this process.
         writer = getattr(getattr(pool, "_result_queue", None), "_writer", None)
         pool.shutdown(wait=False, cancel_futures=True)
         if writer is not None:

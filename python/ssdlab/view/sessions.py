@@ -20,7 +20,7 @@ from ssdlab._core import InputError
 from ssdlab.view import knobs
 from ssdlab.view.scenes import Scene
 
-#: Pages at a time.
+#: Maximum number of open pages.
 MOST_SESSIONS = 4
 #: A session that was not asked for anything for this time gives way to a new one.
 IDLE_SECONDS = 30.0
@@ -28,11 +28,11 @@ MOST_FRAMES = 120
 #: An hour a frame.
 MOST_STEP_NS = 3_600_000_000_000
 MOST_DRIVES = 2
-#: Requests among which the next slow one is looked for at a time.
+#: Number of requests searched at a time for the next slow one.
 PATIENCE = 300_000
 LOOK_SECONDS = 0.05
 
-#: What a page has turned of each drive: knobs and values.
+#: The sliders that a page has set for each drive, with their values.
 Turned = Mapping[str, Any]
 
 
@@ -198,7 +198,7 @@ class Session:
             drive.stop()
 
     def said(self) -> dict[str, Any]:
-        """What a page is told at the beginning."""
+        """The first message to a page."""
         return {
             "title": self.scene.title or self.drives[0].experiment.get("title", ""),
             "colour": self.scene.colour,
