@@ -192,7 +192,7 @@ impl LiveEntry {
         self.at(|door| door.open().map_err(live_error)).unwrap_or(Ok(Vec::new()))
     }
 
-    /// Lets nobody in any more.
+    /// Accepts no more clients.
     fn close(&self, py: Python<'_>) {
         py.detach(|| self.at(LiveDoor::close));
     }

@@ -14,7 +14,7 @@ pub trait Model: Device + Prepare + Persist + Examine + Apart + Cleans + Send {}
 
 impl<D: Device + Prepare + Persist + Examine + Apart + Cleans + Send> Model for D {}
 
-/// Cleaning in which whoever drives the device has a say; of devices that clean.
+/// Cleaning that the caller can coordinate, for devices that clean.
 pub trait Cleans {
     /// Whether somebody may have a say in it.
     fn is_steerable(&self) -> bool {

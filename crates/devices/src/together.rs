@@ -1,7 +1,7 @@
 //! Work that several threads share, without time and in time.
 //!
-//! A device starts no thread. It says what of it depends on nothing else, as jobs or as sides, and whoever
-//! has the threads has them done side by side; the state afterwards is that of one thread, to the bit.
+//! A device starts no thread. It offers its independent parts, as jobs or as sides, and the owner of the
+//! threads runs them in parallel; the state afterwards is bit-identical to that of one thread.
 
 use engine::{Completion, Followed, Time};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};

@@ -190,7 +190,7 @@ impl Completion {
     }
 }
 
-/// Something that answers requests: a state machine that is told the time.
+/// Completes requests: a state machine that gets the time as input.
 ///
 /// The caller guarantees that time never goes backwards over all calls, and that it calls
 /// [`advance`](Device::advance) up to every [`next_event`](Device::next_event) before it submits
@@ -212,7 +212,7 @@ pub trait Device {
     /// [on](Device::power_on) again.
     ///
     /// # Panics
-    /// Of a device that does not recover from power cuts; whoever drives it asks that before.
+    /// On a device that does not recover from power cuts; the caller must check that before.
     fn cut(&mut self, _now: Time, _completions: &mut Vec<Completion>) {
         panic!("this device does not recover from power cuts");
     }

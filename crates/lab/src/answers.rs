@@ -8,7 +8,7 @@ use serde_json::{Map, Value, json};
 /// Percentiles that every latency summary lists.
 const PERCENTILES: [&str; 7] = ["50", "90", "95", "99", "99.9", "99.99", "99.999"];
 
-/// Shares of the requests, from the fastest on, between which it is told where the time went.
+/// Rank bands of the requests, from the fastest on, each with a breakdown of its latency.
 const RANKS: [f64; 6] = [0.0, 0.5, 0.9, 0.99, 0.999, 1.0];
 
 /// How requests ended.

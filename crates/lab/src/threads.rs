@@ -141,7 +141,7 @@ impl Writes for Stretch {
     }
 }
 
-/// How many overwrites make a stretch: as many as take a moment, so that whoever waits hears of it.
+/// Number of overwrites in a stretch: those of a moment, so that progress is reported often enough.
 pub(crate) struct Pace {
     writes: u64,
 }

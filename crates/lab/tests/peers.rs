@@ -146,7 +146,7 @@ fn a_key_of_another_kind_is_refused_and_its_kind_named() {
     let words = ["member.channels=3", "member.kind=linear", "device.kind=array"];
     let message = refusal(&[], &words);
     assert!(message.contains("device.member.channels: a device of kind linear has none"));
-    // What no kind has is a slip, and the nearest key is told.
+    // A key that no kind has is a mistake, and the nearest key is suggested.
     let slip = file("[workload]\nkind = 'closed'\noutstandig = 1\n");
     let message = refusal(&[slip], &[]);
     assert!(message.contains("(did you mean outstanding?)"), "{message}");

@@ -70,7 +70,7 @@ mod tests {
         assert_eq!(table[5_000_000], 7);
     }
 
-    /// Where the system says how memory is backed, and large pages are given to whoever asks.
+    /// On systems that report how memory is backed, and give large pages on request.
     #[test]
     #[cfg(target_os = "linux")]
     #[expect(clippy::disallowed_methods, reason = "what the system did, only the system can say")]

@@ -1,5 +1,5 @@
-//! Members driven side by side: they share nothing but the link, which takes no time, so each side has some
-//! of them, and the array is told afterwards of what they answered.
+//! Members driven side by side: they share nothing but the link, which takes no time, so each side has
+//! some of them, and the array gets their completions afterwards.
 //!
 //! At one instant, members answer in order of their numbers: first what they do by themselves, then,
 //! request by request, what they answer at once.
@@ -134,7 +134,7 @@ impl Side for Few {
     }
 }
 
-/// What the array is told of in order, beside answers of members.
+/// Events for the array, in order, beside completions of members.
 #[derive(Debug, Clone, Copy)]
 pub(super) enum Entry {
     Asked { at: Time, number: u64 },

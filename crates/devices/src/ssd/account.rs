@@ -375,7 +375,7 @@ impl Counters {
         }
     }
 
-    /// A logical page was programmed for the host, who wrote `bytes` to `pages` flash pages of it.
+    /// A logical page was programmed for the host, which wrote `bytes` to `pages` flash pages of it.
     #[inline]
     pub(super) fn page_written(&mut self, pages: u32, bytes: u64) {
         self.host_programs += 1;

@@ -1,8 +1,8 @@
 //! A JSON Schema of experiment files, made of the reference of the keys: an editor completes and checks
 //! a file with it. What it refuses the program refuses; contradictions between keys it cannot see.
 //!
-//! A section that has a kind says of each key once what it takes; which keys a kind has is told apart
-//! by `if` and `then`, so that a mistake is shown where it is.
+//! A section with a kind describes each of its keys once; `if` and `then` select the keys of a kind, so
+//! that an editor marks a mistake where it is.
 
 use super::keys::{SectionKeys, keys};
 use super::layer::{TITLE, VERSION};

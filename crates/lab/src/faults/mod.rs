@@ -1,9 +1,9 @@
-//! A device with faults: it is slow, fails, loses its power, or ages, when it is told to.
+//! A device with injected faults: slow requests, errors, power cuts, ageing.
 //!
-//! What is told it is applied in the time of the model and drawn from a generator of its own, so that the
-//! same script on the same requests gives the same results, whoever told it: a script (`run.faults`), or
-//! someone at the control socket of the live device, whose orders are written down as a script. Times of a
-//! script count from the first request. A device without faults is asked directly.
+//! Orders apply in model time, with a random generator of their own, so that the same orders on the same
+//! requests give the same results, whether they come from a script (`run.faults`) or from the control
+//! socket of the live device, which records them as a script. Times of a
+//! script count from the first request. A device without faults gets its requests directly.
 
 mod order;
 

@@ -168,7 +168,7 @@ fn serve(
     let mut server = Server::new(&mut device, &mut watcher, setup, control).map_err(from_nbd)?;
     doors.open(settings, export, &mut server)?;
     let file = doors.file();
-    // Nobody listens any more when the user has given up.
+    // The receiver is gone if the user has given up.
     let (uri, told_of) = (doors.uri(), warnings.clone());
     let _ = announce.send(Ready { uri, file: file.clone(), size_bytes, warnings: told_of, events });
     #[expect(clippy::disallowed_methods, reason = "a live device runs on the wall clock")]

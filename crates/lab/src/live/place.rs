@@ -7,7 +7,7 @@ use nbd::{Address, Store};
 use options::Size;
 use std::net::IpAddr;
 
-/// Where it listens, if that may be; where nobody comes in without a certificate there is less to warn of.
+/// The address to listen on, if it is allowed; without a warning if clients must show certificates.
 pub(super) fn address(
     address: &LiveAddress,
     is_guarded: bool,

@@ -28,7 +28,7 @@ impl LiveTls {
         Ok(LiveTls { tls, security, verifies })
     }
 
-    /// Whether nobody comes in who has no certificate.
+    /// Whether clients must show a certificate.
     fn guards(&self) -> bool {
         self.verifies && self.security == Security::Required
     }
@@ -119,7 +119,7 @@ impl LiveDoor {
         Ok(uris)
     }
 
-    /// Lets nobody in any more; who is inside may stay.
+    /// Accepts no more clients; connected ones may stay.
     pub fn close(&mut self) {
         self.control.stop();
         if let Some(thread) = self.thread.take() {

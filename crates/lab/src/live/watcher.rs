@@ -1,4 +1,4 @@
-//! Who looks on while a device is served: counts what it does, keeps it, and takes orders.
+//! The observer of a served device: counts its requests, saves it, and executes orders.
 
 use super::keep::Keeper;
 use super::looks::{self, Counted};

@@ -24,7 +24,7 @@ const TRIAL_STREAM: u64 = 22;
 const TRIALS: u32 = 4;
 /// Failures that trials should see during a repair.
 const AIM: f64 = 0.7;
-/// Groups between two visits to whoever waits.
+/// Groups between two calls of `visit`.
 const VISIT: u64 = 64;
 
 /// What is asked, as the user writes it.
@@ -90,7 +90,7 @@ impl Reliability {
     }
 }
 
-/// Simulates `groups` groups; `visit` is told how many are done and may end it.
+/// Simulates `groups` groups; `visit` gets the number done and may end it.
 ///
 /// # Errors
 /// When a value cannot be, or when `visit` ends it.

@@ -68,7 +68,7 @@ pub(super) struct Layout {
     pub(super) cells: Vec<Range<usize>>,
     /// Drives that were known when it was made.
     pub(super) drives: usize,
-    /// The same for whoever draws the map.
+    /// The same for the page that draws the map.
     pub(super) shape: Value,
 }
 

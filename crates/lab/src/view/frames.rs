@@ -13,9 +13,9 @@ use std::collections::VecDeque;
 
 /// Percentiles are those of the last `WINDOW` requests.
 const WINDOW: usize = 10_000;
-/// A percentile is told when this many requests are slower.
+/// A percentile is shown if at least this many requests are slower.
 const SLOWER: usize = 10;
-/// Requests of a frame that are told one by one: the last ones, and the slowest.
+/// Requests of a frame that are listed individually: the last ones, and the slowest.
 const TOLD: usize = 8;
 
 /// Why there is a frame.

@@ -32,7 +32,7 @@ pub(crate) struct Gate {
     left: u32,
     /// What a request takes at least that is looked for.
     slow: Time,
-    /// Requests after which nobody looks for it any longer.
+    /// Requests after which the search stops.
     patience: u64,
     now: Time,
 }
@@ -119,7 +119,7 @@ impl Drop for Gated {
     fn drop(&mut self) {
         let Gated { device, gate } = self;
         gate.show(&**device, gate.now, What::End);
-        // Perhaps nobody looks any more.
+        // The view may be closed.
         let _ = gate.answers.send(std::mem::take(&mut gate.bytes));
     }
 }
@@ -178,7 +178,7 @@ impl Device for Gated {
 /// One thread drives it, so that it is not taken apart.
 impl Apart for Gated {}
 
-/// Nobody steers a device of an experiment but the array that it is in.
+/// Only the array that contains a device coordinates its cleaning.
 impl Cleans for Gated {}
 
 impl Prepare for Gated {

@@ -1,8 +1,9 @@
-//! A run that is looked at while it goes on: it stops wherever whoever looks wants, and goes on from there.
+//! A run in a view: it pauses where the viewer wants, and continues from there.
 //!
 //! It is the run of [`run_with`](crate::run_with), on a thread of its own, whose device stands behind a
-//! [gate](gate): before time goes on past an instant the gate shows what the device looks like, and waits
-//! for the next order. So what is seen is the run itself, and its results are those of a run nobody looks at.
+//! [gate](gate): before time advances past an instant the gate emits the state of the device, and waits
+//! for the next command. So the view shows the run itself, and its results are those of a run without a
+//! view.
 
 mod cells;
 mod frames;
@@ -82,7 +83,7 @@ impl View {
     }
 
     fn order(&self, order: Order) {
-        // Of a run that is over nobody takes orders; the answer says that it is.
+        // A finished run accepts no commands; the answer says that it is over.
         let _ = self.orders.as_ref().map(|orders| orders.send(order));
     }
 

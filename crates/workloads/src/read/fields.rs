@@ -111,7 +111,7 @@ impl Field {
     }
 }
 
-/// A whole number in `base` (10 or 16); a minus sign is told apart from other rubbish.
+/// A whole number in `base` (10 or 16); a minus sign has an error of its own.
 pub(crate) fn integer(field: &[u8], base: u32) -> Result<u64, Fault> {
     let digits = match field {
         [b'-', rest @ ..] => rest,

@@ -1,4 +1,4 @@
-//! Where the bytes of traces and job files come from: whoever runs a workload opens them.
+//! The source of the bytes of traces and job files: the caller of a workload opens them.
 
 use std::io::{self, Read, Seek};
 use std::sync::Arc;

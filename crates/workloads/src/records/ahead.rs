@@ -83,7 +83,7 @@ impl Ahead {
     }
 
     fn give_back(&self, batch: Batch) {
-        // Whoever has filled the last batch takes no more.
+        // After the last batch no more are filled.
         if let Some(used) = &self.used {
             let _ = used.send(batch);
         }

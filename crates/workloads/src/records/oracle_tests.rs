@@ -167,7 +167,7 @@ fn check(text: &[u8], format: &'static Format, options: &ReadOptions) {
         assert_eq!(found.error, expected.error, "{name}");
         assert_eq!(found.requests.len(), expected.requests.len(), "{name}");
         assert_eq!(found.lines, expected.lines, "{name}");
-        // What is counted at an error is told by nobody.
+        // Counts at an error are not compared.
         let steps = expected.requests.len() + usize::from(expected.error.is_none());
         assert_eq!(found.counted[..steps], expected.counted[..steps], "{name}");
     }

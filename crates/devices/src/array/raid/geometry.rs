@@ -200,7 +200,7 @@ fn ends(config: &ArrayConfig) -> Result<Option<Vec<u64>>, Invalid> {
             (below / 100.0 * 2f64.powi(64)) as u64
         })
         .collect();
-    // Whatever rounding left of the circle belongs to the last who has a share.
+    // The remainder from rounding goes to the last member with a share.
     let last = shares.iter().rposition(|share| *share > 0.0).unwrap_or(0);
     ends[last..].fill(u64::MAX);
     Ok(Some(ends))

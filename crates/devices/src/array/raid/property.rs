@@ -254,7 +254,7 @@ fn a_spare_that_fails_is_replaced_by_the_next() {
     });
 }
 
-/// More failures than are borne: what is lost is counted, and said to whoever asks for it.
+/// More failures than the redundancy tolerates: lost sectors are counted, and requests for them say so.
 #[test]
 fn what_is_lost_is_counted_and_refused() {
     all(|config| {

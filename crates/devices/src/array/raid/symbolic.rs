@@ -396,8 +396,8 @@ impl Shadow {
         self.check_without(raid, raid.geometry.checks());
     }
 
-    /// Every stripe that nobody is changing holds what was written last, in what is there of it and in
-    /// its parity.
+    /// Every stripe without a write in progress holds what was written last, in its available chunks and
+    /// in its parity.
     pub(super) fn check(&mut self, raid: &Raid) {
         self.check_without(raid, 0);
     }

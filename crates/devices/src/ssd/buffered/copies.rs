@@ -31,8 +31,8 @@ impl Buffered {
         }
     }
 
-    /// Whether nobody waits for room, and a victim would not gain more than the padding of a group of either
-    /// stream, which a volatile buffer may cost with each: after a cut cleaning would come to no end.
+    /// Whether no write waits for room, and a victim would gain no more than the padding of a group of
+    /// each stream, which a volatile buffer may cost per victim: after a cut cleaning would never end.
     fn gains_nothing(&self, domain: Domain) -> bool {
         if self.owned.is_none() || !self.config.is_volatile() || !self.waiting.is_empty() {
             return false;

@@ -52,8 +52,8 @@ struct Dumped {
 }
 
 impl Buffered {
-    /// What a cut does to the groups in the buffer, and the programs that nobody can count on: all that are
-    /// lost with a volatile buffer, those without an answer with a protected one.
+    /// The effect of a cut on the groups in the buffer, and the programs without a guarantee: all lost
+    /// ones with a volatile buffer, unacknowledged ones with a protected buffer.
     pub(in crate::ssd) fn cut_groups(&self, now: Time) -> (Vec<CutProgram>, Vec<CutGroup>) {
         let protected = self.config.buffer.power_loss_protected;
         let fates = if protected { self.dump(now) } else { self.fates(now) };

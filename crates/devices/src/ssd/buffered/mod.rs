@@ -125,8 +125,8 @@ impl Buffered {
         }
     }
 
-    /// The rooms of the domains are counted when the first request comes: preparing a drive takes no
-    /// time, and asks nobody.
+    /// The rooms of the domains are counted when the first request comes: preconditioning is untimed and
+    /// does not need them.
     fn begin(&mut self) {
         if !self.pace.has_begun() {
             let domains = 0..self.ftl.geometry().domains;

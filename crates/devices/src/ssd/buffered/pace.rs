@@ -16,7 +16,7 @@
 use crate::ssd::config::{Cleaning, Pace as Rule};
 use engine::Time;
 
-/// The host's rate is told from windows of this length, ns.
+/// The host's rate is measured in windows of this length, ns.
 const WINDOW_NS: Time = 32_000_000;
 /// A backlog is lasting when this number of bursts in a row came after a gap shorter than this multiple
 /// of the duration of the burst.

@@ -91,8 +91,7 @@ impl Flash {
         }
     }
 
-    /// The same flash for whoever knows only some of the blocks: of the others' pages it knows nothing,
-    /// which takes no memory.
+    /// The same flash restricted to some of the blocks: the pages of the others take no memory.
     pub(in crate::ssd) fn part(&self, blocks: &Range<usize>) -> Flash {
         self.side(std::iter::once(blocks.clone()))
     }

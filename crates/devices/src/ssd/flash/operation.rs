@@ -265,7 +265,7 @@ impl CostTable {
             && self.copied[(op.at.0 % u64::from(self.pages_per_block)) as usize]
     }
 
-    /// Where all pages are alike nobody asks which one it is.
+    /// Where all pages take the same time, the page is not needed.
     #[inline]
     fn row(&self, op: &FlashOp) -> u32 {
         if self.is_uniform() {

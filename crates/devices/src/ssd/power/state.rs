@@ -80,7 +80,7 @@ impl PowerReport {
 /// What a page of the drive's own is for.
 #[derive(Debug, Clone)]
 pub(super) enum Own {
-    /// The record of trims; with the last page of it, those who wait for it.
+    /// The record of trims; with its last page, the requests that wait for it.
     Log { last: bool, waiting: Vec<(Slot, Op)> },
     /// A checkpoint.
     Checkpoint,

@@ -128,7 +128,7 @@ impl Ssd {
         self.back.write_own(Unit(0), &mut self.clock);
     }
 
-    /// A page has been written that nobody waits for.
+    /// A page without an owner has been written.
     pub(in crate::ssd) fn own_page_written(&mut self, unit: Unit) {
         let Some(power) = &mut self.power else { return };
         match &mut power.state {

@@ -43,7 +43,7 @@ pub struct SsdReport {
 
 impl SsdReport {
     /// Adds the counts of another drive, and what cleaning did there; the ratios are then of both.
-    /// Wear, units and buses stay: whoever puts drives together knows what becomes of them.
+    /// Wear, units and buses are left to the caller.
     pub fn add(&mut self, other: &SsdReport) {
         self.counts += other.counts;
         self.cleaning.busy_ns += other.cleaning.busy_ns;

@@ -135,7 +135,7 @@ fn amplifications(case: &Case<'_>) -> Result<(), String> {
         && off("device.cleaning.stream")
         // A page is programmed while the one before still is: 24 % apart.
         && off("device.cache_commands")
-        // The drive cleans on while nobody asks.
+        // The drive continues to clean while idle.
         && off("device.cleaning.background")
         // Its logical page is not a key.
         && !case.is("device.gang", "shared-control-sync");
