@@ -54,7 +54,7 @@ def test_it_says_how_it_is(serve):
     said = say("stats")
     assert (said["requests"], said["host"]["write"]["requests"]) == (1, 1)
     assert say("health")["percentage_used"] == 0
-    assert "there are: slow X" in say("sing")["error"]
+    assert "the orders are: slow X" in say("sing")["error"]
 
 
 def test_what_is_to_fail_fails_and_leaves_no_data(serve):

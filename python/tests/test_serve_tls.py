@@ -236,7 +236,7 @@ def test_certificates_that_cannot_be_used_are_named(tmp_path, pki, others):
     assert "server-cert.pem: No such file" in refused()
     assert "ca-cert.pem: No such file" in refused(tls_verify_peer=True)
     (broken / "server-cert.pem").write_text("a certificate\n")
-    assert "server-cert.pem: there is no certificate in it" in refused()
+    assert "server-cert.pem: contains no certificate" in refused()
     (broken / "server-cert.pem").write_bytes((pki / "server-cert.pem").read_bytes())
     assert "server-key.pem: No such file" in refused()
     (broken / "server-key.pem").write_bytes((others / "server-key.pem").read_bytes())

@@ -256,7 +256,7 @@ impl View {
     }
 
     /// Gives back everything that the policy does not hold itself. The arrays are for the next step; `None`
-    /// if the policy keeps something of one, since the drive then goes on with a copy elsewhere.
+    /// if the policy keeps something of one, since the drive then continues with a copy elsewhere.
     fn end(&mut self, py: Python<'_>) -> Option<Arrays> {
         self.pool = None;
         let mut arrays = std::mem::take(&mut self.arrays);

@@ -43,7 +43,7 @@ pub(crate) fn detached<T: Send>(py: Python<'_>, work: impl FnOnce() -> T + Send)
     })
 }
 
-/// Panics where simulations run, for tests of what becomes of that.
+/// Panics where simulations run, for tests of the handling of panics.
 #[pyfunction]
 pub(crate) fn panic(py: Python<'_>, text: &str) -> PyResult<()> {
     detached(py, || panic!("{text}"))

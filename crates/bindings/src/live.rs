@@ -168,7 +168,7 @@ pub(crate) struct LiveEntry {
 #[pymethods]
 impl LiveEntry {
     /// A door at a socket or a port, which is not open yet. `tls` is the directory of its certificates,
-    /// whether clients must show one, and whether nothing is said without TLS.
+    /// whether clients must show one, and whether TLS is required.
     #[new]
     #[pyo3(signature = (*, socket, port, host, allow_remote, tls))]
     fn new(

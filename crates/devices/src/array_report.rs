@@ -2,7 +2,7 @@
 
 use serde::Serialize;
 
-/// What an array with redundancy has to say of a run.
+/// The report of an array with redundancy on a run.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct ArrayReport {
     /// The kind of redundancy.

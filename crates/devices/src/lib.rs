@@ -85,7 +85,7 @@ macro_rules! devices {
                 match self { $(Self::$Variant(options) => options.has_flash(),)* }
             }
 
-            /// Whether the power may go of such a device.
+            /// Whether devices of this kind support power cuts.
             ///
             /// # Errors
             /// Why not, with the keys to blame.

@@ -19,7 +19,7 @@ pub trait Writes: Sync {
     fn each(&self, batch: &mut dyn FnMut(&[u64]));
 }
 
-/// A part of a device that goes on by itself for a stretch of time.
+/// A part of a device that runs independently for a stretch of time.
 pub trait Side: Send {
     /// Does what it was given to do.
     fn go(&mut self);

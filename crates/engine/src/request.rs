@@ -208,7 +208,7 @@ pub trait Device {
     fn advance(&mut self, to: Time, completions: &mut Vec<Completion>);
 
     /// The power goes at `now`, after everything of that instant: what was asked and is not answered is
-    /// appended as [`Status::PowerLost`]. Nothing is asked of the device before power is
+    /// appended as [`Status::PowerLost`]. The device gets no requests before power is
     /// [on](Device::power_on) again.
     ///
     /// # Panics
@@ -225,7 +225,7 @@ pub trait Device {
         panic!("this device does not recover from power cuts");
     }
 
-    /// Whether the device takes requests, as it does but on its way back from a power cut.
+    /// Whether the device accepts requests: always, except during recovery from a power cut.
     fn is_ready(&self) -> bool {
         true
     }

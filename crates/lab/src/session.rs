@@ -120,8 +120,8 @@ impl<'a> Session<'a> {
         self.is_served = true;
     }
 
-    /// Fails when the policy that was supplied has failed: the drive then goes on with another, and
-    /// its results must not be shown.
+    /// Fails when the policy that was supplied has failed: the drive then continues with another policy,
+    /// and its results must not be shown.
     pub(crate) fn check_supplied(&self, requests: u64) -> Result<(), RunError> {
         let failure = self.experiment.device.policy_name().zip(self.supplied.failure());
         failure.map_or(Ok(()), |(name, problem)| {

@@ -13,11 +13,11 @@ pub(crate) struct Threads {
     pub(crate) asked: u32,
     /// As many prepared the device; 0 where nothing was to be written.
     pub(crate) preparing: u32,
-    /// Why they were not as many as asked for.
+    /// Why they were fewer than requested.
     pub(crate) preparing_alone: Option<&'static str>,
     /// As many ran the workload.
     pub(crate) running: u32,
-    /// Why they were not as many as asked for.
+    /// Why they were fewer than requested.
     pub(crate) running_alone: Option<&'static str>,
 }
 

@@ -164,7 +164,7 @@ impl Reading {
         Ok(None)
     }
 
-    /// Tells the caller now and then how far this is.
+    /// Reports progress to the caller periodically.
     fn report(&self, watch: Watch<'_>) -> Result<(), TraceError> {
         let seen = self.taken + self.other_devices;
         if seen == 0 || !seen.is_multiple_of(REPORT_REQUESTS) {

@@ -4,8 +4,8 @@
 //! a table is read at random all over, so that large pages pay. All `unsafe` code of the engine is
 //! here; each use says why it is sound.
 
-/// Begins to fetch an entry of a table into the cache; nothing happens beyond its end, nor on a machine
-/// without such a hint.
+/// Begins to fetch an entry of a table into the cache; beyond its end, and on a machine without this
+/// hint, it does nothing.
 #[inline]
 #[allow(unsafe_code)]
 pub fn prefetch<T>(table: &[T], index: usize) {

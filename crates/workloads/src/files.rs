@@ -260,7 +260,7 @@ mod tests {
         files.create(17);
         assert!(files.append(17, 1, false));
         assert_eq!(fetched(&mut files), [(w, 1, 1), (w, 6, 1)]);
-        // The next block is taken: the file goes on elsewhere.
+        // The next block is taken: the file continues elsewhere.
         assert!(files.append(0, 4096, false));
         files.read(0, 0, files.bytes(0));
         let reads = [(r, 2, 2), (r, 4, 2), (r, 7, 1)];

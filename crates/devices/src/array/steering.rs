@@ -1,4 +1,4 @@
-//! Members that clean together, or by turns.
+//! Members that clean together, or in turn.
 //!
 //! A request over several members is as slow as the slowest, so cleaning that coincides hits fewer requests
 //! (Harmonia: Kim, Oral, Shipman, Lee, Dillow and Wang, MSST 2011). If members clean in turn it hits one
@@ -28,7 +28,7 @@ impl Steering {
     /// Members whose cleaning is coordinated.
     ///
     /// # Errors
-    /// When they cannot be told, or by turns when nothing is known of one from the others.
+    /// When members cannot be coordinated, or clean in turn without redundancy.
     pub(super) fn new(
         config: &ArrayConfig,
         drives: &mut [Box<dyn Model>],

@@ -7,7 +7,7 @@ use crate::kit::link::Slot;
 use crate::ssd::ids::Lpn;
 use engine::{Status, Time};
 
-/// What is asked of a logical page.
+/// The operation on a logical page.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(in crate::ssd) enum Access {
     Read,

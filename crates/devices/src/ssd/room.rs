@@ -1,5 +1,5 @@
-//! What a saved drive may hold, as the drive that would take it up knows: a file says how much of everything
-//! follows, and nothing says that it is honest.
+//! What a saved drive may hold, as the drive that would take it up knows: a file states its own sizes,
+//! and they cannot be trusted.
 
 use super::numbers::{Numbers, Table};
 use serde::de::{DeserializeOwned, DeserializeSeed, Deserializer, Error, SeqAccess, Visitor};

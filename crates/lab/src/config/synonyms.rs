@@ -112,7 +112,8 @@ fn meant<'a>(row: &Synonym, paths: &[&'a str]) -> Vec<&'a str> {
     found
 }
 
-/// What a message about an unknown key says of a word that others use, if it is one: which of the keys it means, and
+/// The hint in a message about an unknown key, if it is a name used elsewhere: which of the keys it
+/// means, and
 /// of those that of `section` where it has some.
 pub(crate) fn hint(word: &str, section: Option<&str>, paths: &[&str]) -> Option<String> {
     let row = synonym(word)?;

@@ -405,7 +405,7 @@ impl Device for Faulty<'_> {
     }
 }
 
-/// What is asked of the device beside requests, where something stands between.
+/// Calls to the device beside requests, passed through the faults.
 impl Faulty<'_> {
     /// Begins the account anew.
     pub(crate) fn begin_account(&mut self, now: Time) {

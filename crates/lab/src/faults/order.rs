@@ -27,7 +27,7 @@ pub(crate) struct Fail {
 pub(crate) enum Order {
     /// Every operation takes this many times as long.
     Slow(f64),
-    /// This share of the requests takes so much longer.
+    /// This share of the requests takes longer by this time.
     Latency(Time, f64),
     /// No request completes for this time.
     Stall(Time),

@@ -241,7 +241,7 @@ fn keeper_of(
     Ok(keeper)
 }
 
-/// What the results say of the trace that was written.
+/// The section of the results on the recorded trace.
 fn recorded((file, losses): (String, Losses), faults: Option<&str>) -> Value {
     let lost: Map<String, Value> =
         losses.into_iter().map(|(what, count)| (what.to_owned(), json!(count))).collect();

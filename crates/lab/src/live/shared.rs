@@ -17,8 +17,8 @@ pub struct LiveTls {
 }
 
 impl LiveTls {
-    /// The certificates of a directory; whether clients must show one of their own, and whether nothing is
-    /// said without TLS.
+    /// The certificates of a directory; whether clients must show one of their own, and whether TLS is
+    /// required.
     ///
     /// # Errors
     /// When files are missing, or are not what their names say.
@@ -74,7 +74,7 @@ impl LiveDoor {
         Ok(LiveDoor { address, tls, rooms: Vec::new(), control, thread, relays, warnings })
     }
 
-    /// The way to a device that is to be served behind it, under a name.
+    /// The passage to a device served behind it, under a name.
     ///
     /// # Errors
     /// When the name is taken, or the system has no more descriptors.

@@ -79,7 +79,7 @@ impl<'a> State<'a> {
         self.members.iter().filter(|it| it.rebuilt.is_some()).count() as u32
     }
 
-    /// The member of the next event, if that comes before the end of the mission; time goes on to it.
+    /// The member of the next event, if that comes before the end of the mission; time advances to it.
     pub(super) fn next(&mut self, end: f64) -> Option<usize> {
         let at = |it: &Member| it.rebuilt.map_or(it.fails, |(_, until)| until);
         let (place, next) =

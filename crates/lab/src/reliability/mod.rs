@@ -2,8 +2,8 @@
 //!
 //! There is no device in it. A group of members lives through its mission; losses are so rare that
 //! whenever a member is missing, trials go on from there with failures that come faster, and what they
-//! lose is weighed by how likely it was. The group itself goes on as it would, so its own losses are
-//! a check (`seen`). Each group has a generator of its own: results depend on the seed alone.
+//! lose is weighed by how likely it was. The group itself continues unchanged, so its own losses are a
+//! check (`seen`). Each group has a generator of its own: results depend on the seed alone.
 
 mod group;
 mod law;

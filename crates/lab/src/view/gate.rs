@@ -85,7 +85,7 @@ impl Gate {
         self.frames.write(device, at, what, &mut self.bytes);
     }
 
-    /// Answers the order, and takes the next one. When none can come, the run goes on to its end.
+    /// Answers the order, and takes the next one. When none can come, the run continues to its end.
     fn wait(&mut self, now: Time) {
         let bytes = std::mem::take(&mut self.bytes);
         let order = self.answers.send(bytes).ok().and_then(|()| self.orders.recv().ok());

@@ -149,7 +149,7 @@ impl Load {
         self.turns += 1;
     }
 
-    /// The request given last has been submitted: its thread goes on.
+    /// The request given last has been submitted: its thread continues.
     fn submitted(&mut self, Arrival { at, request }: Arrival) {
         let thread = &mut self.threads[usize::from(request.queue)];
         let shared = &self.classes[usize::from(thread.of)];

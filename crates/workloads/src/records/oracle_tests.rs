@@ -12,7 +12,7 @@ use std::sync::Arc;
 /// A request with the number of its line, the line itself, and its response time.
 type Request = (Record, u64, Option<Vec<u8>>, Option<Time>);
 
-/// Everything that a reader says of a trace, step by step.
+/// The output of a reader for a trace, step by step.
 #[derive(Debug, Default, PartialEq)]
 struct Told {
     requests: Vec<Request>,
@@ -316,7 +316,7 @@ proptest! {
             options.columns = columns.parse().ok();
             options.read_share = Some(share);
         }
-        // What a whole file must say of itself, the reader asks before its first line.
+        // Properties of a whole file are read before its first line.
         let head = Head::new(&text, true, &options);
         if let Reader::Lines(parser) = &format.reader && parser(&options, &head).is_err() {
             return Ok(());

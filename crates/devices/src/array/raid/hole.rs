@@ -69,7 +69,7 @@ impl Hole {
     }
 }
 
-/// How far the way back is.
+/// Progress of the recovery.
 #[derive(Debug)]
 pub(super) struct Resync {
     /// Rows that have been gone through, and where the unit under way ends.

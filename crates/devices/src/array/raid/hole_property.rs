@@ -209,7 +209,7 @@ fn logs_keep_what_nobody_was_writing_to_a_degraded_array() {
     });
 }
 
-/// The way back itself is cut, at each of its events.
+/// The recovery itself is cut, at each of its events.
 #[test]
 fn a_second_cut_on_the_way_back_changes_nothing() {
     all(&ALL, |config| {

@@ -180,7 +180,7 @@ fn parity_fits_after_every_event_and_whoever_is_missing_is_found() {
     });
 }
 
-/// A drive after the other is said to clean, and one fails meanwhile.
+/// One drive after the other is marked as cleaning, and one fails meanwhile.
 #[test]
 fn what_is_read_around_a_member_that_cleans_is_what_was_written_last() {
     let mut around = 0;

@@ -390,7 +390,7 @@ impl Shadow {
         solved(raid, known.collect()).expect("enough is there")
     }
 
-    /// Every stripe is to be checked again, by taking members away.
+    /// Every stripe must be checked again, by removing members.
     pub(super) fn check_all(&mut self, raid: &Raid) {
         self.changed = (0..raid.geometry.stripes()).collect();
         self.check_without(raid, raid.geometry.checks());

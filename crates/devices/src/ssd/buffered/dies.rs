@@ -174,7 +174,7 @@ impl Account {
 }
 
 impl Die {
-    /// What it does is gone; its account goes on.
+    /// What it does is gone; its time accounting continues.
     pub(super) fn lose_power(&mut self, now: Time) {
         let mut account = self.account;
         for meter in [&mut account.busy, &mut account.cleaning, &mut account.stopping] {

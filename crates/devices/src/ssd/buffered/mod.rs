@@ -55,7 +55,7 @@ pub(in crate::ssd) struct Buffered {
     pub(in crate::ssd) ftl: Ftl,
     pub(in crate::ssd) flash: Flash,
     pub(in crate::ssd) recorder: Option<Box<Recorder>>,
-    /// What the host is to be told.
+    /// Completions for the host.
     pub(in crate::ssd) answers: Vec<Answer>,
     config: SsdConfig,
     shape: Groups,

@@ -5,7 +5,8 @@
 //! superseded page that is scanned gives one, a moved page does neither. Cleaning keeps the room at what the
 //! threshold of cleaning demands; what is missing is owed.
 //!
-//! - `token`: cleaning goes on whenever room is missing, and writes are admitted while little is. Before
+//! - `token`: cleaning continues whenever space is missing, and writes are admitted while little is
+//!   missing. Before
 //!   the host writes so fast that this would bite, a meter spaces its commands: the rate that cleaning
 //!   leaves, as the controller can tell it from its last victims.
 //! - `burst`: nothing is cleaned until the copies that are owed fill a quantum of groups. Then cleaning
@@ -158,7 +159,8 @@ impl Pace {
         self.wanted_in_all - self.total
     }
 
-    /// Whether a domain is to be cleaned: from when it lacks room until it has two thirds of a group for each die to
+    /// Whether a domain must be cleaned: from when it lacks room until it has two thirds of a group for
+    /// each die to
     /// spare, so that victims are read in rounds.
     pub(super) fn cleans(&mut self, domain: u32) -> bool {
         let (room, cleaning) = (self.room[domain as usize], &mut self.cleaning[domain as usize]);
@@ -167,7 +169,8 @@ impl Pace {
         (self.metered || self.bursting) && *cleaning
     }
 
-    /// How many groups of victims a die is asked for at a time: two, that it goes on at once with the next;
+    /// How many groups of victims a die is asked for at a time: two, that it continues at once with the
+    /// next;
     /// in a burst, when every die reads all the time, one, because the host's reads wait behind them.
     pub(super) fn most_batches(&self) -> u32 {
         if self.bursting { 1 } else { 2 }
@@ -207,7 +210,7 @@ impl Pace {
     }
 
     /// Cleaning can gain no more, though room is missing: blocks have worn out, or hold nothing superseded.
-    /// The host goes on with what there is.
+    /// The host continues with the available space.
     pub(super) fn settle_for_less(&mut self, now: Time) {
         self.wanted_in_all = self.wanted_in_all.min(self.total);
         self.ends_burst(now);

@@ -19,8 +19,8 @@ const FRUITLESS_ROUNDS: u32 = 32;
 /// What a policy from outside sees of a domain, without copying.
 ///
 /// The arrays are indexed by the number of a block of the whole drive; those of the domain are
-/// `first_block` and the `blocks` from there. They are shared: what a policy keeps of them stays as it
-/// was, and the drive goes on with a copy.
+/// `first_block` and the `blocks` from there. They are shared: references that a policy keeps do not
+/// change, and the drive continues with a copy.
 #[derive(Debug)]
 pub struct DomainState {
     /// Number of the domain.
@@ -135,7 +135,7 @@ pub struct Supplied {
 }
 
 impl Supplied {
-    /// Why a device goes on without something that was supplied.
+    /// Why a device ignores a supplied object.
     pub fn failure(&self) -> Option<String> {
         self.policy.as_ref().and_then(Custom::failure)
     }

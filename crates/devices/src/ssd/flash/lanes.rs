@@ -26,7 +26,7 @@ pub struct Finished {
 /// What the end of a stage means for its lane.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum StageEnd {
-    /// The operation goes on with a stage that ends then.
+    /// The operation continues with a stage that ends then.
     GoesOn(Time),
     /// The same; it is the last stage, behind which another operation of the same kind may begin.
     Accepts(Time),

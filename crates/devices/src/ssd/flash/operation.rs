@@ -81,7 +81,7 @@ impl Plan {
         self
     }
 
-    /// The same as an operation that does so much.
+    /// The same as an operation with this effort.
     pub fn doing(mut self, effort: Effort) -> Self {
         self.effort = effort;
         self
@@ -227,7 +227,7 @@ impl CostTable {
         (table, plans)
     }
 
-    /// What a drive's config says of its cells: one mode, one type of page.
+    /// A drive's configuration of its cells: one mode, one type of page.
     pub fn cells(config: &SsdConfig) -> Vec<Vec<CellTimes>> {
         let sense_ns = config.timing.read.of_type(0).ns() as u32;
         let program_ns = config.timing.program.ns() as u32;

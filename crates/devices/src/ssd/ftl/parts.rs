@@ -181,7 +181,7 @@ impl Ftl {
         first
     }
 
-    /// The FTL of another of them, which goes on with the numbers of all.
+    /// The FTL of another part, which continues with the common numbering.
     pub(in crate::ssd) fn other_side(&self) -> Ftl {
         Ftl { counters: Counters::default(), ..self.clone() }
     }

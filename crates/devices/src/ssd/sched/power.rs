@@ -117,7 +117,7 @@ impl Scheduler {
         if cells > senses { Reached::Cells } else { Reached::Nothing }
     }
 
-    /// Everything that is under way or waits is gone; the account goes on.
+    /// Everything that is under way or waits is gone; the time accounting continues.
     pub(in crate::ssd) fn lose_power(&mut self, now: Time) {
         for lane in 0..self.units.lanes.len() as u32 {
             let since = self.lanes.running_since(lane);

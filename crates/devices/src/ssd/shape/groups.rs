@@ -88,7 +88,7 @@ pub struct Place {
 }
 
 impl Groups {
-    /// What the configuration says of them.
+    /// Their configuration.
     ///
     /// # Errors
     /// Counts and sizes that do not go together.
