@@ -14,7 +14,7 @@ from ssdlab._core import InputError
 __all__ = ["order", "patiently"]
 
 #: How an answer ends that may be another one soon.
-LATER = "ask again when it rests"
+LATER = "try again when it is idle"
 LOOK_SECONDS = 0.2
 
 
