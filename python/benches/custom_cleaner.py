@@ -17,7 +17,7 @@ SIZES = (512, 4096, 32768)
 
 
 def settings(blocks):
-    """One domain of so many blocks of 16 data pages, overwritten twice."""
+    """One domain of `blocks` blocks of 16 data pages, overwritten twice."""
     return {
         "device.channels": 1,
         "device.dies_per_package": 1,

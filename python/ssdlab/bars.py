@@ -1,4 +1,4 @@
-"""Progress bars on a terminal: only who draws one imports this, and rich's part for it."""
+"""Progress bars on a terminal; imported only to draw one, with the part of rich it needs."""
 
 from __future__ import annotations
 

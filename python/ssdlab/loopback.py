@@ -1,4 +1,4 @@
-"""Pages of this house, for browsers on this machine and nobody else.
+"""Serves pages to browsers on this machine only.
 
 A `Loopback` answers HTTP on 127.0.0.1 from a table of routes, on threads of its own. It reads
 nothing from the network and lets a page load nothing from there. Who is not on this machine cannot
@@ -32,10 +32,10 @@ from ssdlab._core import InputError
 ADDRESS = "127.0.0.1"
 #: The header in which a page sends its key, with whatever changes something.
 KEY_HEADER = "X-Ssdlab-Key"
-#: Browsers keep up to six connections each; who comes when all are taken is told so.
+#: Maximum number of connections; browsers keep up to six each. Further ones get an error.
 MOST_CONNECTIONS = 32
 MOST_BODY_BYTES = 64 * 1024
-#: A connection on which nothing moves for so long is closed.
+#: An idle connection is closed after this time.
 IDLE_SECONDS = 20.0
 LOOK_SECONDS = 0.2
 
@@ -67,7 +67,7 @@ class Answer(NamedTuple):
     """What a route answers."""
 
     body: bytes | Iterable[bytes]
-    """All of it, or a stream of pieces, each of which is sent when it is there."""
+    """The whole body, or a stream of pieces, each sent as soon as it is available."""
     kind: str
     """Its media type."""
     status: int = HTTPStatus.OK
@@ -124,16 +124,16 @@ class Loopback:
 
     @property
     def url(self) -> str:
-        """Where it is, without the key: who opens this can look."""
+        """The address without the key, which only allows viewing."""
         return f"http://{ADDRESS}:{self.port}/"
 
     @property
     def url_with_key(self) -> str:
-        """Where it is, with the key: who opens this can change things. For the terminal alone."""
+        """The address with the key, which allows changes. Only for the terminal."""
         return f"{self.url}#{self.key}"
 
     def close(self) -> None:
-        """End: nobody is answered any more, and streams break off."""
+        """Stop: no more requests are answered, and streams are cut off."""
         self._server.shutdown()
         self._server.server_close()
         self._thread.join()

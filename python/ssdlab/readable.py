@@ -13,9 +13,9 @@ from ssdlab.numbers import significant
 #: The narrow no-break space before a unit.
 THIN = "\u202f"
 MINUS = "\u2212"
-#: What stands where there is no number.
+#: The placeholder for a missing number.
 ABSENT = "\u2013"
-#: Values whose ratio is within this are called the same.
+#: Values whose ratio is within this count as equal.
 SAME = 0.02
 
 

@@ -24,7 +24,7 @@ PARTS = {row["key"]: row["label"] for row in _core.latency_parts()}
 KINDS = (*_core.request_kinds(), "all")
 
 
-#: A float; None where nothing happened of which it could be said.
+#: A float; None if there is nothing to compute it from.
 Measured: TypeAlias = Any
 
 

@@ -1,6 +1,6 @@
 """What commands show on a terminal: text that fits it, tables, a progress bar.
 
-Only this module and those named `display` need rich, and only who shows something imports them:
+Only this module and those named `display` need rich, and are imported only to show something:
 `ssdlab --help` and runs for a script start without it.
 """
 
@@ -99,7 +99,7 @@ def side_by_side(*parts: RenderableType | None) -> RenderableType | None:
 
 
 class Columns:
-    """A table of which no number is cut: columns that do not fit follow in a table below.
+    """A table without cut numbers: columns that do not fit follow in a table below.
 
     The first `keys` columns say what a row is about, and stand in each of them.
     """

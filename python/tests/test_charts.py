@@ -164,6 +164,17 @@ def test_matplotlib_shows_every_kind_of_figure(kind):
     assert sheet._repr_png_().startswith(b"\x89PNG")
 
 
+def test_marks_of_matplotlib_have_their_unit():
+    pytest.importorskip("matplotlib")
+    line = Series("it", [0.0, 0.5, 0.99], [100.0, 1000.0, 20000.0])
+    figure = Figure("", Axis("p", percentile=True), Axis("latency", log=10, unit="us"), [line])
+    shown = matplotlib.sheet([[figure]], "a chart").axes[0].yaxis.get_major_formatter()
+    assert [shown(it, 0) for it in (1000.0, 10.0)] == [
+        f"1{readable.THIN}ms",
+        f"10{readable.THIN}µs",
+    ]
+
+
 def test_both_place_a_value_alike():
     """A point a quarter up a linear axis, and half up a logarithmic one, is there in both."""
     pytest.importorskip("matplotlib")

@@ -1,4 +1,4 @@
-"""The data sheets of presets, and the measurements of which their cells are."""
+"""The data sheets of presets, and the measurements in their cells."""
 
 import pytest
 

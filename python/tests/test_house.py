@@ -124,7 +124,7 @@ def test_the_ftl_has_no_time():
 
 
 def test_no_device_or_workload_reads_a_clock():
-    """Simulated time comes from events; `clippy.toml` forbids the calls, nobody is excused."""
+    """Simulated time comes from events; `clippy.toml` forbids the calls, without exceptions."""
     for path in sources("crates/engine/src/**/*.rs", "crates/devices/src/**/*.rs"):
         assert not re.search(r"\b(Instant|SystemTime)\b|disallowed_methods", path.read_text()), path
     for path in sources("crates/workloads/src/**/*.rs"):

@@ -1,4 +1,4 @@
-"""A defect of ssdlab is told apart from a mistake of the user, and says how to report it."""
+"""A defect of ssdlab is distinguished from a mistake of the user, and says how to report it."""
 
 import pytest
 

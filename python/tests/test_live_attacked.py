@@ -58,7 +58,7 @@ def asked(link, command, offset=0, length=0, data=b""):
 
 
 def send_until_full(link, data, seconds):
-    """Sends as much as the server takes, for at most so long; how much that was."""
+    """Sends as much as the server takes within a time limit; returns how much that was."""
     link.setblocking(False)
     until, sent = time.monotonic() + seconds, 0
     while sent < len(data) and time.monotonic() < until:

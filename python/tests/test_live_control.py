@@ -1,4 +1,4 @@
-"""Orders to a live device: what each does to its clients, and that a replay knows of them."""
+"""Orders to a live device: the effect of each on its clients, and in a replay."""
 
 import json
 import os
@@ -54,7 +54,7 @@ def test_it_says_how_it_is(serve):
     said = say("stats")
     assert (said["requests"], said["host"]["write"]["requests"]) == (1, 1)
     assert say("health")["percentage_used"] == 0
-    assert "there are: slow X" in say("sing")["error"]
+    assert "the orders are: slow X" in say("sing")["error"]
 
 
 def test_what_is_to_fail_fails_and_leaves_no_data(serve):
@@ -117,7 +117,7 @@ def test_an_old_drive_amplifies_writes(serve):
     live, client, say = serve()
     client.write(0, bytes(4096))
     assert "done" in say("age 100000 writes")
-    assert "data do not fade" in say("age 90 days")["error"]
+    assert "retention is not modelled" in say("age 90 days")["error"]
     assert say("health")["mean_erases"] > 1
     for number in range(64):
         client.write(number * 4096, bytes(4096))
@@ -179,7 +179,7 @@ def test_a_script_is_kept_to(tmp_path, refused):
     results = ssdlab.run(device="agrawal2008", set=keys)
     assert results.host.read.max_us > 5000
     script.write_text("1s\n")
-    assert "is no order" in refused("run", "--set", f"run.faults={script}")
+    assert "is not an order" in refused("run", "--set", f"run.faults={script}")
     script.write_text("1s cut\n")
     assert "recover" in refused("run", "--set", f"run.faults={script}")
     said = refused("run", "--set", f"run.faults={script}", "--set", "run.timed=false")
@@ -240,7 +240,7 @@ def test_a_drive_of_other_data_is_refused(tmp_path):
         ssdlab.serve(socket=tmp_path / "s", backing=tmp_path / name, **options).stop()
         time.sleep(0.01)
     os.replace(tmp_path / "a.drive", tmp_path / "b.drive")
-    with pytest.raises(ssdlab.InputError, match="it is the drive of other data"):
+    with pytest.raises(ssdlab.InputError, match="it belongs to other data"):
         ssdlab.serve(socket=tmp_path / "s", backing=tmp_path / "b", **options)
     os.unlink(tmp_path / "b.drive")
     ssdlab.serve(socket=tmp_path / "s", backing=tmp_path / "b", **options).stop()
@@ -291,7 +291,7 @@ def test_who_comes_when_all_places_are_taken_hears_so(tmp_path):
 def test_a_floor_that_is_none_is_refused(tmp_path, refused):
     file = tmp_path / "floor.json"
     for text, message in [
-        ("{}", "nothing of reads"),
+        ("{}", "no rows for reads"),
         ('{"floor": {"read": [{"bytes": 1}]}}', "a row needs bytes"),
         ("no", "expected"),
     ]:

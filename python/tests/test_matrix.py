@@ -22,8 +22,8 @@ TABLE = Path(__file__).with_name("original_2008.tsv")
 SHARED = Path(__file__).resolve().parents[3] / "shared"
 MATRIX = SHARED / "oracle" / "matrix.json"
 TOLERANCE = 0.03
-# A run with a row in the table deviates as it says, to so many points of a percent: results are the
-# same bits on every machine, and the table has three decimals.
+# A run with a row in the table must deviate as it says, within this number of percentage points:
+# results are bit-identical on every machine, and the table has three decimals.
 BAND = 0.2
 
 # The streams of some runs arrive more slowly than those of the files they name: by these factors.

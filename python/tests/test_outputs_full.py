@@ -1,4 +1,4 @@
-"""A full disk is told as what it is, with the name of the file, and nothing half is left there."""
+"""A full disk is reported as such, with the name of the file, and no partial file is left."""
 
 import os
 import re

@@ -1,4 +1,4 @@
-"""The live device: what clients see, what comes of it, and how it refuses and ends."""
+"""The live device: what clients see, its results, and how it refuses and ends."""
 
 import json
 import os
@@ -119,7 +119,7 @@ def test_wrong_requests_are_answered(serve):
     assert client.read(0, 1) == b"\0"
 
 
-# What comes of it
+# Results
 
 
 def test_results_are_those_of_the_replayed_trace(serve, tmp_path):
@@ -203,8 +203,8 @@ def test_wrong_input_is_refused(refused, tmp_path, serve):
     for words, message in [
         ((), "--vhost-user SOCKET or --run COMMAND is needed"),
         (("--socket", "a", "--port", "1"), "--socket and --port exclude each other"),
-        (("--socket", busy), "in use: a server listens there"),
-        (("--socket", "file"), "which is no socket"),
+        (("--socket", busy), "in use: another server listens there"),
+        (("--socket", "file"), "is not a socket"),
         (("--socket", "no/such"), "cannot be made"),
         (("--socket", "s", "--size", "100TiB"), "the device has only"),
         (("--socket", "s", "--size", "1000B"), "not a multiple of 512"),
@@ -213,7 +213,7 @@ def test_wrong_input_is_refused(refused, tmp_path, serve):
         (("--socket", "s", "--backing", "short", "--size", "1MiB"), "it has 512 bytes, too few"),
         (("--socket", "s", "--backing", "no/such"), "cannot be opened"),
         (("--socket", "s", "--time-scale", "0"), "a time scale of 0"),
-        (("--socket", "s", "--record", "t.exe"), "the extension names no format"),
+        (("--socket", "s", "--record", "t.exe"), "the extension is not that of a trace format"),
         (("--socket", "s", "--record", "no/t.parquet"), "does not exist"),
         (("--socket", "s", "--rdelay", "1ms"), "No such option"),
         (("--socket", "s", "--set", "device.nonesuch=1"), "nonesuch"),

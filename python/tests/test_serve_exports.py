@@ -270,7 +270,7 @@ def test_wrong_exports_are_refused(refused):
         (("--export", "a=null,read-only=yes"), '"read-only=yes" is no KEY=VALUE'),
         (("--export", "a=null,seed=x"), 'seed "x" is not a whole number'),
         (("--export", "a=null,device.nonesuch=1"), "nonesuch"),
-        (("--export", "a=null", "--export", "a=null"), "two of that name"),
+        (("--export", "a=null", "--export", "a=null"), "name is used twice"),
         (("--export", "a=null", "--device", "null"), "--device and --export exclude"),
         (("--export", "a=null", "--backing", "f"), "write NAME=DEVICE,backing=VALUE"),
         (("--device", "null", "--tls", "require"), "a directory with certificates is needed"),

@@ -204,7 +204,7 @@ def test_who_uses_it_is_told_when_it_ends(served, place):
         assert not is_mounted(place)
         with pytest.raises(OSError):
             file.read(512)
-    assert (process.returncode, said.count("was unmounted while it was in use")) == (0, 1)
+    assert (process.returncode, said.count("was unmounted while in use")) == (0, 1)
 
 
 def wrong(command, place, *arguments):

@@ -1,4 +1,4 @@
-"""The live device behind TLS: who comes in, with which programs, and what is never believed."""
+"""The live device with TLS: which clients and programs are accepted, and what is rejected."""
 
 import json
 import os
@@ -25,7 +25,7 @@ def pki(tmp_path_factory):
 
 @pytest.fixture(scope="module")
 def others(tmp_path_factory):
-    """Those of an authority that nobody knows."""
+    """Certificates of an unknown authority."""
     return certificates.make(tmp_path_factory.mktemp("pki") / "others")
 
 
@@ -139,7 +139,7 @@ def test_clients_show_whose_they_are(serve, pki, others):
 
 def test_words_slipped_in_before_tls_count_for_nothing(serve, pki):
     live = serve()
-    # Behind STARTTLS, in the clear: whoever sits on the line could have said it.
+    # Behind STARTTLS, in the clear: an attacker on the network could have sent it.
     for slipped in (option(haggler.GO, name("")), option(haggler.STRUCTURED), b"x"):
         with Haggler(live.uri) as it:
             it.socket.sendall(option(haggler.STARTTLS) + slipped)
@@ -236,11 +236,11 @@ def test_certificates_that_cannot_be_used_are_named(tmp_path, pki, others):
     assert "server-cert.pem: No such file" in refused()
     assert "ca-cert.pem: No such file" in refused(tls_verify_peer=True)
     (broken / "server-cert.pem").write_text("a certificate\n")
-    assert "server-cert.pem: there is no certificate in it" in refused()
+    assert "server-cert.pem: contains no certificate" in refused()
     (broken / "server-cert.pem").write_bytes((pki / "server-cert.pem").read_bytes())
     assert "server-key.pem: No such file" in refused()
     (broken / "server-key.pem").write_bytes((others / "server-key.pem").read_bytes())
-    assert "server-cert.pem: it is not that of the key" in refused()
+    assert "server-cert.pem: does not match the key" in refused()
     assert "none of require, on, off" in refused(tls="maybe")
     assert "a directory with certificates is needed" in refused(
         tls="require", tls_certificates=None

@@ -174,8 +174,10 @@ def test_files_that_are_not_there_are_named(refused):
 
 def test_targets_that_cannot_be_are_refused(refused, trace, tmp_path):
     assert "use --to" in refused("trace", "convert", trace, "out")
-    assert ".xz is read" in refused("trace", "convert", trace, "out.disksim.xz")
-    assert "spc is read but not written" in refused("trace", "convert", trace, "o", "--to", "spc")
+    assert ".xz can be read" in refused("trace", "convert", trace, "out.disksim.xz")
+    assert "spc can be read but not written" in refused(
+        "trace", "convert", trace, "o", "--to", "spc"
+    )
     assert "does not exist" in refused("trace", "convert", trace, "none/out.parquet")
     assert os.listdir(tmp_path) == ["some.trace"]
 

@@ -88,7 +88,7 @@ def test_everything_goes_by_keyboard(watched):
     browser.key("e")
     browser.until("document.getElementById('mapkey').textContent.includes('erasures')")
     browser.key(" ", "Space")
-    assert text(browser, "pause") == "Go on" and "paused" in text(browser, "link")
+    assert text(browser, "pause") == "Continue" and "paused" in text(browser, "link")
     browser.key(" ", "Space")
     browser.until(LIVE)
     browser.run("document.querySelector('.strip').focus()")

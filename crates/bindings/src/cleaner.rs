@@ -65,7 +65,7 @@ impl Rest {
 /// Memory that `NumPy` may read for as long as this object lives and has an owner.
 #[pyclass(frozen, module = "ssdlab")]
 struct Lent {
-    /// What keeps the memory; without it, nobody but us can reach this object.
+    /// The owner of the memory; without it, only this code can reach the object.
     owner: Mutex<Option<Owner>>,
     address: usize,
     count: u32,
@@ -98,8 +98,8 @@ impl Lent {
 /// An array of `NumPy` over lent memory.
 ///
 /// Making one takes a microsecond, so it is used in step after step for as long as its memory is where it
-/// was. Between steps the drive writes to that memory, which is right only while nobody can read it: an
-/// array of which the policy keeps anything is not used again, and keeps its memory for itself.
+/// was. Between steps the drive writes to that memory, which is sound only while nothing else can read
+/// it: if the policy keeps a reference into an array, the array keeps its memory and is not used again.
 struct Array {
     lent: Py<Lent>,
     numpy: Py<PyAny>,
@@ -256,7 +256,7 @@ impl View {
     }
 
     /// Gives back everything that the policy does not hold itself. The arrays are for the next step; `None`
-    /// if the policy keeps something of one, since the drive then goes on with a copy elsewhere.
+    /// if the policy keeps something of one, since the drive then continues with a copy elsewhere.
     fn end(&mut self, py: Python<'_>) -> Option<Arrays> {
         self.pool = None;
         let mut arrays = std::mem::take(&mut self.arrays);
@@ -365,7 +365,7 @@ fn owned(py: Python<'_>, numbers: Vec<i64>) -> PyResult<Py<PyAny>> {
     Ok(Array::new(py, Lent { owner, address, count, typestr: NUMBERS[2] })?.numpy)
 }
 
-/// What a policy raised, for whoever runs the drive.
+/// The exception that a policy raised, for the caller of the drive.
 pub type Raised = Arc<Mutex<Option<PyErr>>>;
 
 /// Keeps what was raised first: what came later is its consequence.

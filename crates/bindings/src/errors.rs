@@ -44,7 +44,7 @@ pub(crate) fn detached<T: Send>(py: Python<'_>, work: impl FnOnce() -> T + Send)
     })
 }
 
-/// What Python sees of a device that others command: there is no count of requests to tell.
+/// The Python exception for a device that callers drive themselves, without a count of requests.
 pub(crate) fn plain_error(error: RunError) -> PyErr {
     match error {
         RunError::Input(message) => InputError::new_err(message),
@@ -55,7 +55,7 @@ pub(crate) fn plain_error(error: RunError) -> PyErr {
     }
 }
 
-/// Panics where simulations run, for tests of what becomes of that.
+/// Panics where simulations run, for tests of the handling of panics.
 #[pyfunction]
 pub(crate) fn panic(py: Python<'_>, text: &str) -> PyResult<()> {
     detached(py, || panic!("{text}"))

@@ -103,7 +103,7 @@ fn fields(layer: Layer) -> (String, String, bool) {
     (layer.source, layer.text, layer.code)
 }
 
-/// A layer: source, TOML text and, if it is said, whether it may name code.
+/// A layer: source, TOML text and optionally whether it may name code.
 #[derive(FromPyObject)]
 pub(crate) enum PyLayer {
     Said(String, String, bool),

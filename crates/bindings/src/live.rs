@@ -168,7 +168,7 @@ pub(crate) struct LiveEntry {
 #[pymethods]
 impl LiveEntry {
     /// A door at a socket or a port, which is not open yet. `tls` is the directory of its certificates,
-    /// whether clients must show one, and whether nothing is said without TLS.
+    /// whether clients must show one, and whether TLS is required.
     #[new]
     #[pyo3(signature = (*, socket, port, host, allow_remote, tls))]
     fn new(
@@ -192,7 +192,7 @@ impl LiveEntry {
         self.at(|door| door.open().map_err(plain_error)).unwrap_or(Ok(Vec::new()))
     }
 
-    /// Lets nobody in any more.
+    /// Accepts no more clients.
     fn close(&self, py: Python<'_>) {
         py.detach(|| self.at(LiveDoor::close));
     }

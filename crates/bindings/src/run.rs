@@ -18,8 +18,8 @@ use std::ops::ControlFlow;
 /// raises, and a `KeyboardInterrupt`, ends the run and is passed on, with the number of
 /// requests completed so far in the exception's attribute `requests`.
 ///
-/// `requests` names a Parquet file for the record of every request; `threads` are as many as the run
-/// may use, and of no influence on results.
+/// `requests` names a Parquet file for the record of every request; `threads` is the maximum number of
+/// threads, without influence on results.
 ///
 /// Where the layers name a cleaning policy of the user's, it is `cleaner`, or else what
 /// `ssdlab.cleaners.load` makes of the name.

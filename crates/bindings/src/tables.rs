@@ -1,4 +1,4 @@
-//! The tables of the engine for whoever shows results.
+//! The tables of the engine, for displaying results.
 
 use devices::latency::{LATENCY_PARTS, LatencyPart};
 use devices::ssd::account::{COUNTERS, Counter};

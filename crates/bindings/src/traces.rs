@@ -81,7 +81,7 @@ pub(crate) fn trace_convert(
     watched(py, progress, |watch| lab::trace_convert(source, target, format, options, watch))
 }
 
-/// Does something to a trace without the interpreter's lock, visiting Python now and then.
+/// Processes a trace without the interpreter's lock, and calls Python periodically.
 fn watched<T: Send>(
     py: Python<'_>,
     progress: Option<Bound<'_, PyAny>>,

@@ -50,7 +50,8 @@ impl ViewedRun {
         }
     }
 
-    /// Asks for one frame, where the next request is answered that took so long, or after so many that did not.
+    /// Asks for one frame: when the next request of at least `limit_ns` completes, or after `requests`
+    /// faster ones.
     fn seek_slow(&self, limit_ns: u64, requests: u64) {
         if let Some(view) = &*self.lock() {
             view.seek_slow(limit_ns, requests);

@@ -47,7 +47,7 @@ fn timed(work: impl FnOnce()) -> Duration {
     on_core().saturating_sub(started)
 }
 
-/// The longest path of overwriting a drive in so many parts, and all work.
+/// Overwrites a drive in `parts` parts: the critical path, and the total work.
 fn path(ssd: &mut Ssd, parts: u32) -> (Duration, Duration) {
     const STRETCHES: u64 = 32;
     let pages = ssd.preparable_pages();

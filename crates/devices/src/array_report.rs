@@ -2,7 +2,7 @@
 
 use serde::Serialize;
 
-/// What an array with redundancy has to say of a run.
+/// The report of an array with redundancy on a run.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct ArrayReport {
     /// The kind of redundancy.
@@ -48,7 +48,7 @@ pub struct HoleReport {
     pub stripes_resynced: u64,
     /// From the instant at which the members were ready, up to the end of that or now.
     pub resync_seconds: f64,
-    /// Chunks of data that nobody was writing, and that came out wrong when their member was lost.
+    /// Chunks that were not being written, and were reconstructed wrong when their member was lost.
     pub chunks_wrong: u64,
 }
 

@@ -22,7 +22,7 @@ pub trait DeviceKind: Setting + Default + Serialize + Clone {
         false
     }
 
-    /// Whether the power may go of such a device.
+    /// Whether devices of this kind support power cuts.
     ///
     /// # Errors
     /// Why not, with the keys to blame.

@@ -35,7 +35,7 @@ pub struct EnergyReport {
     pub constant_watts: f64,
     /// How busy it was: the mean over its units, heads or places of service.
     pub utilisation: f64,
-    /// Devices of which it is the sum.
+    /// Number of devices in the sum.
     pub devices: u32,
 }
 

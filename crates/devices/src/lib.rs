@@ -1,6 +1,7 @@
 //! Everything that answers: the simulated devices.
 //!
-//! A device is an [`engine::Device`]: a state machine that is told the time. It reads no clock, opens
+//! A device is an [`engine::Device`]: a state machine that gets the time as input. It reads no clock,
+//! opens
 //! no file and knows nothing of workloads. Each kind is one module with its own config section and
 //! one row in the table below.
 
@@ -84,7 +85,7 @@ macro_rules! devices {
                 match self { $(Self::$Variant(options) => options.has_flash(),)* }
             }
 
-            /// Whether the power may go of such a device.
+            /// Whether devices of this kind support power cuts.
             ///
             /// # Errors
             /// Why not, with the keys to blame.
@@ -163,9 +164,8 @@ impl DeviceConfig {
     }
 }
 
-/// A device within a device: a section with a kind of its own. [`DeviceConfig::resolve`] passes over
-/// it; whoever reads layers resolves it by itself and puts it in its
-/// [place](DeviceConfig::member_mut).
+/// A device within a device: a section with a kind of its own. [`DeviceConfig::resolve`] skips it; the
+/// reader of layers resolves it separately and puts it in its [place](DeviceConfig::member_mut).
 impl Setting for DeviceConfig {
     type Partial = IgnoredAny;
 

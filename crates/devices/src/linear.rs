@@ -83,7 +83,7 @@ impl Law for LinearConfig {
     }
 }
 
-/// What `bytes` add at so much a KiB, ns, rounded to the nearest.
+/// Time of `bytes` at a rate per KiB, ns, rounded to the nearest.
 pub(crate) fn growing_ns(per_kib: Duration, bytes: u64) -> Time {
     ((u128::from(bytes) * u128::from(per_kib.ns()) + 512) / 1024) as Time
 }

@@ -4,7 +4,7 @@
 
 use crate::ssd::ids::BlockState;
 
-/// The stream of a block of which it is not known: the drive was restored, or nothing was written to it.
+/// The stream of a block whose stream is unknown: the drive was restored, or nothing was written to it.
 pub const UNKNOWN_STREAM: u8 = u8::MAX;
 
 /// A block at an instant.

@@ -14,7 +14,7 @@ pub trait Model: Device + Prepare + Persist + Examine + Apart + Cleans + Send {}
 
 impl<D: Device + Prepare + Persist + Examine + Apart + Cleans + Send> Model for D {}
 
-/// Cleaning in which whoever drives the device has a say; of devices that clean.
+/// Cleaning that the caller can coordinate, for devices that clean.
 pub trait Cleans {
     /// Whether somebody may have a say in it.
     fn is_steerable(&self) -> bool {
@@ -94,8 +94,8 @@ pub trait Prepare {
     }
 }
 
-/// Being driven by several threads: parts that share nothing but the host go on by themselves, each through
-/// what it is asked during a stretch of time, and what they did is put in order afterwards.
+/// Being driven by several threads: parts that share nothing but the host run independently, each with
+/// its requests of a stretch of time, and their events are put in order afterwards.
 ///
 /// Stretch by stretch, what is asked is [given](Apart::ask), [handed out](Apart::hand_out), done by the
 /// sides, [collected](Apart::collect) and [told](Apart::tell). While the sides go on, the stretch before can
@@ -176,7 +176,7 @@ pub trait Persist {
     }
 }
 
-/// What a device says of itself.
+/// Reports of a device.
 pub trait Examine {
     /// Starts counting operations from zero.
     fn reset_counts(&mut self) {}

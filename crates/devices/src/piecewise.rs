@@ -29,7 +29,7 @@ impl Points {
 
     fn time(&self, bytes: u64) -> Time {
         let points = &self.0;
-        // Beyond the last size the last piece goes on; nothing is faster than the first size.
+        // Beyond the last size the last piece is extrapolated; nothing is faster than the first size.
         let above = points.partition_point(|(size, _)| size.bytes() <= bytes);
         let upper = above.clamp(1, points.len() - 1);
         let [(from, start), (to, end)] = [points[upper - 1], points[upper]];

@@ -65,8 +65,8 @@ pub trait Law {
         1
     }
 
-    /// The fixed and the growing part of the time that `bytes` take with so many requests being
-    /// served, this one included; ns.
+    /// The fixed part and the size-dependent part of the service time of `bytes`, ns, with `outstanding`
+    /// requests in service, this one included.
     fn cost(&self, access: Access, bytes: u64, outstanding: usize) -> (Time, Time);
 }
 

@@ -1,7 +1,7 @@
 //! Work that several threads share, without time and in time.
 //!
-//! A device starts no thread. It says what of it depends on nothing else, as jobs or as sides, and whoever
-//! has the threads has them done side by side; the state afterwards is that of one thread, to the bit.
+//! A device starts no thread. It offers its independent parts, as jobs or as sides, and the owner of the
+//! threads runs them in parallel; the state afterwards is bit-identical to that of one thread.
 
 use engine::{Completion, Followed, Time};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -19,7 +19,7 @@ pub trait Writes: Sync {
     fn each(&self, batch: &mut dyn FnMut(&[u64]));
 }
 
-/// A part of a device that goes on by itself for a stretch of time.
+/// A part of a device that runs independently for a stretch of time.
 pub trait Side: Send {
     /// Does what it was given to do.
     fn go(&mut self);

@@ -23,8 +23,8 @@ fn array(redundancy: Redundancy, cleaning_together: CleaningTogether) -> ArrayCo
     }
 }
 
-/// A prepared array under bursts of so many requests, of 32 KiB, a fifth of them reads. Mean and
-/// deviation of all, and of reads, us.
+/// A prepared array under bursts of requests of 32 KiB, a fifth of them reads. Mean and standard
+/// deviation of all requests, and of reads, us.
 fn bursts(config: &ArrayConfig, seed: u64) -> ([f64; 2], [f64; 2], Box<dyn Model>, Time) {
     let mut device = config.build(seed).unwrap();
     let mut random = Xoshiro256::new(seed, 0);

@@ -32,7 +32,8 @@ fn aged(share: &str) -> Vec<f64> {
         };
         (0..5).map(of_member).collect()
     };
-    // The first erasure comes when the erased blocks are used up, later on who is written less.
+    // The first erasure comes when the erased blocks are used up, later on a member that is written
+    // less.
     let (before, after) = (erases(40), erases(60));
     after.iter().zip(before).map(|(after, before)| after - before).collect()
 }

@@ -30,7 +30,7 @@ fn baseline(energy: &Value) -> Box<dyn Model> {
     built("ssd", keys)
 }
 
-/// Random requests of 4 KiB, so many outstanding.
+/// Random requests of 4 KiB at a fixed queue depth.
 fn random(
     device: &mut dyn Model,
     op: Op,

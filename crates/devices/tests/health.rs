@@ -9,7 +9,7 @@ use engine::{Device, Random, Request, SECTOR_BYTES, Status, Xoshiro256};
 use engine::{Lba, Op};
 use serde_json::json;
 
-/// Blocks that last for so many erasures.
+/// The drive with blocks rated for `rated_cycles` erasures.
 fn rated(rated_cycles: u32, config: SsdConfig) -> SsdConfig {
     SsdConfig { wear: Wear { rated_cycles, ..Wear::default() }, ..config }
 }

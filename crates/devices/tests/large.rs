@@ -1,5 +1,5 @@
-//! How many pages and blocks there may be, and what a drive with more is told: the size of its pages, the
-//! most that can be, and what else would do.
+//! Limits on pages and blocks, and the message for a larger drive: the size of its pages, the limit, and
+//! the alternatives.
 
 use crate::common::configured;
 use devices::Model;

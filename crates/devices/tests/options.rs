@@ -82,7 +82,8 @@ const BACKWARD_STEPS: Figure = |o| {
 
 // ---- loads ----------------------------------------------------------------------------------
 
-/// The n-th request of a load on a drive of so many 4 KiB pages: what, first page, pages.
+/// A load: from the number of the request and the number of 4 KiB pages of the drive to the operation,
+/// its first page and its pages.
 type Load = fn(u64, u64, &mut Xoshiro256) -> (Op, u64, u64);
 
 const READS: Load = |_, pages, random| (Op::Read, random.below(pages), 1);

@@ -95,7 +95,7 @@ fn contradictions_are_refused_by_name() {
 /// A load, and the figure by which a change shows.
 type Figure = fn(&ArrayConfig) -> f64;
 
-/// Mean latency, us, of so many random requests outstanding.
+/// Mean latency, us, of random requests at a queue depth of `outstanding`.
 fn mean(config: &ArrayConfig, op: Op, outstanding: u32, sectors: u64) -> f64 {
     let mut device = build(config);
     let most = device.capacity_sectors() / sectors;

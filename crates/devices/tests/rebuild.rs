@@ -174,8 +174,7 @@ impl Run {
     }
 }
 
-/// Writes mostly to a part of the drive, so many at a time, the map rebuilt at every event that is
-/// drawn.
+/// Writes mostly to a part of the drive, several at a time; the map is rebuilt at randomly drawn events.
 fn run(config: &SsdConfig, geometry: &Geometry, seed: u64) -> u64 {
     let random = &mut Xoshiro256::new(seed, 1);
     let mut run = Run::new(config, geometry, seed);

@@ -32,7 +32,7 @@ fn in_threads(jobs: Vec<Job<'_>>) {
     std::thread::scope(|scope| jobs.into_iter().for_each(|job| drop(scope.spawn(job))));
 }
 
-/// Overwrites a drive in stretches, in so many parts; what came of it.
+/// Overwrites a drive in stretches, in `parts` parts; returns the drive.
 fn overwritten(config: &SsdConfig, seed: u64, parts: u32) -> Ssd {
     let mut ssd = Ssd::new(config, seed).unwrap();
     let pages = ssd.preparable_pages();

@@ -43,7 +43,7 @@ fn a_read_and_a_program_are_recorded_to_the_nanosecond() {
     assert_eq!(spans.len(), 2);
     assert_eq!(times, [reads.3, programs.3], "nothing lies between them and the host");
 
-    // A window keeps what was under way in it, however little; and no more than it is told.
+    // A window keeps all operations that overlap it, even slightly, up to its limit.
     let ended = reads.3;
     let kept = |from, to, most| {
         let timeline = recorded(&config, &steps, Window { from, to, most });

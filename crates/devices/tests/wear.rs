@@ -35,7 +35,7 @@ fn skewed(random: &mut Xoshiro256, pages: u64) -> u64 {
     if random.below(10) > 0 { random.below(pages / 10) } else { random.below(pages) }
 }
 
-/// Writes in no time until the drive ends or so many pages are written.
+/// Writes untimed until the drive reaches end of life or `writes` pages are written.
 fn write(ssd: &mut Ssd, seed: u64, writes: u64) -> u64 {
     let pages = ssd.preparable_pages();
     let mut random = Xoshiro256::new(seed, 0);

@@ -110,7 +110,7 @@ impl Drive {
         self.outstanding += 1;
     }
 
-    /// A request was answered: whoever wants to know is told.
+    /// A request has completed: observers are notified.
     ///
     /// Returns whether the run is to end.
     pub fn was_answered(

@@ -25,7 +25,8 @@ pub struct EventQueue {
     cancelled: Vec<u64>,
 }
 
-/// Events in the ring at most, a power of two: an event that comes before all others moves so many.
+/// Maximum number of events in the ring, a power of two. Inserting an event before all others moves all
+/// of them.
 const RING: usize = 64;
 
 /// Events that the ring takes from the heap when it is empty; the rest of it is room for others.

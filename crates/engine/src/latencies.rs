@@ -11,7 +11,7 @@ use hdrhistogram::Histogram;
 pub(crate) struct Latencies(Vec<u64>);
 
 impl Latencies {
-    /// Leading bits that are told apart: 2,048 values, of which three digits need 2,000.
+    /// Leading bits that are distinguished: 2,048 values, of which three digits need 2,000.
     const BITS: u32 = 11;
     /// Places of a bin, of which there are eight to an octave.
     pub(crate) const PLACES_OF_A_BIN: usize = 1 << (Self::BITS - 4);

@@ -1,7 +1,7 @@
 //! What every device and every workload shares: time, requests, randomness and statistics.
 //!
-//! A [`Device`] is a state machine that is told the time; a [`Workload`] says what is asked of it;
-//! [`drive`] puts one on the other by jumping from event to event. Nothing in this crate knows what
+//! A [`Device`] is a state machine that gets the time as input; a [`Workload`] issues its requests;
+//! [`drive`] runs one on the other by jumping from event to event. Nothing in this crate knows what
 //! flash is, what a file is, or how a configuration is written.
 
 mod drive;

@@ -1,8 +1,8 @@
 //! When the power goes during a run.
 //!
 //! The host has no power either: while the device is without, the clock of the workload stands still. So
-//! a closed loop asks anew as soon as power is back, and everything that comes by the clock comes so much
-//! later.
+//! a closed loop continues as soon as power is back, and timed arrivals are delayed by the time without
+//! power.
 
 use crate::{Completion, Device, Driven, Observer, Time, Workload, WorkloadError};
 use std::collections::VecDeque;
@@ -14,7 +14,7 @@ pub struct PowerCuts {
     pub times: VecDeque<Time>,
     /// From the instant at which the device is ready to the next cut.
     pub every: Option<Time>,
-    /// Since when it is ready; not at all on its way back.
+    /// Since when it is ready; `None` during recovery.
     pub ready: Option<Time>,
     /// Numbers of events, in order.
     pub events: VecDeque<u64>,
@@ -57,7 +57,7 @@ impl PowerCuts {
 }
 
 impl PowerCuts {
-    /// None yet, and away for so long each time.
+    /// No cuts yet; each will last `off`.
     pub fn new(off: Time) -> PowerCuts {
         PowerCuts {
             times: VecDeque::new(),
@@ -103,7 +103,7 @@ pub fn drive_with_cuts(
     let is_clock_the_limit = until > LATEST;
     let until = until.min(LATEST);
     let mut sample_at: Time = 0;
-    // How long there was no power so far: by so much the clock of the workload is behind.
+    // How long there was no power so far: the delay of the workload's clock.
     let mut without: Time = 0;
     let mut arrival = workload.next(now)?;
     loop {

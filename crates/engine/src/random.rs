@@ -18,7 +18,7 @@ pub trait Random {
 
 /// The default generator: xoshiro256++ (Blackman and Vigna), seeded through `SplitMix64`.
 ///
-/// It can be kept and goes on where it was.
+/// It can be saved and continues where it was.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(try_from = "Xoshiro256PlusPlus")]
 pub struct Xoshiro256(Xoshiro256PlusPlus);

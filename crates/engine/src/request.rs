@@ -190,7 +190,7 @@ impl Completion {
     }
 }
 
-/// Something that answers requests: a state machine that is told the time.
+/// Completes requests: a state machine that gets the time as input.
 ///
 /// The caller guarantees that time never goes backwards over all calls, and that it calls
 /// [`advance`](Device::advance) up to every [`next_event`](Device::next_event) before it submits
@@ -208,11 +208,11 @@ pub trait Device {
     fn advance(&mut self, to: Time, completions: &mut Vec<Completion>);
 
     /// The power goes at `now`, after everything of that instant: what was asked and is not answered is
-    /// appended as [`Status::PowerLost`]. Nothing is asked of the device before power is
+    /// appended as [`Status::PowerLost`]. The device gets no requests before power is
     /// [on](Device::power_on) again.
     ///
     /// # Panics
-    /// Of a device that does not recover from power cuts; whoever drives it asks that before.
+    /// On a device that does not recover from power cuts; the caller must check that before.
     fn cut(&mut self, _now: Time, _completions: &mut Vec<Completion>) {
         panic!("this device does not recover from power cuts");
     }
@@ -225,7 +225,7 @@ pub trait Device {
         panic!("this device does not recover from power cuts");
     }
 
-    /// Whether the device takes requests, as it does but on its way back from a power cut.
+    /// Whether the device accepts requests: always, except during recovery from a power cut.
     fn is_ready(&self) -> bool {
         true
     }

@@ -8,7 +8,7 @@ use serde_json::{Map, Value, json};
 /// Percentiles that every latency summary lists.
 const PERCENTILES: [&str; 7] = ["50", "90", "95", "99", "99.9", "99.99", "99.999"];
 
-/// Shares of the requests, from the fastest on, between which it is told where the time went.
+/// Rank bands of the requests, from the fastest on, each with a breakdown of its latency.
 const RANKS: [f64; 6] = [0.0, 0.5, 0.9, 0.99, 0.999, 1.0];
 
 /// How requests ended.
@@ -31,7 +31,7 @@ impl Ended {
 /// Parts in which a request waits and nothing is done for it; of the link and the bus it is not told what is waiting.
 const WAITS: [Part; 5] = [HOST_QUEUE, BUFFER, UNIT_WAIT, CLEANING_WAIT, SUSPEND];
 
-/// How many requests met what others have to wait for.
+/// How many requests met each cause of waiting.
 #[derive(Debug, Clone, Copy, Default)]
 struct Met {
     /// Requests that waited for nothing.

@@ -1,9 +1,9 @@
-//! A run on several threads: an open workload is asked ahead, the sides of the device go on by themselves for
-//! a stretch of time, and what they did is told in order, while they do the next.
+//! A run on several threads: an open workload is read ahead, the sides of the device run independently
+//! for a stretch of time, and their events are passed on in order while they run the next stretch.
 //!
-//! What is told is what the loop for one thread sees, at the same instants and in the same order: so
-//! statistics, samples and records cannot tell the two apart. Where something is to happen to the device
-//! as a whole, it is joined first: at the end of the warm-up, and before blocks may wear out.
+//! The events are those of the loop for one thread, at the same instants and in the same order, so
+//! statistics, samples and records are the same. Before anything that concerns the whole device, the
+//! sides are joined: at the end of the warm-up, and before blocks may wear out.
 
 use crate::threads::{Crew, Threads};
 use crate::warm_up::WarmUp;
@@ -242,7 +242,7 @@ impl Run<'_> {
             }
             self.look(device, self.look_at, None);
         }
-        // What others did in the background meanwhile.
+        // Background work of the other parts meanwhile.
         go(device, Stretch::To(self.drive.last));
         self.tell(device);
         self.drive.now = self.drive.last;

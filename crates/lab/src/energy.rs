@@ -53,8 +53,8 @@ pub(crate) fn section(report: &EnergyReport, answered: &Answered, simulated_ns: 
     })
 }
 
-/// Watts in each bin of so many seconds, the last of which ends with the run; from the figures before the
-/// first and at the end of each.
+/// Mean power in watts per bin, from the energy before the first bin and at the end of each. The last
+/// bin ends with the run.
 pub(crate) fn watts(
     report: &EnergyReport,
     before: &Followed,

@@ -3,7 +3,7 @@
 use devices::ssd::{HealthReport, SPARE_THRESHOLD, data_units};
 use serde_json::{Value, json};
 
-/// The section of a drive, or of an array, of which this run has read so many bytes.
+/// The section of a drive or an array, of which this run read `bytes_read`.
 ///
 /// Reads and power cuts are those of the run, because a drive keeps no account of them.
 pub(crate) fn section(health: &HealthReport, bytes_read: u64, cuts: usize) -> Value {

@@ -48,7 +48,7 @@ pub fn read_decompressed(path: &str) -> Result<Vec<u8>, InputError> {
     content.take(MOST_BYTES + 1).read_to_end(&mut bytes).map_err(|error| refuse(&error))?;
     if bytes.len() as u64 > MOST_BYTES {
         return Err(InputError(format!(
-            "{path}: larger than 1 GiB, the most for a file that is read at once"
+            "{path}: larger than 1 GiB, the limit for a file that is read into memory"
         )));
     }
     Ok(bytes)

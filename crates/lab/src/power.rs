@@ -52,7 +52,7 @@ pub(crate) fn cuts(
     Ok(Some(cuts))
 }
 
-/// So many numbers from 1 to the last, in order.
+/// `count` random numbers from 1 to `last`, in order.
 fn drawn(seed: u64, count: u32, last: u64) -> Vec<u64> {
     let random = &mut Xoshiro256::new(seed, CUT_STREAM);
     let mut all: Vec<u64> = (0..count).map(|_| 1 + random.below(last)).collect();

@@ -8,8 +8,8 @@ use engine::{Random, Xoshiro256};
 use std::ops::ControlFlow;
 use std::sync::OnceLock;
 
-/// Writes to a drive what `precondition` says. `tick` is told the writes done and to do, now and
-/// then. Returns how the drive settled, where that decides when to stop.
+/// Preconditions a drive. `tick` is called periodically with the writes done and to do. Returns how the
+/// drive settled, if that decides when to stop.
 pub(crate) fn precondition(
     device: &mut dyn Model,
     precondition: Precondition,

@@ -194,7 +194,7 @@ pub(crate) struct Elapsed {
     pub(crate) threads: Option<Threads>,
 }
 
-/// What happened in a run, as whoever drove the device saw it.
+/// The outcome of a run, as seen by the driver of the device.
 pub(crate) struct Ran {
     pub(crate) collected: Collected,
     /// The first arrival, where there was one, and when the run ended.

@@ -1,5 +1,5 @@
-//! A device on its way through an experiment: built, prepared, used, examined. Whoever drives it, the
-//! workload of a run ([`run`]) or the clients of a live device, goes the same way.
+//! The life of a device in an experiment: built, preconditioned, used, examined. It is the same for the
+//! workload of a run ([`run`]) and the clients of a live device.
 
 use crate::apart;
 use crate::config::{Experiment, Precondition, RunConfig, Until};
@@ -83,8 +83,8 @@ impl<'a> Session<'a> {
         self.device.capacity_sectors() * SECTOR_BYTES
     }
 
-    /// Brings the device into the state from which it is used, and saves it where that is asked.
-    /// `tick` is told the writes done and to do, now and then, and may end this.
+    /// Brings the device into its initial state, and saves it if requested. `tick` is called
+    /// periodically with the writes done and to do, and may end this.
     pub(crate) fn prepare(
         &mut self,
         tick: &mut dyn FnMut(u64, u64) -> ControlFlow<()>,
@@ -120,8 +120,8 @@ impl<'a> Session<'a> {
         self.is_served = true;
     }
 
-    /// Fails when the policy that was supplied has failed: the drive then goes on with another, and
-    /// what comes of it must not be shown.
+    /// Fails when the policy that was supplied has failed: the drive then continues with another policy,
+    /// and its results must not be shown.
     pub(crate) fn check_supplied(&self, requests: u64) -> Result<(), RunError> {
         let failure = self.experiment.device.policy_name().zip(self.supplied.failure());
         failure.map_or(Ok(()), |(name, problem)| {

@@ -20,7 +20,7 @@ const MAGIC: &[u8] = b"ssdlab drive\n";
 const VERSION: u32 = 3;
 /// The texts of a state, keys and their values, have room in this many bytes.
 const TEXTS: usize = 1 << 20;
-/// Of the state of another drive so many bytes are read, to find out whether the file is sound.
+/// Maximum bytes read from the state of another drive, to find out whether the file is damaged.
 const MOST_OF_ANOTHER: u64 = 1 << 32;
 /// Zstandard's fastest ordinary level: the stamps and the map of random writes hardly compress.
 const LEVEL: i32 = 1;
@@ -132,7 +132,8 @@ fn load_from(device: &mut dyn Persist, mut file: BufReader<File>) -> Result<(), 
     }
     let decoder = zstd::Decoder::with_buffer(file).map_err(|error| damaged(&error))?;
     let mut texts = vec![0; TEXTS];
-    // A few bytes of a compressed file may stand for any number: what is read is bounded by what the device can
+    // A few bytes of a compressed file may expand to any size: what is read is bounded by what the
+    // device can
     // have, first the texts and then, once it is known that they are its own, the rest.
     let reader = BufReader::new(decoder).take(TEXTS as u64);
     let read = postcard::from_io::<Vec<(String, String)>, _>((reader, &mut texts));
@@ -152,12 +153,12 @@ fn load_from(device: &mut dyn Persist, mut file: BufReader<File>) -> Result<(), 
     let rest = rest.finalize().map_err(|error| damaged(&error));
     let snapshot = match (read, &rest) {
         (Err(_), Ok((rest, _))) if rest.limit() == 0 => Err(format!(
-            "it goes on after {} bytes, which is more than such a drive has",
+            "it is longer than {} bytes, the most for a drive of this configuration",
             room.bytes()
         )),
         // Of what the device has said, the library keeps no word.
         (Err(postcard::Error::SerdeDeCustom), _) => {
-            Err(damaged(&"its lists and tables are not those of such a drive"))
+            Err(damaged(&"its tables do not fit the configuration of the drive"))
         }
         (read, _) => read.map_err(|error| damaged(&error)),
     }?;
@@ -165,7 +166,7 @@ fn load_from(device: &mut dyn Persist, mut file: BufReader<File>) -> Result<(), 
     rest.set_limit(1);
     match rest.read(&mut [0]) {
         Ok(0) => device.restore(snapshot),
-        Ok(_) => Err(damaged(&"something follows the state")),
+        Ok(_) => Err(damaged(&"more data follow the state")),
         Err(error) => Err(damaged(&error)),
     }
 }

@@ -17,7 +17,7 @@ pub(crate) struct SteadyState {
     slope_share: Option<f64>,
 }
 
-/// The rounds so far: each is told its figure.
+/// The rounds so far, with the figure of each.
 #[derive(Debug, Clone)]
 pub(crate) struct Rounds {
     rules: Steady,

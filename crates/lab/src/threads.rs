@@ -13,11 +13,11 @@ pub(crate) struct Threads {
     pub(crate) asked: u32,
     /// As many prepared the device; 0 where nothing was to be written.
     pub(crate) preparing: u32,
-    /// Why they were not as many as asked for.
+    /// Why they were fewer than requested.
     pub(crate) preparing_alone: Option<&'static str>,
     /// As many ran the workload.
     pub(crate) running: u32,
-    /// Why they were not as many as asked for.
+    /// Why they were fewer than requested.
     pub(crate) running_alone: Option<&'static str>,
 }
 
@@ -27,7 +27,7 @@ impl Threads {
         Threads { asked, preparing: 0, preparing_alone: None, running: 1, running_alone: None }
     }
 
-    /// Notes that so many prepare the device, or that one does, and why.
+    /// Notes how many threads precondition the device, or why it is only one.
     pub(crate) fn prepare(&mut self, divided: Result<u32, &'static str>) {
         self.preparing = divided.unwrap_or(1).max(self.preparing);
         self.preparing_alone = divided.err().or(self.preparing_alone);
@@ -36,7 +36,7 @@ impl Threads {
         }
     }
 
-    /// Notes that so many run the workload, or that one does from now on, and why.
+    /// Notes how many threads run the workload, or why it is only one from now on.
     pub(crate) fn run(&mut self, split: Result<u32, &'static str>) {
         self.running = split.unwrap_or(1).max(self.running);
         self.running_alone = split.err().or(self.running_alone);
@@ -141,7 +141,7 @@ impl Writes for Stretch {
     }
 }
 
-/// How many overwrites make a stretch: as many as take a moment, so that whoever waits hears of it.
+/// Number of overwrites in a stretch: those of a moment, so that progress is reported often enough.
 pub(crate) struct Pace {
     writes: u64,
 }

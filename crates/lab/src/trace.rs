@@ -164,7 +164,7 @@ impl Reading {
         Ok(None)
     }
 
-    /// Tells the caller now and then how far this is.
+    /// Reports progress to the caller periodically.
     fn report(&self, watch: Watch<'_>) -> Result<(), TraceError> {
         let seen = self.taken + self.other_devices;
         if seen == 0 || !seen.is_multiple_of(REPORT_REQUESTS) {
@@ -199,14 +199,17 @@ impl Reading {
 
 /// What is stated about a trace, from an object of keys of the trace kind.
 fn trace_options(path: &str, options_json: &str) -> Result<Trace, TraceError> {
-    let stated: serde_json::Map<String, Value> = serde_json::from_str(options_json)
-        .map_err(|error| TraceError::Input(format!("the options are no JSON object: {error}")))?;
+    let stated: serde_json::Map<String, Value> =
+        serde_json::from_str(options_json).map_err(|error| {
+            TraceError::Input(format!("the options are not a JSON object: {error}"))
+        })?;
     let keys: Vec<&String> = stated.keys().collect();
     if let Some(key) = keys.iter().find(|key| !READING.contains(&key.as_str())) {
         let hint = options::nearest(key, READING)
             .map(|near| format!(" (did you mean workload.{near}?)"))
             .unwrap_or_default();
-        let problem = format!("workload.{key} does not say how a trace is read; these keys do: ");
+        let problem =
+            format!("workload.{key} does not affect how a trace is read; these keys do: ");
         return Err(TraceError::Input(format!("{problem}{}{hint}", READING.join(", "))));
     }
     // Each key is a layer of its own, so that an error tells its key.
@@ -351,8 +354,10 @@ fn writable_named(name: &str) -> Result<&'static Format, String> {
     let names = || writable().map(|format| format.name).collect::<Vec<_>>().join(", ");
     match format_named(name) {
         Ok(format) if format.write.is_some() => Ok(format),
-        Ok(_) => Err(format!("format {name} is read but not written; written are {}", names())),
-        Err(_) => Err(format!("\"{name}\" is no format; those written are {}", names())),
+        Ok(_) => {
+            Err(format!("format {name} can be read but not written; choose one of {}", names()))
+        }
+        Err(_) => Err(format!("unknown format \"{name}\"; choose one of {}", names())),
     }
 }
 

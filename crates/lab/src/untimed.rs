@@ -16,7 +16,7 @@ pub(crate) struct Untimed<'a> {
     steps: Steps,
 }
 
-/// The flash after every so many requests, in a bounded number of steps that double as the run grows.
+/// The flash over time in a bounded number of steps; the requests per step double as the run grows.
 struct Steps {
     before: Option<FlashCounts>,
     ends: Vec<FlashCounts>,
@@ -66,7 +66,7 @@ impl Steps {
     }
 }
 
-/// Measures the write amplification, in bytes, of rounds of so many pages.
+/// Measures the write amplification, in bytes, of rounds of a fixed number of pages.
 struct Amplification {
     rounds: Rounds,
     pages: u64,

@@ -16,7 +16,7 @@ impl<'a> WarmUp<'a> {
         WarmUp { device, ends, is_over: false }
     }
 
-    /// Time goes on to `to`, and nothing has happened since the last event.
+    /// Time advances to `to`; nothing has happened since the last event.
     #[inline]
     pub(crate) fn pass(&mut self, to: Time) {
         if !self.is_over && to >= self.ends {

@@ -26,7 +26,7 @@ pub(crate) const WARNINGS: [(&str, &str); 8] = [
     ("truncated", "unreadable lines or records of a trace were skipped"),
 ];
 
-/// Which warning a count of the workload belongs to, and what was done to so many of what.
+/// For each count of the workload: its warning, its key, and the words for what was counted.
 const COUNTS: [(&str, &str, &str); 7] = [
     ("wrapped_requests", "wrapped", "requests beyond the capacity were wrapped around"),
     ("scaled_requests", "remapped", "requests were moved by scaling addresses to the capacity"),
@@ -279,8 +279,8 @@ fn transient(run: &Facts<'_>, flash: &SsdReport, is_overloaded: bool) -> Option<
     Some(Warning::new("transient", message, Value::Object(figures)))
 }
 
-/// A queue that is longer than so many times the root of the number of requests is no chance: that is
-/// how far the arrivals of a drive that is just able to serve them wander.
+/// A queue longer than this multiple of the square root of the number of requests is not chance: random
+/// arrivals at a drive that can just serve them reach about the root.
 const LONG_QUEUE: f64 = 3.0;
 
 /// Arrivals outran service: from the second fifth of the run's time on the queue never fell back to

@@ -146,7 +146,7 @@ fn writes_wait_as_long_as_a_burst_is() {
     let [shorter, whole, longer] =
         ["40", "80", "160"].map(|groups| of(&[&format!("cleaning.quantum={groups}")]).write_p999);
     assert!(shorter < 0.5 * whole && 1.8 * whole < longer, "{shorter} {whole} {longer}");
-    // Without bursts, or with room for what comes during them, nobody waits.
+    // Without bursts, or with room for their writes, no write waits.
     for key in ["cleaning.pace=token", "cleaning.host_room=1536"] {
         let smooth = of(&[key]);
         assert!(smooth.write_p999 < 50.0 && whole > 1000.0, "{key}: {smooth:?}, not {whole}");

@@ -29,7 +29,7 @@ pub fn audited() -> RunSettings {
     RunSettings { check: true, ..RunSettings::default() }
 }
 
-/// The results of an experiment that nobody ends, or why there are none.
+/// The results of an uninterrupted experiment, or the error.
 pub fn outcome(experiment: &Experiment, settings: &RunSettings) -> Result<Value, RunError> {
     let text = run(experiment, settings, &mut |_| ControlFlow::Continue(()))?;
     Ok(serde_json::from_str(&text).unwrap())

@@ -1,5 +1,5 @@
-//! A request may cost so many instructions and no more: counts are the same on every run, beside any other
-//! work. `make test-valgrind`; what the release build takes is in `benches/instructions.rs`.
+//! Budget of instructions per request. Counts are the same in every run, whatever else the machine does.
+//! `make test-valgrind`; what the release build takes is in `benches/instructions.rs`.
 
 use crate::common::{experiment, outcome};
 use lab::RunSettings;

@@ -23,7 +23,7 @@ fn requests(disks: &Value) -> Vec<u64> {
     disks.as_array().unwrap().iter().map(|it| it.as_u64().unwrap()).collect()
 }
 
-/// Requests of each member, of the stream on so many disks of 2,056,192 sectors.
+/// Requests to each member: the stream on `members` disks of 2,056,192 sectors.
 fn asked(trace: &str, members: u32, keys: &str) -> Vec<u64> {
     let text = format!(
         "[device]\nkind = 'array'\nmembers = {members}\n{keys}\n\

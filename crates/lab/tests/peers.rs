@@ -7,7 +7,7 @@ fn file(text: &str) -> Layer {
     Layer::new("e.toml", text)
 }
 
-/// What comes of a file and assignments: the whole experiment, or the message.
+/// The result of a file and assignments: the whole experiment, or the message.
 fn outcome(below: &[Layer], assignments: &[&str]) -> Result<String, String> {
     let peers = set_layers(assignments).map_err(|error| error.to_string())?;
     let layers = [below, &[peers]].concat();
@@ -146,7 +146,7 @@ fn a_key_of_another_kind_is_refused_and_its_kind_named() {
     let words = ["member.channels=3", "member.kind=linear", "device.kind=array"];
     let message = refusal(&[], &words);
     assert!(message.contains("device.member.channels: a device of kind linear has none"));
-    // What no kind has is a slip, and the nearest key is told.
+    // A key that no kind has is a mistake, and the nearest key is suggested.
     let slip = file("[workload]\nkind = 'closed'\noutstandig = 1\n");
     let message = refusal(&[slip], &[]);
     assert!(message.contains("(did you mean outstanding?)"), "{message}");
@@ -156,7 +156,7 @@ fn a_key_of_another_kind_is_refused_and_its_kind_named() {
 fn a_key_with_two_values_is_refused_and_both_are_named() {
     let message = refusal(&[], &["device.channels=4", "channels=8"]);
     let expected = "--set channels=8 and --set device.channels=4: device.channels is set twice, and \
-                    their order says nothing; keep one";
+                    their order does not count; keep one";
     assert_eq!(message, expected);
     // The same value twice contradicts nothing, however it is written.
     let twice = resolved(&[], &["device.channels=4", "channels=4", "device.channels = 4"]);

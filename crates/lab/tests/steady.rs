@@ -112,5 +112,5 @@ fn mistakes_are_refused() {
     assert!(message(&["steady.range=0"]).contains("not a positive share"));
     assert!(message(&["steady.metric=write"]).contains("iops"));
     let untimed = message(&["device.kind=linear", "run.timed=false"]);
-    assert!(untimed.contains("nothing to simulate without time"), "{untimed}");
+    assert!(untimed.contains("cannot run untimed"), "{untimed}");
 }

@@ -11,7 +11,7 @@ fn with(threads: u32) -> RunSettings {
     RunSettings { check: true, threads, ..RunSettings::default() }
 }
 
-/// Results without what was elapsed, and what came of the threads.
+/// Results without elapsed times, and the note on threads.
 fn parted(outcome: Outcome) -> (Outcome, Value) {
     let Outcome::Results(mut results) = outcome else { return (outcome, Value::Null) };
     let elapsed = results.as_object_mut().and_then(|it| it.remove("elapsed"));
@@ -100,7 +100,7 @@ requests = 100
 precondition = 'random:4'
 ";
 
-/// Whoever waits is told how far it is, in order and by the thread that waits, and can end it.
+/// Progress is reported in order, by the waiting thread, which can end it.
 #[test]
 fn progress_comes_from_the_thread_that_waits_and_ends_the_run() {
     let experiment = experiment::<&str>(&[SMALL], &[]).unwrap();

@@ -4,8 +4,8 @@
 //! a table is read at random all over, so that large pages pay. All `unsafe` code of the engine is
 //! here; each use says why it is sound.
 
-/// Begins to fetch an entry of a table into the cache; nothing happens beyond its end, nor on a machine
-/// without such a hint.
+/// Begins to fetch an entry of a table into the cache; beyond its end, and on a machine without this
+/// hint, it does nothing.
 #[inline]
 #[allow(unsafe_code)]
 pub fn prefetch<T>(table: &[T], index: usize) {
@@ -70,7 +70,7 @@ mod tests {
         assert_eq!(table[5_000_000], 7);
     }
 
-    /// Where the system says how memory is backed, and large pages are given to whoever asks.
+    /// On systems that report how memory is backed, and give large pages on request.
     #[test]
     #[cfg(target_os = "linux")]
     #[expect(clippy::disallowed_methods, reason = "what the system did, only the system can say")]

@@ -1,10 +1,10 @@
-//! What the live device costs, in front of a device that answers at once: one client on a socket,
-//! reading and writing 4 KiB with 1, 32 and 128 requests outstanding. Of the server's thread the
-//! processor time of a request is told, of the client the rate and the 99th percentile of its latency.
+//! Overhead of the live device with a device of zero latency: one client on a socket, reading and
+//! writing 4 KiB at queue depths 1, 32 and 128. It prints the processor time per request of the server's
+//! thread, and the rate and p99 latency of the client.
 //!
 //! `cargo bench -p nbd`. On a busy machine only the processor time means anything. With a path,
 //! `cargo bench -p nbd -- PATH [NS]`, it serves at that socket until it is killed, for other clients, a device
-//! that takes so many nanoseconds for a request.
+//! with a latency of NS nanoseconds.
 
 #[path = "../tests/common/mod.rs"]
 mod common;

@@ -1,5 +1,5 @@
 //! Feeds changed conversations to the protocol: `cargo run --release -p nbd --example fuzz -- [COUNT]
-//! [SEED]`. It may not panic, stand still, or say more than it was asked for, whatever it is told.
+//! [SEED]`. It must not panic, hang, or send unrequested replies, whatever its input.
 //!
 //! Each input is a valid conversation, with bytes changed, cut, repeated or inserted. A failure prints
 //! the seed and the number of the input, which together bring it back.

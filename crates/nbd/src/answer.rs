@@ -1,55 +1,55 @@
-//! How answers look on the wire: simple and structured ones.
+//! Replies on the wire, simple and structured.
 
-/// What begins an answer without structure.
+/// Magic number of a simple reply.
 pub(crate) const SIMPLE_REPLY_MAGIC: u32 = 0x6744_6698;
-/// What begins a chunk of one with.
+/// Magic number of a chunk of a structured reply.
 const STRUCTURED_REPLY_MAGIC: u32 = 0x668e_33ef;
-/// Bytes of a simple answer before its data.
+/// Bytes of a simple reply before its data.
 pub(crate) const REPLY_BYTES: usize = 16;
 /// Bytes of a chunk before its content.
 const CHUNK_HEAD_BYTES: usize = 20;
-/// The longest that comes before data: the head of a chunk and the offset of its data.
+/// The longest header before data: that of a chunk, with the offset of its data.
 pub(crate) const HEAD_BYTES: usize = CHUNK_HEAD_BYTES + 8;
 
-/// It is the last of its answer.
+/// Flag of the last chunk of a reply.
 const CHUNK_DONE: u16 = 1;
 const CHUNK_OFFSET_DATA: u16 = 1;
 const CHUNK_BLOCK_STATUS: u16 = 5;
 const CHUNK_ERROR: u16 = (1 << 15) + 1;
 
-/// The number by which `base:allocation` is spoken of.
+/// The id of the context `base:allocation`.
 pub(crate) const ALLOCATION_ID: u32 = 1;
-/// What is said of an extent that was never written, or forgotten: a hole that reads as zeroes.
+/// Flags of an extent that was never written, or trimmed: a hole that reads as zeroes.
 const EXTENT_HOLE: u32 = 3;
 
 /// Why a request is answered by an error; the numbers are Linux's.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[repr(u32)]
 pub enum Refusal {
-    /// The device takes no more writes: what the document says of a write or trim on an export that
-    /// is read-only.
+    /// The device accepts no more writes: the error of the protocol for a write or trim on a read-only
+    /// export.
     NotPermitted = 1,
     /// The data are lost, or the backing file cannot be read or written.
     Io = 5,
-    /// The request makes no sense, or lies beyond the end.
+    /// The request is invalid, or beyond the end.
     Invalid = 22,
-    /// There is no room: a write beyond the end, or a full file system under the backing file.
+    /// No space: a write beyond the end, or the file system of the backing file is full.
     NoSpace = 28,
-    /// Zeroes that were to be had fast only, and are not.
+    /// Zeroing was requested only if fast, and is not fast.
     NotSupported = 95,
 }
 
-/// To what an answer belongs, and in which of the two ways it is given.
+/// The request that a reply answers, and which of the two kinds of reply it is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Answer {
-    /// By what the client knows it.
+    /// The client's id of the request.
     pub(crate) cookie: u64,
-    /// In chunks, as those of reads are once the client has asked for that.
+    /// Structured (in chunks), as replies to reads are once the client has negotiated it.
     pub(crate) structured: bool,
 }
 
 impl Answer {
-    /// What comes before the data of a range.
+    /// The header before the data of a range.
     pub(crate) fn head(self, offset: u64, length: u32, room: &mut [u8; HEAD_BYTES]) -> &[u8] {
         if !self.structured {
             room[..REPLY_BYTES].copy_from_slice(&reply(self.cookie, None));
@@ -60,12 +60,12 @@ impl Answer {
         room
     }
 
-    /// How long that is.
+    /// Bytes of that header.
     pub(crate) fn head_bytes(self) -> usize {
         if self.structured { HEAD_BYTES } else { REPLY_BYTES }
     }
 
-    /// The answer that something went wrong.
+    /// The reply with an error.
     pub(crate) fn refused(self, refusal: Refusal) -> Vec<u8> {
         if !self.structured {
             return reply(self.cookie, Some(refusal)).to_vec();
@@ -77,7 +77,7 @@ impl Answer {
         words
     }
 
-    /// The answer of what is written and what is not, by length.
+    /// The reply with extents: the length of each, and whether it is written.
     pub(crate) fn extents(self, extents: &[(u32, bool)]) -> Vec<u8> {
         let mut words = self.chunk(CHUNK_BLOCK_STATUS, 4 + 8 * extents.len() as u32).to_vec();
         words.extend(ALLOCATION_ID.to_be_bytes());
@@ -88,7 +88,7 @@ impl Answer {
         words
     }
 
-    /// The head of the only chunk of an answer.
+    /// The header of the only chunk of a reply.
     fn chunk(self, kind: u16, length: u32) -> [u8; CHUNK_HEAD_BYTES] {
         let mut head = [0; CHUNK_HEAD_BYTES];
         head[..4].copy_from_slice(&STRUCTURED_REPLY_MAGIC.to_be_bytes());

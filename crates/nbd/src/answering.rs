@@ -1,4 +1,4 @@
-//! Answers at their instants, and what becomes of them on their way to the clients.
+//! Sends replies when they are due.
 
 use crate::connection::Flow;
 use crate::pending::Pending;
@@ -9,7 +9,7 @@ use crate::setup::Witness;
 use engine::Device;
 
 impl<D: Device + ?Sized, W: Witness<D> + ?Sized> Server<'_, D, W> {
-    /// Gives the answers that are due.
+    /// Makes the replies that are due.
     pub(crate) fn answer_due(&mut self) {
         let Some(first) = self.requests.due() else { return };
         let mut now = self.clock.now();
@@ -66,7 +66,7 @@ impl<D: Device + ?Sized, W: Witness<D> + ?Sized> Server<'_, D, W> {
         self.requests.keep(pending.data);
     }
 
-    /// Sends each client a stretch of what waits for it.
+    /// Sends each client one stretch of its waiting replies.
     pub(crate) fn send_all(&mut self) {
         for place in 0..self.clients.places() {
             let Some(connection) = self.clients.at(place) else { continue };

@@ -1,7 +1,8 @@
-//! What clients ask: on its way to the device, and the data where they belong.
+//! Requests of clients, on their way to the device and the store.
 //!
-//! Data change as soon as they have come, while the model takes its time. Only where the device may
-//! refuse them, because it is worn, they wait for its answer: what was refused is never read.
+//! Data are stored as soon as they have arrived, before the model completes the write. Only if the
+//! device may refuse the write, because it is worn, they wait for the completion, so that refused data
+//! are never read.
 
 use crate::attached::Answered;
 use crate::connection::Connection;
@@ -14,15 +15,15 @@ use crate::syncer::Syncer;
 use engine::{Device, Lba, Op, Request, SECTOR_BYTES, Time};
 use std::ops::Range;
 
-/// The device is asked to forget so many sectors at once; longer trims reach it in pieces, so that
-/// nobody waits for them. A gigabyte takes 10 ms to forget.
+/// Sectors trimmed at once; longer trims reach the device in pieces, so that other clients need not wait
+/// for them. Trimming a gigabyte takes 10 ms.
 const TRIM_SECTORS: u64 = (8 << 20) / SECTOR_BYTES;
-/// So much of a long write goes to the store at once.
+/// Bytes of a long write that go to the store at once.
 const SPILL_BYTES: usize = 1 << 20;
-/// Extents in an answer; a client that wants more asks again.
+/// Maximum number of extents in a reply; a client that wants more asks again.
 const MOST_EXTENTS: usize = 128;
 
-/// Whose request it is: the place and number of a client, and the answer that is owed to one that has no
+/// The origin of a request: place and number of the client, and the reply callback of a client without a
 /// socket.
 pub(crate) struct From {
     pub(crate) place: usize,
@@ -31,7 +32,7 @@ pub(crate) struct From {
 }
 
 impl<D: Device + ?Sized, W: Witness<D> + ?Sized> Server<'_, D, W> {
-    /// Processes the device's events up to `to`, or also those after the last answer.
+    /// Processes the device's events up to `to`; with `all`, also those after the last completion.
     pub(crate) fn advance(&mut self, to: Time, all: bool) {
         let mut answered = std::mem::take(&mut self.answered);
         self.device.advance(to, all, self.witness, &mut answered);
@@ -49,7 +50,7 @@ impl<D: Device + ?Sized, W: Witness<D> + ?Sized> Server<'_, D, W> {
         self.answered = answered;
     }
 
-    /// Lets the device tell, in time, what will have to be answered.
+    /// Advances the device ahead of the clock, so that replies are known in time.
     pub(crate) fn advance_ahead(&mut self, now: u64) {
         if !self.device.is_idle() {
             self.advance(self.setup.scale.model(now + self.device.ahead()), false);
@@ -66,7 +67,7 @@ impl<D: Device + ?Sized, W: Witness<D> + ?Sized> Server<'_, D, W> {
         }
     }
 
-    /// Asks the device for the first piece of a range, not before `at`.
+    /// Submits the first piece of a range to the device, not before `at`.
     fn submit(&mut self, slot: u32, op: Op, range: Range<u64>, at: Time) {
         let at = at.max(self.device.time());
         self.advance(at, true);
@@ -101,7 +102,7 @@ impl<D: Device + ?Sized, W: Witness<D> + ?Sized> Server<'_, D, W> {
         }
     }
 
-    /// Takes a request in: its slot. The data of a write follow.
+    /// Accepts a request; its slot. The data of a write follow.
     pub(crate) fn take_in(&mut self, from: From, asked: Asked, received: u64) -> u32 {
         let (op, range) = for_device(&asked);
         let (offset, length) = (asked.offset, asked.length);
@@ -110,7 +111,7 @@ impl<D: Device + ?Sized, W: Witness<D> + ?Sized> Server<'_, D, W> {
         let slowly = op == Op::Trim && self.setup.store.zeroes_slowly(length);
         let done = match asked.command {
             _ if held => {
-                // Less than a sector is nothing that the device could be asked to forget.
+                // A trim of less than a sector does not reach the device.
                 let alone = range.is_none() && self.device.device().has_ended();
                 if alone { Err(Refusal::NotPermitted) } else { Ok(()) }
             }
@@ -171,7 +172,7 @@ impl<D: Device + ?Sized, W: Witness<D> + ?Sized> Server<'_, D, W> {
         slot
     }
 
-    /// What is written of a range and what is not: at most so many extents, from its beginning on.
+    /// Written and unwritten extents of a range, at most `most` of them.
     fn extents(&self, mut offset: u64, mut length: u32, most: usize) -> Vec<(u32, bool)> {
         let mut extents: Vec<(u32, bool)> = Vec::new();
         while length > 0 {
@@ -187,7 +188,7 @@ impl<D: Device + ?Sized, W: Witness<D> + ?Sized> Server<'_, D, W> {
         extents
     }
 
-    /// Has the backing file changed or made durable, as a request needs it.
+    /// Has the syncer zero or sync the backing file, as the request needs.
     fn ask_syncer(&mut self, slot: u32) {
         let (Some(syncer), Some(pending)) = (&self.syncer, self.requests.at(slot)) else { return };
         let Asked { command, fua, offset, length, .. } = pending.asked;
@@ -201,7 +202,7 @@ impl<D: Device + ?Sized, W: Witness<D> + ?Sized> Server<'_, D, W> {
         syncer.ask(slot, hole, fua || command == Command::Flush);
     }
 
-    /// Some data of a write have come; with `last`, no more will.
+    /// Data of a write have arrived; `last` with the last of them.
     fn came(&mut self, slot: u32, data: &[u8], last: bool) {
         let spills = self.setup.recording.is_none();
         let Some(pending) = self.requests.at(slot) else { return };
@@ -222,7 +223,7 @@ impl<D: Device + ?Sized, W: Witness<D> + ?Sized> Server<'_, D, W> {
         }
     }
 
-    /// The last of the data of a write have come.
+    /// All data of a write have arrived.
     pub(crate) fn written(&mut self, slot: u32) {
         if let (Some(it), Some(pending)) = (&mut self.setup.recording, self.requests.at(slot)) {
             let at = self.setup.scale.model(pending.received);
@@ -237,7 +238,7 @@ impl<D: Device + ?Sized, W: Witness<D> + ?Sized> Server<'_, D, W> {
         self.no_longer_waits(slot, DATA);
     }
 
-    /// Changes the data as a request asks, unless it was refused.
+    /// Applies a request to the store, unless it was refused.
     fn change(&mut self, slot: u32) {
         let Some(pending) = self.requests.at(slot) else { return };
         let was_held = std::mem::take(&mut pending.held);
@@ -268,7 +269,7 @@ impl<D: Device + ?Sized, W: Witness<D> + ?Sized> Server<'_, D, W> {
         }
     }
 
-    /// A request waits no longer for something; it is ready when that was all.
+    /// A request no longer waits for `what`; it is ready if that was the last.
     pub(crate) fn no_longer_waits(&mut self, slot: u32, what: u8) {
         let Some(pending) = self.requests.at(slot) else { return };
         pending.waits_for &= !what;
@@ -280,7 +281,7 @@ impl<D: Device + ?Sized, W: Witness<D> + ?Sized> Server<'_, D, W> {
         }
     }
 
-    /// Takes what the syncer has done.
+    /// Processes finished jobs of the syncer.
     pub(crate) fn synced(&mut self) {
         while let Some((slot, outcome)) = self.syncer.as_ref().and_then(Syncer::done) {
             let now = self.clock.now();
@@ -293,7 +294,7 @@ impl<D: Device + ?Sized, W: Witness<D> + ?Sized> Server<'_, D, W> {
         }
     }
 
-    /// Does what a client's messages say, as long as there is room for it.
+    /// Processes a client's messages, as far as its limits allow.
     pub(crate) fn parse(&mut self, place: usize, connection: &mut Connection, received: u64) {
         while connection.has_room(self.clients.load, self.clients.held(place)) {
             let (consumed, event) = connection.step();

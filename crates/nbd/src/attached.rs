@@ -1,5 +1,5 @@
-//! The device that is served, and the requests in it: advanced ahead of the clock, so that answers can
-//! be early by what their way to the client takes.
+//! The served device and the requests in it. It is advanced ahead of the clock, so that replies can be
+//! sent early by the latency of their way to the client.
 
 use crate::setup::Witness;
 use engine::{Completion, Device, Request, Time};
@@ -9,7 +9,7 @@ use std::collections::VecDeque;
 pub(crate) struct Answered {
     /// The slot of the request.
     pub(crate) slot: u32,
-    /// By how much the client's answer is to be early.
+    /// How much earlier than the completion the reply is due.
     pub(crate) early: u64,
     pub(crate) completion: Completion,
 }
@@ -49,7 +49,7 @@ impl Row {
     }
 }
 
-/// By how much the answers are early at most that are still to come, and how many of them are that.
+/// The largest `early` of the outstanding requests, and how many have it.
 #[derive(Default)]
 struct Ahead {
     most: u64,
@@ -77,7 +77,7 @@ impl Ahead {
     }
 }
 
-/// The device and what it was asked.
+/// The device and its outstanding requests.
 pub(crate) struct Attached<'a, D: ?Sized> {
     device: &'a mut D,
     /// Until when the device has been advanced.
@@ -91,7 +91,7 @@ pub(crate) struct Attached<'a, D: ?Sized> {
 }
 
 impl<'a, D: Device + ?Sized> Attached<'a, D> {
-    /// A device that has been asked nothing.
+    /// A device without requests.
     pub(crate) fn new(device: &'a mut D) -> Self {
         Attached {
             device,
@@ -109,7 +109,7 @@ impl<'a, D: Device + ?Sized> Attached<'a, D> {
         self.device
     }
 
-    /// The same, to be looked after.
+    /// The same, mutable.
     pub(crate) fn device_mut(&mut self) -> &mut D {
         self.device
     }
@@ -127,7 +127,7 @@ impl<'a, D: Device + ?Sized> Attached<'a, D> {
         }
     }
 
-    /// The most by which an answer that is still to come is early.
+    /// The largest `early` of all outstanding requests.
     pub(crate) fn ahead(&self) -> u64 {
         self.ahead.most
     }
@@ -142,8 +142,8 @@ impl<'a, D: Device + ?Sized> Attached<'a, D> {
         self.submitted
     }
 
-    /// Processes the device's events up to `to`; with `all`, also those after the last answer that is
-    /// awaited. Whoever replays a run does not wait for these before the next request.
+    /// Processes the device's events up to `to`; with `all`, also those after the last outstanding
+    /// completion. A replay does not wait for these before the next request.
     pub(crate) fn advance<W: Witness<D> + ?Sized>(
         &mut self,
         to: Time,

@@ -1,27 +1,27 @@
-//! What a server has to offer: its exports, each under its name.
+//! The exports of a server, by name.
 
 use crate::error::Error;
 
 /// The longest name and the longest description, bytes; the protocol would allow 4096.
 const MOST_NAME_BYTES: usize = 255;
-/// As many exports may be offered: their list is said in one piece.
+/// Maximum number of exports: their list is sent in one piece.
 const MOST_EXPORTS: usize = 64;
 
-/// What a connection may have.
+/// An export as a connection uses it.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Export {
-    /// How large it is.
+    /// Its size.
     pub bytes: u64,
-    /// Whether nothing may be changed.
+    /// Whether it is read-only.
     pub read_only: bool,
 }
 
 /// An export as clients find it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Offer {
-    /// Under which name.
+    /// Its name.
     pub name: String,
-    /// A line for people.
+    /// A description for people.
     pub description: String,
     /// What it is.
     pub export: Export,
@@ -32,9 +32,9 @@ pub struct Offer {
 pub enum Security {
     /// There is none.
     Off,
-    /// Who wants it has it.
+    /// Clients may use TLS.
     Offered,
-    /// Nothing is said without it.
+    /// Clients must use TLS.
     Required,
 }
 
@@ -58,7 +58,7 @@ impl Catalogue {
     /// When names are too long or the same, or there are none or too many.
     pub fn new(offers: Vec<Offer>, security: Security) -> Result<Self, Error> {
         if offers.is_empty() || offers.len() > MOST_EXPORTS {
-            let problem = format!("{} exports: there may be 1 to {MOST_EXPORTS}", offers.len());
+            let problem = format!("{} exports: expected 1 to {MOST_EXPORTS}", offers.len());
             return Err(Error::Input(problem));
         }
         for (number, offer) in offers.iter().enumerate() {
@@ -71,7 +71,7 @@ impl Catalogue {
                 }
             }
             if offers[..number].iter().any(|it| it.name == offer.name) {
-                return refuse("there are two of that name".to_owned());
+                return refuse("this name is used twice".to_owned());
             }
         }
         Ok(Catalogue { offers, security })
@@ -82,7 +82,7 @@ impl Catalogue {
         &self.offers
     }
 
-    /// The export that a client means.
+    /// The export with this name.
     pub(crate) fn find(&self, name: &[u8]) -> Option<usize> {
         let named = self.offers.iter().position(|it| it.name.as_bytes() == name);
         named.or_else(|| name.is_empty().then_some(0))
@@ -110,9 +110,9 @@ mod tests {
     fn names_that_cannot_be_told_apart_are_refused() {
         let long = "x".repeat(256);
         for (names, words) in [
-            (vec!["a", "b", "a"], "export a: there are two of that name"),
+            (vec!["a", "b", "a"], "export a: this name is used twice"),
             (vec![&long], "its name is longer than 255 bytes"),
-            (vec![], "0 exports: there may be 1 to 64"),
+            (vec![], "0 exports: expected 1 to 64"),
         ] {
             let offers = names.into_iter().map(offer).collect();
             let error = Catalogue::new(offers, Security::Off).unwrap_err().to_string();

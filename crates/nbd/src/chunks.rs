@@ -1,7 +1,7 @@
-//! Data in memory, sparse: chunks in regions, so that a long range is forgotten at once.
+//! Sparse data in memory: chunks in regions, so that a long range is dropped at once.
 //!
-//! What is forgotten is given back to the system by a thread of its own, for that takes as long as the
-//! range is: 10 ms for a gigabyte.
+//! Memory of dropped ranges is freed by a separate thread, because that takes time in proportion to the
+//! range: 10 ms for a gigabyte.
 
 use std::collections::HashMap;
 use std::sync::mpsc::{Sender, channel};
@@ -11,17 +11,17 @@ pub(crate) const CHUNK_BYTES: usize = 64 << 10;
 pub(crate) static ZEROES: [u8; CHUNK_BYTES] = [0; CHUNK_BYTES];
 /// Chunks of a region.
 const REGION_CHUNKS: u64 = 1024;
-/// So many chunks are freed on the spot.
+/// Up to this number of chunks is freed without the thread.
 const FEW: usize = 16;
 
 type Chunk = Box<[u8]>;
 type Region = Vec<Option<Chunk>>;
 
-/// What was written, by its place; all else reads as zeroes.
+/// Written data by position; everything else reads as zeroes.
 #[derive(Debug, Default)]
 pub struct Chunks {
     regions: HashMap<u64, Region>,
-    /// Chunks and regions that nobody needs any more.
+    /// Chunks and regions to be freed.
     garbage: Vec<Region>,
     freeing: Option<Sender<Vec<Region>>>,
 }
@@ -98,7 +98,7 @@ impl Chunks {
         let garbage = std::mem::take(&mut self.garbage);
         let freeing = self.freeing.get_or_insert_with(|| {
             let (freeing, incoming) = channel::<Vec<Region>>();
-            // Without the thread it is freed here, for then nobody receives it.
+            // Without the thread the channel is closed, and it is freed here.
             let thread = std::thread::Builder::new().name("free".to_owned());
             let _ = thread.spawn(move || incoming.into_iter().for_each(drop));
             freeing
@@ -106,8 +106,8 @@ impl Chunks {
         drop(freeing.send(garbage));
     }
 
-    /// Whether something was written to a chunk since it was last forgotten, and how many bytes from
-    /// `offset` on, up to `most`, that holds for.
+    /// Whether the chunk at `offset` is written, and for how many bytes from there, up to `most`, the
+    /// same holds.
     pub(crate) fn extent(&self, offset: u64, most: u64) -> (bool, u64) {
         let mut found = None;
         let mut length = 0;

@@ -1,8 +1,8 @@
-//! The clients of a server, each at a place of its own while it stays, and who may come.
+//! The clients of a server, each at a place of its own, and the limit on their number.
 //!
-//! A place is free again when the client has left and the device has done what it asked. Who comes when
-//! all places are taken is told so, unless a client can go that has never asked for anything. Who does not
-//! say what it wants in time has to leave.
+//! A place is free again when the client has left and its requests have completed. When all places are
+//! taken, a new client replaces one that has never sent a request; if there is none, it gets an error. A
+//! client that does not finish its negotiation in time is disconnected.
 
 use crate::catalogue::Catalogue;
 use crate::connection::{Connection, Load};
@@ -14,16 +14,16 @@ use std::sync::Arc;
 
 /// Clients at once.
 pub(crate) const MOST_CLIENTS: usize = 64;
-/// Those beside them that are told that there is no place.
+/// Clients beside them that are told that all places are taken.
 const MOST_TURNED_AWAY: usize = 16;
-/// A client that does not choose an export in so long has to leave; or reads that there is no place, ns.
+/// Time in which a client must choose an export, and in which a rejected client can read the error, ns.
 const HANDSHAKE_NS: u64 = 10_000_000_000;
 const TURNED_AWAY_NS: u64 = 2_000_000_000;
-/// A client that has asked for nothing in so long may have to make room, ns.
+/// A client without a request for this time may be replaced by a new one, ns.
 pub(crate) const UNUSED_NS: u64 = 10_000_000_000;
 
-/// A place, what is in the device of the client that has left it, and bytes of its writes that wait for
-/// the device before they change anything.
+/// A place: outstanding requests of the client that has left it, and bytes of its writes that wait for
+/// the device before they are stored.
 #[derive(Default)]
 struct Place {
     connection: Option<Connection>,
@@ -43,15 +43,15 @@ impl Place {
 #[derive(Default)]
 pub(crate) struct Clients {
     places: Vec<Place>,
-    /// How many there have been.
+    /// Number of connections so far.
     connected: u64,
-    /// What all have asked and the device has not answered.
+    /// Outstanding requests of all clients.
     pub(crate) load: Load,
 }
 
 impl Clients {
-    /// Adds a client who chooses from a catalogue, when so many are elsewhere; the place of the client
-    /// that has to leave for it.
+    /// Adds a client that chooses from a catalogue; `elsewhere` clients are served by others. Returns
+    /// the place of the client that must leave for it.
     ///
     /// # Errors
     /// When its socket cannot be used.
@@ -78,7 +78,7 @@ impl Clients {
         Ok(leaves)
     }
 
-    /// Gives a client a place: which.
+    /// Gives a client a place; its number.
     pub(crate) fn settle(&mut self, mut connection: Connection) -> usize {
         self.connected += 1;
         connection.serial = self.connected;
@@ -163,7 +163,7 @@ impl Clients {
         self.places[place].held
     }
 
-    /// So many more wait, and so many less.
+    /// `bytes` more wait, or fewer.
     pub(crate) fn hold(&mut self, place: usize, bytes: usize) {
         self.places[place].held += bytes;
     }
@@ -172,7 +172,7 @@ impl Clients {
         self.places[place].held -= bytes;
     }
 
-    /// A request of so many bytes was asked by a client.
+    /// A client sent a request of `bytes` bytes.
     pub(crate) fn asked(&mut self, connection: &mut Connection, bytes: u32) {
         if !connection.has_asked {
             connection.has_asked = true;
@@ -184,13 +184,13 @@ impl Clients {
         self.load.add(bytes);
     }
 
-    /// The same of a client without a socket: what it has asked is nobody's who could be gone.
+    /// The same for a client without a socket, which cannot disconnect.
     pub(crate) fn asked_locally(&mut self, place: usize, bytes: u32) {
         self.places[place].orphans += 1;
         self.load.add(bytes);
     }
 
-    /// It was answered; the client, if it is still there.
+    /// The request was answered; the client, if it is still connected.
     pub(crate) fn answered(
         &mut self,
         place: usize,
@@ -225,7 +225,7 @@ mod tests {
 
     const EXPORT: Export = Export { bytes: 1 << 20, read_only: false };
 
-    /// Adds a client that came at `now`: its end, and the place of who has to leave for it.
+    /// Adds a client that came at `now`: its end, and the place of the client that must leave for it.
     fn come(clients: &mut Clients, now: u64) -> (UnixStream, Option<usize>) {
         let (client, server) = UnixStream::pair().unwrap();
         let catalogue = Arc::new(Catalogue::single(EXPORT));
@@ -233,7 +233,7 @@ mod tests {
         (client, leaves)
     }
 
-    /// Has a client choose the export.
+    /// Lets a client choose the export.
     fn choose(clients: &mut Clients, place: usize, client: &mut UnixStream) {
         client.write_all(b"\0\0\0\x03IHAVEOPT\0\0\0\x01\0\0\0\0").unwrap();
         let connection = clients.at(place).unwrap();
@@ -269,7 +269,7 @@ mod tests {
         let (_early, leaves) = come(&mut clients, UNUSED_NS - 1);
         assert_eq!(leaves, None);
         assert!(!clients.at(MOST_CLIENTS).unwrap().conversation.is_served());
-        // He is told so, and has to leave soon.
+        // It is told so, and has to leave soon.
         let away = UNUSED_NS + TURNED_AWAY_NS;
         assert_eq!(clients.overdue(away), [MOST_CLIENTS]);
         // The first has been useful since.

@@ -29,16 +29,16 @@ impl WallClock {
 pub struct Scale(f64);
 
 impl Scale {
-    /// What takes the model 1 s takes `factor` s on the wall.
+    /// 1 s of the model takes `factor` s of wall time.
     ///
     /// # Errors
-    /// When the factor cannot slow or speed anything.
+    /// When the factor is out of range.
     pub fn new(factor: f64) -> Result<Self, Error> {
         if (1e-3..=1e3).contains(&factor) {
             return Ok(Scale(factor));
         }
         Err(Error::Input(format!(
-            "a time scale of {factor}: it must lie between 0.001 (a thousand times as fast) and 1000"
+            "a time scale of {factor}: it must be between 0.001 (a thousand times as fast) and 1000"
         )))
     }
 
@@ -62,13 +62,13 @@ impl Scale {
     }
 }
 
-/// Makes the sleeps of this thread end when they should.
+/// Makes sleeps of this thread end precisely.
 pub fn precise_sleep() {
-    // A kernel without it is late, which the report then says.
+    // Without it replies are late, which the report then says.
     let _ = rustix::thread::set_current_timer_slack(NonZeroU64::new(1));
 }
 
-/// Puts this thread before all others and keeps its memory in place; what was refused, and why.
+/// Gives this thread real-time priority and locks its memory; what was refused, and why.
 pub fn realtime() -> Vec<String> {
     use rustix::mm::{MlockAllFlags, mlockall};
     use thread_priority::unix::{
@@ -79,7 +79,7 @@ pub fn realtime() -> Vec<String> {
     let policy = ThreadSchedulePolicy::Realtime(RealtimeThreadSchedulePolicy::Fifo);
     let priority = thread_priority::ThreadPriority::Min;
     if let Err(error) = set_thread_priority_and_policy(thread_native_id(), priority, policy) {
-        refused.push(format!("no priority over other programs (SCHED_FIFO): {error:?}"));
+        refused.push(format!("no real-time priority (SCHED_FIFO): {error:?}"));
     }
     if let Err(error) = mlockall(MlockAllFlags::CURRENT | MlockAllFlags::FUTURE) {
         refused.push(format!("memory may be swapped out (mlockall): {error}"));
@@ -87,13 +87,13 @@ pub fn realtime() -> Vec<String> {
     refused
 }
 
-/// Whether this thread goes before all others.
+/// Whether this thread has real-time priority.
 pub(crate) fn is_realtime() -> bool {
     use thread_priority::unix::{ThreadSchedulePolicy, thread_schedule_policy};
     matches!(thread_schedule_policy(), Ok(ThreadSchedulePolicy::Realtime(_)))
 }
 
-/// How long this thread has waited for a processor since it began, ns, where the system tells.
+/// How long this thread has waited for a processor since it began, ns, where the system reports it.
 pub fn waited_for_processor() -> Option<u64> {
     let text = std::fs::read_to_string("/proc/thread-self/schedstat").ok()?;
     text.split_ascii_whitespace().nth(1)?.parse().ok()

@@ -1,4 +1,4 @@
-//! One client: its socket, what came in and was not read yet, what waits to go out, and its limits.
+//! One client: its socket, unread input, replies to be sent, and its limits.
 
 use crate::guest::Stay;
 use crate::listen::ClientStream;
@@ -9,11 +9,12 @@ use std::io::{self, ErrorKind, Read, Write};
 
 /// Bytes taken from a socket at once.
 const INPUT_BYTES: usize = 256 << 10;
-/// Requests of a client that are served together; more wait in its socket.
+/// Maximum number of outstanding requests of a client; more wait in its socket.
 pub(crate) const MOST_OUTSTANDING: usize = 512;
-/// Bytes of requests of a client that are served together or wait to be taken.
+/// Maximum bytes of outstanding requests and waiting replies of a client.
 pub(crate) const MOST_BYTES: u64 = 64 << 20;
-/// Requests and bytes of all clients in the device, above which only who has little there adds to it.
+/// Requests and bytes of all clients in the device, above which only clients with little there may add
+/// to it.
 const MOST_IN_ALL: Load = Load { requests: 4096, bytes: 128 << 20 };
 const LITTLE: Load = Load { requests: 16, bytes: 1 << 20 };
 /// Bytes of writes of a client that wait for the device before they go to the store, above which nothing
@@ -43,14 +44,14 @@ impl Load {
     }
 }
 
-/// A client; its fields are what the parts of the server keep of it from one turn to the next.
+/// A client; its fields are what the parts of the server store about it between turns.
 #[expect(clippy::struct_excessive_bools, reason = "each says another thing of the client")]
 pub(crate) struct Connection {
     pub(crate) stream: ClientStream,
     pub(crate) conversation: Conversation,
-    /// What the door knows it by, if it came through one.
+    /// Its handle at the door, if it came through one.
     pub(crate) guest: Option<Stay>,
-    /// Tells this connection from others that had its place.
+    /// Distinguishes this connection from earlier ones at its place.
     pub(crate) serial: u64,
     /// When it came, and whether it has ever asked for something.
     pub(crate) since: u64,
@@ -60,22 +61,22 @@ pub(crate) struct Connection {
     input: Vec<u8>,
     /// The part of the input that is yet to be read.
     unread: std::ops::Range<usize>,
-    /// What the protocol says by itself.
+    /// Replies made by the protocol itself.
     words: Vec<u8>,
     pub(crate) replies: Replies,
     /// Requests not answered yet, and their bytes.
     pub(crate) outstanding: Load,
     /// The request whose data are coming.
     pub(crate) writing: Option<u32>,
-    /// The client takes its leave: nothing more is read, what it asked is answered.
+    /// The client disconnects: nothing more is read, but its requests are answered.
     pub(crate) leaving: bool,
-    /// It has asked for more than is served together, and some of that still waits.
+    /// It has exceeded its limits, and some of its requests still wait.
     pub(crate) held_back: bool,
-    /// The last stretch was not taken as a whole: the socket says when it takes more.
+    /// The socket did not accept the last stretch completely; it reports when it can take more.
     pub(crate) clogged: bool,
 }
 
-/// What became of a read or write.
+/// Outcome of a read or write.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Flow {
     Open,
@@ -115,8 +116,8 @@ impl Connection {
         })
     }
 
-    /// Whether more may be asked now, when there is so much in the device, and of its own writes so many
-    /// bytes wait for that.
+    /// Whether the client may send more requests, with `in_all` in the device and `held` bytes of its
+    /// own writes waiting for it.
     pub(crate) fn has_room(&self, in_all: Load, held: usize) -> bool {
         let own = self.outstanding;
         !self.leaving
@@ -154,7 +155,7 @@ impl Connection {
         self.unread.len()
     }
 
-    /// Takes what has arrived, as far as there is room for it.
+    /// Reads what has arrived, as far as there is room for it.
     pub(crate) fn fill(&mut self) -> Flow {
         if self.unread.is_empty() {
             self.unread = 0..0;
@@ -173,7 +174,7 @@ impl Connection {
         }
     }
 
-    /// Sends a stretch of what waits, made in `buffer`, as far as the client takes it now.
+    /// Sends a stretch of the waiting replies, made in `buffer`, as far as the socket accepts it.
     pub(crate) fn send(&mut self, store: &Store, buffer: &mut Vec<u8>) -> Flow {
         if self.replies.make(store, buffer).is_err() {
             return Flow::Gone;
@@ -193,8 +194,8 @@ impl Connection {
     }
 }
 
-/// Whether a client with so much in the device may add to what all have there, when so many bytes of its
-/// writes wait for that.
+/// Whether a client with `own` in the device may add to the total `in_all`, with `held` bytes of its
+/// writes waiting.
 pub(crate) fn has_room(own: Load, in_all: Load, held: usize) -> bool {
     held < MOST_HELD_BYTES && (in_all.is_below(MOST_IN_ALL) || own.is_below(LITTLE))
 }

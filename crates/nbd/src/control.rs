@@ -7,10 +7,10 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::{Sender, channel};
 use std::sync::{Arc, Mutex, PoisonError};
 
-/// A line that somebody says, and where the answer goes.
+/// An order, and the channel for its answer.
 type Said = (String, Sender<String>);
 
-/// How many may wait for their answers at once.
+/// Maximum number of orders waiting for an answer.
 const MOST_SAID: usize = 64;
 
 /// Wakes or ends a server from another thread.
@@ -18,11 +18,11 @@ const MOST_SAID: usize = 64;
 pub struct Control {
     wake: Arc<OwnedFd>,
     stop: Arc<AtomicBool>,
-    /// Lines to be answered; none any more when the server has ended.
+    /// Lines to be answered; `None` once the server has ended.
     said: Arc<Mutex<Option<Vec<Said>>>>,
 }
 
-/// While it lives, lines are answered; whoever waits for an answer then hears that there will be none.
+/// Lines are answered as long as this lives. When it is dropped, waiting callers get no answer.
 #[derive(Debug)]
 pub(crate) struct Hearing(Control);
 
@@ -43,8 +43,8 @@ impl Control {
         Ok(Control { wake: Arc::new(wake), stop: Arc::default(), said })
     }
 
-    /// Says a line, as at the control socket, and waits for the answer; `None` where the server has ended,
-    /// or too many wait.
+    /// Gives an order, as at the control socket, and waits for the answer; `None` if the server has
+    /// ended, or too many wait.
     pub fn say(&self, line: &str) -> Option<String> {
         let (sender, answer) = channel();
         {
@@ -67,7 +67,7 @@ impl Control {
         said.as_mut().map(std::mem::take).unwrap_or_default()
     }
 
-    /// Lets the server answer what it was asked and end.
+    /// Lets the server finish outstanding requests and end.
     pub fn stop(&self) {
         self.stop.store(true, Ordering::Release);
         self.wake();

@@ -1,8 +1,8 @@
 //! The device as the only file of a file system, as FUSE asks for it.
 //!
-//! It behaves as a disk does: it has its size, whatever is done to it, and what is opened with `O_TRUNC`
-//! stays as it is. Reads and writes go past the page cache, several at once. A hole that is punched is a
-//! trim; a range that is zeroed is written, as on a drive that keeps it allocated.
+//! It behaves like a disk: its size is fixed, and opening it with `O_TRUNC` changes nothing. Reads and
+//! writes bypass the page cache and run in parallel. Punching a hole is a trim; zeroing a range is a
+//! write, as on a drive that keeps it allocated.
 
 use crate::local::{LocalClient, Reply, Wanted};
 use crate::protocol::{Command, Refusal};
@@ -19,7 +19,7 @@ use std::io;
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 const FILE: INodeNo = INodeNo(2);
-/// Nothing that is said of the file ever changes.
+/// How long the kernel may cache attributes: they never change.
 const FOR_LONG: Duration = Duration::from_secs(86_400);
 /// The most data in a request of the kernel, and requests that it asks without waiting.
 const MOST_WRITE_BYTES: u32 = 1 << 20;
@@ -71,7 +71,7 @@ impl DiskFile {
         })
     }
 
-    /// Asks for what may be long in pieces, and answers when the last of them is answered.
+    /// Submits a long range in pieces, and replies when the last piece is answered.
     fn forget(&self, command: Command, offset: u64, length: u64, reply: ReplyEmpty) {
         let pieces = length.div_ceil(PIECE_BYTES) as usize;
         let wanted = (0..pieces).map(|piece| {
@@ -90,7 +90,7 @@ fn empty(reply: ReplyEmpty) -> Reply {
     })
 }
 
-/// What a program is told of a refusal.
+/// The error that a program gets for a refusal.
 fn errno(refusal: Refusal) -> Errno {
     match refusal {
         Refusal::NotPermitted => Errno::EROFS,
@@ -101,14 +101,14 @@ fn errno(refusal: Refusal) -> Errno {
     }
 }
 
-/// So many of the bytes from `offset` on lie within `size`.
+/// How many of `length` bytes from `offset` on lie within `size`.
 fn within(size: u64, offset: u64, length: u64) -> u64 {
     length.min(size.saturating_sub(offset))
 }
 
 impl Filesystem for DiskFile {
     fn init(&mut self, _: &Request, config: &mut KernelConfig) -> io::Result<()> {
-        // What a kernel does not know or allow it does without.
+        // Features that the kernel does not support are left out.
         let _ = config.set_max_write(MOST_WRITE_BYTES);
         let _ = config.set_max_background(MOST_IN_BACKGROUND);
         let _ = config.add_capabilities(InitFlags::FUSE_ASYNC_DIO);
@@ -153,7 +153,7 @@ impl Filesystem for DiskFile {
         } else if !is_kept {
             reply.error(Errno::EINVAL);
         } else {
-            // As a disk: nothing is cut off.
+            // Like a disk, it cannot be truncated.
             self.getattr(request, of, handle, reply);
         }
     }
@@ -218,7 +218,7 @@ impl Filesystem for DiskFile {
     }
 
     fn flush(&self, _: &Request, _: INodeNo, _: FileHandle, _: LockOwner, reply: ReplyEmpty) {
-        // Closing a disk asks nothing of it.
+        // Closing the file is not a request.
         reply.ok();
     }
 

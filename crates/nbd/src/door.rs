@@ -1,8 +1,8 @@
-//! A door that several servers share: whoever comes says there which export he wants, within TLS if
-//! that is asked for, and goes on to its server, with all that he has said since. One device is one
-//! server with one thread; the door is another.
+//! A door shared by several servers: a client negotiates its export there, within TLS if requested, and
+//! its connection is then passed to the server of that export, with all input so far. Each device has a
+//! server with a thread of its own; the door has another.
 //!
-//! The limits on clients are for all exports together: who is inside counts as who still negotiates.
+//! The limits on clients are for all exports together, and include clients that still negotiate.
 
 use crate::catalogue::{Catalogue, Offer, Security};
 use crate::clients::{Clients, MOST_CLIENTS, UNUSED_NS};
@@ -34,9 +34,9 @@ pub struct Door {
     tls: Option<Tls>,
     control: Control,
     clock: WallClock,
-    /// Those who negotiate.
+    /// Clients that negotiate.
     clients: Clients,
-    /// Those who have gone in, and when.
+    /// Clients that were passed on, and when.
     inside: Vec<(u64, Arc<Guest>)>,
     relays: Vec<JoinHandle<()>>,
     stretch: Vec<u8>,
@@ -59,7 +59,7 @@ impl Door {
     /// A door to some exports; the first of them is the one without a name.
     ///
     /// # Errors
-    /// When names cannot be told apart.
+    /// When two names are the same.
     pub fn new(
         listener: Listener,
         rooms: Vec<(Offer, Passage)>,
@@ -127,7 +127,7 @@ impl Door {
             }
         }
         if !events[1].is_empty() {
-            // Some at once, for who comes last should hear soon that there is no place.
+            // Several per turn, so that the last one soon learns that all places are taken.
             for _ in 0..MOST_CLIENTS {
                 if self.admit().is_err() {
                     break;
@@ -136,12 +136,12 @@ impl Door {
         }
     }
 
-    /// Forgets those who have left: nobody else knows of them.
+    /// Removes clients that have left their servers.
     fn forget(&mut self) {
         self.inside.retain(|(_, guest)| Arc::strong_count(guest) > 1);
     }
 
-    /// Takes in a stranger, if one waits.
+    /// Accepts a waiting client, if there is one.
     fn admit(&mut self) -> io::Result<()> {
         let stream = self.listener.accept()?;
         let now = self.clock.now();
@@ -161,7 +161,7 @@ impl Door {
         Ok(())
     }
 
-    /// Hears a client, answers it, and lets it go on when it has chosen.
+    /// Reads from a client, answers it, and passes it on when it has chosen an export.
     fn attend(&mut self, place: usize, can_read: bool) {
         let Some(mut connection) = self.clients.take(place) else { return };
         if can_read && connection.fill() == Flow::Gone {
@@ -175,7 +175,7 @@ impl Door {
             if !connection.has_output() {
                 break;
             }
-            // Nothing of what it is told is in a store.
+            // None of these replies has data from a store.
             if connection.send(&Store::memory(), &mut self.stretch) == Flow::Gone {
                 return;
             }
@@ -184,7 +184,7 @@ impl Door {
             }
         }
         if connection.conversation.is_securing() {
-            // Who has said more than that he wants TLS did not say it within.
+            // Input after the request for TLS was sent outside of TLS.
             let is_alone = connection.unread() == 0;
             let Some(secured) = self.secured(connection).filter(|_| is_alone) else { return };
             connection = secured;
@@ -203,7 +203,7 @@ impl Door {
         Connection::new(stream, |_| conversation, since).ok()
     }
 
-    /// Lets a client that has chosen go on to its server.
+    /// Passes a client that has chosen an export to its server.
     fn let_in(&mut self, mut connection: Connection) {
         let Ok(handle) = connection.stream.handle() else { return };
         let guest = Arc::new(Guest::new(handle));
@@ -213,7 +213,7 @@ impl Door {
     }
 }
 
-/// More of what the client says may be heard now.
+/// Whether more of the client's input may be read now.
 fn has_room(connection: &Connection) -> bool {
     let conversation = &connection.conversation;
     connection.has_room(Load::default(), 0)
@@ -221,7 +221,7 @@ fn has_room(connection: &Connection) -> bool {
         && !conversation.is_securing()
 }
 
-/// Takes what the client has said, up to its choice.
+/// Processes the client's input, up to its choice of an export.
 fn negotiate(connection: &mut Connection) {
     while has_room(connection) {
         match connection.step().1 {

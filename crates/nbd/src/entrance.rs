@@ -14,18 +14,18 @@ use std::sync::mpsc::{Receiver, Sender, channel};
 pub struct Comer(pub(crate) Who);
 
 pub(crate) enum Who {
-    /// Someone who has said nothing yet.
+    /// A new connection.
     Stranger(ClientStream),
-    /// Someone who has chosen the export.
+    /// A client that has chosen the export.
     Guest(Box<Connection>),
 }
 
-/// Where clients come from; its descriptor is readable when someone waits.
+/// A source of clients; its descriptor is readable when one waits.
 pub trait Entrance: AsFd {
-    /// Who waits, if somebody does.
+    /// The next waiting client, if there is one.
     ///
     /// # Errors
-    /// When nobody does, or the system has no descriptor for him.
+    /// When none waits, or the system has no more descriptors.
     fn next(&self) -> io::Result<Comer>;
 }
 
@@ -59,7 +59,7 @@ pub fn passage() -> Result<(Passage, Arrivals), Error> {
 }
 
 impl Passage {
-    /// Lets a client go on to the server. If that has ended, the client finds that it hangs up.
+    /// Passes a client to the server. If the server has ended, the client is disconnected.
     pub(crate) fn let_in(&self, connection: Connection) {
         if self.sender.send(Box::new(connection)).is_ok() {
             // It only fails when it is full, and then the server is awake.
@@ -71,7 +71,7 @@ impl Passage {
 impl Entrance for Arrivals {
     fn next(&self) -> io::Result<Comer> {
         let found = self.waiting.try_recv().or_else(|_| {
-            // Who comes after this look rings again.
+            // A client that comes after this rings again.
             let _ = rustix::io::read(&*self.bell, &mut [0u8; 8]);
             self.waiting.try_recv()
         });

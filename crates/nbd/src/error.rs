@@ -6,7 +6,7 @@ use std::io;
 /// Why there is no live device.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Error {
-    /// What the user asked for cannot be had.
+    /// The user's input cannot be satisfied.
     Input(String),
     /// The system refuses what any server needs.
     System(String),

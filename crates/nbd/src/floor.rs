@@ -1,7 +1,7 @@
-//! What the way to a client and back takes.
+//! The transport latency: the round trip to a client.
 //!
-//! It is a stable offset: some 10 to 20 us, and for reads about 0.2 us per KiB. The server answers
-//! that much earlier. The data of a write cost nothing more, for they travel while it is served.
+//! It is a stable offset: 10 to 20 us, and for reads about 0.2 us per KiB. The server replies earlier by
+//! this time. The data of a write add nothing, because they are transferred while it is served.
 //! How it is measured is in `measure.rs`.
 
 use engine::Op;
@@ -25,7 +25,7 @@ impl Curve {
     }
 }
 
-/// What the transport takes, ns, by direction and size.
+/// Latency of the transport, ns, by direction and size.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct Floor {
     /// The part outside of the server, which it cannot see, for reads and for all others.
@@ -46,17 +46,17 @@ impl Floor {
         Floor { outside: [curve(), curve()], least: [curve(), curve()] }
     }
 
-    /// What a request takes on its way outside of the server.
+    /// Latency of a request outside of the server.
     pub fn outside(&self, op: Op, bytes: u64) -> u64 {
         self.outside[usize::from(op != Op::Read)].at(bytes)
     }
 
-    /// The shortest time in which a client can be answered.
+    /// The shortest possible latency for a client.
     pub fn least(&self, op: Op, bytes: u64) -> u64 {
         self.least[usize::from(op != Op::Read)].at(bytes)
     }
 
-    /// Adds what requests of a direction and size take; sizes come in order.
+    /// Adds the latency of requests of a direction and size; sizes must ascend.
     pub fn add(&mut self, op: Op, bytes: u64, outside: u64, least: u64) {
         let direction = usize::from(op != Op::Read);
         self.outside[direction].0.push((bytes, outside));

@@ -1,11 +1,11 @@
-//! A client that came through a door, as the door goes on seeing it: so that all who are inside count,
-//! whichever export they chose, and one who asks for nothing can make room for another.
+//! A client that came through a door, as the door still sees it: so that the clients of all exports are
+//! counted together, and an idle one can be replaced by another.
 
 use crate::listen::ClientStream;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
-/// It counts until the last part of it is gone: its connection, and what of it is in the device.
+/// It counts until its connection is closed and its requests have completed.
 #[derive(Debug)]
 pub(crate) struct Guest {
     stream: ClientStream,
@@ -34,8 +34,8 @@ impl Guest {
     }
 }
 
-/// The connection of a guest: when it is dropped the client finds that the server hangs up, though the door
-/// has a handle to its socket still.
+/// The connection of a guest. Dropping it disconnects the client, although the door still has a handle
+/// to the socket.
 #[derive(Debug)]
 pub(crate) struct Stay(pub(crate) Arc<Guest>);
 

@@ -1,4 +1,4 @@
-//! What clients within the process ask: on its way to the server's own.
+//! Requests of clients within the process, on their way to the server.
 
 use crate::asking::From;
 use crate::floor::Floor;
@@ -8,19 +8,19 @@ use crate::server::Server;
 use crate::setup::Witness;
 use engine::Device;
 
-/// Requests of a client that are taken in a turn.
+/// Maximum number of requests of a client per turn.
 const STRETCH: usize = 64;
 
 impl<D: Device + ?Sized, W: Witness<D> + ?Sized> Server<'_, D, W> {
-    /// A client without a socket, which stays as long as the server; it has a place as all others, and
-    /// a way of its own.
+    /// A client without a socket, which exists as long as the server. It has a place like all others,
+    /// and a transport latency of its own.
     pub fn local(&mut self, floor: Floor) -> LocalClient {
         let place = self.clients.reserve();
         let seen = (self.setup.export, self.clock);
         self.locals.add(place, floor, self.control, seen)
     }
 
-    /// Takes what the clients within the process have asked, as far as there is room for it.
+    /// Accepts requests of clients within the process, as far as their limits allow.
     pub(crate) fn hear_locals(&mut self) {
         if self.locals.is_empty() {
             return;
@@ -28,19 +28,19 @@ impl<D: Device + ?Sized, W: Witness<D> + ?Sized> Server<'_, D, W> {
         for (number, place) in self.locals.places() {
             for taken in 0..STRETCH {
                 if taken + 1 == STRETCH {
-                    // The rest is not forgotten while the server sleeps.
+                    // The rest must not wait until the server wakes for another reason.
                     self.control.wake();
                 }
                 let (load, held) = (self.clients.load, self.clients.held(place));
                 let has_room = |own| crate::connection::has_room(own, load, held);
                 let Some(next) = self.locals.next(number, has_room) else { break };
                 self.watch.last_message = self.clock.now();
-                // Without power nobody answers, which is what dropping it says.
+                // Without power the request is lost; dropping it replies with an error.
                 if !self.is_off {
                     self.ask_locally(place, next);
                 }
             }
-            // Nobody's answer waits for all that others have to say.
+            // Due replies must not wait for the requests of all other clients.
             self.answer_due();
         }
     }

@@ -1,14 +1,14 @@
 //! The live device: a simulated device that any program can use as a block device, over NBD.
 //!
-//! This is the only room with sockets and a wall clock. It takes an [`engine::Device`], tells it the
-//! time and hands it requests, as the run loop does in a simulation, and answers each client at the
-//! instant that the device says. It changes nothing of what a device decides.
+//! This is the only room with sockets and a wall clock. It passes time and requests to an
+//! [`engine::Device`], as the run loop does in a simulation, and replies to each client at the
+//! completion time of the model. It never changes what a device decides.
 //!
-//! One thread does all of it ([`Server::run`]): a device is one state machine, so whoever waits for
-//! its next event must also hear of every request; several spinning threads would only delay each
-//! other. Only making a backing file durable, which may take long, has a thread of its own.
+//! All of it runs in one thread ([`Server::run`]): a device is one state machine, so the thread that
+//! waits for its next event must also receive every request, and several spinning threads would only
+//! delay each other. Only syncing a backing file, which may take long, has a thread of its own.
 //!
-//! [`Punctuality`] says how well the instants were met, and whether to believe latencies seen by clients.
+//! [`Punctuality`] reports how accurate the timing was, and whether latencies seen by clients are valid.
 
 mod answer;
 mod answering;

@@ -1,4 +1,4 @@
-//! Where the server listens, and the streams that come of it.
+//! Listening sockets, and the streams they accept.
 
 use crate::error::{Error, reason};
 use std::fmt::Write as _;
@@ -37,7 +37,7 @@ impl Listener {
     /// has left behind is taken over.
     ///
     /// # Errors
-    /// When the address is in use or not to be had.
+    /// When the address is in use or not available.
     pub fn new(address: &Address) -> Result<Self, Error> {
         match address {
             Address::Unix(path) => {
@@ -45,13 +45,13 @@ impl Listener {
                 let refuse = |problem: &str| Error::Input(format!("socket {name}: {problem}"));
                 if let Ok(found) = fs::symlink_metadata(path) {
                     if !found.file_type().is_socket() {
-                        return Err(refuse("there is a file of that name, which is no socket"));
+                        return Err(refuse("a file that is not a socket has this name"));
                     }
                     match UnixStream::connect(path) {
                         Err(error) if error.kind() == ErrorKind::ConnectionRefused => {
                             let _ = fs::remove_file(path);
                         }
-                        _ => return Err(refuse("in use: a server listens there")),
+                        _ => return Err(refuse("in use: another server listens there")),
                     }
                 }
                 let socket = UnixListener::bind(path)
@@ -82,12 +82,12 @@ impl Listener {
         Listener::new(address).map(drop)
     }
 
-    /// By what clients find it, as libnbd and QEMU write it.
+    /// The URI for clients, as libnbd and QEMU write it.
     pub fn uri(&self) -> String {
         self.uri_of("", false)
     }
 
-    /// By what they find an export there, within TLS or not.
+    /// The URI of an export, with TLS or without.
     pub fn uri_of(&self, name: &str, is_secure: bool) -> String {
         let scheme = if is_secure { "nbds" } else { "nbd" };
         let name = escaped(name.as_bytes(), false);
@@ -106,7 +106,7 @@ impl Listener {
         }
     }
 
-    /// Whether it is TCP, whose transport has another cost.
+    /// Whether it is TCP, whose latency differs.
     pub fn is_tcp(&self) -> bool {
         matches!(self.socket, Socket::Tcp(_))
     }
@@ -173,7 +173,7 @@ pub enum ClientStream {
 }
 
 impl ClientStream {
-    /// Never waits, and sends at once.
+    /// Makes it non-blocking, and sends without delay.
     pub(crate) fn prepare(&self) -> io::Result<()> {
         match self {
             ClientStream::Unix(stream) => stream.set_nonblocking(true),

@@ -1,8 +1,8 @@
-//! Clients within the process: between them and the server is no socket but a queue.
+//! Clients within the process, connected to the server by a queue instead of a socket.
 //!
-//! A client asks from any thread, and is answered on the server's by what it has handed in. It is
-//! counted against the same limits as a client with a socket; who asks for more waits. Whatever happens,
-//! each request is answered once: what the server does not answer is answered by an error.
+//! A client may submit requests from any thread; the server calls the reply callback of each on its own
+//! thread. The same limits apply as for a client with a socket; above them a client waits. Each request
+//! is answered exactly once, with an error if the server does not answer it.
 
 use crate::catalogue::Export;
 use crate::clock::WallClock;
@@ -18,7 +18,7 @@ use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 /// A buffer for answers that grew beyond this is not kept.
 const KEPT_BYTES: usize = 2 << 20;
 
-/// What is done with an answer: the data of a read, nothing else of all others, or why not.
+/// The callback for a reply: the data of a read, empty for other requests, or an error.
 pub type Reply = Box<dyn FnOnce(Result<&[u8], Refusal>) + Send>;
 
 /// A request of a client within the process.
@@ -26,13 +26,13 @@ pub type Reply = Box<dyn FnOnce(Result<&[u8], Refusal>) + Send>;
 pub struct Wanted {
     /// What.
     pub command: Command,
-    /// Whether it must be durable when it is answered.
+    /// Whether it must be durable when it completes.
     pub fua: bool,
     /// First byte.
     pub offset: u64,
     /// How many bytes.
     pub length: u32,
-    /// Of a write, as many bytes as it is long; of all others none.
+    /// The data of a write; empty for all others.
     pub data: Vec<u8>,
 }
 
@@ -44,12 +44,12 @@ impl Wanted {
 
     /// A write.
     pub fn write(offset: u64, data: Vec<u8>) -> Self {
-        // What is too long is refused when it is asked.
+        // A write that is too long is refused on submission.
         let length = data.len().try_into().unwrap_or(u32::MAX);
         Wanted { command: Command::Write, fua: false, offset, length, data }
     }
 
-    /// What is asked of an export, if that can be asked of it.
+    /// The request to an export, if it is valid there.
     fn checked(&self, export: Export) -> Result<Asked, Refusal> {
         let &Wanted { command, fua, offset, length, ref data } = self;
         let asked = Asked { command, fua, cookie: 0, offset, length, structured: false };
@@ -73,7 +73,7 @@ impl Wanted {
     }
 }
 
-/// The answer that a request is owed; without one it is that something went wrong.
+/// The reply that a request is owed; dropped without one, it replies with an error.
 pub(crate) struct Owed {
     reply: Option<Reply>,
     queue: Arc<Queue>,
@@ -139,7 +139,7 @@ pub(crate) struct Waiting {
 #[derive(Default)]
 struct State {
     waiting: VecDeque<Waiting>,
-    /// What the server has taken and not answered, and what it has not taken.
+    /// Requests accepted and not answered, and requests not yet accepted.
     inside: Load,
     before: Load,
     closed: bool,
@@ -183,8 +183,8 @@ impl LocalClient {
         self.queue.lock().closed
     }
 
-    /// Asks, and waits as long as this client has asked for as much as is served at once. The answer is
-    /// given on the thread of the server, at its instant; what cannot be served is refused at once.
+    /// Submits a request; blocks while this client is at its limits. The reply comes on the thread of
+    /// the server, when it is due; an invalid request is refused at once.
     pub fn ask(&self, wanted: Wanted, reply: Reply) {
         let received = self.clock.now();
         let asked = match wanted.checked(self.export) {
@@ -218,8 +218,8 @@ impl LocalClient {
 }
 
 impl LocalClient {
-    /// Asks several things at once, as [`ask`](LocalClient::ask) does, and answers when the last of them is
-    /// answered: without data, and with what the first of them was refused for.
+    /// Submits several requests, as [`ask`](LocalClient::ask) does, and replies when the last is
+    /// answered: without data, and with the first error if there is one.
     pub fn ask_all(&self, wanted: impl ExactSizeIterator<Item = Wanted>, reply: Reply) {
         if wanted.len() == 0 {
             return reply(Ok(&[]));

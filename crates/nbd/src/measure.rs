@@ -1,7 +1,7 @@
-//! Measures the floor: the way to a client and back, against a device that takes a known time.
+//! Measures the floor: the round trip to a client, with a device of known latency.
 //!
-//! The device of the measurement takes as long as a flash read, for whoever waits that long sleeps and
-//! has to be woken; against one that answers at once the way seems 5 to 10 us shorter than it is.
+//! This device takes as long as a flash read, because a client that waits that long sleeps and must be
+//! woken; with zero latency the round trip would seem 5 to 10 us shorter than it is.
 
 use crate::catalogue::Export;
 use crate::clock::Scale;
@@ -27,7 +27,7 @@ use std::time::Instant;
 const POINTS: [(u64, u32); 5] =
     [(512, 100), (4096, 100), (65_536, 50), (262_144, 40), (1 << 20, 30)];
 const PAGE_BYTES: usize = 4096;
-/// What the device of the measurement takes, ns.
+/// Latency of the device of the measurement, ns.
 const SERVICE_NS: Time = 200_000;
 
 impl Floor {
@@ -71,13 +71,13 @@ impl Floor {
         Ok(Floor::of(&rounds?, &inside))
     }
 
-    /// What the rounds of a client took, and what of that was inside of the server.
+    /// The floor from the round trips of a client and the time inside the server.
     fn of(rounds: &Times, inside: &Inside) -> Self {
         let mut floor = Floor::none();
         for op in [Op::Read, Op::Write] {
             for (bytes, _) in POINTS {
                 let key = (op.name(), bytes);
-                // What a kernel has cut into pieces says nothing.
+                // Requests that the kernel has split are not comparable.
                 let (Some(rounds), Some(inside)) = (rounds.get(&key), inside.0.get(&key)) else {
                     continue;
                 };
@@ -173,7 +173,7 @@ impl Device for Constant {
     }
 }
 
-/// A client, from its first word to its last: what each of its requests took.
+/// A complete client; the latency of each of its requests.
 fn ask(mut stream: ClientStream) -> io::Result<Times> {
     let mut answer = vec![0; 1 << 21];
     // Greeting; then the oldest way to choose the export, which is answered in 10 bytes.
@@ -209,7 +209,7 @@ fn ask_file(path: &Path) -> io::Result<Times> {
     let file = OpenOptions::new().read(true).write(true).open(path)?;
     let mut times = Times::new();
     for (bytes, rounds) in POINTS {
-        // Where a page begins, for the kernel asks for whole ones.
+        // Aligned to a page, because the kernel reads whole pages.
         let mut room = vec![0u8; bytes as usize + PAGE_BYTES];
         let from = room.as_ptr().align_offset(PAGE_BYTES).min(PAGE_BYTES);
         let data = &mut room[from..from + bytes as usize];

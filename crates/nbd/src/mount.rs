@@ -1,8 +1,8 @@
 //! The device as a file, without NBD: a directory that shows one file, by FUSE.
 //!
-//! A thread takes what the kernel asks and hands it to the server, which answers the kernel itself.
-//! What the file says is in `disk_file.rs`. Here is how it comes and goes: it is
-//! unmounted however the server ends, also when it is killed, where `fusermount3` is there to see it.
+//! A thread passes the kernel's requests to the server, which answers the kernel itself. `disk_file.rs`
+//! has the behaviour of the file, this module mounting and unmounting: it is unmounted however the
+//! server ends, also when it is killed, if `fusermount3` is installed.
 
 use crate::disk_file::DiskFile;
 use crate::error::{Error, reason};
@@ -23,7 +23,7 @@ use std::time::{Duration, Instant};
 const NAME: &str = "disk";
 const DEVICE: &str = "/dev/fuse";
 const HELPER: &str = "fusermount3";
-/// So long it may take until an unmounted directory is empty again, and its thread has ended.
+/// Time limit for an unmounted directory to be empty again, and its thread to end.
 const PATIENCE: Duration = Duration::from_secs(2);
 
 /// A mounted directory, which is unmounted when it is dropped.
@@ -31,35 +31,35 @@ const PATIENCE: Duration = Duration::from_secs(2);
 pub struct Mount {
     path: PathBuf,
     session: Option<BackgroundSession>,
-    /// Unmounts when this process is gone.
+    /// The process that unmounts when this one has ended.
     watcher: Option<Child>,
-    /// The file system that is seen there.
+    /// The device number of the mounted file system.
     number: u64,
 }
 
 impl Mount {
-    /// Whether a directory can be mounted on; it is known before a long preparation.
+    /// Checks that a directory can be mounted on, before a long preparation.
     ///
     /// # Errors
-    /// When it is not there, not empty or in use, or when there is no FUSE for this user.
+    /// When it does not exist, is not empty or in use, or when this user cannot use FUSE.
     pub fn check(path: &Path) -> Result<(), Error> {
         let refuse = |problem: String| Err(refused(path, &problem));
         let (name, helper) = (path.display(), helper());
         match fs::metadata(path) {
             Err(error) if error.kind() == ErrorKind::NotConnected => {
                 return refuse(format!(
-                    "a server that has died left its mount there; {HELPER} -u {name} takes it away"
+                    "still mounted by a server that was killed; {HELPER} -u {name} unmounts it"
                 ));
             }
             Err(error) if error.kind() == ErrorKind::NotFound => {
-                return refuse(format!("there is no such directory; mkdir {name} makes it"));
+                return refuse(format!("no such directory; create it with mkdir {name}"));
             }
             Err(error) => return refuse(reason(&error)),
             Ok(found) if !found.is_dir() => return refuse("not a directory".to_owned()),
             Ok(_) => {}
         }
         match fs::read_dir(path).map(|mut it| it.next()) {
-            Err(error) => return refuse(format!("cannot be looked into: {}", reason(&error))),
+            Err(error) => return refuse(format!("cannot be read: {}", reason(&error))),
             Ok(Some(_)) => {
                 return refuse(
                     "not empty, or something is mounted there; its files would be hidden"
@@ -84,12 +84,12 @@ impl Mount {
     /// Shows a client's device as a file in a directory.
     ///
     /// # Errors
-    /// Those of [`check`](Mount::check), and what the system says.
+    /// Those of [`check`](Mount::check), and errors of the system.
     pub fn new(path: &Path, client: &LocalClient) -> Result<Self, Error> {
         Mount::with(path, client, true)
     }
 
-    /// The same for a moment: nobody is there to unmount it if the server dies.
+    /// The same without the process that unmounts if the server is killed; for short use.
     pub(crate) fn unwatched(path: &Path, client: &LocalClient) -> Result<Self, Error> {
         Mount::with(path, client, false)
     }
@@ -114,7 +114,8 @@ impl Mount {
         self.path.join(NAME)
     }
 
-    /// Unmounts. What is open stays open until it is closed, and can only be closed; then a text says so.
+    /// Unmounts. Open files stay open, but only closing works on them; returns a warning if there are
+    /// any.
     pub fn end(mut self) -> Option<String> {
         self.unmount()
     }
@@ -133,14 +134,14 @@ impl Mount {
         if thread.is_finished() {
             let _ = thread.join();
         }
-        // Before it could find something else there.
+        // Before something else can be mounted there.
         if let Some(mut watcher) = self.watcher.take() {
             let _ = watcher.kill();
             let _ = watcher.wait();
         }
         busy.then(|| {
             let name = self.path.display();
-            format!("{name} was unmounted while it was in use; who uses it has errors now")
+            format!("{name} was unmounted while in use; programs that use it get errors now")
         })
     }
 }
@@ -172,7 +173,7 @@ fn watcher(path: &Path) -> Option<Child> {
     shell.stdin(Stdio::piped()).stdout(Stdio::null()).stderr(Stdio::null()).spawn().ok()
 }
 
-/// The command that unmounts what is in use or has nobody behind it.
+/// The command that unmounts a file system that is in use, or whose server is gone.
 fn detaching(path: &Path) -> Command {
     let (program, words) = match helper() {
         Some(helper) => (helper, ["-u", "-z", "--"].as_slice()),
@@ -184,7 +185,7 @@ fn detaching(path: &Path) -> Command {
     command
 }
 
-/// Unmounts what is not in use; the thread of the session.
+/// Unmounts a file system that is not in use; the thread of the session.
 fn leave(session: BackgroundSession) -> JoinHandle<io::Result<()>> {
     session.guard
 }

@@ -1,8 +1,8 @@
 //! The negotiation before requests: `EXPORT_NAME`, `ABORT`, `LIST`, `STARTTLS`, `INFO`, `GO`,
 //! `STRUCTURED_REPLY` and the context `base:allocation`.
 //!
-//! When TLS begins, all that was agreed on before it is forgotten, and nothing that was said before it
-//! counts as said within: whoever sits on the line could have said it.
+//! When TLS begins, all options negotiated before are discarded, and no input from before counts as sent
+//! within TLS: an attacker on the network could have sent it.
 
 use crate::answer::ALLOCATION_ID;
 use crate::catalogue::{Catalogue, Export, Security};
@@ -46,8 +46,8 @@ pub(crate) const INFO_DESCRIPTION: u16 = 2;
 pub(crate) const INFO_BLOCK_SIZE: u16 = 3;
 
 /// `HAS_FLAGS`, `SEND_FLUSH`, `SEND_FUA`, `SEND_TRIM`, `SEND_WRITE_ZEROES`, `CAN_MULTI_CONN`,
-/// `SEND_FAST_ZERO`: there is one copy of the data, so a flush on one connection covers what was
-/// answered on any.
+/// `SEND_FAST_ZERO`: there is one copy of the data, so a flush on one connection covers writes
+/// acknowledged on any.
 pub(crate) const TRANSMISSION_FLAGS: u16 = 1 | 1 << 2 | 1 << 3 | 1 << 5 | 1 << 6 | 1 << 8 | 1 << 11;
 /// `READ_ONLY`, and `SEND_DF`: data are never cut into chunks anyway.
 const FLAG_READ_ONLY: u16 = 1 << 1;
@@ -56,23 +56,23 @@ const FLAG_SEND_DF: u16 = 1 << 7;
 const OPTION_HEADER_BYTES: usize = 16;
 /// The longest option that is read: a name has at most 4096 bytes.
 pub(crate) const MOST_OPTION_BYTES: u32 = 8192;
-/// What clients are told to prefer.
+/// The preferred block size.
 const PREFERRED_BLOCK_BYTES: u32 = 4096;
-/// What a client may ask the state of.
+/// The supported metadata context.
 const ALLOCATION: &[u8] = b"base:allocation";
 
-/// Why a client is told that it cannot be served.
+/// The error for a client that cannot be served.
 pub(crate) const FULL: &str = "all places are taken; try again later";
-const TLS_FIRST: &[u8] = b"nothing is said here without TLS";
+const TLS_FIRST: &[u8] = b"TLS is required";
 
 impl Conversation {
-    /// A new connection to one export that needs no name, and what the server says first. Without an
-    /// export, every option is refused, because all places are taken.
+    /// A new connection to a single export without a name, and the server's greeting. Without an export,
+    /// every option is refused, because all places are taken.
     pub fn new(export: Option<Export>, out: &mut Vec<u8>) -> Self {
         Conversation::of(export.map(|it| Arc::new(Catalogue::single(it))), out)
     }
 
-    /// The same, where there is more to choose from.
+    /// The same for several exports.
     pub fn of(catalogue: Option<Arc<Catalogue>>, out: &mut Vec<u8>) -> Self {
         out.extend(INIT_MAGIC.to_be_bytes());
         out.extend(OPTION_MAGIC.to_be_bytes());
@@ -80,12 +80,12 @@ impl Conversation {
         Conversation::begun(catalogue, Phase::Flags)
     }
 
-    /// Whether the client waits for TLS once it has been answered.
+    /// Whether TLS begins after the pending reply.
     pub(crate) fn is_securing(&self) -> bool {
         self.phase == Phase::Securing
     }
 
-    /// The conversation within TLS, in which nothing has been agreed on.
+    /// The conversation within TLS, with nothing negotiated yet.
     pub(crate) fn secured(&self) -> Self {
         let no_zeroes = self.no_zeroes;
         let fresh = Conversation::begun(self.catalogue.clone(), Phase::Options);
@@ -196,7 +196,7 @@ impl Conversation {
         flags | if self.structured { FLAG_SEND_DF } else { 0 }
     }
 
-    /// Tells of an export what is wanted, and goes there if that is what the client does.
+    /// Replies with the requested information about an export, and enters it for `GO`.
     fn tell(&mut self, option: u32, data: &[u8], catalogue: &Catalogue, out: &mut Vec<u8>) -> u32 {
         let Some((name, wanted)) = wanted(data) else { return REP_ERR_INVALID };
         let Some(number) = catalogue.find(name) else { return REP_ERR_UNKNOWN };
@@ -224,7 +224,7 @@ impl Conversation {
         REP_ACK
     }
 
-    /// The contexts of which a client may ask the state: there is one.
+    /// Replies with the metadata contexts: there is one.
     fn contexts(
         &mut self,
         option: u32,
@@ -234,7 +234,7 @@ impl Conversation {
     ) -> u32 {
         let listing = option == OPT_LIST_META_CONTEXT;
         if !listing {
-            // Also when this fails, what was set before is no more.
+            // Even if this fails, the previous selection is cleared.
             self.allocation = None;
         }
         let Some((name, queries)) = queries(data) else { return REP_ERR_INVALID };

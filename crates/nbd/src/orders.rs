@@ -8,11 +8,11 @@ use std::os::fd::{AsFd, BorrowedFd};
 use std::os::unix::fs::PermissionsExt;
 use std::path::Path;
 
-/// Who may be connected at once, and how long a line may be.
+/// Maximum number of connections, and maximum length of a line.
 const MOST_CLIENTS: usize = 8;
 const MOST_BYTES: usize = 4096;
 
-/// A control socket and who is connected to it. Its path is removed when it is dropped.
+/// A control socket and its connections. Its path is removed when it is dropped.
 #[derive(Debug)]
 pub struct Orders {
     listener: Listener,
@@ -23,7 +23,7 @@ impl Orders {
     /// Begins to listen.
     ///
     /// # Errors
-    /// When the path is in use or not to be had.
+    /// When the path is in use or not available.
     pub fn new(path: &Path) -> Result<Self, Error> {
         let listener = Listener::new(&Address::Unix(path.to_owned()))?;
         set_permissions(path, Permissions::from_mode(0o600)).map_err(|error| {
@@ -38,10 +38,10 @@ impl Orders {
         std::iter::once(self.listener.as_fd()).chain(clients)
     }
 
-    /// Takes whole lines that have come, and says to each what `answer` makes of it.
+    /// Reads complete lines, and sends each the result of `answer`.
     pub(crate) fn hear(&mut self, mut answer: impl FnMut(&str) -> String) {
         while let Ok(stream) = self.listener.accept() {
-            // One more than there is room for finds that nobody listens.
+            // A connection above the limit is closed.
             if self.clients.len() < MOST_CLIENTS && stream.prepare().is_ok() {
                 self.clients.push((stream, Vec::new()));
             }
@@ -60,7 +60,7 @@ impl Orders {
                     let line: Vec<u8> = heard.drain(..=end).collect();
                     let mut words = answer(&String::from_utf8_lossy(&line[..end]));
                     words.push('\n');
-                    // Who does not read his answers gets no more of them.
+                    // A client that does not read its answers is disconnected.
                     if stream.write_all(words.as_bytes()).is_err() {
                         return false;
                     }

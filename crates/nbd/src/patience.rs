@@ -1,47 +1,47 @@
-//! When the server watches its sockets, and when it had better sleep.
+//! When the server polls its sockets, and when it sleeps instead.
 //!
-//! Who watches all the time hears at once, as long as a processor is free. On a busy machine the scheduler
-//! makes a thread wait that has used up its share, for milliseconds each time, and what it has used up by
-//! watching its clients lack. And before all others (`--realtime`) a thread that never sleeps is held up
-//! for 50 ms of every second, so that others run at all.
+//! Polling has the lowest latency as long as a processor is free. On a busy machine the scheduler
+//! suspends a thread that has used up its share, for milliseconds each time, and the processor time
+//! spent on polling is not available to clients. At real-time priority (`--realtime`) the kernel stops a
+//! thread that never sleeps for 50 ms of every second, so that others can run.
 //!
-//! The last moments before an answer are watched always: who sleeps there is some 20 us late.
+//! The clock is always polled just before a reply: a thread that sleeps there is about 20 us late.
 
 use crate::clock;
 use rustix::event::PollFlags;
 use std::fs::File;
 use std::os::unix::fs::FileExt;
 
-/// How often the system is asked, ns.
+/// How often the scheduler's figures are read, ns.
 const WINDOW_NS: u64 = 10_000_000;
 /// A window in which the thread waited for a processor, or ran, for a larger share is a bad one.
 const MOST_WAITED: f64 = 0.05;
 const MOST_RAN: f64 = 0.9;
-/// So long after a bad window the server does not watch, ns.
+/// Time after a bad window in which the server does not poll, ns.
 const SLEEPY_NS: u64 = 200_000_000;
-/// Before all others it sleeps for so long, ns, once in such a time, while it is at work all the time:
-/// more than the twentieth part that the system wants for others.
+/// At real-time priority, a constantly busy server sleeps for this time, ns, once in each period: more
+/// than the 5 % that the kernel reserves for other threads.
 const REST_NS: u64 = 60_000;
 const REST_EVERY_NS: u64 = 1_000_000;
 
-/// When the server did what, and who is to be heard.
+/// Times of the server's last actions, and the clients to read from.
 #[derive(Default)]
 pub(crate) struct Watch {
     pub(crate) patience: Patience,
     pub(crate) last_message: u64,
     pub(crate) last_idle: u64,
-    /// When all were asked last.
+    /// When all descriptors were polled last.
     pub(crate) last_round: u64,
-    /// The places of those who spoke lately.
+    /// The places of clients that sent something lately.
     pub(crate) warm: Vec<usize>,
-    /// The place that is heard first in the next round.
+    /// The place that is read first in the next round.
     pub(crate) first: usize,
-    /// Of a round: the places in order, and what is to be said of each descriptor.
+    /// Of a round: the places in order, and the events of each descriptor.
     pub(crate) places: Vec<usize>,
     pub(crate) events: Vec<PollFlags>,
 }
 
-/// What the system says of this thread.
+/// The scheduler's figures for this thread.
 #[derive(Default)]
 pub(crate) struct Patience {
     account: Option<File>,
@@ -50,7 +50,7 @@ pub(crate) struct Patience {
     ran: u64,
     waited: u64,
     sleepy_until: u64,
-    /// Until when it rests now and then, and when it has rested last.
+    /// Until when it rests once per period, and when it rested last.
     overworked_until: u64,
     rested: u64,
 }
@@ -65,7 +65,7 @@ impl Patience {
         }
     }
 
-    /// Whether the sockets are to be watched for a while after each message.
+    /// Whether to poll the sockets for a while after each message.
     pub(crate) fn may_watch(&mut self, now: u64) -> bool {
         if now >= self.asked + WINDOW_NS {
             self.ask(now);
@@ -73,7 +73,7 @@ impl Patience {
         now >= self.sleepy_until
     }
 
-    /// A rest that is due now, ns, whatever there is to do.
+    /// A rest that is due now, ns, even if there is work.
     pub(crate) fn rest(&mut self, now: u64) -> Option<u64> {
         let due = now < self.overworked_until && now >= self.rested + REST_EVERY_NS;
         if due {

@@ -1,4 +1,4 @@
-//! A request on its way: from what a client asked to what the device is asked.
+//! A request on its way from the client to the device.
 
 use crate::local::Owed;
 use crate::protocol::{Asked, Command, Refusal};
@@ -11,46 +11,46 @@ use std::ops::Range;
 const KEPT_BUFFERS: usize = 64;
 const KEPT_BYTES: usize = 2 << 20;
 
-/// What an answer still waits for.
+/// What a reply still waits for.
 pub(crate) const MODEL: u8 = 1;
 pub(crate) const DATA: u8 = 2;
 pub(crate) const BACKING: u8 = 4;
 
-/// A request that was not answered yet: all fields that its way through the server needs.
+/// A request without a reply yet: all fields that its way through the server needs.
 #[derive(Debug)]
 pub(crate) struct Pending {
     pub(crate) connection: usize,
     pub(crate) serial: u64,
-    /// The answer that a client without a socket is owed.
+    /// The reply callback of a client without a socket.
     pub(crate) local: Option<Owed>,
     pub(crate) asked: Asked,
     pub(crate) op: Op,
-    /// When it came, and when the device was first asked, in its time.
+    /// When it arrived, and when it was submitted to the device, in model time.
     pub(crate) received: u64,
     pub(crate) submitted: Time,
-    /// The sectors of a long trim of which the device has not been asked.
+    /// The sectors of a long trim that were not submitted yet.
     pub(crate) rest: Range<u64>,
     pub(crate) completion: Option<Completion>,
-    /// When it is to be answered, once that is known.
+    /// When the reply is due, once that is known.
     pub(crate) target: u64,
     pub(crate) waits_for: u8,
     pub(crate) held_by_backing: bool,
-    /// The device may refuse what it changes, so the data change only when the device has answered.
+    /// The device may refuse the write, so the data are stored only when it completes.
     pub(crate) held: bool,
     pub(crate) refusal: Option<Refusal>,
-    /// By which number its answer is recorded.
+    /// The number under which its completion is recorded.
     pub(crate) recorded: Option<u64>,
-    /// Of a write the data that came and are not in the store, and how many of them are.
+    /// For a write, the data that arrived and are not in the store, and the number of bytes that are.
     pub(crate) data: Vec<u8>,
     pub(crate) stored: u32,
 }
 
-/// All requests that were not answered yet, each in a slot of its own.
+/// All requests without a reply yet, each in a slot of its own.
 #[derive(Debug, Default)]
 pub(crate) struct Requests {
     slots: Vec<Option<Pending>>,
     free: Vec<u32>,
-    /// Those that only wait for their instant: that, in which order they became so, and the slot.
+    /// Requests that only wait until they are due: due time, order in which they became ready, slot.
     ready: BinaryHeap<Reverse<(u64, u64, u32)>>,
     readied: u64,
     buffers: Vec<Vec<u8>>,
@@ -90,7 +90,7 @@ impl Requests {
         self.slots[slot as usize].as_mut()
     }
 
-    /// A request waits for nothing more but its instant.
+    /// A request only waits until it is due.
     pub(crate) fn make_ready(&mut self, slot: u32) {
         let Some(pending) = &self.slots[slot as usize] else { return };
         self.readied += 1;
@@ -111,18 +111,18 @@ impl Requests {
     }
 }
 
-/// What a client is told of how its request ended in the device.
+/// The error for a client, from the status of the completion.
 pub(crate) fn refusal(status: Status) -> Option<Refusal> {
     match status {
         Status::Ok => None,
         Status::ReadOnly => Some(Refusal::NotPermitted),
-        // Nothing cuts the power of a live device.
+        // After a power cut the client is disconnected anyway.
         Status::PowerLost | Status::Unreadable => Some(Refusal::Io),
     }
 }
 
-/// What the device is asked: the sectors that a request touches; of a range that is forgotten, those
-/// that lie within. `None` when that is none.
+/// The request to the device: the sectors that it touches; for a trim, those completely within the
+/// range. `None` if there are none.
 pub(crate) fn for_device(asked: &Asked) -> (Op, Option<Range<u64>>) {
     let end = asked.offset + u64::from(asked.length);
     let outer = asked.offset / SECTOR_BYTES..end.div_ceil(SECTOR_BYTES);

@@ -2,8 +2,8 @@
 //!
 //! After the [protocol document](https://github.com/NetworkBlockDevice/nbd/blob/master/doc/proto.md):
 //! fixed newstyle negotiation (`negotiation.rs`), then requests. Answers are made in `answer.rs`. Names of
-//! constants are those of the document without their prefix. Any bytes are accepted: what is no NBD ends the connection, what
-//! is wrong but can be answered is answered by an error, and lengths that a client claims never decide how
+//! constants are those of the document without their prefix. Any input is safe: input that is not NBD
+//! ends the connection, invalid requests get an error, and lengths that a client claims never decide how
 //! much memory is taken.
 
 use crate::answer::Answer;
@@ -27,28 +27,28 @@ const CMD_FLAG_REQ_ONE: u16 = 8;
 const CMD_FLAG_FAST_ZERO: u16 = 16;
 
 const REQUEST_BYTES: usize = 28;
-/// The most data in one request; what clients that do not ask may assume.
+/// The most data in one request: the limit for clients that do not negotiate block sizes.
 pub const MOST_DATA_BYTES: u32 = 32 << 20;
-/// The smallest block, a sector: who asks for the sizes keeps to it.
+/// The smallest block, a sector; binding for clients that negotiate block sizes.
 pub(crate) const LEAST_BLOCK_BYTES: u32 = 512;
 
-/// What a client asks of the device.
+/// A command of a client.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Command {
     /// Return the bytes.
     Read,
     /// Replace the bytes by the data that follow.
     Write,
-    /// Make durable all that was answered.
+    /// Make all acknowledged writes durable.
     Flush,
-    /// Forget the bytes.
+    /// Trim the bytes.
     Trim,
-    /// Replace the bytes by zeroes, and perhaps forget them.
+    /// Replace the bytes by zeroes, and perhaps trim them.
     WriteZeroes {
-        /// Whether the place must stay allocated.
+        /// Whether the range must stay allocated.
         keep: bool,
     },
-    /// Say what is written and what is not. It asks nothing of the device.
+    /// Report written and unwritten extents. It does not reach the device.
     Extents {
         /// Whether only the first extent is wanted.
         one: bool,
@@ -60,20 +60,20 @@ pub enum Command {
 pub struct Asked {
     /// What.
     pub command: Command,
-    /// Whether it must be durable when it is answered.
+    /// Whether it must be durable when it completes.
     pub fua: bool,
-    /// By what the client knows the answer.
+    /// The client's id of the request.
     pub cookie: u64,
     /// First byte.
     pub offset: u64,
     /// How many bytes.
     pub length: u32,
-    /// Whether it is answered in chunks.
+    /// Whether it gets a structured reply.
     pub structured: bool,
 }
 
 impl Asked {
-    /// The bytes that it counts with, as long as it is not answered.
+    /// The bytes that count towards the limits until it is answered.
     pub(crate) fn charge(&self) -> u32 {
         match self.command {
             Command::Read | Command::Write => self.length,
@@ -91,13 +91,13 @@ impl Asked {
 pub enum Event {
     /// Nothing yet: more bytes are needed.
     More,
-    /// Something was dealt with by the protocol alone.
+    /// The protocol has handled it alone.
     Handled,
     /// A request; if it writes, [`Event::Data`] follow.
     Request(Asked),
     /// The bytes that were consumed belong to the write before; `true` with the last of them.
     Data(bool),
-    /// The client takes its leave, or speaks no NBD.
+    /// The client disconnects, or does not speak NBD.
     Close,
 }
 
@@ -108,7 +108,7 @@ pub(crate) enum Phase {
     Flags,
     /// Options are negotiated.
     Options,
-    /// The next bytes are those of TLS, which is not our language.
+    /// The next bytes are those of TLS, handled elsewhere.
     Securing,
     /// Requests.
     Transmission,
@@ -119,23 +119,23 @@ pub(crate) enum Phase {
 #[derive(Debug, Clone)]
 #[expect(clippy::struct_excessive_bools, reason = "each is another thing that was agreed on")]
 pub struct Conversation {
-    /// None where the client is to be turned away.
+    /// `None` if the client is to be rejected.
     pub(crate) catalogue: Option<Arc<Catalogue>>,
     pub(crate) phase: Phase,
     pub(crate) no_zeroes: bool,
-    /// TLS lies below.
+    /// The connection uses TLS.
     pub(crate) is_secure: bool,
     /// The export that was chosen, and its number.
     pub(crate) export: Export,
     pub(crate) number: usize,
-    /// Reads are answered in chunks; of which export the state of allocation may be asked for.
+    /// Reads get structured replies; the export for which `base:allocation` was negotiated.
     pub(crate) structured: bool,
     pub(crate) allocation: Option<usize>,
-    /// The client knows the block sizes, and keeps to them.
+    /// The client has negotiated block sizes and must respect them.
     pub(crate) is_aligned: bool,
     /// Bytes of data of the write that was asked last, still to come.
     pub(crate) data_left: u32,
-    /// Bytes still to come that nobody wants.
+    /// Bytes still to come that are discarded.
     pub(crate) skip: u32,
 }
 
@@ -163,13 +163,13 @@ impl Conversation {
         self.catalogue.is_some()
     }
 
-    /// Whether requests may come, so that the client has got through its negotiation.
+    /// Whether the negotiation is complete, so that requests may come.
     pub fn is_open(&self) -> bool {
         self.phase == Phase::Transmission
     }
 
-    /// Consumes the beginning of `input`: how many bytes, and what they mean. What the protocol
-    /// answers by itself is appended to `out`.
+    /// Consumes the beginning of `input`; the number of bytes and their meaning. Replies of the protocol
+    /// itself are appended to `out`.
     pub fn next(&mut self, input: &[u8], out: &mut Vec<u8>) -> (usize, Event) {
         if self.phase == Phase::Closed {
             return (input.len(), Event::Close);
@@ -275,7 +275,7 @@ impl Conversation {
             return Err(if writes { Refusal::NoSpace } else { Refusal::Invalid });
         }
         if command == (Command::WriteZeroes { keep: true }) && flags & CMD_FLAG_FAST_ZERO != 0 {
-            // What must stay allocated is written, which is no faster than a write.
+            // Zeroing an allocated range is no faster than writing.
             return Err(Refusal::NotSupported);
         }
         Ok(Asked { command, fua, cookie, offset, length, structured })

@@ -1,41 +1,40 @@
-//! How well the instants of the model were met on the wall clock, and whether to believe it.
+//! How accurately replies met the times of the model, and whether the timing is valid.
 
 use crate::floor::Floor;
 use engine::Op;
 
-/// A request is late that takes this much longer than the model says.
+/// A request is late if it takes this share longer than in the model.
 const LATE: f64 = 0.05;
 /// The largest share of late requests, and the largest difference of the means, of a valid run.
 const MOST_LATE: f64 = 0.01;
 const MOST_DIFFERENCE: f64 = 0.05;
 
-/// An account of all requests that were answered; times are of the wall clock.
+/// Statistics of all completed requests; times are of the wall clock.
 #[derive(Debug, Clone, Copy, Default, PartialEq)]
 pub struct Punctuality {
     /// Requests answered.
     pub requests: u64,
-    /// Of these, those that the model answers faster than the way to the client and back takes.
+    /// Of these, requests with a model latency below the round trip to the client.
     pub below_floor: u64,
-    /// By how much the way is longer than the model says, all of these taken together, ns.
+    /// The sum of the differences of these requests, ns.
     pub floor_excess_ns: u64,
-    /// Of the others, those that took more than 5 % longer than the model says.
+    /// Of the others, requests that took more than 5 % longer than in the model.
     pub late: u64,
     /// Of the late ones, those that waited for the backing file to become durable.
     pub late_by_backing: u64,
-    /// What they took, as the server and its measured floor say, ns.
+    /// Sum of measured latencies: time in the server plus the measured floor, ns.
     pub measured_ns: u64,
-    /// What the model says that they take, ns.
+    /// Sum of latencies of the model, ns.
     pub model_ns: u64,
-    /// Requests that waited in their socket, because the client had asked for as much as is served at
-    /// once; nobody knows for how long.
+    /// Requests that waited in their socket for an unknown time, because the client was at its limits.
     pub held_back: u64,
     /// The most that one was later than the model, ns.
     pub latest_ns: u64,
-    /// How long the server waited for a processor, ns, where the system tells.
+    /// How long the server waited for a processor, ns, where the system reports it.
     pub waited_ns: Option<u64>,
 }
 
-/// Whether what clients measure is what the model says.
+/// Whether clients see the latencies of the model.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Verdict {
     /// It is.
@@ -51,7 +50,7 @@ pub(crate) struct Delivered {
     pub(crate) bytes: u64,
     pub(crate) measured_ns: u64,
     pub(crate) model_ns: u64,
-    /// It was ready for the client but for the backing file.
+    /// It only waited for the backing file.
     pub(crate) held_by_backing: bool,
 }
 
@@ -72,12 +71,12 @@ impl Punctuality {
         }
     }
 
-    /// The share of late ones among the requests that could be in time.
+    /// The share of late requests, among those that could be in time.
     pub fn late_share(&self) -> f64 {
         self.late as f64 / (self.requests - self.below_floor).max(1) as f64
     }
 
-    /// Whether latencies that clients saw are those of the model, to 5 % in the mean.
+    /// Whether the mean latency seen by clients is within 5 % of the model.
     pub fn verdict(&self) -> Verdict {
         if self.requests == 0 {
             return Verdict::Invalid("no request was answered".to_owned());
@@ -87,14 +86,14 @@ impl Punctuality {
         let percent = |share: f64| format!("{:.1} %", share * 100.0);
         if self.floor_excess_ns as f64 > model * MOST_DIFFERENCE {
             return Verdict::Invalid(format!(
-                "{} of the requests take the model less than the way to the client and back; \
+                "{} of the requests take less in the model than the round trip to the client; \
                  slow the model down by the time scale",
                 percent(self.below_floor as f64 / requests)
             ));
         }
         if self.late_share() > MOST_LATE {
             let cause = if self.late_by_backing * 2 > self.late {
-                "most of them waited for the backing file; put it in memory, or use none"
+                "most of them waited for the backing file; put it on a RAM disk (tmpfs), or use none"
             } else {
                 "the machine is too busy, or too slow"
             };
@@ -105,8 +104,8 @@ impl Punctuality {
         }
         if self.held_back as f64 > requests * MOST_LATE {
             return Verdict::Invalid(format!(
-                "{} of the requests waited because their client had asked for more than is served at \
-                 once, 512 requests or 64 MiB",
+                "{} of the requests waited because their client exceeded its limit of outstanding requests, \
+                 512 or 64 MiB",
                 percent(self.held_back as f64 / requests)
             ));
         }
@@ -182,7 +181,7 @@ mod tests {
     fn what_is_faster_than_the_transport_is_told_apart() {
         let punctuality = punctuality(&[(10, 20), (10, 20), (10, 20), (100, 100)]);
         assert_eq!((punctuality.below_floor, punctuality.late), (3, 0));
-        assert!(reason(&punctuality).contains("75.0 % of the requests take the model less"));
+        assert!(reason(&punctuality).contains("75.0 % of the requests take less in the model"));
         // A few cheap requests, such as flushes, do no harm.
         let mut answers = vec![(1000, 1000); 90];
         answers.resize(100, (0, 20));

@@ -1,9 +1,9 @@
-//! What clients changed, with the data, in the order in which it was asked and answered: from this a
-//! crash test makes the content of the drive after a power cut at any instant.
+//! Recording of all changes by clients, with the data, in the order of submission and completion. From
+//! it a crash test makes the content of the drive after a power cut at any instant.
 //!
-//! The file is a header, then one record for each event: something was asked, or was answered. Reads
-//! are no events. All numbers are little-endian. Records are written as they come, by the thread of
-//! the server, so memory is bounded and answers may be late by the time that it takes.
+//! The file is a header, then a record for each event: a submission or a completion. Reads are not
+//! recorded. All numbers are little-endian. Records are written immediately, by the thread of the
+//! server, so memory is bounded and replies may be late by the time of writing.
 //!
 //! ```text
 //! header:  magic (8 bytes), version u32, zero u32, bytes of the export u64, crc32 of these u32
@@ -13,8 +13,8 @@
 //! flags:   1 forced unit access, 2 (of an answer) refused
 //! ```
 //!
-//! The id of an answer is that of what it answers; the id of the end is the number of events. Of a
-//! request that does not end at sectors the range is as asked: the drive writes the rest of them too.
+//! The id of an answer is that of its request; the id of the end is the number of events. The range of a
+//! request that is not aligned to sectors is as requested, although the drive writes whole sectors.
 
 use crate::error::{Error, reason};
 use crate::protocol::{Asked, Command};
@@ -39,12 +39,12 @@ pub struct Recording<W: Write = File> {
     file: BufWriter<W>,
     events: Arc<AtomicU64>,
     asked: u64,
-    /// What went wrong first; nothing is written after that.
+    /// The first error; nothing is written after it.
     failed: Option<io::Error>,
 }
 
 impl Recording {
-    /// A recording into a new file, of an export of so many bytes.
+    /// A recording into a new file, of an export of `export_bytes` bytes.
     ///
     /// # Errors
     /// When the file cannot be made.
@@ -75,8 +75,8 @@ impl<W: Write> Recording<W> {
         Arc::clone(&self.events)
     }
 
-    /// A request that may change something was asked, at an instant of the model, and its data are
-    /// there. Returns the number by which its answer is recorded; reads have none.
+    /// A request that may change data was submitted, at a time of the model, and its data have arrived.
+    /// Returns the id for its completion; reads have none.
     pub(crate) fn asked(&mut self, asked: &Asked, data: &[u8], at: u64) -> Option<u64> {
         let (kind, data) = match asked.command {
             Command::Read | Command::Extents { .. } => return None,

@@ -1,8 +1,8 @@
-//! TLS between a client and a server that knows nothing of it: a thread copies between the client's
-//! socket and one end of a pair, whose other end the server sees as a client.
+//! TLS between a client and a server without TLS: a thread copies between the client's socket and one
+//! end of a socket pair, whose other end the server sees as a client.
 //!
-//! What is under way in either direction is bounded: nothing is read from one side before the other has
-//! taken what was read before.
+//! The buffer in either direction is bounded: nothing is read from one side before the other has
+//! accepted the data read before.
 
 use crate::listen::ClientStream;
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
@@ -17,11 +17,11 @@ use std::time::{Duration, Instant};
 const PIECE_BYTES: usize = 64 << 10;
 /// The stack of a thread; those of all clients may be locked in memory.
 const STACK_BYTES: usize = 256 << 10;
-/// A client takes the last words in so long, or does not hear them.
+/// Time limit for a client to receive the last replies.
 const FAREWELL: Duration = Duration::from_secs(2);
 
-/// Begins TLS on a socket that never waits, and returns the server's end and the thread, which ends
-/// when either side does.
+/// Begins TLS on a non-blocking socket, and returns the server's end and the thread, which ends when
+/// either side disconnects.
 ///
 /// # Errors
 /// When the system gives no sockets or thread.
@@ -30,7 +30,7 @@ pub(crate) fn begin(
     config: &Arc<ServerConfig>,
 ) -> io::Result<(ClientStream, JoinHandle<()>)> {
     let mut session = ServerConnection::new(Arc::clone(config)).map_err(io::Error::other)?;
-    // A piece at a time is given to it.
+    // It gets one piece at a time.
     session.set_buffer_limit(None);
     let (near, far) = UnixStream::pair()?;
     far.set_nonblocking(true)?;
@@ -53,17 +53,17 @@ struct Relay {
     inner: UnixStream,
     session: ServerConnection,
     piece: Vec<u8>,
-    /// The part of the piece that the server is still to take.
+    /// The part of the piece not yet passed to the server.
     inward: std::ops::Range<usize>,
-    /// All that the server had to say has been read.
+    /// All output of the server has been read.
     has_ended: bool,
-    /// The server has hung up; until when its words may still be taken.
+    /// The server has disconnected; until when its last output may still be sent.
     until: Option<Instant>,
 }
 
 impl Relay {
     fn run(mut self) {
-        // However it ends, both sides find that the other has hung up.
+        // However it ends, both sides are disconnected.
         while self.turn().is_ok() {}
         let _ = self.session.write_tls(&mut self.outer);
         self.outer.shut();
@@ -87,7 +87,7 @@ impl Relay {
                         self.inward.start += taken.unwrap_or(0);
                         can_in = taken.is_some();
                     }
-                    // The server wants no more, but may have said something.
+                    // The server accepts no more input, but may have sent output.
                     Err(_) => self.hang_up(),
                 }
                 moved |= can_in;
@@ -105,12 +105,13 @@ impl Relay {
         self.wait()
     }
 
-    /// Words of the server may be read: those before are on their way, and there is a key for them.
+    /// Whether output of the server may be read: earlier output has been sent, and the handshake is
+    /// done.
     fn takes_words(&self) -> bool {
         !self.session.is_handshaking() && !self.session.wants_write() && !self.has_ended
     }
 
-    /// The server has hung up: what it said before may be taken, and nothing is heard any more.
+    /// The server has disconnected: its last output is still sent, and no input is read.
     fn hang_up(&mut self) {
         self.inward = 0..0;
         if self.until.is_none() {
@@ -118,10 +119,10 @@ impl Relay {
         }
     }
 
-    /// Takes what the client says; whether there was something.
+    /// Copies input from the client; whether there was any.
     fn hear(&mut self) -> io::Result<bool> {
         match passed(self.session.reader().read(&mut self.piece))? {
-            // The client has said its last word.
+            // The client has closed the connection.
             Some(0) => return Err(ErrorKind::UnexpectedEof.into()),
             Some(count) => {
                 self.inward = 0..count;
@@ -136,7 +137,7 @@ impl Relay {
         }
     }
 
-    /// Takes what the server says; whether there was something.
+    /// Copies output of the server; whether there was any.
     fn answer(&mut self) -> io::Result<bool> {
         match passed(self.inner.read(&mut self.piece))? {
             Some(0) => {
@@ -170,7 +171,7 @@ impl Relay {
             });
         }
         let mut fds = [PollFd::new(&self.outer, outer), PollFd::new(&self.inner, inner)];
-        // That the server has hung up is known by then.
+        // The server's socket is no longer watched once it has disconnected.
         let count = if self.until.is_some() && inner.is_empty() { 1 } else { 2 };
         match poll(&mut fds[..count], timeout.as_ref()) {
             Ok(_) | Err(rustix::io::Errno::INTR) => {}

@@ -1,35 +1,35 @@
-//! Answers on their way to a client: what they say is made when the client takes it.
+//! Replies on their way to a client: their data are read when the client receives them.
 //!
-//! An answer that waits is a few words, however much it will say. So a client that takes nothing costs
-//! next to nothing. What the client takes in part is read again for the rest: one buffer serves all.
+//! A waiting reply takes a few bytes, however long its data are. So a client that receives nothing costs
+//! next to nothing. After a partial send the rest is read again: one buffer serves all clients.
 
 use crate::answer::{Answer, HEAD_BYTES, Refusal, reply};
 use crate::store::Store;
 use std::collections::VecDeque;
 
-/// At most so many bytes are made at once; then it is the turn of the next client.
+/// Maximum number of bytes made at once, before the next client is served.
 pub(crate) const STRETCH_BYTES: usize = 256 << 10;
-/// How large a room for words may be that is kept.
+/// Maximum size of a buffer that is kept for reuse.
 const SPARE_BYTES: usize = 4096;
 
-/// An answer, or a part of it, that was not sent yet.
+/// A reply, or a part of it, that was not sent yet.
 #[derive(Debug)]
 enum Reply {
-    /// As it stands.
+    /// Bytes to send as they are.
     Words(Vec<u8>),
-    /// The data of a range, behind a head.
+    /// The data of a range, after a header.
     Data { answer: Answer, offset: u64, length: u32 },
 }
 
-/// The answers to a client, in order.
+/// The replies to a client, in order.
 #[derive(Debug, Default)]
 pub(crate) struct Replies {
     queue: VecDeque<Reply>,
     /// Bytes of the first that were sent.
     sent: usize,
-    /// An empty room for words.
+    /// An empty buffer for reuse.
     spare: Vec<u8>,
-    /// Bytes of data in all of them, as long as some of theirs was not sent.
+    /// Bytes of data in all replies that were not sent completely.
     bytes: u64,
 }
 
@@ -49,7 +49,7 @@ impl Replies {
         self.bytes
     }
 
-    /// Adds words as they stand.
+    /// Adds bytes to send as they are.
     pub(crate) fn say(&mut self, words: &[u8]) {
         match self.queue.back_mut() {
             Some(Reply::Words(last)) if last.len() < 1024 => last.extend_from_slice(words),
@@ -61,16 +61,16 @@ impl Replies {
         }
     }
 
-    /// Adds the data of a range, whose head says that all is well.
+    /// Adds the data of a range, with a header of success.
     pub(crate) fn data(&mut self, answer: Answer, offset: u64, length: u32) {
         self.bytes += u64::from(length);
         self.queue.push_back(Reply::Data { answer, offset, length });
     }
 
-    /// Makes a stretch of what is to be sent next.
+    /// Makes the next stretch to send.
     ///
     /// # Errors
-    /// When data cannot be read and their head has been sent: there is no way to say so any more.
+    /// When data cannot be read after their header was sent, so that the error cannot be reported.
     pub(crate) fn make(&mut self, store: &Store, out: &mut Vec<u8>) -> Result<(), Refusal> {
         out.clear();
         let mut sent = self.sent;
@@ -105,7 +105,7 @@ impl Replies {
         Ok(())
     }
 
-    /// So many bytes more were sent.
+    /// `count` more bytes were sent.
     pub(crate) fn sent(&mut self, count: usize) {
         self.sent += count;
         while let Some(first) = self.queue.front() {

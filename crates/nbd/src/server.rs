@@ -1,13 +1,13 @@
 //! The server: one thread between the device and its clients.
 //!
-//! Each turn it lets the device advance, sends the answers that are due, and waits for the next
-//! instant or message. An answer is sent by the floor earlier than the device says, so that the
-//! client has it in time. The device is therefore asked for its events that much ahead of the clock; a
-//! request that arrives in between counts as submitted at the event.
+//! Each turn it advances the device, sends the replies that are due, and waits for the next event or
+//! message. A reply is sent earlier than the device completes by the floor, so that the client has it in
+//! time. The device is therefore advanced ahead of the clock by the floor; a request that arrives in
+//! between counts as submitted at the event.
 //!
 //! The server's work on requests is in `asking.rs` (of clients without a socket, also in `hearing.rs`),
-//! that on answers in `answering.rs`, and how it waits in `waiting.rs`. In a turn each client is heard
-//! and sent at most a stretch, so that none waits for another.
+//! that on answers in `answering.rs`, and how it waits in `waiting.rs`. In a turn at most one stretch is
+//! read from and sent to each client, so that none waits for another.
 
 use crate::attached::{Answered, Attached};
 use crate::catalogue::Catalogue;
@@ -29,13 +29,13 @@ use engine::{Device, SECTOR_BYTES};
 use std::io;
 use std::sync::Arc;
 
-/// How long a server that ends waits for clients to take their answers, ns.
+/// How long a server that ends waits for clients to receive their replies, ns.
 const FAREWELL_NS: u64 = 2_000_000_000;
 
 /// A server of one device; its fields are what its turns need.
 pub struct Server<'a, D: ?Sized, W: ?Sized> {
     pub(crate) device: Attached<'a, D>,
-    /// What the device has answered, while that is taken in.
+    /// Completions of the device that are being processed.
     pub(crate) answered: Vec<Answered>,
     pub(crate) witness: &'a mut W,
     pub(crate) control: &'a Control,
@@ -47,14 +47,14 @@ pub struct Server<'a, D: ?Sized, W: ?Sized> {
     pub(crate) clients: Clients,
     pub(crate) locals: Locals,
     pub(crate) requests: Requests,
-    /// Long trims of which the device is to be asked the next piece.
+    /// Long trims whose next piece must be submitted.
     pub(crate) trimming: Vec<u32>,
-    /// In which answers are made.
+    /// The buffer in which replies are made.
     pub(crate) stretch: Vec<u8>,
     pub(crate) watch: Watch,
-    /// The power of the device is off, or it is on its way back.
+    /// The power of the device is off, or the device is recovering.
     pub(crate) is_off: bool,
-    /// How long the server had waited for a processor when that was counted last, and its answers then.
+    /// Time that the server had waited for a processor at the last count, and its replies then.
     waited: Option<u64>,
     requests_before: u64,
     pub(crate) punctuality: Punctuality,
@@ -115,18 +115,18 @@ impl<'a, D: Device + ?Sized, W: Witness<D> + ?Sized> Server<'a, D, W> {
         Ok(())
     }
 
-    /// Takes in a client that a door has let in.
+    /// Accepts a client from the door.
     pub(crate) fn seat(&mut self, mut connection: Connection) {
         let now = self.clock.now();
         connection.since = now;
         let place = self.clients.settle(connection);
-        // What it said after it had chosen may be here already.
+        // Input after its choice may have arrived already.
         let Some(mut connection) = self.clients.take(place) else { return };
         self.parse(place, &mut connection, now);
         self.clients.put(place, connection);
     }
 
-    /// Serves until it is told to stop or, where nobody can come, until the last client has gone.
+    /// Serves until it is stopped or, without an entrance, until the last client has gone.
     pub fn run(&mut self, entrance: Option<&dyn Entrance>) -> Punctuality {
         clock::precise_sleep();
         self.watch.patience = Patience::of_this_thread();
@@ -165,8 +165,8 @@ impl<'a, D: Device + ?Sized, W: Witness<D> + ?Sized> Server<'a, D, W> {
         self.setup.recording.take().map_or(Ok(()), Recording::finish)
     }
 
-    /// Counts how long the server has waited for a processor since it was counted last, unless it had
-    /// nothing to do then.
+    /// Counts the time that the server has waited for a processor since the last count, unless it was
+    /// idle.
     pub(crate) fn count_waiting(&mut self) {
         let Some(before) = self.waited else { return };
         let now = clock::waited_for_processor();
@@ -178,7 +178,7 @@ impl<'a, D: Device + ?Sized, W: Witness<D> + ?Sized> Server<'a, D, W> {
         self.requests_before = self.punctuality.requests;
     }
 
-    /// When the power of the device goes, so do the clients; others come when it is back.
+    /// When the power is cut all clients are disconnected; new ones are accepted when it is back.
     fn mind_power(&mut self) {
         let is_off = !self.device.device().is_ready();
         if is_off && !self.is_off {
@@ -192,49 +192,49 @@ impl<'a, D: Device + ?Sized, W: Witness<D> + ?Sized> Server<'a, D, W> {
         }
     }
 
-    /// Does what is ordered at the control socket.
+    /// Executes orders of the control socket.
     pub(crate) fn obey(&mut self) {
         let Some(mut orders) = self.setup.orders.take() else { return };
         orders.hear(|line| self.told(line));
         self.setup.orders = Some(orders);
     }
 
-    /// Does what other threads of this process say.
+    /// Executes orders of other threads of this process.
     pub(crate) fn listen_within(&mut self) {
         for (line, answer) in self.control.take_said() {
-            // Who does not wait any more need not hear it.
+            // The caller may no longer wait for the answer.
             let _ = answer.send(self.told(&line));
         }
     }
 
-    /// What there is to see, or else what became of an order.
+    /// The result of a look, or else of an order.
     fn told(&mut self, line: &str) -> String {
         let now = self.setup.scale.model(self.clock.now()).max(self.device.time());
         if self.device.is_idle() {
             self.advance(now, true);
         }
-        // Who only looks is no part of what happens, so that a replay need not know of it.
+        // A look changes nothing, so it is not recorded for a replay.
         let looked = self.witness.look(self.device.device_mut(), now, line, &self.punctuality);
         if let Some(answer) = looked {
             return answer;
         }
-        // Later than all that has been submitted, so that a replay knows the order.
+        // Later than all submitted requests, so that the order is the same in a replay.
         let now = self.setup.scale.model(self.clock.now()).max(self.device.time() + 1);
         self.advance(now, true);
         self.device.pass(now, self.witness);
         self.witness.order(self.device.device_mut(), now, line)
     }
 
-    /// Nothing is to be answered or sent.
+    /// Whether no reply is pending or being sent.
     fn is_quiet(&self) -> bool {
         self.requests.is_empty() && !self.clients.iter().any(|(_, client)| client.has_output())
     }
 
-    /// Forgets a client; what it asked of the device goes on there.
+    /// Removes a client; its requests in the device continue.
     pub(crate) fn disconnect(&mut self, place: usize) {
         let Some(connection) = self.clients.remove(place) else { return };
         if let Some(slot) = connection.writing {
-            // The rest of its data will not come, so nothing of it is written.
+            // The rest of its data will not arrive, so none of it is written.
             if let Some(pending) = self.requests.at(slot) {
                 pending.waits_for &= !BACKING;
                 pending.held = false;

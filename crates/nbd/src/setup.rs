@@ -1,4 +1,4 @@
-//! What a server is made of beside its device, and who looks on.
+//! The parts of a server beside its device, and its observer.
 
 use crate::catalogue::Export;
 use crate::clock::Scale;
@@ -9,7 +9,7 @@ use crate::recording::Recording;
 use crate::store::Store;
 use engine::{Completion, Followed, Request, Time};
 
-/// Sees all that the device is asked and answers, in the order of the model's time.
+/// Observes all submissions and completions, in the order of model time.
 pub trait Witness<D: ?Sized> {
     /// The first request is about to be submitted.
     fn begins(&mut self, _device: &mut D, _at: Time) {}
@@ -17,24 +17,23 @@ pub trait Witness<D: ?Sized> {
     /// A request was submitted.
     fn submitted(&mut self, at: Time, request: &Request, fua: bool);
 
-    /// How the device is before what happens at `now`; the first time, and then when that is not before
-    /// the instant that was returned last.
+    /// The figures of the device before the events at `now`. Called first at the beginning, then at or
+    /// after the instant returned last.
     fn sample(&mut self, _now: Time, _figures: Option<Followed>) -> Time {
         Time::MAX
     }
 
-    /// The device has answered a request.
+    /// The device has completed a request.
     fn completed(&mut self, completion: &Completion);
 
-    /// The answer was given to the client, and how long that took by the measure of the model's time.
+    /// The client has the reply; the measured latency in model time.
     fn delivered(&mut self, completion: &Completion, measured: Time);
 
-    /// About twice a second, when nothing else is urgent: a look at the device and at how punctual
-    /// its answers were so far.
+    /// Called about twice a second, when nothing else is urgent, with the device and the accuracy of its
+    /// timing so far.
     fn idle(&mut self, device: &mut D, now: Time, punctuality: &Punctuality);
 
-    /// Someone at the control socket, or in this process, says a line; the answer, a line, if it only asks
-    /// how things are.
+    /// A line from the control socket, or from this process; the answer, a line, if it is a query.
     fn look(
         &mut self,
         _device: &mut D,
@@ -45,25 +44,25 @@ pub trait Witness<D: ?Sized> {
         None
     }
 
-    /// The line was an order, before which all has happened that happens up to `now`; the answer is a line.
+    /// The line is an order; all events up to `now` have happened. The answer is a line.
     fn order(&mut self, _device: &mut D, _now: Time, _line: &str) -> String {
         "{}".to_owned()
     }
 }
 
-/// What a server is made of, beside its device.
+/// The parts of a server beside its device.
 #[derive(Debug)]
 pub struct Setup {
     /// Where the data are.
     pub store: Store,
-    /// What the clients have of the device; within its capacity, whole sectors.
+    /// The part of the device that clients use; within its capacity, in whole sectors.
     pub export: Export,
-    /// How wall time and the model's relate.
+    /// Ratio of wall time to model time.
     pub scale: Scale,
-    /// What the way to the clients takes.
+    /// Latency of the transport to the clients.
     pub floor: Floor,
-    /// Where orders come from, if they do.
+    /// The control socket, if there is one.
     pub orders: Option<Orders>,
-    /// What clients change is recorded there, with the data.
+    /// Recording of all changes by clients, with the data.
     pub recording: Option<Recording>,
 }

@@ -1,4 +1,4 @@
-//! Where the data are: in memory, sparse, or in a file.
+//! The data of the device: sparse in memory, or in a file.
 
 use crate::chunks::{CHUNK_BYTES, Chunks, ZEROES, pieces};
 use crate::error::Error;
@@ -10,31 +10,31 @@ use std::io::{self, Seek, SeekFrom};
 use std::os::unix::fs::FileExt;
 use std::path::Path;
 
-/// Reads of a file as long as this, or longer, are announced to the system when they are asked.
+/// Reads of a file of at least this length are announced to the system on submission.
 const ANNOUNCED_BYTES: u32 = 4096;
 /// A range of a file up to this long is zeroed by the server itself.
 const QUICK_BYTES: u32 = 128 << 10;
 
-/// The data of the live device; what was never written reads as zeroes.
+/// The data of the live device; unwritten ranges read as zeroes.
 #[derive(Debug)]
 pub enum Store {
     /// Sparse.
     Memory(Chunks),
-    /// As they lie on the device. Dropping it gives up the lock.
+    /// An image of the device. Dropping it releases the lock.
     File(File),
 }
 
 impl Store {
-    /// Data that end with the server.
+    /// Data in memory, lost when the server ends.
     pub fn memory() -> Self {
         Store::Memory(Chunks::default())
     }
 
-    /// Data in a file that no other server uses, and their size. A new file becomes as long as
-    /// `bytes`, or `default` where that is open; one that exists must not be shorter.
+    /// Data in a file, locked against other servers, and their size. A new file gets the length `bytes`,
+    /// or `default` if that is not given; an existing one must not be shorter.
     ///
     /// # Errors
-    /// When it cannot be opened or is locked, or too short.
+    /// When it cannot be opened, is locked, or is too short.
     pub fn file(path: &Path, bytes: Option<u64>, default: u64) -> Result<(Self, u64), Error> {
         let name = path.display();
         let refuse = |problem: String| Error::Input(format!("backing file {name}: {problem}"));
@@ -100,7 +100,7 @@ impl Store {
         }
     }
 
-    /// Makes a range read as zeroes; unless it is to be kept, its room is given back.
+    /// Makes a range read as zeroes; unless `keep`, its space is freed.
     ///
     /// # Errors
     /// When the file cannot be written.
@@ -114,24 +114,24 @@ impl Store {
         }
     }
 
-    /// Whether zeroing a range may take as long as the disk below takes.
+    /// Whether zeroing a range may have to wait for the underlying disk.
     pub(crate) fn zeroes_slowly(&self, length: u32) -> bool {
         matches!(self, Store::File(_)) && length > QUICK_BYTES
     }
 
-    /// A range will be read soon: the system may bring it into memory meanwhile.
+    /// Tells the system that a range will be read soon, so that it can be read ahead.
     pub(crate) fn announce(&self, offset: u64, length: u32) {
         if let Store::File(file) = self
             && length >= ANNOUNCED_BYTES
         {
-            // Nothing is lost without it.
+            // It is only a hint.
             let length = std::num::NonZeroU64::new(length.into());
             let _ = fadvise(file, offset, length, Advice::WillNeed);
         }
     }
 
-    /// Whether something was written from `offset` on since that was last forgotten, and for how many
-    /// bytes, up to `most`, this holds. What is not known counts as written.
+    /// Whether the range from `offset` on is written, and for how many bytes, up to `most`, the same
+    /// holds. If unknown it counts as written.
     pub(crate) fn extent(&self, offset: u64, most: u64) -> (bool, u64) {
         let file = match self {
             Store::Memory(chunks) => return chunks.extent(offset, most),
@@ -149,10 +149,10 @@ impl Store {
         }
     }
 
-    /// Makes everything durable at the end, as far as the system does it.
+    /// Syncs everything at the end, as far as possible.
     pub(crate) fn sync(&self) {
         if let Store::File(file) = self {
-            // Who had to know was answered by the syncer.
+            // Clients that flushed were answered by the syncer.
             let _ = file.sync_all();
         }
     }
@@ -176,7 +176,7 @@ pub(crate) fn zero_file(file: &File, offset: u64, length: u32, keep: bool) -> Re
     if fallocate(file, flags, offset, length.into()).is_ok() {
         return Ok(());
     }
-    // Not every file system can do that.
+    // Not every file system supports it.
     for (number, within, count) in pieces(offset, length.into()) {
         let at = number * CHUNK_BYTES as u64 + within as u64;
         file.write_all_at(&ZEROES[..count], at).map_err(|error| refusal(&error))?;

@@ -1,5 +1,4 @@
-//! What takes as long as the disk below takes, on a thread of its own: making a backing file durable,
-//! and long holes in it.
+//! Slow operations on a backing file, on a thread of their own: syncing it, and punching long holes.
 
 use crate::control::Control;
 use crate::error::{Error, reason};
@@ -9,17 +8,17 @@ use std::fs::File;
 use std::sync::mpsc::{Receiver, Sender, channel};
 use std::thread::JoinHandle;
 
-/// A range that is to read as zeroes, and whether its place stays allocated.
+/// A range to zero, and whether it stays allocated.
 pub(crate) type Hole = (u64, u32, bool);
 
-/// What is to be done: first the hole, then durability.
+/// A job: first the hole, then the sync.
 struct Job {
     ticket: u32,
     hole: Option<Hole>,
     sync: bool,
 }
 
-/// A thread that answers tickets once what was written before them is durable.
+/// A thread that completes tickets once all data written before them are durable.
 pub(crate) struct Syncer {
     tickets: Option<Sender<Job>>,
     done: Receiver<(u32, Result<(), Refusal>)>,
@@ -39,16 +38,15 @@ impl Syncer {
         Ok(Some(Syncer { tickets: Some(tickets), done, thread: Some(thread.map_err(system)?) }))
     }
 
-    /// Asks for a hole, if one is given, and then for all that has been written so far to be durable, if
-    /// `sync` says so.
+    /// Submits a job: a hole, if one is given, then with `sync` a sync of all data written so far.
     pub(crate) fn ask(&self, ticket: u32, hole: Option<Hole>, sync: bool) {
         if let Some(tickets) = &self.tickets {
-            // The thread ends only with this.
+            // The thread only ends when this is dropped.
             let _ = tickets.send(Job { ticket, hole, sync });
         }
     }
 
-    /// A ticket that is done, and how it went.
+    /// A finished ticket, and its result.
     pub(crate) fn done(&self) -> Option<(u32, Result<(), Refusal>)> {
         self.done.try_recv().ok()
     }
@@ -71,7 +69,7 @@ fn work(
 ) {
     while let Ok(first) = incoming.recv() {
         let mut jobs: Vec<Job> = std::iter::once(first).chain(incoming.try_iter()).collect();
-        // Those who wait for a hole alone need not wait for the others' durability.
+        // Tickets for a hole only do not wait for the sync.
         jobs.retain(|job| {
             let Some((offset, length, keep)) = job.hole else { return true };
             let outcome = store::zero_file(file, offset, length, keep);
@@ -85,7 +83,7 @@ fn work(
         if jobs.is_empty() {
             continue;
         }
-        // One sync is enough for all who wait.
+        // One sync is enough for all waiting tickets.
         let outcome = file.sync_data().map_err(|error| refusal(&error));
         for job in jobs {
             let _ = outgoing.send((job.ticket, outcome));

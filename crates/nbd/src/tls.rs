@@ -1,5 +1,5 @@
 //! The certificates of a server, as libnbd, nbdkit and QEMU lay them out in a directory:
-//! `server-cert.pem`, `server-key.pem`, and `ca-cert.pem` for who has to show one of its own.
+//! `server-cert.pem`, `server-key.pem`, and `ca-cert.pem` to verify certificates of clients.
 
 use crate::error::{Error, reason};
 use rustls::pki_types::pem::{self, PemObject};
@@ -9,7 +9,7 @@ use rustls::{RootCertStore, ServerConfig};
 use std::path::Path;
 use std::sync::Arc;
 
-/// What the server shows its clients, and what it asks of them.
+/// The server's certificate, and its demands on clients.
 #[derive(Debug, Clone)]
 pub struct Tls(pub(crate) Arc<ServerConfig>);
 
@@ -18,7 +18,7 @@ impl Tls {
     /// `ca-cert.pem` has signed and `ca-crl.pem`, if there is one, has not revoked.
     ///
     /// # Errors
-    /// When one is missing, or is not what its name says.
+    /// When a file is missing or invalid.
     pub fn new(directory: &Path, verify_peer: bool) -> Result<Self, Error> {
         let provider = Arc::new(rustls::crypto::ring::default_provider());
         let refuse = |name: &str, problem: String| {
@@ -49,7 +49,7 @@ impl Tls {
         let mut config = builder
             .with_single_cert(certificates, key)
             .map_err(|error| refuse("server-cert.pem", words(&error)))?;
-        // Who comes again begins again: nothing is kept for him.
+        // No session resumption: nothing is kept for clients that reconnect.
         config.session_storage = Arc::new(NoServerSessionStorage {});
         config.send_tls13_tickets = 0;
         Ok(Tls(Arc::new(config)))
@@ -74,16 +74,14 @@ fn all<T: PemObject>(directory: &Path, name: &str) -> Result<Vec<T>, Error> {
 fn problem(error: &pem::Error, kind: &str) -> String {
     match error {
         pem::Error::Io(error) => reason(error),
-        pem::Error::NoItemsFound => format!("there is no {kind} in it (PEM)"),
-        other => format!("is no PEM: {other}"),
+        pem::Error::NoItemsFound => format!("contains no {kind} (PEM)"),
+        other => format!("not a PEM file: {other}"),
     }
 }
 
 fn words(error: &rustls::Error) -> String {
     match error {
-        rustls::Error::InconsistentKeys(_) => {
-            "it is not that of the key in server-key.pem".to_owned()
-        }
+        rustls::Error::InconsistentKeys(_) => "does not match the key in server-key.pem".to_owned(),
         other => other.to_string(),
     }
 }

@@ -1,8 +1,9 @@
 //! The device as the disk of a virtual machine, without NBD: `vhost-user-blk`.
 //!
-//! The hypervisor connects to a Unix socket and shares the memory of its guest; the guest's driver asks in
-//! queues that lie there (`virtio_disk.rs`). One thread waits for hypervisors, one at a time; one speaks with
-//! that which is there, and one takes what its guest asks. Answers are written by the server at their instants.
+//! The hypervisor connects to a Unix socket and shares the memory of its guest; the guest's driver puts
+//! requests into queues there (`virtio_disk.rs`). One thread waits for hypervisors, one at a time; one
+//! talks to the connected hypervisor, and one reads the guest's requests. The server writes replies when
+//! they are due.
 
 use crate::control::Control;
 use crate::error::{Error, reason};
@@ -25,13 +26,13 @@ use vmm_sys_util::event::{
     EventConsumer, EventFlag, EventNotifier, new_event_consumer_and_notifier,
 };
 
-/// A queue that is stopped waits so long for what it has asked.
+/// How long a stopped queue waits for its outstanding requests.
 const PATIENCE: Duration = Duration::from_secs(10);
 
 type Memory = GuestMemoryAtomic<GuestMemoryMmap>;
 type Chain = DescriptorChain<GuestMemoryLoadGuard<GuestMemoryMmap>>;
 
-/// A socket for hypervisors; it goes when it is dropped, and whoever is there hears it.
+/// A socket for hypervisors; dropping it removes it and disconnects the present one.
 #[derive(Debug)]
 pub struct VhostUser {
     control: Control,
@@ -39,7 +40,7 @@ pub struct VhostUser {
     thread: Option<JoinHandle<()>>,
 }
 
-/// The connection of the hypervisor that is there.
+/// The connection of the present hypervisor.
 #[derive(Clone, Default)]
 struct Current(Arc<Mutex<Option<ShutdownHandle>>>);
 
@@ -61,7 +62,7 @@ impl VhostUser {
     /// Waits for hypervisors at a Unix socket, whose guests have the device of a client as their disk.
     ///
     /// # Errors
-    /// When the path is in use or not to be had, or the system gives no thread.
+    /// When the path is in use or not available, or the system gives no thread.
     pub fn new(path: &Path, client: LocalClient) -> Result<Self, Error> {
         let system = |error: io::Error| Error::System(reason(&error));
         let listener = Listener::new(&Address::Unix(path.to_owned()))?;
@@ -89,7 +90,7 @@ impl Drop for VhostUser {
 /// Serves one hypervisor after the other until it is told to stop.
 fn attend(listener: &Listener, client: &LocalClient, control: &Control, current: &Current) {
     let Some(Ok(socket)) = listener.unix() else { return };
-    // It is only accepted from once somebody is there.
+    // A connection is waiting when it is accepted from.
     if socket.set_nonblocking(false).is_err() {
         return;
     }
@@ -116,7 +117,7 @@ fn attend(listener: &Listener, client: &LocalClient, control: &Control, current:
         if control.is_stopped() {
             daemon.request_shutdown();
         }
-        // How it went is for the hypervisor to say.
+        // Errors are the concern of the hypervisor.
         let _ = daemon.wait();
         *lock(&current.0) = None;
     }
@@ -126,7 +127,7 @@ fn lock<T>(it: &Mutex<T>) -> MutexGuard<'_, T> {
     it.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// What is known of a queue: how often it was stopped, and its requests that are not answered.
+/// The state of a queue: how often it was stopped, and its outstanding requests.
 #[derive(Default)]
 struct Asked {
     stops: u64,
@@ -151,11 +152,11 @@ impl Disk {
         }
     }
 
-    /// Takes all that a queue asks for now; whether that was something.
+    /// Accepts all requests in a queue; whether there were any.
     fn take_all(&self, number: usize, vring: &VringMutex) -> bool {
         let Some(memory) = lock(&self.memory).clone() else { return false };
         let mut found = false;
-        // A guest that goes on asking does not keep a server that has ended.
+        // A guest that keeps submitting must not keep a server from ending.
         while !self.client.is_closed() {
             let chain = {
                 let mut state = vring.get_mut();
@@ -199,13 +200,13 @@ impl Disk {
     }
 }
 
-/// The answer that a request of a guest is owed.
+/// The reply that a guest's request is owed.
 struct Owed {
     chain: Chain,
     vring: VringMutex,
     asked: Arc<(Mutex<[Asked; QUEUES as usize]>, Condvar)>,
     number: usize,
-    /// How often its queue had been stopped when it was asked.
+    /// How often its queue had been stopped when it was submitted.
     stops: u64,
 }
 
@@ -217,7 +218,7 @@ impl Owed {
             let memory = self.chain.memory();
             let written = virtio_disk::answer(memory, self.chain.clone(), outcome);
             let mut state = self.vring.get_mut();
-            // A guest whose ring is not where it said hears nothing.
+            // A guest with an invalid ring is not notified.
             if state.add_used(head, written).is_ok() && state.needs_notification().unwrap_or(true) {
                 let _ = state.signal_used_queue();
             }
@@ -272,7 +273,7 @@ impl VhostUserBackend for Disk {
         if number >= usize::from(QUEUES) {
             return Ok(());
         }
-        // What is answered now is answered into the guest's memory; after this, nothing is.
+        // Replies up to now are written to the guest's memory; later ones are not.
         let asked = lock(&self.asked.0);
         let waiting = |asked: &mut [Asked; QUEUES as usize]| asked[number].outstanding > 0;
         let waited = self.asked.1.wait_timeout_while(asked, PATIENCE, waiting);
@@ -295,8 +296,8 @@ impl VhostUserBackend for Disk {
             self.take_all(number, vring);
             return Ok(());
         }
-        // Not to be told of each while it looks, and not to miss the last. A ring that says that there is
-        // more, and twice has nothing, is not believed.
+        // Notifications are off while it reads, without missing the last one. A ring that twice claims
+        // more requests and has none is not trusted.
         let mut empty = 0;
         while empty < 2 {
             let _ = vring.disable_notification();

@@ -2,9 +2,9 @@
 //! [virtio specification](https://docs.oasis-open.org/virtio/virtio/v1.2/virtio-v1.2.html).
 //!
 //! A request is a chain of descriptors in the memory of the guest: a head, data, and room for data and, at
-//! the very end, a status. All of it is the guest's to write, also while it is read. So nothing is believed:
-//! addresses and lengths are checked where they are used, by `vm-memory` and `virtio-queue`, a request is
-//! read once, and what makes no sense is answered by an error where there is room for one.
+//! the very end, a status. The guest can write all of it, also while it is read. So nothing is trusted:
+//! addresses and lengths are checked where they are used, by `vm-memory` and `virtio-queue`, a request
+//! is read once, and an invalid one gets an error if it has room for a status.
 
 use crate::catalogue::Export;
 use crate::local::Wanted;
@@ -29,7 +29,7 @@ pub(crate) const QUEUES: u16 = 16;
 pub(crate) const QUEUE_SIZE: u16 = 256;
 /// Pieces of memory in a request: the rest of a queue is its head and its status.
 const SEGMENTS: u32 = QUEUE_SIZE as u32 - 2;
-/// Ranges in a request to forget or zero, and the sectors of one: whose bytes fit a request of NBD.
+/// Ranges in a request to trim or zero, and the sectors of one, whose bytes fit a request of NBD.
 const RANGES: u32 = 16;
 const RANGE_SECTORS: u32 = (1 << 30) / SECTOR_BYTES as u32;
 const HEAD_BYTES: usize = 16;
@@ -41,7 +41,7 @@ pub(crate) const DONE: u8 = VIRTIO_BLK_S_OK as u8;
 pub(crate) const FAILED: u8 = VIRTIO_BLK_S_IOERR as u8;
 pub(crate) const UNSUPPORTED: u8 = VIRTIO_BLK_S_UNSUPP as u8;
 
-/// What the disk offers to its driver.
+/// The feature bits of the disk.
 pub(crate) fn features(export: Export) -> u64 {
     let mut bits = vec![
         VIRTIO_F_VERSION_1,
@@ -60,20 +60,20 @@ pub(crate) fn features(export: Export) -> u64 {
     bits.into_iter().fold(0, |all, bit| all | 1 << bit)
 }
 
-/// What a driver reads of the disk: `size` bytes from `offset` on; what is not known is zero.
+/// The configuration space: `size` bytes from `offset` on; unknown fields are zero.
 pub(crate) fn config(export: Export, offset: u32, size: u32) -> Vec<u8> {
     let mut all = Vec::with_capacity(64);
     all.extend((export.bytes / SECTOR_BYTES).to_le_bytes());
-    // The longest piece of memory: not said.
+    // The longest piece of memory: not stated.
     all.extend(0u32.to_le_bytes());
     all.extend(SEGMENTS.to_le_bytes());
-    // The geometry: not said.
+    // The geometry: not stated.
     all.extend([0; 4]);
     all.extend((SECTOR_BYTES as u32).to_le_bytes());
-    // The topology and who may cache writes: not said.
+    // The topology and the write cache mode: not stated.
     all.extend([0; 10]);
     all.extend(QUEUES.to_le_bytes());
-    // Discards: sectors, ranges, and to how many sectors they are aligned; then zeroes, which may forget.
+    // Discards: sectors, ranges, and their alignment in sectors; then write zeroes, which may unmap.
     all.extend([RANGE_SECTORS, RANGES, 1, RANGE_SECTORS, RANGES].map(u32::to_le_bytes).concat());
     all.extend([1, 0, 0, 0]);
     let from = all.len().min(offset as usize);
@@ -82,16 +82,16 @@ pub(crate) fn config(export: Export, offset: u32, size: u32) -> Vec<u8> {
     found
 }
 
-/// What a chain of descriptors asks for.
+/// The request in a chain of descriptors.
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) enum Task {
-    /// Something of the device, or several things of it.
+    /// One or more requests to the device.
     Ask(Vec<Wanted>),
     /// The name of the disk.
     Name,
 }
 
-/// Reads a request; the status of one that makes no sense.
+/// Reads a request; the status for an invalid one.
 pub(crate) fn task<M>(memory: &GuestMemoryMmap, chain: DescriptorChain<M>) -> Result<Task, u8>
 where
     M: Deref<Target = GuestMemoryMmap> + Clone,
@@ -129,7 +129,7 @@ where
     }
 }
 
-/// A range to forget or to zero.
+/// A range to trim or to zero.
 fn range(kind: u32, words: &[u8]) -> Result<Wanted, u8> {
     let (sector, sectors, flags) = (le64(words), le32(&words[8..]), le32(&words[12..]));
     let unmap = flags & VIRTIO_BLK_WRITE_ZEROES_FLAG_UNMAP != 0;
@@ -145,7 +145,7 @@ fn range(kind: u32, words: &[u8]) -> Result<Wanted, u8> {
     Ok(Wanted::new(command, offset(sector)?, sectors * SECTOR_BYTES as u32))
 }
 
-/// Writes an answer: the data or a status that says what is wrong; how many bytes were written.
+/// Writes a reply: the data, or an error status; the number of bytes written.
 pub(crate) fn answer<M>(
     memory: &GuestMemoryMmap,
     chain: DescriptorChain<M>,
@@ -177,7 +177,7 @@ fn offset(sector: u64) -> Result<u64, u8> {
     sector.checked_mul(SECTOR_BYTES).ok_or(FAILED)
 }
 
-/// Whole sectors, no more than are served at once.
+/// Whole sectors, within the limit of a request.
 fn data_bytes(found: usize) -> Result<u32, u8> {
     match u32::try_from(found) {
         Ok(bytes) if bytes <= MOST_DATA_BYTES && u64::from(bytes).is_multiple_of(SECTOR_BYTES) => {

@@ -1,4 +1,4 @@
-//! Requests of guests, and of those that mean no good.
+//! Requests of guests, and of malicious guests.
 
 use super::*;
 use proptest::prelude::*;

@@ -1,7 +1,7 @@
-//! How the server waits: for the next instant, a message, or a word from elsewhere.
+//! How the server waits: for the next event, a message, or a wake-up by another thread.
 //!
-//! While messages come one after the other, the clients that sent the last ones are read without asking
-//! the system first who has something to say; all are asked every few microseconds.
+//! While messages arrive in quick succession, the clients that sent the last ones are read directly,
+//! without `poll`; all are polled every few microseconds.
 
 use crate::clients::MOST_CLIENTS;
 use crate::connection::{Connection, Flow};
@@ -13,25 +13,25 @@ use engine::Device;
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use std::time::Duration;
 
-/// A sleep ends this long before the instant, ns; the rest is spent watching.
+/// A sleep ends this long before the next event, ns; the clock is polled for the rest.
 const MARGIN_NS: u64 = 40_000;
-/// So long after the last message the socket is watched before the thread sleeps, ns.
+/// Time for which the socket is polled after the last message, before the thread sleeps, ns.
 const WATCH_NS: u64 = 30_000;
-/// While it watches, all are asked this often, ns, and between that only who spoke last.
+/// While it polls, the interval at which all are polled, ns; in between only the last senders are read.
 const ROUND_NS: u64 = 8_000;
-/// So long after it has heard nothing it listens again, ns: who is asked all the time has no time to speak.
+/// Pause between reads that found nothing, ns: clients need the processor too.
 const PAUSE_NS: u64 = 1_000;
-/// So many are read without being asked; if more speak, all are asked every time.
+/// Maximum number of clients read directly; if more are active, all are polled every time.
 const MOST_WARM: usize = 4;
-/// So long before the next instant there is time for other things, ns, which come no more often
-/// than this; on a busy server a few times more seldom, and then at once.
+/// Background work is done if the next event is at least this far away, ns, and no more often than this.
+/// On a busy server it is a few times rarer, and then unconditional.
 const LEISURE_NS: u64 = 2_000_000;
 const IDLE_EVERY_NS: u64 = 500_000_000;
 /// The longest sleep, ns.
 const LONG_NS: u64 = 500_000_000;
 
 impl<D: Device + ?Sized, W: Witness<D> + ?Sized> Server<'_, D, W> {
-    /// Waits for the next instant, message or wake-up, and takes the messages.
+    /// Waits for the next event, message or wake-up, and reads the messages.
     pub(crate) fn wait(&mut self, entrance: Option<&dyn Entrance>, reading: bool) {
         self.read_leftovers(reading);
         let mut now = self.clock.now();
@@ -56,7 +56,7 @@ impl<D: Device + ?Sized, W: Witness<D> + ?Sized> Server<'_, D, W> {
         }
     }
 
-    /// Watches the clock for a moment, but not beyond the next instant.
+    /// Polls the clock for a moment, but not beyond the next event.
     fn pause(&mut self) {
         let until = self.clock.now() + PAUSE_NS;
         let until = self.next_instant().map_or(until, |next| next.min(until));
@@ -65,7 +65,7 @@ impl<D: Device + ?Sized, W: Witness<D> + ?Sized> Server<'_, D, W> {
         }
     }
 
-    /// Reads those who spoke lately; whether they said something.
+    /// Reads from the last senders; whether there was a message.
     fn read_warm(&mut self) -> bool {
         let before = self.watch.last_message;
         for number in 0..self.watch.warm.len() {
@@ -73,14 +73,15 @@ impl<D: Device + ?Sized, W: Witness<D> + ?Sized> Server<'_, D, W> {
             let (load, held) = (self.clients.load, self.clients.held(place));
             if self.clients.at(place).is_some_and(|it| it.has_room(load, held)) {
                 self.read(place);
-                // Nobody's answer waits for all that others have to say.
+                // Due replies must not wait for the requests of all other clients.
                 self.answer_due();
             }
         }
         self.watch.last_message > before
     }
 
-    /// Asks the system who has something to say or takes more, for at most so long; whether someone does.
+    /// Polls all descriptors for input and room for output, for at most `timeout`; whether there was
+    /// any.
     fn ask_all(&mut self, entrance: Option<&dyn Entrance>, reading: bool, timeout: u64) -> bool {
         let timeout = Timespec { tv_sec: 0, tv_nsec: timeout.cast_signed() };
         let watch = &mut self.watch;
@@ -112,7 +113,7 @@ impl<D: Device + ?Sized, W: Witness<D> + ?Sized> Server<'_, D, W> {
         true
     }
 
-    /// Does what the round has found.
+    /// Processes the results of the round.
     fn hear_all(&mut self, entrance: Option<&dyn Entrance>) {
         let (places, events) =
             (std::mem::take(&mut self.watch.places), std::mem::take(&mut self.watch.events));
@@ -133,7 +134,7 @@ impl<D: Device + ?Sized, W: Witness<D> + ?Sized> Server<'_, D, W> {
             }
             if events.contains(PollFlags::IN) {
                 self.read(place);
-                // Nobody's answer waits for all that others have to say.
+                // Due replies must not wait for the requests of all other clients.
                 self.answer_due();
             } else if events.intersects(gone) {
                 self.disconnect(place);
@@ -148,8 +149,8 @@ impl<D: Device + ?Sized, W: Witness<D> + ?Sized> Server<'_, D, W> {
             self.obey();
         }
         if let Some(entrance) = new {
-            // Some at once, for who comes last should hear soon that there is no place. A client that is
-            // gone already, or no descriptor for it: the next turn tries again.
+            // Several per turn, so that the last one soon learns that all places are taken. If a client
+            // is gone already, or there is no descriptor for it, the next turn tries again.
             for _ in 0..MOST_CLIENTS {
                 match entrance.next().map(|it| it.0) {
                     Ok(Who::Stranger(stream)) => drop(self.connect(stream)),
@@ -161,7 +162,7 @@ impl<D: Device + ?Sized, W: Witness<D> + ?Sized> Server<'_, D, W> {
         (self.watch.places, self.watch.events) = (places, events);
     }
 
-    /// The next instant at which the device or an answer has its turn.
+    /// The time of the next event of the device, or of the next due reply.
     fn next_instant(&self) -> Option<u64> {
         let event = self.device.device().next_event().filter(|_| !self.device.is_idle());
         let ahead = self.device.ahead();
@@ -169,7 +170,7 @@ impl<D: Device + ?Sized, W: Witness<D> + ?Sized> Server<'_, D, W> {
         event.into_iter().chain(self.requests.due()).min()
     }
 
-    /// How long to sleep, ns, less than a second; 0 to watch.
+    /// How long to sleep, ns, less than a second; 0 to poll.
     fn timeout(&mut self, now: u64) -> u64 {
         let next = self.next_instant();
         let since = now - self.watch.last_idle;
@@ -189,12 +190,12 @@ impl<D: Device + ?Sized, W: Witness<D> + ?Sized> Server<'_, D, W> {
         }
     }
 
-    /// What is done now and then.
+    /// Periodic background work.
     fn idle(&mut self, now: u64) {
         self.count_waiting();
         let model_now = self.setup.scale.model(now).max(self.device.time());
         if self.device.is_idle() {
-            // What the device does in the background, so that it may come to rest.
+            // Background work of the device, so that it can become idle.
             self.advance(model_now, true);
         }
         self.witness.idle(self.device.device_mut(), model_now, &self.punctuality);
@@ -219,7 +220,7 @@ impl<D: Device + ?Sized, W: Witness<D> + ?Sized> Server<'_, D, W> {
         }
     }
 
-    /// Goes on with messages that were left because too much was asked before them.
+    /// Continues with messages that were left because the client was at its limits.
     fn read_leftovers(&mut self, reading: bool) {
         for place in 0..self.clients.places() {
             let (load, held) = (self.clients.load, self.clients.held(place));

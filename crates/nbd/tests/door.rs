@@ -1,4 +1,4 @@
-//! A door before two servers: who chooses which, and what is heard of what was said with the choice.
+//! A door for two servers: the choice of an export, and input sent along with it.
 
 mod common;
 

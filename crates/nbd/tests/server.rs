@@ -69,7 +69,7 @@ fn answers_come_at_the_device_s_time_and_not_before() {
         one.0.write_all(&all).unwrap();
         std::thread::sleep(Duration::from_millis(1));
         other.send(READ, 0, 4096, 512, &[]).unwrap();
-        // The device serves one at a time, whoever asked.
+        // The device serves one request at a time, for all clients together.
         let mut data = [0; 512];
         one.answer(&mut data).unwrap();
         assert!(started.elapsed() >= Duration::from_nanos(SERVICE_NS));

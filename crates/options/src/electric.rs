@@ -1,4 +1,4 @@
-//! Volts, amperes, watts and joules: what a datasheet says of power.
+//! Volts, amperes, watts and joules: the electrical values of a datasheet.
 
 use crate::quantity::{QuantityError, Unit, parse, pattern, show};
 use crate::{Setting, Values};
@@ -8,8 +8,8 @@ use std::fmt;
 use std::marker::PhantomData;
 use std::str::FromStr;
 
-/// Declares a quantity: what it is called, its units, the most that is believed, and how many of the
-/// smallest unit make one of the name that the program reckons with.
+/// Declares a quantity: its name, its units, the largest accepted value, and the number of smallest
+/// units in one base unit.
 macro_rules! quantities {
     ($(
         $(#[$doc:meta])*

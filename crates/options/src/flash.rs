@@ -35,7 +35,7 @@ impl PageTimes {
         Some(PageTimes { times: all, count: times.len() })
     }
 
-    /// How many types are told apart; 1 where all take one time.
+    /// Number of distinct types; 1 if all have the same time.
     pub const fn count(&self) -> usize {
         self.count
     }
@@ -46,7 +46,7 @@ impl PageTimes {
         self.times[if self.count == 1 { 0 } else { kind }]
     }
 
-    /// All that are told apart.
+    /// All distinct types.
     pub fn all(&self) -> &[Duration] {
         &self.times[..self.count]
     }
@@ -82,7 +82,7 @@ impl fmt::Display for PageTimes {
 pub struct BusRate(u32);
 
 impl BusRate {
-    /// So many million transfers a second.
+    /// `mega` million transfers a second.
     pub const fn of(mega: u32) -> Self {
         BusRate(mega)
     }

@@ -4,7 +4,7 @@ use crate::{KeyInfo, Setting};
 use serde::{Deserialize, Deserializer, Serialize};
 use std::collections::BTreeMap;
 
-/// What stands for the name in the reference of keys: `workload.classes.*.rate`.
+/// The placeholder for the name in the reference of keys: `workload.classes.*.rate`.
 pub const ANY_NAME: &str = "*";
 
 /// Sections by name, in the order of their names. Layers that name the same section refine it.
@@ -18,7 +18,7 @@ impl<T> Default for Named<T> {
     }
 }
 
-/// What a layer says of them.
+/// Their keys in a layer.
 #[derive(Debug, Clone)]
 pub struct NamedPartial<P>(BTreeMap<String, P>);
 

@@ -10,7 +10,7 @@ use std::str::FromStr;
 /// Several layers (preset, file, command line) each give a [`Partial`](Setting::Partial); laid over
 /// one another and completed with the defaults they make the setting.
 pub trait Setting: Sized {
-    /// What one layer says of it: possibly nothing.
+    /// Its keys in one layer: possibly nothing.
     type Partial: Default + DeserializeOwned;
 
     /// Lays `over` on `under`: what `over` says wins.
@@ -23,8 +23,8 @@ pub trait Setting: Sized {
     fn describe(path: &str, doc: &str, default: &Self, rows: &mut Vec<KeyInfo>);
 }
 
-/// One row of the reference of config keys: what the documentation, the lists, the messages and the
-/// schema say of a key.
+/// One row of the reference of config keys: the description of a key in the documentation, the lists,
+/// the messages and the schema.
 #[derive(Debug, Clone, PartialEq)]
 pub struct KeyInfo {
     /// Full path, such as `device.timing.read`.

@@ -1,14 +1,15 @@
 //! The bookkeeping of closed loops: the queue depth and the total number of requests.
 //!
-//! A kind says what is asked ([`Draw`]), or also who may ask and when ([`Asker`]); the rest is here.
+//! A kind draws the requests ([`Draw`]), or also decides the source and time of each ([`Asker`]); the
+//! rest is here.
 
 use engine::{Arrival, Completion, Request, Time, Workload, WorkloadError};
 
 /// What a workload counts beside its requests.
 pub(crate) type Notices = Vec<(&'static str, u64)>;
 
-/// Who may ask, when, and what. Turn and request are two calls, so that the request is written
-/// where the caller wants it and not copied on the way.
+/// Decides the source, time and content of requests. Turn and request are two calls, so that the request
+/// is written in place and not copied.
 pub(crate) trait Asker {
     /// Whose turn it may be.
     type Turn;
@@ -17,7 +18,7 @@ pub(crate) trait Asker {
     /// an answer, or when there is nothing more to ask.
     fn turn(&mut self, now: Time) -> Option<(Time, Self::Turn)>;
 
-    /// The request, of number `id`, of whoever took the turn.
+    /// The request number `id` of the source that took the turn.
     fn draw(&mut self, turn: Self::Turn, id: u64) -> Request;
 
     /// A request was answered.

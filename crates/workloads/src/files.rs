@@ -36,7 +36,7 @@ struct Allocator {
 impl Allocator {
     /// Takes `blocks` blocks, in one extent where one is large enough, else in several.
     ///
-    /// `None`, with nothing taken, when not so many are free.
+    /// `None`, with nothing taken, if fewer blocks are free.
     fn take(&mut self, blocks: u64) -> Option<Vec<Extent>> {
         if let Some(first) = self.free.iter().find(|(_, free)| **free >= blocks).map(|(f, _)| *f) {
             return Some(vec![self.cut(first, blocks)]);
@@ -260,7 +260,7 @@ mod tests {
         files.create(17);
         assert!(files.append(17, 1, false));
         assert_eq!(fetched(&mut files), [(w, 1, 1), (w, 6, 1)]);
-        // The next block is taken: the file goes on elsewhere.
+        // The next block is taken: the file continues elsewhere.
         assert!(files.append(0, 4096, false));
         files.read(0, 0, files.bytes(0));
         let reads = [(r, 2, 2), (r, 4, 2), (r, 7, 1)];

@@ -28,7 +28,7 @@ impl<T> InFlight<T> {
         self.next_id() == self.limit
     }
 
-    /// The number of the next request: so many were issued.
+    /// The number of the next request, which is the number of requests issued before.
     fn next_id(&self) -> u64 {
         self.first + self.values.len() as u64
     }

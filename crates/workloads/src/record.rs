@@ -1,11 +1,11 @@
-//! What a trace says of one request: the record that every format reads and every replay takes.
+//! One request in a trace: the record that every format reads and every replay takes.
 //!
 //! Also what a line may be instead of a record, why it cannot be read, and from when times count.
 //! Nothing here knows a format, an input or a device.
 
 use engine::{Op, Time};
 
-/// What a trace says of one request.
+/// One request in a trace.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Record {
     /// Arrival, ns, as the trace counts it.

@@ -4,7 +4,7 @@
 use std::io::Read;
 use workloads::{Inputs, ReadOptions, Records};
 
-/// So many lines, made when they are read.
+/// A file of generated lines, made while it is read.
 struct Lines(u64, u64, Vec<u8>);
 
 impl Read for Lines {

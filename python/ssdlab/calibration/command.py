@@ -66,7 +66,7 @@ PATH = click.Path(path_type=Path)
 @click.option(
     "--subtract-way",
     type=click.Choice(["ssdlab", "other"]),
-    help="Of a server, subtract the way there and back; who serves it: ssdlab, or another program.",
+    help="For an NBD server: subtract the measured round trip. The server: ssdlab, or another.",
 )
 @click.option("--write", is_flag=True, help="Measure writes too: OVERWRITES the target.")
 @click.option("--block-sizes", metavar="LIST", help="Block sizes, such as 512B,4KiB; 512B to 1MiB.")

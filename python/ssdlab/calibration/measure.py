@@ -39,7 +39,7 @@ def low(times: Sequence[float]) -> float:
     return sorted(times)[len(times) // 5]
 
 
-#: By what the times of a point are told.
+#: Statistics that can represent the times of a point.
 STATISTICS: dict[str, Callable[[Sequence[float]], float]] = {
     "mean": statistics.mean,
     "median": statistics.median,

@@ -25,7 +25,7 @@ Steps = Callable[[int, int], object]
 
 @dataclass(frozen=True)
 class Point:
-    """The mean time of requests of one pattern and size, with so many outstanding."""
+    """The mean time of requests of one pattern and size at one queue depth."""
 
     pattern: str
     bytes: int
@@ -80,7 +80,7 @@ def size_bytes(text: str, what: str) -> int:
 
 
 def size_text(size: int) -> str:
-    """A size with the largest unit of which it is a whole number.
+    """A size in the largest unit that gives a whole number.
 
     >>> size_text(512), size_text(65536), size_text(1 << 20)
     ('512B', '64KiB', '1MiB')

@@ -92,7 +92,7 @@ def mean_size(errors: Sequence[float]) -> float:
 
 
 def interpolated(x: Sequence[float], y: Sequence[float], at: float) -> float:
-    """On straight lines between the points, the first and last of which go on."""
+    """Linear interpolation between the points, extrapolated by the first and last line."""
     upper = next((i for i, value in enumerate(x) if value >= at), len(x) - 1)
     upper = max(upper, 1)
     share = (at - x[upper - 1]) / (x[upper] - x[upper - 1])

@@ -83,7 +83,7 @@ def measure(uri: str, plan: Plan, progress: Steps | None = None) -> Measured:
 
 
 def _known(subtract_way: str | None) -> contextlib.AbstractContextManager[str | None]:
-    """A server of a device that takes a known time, if the way is to be subtracted."""
+    """A server with a device of known latency, if the round trip is to be subtracted."""
     if subtract_way is None:
         return contextlib.nullcontext()
     # A server of ssdlab answers earlier by what it thinks that the way takes: so does ours.
@@ -97,7 +97,7 @@ def _less_the_way(tool: str, uri: str, ours: str, cell: Cell, plan: Plan) -> tup
     # Of turns as of requests: whatever else the machine does can only add to them.
     typical = min if plan.statistic == "low" else statistics.median
     for _ in range(TURNS):
-        # By turns, for what the machine has to do beside it changes.
+        # In alternation, because the other load of the machine changes.
         (point,) = _points(tool, uri, cell, plan, seconds)
         (way,) = _points(tool, ours, cell, plan, seconds)
         requests += point.requests

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 from ssdlab import _core
 
-#: What `ssdlab paper` can repeat; the other categories are the engine's.
+#: The studies of `ssdlab paper`; the other categories are those of the engine.
 FIGURES = "figures"
 
 

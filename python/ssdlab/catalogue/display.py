@@ -25,7 +25,7 @@ def catalogue_table(catalogue: Mapping[str, Mapping[str, str]], file: IO[str]) -
     return rendered(console, sections)
 
 
-#: A column of names that is wider leaves too little for what is said of them.
+#: Maximum width of the column of names, to leave room for descriptions.
 WIDEST = 0.45
 
 

@@ -31,7 +31,7 @@ class Found(NamedTuple):
 
 
 class Synonym(NamedTuple):
-    """What others call something that has a name here: a row of the engine's table."""
+    """A name in other programs for something that has a name here: a row of the engine's table."""
 
     word: str
     terms: Sequence[str]

@@ -1,4 +1,4 @@
-"""Charts: a figure is data, described once; a back end draws it for whoever asks.
+"""Charts: a figure is data, described once and drawn by a back end.
 
 `figure` is the model; `svg` draws a figure for a page that reads without script, `matplotlib` for
 `.plot()`, `--plot` and notebooks, `text` with characters for a terminal. What a figure shows is

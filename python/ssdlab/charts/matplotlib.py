@@ -180,10 +180,14 @@ def _lines(axis: Any, figure: Figure) -> None:
             axis.xaxis.set_major_formatter("{x:g}")
     if figure.y.log:
         axis.set_yscale("log", base=figure.y.log)
+    # After the scales, which set formatters of their own.
+    for ticks, measured in ((axis.xaxis, figure.x), (axis.yaxis, figure.y)):
+        if measured.unit and not measured.percentile:
+            ticks.set_major_formatter(lambda value, _, of=measured: axis_text(of, value))
 
 
 def _percentiles(axis: Any, figure: Figure) -> None:
-    """The axis of shares, stretched towards 1, and times that say their unit."""
+    """The axis of shares, stretched towards 1."""
     numpy = required("numpy", "a chart")
 
     def forward(share: Any) -> Any:
@@ -194,8 +198,6 @@ def _percentiles(axis: Any, figure: Figure) -> None:
     shown = [mark for mark in PERCENTILES if nines(mark) <= nines(end) + 1e-9]
     axis.set_xticks(shown, [axis_text(figure.x, mark) for mark in shown])
     axis.set_xlim(0.0, end)
-    if figure.y.unit:
-        axis.yaxis.set_major_formatter(lambda value, _: axis_text(figure.y, value))
 
 
 def _bars(axis: Any, figure: Figure) -> None:

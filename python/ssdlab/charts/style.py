@@ -55,7 +55,7 @@ RAMP = (
     ("#2c6fa8", "#6aaee0"),
     ("#0b5a94", "#a5d4f7"),
 )
-#: What a page's text, rules and paper are called, and their colours.
+#: The names of a page's text, rule and paper colours, and their values.
 PAPER = {
     "bg": ("#ffffff", "#14171c"),
     "sunk": ("#f5f6f8", "#1b1f26"),

@@ -10,7 +10,7 @@ from rich.text import Text
 
 from ssdlab.charts.figure import Cells, Figure
 
-#: How the parts of a bar are told apart, in their order: glyph, its substitute, and colour.
+#: The look of the parts of a bar, in their order: glyph, its substitute, and colour.
 LOOKS = (
     ("░", ".", "bright_black"),
     ("─", "-", "blue"),
@@ -30,7 +30,7 @@ COLOURS = ("green", "yellow")
 SHADES = " ░▒▓█", " .:+#"
 LEVELS = " ▁▂▃▄▅▆▇█", " .,-=+*%#"
 MAX_ROWS = 12
-#: Width of what stands left of a grid.
+#: Width of the labels left of a grid.
 LABEL = 9
 
 

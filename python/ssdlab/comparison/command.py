@@ -62,9 +62,7 @@ from ssdlab.sweeps.backends import Lost
     multiple=True,
     help="The metric to decide by, lower is better. [default: p99 and write amplification]",
 )
-@click.option(
-    "--maximize", metavar="NAME", multiple=True, help="A metric of which higher is better."
-)
+@click.option("--maximize", metavar="NAME", multiple=True, help="A metric to maximize.")
 @click.option(
     "--repeat",
     metavar="N",

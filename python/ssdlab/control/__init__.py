@@ -14,7 +14,7 @@ from ssdlab._core import InputError
 __all__ = ["order", "patiently"]
 
 #: How an answer ends that may be another one soon.
-LATER = "ask again when it rests"
+LATER = "try again when it is idle"
 LOOK_SECONDS = 0.2
 
 
@@ -22,7 +22,7 @@ def order(path: str | os.PathLike[str], line: str, patience: float = 10.0) -> di
     """Say one line at the control socket `path` of a live device; the answer.
 
     What needs a drive at rest (`save`, `age`) is asked again for `patience` seconds. An answer with
-    the key "error" says why nothing was done. Raises `InputError` where nobody listens.
+    the key "error" says why nothing was done. Raises `InputError` if no server listens.
     """
     return patiently(lambda line: _ask(os.fspath(path), line), line, patience)
 
@@ -30,7 +30,7 @@ def order(path: str | os.PathLike[str], line: str, patience: float = 10.0) -> di
 def patiently(
     say: Callable[[str], str | None], line: str, patience: float = 10.0
 ) -> dict[str, Any]:
-    """Say one line by `say`, again while the drive has to come to rest for it; the answer.
+    """Send a line by `say`, and retry while the drive must first become idle; the answer.
 
     Raises `InputError` where `say` returns None, because the device has ended.
     """

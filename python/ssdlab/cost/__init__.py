@@ -120,7 +120,7 @@ def bill(design: Design, need: Need, dollars_per_gib: float | None = None) -> Bi
     lacks = [
         f"{name} is {duration(design.latencies_us[name])}, above the required {duration(most)}"
         if name in design.latencies_us
-        else f"{name} is not known: the run had no such requests"
+        else f"{name} is unknown: the run had none of these requests"
         for name, most in need.latencies_us.items()
         if not design.latencies_us.get(name, math.inf) <= most
     ]
@@ -180,7 +180,7 @@ WITHOUT_WEAR = "this device has no wear"
 
 
 def _refuse_missing(design: Design, need: Need) -> None:
-    """Raise `InputError` for what the bill needs and nobody has said."""
+    """Raise `InputError` for missing inputs of the bill."""
     prices = design.prices
     missing = []
     if all(getattr(prices, key) is None for key in DEVICE):

@@ -13,7 +13,7 @@ from ssdlab.cost import Bill, Need, cheapest
 from ssdlab.numbers import count, duration, significant
 from ssdlab.terminal import console_for, fact_table, rendered, side_by_side, warning_lines
 
-#: Designs that are shown of many: the cheapest.
+#: Maximum number of designs shown, the cheapest first.
 MOST_ROWS = 30
 WORDS = {"iops": "IOPS", "gb": "GB", "mb_per_s": "MB/s", "dwpd": "DWPD"}
 

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from ssdlab._core import InputError
 from ssdlab.device.units import TIME
 
-#: What of a design grows with the number of drives, and what each drive has to bear.
+#: Metrics that grow with the number of drives, and limits for each drive.
 AMOUNTS = {
     "iops": "requests per second, such as iops=18000",
     "mb_per_s": "MB a second, such as mb_per_s=500",

@@ -54,7 +54,7 @@ class Prices:
 DEVICE = ("device_dollars", "capacity_dollars_per_gb")
 #: Every key, in order.
 KEYS = [field.name for field in dataclasses.fields(Prices)]
-#: What each is, as the help of the command has it.
+#: The description of each, as in the help of the command.
 MEANING = {
     "device_dollars": "Price of a device.",
     "capacity_dollars_per_gb": "Price of a device per exported GB.",

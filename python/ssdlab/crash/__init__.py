@@ -14,8 +14,8 @@ must be there is there. The parts:
 from __future__ import annotations
 
 OK, LOST, BROKEN = "ok", "lost", "broken"
-#: The exit status by which a checker says that all is well but something acknowledged is missing.
+#: The exit status of a checker for consistent data with acknowledged items missing.
 LOST_STATUS = 3
 EXT4, LOOP, NBD = "ext4", "loop", "nbd"
-#: What the application is given, in the order in which help names it.
+#: The variables of the application, in the order of the help text.
 PLACES = (EXT4, LOOP, NBD)

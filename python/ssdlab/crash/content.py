@@ -67,7 +67,7 @@ class Piece(NamedTuple):
 
 
 class Content:
-    """The content after so many events: `sure`, and above it the pieces of `open`."""
+    """The content at an instant: the durable data `sure`, and above them the pieces of `open`."""
 
     def __init__(
         self, recording: Recording, initial: Path, promise: Promise, hashing: bool = False

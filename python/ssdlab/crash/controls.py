@@ -1,4 +1,4 @@
-"""Runs of which it is known what must be lost and what must not: the test of the crash test."""
+"""Runs with a known outcome, with losses and without: the test of the crash test."""
 
 from __future__ import annotations
 
@@ -25,11 +25,11 @@ class Control(NamedTuple):
     """Verdicts that may be found beside it."""
     device: str = DEFAULT_DEVICE
     cost: int = 1
-    """One of so many points is judged: for checkers that take long."""
+    """One in this many points is judged, for slow checkers."""
 
     @property
     def expected(self) -> str:
-        """What must come of it, in words."""
+        """The expected outcome, in words."""
         if self.must is not None:
             also = f", perhaps {' and '.join(self.may)}" if self.may else ""
             return f"{self.must}{also}"
@@ -104,7 +104,7 @@ def perform(
     progress: Progress,
     tell: Callable[[Outcome], None],
 ) -> list[Outcome]:
-    """Run the controls, one after the other; `tell` hears of each at once."""
+    """Run the controls one by one; `tell` is called after each."""
     outcomes = []
     for control in controls:
         app, _ = load(control.app)

@@ -147,7 +147,7 @@ def call(*words: str) -> None:
 
 
 def copy(source: Path, target: Path) -> None:
-    """Copy a file of which most is zeroes, which take no room."""
+    """Copy a sparse file; zeroes take no space."""
     call("cp", "--sparse=always", str(source), str(target))
 
 

@@ -38,7 +38,7 @@ class Plan(NamedTuple):
 
 
 def instants(recording: Recording, first: int, points: int, seed: int) -> list[int]:
-    """So many instants from event `first` to the end: half of them beside flushes."""
+    """Instants from event `first` to the end, half of them beside flushes."""
     last = len(recording.events)
     every = range(first, last + 1)
     if len(every) <= points:

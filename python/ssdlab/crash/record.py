@@ -36,7 +36,7 @@ FORMAT = 1
 
 @dataclass(frozen=True)
 class Case:
-    """What is to be tested, and on what."""
+    """The application to test, and the device."""
 
     stack: list[layers.Layer]
     place: str

@@ -20,7 +20,7 @@ from ssdlab.crash.judge import Verdict, failures, judge
 from ssdlab.crash.plan import Image, Plan, acked_at, instants, plan
 from ssdlab.crash.record import INITIAL, Case, Recorded, record
 
-#: Images that are kept of those that failed.
+#: Maximum number of failed images that are kept.
 MOST_KEPT = 5
 DEFAULT_DEVICE = "tlc-client"
 

@@ -93,7 +93,7 @@ class Judge:
             while True:
                 left = max(0.0, until - time.monotonic())
                 ready, _, _ = select.select(watched, [], [], left)
-                if 0 in ready:  # no image comes before the verdict: whoever asked is gone
+                if 0 in ready:  # the next image only comes after the verdict: the parent is gone
                     os.killpg(child, signal.SIGKILL)
                     os._exit(1)
                 if reader in ready:

@@ -10,7 +10,7 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 
-#: What the host asks for where nothing else is said.
+#: Default request sizes of the host.
 BLOCK = 4096
 
 
@@ -88,7 +88,7 @@ class Flash:
         """Units of random writes a second, where a host unit costs `amplification` units.
 
         As many units are programmed as are looked at for valid ones, in reads of a page of each
-        plane together; a read of which no unit is valid is left out.
+        plane together; a read without a valid unit is left out.
         """
         together = self.planes * self.page // self.unit
         valid = 1 - 1 / amplification
@@ -131,7 +131,7 @@ def cores_for(rate: float, time: float) -> tuple[int, float]:
 
 
 def total_bytes_written(capacity: float, writes_per_day: float, years: float) -> float:
-    """The bytes that so many drive writes a day are, over the years of service."""
+    """Drive writes per day over the years of service, in bytes (TBW)."""
     return capacity * writes_per_day * 365 * years
 
 

@@ -16,9 +16,9 @@ from ssdlab.device.sheet import Cell
 from ssdlab.device.solve import BUS_RATES, LEAST_FIRMWARE
 from ssdlab.device.units import size_text
 
-#: A cell that is nearer is not corrected any more.
+#: A cell within this error is no longer corrected.
 CLOSE = 0.01
-#: Rounds of what a drive fresh from its shop shows, and of its steady state, which take longer.
+#: Rounds for measurements of a new drive, and for those in steady state, which take longer.
 ROUNDS, STEADY_ROUNDS = 4, 3
 #: How far a given cell may be off: 5 %, latencies 10 %.
 TOLERANCE, LATENCY_TOLERANCE = 0.05, 0.10
@@ -217,7 +217,7 @@ def _amplification(_: Given, drive: Drive, it: Outcome) -> None:
     _spare(drive, it.cell.value / it.simulated)
 
 
-#: What is corrected for each measurement, in the order in which it is done.
+#: The key corrected for each measurement, in this order.
 CORRECTIONS: Mapping[str, Callable[[Given, Drive, Outcome], None]] = {
     "seq_read": _link,
     "seq_write": _program,

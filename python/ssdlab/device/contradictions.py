@@ -1,4 +1,4 @@
-"""What a data sheet cannot mean: two keys of which at most one is right, with the arithmetic."""
+"""Contradictions in a data sheet: two keys that cannot both be right, with the arithmetic."""
 
 from __future__ import annotations
 

@@ -11,9 +11,9 @@ from ssdlab.device.units import size_text, time_text
 
 #: Mapped units of a simulated drive: a larger one is scaled down to at most twice as many.
 SIMULATED_UNITS = 2_000_000
-#: Word lines that are left of a block at least: with one, a drive of 176 dies wrote 18 % slower.
+#: Minimum number of word lines per block: with one, a drive of 176 dies wrote 18 % slower.
 LEAST_WORD_LINES = 3
-#: Erased superblocks at which cleaning goes on: more would be spare space that never helps.
+#: Erased superblocks below which cleaning runs: more would waste spare space.
 SUPERBLOCKS_FREE = 4
 
 

@@ -19,13 +19,13 @@ from ssdlab.results import Results
 
 Parameters: TypeAlias = Mapping[str, Any]
 
-#: No count of requests ends a run; its simulated time does.
+#: A run ends by simulated time, not by the number of requests.
 ENDLESS = 10**12
 #: The load of SSD-iq: its preset, its submission queues, and what its measured thread writes a
 #: second, which is the least rate; then a rate that no drive reaches.
 LOAD, LOAD_QUEUES, LEAST_RATE, UNREACHED_RATE = "ssdiq-load", 7, 5_000.0, 10e6
 
-#: Simulated time that the figures of a load leave out.
+#: Simulated warm-up time of a load.
 WARM_UP = "300ms"
 
 _FIGURE = re.compile(r"mean|p(50|90|95|99|99\.9|99\.99|99\.999)")
@@ -126,7 +126,7 @@ RATE = Parameter(_rate)
 
 
 def _closed(depth: int, seconds: float, random: bool, reads: bool) -> dict[str, Any]:
-    """So many requests outstanding: 4 KiB at random, or 128 KiB in order."""
+    """A closed loop at a fixed queue depth: 4 KiB at random, or 128 KiB in order."""
     workload = {
         "kind": "closed",
         "outstanding": depth,
@@ -160,7 +160,7 @@ def _steady_writes(given: Parameters) -> dict[str, Any]:
 
 
 def _filled(given: Parameters) -> dict[str, Any]:
-    """Writes all over a share of the drive, of which nothing else is used, until they settle."""
+    """Random writes to a share of the drive, with the rest unused, until steady state."""
     experiment = _closed(32, 0, random=True, reads=False)
     experiment["workload"]["block_size"] = given["block"]
     experiment["workload"]["footprint"] = given["fill"]

@@ -11,13 +11,13 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True)
 class Nand:
-    """Flash of so many bits a cell, in bytes and seconds."""
+    """Flash of one number of bits per cell, in bytes and seconds."""
 
     part: str
     """Where the numbers are from."""
     read: float
     fastest: float
-    """The shortest published sensing of such cells."""
+    """The shortest published sensing time of these cells."""
     program: tuple[float, float]
     """Between which times a word line of all planes is programmed."""
     erase: float
@@ -52,5 +52,5 @@ NAND: Mapping[int, Nand] = {
 
 
 def fastest_read(bits: int) -> float:
-    """The shortest published sensing of cells of so many bits."""
+    """The shortest published sensing time of cells of `bits` bits."""
     return NAND[bits].fastest

@@ -104,7 +104,7 @@ def _flat(table: Mapping[str, Any], path: str) -> Iterator[tuple[str, Any]]:
 
 
 def _origins(text: str) -> Iterator[tuple[str, tuple[Kind, str]]]:
-    """The origin of each key of which a comment gives one, by its dotted path."""
+    """The origin of each key that has one in a comment, by its dotted path."""
     section, of_section = "", None
     above: list[str] = []
     for line in text.splitlines():

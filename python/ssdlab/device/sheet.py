@@ -12,7 +12,7 @@
     tolerance = "5%"             # by default the measurement's; "none" shows the cell unjudged
     fitted = true                # used to find the preset's values: shown, not judged
 
-A cell of which a parameter is left out has the measurement's default.
+A parameter that a cell leaves out has the default of the measurement.
 """
 
 from __future__ import annotations
@@ -104,7 +104,7 @@ class Sheet:
 
 
 def names() -> list[str]:
-    """The drives of which there is a sheet."""
+    """The drives that have a sheet."""
     files = resources.files("ssdlab.device") / "sheets"
     found = (file.name for file in files.iterdir())
     return sorted(name.removesuffix(".toml") for name in found if name.endswith(".toml"))

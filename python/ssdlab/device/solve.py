@@ -19,14 +19,14 @@ from ssdlab.device.given import Given
 from ssdlab.device.nand import NAND, Nand
 from ssdlab.device.units import BANDWIDTH, IOPS, size_text, text, time_text
 
-#: Space beyond the capacity where nothing tells of it.
+#: Spare space to assume where none is stated.
 LEAST_SPARE = 0.05
-#: A latency that only single-bit cells reach, and one of which four-bit cells are taken to be.
+#: Read latency limits: below the first only single-bit cells, above the second four-bit cells.
 FAST, SLOW = 30e-6, 100e-6
 CHANNELS = 8
 #: Bus rates by standard: NV-DDR3 of ONFI 4.2 and 4.1, ONFI 5.0 and beyond.
 BUS_RATES = (1200e6, 1600e6, 2400e6, 3200e6, 3600e6)
-#: What the flash must be able to do beyond a rate of the link, so that the link decides.
+#: Rate of the flash over that of the link, so that the link is the limit.
 MARGIN = 1.15
 COMMAND = 200e-9
 #: Spare bytes of a page that cross the bus with it: 1/8, as of 16 KiB pages with 2 KiB.
@@ -322,8 +322,10 @@ class _Solver:
         if written is None and "dwpd" in given:
             written = arithmetic.total_bytes_written(capacity, given["dwpd"], given["years"])
         if written is None:
-            self._assume(f"{nand.cycles} rated cycles: no endurance is stated; usual of such cells")
-            self.origins["wear.rated_cycles"] = ("guess", "usual of such cells")
+            self._assume(
+                f"{nand.cycles} rated cycles: no endurance is stated; typical of these cells"
+            )
+            self.origins["wear.rated_cycles"] = ("guess", "typical of these cells")
             return nand.cycles
         amplification = given.get("write_amplification")
         if amplification is None:

@@ -25,10 +25,10 @@ from ssdlab.layers import Layer
 
 #: Share of the drives that may fail (JESD218, both classes).
 FAILURES = 0.03
-#: Erasures that are simulated of a rating; by more than these the rating is extrapolated.
+#: Erasures simulated per block; higher ratings are extrapolated.
 CYCLES = 100
 MAX_DRIVES = 1000
-#: A short life tells how uneven wear grows; a shorter one would tell chance.
+#: A short life shows how uneven wear grows; a shorter one would be dominated by chance.
 SHORT, SHORTEST = 4, 40
 
 
@@ -58,7 +58,7 @@ class Rating:
     of: Class
     subject: Subject
     cycles: int
-    #: What uneven wear was taken to lose; None where nothing was extrapolated.
+    #: Assumed loss by uneven wear; None if nothing was extrapolated.
     uneven: closed_form.Uneven | None
     lives: Sequence[Life]
 

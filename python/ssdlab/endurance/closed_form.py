@@ -24,7 +24,7 @@ def written(physical_bytes: float, erasures: float, evenness: float, amplificati
 
 
 def drive_writes_per_day(bytes_written: float, capacity_bytes: float, years: float) -> float:
-    """Capacities that may be written each day of so many years.
+    """Drive writes per day (DWPD): capacities that may be written each day of `years` years.
 
     >>> drive_writes_per_day(1752e12, 960e9, 5)
     1.0
@@ -43,7 +43,7 @@ class Uneven(NamedTuple):
     by_chance: float
 
     def lost(self, mean: float) -> float:
-        """What is lost at so many mean erasures."""
+        """Expected loss at a mean erase count of `mean`."""
         return self.share * mean + self.by_chance * math.sqrt(mean)
 
     def mean_erasures(self, rated: float) -> float:

@@ -14,7 +14,7 @@ from ssdlab.cli.options import ALLOW_CODE, PATH, ExamplesFirst
 from ssdlab.device.units import SIZE
 from ssdlab.endurance import CLASSES, CYCLES, FAILURES, rate
 
-#: The workload of the class whose workload the standard gives as a rule.
+#: The default workload of the class for which the standard only gives a rule.
 ENTERPRISE = "jesd219"
 
 

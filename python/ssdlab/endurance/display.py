@@ -11,7 +11,7 @@ from ssdlab.endurance import FAILURES, Rating
 from ssdlab.numbers import count, decimal_size
 from ssdlab.terminal import console_for, fact_table, rendered
 
-#: Drives of which each has a line of its own.
+#: Maximum number of drives with a line each.
 MOST_LINES = 8
 
 

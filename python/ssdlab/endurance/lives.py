@@ -15,7 +15,7 @@ from ssdlab.layers import Layer
 from ssdlab.results import Results
 from ssdlab.running import Experiment, Progress, run_layers
 
-#: Requests of a workload, or repetitions of a trace, that no drive outlives.
+#: Requests of a workload, or repetitions of a trace, that wear out any drive.
 ENDLESS = 10**12
 #: Requests in which a workload must write something.
 PROBE = 20_000
@@ -26,7 +26,7 @@ class Subject:
     """A device under a workload that goes on until the end of life of the drive."""
 
     stack: tuple[Layer, ...]
-    #: Where the keys of a drive are: `device`, or `device.member` in an array.
+    #: The section with the keys of a drive: `device`, or `device.member` in an array.
     section: tuple[str, ...]
     workload: str
     rated: int

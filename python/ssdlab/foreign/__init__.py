@@ -1,4 +1,4 @@
-"""Files that are no TOML and yet say what is to be run: results, fio jobs, MQSim's XML.
+"""Files other than TOML that describe a run: results, fio jobs, MQSim's XML.
 
 Each becomes layers like those of an experiment file. What could not be carried over stands in them
 as comments, which `notes` finds again.

@@ -51,7 +51,7 @@ def converted(path: Path) -> str:
 
 
 class _Given:
-    """Parameters, each of which is taken once; what is left was not modelled."""
+    """Parameters, each used once; unused ones are not modelled."""
 
     def __init__(self, path: Path, given: Mapping[str, str]) -> None:
         self.path = path

@@ -60,7 +60,7 @@ class LiveDevice:
         self._door: LiveExports | None = None
 
     def stop_with(self, door: LiveExports) -> None:
-        """The door ends when the device is stopped: nobody else is behind it."""
+        """The door ends when the device is stopped, because it has no other device."""
         self.warnings = door.warnings
         self._door = door
 
@@ -161,8 +161,8 @@ def serve(
     - `backing`: the file with the data, which is made if there is none; without it they are in
       memory and end with the server;
     - `record`: the trace that is written at the end, in the format that its extension names;
-    - `time_scale`: what takes the device 1 s takes so many on the clock;
-    - `realtime`: go before all other programs, where the system allows it;
+    - `time_scale`: 1 s of the model takes this many seconds on the clock;
+    - `realtime`: run at real-time priority, where the system allows it;
     - `control`: the path of the socket at which orders are taken (`ssdlab.control.order`);
     - `floor`: the file with what the way to the client takes, as `ssdlab floor` measures it;
     - `read_only`: whether clients may change nothing;

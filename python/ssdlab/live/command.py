@@ -1,4 +1,4 @@
-"""`ssdlab serve`: a simulated device as a block device, until it is told to stop."""
+"""`ssdlab serve`: a simulated device as a block device, until it is stopped."""
 
 from __future__ import annotations
 
@@ -347,7 +347,7 @@ def _page_of(live: LiveDevice | LiveExports, watch: int | None) -> AbstractConte
 
 
 def _stopped(live: LiveDevice | LiveExports) -> dict[str, Results]:
-    """The results by export; warnings that came while it served are told."""
+    """The results by export, and the warnings from serving."""
     try:
         ended = live.stop()
     except OSError as error:

@@ -11,7 +11,7 @@ from ssdlab._core import InputError
 from ssdlab.cli.stack import above
 from ssdlab.live.exports import Room, describe
 
-#: What may be said of an export beside the keys of its experiment, which have a dot.
+#: Options of an export, beside the keys of its experiment, which have a dot.
 WORDS = ("size", "backing", "record", "control", "script", "floor", "seed", "description")
 FLAGS = ("read-only",)
 

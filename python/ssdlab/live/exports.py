@@ -13,7 +13,7 @@ from ssdlab.live import LOOPBACK, LiveDevice, Status, serve_layers
 from ssdlab.results import Results
 from ssdlab.running import Part, layers_of
 
-#: What is said of one export; everything else is said of the door.
+#: Options of one export; all others apply to the server.
 LAYERS = ("device", "seed", "set", "allow_code")
 
 
@@ -69,7 +69,7 @@ class LiveExports:
         )
 
     def stop(self) -> dict[str, Results]:
-        """Let nobody in any more, answer what was asked, end, and return the results by name."""
+        """Accept no more clients, finish their requests, end, and return the results by name."""
         if self.results is None:
             self._door.close()
             try:
@@ -192,12 +192,12 @@ def _room(name: str, said: Part | Mapping[str, Any]) -> Room:
 
 
 def describe(device: Any) -> str:
-    """What clients are told of an export of which nothing else is said."""
+    """The description of an export without one of its own."""
     name = device if isinstance(device, (str, os.PathLike)) else "a device"
     return f"{os.path.basename(name)}, simulated by ssdlab"
 
 
-#: How a device is served when nothing else is said.
+#: Default options of a served device.
 SETTINGS: dict[str, Any] = {
     "size": None,
     "backing": None,

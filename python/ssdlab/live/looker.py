@@ -1,4 +1,4 @@
-"""Looks at a live device now and then, and remembers what it saw.
+"""Samples a live device periodically, and keeps the samples.
 
 The device counts since its beginning. The looker asks for these counts, a few times a second while
 somebody watches and once a second otherwise, and makes rates and percentiles of what lies between
@@ -16,20 +16,20 @@ from typing import Any, NamedTuple
 
 from ssdlab._core import InputError
 
-#: Between two looks, while somebody watches and while nobody does.
+#: Interval between two samples, with a page open and without.
 WATCHED_SECONDS = 0.25
 ALONE_SECONDS = 1.0
-#: Who has not asked for so long watches no more.
+#: A page that has not asked for this time is no longer watching.
 FORGET_SECONDS = 3.0
-#: How much is remembered.
+#: Length of the history.
 MEMORY_SECONDS = 600.0
-#: Rates are of so long before each look, percentiles of so long.
+#: Rates are over `RATE_SECONDS` before each look, percentiles over `LATENCY_SECONDS`.
 RATE_SECONDS = 1.0
 LATENCY_SECONDS = 2.0
-#: A percentile is told where it stands for requests: fewer than 20 have none, and so on.
+#: A percentile needs a minimum number of requests: the median 20, and so on.
 SHARES = {"p50": (0.5, 20), "p99": (0.99, 100), "p999": (0.999, 1000)}
 KINDS = ("read", "write", "trim", "flush")
-#: What is remembered of each look, in this order.
+#: The fields of each sample, in this order.
 COLUMNS = (
     "t",
     *KINDS,
@@ -120,7 +120,7 @@ class Looker:
                 self._points.popleft()
 
     def _before(self, look: Look, seconds: float) -> Look:
-        """The latest of the looks that were at least so long ago, or the earliest there is."""
+        """The latest look that is at least `seconds` old, or the earliest there is."""
         found = self._looks[0]
         for other in self._looks:
             if other.t > look.t - seconds:

@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 
 KIND = "text/plain; version=0.0.4; charset=utf-8"
 KINDS = ("read", "write", "trim", "flush")
-#: Latencies are told in these steps, ns. They are bounds of the bins in which the engine counts, so
+#: Latency buckets, ns. They are bounds of the bins in which the engine counts, so
 #: that each count is exact.
 STEPS = [2**octave for octave in range(10, 37)]
 

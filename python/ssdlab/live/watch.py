@@ -16,10 +16,10 @@ from ssdlab.loopback import Answer, Asked, Loopback, as_json, page
 
 Say = Callable[[str], "str | None"]
 HERE = Path(__file__).parent / "page"
-#: In one script, in this order: each uses those before it.
+#: Joined to one script in this order: each uses those before it.
 SCRIPTS = ("format.js", "draw.js", "map.js", "watch.js")
 MOST_LINE = 4096
-#: After a map, so many times as long as it took passes before the next.
+#: After a map, this multiple of the time that it took passes before the next.
 MAP_PAUSE = 250
 
 
@@ -59,9 +59,9 @@ class Watch:
             self._looker.close()
             raise
         self.url = self._server.url
-        """Where the page is. Who opens it here can look."""
+        """The address of the page, for viewing only."""
         self.url_with_key = self._server.url_with_key
-        """The same with the key: who opens this can give orders."""
+        """The same with the key, which allows orders."""
 
     def close(self) -> None:
         """Show no more."""

@@ -31,7 +31,7 @@ def baseline(study: Study, **changes: Any) -> dict[str, Any]:
 
 
 def scaled(study: Study, requests: int) -> int:
-    """So many requests as wear the drive of this study as much as `requests` the paper's."""
+    """Requests that wear this drive as much as `requests` wear the drive of the paper."""
     return requests * QUICK_BLOCKS // BLOCKS if study.quick else requests
 
 

@@ -1,4 +1,4 @@
-"""Drives of today against their data sheets, and against what others have measured of them.
+"""Current drives against their data sheets, and against independent measurements.
 
 The sheets lie beside `ssdlab device check`, which simulates one of them; this is all of them.
 """

@@ -17,7 +17,7 @@ PAGE_BYTES = 4096
 
 
 def drive(blocks: int, pages: int, filled: float) -> dict[str, Any]:
-    """A drive of which the share `filled` of `blocks` blocks of `pages` pages holds data."""
+    """A drive of `blocks` blocks of `pages` pages, filled with data to the share `filled`."""
     return {
         "preset": "agrawal2008",
         "channels": 1,

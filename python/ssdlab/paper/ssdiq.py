@@ -118,7 +118,7 @@ def amplifications(study: Study, filled: Mapping[float, float]) -> dict[float, f
 
 
 def space_of(gib: float, amplification: float) -> float:
-    """How much space must take part for so many GiB to be amplified so much, in GiB."""
+    """The total space, GiB, at which this much written data has this write amplification."""
     return greedy.bisect(
         lambda space: greedy.limit(gib / space, PAGES) - amplification, 1.01 * gib, 4 * gib
     )

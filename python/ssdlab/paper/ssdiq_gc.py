@@ -36,7 +36,8 @@ def run(study: Study) -> Item:
         hot: {
             "device": greedy.drive(blocks, pages, FILLED),
             "workload": greedy.writes(rounds * ROUND * blocks * pages, zones(hot)),
-            # It ends after so many rounds: they never differ by less than nothing.
+            # It ends after a fixed number of rounds, since no two rounds differ by less than
+            # zero.
             "run": {
                 "timed": False,
                 "until": "steady",

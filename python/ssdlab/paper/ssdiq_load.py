@@ -30,8 +30,8 @@ REMARK = (
     "5,000 reads a second."
 )
 
-#: Loads of which no data sheet has a cell, and to which nothing was fitted: thousands of requests a
-#: second, what is measured of the thread, and how long it takes in us.
+#: Loads without a cell in a data sheet, to which nothing was fitted: thousands of requests a
+#: second, the measured statistic of the thread, and its latency in us.
 HELD_OUT: Mapping[str, tuple[tuple[int, str, float], ...]] = {
     "samsung-pm9a3": (
         (30, "read mean", 95),
@@ -42,7 +42,7 @@ HELD_OUT: Mapping[str, tuple[tuple[int, str, float], ...]] = {
 }
 MEAN_TOLERANCE, P99_TOLERANCE = 10.0, 15.0
 
-#: What the cells of sheets are called that are measured under this load.
+#: The names of the cells of data sheets that are measured under this load.
 MEASURES = ("load_read", "load_write", "saturated_writes", "saturated_read", "saturated_write")
 #: The loads of the curves, in thousands a second; a quick study has every other one.
 CURVES: Mapping[str, tuple[int, ...]] = {

@@ -14,7 +14,7 @@ from ssdlab.paper.baseline import BLOCKS, DATA_PAGES, QUICK_BLOCKS
 from ssdlab.paper.study import Study
 from ssdlab.results import Results
 
-#: The techniques, as the paper names them, and as `device.cleaning.levelling.rule` does.
+#: The techniques, by their names in the paper and in `device.cleaning.levelling.rule`.
 RULES = {"Greedy": "none", "+ Rate-limiting": "rate-limit", "+ Migration": "migrate"}
 #: Blocks of a package that the file fills, and blocks that are written until the run ends: the
 #: paper's 101,170 are cleaned, and 1,638 were erased before.
@@ -45,7 +45,7 @@ def timed(study: Study) -> dict[tuple[str, bool], Results]:
 def experiment(
     rule: str, blocks_per_plane: int, timed: bool, copy_back: bool = False, length: float = 1.0
 ) -> dict[str, Any]:
-    """The run on a package with so many blocks a plane, its file and its length in proportion."""
+    """The run on a package of `blocks_per_plane`, with file and length in proportion."""
     return {
         "device": {
             "preset": "agrawal2008",

@@ -43,7 +43,7 @@ class Array:
 
 @dataclass(frozen=True)
 class Times:
-    """How long members live, are repaired, and have defects that nobody has seen."""
+    """Distributions of member lifetime, repair time and latent defects."""
 
     life: str = LIFE
     repair: str = REPAIR

@@ -11,7 +11,7 @@ from ssdlab.numbers import size, study_number
 from ssdlab.reliability import HOURS_OF_YEAR, Outlook
 from ssdlab.terminal import console_for, fact_table, rendered
 
-#: Losses that are counted in so many groups.
+#: Losses are stated per this number of groups.
 THOUSAND = 1000
 
 

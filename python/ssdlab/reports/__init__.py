@@ -16,7 +16,7 @@ from ssdlab.reports import sweep_page as of_sweep
 from ssdlab.results import Results
 from ssdlab.sweeps.result import Sweep
 
-#: What a report is made of: results, a sweep, or the path of either.
+#: The input of a report: results, a sweep, or the path of either.
 Source = Results | Sweep | str | os.PathLike[str]
 
 

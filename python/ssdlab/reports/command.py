@@ -27,11 +27,9 @@ from ssdlab.reports import report as write
     "--minimize",
     metavar="NAME",
     multiple=True,
-    help="For a sweep: a metric of which lower is better.",
+    help="For a sweep: a metric to minimize.",
 )
-@click.option(
-    "--maximize", metavar="NAME", multiple=True, help="A metric of which higher is better."
-)
+@click.option("--maximize", metavar="NAME", multiple=True, help="A metric to maximize.")
 def report(
     results: tuple[Path, ...], out: Path, minimize: tuple[str, ...], maximize: tuple[str, ...]
 ) -> None:

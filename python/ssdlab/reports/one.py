@@ -12,7 +12,7 @@ from ssdlab.results import PARTS, Results
 from ssdlab.running import figures, over_time
 from ssdlab.running.verdict import Verdict, verdict
 
-#: Halves of a run that differ by less are called the same.
+#: Halves of a run that differ by less count as equal.
 STEADY = 0.05
 
 

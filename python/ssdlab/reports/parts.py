@@ -23,7 +23,7 @@ TABLES = {
 }
 #: Units that have a bar of their own.
 MAX_UNITS = 64
-#: Keys that differ from the defaults: of more, the file says it better.
+#: Maximum number of differing keys listed; for more, the file is clearer.
 MAX_CHANGED = 24
 #: Rows of the table of latencies.
 PERCENTILES = ("50", "90", "99", "99.9", "99.99")

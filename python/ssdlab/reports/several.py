@@ -28,7 +28,7 @@ class Row(NamedTuple):
     #: From a run to its figure.
     value: Callable[[Results], float | None]
     unit: str
-    #: What less of it is called, and more; and whether less is better, None if neither is.
+    #: The words for less and for more; whether less is better, None if neither is.
     less: str
     more: str
     less_is_better: bool | None

@@ -14,13 +14,13 @@ from ssdlab.sweeps.figures import Rows, short
 from ssdlab.sweeps.result import Sweep
 from ssdlab.sweeps.table import Goals, Objective
 
-#: What is drawn of a sweep that names no objectives.
+#: Objectives drawn for a sweep that names none.
 DEFAULT = ("host.all.percentiles_us.99", "flash.write_amplification_bytes")
 #: Rows of the table.
 MAX_ROWS = 500
 #: Rows of what misses the constraints.
 NEAREST = 10
-#: Parameters and figures that are worth a line through them.
+#: Maximum number of parameters and figures for lines across them.
 FEWEST_PARALLEL = 4
 
 

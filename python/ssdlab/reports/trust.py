@@ -9,7 +9,7 @@ from ssdlab.running.figures import FEWEST_SLOWER, kinds
 #: What a check says: kind ("" passed, "w" a warning, "i" to know), name, sentence.
 Check = tuple[str, str, str]
 
-#: What each warning is about, in a word or two.
+#: The topic of each warning, in a word or two.
 ABOUT = {
     "nothing_cleaned": "No cleaning",
     "transient": "Not in steady state",

@@ -24,7 +24,7 @@ from ssdlab.terminal import (
     warning_lines,
 )
 
-#: The command that runs an experiment once more with an assignment.
+#: The command that repeats an experiment with one more assignment.
 Again = Callable[[str], str]
 
 BUSIEST_UNITS = 5
@@ -87,7 +87,7 @@ def _headline(results: Results) -> RenderableType:
     return Group(title, Text(facts, style="dim"))
 
 
-#: What sentences have for which a terminal may lack the letters.
+#: Substitutes for letters that a terminal may lack.
 ASCII = str.maketrans({"\u202f": " ", "\u2212": "-", "\u2013": "-", "\u00b5": "u", "\u00d7": "x"})
 
 
@@ -162,7 +162,7 @@ def _classes(classes: Record | None) -> RenderableType | None:
 
 
 def _failures(host: Host) -> RenderableType | None:
-    """What the device refused, of which the latencies above say nothing."""
+    """Requests that the device refused, which the latencies above do not include."""
     lines = []
     for status, (head, reason) in REFUSALS.items():
         counted = [
@@ -200,7 +200,7 @@ def _breakdown(host: Host, width: int, plain: bool) -> RenderableType | None:
     return Group(Text("Where the time goes", style="bold"), bar, table)
 
 
-#: What heads do, in this order.
+#: Activities of the heads, in this order.
 MECHANICS = ("seek", "rotation", "transfer")
 
 
@@ -461,7 +461,7 @@ def _threads(threads: Record | None) -> RenderableType | None:
 
 
 def _errors(live: Any) -> str:
-    """By how much latencies differ from the model's, and who sees that."""
+    """The difference between measured latencies and the model's, and where it is seen."""
     error = live.error
     if error.mean is None or error.p99 is None:
         return "unknown"

@@ -24,9 +24,9 @@ Named = Sequence[tuple[str, Results]]
 BIN_START = 8 / 9
 #: A curve ends where fewer requests are slower.
 FEWEST_SLOWER = 10
-#: Of fewer requests no percentile is drawn.
+#: Minimum number of requests for percentiles.
 FEWEST_REQUESTS = 20
-#: With so few operations in a figure each says what it is.
+#: Up to this number of operations in a figure, each is labelled.
 MAX_TOLD = 2_000
 #: Colours of flash operations; of one that is not here, that of a busy unit.
 OPERATIONS = {
@@ -157,7 +157,7 @@ def _parts(words: Sequence[str], rows: Sequence[Record]) -> list[Series]:
     ]
 
 
-#: What a band of requests by rank is called, by where it begins.
+#: The names of the bands of requests by rank, by where each begins.
 BANDS = {
     0.0: "up to p50",
     0.5: "p50 to p90",
@@ -216,7 +216,7 @@ def units(results: Results, most: int | None = None) -> Figure:
 
 
 def timeline(results: Results, lanes: int | None = None, most: int | None = None) -> Figure:
-    """The recorded flash operations: at most so many, on the lanes that have most of them."""
+    """The recorded flash operations, on the lanes that have most of them, up to a limit."""
     recorded = results.timeline.to_dict()
     found = recorded["operations"]
     columns = (found[key] for key in ("lane", "kind", "start_ns", "end_ns", "bus_ns"))

@@ -17,13 +17,13 @@ from ssdlab.running.facts import Facts
 
 #: A part of the mean that matters.
 MATTERS = 0.3
-#: A part of which more is said without "most".
+#: Share of a part above which "most" is left out.
 HALF = 0.5
-#: Units of which more is busy are at their limit.
+#: Units busier than this are at their limit.
 FULL = 0.85
-#: Units of which less is busy could do more.
+#: Units less busy than this have capacity left.
 IDLE = 0.6
-#: Waiting of which there is less limits nothing.
+#: Waiting below this share is not a limit.
 LITTLE_WAITING = 0.25
 #: The busiest unit by the mean: more is uneven.
 UNEVEN = 1.3
@@ -38,7 +38,7 @@ class Verdict(NamedTuple):
     name: str
     #: One sentence.
     sentence: str
-    #: Why it is believed, and what else was looked at.
+    #: The evidence, and what else was checked.
     why: str
     #: What to try.
     advice: str = ""
@@ -327,7 +327,7 @@ def _waits(facts: Facts) -> str:
     return readable.about(share) if share >= 0.0005 else "none"
 
 
-#: In their order: a cause stands before what follows from it.
+#: In this order: a cause comes before its consequences.
 RULES: tuple[Rule, ...] = (
     _nothing_ran,
     _no_time,

@@ -27,7 +27,7 @@ DRIVE = "tlc-enterprise"
 #: Spare / exported space of the designs.
 SPARE = (0.07, 0.1, 0.15, 0.2, 0.28, 0.4, 0.55, 0.75)
 MAX_DRIVES = 4
-#: What lasts longer is not told in years.
+#: Longer lifetimes are not stated in years.
 LONG = 100
 STRIPE = "64KiB"
 
@@ -186,7 +186,7 @@ def _counts(fewest: int, most: int) -> list[int]:
 
 
 def _least(search: _Search, drives: int, judged: Callable[..., bool], seeds: int) -> Trial | None:
-    """The trial with the least spare space, of so many drives, that meets the goals."""
+    """The trial with `drives` drives and the least spare space that meets the goals."""
     designs = search.designs(drives)
 
     def meets(place: int, least: int = 1) -> bool:
@@ -246,7 +246,7 @@ class _Search:
             self._given.append(f"device.scale={self.fit.scale}")
 
     def designs(self, drives: int) -> list[Design]:
-        """With so many drives, from the least spare space to the most."""
+        """The designs with `drives` drives, from the least spare space to the most."""
         if not self._own:
             return [Design(drives, share) for share in SPARE]
         first = Design(drives, None)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from ssdlab.charts import Axis, Figure, Series
 from ssdlab.sizing import Sizing
 
-#: What a goal's figure is called along an axis.
+#: The axis label of each goal.
 LABELS = {"p99_us": "p99, us", "p999_us": "p99.9, us", "years": "life, years"}
 
 

@@ -125,7 +125,7 @@ def _next_divisor(number: int, below: int) -> int:
 
 
 def _loops(found: Record) -> int:
-    """So many that the trace has written over what it touches before the last, within limits."""
+    """The number of replays after which the trace has overwritten its footprint, within limits."""
     if not found.duration_seconds:
         return 1
     written = found.total_bytes * (1 - found.read_share)

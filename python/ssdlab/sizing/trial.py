@@ -15,12 +15,12 @@ from ssdlab.layers import Layer
 from ssdlab.results import Results
 from ssdlab.running import Progress, run_layers
 
-#: A single run is enough where its figure is so many times better or worse than the limit.
+#: A single run is enough if its figure is better or worse than the limit by this factor.
 CLEAR = 1.25
-#: Capacities that the trace must write for its own write amplification to be told; else it is that
-#: of the random writes before, which is higher.
+#: Capacities that the trace must write for its own write amplification to be used; otherwise
+#: it is that of the preconditioning by random writes, which is higher.
 ENOUGH = 0.05
-#: Seeds of a design that is near a limit or is recommended, and of one that is still undecided.
+#: Number of seeds for a design near a limit or the answer, and for one still inconclusive.
 SEEDS, MOST_SEEDS = 3, 5
 DAY_SECONDS = 86_400
 DAYS = 365
@@ -28,7 +28,7 @@ DAYS = 365
 
 @dataclass(frozen=True)
 class Design:
-    """So many drives, striped, each with this spare space."""
+    """A number of striped drives, each with this spare space."""
 
     drives: int
     #: Spare / exported space; None for the drive as it is.
@@ -103,7 +103,7 @@ class Trial:
         return statistics.fmean(rates) * 1e6 * DAY_SECONDS if rates else 0.0
 
     def writes_per_day(self, years: float) -> float:
-        """Drive writes a day that so many years of service allow."""
+        """Drive writes per day (DWPD) over `years` years of service."""
         return self.mean("tbw_bytes") / self.capacity_bytes / (DAYS * years)
 
     @property

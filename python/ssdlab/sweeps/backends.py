@@ -33,7 +33,7 @@ from ssdlab.sweeps.work import Outcome
 
 Done: TypeAlias = Callable[[Point, Outcome], None]
 
-#: After so many workers have died of a point, it is the point's fault.
+#: A point at which this number of workers died counts as failed.
 MAX_DEATHS = 3
 #: Points handed at once to an executor that does not say how many it runs at a time.
 FOREIGN_LANES = 256
@@ -83,8 +83,8 @@ class _Process:
         pool, self._pool = self._pool, None
         if pool is None:
             return
-        # A worker that ends while it hands over results leaves half of them in the pipe, and who
-        # reads them waits for the rest while anybody could write it. The last who could are we.
+        # A worker that dies while it sends results leaves half of them in the pipe, and the
+        # reader waits for the rest as long as a writer exists. The last one is this process.
         writer = getattr(getattr(pool, "_result_queue", None), "_writer", None)
         pool.shutdown(wait=False, cancel_futures=True)
         if writer is not None:

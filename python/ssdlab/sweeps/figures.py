@@ -19,7 +19,7 @@ Rows = Sequence[dict[str, Any]]
 MAX_WORDS = 40
 #: An axis whose values spread further is logarithmic.
 WIDE_SPREAD = 20
-#: Best points that are named in their place.
+#: Number of best points that are labelled.
 MAX_LABELS = 8
 
 

@@ -32,7 +32,7 @@ class Journal:
         self.path = path
         self.errors: dict[str, str] = {}
         self.points: list[Point] = []
-        #: What the sweep varied and was after; every line has it.
+        #: The parameters and goals of the sweep; every line has them.
         self.asked: dict[str, Any] = {}
         self._places: dict[str, tuple[int, int]] = {}
         self._file: IO[bytes]

@@ -189,7 +189,7 @@ class Footprints:
         self._blocks: dict[tuple[str, int], int] = {}
 
     def resolve(self, stack: Sequence[Layer], axis: Axis, value: Share) -> Any:
-        """The value that `axis` has: a size, or the blocks that give such a capacity."""
+        """The value of `axis`: a size, or the number of blocks that gives this capacity."""
         experiment = json.loads(_core.resolve_json(stack))
         workload = experiment["workload"]
         if workload.get("kind") != "trace":

@@ -20,7 +20,7 @@ from ssdlab.sweeps.journal import Journal
 from ssdlab.sweeps.plan import Point
 from ssdlab.sweeps.table import Goals
 
-#: What a person sees first of a point, where no goal says otherwise.
+#: The main metrics of a point, unless there are goals.
 SHOWN = (
     "host.all.iops",
     "host.all.mean_us",

@@ -21,11 +21,11 @@ from ssdlab.sweeps.space import Axis
 from ssdlab.sweeps.table import Goals
 from ssdlab.sweeps.work import Outcome
 
-#: A grid that is larger wants a yes.
+#: A larger grid must be confirmed.
 MAX_POINTS = 100_000
-#: So short a run shows which figures the results have.
+#: A minimal run that shows which figures the results have.
 PROBE = {"run.until": "1us", "run.precondition": "none", "run.warm_up": "0s"}
-#: Points of which one must run for the figures to be known.
+#: Maximum number of points tried to find out which figures there are.
 MAX_SAMPLES = 10
 
 

@@ -1,6 +1,6 @@
 """A search: which points to run next is Optuna's to say.
 
-It is asked for `BATCH` points at a time and told their results in that order, whoever is done
+It proposes `BATCH` points at a time and gets their results in that order, whichever is done
 first, so that a search finds the same points on one core and on a cluster; and an interrupted one,
 begun again, asks for the points that it already has.
 """
@@ -20,7 +20,7 @@ from ssdlab.sweeps.plan import Base, Footprints, Point
 from ssdlab.sweeps.space import Axis
 from ssdlab.sweeps.table import Goals
 
-#: Points between two looks at what was found: more would use more cores, and each know less.
+#: Points proposed at a time: more would use more cores, but each with less information.
 BATCH = 8
 
 

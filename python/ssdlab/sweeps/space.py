@@ -21,12 +21,12 @@ from ssdlab._core import InputError
 
 #: What a sweep varies beside keys: each value names a preset or a file.
 NAMES = ("device", "workload", "trace")
-#: More values on one axis are a slip of the keyboard.
+#: More values on one axis are taken for a typing error.
 MAX_VALUES = 1_000_000
 
 _SIZES = {"B": 0, "KiB": 10, "MiB": 20, "GiB": 30, "TiB": 40}
 _DECIMALS = {"kB": 3, "KB": 3, "MB": 6, "GB": 9, "TB": 12}
-#: What stands behind a number that has no unit, and how many it makes.
+#: Suffixes of numbers without a unit, and their factors.
 _PLAIN: Mapping[str, Decimal] = {
     "%": Decimal("0.01"),
     **{letter: Decimal(10) ** n for letter, n in {"k": 3, "K": 3, "M": 6, "G": 9}.items()},

@@ -18,7 +18,7 @@ from ssdlab import _core
 from ssdlab._core import InputError
 from ssdlab.numbers import cell_text, duration
 
-#: Parts of the results that are no scalars, or not of the point.
+#: Parts of the results that are not scalars, or do not belong to the point.
 LEFT_OUT = {
     "schema",
     "version",
@@ -35,7 +35,7 @@ _CONSTRAINT = re.compile(
 )
 #: Microseconds of each unit of time.
 _UNITS = {"ns": 1e-3, "us": 1.0, "ms": 1e3, "s": 1e6}
-#: What stands behind a number without a unit.
+#: Suffixes of numbers without a unit.
 _PLAIN = {"%": 1e-2, "k": 1e3, "K": 1e3, "M": 1e6, "G": 1e9}
 
 Columns = dict[str, list[Any]]
@@ -218,7 +218,7 @@ class Goals:
         return max((excess / (limit or 1.0) for excess, limit in parts), default=0.0)
 
     def unmet(self, rows: Sequence[Mapping[str, Any]], parameters: Sequence[str]) -> str | None:
-        """The sentence about a sweep of which no point keeps the constraints; None if one does."""
+        """The sentence for a sweep without a point that satisfies the constraints, or None."""
         if not self.constraints or any(map(self.kept, rows)):
             return None
         wanted = " and ".join(constraint.words() for constraint in self.constraints)

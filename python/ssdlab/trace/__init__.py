@@ -1,4 +1,4 @@
-"""Traces as such, without a device: `info`, `head`, `convert`, and `write` from arrays.
+"""Traces alone, without a device: `info`, `head`, `convert`, and `write` from arrays.
 
 >>> import ssdlab.trace
 >>> ssdlab.trace.info("some.trace").footprint_bytes  # doctest: +SKIP

@@ -90,7 +90,7 @@ def _scenes(_: click.Context, __: click.Parameter, begun: str) -> list[Completio
     type=click.IntRange(2, recording.MOST_FRAMES),
     default=600,
     show_default=True,
-    help="Frames of the recording, 30 of which are shown in a second.",
+    help="Number of frames in the recording, played at 30 per second.",
 )
 def view(
     experiment: str | None,

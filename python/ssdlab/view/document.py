@@ -36,7 +36,7 @@ def document(recorded: str = "") -> str:
 
 
 def recording(said: Mapping[str, Any], frames: Sequence[bytes]) -> str:
-    """A page with the frames of each drive in it, which needs nobody to answer it."""
+    """A page that contains the frames of each drive, and needs no server."""
     told = json.dumps(said).replace("<", "\\u003c")
     packed = "".join(
         f'<script type="text/plain" class="frames">{_packed(it)}</script>\n' for it in frames

@@ -32,7 +32,7 @@ class Knob(NamedTuple):
     label: str
     """What it is, to be read."""
     of: str
-    """`drive`, of which each has its own, or `load`, which all share."""
+    """`drive` if each drive has its own, `load` if all share it."""
     key: str
     """The key that it sets."""
     value: float | str
@@ -105,8 +105,8 @@ def _around(value: float) -> Range:
     return Range(value / 8, 2 * value, value / 16)
 
 
-#: Rows of sliders: name, label, whose, keys of which the first is taken that there is, what reads
-#: the key's value, the range, the unit.
+#: Rows of sliders: name, label, scope, keys (the first existing one is used), a function that
+#: reads the key's value, the range, the unit.
 SLIDERS: Sequence[
     tuple[
         str,
@@ -135,7 +135,7 @@ def _cleaners() -> list[str]:
     return [name for name, _ in _core.list("cleaners") or []]
 
 
-#: Rows of choices: name, label, key, and what it can be.
+#: Rows of choices: name, label, key, and its values.
 CHOICES: Sequence[tuple[str, str, str, Callable[[], list[str]]]] = (
     ("policy", "Victim", "device.cleaning.policy", _cleaners),
     ("cleaning", "Cleaning", "device.cleaning.time", lambda: ["blocking", "interleaved"]),

@@ -12,11 +12,11 @@ from ssdlab.view.sessions import Session, heads
 
 MOST_FRAMES = 3600
 FRAMES_PER_SECOND = 30
-#: Of frames before they are packed, which makes about a third of it.
+#: Maximum bytes of frames before compression, which saves about two thirds.
 MOST_BYTES = 24 * 2**20
-#: Simulated seconds shown in one, where the scene does not say.
+#: Simulated seconds per second of playing, unless the scene states it.
 SPEED = 0.1
-#: Frames that are asked for at a time.
+#: Number of frames requested at a time.
 AT_ONCE = 60
 
 

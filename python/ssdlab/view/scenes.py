@@ -13,7 +13,7 @@ from typing import Any, NamedTuple
 
 from ssdlab import layers, toml
 
-#: What is shown when nothing is asked for.
+#: The default scene.
 DEFAULT = "cleaning"
 COLOURS = ("valid", "erases", "stream")
 

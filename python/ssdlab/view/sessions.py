@@ -20,19 +20,19 @@ from ssdlab._core import InputError
 from ssdlab.view import knobs
 from ssdlab.view.scenes import Scene
 
-#: Pages at a time.
+#: Maximum number of open pages.
 MOST_SESSIONS = 4
-#: A session of which nobody has asked anything for so long gives way to a new one.
+#: A session that was not asked for anything for this time gives way to a new one.
 IDLE_SECONDS = 30.0
 MOST_FRAMES = 120
 #: An hour a frame.
 MOST_STEP_NS = 3_600_000_000_000
 MOST_DRIVES = 2
-#: Requests among which the next slow one is looked for at a time.
+#: Number of requests searched at a time for the next slow one.
 PATIENCE = 300_000
 LOOK_SECONDS = 0.05
 
-#: What a page has turned of each drive: knobs and values.
+#: The sliders that a page has set for each drive, with their values.
 Turned = Mapping[str, Any]
 
 
@@ -88,7 +88,7 @@ class Drive:
             self._run.advance(step_ns, frames)
 
     def seek_slow(self, limit_ns: int) -> None:
-        """Ask for the next request that took so long."""
+        """Ask for the next slow request."""
         if not self.is_over:
             self._run.seek_slow(limit_ns, PATIENCE)
 
@@ -172,7 +172,7 @@ class Session:
         return 1 if self.scene.start > 0 else 0
 
     def frames(self, step_ns: int, count: int) -> list[bytes]:
-        """Of each drive, so many frames, and its first ones before them."""
+        """The first frames of each drive, and `count` frames after them."""
         return self._joined(self.first(), step_ns, count)
 
     def _joined(self, before: list[bytes], step_ns: int, count: int) -> list[bytes]:
@@ -198,7 +198,7 @@ class Session:
             drive.stop()
 
     def said(self) -> dict[str, Any]:
-        """What a page is told at the beginning."""
+        """The first message to a page."""
         return {
             "title": self.scene.title or self.drives[0].experiment.get("title", ""),
             "colour": self.scene.colour,

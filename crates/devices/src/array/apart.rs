@@ -1,4 +1,4 @@
-//! An array that is driven in sides: what it is asked goes to its members, and what they answered comes back.
+//! An array that is driven in sides: requests go to its members, and completions come back.
 
 use super::Array;
 use super::active::Active;

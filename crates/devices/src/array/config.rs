@@ -110,7 +110,7 @@ impl Serialize for Each {
     }
 }
 
-/// Like a member, which whoever reads layers resolves by itself.
+/// Like a member, it is resolved separately by the reader of layers.
 impl Setting for Each {
     type Partial = IgnoredAny;
 

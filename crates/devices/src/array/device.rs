@@ -68,7 +68,7 @@ impl Device for Array {
 }
 
 impl Array {
-    /// Members that clean together hear of each other.
+    /// Members that clean together are coordinated.
     #[inline]
     fn steer(&mut self, now: Time) {
         if self.steering.is_on() {

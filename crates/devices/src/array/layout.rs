@@ -15,7 +15,7 @@ pub(super) struct Stripes {
 }
 
 impl Stripes {
-    /// How the members, each of so many sectors, share the addresses.
+    /// How members of `member_sectors` sectors each share the addresses.
     ///
     /// # Errors
     /// When a stripe unit is no whole number of sectors, or more than a member.

@@ -1,4 +1,4 @@
-//! What an array does without time, keeps and says of itself: each by asking its members.
+//! Untimed operation, saved state and reports of an array: each by asking its members.
 
 use super::config::{Layout, in_member};
 use super::{Array, report};

@@ -7,7 +7,7 @@ use crate::kit::slots::Slot;
 use crate::latency::HOST_LINK;
 use engine::{Completion, Op, Request, Time};
 
-/// Holds whoever asks to what a request is.
+/// Asserts that a request is valid.
 pub(super) fn check(request: &Request, capacity_sectors: u64) {
     let end = request.lba.0.checked_add(u64::from(request.sectors));
     let inside = end.is_some_and(|end| end <= capacity_sectors);

@@ -72,7 +72,7 @@ fn wear(members: &[SsdReport]) -> WearReport {
     let earliest = |of: fn(&LifetimeReport) -> Option<Milestone>| {
         let all = members.iter().filter_map(|it| of(&it.wear.lifetime));
         let first = all.min_by(|a, b| a.drive_writes.total_cmp(&b.drive_writes))?;
-        // What the whole array had been asked by then nobody has counted: it is taken as spread evenly.
+        // Requests to the whole array up to then were not counted; they are assumed to be spread evenly.
         let measured = first.measured && members.len() == 1;
         Some(Milestone { host_bytes: first.host_bytes * count, measured, ..first })
     };

@@ -1,5 +1,5 @@
-//! Members driven side by side: they share nothing but the link, which takes no time, so each side has some
-//! of them, and the array is told afterwards of what they answered.
+//! Members driven side by side: they share nothing but the link, which takes no time, so each side has
+//! some of them, and the array gets their completions afterwards.
 //!
 //! At one instant, members answer in order of their numbers: first what they do by themselves, then,
 //! request by request, what they answer at once.
@@ -134,7 +134,7 @@ impl Side for Few {
     }
 }
 
-/// What the array is told of in order, beside answers of members.
+/// Events for the array, in order, beside completions of members.
 #[derive(Debug, Clone, Copy)]
 pub(super) enum Entry {
     Asked { at: Time, number: u64 },
@@ -162,7 +162,7 @@ pub(super) struct InSides {
 }
 
 impl InSides {
-    /// Members, which had not answered so many parts, in so many sides.
+    /// Divides the members, with `outstanding` unanswered parts each, into `count` sides.
     pub(super) fn new(members: Vec<Box<dyn Model>>, outstanding: &[u64], count: usize) -> InSides {
         let mut shares: Vec<Vec<_>> = (0..count).map(|_| Vec::new()).collect();
         let all = members.len();
@@ -211,7 +211,7 @@ impl InSides {
         all.into_iter().map(|member| (member.device, member.outstanding)).collect()
     }
 
-    /// A request arrives, which falls into so many parts.
+    /// A request arrives; the number of its parts.
     pub(super) fn ask(&mut self, at: Time, request: &Request, stripes: Stripes) -> u32 {
         let number = self.number;
         self.number += 1;
@@ -279,7 +279,7 @@ impl InSides {
         Some(first.part)
     }
 
-    /// What all sides noted the so many-th time.
+    /// What all sides together noted at their look number `place`.
     pub(super) fn looked(&self, place: usize) -> (Option<Followed>, Option<Time>) {
         let (mut all, mut next) = (Some(Followed::default()), None);
         for (figures, its_next) in self.looked.iter().map(|looked| looked[place]) {

@@ -1,8 +1,8 @@
-//! Members that clean together, or by turns.
+//! Members that clean together, or in turn.
 //!
 //! A request over several members is as slow as the slowest, so cleaning that coincides hits fewer requests
-//! (Harmonia: Kim, Oral, Shipman, Lee, Dillow and Wang, MSST 2011). By turns it hits a member at a time, and
-//! whoever knows what that one holds from the others can read around it.
+//! (Harmonia: Kim, Oral, Shipman, Lee, Dillow and Wang, MSST 2011). If members clean in turn it hits one
+//! member at a time, and its data can be reconstructed from the others.
 
 use super::config::CleaningTogether;
 use super::{ArrayConfig, Redundancy};
@@ -19,16 +19,16 @@ pub(super) struct Steering {
     /// By turns: the drive whose turn it is, and the one whose turn was last.
     turn: Option<usize>,
     last: usize,
-    /// Nobody is looked at: what the drives do is what a test says.
+    /// The drives are not examined: a test decides what they do.
     #[cfg(test)]
     pretends: bool,
 }
 
 impl Steering {
-    /// Members that clean as they are told.
+    /// Members whose cleaning is coordinated.
     ///
     /// # Errors
-    /// When they cannot be told, or by turns when nothing is known of one from the others.
+    /// When members cannot be coordinated, or clean in turn without redundancy.
     pub(super) fn new(
         config: &ArrayConfig,
         drives: &mut [Box<dyn Model>],
@@ -66,13 +66,13 @@ impl Steering {
         Ok(steering)
     }
 
-    /// Whether anybody is told.
+    /// Whether members are coordinated at all.
     #[inline]
     pub(super) fn is_on(&self) -> bool {
         self.rule != CleaningTogether::Free
     }
 
-    /// Whether whoever can should read around a drive.
+    /// Whether reads should avoid a drive where possible.
     #[inline]
     pub(super) fn avoids(&self, drive: usize) -> bool {
         self.rule == CleaningTogether::Staggered && self.units[drive] > 0

@@ -28,7 +28,7 @@ impl Segment {
 #[derive(Debug, Clone, Copy)]
 struct Ahead {
     segment: usize,
-    /// It goes on to this sector.
+    /// Read-ahead continues up to this sector.
     limit: u64,
     /// When the next sector, the end of the segment, passes or, if it is on another track, when the heads
     /// leave for it.

@@ -21,7 +21,7 @@ pub(super) struct Command {
     pub(super) end: Option<Time>,
     /// Without what it waited for.
     pub(super) breakdown: Breakdown,
-    /// A segment whose data are to be written once they are there.
+    /// A segment whose data must be written once they have arrived.
     pub(super) fills: Option<usize>,
 }
 

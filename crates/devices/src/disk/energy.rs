@@ -31,7 +31,7 @@ impl Disk {
         config.is_known().then(taken)
     }
 
-    /// What it took during a run that lasted so long, if that is known.
+    /// Energy of a run of `time_ns`, if the power of the disk is known.
     pub(super) fn energy(&self, time_ns: Time) -> Option<EnergyReport> {
         let (config, counts) = (&self.config.energy, &self.counts);
         if !config.is_known() {

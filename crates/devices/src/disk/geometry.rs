@@ -161,8 +161,8 @@ pub(super) struct Geometry {
 }
 
 impl Geometry {
-    /// That of a disk of so many cylinders and surfaces, of which the host may address `capacity`
-    /// sectors or, without it, all.
+    /// The geometry of a disk with these cylinders and surfaces. The host may address `capacity`
+    /// sectors, by default all.
     ///
     /// # Errors
     /// When the zones do not fit the disk, or hold less than the capacity.

@@ -77,7 +77,7 @@ impl Order {
         best
     }
 
-    /// Whether the oldest request has waited for so long that it is next.
+    /// Whether the oldest request has waited longer than `max_wait` and so is served next.
     pub(super) fn is_overdue(&self, oldest: &Waiting, now: Time) -> bool {
         self.max_wait.is_some_and(|most| now - oldest.submitted > most)
     }

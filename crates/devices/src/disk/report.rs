@@ -6,15 +6,15 @@ use std::ops::AddAssign;
 /// What a disk, or the disks of an array, did.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct DiskReport {
-    /// Disks of which it is the sum.
+    /// Number of disks in the sum.
     pub disks: u32,
     /// Time that each of them had, ns.
     pub time_ns: Time,
     /// Reads that the buffer answered whole.
     pub read_hits: u64,
-    /// Reads of which it held the beginning.
+    /// Reads whose beginning was in the buffer.
     pub read_partial_hits: u64,
-    /// Reads of which it held nothing.
+    /// Reads of which nothing was in the buffer.
     pub read_misses: u64,
     /// Writes answered before they were on the disk.
     pub writes_cached: u64,

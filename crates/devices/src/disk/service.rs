@@ -134,7 +134,7 @@ impl Disk {
         arrival
     }
 
-    /// Reads sectors from the disk into a segment, and goes on behind them.
+    /// Reads sectors from the disk into a segment, and then reads ahead.
     fn read_from(
         &mut self,
         segment: usize,
@@ -197,7 +197,7 @@ impl Disk {
         }
     }
 
-    /// Serves a write, or goes on with one that waited for room in the buffer.
+    /// Serves a write, or continues one that waited for room in the buffer.
     pub(super) fn write(&mut self, command: &mut Command, now: Time) {
         let Command { request, begun, .. } = *command;
         let (sector, end) = (request.lba.0, request.lba.0 + u64::from(request.sectors));

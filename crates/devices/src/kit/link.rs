@@ -72,8 +72,8 @@ impl Link {
         self.is_instant
     }
 
-    /// Never passes by the link, though that would be the same: whoever asks it for its turns has other
-    /// things to do then.
+    /// Never bypasses the link, although the result would be the same: the caller has other events at
+    /// its instants.
     pub fn takes_turns(&mut self) {
         self.is_instant = false;
     }

@@ -1,4 +1,4 @@
-//! The account of a drive: what was asked of its pages and what was done to them.
+//! The account of a drive: requests to its pages, and operations on them.
 //!
 //! Everything is counted here, once, and by the same calls whether the drive runs in time or without:
 //! the host's pages and bytes when the page that holds them is programmed, reads when they end. What
@@ -48,7 +48,7 @@ impl Counter {
         rows
     }
 
-    /// It says how things stand, not how often something happened.
+    /// It is a state, not a count of events.
     pub fn is_level(&self) -> bool {
         self.section == Section::Levels
     }
@@ -268,7 +268,7 @@ pub(in crate::ssd) struct Account {
 }
 
 impl Account {
-    /// Flash pages of so many logical ones.
+    /// Flash pages of `logical` logical pages.
     fn pages(&self, logical: u64) -> u64 {
         Measure::LogicalPages.reported(logical, self.granule)
     }
@@ -375,7 +375,7 @@ impl Counters {
         }
     }
 
-    /// A logical page was programmed for the host, who wrote `bytes` to `pages` flash pages of it.
+    /// A logical page was programmed for the host, which wrote `bytes` to `pages` flash pages of it.
     #[inline]
     pub(super) fn page_written(&mut self, pages: u32, bytes: u64) {
         self.host_programs += 1;

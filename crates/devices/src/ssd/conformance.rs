@@ -1,4 +1,5 @@
-//! What every cleaning policy must do, whoever wrote it: choose only closed blocks, lose nothing, make
+//! Requirements for every cleaning policy, built in or not: choose only closed blocks, lose nothing,
+//! make
 //! progress at the least spare space that a configuration allows, and decide alike for a seed.
 
 use crate::ssd::clean::{Cleaner, Custom};

@@ -25,7 +25,7 @@ impl SsdEnergy {
         let either = |measured: Option<options::Energy>, count: f64, by_time: f64| {
             measured.map_or(by_time, |each| each.joules() * count)
         };
-        // A part of each block stands for all of it, and takes its part of the time and the energy.
+        // A part of each block represents all of it, with its share of the time and the energy.
         let erases = effort.erases as f64 / f64::from(scale);
         let sensing = drawn(self.read, effort.sense_ns);
         let programming = drawn(self.program, effort.program_ns);
@@ -69,7 +69,7 @@ impl Ssd {
         self.config.energy.of(effort, self.config.scale)
     }
 
-    /// Adds what operations that did so much took to the figures that are followed.
+    /// Adds the energy of this effort to the sampled figures.
     pub(in crate::ssd) fn with_energy(
         &self,
         figures: Followed,

@@ -1,4 +1,4 @@
-//! What the flash of a drive looks like at an instant, for whoever watches it.
+//! The state of a drive's flash at an instant, for a view.
 
 use super::Ssd;
 use super::ids::{Block, Unit};

@@ -1,13 +1,13 @@
 //! What host and flash exchange: requests for a logical page, and that they are done.
 //!
-//! A page request names who waits for it, or nobody: the host is one owner among others, and the flash
-//! back end knows nothing of it.
+//! A page request names its owner, if it has one: the host is one owner among others, and the flash back
+//! end does not depend on it.
 
 use crate::kit::link::Slot;
 use crate::ssd::ids::Lpn;
 use engine::{Status, Time};
 
-/// What is asked of a logical page.
+/// The operation on a logical page.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(in crate::ssd) enum Access {
     Read,
@@ -17,7 +17,7 @@ pub(in crate::ssd) enum Access {
 /// A request for a part of one logical page.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(in crate::ssd) struct PageRequest {
-    /// Who is told when it is done.
+    /// The owner, notified when it is done.
     pub(in crate::ssd) owner: Option<Slot>,
     pub(in crate::ssd) access: Access,
     pub(in crate::ssd) lpn: Lpn,

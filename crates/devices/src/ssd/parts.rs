@@ -30,7 +30,7 @@ fn overwrite(
     writes.each(&mut |batch| {
         pages.resize(batch.len(), 0);
         numbers.resize(batch.len(), 0);
-        // Whose a page is nobody can predict: a branch would cost as much as the rest.
+        // The owner of a page is unpredictable: a mispredicted branch would cost as much as the rest.
         let mut own = 0;
         for (page, number) in batch.iter().zip(first..) {
             (pages[own], numbers[own]) = (*page, number);

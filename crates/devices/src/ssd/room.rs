@@ -1,5 +1,5 @@
-//! What a saved drive may hold, as the drive that would take it up knows: a file says how much of everything
-//! follows, and nothing says that it is honest.
+//! What a saved drive may hold, as the drive that would take it up knows: a file states its own sizes,
+//! and they cannot be trusted.
 
 use super::numbers::{Numbers, Table};
 use serde::de::{DeserializeOwned, DeserializeSeed, Deserializer, Error, SeqAccess, Visitor};
@@ -21,7 +21,7 @@ pub struct Room {
 }
 
 impl Room {
-    /// The same for so many drives.
+    /// The same for `drives` drives.
     pub(crate) fn times(self, drives: usize) -> Room {
         Room { drives: self.drives * drives, ..self }
     }
@@ -62,7 +62,7 @@ impl<'de, S: DeserializeSeed<'de>, T: From<S::Value>> DeserializeSeed<'de> for A
     }
 }
 
-/// Reads a list of at most so many.
+/// Reads a list with a maximum length.
 pub(super) struct List<E> {
     pub(super) longest: usize,
     pub(super) each: E,
@@ -88,7 +88,7 @@ impl<'de, S: DeserializeSeed<'de>, E: Fn() -> S> Visitor<'de> for List<E> {
         while let Some(entry) = entries.next_element_seed((self.each)())? {
             if list.len() == self.longest {
                 let longest = self.longest;
-                return Err(A::Error::custom(format!("a list goes on after {longest} entries")));
+                return Err(A::Error::custom(format!("a list has more than {longest} entries")));
             }
             list.push(entry);
         }

@@ -2,8 +2,8 @@
 //!
 //! Kept is what cannot be derived: the flash, the map, the order of the blocks, what wear and the
 //! detector of hot pages remember, and the generator from which policies and wear levelling draw: a
-//! drive that was kept goes on with the very draws that it would have made, whatever the seed of the
-//! run that takes it up. Counts start from zero, and a policy from outside the table begins anew.
+//! saved drive continues with the same random draws that it would have made, whatever the seed of the
+//! run that loads it. Counts start from zero, and a policy from outside the table begins anew.
 //!
 //! An array is kept as its drives, one after the other, under a shape that begins with its own keys.
 
@@ -35,7 +35,7 @@ pub struct Drive {
 read_within!(Drive { flash: fields, ftl: fields });
 
 impl Room {
-    /// What reads a state of which only the shape has been read.
+    /// Reads a state of which only the shape has been read so far.
     pub fn of_shape(
         self,
         shape: Vec<(String, String)>,
@@ -82,7 +82,7 @@ pub(crate) fn compare(
 /// Whether the order of all programs is kept.
 const ORDER_KEY: &str = "device.persistence.order";
 
-/// A drive that was kept without the order of its programs passes for one with it, which is to be derived;
+/// A drive saved without the order of its programs counts as one with it, which must be derived;
 /// whether it was.
 fn take_order_for_kept(shape: &mut [(String, String)]) -> bool {
     let order = shape.iter_mut().find(|(key, _)| key == ORDER_KEY);
@@ -155,7 +155,8 @@ impl Ssd {
         }
     }
 
-    /// Whether a state of this shape is one of this drive, and then whether its order of programs is to be derived;
+    /// Whether a state of this shape is one of this drive, and then whether its order of programs must
+    /// be derived;
     /// or why this drive cannot take it up: the keys that differ.
     fn recognise(&self, mut theirs: Vec<(String, String)>) -> Result<bool, String> {
         if theirs.first().is_some_and(|(key, _)| key == ARRAY_KEY) {

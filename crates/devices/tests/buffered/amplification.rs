@@ -15,7 +15,7 @@ const HELD: u32 = 3;
 /// Logical pages of a superblock, however many dies it spans.
 const PAGES: u32 = 64;
 
-/// A drive of so many dies, of one plane and one bit, of superblocks of 64 pages.
+/// A drive of `dies` dies with one plane and one bit per cell, in superblocks of 64 pages.
 fn spanning(dies: u32, op: f64) -> Ssd {
     let physical = f64::from(BLOCKS + HELD) / f64::from(BLOCKS);
     let channels = dies.min(8);

@@ -77,8 +77,8 @@ fn run(changes: &Keys, steps: &[Step]) -> Vec<Completion> {
     run_on(&mut Ssd::new(&with(changes), 0).unwrap(), Script::pages(steps))
 }
 
-/// Writes so many groups in order to an empty drive, a group a request; when the last was answered, and
-/// when all were programmed, by a flush of a buffer that a power cut empties.
+/// Writes `groups` groups in order to an empty drive, a group per request. Returns when the last write
+/// completed, and when all were programmed (by a flush of the volatile buffer).
 fn drained(changes: &Keys, groups: u64) -> (Time, Time) {
     let mut keys =
         vec![("device.fill", json!("empty")), ("device.buffer.power_loss_protected", json!(false))];
@@ -96,7 +96,7 @@ fn near(found: f64, expected: f64, share: f64, what: &str) {
     assert!(off.abs() < share, "{what}: {found} is off {expected} by {:+.2} %", 100.0 * off);
 }
 
-/// Writes of 4 KiB at random, so many outstanding.
+/// Random writes of 4 KiB at a queue depth of `outstanding`.
 fn random_writes(ssd: &mut Ssd, outstanding: u32, requests: u64) -> Vec<Completion> {
     let pages = ssd.preparable_pages();
     let mut random = Xoshiro256::new(3, 3);

@@ -136,7 +136,7 @@ fn a_volatile_buffer_erases_what_the_host_has_written_over() {
     ssd.check().unwrap();
 }
 
-/// The rate of random writes of so many pages each, in pages a second, and how many of them waited.
+/// The rate of random writes of `pages` pages each, in pages a second, and how many of them waited.
 fn steady_of(pages: u32) -> (f64, u64) {
     let mut ssd = larger(0.25, &[]);
     let places = devices::Prepare::preparable_pages(&ssd) / u64::from(pages);

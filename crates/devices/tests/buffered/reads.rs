@@ -66,8 +66,8 @@ fn reads_beside_programs_wait_for_half_of_one_or_stop_it() {
     }
 }
 
-/// One die that programs a group from time 0, and reads that come so many microseconds after the
-/// program's beginning: when each was answered, and when the group was programmed.
+/// A die programs a group from time 0; reads arrive at `reads_us`. Returns when each read completed, and
+/// when the group was programmed.
 fn one_program(changes: &super::Keys, reads_us: &[Time]) -> (Vec<Time>, Time) {
     let mut keys = vec![
         ("device.channels", json!(1)),
@@ -129,7 +129,7 @@ fn safe_points_and_the_limit_hold() {
     let keys = suspending(&[]);
     let (reads, end) = one_program(&keys, &[1180]);
     assert_eq!((reads, end), (vec![20_000 + SENSE + PART], GROUP_NS + P));
-    // After so many times it runs to its end.
+    // After `limit` suspensions the program runs to its end.
     let keys = suspending(&[("device.suspend.limit", json!(2))]);
     let (reads, end) = one_program(&keys, &[100, 300, 500]);
     assert_eq!(end, GROUP_NS + P + 2 * (35_000 + SENSE));

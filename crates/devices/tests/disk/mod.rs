@@ -39,7 +39,7 @@ pub fn plain() -> Value {
     })
 }
 
-/// Random requests of so many sectors, aligned to them, within a share of the disk.
+/// Random aligned requests of a fixed number of sectors, within a share of the disk.
 pub struct Load {
     pub op: Op,
     pub sectors: u32,

@@ -6,7 +6,7 @@ use devices::ssd::flash::Stage;
 use engine::Time;
 use std::collections::{BTreeMap, VecDeque};
 
-/// A unit: whom it serves, since when, at which stage, and who waits.
+/// A unit: the operation in service, since when, at which stage, and the queue.
 #[derive(Default)]
 struct Owner {
     foreground: VecDeque<usize>,

@@ -16,7 +16,7 @@ const GROUP: u64 = 3 * 2 * 16_384;
 const PAGE_NS: Time = (16_384 + 1_024) * 1_000 / 400;
 const PROGRAM_NS: Time = 1_200_000;
 
-/// Two channels with two dies each; of each channel so many work side by side.
+/// Two channels with two dies each, which work in parallel.
 fn drive(protected: bool) -> SsdConfig {
     let mut config = SsdConfig {
         channels: 2,
@@ -42,7 +42,7 @@ fn drive(protected: bool) -> SsdConfig {
     config
 }
 
-/// Writes so many groups, cuts at once, and says how it went.
+/// Writes `groups` groups, cuts the power at once, and returns the report.
 fn cut_after(config: &SsdConfig, groups: u64, flushes: bool) -> PowerReport {
     let mut ssd = Ssd::new(config, 1).unwrap();
     let sectors = (GROUP / 512) as u32;
@@ -83,8 +83,8 @@ fn a_protected_buffer_is_programmed_when_the_power_goes() {
     assert_eq!((report.acknowledged_lost, report.durable_lost), (0, 0));
 }
 
-/// What must be programmed is known: so many groups of each die, each after its way over the bus. Capacitors of
-/// that energy lose nothing; with less, a group of each die is lost that had been promised.
+/// The number of groups that each die must still program is known, each after its transfer. Capacitors
+/// with that energy lose nothing; with less, each die loses an acknowledged group.
 #[test]
 fn capacitors_suffice_or_do_not() {
     let load = u64::from(PLANES) * 3 * PAGE_NS;

@@ -9,7 +9,7 @@ use devices::ssd::config::{Persistence, Recovery, Trims};
 use devices::ssd::{Ssd, SsdConfig};
 use engine::{Device, Lba, Op, Random, Request, Time, Xoshiro256};
 
-/// Tries drawn cases of drives that are `wanted`, until there were so many.
+/// Tries `cases` random cases of drives that are `wanted`.
 fn hold(cases: usize, wanted: impl Fn(&SsdConfig) -> bool) {
     let seeds = (500_000..).filter(|seed| wanted(&drives::config(*seed)));
     let mut tries = 0;

@@ -42,7 +42,8 @@ pub fn drawn(seed: u64) -> Option<Case> {
     Some(Case { seed, requests, cuts })
 }
 
-/// Tries cases of seeds until so many cuts were made; the cuts, and the first case that fails.
+/// Tries the case of each seed until `cuts` cuts were made. Returns the number of cuts, and the first
+/// case that fails.
 pub fn search(seeds: impl Iterator<Item = u64>, cuts: u64) -> (u64, Option<(Case, String)>) {
     let mut made = 0;
     for seed in seeds {

@@ -33,8 +33,8 @@ fn pass(ssd: &mut Ssd, until: Time) {
     }
 }
 
-/// Writes so many pages one after the other, cuts, and returns how long the way back took, in seconds, with
-/// what the drive says of it.
+/// Writes `writes` pages one by one, cuts the power, and returns the recovery time in seconds and the
+/// report of the drive.
 fn recovery(config: &SsdConfig, writes: u64) -> (f64, devices::ssd::power::PowerReport) {
     let mut ssd = Ssd::new(config, 1).unwrap();
     let sectors = 8;

@@ -28,7 +28,7 @@ pub struct Experiment {
     pub workload: WorkloadConfig,
     /// How.
     pub run: RunConfig,
-    /// What things cost, if anything is said of it.
+    /// Prices, if any are given.
     #[serde(skip_serializing_if = "Cost::is_empty")]
     pub cost: Cost,
     /// The layers, so that errors found later can still name their line.
@@ -37,8 +37,8 @@ pub struct Experiment {
 }
 
 impl Experiment {
-    /// Resolves layers, the lowest first. Where a layer names a `kind` or a `preset`, it replaces
-    /// all that lower layers say of that section.
+    /// Resolves layers, the lowest first. Where a layer names a `kind` or a `preset`, it replaces that
+    /// section of all lower layers.
     ///
     /// # Errors
     /// Unknown keys, ill-formed values, unknown presets and contradictions, each with its place.
@@ -66,10 +66,8 @@ impl Experiment {
         let checked = checked.and_then(|()| cost.check());
         checked.map_err(|invalid| blame(&invalid, &parsed))?;
         if !run.timed && !device.has_flash() {
-            let problem = format!(
-                "a device of kind \"{}\" has nothing to simulate without time (run.timed)",
-                device.kind()
-            );
+            let problem =
+                format!("a device of kind \"{}\" cannot run untimed (run.timed)", device.kind());
             return Err(blame(&Invalid::new(&["run.timed"], problem), &parsed));
         }
         if run.timeline != TimelineWindow::None && !(run.timed && device.has_flash()) {
@@ -135,7 +133,7 @@ impl Experiment {
         stated.unwrap_or_else(|| Err(InputError(format!("{path}: no layer sets it"))))
     }
 
-    /// Where the cleaning policy stands: of the device, or of what it is made of.
+    /// Where the cleaning policy stands: of the device, or of a device within it.
     fn policy_path(&self) -> String {
         let (mut path, mut device) = ("device".to_owned(), &self.device);
         while let DeviceConfig::Array(array) = device {
@@ -282,7 +280,7 @@ fn each(sections: &[Section<'_, '_>], path: &str) -> Result<Vec<(u32, DeviceConf
         let keys = table.without(&["member"]);
         let device = member(sections, &format!("{path}.each"), Some(table.with(&keys)))?;
         if matches!(device, DeviceConfig::Array(_)) {
-            let problem = format!("{path}.each: an array cannot be one of unlike members");
+            let problem = format!("{path}.each: an array cannot be a member beside unlike ones");
             return Err(table.error_at("kind", &problem));
         }
         Ok((number, device))
@@ -290,8 +288,8 @@ fn each(sections: &[Section<'_, '_>], path: &str) -> Result<Vec<(u32, DeviceConf
     tables.into_iter().map(of).collect()
 }
 
-/// The device that a device is made of: what the layers say of it, from the topmost that names a
-/// kind or a preset, which is that of the default device unless one does; and above them what it has of
+/// The device that a device is made of: its keys in the layers, from the topmost that names a kind or a
+/// preset, which is that of the default device unless one does; and above them what it has of
 /// its own.
 fn member(
     sections: &[Section<'_, '_>],

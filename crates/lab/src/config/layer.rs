@@ -137,7 +137,7 @@ pub fn peers(layers: &[Layer]) -> Result<Layer, InputError> {
             let (first, second) = (one.source, other.source);
             let path = other.path;
             return Err(InputError(format!(
-                "{first} and {second}: {path} is set twice, and their order says nothing; keep one"
+                "{first} and {second}: {path} is set twice, and their order does not count; keep one"
             )));
         }
     }

@@ -71,10 +71,10 @@ const WORKLOADS: &[Preset] = presets!(
     "zipf-mixed",
 );
 
-/// What runs when nothing is said of a section.
+/// The default of a section.
 pub(crate) const DEFAULTS: [(&str, &str); 2] = [("device", "agrawal2008"), ("workload", "mixed")];
 
-/// The preset that runs when nothing is said of `device` or `workload`.
+/// The default preset of `device` or `workload`.
 pub(crate) fn default_of(section: &str) -> &'static Preset {
     let default = DEFAULTS.iter().find(|(name, _)| *name == section);
     default.and_then(|(name, preset)| find(name, preset)).expect("the default is a preset")

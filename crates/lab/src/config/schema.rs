@@ -1,8 +1,8 @@
 //! A JSON Schema of experiment files, made of the reference of the keys: an editor completes and checks
 //! a file with it. What it refuses the program refuses; contradictions between keys it cannot see.
 //!
-//! A section that has a kind says of each key once what it takes; which keys a kind has is told apart
-//! by `if` and `then`, so that a mistake is shown where it is.
+//! A section with a kind describes each of its keys once; `if` and `then` select the keys of a kind, so
+//! that an editor marks a mistake where it is.
 
 use super::keys::{SectionKeys, keys};
 use super::layer::{TITLE, VERSION};
@@ -246,7 +246,7 @@ struct KindKeys<'a> {
 fn by_kind(tables: &[KindKeys<'_>], chosen: impl Fn(&str) -> Value) -> Vec<Value> {
     let every = every_key(tables);
     let of_kind = tables.iter().map(|table| {
-        // What every kind says of a key is not said again, nor shown twice where it is broken.
+        // A description common to all kinds is not repeated, so that a violation is not shown twice.
         let own = |(name, value): &(String, Value)| {
             let value = if every[name] == *value { Value::Bool(true) } else { value.clone() };
             (name.clone(), value)
@@ -258,7 +258,7 @@ fn by_kind(tables: &[KindKeys<'_>], chosen: impl Fn(&str) -> Value) -> Vec<Value
     std::iter::once(json!({ "properties": every })).chain(of_kind).collect()
 }
 
-/// Every key of any kind: what it takes, or any of what it takes in different kinds.
+/// Every key of any kind: its values, or those of any kind.
 fn every_key(tables: &[KindKeys<'_>]) -> Map<String, Value> {
     let mut every: Map<String, Value> = Map::new();
     for (name, value) in tables.iter().flat_map(|table| &table.keys) {

@@ -126,7 +126,7 @@ fn in_named_table(key: &str, paths: &[String]) -> Option<Result<String, String>>
     let name = named.split('.').next().unwrap_or_default();
     if name.is_empty() || !name.chars().all(|c| c.is_ascii_alphanumeric() || "-_".contains(c)) {
         let problem =
-            format!("\"{name}\" in {path} is no name; a name is of letters, digits, - and _");
+            format!("\"{name}\" in {path} is not a valid name; use letters, digits, - and _");
         return Some(Err(problem));
     }
     if paths.contains(&in_reference(&path)) {
@@ -189,7 +189,8 @@ mod tests {
         assert!(message("classes.logs.dept=4").contains("logs are threads, rate, rate_less, arr"));
         assert!(message("classes.logs=4").ends_with("write workload.classes.logs.KEY"));
         assert!(
-            message("classes.*.depth=4").contains("\"*\" in workload.classes.*.depth is no name")
+            message("classes.*.depth=4")
+                .contains("\"*\" in workload.classes.*.depth is not a valid name")
         );
         assert!(message("kind=ssd").contains("could be device.kind, workload.kind"));
     }

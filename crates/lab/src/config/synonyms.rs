@@ -1,7 +1,7 @@
 //! What other programs and people call a key: one table, for messages about unknown keys, `ssdlab keys` and
 //! `ssdlab show`.
 
-/// What others call something that has a name here.
+/// A name in other programs for something that has a name here.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Synonym {
     /// Their word, in lower case.
@@ -20,7 +20,7 @@ const fn row(word: &'static str, terms: &'static [&'static str], note: &'static 
 const CLEANERS: &str = "ssdlab list cleaners";
 const LIFE: &str = "ssdlab endurance DEVICE, ssdlab size --trace FILE --years 5";
 const ZIPF: &str = "as in locality=zipf(0.9)";
-const NO_SLC: &str = "no drive here has a cache of SLC; the write buffer is device.buffer.size";
+const NO_SLC: &str = "SLC caches are not modelled; the write buffer is device.buffer.size";
 const RESULT: &str = "a figure of the results, as in ssdlab sweep --minimize write_amplification";
 const DEPTH: &[&str] =
     &["workload.outstanding", "host_link.queue_depth", "device.queue_depth", "classes.*.depth"];
@@ -112,7 +112,8 @@ fn meant<'a>(row: &Synonym, paths: &[&'a str]) -> Vec<&'a str> {
     found
 }
 
-/// What a message about an unknown key says of a word that others use, if it is one: which of the keys it means, and
+/// The hint in a message about an unknown key, if it is a name used elsewhere: which of the keys it
+/// means, and
 /// of those that of `section` where it has some.
 pub(crate) fn hint(word: &str, section: Option<&str>, paths: &[&str]) -> Option<String> {
     let row = synonym(word)?;
@@ -174,7 +175,7 @@ mod tests {
             ("overprovisioning", "device.over_provisioning"),
             ("gc", "device.cleaning;"),
             ("bs", "workload.block_size"),
-            ("slc_cache", "no drive here has a cache of SLC"),
+            ("slc_cache", "SLC caches are not modelled"),
             ("waf", "a figure of the results"),
         ] {
             assert!(said(word).contains(key), "{word}: {}", said(word));

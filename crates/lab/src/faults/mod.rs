@@ -1,9 +1,9 @@
-//! A device with faults: it is slow, fails, loses its power, or ages, when it is told to.
+//! A device with injected faults: slow requests, errors, power cuts, ageing.
 //!
-//! What is told it is applied in the time of the model and drawn from a generator of its own, so that the
-//! same script on the same requests gives the same results, whoever told it: a script (`run.faults`), or
-//! someone at the control socket of the live device, whose orders are written down as a script. Times of a
-//! script count from the first request. A device without faults is asked directly.
+//! Orders apply in model time, with a random generator of their own, so that the same orders on the same
+//! requests give the same results, whether they come from a script (`run.faults`) or from the control
+//! socket of the live device, which records them as a script. Times of a
+//! script count from the first request. A device without faults gets its requests directly.
 
 mod order;
 
@@ -199,7 +199,7 @@ impl<'a> Faulty<'a> {
 
     fn check_cut(&self) -> Result<(), String> {
         if self.off_until.is_some() || !self.device.is_ready() {
-            return Err("the power is off already, or the drive on its way back".to_owned());
+            return Err("the power is already off, or the drive is still recovering".to_owned());
         }
         self.experiment.device.check_power_cuts().map_err(|invalid| invalid.to_string())
     }
@@ -207,10 +207,10 @@ impl<'a> Faulty<'a> {
     fn age(&mut self, order: &Order) -> Result<(), String> {
         let pages = self.device.preparable_pages();
         if pages == 0 {
-            return Err(format!("{order}: this device has no flash that could age"));
+            return Err(format!("{order}: this device has no flash"));
         }
         if !self.device.rests() || !self.late.is_empty() {
-            return Err(format!("{order}: the drive is at work; ask again when it rests"));
+            return Err(format!("{order}: the drive is busy; try again when it is idle"));
         }
         self.ages += 1;
         let seed = self.experiment.run.seed ^ self.ages;
@@ -405,7 +405,7 @@ impl Device for Faulty<'_> {
     }
 }
 
-/// What is asked of the device beside requests, where something stands between.
+/// Calls to the device beside requests, passed through the faults.
 impl Faulty<'_> {
     /// Begins the account anew.
     pub(crate) fn begin_account(&mut self, now: Time) {

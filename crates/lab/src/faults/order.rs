@@ -27,9 +27,9 @@ pub(crate) struct Fail {
 pub(crate) enum Order {
     /// Every operation takes this many times as long.
     Slow(f64),
-    /// This share of the requests takes so much longer.
+    /// This share of the requests takes longer by this time.
     Latency(Time, f64),
-    /// Nothing is answered for so long.
+    /// No request completes for this time.
     Stall(Time),
     /// Some requests end with an error.
     Fail(Fail),
@@ -37,11 +37,11 @@ pub(crate) enum Order {
     ReadOnly(bool),
     /// Nothing is changed any more, for good.
     EndOfLife,
-    /// The power goes, and comes back after so long.
+    /// A power cut; the power is back after this time.
     Cut(Time),
     /// The drive is overwritten at random until its write amplification has settled.
     AgeSteady,
-    /// So many pages of the drive are overwritten at random.
+    /// This number of pages of the drive is overwritten at random.
     Age(u64),
     /// All of this is over, but what has become of the drive.
     Reset,
@@ -57,7 +57,7 @@ impl FromStr for Order {
         match words[..] {
             ["slow", factor] => match factor.parse::<f64>() {
                 Ok(factor) if (1.0..=1e6).contains(&factor) => Ok(Order::Slow(factor)),
-                _ => Err(format!("slow {factor}: a factor from 1 to 1000000")),
+                _ => Err(format!("slow {factor}: expected a factor from 1 to 1000000")),
             },
             ["latency", "none"] => Ok(Order::Latency(0, 1.0)),
             ["latency", "add", more] => Ok(Order::Latency(time(more)?, 1.0)),
@@ -78,11 +78,11 @@ impl FromStr for Order {
                 number.parse().map(Order::Age).map_err(|_| format!("age {number} writes: a number"))
             }
             ["age", _, "days" | "d"] => {
-                let problem = "data do not fade in these drives; age steady, or age N writes";
+                let problem = "retention is not modelled; use age steady or age N writes";
                 Err(format!("{line}: {problem}"))
             }
             ["reset"] => Ok(Order::Reset),
-            _ => Err(format!("\"{line}\" is no order; there are: {FORMS}")),
+            _ => Err(format!("\"{line}\" is not an order; the orders are: {FORMS}")),
         }
     }
 }
@@ -146,7 +146,7 @@ pub(crate) fn script(text: &str) -> Result<Vec<(Time, Order)>, String> {
         let refuse = |problem: String| format!("line {}: {problem}", number + 1);
         let (at, order) = script_line(line).map_err(refuse)?;
         if orders.last().is_some_and(|(before, _)| *before > at) {
-            return Err(refuse("its time is before that of the line above".to_owned()));
+            return Err(refuse("its time is earlier than that of the line above".to_owned()));
         }
         orders.push((at, order));
     }
@@ -222,7 +222,7 @@ mod tests {
             ("fail read 1MiB..1KiB", "ends before"),
             ("fail flush 0..1MiB", "has no range"),
             ("latency add 2ms p=2", "from 0 to 1"),
-            ("age 90 days", "do not fade"),
+            ("age 90 days", "retention is not modelled"),
             ("dance", "slow X"),
         ] {
             let text = script(&format!("1s {line}")).unwrap_err();

@@ -20,8 +20,8 @@ pub(super) struct Doors<'a> {
 }
 
 impl<'a> Doors<'a> {
-    /// What the user wants to be opened, if it can be: whoever finds a door finds a server behind it, so
-    /// they are opened last.
+    /// The sockets to open, checked but not open yet: they are opened last, so that a client that
+    /// connects finds a server.
     pub(super) fn check(
         settings: &'a LiveSettings,
         warnings: &mut Vec<String>,
@@ -30,7 +30,8 @@ impl<'a> Doors<'a> {
             Some(LiveAddress::Shared(behind)) => (None, Some(behind)),
             Some(address) => (Some(place::address(address, false, warnings)?), None),
             None if settings.mount.is_none() && settings.vhost_user.is_none() => {
-                let problem = "nobody could reach it: a socket, a port or a directory is needed";
+                let problem =
+                    "no client could reach it: give a socket, a port or a mount directory";
                 return Err(RunError::Input(problem.to_owned()));
             }
             None => (None, None),
@@ -48,8 +49,8 @@ impl<'a> Doors<'a> {
         Ok(Doors { address, listener: None, shared, mount: None, machine: None, to_file })
     }
 
-    /// Measures what the way to clients takes, unless that is given: to those with a socket, or else
-    /// to whoever uses the file. To a machine it is not known, so that its answers are never early.
+    /// Measures the transport latency, unless it is given: of the socket if there is one, else of the
+    /// mounted file. For a virtual machine it is unknown, so that replies to it are never early.
     pub(super) fn measure(
         &mut self,
         settings: &LiveSettings,

@@ -17,8 +17,9 @@ pub(super) fn read(path: &Path) -> Result<Floor, RunError> {
     for op in [Op::Read, Op::Write] {
         let rows = value["floor"][op.name()].as_array();
         let rows = rows.filter(|rows| !rows.is_empty());
-        let rows = rows
-            .ok_or_else(|| refuse(format!("nothing of {}s; `ssdlab floor` makes it", op.name())))?;
+        let rows = rows.ok_or_else(|| {
+            refuse(format!("no rows for {}s; create the file with `ssdlab floor`", op.name()))
+        })?;
         let mut before = 0;
         for row in rows {
             let number = |key: &str| row[key].as_f64().filter(|it| (0.0..1e9).contains(it));

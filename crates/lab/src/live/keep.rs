@@ -77,7 +77,7 @@ impl Keeper {
         let belongs = same(0) && (same(1) && same(2) || same(3) && same(4));
         if head[..16] != *MAGIC || !belongs {
             let backing = backing.display();
-            return Err(refuse(format!("it is the drive of other data than those in {backing}")));
+            return Err(refuse(format!("it belongs to other data than those in {backing}")));
         }
         Ok(true)
     }
@@ -128,7 +128,7 @@ impl Keeper {
         let name = self.path.display().to_string();
         let system = |problem: String| RunError::System(format!("{name}: not saved: {problem}"));
         if !device.rests() {
-            return Err(system("the drive does not come to rest".to_owned()));
+            return Err(system("the drive does not become idle".to_owned()));
         }
         self.settle().and_then(|()| self.save(&*device, 0)).map_err(system)
     }

@@ -1,4 +1,4 @@
-//! What there is to see of a live device while it is served. Who looks changes nothing.
+//! Queries of a live device while it is served. They change nothing.
 
 use super::{map, report};
 use crate::faults::Faulty;
@@ -92,7 +92,7 @@ fn bin_bounds() -> Vec<Time> {
     bounds.take_while(|bound| *bound < LONGEST_NS).collect()
 }
 
-/// Everything that is counted, since the beginning: who asks again knows what has happened between.
+/// All counters since the start; two queries give the change in between.
 fn counts(counted: Counted<'_>, device: &Faulty<'_>, now: Time, timing: &Punctuality) -> Value {
     let (word, reason) = report::verdict(timing);
     json!({

@@ -1,8 +1,8 @@
 //! The flash as a map: a cell for each block or, of many, for some neighbours, small enough to be asked for
 //! several times a second.
 //!
-//! A cell is a letter in each of four strings: how full of valid data it is, how often it was erased, what it
-//! is used for, and which stream filled it. Quantities have 64 steps, in the letters of base64.
+//! A cell is a letter in each of four strings: its share of valid data, its erase count, its state, and
+//! the stream that filled it. Quantities have 64 steps, in the letters of base64.
 
 use devices::ssd::ids::BlockState;
 use devices::{BlockLook, Looks, UNKNOWN_STREAM};

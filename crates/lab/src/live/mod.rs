@@ -122,7 +122,7 @@ fn serve(
     let mut warnings = Vec::new();
     let scale = Scale::new(settings.time_scale).map_err(from_nbd)?;
     if experiment.run.warm_up.ns() > 0 {
-        let problem = "a live device is measured from its first client on; leave the key out";
+        let problem = "a live device is measured from its first client on; remove the key";
         return Err(experiment.blame(&Invalid::new(&["run.warm_up"], problem.to_owned())).into());
     }
     let script = faults::of(experiment)?;
@@ -168,7 +168,7 @@ fn serve(
     let mut server = Server::new(&mut device, &mut watcher, setup, control).map_err(from_nbd)?;
     doors.open(settings, export, &mut server)?;
     let file = doors.file();
-    // Nobody listens any more when the user has given up.
+    // The receiver is gone if the user has given up.
     let (uri, told_of) = (doors.uri(), warnings.clone());
     let _ = announce.send(Ready { uri, file: file.clone(), size_bytes, warnings: told_of, events });
     #[expect(clippy::disallowed_methods, reason = "a live device runs on the wall clock")]
@@ -241,7 +241,7 @@ fn keeper_of(
     Ok(keeper)
 }
 
-/// What the results say of the trace that was written.
+/// The section of the results on the recorded trace.
 fn recorded((file, losses): (String, Losses), faults: Option<&str>) -> Value {
     let lost: Map<String, Value> =
         losses.into_iter().map(|(what, count)| (what.to_owned(), json!(count))).collect();

@@ -7,7 +7,7 @@ use nbd::{Address, Store};
 use options::Size;
 use std::net::IpAddr;
 
-/// Where it listens, if that may be; where nobody comes in without a certificate there is less to warn of.
+/// The address to listen on, if it is allowed; without a warning if clients must show certificates.
 pub(super) fn address(
     address: &LiveAddress,
     is_guarded: bool,
@@ -15,7 +15,7 @@ pub(super) fn address(
 ) -> Result<Address, RunError> {
     match address {
         LiveAddress::Shared(_) => {
-            Err(RunError::Input("a device behind a door is no place for one".to_owned()))
+            Err(RunError::Input("a device on a shared socket has no address of its own".to_owned()))
         }
         LiveAddress::Socket(path) => Ok(Address::Unix(path.clone())),
         LiveAddress::Port { port, host, allow_remote } => {
@@ -27,8 +27,8 @@ pub(super) fn address(
             if !ip.is_loopback() {
                 if !allow_remote {
                     return Err(RunError::Input(format!(
-                        "host {host}: other machines could read and write the device, for NBD asks \
-                         nobody who he is; use 127.0.0.1, or --allow-remote if that is meant"
+                        "host {host}: other machines could read and write the device, because NBD has \
+                         no authentication; use 127.0.0.1, or --allow-remote if that is intended"
                     )));
                 }
                 if !is_guarded {

@@ -1,4 +1,4 @@
-//! What a live device says of itself at the end, beside the results of a simulation.
+//! The report of a live device at the end, beside the results of a simulation.
 
 use crate::config::Experiment;
 use engine::Op;

@@ -1,4 +1,4 @@
-//! What is said of a live device before it is served, and what is known of it then.
+//! Settings of a live device, and its properties once it is served.
 
 use crate::error::RunError;
 use nbd::{Arrivals, Export};
@@ -7,7 +7,7 @@ use std::path::PathBuf;
 use std::sync::atomic::AtomicU64;
 use std::sync::{Arc, OnceLock};
 
-/// Where a live device is to be found.
+/// The address of a live device.
 #[derive(Debug)]
 pub enum LiveAddress {
     /// A Unix socket with this path.
@@ -45,7 +45,7 @@ pub struct LiveSettings {
     pub mount: Option<PathBuf>,
     /// The socket at which a hypervisor finds it as the disk of its guest.
     pub vhost_user: Option<PathBuf>,
-    /// How large it is for its clients, such as "1GiB"; else as large as the backing file, or as the
+    /// The exported size, such as "1GiB"; otherwise that of the backing file, or of the
     /// device.
     pub size: Option<String>,
     /// The file with the data; else they are in memory.
@@ -54,7 +54,7 @@ pub struct LiveSettings {
     pub record: Option<String>,
     /// The socket at which orders are taken.
     pub control: Option<PathBuf>,
-    /// The file with what the way to the client and back takes; else the server measures its own.
+    /// The file with the transport latency; otherwise the server measures its own.
     pub floor: Option<PathBuf>,
     /// Whether clients may change nothing.
     pub read_only: bool,

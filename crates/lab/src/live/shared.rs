@@ -17,8 +17,8 @@ pub struct LiveTls {
 }
 
 impl LiveTls {
-    /// The certificates of a directory; whether clients must show one of their own, and whether nothing is
-    /// said without TLS.
+    /// The certificates of a directory; whether clients must show one of their own, and whether TLS is
+    /// required.
     ///
     /// # Errors
     /// When files are missing, or are not what their names say.
@@ -28,7 +28,7 @@ impl LiveTls {
         Ok(LiveTls { tls, security, verifies })
     }
 
-    /// Whether nobody comes in who has no certificate.
+    /// Whether clients must show a certificate.
     fn guards(&self) -> bool {
         self.verifies && self.security == Security::Required
     }
@@ -66,8 +66,7 @@ impl LiveDoor {
         let address = place::address(address, is_guarded, &mut warnings)?;
         Listener::check(&address).map_err(from_nbd)?;
         if tls.is_some() {
-            let words =
-                "what TLS takes is not part of the timing: it is on top of what clients see";
+            let words = "the latency of TLS is not part of the timing; clients see it in addition";
             warnings.push(words.to_owned());
         }
         let control = Control::new().map_err(|error| system(&error))?;
@@ -75,13 +74,13 @@ impl LiveDoor {
         Ok(LiveDoor { address, tls, rooms: Vec::new(), control, thread, relays, warnings })
     }
 
-    /// The way to a device that is to be served behind it, under a name.
+    /// The passage to a device served behind it, under a name.
     ///
     /// # Errors
     /// When the name is taken, or the system has no more descriptors.
     pub fn way_to(&mut self, name: &str, description: &str) -> Result<LiveAddress, RunError> {
         if self.rooms.iter().any(|room| room.name == name) {
-            let problem = format!("export {name}: there are two of that name");
+            let problem = format!("export {name}: this name is used twice");
             return Err(RunError::Input(problem));
         }
         let (passage, arrivals) = nbd::passage().map_err(from_nbd)?;
@@ -120,7 +119,7 @@ impl LiveDoor {
         Ok(uris)
     }
 
-    /// Lets nobody in any more; who is inside may stay.
+    /// Accepts no more clients; connected ones may stay.
     pub fn close(&mut self) {
         self.control.stop();
         if let Some(thread) = self.thread.take() {

@@ -1,4 +1,4 @@
-//! A redundancy group over its mission: members that fail and are replaced, and defects nobody has seen.
+//! A redundancy group over its mission: members that fail and are replaced, and latent defects.
 //!
 //! The next event is the first failure or end of a repair. Defects have no events: how many a member
 //! has matters only when nothing is left to correct them, and is found then.
@@ -6,7 +6,7 @@
 use super::law::Law;
 use engine::Random;
 
-/// Defects that nobody sees until a scrub or a rebuild reads them.
+/// Latent defects, until a scrub or a rebuild reads them.
 #[derive(Debug)]
 pub(super) struct Defects {
     pub(super) between: Law,
@@ -79,7 +79,7 @@ impl<'a> State<'a> {
         self.members.iter().filter(|it| it.rebuilt.is_some()).count() as u32
     }
 
-    /// The member of the next event, if that comes before the end of the mission; time goes on to it.
+    /// The member of the next event, if that comes before the end of the mission; time advances to it.
     pub(super) fn next(&mut self, end: f64) -> Option<usize> {
         let at = |it: &Member| it.rebuilt.map_or(it.fails, |(_, until)| until);
         let (place, next) =

@@ -2,8 +2,8 @@
 //!
 //! There is no device in it. A group of members lives through its mission; losses are so rare that
 //! whenever a member is missing, trials go on from there with failures that come faster, and what they
-//! lose is weighed by how likely it was. The group itself goes on as it would, so its own losses are
-//! a check (`seen`). Each group has a generator of its own: results depend on the seed alone.
+//! lose is weighed by how likely it was. The group itself continues unchanged, so its own losses are a
+//! check (`seen`). Each group has a generator of its own: results depend on the seed alone.
 
 mod group;
 mod law;
@@ -24,7 +24,7 @@ const TRIAL_STREAM: u64 = 22;
 const TRIALS: u32 = 4;
 /// Failures that trials should see during a repair.
 const AIM: f64 = 0.7;
-/// Groups between two visits to whoever waits.
+/// Groups between two calls of `visit`.
 const VISIT: u64 = 64;
 
 /// What is asked, as the user writes it.
@@ -90,7 +90,7 @@ impl Reliability {
     }
 }
 
-/// Simulates `groups` groups; `visit` is told how many are done and may end it.
+/// Simulates `groups` groups; `visit` gets the number done and may end it.
 ///
 /// # Errors
 /// When a value cannot be, or when `visit` ends it.

@@ -32,7 +32,7 @@ pub(crate) fn target_format(
         Some("gz") => (&target[..target.len() - 3], Compression::Gzip),
         Some("zst") => (&target[..target.len() - 4], Compression::Zstd),
         Some(word @ ("xz" | "bz2")) => {
-            return Err(format!("{target}: .{word} is read but not written; .gz and .zst are"));
+            return Err(format!("{target}: .{word} can be read but not written; use .gz or .zst"));
         }
         _ => (target, Compression::None),
     };
@@ -43,11 +43,11 @@ pub(crate) fn target_format(
         let word = EXTENSIONS.iter().find(|(known, _)| *known == word).map_or(word, |row| row.1);
         writable().find(|format| format.name == word).ok_or_else(|| {
             let names = writable().map(|format| format.name).collect::<Vec<_>>().join(", ");
-            format!("{target}: the extension names no format that is written; use --to: {names}")
+            format!("{target}: the extension is not that of a trace format; use --to: {names}")
         })?
     };
     if format.name == "parquet" && compression != Compression::None {
-        return Err(format!("{target}: Parquet is compressed within; leave the extension away"));
+        return Err(format!("{target}: Parquet is already compressed; remove the extension"));
     }
     Ok((format, compression))
 }
@@ -194,12 +194,12 @@ mod tests {
             ("a", Some("mqsim"), Ok(("mqsim", Compression::None))),
             ("a.csv.zst", Some("mqsim"), Ok(("mqsim", Compression::Zstd))),
             ("-", Some("fio"), Ok(("fio", Compression::None))),
-            ("-", None, Err("the extension names no format that is written; use --to: disksim")),
-            ("a.zst", None, Err("names no format")),
-            ("a.disksim.xz", None, Err(".xz is read but not written")),
-            ("a.parquet.gz", None, Err("Parquet is compressed within")),
-            ("a", Some("spc"), Err("--to: format spc is read but not written; written are")),
-            ("a", Some("nonesuch"), Err("\"nonesuch\" is no format")),
+            ("-", None, Err("the extension is not that of a trace format; use --to: disksim")),
+            ("a.zst", None, Err("not that of a trace format")),
+            ("a.disksim.xz", None, Err(".xz can be read but not written")),
+            ("a.parquet.gz", None, Err("Parquet is already compressed")),
+            ("a", Some("spc"), Err("--to: format spc can be read but not written; choose one of")),
+            ("a", Some("nonesuch"), Err("unknown format \"nonesuch\"")),
         ];
         for (target, named, expected) in rows {
             let found = target_format(target, named).map(|(format, how)| (format.name, how));

@@ -21,7 +21,7 @@ struct Before {
     ends: BinaryHeap<Reverse<Time>>,
 }
 
-/// Requests of one pattern and size with so many outstanding.
+/// Requests of one pattern and size at one queue depth.
 #[derive(Debug, Clone, Copy, Default)]
 struct Group {
     requests: u64,
@@ -109,7 +109,7 @@ pub fn trace_services(
     } else if format.has_events() {
         if path == "-" {
             let problem =
-                "standard input is read once, and issues and completions are two readings";
+                "issues and completions are read in two passes, and standard input only allows one";
             return Err(TraceError::Input(format!("trace -: {problem}; name a file")));
         }
         join(path, options_json, &mut services, watch)?;
@@ -176,7 +176,7 @@ fn join(
         let mut options: serde_json::Map<String, Value> =
             serde_json::from_str(options_json).unwrap_or_default();
         if options.insert("event".to_owned(), json!(event)).is_some() {
-            let problem = "calibration takes both issues and completions; leave the event away";
+            let problem = "calibration uses both issues and completions; remove the event";
             return Err(TraceError::Input(format!("workload.event: {problem}")));
         }
         Reading::open(path, &Value::from(options).to_string())

@@ -100,7 +100,7 @@ impl WorkingSet {
         self.buckets.iter().map(|sketch| sketch.count().round() as u64)
     }
 
-    /// Takes note that pages are touched so long after the beginning.
+    /// Notes that these pages are accessed, `since` after the beginning.
     pub(super) fn insert(&mut self, since: Time, device: u32, first: u64, end: u64) {
         while since / self.width_ns >= BUCKETS as u64 {
             self.widen();

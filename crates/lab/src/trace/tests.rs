@@ -119,11 +119,11 @@ fn wrong_options_are_named() {
         (r#"{"time_unit": "fortnights"}"#, "workload.time_unit: \"fortnights\" is not one of own"),
         (r#"{"time_unit": "us"}"#, "traces in format disksim say this themselves"),
         (r#"{"format": "disksin"}"#, "workload.format: \"disksin\" is not one of disksim"),
-        (r#"{"beyond": "wrap"}"#, "workload.beyond does not say how a trace is read"),
+        (r#"{"beyond": "wrap"}"#, "workload.beyond does not affect how a trace is read"),
         (r#"{"skip_bd": 3}"#, "(did you mean workload.skip_bad?)"),
         (r#"{"skip_bad": -1}"#, "workload.skip_bad: invalid value"),
         (r#"{"columns": "time=1"}"#, "workload.columns: the unit of time is missing"),
-        ("[]", "the options are no JSON object"),
+        ("[]", "the options are not a JSON object"),
     ];
     for (options, part) in rows {
         let message = info(&path, options).unwrap_err();

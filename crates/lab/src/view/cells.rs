@@ -1,11 +1,12 @@
-//! The cells of a map of blocks: a block each, or as many as it takes for the map to stay readable.
+//! The cells of a map of blocks: one block each, or several in a large drive, so that the map stays
+//! readable.
 
 use devices::ssd::ids::BlockState;
 use devices::{BlockLook, Looks};
 use serde_json::{Value, json};
 use std::ops::Range;
 
-/// Cells of a map at most, or as many as there are units if that is more.
+/// Maximum number of cells of a map, or the number of units if that is larger.
 pub(super) const MOST_CELLS: usize = 16_384;
 
 /// What a cell shows.
@@ -18,7 +19,7 @@ pub(super) struct Cell {
     head: u8,
 }
 
-/// Which stands for a stream that is not known; there are never as many as that.
+/// The code of an unknown stream; there are never as many as that.
 const UNKNOWN: u8 = 15;
 
 impl Cell {
@@ -62,13 +63,13 @@ fn write_number(mut number: u64, bytes: &mut Vec<u8>) {
     bytes.push(number as u8);
 }
 
-/// Which blocks each cell stands for.
+/// The blocks of each cell.
 #[derive(Debug, Default)]
 pub(super) struct Layout {
     pub(super) cells: Vec<Range<usize>>,
     /// Drives that were known when it was made.
     pub(super) drives: usize,
-    /// The same for whoever draws the map.
+    /// The same for the page that draws the map.
     pub(super) shape: Value,
 }
 

@@ -11,11 +11,11 @@ use engine::{Completion, Op, Time};
 use serde_json::{Map, Value, json};
 use std::collections::VecDeque;
 
-/// Of so many requests percentiles are told.
+/// Percentiles are those of the last `WINDOW` requests.
 const WINDOW: usize = 10_000;
-/// A percentile is told when this many requests are slower.
+/// A percentile is shown if at least this many requests are slower.
 const SLOWER: usize = 10;
-/// Requests of a frame that are told one by one: the last ones, and the slowest.
+/// Requests of a frame that are listed individually: the last ones, and the slowest.
 const TOLD: usize = 8;
 
 /// Why there is a frame.
@@ -154,7 +154,7 @@ impl Frames {
         head
     }
 
-    /// The median, p99 and p99.9 of the last requests, of those that so many tell.
+    /// The median, p99 and p99.9 of the last requests; `None` where there are too few.
     fn percentiles(&mut self) -> [Option<Time>; 3] {
         self.sorted.clear();
         self.sorted.extend(&self.window);

@@ -11,9 +11,9 @@ use std::sync::mpsc::{Receiver, Sender};
 /// How the run is to go on.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Order {
-    /// By so many steps, with a frame after each.
+    /// Advance by `frames` steps, with a frame after each.
     Advance { step: Time, frames: u32 },
-    /// To the next request that took at least so long, or by so many requests.
+    /// Advance to the next request that took at least `limit`, or by `requests` requests.
     Slow { limit: Time, requests: u64 },
 }
 
@@ -32,7 +32,7 @@ pub(crate) struct Gate {
     left: u32,
     /// What a request takes at least that is looked for.
     slow: Time,
-    /// Requests after which nobody looks for it any longer.
+    /// Requests after which the search stops.
     patience: u64,
     now: Time,
 }
@@ -85,7 +85,7 @@ impl Gate {
         self.frames.write(device, at, what, &mut self.bytes);
     }
 
-    /// Answers the order, and takes the next one. When none can come, the run goes on to its end.
+    /// Answers the order, and takes the next one. When none can come, the run continues to its end.
     fn wait(&mut self, now: Time) {
         let bytes = std::mem::take(&mut self.bytes);
         let order = self.answers.send(bytes).ok().and_then(|()| self.orders.recv().ok());
@@ -119,7 +119,7 @@ impl Drop for Gated {
     fn drop(&mut self) {
         let Gated { device, gate } = self;
         gate.show(&**device, gate.now, What::End);
-        // Perhaps nobody looks any more.
+        // The view may be closed.
         let _ = gate.answers.send(std::mem::take(&mut gate.bytes));
     }
 }
@@ -178,7 +178,7 @@ impl Device for Gated {
 /// One thread drives it, so that it is not taken apart.
 impl Apart for Gated {}
 
-/// Nobody steers a device of an experiment but the array that it is in.
+/// Only the array that contains a device coordinates its cleaning.
 impl Cleans for Gated {}
 
 impl Prepare for Gated {

@@ -1,8 +1,9 @@
-//! A run that is looked at while it goes on: it stops wherever whoever looks wants, and goes on from there.
+//! A run in a view: it pauses where the viewer wants, and continues from there.
 //!
 //! It is the run of [`run_with`](crate::run_with), on a thread of its own, whose device stands behind a
-//! [gate](gate): before time goes on past an instant the gate shows what the device looks like, and waits
-//! for the next order. So what is seen is the run itself, and its results are those of a run nobody looks at.
+//! [gate](gate): before time advances past an instant the gate emits the state of the device, and waits
+//! for the next command. So the view shows the run itself, and its results are those of a run without a
+//! view.
 
 mod cells;
 mod frames;
@@ -41,8 +42,7 @@ impl View {
     /// When the experiment has nothing that could be looked at, or the system gives no thread.
     pub fn start(experiment: Experiment, supplied: Supplied) -> Result<View, RunError> {
         if !experiment.run.timed {
-            let problem =
-                "false is a run without time, of which there is nothing to see".to_owned();
+            let problem = "false is an untimed run, which cannot be viewed".to_owned();
             return Err(experiment.blame(&Invalid::new(&["run.timed"], problem)).into());
         }
         let (orders, its_orders) = channel();
@@ -76,14 +76,14 @@ impl View {
         self.order(Order::Advance { step: step.max(1), frames: frames.max(1) });
     }
 
-    /// A single frame, of the instant at which the next request is answered that took `limit` or longer, or
-    /// after so many requests of which none did.
+    /// Asks for a single frame: when the next request of at least `limit` completes, or after `requests`
+    /// faster ones.
     pub fn seek_slow(&self, limit: Time, requests: u64) {
         self.order(Order::Slow { limit, requests });
     }
 
     fn order(&self, order: Order) {
-        // Of a run that is over nobody takes orders; the answer says that it is.
+        // A finished run accepts no commands; the answer says that it is over.
         let _ = self.orders.as_ref().map(|orders| orders.send(order));
     }
 

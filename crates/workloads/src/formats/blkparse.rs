@@ -59,7 +59,7 @@ fn has_shape(line: &str) -> bool {
 enum Piece {
     /// This character, or any run of blanks for a blank.
     Text(u8),
-    /// What a `%` letter stands for.
+    /// The meaning of a `%` letter.
     Value(u8),
 }
 

@@ -92,14 +92,14 @@ impl LineParser for Parser {
     }
 }
 
-/// The last column; nobody answered where it is 0.
+/// The last column; 0 if there was no completion.
 fn response(line: &[u8]) -> Option<Time> {
     let ticks = integer(line.rsplit(|byte| *byte == b',').next()?.trim_ascii(), 10).ok()?;
     ticks.checked_mul(TICK_NS).filter(|ns| *ns > 0)
 }
 
-/// Reads and writes with times in 100 ns; hosts are called by their number. Nobody answered, so
-/// the response time is 0.
+/// Reads and writes with times in 100 ns; hosts are named by number. There are no completions, so the
+/// response time is 0.
 fn write(records: &mut dyn Iterator<Item = Record>, out: &mut dyn Write) -> io::Result<Losses> {
     let mut lost = Lost::default();
     for record in records {

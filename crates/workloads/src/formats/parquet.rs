@@ -116,7 +116,7 @@ const OPTIONAL: [&str; 3] = ["device", "fua", "end_ns"];
 const OTHERWISE: [(&str, &str); 3] =
     [("arrival_ns", "at_ns"), ("offset_bytes", "sector"), ("size_bytes", "sectors")];
 const OTHER_TIME: &str = "_ns";
-/// And one says how it ended, which a replay finds out anew.
+/// Another has its status, which a replay determines again.
 const STATUS: &str = "status";
 
 /// Where a column is. A number's column may count below zero, or bytes.

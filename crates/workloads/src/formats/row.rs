@@ -1,4 +1,4 @@
-//! A row of the table of formats: what it is called, how it is recognised, read and written.
+//! A row of the table of formats: its name, detection, reading and writing.
 
 use super::writing::Writer;
 use crate::error::BuildError;

@@ -206,7 +206,7 @@ mod tests {
         };
         let first = issue(&mut *workload, 0);
         assert_eq!(blocks(&first), [0, 4, 8, 12]);
-        // Whoever is answered asks: only its position moves.
+        // The process whose request completes issues the next: only its position moves.
         for (answered, next) in [(2, 9), (0, 1)] {
             workload.completed(&answer(first[answered], 5));
             assert_eq!(blocks(&issue(&mut *workload, 5)), [next]);

@@ -2,8 +2,8 @@
 //!
 //! Known (Norcott and Capps, the `IOzone` manual): the tests write a new file, write it again, read
 //! it and read it again, each in records from its start to its end, one record at a time. Files are
-//! 64 KiB to 512 MiB and records 4 KiB to 16 MiB by default. Assumed: what [`files`](crate::files)
-//! says of the file system; the inode is written when the file is created and at the end of each
+//! 64 KiB to 512 MiB and records 4 KiB to 16 MiB by default. Assumed: the file system of
+//! [`files`](crate::files); the inode is written when the file is created and at the end of each
 //! pass that writes (it is closed); the operating system's cache is left out, as with `-I`; the
 //! file is deleted at the end, as without `-w`, and each further run creates it anew.
 

@@ -5,8 +5,8 @@
 //! transaction then reads a whole file or appends to one, and creates a file or deletes one, each
 //! with the same probability and on files chosen at random; at the end all files are deleted.
 //! Defaults are 500 files of 500 to 10,000 bytes and 500 transactions, with both biases 5 of 10. An
-//! append adds a random part of what the largest size leaves. Assumed: what
-//! [`files`](crate::files) says of the file system; operations follow one another without a cache
+//! append adds a random part of what the largest size leaves. Assumed: the file system of
+//! [`files`](crate::files); operations follow one another without a cache
 //! (as after a sync), though several of their requests may be outstanding; subdirectories and the
 //! block sizes of reads and writes do not matter at 4 KiB. When the pool has run empty, the
 //! transactions end, as in the original; when it or the space is full, a creation is left out and

@@ -1,8 +1,8 @@
 //! Threads in classes: each class has its rate, its mix of reads and writes, and statistics of its own.
 //!
-//! A thread has a schedule, by the clock or without pause, and may have `depth` requests outstanding. What
-//! is due while so many are is asked as soon as one of them is answered, so a thread that falls behind
-//! catches up. A request's latency counts from when it is asked, not from when it was due. Each thread
+//! A thread has a schedule, by the clock or without pause, and at most `depth` requests outstanding. A
+//! request that is due at full depth is submitted when another one completes, so a thread that falls
+//! behind catches up. Latency counts from submission, not from when the request was due. Each thread
 //! has a submission queue of its own, numbered in the order of the names of the classes.
 
 mod config;
@@ -149,7 +149,7 @@ impl Load {
         self.turns += 1;
     }
 
-    /// The request given last has been submitted: its thread goes on.
+    /// The request given last has been submitted: its thread continues.
     fn submitted(&mut self, Arrival { at, request }: Arrival) {
         let thread = &mut self.threads[usize::from(request.queue)];
         let shared = &self.classes[usize::from(thread.of)];

@@ -1,8 +1,8 @@
 //! Requests that were read together, with what was noticed among them: what readers hand on.
 //!
 //! A batch is filled, given out and filled again, so that reading allocates nothing in the long run. It
-//! knows for each request where it came from, and what had been left out or changed up to it, so that
-//! who takes one request at a time sees no difference.
+//! knows for each request where it came from, and what had been left out or changed up to it, so that a
+//! reader of single requests sees no difference.
 
 use crate::record::Record;
 use engine::{Time, WorkloadError};
@@ -111,7 +111,7 @@ impl Notes {
 pub(crate) struct Counted(Vec<(&'static str, u64)>);
 
 impl Counted {
-    /// Counts so many more.
+    /// Adds `more` to the count of `what`.
     pub(crate) fn add_many(&mut self, what: &'static str, more: u64) {
         match self.0.iter_mut().find(|(known, _)| std::ptr::eq(*known, what) || *known == what) {
             Some((_, count)) => *count += more,

@@ -1,4 +1,4 @@
-//! What is said of a trace that cannot be read, with its name and the place in it.
+//! Errors of a trace that cannot be read, with its name and the place in it.
 
 use super::inputs::reason;
 use engine::WorkloadError;

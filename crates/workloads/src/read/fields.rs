@@ -1,7 +1,7 @@
 //! Reads the fields of a line: numbers, times and sizes, exactly and without allocating.
 //!
-//! A [`Field`] knows what it is called and what it should look like, so that every fault names the
-//! field, the offending text and the expectation. Nothing here goes through floating point.
+//! A [`Field`] has a name and a description, so that every error names the field, the offending text and
+//! the expectation. Nothing here goes through floating point.
 
 use crate::record::{Line, LineError, Record, shown};
 use engine::{Op, SECTOR_BYTES, Time};
@@ -111,7 +111,7 @@ impl Field {
     }
 }
 
-/// A whole number in `base` (10 or 16); a minus sign is told apart from other rubbish.
+/// A whole number in `base` (10 or 16); a minus sign has an error of its own.
 pub(crate) fn integer(field: &[u8], base: u32) -> Result<u64, Fault> {
     let digits = match field {
         [b'-', rest @ ..] => rest,

@@ -1,4 +1,4 @@
-//! Where the bytes of traces and job files come from: whoever runs a workload opens them.
+//! The source of the bytes of traces and job files: the caller of a workload opens them.
 
 use std::io::{self, Read, Seek};
 use std::sync::Arc;
@@ -57,7 +57,7 @@ impl Inputs {
         }
     }
 
-    /// The same with so many threads, at least 1.
+    /// The same with `threads` threads, at least 1.
     pub fn with_threads(self, threads: usize) -> Self {
         Inputs { threads: threads.max(1), ..self }
     }

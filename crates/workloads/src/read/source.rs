@@ -62,8 +62,8 @@ pub(crate) trait Source: Send {
 
 /// A source that reads one record at a time.
 pub(crate) trait OneByOne: Send {
-    /// The next record, or `None` at the end; `batch` is told what is left out on the way, and takes
-    /// the record later.
+    /// The next record, or `None` at the end; lines left out on the way are noted in `batch`, which
+    /// takes the record later.
     ///
     /// # Errors
     /// As [`Unreadable`] says.

@@ -1,8 +1,8 @@
 //! Reads a trace ahead on a thread of its own, while what was read before is used.
 //!
 //! The thread decompresses and parses, and nothing else: which requests there are, in which order and
-//! with which errors, is decided by the file alone, so that results do not depend on whether there is
-//! such a thread. A few batches go round between both sides, which bounds memory and how far is read
+//! with which errors, is decided by the file alone, so that results do not depend on the thread. A few
+//! batches go round between both sides, which bounds memory and how far is read
 //! ahead. Dropping this ends the thread and waits for it.
 
 use super::producer::Producer;
@@ -83,7 +83,7 @@ impl Ahead {
     }
 
     fn give_back(&self, batch: Batch) {
-        // Whoever has filled the last batch takes no more.
+        // After the last batch no more are filled.
         if let Some(used) = &self.used {
             let _ = used.send(batch);
         }
@@ -95,7 +95,7 @@ impl Ahead {
             *batch = filled;
             return;
         }
-        // It ends without a last batch only by a panic, which goes on here.
+        // It ends without a last batch only by a panic, which continues here.
         self.stop();
         unreachable!("the thread that reads the trace ended early");
     }

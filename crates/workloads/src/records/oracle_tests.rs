@@ -12,7 +12,7 @@ use std::sync::Arc;
 /// A request with the number of its line, the line itself, and its response time.
 type Request = (Record, u64, Option<Vec<u8>>, Option<Time>);
 
-/// Everything that a reader says of a trace, step by step.
+/// The output of a reader for a trace, step by step.
 #[derive(Debug, Default, PartialEq)]
 struct Told {
     requests: Vec<Request>,
@@ -167,7 +167,7 @@ fn check(text: &[u8], format: &'static Format, options: &ReadOptions) {
         assert_eq!(found.error, expected.error, "{name}");
         assert_eq!(found.requests.len(), expected.requests.len(), "{name}");
         assert_eq!(found.lines, expected.lines, "{name}");
-        // What is counted at an error is told by nobody.
+        // Counts at an error are not compared.
         let steps = expected.requests.len() + usize::from(expected.error.is_none());
         assert_eq!(found.counted[..steps], expected.counted[..steps], "{name}");
     }
@@ -316,7 +316,7 @@ proptest! {
             options.columns = columns.parse().ok();
             options.read_share = Some(share);
         }
-        // What a whole file must say of itself, the reader asks before its first line.
+        // Properties of a whole file are read before its first line.
         let head = Head::new(&text, true, &options);
         if let Reader::Lines(parser) = &format.reader && parser(&options, &head).is_err() {
             return Ok(());

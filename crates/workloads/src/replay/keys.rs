@@ -1,7 +1,7 @@
 //! The keys of a replay: what is stated about the trace, and what is done to its requests.
 //!
-//! What they do to the stream is in the files beside this one. A key that says what a file cannot say
-//! of itself (unit, columns, direction) has no default: without it the file is refused.
+//! What they do to the stream is in the files beside this one. A key for information that a file lacks
+//! (unit, columns, direction) has no default: without it the file is refused.
 
 use super::limit::Limit;
 use super::placement::Beyond;

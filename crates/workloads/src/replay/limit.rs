@@ -15,7 +15,7 @@ impl Limit {
     /// No limit.
     pub const NONE: Limit = Limit(None);
 
-    /// A limit of so many ns.
+    /// A limit of `ns` nanoseconds.
     pub const fn from_ns(ns: u64) -> Self {
         Limit(Some(Duration::from_ns(ns)))
     }

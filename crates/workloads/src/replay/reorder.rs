@@ -35,7 +35,7 @@ pub(crate) enum Late {
         /// The newest time seen, ns.
         newest: Time,
     },
-    /// It is within the window, but so many items are that its place has left already.
+    /// It is within the window, but the buffer was full and its place has left already.
     BeyondBuffer {
         /// When the last item left, ns.
         released: Time,

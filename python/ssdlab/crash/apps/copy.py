@@ -1,4 +1,4 @@
-"""Files that are copied, as `cp` does it: who does not ask for durability has none."""
+"""Files copied as by `cp`, durable only with `fsync`."""
 
 from __future__ import annotations
 

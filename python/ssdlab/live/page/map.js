@@ -3,8 +3,8 @@ const map = (() => {
 const $ = id => document.getElementById(id), STEP = {};
 [...'ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/'].forEach((c, i) => STEP[c] = i);
 const USE = { e: 'erased, ready to be written', o: 'being written', v: 'being cleaned', c: 'full',
-  r: 'worn out, not used any more' };
-const STREAM = ['what the host writes, or hot', 'moved, or cold'];
+  r: 'worn out (retired)' };
+const STREAM = ['written by the host, or hot', 'moved by cleaning, or cold'];
 const LABEL = 15, GAP = 8;
 // Most blocks of a full drive hold much, so that the steps are finer there.
 const CUTS = [13, 35, 50, 65, 75, 85, 95], SHADE = Array.from({ length: 64 }, (_, v) => CUTS.filter(c => v / .63 > c).length);
@@ -68,7 +68,7 @@ function key() { if (!M) return; const k = $('mapkey'); k.replaceChildren();
   else if (by === 'erases') ramp(String(least), Math.max(least + 7, most) + ' erasures');
   else { const found = [...new Set(M.streams)].sort().filter(c => c !== '-');
     found.forEach(c => item({ background: C.streams[STEP[c] % 8] }, STREAM[STEP[c]] || 'stream ' + STEP[c]));
-    if (M.streams.includes('-')) item({ background: C['r-context'] }, 'not known') }
+    if (M.streams.includes('-')) item({ background: C['r-context'] }, 'unknown') }
   item({ border: '2px solid ' + C.front }, 'being written'); item({ border: '2px solid ' + C.vict }, 'being cleaned');
   if (by === 'valid') item({ background: C.erased, border: '1px solid ' + C.axis }, 'erased');
   if (M.used.includes('r')) item({ background: C.axis }, 'worn out') }

@@ -11,23 +11,23 @@ const RATE = { read: 'r-read', write: 'r-write', trim: 'r-trim', flush: 'r-flush
 const BY = [['p999', 'p99.9', 'r-cleaning'], ['p99', 'p99', 'r-unit'], ['p50', 'p50', 'r-read']];
 const STRIPS = [
   { id: 'requests', name: 'Requests', under: 'per second, by kind', unit: 'rate', height: 120, least: 10,
-    nothing: 'nothing was asked', lines: Object.keys(RATE).map(k =>
+    nothing: 'no requests', lines: Object.keys(RATE).map(k =>
       ({ of: k, name: k === 'flush' ? 'flushes' : k + 's', colour: RATE[k], fill: k === 'read' || k === 'write' })) },
   { id: 'latency', name: 'Latency', under: 'as clients see it; dotted: the model', unit: 'time', log: true,
-    height: 200, nothing: 'nothing was asked', lines: [...BY.map(([p, , c]) =>
+    height: 200, nothing: 'no requests', lines: [...BY.map(([p, , c]) =>
       ({ of: 'model_' + p, colour: c, dash: [2, 3], quiet: true })), ...BY.map(([p, n, c]) =>
       ({ of: 'measured_' + p, name: n, colour: c, model: 'model_' + p }))] },
-  { id: 'late', name: 'Late', under: 'share answered over 5 % later than the model says; 1 % is too many',
-    unit: 'share', height: 52, least: .02, ref: .01, nothing: 'nothing was asked',
+  { id: 'late', name: 'Late', under: 'share of requests over 5 % slower than in the model; limit 1 %',
+    unit: 'share', height: 52, least: .02, ref: .01, nothing: 'no requests',
     lines: [{ of: 'late', name: 'late', colour: 'fail', fill: true }] },
   { id: 'bytes', name: 'Throughput', under: 'bytes per second', unit: 'bytes', height: 84, least: 1e5,
-    nothing: 'nothing was asked', lines: ['read', 'write'].map(k =>
+    nothing: 'no requests', lines: ['read', 'write'].map(k =>
       ({ of: k + '_bytes', name: k + 's', colour: RATE[k], fill: true })) },
   { id: 'wa', name: 'Write amplification', under: 'bytes programmed per byte written', unit: 'ratio',
-    height: 84, least: 2, ref: 1, flash: true, nothing: 'nothing was written',
+    height: 84, least: 2, ref: 1, flash: true, nothing: 'no writes',
     lines: [{ of: 'amplification', name: 'now', colour: 'r-cell' }] },
   { id: 'free', name: 'Free blocks', under: 'erased, ready to be written', unit: 'count', height: 76,
-    least: 8, flash: true, nothing: 'nothing was looked at yet',
+    least: 8, flash: true, nothing: 'no data yet',
     lines: [{ of: 'free_blocks', name: 'free', colour: 'fg' }] } ];
 function buildStrips() {
   const has = S.about.flash; $('strips').replaceChildren();
@@ -79,8 +79,8 @@ function verdict() { const d = S.said, p = S.points[S.points.length - 1], v = n 
   const total = Object.values(d.requests).reduce((a, b) => a + b, 0);
   const rate = ['read', 'write', 'trim', 'flush'].reduce((a, k) => a + (v(k) || 0), 0);
   let say; const why = [];
-  if (!total) { say = 'No requests yet.'; why.push('Clients find the device at ' + S.about.uri) }
-  else if (!rate) { say = 'No requests now.'; why.push(show(total, 'count') + ' requests were answered before.') }
+  if (!total) { say = 'No requests yet.'; why.push('Clients connect to ' + S.about.uri) }
+  else if (!rate) { say = 'No requests now.'; why.push(show(total, 'count') + ' requests have completed.') }
   else { const q = v('measured_p99') !== null ? ['p99', 'The p99 latency'] : ['p50', 'The median latency'];
     const clientHas = v('measured_' + q[0]), model = v('model_' + q[0]);
     if (clientHas === null) say = show(rate, 'rate') + ' are too few for latency percentiles.';
@@ -103,12 +103,12 @@ const FIGURES = [['Requests', 'rate', v => ['read', 'write', 'trim', 'flush'].re
   ['Median latency', 'time', v => v('measured_p50'), v => 'model ' + show(v('model_p50'), 'time')],
   ['p99 latency', 'time', v => v('measured_p99'), v => 'model ' + show(v('model_p99'), 'time')],
   ['Write amplification', 'ratio', v => v('amplification'), () => { const f = S.said.flash;
-    return f && f.host_bytes_written ? show(f.bytes_programmed / f.host_bytes_written, 'ratio') + ' since the start' : 'nothing written' }],
+    return f && f.host_bytes_written ? show(f.bytes_programmed / f.host_bytes_written, 'ratio') + ' since the start' : 'no writes' }],
   ['Free blocks', 'count', v => v('free_blocks'), v => v('erased') ? show(v('erased'), 'rate') + ' erased'
     : 'of ' + show(S.about.flash.blocks, 'count')],
   ['Late', 'share', v => v('late'), () => show(S.said.timing.requests ? S.said.timing.late / Math.max(1,
     S.said.timing.requests - S.said.timing.below_floor) : null, 'share') + ' since the start'],
-  ['Answered', 'count', () => Object.values(S.said.requests).reduce((a, b) => a + b, 0),
+  ['Completed', 'count', () => Object.values(S.said.requests).reduce((a, b) => a + b, 0),
     () => show(S.said.failed, 'count') + ' failed'] ];
 function figures() { const p = S.points[S.points.length - 1], v = n => p ? p[S.at[n]] : null;
   const rows = S.about.flash ? FIGURES.slice(0, 6) : [...FIGURES.slice(0, 4), ...FIGURES.slice(6)];
@@ -120,22 +120,22 @@ function figures() { const p = S.points[S.points.length - 1], v = n => p ? p[S.a
     c.textContent = c.title = than(v) }) }
 function force() { const now = S.said.in_force.map(plain), said = now.join('|') || 'none'; if (force.was === said) return;
   force.was = said; $('force').replaceChildren();
-  if (!now.length) $('force').textContent = 'Nothing is wrong with the device.';
+  if (!now.length) $('force').textContent = 'No fault is active.';
   now.forEach(o => el('b', $('force'), { textContent: o })) }
 
 // ---- orders: a row each; {name} stands for a field
 const ORDERS = [
-  ['Slow', 'slow {x}', [['x', 'times as long', 5]], 'Slow down'],
+  ['Slow', 'slow {x}', [['x', 'times slower', 5]], 'Slow down'],
   ['Latency', 'latency add {time} p={p}', [['time', 'more', '2ms'], ['p', 'share', 0.01]], 'Add', ['None', 'latency none']],
-  ['Stall', 'stall {time}', [['time', 'no answer for', '500ms']], 'Stall'],
+  ['Stall', 'stall {time}', [['time', 'no completions for', '500ms']], 'Stall'],
   ['Fail', 'fail {op} {range} {n}', [['op', '', ['read', 'write', 'trim', 'flush']], ['range', 'range', 'all'],
     ['n', 'times', 1]], 'Fail'],
-  ['Writes', 'readonly', [], 'Refuse', ['Allow', 'readonly off'], 'writes and trims end with an error'],
+  ['Writes', 'readonly', [], 'Refuse', ['Allow', 'readonly off'], 'writes and trims fail'],
   ['Power', 'cut off {time}', [['time', 'off for', '2s']], 'Cut', null, '', true],
   ['Age', 'age {n} writes', [['n', 'random page writes', 100000]], 'Age', ['Steady', 'age steady'], '', true, true],
-  ['End of life', 'end-of-life', [], 'End', null, 'read-only for good', true],
-  ['Drive', 'save', [], 'Save', ['Health', 'health'], 'beside its data', false, true],
-  ['All', 'reset', [], 'Reset', null, 'what can be undone is undone'] ];
+  ['End of life', 'end-of-life', [], 'End', null, 'read-only, permanently', true],
+  ['Drive', 'save', [], 'Save', ['Health', 'health'], 'save the state of the drive', false, true],
+  ['All', 'reset', [], 'Reset', null, 'end all faults'] ];
 function buildForms() { const box = $('forms'); box.replaceChildren(); box.disabled = !KEY; $('nokey').hidden = !!KEY;
   for (const [name, order, fields, word, more, hint, grave, flash] of ORDERS) { if (flash && !S.about.flash) continue;
     const f = el('form', box, { autocomplete: 'off' }); f.setAttribute('aria-label', name);
@@ -189,7 +189,7 @@ async function poll() { if (poll.busy) return; poll.busy = true;
     while (S.points.length && S.points[0][S.at.t] < d.now - 600) S.points.shift();
     if (S.points.length) S.since = S.points[S.points.length - 1][S.at.t];
     const age = d.now - S.since;
-    if (d.ended) link('ended', 'ended', 'The server has ended. |What it did last stays here.');
+    if (d.ended) link('ended', 'ended', 'The server has ended. |The page keeps the last figures.');
     else if (age > 2.5) link('busy', 'no answer for ' + Math.floor(age) + THIN + 's');
     else if (!S.paused) link('live', 'live');
     if (!S.paused) { S.now = d.now; $('clock').textContent = clock(d.now); draw(); figures(); verdict() }
@@ -197,7 +197,7 @@ async function poll() { if (poll.busy) return; poll.busy = true;
   } catch (e) { S.failures += 1;
     if (e.answered && S.about) link('busy', e.message);
     else if (S.failures > 1) link('ended', 'ended', 'The server has ended. |'
-      + (S.about ? 'What it did last stays here; the page goes on when it is served again.' : 'Nobody answers here.'))
+      + (S.about ? 'The page keeps the last figures, and continues when the server is back.' : 'No server answers at this address.'))
     console.debug(e.message)
   } finally { poll.busy = false } }
 const delay = () => document.hidden ? 2000 : S.failures > 1 ? 2000 : 250;
@@ -208,7 +208,7 @@ const delay = () => document.hidden ? 2000 : S.failures > 1 ? 2000 : 250;
 const pick = (id, v) => $(id).querySelectorAll('button').forEach(b =>
   b.setAttribute('aria-pressed', b.dataset.v === String(v)));
 const span = v => { S.span = v; pick('span', v); draw() };
-const pause = v => { S.paused = v; $('pause').textContent = v ? 'Go on' : 'Pause'; $('pause').setAttribute('aria-pressed', v);
+const pause = v => { S.paused = v; $('pause').textContent = v ? 'Continue' : 'Pause'; $('pause').setAttribute('aria-pressed', v);
   if (v) { link('busy', 'paused'); $('live').textContent = 'Paused. ' + $('say').textContent } else poll() };
 const by = v => { pick('by', v); map.by(v) };
 $('span').onclick = e => e.target.dataset.v && span(+e.target.dataset.v);

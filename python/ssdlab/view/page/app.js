@@ -71,7 +71,7 @@ function build() {
 <div><h3>Latency <span>each request; percentiles of the last 10,000</span></h3><div><canvas class="latency" role="img"></canvas></div><div class="key marks"></div></div>
 <div class="flash"><h3>Write amplification <span>pages programmed / pages written</span></h3><div><canvas class="amplification" role="img" aria-label="Write amplification over time"></canvas></div></div>
 <div class="flash"><h3>Erased blocks</h3><div><canvas class="free" role="img" aria-label="Erased blocks over time"></canvas></div></div>
-<div><h3>Requests <span>bold: ten times p50 or longer</span></h3><table aria-label="The last requests"><tbody>${'<tr><td></td><td></td><td></td><td></td><td></td></tr>'.repeat(6)}</tbody></table></div></section></article>`).join('');
+<div><h3>Requests <span>bold: at least ten times p50</span></h3><table aria-label="The last requests"><tbody>${'<tr><td></td><td></td><td></td><td></td><td></td></tr>'.repeat(6)}</tbody></table></div></section></article>`).join('');
   app.views = [...document.querySelectorAll('.drive')].map((box, d) => {
     const find = it => box.querySelector(it), view = { box, find, d, cause: '', strips: { latency: find('.latency'), amplification: find('.amplification'), free: find('.free') } };
     const frontiers = said.drives[d].knobs.find(knob => knob.name === 'frontiers')?.value;
@@ -133,7 +133,7 @@ async function fill(generation = app.generation) {
       message(`Preparing: ${shares.map((share, d) => named(d) + percent(share)).join(', ')}`, true);
     }
     if (generation !== app.generation) return;
-    if (found.closed) throw new Refused('Other pages have taken the place of this one; Start again');
+    if (found.closed) throw new Refused('This session was replaced by those of other pages; press Start again');
     took(found.lists);
   } catch (refused) { refuse(refused); } finally { if (generation === app.generation) app.asking = false; }
 }
@@ -172,7 +172,7 @@ async function step(forward) {
   play(false);
   if (!app.history) return;
   if (forward && app.history.ahead < 1) await fill();
-  if (!(forward ? app.history.forward() : app.history.back()) && !forward) message(app.history.forgot ? 'What was before is not kept any more; Start again shows it' : 'This is the beginning', true);
+  if (!(forward ? app.history.forward() : app.history.back()) && !forward) message(app.history.forgot ? 'Earlier frames are no longer kept; Start again shows them' : 'This is the beginning', true);
   app.isDirty = true;
   draw(performance.now(), true);
   tell(`${time(app.history.time(app.history.at))}. ${app.views.map((view, d) => named(d) + say(d, view)).join(' ')}`);
@@ -184,24 +184,24 @@ async function toSlow() {
   if (!history?.now || app.asking) return;
   play(false);
   const median = d => history.now[d].head.p[0], limits = history.now.map((_, d) => 10 * (median(d) ?? Infinity));
-  if (limits.every(limit => limit === Infinity)) return message('There is no median yet: let more requests pass', true);
+  if (limits.every(limit => limit === Infinity)) return message('No median yet: wait for more requests', true);
   const isSlow = (frame, d) => (frame[d].head.max ?? 0) >= limits[d];
   for (let k = history.at + 1; k < history.frames.length; k++) {
     const d = limits.findIndex((_, d) => isSlow(history.frames[k], d));
     if (d >= 0) return arrive(k, d);
   }
-  if (recorded || history.isOver) return message('There is no slower request until the end', true);
+  if (recorded || history.isOver) return message('No more slow requests until the end', true);
   // Of two drives, the one whose slow requests are slower.
   const { generation } = app, worse = d => (history.now[d].head.p[1] ?? 0) / (median(d) ?? 1), drive = history.now.length > 1 && worse(1) > worse(0) ? 1 : 0;
   app.asking = true;
   try {
-    message('Looking for a slow request', true);
+    message('Searching for a slow request', true);
     const found = await source.slow(drive, Math.ceil(limits[drive]));
     if (generation !== app.generation || !found.lists) return;
     history.add(found.lists);
     const last = history.frames.length - 1;
     if (isSlow(history.frames[last], drive)) arrive(last, drive);
-    else { arrive(last, -1); message(`${named(drive)}none of the requests up to here took ten times the median (${time(limits[drive])})`, true); }
+    else { arrive(last, -1); message(`${named(drive)}no request up to here took ten times the median (${time(limits[drive])})`, true); }
   } catch (refused) { refuse(refused); } finally { if (generation === app.generation) app.asking = false; }
 }
 
@@ -220,10 +220,10 @@ function say(d, view) {
   const head = app.history.now[d].head, [p50, p99] = head.p, wa = view.wa;
   if (head.end) return `The run is over after ${time(head.t)}.`;
   if (p99 == null) return 'The run has just begun.';
-  if (p99 > 8 * p50) return `One request in a hundred takes ${time(p99)} or longer, ${digits(p99 / p50)} times the median${view.cause ? `: most of it ${view.cause}` : ''}.`;
-  if (wa > 3) return `Of what is written to flash, ${percent(1 - 1 / wa)} was there before and is moved. More spare space would lower it.`;
-  if (head.q > 4 * p99 / p50 + 64) return `${count(head.q)} requests wait: the drive is behind.`;
-  return `99${THIN}% of the requests take ${time(p99)} or less.`;
+  if (p99 > 8 * p50) return `p99 is ${time(p99)}, ${digits(p99 / p50)} times the median${view.cause ? `: most of it ${view.cause}` : ''}.`;
+  if (wa > 3) return `${percent(1 - 1 / wa)} of the programmed pages are moved by cleaning. More spare space would lower this.`;
+  if (head.q > 4 * p99 / p50 + 64) return `${count(head.q)} requests wait: the drive is overloaded.`;
+  return `p99 is ${time(p99)}.`;
 }
 
 /** The part of most slow requests that took longest. */
@@ -272,7 +272,7 @@ function write(view, d, points) {
   const flash = history.flash[d], has = flash.count > 0;
   for (const box of view.box.querySelectorAll('.flash')) box.hidden = !has;
   view.find('.counts').textContent = has ? `${count(flash.shape.blocks)}${flash.shape.blocks_per_cell > 1 ? ` in cells of ${flash.shape.blocks_per_cell}` : ''}, ${count(head.free)} erased${head.f ? `; ${count(head.f[ERASES])} erasures` : ''}` : '';
-  if (!has) view.find('.read').textContent = 'This device has no flash of which blocks could be shown.';
+  if (!has) view.find('.read').textContent = 'This device has no flash, so there are no blocks to show.';
   else if (view.reading >= 0) view.find('.read').textContent = view.map.words(view.reading);
   const words = say(d, view);
   if (view.find('.say').textContent !== words) view.find('.say').textContent = words;
@@ -323,7 +323,7 @@ function tick(now) {
 function choose() {
   byId('speed').replaceChildren(...SPEEDS.map(([speed, words], n) => {
     const button = document.createElement('button');
-    button.textContent = words; button.title = `${n + 1}${recorded ? '' : ': simulated time that is shown in a second'}`;
+    button.textContent = words; button.title = `${n + 1}${recorded ? '' : ': simulated time per second'}`;
     button.setAttribute('aria-pressed', speed === app.speed);
     button.onclick = () => faster(n);
     return button;
@@ -361,5 +361,5 @@ addEventListener('pageshow', event => { if (event.persisted) begin(); });
 readColours();
 choose();
 requestAnimationFrame(tick);
-if (recorded || source.key) begin(); else message('The key is missing: open the address that stands on the terminal.');
+if (recorded || source.key) begin(); else message('The key is missing: open the address shown in the terminal.');
 globalThis.ssdlabView = app;

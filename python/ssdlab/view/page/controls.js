@@ -8,17 +8,17 @@ const UNITS = {
   word: value => value,
 };
 const HINTS = {
-  spare: 'share of the flash that is spare',
-  skew: 'requests in a hundred / hundredths of the drive that they go to',
-  load: 'requests a second',
-  outstanding: 'requests outstanding',
-  reads: 'share of the requests that read',
+  spare: 'spare space / capacity of the flash',
+  skew: '80/20: 80 % of the requests go to 20 % of the drive',
+  load: 'requests per second',
+  outstanding: 'queue depth: outstanding requests',
+  reads: 'share of reads in the requests',
   policy: 'which block is cleaned next',
-  cleaning: 'whether cleaning lets requests go between its moves',
-  frontiers: 'which pages are written to the same blocks',
+  cleaning: 'blocking, or interleaved with requests',
+  frontiers: 'which pages share blocks',
 };
 
-/** Fills a box with knobs; `turn(knob, value)` is told when one was turned. */
+/** Fills a box with knobs; calls `turn(knob, value)` when one was turned. */
 function drawKnobs(box, knobs, turn, whose = '') {
   box.replaceChildren(...knobs.map(knob => {
     const label = document.createElement('label'), value = document.createElement('b');

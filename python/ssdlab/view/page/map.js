@@ -1,7 +1,7 @@
 // The map of a drive's blocks: a cell each, in a panel for each unit. Only cells that changed are drawn;
 // frontiers, victims and the focus are outlines on a second canvas above.
 
-const STATES = ['erased', 'being written', 'full', 'being cleaned', 'taking cold data', 'worn out', 'full, passed over for its wear'];
+const STATES = ['erased', 'being written', 'full', 'being cleaned', 'receiving cold data', 'worn out', 'full, skipped because of its wear'];
 const FREE = 0, VICTIM = 3, RETIRED = 5;
 /** Shares of valid pages at which the ramp goes on. */
 const STEPS = [.15, .35, .5, .65, .75, .85, .95];

@@ -22,7 +22,7 @@ class Live {
     let answer;
     try {
       answer = await fetch(path, { method: 'POST', body: JSON.stringify(body), headers: { 'X-Ssdlab-Key': this.key } });
-    } catch { throw new Refused('ssdlab does not answer any more: it was stopped'); }
+    } catch { throw new Refused('ssdlab does not answer: it was stopped'); }
     if (answer.headers.get('Content-Type') === 'application/octet-stream') return new Uint8Array(await answer.arrayBuffer());
     const found = await answer.json();
     if (!answer.ok) throw new Refused(found.error ?? answer.statusText);

@@ -1,4 +1,4 @@
-//! What an array with redundancy says of what it counted.
+//! The report of the counters of an array with redundancy.
 
 use super::Raid;
 use crate::Examine as _;

@@ -109,7 +109,7 @@ impl Raid {
         }
     }
 
-    /// Members that clean together or by turns hear of each other.
+    /// Members that clean together or in turn are coordinated.
     #[inline]
     fn steer(&mut self, now: Time) {
         if self.steering.is_on() {

@@ -77,7 +77,7 @@ impl Raid {
         }
         operation.reads_left -= 1;
         if operation.stage == Stage::Chained {
-            // What was read before may have been written over, so that there is no way back.
+            // Values read before may have been overwritten, so the operation cannot restart.
             if part.purpose == Purpose::Own && part.place < self.geometry.data {
                 operation.lost = operation.lost.hull(part.span);
             }

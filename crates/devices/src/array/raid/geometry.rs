@@ -32,7 +32,7 @@ pub(super) struct Geometry {
 }
 
 impl Geometry {
-    /// How members of so many sectors share the addresses.
+    /// How members of `member_sectors` sectors each share the addresses.
     ///
     /// # Errors
     /// When the keys contradict each other; the error names them.
@@ -70,7 +70,7 @@ impl Geometry {
         Ok(Geometry { redundancy, rotation, members, width, data, chunk, rows, ends })
     }
 
-    /// The same over members of so many units, of which a chunk has `chunk`.
+    /// The same layout over members of `member_units` units, with chunks of `chunk` units.
     pub(super) fn in_units(&self, member_units: u64, chunk: u64) -> Geometry {
         Geometry { chunk, rows: member_units / chunk, ..self.clone() }
     }
@@ -200,7 +200,7 @@ fn ends(config: &ArrayConfig) -> Result<Option<Vec<u64>>, Invalid> {
             (below / 100.0 * 2f64.powi(64)) as u64
         })
         .collect();
-    // Whatever rounding left of the circle belongs to the last who has a share.
+    // The remainder from rounding goes to the last member with a share.
     let last = shares.iter().rposition(|share| *share > 0.0).unwrap_or(0);
     ends[last..].fill(u64::MAX);
     Ok(Some(ends))

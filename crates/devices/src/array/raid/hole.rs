@@ -36,7 +36,7 @@ pub(super) struct Hole {
 }
 
 impl Hole {
-    /// Of members that use so many sectors of their own.
+    /// For members of which `sectors` sectors hold data and parity.
     pub(super) fn new(config: &ArrayConfig, sectors: u64, seed: u64) -> Hole {
         Hole {
             rule: config.hole,
@@ -69,7 +69,7 @@ impl Hole {
     }
 }
 
-/// How far the way back is.
+/// Progress of the recovery.
 #[derive(Debug)]
 pub(super) struct Resync {
     /// Rows that have been gone through, and where the unit under way ends.

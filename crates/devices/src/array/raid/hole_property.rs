@@ -126,7 +126,7 @@ fn at_every_event(config: &ArrayConfig, spares: u32, mut each: impl FnMut(u64, R
 const ALL: [HoleRule; 3] = [HoleRule::Resync, HoleRule::Journal, HoleRule::PartialParity];
 const LOGS: [HoleRule; 2] = [HoleRule::Journal, HoleRule::PartialParity];
 
-/// Once the way back is over, nothing is wrong whoever is lost then, and the load goes on.
+/// After recovery, nothing is wrong whichever member is lost, and the load continues.
 #[test]
 fn after_the_way_back_every_chunk_is_what_it_may_be_whoever_is_missing() {
     let (mut dirty, mut done) = (0, 0);
@@ -150,8 +150,9 @@ fn after_the_way_back_every_chunk_is_what_it_may_be_whoever_is_missing() {
     assert!(dirty > 500 && done > dirty, "{dirty} {done}");
 }
 
-/// With a log nothing that nobody was writing is wrong, though a member is lost before the way back is over; nor
-/// is what was being written, but where partial parity has several chunks of a stripe written at once.
+/// With a log, chunks that were not being written are right even if a member is lost before recovery
+/// ends. So are chunks that were, except where partial parity has several chunks of a stripe in
+/// progress.
 #[test]
 fn logs_keep_what_nobody_was_writing_though_a_member_does_not_come_back() {
     all(&LOGS, |config| {
@@ -208,7 +209,7 @@ fn logs_keep_what_nobody_was_writing_to_a_degraded_array() {
     });
 }
 
-/// The way back itself is cut, at each of its events.
+/// The recovery itself is cut, at each of its events.
 #[test]
 fn a_second_cut_on_the_way_back_changes_nothing() {
     all(&ALL, |config| {
@@ -231,8 +232,8 @@ fn a_second_cut_on_the_way_back_changes_nothing() {
     });
 }
 
-/// The control: without a remedy a member that is lost before the way back is over leaves chunks wrong that nobody
-/// was writing, exactly as many as are counted.
+/// The control: without a log, a member lost before recovery ends leaves chunks wrong that were not
+/// being written, exactly the counted number.
 #[test]
 fn without_a_log_the_hole_is_found() {
     let mut found = 0;

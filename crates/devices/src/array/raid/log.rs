@@ -1,4 +1,4 @@
-//! The logs of the members: a write lays down first what it is about to change.
+//! The logs of the members: a write first logs what it is about to change.
 //!
 //! A log lies behind the chunks of its member. An entry is a header and what follows it, written through
 //! any cache. Header and size are those of Linux md and mdadm for partial parity: 4 KiB, and 1 MiB or a
@@ -40,7 +40,7 @@ impl Log {
         LEAST.max(HEADER + chunk).div_ceil(HEADER)
     }
 
-    /// Behind so many sectors of each member.
+    /// A log that begins behind the first `sectors` sectors of each member.
     pub(super) fn new(config: &ArrayConfig, sectors: u64) -> Log {
         let logs = match config.hole {
             HoleRule::Resync => return Log::default(),

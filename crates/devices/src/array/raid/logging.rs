@@ -1,4 +1,4 @@
-//! How a write lays down in the logs what it is about to change, and reads it again after a cut.
+//! How a write logs what it is about to change, and how the log is read after a cut.
 
 use super::Raid;
 use super::log::HEADER;

@@ -207,7 +207,7 @@ fn pages(geometry: &Geometry, drives: &[Box<dyn Model>], log: u64) -> Geometry {
     geometry.in_units(pages, if whole { geometry.chunk / sectors } else { 1 })
 }
 
-/// Refuses a remedy that is none for such an array.
+/// Refuses a setting of `hole` that does not fit the array.
 fn check_hole(config: &ArrayConfig) -> Result<(), Invalid> {
     if config.hole == HoleRule::PartialParity && config.redundancy != Redundancy::Parity {
         let problem = format!(

@@ -1,4 +1,4 @@
-//! What an array with redundancy does without time, keeps and says of itself.
+//! Untimed operation, saved state and reports of an array with redundancy.
 
 use super::Raid;
 use super::operation::{Kind, NONE, Operation};
@@ -155,7 +155,7 @@ impl Examine for Raid {
     }
 
     fn audit(&self) -> Result<(), String> {
-        // One that failed on its way back from a power cut stays as it was then.
+        // A member that failed during recovery from a power cut stays as it was then.
         for (number, drive) in self.drives.iter().enumerate().filter(|it| it.1.is_ready()) {
             drive.audit().map_err(|problem| format!("member {number}: {problem}"))?;
         }

@@ -116,7 +116,7 @@ impl Run {
         self.look();
     }
 
-    /// Asks so many more requests, a few at a time; fails members at their numbers of events.
+    /// Submits `requests` more requests, a few at a time; fails members at the given event numbers.
     pub(super) fn go(&mut self, requests: u64, failures: &[(u64, u64)]) -> u64 {
         let (end, mut events) = (self.asked + requests, 0);
         loop {
@@ -180,7 +180,7 @@ fn parity_fits_after_every_event_and_whoever_is_missing_is_found() {
     });
 }
 
-/// A drive after the other is said to clean, and one fails meanwhile.
+/// One drive after the other is marked as cleaning, and one fails meanwhile.
 #[test]
 fn what_is_read_around_a_member_that_cleans_is_what_was_written_last() {
     let mut around = 0;
@@ -254,7 +254,7 @@ fn a_spare_that_fails_is_replaced_by_the_next() {
     });
 }
 
-/// More failures than are borne: what is lost is counted, and said to whoever asks for it.
+/// More failures than the redundancy tolerates: lost sectors are counted, and requests for them say so.
 #[test]
 fn what_is_lost_is_counted_and_refused() {
     all(|config| {

@@ -103,7 +103,7 @@ impl Raid {
         true
     }
 
-    /// Ends the units of which all is there.
+    /// Finishes the units that are rebuilt completely.
     pub(super) fn end_units(&mut self, now: Time) {
         while let Some(member) = self.units_done.pop() {
             self.unit_done(member, now);

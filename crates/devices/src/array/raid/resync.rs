@@ -57,7 +57,7 @@ impl Raid {
         resync.is_some_and(|it| self.geometry.row(stripe) >= it.rows)
     }
 
-    /// Whether something of a stripe is to be written again, so that reads wait.
+    /// Whether part of a stripe must be rewritten, so that reads wait.
     #[inline]
     pub(super) fn is_replayed(&self, stripe: u64) -> bool {
         !self.hole.dirty.is_empty()
@@ -213,7 +213,7 @@ impl Raid {
         }
     }
 
-    /// An operation of the way back is over.
+    /// An operation of the recovery has ended.
     pub(super) fn resynced(&mut self, operation: &Operation) {
         let dirty = &mut self.hole.dirty;
         if let Some(dirt) = dirty.get_mut(&operation.stripe) {

@@ -66,7 +66,7 @@ impl Member {
         matches!(self.state, State::Working)
     }
 
-    /// Rows of which the content is there, of so many.
+    /// Number of rows, of `all`, whose content is there.
     pub(super) fn rows(&self, all: u64) -> u64 {
         match &self.state {
             State::Working => all,

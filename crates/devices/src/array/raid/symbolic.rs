@@ -390,19 +390,19 @@ impl Shadow {
         solved(raid, known.collect()).expect("enough is there")
     }
 
-    /// Every stripe is to be checked again, by taking members away.
+    /// Every stripe must be checked again, by removing members.
     pub(super) fn check_all(&mut self, raid: &Raid) {
         self.changed = (0..raid.geometry.stripes()).collect();
         self.check_without(raid, raid.geometry.checks());
     }
 
-    /// Every stripe that nobody is changing holds what was written last, in what is there of it and in
-    /// its parity.
+    /// Every stripe without a write in progress holds what was written last, in its available chunks and
+    /// in its parity.
     pub(super) fn check(&mut self, raid: &Raid) {
         self.check_without(raid, 0);
     }
 
-    /// The same, and whichever members are taken away, at most so many, what they held is found.
+    /// The same; also, the content of any missing members, up to `most` of them, can be reconstructed.
     fn check_without(&mut self, raid: &Raid, most: u64) {
         let geometry = &raid.geometry;
         if self.is_unsure {

@@ -61,7 +61,7 @@ impl Torn {
 }
 
 impl Dirt {
-    /// Whether a chunk that follows from these parities comes out wrong where nobody was writing to it.
+    /// Whether a chunk reconstructed from these parities is wrong although it was not being written.
     pub(super) fn is_wrong(&self, place: u64, checks: &[u64], chunk: u64) -> bool {
         self.torn.iter().any(|torn| {
             let own = span(&(torn.from..torn.to), place, chunk);

@@ -1,4 +1,4 @@
-//! How a drive is split, and what its host is told of the sides.
+//! Splitting a drive into sides, and passing their events to the host.
 
 use super::order::is_before;
 use super::side::{Deeds, Item, Looked, UnitsApart};
@@ -114,7 +114,7 @@ impl Apart for Ssd {
     }
 }
 
-/// What was collected, while it is told.
+/// Collected events, while they are passed on.
 struct Telling {
     deeds: Vec<Deeds>,
     /// Of each side, the next page that is done.

@@ -1,7 +1,7 @@
 //! A drive whose units are driven side by side.
 //!
-//! The host stays in one piece: it is told of submissions and of pages that are done in the very order of a
-//! drive in one piece, only later than they happen. That is so because nothing goes from the host to the
+//! The host is not split: it gets submissions and completed pages in exactly the order of an unsplit
+//! drive, only later than they happen. That is so because nothing goes from the host to the
 //! units but the requests of an open workload, which do not wait for answers: the link is instant and the
 //! queue has room for all. Units are divided by their buses, pools and decisions lie within units
 //! (`whole_because`), so sides have nothing to tell each other; and who came first at one instant can be
@@ -22,7 +22,7 @@ use order::is_before;
 use side::{Deeds, Item, UnitsApart};
 use std::sync::{Arc, Mutex};
 
-/// What the host is told of in order, beside pages that are done.
+/// Events for the host, in order, beside completed pages.
 #[derive(Debug, Clone, Copy)]
 enum Entry {
     Asked { at: Time, request: Request, number: u64, ticket: Slot },
@@ -99,8 +99,8 @@ impl Work {
     }
 }
 
-/// Shares the groups of units among so many sides; the first, on whose thread the host is too, has fewer, or
-/// none. `host_load` is the work of the host in the work of all units.
+/// Shares the groups of units among `count` sides. The first side shares its thread with the host, so it
+/// gets fewer groups, or none. `host_load` is the work of the host in the work of all units.
 fn share(groups: Vec<Vec<Unit>>, count: usize, host_load: f64) -> Vec<Vec<Unit>> {
     let mut sides = vec![(0.0, Vec::new()); count];
     sides[0].0 = host_load * groups.len() as f64;

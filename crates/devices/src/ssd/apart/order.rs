@@ -83,7 +83,7 @@ impl Log {
         is_submission.then(|| self.origins[(parent & !SUBMITTED) as usize])
     }
 
-    /// A step is told, as the next one of all.
+    /// A step is passed on, as the next one in order.
     #[inline]
     pub(super) fn tell(&mut self, step: u32, next: &mut u32) {
         self.steps[step as usize].told = *next;

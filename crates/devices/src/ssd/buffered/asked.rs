@@ -51,7 +51,7 @@ pub(super) struct Held {
     before: [Time; 2],
     /// When the meter is asked again.
     pub(super) wake: Option<Time>,
-    /// Writes are being admitted, and are to be looked at again.
+    /// Writes are being admitted, and must be checked again.
     pub(super) admitting: bool,
     pub(super) again: bool,
 }

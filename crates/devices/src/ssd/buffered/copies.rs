@@ -31,8 +31,8 @@ impl Buffered {
         }
     }
 
-    /// Whether nobody waits for room, and a victim would not gain more than the padding of a group of either
-    /// stream, which a volatile buffer may cost with each: after a cut cleaning would come to no end.
+    /// Whether no write waits for room, and a victim would gain no more than the padding of a group of
+    /// each stream, which a volatile buffer may cost per victim: after a cut cleaning would never end.
     fn gains_nothing(&self, domain: Domain) -> bool {
         if self.owned.is_none() || !self.config.is_volatile() || !self.waiting.is_empty() {
             return false;
@@ -102,7 +102,7 @@ impl Buffered {
         self.victims[domain.at()] = Some(victim);
         self.pace.add(domain.0, i64::from(self.shape.units_of(group)));
         self.dies[die as usize].collecting += asked;
-        // Nothing is to be read: no event will tell the writes that wait of the room.
+        // Nothing has to be read: no event will tell the writes that wait of the room.
         let gained = asked == 0 && !self.waiting.is_empty();
         for (rows, reserved) in batches {
             self.gather.reserve(1, reserved);
@@ -177,7 +177,7 @@ impl Buffered {
         self.end_idle_burst(clock);
     }
 
-    /// When all of a victim has been read, it is to be erased.
+    /// When all of a victim has been read, it is due for erasure.
     fn victim_read(&mut self, domain: Domain, clock: &mut Clock) {
         let Some(Victim { job, next, reading: 0 }) = self.victims[domain.at()] else { return };
         if next < self.shape.per_block {

@@ -24,7 +24,7 @@ impl Cores {
         }
     }
 
-    /// What a command of so many pages takes.
+    /// Processing time of a command of `pages` pages.
     pub(super) fn time(&self, request: &Request, pages: u32) -> Time {
         let command = if request.op == Op::Read { self.config.read } else { self.config.write };
         command.ns() + self.config.per_page.ns() * u64::from(pages)

@@ -55,7 +55,7 @@ impl Costs {
         times[row as usize]
     }
 
-    /// So many bytes of one page over the bus; less than a page goes without the spare area.
+    /// Time to transfer `bytes` of one page over the bus; less than a page goes without the spare area.
     pub(super) fn transfer(&self, bytes: u32) -> Time {
         if bytes == self.page_bytes {
             return self.page;

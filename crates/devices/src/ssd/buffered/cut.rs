@@ -41,7 +41,7 @@ pub(in crate::ssd) struct CutGroup {
     pub(in crate::ssd) fate: Fate,
 }
 
-/// A group that is to be programmed on the energy of the capacitors.
+/// A group to be programmed on the energy of the capacitors.
 struct Dumped {
     group: u32,
     /// Pages that are still to cross the bus for the first pass; nothing where that is in the cells.
@@ -52,8 +52,8 @@ struct Dumped {
 }
 
 impl Buffered {
-    /// What a cut does to the groups in the buffer, and the programs that nobody can count on: all that are
-    /// lost with a volatile buffer, those without an answer with a protected one.
+    /// The effect of a cut on the groups in the buffer, and the programs without a guarantee: all lost
+    /// ones with a volatile buffer, unacknowledged ones with a protected buffer.
     pub(in crate::ssd) fn cut_groups(&self, now: Time) -> (Vec<CutProgram>, Vec<CutGroup>) {
         let protected = self.config.buffer.power_loss_protected;
         let fates = if protected { self.dump(now) } else { self.fates(now) };
@@ -202,7 +202,7 @@ impl Buffered {
         fates
     }
 
-    /// Everything that is under way or waits is gone; the account goes on.
+    /// Everything that is under way or waits is gone; the time accounting continues.
     pub(in crate::ssd) fn lose_power(&mut self, now: Time) {
         self.cores = Cores::new(&self.config.firmware);
         self.buses.lose_power(now);
@@ -240,7 +240,7 @@ impl Buffered {
         for lpn in lpns {
             let domains = (0..self.filling.len() as u32).map(Domain);
             let room = |domain: &Domain| {
-                // Where cleaning goes on with what a group leaves.
+                // Where cleaning continues with the rest of a group.
                 let left = self.ftl.left_on(*domain, Stream::SECOND) > 0;
                 (left, self.ftl.free_blocks(*domain))
             };

@@ -174,7 +174,7 @@ impl Account {
 }
 
 impl Die {
-    /// What it does is gone; its account goes on.
+    /// What it does is gone; its time accounting continues.
     pub(super) fn lose_power(&mut self, now: Time) {
         let mut account = self.account;
         for meter in [&mut account.busy, &mut account.cleaning, &mut account.stopping] {
@@ -242,7 +242,7 @@ impl Stops {
         Stops { config: config.clone() }
     }
 
-    /// Whether no more than so many reads may go before a task that waits.
+    /// Whether a waiting task goes next, after `passed` reads have gone before it.
     pub(super) fn is_turn_of_task(&self, passed: u32) -> bool {
         passed >= self.config.limit.max(1)
     }

@@ -21,7 +21,7 @@ impl Buffered {
         self.effort = [Effort::default(); 2];
     }
 
-    /// A row of pages is to be sensed. What crosses the bus is counted where it does.
+    /// A row of pages must be sensed. What crosses the bus is counted where it does.
     pub(super) fn count_read(&mut self, read: &Read) {
         let senses = u64::from(read.planes.count_ones());
         let sensing = Effort { senses, sense_ns: read.sense_ns, ..Effort::default() };

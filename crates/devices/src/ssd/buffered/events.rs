@@ -2,7 +2,7 @@
 
 use crate::ssd::clock::Event;
 
-/// The events of the back end: a kind above the number of what it is about.
+/// The events of the back end: a kind above the number of the object.
 #[derive(Debug, Clone, Copy)]
 pub(super) enum Happens {
     CoreDone = 0,

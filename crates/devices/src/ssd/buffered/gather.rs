@@ -206,7 +206,7 @@ impl Gather {
             open.first += 1;
             self.free.push(first);
         }
-        // A block with room goes on later under another place in the list.
+        // A block with room continues later at another place in the list.
         self.open_of[block.at()] = NONE;
         self.free_open.push(slot);
     }

@@ -55,7 +55,7 @@ pub(in crate::ssd) struct Buffered {
     pub(in crate::ssd) ftl: Ftl,
     pub(in crate::ssd) flash: Flash,
     pub(in crate::ssd) recorder: Option<Box<Recorder>>,
-    /// What the host is to be told.
+    /// Completions for the host.
     pub(in crate::ssd) answers: Vec<Answer>,
     config: SsdConfig,
     shape: Groups,
@@ -125,8 +125,8 @@ impl Buffered {
         }
     }
 
-    /// The rooms of the domains are counted when the first request comes: preparing a drive takes no
-    /// time, and asks nobody.
+    /// The rooms of the domains are counted when the first request comes: preconditioning is untimed and
+    /// does not need them.
     fn begin(&mut self) {
         if !self.pace.has_begun() {
             let domains = 0..self.ftl.geometry().domains;

@@ -5,7 +5,7 @@ use crate::kit::slots::Slot;
 use crate::ssd::ids::Ppn;
 use std::collections::BTreeMap;
 
-/// Who has written a page that is in the buffer.
+/// The owner of a page in the buffer.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Owner {
     pub(super) slot: Slot,

@@ -5,7 +5,8 @@
 //! superseded page that is scanned gives one, a moved page does neither. Cleaning keeps the room at what the
 //! threshold of cleaning demands; what is missing is owed.
 //!
-//! - `token`: cleaning goes on whenever room is missing, and writes are admitted while little is. Before
+//! - `token`: cleaning continues whenever space is missing, and writes are admitted while little is
+//!   missing. Before
 //!   the host writes so fast that this would bite, a meter spaces its commands: the rate that cleaning
 //!   leaves, as the controller can tell it from its last victims.
 //! - `burst`: nothing is cleaned until the copies that are owed fill a quantum of groups. Then cleaning
@@ -16,9 +17,10 @@
 use crate::ssd::config::{Cleaning, Pace as Rule};
 use engine::Time;
 
-/// The host's rate is told from windows of this length, ns.
+/// The host's rate is measured in windows of this length, ns.
 const WINDOW_NS: Time = 32_000_000;
-/// A backlog lasts when so many bursts in a row came after less time than so many times their own.
+/// A backlog is lasting when this number of bursts in a row came after a gap shorter than this multiple
+/// of the duration of the burst.
 const LASTING_BURSTS: u32 = 3;
 const SHORT_PAUSE: f64 = 2.5;
 /// How much of what is known of victims the last one is.
@@ -157,7 +159,8 @@ impl Pace {
         self.wanted_in_all - self.total
     }
 
-    /// Whether a domain is to be cleaned: from when it lacks room until it has two thirds of a group for each die to
+    /// Whether a domain must be cleaned: from when it lacks room until it has two thirds of a group for
+    /// each die to
     /// spare, so that victims are read in rounds.
     pub(super) fn cleans(&mut self, domain: u32) -> bool {
         let (room, cleaning) = (self.room[domain as usize], &mut self.cleaning[domain as usize]);
@@ -166,7 +169,8 @@ impl Pace {
         (self.metered || self.bursting) && *cleaning
     }
 
-    /// How many groups of victims a die is asked for at a time: two, that it goes on at once with the next;
+    /// How many groups of victims a die is asked for at a time: two, that it continues at once with the
+    /// next;
     /// in a burst, when every die reads all the time, one, because the host's reads wait behind them.
     pub(super) fn most_batches(&self) -> u32 {
         if self.bursting { 1 } else { 2 }
@@ -206,7 +210,7 @@ impl Pace {
     }
 
     /// Cleaning can gain no more, though room is missing: blocks have worn out, or hold nothing superseded.
-    /// The host goes on with what there is.
+    /// The host continues with the available space.
     pub(super) fn settle_for_less(&mut self, now: Time) {
         self.wanted_in_all = self.wanted_in_all.min(self.total);
         self.ends_burst(now);
@@ -234,8 +238,8 @@ impl Pace {
         was_metered
     }
 
-    /// Whether the next page of the host may be written; `begins` its command with so many pages.
-    /// How much of the buffer is in use is a share.
+    /// Whether the next page of the host may be written. `begins` is the number of pages of its command
+    /// if it is the first of them; `used` is the share of the buffer in use.
     pub(super) fn admits(&mut self, begins: Option<u32>, used: f64, now: Time) -> Admission {
         if self.bursting {
             return if self.host_left > 0 { Admission::Now } else { Admission::Blocked };

@@ -159,7 +159,7 @@ impl Buffered {
         self.run(number, clock);
     }
 
-    /// What was stopped goes on, or what is loaded begins.
+    /// A suspended program resumes, or a loaded one begins.
     fn go_on(&mut self, number: u32, clock: &mut Clock) {
         let now = clock.now;
         let die = &mut self.dies[number as usize];

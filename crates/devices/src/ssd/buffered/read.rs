@@ -1,4 +1,4 @@
-//! A read of a die, and who waits for it.
+//! A read of a die, and the requests that wait for it.
 
 use super::victims::Batch;
 use crate::kit::slots::Slot;
@@ -7,7 +7,7 @@ use engine::Time;
 /// A read that a die does in one go.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Read {
-    /// Who waits for it.
+    /// The waiting request.
     pub(super) owner: Owner,
     pub(super) die: u32,
     /// The planes that take part.
@@ -22,10 +22,10 @@ pub(super) struct Read {
     pub(super) sensed: Time,
 }
 
-/// Who waits for a read.
+/// What waits for a read.
 #[derive(Debug, Clone, Copy)]
 pub(super) enum Owner {
-    /// A request, for so many logical pages.
+    /// A request, and its number of logical pages.
     Request(Slot, u32),
     /// Cleaning.
     Copies(Batch),

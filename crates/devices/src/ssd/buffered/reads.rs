@@ -31,8 +31,8 @@ struct Row {
 }
 
 impl Buffered {
-    /// A read of the host begins: what is in the buffer or nowhere is there, the rest is asked of the
-    /// dies, pages of a row together.
+    /// A read of the host begins: pages in the buffer and unmapped pages are available at once, the rest
+    /// is read from the dies, pages of a row together.
     pub(super) fn begin_reads(&mut self, slot: Slot, clock: &mut Clock) {
         let Asked { request, next, end, .. } = *self.asked(slot);
         let mut row: Option<Row> = None;

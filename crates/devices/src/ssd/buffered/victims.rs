@@ -9,7 +9,7 @@ pub(super) struct Batch {
     pub(super) domain: Domain,
     pub(super) block: Block,
     pub(super) group: u32,
-    /// Rows that are to be read, as bits, and those of them that are left.
+    /// Rows to read, as bits, and the remaining ones.
     pub(super) rows: u32,
     pub(super) left: u32,
     /// Room of the buffer that is kept for its pages.
@@ -37,7 +37,7 @@ pub(super) struct Victim {
     pub(super) reading: u32,
 }
 
-/// A block that is being erased, or is to be.
+/// A block that is being erased, or is due for erasure.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Erasing {
     pub(super) job: Relocation,

@@ -149,7 +149,7 @@ impl Buffered {
         None
     }
 
-    /// Cleans, because the host waits for it; if nothing goes on for all that, the host does with less.
+    /// Cleans, because the host waits for it; if nothing progresses even so, the host gets by with less.
     fn go_on_cleaning(&mut self, clock: &mut Clock) {
         self.clean_all(clock);
         if self.stands_still() {

@@ -26,7 +26,7 @@ impl AgeOrder {
         }
     }
 
-    /// Takes the lists of some domains, and so of their blocks, as another order of such a drive has them.
+    /// Copies the lists of some domains, and so of their blocks, from the order of an identical drive.
     pub fn take_part(&mut self, other: &AgeOrder, domains: Range<usize>, blocks: Range<usize>) {
         self.oldest[domains.clone()].copy_from_slice(&other.oldest[domains.clone()]);
         self.newest[domains.clone()].copy_from_slice(&other.newest[domains]);

@@ -1,8 +1,8 @@
 //! Policies from outside the table: an object that the caller hands in, asked once per victim.
 //!
-//! Such a policy may do anything, so it is judged: an answer that breaks a rule, or none at all, is
-//! a failure. The drive then goes on with greedy, and its state stays sound, until whoever runs it
-//! looks at [`Custom::failure`] and ends the run.
+//! A policy from outside may do anything, so its answers are checked: an answer that breaks a rule, or
+//! no answer, is a failure. The drive then continues with greedy, and its state stays consistent, until
+//! its caller reads [`Custom::failure`] and ends the run.
 
 use super::{Action, AgeOrder, VictimIndex};
 use crate::ssd::config::Policy;
@@ -19,8 +19,8 @@ const FRUITLESS_ROUNDS: u32 = 32;
 /// What a policy from outside sees of a domain, without copying.
 ///
 /// The arrays are indexed by the number of a block of the whole drive; those of the domain are
-/// `first_block` and the `blocks` from there. They are shared: what a policy keeps of them stays as it
-/// was, and the drive goes on with a copy.
+/// `first_block` and the `blocks` from there. They are shared: references that a policy keeps do not
+/// change, and the drive continues with a copy.
 #[derive(Debug)]
 pub struct DomainState {
     /// Number of the domain.
@@ -71,8 +71,8 @@ pub trait Cleaner: Send {
     fn step(&mut self, pool: &DomainState) -> Result<Answer, String>;
 }
 
-/// A policy from outside the table, and what is thought of it. Clones share it: drives that are built
-/// with it ask the same object, and whoever runs them looks at its [`failure`](Custom::failure).
+/// A policy from outside the table, and whether it has failed. Clones share it: drives that are built
+/// with it call the same object, and their caller checks its [`failure`](Custom::failure).
 #[derive(Clone)]
 pub struct Custom(Arc<Mutex<Judged>>);
 
@@ -135,7 +135,7 @@ pub struct Supplied {
 }
 
 impl Supplied {
-    /// Why a device goes on without something that was supplied.
+    /// Why a device ignores a supplied object.
     pub fn failure(&self) -> Option<String> {
         self.policy.as_ref().and_then(Custom::failure)
     }
@@ -210,7 +210,7 @@ impl DomainState {
     }
 }
 
-/// The state of the pool, for whoever looks for the mistake.
+/// The state of the pool, for debugging.
 impl fmt::Display for DomainState {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let first = self.first_block.at();

@@ -26,7 +26,7 @@ impl VictimIndex {
         }
     }
 
-    /// Takes the closed blocks of some domains as another index of such a drive has them.
+    /// Copies the closed blocks of some domains from the index of an identical drive.
     pub fn take_part(&mut self, other: &VictimIndex, domains: std::ops::Range<usize>) {
         let sets = domains.start * self.stride..domains.end * self.stride;
         self.sets.take_part(&other.sets, sets);

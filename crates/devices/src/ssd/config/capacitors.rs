@@ -21,7 +21,7 @@ options! {
 }
 
 impl Capacitors {
-    /// For how long the drive goes on without power, ns; for ever when nothing is said of them.
+    /// How long the drive works without power, ns; unlimited when they are not configured.
     pub fn lasts_ns(&self) -> Time {
         let Some(capacitance) = self.capacitance else { return Time::MAX };
         let (high, low) = (self.voltage.0.volts(), self.cutoff.0.volts());

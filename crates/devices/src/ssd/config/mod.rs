@@ -211,7 +211,7 @@ pub const DEFAULT_SPARE_FACTOR: f64 = 0.15;
 const DEFAULT_MIN_FREE: f64 = 0.05;
 
 impl Timing {
-    /// Moving so many bytes over the bus, ns, without a command.
+    /// Time to transfer `bytes` over the bus, ns, without the command.
     pub(in crate::ssd) fn transfer_ns(&self, bytes: u64) -> u64 {
         match self.bus_rate {
             Some(rate) => rate.time_ns(bytes),

@@ -91,8 +91,7 @@ impl Flash {
         }
     }
 
-    /// The same flash for whoever knows only some of the blocks: of the others' pages it knows nothing,
-    /// which takes no memory.
+    /// The same flash restricted to some of the blocks: the pages of the others take no memory.
     pub(in crate::ssd) fn part(&self, blocks: &Range<usize>) -> Flash {
         self.side(std::iter::once(blocks.clone()))
     }
@@ -104,7 +103,7 @@ impl Flash {
         self.with_stamps(stamp)
     }
 
-    /// The same with all that is known of pages, of which nothing stays here.
+    /// The same including the pages, which are moved out of this flash.
     pub(in crate::ssd) fn first_side(&mut self) -> Flash {
         let empty = self.stamp.alike();
         let stamp = std::mem::replace(&mut self.stamp, empty);
@@ -185,7 +184,7 @@ impl Flash {
         }
     }
 
-    /// What the first page of a block says of the block: the number of its opening, and in full that
+    /// The header of a block in its first page: the number of its opening, and in full that
     /// of its first program.
     pub fn write_header(&mut self, block: Block, opening: u64, first_order: u64) {
         assert!(self.programmed[block.at()] == 1, "a header is part of the first page");
@@ -297,8 +296,8 @@ impl Flash {
         self.order.find(ppn.0) as u32
     }
 
-    /// The same in full. A block is filled within 2^32 programs of the drive, so that what its header
-    /// says of the first page tells the upper half of the others'.
+    /// The same in full. A block is filled within 2^32 programs of the drive, so that the number in its
+    /// header gives the upper half of those of the other pages.
     pub fn full_order(&self, ppn: Ppn) -> u64 {
         let first = self.first_order(Block((ppn.0 / u64::from(self.pages_per_block)) as u32));
         first + u64::from(self.order(ppn).wrapping_sub(first as u32))

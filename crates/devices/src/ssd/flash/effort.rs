@@ -1,4 +1,4 @@
-//! What operations ask of cells and buses, whoever wanted them: of this energy is made.
+//! Work of cells and buses by operations of all kinds, from which energy is computed.
 
 use engine::Time;
 use std::iter::Sum;
@@ -25,7 +25,7 @@ pub struct Effort {
 }
 
 impl Effort {
-    /// So many times as much.
+    /// This effort times `count`.
     pub fn times(self, count: u64) -> Effort {
         Effort {
             senses: self.senses * count,

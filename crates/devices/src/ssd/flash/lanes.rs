@@ -4,7 +4,7 @@
 //! stage to its last, or with cache commands a second one of the same kind behind it. A bus is
 //! reserved when an operation reaches the stage that needs it, not before; since operations reach it
 //! in time order, first come first served needs no queue but only the instant at which the bus is
-//! next free. This module knows no pages: it is told which plan to run on which lane, and says when the
+//! next free. This module knows no pages: it gets the plan to run on a lane, and says when the
 //! caller is to ask again.
 
 use super::effort::Effort;
@@ -26,7 +26,7 @@ pub struct Finished {
 /// What the end of a stage means for its lane.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum StageEnd {
-    /// The operation goes on with a stage that ends then.
+    /// The operation continues with a stage that ends then.
     GoesOn(Time),
     /// The same; it is the last stage, behind which another operation of the same kind may begin.
     Accepts(Time),

@@ -81,7 +81,7 @@ impl Plan {
         self
     }
 
-    /// The same as an operation that does so much.
+    /// The same as an operation with this effort.
     pub fn doing(mut self, effort: Effort) -> Self {
         self.effort = effort;
         self
@@ -227,7 +227,7 @@ impl CostTable {
         (table, plans)
     }
 
-    /// What a drive's config says of its cells: one mode, one type of page.
+    /// A drive's configuration of its cells: one mode, one type of page.
     pub fn cells(config: &SsdConfig) -> Vec<Vec<CellTimes>> {
         let sense_ns = config.timing.read.of_type(0).ns() as u32;
         let program_ns = config.timing.program.ns() as u32;
@@ -265,7 +265,7 @@ impl CostTable {
             && self.copied[(op.at.0 % u64::from(self.pages_per_block)) as usize]
     }
 
-    /// Where all pages are alike nobody asks which one it is.
+    /// Where all pages take the same time, the page is not needed.
     #[inline]
     fn row(&self, op: &FlashOp) -> u32 {
         if self.is_uniform() {
@@ -335,7 +335,7 @@ fn push_row(plans: &mut Vec<Plan>, config: &SsdConfig, granule: Granule, times: 
     }));
 }
 
-/// What so many pages ask of array and bus.
+/// Work of the cell array and the bus for operations on several pages.
 struct Efforts {
     sensing: Effort,
     programming: Effort,
@@ -357,7 +357,7 @@ impl Efforts {
         }
     }
 
-    /// What a summary page adds, whose transfer takes so long.
+    /// What a summary page adds, given the time of its transfer.
     fn summary(&self, bus_ns: Time) -> Effort {
         Effort { programs: 1, program_ns: self.program_ns, bus_ns, ..Effort::default() }
     }

@@ -30,7 +30,7 @@ impl Ratings {
         Ratings { all, own: (0..blocks).map(draw).collect() }
     }
 
-    /// Whether they are those of so many blocks.
+    /// Whether there is a rating for each of `blocks` blocks.
     pub(in crate::ssd) fn fit(&self, blocks: usize) -> bool {
         self.own.is_empty() || self.own.len() == blocks
     }

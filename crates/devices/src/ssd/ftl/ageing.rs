@@ -89,7 +89,7 @@ impl Ageing {
         Ok(())
     }
 
-    /// Takes the erasures left in some domains as the account of such a drive has them.
+    /// Copies the remaining erasures of some domains from the account of an identical drive.
     pub(in crate::ssd) fn take_part(&mut self, other: &Ageing, domains: std::ops::Range<usize>) {
         self.life[domains.clone()].copy_from_slice(&other.life[domains]);
     }

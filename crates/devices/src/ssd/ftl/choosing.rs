@@ -38,7 +38,7 @@ impl Ftl {
         self.pages_of(self.free.count(domain)) + u64::from(self.left_open(domain))
     }
 
-    /// Data pages of so many blocks.
+    /// Data pages in `blocks` blocks.
     #[inline]
     fn pages_of(&self, blocks: u32) -> u64 {
         u64::from(blocks) * u64::from(self.geometry.data_pages)

@@ -29,7 +29,7 @@ pub struct Ftl {
     pub(super) supplied: Option<Custom>,
     pub(super) random: Xoshiro256,
     pub(super) map: PageMap,
-    /// Logical pages that lie nowhere: while there are none, nobody looks whether one does.
+    /// Number of unmapped logical pages: while it is 0, no page is checked.
     pub(super) unmapped: u64,
     pub(super) blocks: Blocks,
     pub(super) free: FreeBlocks,

@@ -65,7 +65,7 @@ impl Ftl {
         self.reserve = Reserve::Everything;
     }
 
-    /// Takes no writes and cleans nothing for now, or goes on.
+    /// Stops writes and cleaning for now, or resumes.
     pub(in crate::ssd) fn hold(&mut self, holds: bool) {
         self.reserve = match self.ageing.end {
             None if !holds => Reserve::Pages(self.geometry.reserved_pages()),

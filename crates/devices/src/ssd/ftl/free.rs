@@ -49,7 +49,7 @@ impl FreeBlocks {
         }
     }
 
-    /// Takes the free blocks of some domains as those of such a drive are.
+    /// Copies the free blocks of some domains from those of an identical drive.
     pub fn take_part(&mut self, other: &FreeBlocks, domains: Range<usize>) {
         self.count[domains.clone()].copy_from_slice(&other.count[domains.clone()]);
         self.fresh[domains.clone()].clone_from_slice(&other.fresh[domains.clone()]);

@@ -41,8 +41,7 @@ fn places(lpn: Lpn, entries: usize) -> [usize; 2] {
 }
 
 impl Heat {
-    /// A detector that has seen nothing, for so many logical pages. Without hot and cold frontiers it
-    /// takes no memory.
+    /// A new detector for `pages` logical pages. Without hot and cold frontiers it takes no memory.
     pub(in crate::ssd) fn new(config: &HotCold, used: bool, pages: u64) -> Heat {
         let bytes = if used { config.memory.bytes() as usize } else { 0 };
         let size = |detector, entry| if config.detector == detector { bytes / entry } else { 0 };

@@ -156,8 +156,8 @@ impl Ftl {
         Ok(())
     }
 
-    /// Numbers what was programmed before programs were numbered: block by block, and only what is valid says
-    /// what it is, so that there is no copy which could seem newer.
+    /// Numbers what was programmed before programs were numbered: block by block, and only valid pages
+    /// keep their logical page, so that no other copy can seem newer.
     pub(in crate::ssd) fn derive_order(&mut self, flash: &mut Flash) {
         let mut blocks: Vec<Block> = (0..self.geometry.blocks()).map(Block).collect();
         blocks.sort_by_key(|block| flash.opening(*block));

@@ -11,7 +11,7 @@ use crate::ssd::flash::Flash;
 use crate::ssd::ids::{Block, BlockState, Domain};
 use engine::{Random, Xoshiro256};
 
-/// What the rules say of a candidate.
+/// The verdict of the rules on a candidate.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Verdict {
     Clean,

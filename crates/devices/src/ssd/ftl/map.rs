@@ -48,7 +48,7 @@ impl From<Numbers> for PageMap {
 }
 
 impl PageMap {
-    /// So many pages, none of which was written; `wide` where a page number takes more than 32 bits.
+    /// A map of `pages` unwritten pages; `wide` where a page number takes more than 32 bits.
     pub fn new(pages: u64, wide: bool) -> PageMap {
         PageMap(Numbers::new(pages, wide))
     }

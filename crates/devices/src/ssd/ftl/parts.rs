@@ -91,7 +91,7 @@ impl Ftl {
         u64::from(least.unwrap_or(0).saturating_sub(1) / 2)
     }
 
-    /// The units in so many parts, each of units next to each other.
+    /// Divides the units into `count` parts of adjacent units.
     pub(in crate::ssd) fn parts(&self, count: u32) -> Vec<Part> {
         let units = u64::from(self.geometry.units);
         let cut = |part: u32| (units * u64::from(part) / u64::from(count)) as u32;
@@ -146,7 +146,7 @@ impl Ftl {
         self.blocks.opened
     }
 
-    /// So many blocks have been opened, in all parts.
+    /// Sets the number of blocks opened, in all parts together.
     pub(in crate::ssd) fn set_opened(&mut self, opened: u64) {
         self.blocks.opened = opened;
     }
@@ -181,7 +181,7 @@ impl Ftl {
         first
     }
 
-    /// The FTL of another of them, which goes on with the numbers of all.
+    /// The FTL of another part, which continues with the common numbering.
     pub(in crate::ssd) fn other_side(&self) -> Ftl {
         Ftl { counters: Counters::default(), ..self.clone() }
     }

@@ -131,7 +131,7 @@ impl Ftl {
         self.programs
     }
 
-    /// What a page that is being programmed will say of its block: the number of its opening, and of its
+    /// The block header in a page that is being programmed: the number of its opening, and of its
     /// first program; and the number of its own program in full.
     pub(in crate::ssd) fn header_of(&self, flash: &Flash, it: &Programming) -> (u64, u64, u64) {
         let opening = self.blocks.sequence[it.block.at()];

@@ -15,7 +15,7 @@ use crate::ssd::ids::{Block, BlockState, Domain, Lpn, Ppn};
 use crate::ssd::power::planted::Bug;
 use crate::ssd::shape::Geometry;
 
-/// What the flash says of a drive.
+/// The state of a drive derived from its flash.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Rebuilt {
     /// Where each logical page lies.

@@ -37,7 +37,7 @@ pub struct Relocation {
 }
 
 impl Relocation {
-    /// So many pages more have been moved out of it.
+    /// Counts `pages` more pages as moved out of the block.
     pub(in crate::ssd) fn note_moved(&mut self, pages: u32) {
         self.moved += pages;
     }
@@ -74,7 +74,7 @@ impl Ftl {
         self.begin_cleaning_below(flash, unit, threshold)
     }
 
-    /// The same for domains with at most so many erased blocks.
+    /// The same for domains with at most a given number of erased blocks.
     #[inline]
     pub fn begin_cleaning_below(
         &mut self,

@@ -36,7 +36,7 @@ impl Ftl {
         self.program_in(stream, domain, lpn)
     }
 
-    /// The same for a page of which it is known where in a victim it lies.
+    /// The same for a page whose place in a victim is known.
     #[inline]
     pub(super) fn begin_move_from(&mut self, job: &Relocation, lpn: Lpn, from: Ppn) -> Programming {
         match self.config.frontiers {

@@ -12,7 +12,7 @@ use std::ops::Range;
 /// A request lies within the capacity, and has a length; a flush has neither place nor length.
 ///
 /// # Panics
-/// When it does not: whoever drives a device guarantees it.
+/// When it does not: the caller of a device guarantees it.
 #[inline]
 pub(in crate::ssd) fn check(request: &Request, capacity_sectors: u64) {
     let end = request.lba.0.checked_add(u64::from(request.sectors));

@@ -48,7 +48,7 @@ pub(in crate::ssd) struct Host {
     epochs: Epochs,
     /// The back end answers writes before they are durable, and is asked for each flush.
     volatile: bool,
-    /// Flushes that it is to be asked for.
+    /// Flushes to request from the back end.
     flushes: Vec<Slot>,
     /// The device is not ready, after a power cut: nothing enters it; and the flushes that wait for that.
     holds: bool,
@@ -208,7 +208,7 @@ impl Host {
         }
     }
 
-    /// A request waits for so many page requests.
+    /// A request waits for `pages` more page requests.
     #[inline]
     pub(in crate::ssd) fn expect(&mut self, slot: Slot, pages: u32) {
         self.active[slot].pages_left = pages;
@@ -273,13 +273,13 @@ impl Host {
         }
     }
 
-    /// Whether there is a flush for which the back end is to be asked.
+    /// Whether there is a flush to request from the back end.
     #[inline]
     pub(in crate::ssd) fn has_flushes(&self) -> bool {
         !self.flushes.is_empty()
     }
 
-    /// A flush for which the back end is to be asked, if there is one.
+    /// A flush to request from the back end, if there is one.
     pub(in crate::ssd) fn next_flush(&mut self) -> Option<Slot> {
         self.flushes.pop()
     }

@@ -40,8 +40,8 @@ impl Serialize for Steps<'_> {
     }
 }
 
-/// Reads a table of at most so many numbers, which are wide only where they may be: nothing says that a file is
-/// honest, and a table takes its memory before its numbers are read.
+/// Reads a table with a maximum length, and wide numbers only where they are allowed: a file cannot be
+/// trusted, and the table takes its memory before its numbers are read.
 #[derive(Debug, Clone, Copy)]
 pub struct Table {
     /// The most numbers that there may be.

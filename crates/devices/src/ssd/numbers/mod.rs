@@ -8,8 +8,7 @@ mod kept;
 
 pub use kept::Table;
 
-/// The entries of one piece of a wide table: 20 KiB, of which an allocator may touch every byte, whatever is
-/// asked of it.
+/// The entries of one piece of a wide table: 20 KiB, of which an allocator may touch every byte.
 const PIECE: u64 = 1 << 12;
 /// Bytes of an entry of a wide table.
 const WIDTH: usize = 5;
@@ -75,7 +74,7 @@ impl Piece {
 }
 
 impl Numbers {
-    /// So many zeroes.
+    /// A table of `length` zeroes.
     pub fn new(length: u64, wide: bool) -> Numbers {
         if wide {
             let pieces = (0..length.div_ceil(PIECE)).map(|_| None).collect();

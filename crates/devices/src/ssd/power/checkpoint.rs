@@ -1,9 +1,9 @@
 //! Checkpoints: the map is written to one of two places in turn, outside of the blocks for data, page by page
 //! between the pages of requests. A start reads the last whole one, and the blocks that were opened since.
 //!
-//! Which those are the controller knows by the order in which it opens blocks; here it is told by what
-//! has changed in the flash. A checkpoint has each page where it lay when the last program before it ended,
-//! and of its trims needs no record.
+//! A controller knows these by the order in which it opens blocks; here they are found by changes in the
+//! flash. A checkpoint has each page where it was when the last program before it ended, and makes
+//! earlier trim records unnecessary.
 
 use super::planted::Bug;
 use crate::ssd::config::{Recovery, SsdConfig};

@@ -88,8 +88,8 @@ impl Ssd {
     }
 }
 
-/// Behind a protected buffer what a page was copied from may be erased while the copy is in the buffer: such
-/// a page lies nowhere until that is programmed.
+/// Behind a protected buffer what a page was copied from may be erased while the copy is in the buffer:
+/// this page is in no block of the flash until the copy is programmed.
 fn forget_erased(map: &mut PageMap, geometry: &Geometry, flash: &Flash) {
     let is_gone = |(lpn, ppn): &(Lpn, crate::ssd::ids::Ppn)| {
         let programmed = flash.programmed(geometry.block_of(*ppn));

@@ -30,7 +30,8 @@ impl Power {
             served: matches!(self.state, State::Serving),
         };
         if !truth.served {
-            // What the last start has not taken may read this time: nobody has seen the page yet.
+            // A page that the last start did not accept may be readable this time: it was not read by
+            // the host yet.
             truth.begun = self.truth.take().map_or_else(BTreeMap::new, |it| it.begun);
             let begun = truth.begun.values_mut().flatten();
             begun.for_each(|it| (it.is_hosts, it.answered) = (false, false));
@@ -72,7 +73,7 @@ impl Power {
                     report.unacknowledged_lost += hosts - kept;
                 }
             } else if before.iter().any(|it| same(*it)) {
-                // Nobody has read it yet.
+                // The host has not read it yet.
             } else if before.iter().chain([&owed]).any(|it| it.ppn().is_none()) {
                 // It was trimmed, perhaps under what is at risk: a copy from before may be found.
                 report.trims_undone += 1;

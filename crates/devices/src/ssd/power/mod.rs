@@ -1,7 +1,8 @@
 //! Power cuts: what one leaves of the flash, and how the drive finds its map again.
 //!
-//! `state.rs` is what a drive keeps for it. `tear.rs` says what becomes of what was under way; `steps.rs` is the
-//! way back, step by step and in simulated time; `reader.rs` reads and erases in it, on the lanes and buses of
+//! `state.rs` is what a drive keeps for it. `tear.rs` has the effect of a cut on operations in progress;
+//! `steps.rs` is the recovery, step by step and in simulated time; `reader.rs` reads and erases in it,
+//! on the lanes and buses of
 //! the drive; `judge.rs` compares what was found with what had been answered (`truth.rs`); `trims.rs` keeps the
 //! record of trims, `checkpoint.rs` that of the map, and `own.rs` and `due.rs` write them. Without
 //! `device.persistence.recovery` there is none of this.

@@ -5,7 +5,7 @@
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[repr(u8)]
 pub enum Bug {
-    /// Copies are told apart by the number of their block alone.
+    /// Copies are distinguished by the number of their block alone.
     BlockNumberOnly = 1,
     /// A block is erased while what supersedes its pages is being programmed.
     NoEraseBarrier,

@@ -14,7 +14,7 @@ use engine::{Op, Time, Xoshiro256};
 use serde::Serialize;
 use std::collections::{BTreeMap, VecDeque};
 
-/// Stream of randomness: what becomes of torn pages.
+/// Stream of randomness: the fate of torn pages.
 const POWER_STREAM: u64 = 12;
 
 /// What power cuts came to. It has as many fields as there are figures in the results.
@@ -80,7 +80,7 @@ impl PowerReport {
 /// What a page of the drive's own is for.
 #[derive(Debug, Clone)]
 pub(super) enum Own {
-    /// The record of trims; with the last page of it, those who wait for it.
+    /// The record of trims; with its last page, the requests that wait for it.
     Log { last: bool, waiting: Vec<(Slot, Op)> },
     /// A checkpoint.
     Checkpoint,
@@ -114,16 +114,16 @@ pub(super) enum State {
     Reading { second: bool },
     /// It erases what a cut has left half erased.
     Erasing,
-    /// It writes the number from which it goes on counting programs.
+    /// It writes the number from which it continues to count programs.
     Numbering,
-    /// It writes anew what is at risk: so many pages are left.
+    /// It rewrites pages at risk; `left` are still to be written.
     Restoring { left: u32 },
     /// It writes the record of this start.
     Recording,
 }
 
-/// What a drive that recovers keeps beside flash and FTL. Its fields are the parts of a cut and of the way
-/// back, one after the other.
+/// What a drive that recovers keeps beside flash and FTL. Its fields are the parts of a cut and of the
+/// recovery, in order.
 #[derive(Debug, Clone)]
 pub(in crate::ssd) struct Power {
     pub(super) config: Persistence,
@@ -145,7 +145,7 @@ pub(in crate::ssd) struct Power {
     pub(super) harmed: Vec<Ppn>,
     /// Which pages of a block share their cells, and how many there are; and what guards them.
     pub(super) pairs: (Pairing, u32, PairingGuard),
-    /// Blocks that are to be erased before they are used.
+    /// Blocks that must be erased before they are used.
     pub(super) erasures: Vec<Block>,
     pub(super) trims: TrimLog,
     pub(super) checkpoints: Checkpoints,

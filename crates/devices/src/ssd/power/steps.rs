@@ -1,4 +1,4 @@
-//! The way back after a cut, step by step: the controller starts, reads the flash, erases what is half
+//! The recovery after a cut, step by step: the controller starts, reads the flash, erases what is half
 //! erased, wakes with the map that it has found, writes anew what is at risk, and records its start.
 
 use super::planted::Bug;
@@ -59,7 +59,7 @@ impl Ssd {
         self.clock.call(now + power.config.ready.ns(), Event::Power(STARTED));
     }
 
-    /// A step on the way back has ended.
+    /// A step of the recovery has ended.
     pub(in crate::ssd) fn power_event(&mut self, event: Event) {
         let power = self.power.as_mut().expect("it has events");
         match event {
@@ -128,7 +128,7 @@ impl Ssd {
         self.back.write_own(Unit(0), &mut self.clock);
     }
 
-    /// A page has been written that nobody waits for.
+    /// A page without an owner has been written.
     pub(in crate::ssd) fn own_page_written(&mut self, unit: Unit) {
         let Some(power) = &mut self.power else { return };
         match &mut power.state {
@@ -247,8 +247,8 @@ impl Power {
         }
     }
 
-    /// Reads every block that ended early: its pages, and the torn one behind them if it reads. Blocks of
-    /// which nothing is to be trusted are to be erased.
+    /// Reads every block that ended early: its pages, and the torn one behind them if it reads. Blocks
+    /// with untrusted content must be erased.
     fn close_blocks(&mut self, geometry: &Geometry, flash: &mut Flash) {
         self.erasures.clear();
         self.taken.clear();

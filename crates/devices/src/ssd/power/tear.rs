@@ -56,7 +56,7 @@ impl Power {
         }
     }
 
-    /// What becomes of a program.
+    /// The outcome of a program.
     fn ends(&mut self, ftl: &Ftl, flash: &Flash, program: &CutProgram) -> End {
         let geometry = ftl.geometry();
         let it = &program.programming;
@@ -155,7 +155,7 @@ impl Power {
     }
 }
 
-/// What becomes of a program that is cut.
+/// The outcome of a program that is cut.
 enum End {
     Untouched,
     Torn(Reading),

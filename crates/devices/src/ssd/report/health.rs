@@ -42,7 +42,7 @@ pub struct HealthReport {
     pub read_only: bool,
     /// Written by the host since the drive was new, in thousands of 512 bytes, rounded up.
     pub data_units_written: u64,
-    /// What is counted of the drive stands for so many times as much.
+    /// Scale of the simulation: each counted byte stands for `scale` bytes of the real drive.
     pub scale: u32,
 }
 
@@ -71,7 +71,7 @@ impl HealthReport {
     }
 }
 
-/// So many bytes in data units, of a drive of which one part in `scale` is simulated.
+/// Bytes as NVMe data units, for a drive simulated at 1/`scale`.
 pub fn data_units(bytes: u64, scale: u32) -> u64 {
     (u128::from(bytes) * u128::from(scale)).div_ceil(DATA_UNIT_BYTES) as u64
 }

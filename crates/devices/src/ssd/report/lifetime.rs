@@ -1,8 +1,8 @@
 //! How long a drive lasts: what the host may write until the first block expires, and until the
 //! spare space is gone.
 //!
-//! What has happened is reported as measured. What has not is extrapolated: each block goes on
-//! being erased as often per byte that the host writes as since the counts were last reset. That
+//! What has happened is reported as measured. What has not is extrapolated: each block keeps its rate of
+//! erasures per byte written by the host since the counts were last reset. That
 //! blocks wear faster as others are retired is left out, so the end of the spare is an upper bound.
 
 use crate::ssd::Ssd;
@@ -44,7 +44,7 @@ impl Ssd {
         let days = self.config.wear.service_years * DAYS_PER_YEAR;
         let milestone = |measured, host_bytes: f64| {
             let drive_writes = host_bytes / capacity;
-            // A part of each block stands for all of it.
+            // A part of each block represents all of it.
             let host_bytes = host_bytes * f64::from(self.config.scale);
             let drive_writes_per_day = drive_writes / days;
             Milestone { measured, host_bytes, drive_writes, drive_writes_per_day }

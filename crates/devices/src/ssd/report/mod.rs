@@ -43,7 +43,7 @@ pub struct SsdReport {
 
 impl SsdReport {
     /// Adds the counts of another drive, and what cleaning did there; the ratios are then of both.
-    /// Wear, units and buses stay: whoever puts drives together knows what becomes of them.
+    /// Wear, units and buses are left to the caller.
     pub fn add(&mut self, other: &SsdReport) {
         self.counts += other.counts;
         self.cleaning.busy_ns += other.cleaning.busy_ns;
@@ -158,7 +158,7 @@ impl Ssd {
         self.counts_of(self.back.ftl().counters, free)
     }
 
-    /// The counts of a drive that counted so and has so many free blocks.
+    /// The counts of a drive with these counters and `free_blocks` free blocks.
     pub(in crate::ssd) fn counts_of(&self, counters: Counters, free_blocks: u64) -> Counts {
         let geometry = self.geometry();
         Counts::of(&Account {

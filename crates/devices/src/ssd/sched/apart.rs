@@ -1,5 +1,5 @@
 //! The flash back end in sides: units that share no bus, no pool and no decision with those of other sides,
-//! each side on a copy of the state of which only its own units are true.
+//! each side on a copy of the state in which only its own units are valid.
 
 use super::Scheduler;
 use super::units::{NONE, OpId, Units, Work};

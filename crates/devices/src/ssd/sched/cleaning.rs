@@ -124,8 +124,8 @@ impl Scheduler {
         is_watched && self.units.supersede_one_of(&pages)
     }
 
-    /// The erasure of a job waits. Cleaning that holds its unit goes on holding it, and counts the
-    /// wait; else the unit serves what else there is.
+    /// The erasure of a job waits. Blocking cleaning keeps holding its unit, and counts the wait; else
+    /// the unit serves what else there is.
     fn bar_erase(&mut self, unit: Unit, clock: &mut Clock) {
         self.units.bar(unit);
         let blocks = self.blocks_for_cleaning();

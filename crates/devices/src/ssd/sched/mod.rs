@@ -57,8 +57,8 @@ pub(in crate::ssd) struct Scheduler {
     refused: Vec<PageDone>,
 }
 
-/// An operation has ended that concerns whoever asked for it: he is told before units go on, and may
-/// have other requests.
+/// An operation with an owner has ended: the owner is notified before units continue, and may submit
+/// more requests.
 #[derive(Debug, Clone, Copy)]
 pub(in crate::ssd) struct Ended {
     /// The request that is done by it; none after the first half of one, or when some were refused.
@@ -265,8 +265,8 @@ impl Scheduler {
         self.units.put_on_lane(lane, id);
     }
 
-    /// A stage of the operation of a lane has ended. If its owner has to hear of the last, he is told
-    /// before the unit [goes on](Scheduler::go_on).
+    /// A stage of the operation of a lane has ended. If it was the last, its owner is notified before
+    /// the unit [continues](Scheduler::go_on).
     #[expect(clippy::inline_always, reason = "every operation passes here, from two places")]
     #[inline(always)]
     pub(in crate::ssd) fn stage_ended(&mut self, lane: u32, clock: &mut Clock) -> Option<Ended> {

@@ -59,7 +59,7 @@ impl Scheduler {
         programs
     }
 
-    /// The programs under way in the same order, and who waits for them.
+    /// The programs under way in the same order, and their owners.
     pub(in crate::ssd) fn owned_programs(&self) -> Vec<(Programming, Option<Slot>)> {
         let flights = self.units.flights.iter().filter_map(|flight| match flight.work? {
             Work::Host(op, Some(it)) => Some((it, self.units.ops[op].owner)),
@@ -117,7 +117,7 @@ impl Scheduler {
         if cells > senses { Reached::Cells } else { Reached::Nothing }
     }
 
-    /// Everything that is under way or waits is gone; the account goes on.
+    /// Everything that is under way or waits is gone; the time accounting continues.
     pub(in crate::ssd) fn lose_power(&mut self, now: Time) {
         for lane in 0..self.units.lanes.len() as u32 {
             let since = self.lanes.running_since(lane);
@@ -145,7 +145,7 @@ impl Scheduler {
 
     // ---- pages of the drive's own ---------------------------------------------------------
 
-    /// Writes a page of the drive's own on a unit; its owner, if it has one, hears of its end.
+    /// Writes a metadata page on a unit; its owner, if it has one, is notified of its end.
     pub(in crate::ssd) fn write_system(
         &mut self,
         unit: Unit,

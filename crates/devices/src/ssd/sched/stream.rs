@@ -16,7 +16,7 @@ enum Target {
     Unit(Unit),
     /// Units that could take it are busy with other copies.
     Later,
-    /// Nobody takes it: it stays in its own unit.
+    /// No other unit takes it: it stays in its own unit.
     Nobody,
 }
 

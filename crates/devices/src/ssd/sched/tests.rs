@@ -14,7 +14,7 @@ fn back_end() -> (Scheduler, Clock) {
     (Scheduler::new(&config, &geometry, 0), Clock::default())
 }
 
-/// Gives a page request to an idle back end; when it is done, and what is then said of it.
+/// Gives a page request to an idle back end; when it is done, and its latency.
 fn serve(back: &mut Scheduler, clock: &mut Clock, request: &PageRequest) -> (Time, PageDone) {
     assert_eq!(back.accept(request, clock), None, "it takes an operation");
     let mut done = None;
@@ -26,7 +26,7 @@ fn serve(back: &mut Scheduler, clock: &mut Clock, request: &PageRequest) -> (Tim
     done.expect("it is done")
 }
 
-/// Whoever asks, buffer, cleaning or nobody, a page request is served; the host is not needed.
+/// A page request is served whatever its owner (buffer, cleaning or none); the host is not needed.
 #[test]
 fn a_page_request_needs_no_owner() {
     let (mut back, mut clock) = back_end();

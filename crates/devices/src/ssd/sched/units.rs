@@ -34,7 +34,7 @@ pub(in crate::ssd) type OpId = Slot;
 /// One logical page of a request, waiting for or using a unit.
 #[derive(Debug, Clone, Copy)]
 pub(in crate::ssd) struct PageOp {
-    /// Who is told when it is done.
+    /// The owner, notified when it is done.
     pub(in crate::ssd) owner: Option<Slot>,
     pub(in crate::ssd) lpn: Lpn,
     /// Where a page that is read lay when it was queued; of no meaning to a write.
@@ -266,7 +266,7 @@ impl Units {
         queue.cleaning_ns += now - since;
     }
 
-    /// The number of an operation that begins now on so many lanes.
+    /// Starts an operation on `lanes` lanes; its number.
     #[inline]
     pub(in crate::ssd) fn start(&mut self, work: Work, unit: Unit, lanes: u32) -> u32 {
         let flight = Flight { work: Some(work), unit, lanes_left: lanes };

@@ -21,7 +21,7 @@ pub struct Granule {
 }
 
 impl Granule {
-    /// What the configuration says of it; a synchronous gang's logical page is one page of each of
+    /// Its configuration; a synchronous gang's logical page is one page of each of
     /// its packages.
     ///
     /// # Errors

@@ -43,7 +43,7 @@ pub struct Groups {
     pub summary_groups: u32,
     /// Word lines of a block, or pages where these are programmed one by one.
     rounds: u32,
-    /// Of so many groups one is parity; 0 for none.
+    /// One group in `parity_of` is parity; 0: none.
     pub parity_of: u32,
 }
 
@@ -52,13 +52,13 @@ pub struct Groups {
 const SUMMARY_ENTRY: u64 = 8;
 const SUMMARY_HEADER: u64 = 24;
 
-/// Bytes of the summary of a block of so many logical pages.
+/// Bytes of the summary of a block of `units` logical pages.
 pub fn summary_bytes(units: u32) -> u64 {
     u64::from(units) * SUMMARY_ENTRY + SUMMARY_HEADER
 }
 
-/// Of so many groups those that hold data, and the logical pages of the last of them: the rest is the summary of
-/// the block.
+/// The groups that hold data, and the logical pages in the last of them. The rest of the block is its
+/// summary.
 fn with_summary(
     config: &SsdConfig,
     groups: u32,
@@ -88,7 +88,7 @@ pub struct Place {
 }
 
 impl Groups {
-    /// What the configuration says of them.
+    /// Their configuration.
     ///
     /// # Errors
     /// Counts and sizes that do not go together.

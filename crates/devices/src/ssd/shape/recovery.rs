@@ -39,7 +39,7 @@ impl Geometry {
         groups::summary_bytes(self.data_pages).div_ceil(row)
     }
 
-    /// Flash pages of a lane that so many logical pages of a block take.
+    /// Flash pages of a lane taken by `pages` logical pages of a block.
     pub fn flash_pages(&self, pages: u32) -> u64 {
         let each = u64::from(self.granule.pages_per_lane());
         (u64::from(pages) * each).div_ceil(u64::from(self.granule.parts))

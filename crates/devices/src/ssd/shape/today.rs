@@ -7,8 +7,8 @@ use crate::ssd::config::{Program, SsdConfig};
 use engine::Time;
 use options::{Invalid, Size};
 
-/// The shortest word line of so many bits a cell that was ever published, in microseconds, with room: what
-/// takes less is the time of one page of it.
+/// The shortest published program time of a word line, us, by bits per cell, with a margin. A shorter
+/// value must be the time of a single page.
 const SHORTEST_WORD_LINE_US: [Time; 5] = [0, 150, 700, 4_000, 6_000];
 
 /// Cores, and groups in either part of the buffer: more than any drive has. They are numbered within events

@@ -135,7 +135,7 @@ fn amplifications(case: &Case<'_>) -> Result<(), String> {
         && off("device.cleaning.stream")
         // A page is programmed while the one before still is: 24 % apart.
         && off("device.cache_commands")
-        // The drive cleans on while nobody asks.
+        // The drive continues to clean while idle.
         && off("device.cleaning.background")
         // Its logical page is not a key.
         && !case.is("device.gang", "shared-control-sync");
@@ -159,7 +159,8 @@ fn amplifications(case: &Case<'_>) -> Result<(), String> {
     let both = |timed: &str| results(&lone.with("run.timed", timed));
     let (timed, untimed) = match (both("true"), both("false")) {
         (Ok(timed), Ok(untimed)) => (timed, untimed),
-        // The footprint may hold no such page, or the clock not so many thoughts.
+        // The footprint may be too small for that page size, or the clock overflow with these think
+        // times.
         (Err(refused), _) | (_, Err(refused)) if refused.starts_with("refused") => return Ok(()),
         (Err(broken), _) | (_, Err(broken)) => return Err(broken),
     };

@@ -47,7 +47,7 @@ enum Rank {
 /// Where the most popular block lies, before it is hashed.
 #[derive(Clone, Copy)]
 enum Centre {
-    /// So many blocks further.
+    /// An offset in blocks.
     Shift(u64),
     /// At a share of the blocks.
     Share(f64),

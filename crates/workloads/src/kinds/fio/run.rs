@@ -79,7 +79,7 @@ fn share(whole: u64, percent: u64) -> u64 {
 }
 
 impl Runner {
-    /// Clone `index` of a job on a device of so many bytes. The error is a sentence.
+    /// Clone `index` of a job on a device of `capacity` bytes. The error is a sentence.
     pub(super) fn new(job: &Job, index: u64, capacity: u64, seed: u64) -> Result<Self, String> {
         let least = job.used().map(|direction| job.sizes[direction].least()).min().unwrap_or(1);
         let place = |amount| match amount {

@@ -111,7 +111,7 @@ fn every_stream_has_its_own_queues_and_its_classes() {
     let expected =
         [named("stream 2 a", 1..3), named("stream 2 b", 3..4), named("stream 4 a", 6..7)];
     assert_eq!(found, expected);
-    // Each stream hears of its own answers.
+    // Each stream gets its own completions.
     let all = arrivals(&mut *workload);
     assert_eq!(all.len(), 928);
     let of = |queue| all.iter().filter(|it| it.request.queue == queue).count();

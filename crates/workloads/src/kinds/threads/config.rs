@@ -68,7 +68,7 @@ pub enum ClassRate {
     Unlimited,
     /// That of the workload.
     Workload,
-    /// So many.
+    /// A number.
     Number(f64),
 }
 
