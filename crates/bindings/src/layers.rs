@@ -1,8 +1,10 @@
 //! Layers of configuration, what they make, and what there is to choose from.
 
 use crate::errors::{InputError, detached};
-use lab::{Experiment, Layer};
+use crate::visits::Visits;
+use lab::{Experiment, Layer, RunError};
 use pyo3::prelude::*;
+use std::ops::ControlFlow;
 
 /// The experiment made of `layers`, complete and re-runnable, as TOML text.
 #[pyfunction]
@@ -20,8 +22,20 @@ pub(crate) fn resolve_json(py: Python<'_>, layers: Vec<PyLayer>) -> PyResult<Str
 /// What the device of the experiment made of `layers` offers to the host, in bytes.
 #[pyfunction]
 pub(crate) fn capacity_bytes(py: Python<'_>, layers: Vec<PyLayer>) -> PyResult<u64> {
-    detached(py, || experiment(layers)?.capacity_bytes().map_err(|error| error.to_string()))?
-        .map_err(InputError::new_err)
+    let mut raised = None;
+    let capacity = detached(py, || {
+        let mut visits = Visits::new();
+        experiment(layers).map_err(RunError::Input)?.capacity_bytes(&mut || match visits
+            .visit(|_| Ok(()))
+        {
+            Ok(()) => ControlFlow::Continue(()),
+            Err(error) => {
+                raised = Some(error);
+                ControlFlow::Break(())
+            }
+        })
+    })?;
+    capacity.map_err(|error| raised.unwrap_or_else(|| InputError::new_err(error.to_string())))
 }
 
 /// Raises `InputError` if the experiment made of `layers` would load code that only a layer

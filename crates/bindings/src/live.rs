@@ -4,7 +4,7 @@ use crate::cleaner::Raised;
 use crate::errors::{InputError, detached, plain_error};
 use crate::layers::{PyLayer, experiment};
 use crate::run::hand_in;
-use crate::visits::VISIT_INTERVAL;
+use crate::visits::SIGNALS_INTERVAL;
 use lab::{Live, LiveAddress, LiveControl, LiveDoor, LiveSettings, LiveTls, RunError};
 use pyo3::exceptions::PyOSError;
 use pyo3::prelude::*;
@@ -87,7 +87,7 @@ impl LiveDevice {
         let live = live.map_err(plain_error)?;
         let (live, ready) = detached(py, || {
             loop {
-                match live.ready(VISIT_INTERVAL) {
+                match live.ready(SIGNALS_INTERVAL) {
                     Ok(Some(ready)) => return Ok((live, ready)),
                     Ok(None) => {
                         if let Some(raised) = Python::attach(|py| py.check_signals().err()) {

@@ -1,7 +1,7 @@
 //! The Monte Carlo of arrays over years.
 
 use crate::errors::{InputError, detached};
-use crate::visits::{VISIT_INTERVAL, wall_clock};
+use crate::visits::Visits;
 use lab::{ReliabilitySettings, RunError};
 use pyo3::exceptions::PyKeyboardInterrupt;
 use pyo3::prelude::*;
@@ -47,20 +47,13 @@ pub(crate) fn reliability(
     };
     let mut raised = None;
     let outcome = detached(py, || {
-        let mut visited = wall_clock();
+        let mut visits = Visits::new();
         lab::reliability(&settings, &mut |done| {
-            if visited.elapsed() < VISIT_INTERVAL {
-                return ControlFlow::Continue(());
-            }
-            visited = wall_clock();
-            let visit = |py: Python<'_>| {
-                py.check_signals()?;
-                match &progress {
-                    Some(progress) => progress.call1(py, (done, groups)).map(drop),
-                    None => Ok(()),
-                }
+            let tell = |py: Python<'_>| match &progress {
+                Some(progress) => progress.call1(py, (done, groups)).map(drop),
+                None => Ok(()),
             };
-            match Python::attach(visit) {
+            match visits.visit(tell) {
                 Ok(()) => ControlFlow::Continue(()),
                 Err(error) => {
                     raised = Some(error);

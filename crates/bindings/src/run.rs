@@ -3,7 +3,7 @@
 use crate::cleaner::{PythonCleaner, Raised, is_final, put_raised, take_raised};
 use crate::errors::{CheckError, InputError, PolicyError, detached};
 use crate::layers::{PyLayer, experiment};
-use crate::visits::{VISIT_INTERVAL, wall_clock};
+use crate::visits::Visits;
 use devices::ssd::clean::Cleaner;
 use devices::ssd::conformance;
 use lab::{Progress, RunError, RunSettings};
@@ -46,21 +46,15 @@ pub(crate) fn run(
             }
             None => experiment.load_policy(|name| hand_in(name, None, &by_policy)),
         }?;
-        let mut visited = wall_clock();
+        let mut visits = Visits::new();
         let settings = RunSettings { check, requests, threads };
-        lab::run_with(&experiment, &supplied, &settings, &mut |now| {
-            if visited.elapsed() < VISIT_INTERVAL {
-                return ControlFlow::Continue(());
-            }
-            match Python::attach(|py| visit(py, now, progress.as_ref())) {
-                Ok(()) => {
-                    visited = wall_clock();
-                    ControlFlow::Continue(())
-                }
-                Err(error) => {
-                    raised = Some(error);
-                    ControlFlow::Break(())
-                }
+        lab::run_with(&experiment, &supplied, &settings, &mut |now| match visits
+            .visit(|py| tell(py, now, progress.as_ref()))
+        {
+            Ok(()) => ControlFlow::Continue(()),
+            Err(error) => {
+                raised = Some(error);
+                ControlFlow::Break(())
             }
         })
     })?;
@@ -147,8 +141,7 @@ pub(crate) fn check_cleaner(py: Python<'_>, make: Bound<'_, PyAny>) -> PyResult<
 /// Whether each check passed, and an exception.
 pub(crate) type Checks = (Vec<(String, Option<String>)>, Option<Py<PyAny>>);
 
-fn visit(py: Python<'_>, now: &Progress, progress: Option<&Py<PyAny>>) -> PyResult<()> {
-    py.check_signals()?;
+fn tell(py: Python<'_>, now: &Progress, progress: Option<&Py<PyAny>>) -> PyResult<()> {
     if let Some(progress) = progress {
         progress.call1(py, (now.phase, now.done, now.expected, now.simulated_ns))?;
     }

@@ -7,7 +7,7 @@ use pyo3::exceptions::{PyKeyboardInterrupt, PyOSError};
 use pyo3::prelude::*;
 
 use crate::errors::{InputError, detached};
-use crate::visits::{VISIT_INTERVAL, wall_clock};
+use crate::visits::Visits;
 
 /// What the trace `path` holds, as JSON text; `options` is a JSON object of keys that say how to
 /// read it. `progress(requests, bytes, expected_bytes)` is called about ten times a second; it
@@ -90,19 +90,14 @@ fn watched<T: Send>(
     let progress = progress.map(Bound::unbind);
     let mut raised = None;
     let outcome = detached(py, || {
-        let mut visited = wall_clock();
+        let mut visits = Visits::new();
         work(&mut |now: &TraceProgress| {
-            if visited.elapsed() < VISIT_INTERVAL {
-                return ControlFlow::Continue(());
-            }
-            let visit = Python::attach(|py| {
-                py.check_signals()?;
+            let visit = visits.visit(|py| {
                 if let Some(progress) = &progress {
                     progress.call1(py, (now.requests, now.bytes, now.expected_bytes))?;
                 }
                 Ok(())
             });
-            visited = wall_clock();
             visit.map_or_else(
                 |error| {
                     raised = Some(error);

@@ -1,13 +1,46 @@
 //! How often a simulation without the interpreter's lock visits Python.
 
+use pyo3::prelude::*;
 use std::time::{Duration, Instant};
 
-/// How much wall time passes between two visits to Python: short enough for Ctrl-C to feel
-/// immediate, long enough to cost nothing. It never reaches the results.
-pub(crate) const VISIT_INTERVAL: Duration = Duration::from_millis(100);
+/// How much wall time passes between two looks at signals: what is left of a tenth of a second is for the end.
+/// It never reaches the results.
+pub(crate) const SIGNALS_INTERVAL: Duration = Duration::from_millis(25);
+/// And between two words of progress.
+const PROGRESS_INTERVAL: Duration = Duration::from_millis(100);
+
+/// When Python was visited last.
+pub(crate) struct Visits {
+    signals: Instant,
+    progress: Instant,
+}
+
+impl Visits {
+    /// It is being visited now.
+    pub(crate) fn new() -> Visits {
+        Visits { signals: wall_clock(), progress: wall_clock() }
+    }
+
+    /// Looks at signals if it is time to, and tells how far it is if it is time for that too.
+    pub(crate) fn visit(&mut self, tell: impl FnOnce(Python<'_>) -> PyResult<()>) -> PyResult<()> {
+        if self.signals.elapsed() < SIGNALS_INTERVAL {
+            return Ok(());
+        }
+        let tells = self.progress.elapsed() >= PROGRESS_INTERVAL;
+        let visit = Python::attach(|py| {
+            py.check_signals()?;
+            if tells { tell(py) } else { Ok(()) }
+        });
+        self.signals = wall_clock();
+        if tells {
+            self.progress = self.signals;
+        }
+        visit
+    }
+}
 
 /// Now, by the wall.
 #[expect(clippy::disallowed_methods, reason = "paces the visits to Python; no result sees it")]
-pub(crate) fn wall_clock() -> Instant {
+fn wall_clock() -> Instant {
     Instant::now()
 }

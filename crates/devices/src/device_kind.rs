@@ -1,6 +1,7 @@
 //! What a kind of device is: its options, and how a device is built from them.
 
 use crate::Model;
+use crate::building::{Tick, Unbuilt, go_on};
 use crate::ssd::clean::Supplied;
 use crate::ssd::config::PolicyName;
 use options::{Invalid, Setting};
@@ -42,7 +43,20 @@ pub trait DeviceKind: Setting + Default + Serialize + Clone {
     /// # Errors
     /// When the configuration contradicts itself, or names what is not supplied; the error names the
     /// keys.
-    fn build_with(&self, seed: u64, supplied: &Supplied) -> Result<Box<dyn Model>, Invalid>;
+    fn build_with(&self, seed: u64, supplied: &Supplied) -> Result<Box<dyn Model>, Invalid> {
+        self.build_watched(seed, supplied, &mut go_on).map_err(Unbuilt::invalid)
+    }
+
+    /// The same for somebody who waits: `tick` is asked now and then, and may end this.
+    ///
+    /// # Errors
+    /// Also when it was ended.
+    fn build_watched(
+        &self,
+        seed: u64,
+        supplied: &Supplied,
+        tick: Tick<'_>,
+    ) -> Result<Box<dyn Model>, Unbuilt>;
 
     /// Builds a device whose configuration is all there is to it.
     ///

@@ -7,6 +7,7 @@
 
 pub mod array;
 mod array_report;
+mod building;
 mod device_kind;
 pub mod disk;
 pub mod energy;
@@ -22,6 +23,7 @@ pub mod ssd;
 mod together;
 
 pub use array_report::{ArrayReport, HoleReport, RebuildReport, StripeWrites};
+pub use building::{Tick, Unbuilt};
 pub use device_kind::DeviceKind;
 pub use energy::EnergyReport;
 pub use kit::memory::MOST_MEMORY;
@@ -109,6 +111,21 @@ macro_rules! devices {
                 supplied: &Supplied,
             ) -> Result<Box<dyn Model>, Invalid> {
                 match self { $(Self::$Variant(options) => options.build_with(seed, supplied),)* }
+            }
+
+            /// The same for somebody who waits: `tick` is asked now and then, and may end this.
+            ///
+            /// # Errors
+            /// Also when it was ended.
+            pub fn build_watched(
+                &self,
+                seed: u64,
+                supplied: &Supplied,
+                tick: Tick<'_>,
+            ) -> Result<Box<dyn Model>, Unbuilt> {
+                match self {
+                    $(Self::$Variant(options) => options.build_watched(seed, supplied, tick),)*
+                }
             }
 
             /// Builds a device whose configuration is all there is to it.

@@ -4,7 +4,7 @@
 //! systems* (2010). Requests are served one at a time. `piecewise` and `parallel` extend it.
 
 use crate::served::{Access, LONGEST_NS, Law, Served, ServedEnergy, check_size};
-use crate::{DeviceKind, Model, Supplied};
+use crate::{DeviceKind, Model, Supplied, Tick, Unbuilt};
 use engine::Time;
 use options::{Duration, Invalid, Size, options};
 
@@ -42,7 +42,12 @@ impl DeviceKind for LinearConfig {
     const SUMMARY: &'static str =
         "The linear model: A + n B per access pattern, one request at a time.";
 
-    fn build_with(&self, _seed: u64, _: &Supplied) -> Result<Box<dyn Model>, Invalid> {
+    fn build_watched(
+        &self,
+        _seed: u64,
+        _: &Supplied,
+        _: Tick<'_>,
+    ) -> Result<Box<dyn Model>, Unbuilt> {
         check_size(self.size)?;
         self.energy.check()?;
         let patterns = [
@@ -55,7 +60,7 @@ impl DeviceKind for LinearConfig {
             for (key, time) in [("fixed", pattern.fixed), ("per_kib", pattern.per_kib)] {
                 if time.ns() > LONGEST_NS {
                     let problem = format!("{time} is too long; at most 1s");
-                    return Err(Invalid::new(&[&format!("{section}.{key}")], problem));
+                    return Err(Invalid::new(&[&format!("{section}.{key}")], problem).into());
                 }
             }
         }

@@ -8,9 +8,9 @@
 
 use crate::linear::growing_ns;
 use crate::served::{Access, LONGEST_NS, Law, Served, ServedEnergy, check_size, pairs};
-use crate::{DeviceKind, Model, Supplied};
+use crate::{DeviceKind, Model, Supplied, Tick, Unbuilt};
 use engine::Time;
-use options::{Duration, Invalid, Size, Values, options, text_setting};
+use options::{Duration, Size, Values, options, text_setting};
 use std::fmt;
 use std::str::FromStr;
 
@@ -145,7 +145,12 @@ impl ParallelConfig {
 impl DeviceKind for ParallelConfig {
     const SUMMARY: &'static str = "The linear model with concurrency: A + n B per queue depth.";
 
-    fn build_with(&self, _seed: u64, _: &Supplied) -> Result<Box<dyn Model>, Invalid> {
+    fn build_watched(
+        &self,
+        _seed: u64,
+        _: &Supplied,
+        _: Tick<'_>,
+    ) -> Result<Box<dyn Model>, Unbuilt> {
         check_size(self.size)?;
         self.energy.check()?;
         Ok(Box::new(Served::new(self.clone())))

@@ -5,9 +5,9 @@
 //! large requests. Requests are served one at a time.
 
 use crate::served::{Access, LONGEST_NS, Law, Served, ServedEnergy, check_size, pairs};
-use crate::{DeviceKind, Model, Supplied};
+use crate::{DeviceKind, Model, Supplied, Tick, Unbuilt};
 use engine::Time;
-use options::{Duration, Invalid, Size, Values, options, text_setting};
+use options::{Duration, Size, Values, options, text_setting};
 use std::fmt;
 use std::str::FromStr;
 
@@ -103,7 +103,12 @@ impl DeviceKind for PiecewiseConfig {
     const SUMMARY: &'static str =
         "The piecewise linear model: a time per request size, one request at a time.";
 
-    fn build_with(&self, _seed: u64, _: &Supplied) -> Result<Box<dyn Model>, Invalid> {
+    fn build_watched(
+        &self,
+        _seed: u64,
+        _: &Supplied,
+        _: Tick<'_>,
+    ) -> Result<Box<dyn Model>, Unbuilt> {
         check_size(self.size)?;
         self.energy.check()?;
         Ok(Box::new(Served::new(self.clone())))

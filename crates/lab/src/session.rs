@@ -17,7 +17,7 @@ use crate::threads::Threads;
 use crate::untimed::Untimed;
 use crate::view::{Gate, Gated};
 use crate::warm_up::WarmUp;
-use devices::{MOST_MEMORY, Model, Supplied};
+use devices::{MOST_MEMORY, Model, Supplied, Tick};
 use engine::{
     Completion, Device, Driven, Followed, Observer, PowerCuts, SECTOR_BYTES, Time, Workload, drive,
     drive_with_cuts,
@@ -31,7 +31,7 @@ use workloads::{BuildError, Context};
 /// How far a run has come.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Progress {
-    /// What is being done: `preconditioning` or `running`.
+    /// What is being done: `building` (the device), `loading`, `preconditioning`, `saving` or `running`.
     pub phase: &'static str,
     /// Requests (or preconditioning writes) done in this phase.
     pub done: u64,
@@ -64,13 +64,14 @@ pub(crate) struct Session<'a> {
 }
 
 impl<'a> Session<'a> {
-    /// Builds the device.
+    /// Builds the device; `tick` is asked now and then, and may end this.
     pub(crate) fn new(
         experiment: &'a Experiment,
         supplied: &'a Supplied,
         threads: u32,
-    ) -> Result<Self, InputError> {
-        let device = experiment.build_device(supplied)?;
+        tick: Tick<'_>,
+    ) -> Result<Self, RunError> {
+        let device = experiment.build_device(supplied, tick)?;
         let threads = Threads::new(threads);
         Ok(Session { experiment, supplied, device, prepared: None, threads, is_served: false })
     }
@@ -84,26 +85,27 @@ impl<'a> Session<'a> {
     }
 
     /// Brings the device into its initial state, and saves it if requested. `tick` is called
-    /// periodically with the writes done and to do, and may end this.
+    /// periodically with the name of the phase, the writes done and, where known, those to do; it may
+    /// end this.
     pub(crate) fn prepare(
         &mut self,
-        tick: &mut dyn FnMut(u64, u64) -> ControlFlow<()>,
+        tick: &mut dyn FnMut(&'static str, u64, Option<u64>) -> ControlFlow<()>,
     ) -> Result<(), RunError> {
         let run = &self.experiment.run;
         let device = &mut *self.device;
-        snapshot::load_drive(run, device)?;
+        snapshot::load_drive(run, device, &mut || tick("loading", 0, None))?;
         refuse_memory(run, device).map_err(|invalid| self.experiment.blame(&invalid))?;
         let supplied = self.supplied;
-        let mut tick = |done, expected| {
+        let mut written = |done, expected| {
             // There is no use in going on without the policy.
             if supplied.failure().is_some() {
                 return ControlFlow::Break(());
             }
-            tick(done, expected)
+            tick("preconditioning", done, Some(expected))
         };
         let threads = &mut self.threads;
         let prepared =
-            precondition(device, run.precondition, run.seed, &run.steady, threads, &mut tick);
+            precondition(device, run.precondition, run.seed, &run.steady, threads, &mut written);
         self.check_supplied(0)?;
         let ControlFlow::Continue(prepared) = prepared else {
             return Err(RunError::Interrupted { requests: 0 });
@@ -112,7 +114,7 @@ impl<'a> Session<'a> {
         if self.is_served {
             return Ok(());
         }
-        snapshot::save_drive(run, &*self.device)
+        snapshot::save_drive(run, &*self.device, &mut || tick("saving", 0, None))
     }
 
     /// The device is served: it is saved at the end.
@@ -248,7 +250,9 @@ pub(crate) fn run_gated(
     gate: Option<Gate>,
     progress: &mut dyn FnMut(&Progress) -> ControlFlow<()>,
 ) -> Result<String, RunError> {
-    let mut session = Session::new(experiment, supplied, settings.threads)?;
+    let building = Progress { phase: "building", done: 0, expected: None, simulated_ns: 0 };
+    let mut session =
+        Session::new(experiment, supplied, settings.threads, &mut || progress(&building))?;
     let mut workload = experiment.workload.build(&Context {
         capacity_sectors: session.device.capacity_sectors(),
         volumes: session.device.volumes(),
@@ -260,9 +264,8 @@ pub(crate) fn run_gated(
         Err(BuildError::Invalid(invalid)) => return Err(experiment.blame(invalid).into()),
         Err(BuildError::Input(message)) => return Err(RunError::Input(message.clone())),
     };
-    session.prepare(&mut |done, expected| {
-        let expected = Some(expected);
-        progress(&Progress { phase: "preconditioning", done, expected, simulated_ns: 0 })
+    session.prepare(&mut |phase, done, expected| {
+        progress(&Progress { phase, done, expected, simulated_ns: 0 })
     })?;
     if let Some(window) = experiment.run.timeline.window() {
         session.device.record_operations(window);
@@ -350,7 +353,7 @@ fn rehearse(
 ) -> Result<(Driven, u64), RunError> {
     let mut experiment = experiment.clone();
     experiment.run.save_drive = None;
-    let mut session = Session::new(&experiment, supplied, 1)?;
+    let mut session = Session::new(&experiment, supplied, 1, tick)?;
     let context = Context {
         capacity_sectors: session.device.capacity_sectors(),
         volumes: session.device.volumes(),
@@ -361,7 +364,7 @@ fn rehearse(
         BuildError::Invalid(invalid) => experiment.blame(&invalid).into(),
         BuildError::Input(message) => RunError::Input(message),
     })?;
-    session.prepare(&mut |_, _| tick())?;
+    session.prepare(&mut |_, _, _| tick())?;
     let mut observer = power::Rehearsal(tick, false);
     let mut counted = PowerCuts::new(0);
     let driven =

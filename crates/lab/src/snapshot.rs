@@ -7,12 +7,13 @@ use crate::config::RunConfig;
 use crate::error::{RunError, reason};
 use crate::trace::output::Output;
 use devices::ssd::Snapshot;
-use devices::{Model, Persist};
+use devices::{Model, Persist, Tick};
 use postcard::de_flavors::io::io::IOReader;
 use serde::de::DeserializeSeed;
 use std::fmt::Display;
 use std::fs::File;
 use std::io::{BufReader, ErrorKind, Read, Write};
+use std::ops::ControlFlow;
 use std::path::Path;
 
 const MAGIC: &[u8] = b"ssdlab drive\n";
@@ -24,24 +25,53 @@ const TEXTS: usize = 1 << 20;
 const MOST_OF_ANOTHER: u64 = 1 << 32;
 /// Zstandard's fastest ordinary level: the stamps and the map of random writes hardly compress.
 const LEVEL: i32 = 1;
+/// Bytes of a state between two questions whether to go on: a few milliseconds of work.
+const ASK_AFTER: usize = 1 << 19;
 
-/// Restores the saved drive that the experiment names, if it names one.
-pub(crate) fn load_drive(run: &RunConfig, device: &mut dyn Model) -> Result<(), RunError> {
+/// Restores the saved drive that the experiment names, if it names one. `tick` is asked now and then, and may
+/// end this.
+pub(crate) fn load_drive(
+    run: &RunConfig,
+    device: &mut dyn Model,
+    tick: Tick<'_>,
+) -> Result<(), RunError> {
     let Some(path) = &run.load_drive else { return Ok(()) };
-    load(device, path)
-        .map_err(|problem| RunError::Input(format!("run.load_drive = \"{path}\": {problem}")))?;
+    let mut ended = false;
+    let loaded = load(device, path, &mut noting(tick, &mut ended));
+    if ended {
+        return Err(RunError::Interrupted { requests: 0 });
+    }
+    loaded.map_err(|problem| RunError::Input(format!("run.load_drive = \"{path}\": {problem}")))?;
     device.reset_counts();
     Ok(())
 }
 
-/// Saves the drive, if the experiment says where.
-pub(crate) fn save_drive(run: &RunConfig, device: &dyn Persist) -> Result<(), RunError> {
+/// Asks, and notes whether this is the end.
+fn noting<'a>(tick: Tick<'a>, ended: &'a mut bool) -> impl FnMut() -> ControlFlow<()> + 'a {
+    move || {
+        let flow = tick();
+        *ended |= flow.is_break();
+        flow
+    }
+}
+
+/// Saves the drive, if the experiment says where. `tick` is asked now and then, and may end this.
+pub(crate) fn save_drive(
+    run: &RunConfig,
+    device: &dyn Persist,
+    tick: Tick<'_>,
+) -> Result<(), RunError> {
     let Some(path) = &run.save_drive else { return Ok(()) };
     let key = format!("run.save_drive = \"{path}\"");
     let Some(snapshot) = device.save() else {
         return Err(RunError::Input(format!("{key}: this device has no state to save")));
     };
-    save(&snapshot, Path::new(path), &[]).map_err(|error| {
+    let mut ended = false;
+    let saved = save(&snapshot, Path::new(path), &[], &mut noting(tick, &mut ended));
+    if ended {
+        return Err(RunError::Interrupted { requests: 0 });
+    }
+    saved.map_err(|error| {
         let problem = format!("{key}: cannot be written: {}", reason(&error));
         match error.kind() {
             ErrorKind::NotFound | ErrorKind::PermissionDenied | ErrorKind::IsADirectory => {
@@ -53,18 +83,63 @@ pub(crate) fn save_drive(run: &RunConfig, device: &dyn Persist) -> Result<(), Ru
 }
 
 /// Writes a state to `path`, whole or not at all, behind a head of the caller's.
-pub(crate) fn save(snapshot: &Snapshot, path: &Path, head: &[u8]) -> std::io::Result<()> {
+pub(crate) fn save(
+    snapshot: &Snapshot,
+    path: &Path,
+    head: &[u8],
+    tick: Tick<'_>,
+) -> std::io::Result<()> {
     let mut output = Output::create_file(path)?;
     output.write_all(head)?;
     output.write_all(MAGIC)?;
     output.write_all(&VERSION.to_le_bytes())?;
     let mut encoder = zstd::Encoder::new(output, LEVEL)?;
     encoder.include_checksum(true)?;
-    let mut told = Told { writer: &mut encoder, failed: None };
+    let writer = Asking { inner: &mut encoder, tick, left: ASK_AFTER };
+    let mut told = Told { writer, failed: None };
     if let Err(error) = postcard::to_io(snapshot, &mut told) {
         return Err(told.failed.unwrap_or_else(|| std::io::Error::other(error)));
     }
     encoder.finish()?.finish()
+}
+
+/// A reader or writer of a state: after so many bytes it asks whether to go on, and fails if not.
+struct Asking<'a, T> {
+    inner: T,
+    tick: Tick<'a>,
+    left: usize,
+}
+
+impl<T> Asking<'_, T> {
+    fn done(&mut self, bytes: usize) -> std::io::Result<usize> {
+        if let Some(left) = self.left.checked_sub(bytes) {
+            self.left = left;
+            return Ok(bytes);
+        }
+        self.left = ASK_AFTER;
+        match (self.tick)() {
+            ControlFlow::Continue(()) => Ok(bytes),
+            ControlFlow::Break(()) => Err(std::io::Error::other("it was ended")),
+        }
+    }
+}
+
+impl<R: Read> Read for Asking<'_, R> {
+    fn read(&mut self, bytes: &mut [u8]) -> std::io::Result<usize> {
+        let read = self.inner.read(bytes)?;
+        self.done(read)
+    }
+}
+
+impl<W: Write> Write for Asking<'_, W> {
+    fn write(&mut self, bytes: &[u8]) -> std::io::Result<usize> {
+        let written = self.inner.write(bytes)?;
+        self.done(written)
+    }
+
+    fn flush(&mut self) -> std::io::Result<()> {
+        self.inner.flush()
+    }
 }
 
 /// A writer that remembers why it failed, of which the encoder of a state says nothing.
@@ -100,23 +175,28 @@ impl<W: Write> Write for Told<W> {
 pub(crate) fn load_behind<const HEAD: usize>(
     device: &mut dyn Persist,
     path: &Path,
+    tick: Tick<'_>,
 ) -> Result<[u8; HEAD], String> {
     let file = File::open(path).map_err(|error| format!("cannot be opened: {}", reason(&error)))?;
     let mut file = BufReader::new(file);
     let mut head = [0; HEAD];
     file.read_exact(&mut head).map_err(|_| "not a drive saved by ssdlab".to_owned())?;
-    load_from(device, file)?;
+    load_from(device, file, tick)?;
     Ok(head)
 }
 
 /// Restores `device` from the file at `path`.
 #[expect(clippy::disallowed_methods, reason = "the lab opens files")]
-fn load(device: &mut dyn Persist, path: &str) -> Result<(), String> {
+fn load(device: &mut dyn Persist, path: &str, tick: Tick<'_>) -> Result<(), String> {
     let file = File::open(path).map_err(|error| format!("cannot be opened: {}", reason(&error)))?;
-    load_from(device, BufReader::new(file))
+    load_from(device, BufReader::new(file), tick)
 }
 
-fn load_from(device: &mut dyn Persist, mut file: BufReader<File>) -> Result<(), String> {
+fn load_from(
+    device: &mut dyn Persist,
+    mut file: BufReader<File>,
+    tick: Tick<'_>,
+) -> Result<(), String> {
     let damaged = |error: &dyn Display| format!("it is damaged or cut short: {error}");
     let mut head = [0; MAGIC.len() + 4];
     let whole = file.read_exact(&mut head).is_ok();
@@ -131,6 +211,7 @@ fn load_from(device: &mut dyn Persist, mut file: BufReader<File>) -> Result<(), 
         ));
     }
     let decoder = zstd::Decoder::with_buffer(file).map_err(|error| damaged(&error))?;
+    let decoder = Asking { inner: decoder, tick, left: ASK_AFTER };
     let mut texts = vec![0; TEXTS];
     // A few bytes of a compressed file may expand to any size: what is read is bounded by what the
     // device can

@@ -1,7 +1,7 @@
 //! Members unlike the others: which is what, and how they are built.
 
 use super::ArrayConfig;
-use crate::{DeviceConfig, Model, Supplied};
+use crate::{DeviceConfig, Model, Supplied, Tick, Unbuilt};
 use options::Invalid;
 
 impl ArrayConfig {
@@ -22,18 +22,19 @@ impl ArrayConfig {
         spares: u32,
         seed: u64,
         supplied: &Supplied,
-    ) -> Result<Vec<Box<dyn Model>>, Invalid> {
+        tick: Tick<'_>,
+    ) -> Result<Vec<Box<dyn Model>>, Unbuilt> {
         self.check_each()?;
         let mut drives = Vec::with_capacity((self.members + spares) as usize);
         for number in 0..self.members + spares {
             // The first is the device that it would be alone; each draws for itself.
             let seed = seed.wrapping_add(u64::from(number).wrapping_mul(0x9E37_79B9_7F4A_7C15));
             let own = self.each.0.iter().any(|it| it.0 == number);
-            let device = self.member_of(number).build_with(seed, supplied);
+            let device = self.member_of(number).build_watched(seed, supplied, tick);
             let blamed = |invalid: Invalid| {
                 if own { of_each(&invalid, number) } else { super::config::of_member(invalid) }
             };
-            drives.push(device.map_err(blamed)?);
+            drives.push(device.map_err(|unbuilt| unbuilt.map(blamed))?);
         }
         Ok(drives)
     }

@@ -2,7 +2,7 @@
 
 use super::{Array, ArrayConfig, CleaningTogether, Raid, Redundancy};
 use crate::ssd::config::PolicyName;
-use crate::{DeviceConfig, DeviceKind, Model, Supplied};
+use crate::{DeviceConfig, DeviceKind, Model, Supplied, Tick, Unbuilt};
 use options::Invalid;
 
 impl DeviceKind for ArrayConfig {
@@ -36,10 +36,15 @@ impl DeviceKind for ArrayConfig {
         self.member.policy_name()
     }
 
-    fn build_with(&self, seed: u64, supplied: &Supplied) -> Result<Box<dyn Model>, Invalid> {
+    fn build_watched(
+        &self,
+        seed: u64,
+        supplied: &Supplied,
+        tick: Tick<'_>,
+    ) -> Result<Box<dyn Model>, Unbuilt> {
         if self.redundancy == Redundancy::None {
-            return Ok(Box::new(Array::new(self, seed, supplied)?));
+            return Ok(Box::new(Array::new(self, seed, supplied, tick)?));
         }
-        Ok(Box::new(Raid::new(self, seed, supplied)?))
+        Ok(Box::new(Raid::new(self, seed, supplied, tick)?))
     }
 }

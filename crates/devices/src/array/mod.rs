@@ -32,7 +32,7 @@ pub use redundancy::{
 use crate::kit::config::HostLink;
 use crate::kit::link::Link;
 use crate::kit::slots::Slots;
-use crate::{Model, Supplied};
+use crate::{Model, Supplied, Tick, Unbuilt};
 use active::Active;
 use config::MOST_MEMBERS;
 use engine::{Completion, EventQueue, Time};
@@ -75,14 +75,19 @@ impl Array {
     /// An array of devices in their initial state.
     ///
     /// # Errors
-    /// When the configuration contradicts itself; the error names the keys.
-    pub fn new(config: &ArrayConfig, seed: u64, supplied: &Supplied) -> Result<Array, Invalid> {
+    /// When the configuration contradicts itself, the error names the keys; or when `tick` ended it.
+    pub fn new(
+        config: &ArrayConfig,
+        seed: u64,
+        supplied: &Supplied,
+        tick: Tick<'_>,
+    ) -> Result<Array, Unbuilt> {
         let count = config.members;
         if count == 0 || count > MOST_MEMBERS {
             let problem = format!("an array has 1 to {MOST_MEMBERS} members, not {count}");
-            return Err(Invalid::new(&["device.members"], problem));
+            return Err(Invalid::new(&["device.members"], problem).into());
         }
-        let mut members = config.build_drives(0, seed, supplied)?;
+        let mut members = config.build_drives(0, seed, supplied, tick)?;
         refuse_idle(config)?;
         let stripes = Stripes::new(config, smallest(&members))?;
         let steering = Steering::new(config, &mut members)?;

@@ -8,7 +8,7 @@ use super::geometry::Geometry;
 use super::mechanics::Mechanics;
 use super::spindle::Spindle;
 use crate::served::LONGEST_NS;
-use crate::{DeviceKind, Model, Supplied};
+use crate::{DeviceKind, Model, Supplied, Tick, Unbuilt};
 use engine::{Random, SECTOR_BYTES, Xoshiro256};
 use options::{Duration, Invalid, Size};
 
@@ -22,7 +22,12 @@ impl DeviceKind for DiskConfig {
     const SUMMARY: &'static str =
         "A hard disk: seeks, rotation, zones, a buffer with read-ahead, and a scheduler.";
 
-    fn build_with(&self, seed: u64, _: &Supplied) -> Result<Box<dyn Model>, Invalid> {
+    fn build_watched(
+        &self,
+        seed: u64,
+        _: &Supplied,
+        _: Tick<'_>,
+    ) -> Result<Box<dyn Model>, Unbuilt> {
         Ok(Box::new(Disk::new(self, seed)?))
     }
 }

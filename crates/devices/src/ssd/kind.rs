@@ -4,12 +4,15 @@ use super::back::Back;
 use super::buffered::Buffered;
 use super::clean::Supplied;
 use super::config::{CellName, Policy, PolicyName, SsdConfig, SsdPartial};
+use super::ftl::Ftl;
 use super::host::Host;
 use super::power::Power;
 use super::sched::Scheduler;
 use super::{Clock, Geometry, Ssd};
-use crate::{DeviceKind, Model};
+use crate::building::go_on;
+use crate::{DeviceKind, Model, Tick, Unbuilt};
 use options::{Invalid, Setting};
+use std::ops::ControlFlow;
 
 impl DeviceKind for SsdConfig {
     const SUMMARY: &'static str = "A solid-state drive: flash packages, an FTL, cleaning (garbage \
@@ -57,8 +60,13 @@ impl DeviceKind for SsdConfig {
         }
     }
 
-    fn build_with(&self, seed: u64, supplied: &Supplied) -> Result<Box<dyn Model>, Invalid> {
-        Ok(Box::new(Ssd::with(self, seed, supplied)?))
+    fn build_watched(
+        &self,
+        seed: u64,
+        supplied: &Supplied,
+        tick: Tick<'_>,
+    ) -> Result<Box<dyn Model>, Unbuilt> {
+        Ok(Box::new(Ssd::shaped(self, &Geometry::new(self)?, seed, supplied, tick)?))
     }
 }
 
@@ -76,21 +84,26 @@ impl Ssd {
     /// # Errors
     /// Also when a policy is named that is not supplied.
     pub fn with(config: &SsdConfig, seed: u64, supplied: &Supplied) -> Result<Ssd, Invalid> {
-        Ssd::shaped(config, &Geometry::new(config)?, seed, supplied)
+        let geometry = Geometry::new(config)?;
+        Ssd::shaped(config, &geometry, seed, supplied, &mut go_on).map_err(Unbuilt::invalid)
     }
 
-    /// The same of a shape that follows from the configuration.
+    /// The same of a shape that follows from the configuration; `tick` may end it.
     pub(super) fn shaped(
         config: &SsdConfig,
         geometry: &Geometry,
         seed: u64,
         supplied: &Supplied,
-    ) -> Result<Ssd, Invalid> {
+        tick: Tick<'_>,
+    ) -> Result<Ssd, Unbuilt> {
         let policy = supplied.policy_for(&config.cleaning.policy)?;
+        let ControlFlow::Continue(filled) = Ftl::new(config, geometry, seed, tick) else {
+            return Err(Unbuilt::Interrupted);
+        };
         let mut back = if config.is_buffered() {
-            Back::Groups(Box::new(Buffered::new(config, geometry, seed)))
+            Back::Groups(Box::new(Buffered::new(config, geometry, filled)))
         } else {
-            Back::Pages(Scheduler::new(config, geometry, seed))
+            Back::Pages(Scheduler::new(config, geometry, filled))
         };
         back.state().0.supply(policy);
         Ok(Ssd {

@@ -2,6 +2,7 @@
 
 use super::config::{Detector, FillOrder, Frontiers, LevellingRule, Persistence, Pool, SsdConfig};
 use super::{Geometry, Ssd};
+use crate::building::go_on;
 use crate::{Examine, Persist, Prepare, Supplied};
 use engine::{Completion, Device, Lba, Op, Random, Request, Xoshiro256};
 use options::Size;
@@ -47,7 +48,7 @@ fn drives() -> Vec<SsdConfig> {
 fn built(config: &SsdConfig, wide: bool) -> Ssd {
     let mut geometry = Geometry::new(config).unwrap();
     geometry.wide = wide;
-    Ssd::shaped(config, &geometry, 1, &Supplied::default()).unwrap()
+    Ssd::shaped(config, &geometry, 1, &Supplied::default(), &mut go_on).unwrap()
 }
 
 /// Overwrites all, untimed and then in time, with trims and reads among the writes.

@@ -8,12 +8,13 @@ use super::presets;
 use super::run::{RunConfig, RunPartial};
 use super::section::Section;
 use super::window::TimelineWindow;
-use crate::error::InputError;
+use crate::error::{InputError, RunError};
 use devices::ssd::clean::{Cleaner, Custom};
-use devices::{DeviceConfig, Model, Supplied};
+use devices::{DeviceConfig, Model, Supplied, Tick, Unbuilt};
 use engine::SECTOR_BYTES;
 use options::{Invalid, Setting};
 use serde::{Deserialize, Serialize};
+use std::ops::ControlFlow;
 use workloads::{ResolveError, WorkloadConfig};
 
 /// A device, a workload, and how to run it; every key has its value.
@@ -159,18 +160,28 @@ impl Experiment {
         }
     }
 
-    /// What the device offers to the host, in bytes.
+    /// What the device offers to the host, in bytes; `tick` is asked now and then, and may end this.
     ///
     /// # Errors
-    /// A contradiction that only shows when the device is built.
-    pub fn capacity_bytes(&self) -> Result<u64, InputError> {
+    /// A contradiction that only shows when the device is built, or an interruption.
+    pub fn capacity_bytes(
+        &self,
+        tick: &mut dyn FnMut() -> ControlFlow<()>,
+    ) -> Result<u64, RunError> {
         let unasked = Supplied { policy: Some(Custom::absent()) };
-        Ok(self.build_device(&unasked)?.capacity_sectors() * SECTOR_BYTES)
+        Ok(self.build_device(&unasked, tick)?.capacity_sectors() * SECTOR_BYTES)
     }
 
-    /// Builds the device, with what it can only name.
-    pub(crate) fn build_device(&self, supplied: &Supplied) -> Result<Box<dyn Model>, InputError> {
-        self.device.build_with(self.run.seed, supplied).map_err(|invalid| self.blame(&invalid))
+    /// Builds the device, with what it can only name; `tick` is asked now and then, and may end this.
+    pub(crate) fn build_device(
+        &self,
+        supplied: &Supplied,
+        tick: Tick<'_>,
+    ) -> Result<Box<dyn Model>, RunError> {
+        self.device.build_watched(self.run.seed, supplied, tick).map_err(|unbuilt| match unbuilt {
+            Unbuilt::Invalid(invalid) => self.blame(&invalid).into(),
+            Unbuilt::Interrupted => RunError::Interrupted { requests: 0 },
+        })
     }
 
     /// The message for a contradiction, with the place of the key that is to blame.

@@ -8,7 +8,8 @@
 use crate::config::RunConfig;
 use crate::error::{RunError, reason};
 use crate::snapshot;
-use devices::{Model, Persist, ssd};
+use devices::{Model, Persist, Tick, ssd};
+use std::ops::ControlFlow;
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 use std::thread::JoinHandle;
@@ -56,8 +57,9 @@ impl Keeper {
         &self.path
     }
 
-    /// Lets the device take up the drive that was kept beside the backing file; whether there is one.
-    pub(super) fn find(&self, device: &mut dyn Model) -> Result<bool, RunError> {
+    /// Lets the device take up the drive that was kept beside the backing file; whether there is one. `tick`
+    /// may end it.
+    pub(super) fn find(&self, device: &mut dyn Model, tick: Tick<'_>) -> Result<bool, RunError> {
         let Some(backing) = self.backing.as_ref().filter(|_| self.path.exists()) else {
             return Ok(false);
         };
@@ -68,7 +70,7 @@ impl Keeper {
                  with a drive that is new"
             ))
         };
-        let head = snapshot::load_behind::<HEAD_BYTES>(device, &self.path).map_err(refuse)?;
+        let head = snapshot::load_behind::<HEAD_BYTES>(device, &self.path, tick).map_err(refuse)?;
         let ours = head_of(backing).map_err(|error| refuse(error.to_string()))?;
         let word = |head: &[u8; HEAD_BYTES], number: usize| {
             head[16 + 8 * number..24 + 8 * number].to_vec()
@@ -134,10 +136,17 @@ impl Keeper {
     }
 }
 
+/// What a live device keeps is not given up half-way.
+fn to_the_end() -> ControlFlow<()> {
+    ControlFlow::Continue(())
+}
+
 fn write(state: &ssd::Snapshot, path: &Path, backing: Option<&Path>) -> Result<(), String> {
     let done = match backing {
-        Some(backing) => head_of(backing).and_then(|head| snapshot::save(state, path, &head)),
-        None => snapshot::save(state, path, &[]),
+        Some(backing) => {
+            head_of(backing).and_then(|head| snapshot::save(state, path, &head, &mut to_the_end))
+        }
+        None => snapshot::save(state, path, &[], &mut to_the_end),
     };
     done.map_err(|error| format!("cannot be written: {}", reason(&error)))
 }

@@ -126,7 +126,9 @@ fn serve(
         return Err(experiment.blame(&Invalid::new(&["run.warm_up"], problem.to_owned())).into());
     }
     let script = faults::of(experiment)?;
-    let mut session = Session::new(experiment, supplied, 1)?;
+    let wanted_still =
+        || if control.is_stopped() { ControlFlow::Break(()) } else { ControlFlow::Continue(()) };
+    let mut session = Session::new(experiment, supplied, 1, &mut || wanted_still())?;
     session.is_served();
     let capacity = session.capacity_bytes();
     let wanted = place::wanted_bytes(settings, capacity)?;
@@ -137,11 +139,10 @@ fn serve(
     let (store, size_bytes) = place::storage(settings, wanted, capacity)?;
     let backing = settings.backing.as_deref().filter(|_| settings.record_data.is_none());
     let mut keeper = keeper_of(experiment, backing, &mut session)?;
-    let found = keeper.as_ref().map(|it| it.find(session.device())).transpose()?;
+    let found =
+        keeper.as_ref().map(|it| it.find(session.device(), &mut || wanted_still())).transpose()?;
     if found != Some(true) {
-        session.prepare(&mut |_, _| {
-            if control.is_stopped() { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
-        })?;
+        session.prepare(&mut |_, _, _| wanted_still())?;
     }
     if settings.realtime {
         warnings.extend(nbd::realtime());

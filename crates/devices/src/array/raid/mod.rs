@@ -38,7 +38,7 @@ use super::steering::Steering;
 use crate::kit::config::HostLink;
 use crate::kit::link::Link;
 use crate::kit::slots::Slots;
-use crate::{Model, Supplied};
+use crate::{Model, Supplied, Tick, Unbuilt};
 use active::Active;
 use engine::{Completion, EventQueue, Xoshiro256};
 use geometry::Geometry;
@@ -114,15 +114,21 @@ impl Raid {
     /// An array of devices in their initial state.
     ///
     /// # Errors
-    /// When the configuration contradicts itself; the error names the keys.
-    pub fn new(config: &ArrayConfig, seed: u64, supplied: &Supplied) -> Result<Raid, Invalid> {
+    /// When the configuration contradicts itself, the error names the keys; or when `tick` ended it.
+    pub fn new(
+        config: &ArrayConfig,
+        seed: u64,
+        supplied: &Supplied,
+        tick: Tick<'_>,
+    ) -> Result<Raid, Unbuilt> {
         let count = u64::from(config.members) + u64::from(config.spares);
         if config.members == 0 || count > u64::from(MOST_MEMBERS) {
             let problem =
                 format!("an array has 1 to {MOST_MEMBERS} members and spares, not {count}");
-            return Err(Invalid::new(&["device.members", "device.spares"], problem));
+            return Err(Invalid::new(&["device.members", "device.spares"], problem).into());
         }
-        Raid::of(config, seed, config.build_drives(config.spares, seed, supplied)?)
+        let drives = config.build_drives(config.spares, seed, supplied, tick)?;
+        Ok(Raid::of(config, seed, drives)?)
     }
 
     /// An array of these devices.

@@ -90,9 +90,13 @@ pub(in crate::ssd) struct Buffered {
 }
 
 impl Buffered {
-    pub(in crate::ssd) fn new(config: &SsdConfig, geometry: &Geometry, seed: u64) -> Buffered {
+    /// Of a drive that was filled.
+    pub(in crate::ssd) fn new(
+        config: &SsdConfig,
+        geometry: &Geometry,
+        (ftl, flash): (Ftl, Flash),
+    ) -> Buffered {
         let shape = geometry.groups.expect("there is a buffer");
-        let (ftl, flash) = Ftl::new(config, geometry, seed);
         let costs = Costs::new(config, &shape);
         let domains = geometry.domains as usize;
         Buffered {

@@ -6,6 +6,7 @@ use super::free::FreeBlocks;
 use super::map::PageMap;
 use super::placement::{Placement, Reserve};
 use super::streams::Streams;
+use crate::building::{Asking, Tick};
 use crate::ssd::account::Counters;
 use crate::ssd::clean::Custom;
 use crate::ssd::config::{Cleaning, Frontiers, SsdConfig, Temperature};
@@ -14,6 +15,7 @@ use crate::ssd::ids::{Block, Lpn, PoolId, Ppn};
 use crate::ssd::page::{Access, Need, PageRequest, PageWork};
 use crate::ssd::shape::Geometry;
 use engine::Xoshiro256;
+use std::ops::ControlFlow;
 
 /// Streams of the drive's randomness: its initial content, and its cleaning policy.
 const FILL_STREAM: u64 = 7;
@@ -53,8 +55,13 @@ fn frontiers(config: &SsdConfig) -> Frontiers {
 
 impl Ftl {
     /// The FTL of a drive that was filled as the configuration says, with the flash it was
-    /// written to.
-    pub fn new(config: &SsdConfig, geometry: &Geometry, seed: u64) -> (Ftl, Flash) {
+    /// written to; `tick` may end that.
+    pub fn new(
+        config: &SsdConfig,
+        geometry: &Geometry,
+        seed: u64,
+        tick: Tick<'_>,
+    ) -> ControlFlow<(), (Ftl, Flash)> {
         let mut flash = Flash::new(config, geometry, seed);
         let aggregate = config.cleaning.levelling.temperature == Temperature::Aggregate;
         let mut ftl = Ftl {
@@ -76,11 +83,12 @@ impl Ftl {
             counters: Counters::default(),
         };
         let random = &mut Xoshiro256::new(seed, FILL_STREAM);
+        let asking = &mut Asking::new(tick);
         for pool in 0..geometry.pools {
-            ftl.fill_pool(&mut flash, PoolId(pool), config, random);
+            ftl.fill_pool(&mut flash, PoolId(pool), config, random, asking)?;
         }
         ftl.counters = Counters::default();
-        (ftl, flash)
+        ControlFlow::Continue((ftl, flash))
     }
 
     /// The shape of the drive.

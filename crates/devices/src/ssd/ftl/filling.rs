@@ -1,32 +1,35 @@
 //! What a drive holds at the start.
 
 use super::Ftl;
-use super::streams::FrontierId;
+use super::streams::{Frontier, FrontierId};
+use crate::building::Asking;
 use crate::ssd::config::{FillOrder, SsdConfig};
 use crate::ssd::flash::Flash;
-use crate::ssd::ids::{Block, PoolId};
+use crate::ssd::ids::{Block, Domain, Lpn, PoolId, Ppn};
 use crate::ssd::numbers::Numbers;
 use engine::{Random, Xoshiro256};
+use std::ops::ControlFlow;
+
+/// Pages that are programmed at once.
+const RUN: usize = 1 << 9;
 
 impl Ftl {
-    /// Writes the pool's share of the initial content: block by block, the domains in turn.
+    /// Writes the pool's share of the initial content: block by block, the domains in turn. Whoever waits is
+    /// asked now and then.
     pub(super) fn fill_pool(
         &mut self,
         flash: &mut Flash,
         pool: PoolId,
         config: &SsdConfig,
         random: &mut Xoshiro256,
-    ) {
+        asking: &mut Asking<'_>,
+    ) -> ControlFlow<()> {
         let pages = (self.geometry.pages_per_pool as f64 * config.fill.share()) as u64;
         // In order nothing is listed: the list of a large drive would be half of what the drive needs.
-        let shuffled = (config.fill_order == FillOrder::Random).then(|| {
-            let mut content = Numbers::new(pages, self.geometry.wide);
-            (0..pages).for_each(|page| content.set(page, page));
-            for i in (1..pages).rev() {
-                content.swap(i, random.below(i + 1));
-            }
-            content
-        });
+        let shuffled = match config.fill_order {
+            FillOrder::Sequential => None,
+            FillOrder::Random => Some(shuffled(pages, self.geometry.wide, random, asking)?),
+        };
         let domains = self.geometry.pool_domains[pool.at()].clone();
         let blocks = (0..self.geometry.blocks_per_domain)
             .flat_map(|relative| domains.iter().map(move |domain| (*domain, relative)));
@@ -36,15 +39,23 @@ impl Ftl {
             let block = Block(self.geometry.first_block(domain).0 + relative);
             let Some(start) = starts.next() else {
                 self.release(domain, block, 0);
+                asking.done(1)?;
                 continue;
             };
             let frontier = FrontierId(self.streams.of_domain(domain).start as u32);
             self.open(frontier, block);
-            for place in start..pages.min(start.saturating_add(data_pages)) {
-                let index = shuffled.as_ref().map_or(place, |content| content.get(place));
-                let lpn = self.geometry.lpn_in_pool(pool, index);
-                let programming = self.program_on(frontier, domain, lpn);
-                self.complete_program(flash, programming);
+            let end = pages.min(start.saturating_add(data_pages));
+            for first in (start..end).step_by(RUN) {
+                let run = &mut [0; RUN][..(end - first).min(RUN as u64) as usize];
+                match &shuffled {
+                    None => self.geometry.lpns_in_pool(pool, first, run),
+                    Some(content) => {
+                        content.read(first, run);
+                        run.iter_mut().for_each(|it| *it = self.geometry.lpn_in_pool(pool, *it).0);
+                    }
+                }
+                self.fill_run(flash, frontier, domain, run);
+                asking.done(run.len() as u64)?;
             }
         }
         for domain in domains {
@@ -54,5 +65,59 @@ impl Ftl {
                 self.open(FrontierId(first as u32), block);
             }
         }
+        ControlFlow::Continue(())
     }
+
+    /// Programs logical pages that lie nowhere on a frontier, whose block has room for them: what
+    /// programming each of them comes to.
+    fn fill_run(&mut self, flash: &mut Flash, frontier: FrontierId, domain: Domain, lpns: &[u64]) {
+        let mut rest = lpns;
+        while let Some((first, others)) = rest.split_first() {
+            let Frontier { block, next } = self.streams.frontier[frontier.at()];
+            let room = self.geometry.data_pages - next;
+            // The first page of a block carries its header, and behind the last it is closed.
+            if next == 0 || room == 1 {
+                let programming = self.program_on(frontier, domain, Lpn(*first));
+                self.complete_program(flash, programming);
+                rest = others;
+                continue;
+            }
+            let block = block.expect("a block is being filled");
+            let (run, later) = rest.split_at(rest.len().min(room as usize - 1));
+            let base = self.geometry.ppn(block, next);
+            for (ppn, lpn) in (base.0..).zip(run) {
+                self.map.set(Lpn(*lpn), Ppn(ppn));
+            }
+            let count = run.len() as u32;
+            let order = self.programs as u32;
+            self.programs = self.programs.wrapping_add(u64::from(count));
+            self.unmapped -= u64::from(count);
+            self.blocks.valid[block.at()] += count;
+            if self.placement.pools_span_units {
+                self.placement.reclaimable[self.geometry.unit_of(domain).at()] -= u64::from(count);
+            }
+            self.streams.frontier[frontier.at()].next = next + count;
+            flash.program_run(base, block, run, order);
+            rest = later;
+        }
+    }
+}
+
+/// The numbers below that of the pages in random order.
+fn shuffled(
+    pages: u64,
+    wide: bool,
+    random: &mut Xoshiro256,
+    asking: &mut Asking<'_>,
+) -> ControlFlow<(), Numbers> {
+    let mut content = Numbers::new(pages, wide);
+    for page in 0..pages {
+        content.set(page, page);
+        asking.done(1)?;
+    }
+    for i in (1..pages).rev() {
+        content.swap(i, random.below(i + 1));
+        asking.done(1)?;
+    }
+    ControlFlow::Continue(content)
 }

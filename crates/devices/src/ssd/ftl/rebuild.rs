@@ -159,6 +159,7 @@ impl Ftl {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::building::go_on;
     use crate::ssd::config::{
         Cleaning, Frontiers, Levelling, LevellingRule, Persistence, SsdConfig, Wear,
     };
@@ -195,7 +196,8 @@ mod tests {
     fn the_order_goes_on_past_32_bits() {
         let config = config();
         let geometry = Geometry::new(&config).unwrap();
-        let (mut ftl, mut flash) = Ftl::new(&config, &geometry, 1);
+        let (mut ftl, mut flash) =
+            Ftl::new(&config, &geometry, 1, &mut go_on).continue_value().unwrap();
         let random = &mut Xoshiro256::new(1, 0);
         let hot = geometry.exported_pages() / 4;
         // A block is filled within 2^32 programs of its opening: no leap is longer.

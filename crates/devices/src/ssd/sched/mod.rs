@@ -76,8 +76,12 @@ impl Ended {
 }
 
 impl Scheduler {
-    pub(in crate::ssd) fn new(config: &SsdConfig, geometry: &Geometry, seed: u64) -> Scheduler {
-        let (ftl, flash) = Ftl::new(config, geometry, seed);
+    /// Of a drive that was filled.
+    pub(in crate::ssd) fn new(
+        config: &SsdConfig,
+        geometry: &Geometry,
+        (ftl, flash): (Ftl, Flash),
+    ) -> Scheduler {
         let units = Units::new(config, geometry);
         let blocking = config.cleaning.time == CleaningTime::Blocking;
         let cleans_alone =

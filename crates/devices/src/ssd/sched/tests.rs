@@ -1,8 +1,10 @@
 //! The flash back end alone, without a host.
 
 use super::Scheduler;
+use crate::building::go_on;
 use crate::ssd::clock::{Clock, Event};
 use crate::ssd::config::SsdConfig;
+use crate::ssd::ftl::Ftl;
 use crate::ssd::ids::Lpn;
 use crate::ssd::page::{Access, PageDone, PageRequest, Spent};
 use crate::ssd::shape::Geometry;
@@ -11,7 +13,8 @@ use engine::{Status, Time};
 fn back_end() -> (Scheduler, Clock) {
     let config = SsdConfig { blocks_per_plane: 64, ..SsdConfig::default() };
     let geometry = Geometry::new(&config).unwrap();
-    (Scheduler::new(&config, &geometry, 0), Clock::default())
+    let filled = Ftl::new(&config, &geometry, 0, &mut go_on).continue_value().unwrap();
+    (Scheduler::new(&config, &geometry, filled), Clock::default())
 }
 
 /// Gives a page request to an idle back end; when it is done, and its latency.

@@ -1,10 +1,10 @@
-//! How many pages a drive has, which of them a sector lies in, and what it takes of memory for those that hold data.
+//! How many pages a drive has, which of them a sector or a pool has, and what it takes of memory for those that hold data.
 
 use super::Geometry;
 use super::check::{LARGEST_BLOCK, scale};
 use crate::kit::memory::MOST_MEMORY;
 use crate::ssd::config::SsdConfig;
-use crate::ssd::ids::Lpn;
+use crate::ssd::ids::{Lpn, PoolId};
 use crate::ssd::numbers;
 use engine::SECTOR_BYTES;
 use options::{Invalid, Size};
@@ -28,6 +28,20 @@ impl Geometry {
             return Lpn(sector >> sectors.trailing_zeros());
         }
         Lpn(sector / u64::from(sectors))
+    }
+
+    /// The logical pages of a pool from an index on, as many as there is place for.
+    pub(in crate::ssd) fn lpns_in_pool(&self, pool: PoolId, from: u64, lpns: &mut [u64]) {
+        let (stripe, pools) = (u64::from(self.stripe_pages), u64::from(self.pools));
+        let mut left = stripe - from % stripe;
+        let mut next = self.lpn_in_pool(pool, from).0;
+        for lpn in lpns {
+            *lpn = next;
+            (next, left) = (next + 1, left - 1);
+            if left == 0 {
+                (next, left) = (next + (pools - 1) * stripe, stripe);
+            }
+        }
     }
 
     /// Pages of the flash.
