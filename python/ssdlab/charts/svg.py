@@ -65,7 +65,9 @@ def stacks(drawn: Figure, legend: bool = True) -> str:
             part = value / (drawn.y.high or whole)
             told = escape(f"{line.name}: {100 * part:.1f} %", quote=True)
             kind = colour_class(line, colour)
-            brief = f'<span class="w">{escape(_brief(line.name))} </span>'
+            name = _brief(line.name)
+            size = " longest" if len(name) > 16 else " long" if len(name) > 11 else ""
+            brief = f'<span class="w{size}">{escape(name)} </span>'
             inside = f"<em>{brief}{100 * part:.0f}\u202f%</em>"
             spans += (
                 f'<span class="{kind}" style="width:{100 * value / total:.3f}%" title="{told}">'

@@ -10,7 +10,7 @@ from ssdlab import pages, readable
 from ssdlab.charts import svg
 from ssdlab.pages import Section
 from ssdlab.reports import parts, timeline, trust
-from ssdlab.results import PARTS, Results
+from ssdlab.results import PARTS, Results, part_labels
 from ssdlab.running import figures, over_time
 from ssdlab.running.facts import Facts
 from ssdlab.running.verdict import verdict
@@ -342,7 +342,7 @@ def _where(named: figures.Named) -> Section:
     note = "Breakdown of the mean latency, on one scale."
     ranks = ""
     for n, (name, it) in enumerate(named):
-        by_rank = figures.bands(it.host.all)
+        by_rank = figures.bands(it.host.all, labels=part_labels([it]))
         if not by_rank.empty():
             ranks += (
                 f'<h3 class="r-{figures.run_role(n)}">{escape(name)}, by latency percentile</h3>'
@@ -361,7 +361,7 @@ def _part_heading(named: figures.Named) -> str:
     before, after = times[part]
     if readable.same(before, after):
         return "The latency breakdown is the same"
-    label = PARTS[part]
+    label = parts.spent(part_labels([it for _, it in named[:2]])[part])
     verb = "falls" if after < before else "grows"
     change = f"from {readable.time(before)} to {readable.time(after)}"
     return f"{label[0].upper()}{label[1:]} {verb} {change}"
