@@ -141,10 +141,10 @@ def about(part: float) -> str:
     """A share in words or whole percent, for a sentence.
 
     >>> about(0.795), about(0.5), about(0.1), about(0.004), about(0.9997)
-    ('80\\u202f%', '50\\u202f%', '10\\u202f%', '0.4\\u202f%', '99.97\\u202f%')
+    ('80\\u202f%', '50\\u202f%', '10\\u202f%', '0.4\\u202f%', 'over 99.9\\u202f%')
     """
     if 0.995 <= part < 1:
-        return share(part)
+        return f"over 99.9{THIN}%" if part >= 0.9995 else f"{100 * part:.1f}{THIN}%"
     return f"{100 * part:.0f}{THIN}%" if part >= 0.0095 else f"{100 * part:.1f}{THIN}%"
 
 

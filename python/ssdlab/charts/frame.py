@@ -209,7 +209,8 @@ def _labels(line: Series, x_scale: Scale, y_scale: Scale) -> str:
             continue
         placed.append((left, top))
         side = f"left:calc({left:.1f}% + 8px)" if left < 60 else f"right:{101 - left:.1f}%"
-        up = f"bottom:{100 - top:.1f}%" if top > 15 else f"top:{top:.1f}%"
+        # Clear of other dots at the same height.
+        up = f"bottom:calc({100 - top:.1f}% + 6px)" if top > 15 else f"top:calc({top:.1f}% + 6px)"
         found += f'<div class="place minor" style="{side};{up}">{escape(text)}</div>'
     return found
 

@@ -255,5 +255,11 @@ _CLASSES = "".join(f".c{n} {{ color: var(--c{n}) }}" for n in range(COLOURS)) + 
     for role in ROLES
 )
 
+#: Text in the colour of what is grey context must be read.
+_WORDS = """
+b.r-context, th.r-context, h3.r-context, h3 .r-context, .chip.r-context, .say .r-context {
+  color: var(--dim) }
+"""
+
 #: What a page with figures needs; its own style uses the names of `PAPER`.
-CHARTS = PALETTE_STYLE + _MARKS + _LANES + _CLASSES
+CHARTS = PALETTE_STYLE + _MARKS + _LANES + _CLASSES + _WORDS

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from html import escape
 
+from ssdlab import readable
 from ssdlab.charts import lanes
 from ssdlab.charts.figure import Cells, Figure, Series, Spans, Threads
 from ssdlab.charts.flow import flow, ratio
@@ -116,13 +117,19 @@ def _table(drawn: Figure, cells: Cells) -> str:
             if value is not None:
                 share = 4 + 42 * (value - low) / (high - low) if high > low else 4
             shade = f"background:color-mix(in srgb, var(--c0) {share:.0f}%, var(--bg))"
-            line += f'<td style="{shade}">{escape(cell_text(value)) or "–"}</td>'
+            line += f'<td style="{shade}">{escape(_cell(value, cells.unit))}</td>'
         body += f'<tr><th scope="row">{escape(word)}</th>{line}</tr>'
-    caption = f"{cells.name}: {drawn.y.label} down, {drawn.x.label} across; darker is more"
+    caption = f"{cells.name}: {drawn.y.label} down, {drawn.x.label} across; more colour is more"
     return (
         f'<div class="wide"><table class="map"><caption>{escape(caption)}</caption><thead><tr>'
         f"<th></th>{head}</tr></thead><tbody>{body}</tbody></table></div>"
     )
+
+
+def _cell(value: float | None, unit: str) -> str:
+    if value is None or not unit:
+        return cell_text(value) or readable.ABSENT
+    return readable.value(value, unit)
 
 
 def _parallel(drawn: Figure) -> str:

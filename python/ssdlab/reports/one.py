@@ -86,7 +86,7 @@ def _lead(it: Results, found: Verdict) -> str:
         f'<p class="over">{escape(" · ".join(words))}</p><h1>{escape(found.sentence)}</h1>'
         f'<p class="lede">{escape(found.why)}{advice}</p>'
         + (pages.command(found.command) if found.command else "")
-        + pages.warnings(it.warning_messages())
+        + pages.warnings([*it.warning_messages(), *trust.behind(it)])
         + pages.key_figures(_key_figures(it))
     )
 

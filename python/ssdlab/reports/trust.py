@@ -10,6 +10,9 @@ from ssdlab.running.figures import FEWEST_SLOWER, kinds
 #: What a check says: kind ("" passed, "w" a warning, "i" to know), name, sentence.
 Check = tuple[str, str, str]
 
+#: Blocks taken from the reserve for each that was erased, of which more is no steady state.
+BEHIND = 0.5
+
 #: What each warning is about, in a word or two.
 ABOUT = {
     "nothing_cleaned": "No cleaning",
@@ -33,8 +36,11 @@ def checks(it: Results) -> list[Check]:
     total = it.host.all
     if not total.requests:
         return found
-    if it.get("flash") and not {"transient", "nothing_cleaned", "overloaded"} & {*names}:
+    unsteady = {"transient", "nothing_cleaned", "overloaded"} & {*names} or reserve(it)
+    if it.get("flash") and not unsteady:
         found.append(("", "Steady", "the drive was in steady state (no warning)."))
+    if said := reserve(it):
+        found.append(("w", "Cleaning behind", said))
     if "overloaded" not in names:
         kind, what = ("w", "Overloaded") if Facts(it).overloaded else ("", "Load served")
         found.append((kind, what, _load(it)))
@@ -53,6 +59,26 @@ def checks(it: Results) -> list[Check]:
     if total.get("failed"):
         found.append(("w", "Failed", f"{readable.counted(total.failed, 'request')} failed."))
     return found
+
+
+def reserve(it: Results) -> str:
+    """That writes went to erased blocks faster than cleaning made them, where they did."""
+    erased = (it.get("flash") or {}).get("block_erases") or 0
+    free = (it.get("time_series") or {}).get("free_blocks") or []
+    used = free[0] - free[-1] if free and erased else 0
+    if used <= BEHIND * erased:
+        return ""
+    return (
+        f"erased blocks fell by {readable.count(used)} while {readable.counted(erased, 'block')} "
+        f"{'was' if erased == 1 else 'were'} cleaned; once the reserve is used up, write "
+        "amplification and latency will rise."
+    )
+
+
+def behind(it: Results) -> list[str]:
+    """The same beside the warnings of a run, which change how its figures are read."""
+    said = reserve(it)
+    return [f"cleaning behind: {said}"] if said else []
 
 
 def _load(it: Results) -> str:
