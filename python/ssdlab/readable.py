@@ -61,6 +61,15 @@ def count(number: float) -> str:
     return f"{number:,.0f}" if number < 1e9 else f"{grouped(number / 1e9)}{THIN}G"
 
 
+def counted(number: float, noun: str) -> str:
+    """How many of a thing.
+
+    >>> counted(1, "request"), counted(2000, "block")
+    ('1 request', '2,000 blocks')
+    """
+    return f"{count(number)} {noun}{'' if number == 1 else 's'}"
+
+
 def short(value: float) -> str:
     """A number beside an axis.
 
@@ -77,6 +86,19 @@ def short(value: float) -> str:
 def rate(per_second: float | None) -> str:
     """Requests or blocks a second."""
     return ABSENT if per_second is None else f"{grouped(per_second)}/s"
+
+
+def watts(power: float | None) -> str:
+    """A power.
+
+    >>> watts(0.7391), watts(0.89), watts(0)
+    ('739\\u202fmW', '890\\u202fmW', '0\\u202fW')
+    """
+    if power is None:
+        return ABSENT
+    if 0 < abs(power) < 0.9995:
+        return f"{grouped(1000 * power)}{THIN}mW"
+    return f"{grouped(power)}{THIN}W"
 
 
 def traffic(number: float | None) -> str:
@@ -118,9 +140,11 @@ def share(part: float | None) -> str:
 def about(part: float) -> str:
     """A share in words or whole percent, for a sentence.
 
-    >>> about(0.795), about(0.5), about(0.1), about(0.004)
-    ('80\\u202f%', '50\\u202f%', '10\\u202f%', '0.4\\u202f%')
+    >>> about(0.795), about(0.5), about(0.1), about(0.004), about(0.9997)
+    ('80\\u202f%', '50\\u202f%', '10\\u202f%', '0.4\\u202f%', 'over 99.9\\u202f%')
     """
+    if 0.995 <= part < 1:
+        return f"over 99.9{THIN}%" if part >= 0.9995 else f"{100 * part:.1f}{THIN}%"
     return f"{100 * part:.0f}{THIN}%" if part >= 0.0095 else f"{100 * part:.1f}{THIN}%"
 
 
@@ -155,6 +179,7 @@ FORMS = {
     "rate": rate,
     "mb_per_s": throughput,
     "times": times,
+    "watts": watts,
     "count": count,
     "short": short,
 }

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import os
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, ClassVar, TypeAlias
 
 from ssdlab import _core, files
@@ -20,6 +20,8 @@ SCHEMA = _core.SCHEMA
 FILE = "results.json"
 #: The parts of a latency in the order in which a request meets them: what people read, by key.
 PARTS = {row["key"]: row["label"] for row in _core.latency_parts()}
+#: What the last part is called of a device that has no flash.
+HEADS, MEDIUM = "in the mechanics", "in the medium"
 #: The kinds of request in the order in which they are shown.
 KINDS = (*_core.request_kinds(), "all")
 
@@ -386,3 +388,12 @@ def _wrapped(value: Any, part: type[Part]) -> Any:
     if isinstance(value, list):
         return [_wrapped(item, part) for item in value]
     return value
+
+
+def part_labels(results: Sequence[Results]) -> dict[str, str]:
+    """What the parts of a latency are called, of devices that may have no flash."""
+    cells = {
+        PARTS["cell"] if it.get("flash") else HEADS if it.get("disk") else MEDIUM for it in results
+    }
+    said = cells.pop() if len(cells) == 1 else f"{PARTS['cell']} or the medium"
+    return PARTS | {"cell": said}

@@ -126,6 +126,8 @@ class Cells:
     """Whether shades follow the logarithm."""
     caption: str = ""
     """What a cell stands for."""
+    unit: str = ""
+    """What the values are, one of `readable.FORMS`; without, they are plain numbers."""
 
     def ends(self) -> tuple[float, float]:
         """The least and the greatest value."""
@@ -192,7 +194,7 @@ class Figure:
             for lines in zip(*(layer.rows for layer in layers), strict=True)
         ]
         names = " and ".join(layer.name for layer in layers)
-        return Cells(names, rows, layers[0].log, layers[0].caption)
+        return Cells(names, rows, layers[0].log, layers[0].caption, layers[0].unit)
 
     def values(self) -> list[float]:
         """Every `y` that there is; of stacked bars, the top of each stack."""

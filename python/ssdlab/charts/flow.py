@@ -51,9 +51,8 @@ def flow(written: float, moved: float, valid: float | None) -> str:
         ]
     told = f"The host wrote {readable.count(written)} pages, "
     told += f"and cleaning moved {readable.count(moved)}"
-    thin = ' class="thin"' if left[1] - left[0] < THIN else ""
     words = "".join(
-        f'<div{thin if what == "written by the host" else ""} style="left:{x}%;top:{y:.1f}%">'
+        f'<div class="{_class(what, x, left[1] - left[0])}" style="left:{x}%;top:{y:.1f}%">'
         f"{f'<b>{escape(number)}</b>' if number else ''}{escape(what)}</div>"
         for x, y, what, number in texts
     )
@@ -61,6 +60,13 @@ def flow(written: float, moved: float, valid: float | None) -> str:
         f'<div class="flow" role="img" aria-label="{escape(told, quote=True)}">'
         f"{svg(body)}{words}</div>"
     )
+
+
+def _class(what: str, x: float, high: float) -> str:
+    """How the words at a place are set: on one line in a thin band, to the right at the end."""
+    if x > 80:
+        return "last"
+    return "thin" if what == "written by the host" and high < THIN else ""
 
 
 def _ribbon(

@@ -36,7 +36,9 @@ FEW_MARKS = 5
 #: Places at which the cross-hair reads curves over percentiles.
 READ_AT = 100
 #: Bars that have their number above them.
-TOLD_BARS = 16
+TOLD_BARS = 10
+#: Of more bars a narrow figure leaves the numbers out.
+TOLD_NARROW = 4
 
 
 def frame(drawn: Figure, height: int = HEIGHT) -> str:
@@ -124,7 +126,7 @@ def axis_text(axis: Axis, mark: float) -> str:
         return "0"
     if axis.unit == "times":
         return f"{mark:.4g}{readable.THIN}×"
-    if axis.unit in ("us", "s", "bytes"):
+    if axis.unit in ("us", "s", "bytes", "watts"):
         return _plain(readable.value(mark, axis.unit))
     return mark_text(mark)
 
@@ -207,7 +209,8 @@ def _labels(line: Series, x_scale: Scale, y_scale: Scale) -> str:
             continue
         placed.append((left, top))
         side = f"left:calc({left:.1f}% + 8px)" if left < 60 else f"right:{101 - left:.1f}%"
-        up = f"bottom:{100 - top:.1f}%" if top > 15 else f"top:{top:.1f}%"
+        # Clear of other dots at the same height.
+        up = f"bottom:calc({100 - top:.1f}% + 6px)" if top > 15 else f"top:calc({top:.1f}% + 6px)"
         found += f'<div class="place minor" style="{side};{up}">{escape(text)}</div>'
     return found
 
@@ -331,7 +334,8 @@ def _words(drawn: Figure, y_marks: list[float], y_scale: Scale, height: int) -> 
             high = 0.0 if value is None else max(0.0, 100 - y_scale(value) / 10)
             text = "" if value is None else readable.value(value, drawn.y.unit or "short")
             title = escape(f"{line.name}, {word}: {text}".removeprefix(", "), quote=True)
-            above = f"<b>{escape(text)}</b>" if told else ""
+            minor = ' class="minor"' if len(words) * len(styled) > TOLD_NARROW else ""
+            above = f"<b{minor}>{escape(text)}</b>" if told else ""
             hidden = ";visibility:hidden" if value is None else ""
             bars += (
                 f'<span class="{colour_class(line, colour)}" title="{title}" '
@@ -340,7 +344,7 @@ def _words(drawn: Figure, y_marks: list[float], y_scale: Scale, height: int) -> 
         groups += f"<div>{bars}</div>"
     label = f"{drawn.title}: {drawn.y.label} for each {drawn.x.label}"
     below = "".join(f"<span>{escape(str(word))}</span>" for word in words)
-    over = f'<div class="bars">{groups}</div>'
+    over = f'<div class="bars" style="--n:{len(words)}">{groups}</div>'
     return (
         f'<p class="yt">{escape(drawn.y.label)}</p>'
         + plot(drawn.y, y_marks, y_scale, (label, "".join(lines), over, ""), height)

@@ -170,7 +170,7 @@ svg line, svg path, svg polyline { vector-effect: non-scaling-stroke }
 .stack em { font-style: normal; padding-left: 7px }
 .bars { display: flex; align-items: flex-end; height: 100%; position: relative }
 .bars > div { flex: 1; display: flex; align-items: flex-end; gap: 1.5px; height: 100%;
-  padding: 0 5%; min-width: 0 }
+  padding: 0 calc(40% / max(8, var(--n, 8))); min-width: 0 }
 .bars span { flex: 1; background: currentColor; min-height: 1px; border-radius: 2px 2px 0 0;
   position: relative }
 .bars b { position: absolute; bottom: 100%; left: -20px; right: -20px; text-align: center;
@@ -209,6 +209,8 @@ svg line, svg path, svg polyline { vector-effect: non-scaling-stroke }
   border-radius: 50%; background: currentColor }
 @container (max-width: 480px) { .minor { display: none } }
 @container (max-width: 110px) { .stack .w { display: none } }
+@container (max-width: 145px) { .stack .w.long { display: none } }
+@container (max-width: 185px) { .stack .w.longest { display: none } }
 @container (max-width: 36px) { .stack em { display: none } }
 @media (max-width: 640px) {
   .strip { grid-template-columns: 1fr auto; gap: 2px 10px }
@@ -221,6 +223,7 @@ svg line, svg path, svg polyline { vector-effect: non-scaling-stroke }
   .stacks .stack { order: 3; grid-column: 1 / -1 }
   .stacks .n i { display: inline; margin-left: 6px }
   .ratio { min-width: 80px } .flow { height: 250px }
+  .flow div.last { left: auto !important; right: 0; text-align: right; white-space: nowrap }
 }
 """
 
@@ -252,5 +255,11 @@ _CLASSES = "".join(f".c{n} {{ color: var(--c{n}) }}" for n in range(COLOURS)) + 
     for role in ROLES
 )
 
+#: Text in the colour of what is grey context must be read.
+_WORDS = """
+b.r-context, th.r-context, h3.r-context, h3 .r-context, .chip.r-context, .say .r-context {
+  color: var(--dim) }
+"""
+
 #: What a page with figures needs; its own style uses the names of `PAPER`.
-CHARTS = PALETTE_STYLE + _MARKS + _LANES + _CLASSES
+CHARTS = PALETTE_STYLE + _MARKS + _LANES + _CLASSES + _WORDS

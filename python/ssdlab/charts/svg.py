@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from html import escape
 
+from ssdlab import readable
 from ssdlab.charts import lanes
 from ssdlab.charts.figure import Cells, Figure, Series, Spans, Threads
 from ssdlab.charts.flow import flow, ratio
@@ -65,7 +66,9 @@ def stacks(drawn: Figure, legend: bool = True) -> str:
             part = value / (drawn.y.high or whole)
             told = escape(f"{line.name}: {100 * part:.1f} %", quote=True)
             kind = colour_class(line, colour)
-            brief = f'<span class="w">{escape(_brief(line.name))} </span>'
+            name = _brief(line.name)
+            size = " longest" if len(name) > 16 else " long" if len(name) > 11 else ""
+            brief = f'<span class="w{size}">{escape(name)} </span>'
             inside = f"<em>{brief}{100 * part:.0f}\u202f%</em>"
             spans += (
                 f'<span class="{kind}" style="width:{100 * value / total:.3f}%" title="{told}">'
@@ -114,13 +117,19 @@ def _table(drawn: Figure, cells: Cells) -> str:
             if value is not None:
                 share = 4 + 42 * (value - low) / (high - low) if high > low else 4
             shade = f"background:color-mix(in srgb, var(--c0) {share:.0f}%, var(--bg))"
-            line += f'<td style="{shade}">{escape(cell_text(value)) or "–"}</td>'
+            line += f'<td style="{shade}">{escape(_cell(value, cells.unit))}</td>'
         body += f'<tr><th scope="row">{escape(word)}</th>{line}</tr>'
-    caption = f"{cells.name}: {drawn.y.label} down, {drawn.x.label} across; darker is more"
+    caption = f"{cells.name}: {drawn.y.label} down, {drawn.x.label} across; more colour is more"
     return (
         f'<div class="wide"><table class="map"><caption>{escape(caption)}</caption><thead><tr>'
         f"<th></th>{head}</tr></thead><tbody>{body}</tbody></table></div>"
     )
+
+
+def _cell(value: float | None, unit: str) -> str:
+    if value is None or not unit:
+        return cell_text(value) or readable.ABSENT
+    return readable.value(value, unit)
 
 
 def _parallel(drawn: Figure) -> str:

@@ -8,8 +8,9 @@ from ssdlab import pages, readable
 from ssdlab.charts import svg
 from ssdlab.pages import KeyFigure, Section
 from ssdlab.reports import parts, timeline, trust
-from ssdlab.results import PARTS, Results
+from ssdlab.results import PARTS, Results, part_labels
 from ssdlab.running import figures, over_time
+from ssdlab.running.facts import Facts
 from ssdlab.running.verdict import Verdict, verdict
 
 #: Halves of a run that differ by less count as equal.
@@ -35,7 +36,9 @@ def page(it: Results) -> str:
             "flash",
             flash_heading,
             flash + tables["flash"] + tables["buffer"] if flash else "",
-            "Pages written by the host and by cleaning; heights are to scale." if flash else "",
+            "Pages written by the host and by cleaning; heights are to scale."
+            if 'class="flow"' in flash
+            else "",
             "s7" if beside else "",
         ),
         Section(
@@ -74,7 +77,7 @@ def page(it: Results) -> str:
 
 def _lead(it: Results, found: Verdict) -> str:
     simulated = f"{readable.time(1e6 * it.simulated_seconds)} simulated"
-    words = [it.experiment.title, f"{readable.count(it.host.all.requests)} requests", simulated]
+    words = [it.experiment.title, readable.counted(it.host.all.requests, "request"), simulated]
     prepared = (it.experiment.get("run") or {}).get("precondition")
     if prepared and prepared != "none":
         words.append(f"prepared: {prepared}")
@@ -83,7 +86,7 @@ def _lead(it: Results, found: Verdict) -> str:
         f'<p class="over">{escape(" · ".join(words))}</p><h1>{escape(found.sentence)}</h1>'
         f'<p class="lede">{escape(found.why)}{advice}</p>'
         + (pages.command(found.command) if found.command else "")
-        + pages.warnings(it.warning_messages())
+        + pages.warnings([*it.warning_messages(), *trust.behind(it)])
         + pages.key_figures(_key_figures(it))
     )
 
@@ -97,13 +100,15 @@ def _key_figures(it: Results) -> list[KeyFigure]:
     rate = f"{readable.throughput(total.mb_per_s)}{', ' if beside else ''}{beside}"
     p = total.percentiles_us
     ratio = total.mean_us / total.min_us if total.min_us else None
-    fastest = f"the minimum of {readable.time(total.min_us)}"
+    least = f"the minimum of {readable.time(total.min_us)}"
+    # Of a request that took no time nothing is a multiple.
+    beside_mean = f"{readable.grouped(ratio)} times {least}" if ratio else ""
     found = [
         KeyFigure("IOPS", readable.grouped(total.iops or 0.0), rate),
         KeyFigure(
             "Mean latency",
             readable.time(total.mean_us),
-            f"{readable.grouped(ratio)} times {fastest}" if ratio else fastest,
+            beside_mean,
         ),
     ]
     median, slowest = (f"median {readable.time(p['50'])}", readable.time(total.max_us))
@@ -113,7 +118,8 @@ def _key_figures(it: Results) -> list[KeyFigure]:
         for key, said in zip(told, (median, f"slowest {slowest}"), strict=False)
     ]
     if len(told) < 2:
-        found.append(KeyFigure("Slowest", slowest, "" if told else median))
+        few = total.requests < figures.FEWEST_REQUESTS
+        found.append(KeyFigure("Slowest", slowest, "" if told or few else median))
     if (amplification := it._amplification()) is not None:
         words = "bytes programmed per byte the host wrote"
         found.append(KeyFigure("Write amplification", readable.times(amplification), words))
@@ -131,9 +137,13 @@ def _latency_heading(it: Results) -> str:
     total = it.host.all
     if not total.requests or not total.max_us:
         return "Latency"
+    if total.requests < figures.FEWEST_REQUESTS:
+        ends = dict.fromkeys(map(readable.time, (total.min_us, total.max_us)))
+        return f"Latency: {' to '.join(ends)}"
     p = total.percentiles_us
-    half, slow = readable.time(p["50"]), readable.time(p["99"])
-    return f"Latency: median {half}, p99 {slow}"
+    key = next((key for key in ("99", "90") if parts.enough(total, key)), "")
+    tail = f"p{key} {readable.time(p[key])}" if key else f"slowest {readable.time(total.max_us)}"
+    return f"Latency: median {readable.time(p['50'])}, {tail}"
 
 
 def _latency(named: figures.Named) -> str:
@@ -163,17 +173,20 @@ def _where(it: Results) -> Section:
     spent = total.breakdown_us
     part = max(PARTS, key=lambda name: spent.get(name) or 0.0)
     share = (spent.get(part) or 0.0) / (total.mean_us or 1.0)
-    label = PARTS[part]
+    labels = part_labels([it])
+    label = parts.spent(labels[part])
     heading = f"{label[0].upper()}{label[1:]} is {readable.about(share)} of the mean latency"
     note = "Breakdown of the mean latency by kind of request, on one scale."
     body = svg.draw(drawn)
-    ranks = figures.bands(total)
+    ranks = figures.bands(total, labels=labels)
     if not ranks.empty():
-        slow = [row for row in total.bands if row.requests][-1]
+        # Of fewer requests nothing is said.
+        slow = [row for row in total.bands if row.requests >= figures.FEWEST_SLOWER][-1]
         worst = max(PARTS, key=lambda name: slow.breakdown_us.get(name) or 0.0)
         of = (slow.breakdown_us.get(worst) or 0.0) / (slow.mean_us or 1.0)
-        what = "it" if worst == part else PARTS[worst]
-        heading += f"; of the slowest requests {what} is {readable.about(of)}"
+        what = "it" if worst == part else parts.spent(labels[worst])
+        if slow.from_share:
+            heading += f"; {figures.band_name(slow)}, {what} is {readable.about(of)}"
         body = svg.draw(ranks) + "<h3>By kind of request</h3>" + svg.stacks(drawn, legend=False)
         note = (
             "By latency percentile: each bar is 100 % of the mean latency of its band, given at "
@@ -191,7 +204,7 @@ def _where(it: Results) -> Section:
             for us in times
         )
         rows.append([kind, *cells])
-    numbers = pages.table(["mean", *PARTS.values()], rows, kind="words")
+    numbers = pages.table(["mean", *labels.values()], rows, kind="words")
     body += f"<details><summary>As numbers</summary>{numbers}</details>"
     return Section("time", heading, body, note)
 
@@ -202,7 +215,7 @@ def _energy_heading(it: Results) -> str:
         return "Energy"
     part, most = max(energy.parts.items(), key=lambda found: found[1] or 0.0)
     share = readable.about((most or 0.0) / energy.joules)
-    return f"{energy.mean_watts:.3g} W on average; {part} is {share} of it"
+    return f"{readable.watts(energy.mean_watts)} on average; {part} is {share} of it"
 
 
 def _over_time(named: figures.Named) -> Section:
@@ -221,17 +234,21 @@ def _steady(it: Results) -> str:
     names = it.warning_names()
     if "overloaded" in names:
         return "The queue grows until the end of the run"
+    if Facts(it).overloaded:
+        return "Requests arrive faster than they are served, and queue up"
     if "transient" in names:
         return "Not in steady state: the drive was still changing"
     run = over_time.Followed("", "", it)
     rates = [rate for rate in run.rates("requests") if rate is not None]
     means = [mean for mean in run.weighted("mean_us") if mean is not None]
-    changes = [abs(_change(values)) for values in (rates, means) if len(values) >= 4]
-    if changes and max(changes) <= STEADY:
-        return f"Steady over time: both halves of the run agree within {readable.about(STEADY)}"
+    named = (("Mean latency", means), ("Throughput", rates))
+    changes = {what: _change(values) for what, values in named if len(values) >= 4}
     if not changes:
         return "Over time"
-    return f"Mean latency changes by {_percent(_change(means))} in the second half of the run"
+    what = max(changes, key=lambda name: abs(changes[name]))
+    if abs(changes[what]) <= STEADY:
+        return f"Steady over time: both halves of the run agree within {readable.about(STEADY)}"
+    return f"{what} changes by {_percent(changes[what])} in the second half of the run"
 
 
 def _change(values: list[float]) -> float:

@@ -25,6 +25,8 @@ TABLES = {
 MAX_UNITS = 64
 #: Maximum number of differing keys listed; for more, the file is clearer.
 MAX_CHANGED = 24
+#: Erasures of a block, in the mean: of fewer it is not said whether wear is even.
+FEWEST_ERASES = 2
 #: Rows of the table of latencies.
 PERCENTILES = ("50", "90", "99", "99.9", "99.99")
 
@@ -108,6 +110,15 @@ def _cell(path: str, value: Any, units: Mapping[str, str]) -> str:
     return readable.count(value) if isinstance(value, int) else readable.grouped(value)
 
 
+def spent(label: str) -> str:
+    """A part of a latency as the subject of a sentence.
+
+    >>> spent("on the bus"), spent("waiting for cleaning")
+    ('time on the bus', 'waiting for cleaning')
+    """
+    return label if label.startswith("waiting") else f"time {label}"
+
+
 def flash(it: Results) -> tuple[str, str]:
     """Flash activity: its finding, and a drawing with sentences."""
     found = it.get("flash")
@@ -116,7 +127,11 @@ def flash(it: Results) -> tuple[str, str]:
     wrote, moved = found["host_pages_written"], found["pages_moved"]
     if not wrote:
         said = "The host wrote no pages"
-        more = f", and cleaning moved {readable.count(moved)}" if moved else ", none was cleaned"
+        more = (
+            f", and cleaning moved {readable.count(moved)}"
+            if moved
+            else ", and no block was cleaned"
+        )
         return "Nothing was written", f"<p>{said}{more}.</p>"
     cleaning = found["cleaning"]
     victims = cleaning.get("victim_pages") or 0
@@ -128,7 +143,8 @@ def flash(it: Results) -> tuple[str, str]:
     text += f"programmed {readable.traffic(found.get('bytes_programmed'))}."
     if found["block_erases"]:
         rate = found["block_erases"] / it.simulated_seconds
-        text += f" {readable.count(found['block_erases'])} blocks were erased, "
+        were = "was" if found["block_erases"] == 1 else "were"
+        text += f" {readable.counted(found['block_erases'], 'block')} {were} erased, "
         text += f"{readable.grouped(rate)} a second."
     else:
         text += " No block was erased, so nothing was moved."
@@ -154,9 +170,16 @@ def wear(name: str, it: Results) -> tuple[str, str]:
     text = f"Mean erase count of a block {readable.grouped(found['mean_erases'])}, at "
     text += f"most {found['max_erases']}, of {readable.count(round(rated))} rated."
     heading = f"Wear is {'even' if even else 'uneven'}"
+    if found["mean_erases"] < FEWEST_ERASES:
+        # Whether blocks that were hardly erased wear evenly cannot be seen.
+        heading = f"A mean erase count of {readable.grouped(found['mean_erases'])}"
     expiry = (found.get("lifetime") or {}).get("first_expiry")
     if expiry:
-        heading += f" and allows {readable.traffic(expiry['host_bytes'])} of host writes"
+        amount = readable.traffic(expiry["host_bytes"])
+        if found["mean_erases"] < FEWEST_ERASES:
+            heading += f": extrapolated, {amount} of host writes"
+        else:
+            heading += f" and allows {amount} of host writes"
         years = found["lifetime"]["service_years"]
         how = "Measured" if expiry["measured"] else "Extrapolated"
         text += f" {how} TBW to the first worn-out block: "
@@ -195,9 +218,11 @@ def units(it: Results) -> tuple[str, str]:
     cleaning = sum(unit.get("cleaning") or 0.0 for unit in shown) / len(shown)
     if most == 0:
         return f"The {words}s were idle", ""
-    if most - least <= 0.1 or most <= 1.1 * least:
-        heading = f"All {len(shown)} {words}s are equally busy"
-        heading += f", {readable.about((most + least) / 2)}"
+    if len(shown) == 1:
+        heading = f"The {words} is {readable.about(most)} busy"
+    elif (most - least <= 0.1 and least >= 0.5 * most) or most <= 1.1 * least:
+        heading = f"All {len(shown)} {words}s are {'about ' if most > 1.1 * least else ''}equally"
+        heading += f" busy, {readable.about(sum(unit.busy for unit in shown) / len(shown))}"
     else:
         heading = f"The {len(shown)} {words}s are {readable.about(least)} to "
         heading += f"{readable.about(most)} busy"

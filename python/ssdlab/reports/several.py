@@ -10,7 +10,7 @@ from ssdlab import pages, readable
 from ssdlab.charts import svg
 from ssdlab.pages import Section
 from ssdlab.reports import parts, timeline, trust
-from ssdlab.results import PARTS, Results
+from ssdlab.results import PARTS, Results, part_labels
 from ssdlab.running import figures, over_time
 from ssdlab.running.facts import Facts
 from ssdlab.running.verdict import verdict
@@ -79,8 +79,10 @@ def page(results: Sequence[Results]) -> str:
             "differences",
             "Differences",
             _differences(named),
-            f"{letters[-1] if len(named) == 2 else 'Each'} as a multiple of {letters[0]}, on a "
-            "logarithmic scale; within 2 % is the same.",
+            f"{letters[-1]} as a multiple of {letters[0]}, on a logarithmic scale; within 2 % is "
+            "the same."
+            if len(named) == 2
+            else f"Each as a multiple of {letters[0]}; within 2 % is the same.",
         ),
         Section(
             "latency",
@@ -194,7 +196,7 @@ def _lead(named: figures.Named, title: str) -> str:
     warned = [
         f"{figures.letter(name)} {message}"
         for name, it in named
-        for message in it.warning_messages()
+        for message in [*it.warning_messages(), *trust.behind(it)]
     ]
     return (
         f'<p class="over">Comparison · {escape(title)}</p><h1>{escape(_sentence(named))}</h1>'
@@ -204,7 +206,7 @@ def _lead(named: figures.Named, title: str) -> str:
 
 def _sentence(named: figures.Named) -> str:
     """Which is faster, by how much, and what that costs."""
-    done = [(name, it) for name, it in named if it.host.all.requests and it.host.all.mean_us]
+    done = [(n, it) for n, it in named if it.host.all.requests and it.host.all.mean_us is not None]
     if len(done) < 2:
         return "Too few of these runs completed requests to compare them."
     if len(named) > 2:
@@ -218,6 +220,11 @@ def _sentence(named: figures.Named) -> str:
     closed = Facts(a).outstanding is not None and Facts(b).outstanding is not None
     row = ROWS[5] if closed else ROWS[0]
     left, right = row.value(a) or 0.0, row.value(b) or 0.0
+    if not left or not right:
+        values = (
+            f"{n} {readable.value(v, row.unit)}" for n, v in ((a_name, left), (b_name, right))
+        )
+        return f"{row.name[0].upper()}{row.name[1:]}: {', '.join(values)}."
     if readable.same(left, right):
         return f"{b_name} and {a_name} perform the same: {readable.value(right, row.unit)}."
     better = (right < left) == bool(row.less_is_better)
@@ -242,6 +249,8 @@ def _cost(a: Results, b: Results, better: bool) -> str:
         if not readable.same(left, right) and (right < left) != row.less_is_better:
             worse.append(row.name)
     if not better or not found:
+        return ""
+    if not worse and (trust.reserve(a) or trust.reserve(b)):
         return ""
     return f"; worse is {' and '.join(worse[:2])}" if worse else ", and nothing else is worse"
 
@@ -306,7 +315,11 @@ def _factor(row: Row, first: float | None, value: float | None) -> str:
 
 
 def _latency_heading(named: figures.Named) -> str:
-    done = [(figures.letter(name), it.host.all) for name, it in named if it.host.all.requests]
+    done = [
+        (figures.letter(name), it.host.all)
+        for name, it in named
+        if it.host.all.requests >= figures.FEWEST_REQUESTS
+    ]
     for name, host in done:
         for other, slower in done:
             if name != other and host.max_us and host.max_us < slower.percentiles_us["50"]:
@@ -314,10 +327,11 @@ def _latency_heading(named: figures.Named) -> str:
     for name, host in done:
         for other, slower in done:
             tail = slower.percentiles_us["50"]
-            if name != other and host.percentiles_us["99"] < tail:
+            if name != other and parts.enough(host, "99") and host.percentiles_us["99"] < tail:
                 return f"The p99 of {name} is below the median of {other}"
-    said = (f"{name} {readable.time(host.percentiles_us['99'])}" for name, host in done)
-    return f"p99 latency: {', '.join(said)}" if done else "Latency"
+    known = [(name, host) for name, host in done if parts.enough(host, "99")]
+    said = (f"{name} {readable.time(host.percentiles_us['99'])}" for name, host in known)
+    return f"p99 latency: {', '.join(said)}" if known else "Latency"
 
 
 def _latency(named: figures.Named) -> str:
@@ -342,8 +356,8 @@ def _where(named: figures.Named) -> Section:
     note = "Breakdown of the mean latency, on one scale."
     ranks = ""
     for n, (name, it) in enumerate(named):
-        by_rank = figures.bands(it.host.all)
-        if not by_rank.empty():
+        by_rank = figures.bands(it.host.all, labels=part_labels([it]))
+        if not by_rank.empty() and any(by_rank.values()):
             ranks += (
                 f'<h3 class="r-{figures.run_role(n)}">{escape(name)}, by latency percentile</h3>'
             )
@@ -354,14 +368,14 @@ def _where(named: figures.Named) -> Section:
 def _part_heading(named: figures.Named) -> str:
     """The part whose time differs most between the first two runs."""
     hosts = [it.host.all for _, it in named[:2]]
-    if not all(host.requests for host in hosts):
+    if len(named) > 2 or not all(host.requests for host in hosts):
         return "Where the time goes"
     times = {part: [host.breakdown_us.get(part) or 0.0 for host in hosts] for part in PARTS}
     part = max(times, key=lambda name: abs(times[name][0] - times[name][1]))
     before, after = times[part]
     if readable.same(before, after):
         return "The latency breakdown is the same"
-    label = PARTS[part]
+    label = parts.spent(part_labels([it for _, it in named[:2]])[part])
     verb = "falls" if after < before else "grows"
     change = f"from {readable.time(before)} to {readable.time(after)}"
     return f"{label[0].upper()}{label[1:]} {verb} {change}"

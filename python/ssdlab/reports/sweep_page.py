@@ -52,7 +52,7 @@ def page(sweep: Sweep, minimize: Sequence[str], maximize: Sequence[str]) -> str:
         else Section("best", "The points nearest to what was asked", _nearest(rows, goals, varied)),
         Section(
             "trade-off",
-            f"{front} of {len(sweep):,} points are on the Pareto front",
+            f"{front} of {len(sweep):,} points {'is' if front == 1 else 'are'} on the Pareto front",
             "".join(map(svg.figure, trade_offs)),
             "One dot per point; the line joins the Pareto front. Axes are logarithmic where "
             "values spread.",
@@ -62,7 +62,7 @@ def page(sweep: Sweep, minimize: Sequence[str], maximize: Sequence[str]) -> str:
             "by-parameter",
             _strongest(rows, varied, goals.objectives[0]),
             _multiples(_there(curves)),
-            "Minimum, mean and maximum over all other parameters.",
+            "Minimum, mean and maximum over all other parameters." if len(varied) > 1 else "",
         ),
         Section(
             "parallel",
@@ -78,7 +78,8 @@ def page(sweep: Sweep, minimize: Sequence[str], maximize: Sequence[str]) -> str:
     ]
     lead = (
         f'<p class="over">{escape(title)} · {len(sweep):,} points</p>'
-        f"<h1>{escape(unmet or _sentence(rows, varied, goals))}</h1>"
+        f"<h1>{escape(_unmet(rows, varied, goals) if unmet else _sentence(rows, varied, goals))}"
+        "</h1>"
         + pages.warnings(warned)
         + pages.key_figures(_key_figures(sweep, varied, rows, goals))
     )
@@ -98,6 +99,25 @@ def _values(rows: Rows, name: str) -> list[float]:
     return [float(row[name]) for row in rows if isinstance(row.get(name), int | float)]
 
 
+def _unmet(rows: Rows, varied: Sequence[str], goals: Goals) -> str:
+    """That no point keeps the constraints, in the words of a page."""
+    limits = (
+        f"{short(it.column)} {it.sign} {figures.value_text(it.limit, it.column)}"
+        for it in goals.constraints
+    )
+    said = f"No point satisfies {' and '.join(limits)}"
+    having = [row for row in rows if goals.miss(row) < float("inf")]
+    if not having:
+        return f"{said}: none has these figures."
+    row = min(having, key=goals.miss)
+    at = ", ".join(f"{short(key)}={figures.value_text(row.get(key), key)}" for key in varied)
+    has = ", ".join(
+        f"{short(name)} {figures.value_text(row[name], name)}"
+        for name in dict.fromkeys(it.column for it in goals.constraints)
+    )
+    return f"{said}; the nearest{f', {at},' if at else ''} has {has}."
+
+
 def _sentence(rows: Rows, varied: Sequence[str], goals: Goals) -> str:
     """Which point is best in the first figure, and by how much the points differ."""
     goal = goals.objectives[0]
@@ -111,6 +131,9 @@ def _sentence(rows: Rows, varied: Sequence[str], goals: Goals) -> str:
     best = figures.value_text(order[0][goal.column], goal.column)
     word = "highest" if goal.maximize else "lowest"
     said = f"The {word} {name}, {best}, is at {at}" if at else f"The {name} is {best}"
+    ties = sum(row[goal.column] == order[0][goal.column] for row in order) - 1
+    if ties and at:
+        said += f" and {readable.counted(ties, 'other point')}"
     ends = [abs(row[goal.column]) for row in (order[0], order[-1])]
     if min(ends) > 0 and not readable.same(*ends):
         said += f": {readable.grouped(max(ends) / min(ends))} times better than the worst"
@@ -136,7 +159,7 @@ def _best_heading(rows: Rows, goals: Goals, front: int) -> str:
     names = " and ".join(short(it.column) for it in goals.objectives)
     if len(goals.objectives) == 1:
         return f"Best in {names}"
-    return f"{front} points on the Pareto front of {names}"
+    return f"{readable.counted(front, 'point')} on the Pareto front of {names}"
 
 
 def _strongest(rows: Rows, varied: Sequence[str], goal: Objective) -> str:
@@ -156,6 +179,8 @@ def _strongest(rows: Rows, varied: Sequence[str], goal: Objective) -> str:
     if readable.same(1.0, reach[name]):
         return f"No parameter changes {short(goal.column)} by more than 2 %"
     much = readable.grouped(reach[name])
+    if len(varied) == 1:
+        return f"{short(name)} changes {short(goal.column)} by a factor of {much}"
     return f"{short(name)} changes {short(goal.column)} most, {much} times on average"
 
 
@@ -208,7 +233,12 @@ def _points(rows: Rows, varied: Sequence[str], names: Sequence[str]) -> str:
     warned = ["warnings"] if any(row.get("warnings") for row in rows) else []
     columns = [*varied, *names, *warned, *failed]
     body = [
-        [figures.value_text(row.get(name), name) for name in columns] for row in rows[:MAX_ROWS]
+        [
+            figures.value_text(row.get(name), name)
+            or ("" if name in ("warnings", "error") else readable.ABSENT)
+            for name in columns
+        ]
+        for row in rows[:MAX_ROWS]
     ]
     more = f"the first {MAX_ROWS} of {len(rows):,}" if len(rows) > MAX_ROWS else ""
     return pages.table([short(name) for name in columns], body, more)

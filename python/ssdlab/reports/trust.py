@@ -4,10 +4,14 @@ from __future__ import annotations
 
 from ssdlab import readable
 from ssdlab.results import Results
+from ssdlab.running.facts import Facts
 from ssdlab.running.figures import FEWEST_SLOWER, kinds
 
 #: What a check says: kind ("" passed, "w" a warning, "i" to know), name, sentence.
 Check = tuple[str, str, str]
+
+#: Blocks taken from the reserve per erased block; above this the run is not in steady state.
+BEHIND = 0.5
 
 #: The topic of each warning, in a word or two.
 ABOUT = {
@@ -32,10 +36,14 @@ def checks(it: Results) -> list[Check]:
     total = it.host.all
     if not total.requests:
         return found
-    if it.get("flash") and not {"transient", "nothing_cleaned", "overloaded"} & {*names}:
+    unsteady = {"transient", "nothing_cleaned", "overloaded"} & {*names} or reserve(it)
+    if it.get("flash") and not unsteady:
         found.append(("", "Steady", "the drive was in steady state (no warning)."))
+    if said := reserve(it):
+        found.append(("w", "Cleaning behind", said))
     if "overloaded" not in names:
-        found.append(("", "Load served", _load(it)))
+        kind, what = ("w", "Overloaded") if Facts(it).overloaded else ("", "Load served")
+        found.append((kind, what, _load(it)))
     found.append(_samples(it))
     lifetime = ((it.get("wear") or {}).get("lifetime") or {}).get("first_expiry")
     if lifetime and not lifetime["measured"] and it.wear.mean_erases:
@@ -45,10 +53,32 @@ def checks(it: Results) -> list[Check]:
         found.append(("i", "Extrapolated", said))
     left_out = (it.get("workload") or {}).get("warm_up") or 0
     if left_out:
-        found.append(("i", "Warm-up", f"{readable.count(left_out)} requests are left out."))
+        are = "is" if left_out == 1 else "are"
+        said = f"{readable.counted(left_out, 'request')} {are} left out."
+        found.append(("i", "Warm-up", said))
     if total.get("failed"):
-        found.append(("w", "Failed", f"{readable.count(total.failed)} requests failed."))
+        found.append(("w", "Failed", f"{readable.counted(total.failed, 'request')} failed."))
     return found
+
+
+def reserve(it: Results) -> str:
+    """That writes went to erased blocks faster than cleaning made them, where they did."""
+    erased = (it.get("flash") or {}).get("block_erases") or 0
+    free = (it.get("time_series") or {}).get("free_blocks") or []
+    used = free[0] - free[-1] if free and erased else 0
+    if used <= BEHIND * erased:
+        return ""
+    return (
+        f"erased blocks fell by {readable.count(used)} while {readable.counted(erased, 'block')} "
+        f"{'was' if erased == 1 else 'were'} cleaned; once the reserve is used up, write "
+        "amplification and latency will rise."
+    )
+
+
+def behind(it: Results) -> list[str]:
+    """The same beside the warnings of a run, which change how its figures are read."""
+    said = reserve(it)
+    return [f"cleaning behind: {said}"] if said else []
 
 
 def _load(it: Results) -> str:
@@ -56,17 +86,19 @@ def _load(it: Results) -> str:
     rate = readable.rate(it.host.all.iops)
     if offered:
         return f"{rate} of the {readable.rate(offered)} that were offered."
-    if (it.experiment.get("workload") or {}).get("kind") == "closed":
+    if Facts(it).outstanding is not None:
         return f"closed loop: each completion triggers the next request, {rate}."
     unanswered = (it.get("workload") or {}).get("unanswered") or 0
-    end = f"; {readable.count(unanswered)} were unanswered at the end" if unanswered else ""
+    were = "was" if unanswered == 1 else "were"
+    end = f"; {readable.count(unanswered)} {were} unanswered at the end" if unanswered else ""
     return f"throughput kept up with the arrivals, {rate}{end}."
 
 
 def _samples(it: Results) -> Check:
     requests = kinds(it)[-1][1].requests
     if requests < 2 * FEWEST_SLOWER:
-        return ("w", "Few requests", f"{requests} are too few for percentiles.")
+        said = f"{readable.counted(requests, 'request')} {'is' if requests == 1 else 'are'}"
+        return ("w", "Few requests", f"{said} too few for percentiles.")
     marks = [("99.99", 1e-4), ("99.9", 1e-3), ("99", 1e-2), ("90", 0.1), ("50", 0.5)]
     best = next(((m, s) for m, s in marks if requests * s >= FEWEST_SLOWER), marks[-1])
     slower = readable.count(requests * best[1])

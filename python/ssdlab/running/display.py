@@ -12,7 +12,7 @@ from rich.text import Text
 from ssdlab import _core, counters
 from ssdlab.charts import text
 from ssdlab.numbers import count, decimal_size, duration, energy, percent, significant
-from ssdlab.results import PARTS, Host, Kind, Record, Results
+from ssdlab.results import PARTS, Host, Kind, Record, Results, part_labels
 from ssdlab.running.verdict import Verdict, verdict
 from ssdlab.terminal import (
     Columns,
@@ -52,7 +52,7 @@ def results_table(results: Results, file: IO[str], again: Again | None = None) -
         _latencies(results.host),
         _classes(results.get("classes")),
         _failures(results.host),
-        _breakdown(results.host, console.width, plain),
+        _breakdown(results, console.width, plain),
         side_by_side(_flash(results), _wear(results)),
         _health(results.get("health")),
         _buffer(results),
@@ -180,8 +180,9 @@ def _ended(host: Kind, status: str) -> int:
     return int(failures.get(status, 0))
 
 
-def _breakdown(host: Host, width: int, plain: bool) -> RenderableType | None:
-    measured = host.all.get("breakdown_us", {})
+def _breakdown(results: Results, width: int, plain: bool) -> RenderableType | None:
+    labels = part_labels([results])
+    measured = results.host.all.get("breakdown_us", {})
     # Results of another version may have a part that this one does not know.
     keys = [*PARTS, *(key for key in measured if key not in PARTS)]
     values = [measured.get(key) or 0.0 for key in keys]
@@ -194,7 +195,7 @@ def _breakdown(host: Host, width: int, plain: bool) -> RenderableType | None:
     table.add_column(justify="right", no_wrap=True)
     for key, us, (glyph, colour) in zip(keys, values, text.looks(plain), strict=False):
         if us:
-            name = Text(glyph * 2, style=colour).append(f" {PARTS.get(key, key)}", style="default")
+            name = Text(glyph * 2, style=colour).append(f" {labels.get(key, key)}", style="default")
             table.add_row(name, percent(us / total), duration(us, 4))
     bar = text.stack(values, width, plain)
     return Group(Text("Where the time goes", style="bold"), bar, table)

@@ -12,6 +12,9 @@ from ssdlab.charts.style import part_role
 from ssdlab.results import PARTS, Kind, Record, Results
 
 _QUANTITY = re.compile(r"([\d.]+)([A-Za-zµ/]*)")
+#: Offered over achieved load of which more is an overload, and the fewest requests that tell.
+OVER = 1.1
+MANY = 100
 
 
 class Facts:
@@ -89,14 +92,18 @@ class Facts:
     def outstanding(self) -> int | None:
         """Requests that a closed loop keeps outstanding."""
         load = self.results.experiment.get("workload")
-        if load is None or load.get("kind") != "closed":
+        if load is None or load.get("outstanding") is None:
             return None
         return int(load.get("outstanding", 1)) * int(load.get("threads", 1))
 
     @property
     def overloaded(self) -> bool:
         """Whether more was asked than was answered."""
-        return "overloaded" in self.results.warning_names()
+        if "overloaded" in self.results.warning_names():
+            return True
+        offered = (self.results.get("workload") or {}).get("offered_iops") or 0.0
+        enough: bool = self.all.requests >= MANY
+        return enough and offered > OVER * (self.all.iops or 0.0)
 
     @cached_property
     def unit(self) -> str:
@@ -132,7 +139,10 @@ class Facts:
             return None
         number = float(found[1]) * factor
         whole = isinstance(self.setting(key), int)
-        return f"{key}={round(number) if whole else f'{number:.6g}'}{found[2]}"
+        # As digits: an exponent is not read before a unit.
+        digits = str(round(number)) if whole else f"{float(f'{number:.6g}'):.12f}"
+        digits = digits.rstrip("0").rstrip(".") if "." in digits else digits
+        return f"{key}={digits}{found[2]}"
 
     def load(self) -> str:
         """How busy what did not limit the drive was, for a sentence."""

@@ -6,7 +6,7 @@ an empty one where the results have nothing to show.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from ssdlab import readable
@@ -14,7 +14,7 @@ from ssdlab._core import operations
 from ssdlab.charts import Axis, Cells, Figure, Level, Series, Spans
 from ssdlab.charts.style import ROLES, RUNS, part_role
 from ssdlab.numbers import duration
-from ssdlab.results import PARTS, Kind, Record, Results
+from ssdlab.results import PARTS, Kind, Record, Results, part_labels
 
 #: Results by name, such as "A cleaning.time=blocking".
 Named = Sequence[tuple[str, Results]]
@@ -142,17 +142,19 @@ def breakdown(named: Named) -> Figure:
         "",
         Axis(words=words, notes=[readable.time(host.mean_us) for _, host in found]),
         Axis("mean latency, us"),
-        _parts(words, [host.breakdown_us for _, host in found]),
+        _parts(
+            words, [host.breakdown_us for _, host in found], part_labels([it for _, it in named])
+        ),
         stacked=True,
         horizontal=True,
     )
 
 
-def _parts(words: Sequence[str], rows: Sequence[Record]) -> list[Series]:
+def _parts(words: Sequence[str], rows: Sequence[Record], labels: Mapping[str, str]) -> list[Series]:
     """The parts of latencies as bars that are put together."""
     return [
         Series(label, words, [row.get(part) or 0.0 for row in rows], "bars", role=part_role(part))
-        for part, label in PARTS.items()
+        for part, label in labels.items()
         if words
     ]
 
@@ -167,10 +169,19 @@ BANDS = {
 }
 
 
-def bands(host: Kind | Record, name: str = "") -> Figure:
-    """Where the time goes by rank of the request, each band as 100 %; needs `host.bands`."""
-    rows = [row for row in host.get("bands") or [] if row.requests]
-    words = [BANDS.get(row.from_share, f"from {row.from_share:.4g}") for row in rows]
+def band_name(row: Record) -> str:
+    """What a band of requests by rank is called."""
+    return BANDS.get(row.from_share, f"from {row.from_share:.4g}")
+
+
+def bands(host: Kind | Record, name: str = "", labels: Mapping[str, str] | None = None) -> Figure:
+    """Where the time goes by rank of the request, each band as 100 %; needs `host.bands`.
+
+    Few requests have no ranks worth a bar.
+    """
+    many = host.requests >= FEWEST_REQUESTS
+    rows = [row for row in host.get("bands") or [] if row.requests and many]
+    words = [*map(band_name, rows)]
     shares = [
         Record({part: 100 * us / (row.mean_us or 1) for part, us in row.breakdown_us.items()})
         for row in rows
@@ -179,11 +190,12 @@ def bands(host: Kind | Record, name: str = "") -> Figure:
         name,
         Axis(
             words=words,
-            notes=[readable.time(row.mean_us) for row in rows],
+            # A band within one bin of the histogram has the mean of the bin.
+            notes=[readable.time(min(max(r.mean_us, r.from_us), r.to_us)) for r in rows],
             below=[f"{readable.time(row.from_us)} to {readable.time(row.to_us)}" for row in rows],
         ),
         Axis("share of the mean latency, %", low=0, high=100),
-        _parts(words, shares),
+        _parts(words, shares, labels or PARTS),
         stacked=True,
         horizontal=True,
     )

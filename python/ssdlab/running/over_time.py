@@ -191,9 +191,9 @@ def _watts(runs: list[Followed]) -> list[Figure]:
     for run in having:
         means = [sum(it or 0.0 for it in group) / len(group) for group in run.groups("watts")]
         lines.append(run.line(means, "watts"))
-        mean = f"{run.results.energy.mean_watts:.3g} W"
+        mean = readable.watts(run.results.energy.mean_watts)
         readings.append(run.reading(mean, "" if run.role else "mean"))
-    return _seen("Power", Axis("watts"), _named(having, lines), "watts", readings)
+    return _seen("Power", Axis("watts", unit="watts"), _named(having, lines), "watts", readings)
 
 
 def _named(runs: list[Followed], lines: list[Series]) -> list[Series]:

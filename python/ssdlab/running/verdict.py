@@ -12,7 +12,7 @@ from typing import NamedTuple
 
 from ssdlab import readable
 from ssdlab.charts.style import part_role
-from ssdlab.results import PARTS, Results
+from ssdlab.results import Results, part_labels
 from ssdlab.running.facts import Facts
 
 #: A part of the mean that matters.
@@ -181,7 +181,7 @@ def _outstanding(facts: Facts) -> Verdict | None:
         f"The host limits this drive: with {few} outstanding its {facts.unit}s are {idle} idle.",
         f"A request takes {readable.time(facts.mean)}, {_waits(facts)} of it waiting.",
         "Try more outstanding requests: throughput should grow until requests compete for the "
-        "same {facts.unit}s.",
+        f"same {facts.unit}s.",
         f"workload.outstanding={number}",
     )
 
@@ -211,7 +211,8 @@ def _busy_units(facts: Facts) -> Verdict | None:
     wait = f"{by} is waiting for a busy {unit}"
     if unit == "disk":
         why = f"The heads are {readable.about(busy or 0.0)} busy."
-        advice = "Try fewer requests at once, or more disks: each serves one request at a time."
+        advice = "Try more disks: each serves one request at a time. Fewer requests at once "
+        advice += "shorten the wait, at some cost in throughput."
         change = f"workload.outstanding={max(1, asked // 4)}" if asked else ""
         return Verdict("busy_units", f"The disk limits this run: {wait}.", why, advice, change)
     if busy is None:
@@ -233,7 +234,7 @@ def _busy_units(facts: Facts) -> Verdict | None:
     if asked and len(facts.units):
         why += f" {asked} requests are outstanding over {len(facts.units)} {unit}s."
     elif facts.overloaded:
-        why += " The offered load exceeded the throughput, so the queue grew until the end."
+        why += " The offered load exceeded the throughput, so requests queued up."
     return Verdict(
         "busy_units",
         sentence,
@@ -263,7 +264,7 @@ def _buses(facts: Facts) -> Verdict | None:
 
 def _cells(facts: Facts) -> Verdict | None:
     share = facts.share("cell")
-    if facts.largest != "cell" or share < MATTERS or facts.unit == "disk":
+    if facts.largest != "cell" or share < MATTERS or not facts.results.get("flash"):
         return None
     reads = (facts.results.host.read.requests or 0) >= facts.all.requests / 2
     what = "reading" if reads else "programming"
@@ -286,7 +287,8 @@ def _nothing(facts: Facts) -> Verdict | None:
         return None
     if facts.share(*WAITING) > LITTLE_WAITING or facts.busiest > FULL:
         return None
-    ratio = facts.mean / facts.fastest if facts.fastest else 1.0
+    ratio = facts.mean / facts.fastest if facts.fastest else 0.0
+    beside = f", {readable.grouped(ratio)} times the minimum" if ratio else ""
     load = f" {facts.load().capitalize()}." if facts.load() else ""
     change = facts.times("workload.time_scale", 0.5)
     if change is None:
@@ -294,7 +296,7 @@ def _nothing(facts: Facts) -> Verdict | None:
     return Verdict(
         "nothing",
         f"Nothing limits this drive at this load: the mean latency is "
-        f"{readable.time(facts.mean)}, {readable.grouped(ratio)} times the minimum.",
+        f"{readable.time(facts.mean)}{beside}.",
         f"{_waits(facts)[0].upper()}{_waits(facts)[1:]} of that is waiting.{load}",
         "Try twice the request rate, to see what saturates first." if change else "",
         change or "",
@@ -311,15 +313,16 @@ def _largest(facts: Facts) -> Verdict:
         change = facts.times(f"{facts.drive}.firmware.cores", 2) or ""
     return Verdict(
         part,
-        f"The largest part of a request is {_label(part)}: {by}.",
+        f"The largest part of a request is {_label(part, facts)}: {by}.",
         load,
         "Try twice as many cores." if change else "",
         change,
     )
 
 
-def _label(role: str) -> str:
-    return next(label for part, label in PARTS.items() if part_role(part) == role)
+def _label(role: str, facts: Facts) -> str:
+    labels = part_labels([facts.results])
+    return next(label for part, label in labels.items() if part_role(part) == role)
 
 
 def _waits(facts: Facts) -> str:

@@ -109,7 +109,7 @@ def heat_map(rows: Rows, down: str, across: str, figure: str) -> Figure:
         "",
         Axis(short(across), words=[*map(cell_text, columns)]),
         Axis(short(down), words=[*map(cell_text, lines)]),
-        [Cells(short(figure), grid)] if fits else [],
+        [Cells(short(figure), grid, unit=unit_of(figure))] if fits else [],
     )
 
 

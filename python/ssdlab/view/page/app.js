@@ -24,11 +24,12 @@ function message(words, plain = false) { byId('message').textContent = words; by
 /** Begins: of the engine a new run, of a recording its first frame. */
 async function begin() {
   const generation = ++app.generation;
-  // Whoever still asks, asks for what was shown before.
-  app.asking = false;
+  // Until the new run is there nobody asks: it would be for what was shown before.
+  app.asking = true;
   try {
     const said = await source.open(app.turned, app.load);
     if (generation !== app.generation) return;
+    app.asking = false;
     message('');
     show(said);
     await fill(generation);
