@@ -404,7 +404,8 @@ fn ask(
         let (threads, warm_up) = (&mut session.threads, warm_up.ns());
         let mut warming;
         let driven = if run_faults.is_some() {
-            let mut device = Faulty::new(&mut *session.device, session.experiment, faults);
+            let (inner, experiment) = (&mut *session.device, session.experiment);
+            let mut device = Faulty::new(inner, experiment, faults, &|| false);
             let driven = match cuts {
                 Some(cuts) => drive_with_cuts(&mut device, workload, until, monitor, cuts),
                 None => drive(&mut device, workload, until, monitor),

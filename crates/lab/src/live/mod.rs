@@ -164,7 +164,8 @@ fn serve(
     let events = recording.as_ref().map(Recording::events);
     let export = Export { bytes: size_bytes, read_only: settings.read_only };
     let setup = Setup { store, export, scale, floor: floor.clone(), orders, recording };
-    let mut device = Faulty::new(session.device(), experiment, script);
+    let is_stopped = || control.is_stopped();
+    let mut device = Faulty::new(session.device(), experiment, script, &is_stopped);
     let mut server = Server::new(&mut device, &mut watcher, setup, control).map_err(from_nbd)?;
     doors.open(settings, export, &mut server)?;
     let file = doors.file();
@@ -181,7 +182,8 @@ fn serve(
     drop(server);
     let uri = doors.uri();
     warnings.extend(doors.close());
-    device.check_script()?;
+    // What clients have done is not given up for an order.
+    warnings.extend(device.script_problem());
     let given = device.has_script().then(|| device.given());
     watcher.recorder = None;
     session.check_supplied(watcher.simulated.answered())?;
