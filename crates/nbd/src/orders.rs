@@ -17,7 +17,8 @@ const MOST_CLIENTS: usize = 8;
 const MOST_BYTES: usize = 4096;
 /// Who has said nothing for so long has to go when others come, ns.
 const SILENT_NS: u64 = 10_000_000_000;
-const FULL: &[u8] = b"{\"error\":\"8 programs give orders here already, which is all there may be\"}\n";
+const FULL: &[u8] =
+    b"{\"error\":\"8 programs give orders here already, which is all there may be\"}\n";
 
 /// A control socket and who is connected to it. Its path is removed when it is dropped.
 #[derive(Debug)]

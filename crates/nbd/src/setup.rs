@@ -23,6 +23,12 @@ pub trait Witness<D: ?Sized> {
         Time::MAX
     }
 
+    /// Everything that was asked is answered; what follows the device does alone, or is told to do.
+    fn left_alone(&mut self, _device: &mut D) {}
+
+    /// The device, which was left alone, is asked again.
+    fn asked_again(&mut self) {}
+
     /// The device has answered a request.
     fn completed(&mut self, completion: &Completion);
 

@@ -22,7 +22,7 @@ from ssdlab.cli import completion
 from ssdlab.cli.options import ALLOW_CODE, PATH, ExamplesFirst
 from ssdlab.cli.signals import SigtermInterrupts
 from ssdlab.cli.stack import above
-from ssdlab.live import LOOPBACK, LiveDevice, serve_layers
+from ssdlab.live import LOOPBACK, LiveDevice, roles, serve_layers
 from ssdlab.live.exports import LiveExports, Room, describe, serve_rooms, tls_of
 
 if TYPE_CHECKING:
@@ -66,7 +66,10 @@ STATUS_SECONDS = 1.0
     ],
 )
 @click.argument(
-    "positional", required=False, metavar="[DEVICE]", shell_complete=completion.names("devices", True)
+    "positional",
+    required=False,
+    metavar="[DEVICE]",
+    shell_complete=completion.names("devices", True),
 )
 @click.option(
     "--device",
@@ -260,6 +263,9 @@ def serve(
         refuse_taken(watch)
     if record is not None and record != "-":
         files.refuse_unwritable(Path(record))
+    named = {"backing": backing, "record": record, "control": control, "floor": floor}
+    others = [("--script", script), ("--json", json_file)]
+    roles.refuse_shared([*roles.of_device(named, "--"), *others])
     secure = tls_of(tls_certificates, tls, tls_verify_peer)
     of_one = {
         "--device": device,

@@ -12,16 +12,11 @@ const MOST_OVERWRITES: u64 = 1000;
 /// Pages that are written together.
 const BATCH: u64 = 64;
 
-/// Whether an order makes a drive old.
-pub(super) fn is_age(order: &Order) -> bool {
-    matches!(order, Order::Age(_) | Order::AgeSteady)
-}
-
 impl Faulty<'_> {
     /// Does what the script says of age at its very beginning: before the first request, so that its
     /// counts are those of a drive that came so.
     pub(super) fn age_before_the_first(&mut self) {
-        let is_first = |(at, order): &(Time, Order)| *at == 0 && is_age(order);
+        let is_first = |(at, order): &(Time, Order)| *at == 0 && order.is_age();
         let all = std::mem::take(&mut self.script).into_iter();
         let (first, later): (VecDeque<_>, _) = all.partition(is_first);
         self.script = later;

@@ -47,6 +47,13 @@ pub(crate) enum Order {
     Reset,
 }
 
+impl Order {
+    /// Whether it makes a drive old.
+    pub(crate) fn is_age(&self) -> bool {
+        matches!(self, Order::Age(_) | Order::AgeSteady)
+    }
+}
+
 impl FromStr for Order {
     type Err = String;
 
@@ -232,6 +239,7 @@ mod tests {
             ("fail flush 0..1MiB", "has no range"),
             ("latency add 2ms p=2", "from 0 to 1"),
             ("age 90 days", "do not fade"),
+            ("stall 8761h", "at most 8760h"),
             ("dance", "slow X"),
         ] {
             let text = script(&format!("1s {line}")).unwrap_err();
