@@ -249,6 +249,17 @@ def test_a_drive_of_other_data_is_refused(tmp_path):
         ssdlab.serve(socket=tmp_path / "s", backing=tmp_path / "b", **other)
 
 
+def test_the_drive_is_kept_though_the_trace_cannot_be_written(tmp_path):
+    (tmp_path / "t.csv").symlink_to("/dev/full")
+    options = {"device": "agrawal2008", "size": "1MiB", "set": SMALL}
+    options |= {"backing": tmp_path / "a", "record": tmp_path / "t.csv"}
+    live = ssdlab.serve(socket=tmp_path / "s", **options)
+    Client(tmp_path / "s").write(0, bytes(4096))
+    with pytest.raises(OSError, match=r"t.csv: cannot be written"):
+        live.stop()
+    assert (tmp_path / "a.drive").exists()
+
+
 def test_copies_of_data_and_drive_belong_together(tmp_path):
     options = {"device": "agrawal2008", "size": "1MiB", "set": SMALL}
     ssdlab.serve(socket=tmp_path / "s", backing=tmp_path / "a", **options).stop()

@@ -218,6 +218,10 @@ def test_wrong_input_is_refused(refused, tmp_path, serve):
         (("--socket", "s", "--rdelay", "1ms"), "No such option"),
         (("--socket", "s", "--set", "device.nonesuch=1"), "nonesuch"),
         (("--socket", "s", "--host", "127.0.0.1", "--allow-remote"), "belong to --port"),
+        (("null", "--device", "null", "--port", "0"), "DEVICE and --device say the same"),
+        (("--backing", "x.csv", "--record", "x.csv", "--port", "0"), "x.csv is what --backing"),
+        (("--record", "x.csv", "--json", "x.csv", "--port", "0"), "x.csv is what --record"),
+        (("--record", "x.csv", "--script", "x.csv.faults", "--port", "0"), "--record (.faults)"),
         (("--port", "0", "--host", "0.0.0.0"), "other machines could read and write"),
         (("--port", "0", "--host", "nowhere"), "neither an IP address nor localhost"),
     ]:
@@ -246,6 +250,11 @@ def test_signals_end_it_with_results(served, tmp_path, number):
     assert (process.returncode, err) == (0, "")
     assert json.loads(out)["host"]["read"]["requests"] == 1
     assert not (tmp_path / "socket").exists()
+
+
+def test_the_device_needs_no_option(ssdlab):
+    done = ssdlab("serve", "null", "--size", "1MiB", "--run", "true", "--json", "-")
+    assert json.loads(done.stdout)["experiment"]["device"]["kind"] == "linear", done.stderr
 
 
 def test_it_ends_with_the_command(ssdlab, tmp_path):

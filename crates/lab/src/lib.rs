@@ -14,6 +14,7 @@ mod config;
 mod energy;
 mod error;
 mod faults;
+mod figures;
 mod health;
 mod inputs;
 #[cfg(all(feature = "live", target_os = "linux"))]

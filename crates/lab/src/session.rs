@@ -5,6 +5,7 @@ use crate::apart;
 use crate::config::{Experiment, Precondition, RunConfig, Until};
 use crate::error::{InputError, RunError, reason};
 use crate::faults::{self, Faulty};
+use crate::figures::Figures;
 use crate::inputs::inputs;
 use crate::operations;
 use crate::power;
@@ -138,21 +139,22 @@ impl<'a> Session<'a> {
     }
 
     /// The results as JSON, keys in the order of the schema.
-    pub(crate) fn results(&mut self, mut ran: Ran) -> Value {
-        ran.collected.sample_end(self.device.followed());
+    /// The device is as it is now, or was as `figures` say.
+    pub(crate) fn results(&mut self, mut ran: Ran, figures: Option<Figures>) -> Value {
+        let timed = self.experiment.run.timed;
+        let figures = figures.unwrap_or_else(|| Figures::of(&*self.device, ran.last, timed));
+        ran.collected.sample_end(figures.followed);
         let window = self.experiment.run.timeline.window();
         let recorded = window.zip(self.device.take_operations());
-        let timed = self.experiment.run.timed;
         let results = Results {
             experiment: self.experiment.to_json(),
             capacity_bytes: self.capacity_bytes(),
             was_prepared: self.experiment.run.prepares(),
             prepared: self.prepared.clone(),
-            flash: self.device.report(ran.last),
-            disk: self.device.disk_report(ran.last),
-            array: self.device.array_report(ran.last),
-            // Without time there is no power.
-            energy: timed.then(|| self.device.energy_report(ran.last)).flatten(),
+            flash: figures.flash,
+            disk: figures.disk,
+            array: figures.array,
+            energy: figures.energy,
             timeline: recorded.map(|(window, it)| operations::section(window, &it)),
             threads: self.threads,
             ran,
@@ -306,7 +308,7 @@ pub(crate) fn run_gated(
     if let (Some(log), Some(path)) = (monitor.log, &settings.requests) {
         log.finish().map_err(|error| unwritable(path, &error))?;
     }
-    let results = session.results(Ran {
+    let ran = Ran {
         collected: monitor.collected,
         first: monitor.first,
         last: ended.driven.last,
@@ -316,7 +318,8 @@ pub(crate) fn run_gated(
         settled: ended.settled,
         wall_seconds: ended.wall_seconds,
         cuts,
-    });
+    };
+    let results = session.results(ran, None);
     serde_json::to_string(&results).map_err(|error| RunError::Check(error.to_string()))
 }
 
@@ -407,7 +410,8 @@ fn ask(
         let (threads, warm_up) = (&mut session.threads, warm_up.ns());
         let mut warming;
         let driven = if run_faults.is_some() {
-            let mut device = Faulty::new(&mut *session.device, session.experiment, faults);
+            let (inner, experiment) = (&mut *session.device, session.experiment);
+            let mut device = Faulty::new(inner, experiment, faults, &|| false);
             let driven = match cuts {
                 Some(cuts) => drive_with_cuts(&mut device, workload, until, monitor, cuts),
                 None => drive(&mut device, workload, until, monitor),

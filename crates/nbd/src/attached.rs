@@ -85,6 +85,8 @@ pub(crate) struct Attached<'a, D: ?Sized> {
     completions: Vec<Completion>,
     inside: Row,
     submitted: u64,
+    /// Everything was answered, and the witness knows that.
+    is_alone: bool,
     /// When the witness wants to see the device next.
     sample_at: Time,
     ahead: Ahead,
@@ -99,6 +101,7 @@ impl<'a, D: Device + ?Sized> Attached<'a, D> {
             completions: Vec::new(),
             inside: Row::default(),
             submitted: 0,
+            is_alone: false,
             sample_at: 0,
             ahead: Ahead::default(),
         }
@@ -123,6 +126,7 @@ impl<'a, D: Device + ?Sized> Attached<'a, D> {
     pub(crate) fn pass<W: Witness<D> + ?Sized>(&mut self, to: Time, witness: &mut W) {
         self.time = self.time.max(to);
         if self.submitted > 0 {
+            self.leave_alone(witness);
             self.sample(to, witness);
         }
     }
@@ -155,6 +159,7 @@ impl<'a, D: Device + ?Sized> Attached<'a, D> {
             if self.is_idle() && !all {
                 return;
             }
+            self.leave_alone(witness);
             self.sample(at, witness);
             self.device.advance(at, &mut self.completions);
             self.time = self.time.max(at);
@@ -166,6 +171,14 @@ impl<'a, D: Device + ?Sized> Attached<'a, D> {
                 self.ahead.remove(early, &self.inside);
                 answered.push(Answered { slot, early, completion });
             }
+        }
+    }
+
+    /// Tells the witness, once, that everything was answered, if that is so.
+    fn leave_alone<W: Witness<D> + ?Sized>(&mut self, witness: &mut W) {
+        if self.is_idle() && self.submitted > 0 && !self.is_alone {
+            self.is_alone = true;
+            witness.left_alone(self.device);
         }
     }
 
@@ -186,6 +199,9 @@ impl<'a, D: Device + ?Sized> Attached<'a, D> {
     ) {
         if self.submitted == 0 {
             witness.begins(self.device, at);
+        }
+        if std::mem::take(&mut self.is_alone) {
+            witness.asked_again();
         }
         self.sample(at, witness);
         witness.submitted(at, &request, fua);

@@ -1,7 +1,11 @@
 //! The control socket: one line in, one line out. Only the user of the server may use it.
+//!
+//! A turn answers one line, of each client in its turn, and then rests for as long as that took: whoever
+//! says a great deal there holds up neither the others nor the clients of the device.
 
 use crate::error::{Error, reason};
-use crate::listen::{Address, Listener};
+use crate::listen::{Address, ClientStream, Listener};
+use rustix::event::PollFlags;
 use std::fs::{Permissions, set_permissions};
 use std::io::{ErrorKind, Read, Write};
 use std::os::fd::{AsFd, BorrowedFd};
@@ -11,12 +15,70 @@ use std::path::Path;
 /// Maximum number of connections, and maximum length of a line.
 const MOST_CLIENTS: usize = 8;
 const MOST_BYTES: usize = 4096;
+/// Who has said nothing for so long has to go when others come, ns.
+const SILENT_NS: u64 = 10_000_000_000;
+const FULL: &[u8] =
+    b"{\"error\":\"8 programs give orders here already, which is all there may be\"}\n";
 
 /// A control socket and its connections. Its path is removed when it is dropped.
 #[derive(Debug)]
 pub struct Orders {
     listener: Listener,
-    clients: Vec<(crate::listen::ClientStream, Vec<u8>)>,
+    clients: Vec<Orderer>,
+    /// Whose turn it is first.
+    turn: usize,
+    /// No line is answered before.
+    rests_until: u64,
+}
+
+/// Who gives orders.
+#[derive(Debug)]
+struct Orderer {
+    stream: ClientStream,
+    heard: Vec<u8>,
+    /// Of an answer, what he has not taken yet; meanwhile he is not heard.
+    owed: Vec<u8>,
+    /// When he came, or said something last.
+    since: u64,
+}
+
+impl Orderer {
+    fn has_line(&self) -> bool {
+        self.heard.contains(&b'\n')
+    }
+
+    /// What he waits for, so that he need not be looked at before.
+    fn wanted(&self) -> PollFlags {
+        let mut wanted = PollFlags::empty();
+        wanted.set(PollFlags::OUT, !self.owed.is_empty());
+        wanted.set(PollFlags::IN, self.owed.is_empty() && !self.has_line());
+        wanted
+    }
+
+    /// Takes what he says, up to a line, and gives him what he is owed; whether he is still there.
+    fn attend(&mut self, now: u64) -> bool {
+        while !self.owed.is_empty() {
+            match self.stream.write(&self.owed) {
+                Ok(count) => drop(self.owed.drain(..count)),
+                Err(error) if error.kind() == ErrorKind::Interrupted => {}
+                Err(error) => return error.kind() == ErrorKind::WouldBlock,
+            }
+        }
+        let mut piece = [0; 1024];
+        while !self.has_line() {
+            match self.stream.read(&mut piece) {
+                Ok(0) => return false,
+                Ok(count) => self.heard.extend_from_slice(&piece[..count]),
+                Err(error) if error.kind() == ErrorKind::Interrupted => {}
+                Err(error) => return error.kind() == ErrorKind::WouldBlock,
+            }
+            self.since = now;
+            if self.heard.len() > MOST_BYTES {
+                return false;
+            }
+        }
+        true
+    }
 }
 
 impl Orders {
@@ -29,47 +91,68 @@ impl Orders {
         set_permissions(path, Permissions::from_mode(0o600)).map_err(|error| {
             Error::Input(format!("control socket {}: {}", path.display(), reason(&error)))
         })?;
-        Ok(Orders { listener, clients: Vec::new() })
+        Ok(Orders { listener, clients: Vec::new(), turn: 0, rests_until: 0 })
     }
 
-    /// What may become readable.
-    pub(crate) fn fds(&self) -> impl Iterator<Item = BorrowedFd<'_>> {
-        let clients = self.clients.iter().map(|(stream, _)| stream.as_fd());
-        std::iter::once(self.listener.as_fd()).chain(clients)
+    /// What it waits for.
+    pub(crate) fn fds(&self) -> impl Iterator<Item = (BorrowedFd<'_>, PollFlags)> {
+        let clients = self.clients.iter().map(|it| (it.stream.as_fd(), it.wanted()));
+        std::iter::once((self.listener.as_fd(), PollFlags::IN)).chain(clients)
     }
 
-    /// Reads complete lines, and sends each the result of `answer`.
-    pub(crate) fn hear(&mut self, mut answer: impl FnMut(&str) -> String) {
-        while let Ok(stream) = self.listener.accept() {
-            // A connection above the limit is closed.
-            if self.clients.len() < MOST_CLIENTS && stream.prepare().is_ok() {
-                self.clients.push((stream, Vec::new()));
+    /// When the next complete line may be answered, if there is one.
+    pub(crate) fn due(&self) -> Option<u64> {
+        let waits = self.clients.iter().any(|it| it.owed.is_empty() && it.has_line());
+        waits.then_some(self.rests_until)
+    }
+
+    /// Accepts connections, reads what they send, and sends the answers they are due.
+    pub(crate) fn attend(&mut self, now: u64) {
+        while let Ok(mut stream) = self.listener.accept() {
+            if stream.prepare().is_err() {
+                continue;
             }
+            if self.clients.len() >= MOST_CLIENTS {
+                let silent = |it: &Orderer| it.since + SILENT_NS <= now;
+                let Some(leaves) = self.clients.iter().position(silent) else {
+                    // Who does not take it in finds that nobody listens.
+                    let _ = stream.write(FULL);
+                    continue;
+                };
+                self.clients.remove(leaves);
+            }
+            self.clients.push(Orderer { stream, heard: Vec::new(), owed: Vec::new(), since: now });
         }
-        self.clients.retain_mut(|(stream, heard)| {
-            let mut piece = [0; 1024];
-            loop {
-                match stream.read(&mut piece) {
-                    Ok(0) => return false,
-                    Ok(count) => heard.extend_from_slice(&piece[..count]),
-                    Err(error) if error.kind() == ErrorKind::Interrupted => {}
-                    Err(error) if error.kind() == ErrorKind::WouldBlock => break,
-                    Err(_) => return false,
-                }
-                while let Some(end) = heard.iter().position(|byte| *byte == b'\n') {
-                    let line: Vec<u8> = heard.drain(..=end).collect();
-                    let mut words = answer(&String::from_utf8_lossy(&line[..end]));
-                    words.push('\n');
-                    // A client that does not read its answers is disconnected.
-                    if stream.write_all(words.as_bytes()).is_err() {
-                        return false;
-                    }
-                }
-                if heard.len() > MOST_BYTES {
-                    return false;
-                }
-            }
-            true
-        });
+        self.clients.retain_mut(|it| it.attend(now));
+    }
+
+    /// The next line that is to be answered, and who says it.
+    pub(crate) fn next(&mut self, now: u64) -> Option<(usize, String)> {
+        if now < self.rests_until {
+            return None;
+        }
+        let count = self.clients.len();
+        let mut turns = (0..count).map(|number| (self.turn + number) % count);
+        let place = turns.find(|place| {
+            let it = &self.clients[*place];
+            it.owed.is_empty() && it.has_line()
+        })?;
+        self.turn = (place + 1) % count;
+        let heard = &mut self.clients[place].heard;
+        let end = heard.iter().position(|byte| *byte == b'\n')?;
+        let line: Vec<u8> = heard.drain(..=end).collect();
+        Some((place, String::from_utf8_lossy(&line[..end]).into_owned()))
+    }
+
+    /// Answers the line that was said by the one at `place`; making the answer has taken until `now`, since
+    /// `began`.
+    pub(crate) fn answer(&mut self, place: usize, words: &str, (began, now): (u64, u64)) {
+        self.rests_until = now + now.saturating_sub(began);
+        let it = &mut self.clients[place];
+        it.owed.extend_from_slice(words.as_bytes());
+        it.owed.push(b'\n');
+        if !it.attend(now) {
+            self.clients.remove(place);
+        }
     }
 }

@@ -192,10 +192,15 @@ impl<'a, D: Device + ?Sized, W: Witness<D> + ?Sized> Server<'a, D, W> {
         }
     }
 
-    /// Executes orders of the control socket.
+    /// Serves the control socket, and executes one of its orders.
     pub(crate) fn obey(&mut self) {
         let Some(mut orders) = self.setup.orders.take() else { return };
-        orders.hear(|line| self.told(line));
+        let began = self.clock.now();
+        orders.attend(began);
+        if let Some((place, line)) = orders.next(began) {
+            let words = self.told(&line);
+            orders.answer(place, &words, (began, self.clock.now()));
+        }
         self.setup.orders = Some(orders);
     }
 

@@ -23,6 +23,12 @@ pub trait Witness<D: ?Sized> {
         Time::MAX
     }
 
+    /// All requests are completed; what follows the device does by itself, or by an order.
+    fn left_alone(&mut self, _device: &mut D) {}
+
+    /// The device gets requests again.
+    fn asked_again(&mut self) {}
+
     /// The device has completed a request.
     fn completed(&mut self, completion: &Completion);
 

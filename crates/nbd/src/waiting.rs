@@ -54,6 +54,9 @@ impl<D: Device + ?Sized, W: Witness<D> + ?Sized> Server<'_, D, W> {
         if self.ask_all(entrance, reading, timeout) {
             self.hear_all(entrance);
         }
+        if self.orders_due().is_some_and(|due| due <= now) {
+            self.obey();
+        }
     }
 
     /// Polls the clock for a moment, but not beyond the next event.
@@ -102,7 +105,7 @@ impl<D: Device + ?Sized, W: Witness<D> + ?Sized> Server<'_, D, W> {
             fds.push(PollFd::new(&connection.stream, wanted));
         }
         let orders = self.setup.orders.iter().flat_map(Orders::fds);
-        fds.extend(orders.map(|fd| PollFd::from_borrowed_fd(fd, PollFlags::IN)));
+        fds.extend(orders.map(|(fd, wanted)| PollFd::from_borrowed_fd(fd, wanted)));
         if let Some(entrance) = entrance {
             fds.push(PollFd::from_borrowed_fd(entrance.as_fd(), PollFlags::IN));
         }
@@ -162,6 +165,11 @@ impl<D: Device + ?Sized, W: Witness<D> + ?Sized> Server<'_, D, W> {
         (self.watch.places, self.watch.events) = (places, events);
     }
 
+    /// When the next order from the control socket may be executed.
+    fn orders_due(&self) -> Option<u64> {
+        self.setup.orders.as_ref().and_then(Orders::due)
+    }
+
     /// The time of the next event of the device, or of the next due reply.
     fn next_instant(&self) -> Option<u64> {
         let event = self.device.device().next_event().filter(|_| !self.device.is_idle());
@@ -183,10 +191,11 @@ impl<D: Device + ?Sized, W: Witness<D> + ?Sized> Server<'_, D, W> {
         }
         let unsent = self.clients.iter().any(|(_, it)| it.has_output() && !it.clogged);
         let heard = now < self.watch.last_message + WATCH_NS && self.watch.patience.may_watch(now);
+        let until_order = self.orders_due().map_or(LONG_NS, |due| due.saturating_sub(now));
         match next {
             _ if heard || unsent || !self.trimming.is_empty() => 0,
-            Some(next) => next.saturating_sub(now + MARGIN_NS).min(LONG_NS),
-            None => LONG_NS,
+            Some(next) => next.saturating_sub(now + MARGIN_NS).min(until_order).min(LONG_NS),
+            None => until_order.min(LONG_NS),
         }
     }
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 import os
 import socket
@@ -51,7 +52,9 @@ def _ask(path: str, line: str) -> str:
     try:
         with socket.socket(socket.AF_UNIX) as link:
             link.connect(path)
-            link.sendall(line.encode() + b"\n")
+            with contextlib.suppress(BrokenPipeError):
+                # Who is turned away may have been told why before he has said anything.
+                link.sendall(line.encode() + b"\n")
             with link.makefile() as answers:
                 text = answers.readline()
     except OSError as error:

@@ -14,6 +14,7 @@ from types import TracebackType
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from ssdlab import _core, layers, portable
+from ssdlab.live import roles
 from ssdlab.results import Results
 from ssdlab.running import Part, layers_of
 
@@ -220,6 +221,7 @@ def serve_layers(
     A device `behind` a door, under a name and with a description, has no address of its own.
     """
     portable.refuse_without_live_device()
+    roles.refuse_shared(roles.of_device(settings | {"record": record}))
     record = None if record is None else os.fspath(record)
     if behind is not None:
         settings |= {"socket": None, "port": None, "host": LOOPBACK, "allow_remote": False}

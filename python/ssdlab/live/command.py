@@ -18,10 +18,11 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from ssdlab import files, layers
+from ssdlab.cli import completion
 from ssdlab.cli.options import ALLOW_CODE, PATH, ExamplesFirst
 from ssdlab.cli.signals import SigtermInterrupts
 from ssdlab.cli.stack import above
-from ssdlab.live import LOOPBACK, LiveDevice, serve_layers
+from ssdlab.live import LOOPBACK, LiveDevice, roles, serve_layers
 from ssdlab.live.exports import LiveExports, Room, describe, serve_rooms, tls_of
 
 if TYPE_CHECKING:
@@ -38,7 +39,7 @@ STATUS_SECONDS = 1.0
     examples=[
         (
             "a device that QEMU, nbdcopy, nbdfuse, fio and others can use",
-            "ssdlab serve --device agrawal2008 --size 1GiB --socket /tmp/ssd",
+            "ssdlab serve agrawal2008 --size 1GiB --socket /tmp/ssd",
         ),
         (
             "for the time of one command",
@@ -64,7 +65,18 @@ STATUS_SECONDS = 1.0
         ),
     ],
 )
-@click.option("--device", metavar="PRESET|FILE", help="The device: a preset or a TOML file.")
+@click.argument(
+    "positional",
+    required=False,
+    metavar="[DEVICE]",
+    shell_complete=completion.names("devices", True),
+)
+@click.option(
+    "--device",
+    metavar="PRESET|FILE",
+    shell_complete=completion.names("devices", file=True),
+    help="The device: a preset or a TOML file; DEVICE says the same.",
+)
 @click.option(
     "exports",
     "--export",
@@ -135,6 +147,7 @@ STATUS_SECONDS = 1.0
     "--set",
     metavar="KEY=VALUE",
     multiple=True,
+    shell_complete=completion.assignment,
     help="Change one key, such as device.timing.read=30us; repeatable, in any order.",
 )
 @click.option("--seed", metavar="N", type=int, help="Seed of the random generator.")
@@ -188,6 +201,7 @@ STATUS_SECONDS = 1.0
 )
 @click.option("--quiet", is_flag=True, help="No status line and no table.")
 def serve(
+    positional: str | None,
     device: str | None,
     exports: tuple[str, ...],
     size: str | None,
@@ -216,7 +230,8 @@ def serve(
     json_path: str | None,
     quiet: bool,
 ) -> int:
-    """Serve a simulated device as a block device, with the latencies of its model.
+    """Serve the simulated DEVICE, a preset or a TOML file, as a block device, with the latencies of
+    its model.
 
     Programs find it over NBD (--socket, --port), as a file (--mount) or in a virtual machine
     (--vhost-user), or all of these at once.
@@ -227,6 +242,11 @@ def serve(
     """
     if socket is not None and port is not None:
         raise click.UsageError("--socket and --port exclude each other")
+    if positional is not None and device is not None:
+        raise click.UsageError(
+            f"DEVICE and --device say the same: {positional} and {device}; give one of them"
+        )
+    device = device if positional is None else positional
     nowhere = all(it is None for it in (socket, port, mount, vhost_user))
     if nowhere and run_command is None:
         raise click.UsageError(
@@ -243,6 +263,9 @@ def serve(
         refuse_taken(watch)
     if record is not None and record != "-":
         files.refuse_unwritable(Path(record))
+    named = {"backing": backing, "record": record, "control": control, "floor": floor}
+    others = [("--script", script), ("--json", json_file)]
+    roles.refuse_shared([*roles.of_device(named, "--"), *others])
     secure = tls_of(tls_certificates, tls, tls_verify_peer)
     of_one = {
         "--device": device,

@@ -34,8 +34,12 @@ def room_of(
     settings = dict(settings)
     own: list[str] = []
     script, description = None, describe(device)
+    keys: set[str] = set()
     for piece in pieces:
         key, has_value, value = piece.partition("=")
+        if key in keys:
+            raise InputError(f"--export {name}: {key} is said twice")
+        keys.add(key)
         if key in FLAGS and not has_value:
             settings["read_only"] = True
         elif "." in key and value:

@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
+import itertools
 import os
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from types import TracebackType
 from typing import Any, NamedTuple
 
 from ssdlab import _core
 from ssdlab.layers import Layer
-from ssdlab.live import LOOPBACK, LiveDevice, Status, serve_layers
+from ssdlab.live import LOOPBACK, LiveDevice, Status, roles, serve_layers
 from ssdlab.results import Results
 from ssdlab.running import Part, layers_of
 
@@ -212,19 +213,18 @@ SETTINGS: dict[str, Any] = {
 }
 
 
-def _refuse_shared_files(rooms: Iterable[Room]) -> None:
-    """Two devices may not write one file; data and sockets are found out by the system."""
-    records: dict[str, str] = {}
+def _refuse_shared_files(rooms: Sequence[Room]) -> None:
+    """Two devices may not write one file."""
+    names: set[str] = set()
     for room in rooms:
-        record = room.settings.get("record")
-        if record is None:
-            continue
-        place = os.path.realpath(record)
-        if place in records:
-            raise _core.InputError(
-                f"export {room.name}: {record} is the record of export {records[place]} already"
-            )
-        records[place] = room.name
+        if room.name in names:
+            raise _core.InputError(f"export {room.name}: there are two of that name")
+        names.add(room.name)
+    every = (
+        roles.of_device(room.settings, f"export {room.name}: " if len(rooms) > 1 else "")
+        for room in rooms
+    )
+    roles.refuse_shared(itertools.chain(*every))
 
 
 def _stop_all(devices: dict[str, LiveDevice]) -> dict[str, Results]:

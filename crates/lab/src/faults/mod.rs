@@ -5,14 +5,13 @@
 //! socket of the live device, which records them as a script. Times of a
 //! script count from the first request. A device without faults gets its requests directly.
 
+mod age;
 mod order;
 
 pub(crate) use order::Order;
 
-use crate::config::{Experiment, Precondition};
+use crate::config::Experiment;
 use crate::error::RunError;
-use crate::precondition::precondition;
-use crate::threads::Threads;
 use devices::Model;
 use devices::latency::UNIT_WAIT;
 use engine::{
@@ -21,7 +20,6 @@ use engine::{
 use options::Invalid;
 use order::{Fail, script};
 use std::collections::{BTreeMap, VecDeque};
-use std::ops::ControlFlow;
 
 /// Stream of randomness: which requests are late or fail.
 const FAULT_STREAM: u64 = 14;
@@ -73,6 +71,9 @@ pub(crate) fn of(experiment: &Experiment) -> Result<Vec<(Time, Order)>, RunError
     Ok(orders)
 }
 
+/// Whether nobody waits for what is being done any more.
+pub(crate) type IsStopped<'a> = &'a dyn Fn() -> bool;
+
 /// A device with what is wrong with it, and its orders; these are its fields.
 pub(crate) struct Faulty<'a> {
     pub(crate) device: &'a mut (dyn Model + 'static),
@@ -80,6 +81,8 @@ pub(crate) struct Faulty<'a> {
     wrong: Wrong,
     /// Orders to come, by the time after the first request.
     script: VecDeque<(Time, Order)>,
+    /// Those of them that wait until the drive rests.
+    waiting: VecDeque<Order>,
     /// When the first request came.
     first: Option<Time>,
     /// Orders that were given, by the same time, as text.
@@ -94,20 +97,24 @@ pub(crate) struct Faulty<'a> {
     /// The first order of the script that could not be done.
     problem: Option<String>,
     buffer: Vec<Completion>,
+    is_stopped: IsStopped<'a>,
 }
 
 impl<'a> Faulty<'a> {
-    /// A device to which the orders of a script will be given.
+    /// A device to which the orders of a script will be given; those about its age that stand at its
+    /// very beginning are done, as far as nobody says that it `is_stopped`.
     pub(crate) fn new(
         device: &'a mut (dyn Model + 'static),
         experiment: &'a Experiment,
         script: Vec<(Time, Order)>,
+        is_stopped: IsStopped<'a>,
     ) -> Faulty<'a> {
-        Faulty {
+        let mut faulty = Faulty {
             device,
             experiment,
             wrong: Wrong::default(),
             script: script.into(),
+            waiting: VecDeque::new(),
             first: None,
             given: Vec::new(),
             late: BTreeMap::new(),
@@ -117,7 +124,10 @@ impl<'a> Faulty<'a> {
             ages: 0,
             problem: None,
             buffer: Vec::new(),
-        }
+            is_stopped,
+        };
+        faulty.age_before_the_first();
+        faulty
     }
 
     /// The orders that were given, as a script.
@@ -129,8 +139,13 @@ impl<'a> Faulty<'a> {
 
     /// Refuses a script of which an order could not be done.
     pub(crate) fn check_script(&self) -> Result<(), RunError> {
-        let problem = self.problem.as_ref();
-        problem.map_or(Ok(()), |it| Err(RunError::Input(format!("run.faults: {it}"))))
+        self.script_problem().map_or(Ok(()), |problem| Err(RunError::Input(problem)))
+    }
+
+    /// The first order of the script that could not be done, and why.
+    pub(crate) fn script_problem(&self) -> Option<String> {
+        let waits = self.waiting.front().map(|it| format!("{it}: the drive was never at rest"));
+        self.problem.clone().or(waits).map(|it| format!("run.faults: {it}"))
     }
 
     /// Whether an order was given, or may be.
@@ -143,7 +158,7 @@ impl<'a> Faulty<'a> {
     /// # Errors
     /// Why it cannot be done, at least now.
     pub(crate) fn order(&mut self, now: Time, order: Order) -> Result<(), String> {
-        let text = order.to_string();
+        let mut text = order.to_string();
         match order {
             Order::Slow(factor) => self.wrong.slow = factor,
             Order::Latency(more, share) => (self.wrong.more, self.wrong.share) = (more, share),
@@ -156,7 +171,7 @@ impl<'a> Faulty<'a> {
                 self.lose_power(now);
                 self.off_until = Some(now + off);
             }
-            Order::Age(_) | Order::AgeSteady => self.age(&order)?,
+            Order::Age(_) | Order::AgeSteady => text = self.age(&order)?.to_string(),
             Order::Reset => {
                 let has_ended = self.wrong.has_ended;
                 self.wrong = Wrong { has_ended, ..Wrong::default() };
@@ -198,37 +213,13 @@ impl<'a> Faulty<'a> {
     }
 
     fn check_cut(&self) -> Result<(), String> {
+        if self.first.is_none() {
+            return Err("cut: nothing was asked yet, so there is nothing to lose".to_owned());
+        }
         if self.off_until.is_some() || !self.device.is_ready() {
             return Err("the power is already off, or the drive is still recovering".to_owned());
         }
         self.experiment.device.check_power_cuts().map_err(|invalid| invalid.to_string())
-    }
-
-    fn age(&mut self, order: &Order) -> Result<(), String> {
-        let pages = self.device.preparable_pages();
-        if pages == 0 {
-            return Err(format!("{order}: this device has no flash"));
-        }
-        if !self.device.rests() || !self.late.is_empty() {
-            return Err(format!("{order}: the drive is busy; try again when it is idle"));
-        }
-        self.ages += 1;
-        let seed = self.experiment.run.seed ^ self.ages;
-        if let Order::Age(writes) = order {
-            let mut random = Xoshiro256::new(seed, FAULT_STREAM);
-            let mut left = *writes;
-            while left > 0 {
-                let some: Vec<u64> = (0..left.min(64)).map(|_| random.below(pages)).collect();
-                self.device.overwrite_untimed(&some);
-                left -= some.len() as u64;
-            }
-            return Ok(());
-        }
-        let steady = &self.experiment.run.steady;
-        let mut go_on = |_, _| ControlFlow::Continue(());
-        let threads = &mut Threads::new(1);
-        let _ = precondition(self.device, Precondition::Steady, seed, steady, threads, &mut go_on);
-        Ok(())
     }
 
     /// The power goes: what was asked and is not answered is lost.
@@ -303,9 +294,27 @@ impl<'a> Faulty<'a> {
     /// Gives the next order of the script.
     fn go_by_script(&mut self, now: Time) {
         let Some((_, order)) = self.script.pop_front() else { return };
+        if order.is_age() && !self.is_at_rest() {
+            return self.waiting.push_back(order);
+        }
+        self.do_scripted(now, order);
+    }
+
+    fn do_scripted(&mut self, now: Time, order: Order) {
         let text = order.to_string();
         if let Err(problem) = self.order(now, order) {
             self.problem.get_or_insert(format!("{now}ns {text}: {problem}"));
+        }
+    }
+
+    /// The first request comes, from which times of scripts count: what is left of a stall is told as
+    /// one that begins now.
+    fn begin(&mut self, now: Time) {
+        self.first = Some(now);
+        let is_stall = |text: &str| text.starts_with("stall ");
+        self.given.retain(|(_, text)| !is_stall(text));
+        if self.wrong.stalled > now {
+            self.given.push((0, Order::Stall(self.wrong.stalled - now).to_string()));
         }
     }
 }
@@ -318,7 +327,9 @@ fn ended(completion: Completion, status: Status, now: Time) -> Completion {
 
 impl Device for Faulty<'_> {
     fn submit(&mut self, now: Time, request: Request) {
-        self.first.get_or_insert(now);
+        if self.first.is_none() {
+            self.begin(now);
+        }
         while self.script_at().is_some_and(|at| at <= now) {
             self.go_by_script(now);
         }
@@ -348,14 +359,15 @@ impl Device for Faulty<'_> {
             let other = others.into_iter().flatten().filter(|at| *at <= to).min();
             match (of_device, other) {
                 (Some(at), other) if other.is_none_or(|other| at <= other) => {
-                    if !self.is_wrong(at) {
+                    if self.is_wrong(at) {
+                        let mut answers = std::mem::take(&mut self.buffer);
+                        self.device.advance(at, &mut answers);
+                        answers.drain(..).for_each(|it| self.spoil(it));
+                        self.buffer = answers;
+                    } else {
                         self.device.advance(at, completions);
-                        continue;
                     }
-                    let mut answers = std::mem::take(&mut self.buffer);
-                    self.device.advance(at, &mut answers);
-                    answers.drain(..).for_each(|it| self.spoil(it));
-                    self.buffer = answers;
+                    self.age_at_rest(at);
                 }
                 (_, Some(at)) if self.off_until == Some(at) => {
                     self.off_until = None;
@@ -370,6 +382,7 @@ impl Device for Faulty<'_> {
         {
             completions.push(first.remove());
         }
+        self.age_at_rest(to);
     }
 
     fn cut(&mut self, now: Time, completions: &mut Vec<Completion>) {

@@ -47,13 +47,18 @@ pub(crate) enum Order {
     Reset,
 }
 
+impl Order {
+    /// Whether it makes a drive old.
+    pub(crate) fn is_age(&self) -> bool {
+        matches!(self, Order::Age(_) | Order::AgeSteady)
+    }
+}
+
 impl FromStr for Order {
     type Err = String;
 
     fn from_str(line: &str) -> Result<Self, String> {
         let words: Vec<&str> = line.split_whitespace().collect();
-        let time =
-            |text: &str| text.parse::<Duration>().map(Duration::ns).map_err(|e| format!("{e}"));
         match words[..] {
             ["slow", factor] => match factor.parse::<f64>() {
                 Ok(factor) if (1.0..=1e6).contains(&factor) => Ok(Order::Slow(factor)),
@@ -84,6 +89,17 @@ impl FromStr for Order {
             ["reset"] => Ok(Order::Reset),
             _ => Err(format!("\"{line}\" is not an order; the orders are: {FORMS}")),
         }
+    }
+}
+
+/// The longest time in an order or a script, a year: no sum of times may pass the end of the clock.
+const LONGEST_NS: Time = 365 * 24 * 3600 * 1_000_000_000;
+
+fn time(text: &str) -> Result<Time, String> {
+    match text.parse::<Duration>().map(Duration::ns) {
+        Ok(ns) if ns > LONGEST_NS => Err(format!("{text}: a time of at most 8760h, a year")),
+        Ok(ns) => Ok(ns),
+        Err(error) => Err(format!("{error}")),
     }
 }
 
@@ -131,8 +147,8 @@ fn fail(op: &str, range: &str, often: Option<&str>) -> Result<Order, String> {
 /// A line of a script: when, after the first request, and what.
 pub(crate) fn script_line(line: &str) -> Result<(Time, Order), String> {
     let (at, order) = line.split_once(char::is_whitespace).unwrap_or((line, ""));
-    let at: Duration = at.parse().map_err(|e| format!("{e}; a line is a time and an order"))?;
-    Ok((at.ns(), order.trim().parse()?))
+    let at = time(at).map_err(|error| format!("{error}; a line is a time and an order"))?;
+    Ok((at, order.trim().parse()?))
 }
 
 /// The orders of a script. Empty lines and what follows `#` say nothing.
@@ -223,6 +239,7 @@ mod tests {
             ("fail flush 0..1MiB", "has no range"),
             ("latency add 2ms p=2", "from 0 to 1"),
             ("age 90 days", "retention is not modelled"),
+            ("stall 8761h", "at most 8760h"),
             ("dance", "slow X"),
         ] {
             let text = script(&format!("1s {line}")).unwrap_err();

@@ -37,7 +37,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 use trace_writer::TraceWriter;
-use watcher::Watcher;
+use watcher::{Alone, Watcher};
 use workloads::Losses;
 
 type Outcome = Result<String, RunError>;
@@ -159,13 +159,15 @@ fn serve(
         keeper: keeper.take(),
         fresh: LiveStatus::default(),
         status,
+        alone: None,
     };
     let recording = settings.record_data.as_deref().map(|path| Recording::create(path, size_bytes));
     let recording = recording.transpose().map_err(from_nbd)?;
     let events = recording.as_ref().map(Recording::events);
     let export = Export { bytes: size_bytes, read_only: settings.read_only };
     let setup = Setup { store, export, scale, floor: floor.clone(), orders, recording };
-    let mut device = Faulty::new(session.device(), experiment, script);
+    let is_stopped = || control.is_stopped();
+    let mut device = Faulty::new(session.device(), experiment, script, &is_stopped);
     let mut server = Server::new(&mut device, &mut watcher, setup, control).map_err(from_nbd)?;
     doors.open(settings, export, &mut server)?;
     let file = doors.file();
@@ -182,16 +184,15 @@ fn serve(
     drop(server);
     let uri = doors.uri();
     warnings.extend(doors.close());
-    device.check_script()?;
+    // What clients have done is not given up for an order.
+    warnings.extend(device.script_problem());
     let given = device.has_script().then(|| device.given());
     watcher.recorder = None;
     session.check_supplied(watcher.simulated.answered())?;
-    let record = recorder.map(TraceWriter::finish).transpose()?;
-    let faults =
-        write_faults(record.as_ref().map(|(target, _)| target.as_str()), given.as_deref())?;
+    let record = recorder.map(TraceWriter::finish).transpose();
     let last = watcher.last;
     let simulated_ns = watcher.first.map_or(0, |first| last - first);
-    let mut results = session.results(Ran {
+    let ran = Ran {
         asked: watcher.simulated.answered(),
         collected: watcher.simulated,
         first: watcher.first,
@@ -201,10 +202,14 @@ fn serve(
         settled: None,
         wall_seconds,
         cuts: None,
-    });
-    if let Some(keeper) = &mut watcher.keeper {
-        keeper.finish(session.device())?;
-    }
+    };
+    let mut results = session.results(ran, watcher.alone.take().map(Alone::end));
+    // Whatever has become of the trace, the drive stays with its data.
+    let kept = watcher.keeper.as_mut().map(|it| it.finish(session.device())).transpose();
+    let record = record?;
+    let faults =
+        write_faults(record.as_ref().map(|(target, _)| target.as_str()), given.as_deref())?;
+    kept?;
     results["experiment"] =
         report::replayable(experiment, settings.record.as_deref(), faults.as_deref());
     let mut live = report::timing_section(&timing, &floor);

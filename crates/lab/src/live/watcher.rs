@@ -4,6 +4,7 @@ use super::keep::Keeper;
 use super::looks::{self, Counted};
 use super::settings::LiveStatus;
 use crate::faults::{Faulty, Order};
+use crate::figures::Figures;
 use crate::results::Collected;
 use engine::{Completion, Followed, Request, Time};
 use nbd::{Punctuality, Witness};
@@ -22,6 +23,22 @@ pub(super) struct Watcher {
     pub(super) keeper: Option<Keeper>,
     pub(super) fresh: LiveStatus,
     pub(super) status: Arc<Mutex<LiveStatus>>,
+    /// Since everything was answered.
+    pub(super) alone: Option<Alone>,
+}
+
+/// How the device was when everything was answered, and what it has done alone since then. Unless it is
+/// asked again that is no part of the results, for a replay ends with the last answer.
+pub(super) struct Alone {
+    figures: Figures,
+    samples: Vec<(Time, Option<Followed>)>,
+}
+
+impl Alone {
+    /// How it was.
+    pub(super) fn end(self) -> Figures {
+        self.figures
+    }
 }
 
 impl Witness<Faulty<'_>> for Watcher {
@@ -40,8 +57,21 @@ impl Witness<Faulty<'_>> for Watcher {
         let _ = recorder.send(record);
     }
 
+    fn left_alone(&mut self, device: &mut Faulty<'_>) {
+        let figures = Figures::of(&*device.device, self.last, true);
+        self.alone = Some(Alone { figures, samples: Vec::new() });
+    }
+
+    fn asked_again(&mut self) {
+        for (now, figures) in self.alone.take().map(|it| it.samples).unwrap_or_default() {
+            self.simulated.sample(now, figures);
+        }
+    }
+
     fn sample(&mut self, now: Time, figures: Option<Followed>) -> Time {
-        self.simulated.sample(now, figures)
+        let Some(alone) = &mut self.alone else { return self.simulated.sample(now, figures) };
+        alone.samples.push((now, figures));
+        self.simulated.sample_after(now)
     }
 
     fn delivered(&mut self, completion: &Completion, measured: Time) {

@@ -1,0 +1,28 @@
+//! What a device says of itself at the end of a run.
+
+use devices::disk::DiskReport;
+use devices::ssd::SsdReport;
+use devices::{ArrayReport, EnergyReport, Model};
+use engine::{Followed, Time};
+
+/// Its reports, each where it has one.
+pub(crate) struct Figures {
+    pub(crate) followed: Option<Followed>,
+    pub(crate) flash: Option<SsdReport>,
+    pub(crate) disk: Option<DiskReport>,
+    pub(crate) array: Option<ArrayReport>,
+    pub(crate) energy: Option<EnergyReport>,
+}
+
+impl Figures {
+    /// Those of a device as it is now, of a run that has ended at `end`. Without time there is no power.
+    pub(crate) fn of(device: &dyn Model, end: Time, timed: bool) -> Figures {
+        Figures {
+            followed: device.followed(),
+            flash: device.report(end),
+            disk: device.disk_report(end),
+            array: device.array_report(end),
+            energy: timed.then(|| device.energy_report(end)).flatten(),
+        }
+    }
+}

@@ -1,0 +1,46 @@
+"""The files of a live device: no two of them may be one, for then one would overwrite the other."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterable, Mapping
+from typing import Any
+
+from ssdlab._core import InputError
+
+#: The settings of a device that name a file which is written, and what lies beside it.
+WRITTEN = {"backing": (".drive",), "record": (".faults",), "control": ()}
+READ = ("floor",)
+
+#: What a file is for, and its path.
+Role = tuple[str, "str | os.PathLike[str] | None"]
+
+
+def of_device(settings: Mapping[str, Any], prefix: str = "") -> Iterable[Role]:
+    """All files that are named by how a device is served; the first names are those of options."""
+    for key, beside in WRITTEN.items():
+        path = settings.get(key)
+        if path is not None and os.fspath(path) != "-":
+            yield f"{prefix}{key}", path
+            for ending in beside:
+                yield f"{prefix}{key} ({ending})", os.fspath(path) + ending
+    for key in READ:
+        yield f"{prefix}{key}", settings.get(key)
+
+
+def refuse_shared(roles: Iterable[Role]) -> None:
+    """Raise `InputError` where a file is named for two things, of which one would be lost."""
+    found: dict[str, str] = {}
+    for role, path in roles:
+        if path is None:
+            continue
+        place = os.path.realpath(path)
+        other = found.setdefault(place, role)
+        if other != role and not (_reads(role) and _reads(other)):
+            raise InputError(
+                f"{role}: {os.fspath(path)} is what {other} names already; give each its own file"
+            )
+
+
+def _reads(role: str) -> bool:
+    return role.split()[-1].lstrip("-") in (*READ, "script")
