@@ -8,7 +8,8 @@ True
 `run` puts a workload on a device and returns `Results`; `Experiment` is what is run, checked and
 ready; `sweep` runs many of them at once and returns a table; `list` names what there is to choose
 from; `trace` looks at traces and converts them; `calibrate` makes a device from measurements;
-`size` finds the smallest drive for a trace; `serve` makes a simulated device a block device;
+`size` finds the smallest drive for a trace; `serve` makes a simulated device a block device, and
+`crash` cuts its power under an application;
 `check_cleaner` checks a cleaning policy of your own, for which `cleaners` has the parts.
 
 The user's mistakes raise `InputError`, whose message names the source, the key and the valid
@@ -29,6 +30,7 @@ if TYPE_CHECKING:
     from ssdlab.catalogue import list
     from ssdlab.cleaners import check_cleaner
     from ssdlab.comparison import Comparison, compare
+    from ssdlab.crashes.perform import Findings, crash
     from ssdlab.live import LiveDevice, serve
     from ssdlab.live.exports import LiveExports, serve_exports
     from ssdlab.reports import report
@@ -43,6 +45,7 @@ __all__ = [
     "Clean",
     "Comparison",
     "Experiment",
+    "Findings",
     "InputError",
     "InternalError",
     "LiveDevice",
@@ -59,6 +62,7 @@ __all__ = [
     "check_cleaner",
     "cleaners",
     "compare",
+    "crash",
     "list",
     "report",
     "run",
@@ -76,6 +80,7 @@ _PLACES = {
     "Clean": "_core:Clean",
     "Comparison": "comparison:Comparison",
     "Experiment": "running:Experiment",
+    "Findings": "crashes.perform:Findings",
     "InputError": "_core:InputError",
     "InternalError": "_core:InternalError",
     "LiveDevice": "live:LiveDevice",
@@ -92,6 +97,7 @@ _PLACES = {
     "check_cleaner": "cleaners:check_cleaner",
     "cleaners": "cleaners",
     "compare": "comparison:compare",
+    "crash": "crashes.perform:crash",
     "list": "catalogue:list",
     "report": "reports:report",
     "run": "running:run",

@@ -9,11 +9,11 @@ def duration(us: float, digits: int = 3) -> str:
     """A time of `us` microseconds in the unit that suits it, to `digits` significant digits.
 
     >>> duration(130.6), duration(130.6, 4), duration(1532.9), duration(0), duration(9999.9)
-    ('131us', '130.6us', '1.53ms', '0us', '10.0ms')
+    ('131µs', '130.6µs', '1.53ms', '0µs', '10.0ms')
     """
     if us == 0:
-        return "0us"
-    for unit, size in (("ns", 1e-3), ("us", 1.0), ("ms", 1e3)):
+        return "0µs"
+    for unit, size in (("ns", 1e-3), ("µs", 1.0), ("ms", 1e3)):
         text = significant(us / size, digits)
         if float(text) < 1000:
             return text + unit
@@ -24,11 +24,11 @@ def energy(joules: float) -> str:
     """An energy in the unit that suits it, to three significant digits.
 
     >>> energy(165.3e-6), energy(0.07), energy(12.34), energy(0)
-    ('165uJ', '70.0mJ', '12.3J', '0J')
+    ('165µJ', '70.0mJ', '12.3J', '0J')
     """
     if joules == 0:
         return "0J"
-    for unit, size in (("nJ", 1e-9), ("uJ", 1e-6), ("mJ", 1e-3)):
+    for unit, size in (("nJ", 1e-9), ("µJ", 1e-6), ("mJ", 1e-3)):
         text = significant(joules / size, 3)
         if float(text) < 1000:
             return text + unit

@@ -1,6 +1,6 @@
 """Numbers as pages write them: three significant digits, a narrow space before the unit.
 
-What a terminal shows in ASCII is in `numbers`.
+Tables of a terminal, where room is scarce, have theirs in `numbers`.
 """
 
 from __future__ import annotations

@@ -21,18 +21,31 @@ from rich.text import Text
 MAX_WIDTH = 100
 
 
+#: What sentences and numbers have for which a terminal may lack the letters.
+ASCII = str.maketrans(
+    {"\u202f": " ", "\u2212": "-", "\u2013": "-", "\u00b5": "u", "\u00d7": "x", "\u00b1": "+-"}
+)
+
+
+class _Prepared(Console):
+    """A console that knows whether what it draws for takes only ASCII."""
+
+    plain = False
+
+
 def console_for(file: IO[str]) -> tuple[Console, bool]:
     """A console that writes nothing and draws for `file`, and whether that takes only ASCII."""
     model = Console(file=file)
     colours: Any = model.color_system
-    console = Console(
+    console = _Prepared(
         file=StringIO(),
         width=min(model.width, MAX_WIDTH),
         color_system=colours,
         force_terminal=model.is_terminal,
         highlight=False,
     )
-    return console, model.options.ascii_only
+    console.plain = model.options.ascii_only
+    return console, console.plain
 
 
 def rendered(console: Console, sections: list[RenderableType]) -> str:
@@ -42,7 +55,8 @@ def rendered(console: Console, sections: list[RenderableType]) -> str:
         with console.capture() as capture:
             console.print(section)
         texts.append("".join(f"{line.rstrip()}\n" for line in capture.get().splitlines()))
-    return "\n".join(texts)
+    text = "\n".join(texts)
+    return text.translate(ASCII) if getattr(console, "plain", False) else text
 
 
 def fact_table(title: str, rows: list[tuple[str, str]]) -> RenderableType:

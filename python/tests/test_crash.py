@@ -6,9 +6,9 @@ import pytest
 from crash_log import FLUSH, TRIM, ZEROES, Log
 
 from ssdlab import Experiment, InputError
-from ssdlab.crash import content, plan
-from ssdlab.crash.content import Content, Promise, choices, chosen, promise_of
-from ssdlab.crash.recording import Recording
+from ssdlab.crashes import content, plan
+from ssdlab.crashes.content import Content, Promise, choices, chosen, promise_of
+from ssdlab.crashes.recording import Recording
 
 VOLATILE, SURE = Promise(volatile=True, atom=4096), Promise(volatile=False, atom=4096)
 SIZE = 64 << 10

@@ -11,7 +11,7 @@ import time
 
 import pytest
 
-from ssdlab.crash import run
+from ssdlab.crashes import run
 
 pytestmark = pytest.mark.skipif(
     run.lacking("ext4", None) is not None, reason=str(run.lacking("ext4", None))

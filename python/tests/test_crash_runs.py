@@ -12,7 +12,7 @@ import crash_log
 import pytest
 
 from ssdlab import Experiment, InputError
-from ssdlab.crash import apps, controls, namespace, run
+from ssdlab.crashes import apps, controls, namespace, run
 
 SCRIPT = shlex.join([sys.executable, "-S", "-E", crash_log.__file__])
 RECORDS = ("--on", "nbd", "--size", "1MiB", "--run", f"{SCRIPT} run $uri 12")
@@ -43,6 +43,51 @@ def test_a_volatile_buffer_loses_what_was_not_flushed(crash):
     assert "record" in found["failures"][0]["reason"]
     status, found = crash(*FLUSHED)
     assert (status, found["verdicts"]["lost"], found["warnings"]) == (0, 0, [])
+
+
+def test_the_function_finds_what_the_command_finds(crash, tmp_path):
+    """From Python: losses are found, kept and judged once more."""
+    import ssdlab
+
+    said = []
+    here = {"on": "nbd", "size": "1MiB", "command": RECORDS[-1], "check": CHECK[1]}
+    known = {"points": 15, "jobs": 2}
+    again = ssdlab.crash(
+        **here, **known, keep=tmp_path / "kept", progress=lambda *it: said.append(it)
+    )
+    assert isinstance(again, ssdlab.Findings)
+    assert again.counts["lost"] > 5 and again.counts["broken"] == 0
+    assert again.counts["lost"] == len(again.failed) and again.to_dict()["points"] == 15
+    _, found = crash("--recorded", tmp_path / "kept")
+    assert found["verdicts"] == again.counts
+    assert [it.image.name for it in again.failed] == [it["image"] for it in found["failures"]]
+    assert {what for what, *_ in said} >= {"record", "judge"}
+    assert ssdlab.crash(recorded=tmp_path / "kept", **known).counts == again.counts
+    sure = ssdlab.crash(**here, **known, set={"device.buffer.power_loss_protected": True})
+    assert sure.counts["lost"] == 0
+    with pytest.raises(RuntimeError, match="ended with status 7"):
+        ssdlab.crash(**here | {"command": "exit 7"}, **known)
+
+
+@pytest.mark.parametrize(
+    "arguments, message",
+    [
+        ({}, "exactly one of app, command and recorded"),
+        ({"app": "copy", "command": "true"}, "exactly one of"),
+        ({"command": "true"}, "command needs check"),
+        ({"app": "copy", "check": "true"}, "check has no effect with app"),
+        ({"recorded": "it", "keep": "there"}, "keep has no effect with recorded"),
+        ({"app": "nothing"}, "there are copy, direct"),
+        ({"app": "copy", "points": 0}, "points is 0; it must be above 0"),
+        ({"command": "true", "check": "true", "on": "ext3"}, "choose from ext4, loop, nbd"),
+        ({"app": "copy", "device": "nothing"}, "nothing"),
+    ],
+)
+def test_the_function_refuses(arguments, message):
+    import ssdlab
+
+    with pytest.raises(ssdlab.InputError, match=message):
+        ssdlab.crash(**arguments)
 
 
 def test_other_drives_keep_what_they_answered(crash):

@@ -66,7 +66,7 @@ def test_a_device_without_flash_has_no_flash_section():
 def test_only_the_kinds_that_occurred_have_a_row():
     rows = [line.split() for line in table().splitlines()]
     row = next(words for words in rows if words and words[0] == "read")
-    assert " ".join(row) == "read 5 61,255 250.9 130.6us 131us 140us 1.00ms 1.00s 1.53ms"
+    assert " ".join(row) == "read 5 61,255 250.9 130.6µs 131µs 140µs 1.00ms 1.00s 1.53ms"
     assert not any(words and words[0] in ("write", "all") for words in rows)
 
 
@@ -147,9 +147,9 @@ def test_each_class_of_a_workload_has_its_rows():
     rows = [" ".join(line.split()) for line in text.split("Class")[1].splitlines()]
     assert rows[:4] == [
         "IOPS mean p50 p99 p99.9 p99.99",
-        "measured read 61,255 130.6us 131us 1.00ms 1.00s 2.00s",
-        "write 61,255 130.6us 131us 1.00ms 1.00s 2.00s",
-        "others write 61,255 130.6us 131us 1.00ms 1.00s 2.00s",
+        "measured read 61,255 130.6µs 131µs 1.00ms 1.00s 2.00s",
+        "write 61,255 130.6µs 131µs 1.00ms 1.00s 2.00s",
+        "others write 61,255 130.6µs 131µs 1.00ms 1.00s 2.00s",
     ]
 
 

@@ -44,7 +44,7 @@ def test_every_function_has_an_example():
 def test_dir_shows_what_there_is():
     shown = {name for name in dir(ssdlab) if not name.startswith("__")}
     assert shown == {name for name in ssdlab.__all__ if name != "__version__"}
-    assert {"run", "sweep", "compare", "size", "Results"} <= shown
+    assert {"run", "sweep", "compare", "size", "crash", "Results"} <= shown
 
 
 def test_a_key_where_a_section_belongs_says_what_to_write():

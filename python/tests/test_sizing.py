@@ -84,7 +84,7 @@ def test_none_does_says_why(given, ssdlab, tmp_path):
     assert done.returncode == 1
     said = " ".join(done.stdout.split())
     assert "No design meets the goals: at its best (1 drive with " in said
-    assert "p99 is " in said and ", not 1.00us and lifetime is" in said and ", not 1 years" in said
+    assert "p99 is " in said and ", not 1.00µs and lifetime is" in said and ", not 1 years" in said
 
 
 def test_more_drives_where_one_has_no_room(given, tmp_path):

@@ -172,12 +172,14 @@ def test_a_point_that_fails_is_a_row(ssdlab, small_options, tmp_path):
     # With so little spare space, there is no room for cleaning.
     axes = ("--vary", "device.spare_factor=0.01,0.15", "--vary", "run.seed=1,2")
     done = ssdlab("sweep", *small_options, *axes, "--out", "t.parquet", "--json", "-")
-    assert done.returncode == 0, done.stderr
+    assert done.returncode == 1, done.stderr
     points = json.loads(done.stdout)["points"]
     assert [point["results"] is None for point in points] == [True, True, False, False]
     assert "spare space" in points[0]["error"]
     assert points[2]["parameters"] == {"device.spare_factor": 0.15, "run.seed": 1}
-    assert "2 of 4 points failed" in done.stderr
+    first, last = done.stderr.splitlines()[-2:]
+    assert first == f"ssdlab: {points[0]['error']}"
+    assert last == '2 of 4 points failed; the first is above; "error" in t.parquet says why'
     lines = (tmp_path / "t.jsonl").read_text().splitlines()
     assert [json.loads(line)["error"] is None for line in lines] == [False, False, True, True]
 
@@ -185,7 +187,9 @@ def test_a_point_that_fails_is_a_row(ssdlab, small_options, tmp_path):
 def test_only_failures_are_an_error(ssdlab, small_options):
     done = ssdlab("sweep", *small_options, "--vary", "device.spare_factor=0.01,0.02")
     assert done.returncode == 1
-    assert "ssdlab: 2 of 2 points failed" in done.stderr
+    last = done.stderr.splitlines()[-1]
+    assert last == "2 of 2 points failed; the first is above; with --json FILE each says why"
+    assert "2 points, 2 failed" in done.stdout or "failed" in done.stdout, done.stdout
 
 
 def test_the_table_is_read_by_table_tools(quick, tmp_path):

@@ -33,7 +33,7 @@ def test_a_report_says_that_no_point_keeps_the_constraints(small, tmp_path):
     ssdlab.report(none, tmp_path / "none.html")
     page = (tmp_path / "none.html").read_text()
     head, best = page.partition("<h1>")[2].partition("</h1>")[::2]
-    assert head.startswith("No point satisfies p99 &lt;= 1.00us; the nearest, device.channels=")
+    assert head.startswith("No point satisfies p99 &lt;= 1.00µs; the nearest, device.channels=")
     assert "The points nearest to what was asked" in best and "p99 &lt;= 1" in best
     # Of points that keep them the best is named, not the best of all.
     times = none.columns["host.all.percentiles_us.99"]
@@ -58,7 +58,7 @@ def test_a_loaded_sweep_has_its_goals(small, tmp_path):
 def test_no_point_keeps_the_limit(ssdlab):
     done = ssdlab("sweep", *VARY, *SMALL, "--minimize", "p99", "--constrain", "p99<=0.001ms")
     said = " ".join(done.stdout.split())
-    assert "No point satisfies p99 <= 1.00us; the nearest, device.channels=" in said
+    assert "No point satisfies p99 <= 1.00µs; the nearest, device.channels=" in said
     assert "pareto" not in said and "keeps_constraints" not in said, "nothing is marked"
 
 
@@ -85,7 +85,7 @@ def test_the_nearest_point_is_by_share_of_the_limit():
     goals = table.Goals([], limits)
     rows = [{"n": 1, "a_us": 15.0, "b": 100}, {"n": 2, "a_us": 9.0, "b": 80}, {"n": 3}]
     assert [goals.kept(row) for row in rows] == [False] * 3
-    assert "the nearest, n=2, has a_us 9.00us, b 80." in goals.unmet(rows, ["n"])
+    assert "the nearest, n=2, has a_us 9.00µs, b 80." in goals.unmet(rows, ["n"])
     assert goals.unmet([{"a_us": 1.0, "b": 100}], []) is None
     assert "none has these figures" in goals.unmet([{"n": 3}], ["n"])
     assert table.Goals.from_dict(goals.to_dict()) == goals

@@ -21,7 +21,7 @@ COMMANDS: Mapping[str, str] = {
     "calibrate": "ssdlab.calibration.command:calibrate",
     "compare": "ssdlab.comparison.command:compare",
     "cost": "ssdlab.cost.command:cost",
-    "crash": "ssdlab.crash.command:crash",
+    "crash": "ssdlab.crashes.command:crash",
     "ctl": "ssdlab.control.command:ctl",
     "device": "ssdlab.device.command:device",
     "endurance": "ssdlab.endurance.command:endurance",

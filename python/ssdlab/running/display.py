@@ -48,7 +48,7 @@ def results_table(results: Results, file: IO[str], again: Again | None = None) -
     found = _verdict(results)
     sections = [
         _headline(results),
-        _sentences(found, plain),
+        _sentences(found),
         _latencies(results.host),
         _classes(results.get("classes")),
         _failures(results.host),
@@ -87,10 +87,6 @@ def _headline(results: Results) -> RenderableType:
     return Group(title, Text(facts, style="dim"))
 
 
-#: Substitutes for letters that a terminal may lack.
-ASCII = str.maketrans({"\u202f": " ", "\u2212": "-", "\u2013": "-", "\u00b5": "u", "\u00d7": "x"})
-
-
 def _verdict(results: Results) -> Verdict | None:
     """What limits the run; None for devices without a latency breakdown and for a live device."""
     host = results.host.all
@@ -100,7 +96,7 @@ def _verdict(results: Results) -> Verdict | None:
     return verdict(results) if known else None
 
 
-def _sentences(found: Verdict | None, plain: bool) -> RenderableType | None:
+def _sentences(found: Verdict | None) -> RenderableType | None:
     """What limits the run and what to try, as the report has it."""
     if found is None:
         return None
@@ -108,7 +104,7 @@ def _sentences(found: Verdict | None, plain: bool) -> RenderableType | None:
     if found.advice:
         lines.append(Text(found.advice))
     for line in lines:
-        line.plain = line.plain.translate(ASCII) if plain else line.plain.replace("\u202f", " ")
+        line.plain = line.plain.replace("\u202f", " ")
     return Group(*lines)
 
 

@@ -122,7 +122,7 @@ def sweep(
     """Simulate many experiments on all cores and print a table of their results.
 
     Every point runs with the seed of its experiment and gives the same results as `ssdlab run`.
-    A point that fails becomes a row with its error.
+    A point that fails becomes a row with its error; the others are run, and the exit status is 1.
     """
     if dask is not None and workers is not None:
         raise click.UsageError("--dask and --workers exclude each other")
@@ -186,7 +186,8 @@ def sweep(
         click.echo(display.sweep_table(found, sys.stdout), nl=False)
     if failed := len(found.errors):
         first = found.errors[0]
-        note = f"ssdlab: {failed} of {len(found)} points failed; the first: {first}"
-        if failed == len(found):
-            raise click.ClickException(note.removeprefix("ssdlab: "))
-        click.echo(note, err=True)
+        where = out or json_file or (None if json_path is None else "the JSON")
+        why = f'"error" in {where} says why' if where else "with --json FILE each says why"
+        raise click.ClickException(
+            f"{first}\n{failed} of {len(found)} points failed; the first is above; {why}"
+        )

@@ -1,4 +1,4 @@
-"""The process in which an application runs: `python -m ssdlab.crash.stage JSON`, in namespaces.
+"""The process in which an application runs: `python -m ssdlab.crashes.stage JSON`, in namespaces.
 
 It mounts, says `ready`, waits for a line, runs the command, says `ran STATUS`, unmounts and says
 `done`. The command's output goes to a descriptor that was handed down. When its own input ends, it
@@ -16,7 +16,7 @@ import time
 from pathlib import Path
 from typing import Any
 
-from ssdlab.crash import EXT4, LOOP, namespace
+from ssdlab.crashes import EXT4, LOOP, namespace
 
 NBDFUSE_SECONDS = 20
 

@@ -6,7 +6,7 @@ import os
 import sys
 from pathlib import Path
 
-from ssdlab.crash.apps import Place, load
+from ssdlab.crashes.apps import Place, load
 
 
 def main(action: str, spec: str) -> None:

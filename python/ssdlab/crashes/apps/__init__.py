@@ -1,6 +1,6 @@
 """Applications that are ready to be tested: a file each, and a row of `APPS`.
 
-`python -m ssdlab.crash.apps setup|run NAME[:KEY=VALUE,...]` is what the stage runs, in the place
+`python -m ssdlab.crashes.apps setup|run NAME[:KEY=VALUE,...]` is what the stage runs, in the place
 that `$dir`, `$dev` and `$tmp` name.
 """
 
@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from ssdlab._core import InputError
-from ssdlab.crash import EXT4, LOST_STATUS
+from ssdlab.crashes import EXT4, LOST_STATUS
 
 APPS = ("copy", "direct", "postgres", "sqlite")
 
@@ -59,7 +59,7 @@ def load(spec: str) -> tuple[App, dict[str, str]]:
     name, _, rest = spec.partition(":")
     if name not in APPS:
         raise InputError(f'--app {spec}: no "{name}"; there are {", ".join(APPS)}')
-    app: App = import_module(f"ssdlab.crash.apps.{name}").APP
+    app: App = import_module(f"ssdlab.crashes.apps.{name}").APP
     settings = {key: values[0] for key, values in app.settings.items()}
     for word in filter(None, rest.split(",")):
         key, _, value = word.partition("=")

@@ -10,7 +10,7 @@ import random
 import sqlite3
 from collections.abc import Sequence
 
-from ssdlab.crash.apps import App, Lost, Place, Settings
+from ssdlab.crashes.apps import App, Lost, Place, Settings
 
 ACCOUNTS = 300
 PAD = "x" * 150

@@ -1,4 +1,4 @@
-"""A process that judges images: `python -m ssdlab.crash.worker JSON`, in namespaces.
+"""A process that judges images: `python -m ssdlab.crashes.worker JSON`, in namespaces.
 
 Each line of its input is an image, as JSON, of instants that never go back; each line of its output
 the verdict.
@@ -17,10 +17,10 @@ import traceback
 from pathlib import Path
 from typing import Any, NoReturn
 
-from ssdlab.crash import BROKEN, EXT4, LOST, LOST_STATUS, NBD, OK, apps, namespace
-from ssdlab.crash.content import Content, Promise, chosen
-from ssdlab.crash.plan import Image
-from ssdlab.crash.recording import Recording
+from ssdlab.crashes import BROKEN, EXT4, LOST, LOST_STATUS, NBD, OK, apps, namespace
+from ssdlab.crashes.content import Content, Promise, chosen
+from ssdlab.crashes.plan import Image
+from ssdlab.crashes.recording import Recording
 
 MOST_REASON = 300
 MOST_OUTPUT = 64 << 10

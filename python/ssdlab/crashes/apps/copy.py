@@ -8,7 +8,7 @@ import shutil
 from collections.abc import Sequence
 from pathlib import Path
 
-from ssdlab.crash.apps import App, Lost, Place, Settings
+from ssdlab.crashes.apps import App, Lost, Place, Settings
 
 FILE_BYTES = 200_000
 

@@ -14,11 +14,11 @@ from typing import Any
 
 from ssdlab import _core
 from ssdlab._core import InputError
-from ssdlab.crash import BROKEN, EXT4, LOST, NBD, OK, apps, namespace
-from ssdlab.crash.content import Content, chosen
-from ssdlab.crash.judge import Verdict, failures, judge
-from ssdlab.crash.plan import Image, Plan, acked_at, instants, plan
-from ssdlab.crash.record import INITIAL, Case, Recorded, record
+from ssdlab.crashes import BROKEN, EXT4, LOST, NBD, OK, apps, namespace
+from ssdlab.crashes.content import Content, chosen
+from ssdlab.crashes.judge import Verdict, failures, judge
+from ssdlab.crashes.plan import Image, Plan, acked_at, instants, plan
+from ssdlab.crashes.record import INITIAL, Case, Recorded, record
 
 #: Maximum number of failed images that are kept.
 MOST_KEPT = 5
@@ -137,6 +137,24 @@ def record_and_judge(
         keep.mkdir(parents=True, exist_ok=True)
         recorded.keep(keep)
     return judge_recorded(recorded, search, work, keep, progress)
+
+
+def judge_again(
+    directory: Path, check: str | None, search: Search, work: Path, progress: Progress
+) -> Findings:
+    """Judge a run that was kept, with another checker if there is one."""
+    recorded = with_checker(Recorded.load(directory), check)
+    found = judge_recorded(recorded, search, work, None, progress)
+    found.kept, found.check = directory, check
+    return found
+
+
+def with_checker(recorded: Recorded, check: str | None) -> Recorded:
+    """A recording with another checker, if there is one; refused where a program is missing."""
+    demand(recorded.place, recorded.app)
+    if check is not None:
+        recorded.check, recorded.app = check, None
+    return recorded
 
 
 def judge_recorded(
@@ -263,9 +281,9 @@ def progress_on(file: Any, quiet: bool) -> Iterator[Progress]:
         close()
 
 
-def new_directory(path: Path) -> None:
+def new_directory(path: Path, option: str = "--keep") -> None:
     """Refuse a directory that holds something."""
     if path.exists() and (not path.is_dir() or os.listdir(path)):
-        raise InputError(f"--keep {path}: exists and is not empty; give a new directory")
+        raise InputError(f"{option} {path}: exists and is not empty; give a new directory")
     if not path.parent.is_dir():
-        raise InputError(f"--keep {path}: the directory {path.parent} does not exist")
+        raise InputError(f"{option} {path}: the directory {path.parent} does not exist")

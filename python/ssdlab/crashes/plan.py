@@ -7,8 +7,8 @@ from bisect import bisect_right
 from collections.abc import Callable
 from typing import NamedTuple
 
-from ssdlab.crash.content import Content, choices, chosen
-from ssdlab.crash.recording import ANSWER, FLUSH, Recording
+from ssdlab.crashes.content import Content, choices, chosen
+from ssdlab.crashes.recording import ANSWER, FLUSH, Recording
 
 
 class Image(NamedTuple):

@@ -13,9 +13,9 @@ from typing import NamedTuple
 
 import click
 
-from ssdlab.crash import NBD, OK, namespace
-from ssdlab.crash.plan import Image
-from ssdlab.crash.record import INITIAL, RECORDING, Recorded
+from ssdlab.crashes import NBD, OK, namespace
+from ssdlab.crashes.plan import Image
+from ssdlab.crashes.record import INITIAL, RECORDING, Recorded
 
 
 class Verdict(NamedTuple):
@@ -63,7 +63,7 @@ def judge(
                 "timeout": timeout,
                 "verbose": verbose,
             }
-            process = namespace.start("ssdlab.crash.worker", alone=alone)
+            process = namespace.start("ssdlab.crashes.worker", alone=alone)
             processes.append(process)
             assert process.stdin is not None
             process.stdin.write(json.dumps(task) + "\n")

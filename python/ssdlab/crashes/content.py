@@ -15,7 +15,7 @@ from hashlib import blake2b
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from ssdlab.crash.recording import ANSWER, FLUSH, FUA, REFUSED, TRIM, WRITE, ZEROES, Recording
+from ssdlab.crashes.recording import ANSWER, FLUSH, FUA, REFUSED, TRIM, WRITE, ZEROES, Recording
 
 SECTOR = 512
 BLOCK = 4096

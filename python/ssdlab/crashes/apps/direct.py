@@ -10,8 +10,8 @@ import mmap
 import os
 from collections.abc import Sequence
 
-from ssdlab.crash import LOOP
-from ssdlab.crash.apps import App, Lost, Place, Settings
+from ssdlab.crashes import LOOP
+from ssdlab.crashes.apps import App, Lost, Place, Settings
 
 RECORD = 4096
 

@@ -22,9 +22,9 @@ import click
 
 from ssdlab import layers
 from ssdlab._core import InputError
-from ssdlab.crash import EXT4, NBD, apps, namespace
-from ssdlab.crash.content import Promise, bytes_of, promise_of
-from ssdlab.crash.recording import Recording
+from ssdlab.crashes import EXT4, NBD, apps, namespace
+from ssdlab.crashes.content import Promise, bytes_of, promise_of
+from ssdlab.crashes.recording import Recording
 from ssdlab.live import LOOPBACK, LiveDevice, serve_layers
 from ssdlab.running import Experiment
 
@@ -97,7 +97,7 @@ class Recorded:
 
 def app_command(action: str, spec: str) -> str:
     """The command by which an application is prepared or run."""
-    words = ["env", f"PYTHONPATH={PACKAGES}", sys.executable, "-m", "ssdlab.crash.apps"]
+    words = ["env", f"PYTHONPATH={PACKAGES}", sys.executable, "-m", "ssdlab.crashes.apps"]
     return shlex.join([*words, action, spec])
 
 
@@ -213,7 +213,7 @@ class _Stage:
                 return
             task: dict[str, Any] = {"work": str(work), "image": str(image), "uri": uri}
             task |= {"place": case.place, "command": command, "output": writer}
-            words = ("ssdlab.crash.stage", json.dumps(task))
+            words = ("ssdlab.crashes.stage", json.dumps(task))
             self._process = namespace.start(*words, **options)
         finally:
             os.close(writer)

@@ -18,8 +18,8 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from ssdlab.crash import namespace
-from ssdlab.crash.apps import App, Lost, Place, Settings
+from ssdlab.crashes import namespace
+from ssdlab.crashes.apps import App, Lost, Place, Settings
 
 if TYPE_CHECKING:
     import pwd

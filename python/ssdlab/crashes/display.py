@@ -9,9 +9,9 @@ from rich.console import RenderableType
 from rich.table import Table
 from rich.text import Text
 
-from ssdlab.crash import BROKEN, LOST, OK
-from ssdlab.crash.controls import Outcome
-from ssdlab.crash.run import Findings, worth_keeping
+from ssdlab.crashes import BROKEN, LOST, OK
+from ssdlab.crashes.controls import Outcome
+from ssdlab.crashes.run import Findings, worth_keeping
 from ssdlab.terminal import console_for, fact_table, rendered, warning_lines
 
 STYLE = {OK: "green", LOST: "yellow", BROKEN: "bold red"}

@@ -14,8 +14,8 @@ from ssdlab._core import InputError
 from ssdlab.cli.options import ALLOW_CODE, PATH, ExamplesFirst
 from ssdlab.cli.signals import SigtermInterrupts
 from ssdlab.cli.stack import above
-from ssdlab.crash import EXT4, OK, PLACES, apps, controls, run
-from ssdlab.crash.record import Case, Recorded, case_of_app, workplace
+from ssdlab.crashes import EXT4, OK, PLACES, apps, controls, run
+from ssdlab.crashes.record import Case, Recorded, case_of_app, workplace
 
 
 @click.command(
@@ -167,14 +167,10 @@ def crash(
             return _controls(control, search, keep, json_path, quiet, progress)
         with workplace() as work:
             if recorded is not None:
-                kept = Recorded.load(recorded)
-                run.demand(kept.place, kept.app)
-                if check is not None:
-                    kept.check, kept.app = check, None
                 if image is not None:
+                    kept = run.with_checker(Recorded.load(recorded), check)
                     return _one_image(kept, image, search, work)
-                found = run.judge_recorded(kept, search, work, None, progress)
-                found.kept, found.check = recorded, check
+                found = run.judge_again(recorded, check, search, work, progress)
             else:
                 case = _case(app, run_command, check, setup, place, size, device)
                 case.stack.extend(above(assignments, None))
@@ -183,7 +179,7 @@ def crash(
                 found = run.record_and_judge(case, search, work, keep, progress)
     _write(json_path, found.to_dict())
     if json_path != "-" and not quiet:
-        from ssdlab.crash import display
+        from ssdlab.crashes import display
 
         click.echo(display.findings_text(found, sys.stdout), nl=False)
     return 1 if found.failed else 0
@@ -250,7 +246,7 @@ def _controls(
     if not wanted:
         names = "; ".join(it.name for it in controls.CONTROLS)
         raise InputError(f'--controls {word}: no name has "{word}" in it; there are {names}')
-    from ssdlab.crash import display
+    from ssdlab.crashes import display
 
     tell = (lambda _: None) if quiet else lambda it: click.echo(display.outcome_line(it), err=True)
     outcomes = controls.perform(wanted, search, keep, progress, tell)

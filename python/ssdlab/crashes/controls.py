@@ -8,10 +8,10 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from ssdlab import layers
-from ssdlab.crash import BROKEN, LOST
-from ssdlab.crash.apps import load
-from ssdlab.crash.record import case_of_app, workplace
-from ssdlab.crash.run import DEFAULT_DEVICE, Findings, Progress, Search, lacking, record_and_judge
+from ssdlab.crashes import BROKEN, LOST
+from ssdlab.crashes.apps import load
+from ssdlab.crashes.record import case_of_app, workplace
+from ssdlab.crashes.run import DEFAULT_DEVICE, Findings, Progress, Search, lacking, record_and_judge
 
 
 class Control(NamedTuple):
