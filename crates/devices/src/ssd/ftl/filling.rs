@@ -51,7 +51,9 @@ impl Ftl {
                     None => self.geometry.lpns_in_pool(pool, first, run),
                     Some(content) => {
                         content.read(first, run);
-                        run.iter_mut().for_each(|it| *it = self.geometry.lpn_in_pool(pool, *it).0);
+                        for it in run.iter_mut() {
+                            *it = self.geometry.lpn_in_pool(pool, *it).0;
+                        }
                     }
                 }
                 self.fill_run(flash, frontier, domain, run);

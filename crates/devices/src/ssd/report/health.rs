@@ -71,7 +71,7 @@ impl HealthReport {
     }
 }
 
-/// Bytes as NVMe data units, for a drive simulated at 1/`scale`.
+/// Bytes as `NVMe` data units, for a drive simulated at 1/`scale`.
 pub fn data_units(bytes: u64, scale: u32) -> u64 {
     (u128::from(bytes) * u128::from(scale)).div_ceil(DATA_UNIT_BYTES) as u64
 }
