@@ -36,10 +36,20 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
                 perform.run(**options)
                 return 0
-    except (Exception, KeyboardInterrupt) as error:
         from ssdlab.cli import group
 
-        return group.told(error)
-    from ssdlab.cli import group
+        return group.main(words)
+    except KeyboardInterrupt as error:
+        # Without click, whose import could take longer than Ctrl-C may be answered.
+        from ssdlab.cli import signals
 
-    return group.main(words)
+        return signals.told(error)
+    except Exception as error:
+        try:
+            from ssdlab.cli import group
+
+            return group.told(error)
+        except KeyboardInterrupt as interrupt:
+            from ssdlab.cli import signals
+
+            return signals.told(interrupt)

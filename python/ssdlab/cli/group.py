@@ -83,7 +83,8 @@ def cli(ctx: click.Context) -> None:
 def main(words: Sequence[str]) -> int:
     """Run the command that `words` ask for; the exit status."""
     try:
-        return cli.main(words, prog_name="ssdlab", standalone_mode=False) or 0
+        with signals.SigtermInterrupts():
+            return cli.main(words, prog_name="ssdlab", standalone_mode=False) or 0
     except (Exception, KeyboardInterrupt) as error:
         return told(error)
 
@@ -112,8 +113,7 @@ def told(failure: BaseException) -> int:
     except _core.InternalError as error:
         return _complain(f"{error}; nothing was written", NOT_COMPLETED)
     except (KeyboardInterrupt, click.Abort) as error:
-        status = signals.status_of(error) or signals.INTERRUPTED
-        return _complain("interrupted; nothing was written", status)
+        return signals.told(error)
     except files.NotWrittenError as error:
         return _complain(f"{error.filename}: cannot be written: {error.strerror}", NOT_COMPLETED)
     except OSError as error:

@@ -3,7 +3,11 @@
 from __future__ import annotations
 
 import signal
-from types import FrameType, TracebackType
+import sys
+
+TYPE_CHECKING = False  # that of typing, which is not needed here
+if TYPE_CHECKING:
+    from types import FrameType, TracebackType
 
 #: As shells have it: 128 and the number of the signal.
 INTERRUPTED = 128 + signal.SIGINT
@@ -14,6 +18,20 @@ class Terminated(KeyboardInterrupt):
     """SIGTERM came."""
 
 
+class Interrupted(KeyboardInterrupt):
+    """Ctrl-C came, and what it ended says how far it was."""
+
+
+def told(error: BaseException) -> int:
+    """Says that an interruption ended the command; the exit status."""
+    reason: BaseException | None = error
+    while reason is not None and not isinstance(reason, Interrupted):
+        reason = reason.__cause__ or reason.__context__
+    message = "interrupted; nothing was written" if reason is None else str(reason)
+    print(f"ssdlab: {message}", file=sys.stderr, flush=True)
+    return status_of(error) or INTERRUPTED
+
+
 def _raise(_number: int, _frame: FrameType | None) -> None:
     raise Terminated
 
@@ -22,7 +40,10 @@ class SigtermInterrupts:
     """While it is entered, SIGTERM ends what runs as Ctrl-C does."""
 
     def __enter__(self) -> None:
-        self._before = signal.signal(signal.SIGTERM, _raise)
+        try:
+            self._before = signal.signal(signal.SIGTERM, _raise)
+        except ValueError:  # a thread gets no signals
+            self._before = None
 
     def __exit__(
         self,
@@ -30,7 +51,8 @@ class SigtermInterrupts:
         error: BaseException | None,
         traceback: TracebackType | None,
     ) -> None:
-        signal.signal(signal.SIGTERM, self._before)
+        if self._before is not None:
+            signal.signal(signal.SIGTERM, self._before)
 
 
 def status_of(error: BaseException) -> int | None:

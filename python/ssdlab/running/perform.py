@@ -68,15 +68,21 @@ def run(
             print(f"ssdlab: and {len(notes) - 1} more notes: --show lists them", file=sys.stderr)
 
     try:
-        with _progress(quiet) as progress:
+        with (
+            _sigterm(out or json_file or requests or "save_drive" in resolved),
+            _progress(quiet) as progress,
+        ):
             results = run_layers(
                 layered, check=check, requests=requests, threads=threads, progress=progress
             )
     except OSError as error:  # of the record of requests: nothing else is written here
         raise _not_completed(f"{error}; nothing was written") from None
     except KeyboardInterrupt as error:
+        from ssdlab.cli import signals
+
         count = getattr(error, "requests", 0)
-        raise _not_completed(f"interrupted after {count} requests; nothing was written") from None
+        message = f"interrupted after {count} requests; nothing was written"
+        raise signals.Interrupted(message) from error
 
     texts = {}
     if out is not None:
@@ -151,6 +157,15 @@ def _refuse_loss(results: results_module.Results) -> None:
             f"data loss: {lost:,} sectors of {512 * lost:,} bytes; {array.member_failures} "
             f"members of the array failed, more than {array.redundancy} tolerates"
         )
+
+
+def _sigterm(writes: object) -> contextlib.AbstractContextManager[object]:
+    """Within, SIGTERM ends a run that `writes` files as Ctrl-C does: no half of one is left."""
+    if not writes:  # it may be killed, and starts sooner
+        return contextlib.nullcontext()
+    from ssdlab.cli.signals import SigtermInterrupts
+
+    return SigtermInterrupts()
 
 
 @contextlib.contextmanager
