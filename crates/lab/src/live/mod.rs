@@ -121,10 +121,7 @@ fn serve(
 ) -> Outcome {
     let mut warnings = Vec::new();
     let scale = Scale::new(settings.time_scale).map_err(from_nbd)?;
-    if experiment.run.warm_up.ns() > 0 {
-        let problem = "a live device is measured from its first client on; remove the key";
-        return Err(experiment.blame(&Invalid::new(&["run.warm_up"], problem.to_owned())).into());
-    }
+    check_warm_up(experiment)?;
     let script = faults::of(experiment)?;
     let wanted_still =
         || if control.is_stopped() { ControlFlow::Break(()) } else { ControlFlow::Continue(()) };
@@ -226,6 +223,15 @@ fn serve(
     live["record"] = record.map_or(Value::Null, |it| recorded(it, faults.as_deref()));
     results["live"] = live;
     serde_json::to_string(&results).map_err(|error| RunError::Check(error.to_string()))
+}
+
+/// A live device has no warm-up.
+fn check_warm_up(experiment: &Experiment) -> Result<(), RunError> {
+    if experiment.run.warm_up.ns() == 0 {
+        return Ok(());
+    }
+    let problem = "a live device is measured from its first client on; remove the key";
+    Err(experiment.blame(&Invalid::new(&["run.warm_up"], problem.to_owned())).into())
 }
 
 /// A path as results tell it.
