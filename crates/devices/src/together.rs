@@ -51,7 +51,7 @@ pub enum Stretch {
     Answered(Time),
 }
 
-/// What the sides did, told in the order in which a device in one piece does it.
+/// Events of the sides, in the order of an unsplit device.
 #[derive(Debug, Clone, Copy)]
 pub enum Told<'a> {
     /// The next request was submitted.

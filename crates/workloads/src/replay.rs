@@ -217,7 +217,7 @@ impl TraceReader {
     }
 }
 
-/// The buffer that spreads requests, if they are to be.
+/// The buffer that spreads requests, if that is configured.
 fn spread(options: &Trace, records: &Records) -> Result<Option<TickSpread<Placed>>, Invalid> {
     let own_tick = records.format().tick_ns;
     match (options.spread, own_tick, records.tick_ns()) {

@@ -30,7 +30,7 @@ pub(super) struct Task {
     pub(super) cleans: bool,
     /// In the order of its arrival among all of the drive.
     pub(super) number: u64,
-    /// What it takes of the cells, ns.
+    /// Its time in the cells, ns.
     pub(super) cell_ns: Time,
     /// When the die began with it, and what it took of the bus.
     pub(super) started: Time,
@@ -273,7 +273,7 @@ impl Stops {
         (point + latency < left).then(|| (since + point + latency, left - point))
     }
 
-    /// What going on takes.
+    /// The cost of resuming.
     pub(super) fn resume_ns(&self, for_host: bool) -> Time {
         let cost = if for_host { self.config.cost.ns() } else { 0 };
         self.config.resume.ns() + cost

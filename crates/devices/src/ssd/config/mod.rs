@@ -197,7 +197,7 @@ options! {
         cleaning: Cleaning = Cleaning::default(),
         /// Endurance.
         wear: Wear = Wear::default(),
-        /// What it takes of its supply.
+        /// Its power consumption.
         energy: SsdEnergy = SsdEnergy::default(),
         /// What the flash keeps beyond the data.
         persistence: Persistence = Persistence::default(),
