@@ -1,4 +1,4 @@
-//! A drive whose units are driven side by side.
+//! A drive whose units are simulated in parallel.
 //!
 //! The host is not split: it gets submissions and completed pages in exactly the order of an unsplit
 //! drive, only later than they happen. That is so because nothing goes from the host to the

@@ -1,4 +1,4 @@
-//! Which of two things came first that happened at one instant on two sides.
+//! The order of two events at the same instant on two sides.
 //!
 //! In a drive in one piece, events of one instant happen in the order in which they were asked for. An event
 //! is asked for in a step: in an event before it on the same lane, or when a request is submitted to an

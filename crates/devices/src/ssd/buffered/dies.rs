@@ -1,4 +1,5 @@
-//! What each die does: reads of its planes, and programs and erases of all of them, which reads may stop.
+//! The work of each die: reads of single planes, and programs and erases of all planes, which reads may
+//! suspend.
 //!
 //! Nothing is booked ahead: a die that has become free looks at what waits for it. Reads go first, but
 //! no more than a limit of them before a program that waits. With cache registers a group is loaded while

@@ -1,4 +1,4 @@
-//! What the flash does, as stages: senses, programs and erasures of the cell array, and transfers
+//! Flash operations, as stages: senses, programs and erasures of the cell array, and transfers
 //! over the bus.
 
 use super::effort::Effort;

@@ -1,4 +1,4 @@
-//! The keys of classes of threads, and what they must keep to.
+//! The keys of classes of threads, and their constraints.
 
 use crate::checks;
 use crate::footprint::Footprint;
