@@ -38,10 +38,10 @@ impl Orders {
         std::iter::once(self.listener.as_fd()).chain(clients)
     }
 
-    /// Reads complete lines, and sends each the result of `answer`.
+    /// Takes whole lines that have come, and says to each what `answer` makes of it.
     pub(crate) fn hear(&mut self, mut answer: impl FnMut(&str) -> String) {
         while let Ok(stream) = self.listener.accept() {
-            // A connection above the limit is closed.
+            // One more than there is room for finds that nobody listens.
             if self.clients.len() < MOST_CLIENTS && stream.prepare().is_ok() {
                 self.clients.push((stream, Vec::new()));
             }
@@ -60,7 +60,7 @@ impl Orders {
                     let line: Vec<u8> = heard.drain(..=end).collect();
                     let mut words = answer(&String::from_utf8_lossy(&line[..end]));
                     words.push('\n');
-                    // A client that does not read its answers is disconnected.
+                    // Who does not read his answers gets no more of them.
                     if stream.write_all(words.as_bytes()).is_err() {
                         return false;
                     }

@@ -192,7 +192,7 @@ impl<'a, D: Device + ?Sized, W: Witness<D> + ?Sized> Server<'a, D, W> {
         }
     }
 
-    /// Executes orders of the control socket.
+    /// Does what is ordered at the control socket.
     pub(crate) fn obey(&mut self) {
         let Some(mut orders) = self.setup.orders.take() else { return };
         orders.hear(|line| self.told(line));

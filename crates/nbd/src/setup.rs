@@ -23,7 +23,7 @@ pub trait Witness<D: ?Sized> {
         Time::MAX
     }
 
-    /// The device has completed a request.
+    /// The device has answered a request.
     fn completed(&mut self, completion: &Completion);
 
     /// The client has the reply; the measured latency in model time.

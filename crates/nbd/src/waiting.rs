@@ -162,7 +162,7 @@ impl<D: Device + ?Sized, W: Witness<D> + ?Sized> Server<'_, D, W> {
         (self.watch.places, self.watch.events) = (places, events);
     }
 
-    /// The time of the next event of the device, or of the next due reply.
+    /// The next instant at which the device or an answer has its turn.
     fn next_instant(&self) -> Option<u64> {
         let event = self.device.device().next_event().filter(|_| !self.device.is_idle());
         let ahead = self.device.ahead();

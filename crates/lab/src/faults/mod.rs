@@ -207,10 +207,10 @@ impl<'a> Faulty<'a> {
     fn age(&mut self, order: &Order) -> Result<(), String> {
         let pages = self.device.preparable_pages();
         if pages == 0 {
-            return Err(format!("{order}: this device has no flash"));
+            return Err(format!("{order}: this device has no flash that could age"));
         }
         if !self.device.rests() || !self.late.is_empty() {
-            return Err(format!("{order}: the drive is busy; try again when it is idle"));
+            return Err(format!("{order}: the drive is at work; ask again when it rests"));
         }
         self.ages += 1;
         let seed = self.experiment.run.seed ^ self.ages;

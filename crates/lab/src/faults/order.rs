@@ -78,7 +78,7 @@ impl FromStr for Order {
                 number.parse().map(Order::Age).map_err(|_| format!("age {number} writes: a number"))
             }
             ["age", _, "days" | "d"] => {
-                let problem = "retention is not modelled; use age steady or age N writes";
+                let problem = "data do not fade in these drives (no retention model); use age steady or age N writes";
                 Err(format!("{line}: {problem}"))
             }
             ["reset"] => Ok(Order::Reset),
@@ -222,7 +222,7 @@ mod tests {
             ("fail read 1MiB..1KiB", "ends before"),
             ("fail flush 0..1MiB", "has no range"),
             ("latency add 2ms p=2", "from 0 to 1"),
-            ("age 90 days", "retention is not modelled"),
+            ("age 90 days", "do not fade"),
             ("dance", "slow X"),
         ] {
             let text = script(&format!("1s {line}")).unwrap_err();
