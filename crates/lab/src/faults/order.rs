@@ -78,7 +78,7 @@ impl FromStr for Order {
                 number.parse().map(Order::Age).map_err(|_| format!("age {number} writes: a number"))
             }
             ["age", _, "days" | "d"] => {
-                let problem = "data do not fade in these drives (no retention model); use age steady or age N writes";
+                let problem = "data do not fade in these drives; use age steady or age N writes";
                 Err(format!("{line}: {problem}"))
             }
             ["reset"] => Ok(Order::Reset),
