@@ -1,4 +1,4 @@
-"""What a drive counts, as the engine declares it: the words for people, and what is shown where."""
+"""The counters of a drive, as the engine declares them: their labels, and where they are shown."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What systems do differently, in one place: locks, cores, Ctrl-C, the live device.
+"""Differences between systems, in one place: locks, cores, Ctrl-C, the live device.
 
 Everything here asks what the system has, never what it is called. No result depends on it.
 """

@@ -1,4 +1,4 @@
-"""What a run found out, with attribute access over the JSON of results schema 1."""
+"""Results of a run, with attribute access over the JSON of results schema 1."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What commands show on a terminal: text that fits it, tables, a progress bar.
+"""Terminal output of commands: wrapped text, tables, a progress bar.
 
 Only this module and those named `display` need rich, and are imported only to show something:
 `ssdlab --help` and runs for a script start without it.

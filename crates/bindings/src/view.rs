@@ -68,7 +68,7 @@ impl ViewedRun {
         frames.map(|frames| PyBytes::new(py, &frames))
     }
 
-    /// Goes on to the end without another look; the results as JSON text, None when it had ended before.
+    /// Continues to the end without more frames; the results as JSON text, None if it had ended before.
     fn finish(&self, py: Python<'_>) -> PyResult<Option<String>> {
         let view = py.detach(|| self.lock().take());
         let Some(view) = view else { return Ok(None) };

@@ -1,4 +1,4 @@
-//! What a kind of device is: its options, and how a device is built from them.
+//! The interface of a kind of device: its options, and how a device is built from them.
 
 use crate::Model;
 use crate::building::{Tick, Unbuilt, go_on};

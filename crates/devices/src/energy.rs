@@ -25,7 +25,7 @@ pub struct EnergyReport {
     pub controller: f64,
     /// Heads that move and media that are read and written, joules.
     pub mechanics: f64,
-    /// What a device that is a law of service times takes above idling while it serves, joules.
+    /// Energy above idle of a device with a law of service times while it serves, joules.
     pub service: f64,
     /// What is taken whatever happens, beside the controller: dies that stand by, a disk that turns, joules.
     pub idle: f64,

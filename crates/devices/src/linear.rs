@@ -29,7 +29,7 @@ options! {
         sequential_write: Pattern = pattern(2_167_000, 4_960),
         /// Any other write.
         random_write: Pattern = pattern(770_000, 5_382),
-        /// What it takes of its supply.
+        /// Its power consumption.
         energy: ServedEnergy = ServedEnergy::default(),
     }
 }

@@ -1,6 +1,6 @@
-//! What the flash of a device looks like at an instant: each block, the drives of an array one after another.
+//! The state of a device's flash at an instant: each block, for an array drive by drive.
 //!
-//! It costs what it takes to go through the blocks when it is asked for, and nothing when it is not.
+//! It costs an iteration over the blocks per call, and nothing otherwise.
 
 use crate::ssd::ids::BlockState;
 

@@ -46,7 +46,7 @@ pub trait Prepare {
         0
     }
 
-    /// What a share of these takes of memory once it holds data, bytes.
+    /// Memory of a share of these once it holds data, bytes.
     fn memory(&self, _share: f64) -> u64 {
         0
     }

@@ -126,7 +126,7 @@ options! {
         sequential_write: Lines = single(2_167_000, 4_960),
         /// Time of any other write.
         random_write: Lines = single(770_000, 5_382),
-        /// What it takes of its supply.
+        /// Its power consumption.
         energy: ServedEnergy = ServedEnergy::default(),
     }
 }

@@ -89,7 +89,7 @@ options! {
         sequential_write: Points = points(2_169_480, 7_246_040),
         /// Time of any other write.
         random_write: Points = points(772_691, 6_281_168),
-        /// What it takes of its supply.
+        /// Its power consumption.
         energy: ServedEnergy = ServedEnergy::default(),
     }
 }
@@ -124,7 +124,7 @@ impl Law for PiecewiseConfig {
         self.size
     }
 
-    /// What the smallest size takes counts as fixed.
+    /// The time of the smallest size counts as fixed.
     fn cost(&self, access: Access, bytes: u64, _outstanding: usize) -> (Time, Time) {
         let points = match access {
             Access::SequentialRead => &self.sequential_read,

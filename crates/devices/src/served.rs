@@ -27,7 +27,7 @@ pub enum Access {
 }
 
 options! {
-    /// What a device that follows a law takes of its supply. Nothing of it is known unless a key says so,
+    /// Power consumption of a device with a law of service times. Unknown unless a key sets it,
     /// and then results have a section `energy`; nothing else changes.
     pub struct ServedEnergy as ServedEnergyPartial {
         /// Power at full concurrency; proportional in between.
@@ -54,7 +54,7 @@ impl ServedEnergy {
 
 /// How long requests take.
 pub trait Law {
-    /// What it takes of its supply.
+    /// Its power consumption.
     fn energy(&self) -> &ServedEnergy;
 
     /// Exported capacity.

@@ -1,4 +1,4 @@
-//! Work that several threads share, without time and in time.
+//! Work shared by several threads, untimed and timed.
 //!
 //! A device starts no thread. It offers its independent parts, as jobs or as sides, and the owner of the
 //! threads runs them in parallel; the state afterwards is bit-identical to that of one thread.
@@ -51,7 +51,7 @@ pub enum Stretch {
     Answered(Time),
 }
 
-/// What the sides did, told in the order in which a device in one piece does it.
+/// Events of the sides, in the order of an unsplit device.
 #[derive(Debug, Clone, Copy)]
 pub enum Told<'a> {
     /// The next request was submitted.

@@ -71,7 +71,7 @@ fn an_array_of_one_is_its_member() {
     assert_eq!(format!("{:?}", one.2), format!("{report:?}"));
 }
 
-/// What the members are asked for is what was asked of the array, each sector once.
+/// The requests to the members cover the requests to the array, each sector once.
 #[test]
 fn parts_cover_their_request_exactly() {
     for layout in [Layout::Striped, Layout::Concatenated] {

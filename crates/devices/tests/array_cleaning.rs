@@ -1,4 +1,4 @@
-//! Does cleaning that coincides, or goes by turns, do to an array what is said of it?
+//! The effects of cleaning together and in turn on an array, compared with those published.
 //!
 //! Harmonia (Kim et al., MSST 2011) found response times 69 % and their variability 71 % lower under bursts of
 //! writes when the members of an array clean together.

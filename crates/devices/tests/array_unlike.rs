@@ -42,7 +42,7 @@ fn the_smallest_decides_what_is_used_of_each() {
     }
 }
 
-/// Disks beside an SSD: what lies on each takes as long as it takes that.
+/// Disks beside an SSD: each chunk has the latency of its member.
 #[test]
 fn each_member_answers_as_it_is() {
     let disk = || DeviceConfig::Disk(Box::default());

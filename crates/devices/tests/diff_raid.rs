@@ -11,7 +11,8 @@ use options::Size;
 
 /// Erasures of each of five members under random writes.
 fn aged(share: &str) -> Vec<f64> {
-    // So much is spare that nothing is moved: what is hot on a member wears it out by that as well.
+    // The spare space is so large that nothing is moved; otherwise hot data on a member would add to its
+    // wear.
     let (fill, spare_factor) = (common::fill("full"), Some(0.95));
     let drive = SsdConfig { spare_factor, fill, blocks_per_plane: 256, ..common::small() };
     let config = ArrayConfig {

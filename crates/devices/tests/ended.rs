@@ -15,7 +15,7 @@ fn mortal() -> SsdConfig {
     SsdConfig { pages_per_block: 16, wear, ..common::small() }
 }
 
-/// The state of such a drive that was written until it ended.
+/// The state of this drive after writing it to its end of life.
 fn ended() -> Snapshot {
     let mut ssd = Ssd::new(&mortal(), 1).unwrap();
     let mut random = Xoshiro256::new(1, 0);

@@ -142,7 +142,7 @@ fn measured_energies_take_the_place_of_current_and_time() {
     close(energy(device.as_ref(), end).joules(), expected, 1e-9);
 }
 
-/// What stands by takes its share of any time.
+/// Idle parts use their power all the time.
 #[test]
 fn dies_stand_by_and_the_controller_runs() {
     let mut device = baseline(&json!({ "standby": "50uA", "controller": "240mW" }));

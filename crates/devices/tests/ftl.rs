@@ -336,7 +336,7 @@ impl Run {
         }
     }
 
-    /// Bursts with gaps of microseconds, and now and then an idle period.
+    /// Bursts with gaps of microseconds, and occasional idle periods.
     fn requests(&mut self, random: &mut Xoshiro256, geometry: &Geometry, count: u64) {
         let mix = Mix::random(random);
         for id in 0..count {

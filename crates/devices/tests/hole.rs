@@ -65,7 +65,7 @@ fn cut(config: &ArrayConfig, requests: u64) -> (HoleReport, Vec<Completion>, u64
     let power = device.report(end).unwrap().power.unwrap();
     assert_eq!((power.cuts, power.durable_lost), (1, 0));
     assert_eq!(completions.len() as u64, requests);
-    // The way back goes on when the load is over.
+    // The recovery continues when the load is over.
     let (mut now, mut done) = (end, Vec::new());
     while let Some(at) = device.next_event() {
         now = at;
@@ -100,7 +100,7 @@ fn the_power_of_an_array_goes_and_its_stripes_are_gone_through() {
     }
 }
 
-/// A member that is lost before the way back is over: the control finds wrong chunks.
+/// A member that is lost before the recovery ends: the control finds wrong chunks.
 #[test]
 fn the_hole_is_found_and_logs_close_it() {
     let wrong = |hole: HoleRule| {

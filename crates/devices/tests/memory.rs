@@ -1,4 +1,4 @@
-//! What a drive takes of memory: next to nothing while it is empty, what was touched while it is filled in
+//! Memory of a drive: next to nothing while it is empty, that of accessed pages while it is filled in
 //! part, and at most 9 bytes a page when it is full, 11 where page numbers have 40 bits.
 //!
 //! One test, so that nothing else takes memory at the same time.

@@ -17,7 +17,7 @@ use engine::{Distribution, EventQueue, Random, Time, Xoshiro256};
 use oracle::Oracle;
 use std::collections::VecDeque;
 
-/// What is asked of the units: operations in order of issue, each a unit and a plan.
+/// The load of the units: operations in order of issue, each a unit and a plan.
 #[derive(Debug)]
 struct Load {
     plans: Vec<Vec<Stage>>,

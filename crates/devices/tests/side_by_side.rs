@@ -51,7 +51,7 @@ fn overwritten(config: &SsdConfig, seed: u64, parts: u32) -> Ssd {
     }
     Prepare::unite(&mut ssd);
     ssd.check().unwrap();
-    // It goes on in one piece.
+    // It continues unsplit.
     Draws { seed, pages, count: pages / 4 }.each(&mut |batch| ssd.overwrite_untimed(batch));
     ssd.check().unwrap();
     ssd

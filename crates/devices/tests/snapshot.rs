@@ -1,4 +1,4 @@
-//! A drive whose state is kept and taken up goes on as if nothing had happened, and only one of the
+//! A drive that is saved and restored continues as if nothing had happened, and only one of the
 //! same shape takes it up.
 
 use crate::common::{Closed, run_closed};
@@ -80,14 +80,14 @@ fn a_drive_goes_on_as_if_nothing_had_happened() {
     }
 }
 
-/// What was kept in a file, as a drive reads it that takes it up.
+/// The saved state in a file, as a drive that is restored reads it.
 fn read_for(ssd: &Ssd, kept: &[u8]) -> Snapshot {
     let (shape, rest): (Vec<_>, _) = postcard::take_from_bytes(kept).unwrap();
     let whole = ssd.room(&shape).unwrap().of_shape(shape);
     whole.deserialize(&mut postcard::Deserializer::from_bytes(rest)).unwrap()
 }
 
-/// Whatever draws lots goes on with the same draws, and everything else where it was.
+/// Everything random continues with the same draws, and everything else where it was.
 #[test]
 fn every_policy_and_rule_goes_on_as_if_nothing_had_happened() {
     let rules = [LevellingRule::None, LevellingRule::RateLimit, LevellingRule::Migrate];

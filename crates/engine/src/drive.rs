@@ -152,7 +152,7 @@ impl Drive {
         Driven { last: self.last, asked: self.asked, unanswered: self.outstanding }
     }
 
-    /// Goes on to the end, as [`drive`] does.
+    /// Continues to the end, as [`drive`] does.
     ///
     /// # Errors
     /// Those of [`drive`].

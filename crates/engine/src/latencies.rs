@@ -1,4 +1,4 @@
-//! How often each latency came, to three significant digits.
+//! A histogram of latencies, to three significant digits.
 
 use crate::Time;
 use hdrhistogram::Histogram;

@@ -1,4 +1,4 @@
-//! When the power goes during a run.
+//! Power cuts during a run.
 //!
 //! The host has no power either: while the device is without, the clock of the workload stands still. So
 //! a closed loop continues as soon as power is back, and timed arrivals are delayed by the time without

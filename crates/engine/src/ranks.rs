@@ -1,4 +1,4 @@
-//! Where the time of fast and of slow requests went, without keeping any request.
+//! Latency breakdown of fast and of slow requests, without storing requests.
 //!
 //! The parts of latencies are summed by latency, in eight bins to an octave; a sum over all bins is
 //! exact. What lies between two ranks is made of whole bins, and of those in which a rank falls the

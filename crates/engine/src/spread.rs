@@ -1,4 +1,4 @@
-//! How latencies spread within each interval of a time series, to three per cent.
+//! Latency percentiles within each interval of a time series, to three per cent.
 //!
 //! The latest interval has a dense count by latency, to which a request adds one; an interval that has
 //! ended keeps the places that are not empty, so that neighbours can be joined later.

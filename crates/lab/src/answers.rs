@@ -28,7 +28,8 @@ impl Ended {
     }
 }
 
-/// Parts in which a request waits and nothing is done for it; of the link and the bus it is not told what is waiting.
+/// Parts in which a request only waits; for the link and the bus, waiting is not separated from
+/// transfer.
 const WAITS: [Part; 5] = [HOST_QUEUE, BUFFER, UNIT_WAIT, CLEANING_WAIT, SUSPEND];
 
 /// How many requests met each cause of waiting.

@@ -81,14 +81,14 @@ enum Because {
 
 /// A run of which some requests were asked ahead.
 struct Run<'a> {
-    /// As far as it was told.
+    /// The part that was passed on.
     drive: Drive,
     until: Time,
     /// The sides go up to this instant.
     stop: Time,
     workload: &'a mut dyn Workload,
     observer: &'a mut dyn Observer,
-    /// Instants at which figures are wanted that were not told yet, and the next arrival after each.
+    /// Sampling instants not yet passed on, and the next arrival after each.
     looks: VecDeque<(Time, Option<Time>)>,
     /// The next one after those.
     look_at: Time,

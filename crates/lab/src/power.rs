@@ -12,7 +12,7 @@ use std::ops::ControlFlow;
 /// Stream of randomness: when the power goes.
 const CUT_STREAM: u64 = 13;
 
-/// Says of a run nothing but when it is over.
+/// Records only the end of a run.
 pub(crate) struct Rehearsal<'a>(
     pub(crate) &'a mut dyn FnMut() -> ControlFlow<()>,
     /// It was ended early.

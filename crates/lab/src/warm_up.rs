@@ -1,4 +1,4 @@
-//! A device whose account begins in the middle of a run: the warm-up before that instant is left out.
+//! A device whose statistics begin in the middle of a run, after the warm-up.
 
 use devices::Model;
 use devices::ssd::account::Counter;

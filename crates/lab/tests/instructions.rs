@@ -1,5 +1,5 @@
 //! Budget of instructions per request. Counts are the same in every run, whatever else the machine does.
-//! `make test-valgrind`; what the release build takes is in `benches/instructions.rs`.
+//! `make test-valgrind`; the counts of the release build are in `benches/instructions.rs`.
 
 use crate::common::{experiment, outcome};
 use lab::RunSettings;

@@ -67,7 +67,7 @@ fn each_disk_is_asked_as_often_as_in_the_original() {
     agree(&found, "mirror_primary_fcfs", |_| 0.0);
 }
 
-/// Mean response of the stream on drives of the original's kind, ms, in such an order of service. The bus of
+/// Mean response of the stream on drives of the original's kind, ms, with this scheduler. The bus of
 /// its runs is not stated: what fits is 0.105 ms a sector, as it has it for another drive of the set.
 fn mean_ms(trace: &str, members: u32, keys: &str, order: &str) -> f64 {
     let text = format!(

@@ -107,7 +107,7 @@ fn every_request_of_postmark_on_the_full_drive() {
     assert_eq!((run.requests, run.differ), (62_256, 0));
 }
 
-/// On drives of 64 blocks a plane the original loses one block of 512 for good (see
+/// On drives of 64 blocks a plane the original permanently loses one block of 512 (see
 /// docs/original-simulator.md), 1.3 % of the spare space, so that it cleans a little more than this
 /// model. With that block withheld here too, none of the requests below differs but 41 of the
 /// TPC-C-like ones, which are ties at equal times.

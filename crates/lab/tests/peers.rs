@@ -205,7 +205,7 @@ fn peers_of_peers_are_peers() {
     assert_eq!(text.unwrap().text, "workload.path = \"two\\nlines\"");
 }
 
-/// What becomes of the experiment's policy, which is of Python: whether it is made.
+/// The Python policy of the experiment: whether it is created.
 fn made(layers: &[Layer]) -> Result<bool, String> {
     let experiment = Experiment::from_layers(layers).unwrap();
     let mut asked = false;

@@ -1,4 +1,4 @@
-//! What the engine tells the machine of its memory.
+//! Memory hints of the engine to the machine: prefetch and large pages.
 //!
 //! Two hints, neither of which can change a result: that an entry of a table will be read soon, and that
 //! a table is read at random all over, so that large pages pay. All `unsafe` code of the engine is

@@ -25,7 +25,7 @@ fn own_us() -> f64 {
     text.split(' ').next().and_then(|ran| ran.parse().ok()).map_or(0.0, |ran: f64| ran / 1e3)
 }
 
-/// Asks for so much at once as it finds room for, and takes answers in large pieces.
+/// Sends as many requests at once as there is room for, and reads replies in large pieces.
 fn ask(path: &Path, command: u16, outstanding: u64) -> (f64, u64) {
     let client = Client::new(path).expect("the server is there").0;
     let mut answers = BufReader::with_capacity(1 << 20, client.try_clone().expect("a descriptor"));

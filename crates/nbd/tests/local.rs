@@ -178,7 +178,7 @@ fn each_request_is_answered_once_however_the_server_ends() {
         let until = Instant::now() + Duration::from_millis(60);
         for thread in 0..THREADS {
             let (client, answers, asked) = (client.clone(), answers_of.clone(), asked_of.clone());
-            // It goes on asking when the server has ended.
+            // It keeps submitting when the server has ended.
             std::thread::spawn(move || {
                 while Instant::now() < until + Duration::from_millis(60) {
                     let number = asked.fetch_add(1, Ordering::SeqCst);

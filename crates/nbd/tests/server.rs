@@ -209,7 +209,7 @@ fn many_requests_at_once_are_all_answered() {
         assert!(answered.iter().all(|answered| *answered));
     });
     assert_eq!(seen.completed.len() as u64, COUNT);
-    // What the device was told can be replayed: time does not go back.
+    // The requests to the device can be replayed: time does not go back.
     assert!(seen.submitted.is_sorted_by_key(|(at, ..)| *at));
 }
 

@@ -1,4 +1,5 @@
-//! Which values a key takes, in a form that other programs can check: the schema of experiment files
+//! The values that a key accepts, in a form that other programs can check: the schema of experiment
+//! files
 //! is made of it.
 
 /// A decimal fraction with an optional exponent, as Rust reads one.

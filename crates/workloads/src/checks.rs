@@ -1,4 +1,4 @@
-//! The rules that several workload kinds ask of their keys, each in one place.
+//! Checks of keys that several workload kinds share, each in one place.
 //!
 //! Every function refuses with the key, the value and the rule. Rules that only one kind has stay
 //! with that kind.

@@ -1,4 +1,4 @@
-//! How much of the device a workload touches: a share of it or a size.
+//! The footprint of a workload: a share of the device or a size.
 //!
 //! The touched part begins at sector 0. A footprint becomes sectors only against a capacity; what
 //! does not fit there, or is nothing, is refused with both numbers.

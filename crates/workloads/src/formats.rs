@@ -1,4 +1,4 @@
-//! The table of trace formats: what each is called, how it is recognised, read and written.
+//! The table of trace formats: the name, detection, reading and writing of each.
 //!
 //! A new format is one file in `formats/` with a `FORMAT` row, and its word in the table below.
 //! Readers of text see one line at a time, readers of binary formats a stream of bytes; none sees

@@ -93,7 +93,7 @@ fn every_sample_is_its_own_format_and_no_other() {
         let head = Head::new(&sample, true, &options);
         let claims = FORMATS.iter().filter(|row| row.detect.is_some_and(|detect| detect(&head)));
         let names: Vec<&str> = claims.map(|row| row.name).collect();
-        // One format cannot be told from another that is far more common; it must be named.
+        // One format cannot be distinguished from a far more common one; it must be named.
         let expected = if format.name == "flashsim" { "disksim" } else { format.name };
         assert_eq!(names, [expected]);
         assert!(read(format, &sample).len() > 1, "{}", format.name);

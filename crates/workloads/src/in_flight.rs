@@ -1,4 +1,4 @@
-//! What belongs to each request that is still unanswered, by the number of the request.
+//! Data of each outstanding request, by the number of the request.
 
 use std::collections::VecDeque;
 

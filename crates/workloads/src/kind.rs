@@ -1,4 +1,4 @@
-//! What a kind of workload is: options that can be built into a workload for a device.
+//! The interface of a kind of workload: options that can be built into a workload for a device.
 //!
 //! The kinds themselves, and the table of them, are in `kinds/`.
 

@@ -1,4 +1,4 @@
-//! Everything that asks: synthetic generators and trace readers, each an [`engine::Workload`].
+//! Sources of requests: synthetic generators and trace readers, each an [`engine::Workload`].
 //!
 //! A workload is chosen and configured by a [`WorkloadConfig`] and built for a device's capacity
 //! and a seed; the same three always give the same requests. This crate opens no files (it is

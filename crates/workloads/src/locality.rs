@@ -1,4 +1,4 @@
-//! Where random requests go: "uniform", "hot-cold(0.9, 0.1)", "zipf(0.99)", "zones(...)".
+//! The distribution of random addresses: "uniform", "hot-cold(0.9, 0.1)", "zipf(0.99)", "zones(...)".
 //!
 //! A [`Locality`] is what a config says, a [`Skew`] draws blocks from it. What is accepted can be
 //! drawn from in bounded time and is written back as it was read.

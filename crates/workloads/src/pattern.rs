@@ -1,4 +1,4 @@
-//! What a request asks and where: the keys that closed loops and bursts share, while they run.
+//! Operations and addresses of requests: the keys that closed loops and bursts share, while they run.
 
 use crate::chance::Chance;
 use crate::footprint::Footprint;

@@ -1,4 +1,4 @@
-//! What reading traces is made of: inputs, the beginning of a file, lines, fields, binary records.
+//! Building blocks for reading traces: inputs, the beginning of a file, lines, fields, binary records.
 //!
 //! Formats are written with these; none of them is known here. What a whole trace is read with, from
 //! the name of a file to its records, is `records.rs`.

@@ -1,4 +1,4 @@
-//! A trace while it is replayed: what every key of the trace kind does to the stream of records.
+//! The replay of a trace: the effect of every key of the trace kind on the stream of records.
 //!
 //! Requests are streamed in order of time and within the device, whatever the file's size. The way
 //! of each: chosen by device (`feed`), moved and placed on the device (`targets`), put in order
@@ -217,7 +217,7 @@ impl TraceReader {
     }
 }
 
-/// The buffer that spreads requests, if they are to be.
+/// The buffer that spreads requests, if that is configured.
 fn spread(options: &Trace, records: &Records) -> Result<Option<TickSpread<Placed>>, Invalid> {
     let own_tick = records.format().tick_ns;
     match (options.spread, own_tick, records.tick_ns()) {

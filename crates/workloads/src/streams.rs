@@ -1,4 +1,4 @@
-//! Which of the seed's independent random streams serves which purpose of a workload.
+//! The independent random streams of a seed, by purpose in a workload.
 //!
 //! Workloads keep to the numbers from 16 up, so that none shares its draws with a device that
 //! takes the low ones from the same seed. The numbers decide results: they never change.

@@ -1,4 +1,4 @@
-"""What a person sees of a calibration."""
+"""Terminal output for a calibration."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A live device that takes a known time, against which the way to a server and back is measured."""
+"""A live device of known latency, with which the round trip to a server is measured."""
 
 from __future__ import annotations
 

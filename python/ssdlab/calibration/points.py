@@ -1,4 +1,4 @@
-"""What calibration begins with: mean service times by pattern, size and number outstanding."""
+"""Input of calibration: mean service times by pattern, size and queue depth."""
 
 from __future__ import annotations
 

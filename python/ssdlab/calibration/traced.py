@@ -1,4 +1,4 @@
-"""Points from a trace that says how long its requests took."""
+"""Points from a trace with response times."""
 
 from __future__ import annotations
 

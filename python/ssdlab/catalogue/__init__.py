@@ -1,4 +1,4 @@
-"""What there is to choose from, and the warnings of results, by their names."""
+"""The catalogue of available names, and the warnings of results."""
 
 from __future__ import annotations
 

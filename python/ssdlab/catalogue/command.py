@@ -1,4 +1,4 @@
-"""`ssdlab list`, `ssdlab show` and `ssdlab keys`: what there is to choose from."""
+"""`ssdlab list`, `ssdlab show` and `ssdlab keys`: the catalogue of available names."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a person sees of the catalogue."""
+"""Terminal output for the catalogue."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""How a cleaning policy is found by its name, and what is said of one that fails."""
+"""Finds a cleaning policy by its name, and reports one that fails."""
 
 from __future__ import annotations
 

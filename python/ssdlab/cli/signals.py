@@ -1,4 +1,4 @@
-"""What SIGTERM does to a command that cleans up: as Ctrl-C, with a status of its own."""
+"""SIGTERM for commands that clean up: like Ctrl-C, with an exit status of its own."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Two results beside each other: what differs in the experiment, and in every figure.
+"""Compares two results: the differences of the experiments, and of every figure.
 
 One run of each says what differs; whether that is more than chance is said by repeating both with
 other seeds. Each seed is used for both, so that they meet the same requests and it is the

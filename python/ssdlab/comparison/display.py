@@ -1,4 +1,4 @@
-"""What a person sees of a comparison."""
+"""Terminal output for a comparison."""
 
 from __future__ import annotations
 

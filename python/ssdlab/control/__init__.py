@@ -15,7 +15,7 @@ from ssdlab._core import InputError
 __all__ = ["order", "patiently"]
 
 #: How an answer ends that may be another one soon.
-LATER = "try again when it is idle"
+LATER = "ask again when it rests"
 LOOK_SECONDS = 0.2
 
 

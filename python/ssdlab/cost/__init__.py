@@ -1,4 +1,4 @@
-"""What it costs to deliver what is needed: drives, replacements, power, maintenance.
+"""The cost of meeting given needs: drives, replacements, power, maintenance.
 
 Nothing is simulated here: everything is worked out from results that there are, and from prices,
 which are the user's. A design delivers what its run found, as often as there are drives; the load

@@ -1,4 +1,4 @@
-"""`ssdlab cost`: what it costs to deliver what is needed, from results that there are."""
+"""`ssdlab cost`: the cost of meeting given needs, from existing results."""
 
 from __future__ import annotations
 

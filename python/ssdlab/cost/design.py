@@ -1,4 +1,4 @@
-"""A design: what one device of a run delivers, and what it takes."""
+"""A design: what one device of a run delivers and consumes."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a person sees of what things cost."""
+"""Terminal output for costs."""
 
 from __future__ import annotations
 

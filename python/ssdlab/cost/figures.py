@@ -1,4 +1,4 @@
-"""The figures of what things cost: what is paid for, and which designs no other beats."""
+"""The figures of costs: the bill by item, and the designs that no other beats."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a drive may hold after a power cut: what is surely there, and any part of what is open.
+"""Possible contents of a drive after a power cut: all durable data, and any part of open writes.
 
 A flush covers what was answered before it was asked. On a drive whose buffer is volatile, a write
 is sure once a flush that covers it was answered, or at its own answer with forced unit access; on

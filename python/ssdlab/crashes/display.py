@@ -1,4 +1,4 @@
-"""What a person sees of crash tests."""
+"""Terminal output for crash tests."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Processes in namespaces of their own: whatever ends them, nothing stays mounted or running.
+"""Processes in separate namespaces: however they end, nothing stays mounted or running.
 
 The kernel unmounts what a process has mounted in its own mount namespace, and kills what runs in
 its own process namespace, when it ends. Loop devices are detached with their file systems.

@@ -1,4 +1,4 @@
-"""Which instants of a recorded run are judged, and with which parts of what is open there."""
+"""The instants of a recorded run to judge, and the parts of open writes in each image."""
 
 from __future__ import annotations
 

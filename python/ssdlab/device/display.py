@@ -1,4 +1,4 @@
-"""What a person sees of a device: its numbers with their origin, and its data sheet simulated."""
+"""Terminal output for a device: its numbers with their origin, and its simulated data sheet."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a data sheet gives of a drive, for `ssdlab device from-datasheet`.
+"""The values that a data sheet gives, for `ssdlab device from-datasheet`.
 
 Every key is a row of `KEYS`; the template and the messages are made of the rows.
 """

@@ -1,4 +1,4 @@
-"""What is taken of a drive's flash where its sheet does not say: by bits a cell.
+"""Assumptions on a drive's flash where its data sheet is silent, by bits per cell.
 
 The parts are those of the engine's table (`ssdlab list cells`), whose sources these name.
 """

@@ -1,4 +1,4 @@
-"""What a drive may be written, in closed form, and how that goes with the rated erasures.
+"""The endurance of a drive in closed form, and how it scales with the rated P/E cycles.
 
 What is programmed until the end is what the flash holds, times the mean erasures of a block:
 `TBW = physical bytes x rated P/E cycles x evenness / write amplification`. Evenness is the mean

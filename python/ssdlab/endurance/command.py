@@ -1,4 +1,4 @@
-"""`ssdlab endurance`: how much may be written to a drive."""
+"""`ssdlab endurance`: TBW and DWPD of a drive."""
 
 from __future__ import annotations
 

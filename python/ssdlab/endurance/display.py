@@ -1,4 +1,4 @@
-"""What a person sees of a rating."""
+"""Terminal output for an endurance rating."""
 
 from __future__ import annotations
 

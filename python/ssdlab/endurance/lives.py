@@ -1,4 +1,4 @@
-"""Drives that are written from new until they take no more, each with a seed of its own."""
+"""Drives written from new to end of life, each with a seed of its own."""
 
 from __future__ import annotations
 

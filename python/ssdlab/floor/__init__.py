@@ -1,4 +1,4 @@
-"""What the way between a client and the live device takes, as the client itself sees it."""
+"""The transport latency between a client and the live device, as seen by the client."""
 
 from __future__ import annotations
 

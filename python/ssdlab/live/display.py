@@ -1,4 +1,4 @@
-"""What a person sees of a live device while it is served: a line on the terminal."""
+"""The status line of a live device on the terminal."""
 
 from __future__ import annotations
 

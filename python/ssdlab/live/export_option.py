@@ -1,4 +1,4 @@
-"""`--export NAME=DEVICE,...` of `ssdlab serve`: what is said of one of several drives."""
+"""`--export NAME=DEVICE,...` of `ssdlab serve`: the options of one of several drives."""
 
 from __future__ import annotations
 

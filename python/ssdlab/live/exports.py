@@ -1,4 +1,4 @@
-"""Several live devices behind one door: exports by name, and TLS."""
+"""Several live devices on one socket: exports by name, and TLS."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a live device counts, in the text format that Prometheus reads.
+"""The counters of a live device, in the text format of Prometheus.
 
 A figure is a row of `FIGURES`. Units are seconds and bytes, counters end in `_total`, and a kind of
 request is a label.

@@ -1,4 +1,4 @@
-"""The studies that ssdlab repeats: experiments, their results beside what was published.
+"""The studies that ssdlab repeats: experiments, and their results beside published ones.
 
 An item is one module of this package with `SUMMARY` and `run`, and its word in `ITEMS`. It
 simulates nothing itself: it asks its `Study` for results. `docs/paper.md` says what agrees.

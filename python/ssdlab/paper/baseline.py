@@ -1,4 +1,4 @@
-"""What the items of the 2008 paper share: its drive, its workloads' scale, and how it counts."""
+"""Common parts of the items of the 2008 paper: its drive, workload scale, and counting."""
 
 from __future__ import annotations
 

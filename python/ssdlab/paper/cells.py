@@ -1,4 +1,4 @@
-"""Cells of data sheets as rows of an item: what is published of a preset, and what is simulated."""
+"""Cells of data sheets as rows of an item: published and simulated values of a preset."""
 
 from __future__ import annotations
 

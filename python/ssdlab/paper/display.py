@@ -1,4 +1,4 @@
-"""What a person sees of an item of a study."""
+"""Terminal output for an item of a study."""
 
 from __future__ import annotations
 

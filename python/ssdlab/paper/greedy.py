@@ -1,4 +1,4 @@
-"""A drive of one domain without time, cleaned by greedy, and what theory says of it.
+"""An untimed drive of one domain with greedy cleaning, compared with theory.
 
 For studies of write amplification. The blocks that cleaning keeps to itself lie beside those that
 take part, so that the share of the space that holds data is the one that formulas speak of.

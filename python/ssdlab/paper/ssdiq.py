@@ -1,4 +1,4 @@
-"""*SSD-iq*: how much drives of today write for what their hosts write.
+"""*SSD-iq*: write amplification of current drives.
 
 Haas, Lee, Bonnet and Leis (PVLDB 18(11), 2025) wrote 4 KiB pages uniformly over a part of several
 drives until the drives' own counts of flash writes settled. Greedy and two constants meet the whole

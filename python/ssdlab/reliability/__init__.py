@@ -1,4 +1,4 @@
-"""How often an array loses data in years: `ssdlab reliability`.
+"""Expected data losses of an array over years: `ssdlab reliability`.
 
 What counts of the array is its redundancy, its members and what they hold. The Monte Carlo itself
 is the engine's; times are distributions, written such as "weibull(461386h, 1.12)".

@@ -1,4 +1,4 @@
-"""`ssdlab reliability`: how often an array loses data in years."""
+"""`ssdlab reliability`: expected data losses of an array over years."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a person sees of an outlook."""
+"""Terminal output for expected data losses."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The page of several runs beside each other: colour is the run, and every scale is shared."""
+"""The page that compares several runs: a colour per run, and shared scales."""
 
 from __future__ import annotations
 

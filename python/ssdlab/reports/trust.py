@@ -1,4 +1,4 @@
-"""Whether a run's figures may be trusted: what its warnings say, and what else was looked at."""
+"""Whether a run's figures may be trusted: its warnings, and other checks."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a person sees of a run while it goes on: a progress bar."""
+"""The progress bar of a run."""
 
 from __future__ import annotations
 

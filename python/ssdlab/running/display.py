@@ -1,4 +1,4 @@
-"""What a person sees of the results of a run: a table."""
+"""Terminal output for the results of a run."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What the rules of a verdict look at: a run's shares, loads and settings, by short names."""
+"""Input of the rules of a verdict: a run's shares, loads and settings, by short names."""
 
 from __future__ import annotations
 

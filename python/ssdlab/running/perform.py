@@ -1,4 +1,4 @@
-"""What `ssdlab run` does once its options are read, without click: it is to start quickly."""
+"""`ssdlab run` after its options are read; without click, to start quickly."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The JSON Schema of experiment files: what an editor completes and checks them with."""
+"""The JSON Schema of experiment files, for completion and checks in editors."""
 
 from __future__ import annotations
 

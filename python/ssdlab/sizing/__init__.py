@@ -1,4 +1,4 @@
-"""Which drive does this trace need? The smallest that keeps its latency and lasts long enough.
+"""Which drive does this trace need? The smallest that meets its latency and lifetime goals.
 
 Designs are tried in the order of the flash they take: one drive with little spare space, with more,
 two drives and so on. More spare space is taken to make a drive faster and to let it live longer, so

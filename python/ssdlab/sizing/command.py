@@ -1,4 +1,4 @@
-"""`ssdlab size`: the smallest drive that does a trace."""
+"""`ssdlab size`: the smallest drive for a trace."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a person sees of a sizing."""
+"""Terminal output for sizing."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The figure of a sizing: what spare space and more drives buy."""
+"""The figure of a sizing: the effect of spare space and of more drives."""
 
 from __future__ import annotations
 

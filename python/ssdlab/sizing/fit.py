@@ -1,4 +1,4 @@
-"""How a trace is put on a drive that is not the one on which it was recorded.
+"""Fitting a trace to a drive other than the one it was recorded on.
 
 A drive is simulated in part (`device.scale`), and a recorded volume is rarely as large as the drive
 that is looked for. What is done about both is said in words.

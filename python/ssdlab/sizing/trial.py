@@ -1,4 +1,4 @@
-"""One way to build the drives, tried: aged, put under the trace, with one seed or several."""
+"""One design, simulated: preconditioned, then run under the trace, with one or several seeds."""
 
 from __future__ import annotations
 

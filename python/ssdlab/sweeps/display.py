@@ -1,4 +1,4 @@
-"""What a person sees of a sweep."""
+"""Terminal output for a sweep."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The full results of each point, a line of JSON each: what an interrupted sweep goes on from.
+"""The full results of each point, a line of JSON each, from which an interrupted sweep resumes.
 
 A line is appended as soon as its point is done, so that nothing finished is lost; a line that was
 cut short is dropped. Only points that succeeded count as done.

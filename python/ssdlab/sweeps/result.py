@@ -1,4 +1,4 @@
-"""What a sweep found: its points, and the table of them."""
+"""The results of a sweep: its points, and their table."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A search: which points to run next is Optuna's to say.
+"""A search: Optuna chooses the points to run next.
 
 It proposes `BATCH` points at a time and gets their results in that order, whichever is done
 first, so that a search finds the same points on one core and on a cluster; and an interrupted one,

@@ -1,4 +1,4 @@
-"""What a person sees of a trace: tables, and pictures drawn with characters."""
+"""Terminal output for traces: tables, and pictures drawn with characters."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""`ssdlab view`: a run that is looked at while it goes on."""
+"""`ssdlab view`: a page that shows a run."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The page as one document: its parts put together, and perhaps a recording in it."""
+"""The page as one document: its parts, and optionally a recording."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What can be turned while an experiment is looked at: keys of it that a lecture is about.
+"""The sliders and choices of a view: keys of the experiment that are worth varying.
 
 A row says which key it turns; a page shows it where the experiment has that key. What it may be set
 to the engine decides, in its own words.

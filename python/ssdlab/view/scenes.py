@@ -1,4 +1,4 @@
-"""What is shown: an experiment, what stands beside it, and how fast it is played.
+"""Scenes: an experiment, the changes of a second drive beside it, and the speed.
 
 A scene is a TOML file of `scenes/`: an experiment, whose leading comment is its summary, and a
 table `[view]` of its own: `beside`, the keys in which a second drive differs; `colour`; `speed`,

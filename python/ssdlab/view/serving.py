@@ -1,4 +1,4 @@
-"""What the page asks, and what it is answered.
+"""The requests of the page, and their responses.
 
 Frames of several drives are answered one behind the other, each with its length in 4 bytes before.
 """

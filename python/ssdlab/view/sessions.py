@@ -1,4 +1,4 @@
-"""Runs that are looked at: one drive, or two beside each other under the same requests.
+"""Sessions of a view: a run of one drive, or of two drives under the same requests.
 
 A session is what a page looks at. Its drives go on together, by the same steps of simulated time.
 What it answers is bounded, and so is how many there are.

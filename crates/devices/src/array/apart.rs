@@ -52,7 +52,7 @@ impl Apart for Array {
 
     fn ask(&mut self, at: Time, request: &Request) -> u64 {
         let it = self.in_sides.as_mut().expect("it is split");
-        // Only its answer will be told of: nothing happens to a request on its way to the members.
+        // Only its completion will be passed on: nothing happens to a request on its way to the members.
         let slot = self.active.insert(Active::new(*request, at));
         let request = Request { id: u64::from(slot), ..*request };
         let parts = it.ask(at, &request, self.stripes);

@@ -151,13 +151,13 @@ pub(super) struct InSides {
     /// What was given since it was last handed out, to each side and to the array.
     given: Vec<Vec<Item>>,
     entries: Vec<Entry>,
-    /// What the array will be told of the stretch that is handed out.
+    /// Events for the array from the stretch in progress.
     handed_out: Vec<Entry>,
     /// And of the one that was collected, with what the sides did.
     collected: Vec<Entry>,
     answers: Vec<Vec<Answer>>,
     looked: Vec<Vec<(Option<Followed>, Option<Time>)>>,
-    /// The next answer of each side that was not told.
+    /// The next completion of each side that was not passed on.
     next: Vec<usize>,
 }
 
@@ -254,13 +254,13 @@ impl InSides {
         std::mem::swap(&mut self.collected, &mut self.handed_out);
     }
 
-    /// What is to be told.
+    /// Events to pass on.
     pub(super) fn begin_telling(&mut self) -> Vec<Entry> {
         self.next.fill(0);
         std::mem::take(&mut self.collected)
     }
 
-    /// It was told, and there is room for what comes.
+    /// They were passed on, and there is room for more.
     pub(super) fn end_telling(&mut self, mut entries: Vec<Entry>) {
         self.answers.iter_mut().for_each(Vec::clear);
         entries.clear();

@@ -16,7 +16,7 @@ pub(super) struct Steering {
     rule: CleaningTogether,
     /// Units of each drive that were cleaning when it was looked at last.
     units: Vec<u32>,
-    /// By turns: the drive whose turn it is, and the one whose turn was last.
+    /// In turn: the drive whose turn it is, and the previous one.
     turn: Option<usize>,
     last: usize,
     /// The drives are not examined: a test decides what they do.

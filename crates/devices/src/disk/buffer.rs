@@ -228,7 +228,8 @@ impl Buffer {
         }
     }
 
-    /// Goes on reading ahead to a sector that a read wants, and tells what passes for it. Returns the instant
+    /// Continues to read ahead to a sector that a read wants, and reports the sectors that pass. Returns
+    /// the instant
     /// after that sector.
     pub(super) fn catch_up(
         &mut self,

@@ -96,7 +96,7 @@ options! {
         write_segments: u32 = 8,
     }
 
-    /// What a hard disk takes of its supply. Nothing of it is known unless a key says so, and then results
+    /// Power consumption of a hard disk. Unknown unless a key sets it, and then results
     /// have a section `energy`; nothing else changes.
     pub struct DiskEnergy as DiskEnergyPartial {
         /// Constant power of spindle and electronics.
@@ -136,7 +136,7 @@ options! {
         queue_depth: Depth = Depth::of(32),
         /// Requests that have waited longer are served first; no limit if not given.
         max_wait: Option<Duration> = None,
-        /// What it takes of its supply.
+        /// Its power consumption.
         energy: DiskEnergy = DiskEnergy::default(),
     }
 }

@@ -41,7 +41,7 @@ pub struct Disk {
     pub(super) buffer: Buffer,
     pub(super) overhead: OverheadOptions,
     pub(super) config: DiskConfig,
-    /// What a sector takes on the bus.
+    /// Bus time of a sector.
     pub(super) bus: Time,
     pub(super) order: Order,
     pub(super) queue: Queue,

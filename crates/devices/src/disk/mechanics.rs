@@ -93,14 +93,14 @@ impl Mechanics {
 /// Data on their way from the disk through the buffer to the host.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct ToHost {
-    /// What a sector takes on the bus.
+    /// Bus time of a sector.
     bus: Time,
-    /// Sectors that the host wants, how many have been told, and how many must be there before
+    /// Sectors that the host wants, how many have been reported, and how many must be there before
     /// the first is sent.
     wanted: u64,
     told: u64,
     enough: u64,
-    /// When the last of those told has been sent.
+    /// When the last of those reported has been sent.
     sent: Time,
     /// Not before this, and what follows must be sent after it.
     enough_at: Time,

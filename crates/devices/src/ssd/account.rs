@@ -253,7 +253,7 @@ impl Spent {
     }
 }
 
-/// The counters of a drive, and what it takes to report them.
+/// The counters of a drive, and the data needed to report them.
 pub(in crate::ssd) struct Account {
     pub(in crate::ssd) counters: Counters,
     pub(in crate::ssd) granule: Granule,

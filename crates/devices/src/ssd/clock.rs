@@ -1,4 +1,4 @@
-//! The time of the drive: the present instant, and what happens next.
+//! The clock of the drive: the current time, and pending events.
 
 use engine::{EventId, EventQueue, Time};
 

@@ -1,4 +1,4 @@
-//! The energy of a drive: what its operations did, times what each of it takes.
+//! The energy of a drive: the work of its operations, times the energy of each kind of work.
 //!
 //! An operation counts when it begins, whole. Beside it a die stands by and the controller runs, whatever
 //! happens. Of the buses, all time in which data cross them counts, and none in which they wait. What the

@@ -1,4 +1,4 @@
-//! What the rooms of the drive call things: numbers of pages, blocks and units, each a type of its own,
+//! Ids shared by the rooms of the drive: numbers of pages, blocks and units, each a type of its own,
 //! and the states of a block. Nothing here depends on anything.
 
 macro_rules! index {

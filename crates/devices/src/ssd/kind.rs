@@ -1,4 +1,4 @@
-//! The kind of device that this is: how layers of its configuration are laid, and how it is built.
+//! The device kind `ssd`: how its configuration is layered, and how it is built.
 
 use super::back::Back;
 use super::buffered::Buffered;

@@ -1,4 +1,4 @@
-//! What can be done to a drive beside asking it: preparing, keeping, examining, reporting.
+//! The optional traits of a drive: preconditioning, saving, examining, reporting.
 
 use super::back::Back;
 use super::ids::Lpn;

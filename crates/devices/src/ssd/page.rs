@@ -1,4 +1,4 @@
-//! What host and flash exchange: requests for a logical page, and that they are done.
+//! The interface of host and flash: requests for a logical page, and their completions.
 //!
 //! A page request names its owner, if it has one: the host is one owner among others, and the flash back
 //! end does not depend on it.

@@ -1,4 +1,4 @@
-//! A drive in parts that are overwritten side by side: see `ftl/parts.rs` for what that takes.
+//! A drive in parts that are overwritten in parallel: `ftl/parts.rs` has the requirements.
 
 use super::flash::Flash;
 use super::ftl::{Ftl, Opening, Part};

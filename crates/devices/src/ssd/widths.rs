@@ -1,4 +1,4 @@
-//! A drive whose page numbers are kept with 40 bits does what it does with 32, to the last bit.
+//! A drive with page numbers of 40 bits gives bit-identical results to one with 32.
 
 use super::config::{Detector, FillOrder, Frontiers, LevellingRule, Persistence, Pool, SsdConfig};
 use super::{Geometry, Ssd};

@@ -8,7 +8,7 @@ use devices::ssd::Ssd;
 use engine::{Lba, Op, Request, Time};
 use serde_json::{Value, json};
 
-/// What one round over the dies takes in a steady stream of writes.
+/// Duration of a round over the dies in a steady stream of writes.
 fn round_ns(changes: &super::Keys) -> Time {
     let [(_, few), (_, many)] = [40, 80].map(|rounds| drained(changes, rounds * DIES));
     assert_eq!((many - few) % 40, 0, "{few} and {many}");
@@ -51,7 +51,8 @@ fn a_word_line_takes_its_time_however_it_is_programmed() {
         run(&keys, &steps).last().unwrap().at
     });
     assert_eq!(many - few, 40 * P / 3);
-    // Two passes of half the time each; as a flush does not wait for them, told by the answers. Over
+    // Two passes of half the time each; since a flush does not wait for them, measured by the
+    // completions. Over
     // whole blocks, at whose ends the last word lines get their second pass.
     let [few, many] = [40, 80].map(|rounds| {
         let keys = [
@@ -136,7 +137,7 @@ fn saturated_reads_are_as_fast_as_planes_and_bus_allow() {
     let plain = ("device.cache_commands", json!(false));
     let independent = ("device.cell.planes", json!("independent"));
     let slow = ("device.timing.bus_rate", json!("100MT/s"));
-    // What a round over all planes takes.
+    // Duration of a round over all planes.
     let round = |changes: &[(&'static str, Value)]| -> Time {
         let [few, many] = [100, 200].map(|rounds| reads_ns(changes, 2, rounds));
         assert_eq!((many - few) % 100, 0, "{few} and {many}");

@@ -107,7 +107,7 @@ fn suspended_work_is_never_lost() {
         ]);
         let (reads, end) = one_program(&keys, &at);
         assert_eq!(reads, [35_000 + SENSE + PART; 5]);
-        // The data of a read leave while the program goes on.
+        // The data of a read are transferred while the program continues.
         let each = 35_000 + SENSE + (resume + cost) * 1000;
         assert_eq!(end, alone + 5 * each, "resume {resume} us, cost {cost} us");
     }

@@ -1,4 +1,4 @@
-//! What arithmetic says of a disk: seeks, rotation, queues, rates.
+//! A disk against arithmetic: seeks, rotation, queues, rates.
 
 use super::{Load, close, config, disk, mean_us, plain};
 use crate::common::{Closed, Keep, Script, run_closed};

@@ -1,4 +1,4 @@
-//! Drives with a write buffer: what a cut takes of it, for how long capacitors last, and how long a start
+//! Drives with a write buffer: losses in a cut, how long capacitors last, and how long a start
 //! takes.
 
 use crate::drives;

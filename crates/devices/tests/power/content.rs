@@ -1,4 +1,4 @@
-//! What each page may hold after a power cut: a model that knows nothing of the drive but what it was asked
+//! The allowed content of each page after a power cut: a model that only sees the requests to the drive
 //! and what it answered.
 //!
 //! A write is durable when it is answered, or behind a volatile buffer when it was forced to the flash or a
@@ -60,7 +60,7 @@ impl Content {
         Content { pages, trims, volatile, tick: 0, open, flushes }
     }
 
-    /// Pages are to be changed; with `fua` they are durable when that is answered.
+    /// Pages are written; with `fua` they are durable when the write completes.
     pub fn change(&mut self, request: u64, pages: std::ops::Range<u64>, value: Value, fua: bool) {
         self.tick += 1;
         for page in pages.clone() {

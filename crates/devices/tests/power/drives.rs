@@ -1,4 +1,4 @@
-//! Drives of all shapes, as small as they come, and what is asked of them.
+//! Drives of all shapes, as small as possible, and their requests.
 
 use devices::ssd::config::{
     ActiveBlocks, Cleaning, CleaningTime, FillOrder, FreeOrder, Frontiers, Gang, HostLink,
@@ -194,7 +194,7 @@ pub fn with_least_spare(config: &mut SsdConfig) -> Option<Geometry> {
     })
 }
 
-/// What is asked of a drive: mostly writes, to a part of it.
+/// The load of a drive: mostly writes, to a part of it.
 pub fn requests(seed: u64, geometry: &Geometry, count: u64) -> Vec<Request> {
     let random = &mut Xoshiro256::new(seed, 1);
     let forced = &mut Xoshiro256::new(seed, 4);

@@ -84,7 +84,7 @@ fn a_cut_at_every_event_loses_nothing() {
         let whole = Case { seed, requests: 25, cuts: Vec::new() };
         let Some(came) = search::tried(&whole) else { continue };
         let events = came.unwrap_or_else(|problem| panic!("{whole}: {problem}")).events;
-        // And again soon after, while the drive is on its way back.
+        // And again soon after, during recovery.
         for event in 1..=events {
             let case = Case { cuts: vec![event, event + 1 + event % 23], ..whole.clone() };
             if let Some(Err(problem)) = search::tried(&case) {

@@ -57,7 +57,7 @@ fn o5_erase_counts_and_marks_of_worn_blocks_stay() {
     hold(60, |config| config.wear.rated_cycles < 100);
 }
 
-/// A second cut at every event of the way back.
+/// A second cut at every event of the recovery.
 #[test]
 fn o6_a_recovery_may_be_cut_anywhere() {
     for seed in 0..12 {
@@ -138,7 +138,7 @@ fn o8_the_drive_goes_on_as_if_the_power_had_never_gone() {
     assert_eq!(second_half(true), cut, "the same cut gives the same bits");
 }
 
-/// Cells of two pages: without a guard an answered page is lost now and then; with one, never.
+/// Cells of two pages: without a guard an acknowledged page is sometimes lost; with one, never.
 #[test]
 fn a_page_is_lost_with_the_other_of_its_cells_unless_it_is_guarded() {
     use devices::ssd::config::{Pairing, PairingGuard};

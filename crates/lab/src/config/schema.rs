@@ -104,7 +104,7 @@ fn properties(keys: &[(&str, &KeyInfo)]) -> Vec<(String, Value)> {
     all
 }
 
-/// What a key means and takes.
+/// The description and values of a key.
 fn property(key: &KeyInfo) -> Value {
     if let Values::Section(name) = key.values {
         return reference(name);

@@ -1,4 +1,4 @@
-//! What a device can be told to do while it is used, as people write it: a line each.
+//! Orders to a device in use, in their text form: one per line.
 
 use engine::{Op, SECTOR_BYTES, Time};
 use options::{Duration, Size};
@@ -35,7 +35,7 @@ pub(crate) enum Order {
     Fail(Fail),
     /// Nothing is changed any more, or again.
     ReadOnly(bool),
-    /// Nothing is changed any more, for good.
+    /// The device becomes permanently read-only.
     EndOfLife,
     /// A power cut; the power is back after this time.
     Cut(Time),
@@ -83,7 +83,7 @@ impl FromStr for Order {
                 number.parse().map(Order::Age).map_err(|_| format!("age {number} writes: a number"))
             }
             ["age", _, "days" | "d"] => {
-                let problem = "retention is not modelled; use age steady or age N writes";
+                let problem = "data do not fade in these drives; use age steady or age N writes";
                 Err(format!("{line}: {problem}"))
             }
             ["reset"] => Ok(Order::Reset),

@@ -15,7 +15,7 @@ pub(super) struct Doors<'a> {
     shared: Option<&'a Behind>,
     mount: Option<Mount>,
     machine: Option<VhostUser>,
-    /// What the way to the file takes.
+    /// The latency of the mounted file.
     to_file: Floor,
 }
 

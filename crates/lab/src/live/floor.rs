@@ -1,4 +1,4 @@
-//! What the way to a client and back takes, as that client has measured it (`ssdlab floor`).
+//! The transport latency of a client, as measured by that client (`ssdlab floor`).
 
 use crate::error::RunError;
 use engine::Op;

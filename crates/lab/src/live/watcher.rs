@@ -144,7 +144,7 @@ impl Watcher {
             return Err(problem.to_owned());
         };
         if !device.device.rests() {
-            return Err("save: the drive is busy; try again when it is idle".to_owned());
+            return Err("save: the drive is at work; ask again when it rests".to_owned());
         }
         keeper.save(&*device.device, self.fresh.requests)?;
         Ok(json!({ "saved": keeper.path().display().to_string() }))

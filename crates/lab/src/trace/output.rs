@@ -1,4 +1,4 @@
-//! The file that a trace is written to: compressed by its extension, and whole or not there.
+//! The file that a trace is written to: compressed according to its extension, and complete or absent.
 
 use super::{writable, writable_named};
 use flate2::write::GzEncoder;

@@ -1,4 +1,4 @@
-//! Which pages have been touched: an exact set that is small where pages lie together.
+//! The accessed pages: an exact set that is small where pages are adjacent.
 //!
 //! Pages are kept as the bits of groups of 64, and whole regions of 64 groups as a single entry, so
 //! that one request over terabytes costs neither time nor memory in proportion.

@@ -1,4 +1,4 @@
-//! How long the requests of a trace took: mean service times by pattern, size and the number
+//! Response times of the requests of a trace: mean service times by pattern, size and the number
 //! outstanding, for `ssdlab calibrate`.
 //!
 //! A text that states response times is read once. Of Linux's block layer, where issue and completion

@@ -1,4 +1,4 @@
-//! How many different pages each part of a trace touches, in fixed memory.
+//! The number of distinct pages accessed by each part of a trace, in fixed memory.
 //!
 //! The trace's time is cut into buckets whose width doubles whenever they no longer suffice; each
 //! counts different pages by a `HyperLogLog` sketch (Flajolet et al., 2007), which merges without loss.

@@ -1,4 +1,4 @@
-//! What a trace holds, found in one pass over its requests in the order of the file.
+//! Statistics of a trace, from one pass over its requests in the order of the file.
 //!
 //! Requests are reads, writes and trims; flushes, which ask for no sectors, are counted beside them.
 //! Shares are of the reads and writes. The span is that of each device, added up.

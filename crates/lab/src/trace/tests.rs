@@ -1,4 +1,4 @@
-//! Traces written to files and read back, and what is refused.
+//! Traces written to files and read back, and refused inputs.
 
 use super::*;
 use std::path::PathBuf;

@@ -30,7 +30,7 @@ pub(crate) struct Gate {
     step: Time,
     /// Frames that are still to come.
     left: u32,
-    /// What a request takes at least that is looked for.
+    /// Minimum latency of the request searched for.
     slow: Time,
     /// Requests after which the search stops.
     patience: u64,

@@ -99,7 +99,7 @@ impl View {
         }
     }
 
-    /// Goes on to the end without another look, and returns the results as JSON text.
+    /// Continues to the end without more frames, and returns the results as JSON text.
     ///
     /// # Errors
     /// Those of a run.

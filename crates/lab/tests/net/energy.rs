@@ -10,7 +10,7 @@ pub fn is_own(path: &str) -> bool {
     path.starts_with("device.energy.")
 }
 
-/// Says of some of the devices what they take.
+/// Sets the power of some of the devices.
 pub fn draw(config: &mut Config, seed: u64) {
     let mut dice = Dice::new(seed.rotate_left(48) ^ 0xe6e7);
     if !dice.chance(0.2) {

@@ -19,7 +19,7 @@ pub struct Broken {
     pub detail: String,
 }
 
-/// What the laws say of an experiment.
+/// The verdict of the laws on an experiment.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Verdict {
     /// It is refused, and the refusal is in order.

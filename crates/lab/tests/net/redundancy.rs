@@ -46,7 +46,7 @@ pub fn draw(config: &mut Config, seed: u64) {
             config.set(&key.path, value);
         }
     }
-    // Only drives without a write buffer can be told.
+    // Only drives without a write buffer can be coordinated.
     if config.get("device.member.kind") != Some("ssd")
         || config.get("device.member.preset").is_some()
     {

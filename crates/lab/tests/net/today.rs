@@ -120,7 +120,7 @@ fn buffered(own: &mut Config, given: f64, dice: &mut Dice) {
     let scale =
         if own.get("device.scale").is_some() { whole(own, "device.scale").max(1) } else { 1 };
     // A victim behind a buffer that a power cut empties has its copies padded: of a block of few groups
-    // that is all that cleaning gains, and it goes on for ever.
+    // that is all that cleaning gains, and it continues for ever.
     let volatile = own.get("device.buffer.power_loss_protected") == Some("false");
     let word_lines = scale * dice.pick(if volatile { &[8, 12] } else { &[1, 2, 2, 3, 4, 8] });
     if volatile || dice.chance(0.97) {

@@ -1,4 +1,4 @@
-//! Traces as Parquet, the form in which they are kept: compact, exact, read by any table tool.
+//! Traces as Parquet, the format for storing them: compact, exact, read by any table tool.
 //!
 //! The columns, in any order: `at_ns` (time, ns), `op` (`read`, `write`, `trim` or `flush`),
 //! `sector` and `sectors` (of 512 B); and if there are any `device` (0 if not) and `fua` (false if

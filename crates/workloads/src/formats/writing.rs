@@ -1,4 +1,4 @@
-//! What writers of formats share: the account of what a format cannot say.
+//! Common code of format writers: it counts what a format cannot express.
 
 use crate::record::{Losses, Record};
 use engine::Op;

@@ -1,4 +1,4 @@
-//! A useful subset of fio's job files: what a job asks, in the order and at the times as in fio.
+//! A useful subset of fio's job files: the requests of a job, in the order and at the times of fio.
 //!
 //! Read after fio's manual (version 3.33) and compared with the request logs of that version in
 //! `fio/compare.rs`. Every key is either honoured, or known not to change what is asked and counted

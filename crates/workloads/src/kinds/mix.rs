@@ -72,7 +72,7 @@ impl WorkloadKind for Mix {
     }
 }
 
-/// Says of which stream an error is, and keeps the key of all streams for its place in the file.
+/// Adds the stream to an error, and keeps the key of all streams for its place in the file.
 fn within_stream(index: usize, error: BuildError) -> BuildError {
     match error {
         BuildError::Invalid(mut invalid) => {

@@ -1,4 +1,4 @@
-//! Requests that were read together, with what was noticed among them: what readers hand on.
+//! Requests that were read together, with notes on skipped or changed ones: the output of readers.
 //!
 //! A batch is filled, given out and filled again, so that reading allocates nothing in the long run. It
 //! knows for each request where it came from, and what had been left out or changed up to it, so that a

@@ -1,4 +1,4 @@
-//! What binary readers are made of: a source of records, and the bytes behind it.
+//! Building blocks of binary readers: a source of records, and the bytes behind it.
 //!
 //! A source tells faults of a single record, which may be tolerated, from those after which
 //! nothing can be read.

@@ -1,4 +1,4 @@
-//! What is stated about a trace because its file cannot say it of itself.
+//! Properties of a trace stated by the user, because the file lacks them.
 //!
 //! Where nothing is stated and the file does not say it, readers refuse rather than guess.
 

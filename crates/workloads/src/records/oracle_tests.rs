@@ -1,4 +1,5 @@
-//! The reader held against a slow one that takes line by line: same requests, numbers, lines, counts and
+//! The reader compared with a slow one that reads line by line: same requests, numbers, lines, counts
+//! and
 //! messages, whatever the pieces in which the input comes in, and with a thread or without.
 
 use super::*;

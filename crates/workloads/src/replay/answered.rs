@@ -1,4 +1,4 @@
-//! Requests that wait for answers: the gap between two is from the answer to the first.
+//! Requests that wait for completions: a gap begins at the completion of the previous request.
 
 use engine::Time;
 

@@ -1,4 +1,4 @@
-//! The keys of a replay: what is stated about the trace, and what is done to its requests.
+//! The keys of a replay: statements about the trace, and changes to its requests.
 //!
 //! What they do to the stream is in the files beside this one. A key for information that a file lacks
 //! (unit, columns, direction) has no default: without it the file is refused.

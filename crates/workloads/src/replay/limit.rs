@@ -1,4 +1,4 @@
-//! A time up to which something goes, or no limit.
+//! A maximum time, or no limit.
 
 use options::{Duration, Values};
 use std::fmt;

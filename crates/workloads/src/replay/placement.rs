@@ -1,4 +1,4 @@
-//! Where the addresses of a trace go on a device that may be smaller than the traced one.
+//! Maps the addresses of a trace to a device that may be smaller than the traced one.
 //!
 //! What is placed lies within the capacity. Requests that fit are never moved unless the whole
 //! trace is scaled; a request larger than the device is refused whatever the choice.

@@ -1,4 +1,4 @@
-//! Where on the device the requests of a trace go: volume, place in it, and whether in one piece.
+//! Targets of the requests of a trace on the device: volume, address in it, and splitting.
 
 use super::keys::Trace;
 use super::placement::{Beyond, Dense, FixedPlace, Misplaced};

@@ -1,4 +1,4 @@
-"""Applications that are ready to be tested: a file each, and a row of `APPS`.
+"""Built-in applications for crash tests: a file each, and a row of `APPS`.
 
 `python -m ssdlab.crashes.apps setup|run NAME[:KEY=VALUE,...]` is what the stage runs, in the place
 that `$dir`, `$dev` and `$tmp` name.

@@ -1,4 +1,4 @@
-"""Writes past the page cache: a record after another on the block device itself.
+"""Direct I/O: one record after another on the block device itself.
 
 A drive that keeps what it answers loses none of them; one with a volatile buffer does, unless each
 is flushed.

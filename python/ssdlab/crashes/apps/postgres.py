@@ -1,4 +1,4 @@
-"""PostgreSQL: money goes to and fro between accounts, and each transfer is logged.
+"""PostgreSQL: transfers of money between accounts, each with a log entry.
 
 The cluster has data checksums, and checkpoints come often. After a cut the server recovers, every
 row of every table is read, tables and indexes are verified with amcheck, and the accounts must be

@@ -1,4 +1,4 @@
-"""SQLite: money goes to and fro between accounts, and each transfer is logged.
+"""SQLite: transfers of money between accounts, each with a log entry.
 
 After a cut the database must be sound, and the accounts must be those after some transfer: the last
 one of which the application was told, or a later one.

@@ -1,4 +1,4 @@
-//! Members that fail: what is under way on them, what is lost, and the spare that takes their place.
+//! Failing members: their outstanding parts, lost data, and the spare that replaces them.
 
 use super::Raid;
 use super::operation::{Purpose, Span, Stage};
@@ -87,7 +87,7 @@ impl Raid {
         part.operation
     }
 
-    /// Goes on with an operation that has lost a part.
+    /// Continues an operation that has lost a part.
     fn recover(&mut self, slot: Slot, now: Time) {
         let operation = self.operations[slot];
         if !operation.lost.is_empty() {

@@ -38,7 +38,7 @@ fn all(rules: &[HoleRule], mut each: impl FnMut(&ArrayConfig)) {
 }
 
 impl Run {
-    /// Goes on with a few requests at a time up to the event of a number; whether there is one.
+    /// Runs a few requests at a time up to the event with this number; whether there is one.
     fn until(&mut self, event: u64) -> bool {
         for _ in 0..event {
             while self.outstanding.len() < 5 && self.asked < REQUESTS {
@@ -68,7 +68,7 @@ impl Run {
         torn
     }
 
-    /// Goes on until nothing happens any more.
+    /// Runs until there are no more events.
     fn rest(&mut self) {
         while self.step() {}
         assert!(self.raid.hole.resync.is_none() && self.raid.busy.is_empty());

@@ -104,7 +104,7 @@ impl Raid {
         self.settle(slot, now);
     }
 
-    /// Goes on with an operation if nothing is outstanding that it must wait for.
+    /// Continues an operation if it need not wait for outstanding parts.
     pub(super) fn settle(&mut self, slot: Slot, now: Time) {
         let operation = self.operations[slot];
         if operation.reads_left > 0 {

@@ -92,7 +92,7 @@ impl Run {
         self.shadow.check(&self.raid);
     }
 
-    /// Goes on to the next event; whether there was one.
+    /// Advances to the next event; whether there was one.
     pub(super) fn step(&mut self) -> bool {
         let Some(at) = self.raid.next_event() else { return false };
         self.now = at;

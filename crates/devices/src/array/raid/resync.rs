@@ -82,7 +82,7 @@ impl Raid {
         }
     }
 
-    /// Goes on once the members are ready, a unit is done, or all is.
+    /// Continues once the members are ready, a unit is done, or everything is.
     pub(super) fn go_on_with_resync(&mut self, now: Time) {
         let is_ready = self.in_use().all(Device::is_ready);
         let all = self.geometry.rows;
@@ -126,7 +126,7 @@ impl Raid {
             HoleRule::Resync if !self.geometry.is_mirror() && there == width => {
                 (0..data).for_each(|place| self.issue(slot, Purpose::Other, place, whole, now));
             }
-            // What is missing cannot be told from what is wrong.
+            // A missing chunk cannot be reconstructed from parity that may be wrong.
             HoleRule::Resync => self.operations[slot].stage = Stage::Ending,
             HoleRule::PartialParity => {
                 let rows = self.replayed_rows(&operation);

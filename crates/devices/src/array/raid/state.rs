@@ -14,7 +14,7 @@ pub(super) struct Rebuilding {
     pub(super) rows: u64,
 }
 
-/// A member: the drive in its place, and what is asked of that.
+/// A member: the drive in its place, and its outstanding requests.
 #[derive(Debug)]
 pub(super) struct Member {
     pub(super) drive: u32,
@@ -122,7 +122,7 @@ impl RaidCounts {
     }
 }
 
-/// What has happened to the members since the array was built; no reset takes it back.
+/// The history of the members since the array was built; not reset with the counters.
 #[derive(Debug, Clone, Copy, Default)]
 pub(super) struct Fate {
     pub(super) failures: u64,

@@ -120,7 +120,7 @@ struct Telling {
     /// Of each side, the next page that is done.
     next: Vec<usize>,
     looked: usize,
-    /// Steps told so far.
+    /// Steps passed on so far.
     told: u32,
 }
 

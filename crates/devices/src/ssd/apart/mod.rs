@@ -1,4 +1,4 @@
-//! A drive whose units are driven side by side.
+//! A drive whose units are simulated in parallel.
 //!
 //! The host is not split: it gets submissions and completed pages in exactly the order of an unsplit
 //! drive, only later than they happen. That is so because nothing goes from the host to the
@@ -37,7 +37,7 @@ struct Ticket {
     pages: u32,
 }
 
-/// Submitted, but the host was not told.
+/// Submitted, but not yet passed on to the host.
 const UNTOLD: Slot = Slot::MAX;
 
 /// A drive in sides.
@@ -51,12 +51,13 @@ pub(super) struct InSides {
     /// What was given since it was last handed out, to each side and to the host.
     given: Vec<Vec<Item>>,
     entries: Vec<Entry>,
-    /// What the host will be told of the stretch that is handed out.
+    /// Events for the host from the stretch in progress.
     handed_out: Vec<Entry>,
     /// And of the one that was collected, with what the sides did.
     collected: Vec<Entry>,
     deeds: Vec<Deeds>,
-    /// What is under way at the end of the stretch that was told last, in order: lanes, and when that ends.
+    /// Operations under way at the end of the last stretch passed on, in order: lanes, and their end
+    /// times.
     busy: Vec<(u32, Time)>,
     /// The place of each lane there.
     ranks: Vec<u32>,
@@ -75,7 +76,7 @@ impl std::fmt::Debug for InSides {
     }
 }
 
-/// What host and units had to do: the more the host takes, the fewer units are on its thread.
+/// Work of host and units: the more work the host has, the fewer units share its thread.
 #[derive(Debug, Clone, Copy, Default)]
 struct Work {
     requests: u64,
@@ -215,7 +216,7 @@ impl InSides {
         parts
     }
 
-    /// Puts in order what is under way at the end of the stretch that was told.
+    /// Orders the operations under way at the end of the stretch passed on.
     fn order_busy(&mut self) {
         let (deeds, ranks) = (&self.deeds, &self.ranks);
         let mut busy: Vec<(usize, (u32, u32, Time))> = Vec::new();

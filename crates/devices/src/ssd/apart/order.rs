@@ -1,4 +1,4 @@
-//! Which of two things came first that happened at one instant on two sides.
+//! The order of two events at the same instant on two sides.
 //!
 //! In a drive in one piece, events of one instant happen in the order in which they were asked for. An event
 //! is asked for in a step: in an event before it on the same lane, or when a request is submitted to an
@@ -14,7 +14,7 @@ use engine::Time;
 pub(super) const BEFORE: u32 = 1 << 31;
 /// Of a step: it is no event but a submission, with its origin at this place.
 const SUBMITTED: u32 = 1 << 30;
-/// Of a step that has no place in the order of what was told.
+/// The place of a step that was not passed on.
 const UNTOLD: u32 = u32::MAX;
 
 /// Something that happened: an event, or the submission of a page that began something.
@@ -23,7 +23,7 @@ pub(super) struct Step {
     at: Time,
     /// The step in which it was asked for, or what the bits above say.
     parent: u32,
-    /// Its place among the steps that were told, once it was.
+    /// Its place among the steps passed on, once it was.
     told: u32,
 }
 

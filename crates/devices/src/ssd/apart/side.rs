@@ -1,7 +1,7 @@
 //! A side of a drive: some of its units, with a clock of their own.
 //!
 //! It serves its page requests as the drive in one piece would, and keeps a log from which the order of what
-//! happened at one instant on several sides can be told.
+//! happened at one instant on several sides can be passed on.
 
 use super::order::{BEFORE, Log, Origin};
 use crate::ssd::account::Counters;

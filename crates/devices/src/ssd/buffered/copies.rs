@@ -125,7 +125,7 @@ impl Buffered {
         }
     }
 
-    /// What the next row of a batch takes: sensing, and those of its pages that have valid data over the
+    /// Cost of the next row of a batch: sensing, and those of its pages that have valid data over the
     /// bus.
     pub(super) fn next_row(&self, batch: &Batch) -> (Time, Time) {
         let row = batch.row();

@@ -1,4 +1,4 @@
-//! The controller's processors: a command takes one of them for its time, first come first served.
+//! The controller's processors: a command occupies one for its processing time, first come first served.
 
 use crate::kit::slots::Slot;
 use crate::ssd::config::Firmware;

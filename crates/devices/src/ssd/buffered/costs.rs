@@ -1,4 +1,4 @@
-//! What things take, ns: derived from the configuration once.
+//! Times of operations, ns, derived from the configuration once.
 
 use crate::ssd::config::{Program, SsdConfig};
 use crate::ssd::shape::Groups;

@@ -46,7 +46,7 @@ struct Dumped {
     group: u32,
     /// Pages that are still to cross the bus for the first pass; nothing where that is in the cells.
     pages: Option<u32>,
-    /// What that pass takes of the cells, and how many passes there are.
+    /// The time of that pass in the cells, and the number of passes.
     first_ns: Time,
     passes: u32,
 }

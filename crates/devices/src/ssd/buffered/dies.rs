@@ -1,4 +1,5 @@
-//! What each die does: reads of its planes, and programs and erases of all of them, which reads may stop.
+//! The work of each die: reads of single planes, and programs and erases of all planes, which reads may
+//! suspend.
 //!
 //! Nothing is booked ahead: a die that has become free looks at what waits for it. Reads go first, but
 //! no more than a limit of them before a program that waits. With cache registers a group is loaded while
@@ -30,7 +31,7 @@ pub(super) struct Task {
     pub(super) cleans: bool,
     /// In the order of its arrival among all of the drive.
     pub(super) number: u64,
-    /// What it takes of the cells, ns.
+    /// Its time in the cells, ns.
     pub(super) cell_ns: Time,
     /// When the die began with it, and what it took of the bus.
     pub(super) started: Time,
@@ -273,7 +274,7 @@ impl Stops {
         (point + latency < left).then(|| (since + point + latency, left - point))
     }
 
-    /// What going on takes.
+    /// The cost of resuming.
     pub(super) fn resume_ns(&self, for_host: bool) -> Time {
         let cost = if for_host { self.config.cost.ns() } else { 0 };
         self.config.resume.ns() + cost

@@ -1,4 +1,4 @@
-//! What the dies did: of this energy is made.
+//! The work of the dies, from which energy is computed.
 
 use super::Buffered;
 use super::dies::{Job, Task};

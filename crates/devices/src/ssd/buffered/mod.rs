@@ -296,7 +296,7 @@ fn pace_of(config: &SsdConfig, geometry: &Geometry, shape: &Groups, costs: &Cost
     Pace::new(&config.cleaning, law(config, shape, costs), wanted, 2 * stripe)
 }
 
-/// What a page that the host writes takes of the dies.
+/// Die time of a page that the host writes.
 fn law(config: &SsdConfig, shape: &Groups, costs: &Costs) -> Law {
     let passes = if config.cell.program == Program::TwoPass { 2 } else { 1 };
     let parity = f64::from(shape.parity_of);

@@ -26,7 +26,7 @@ const SHORT_PAUSE: f64 = 2.5;
 /// How much of what is known of victims the last one is.
 const LAST_VICTIM: f64 = 0.125;
 
-/// What writing a logical page takes of the dies, from which the rate that cleaning leaves follows.
+/// Die time of writing a logical page, which determines the write rate left by cleaning.
 #[derive(Debug, Clone)]
 pub(super) struct Law {
     pub(super) dies: f64,
@@ -81,7 +81,7 @@ pub(super) struct Pace {
     wanted_in_all: i64,
     /// What may be missing before `token` stops the host.
     slack: i64,
-    /// Mean share of valid pages of the last victims, and what a page that the host writes then takes.
+    /// Mean share of valid pages of the last victims, and the resulting cost of a host page.
     valid: f64,
     page_ns: f64,
     /// Writes are as if the rule were `token`.

@@ -1,4 +1,4 @@
-//! What is being cleaned: batches of reads, victims, and blocks that are erased.
+//! Cleaning in progress: batches of reads, victims, and blocks being erased.
 
 use crate::ssd::ftl::Relocation;
 use crate::ssd::ids::{Block, Domain};

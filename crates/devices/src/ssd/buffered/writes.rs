@@ -1,4 +1,4 @@
-//! Writes: into the buffer, in the order in which they came, as fast as room and pace allow.
+//! Writes into the buffer, in order of arrival, as fast as space and pace allow.
 
 use super::asked::{Answer, Asked, Reason};
 use super::dies::{Die, Job};

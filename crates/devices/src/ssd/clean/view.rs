@@ -1,4 +1,4 @@
-//! What a policy sees of a domain, and what it wants done.
+//! A policy's view of a domain, and its action.
 
 use super::{AgeOrder, VictimIndex};
 use crate::ssd::config::{Cleaning, TieBreak};

@@ -1,9 +1,9 @@
-//! What a drive takes of its supply: the keys under `device.energy`.
+//! Power consumption of a drive: the keys under `device.energy`.
 
 use options::{Current, Energy, Power, Voltage, options};
 
 options! {
-    /// What a drive takes of its supply. Nothing of it is known unless a key says so, and then results have
+    /// Power consumption of a drive. Unknown unless a key sets it, and then results have
     /// a section `energy`; nothing else changes.
     pub struct SsdEnergy as SsdEnergyPartial {
         /// Supply voltage of the flash.

@@ -1,4 +1,4 @@
-//! What a solid-state disk is made of: the config keys under `[device]`.
+//! The configuration of a solid-state drive: the keys under `[device]`.
 //!
 //! Each key is declared once, here, with its default and its meaning; every one of them changes a
 //! result. Values that contradict each other are found when the [`Geometry`](super::Geometry) is
@@ -197,7 +197,7 @@ options! {
         cleaning: Cleaning = Cleaning::default(),
         /// Endurance.
         wear: Wear = Wear::default(),
-        /// What it takes of its supply.
+        /// Its power consumption.
         energy: SsdEnergy = SsdEnergy::default(),
         /// What the flash keeps beyond the data.
         persistence: Persistence = Persistence::default(),

@@ -1,4 +1,4 @@
-//! NAND parts by name: what a die of the time senses, programs and moves, with the source of each.
+//! NAND parts by name: read, program and bus times of a die, with the source of each.
 //!
 //! A row is data for the keys of `[device.timing]` and `[device.cell]`; nothing here decides. Where a
 //! source is silent the number is a guess, and the row names its field in `guesses`.

@@ -1,4 +1,4 @@
-//! What survives a power cut, and how the drive finds it again: the keys under `device.persistence`.
+//! Durability and recovery from power cuts: the keys under `device.persistence`.
 
 use options::{Duration, Values, choices, options, text_setting};
 use std::fmt;
@@ -63,7 +63,7 @@ impl Persistence {
     }
 }
 
-/// What becomes of pages whose programming is cut, as shares.
+/// The outcome of interrupted programs, as shares.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Tear {
     /// They look erased.

@@ -60,7 +60,7 @@ pub struct Flash {
     opening: Vec<u64>,
     /// Number of each block's first program in full, beside the opening; empty as `order` is.
     first_order: Vec<u64>,
-    /// Blocks that are marked as worn out, for good.
+    /// Blocks permanently marked as worn out.
     retired: Vec<bool>,
     /// Erasures of each block; shared with a cleaning policy while it is asked.
     erases: Arc<Vec<u32>>,
@@ -393,7 +393,7 @@ impl Flash {
     }
 
     /// Takes up a state that was kept of flash of the same shape, or says that it is not; without an order of
-    /// programs if that is to be [derived](Flash::order_from).
+    /// programs if that must be [derived](Flash::order_from).
     pub(in crate::ssd) fn restore(
         &mut self,
         mut state: FlashState,

@@ -1,4 +1,4 @@
-//! What power cuts have done to the flash beyond what its state says: pages and summaries that were
+//! Damage by power cuts beyond the state of the flash: pages and summaries that were
 //! being programmed, blocks that were being erased, blocks that ended early.
 //!
 //! All of it is physical, and stays until the block is erased; the one exception is what a boot record

@@ -1,4 +1,4 @@
-//! When things happen: lanes, buses, and the stages of flash operations.
+//! Timing of flash operations: lanes, buses, and stages.
 //!
 //! A lane (a unit, or one package of a unit that spans several) holds one operation from its first
 //! stage to its last, or with cache commands a second one of the same kind behind it. A bus is

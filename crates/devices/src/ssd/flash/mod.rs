@@ -1,4 +1,4 @@
-//! The flash back end's hardware: the cell arrays, the operations and what they cost, lanes and buses.
+//! The flash back end's hardware: the cell arrays, the operations and their costs, lanes and buses.
 
 mod array;
 mod damage;

@@ -1,4 +1,4 @@
-//! What the flash does, as stages: senses, programs and erasures of the cell array, and transfers
+//! Flash operations, as stages: senses, programs and erasures of the cell array, and transfers
 //! over the bus.
 
 use super::effort::Effort;
@@ -168,13 +168,13 @@ pub struct FlashOp {
     pub at: Ppn,
     /// How many bits a cell of the block holds.
     pub mode: BlockMode,
-    /// Flash pages of the lane that a read senses; what programs takes all of them.
+    /// Flash pages of the lane that a read senses; a program uses all of them.
     pub count: u32,
     /// The page is the last of its block: the summary page follows.
     pub last: bool,
 }
 
-/// What the cell array takes for the pages of one type.
+/// Cell array times of the pages of one type.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct CellTimes {
     /// Sensing a page, ns.

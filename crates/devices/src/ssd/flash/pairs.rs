@@ -1,4 +1,4 @@
-//! Pages that share their cells: the upper one is programmed over the lower, which a cut may take with it.
+//! Pages that share their cells: the upper one is programmed over the lower, which a cut may damage.
 
 use crate::ssd::config::{Pairing, SsdConfig};
 

@@ -1,4 +1,4 @@
-//! What the FTL knows of every block.
+//! The FTL's state of every block.
 
 use crate::looks::UNKNOWN_STREAM;
 use crate::ssd::clean::{AgeOrder, VictimIndex};

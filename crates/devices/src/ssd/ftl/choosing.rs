@@ -1,4 +1,4 @@
-//! Which domain a page goes to that the host writes.
+//! The choice of the domain for a page that the host writes.
 
 use super::Ftl;
 use super::placement::Reserve;

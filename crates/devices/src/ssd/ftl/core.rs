@@ -1,4 +1,4 @@
-//! The state of the FTL, and how it begins.
+//! The state of the FTL, and its initial values.
 
 use super::ageing::Ageing;
 use super::blocks::{Blocks, LowMarks};

@@ -1,4 +1,4 @@
-//! The FTL without time: the same decisions, and nothing that costs anything.
+//! The untimed FTL: the same decisions, without times.
 
 use super::streams::{Frontier, FrontierId};
 use super::{Ftl, Relocation, Step};

@@ -1,4 +1,4 @@
-//! What a drive holds at the start.
+//! The initial content of a drive.
 
 use super::Ftl;
 use super::streams::{Frontier, FrontierId};

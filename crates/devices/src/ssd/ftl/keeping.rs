@@ -1,4 +1,4 @@
-//! What of the FTL is kept in a snapshot, and the rest derived from it.
+//! The saved state of the FTL in a snapshot; the rest is derived from it.
 
 use super::ageing::AgeingState;
 use super::free::FreeBlocks;

@@ -1,4 +1,4 @@
-//! A drive in parts, for the gear without time: units whose pools lie within them share nothing but the
+//! A drive in parts, for the untimed mode: units whose pools lie within them share nothing but the
 //! numbers of block openings, the counts, and what [`Ftl::whole_because`] names. So several threads
 //! can overwrite the pages of a part each, on a copy of the state, and what is theirs is put together
 //! afterwards.

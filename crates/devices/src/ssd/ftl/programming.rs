@@ -1,4 +1,4 @@
-//! What a program does: to the map when it begins, to the flash and its block when it ends.
+//! The effects of a program: on the map when it begins, on the flash and its block when it ends.
 
 use super::Ftl;
 use super::map::Place;

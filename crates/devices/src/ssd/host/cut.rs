@@ -1,4 +1,4 @@
-//! How a request is cut into page requests.
+//! Splits a request into page requests.
 //!
 //! Both gears cut here: they touch, merge and refuse the same pages.
 

@@ -1,4 +1,4 @@
-//! Flushes: each is answered when every write that was submitted before it is done.
+//! Flushes: each completes when every write submitted before it is done.
 
 use crate::kit::slots::Slot;
 use std::collections::VecDeque;

@@ -1,4 +1,4 @@
-//! Tables of page numbers: what a drive keeps of each of its pages, the largest arrays that there are.
+//! Tables of page numbers: the state of a drive per page, its largest arrays.
 //!
 //! A number takes 4 bytes, or 5 where the drive has too many pages for that. All are 0 at first, in memory
 //! that the system hands out zeroed and charges for when it is touched: what was never written costs

@@ -1,4 +1,4 @@
-//! Checkpoints while a drive serves: when one is due, what it holds, and how it is written.
+//! Checkpoints while a drive serves: when one is due, its content, and how it is written.
 
 use super::checkpoint::{Checkpoint, DUE, Writing, state};
 use super::state::{Own, State};

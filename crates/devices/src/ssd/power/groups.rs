@@ -1,4 +1,4 @@
-//! What a cut leaves of groups of pages behind a write buffer.
+//! The effect of a cut on groups of pages behind a write buffer.
 
 use super::state::Power;
 use super::tear::{count_erasure, drawn, end_blocks};

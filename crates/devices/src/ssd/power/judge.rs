@@ -1,4 +1,4 @@
-//! What must be there after a cut, and what was.
+//! Compares the data that must survive a cut with those found.
 //!
 //! The map that the drive had says which copy of a page is the newest, and which programs were under way.
 //! Of a page the newest programmed copy must be found, or one that was being programmed.

@@ -1,4 +1,4 @@
-//! Power cuts: what one leaves of the flash, and how the drive finds its map again.
+//! Power cuts: their effect on the flash, and the recovery of the map.
 //!
 //! `state.rs` is what a drive keeps for it. `tear.rs` has the effect of a cut on operations in progress;
 //! `steps.rs` is the recovery, step by step and in simulated time; `reader.rs` reads and erases in it,

@@ -1,4 +1,4 @@
-//! Pages that a drive writes for itself while it serves: the record of trims, and checkpoints. They lie
+//! Metadata pages that a drive writes while it serves: the record of trims, and checkpoints. They lie
 //! outside of the blocks for data, and take their turn at the units as any page.
 
 use super::state::{Own, Power, State};

@@ -1,4 +1,4 @@
-//! Mistakes that can be planted, so that the search for mistakes is seen to find them. Without the feature
+//! Bugs that can be planted, to verify that the search finds them. Without the feature
 //! `planted`, which no product has, there are none.
 
 /// A mistake in what a drive does about power cuts.

@@ -1,4 +1,4 @@
-//! What tests see of a drive around power cuts.
+//! The view of tests on a drive around power cuts.
 
 use super::state::{PowerReport, UnderWay};
 use crate::ssd::Ssd;

@@ -1,4 +1,4 @@
-//! What a drive that recovers from power cuts keeps beside flash and FTL.
+//! Additional state of a drive that recovers from power cuts, beside flash and FTL.
 
 use super::checkpoint::Checkpoints;
 use super::reader::Reader;

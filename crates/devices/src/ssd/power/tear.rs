@@ -1,4 +1,4 @@
-//! What a cut leaves of what was under way.
+//! The effect of a cut on operations in progress.
 
 use super::planted::Bug;
 use super::state::{Power, PowerReport};

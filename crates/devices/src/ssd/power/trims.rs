@@ -48,7 +48,7 @@ impl TrimLog {
         }
     }
 
-    /// Begins to record what waits; how many pages that takes.
+    /// Begins to record waiting trims; the number of pages needed.
     pub(in crate::ssd) fn begin(&mut self) -> u64 {
         let begun: u64 = self.under_way.iter().sum();
         let records = self.waiting.len() as u64 - begun;

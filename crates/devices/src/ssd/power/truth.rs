@@ -1,4 +1,4 @@
-//! What must be there after a cut, as the map that the drive had tells.
+//! The data that must survive a cut, from the map before it.
 
 use crate::ssd::ftl::{Ftl, PageMap, Place};
 use crate::ssd::ids::{Lpn, Ppn};

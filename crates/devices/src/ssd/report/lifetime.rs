@@ -1,4 +1,4 @@
-//! How long a drive lasts: what the host may write until the first block expires, and until the
+//! The lifetime of a drive: bytes that the host may write until the first block expires, and until the
 //! spare space is gone.
 //!
 //! What has happened is reported as measured. What has not is extrapolated: each block keeps its rate of

@@ -1,4 +1,4 @@
-//! What a drive has to say after a run: counts, cleaning, wear, and how busy its units were.
+//! The report of a drive after a run: counts, cleaning, wear, and utilisation of its units.
 
 mod health;
 mod lifetime;

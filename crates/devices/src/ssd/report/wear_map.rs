@@ -1,4 +1,4 @@
-//! Where a drive is worn: erasures by place, in a bounded number of cells.
+//! The wear map of a drive: erasures by place, in a bounded number of cells.
 
 use crate::ssd::ids::Unit;
 use crate::ssd::shape::Geometry;

@@ -86,7 +86,7 @@ impl Scheduler {
         self.launch(unit, work, clock);
     }
 
-    /// What moving a page within a unit takes.
+    /// Time of moving a page within a unit.
     #[inline]
     pub(super) fn kind_of_move(&self) -> OpKind {
         if self.cleaning.copy_back { OpKind::CopyBack } else { OpKind::Move }

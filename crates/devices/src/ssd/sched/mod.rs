@@ -1,4 +1,4 @@
-//! The flash back end in time: what each unit does next, and what the end of it means.
+//! The timed flash back end: the next operation of each unit, and the consequences of its end.
 //!
 //! Page requests come in and wait at their units (`requests.rs`); a unit that can begin an operation
 //! asks the classes of work in turn (`next.rs`), lets the [`Ftl`] decide and the [`Lanes`] charge, and

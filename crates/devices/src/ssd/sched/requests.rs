@@ -1,4 +1,4 @@
-//! The class of page requests: where they wait, which begins next, and what its end means.
+//! The class of page requests: their queues, the choice of the next, and its completion.
 
 use super::Scheduler;
 use super::units::{NONE, OpId, PageOp, Phase, Work};

@@ -1,4 +1,4 @@
-//! Units: the queues of pages before them, what each is doing, and where the time went.
+//! Units: their queues of page requests, the operation of each, and time accounting.
 //!
 //! A unit is a package, a die, a pair of planes or a plane; where a logical page is spread over several
 //! packages it is the same part of each of them, its *lanes*. A unit programs, moves and erases with

@@ -1,4 +1,4 @@
-//! What a configuration may not say: counts and sizes that stand alone, and the spare space.
+//! Checks of a configuration: single counts and sizes, and the spare space.
 
 use crate::ssd::config::{
     ActiveBlocks, DEFAULT_SPARE_FACTOR, Gang, Interleave, Pairing, PairingGuard, Pool, Recovery,

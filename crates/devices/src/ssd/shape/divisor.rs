@@ -1,4 +1,4 @@
-//! Division by a number that is known at run time only but never changes: a multiplication.
+//! Division by a constant that is only known at run time, as a multiplication.
 
 /// Divides numbers of which the product with the divisor is below 2^64, as 32-bit numbers are.
 ///

@@ -1,4 +1,4 @@
-//! How one logical page lies on the flash: a part of a flash page, or several of them, in one package
+//! The layout of a logical page on the flash: a part of a flash page, or several of them, in one package
 //! or spread over some.
 
 use crate::ssd::config::{Gang, SsdConfig};

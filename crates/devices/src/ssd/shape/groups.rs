@@ -1,4 +1,5 @@
-//! How logical pages gather behind a write buffer: into *groups*, what one die programs at once, and these
+//! How logical pages are collected behind a write buffer: into *groups*, which one die programs at once,
+//! and these
 //! into *superblocks*, a block of each plane of every die.
 //!
 //! A group is planes x bits x page size; a logical page is part of a flash page, one, or several.

@@ -1,4 +1,4 @@
-//! How many pages a drive has, which of them a sector or a pool has, and what it takes of memory for those that hold data.
+//! The number of pages of a drive, the pages of a sector or a pool, and the memory for pages that hold data.
 
 use super::Geometry;
 use super::check::{LARGEST_BLOCK, scale};

@@ -1,4 +1,4 @@
-//! What of the shape matters to power cuts.
+//! The part of the shape that power cuts need.
 
 use super::{Geometry, check, groups};
 use crate::ssd::config::SsdConfig;

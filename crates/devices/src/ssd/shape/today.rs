@@ -1,4 +1,5 @@
-//! What the keys of a drive with a write buffer demand of each other, and which keys are of a drive with
+//! Constraints between the keys of a drive with a write buffer, and the keys that only apply to a drive
+//! with
 //! one, or without.
 
 use super::groups::Groups;

@@ -1,4 +1,4 @@
-//! What a job says: its keys with their meanings and fio's defaults.
+//! The keys of a job, with their meanings and fio's defaults.
 
 use super::keys::{HONOURED, IGNORED, synchronous, unknown};
 use super::parse::{BadLine, JobSection};

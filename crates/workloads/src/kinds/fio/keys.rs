@@ -1,4 +1,4 @@
-//! The names of a job's keys: those that are honoured, those that may be read over.
+//! The names of a job's keys: those that are supported, and those that may be ignored.
 
 use options::nearest;
 

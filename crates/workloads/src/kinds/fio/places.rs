@@ -1,4 +1,4 @@
-//! Where the requests of a job go, and how large they are.
+//! Addresses and sizes of the requests of a job.
 
 use super::job::{Job, RandomPlaces, Sizes};
 use super::map::Map;

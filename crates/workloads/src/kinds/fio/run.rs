@@ -1,4 +1,4 @@
-//! One clone of a job while it runs: what it asks next, and from when on it may.
+//! One clone of a job while it runs: its next request, and the earliest time for it.
 
 use super::job::{Job, OPS, READ, WRITE};
 use super::places::Places;

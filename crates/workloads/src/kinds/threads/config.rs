@@ -1,4 +1,4 @@
-//! The keys of classes of threads, and what they must keep to.
+//! The keys of classes of threads, and their constraints.
 
 use crate::checks;
 use crate::footprint::Footprint;
@@ -118,7 +118,7 @@ fn key(name: &str, key: &str) -> String {
     format!("workload.classes.{name}.{key}")
 }
 
-/// Says of which class an error is.
+/// Adds the class to an error.
 pub(super) fn within(name: &str, mut invalid: Invalid) -> Invalid {
     for path in &mut invalid.keys {
         *path = path.replacen("workload", &format!("workload.classes.{name}"), 1);
