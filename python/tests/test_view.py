@@ -289,7 +289,8 @@ def test_wrong_input_is_one_line(ssdlab, tmp_path):
     assert list(tmp_path.iterdir()) == [tmp_path / "wrong.toml"]
 
 
-def test_it_serves_until_it_is_interrupted(tiny):
+@pytest.mark.parametrize(("number", "status"), [(signal.SIGINT, 130), (signal.SIGTERM, 143)])
+def test_it_serves_until_it_is_interrupted(tiny, number, status):
     words = [f"--set={key}={value}" for key, value in tiny.items()]
     process = subprocess.Popen(
         [sys.executable, "-m", "ssdlab", "view", "--device", "agrawal2008", *words, "--no-browser"],
@@ -303,9 +304,9 @@ def test_it_serves_until_it_is_interrupted(tiny):
         for path in ("open", "open"):
             request = Request(f"{address}{path}", b"{}", {KEY_HEADER: key})
             assert json.loads(urlopen(request).read())["id"]
-        process.send_signal(signal.SIGINT)
+        process.send_signal(number)
         began = time.monotonic()
-        assert process.wait(20) == 130
+        assert process.wait(20) == status
         assert time.monotonic() - began < 10
     finally:
         process.kill()

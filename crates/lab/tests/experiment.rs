@@ -297,6 +297,21 @@ fn an_interrupted_run_says_how_far_it_came() {
     assert!(matches!(stopped, Err(RunError::Interrupted { requests }) if requests > 0));
 }
 
+#[test]
+fn a_drive_that_is_being_built_can_be_given_up() {
+    for order in ["device.fill_order=sequential", "device.fill_order=random"] {
+        let experiment =
+            Experiment::from_layers(&[set("device.preset=agrawal2008"), set(order)]).unwrap();
+        let mut phases = Vec::new();
+        let ended = run(&experiment, &RunSettings::default(), &mut |progress| {
+            phases.push(progress.phase);
+            ControlFlow::Break(())
+        });
+        assert!(matches!(ended, Err(RunError::Interrupted { requests: 0 })), "{ended:?}");
+        assert_eq!(phases, ["building"]);
+    }
+}
+
 /// A write that finds little to clean costs as much as thousands of others.
 #[test]
 fn preconditioning_asks_after_few_writes_whether_to_go_on() {

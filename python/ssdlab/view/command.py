@@ -16,6 +16,7 @@ from click.shell_completion import CompletionItem
 
 from ssdlab import files, layers
 from ssdlab.cli.options import PATH, ExamplesFirst, override_options
+from ssdlab.cli.signals import Terminated
 from ssdlab.cli.stack import above, below
 from ssdlab.loopback import Loopback
 from ssdlab.view import recording, scenes, serving
@@ -175,20 +176,20 @@ class _EndedBySignals:
     SIGNALS = (signal.SIGINT, signal.SIGTERM)
 
     def __enter__(self) -> _EndedBySignals:
-        self.is_asked = False
+        self.asked: KeyboardInterrupt | None = None
         self._before = [signal.signal(it, self._end) for it in self.SIGNALS]
         return self
 
-    def _end(self, *_: object) -> None:
+    def _end(self, number: int, _: object) -> None:
         # Python loses an exception here and there, as while it forgets an object.
-        self.is_asked = True
-        raise KeyboardInterrupt
+        self.asked = Terminated() if number == signal.SIGTERM else KeyboardInterrupt()
+        raise self.asked
 
     def wait(self) -> None:
         """Wait until a signal comes."""
-        while not self.is_asked:
+        while self.asked is None:
             time.sleep(WAIT_SECONDS)
-        raise KeyboardInterrupt
+        raise self.asked
 
     def __exit__(self, *_: object) -> None:
         for number, before in zip(self.SIGNALS, self._before, strict=True):
