@@ -94,7 +94,7 @@ KINDS = {
             Axis("x", words=["1", "2"]),
             [Cells("us", [[1.5], [2]])],
         ),
-        ["1.5", "2", "us: x down, pool across; darker is more"],
+        ["1.5", "2", "us: x down, pool across; more colour is more"],
     ),
     "percentiles": (
         Figure(

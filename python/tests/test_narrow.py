@@ -9,6 +9,7 @@ from rich.console import Console
 
 import ssdlab as package
 from ssdlab import layers
+from ssdlab.comparison import display as comparison_display
 from ssdlab.endurance import display as endurance_display
 from ssdlab.endurance import rate
 from ssdlab.running import display as run_display
@@ -34,17 +35,20 @@ def shown(tmp_path_factory):
         "enterprise-ssd", "client", [layers.from_name("workload", "random-write")],
         layers.from_assignments(quick | {"device.pages_per_block": 16}),
     )  # fmt: skip
+    faster = package.Experiment(set=aged | {"device.cleaning.time": "interleaved"})
+    compared = package.compare(package.Experiment(set=aged), faster)
     return {
         "run": lambda file: run_display.results_table(run, file),
         "cleaned": lambda file: run_display.results_table(old, file),
         "sweep": lambda file: sweep_display.sweep_table(sweep, file),
         "long": lambda file: sweep_display.sweep_table(long, file),
+        "comparison": lambda file: comparison_display.compare_table(compared, file),
         "endurance": lambda file: endurance_display.rating(rated, 1e12, file),
     }
 
 
 @pytest.mark.parametrize("width", [60, 40])
-@pytest.mark.parametrize("what", ["run", "cleaned", "sweep", "long", "endurance"])
+@pytest.mark.parametrize("what", ["run", "cleaned", "sweep", "long", "comparison", "endurance"])
 def test_nothing_is_cut(shown, what, width, monkeypatch):
     monkeypatch.setenv("COLUMNS", "200")
     # Beside the bars of units there are words that go where there is no room for them.

@@ -6,6 +6,7 @@ import pytest
 
 import ssdlab
 from ssdlab import readable
+from ssdlab.charts import Axis, Figure, Series, style, svg
 from ssdlab.reports import page, trust
 from ssdlab.running import figures
 from ssdlab.running.facts import Facts
@@ -96,3 +97,23 @@ def test_a_run_that_took_no_time_is_compared():
     flash = _run(workload="random-read", requests=100)
     assert "Too few" not in page([nothing, flash])
     assert "0\u202f/s" not in page([nothing, flash])
+
+
+def test_many_bars_do_not_widen_the_page():
+    words = [f"{n}-{n + 1}" for n in range(18)]
+    bars = Series("", words, [1.0] * 18, "bars", role="cell")
+    drawn = svg.draw(Figure("", Axis("erases", words=words), Axis(unit="count"), [bars]))
+    assert "--n:18" in drawn
+    assert "40% / max(8, var(--n, 8))" in style.CHARTS
+    assert "<b" not in drawn, "the numbers would lie on each other"
+
+
+def test_text_of_a_grey_run_can_be_read():
+    for theme in (0, 1):
+        paper, dim = (style.PAPER[name][theme] for name in ("bg", "dim"))
+        assert style.contrast(paper, dim) >= 4.5
+    assert "b.r-context" in style.CHARTS
+    colours = {role: style.ROLES[role] for role in (*style.RUNS, "read", "write")}
+    for role, pair in colours.items():
+        for theme in (0, 1):
+            assert style.contrast(style.PAPER["bg"][theme], pair[theme]) >= 4.5, role

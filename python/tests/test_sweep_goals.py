@@ -33,7 +33,7 @@ def test_a_report_says_that_no_point_keeps_the_constraints(small, tmp_path):
     ssdlab.report(none, tmp_path / "none.html")
     page = (tmp_path / "none.html").read_text()
     head, best = page.partition("<h1>")[2].partition("</h1>")[::2]
-    assert head.startswith("No point satisfies p99 &lt;= 1.00µs; the nearest, device.channels=")
+    assert head.startswith("No point satisfies p99 &lt;= 1.00\u202fµs; the nearest, channels=")
     assert "The points nearest to what was asked" in best and "p99 &lt;= 1" in best
     # Of points that keep them the best is named, not the best of all.
     times = none.columns["host.all.percentiles_us.99"]

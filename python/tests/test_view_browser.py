@@ -124,6 +124,23 @@ def test_a_slider_runs_the_engine_anew_with_the_same_seed(served, tmp_path):
         assert [it for it in browser.said if "400" not in it] == []
 
 
+def test_while_a_run_is_exchanged_nobody_asks_for_the_old_one(served, tmp_path):
+    with Browser(tmp_path / "profile", calm=True) as browser:
+        browser.open(served.url_with_key)
+        browser.until(f"{AT} === 0 && !app.asking")
+        # A frame is due when the new run is there and the page does not know its name yet.
+        browser.run(
+            "(() => { const post = source.post.bind(source); source.post = async (path, body) => {"
+            " const found = await post(path, body); if (path === '/open') fill();"
+            " return found }; app.history.to(app.history.frames.length - 1);"
+            " app.turned[0] = { spare: 0.3 }; begin() })(), undefined"
+        )
+        browser.until("app.said.drives[0].knobs[0].value === 0.3 && !app.asking && app.history.now")
+        assert browser.run("byId('message').textContent") == ""
+        assert browser.run("app.history.frames[0][0].head.t") == 0
+        assert browser.said == []
+
+
 def test_two_drives_stand_beside_each_other(served, tmp_path):
     with Browser(tmp_path / "profile") as browser:
         browser.open(served.url_with_key)

@@ -222,7 +222,7 @@ svg line, svg path, svg polyline { vector-effect: non-scaling-stroke }
     margin-bottom: 10px }
   .stacks .stack { order: 3; grid-column: 1 / -1 }
   .stacks .n i { display: inline; margin-left: 6px }
-  .ratio { min-width: 80px } .flow { height: 250px }
+  .ratio { min-width: 80px } .flow { height: 250px } .flow div { font-size: 11px }
   .flow div.last { left: auto !important; right: 0; text-align: right; white-space: nowrap }
 }
 """

@@ -12,6 +12,7 @@ from rich.text import Text
 
 from ssdlab.comparison import Comparison, grid, margin
 from ssdlab.comparison.grid import Cell, Grid, Overall
+from ssdlab.numbers import duration
 from ssdlab.sweeps.table import Objective, said, spoken
 from ssdlab.terminal import Columns, console_for, rendered, warning_lines
 
@@ -23,6 +24,8 @@ def compare_table(found: Comparison, file: IO[str]) -> str:
     if found.repeat > 1:
         head.append(f"\n{found.repeat} runs each; mean and 95 % confidence interval", style="dim")
     changes = Table.grid(padding=(0, 2))
+    for _ in range(3):
+        changes.add_column(overflow="fold")
     kinds = found.changed.get("device.kind")
     for key, (left, right) in found.changed.items():
         # Devices of two kinds have hardly a key in common.
@@ -31,31 +34,34 @@ def compare_table(found: Comparison, file: IO[str]) -> str:
         changes.add_row(
             key, "-" if left is None else str(left), "-" if right is None else f"{right}"
         )
-    rows = Table(box=None, padding=(0, 1), pad_edge=False)
-    rows.add_column("")
-    for name in "A", "B", "B - A", "":
-        rows.add_column(name, justify="right", header_style="dim", no_wrap=True)
+    repeated = any(row.significant is not None for row in found.shown())
+    rows = Columns(["", "A", "B", "B - A", *([" "] if repeated else [])], keys=1)
     for row in found.shown():
         percent = row.difference_percent
         difference = "" if percent is None else f"{percent:+.2f}%"
         if row.difference_margin is not None and row.a:
             difference += f" ± {100 * row.difference_margin / abs(row.a):.2f}%"
         note = "" if row.significant is None else "differs" if row.significant else "within noise"
+        name = row.name.removeprefix("host.").replace("percentiles_us.", "p").removesuffix("_us")
+        is_time = "_us" in row.name
         rows.add_row(
-            row.name.removeprefix("host.").replace("percentiles_us.", "p"),
-            _with_margin(row.a, row.a_margin),
-            _with_margin(row.b, row.b_margin),
+            name,
+            _with_margin(row.a, row.a_margin, is_time),
+            _with_margin(row.b, row.b_margin, is_time),
             difference,
-            Text(note, style="bold" if row.significant else "dim"),
+            *([Text(note, style="bold" if row.significant else "dim")] if repeated else []),
         )
     messages = [f"{side} {it}" for side, said in found.warnings.items() for it in said]
     warned = [it for it in [warning_lines(messages)] if it is not None]
     return rendered(console, [head, *([changes] if found.changed else []), rows, *warned])
 
 
-def _with_margin(value: float, margin: float | None) -> str:
+def _with_margin(value: float, margin: float | None, is_time: bool) -> str:
+    if is_time:
+        return duration(value, 4) + ("" if margin is None else f" ± {duration(margin, 2)}")
     text = f"{value:,.5g}" if abs(value) < 1e5 else f"{value:,.0f}"
-    return text if margin is None else f"{text} ± {margin:.2g}"
+    around = "" if margin is None else f"{margin:,.0f}" if margin >= 100 else f"{margin:.2g}"
+    return f"{text} ± {around}" if around else text
 
 
 STYLES = {grid.BETTER: "bold green", grid.WORSE: "bold red", grid.UNKNOWN: "dim"}

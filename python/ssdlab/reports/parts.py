@@ -113,8 +113,8 @@ def _cell(path: str, value: Any, units: Mapping[str, str]) -> str:
 def spent(label: str) -> str:
     """A part of a latency as the subject of a sentence.
 
-    >>> spent("on the bus"), spent("waiting for cleaning")
-    ('time on the bus', 'waiting for cleaning')
+    >>> spent("in the medium"), spent("waiting for room")
+    ('time in the medium', 'waiting for room')
     """
     return label if label.startswith("waiting") else f"time {label}"
 

@@ -221,10 +221,8 @@ def _sentence(named: figures.Named) -> str:
     row = ROWS[5] if closed else ROWS[0]
     left, right = row.value(a) or 0.0, row.value(b) or 0.0
     if not left or not right:
-        values = (
-            f"{n} {readable.value(v, row.unit)}" for n, v in ((a_name, left), (b_name, right))
-        )
-        return f"{row.name[0].upper()}{row.name[1:]}: {', '.join(values)}."
+        both = (f"{n} {readable.value(v, row.unit)}" for n, v in ((a_name, left), (b_name, right)))
+        return f"{row.name[0].upper()}{row.name[1:]}: {', '.join(both)}."
     if readable.same(left, right):
         return f"{b_name} and {a_name} perform the same: {readable.value(right, row.unit)}."
     better = (right < left) == bool(row.less_is_better)

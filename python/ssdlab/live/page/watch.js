@@ -84,7 +84,7 @@ function verdict() { const d = S.said, p = S.points[S.points.length - 1], v = n 
   else { const q = v('measured_p99') !== null ? ['p99', 'The p99 latency'] : ['p50', 'The median latency'];
     const clientHas = v('measured_' + q[0]), model = v('model_' + q[0]);
     if (clientHas === null) say = show(rate, 'rate') + ' are too few for latency percentiles.';
-    else { const half = v('measured_p50'), is = (a, b) => Math.abs(a / b - 1) <= .1;
+    else { const half = v('measured_p50'), is = (a, b) => Math.abs(a / b - 1) <= .05;
       say = `${q[1]} is ${show(clientHas, 'time')}`;
       if (!is(clientHas, model)) say += `, and ${show(model, 'time')} in the model.`;
       else if (!is(half, v('model_p50'))) say += ', as in the model; the median is '
