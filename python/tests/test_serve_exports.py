@@ -208,7 +208,7 @@ def test_one_that_cannot_be_served_keeps_all_closed(tmp_path):
         ({"device": "null", "size": "1000B"}, "export b: size 1000B: not a multiple of 512"),
         (good | {"backing": tmp_path / "short"}, "export b: backing file"),
         (good | {"sized": 1}, "export b: there is no sized of an export; there are allow_code"),
-        (good | {"record": tmp_path / "x.csv"}, "is the record of export a already"),
+        (good | {"record": tmp_path / "x.csv"}, "x.csv is what export a: record names already"),
     ]:
         with pytest.raises(ssdlab.InputError, match=re.escape(message)):
             record = {"record": tmp_path / "x.csv"} if "record" in bad else {}

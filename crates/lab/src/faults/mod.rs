@@ -213,13 +213,13 @@ impl<'a> Faulty<'a> {
     }
 
     fn check_cut(&self) -> Result<(), String> {
-        if self.first.is_none() {
-            return Err("cut: nothing was asked yet, so there is nothing to lose".to_owned());
-        }
         if self.off_until.is_some() || !self.device.is_ready() {
             return Err("the power is already off, or the drive is still recovering".to_owned());
         }
-        self.experiment.device.check_power_cuts().map_err(|invalid| invalid.to_string())
+        self.experiment.device.check_power_cuts().map_err(|invalid| invalid.to_string())?;
+        // Times of a replay count from the first request.
+        let begun = self.first.map(|_| ());
+        begun.ok_or_else(|| "cut: nothing was asked yet, so there is nothing to lose".to_owned())
     }
 
     /// The power goes: what was asked and is not answered is lost.

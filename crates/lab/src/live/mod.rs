@@ -187,13 +187,12 @@ fn serve(
     watcher.recorder = None;
     session.check_supplied(watcher.simulated.answered())?;
     let record = recorder.map(TraceWriter::finish).transpose();
-    let last = watcher.last;
-    let simulated_ns = watcher.first.map_or(0, |first| last - first);
+    let simulated_ns = watcher.first.map_or(0, |first| watcher.last - first);
     let ran = Ran {
         asked: watcher.simulated.answered(),
         collected: watcher.simulated,
         first: watcher.first,
-        last,
+        last: watcher.last,
         notices: Vec::new(),
         unanswered: 0,
         settled: None,
@@ -204,8 +203,7 @@ fn serve(
     // Whatever has become of the trace, the drive stays with its data.
     let kept = watcher.keeper.as_mut().map(|it| it.finish(session.device())).transpose();
     let record = record?;
-    let faults =
-        write_faults(record.as_ref().map(|(target, _)| target.as_str()), given.as_deref())?;
+    let faults = write_faults(record.as_ref(), given.as_deref())?;
     kept?;
     results["experiment"] =
         report::replayable(experiment, settings.record.as_deref(), faults.as_deref());
@@ -261,10 +259,12 @@ fn recorded((file, losses): (String, Losses), faults: Option<&str>) -> Value {
 }
 
 /// Writes the orders that were given beside the trace, so that a replay has them; where.
-fn write_faults(record: Option<&str>, given: Option<&str>) -> Result<Option<String>, RunError> {
-    let (Some(record), Some(given)) = (record.filter(|it| *it != "-"), given) else {
-        return Ok(None);
-    };
+fn write_faults(
+    record: Option<&(String, Losses)>,
+    given: Option<&str>,
+) -> Result<Option<String>, RunError> {
+    let record = record.map(|(target, _)| target).filter(|it| *it != "-");
+    let (Some(record), Some(given)) = (record, given) else { return Ok(None) };
     let path = format!("{record}.faults");
     std::fs::write(Path::new(&path), given)
         .map_err(|error| RunError::System(format!("{path}: cannot be written: {error}")))?;
