@@ -87,6 +87,33 @@ def test_none_does_says_why(given, ssdlab, tmp_path):
     assert "p99 is " in said and ", not 1.00µs and lifetime is" in said and ", not 1 years" in said
 
 
+@pytest.mark.parametrize("op", ["read", "trim"])
+def test_what_is_never_written_to_lasts_for_ever(given, ssdlab, tmp_path, op):
+    n, quiet = 200, tmp_path / "quiet.parquet"
+    import ssdlab as package
+
+    package.trace.write(
+        quiet, at_ns=[10**6 * i for i in range(n)], op=[op] * n, sector=[8 * i for i in range(n)],
+        sectors=[8] * n,
+    )  # fmt: skip
+    done = ssdlab("size", "--trace", quiet, "--drive", given["drive"], "--p99", "1s", "--drives", 1)
+    assert done.returncode == 0, done.stderr
+    assert "lifetime unlimited under this trace" in " ".join(done.stdout.split())
+
+
+def test_a_limit_is_kept_by_what_lasts_for_ever():
+    forever = [float("inf")] * 3
+    assert Goal("years", 5.0, at_least=True).kept(forever) is True
+    assert Goal("p99_us", 5.0).kept(forever) is False
+
+
+def test_writes_at_one_instant_have_no_rate(given, tmp_path):
+    for requests in (1, 9):
+        path = recorded(tmp_path / f"{requests}.parquet", requests=requests, gap_ns=0, reads=0.0)
+        with pytest.raises(ssdlab.InputError, match="at the same instant, so that it has no write"):
+            sizing.size(path, drive=given["drive"], years=1.0)
+
+
 def test_more_drives_where_one_has_no_room(given, tmp_path):
     wide = tmp_path / "wide.parquet"
     ssdlab.trace.write(

@@ -44,6 +44,14 @@ def test_a_report_says_that_no_point_keeps_the_constraints(small, tmp_path):
     assert f"channels={kept}" in head and "No point" not in head
 
 
+def test_a_figure_is_not_minimised_and_maximised():
+    known = ["host.all.percentiles_us.99", "host.all.iops"]
+    twice = table.goals(["p99", "host.all.percentiles_us.99"], ["iops"], [], known)
+    assert [it.column for it in twice.objectives] == known
+    with pytest.raises(ssdlab.InputError, match="it is also to be minimised; keep one of the two"):
+        table.goals(["p99"], ["host.all.percentiles_us.99"], [], known)
+
+
 def test_a_loaded_sweep_has_its_goals(small, tmp_path):
     options = {"set": small, "vary": {"device.channels": [2, 8]}, "out": tmp_path / "it.csv"}
     found = ssdlab.sweep(minimize="p99", constraints="iops>=1", **options)

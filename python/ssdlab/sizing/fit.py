@@ -82,6 +82,11 @@ def fit(path: Path, stack: Sequence[Layer], most_drives: int) -> Fit:
     found = read(path, workload, capacity)
     if not found.requests:
         raise InputError(f"--trace {path}: no requests")
+    if _written(found) and not found.duration_seconds:
+        raise InputError(
+            f"--trace {path}: all its requests arrive at the same instant, so that it has no write "
+            "rate from which a lifetime follows"
+        )
     scale = int(drive["scale"])
     beyond, new_scale, drives, words = None, None, 1, []
     touched, room = found.footprint_bytes, capacity
@@ -124,11 +129,17 @@ def _next_divisor(number: int, below: int) -> int:
     return next(each for each in range(below - 1, 0, -1) if number % each == 0)
 
 
+def _written(found: Record) -> float:
+    """The bytes that a trace writes; what neither reads nor writes has no share of reads."""
+    reads = 1.0 if found.read_share is None else found.read_share
+    return float(found.total_bytes * (1 - reads))
+
+
 def _loops(found: Record) -> int:
     """The number of replays after which the trace has overwritten its footprint, within limits."""
     if not found.duration_seconds:
         return 1
-    written = found.total_bytes * (1 - found.read_share)
+    written = _written(found)
     wanted = 1 + math.ceil(found.footprint_bytes / max(written, 1.0)) if written else 1
     most = min(MAX_REQUESTS // found.requests, int(MAX_BYTES // max(found.total_bytes, 1)))
     return int(max(min(wanted, most), 1))

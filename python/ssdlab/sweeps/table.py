@@ -283,6 +283,12 @@ def goals(
         for word, names in (("minimize", minimize), ("maximize", maximize))
         for name in names
     ]
+    objectives = [*dict.fromkeys(objectives)]
+    for place, one in enumerate(objectives):
+        if one.column in {other.column for other in objectives[:place]}:
+            raise InputError(
+                f"{option}maximize {one.column}: it is also to be minimised; keep one of the two"
+            )
     limits = []
     for text in constraints:
         source = f"{option}constrain {text}"
