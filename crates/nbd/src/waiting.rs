@@ -170,9 +170,11 @@ impl<D: Device + ?Sized, W: Witness<D> + ?Sized> Server<'_, D, W> {
         self.setup.orders.as_ref().and_then(Orders::due)
     }
 
-    /// The time of the next event of the device, or of the next due reply.
+    /// The time of the next event of the device, or of the next due reply. Without power the device has
+    /// no requests, but clients wait for its recovery.
     fn next_instant(&self) -> Option<u64> {
-        let event = self.device.device().next_event().filter(|_| !self.device.is_idle());
+        let is_awaited = self.is_off || !self.device.is_idle();
+        let event = self.device.device().next_event().filter(|_| is_awaited);
         let ahead = self.device.ahead();
         let event = event.map(|at| self.setup.scale.wall(at).saturating_sub(ahead));
         event.into_iter().chain(self.requests.due()).min()
