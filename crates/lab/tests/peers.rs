@@ -16,7 +16,9 @@ fn outcome(below: &[Layer], assignments: &[&str]) -> Result<String, String> {
     // This contradiction shows when the device is built, which takes time.
     let spare = |it: &&&str| ["spare_", "over_p"].iter().any(|key| it.contains(key));
     if assignments.iter().filter(spare).count() > 1 {
-        experiment.capacity_bytes(&mut || ControlFlow::Continue(())).map_err(|error| error.to_string())?;
+        experiment
+            .capacity_bytes(&mut || ControlFlow::Continue(()))
+            .map_err(|error| error.to_string())?;
     }
     Ok(experiment.to_toml())
 }
