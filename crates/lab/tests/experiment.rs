@@ -113,6 +113,23 @@ read_share = 0.5
 ";
 
 #[test]
+fn a_file_has_shares_in_percent() {
+    let text = "[device]\nover_provisioning = '28%'\nfill = '50 %'\nwear.spread = '10%'\n\
+                [workload]\nkind = 'closed'\nread_share = '30%'\nfootprint = '12.5%'";
+    let table = toml_of(&[file(text)]);
+    let share = |section: &str, key: &str| table[section][key].as_float();
+    assert_eq!(share("device", "over_provisioning"), Some(0.28));
+    assert_eq!(share("device", "fill"), Some(0.5));
+    assert_eq!(table["device"]["wear"]["spread"].as_float(), Some(0.1));
+    assert_eq!(share("workload", "read_share"), Some(0.3));
+    assert_eq!(share("workload", "footprint"), Some(0.125));
+    let error = refusal(&[file("[workload]\nread_share = 'half'")]);
+    assert!(error.contains("or a share in percent such as \"28%\""), "{error}");
+    let error = refusal(&[file("[workload]\nrequests = '28%'")]);
+    assert!(error.contains("workload.requests = '28%': invalid type: string"), "{error}");
+}
+
+#[test]
 fn a_member_of_an_array_is_a_device_of_its_own() {
     let member = |layers: &[Layer]| toml_of(layers)["device"]["member"].clone();
     assert_eq!(member(&[file(SMALL_ARRAY)])["channels"].as_integer(), Some(2));

@@ -11,6 +11,7 @@ mod link;
 mod named;
 mod quantity;
 mod section;
+mod share;
 mod values;
 
 pub use electric::{Current, Electric, Energy, OrPlain, Power, Voltage};
@@ -19,7 +20,10 @@ pub use link::{LINKS, Link};
 pub use named::{ANY_NAME, Named};
 pub use quantity::{Bandwidth, Capacitance, Duration, PerByte, QuantityError, Size};
 pub use section::{Choice, Invalid, KeyInfo, Setting, nearest};
+pub use share::{PERCENT, share};
 pub use values::{NUMBER, Values};
 
 #[doc(hidden)]
 pub use serde;
+#[doc(hidden)]
+pub use share::{describe_share, read_share};

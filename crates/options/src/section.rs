@@ -259,13 +259,14 @@ leaves! {
 ///
 /// `pub struct Timing as TimingPartial { /// doc \n read: Duration = Duration::from_ns(25_000), }`
 /// makes the resolved `Timing` (with `Default` and `Serialize`) and the layer `TimingPartial` (with
-/// `Deserialize` that refuses unknown keys). A key may itself be a section.
+/// `Deserialize` that refuses unknown keys). A key may itself be a section. A number that is a part of
+/// something says so, `spare: f64 as Ratio = 0.1`, and is read in percent too.
 #[macro_export]
 macro_rules! options {
     ($(
         $(#[doc = $section_doc:literal])+
         pub struct $name:ident as $partial:ident {
-            $( $(#[doc = $doc:literal])+ $key:ident : $type:ty = $default:expr, )*
+            $( $(#[doc = $doc:literal])+ $key:ident : $type:ty $(as $share:ident)? = $default:expr, )*
         }
     )+) => {$(
         $(#[doc = $section_doc])+
@@ -290,6 +291,10 @@ macro_rules! options {
         pub struct $partial {
             $(
                 #[doc = concat!("See [`", stringify!($name), "`].")]
+                $(
+                    #[doc = concat!("A ", stringify!($share), ".")]
+                    #[serde(deserialize_with = "options::read_share")]
+                )?
                 pub $key: <$type as $crate::Setting>::Partial,
             )*
         }
@@ -313,6 +318,7 @@ macro_rules! options {
                     let doc = concat!($($doc, "\n"),+);
                     let key = format!("{path}.{}", stringify!($key));
                     <$type as $crate::Setting>::describe(&key, doc, &default.$key, rows);
+                    $( $crate::describe_share(rows, $crate::Values::$share); )?
                 )*
                 for row in rows[first..].iter_mut().filter(|row| row.section.is_empty()) {
                     row.section = concat!($($section_doc, "\n"),+).trim().to_owned();

@@ -15,10 +15,12 @@ pub enum Values {
     Whole(u64, u64),
     /// Any number.
     Number,
-    /// A number from 0 to 1.
+    /// A number from 0 to 1, or that in percent.
     Share,
-    /// A number above 0, up to 1.
+    /// A number above 0, up to 1, or that in percent.
     PositiveShare,
+    /// Any number that is a part of something, or that in percent.
+    Ratio,
     /// One of these words, each with its meaning.
     Words(Vec<(String, String)>),
     /// A text that this regular expression matches from its beginning to its end. It keeps to what

@@ -5,7 +5,7 @@
 
 use crate::units::PAGE_SECTORS;
 use engine::SECTOR_BYTES;
-use options::{Invalid, NUMBER, Size, Values};
+use options::{Invalid, NUMBER, PERCENT, Size, Values};
 use serde::{Deserialize, Deserializer, Serialize, Serializer, de};
 use std::fmt;
 use std::str::FromStr;
@@ -82,7 +82,8 @@ impl FromStr for Footprint {
     type Err = String;
 
     fn from_str(text: &str) -> Result<Self, String> {
-        match text.trim().parse::<f64>() {
+        let text = text.trim();
+        match options::share(text).map_or_else(|| text.parse::<f64>(), Ok) {
             Ok(share) => Footprint::share(share)
                 .ok_or_else(|| format!("{text} is not {}", Footprint::EXPECTED)),
             Err(_) => text
@@ -131,7 +132,7 @@ impl<'de> Deserialize<'de> for Footprint {
 impl Footprint {
     /// As a number, or as text: a share or a size.
     fn values() -> Values {
-        let text = format!(r"\s*{NUMBER}\s*|{}", Size::pattern());
+        let text = format!(r"\s*{NUMBER}\s*|\s*{PERCENT}\s*|{}", Size::pattern());
         Values::Either(vec![Values::PositiveShare, Values::Pattern(text)])
     }
 }
@@ -155,6 +156,7 @@ mod tests {
             ("1.0", 1_000_001, 1_000_000),
             ("0.5", 1000, 496),
             ("\"0.5\"", 1000, 496),
+            ("\"50%\"", 1000, 496),
             ("\"1MiB\"", 1 << 20, 2048),
             ("\"512B\"", 1, 1),
         ];

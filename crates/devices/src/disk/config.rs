@@ -91,7 +91,7 @@ options! {
         read_on_arrival: bool = false,
         /// Share of a read that must be in the buffer before its transfer to the host starts: 0 sends each
         /// sector as it is read, 1 waits for the last one.
-        send_at: f64 = 0.0,
+        send_at: f64 as Ratio = 0.0,
         /// Segments that may hold dirty data; with the write cache.
         write_segments: u32 = 8,
     }

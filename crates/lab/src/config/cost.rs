@@ -19,7 +19,7 @@ options! {
         /// Period of the cost calculation, years.
         years: Option<f64> = None,
         /// Yearly maintenance, as a share of the purchase price of the devices.
-        maintenance_share: Option<f64> = None,
+        maintenance_share: Option<f64> as Ratio = None,
     }
 }
 

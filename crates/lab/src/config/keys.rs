@@ -93,6 +93,12 @@ fn choosing(section: &str, kinds: &[(&str, &str)]) -> Vec<KeyInfo> {
     ]
 }
 
+/// The path of a key of a device that another is made of as that of a device, whose keys it has.
+pub(crate) fn of_device(path: &str) -> String {
+    let words = path.split('.').filter(|word| !["member", "each"].contains(word));
+    words.collect::<Vec<_>>().join(".")
+}
+
 /// A path with `*` for each name that the user gives to a table, as it is in the reference: of
 /// `workload.classes.logs.rate`, `workload.classes.*.rate`.
 pub(crate) fn in_reference(path: &str) -> String {
@@ -113,8 +119,7 @@ pub(crate) fn in_reference(path: &str) -> String {
 /// has it, or the nearest one; and those of the table.
 pub(crate) fn unknown_key(parent: &str, word: &str, kind: &str) -> String {
     let all = keys();
-    // A device that another is made of has the keys of a device.
-    let table = in_reference(&parent.replace(".member", "").replace(".each", ""));
+    let table = in_reference(&of_device(parent));
     let section = table.split('.').next().unwrap_or(&table);
     let own = all.iter().find(|it| it.section == section && it.kind.is_none_or(|it| it == kind));
     let known = own.map(|own| own.names_in(&table)).unwrap_or_default();

@@ -1,7 +1,7 @@
 //! Numbers as people write them, in assignments: `28%`, `100k`, `1e5`, `1_000_000`. What could mean two things is
 //! refused: a size of `4K`, a share of a count.
 
-use super::keys::{in_reference, keys};
+use super::keys::{in_reference, keys, of_device};
 use options::{KeyInfo, Values};
 use std::collections::BTreeMap;
 use std::sync::LazyLock;
@@ -33,14 +33,14 @@ const TIMES: [(&str, u128); 8] = [
 /// # Errors
 /// Why it cannot be meant.
 pub(super) fn number(path: &str, text: &str) -> Result<Option<String>, String> {
-    let reference = in_reference(&path.replace(".member", "").replace(".each", ""));
+    let reference = in_reference(&of_device(path));
     let Some(known) = KEYS.get(&reference) else { return Ok(None) };
     let takes = |wanted: fn(&Values) -> bool| known.iter().any(|key| any(&key.values, wanted));
     let whole = takes(|it| matches!(it, Values::Whole(..)));
-    let real = takes(|it| matches!(it, Values::Number | Values::Share | Values::PositiveShare));
+    let real = takes(|it| matches!(it, Values::Number) || is_part(it));
     let Some(written) = Written::of(text).filter(|_| whole || real) else { return Ok(None) };
     if written.suffix == "%" {
-        if !known.iter().any(is_share) {
+        if !takes(is_part) {
             return Err(format!("{text} is a share, and {path} is none: write a number"));
         }
         return Ok(Some(written.times(1, -2)));
@@ -66,13 +66,9 @@ fn any(values: &Values, wanted: fn(&Values) -> bool) -> bool {
     }
 }
 
-/// Whether a number of this key is a part of something.
-fn is_share(key: &KeyInfo) -> bool {
-    let says = |word: &str| key.doc.to_lowercase().contains(word);
-    any(&key.values, |it| matches!(it, Values::Share | Values::PositiveShare))
-        || says("share")
-        || says("probability")
-        || says("spare space /")
+/// Whether it is a part of something, of which people speak in percent.
+fn is_part(values: &Values) -> bool {
+    matches!(values, Values::Share | Values::PositiveShare | Values::Ratio)
 }
 
 /// A decimal number, and what stands behind it.
@@ -148,6 +144,7 @@ mod tests {
             ("workload.requests=64Ki", "65536"),
             ("classes.logs.depth=1k", "1000"),
             ("member.channels=0.01k", "10"),
+            ("device.members=0.01k", "10"),
             ("workload.rate=100k", "100000.0"),
             ("workload.rate=1e5", "1e5"),
             ("read_share=28%", "0.28"),

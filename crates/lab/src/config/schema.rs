@@ -7,7 +7,7 @@
 use super::keys::{SectionKeys, keys};
 use super::layer::{TITLE, VERSION};
 use super::presets;
-use options::{ANY_NAME, KeyInfo, Values};
+use options::{ANY_NAME, KeyInfo, PERCENT, Values};
 use serde_json::{Map, Value, json};
 use std::fmt::Write as _;
 
@@ -151,10 +151,9 @@ fn takes(values: &Values) -> Value {
             json!({ "type": "integer", "minimum": least, "maximum": most })
         }
         Values::Number => json!({ "type": "number" }),
-        Values::Share => json!({ "type": "number", "minimum": 0, "maximum": 1 }),
-        Values::PositiveShare => {
-            json!({ "type": "number", "exclusiveMinimum": 0, "maximum": 1 })
-        }
+        Values::Share => part(json!({ "minimum": 0, "maximum": 1 })),
+        Values::PositiveShare => part(json!({ "exclusiveMinimum": 0, "maximum": 1 })),
+        Values::Ratio => part(json!({})),
         Values::Words(words) => {
             let words: Vec<&str> = words.iter().map(|(word, _)| word.as_str()).collect();
             json!({ "type": "string", "enum": words })
@@ -169,6 +168,13 @@ fn takes(values: &Values) -> Value {
         Values::List(one) => json!({ "type": "array", "items": takes(one) }),
         Values::Section(name) => reference(name),
     }
+}
+
+/// A number within limits, or a text in percent.
+fn part(mut limits: Value) -> Value {
+    limits["type"] = json!(["number", "string"]);
+    limits["pattern"] = format!("^{PERCENT}$").into();
+    limits
 }
 
 /// The default as a value, where there is one.

@@ -26,9 +26,9 @@ options! {
         /// Maximum number of rounds.
         rounds: u32 = 25,
         /// Maximum range (max - min) within the window, as a share of the mean.
-        range: f64 = 0.2,
+        range: f64 as Ratio = 0.2,
         /// Maximum slope: rise or fall of the fitted line over the window, as a share of the mean.
-        slope: f64 = 0.1,
+        slope: f64 as Ratio = 0.1,
     }
 }
 

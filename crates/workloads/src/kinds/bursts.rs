@@ -50,9 +50,9 @@ options::options! {
         /// Arrival process within a burst or pause.
         spacing: Spacing = Spacing::Poisson,
         /// Share of reads; the rest are writes.
-        read_share: f64 = 1.0,
+        read_share: f64 as Ratio = 1.0,
         /// Share of random requests; the rest are sequential to the previous one.
-        random_share: f64 = 1.0,
+        random_share: f64 as Ratio = 1.0,
         /// Distribution of random requests over the footprint.
         locality: Locality = Locality::UNIFORM,
         /// Scatter hot blocks over the footprint; else they are at its start.

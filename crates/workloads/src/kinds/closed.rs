@@ -34,9 +34,9 @@ options::options! {
         /// Think time between a completion and the next request.
         think_time: Duration = Duration::from_ns(0),
         /// Share of reads; the rest are writes.
-        read_share: f64 = 1.0,
+        read_share: f64 as Ratio = 1.0,
         /// Share of random requests; the rest are sequential to the previous one.
-        random_share: f64 = 1.0,
+        random_share: f64 as Ratio = 1.0,
         /// Distribution of random requests over the footprint.
         locality: Locality = Locality::UNIFORM,
         /// Scatter hot blocks over the footprint; else they are at its start.

@@ -29,7 +29,7 @@ options::options! {
         /// Queue depth (outstanding requests).
         outstanding: u32 = 32,
         /// Share of reads; the rest are writes.
-        read_share: f64 = 0.4,
+        read_share: f64 as Ratio = 0.4,
         /// Footprint: the part of the device that is accessed, from its start; at least 64KiB.
         footprint: Footprint = Footprint::WHOLE,
     }

@@ -32,9 +32,9 @@ options::options! {
         /// Total number of requests.
         requests: u64 = 100_000,
         /// Probability that a request is sequential to the previous one, with the same size and direction.
-        sequential_share: f64 = 0.0,
+        sequential_share: f64 as Ratio = 0.0,
         /// Probability that a non-sequential request is a read.
-        read_share: f64 = 1.0,
+        read_share: f64 as Ratio = 1.0,
         /// Interarrival time before a non-sequential request, in ms; negative draws count as 0.
         interarrival: DistributionSpec = DistributionSpec::uniform(0.0, 1.0),
         /// Interarrival time before a sequential request, in ms; negative draws count as 0.

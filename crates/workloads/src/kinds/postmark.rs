@@ -36,9 +36,9 @@ options::options! {
         /// Number of transactions, each a read or an append plus a creation or a deletion.
         transactions: u64 = 500,
         /// Share of transactions that read; the rest append.
-        read_share: f64 = 0.5,
+        read_share: f64 as Ratio = 0.5,
         /// Share of transactions that create; the rest delete.
-        create_share: f64 = 0.5,
+        create_share: f64 as Ratio = 0.5,
         /// Maximum request size, a multiple of 4KiB.
         request_size: Size = Size::from_bytes(128 << 10),
         /// Queue depth (outstanding requests).

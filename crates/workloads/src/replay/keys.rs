@@ -63,7 +63,7 @@ options::options! {
         /// Which event counts as the arrival, in Linux block-layer traces.
         event: BlockEvent = BlockEvent::Auto,
         /// Share of reads, for formats that do not record reads and writes.
-        read_share: Option<f64> = None,
+        read_share: Option<f64> as Ratio = None,
         /// Number of unreadable lines or records to skip (and count) before an error.
         skip_bad: u64 = 0,
         /// Devices (volumes, units) of the trace to replay: all, first, or numbers.

@@ -16,7 +16,7 @@ options! {
         /// Power of the drive while it empties its buffer.
         watts: OrPlain<Power> = OrPlain(Power::from_smallest(6_000_000)),
         /// Efficiency of the converter, as a share.
-        efficiency: f64 = 0.8,
+        efficiency: f64 as Ratio = 0.8,
     }
 }
 

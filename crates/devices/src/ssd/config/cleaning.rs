@@ -191,7 +191,7 @@ options! {
         /// Maximum size of the detector's table in controller memory.
         memory: Size = Size::from_bytes(1 << 20),
         /// For the detector `address`: share of the address space, from its start, that counts as hot.
-        hot_addresses: f64 = 0.1,
+        hot_addresses: f64 as Ratio = 0.1,
     }
 
     /// Wear levelling around the cleaning policy (section 5 of the 2008 paper). *Life* is the
@@ -200,13 +200,13 @@ options! {
         /// Wear levelling: what is done with a victim that is more worn than the others.
         rule: LevellingRule = LevellingRule::None,
         /// Rate limiting applies to victims whose remaining life is below (1 - this share) x the mean.
-        age_variance: f64 = 0.2,
+        age_variance: f64 as Ratio = 0.2,
         /// The probability of using a rate-limited victim falls from 1 there to 0 at this share of the mean.
-        rate_limit_floor: f64 = 0.0,
+        rate_limit_floor: f64 as Ratio = 0.0,
         /// Cold data are migrated into a victim whose remaining life is below this share of the mean.
-        retirement_age: f64 = 0.85,
+        retirement_age: f64 as Ratio = 0.85,
         /// Cold data are taken from blocks with at least this share of the mean remaining life.
-        cold_life: f64 = 1.0,
+        cold_life: f64 as Ratio = 1.0,
         /// How the age of data is measured; the block with the oldest data is migrated.
         temperature: Temperature = Temperature::Opened,
     }
@@ -219,13 +219,13 @@ options! {
         /// Cleaning threshold: cleaning starts when at most this share of the blocks of a domain is free,
         /// and in any case when one block is. If not given it follows from the spare factor S: 5 % as in the
         /// 2008 paper for S of 0.15 or more, and 0.05 x (S / 0.15)^2 below that.
-        min_free: Option<f64> = None,
+        min_free: Option<f64> as Ratio = None,
         /// Whether cleaning blocks its unit or yields to requests.
         time: CleaningTime = CleaningTime::Interleaved,
         /// Background cleaning: also clean while a unit is idle.
         background: bool = false,
         /// Background cleaning stops when more than this share of the blocks of a domain is free.
-        background_free: f64 = 0.1,
+        background_free: f64 as Ratio = 0.1,
         /// Copy-back: move pages within their plane, without a bus transfer.
         copy_back: bool = false,
         /// Move pages directly to another package of the gang over the shared bus.
@@ -258,6 +258,6 @@ options! {
         meter_depth: u32 = 2,
         /// For the pace `token`: writes are not metered while the host writes less than this share of the
         /// rate that cleaning leaves.
-        meter_above: f64 = 0.55,
+        meter_above: f64 as Ratio = 0.55,
     }
 }

@@ -116,7 +116,7 @@ options! {
         /// Rated P/E cycles of a block (Table 1: 100 K).
         rated_cycles: u32 = 100_000,
         /// Variation between blocks: standard deviation of their rated P/E cycles, as a share of the mean.
-        spread: f64 = 0.0,
+        spread: f64 as Ratio = 0.0,
         /// Service life for which DWPD is stated, years.
         service_years: f64 = 5.0,
     }
@@ -161,9 +161,9 @@ options! {
         stripe: Option<Size> = None,
         /// Spare space / physical space, in data pages (definition of the 2008 paper); 0.15 if neither this
         /// nor one of the next three keys is given.
-        spare_factor: Option<f64> = None,
+        spare_factor: Option<f64> as Ratio = None,
         /// Over-provisioning: spare space / exported capacity (the industry's definition).
-        over_provisioning: Option<f64> = None,
+        over_provisioning: Option<f64> as Ratio = None,
         /// Spare space in whole blocks per plane (definition of the 2008 simulator).
         spare_blocks_per_plane: Option<u32> = None,
         /// Exported capacity as on the label; another way to state the spare space.
@@ -300,7 +300,7 @@ word_or_number!(
     |text| match text {
         "full" => Some(Fill(1.0)),
         "empty" => Some(Fill(0.0)),
-        _ => None,
+        _ => options::share(text).filter(|share| (0.0..=1.0).contains(share)).map(Fill),
     },
     |n: f64| (0.0..=1.0).contains(&n).then_some(Fill(n)),
     |fill: Fill, serializer: S| match fill.0 {

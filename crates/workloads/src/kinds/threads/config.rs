@@ -33,9 +33,9 @@ options::options! {
         /// completion, and its latency counts from then.
         depth: u32 = 1,
         /// Share of reads; the rest are writes.
-        read_share: f64 = 1.0,
+        read_share: f64 as Ratio = 1.0,
         /// Share of random requests; the rest are sequential to the previous one.
-        random_share: f64 = 1.0,
+        random_share: f64 as Ratio = 1.0,
         /// Distribution of random requests over the footprint.
         locality: Locality = Locality::UNIFORM,
         /// Scatter hot blocks over the footprint; else they are at its start.
@@ -45,7 +45,7 @@ options::options! {
         /// Footprint: the part of the device that is accessed, from its start.
         footprint: Footprint = Footprint::WHOLE,
         /// Share of writes with forced unit access (FUA): durable when acknowledged.
-        fua: f64 = 0.0,
+        fua: f64 as Ratio = 0.0,
         /// A thread flushes after this many writes, as soon as its queue depth allows; 0: never.
         flush_every: u64 = 0,
     }

@@ -1,0 +1,103 @@
+//! Parts of something, which people write as a number or in percent: 0.28 is 28 %.
+
+use crate::{KeyInfo, Values};
+use serde::{Deserializer, de};
+use std::fmt;
+
+/// The texts that [`share`] reads.
+pub const PERCENT: &str = r"[+-]?(?:[0-9]+\.?[0-9]*|\.[0-9]+) ?%";
+
+/// The part that a text in percent stands for, to the nearest number; `None` where it is none.
+pub fn share(text: &str) -> Option<f64> {
+    let number = text.strip_suffix('%')?;
+    let number = number.strip_suffix(' ').unwrap_or(number);
+    let is_plain =
+        number.trim_start_matches(['+', '-']).starts_with(|c: char| c == '.' || c.is_ascii_digit());
+    format!("{number}e-2").parse().ok().filter(|_| is_plain)
+}
+
+/// The value of a key whose row says that it is a part of something (`as Ratio`).
+#[doc(hidden)]
+pub fn read_share<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<f64>, D::Error> {
+    struct Visitor;
+    impl de::Visitor<'_> for Visitor {
+        type Value = f64;
+        fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+            f.write_str("a number, or a share in percent such as \"28%\"")
+        }
+        fn visit_f64<E: de::Error>(self, number: f64) -> Result<f64, E> {
+            Ok(number)
+        }
+        fn visit_u64<E: de::Error>(self, number: u64) -> Result<f64, E> {
+            Ok(number as f64)
+        }
+        fn visit_i64<E: de::Error>(self, number: i64) -> Result<f64, E> {
+            Ok(number as f64)
+        }
+        fn visit_str<E: de::Error>(self, text: &str) -> Result<f64, E> {
+            share(text).ok_or_else(|| E::invalid_value(de::Unexpected::Str(text), &self))
+        }
+    }
+    deserializer.deserialize_any(Visitor).map(Some)
+}
+
+/// Says of the key that was described last that it is a part of something.
+#[doc(hidden)]
+pub fn describe_share(rows: &mut [KeyInfo], values: Values) {
+    let row = rows.last_mut().expect("a value has a row");
+    row.expected = "a share, such as 0.28 or \"28%\"".to_owned();
+    row.values = values;
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{self as options, Setting, options};
+
+    options! {
+        /// Shares.
+        pub struct Shares as SharesPartial {
+            /// Of reads.
+            reads: f64 as Ratio = 1.0,
+            /// Of spare space.
+            spare: Option<f64> as Ratio = None,
+            /// No share.
+            rate: f64 = 0.0,
+        }
+    }
+
+    #[test]
+    fn percent_is_read_to_the_nearest_number() {
+        for (text, number) in [
+            ("28%", 0.28),
+            ("7 %", 0.07),
+            ("12.5%", 0.125),
+            ("150%", 1.5),
+            ("-5%", -0.05),
+            (".5%", 0.005),
+        ] {
+            assert_eq!(share(text), Some(number), "{text}");
+        }
+        for text in ["28", "%", " %", "e%", "1e1%", "inf%", "nan%", "28  %", "28%%", "1_0%", ""] {
+            assert_eq!(share(text), None, "{text}");
+        }
+    }
+
+    /// What a key is, its row says: the words of its description decide nothing.
+    #[test]
+    fn a_key_that_is_a_share_takes_percent_and_others_refuse_it() {
+        let read = |text: &str| toml::from_str::<SharesPartial>(text);
+        let shares = read("reads = '70%'\nspare = '28%'").unwrap();
+        assert_eq!((shares.reads, shares.spare), (Some(0.7), Some(0.28)));
+        let shares = read("reads = 1\nspare = 0.5").unwrap();
+        assert_eq!((shares.reads, shares.spare), (Some(1.0), Some(0.5)));
+        assert_eq!(read("").unwrap().reads, None);
+        assert!(read("rate = '28%'").is_err());
+        let error = read("reads = 'half'").unwrap_err().to_string();
+        assert!(error.contains("expected a number, or a share in percent"), "{error}");
+        let mut rows = Vec::new();
+        Shares::describe("it", "", &Shares::default(), &mut rows);
+        let values: Vec<&Values> = rows.iter().map(|row| &row.values).collect();
+        assert_eq!(values, [&Values::Ratio, &Values::Ratio, &Values::Number]);
+    }
+}
