@@ -45,7 +45,7 @@ pub fn read_share<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<f
 #[doc(hidden)]
 pub fn describe_share(rows: &mut [KeyInfo], values: Values) {
     let row = rows.last_mut().expect("a value has a row");
-    row.expected = "a share, such as 0.28 or \"28%\"".to_owned();
+    "a share, such as 0.28 or \"28%\"".clone_into(&mut row.expected);
     row.values = values;
 }
 
