@@ -137,7 +137,7 @@ def test_an_order_that_cannot_be_done_costs_no_results(serve, tmp_path):
     client.send(FLUSH)
     results = live.stop()
     (warning,) = (it for it in results.live.warnings if "run.faults" in it)
-    assert "cut off 1000000000ns: the power is off already" in warning
+    assert "cut off 1000000000ns: the power is already off" in warning
     assert (tmp_path / "t.parquet").exists()
 
 
