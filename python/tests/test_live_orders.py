@@ -213,7 +213,7 @@ def test_who_comes_as_the_ninth_is_told_why_he_must_go(serve, tmp_path):
     for link in links:
         link.sendall(b"stats\n")
         link.recv(1)
-    assert "8 programs give orders here already" in say("stats")["error"]
+    assert "8 programs are connected" in say("stats")["error"]
     links.pop().close()
     time.sleep(0.2)
     assert "requests" in say("stats")

@@ -1,20 +1,20 @@
-//! How a device is built while somebody waits: it asks now and then whether to go on.
+//! Building a device can be interrupted: it periodically asks whether to continue.
 
 use options::Invalid;
 use std::ops::ControlFlow;
 
-/// Is asked now and then whether to go on.
+/// Called periodically; `Break` ends the work.
 pub type Tick<'a> = &'a mut dyn FnMut() -> ControlFlow<()>;
 
-/// Pages that are filled between two questions: a millisecond of work, or ten in random order.
+/// Pages filled between two calls: a millisecond of work, or ten in random order.
 const PAGES: u64 = 1 << 16;
 
-/// Why there is no device.
+/// Why a device was not built.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Unbuilt {
     /// The configuration contradicts itself, or names what is not supplied.
     Invalid(Invalid),
-    /// Whoever waits for it does not want it any more.
+    /// The caller gave up.
     Interrupted,
 }
 
@@ -25,15 +25,15 @@ impl From<Invalid> for Unbuilt {
 }
 
 impl Unbuilt {
-    /// The contradiction, of a device for which nobody waits.
+    /// The contradiction, where the building could not be interrupted.
     pub(crate) fn invalid(self) -> Invalid {
         match self {
             Unbuilt::Invalid(invalid) => invalid,
-            Unbuilt::Interrupted => unreachable!("nobody could interrupt it"),
+            Unbuilt::Interrupted => unreachable!("it could not be interrupted"),
         }
     }
 
-    /// The same with a contradiction put in other words.
+    /// The same with another message.
     pub(crate) fn map(self, words: impl FnOnce(Invalid) -> Invalid) -> Unbuilt {
         match self {
             Unbuilt::Invalid(invalid) => Unbuilt::Invalid(words(invalid)),
@@ -42,12 +42,12 @@ impl Unbuilt {
     }
 }
 
-/// Goes on, for nobody waits.
+/// A tick that never interrupts.
 pub(crate) fn go_on() -> ControlFlow<()> {
     ControlFlow::Continue(())
 }
 
-/// Asks after so many pages.
+/// Calls a tick every [`PAGES`] pages.
 pub(crate) struct Asking<'a> {
     tick: Tick<'a>,
     left: u64,
@@ -58,7 +58,7 @@ impl<'a> Asking<'a> {
         Asking { tick, left: PAGES }
     }
 
-    /// So many pages more are done.
+    /// Counts `pages` more.
     #[inline]
     pub(crate) fn done(&mut self, pages: u64) -> ControlFlow<()> {
         if pages < self.left {

@@ -1,11 +1,11 @@
-//! What a device says of itself at the end of a run.
+//! The reports of a device at the end of a run.
 
 use devices::disk::DiskReport;
 use devices::ssd::SsdReport;
 use devices::{ArrayReport, EnergyReport, Model};
 use engine::{Followed, Time};
 
-/// Its reports, each where it has one.
+/// Its reports; `None` where it has none.
 pub(crate) struct Figures {
     pub(crate) followed: Option<Followed>,
     pub(crate) flash: Option<SsdReport>,
@@ -15,7 +15,7 @@ pub(crate) struct Figures {
 }
 
 impl Figures {
-    /// Those of a device as it is now, of a run that has ended at `end`. Without time there is no power.
+    /// The present reports of a device, for a run that ended at `end`. An untimed run has no power.
     pub(crate) fn of(device: &dyn Model, end: Time, timed: bool) -> Figures {
         Figures {
             followed: device.followed(),

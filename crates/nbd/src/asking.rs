@@ -4,7 +4,7 @@
 //! device may refuse the write, because it is worn, they wait for the completion, so that refused data
 //! are never read.
 
-use crate::attached::Answered;
+use crate::attached::{Answered, Background};
 use crate::connection::Connection;
 use crate::local::Owed;
 use crate::pending::{BACKING, DATA, MODEL, Pending, for_device, refusal};
@@ -32,10 +32,10 @@ pub(crate) struct From {
 }
 
 impl<D: Device + ?Sized, W: Witness<D> + ?Sized> Server<'_, D, W> {
-    /// Processes the device's events up to `to`; with `all`, also those after the last completion.
-    pub(crate) fn advance(&mut self, to: Time, all: bool) {
+    /// Processes the device's events up to `to`.
+    pub(crate) fn advance(&mut self, to: Time, background: Background) {
         let mut answered = std::mem::take(&mut self.answered);
-        self.device.advance(to, all, self.witness, &mut answered);
+        self.device.advance(to, background, self.witness, &mut answered);
         for Answered { slot, early, completion } in answered.drain(..) {
             let Some(pending) = self.requests.at(slot) else { continue };
             pending.refusal = pending.refusal.or(refusal(completion.status));
@@ -53,7 +53,7 @@ impl<D: Device + ?Sized, W: Witness<D> + ?Sized> Server<'_, D, W> {
     /// Advances the device ahead of the clock, so that replies are known in time.
     pub(crate) fn advance_ahead(&mut self, now: u64) {
         if !self.device.is_idle() {
-            self.advance(self.setup.scale.model(now + self.device.ahead()), false);
+            self.advance(self.setup.scale.model(now + self.device.ahead()), Background::Waits);
         }
         for slot in std::mem::take(&mut self.trimming) {
             let Some(pending) = self.requests.at(slot) else { continue };
@@ -70,7 +70,7 @@ impl<D: Device + ?Sized, W: Witness<D> + ?Sized> Server<'_, D, W> {
     /// Submits the first piece of a range to the device, not before `at`.
     fn submit(&mut self, slot: u32, op: Op, range: Range<u64>, at: Time) {
         let at = at.max(self.device.time());
-        self.advance(at, true);
+        self.advance(at, Background::BeforeRequest);
         let end = match op {
             Op::Trim => range.end.min(range.start + TRIM_SECTORS),
             _ => range.end,

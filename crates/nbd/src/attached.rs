@@ -77,6 +77,17 @@ impl Ahead {
     }
 }
 
+/// What becomes of the events of a device without outstanding requests.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Background {
+    /// They wait, as in a replay, which does not process them before the next request.
+    Waits,
+    /// A request follows, so they belong to the results.
+    BeforeRequest,
+    /// The device works by itself; if no request follows, this is no part of the results.
+    Alone,
+}
+
 /// The device and its outstanding requests.
 pub(crate) struct Attached<'a, D: ?Sized> {
     device: &'a mut D,
@@ -85,7 +96,7 @@ pub(crate) struct Attached<'a, D: ?Sized> {
     completions: Vec<Completion>,
     inside: Row,
     submitted: u64,
-    /// Everything was answered, and the witness knows that.
+    /// The witness knows that all requests are completed.
     is_alone: bool,
     /// When the witness wants to see the device next.
     sample_at: Time,
@@ -146,20 +157,21 @@ impl<'a, D: Device + ?Sized> Attached<'a, D> {
         self.submitted
     }
 
-    /// Processes the device's events up to `to`; with `all`, also those after the last outstanding
-    /// completion. A replay does not wait for these before the next request.
+    /// Processes the device's events up to `to`; `background` tells what becomes of those after the last
+    /// outstanding completion.
     pub(crate) fn advance<W: Witness<D> + ?Sized>(
         &mut self,
         to: Time,
-        all: bool,
+        background: Background,
         witness: &mut W,
         answered: &mut Vec<Answered>,
     ) {
         while let Some(at) = self.device.next_event().filter(|at| *at <= to) {
-            if self.is_idle() && !all {
-                return;
+            match background {
+                Background::Waits if self.is_idle() => return,
+                Background::Alone => self.leave_alone(witness),
+                _ => {}
             }
-            self.leave_alone(witness);
             self.sample(at, witness);
             self.device.advance(at, &mut self.completions);
             self.time = self.time.max(at);
@@ -174,7 +186,7 @@ impl<'a, D: Device + ?Sized> Attached<'a, D> {
         }
     }
 
-    /// Tells the witness, once, that everything was answered, if that is so.
+    /// Tells the witness, once, if all requests are completed.
     fn leave_alone<W: Witness<D> + ?Sized>(&mut self, witness: &mut W) {
         if self.is_idle() && self.submitted > 0 && !self.is_alone {
             self.is_alone = true;

@@ -1,7 +1,7 @@
 //! The control socket: one line in, one line out. Only the user of the server may use it.
 //!
-//! A turn answers one line, of each client in its turn, and then rests for as long as that took: whoever
-//! says a great deal there holds up neither the others nor the clients of the device.
+//! The server answers one line at a time, of the connections in turn, and then pauses for as long as that
+//! took: a flood of lines delays neither other connections nor the clients of the device.
 
 use crate::error::{Error, reason};
 use crate::listen::{Address, ClientStream, Listener};
@@ -15,30 +15,30 @@ use std::path::Path;
 /// Maximum number of connections, and maximum length of a line.
 const MOST_CLIENTS: usize = 8;
 const MOST_BYTES: usize = 4096;
-/// Who has said nothing for so long has to go when others come, ns.
+/// A connection that has been silent for this long makes room for a new one, ns.
 const SILENT_NS: u64 = 10_000_000_000;
 const FULL: &[u8] =
-    b"{\"error\":\"8 programs give orders here already, which is all there may be\"}\n";
+    b"{\"error\":\"8 programs are connected to the control socket already, which is the maximum\"}\n";
 
 /// A control socket and its connections. Its path is removed when it is dropped.
 #[derive(Debug)]
 pub struct Orders {
     listener: Listener,
     clients: Vec<Orderer>,
-    /// Whose turn it is first.
+    /// The connection whose line is answered next.
     turn: usize,
-    /// No line is answered before.
+    /// No line is answered before this time, ns.
     rests_until: u64,
 }
 
-/// Who gives orders.
+/// A connection to the control socket.
 #[derive(Debug)]
 struct Orderer {
     stream: ClientStream,
     heard: Vec<u8>,
-    /// Of an answer, what he has not taken yet; meanwhile he is not heard.
+    /// The part of an answer that is not sent yet; nothing is read until it is.
     owed: Vec<u8>,
-    /// When he came, or said something last.
+    /// When it was accepted, or data came last.
     since: u64,
 }
 
@@ -47,7 +47,7 @@ impl Orderer {
         self.heard.contains(&b'\n')
     }
 
-    /// What he waits for, so that he need not be looked at before.
+    /// The events to poll for.
     fn wanted(&self) -> PollFlags {
         let mut wanted = PollFlags::empty();
         wanted.set(PollFlags::OUT, !self.owed.is_empty());
@@ -55,7 +55,7 @@ impl Orderer {
         wanted
     }
 
-    /// Takes what he says, up to a line, and gives him what he is owed; whether he is still there.
+    /// Sends what is owed and reads up to a line; whether the connection is still open.
     fn attend(&mut self, now: u64) -> bool {
         while !self.owed.is_empty() {
             match self.stream.write(&self.owed) {
@@ -94,7 +94,7 @@ impl Orders {
         Ok(Orders { listener, clients: Vec::new(), turn: 0, rests_until: 0 })
     }
 
-    /// What it waits for.
+    /// The descriptors to poll, with the events of each.
     pub(crate) fn fds(&self) -> impl Iterator<Item = (BorrowedFd<'_>, PollFlags)> {
         let clients = self.clients.iter().map(|it| (it.stream.as_fd(), it.wanted()));
         std::iter::once((self.listener.as_fd(), PollFlags::IN)).chain(clients)
@@ -115,7 +115,7 @@ impl Orders {
             if self.clients.len() >= MOST_CLIENTS {
                 let silent = |it: &Orderer| it.since + SILENT_NS <= now;
                 let Some(leaves) = self.clients.iter().position(silent) else {
-                    // Who does not take it in finds that nobody listens.
+                    // If this cannot be sent, the program only finds the connection closed.
                     let _ = stream.write(FULL);
                     continue;
                 };
@@ -126,7 +126,7 @@ impl Orders {
         self.clients.retain_mut(|it| it.attend(now));
     }
 
-    /// The next line that is to be answered, and who says it.
+    /// The next line to answer, with the number of its connection.
     pub(crate) fn next(&mut self, now: u64) -> Option<(usize, String)> {
         if now < self.rests_until {
             return None;
@@ -144,8 +144,7 @@ impl Orders {
         Some((place, String::from_utf8_lossy(&line[..end]).into_owned()))
     }
 
-    /// Answers the line that was said by the one at `place`; making the answer has taken until `now`, since
-    /// `began`.
+    /// Sends the answer to a line of the connection at `place`; it was computed from `began` to `now`.
     pub(crate) fn answer(&mut self, place: usize, words: &str, (began, now): (u64, u64)) {
         self.rests_until = now + now.saturating_sub(began);
         let it = &mut self.clients[place];

@@ -9,7 +9,7 @@
 //! that on answers in `answering.rs`, and how it waits in `waiting.rs`. In a turn at most one stretch is
 //! read from and sent to each client, so that none waits for another.
 
-use crate::attached::{Answered, Attached};
+use crate::attached::{Answered, Attached, Background};
 use crate::catalogue::Catalogue;
 use crate::clients::Clients;
 use crate::clock::{self, WallClock};
@@ -188,7 +188,7 @@ impl<'a, D: Device + ?Sized, W: Witness<D> + ?Sized> Server<'a, D, W> {
         }
         self.is_off = is_off;
         if is_off {
-            self.advance(self.setup.scale.model(self.clock.now()), true);
+            self.advance(self.setup.scale.model(self.clock.now()), Background::Alone);
         }
     }
 
@@ -216,7 +216,7 @@ impl<'a, D: Device + ?Sized, W: Witness<D> + ?Sized> Server<'a, D, W> {
     fn told(&mut self, line: &str) -> String {
         let now = self.setup.scale.model(self.clock.now()).max(self.device.time());
         if self.device.is_idle() {
-            self.advance(now, true);
+            self.advance(now, Background::Alone);
         }
         // A look changes nothing, so it is not recorded for a replay.
         let looked = self.witness.look(self.device.device_mut(), now, line, &self.punctuality);
@@ -225,7 +225,7 @@ impl<'a, D: Device + ?Sized, W: Witness<D> + ?Sized> Server<'a, D, W> {
         }
         // Later than all submitted requests, so that the order is the same in a replay.
         let now = self.setup.scale.model(self.clock.now()).max(self.device.time() + 1);
-        self.advance(now, true);
+        self.advance(now, Background::Alone);
         self.device.pass(now, self.witness);
         self.witness.order(self.device.device_mut(), now, line)
     }

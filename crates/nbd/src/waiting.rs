@@ -3,6 +3,7 @@
 //! While messages arrive in quick succession, the clients that sent the last ones are read directly,
 //! without `poll`; all are polled every few microseconds.
 
+use crate::attached::Background;
 use crate::clients::MOST_CLIENTS;
 use crate::connection::{Connection, Flow};
 use crate::entrance::{Entrance, Who};
@@ -207,7 +208,7 @@ impl<D: Device + ?Sized, W: Witness<D> + ?Sized> Server<'_, D, W> {
         let model_now = self.setup.scale.model(now).max(self.device.time());
         if self.device.is_idle() {
             // Background work of the device, so that it can become idle.
-            self.advance(model_now, true);
+            self.advance(model_now, Background::Alone);
         }
         self.witness.idle(self.device.device_mut(), model_now, &self.punctuality);
         for place in self.clients.overdue(now) {

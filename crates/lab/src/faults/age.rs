@@ -1,4 +1,4 @@
-//! Orders that make a drive old: it is overwritten at random, in no time, while it rests.
+//! Orders that age a drive: untimed random overwrites while it is idle.
 
 use super::order::Order;
 use super::{FAULT_STREAM, Faulty};
@@ -7,14 +7,14 @@ use devices::ssd::account::FlashCounts;
 use engine::{Random, Time, Xoshiro256};
 use std::collections::VecDeque;
 
-/// So often one order overwrites the whole drive at most.
+/// One order overwrites the whole drive at most this often.
 const MOST_OVERWRITES: u64 = 1000;
-/// Pages that are written together.
+/// Pages per batch of writes.
 const BATCH: u64 = 64;
 
 impl Faulty<'_> {
-    /// Does what the script says of age at its very beginning: before the first request, so that its
-    /// counts are those of a drive that came so.
+    /// Executes the orders of age at time 0 of the script, before the first request: counts start after
+    /// them, as for a drive that was aged before.
     pub(super) fn age_before_the_first(&mut self) {
         let is_first = |(at, order): &(Time, Order)| *at == 0 && order.is_age();
         let all = std::mem::take(&mut self.script).into_iter();
@@ -29,12 +29,12 @@ impl Faulty<'_> {
         self.device.reset_counts();
     }
 
-    /// Whether it has nothing to do and owes no answer.
+    /// Whether it is idle and no completion is pending.
     pub(super) fn is_at_rest(&self) -> bool {
         self.late.is_empty() && self.off_until.is_none() && self.device.rests()
     }
 
-    /// Does what the script has said of age before the drive came to rest.
+    /// Executes orders of age that waited for the drive to be idle.
     pub(super) fn age_at_rest(&mut self, now: Time) {
         while !self.waiting.is_empty() && self.is_at_rest() {
             if let Some(order) = self.waiting.pop_front() {
@@ -43,7 +43,7 @@ impl Faulty<'_> {
         }
     }
 
-    /// Ages the drive; what came of the order, which is less where nobody waits for its end any more.
+    /// Ages the drive; returns the order as executed, with fewer writes if the server was stopped.
     pub(super) fn age(&mut self, order: &Order) -> Result<Order, String> {
         let pages = self.device.preparable_pages();
         if pages == 0 {
@@ -75,7 +75,7 @@ impl Faulty<'_> {
             }
             let after = self.written();
             let host = after.0 - before.0;
-            // Only a drive that takes no more writes has written nothing.
+            // At its end of life a drive accepts no writes.
             if host == 0 {
                 break;
             }
@@ -85,13 +85,13 @@ impl Faulty<'_> {
         Ok(Order::AgeSteady)
     }
 
-    /// Bytes that the host has written, and that were programmed.
+    /// Bytes written by the host, and bytes programmed.
     fn written(&self) -> (u64, u64) {
         let counts = self.device.followed().map(FlashCounts::from).unwrap_or_default();
         (counts.host_bytes_written, counts.bytes_programmed)
     }
 
-    /// Overwrites so many pages at random, or fewer where the server is to end; how many.
+    /// Overwrites random pages, fewer if the server is stopped; returns their number.
     fn overwrite(&mut self, writes: u64, pages: u64, random: &mut Xoshiro256) -> u64 {
         let mut done = 0;
         while done < writes && !(self.is_stopped)() {

@@ -23,19 +23,19 @@ pub(super) struct Watcher {
     pub(super) keeper: Option<Keeper>,
     pub(super) fresh: LiveStatus,
     pub(super) status: Arc<Mutex<LiveStatus>>,
-    /// Since everything was answered.
+    /// Since all requests were completed and the device worked by itself.
     pub(super) alone: Option<Alone>,
 }
 
-/// How the device was when everything was answered, and what it has done alone since then. Unless it is
-/// asked again that is no part of the results, for a replay ends with the last answer.
+/// The device when all requests were completed, and the samples of its background work since then. They are
+/// no part of the results unless requests follow, because a replay ends with the last completion.
 pub(super) struct Alone {
     figures: Figures,
     samples: Vec<(Time, Option<Followed>)>,
 }
 
 impl Alone {
-    /// How it was.
+    /// The reports of that time.
     pub(super) fn end(self) -> Figures {
         self.figures
     }
