@@ -70,7 +70,7 @@ def test_the_command(ssdlab, small_options, tmp_path):
     done = ssdlab("compare", "a", "b/results.json")
     assert done.returncode == 0, done.stderr
     assert "device.channels  8  4" in done.stdout
-    assert any(re.match(r"all\.mean +[\d.]+us ", line) for line in done.stdout.splitlines())
+    assert any(re.match(r"all\.mean +[\d.]+(µs|us) ", line) for line in done.stdout.splitlines())
     done = ssdlab("compare", "a/experiment.toml", "b", "--repeat", 2, "--json", "-")
     assert done.returncode == 0, done.stderr
     found = json.loads(done.stdout)
