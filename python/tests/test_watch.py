@@ -206,7 +206,7 @@ def test_orders_take_the_key(serve):
     assert ask(page, "/state")[1]["in_force"] == []
     status, said = order(page, "slow 2")
     assert (status, said["done"]) == (200, "slow 2")
-    assert "no order" in order(page, "dance")[1]["error"]
+    assert "not an order" in order(page, "dance")[1]["error"]
     assert order(page, "a\nb")[0] == 400 and order(page, "")[0] == 400
     order(page, "fail read all rate=0.5")
     order(page, "latency add 2ms p=0.5")
@@ -260,7 +260,7 @@ def test_what_is_said_within_is_answered_as_at_the_socket(serve):
     live, client, page = serve()
     use(client, 3)
     assert live.say("stats")["requests"] == 6
-    assert "no order" in live.say("jump")["error"]
+    assert "not an order" in live.say("jump")["error"]
     page.close()
     live.stop()
     with pytest.raises(ssdlab.InputError, match="has ended"):

@@ -218,7 +218,7 @@ def _refuse_shared_files(rooms: Sequence[Room]) -> None:
     names: set[str] = set()
     for room in rooms:
         if room.name in names:
-            raise _core.InputError(f"export {room.name}: there are two of that name")
+            raise _core.InputError(f"export {room.name}: this name is used twice")
         names.add(room.name)
     every = (
         roles.of_device(room.settings, f"export {room.name}: " if len(rooms) > 1 else "")

@@ -83,7 +83,7 @@ impl FromStr for Order {
                 number.parse().map(Order::Age).map_err(|_| format!("age {number} writes: a number"))
             }
             ["age", _, "days" | "d"] => {
-                let problem = "data do not fade in these drives; use age steady or age N writes";
+                let problem = "retention is not modelled; use age steady or age N writes";
                 Err(format!("{line}: {problem}"))
             }
             ["reset"] => Ok(Order::Reset),
@@ -232,7 +232,7 @@ mod tests {
     fn what_is_no_order_is_refused_with_what_there_is() {
         for (line, part) in [
             ("slow 0.5", "from 1 to"),
-            ("fail all", "no order"),
+            ("fail all", "not an order"),
             ("fail sync all", "read, write, trim or flush"),
             ("fail read 1..2 0", "line"),
             ("fail read 1MiB..1KiB", "ends before"),
