@@ -125,14 +125,14 @@ def check_wheel(wheel: Path, machine: str, one: str) -> None:
 
 def stranger() -> dict[str, str]:
     """The environment of somebody who knows nothing of this checkout."""
-    ours = ("PYTHON", "VIRTUAL_ENV", "SSDLAB_", "MAKE", "RUSTFLAGS")
+    ours = ("PYTHON", "VIRTUAL_ENV", "SSDLAB_", "MAKE", "RUSTFLAGS", "CARGO_TARGET_DIR")
     return {name: value for name, value in os.environ.items() if not name.startswith(ours)}
 
 
-def run_here(package: Path, one: str, **settings: str) -> str:
+def run_here(package: Path, one: str) -> str:
     """Install a wheel or a source as a stranger does, and use it; the checksums of its results."""
     with tempfile.TemporaryDirectory(prefix="ssdlab-release-") as directory:
-        there = {"cwd": directory, "env": stranger() | settings}
+        there = {"cwd": directory, "env": stranger()}
         call(sys.executable, "-m", "venv", f"{directory}/venv", **there)
         python = f"{directory}/venv/bin/python"
         call(python, "-m", "pip", "install", "--quiet", package, **there)
@@ -187,8 +187,9 @@ def check_source(archive: Path, one: str) -> str:
                 fail(f"{archive.name}: {needed} is not in it")
         if archive.stat().st_size > MOST_SOURCE_BYTES:
             fail(f"{archive.name}: {archive.stat().st_size} bytes, at most {MOST_SOURCE_BYTES}")
-    # What it depends on was compiled before, and is the same.
-    return run_here(archive, one, CARGO_TARGET_DIR=str(ROOT / "target"))
+    # In a target directory of its own: its files have an old time of change, so cargo would take
+    # what was compiled from another archive for the present.
+    return run_here(archive, one)
 
 
 def main() -> None:
