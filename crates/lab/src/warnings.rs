@@ -251,7 +251,10 @@ fn transient(run: &Facts<'_>, flash: &SsdReport, is_overloaded: bool) -> Option<
     let mut said = Vec::new();
     if let Some(it) = changed(has_writes, amplification).filter(|it| by(it, LEAST_CHANGE * mean)) {
         figures.insert("write_amplification".to_owned(), json!([it.first, it.last]));
-        said.push(format!("write amplification from {:.2} to {:.2}", it.first, it.last));
+        said.push(format!(
+            "write amplification (in flash pages) from {:.2} to {:.2}",
+            it.first, it.last
+        ));
     }
     if let Some(it) =
         changed(has_writes, free_blocks).filter(|it| by(it, LEAST_CHANGE * flash.spare.blocks))
