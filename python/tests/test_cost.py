@@ -111,7 +111,7 @@ def test_a_design_that_is_too_slow_falls_short(results):
         **results[1],
         "host": {**results[1]["host"], "write": dict.fromkeys(results[1]["host"]["write"], 0)},
     }
-    assert "not known" in bill(of_results("r", reads, it.prices), unknown).lacks[0]
+    assert "is unknown" in bill(of_results("r", reads, it.prices), unknown).lacks[0]
 
 
 def test_what_is_not_known_is_not_guessed(results):

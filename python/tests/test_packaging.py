@@ -94,7 +94,7 @@ def test_the_page_on_installing_is_of_this_version_and_names_every_extra():
     extras = {name for row in table.splitlines() for name in re.findall(r"`(\w+)`", row)}
     assert extras == set(PROJECT["optional-dependencies"]) - OURS
     (least,) = re.findall(r">=(.*)", PROJECT["requires-python"])
-    assert f"Python is {least} or newer" in page
+    assert f"Python {least} or newer" in page
 
 
 def test_a_target_that_cannot_be_had_is_not_counted_as_checked(tmp_path):
