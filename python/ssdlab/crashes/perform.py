@@ -129,10 +129,13 @@ def _refuse(
 def _refuse_numbers(**numbers: float | None) -> None:
     """Refuse numbers that are too small."""
     for name, number in numbers.items():
+        if number is None:
+            continue
+        if name == "timeout_seconds" and not number > 0:
+            raise InputError(f"crash: {name} is {number}; it must be above 0")
         least = 0 if name == "draws" else 1
-        enough = number is None or (number > 0 if name == "timeout_seconds" else number >= least)
-        if not enough:
-            raise InputError(f"crash: {name} is {number}; it must be above {least - 1}")
+        if name != "timeout_seconds" and number < least:
+            raise InputError(f"crash: {name} is {number}; it must be at least {least}")
 
 
 __all__ = ["Findings", "crash"]
