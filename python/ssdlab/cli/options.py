@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Any, TypeGuard, TypeVar
 
 import click
 
@@ -15,8 +15,15 @@ PATH = click.Path(path_type=Path)
 COMMAND = TypeVar("COMMAND", bound=Callable[..., Any])
 
 
+def takes_one_value(param: click.Parameter) -> TypeGuard[click.Option]:
+    """Whether it is an option with a value that may be given once."""
+    return isinstance(param, click.Option) and not (param.is_flag or param.count or param.multiple)
+
+
 class ExamplesFirst(click.Command):
-    """A command whose help shows `examples` before its options."""
+    """A command whose help shows `examples` before its options, and that refuses an option of one
+    value which is given twice.
+    """
 
     def __init__(
         self,
@@ -28,6 +35,33 @@ class ExamplesFirst(click.Command):
         super().__init__(*args, **kwargs)
         self.examples = examples
         self.is_missing = needs_live_device and not portable.HAS_LIVE_DEVICE
+
+    def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
+        """Read the arguments; `args` are what is left."""
+        if not ctx.resilient_parsing:  # what is completed is not complete
+            self._refuse_repeated(ctx, args)
+        return super().parse_args(ctx, args)
+
+    def _refuse_repeated(self, ctx: click.Context, args: list[str]) -> None:
+        """Raise `UsageError` for an option that takes one value and has several.
+
+        click takes the last one and says nothing. Flags say the same however often they are given.
+        """
+        parser = self.make_parser(ctx)
+        once = [param for param in self.get_params(ctx) if takes_one_value(param)]
+        for param in once:
+            parser.add_option(param, param.opts, param.name, action="append", nargs=param.nargs)
+        found, _, _ = parser.parse_args(args=[*args])
+        for param in once:
+            values = found.get(param.name) or []
+            if len(values) > 1:
+                # An option whose value may be left out has a sentinel there.
+                said = [str(it) if isinstance(it, str) else "no value" for it in values]
+                raise click.UsageError(
+                    f"{param.opts[-1]} takes one value, and is given {len(values)}: "
+                    f"{' and '.join(said)}",
+                    ctx,
+                )
 
     def invoke(self, ctx: click.Context) -> Any:
         """Run it, unless it needs what this build does not have."""
@@ -43,6 +77,8 @@ class ExamplesFirst(click.Command):
     def format_help_text(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         """Write the description and, after it, the examples."""
         super().format_help_text(ctx, formatter)
+        if not self.examples:
+            return
         with formatter.section("Examples"):
             for number, (what, line) in enumerate(self.examples):
                 if number:

@@ -42,9 +42,10 @@ def options_of(words: Sequence[str]) -> dict[str, Any] | None:
     """The arguments of the command that `words` stand for; None where click has to read them.
 
     So it is wherever something is to be refused or shown: whatever is not an option with its value
-    as the tables have it, or a second file.
+    as the tables have it, a second file, or a second value of an option that takes one.
     """
     found: dict[str, Any] = dict(ABSENT)
+    given: set[str] = set()
     rest = iter(words)
     for word in rest:
         if not word.startswith("-"):
@@ -55,11 +56,15 @@ def options_of(words: Sequence[str]) -> dict[str, Any] | None:
         if word in FLAGS:
             found[FLAGS[word]] = True
             continue
-        option, given, value = word.partition("=")
-        if not given:
+        option, is_joined, value = word.partition("=")
+        if not is_joined:
             value = next(rest, "")
         if not value or (value.startswith("-") and value != "-"):
             return None
+        if option in given:
+            return None
+        if option not in REPEATED:
+            given.add(option)
         if option in TEXTS:
             found[TEXTS[option]] = value
         elif option in PATHS:

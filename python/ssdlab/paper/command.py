@@ -13,6 +13,7 @@ import click
 from ssdlab import files, terminal
 from ssdlab._core import InputError
 from ssdlab.charts import matplotlib
+from ssdlab.cli.options import ExamplesFirst
 from ssdlab.paper import ITEMS, Item, gray
 from ssdlab.paper.item import VERDICTS
 from ssdlab.paper.study import Study
@@ -36,7 +37,7 @@ class ItemName(click.ParamType):  # type: ignore[type-arg]  # not generic in cli
         return value
 
 
-@click.command()
+@click.command(cls=ExamplesFirst)
 @click.argument("items", nargs=-1, metavar="[ITEM...]", type=ItemName())
 @click.option(
     "--quick", is_flag=True, help="Smaller drives and fewer requests: all items within a minute."
@@ -97,9 +98,11 @@ def paper(
         Experiment(device=device)  # refused before the other items have run for minutes
     texts: dict[Path, str] = {}
     outputs = [None if path in (None, "-") else Path(str(path)) for path in (json_path, report)]
-    for path in (plot, *outputs):
+    for path in (plot, outputs[0]):
         if path is not None:
             files.refuse_unwritable(path)
+    if outputs[1] is not None:
+        files.refuse_unwritable(outputs[1], files.PAGE)
     if plot is not None:
         matplotlib.check("--plot", plot)
     with terminal.steps(sys.stderr, "simulating") as progress:
