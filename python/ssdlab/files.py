@@ -11,7 +11,7 @@ import contextlib
 import os
 import stat
 from collections.abc import Iterable, Mapping
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from ssdlab._core import InputError
 
@@ -28,8 +28,42 @@ class NotWrittenError(OSError):
         return cls(error.errno, error.strerror or str(error), str(path))
 
 
-def refuse_unwritable(path: Path) -> None:
-    """Raise `InputError` if the file `path` could not be written in its existing directory."""
+class Form(NamedTuple):
+    """What is written to a file, where that is one thing whatever the file is called."""
+
+    what: str
+    endings: tuple[str, ...]
+    """The endings of names of such files."""
+    instead: str = ""
+    """What to do for another."""
+
+
+PAGE = Form(
+    "a web page", (".html", ".htm"), "for a PDF or a picture, open the page in a browser and print"
+)
+TOML = Form("TOML", (".toml",))
+#: What a directory is not called, but a file that ssdlab writes or people expect of it.
+_OF_FILES = (".csv", ".html", ".json", ".jsonl", ".parquet", ".pdf", ".png", ".svg", ".toml")
+
+
+def refuse_other_ending(path: Path, form: Form) -> None:
+    """Raise `InputError` if the name of `path` promises something else than `form`."""
+    if path.suffix.lower() in form.endings or _is_special(path):
+        return
+    instead = f"; {form.instead}" if form.instead else ""
+    raise InputError(
+        f"{path}: {form.what} is written, so the name must end in "
+        f"{' or '.join(form.endings)}{instead}"
+    )
+
+
+def refuse_unwritable(path: Path, form: Form | None = None) -> None:
+    """Raise `InputError` if the file `path` could not be written in its existing directory.
+
+    With `form`, also if its name is that of a file of another kind.
+    """
+    if form is not None and not path.is_dir():
+        refuse_other_ending(path, form)
     if path.is_dir():
         raise InputError(f"{path}: is a directory, not a file")
     if not path.parent.is_dir():
@@ -52,6 +86,11 @@ def refuse_unwritable_directory(path: Path, names: tuple[str, ...]) -> None:
         for name in names:
             refuse_unwritable(path / name)
         return
+    if path.suffix.lower() in _OF_FILES:
+        raise InputError(
+            f"{path}: a directory is written, and this is the name of a file; "
+            "--json FILE writes the results alone"
+        )
     ancestor = path.absolute().parent
     while not os.path.lexists(ancestor):
         ancestor = ancestor.parent

@@ -109,7 +109,9 @@ def calibrate(
     (a file, a directory, a tar), or a trace with service times. The device is the linear model,
     A + n B for each of four patterns, or with --fit any device.
     """
-    for path in (out, plot, None if json_path in (None, "-") else Path(str(json_path))):
+    if out is not None:
+        files.refuse_unwritable(out, files.TOML)
+    for path in (plot, None if json_path in (None, "-") else Path(str(json_path))):
         if path is not None:
             files.refuse_unwritable(path)
     if plot is not None:

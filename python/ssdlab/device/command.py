@@ -66,9 +66,10 @@ def from_datasheet(
         return
     if file is None:
         raise click.UsageError("SHEET is missing; --template prints one to fill in")
-    for path in (out, None if json_path in (None, "-") else Path(str(json_path))):
-        if path is not None:
-            files.refuse_unwritable(path)
+    if out is not None:
+        files.refuse_unwritable(out, files.TOML)
+    if json_path not in (None, "-"):
+        files.refuse_unwritable(Path(str(json_path)))
     from ssdlab.device import contradictions
     from ssdlab.device.calibrate import calibrate
     from ssdlab.device.solve import solve

@@ -34,6 +34,7 @@ def report(
     draw, instead of its own objectives. Raises `InputError` for wrong input and `OSError` if the
     file cannot be written.
     """
+    files.refuse_other_ending(Path(path), files.PAGE)
     text = page(sources, _listed(minimize), _listed(maximize))
     files.write_bytes(Path(path), [text.encode()])
 
@@ -48,7 +49,7 @@ def page(
     try:
         return _page(sources, minimize, maximize)
     except _SHAPE as error:
-        if not files_:
+        if not files_ or isinstance(error, InputError):
             raise
         what = f"{type(error).__name__}: {error}"
         raise InputError(

@@ -39,5 +39,5 @@ def report(
 
     RESULTS are files or directories of `ssdlab run`, or the .jsonl file of one sweep.
     """
-    files.refuse_unwritable(out)
+    files.refuse_unwritable(out, files.PAGE)
     write(results, out, minimize=minimize, maximize=maximize)

@@ -93,7 +93,9 @@ def size(
     number of drives are searched with few runs. Exit status 1 if no design meets the targets.
     """
     json_file = None if json_path in (None, "-") else Path(str(json_path))
-    for path in (json_file, out, plot):
+    if out is not None:
+        files.refuse_unwritable(out, files.TOML)
+    for path in (json_file, plot):
         if path is not None:
             files.refuse_unwritable(path)
     if plot is not None:

@@ -126,7 +126,7 @@ def view(
     sessions = Sessions(scene)
     sessions.check()
     if record is not None:
-        files.refuse_unwritable(record)
+        files.refuse_unwritable(record, files.PAGE)
         with _EndedBySignals():
             said = recording.write(scene, record, start=start, last=last, frames=frames)
         click.echo(said)
