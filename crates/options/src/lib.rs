@@ -12,6 +12,7 @@ mod named;
 mod quantity;
 mod section;
 mod share;
+mod unit_hint;
 mod values;
 
 pub use electric::{Current, Electric, Energy, OrPlain, Power, Voltage};

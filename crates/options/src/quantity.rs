@@ -1,7 +1,6 @@
 //! Numbers that carry their unit as text and are integers inside.
 
-use crate::Values;
-use crate::link;
+use crate::{Values, link, unit_hint};
 use std::fmt;
 use std::str::FromStr;
 
@@ -36,7 +35,7 @@ const TIME_PS: &[Unit] = &[
     ("min", 60_000_000_000_000),
     ("h", 3_600_000_000_000_000),
 ];
-const SIZE_BYTES: &[Unit] = &[
+pub(crate) const SIZE_BYTES: &[Unit] = &[
     ("B", 1),
     ("KiB", 1 << 10),
     ("MiB", 1 << 20),
@@ -49,16 +48,26 @@ const SIZE_BYTES: &[Unit] = &[
     ("TB", 1_000_000_000_000),
 ];
 
-const CAPACITANCE_NF: &[Unit] =
+pub(crate) const CAPACITANCE_NF: &[Unit] =
     &[("nF", 1), ("uF", 1_000), ("mF", 1_000_000), ("F", 1_000_000_000)];
 
 /// Splits "1.5ms" into its number and its unit, and returns the amount in base units.
 ///
 /// The number is read as a decimal fraction, not as floating point: "0.1us" is exactly 100 ns.
 pub(crate) fn parse(text: &str, units: &[Unit], what: &str) -> Result<u128, QuantityError> {
-    let choices = || units.iter().map(|u| u.0).collect::<Vec<_>>().join(", ");
+    parse_per(text, "", units, what)
+}
+
+/// [`parse`] of a text behind whose unit there was `per`, such as "/s".
+pub(crate) fn parse_per(
+    text: &str,
+    per: &str,
+    units: &[Unit],
+    what: &str,
+) -> Result<u128, QuantityError> {
+    let choices = || units.iter().map(|u| format!("{}{per}", u.0)).collect::<Vec<_>>().join(", ");
     let expected = |problem: &str| {
-        QuantityError(format!("\"{text}\" is not {what}: {problem} (units: {})", choices()))
+        QuantityError(format!("\"{text}{per}\" is not {what}: {problem} (units: {})", choices()))
     };
     let trimmed = text.trim();
     if trimmed.starts_with('-') {
@@ -75,7 +84,7 @@ pub(crate) fn parse(text: &str, units: &[Unit], what: &str) -> Result<u128, Quan
     }
     let unit = unit.trim();
     let Some(&(_, scale)) = units.iter().find(|(name, _)| *name == unit) else {
-        return Err(expected(&in_other_words(number, unit, units)));
+        return Err(expected(&unit_hint::in_other_words(number, unit, per, units)));
     };
     let digits: u128 = format!("0{whole}{fraction}").parse().map_err(|_| expected("bad number"))?;
     let divisor = 10u128.pow(fraction.len() as u32);
@@ -85,28 +94,6 @@ pub(crate) fn parse(text: &str, units: &[Unit], what: &str) -> Result<u128, Quan
         return Err(expected(&format!("it is not a whole number of {smallest}")));
     }
     Ok(amount / divisor)
-}
-
-/// What is wrong with a unit that is none of `units`, and what may have been meant.
-fn in_other_words(number: &str, unit: &str, units: &[Unit]) -> String {
-    if unit.is_empty() {
-        return "the unit is missing".to_owned();
-    }
-    let has = |name: &str| units.iter().any(|(it, _)| *it == name);
-    let letter = unit.to_ascii_uppercase();
-    let (binary, decimal) = (format!("{letter}iB"), format!("{letter}B").replace("KB", "kB"));
-    if letter.len() == 1 && has(&binary) {
-        return format!(
-            "{unit} may mean thousands or 1024s, write {number}{decimal} or {number}{binary}"
-        );
-    }
-    let is_alike = |name: &str| {
-        name.eq_ignore_ascii_case(unit) || name.eq_ignore_ascii_case(&format!("{unit}B"))
-    };
-    match units.iter().find(|(name, _)| is_alike(name)) {
-        None => "the unit is unknown".to_owned(),
-        Some((name, _)) => format!("the unit is unknown, write {number}{name}"),
-    }
 }
 
 /// The texts that [`parse`] reads with such units, as a regular expression.
@@ -173,7 +160,7 @@ impl FromStr for Duration {
     }
 }
 
-const NANOSECONDS: [Unit; 6] = [
+pub(crate) const NANOSECONDS: [Unit; 6] = [
     ("ns", 1),
     ("us", 1_000),
     ("ms", 1_000_000),
@@ -343,7 +330,7 @@ impl FromStr for Bandwidth {
                  \"sata-300\" (ssdlab list links), nor \"unlimited\"{hint}"
             )));
         };
-        match parse(amount, SIZE_BYTES, "a rate")? {
+        match parse_per(amount, "/s", SIZE_BYTES, "a rate")? {
             0 => Err(QuantityError(format!("\"{text}\": a rate of zero never finishes"))),
             rate => u64::try_from(rate)
                 .map(Bandwidth)
@@ -444,7 +431,14 @@ mod tests {
         assert!(refused::<Size>("4M").contains("write 4MB or 4MiB"));
         assert!(refused::<Size>("4Ki").contains("write 4KiB (units"));
         assert!(refused::<Size>("4kib").contains("write 4KiB (units"));
-        assert!(refused::<Bandwidth>("3gb/s").contains("write 3GB"));
+        assert!(refused::<Bandwidth>("3gb/s").contains("write 3GB/s (units: B/s, KiB/s"));
+        assert!(refused::<Bandwidth>("300M/s").contains("write 300MB/s or 300MiB/s"));
+        assert!(
+            refused::<Bandwidth>("6Gb/s").contains("bits or bytes, write 0.75GB/s or 6GB/s (units")
+        );
+        assert!(refused::<Size>("512Gb").contains("write 64GB or 512GB"));
+        assert!(refused::<Duration>("1,000us").contains("digits and a decimal point only"));
+        assert!(refused::<Duration>("30\u{b5}s").contains("write 30us"));
         assert!(refused::<Duration>("5MS").contains("write 5ms"));
         assert!(refused::<Size>("99999999999TiB").contains("too large"));
         assert!(refused::<Bandwidth>("0B/s").contains("never finishes"));
