@@ -171,6 +171,41 @@ def test_nothing_scrolls_sideways(served, tmp_path, width):
         assert browser.said == []
 
 
+HIDDEN = """addEventListener('DOMContentLoaded', () => {
+  const style = document.createElement('style'); style.id = 'hidden';
+  style.textContent = '%s'; document.head.append(style) })"""
+
+
+@pytest.mark.parametrize("width", [0, 1, 8, 10, 60, 390])
+def test_a_page_without_room_is_drawn_when_there_is_some(served, tmp_path, width):
+    """A hidden frame has no width, and a narrow one less than the room around the cells."""
+    rule = "body { display: none }" if width == 0 else f".map {{ width: {width}px }}"
+    with Browser(tmp_path / "profile", calm=True) as browser:
+        browser.call("Page.addScriptToEvaluateOnNewDocument", source=HIDDEN % rule)
+        browser.open(served.url_with_key)
+        browser.until(f"{AT} === 0 && app.views[0].map.shown && byId('clock').textContent !== '–'")
+        assert browser.run("app.views[0].map.box.clientWidth") == width
+        grid = browser.run("app.views[0].map.grid")
+        assert grid["wide"] >= 1.5 and grid["columns"] >= 1 and grid["height"] > 0
+        for key in (".", ",", "e", "s", "v"):
+            browser.key(key)
+        browser.run("dispatchEvent(new Event('resize')), undefined")
+        browser.until("!app.isDirty || undefined")
+        browser.run("byId('hidden').remove(), dispatchEvent(new Event('resize')), undefined")
+        browser.until("app.views[0].map.width > 500 && app.views[0].map.grid.wide > 4")
+        assert browser.said == []
+
+
+@pytest.mark.parametrize("width", [1, 390])
+def test_a_narrow_window_is_drawn(served, tmp_path, width):
+    with Browser(tmp_path / "profile", width=width, calm=True) as browser:
+        browser.open(served.url_with_key)
+        browser.until(f"{AT} === 0 && app.views[0].map.shown")
+        browser.key("c")
+        browser.until(f"app.views.length === 2 && {AT} === 0")
+        assert browser.said == []
+
+
 def test_a_recording_plays_without_anything_else(scene, tmp_path):
     path = tmp_path / "r.html"
     beside = scene._replace(beside={"device.spare_factor": 0.3})

@@ -6,6 +6,8 @@ const FREE = 0, VICTIM = 3, RETIRED = 5;
 /** Shares of valid pages at which the ramp goes on. */
 const STEPS = [.15, .35, .5, .65, .75, .85, .95];
 const UNKNOWN_STREAM = 15, MOST_PANELS = 32, LABEL = 15;
+/** Width of the smallest cell. */
+const LEAST = 1.5;
 /** Room around the cells for outlines. */
 const EDGE = 4;
 
@@ -44,14 +46,16 @@ class BlockMap {
 
   /** Chooses the size of cells and the places of panels for the width and height there is. */
   layout() {
-    const width = this.box.clientWidth - 2 * EDGE, panels = this.shown = this.panels(), most = Math.max(1, ...panels.map(panel => panel.cells));
+    // A page that is hidden or very narrow has room for no cell: there is one across all the same.
+    this.width = this.box.clientWidth;
+    const width = Math.max(LEAST, this.width - 2 * EDGE), panels = this.shown = this.panels(), most = Math.max(1, ...panels.map(panel => panel.cells));
     const room = Math.max(240, this.options.room()), gap = 10;
     let best = null;
     for (let across = 1; across <= panels.length; across++) {
       const down = Math.ceil(panels.length / across), each = (width - gap * (across - 1)) / across;
       // Panels that are too narrow for their names are none.
       if (across > 1 && each < 56) break;
-      for (let columns = 1; columns <= Math.min(most, each / 1.5); columns++) {
+      for (let columns = 1; columns <= Math.min(most, each / LEAST); columns++) {
         const wide = Math.min(28, Math.floor(2 * each / columns) / 2), rows = Math.ceil(most / columns);
         const fit = (room - down * LABEL - gap * (down - 1)) / (down * rows);
         const high = clip(Math.floor(2 * fit) / 2, Math.min(wide, 4), 1.25 * wide);
@@ -80,7 +84,6 @@ class BlockMap {
     // Which panel each cell is in, and where in it.
     this.panelOf = new Uint16Array(this.flash.count);
     panels.forEach((panel, n) => this.panelOf.fill(n, panel.first, panel.first + panel.cells));
-    this.width = width + 2 * EDGE;
   }
 
   get perCell() { return this.flash.shape.blocks_per_cell; }
