@@ -218,7 +218,7 @@ def test_a_terminal_shows_a_grid_bars_and_steps():
         "    1 GiB | # ",
         "    0 GiB |: .",
         "          +---",
-        "           030 s",
+        "           0 30 s",
     ]
     shaded = {picture.plain[it.start : it.end]: it.style for it in picture.spans}
     assert (shaded[":"], shaded["."], shaded["#"]) == ("green", "yellow", "yellow")

@@ -117,8 +117,10 @@ def grid(
         picture.append("\n")
     corner, line = ("+", "-") if plain else ("└", "─")
     picture.append(f"{'':{LABEL}} {corner}{line * columns}\n", style="dim")
-    start, end = "0", x_text(drawn.x.high or 0.0)
-    return picture.append(f"{'':{LABEL}}  {start}{end:>{max(columns - 1, len(end))}}", style="dim")
+    # All at one instant: a single column has no length that the figure could know.
+    end = x_text(drawn.x.high or 0.0) if columns > 1 else ""
+    ends = f"0{end:>{max(columns - 1, len(end) + 1)}}" if end else "0"
+    return picture.append(f"{'':{LABEL}}  {ends}", style="dim")
 
 
 def _shrunk(matrix: Sequence[Sequence[float | None]], rows: int, columns: int) -> list[list[float]]:
