@@ -1,5 +1,7 @@
 """The data sheets of presets, and the measurements in their cells."""
 
+import re
+
 import pytest
 
 import ssdlab
@@ -37,7 +39,7 @@ def test_every_sheet_is_read_and_half_of_its_cells_are_unfitted(name: str) -> No
         (one(measure="speed"), 'there is no measurement "speed"; there are seq_read, seq_write'),
         (
             one(measure="read_latency", value="75"),
-            'value = "75": expected a time such as "80us"; units: us, ns, ms, s',
+            'value = "75": a time has a unit, as in "80us"; units: us, ns, ms, s',
         ),
         (one(source="B"), 'source "B" is not in [sources]: A'),
         (one(), 'the key "rate" is missing'),
@@ -75,6 +77,19 @@ def test_a_cell_is_judged_by_its_tolerance_unless_it_was_fitted() -> None:
         (BANDWIDTH, "6,500 MB/s", 6.5e9),
         (IOPS, "580K/s", 580e3),
         (IOPS, "580kIOPS", 580e3),
+        (IOPS, "98K IOPS", 98e3),
+        (IOPS, "98,000 IOPS", 98e3),
+        (IOPS, "1,000K", 1e6),
+        (IOPS, "1.55M IOPS", 1.55e6),
+        (IOPS, "98k/s", 98e3),
+        (BANDWIDTH, "7 GB/s", 7e9),
+        (BANDWIDTH, "6.8 GB/s", 6.8e9),
+        (TIME, "85 us", 85e-6),
+        (TIME, "85 \N{MICRO SIGN}s", 85e-6),
+        (TIME, "85\N{GREEK SMALL LETTER MU}s", 85e-6),
+        (SIZE, "1.92 TB", 1.92e12),
+        (SIZE, "1,920,383,410,176 B", 1920383410176),
+        (RATIO, "1.0", 1.0),
         (RATIO, 4.2, 4.2),
     ],
 )
@@ -82,9 +97,31 @@ def test_quantities(unit: Unit, value: object, expected: float) -> None:
     assert unit.parse("here", value) == pytest.approx(expected)
 
 
-def test_a_missing_unit_is_said_with_an_example() -> None:
-    with pytest.raises(InputError, match="read_latency = 80: a time has a unit: 80us"):
-        TIME.parse("my.toml, read_latency", 80)
+@pytest.mark.parametrize("unit", [TIME, SIZE, BANDWIDTH, IOPS], ids=lambda it: it.noun)
+@pytest.mark.parametrize("value", [7, 98000, 0.5, 1e30, "98000", "1,000", "98 K", "7x"])
+def test_a_hint_is_accepted_and_means_the_number_that_was_given(unit: Unit, value: object) -> None:
+    """Without a unit a time may mean anything, so that the example is of another number."""
+    try:
+        unit.parse("here", value)
+    except InputError as error:
+        said = str(error).removeprefix(f"here = {value}").removeprefix(f'here = "{value}"')
+        (hint,) = re.findall('"(.*?)"', said)
+        read = unit.parse("here", hint)
+        number = float(str(value).replace(",", "")) if value not in ("98 K", "7x") else None
+        assert (read == number) == ("write" in said)
+        assert ("write" in said) == (unit is IOPS and number is not None)
+        names = said.partition("units: ")[2].split(", ")
+        assert [unit.parse("here", f"3 {name}") / 3 for name in names] == pytest.approx(
+            [*unit.units.values()]
+        )
+    else:
+        assert (unit, value) == (IOPS, "98 K")
+
+
+@pytest.mark.parametrize("value", [float("nan"), float("inf"), -5, 0, 10**400, "0us", True, None])
+def test_what_is_no_quantity_is_refused(value: object) -> None:
+    with pytest.raises(InputError, match="^here = "):
+        TIME.parse("here", value)
 
 
 PARAMETERS = {"rate": "12K/s", "fill": 0.5}

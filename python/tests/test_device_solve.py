@@ -247,9 +247,17 @@ def test_what_rounding_explains_is_no_contradiction(changes: dict[str, object]) 
 @pytest.mark.parametrize(
     ("changes", "said"),
     [
-        ({"read_latency": 80}, "my.toml, read_latency = 80: a time has a unit: 80us"),
-        ({"capacity": 960}, "my.toml, capacity = 960: a size has a unit: 960GB"),
-        ({"rand_read": 580}, "a rate of requests has a unit"),
+        (
+            {"read_latency": 80},
+            'my.toml, read_latency = 80: a time has a unit, as in "80us"; units: us',
+        ),
+        ({"capacity": 960}, 'my.toml, capacity = 960: a size has a unit, as in "960GB"; units: B'),
+        (
+            {"rand_read": 98000},
+            'rand_read = 98000: a rate of requests has a unit, write "98000 IOPS"',
+        ),
+        ({"rand_read": -5}, "rand_read = -5: a rate of requests is above 0, and finite"),
+        ({"capacity": "1,92TB"}, 'capacity = "1,92TB": expected a size such as "960GB"'),
         ({"read_latency": "80MB"}, 'expected a time such as "80us"; units: us, ns, ms, s'),
         ({"seq_read": None}, "my.toml: seq_read is missing; ssdlab device from-datasheet"),
         ({"seq_raed": "1MB/s"}, 'there is no key "seq_raed"; keys: name, capacity'),

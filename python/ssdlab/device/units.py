@@ -10,7 +10,13 @@ from typing import Any
 
 from ssdlab._core import InputError
 
-_NUMBER = re.compile(r"\s*([0-9][0-9_,]*(?:\.[0-9]+)?(?:[eE][+-]?[0-9]+)?)\s*(\S.*?)?\s*", re.ASCII)
+#: Commas stand between groups of three digits: "1,92TB" is not 192 TB.
+_NUMBER = re.compile(
+    r"\s*((?:[0-9]{1,3}(?:,[0-9]{3})+|[0-9][0-9_]*)(?:\.[0-9]+)?(?:[eE][+-]?[0-9]+)?)"
+    r"\s*(\S.*?)?\s*"
+)
+
+_MICRO = str.maketrans({"\N{MICRO SIGN}": "u", "\N{GREEK SMALL LETTER MU}": "u"})
 
 _BYTES = {"B": 1, "kB": 1e3, "KB": 1e3, "MB": 1e6, "GB": 1e9, "TB": 1e12, "PB": 1e15}
 _BINARY = {"KiB": 2**10, "MiB": 2**20, "GiB": 2**30, "TiB": 2**40, "PiB": 2**50}
@@ -24,6 +30,8 @@ class Unit:
     noun: str
     units: Mapping[str, float]
     example: str
+    #: The unit that a bare number may be given in a hint, where no other could be meant.
+    only: str = ""
 
     def parse(self, where: str, value: Any) -> float:
         """The quantity `value` in its base unit.
@@ -35,30 +43,58 @@ class Unit:
         (16384.0, 7.5e-05)
         """
         if isinstance(value, int | float) and not isinstance(value, bool):
+            number = self._positive(where, value, _float(value))
             if not self.units:
-                return self._positive(where, float(value))
-            first = self.example.lstrip("0123456789.")
-            raise InputError(
-                f"{where} = {value}: {self.noun} has a unit: {value}{first}; "
-                f"units: {', '.join(self.units)}"
-            )
+                return number
+            raise self._unit_is_missing(f"{where} = {value}", str(value))
         found = _NUMBER.fullmatch(value) if isinstance(value, str) else None
-        unit = found.group(2) if found else None
-        if found is None or (unit or "") not in (self.units or {"": 1.0}):
-            given = f'"{value}"' if isinstance(value, str) else repr(value)
+        given = f'"{value}"' if isinstance(value, str) else repr(value)
+        if found is not None and found[2] is None and self.units:
+            raise self._unit_is_missing(f"{where} = {given}", found[1])
+        size = self._size_of(found[2] or "") if found else None
+        if found is None or size is None:
             units = f"; units: {', '.join(self.units)}" if self.units else ""
             raise InputError(f"{where} = {given}: expected {self.noun} such as {self._as}{units}")
-        number = float(found.group(1).replace(",", "").replace("_", ""))
-        return self._positive(where, number * self.units.get(unit or "", 1.0))
+        number = float(found[1].replace(",", "").replace("_", ""))
+        return self._positive(where, given, number * size)
+
+    def _size_of(self, unit: str) -> float | None:
+        """A unit in the base unit, as sheets print it: "K IOPS", "µs" with either sign."""
+        if not self.units:
+            return None if unit else 1.0
+        sizes = {_joined(name): size for name, size in self.units.items()}
+        plain = _joined(unit)
+        return sizes.get(plain, sizes.get("K" + plain[1:]) if plain[:1] == "k" else None)
+
+    def _unit_is_missing(self, said: str, number: str) -> InputError:
+        # What a hint gives the number must be the only thing that it could mean.
+        example = f"{number} {self.only}" if self.only else self.example
+        words = "write" if self.only else "as in"
+        return InputError(
+            f'{said}: {self.noun} has a unit, {words} "{example}"; units: {", ".join(self.units)}'
+        )
 
     @property
     def _as(self) -> str:
         return f'"{self.example}"' if self.units else self.example
 
-    def _positive(self, where: str, value: float) -> float:
+    def _positive(self, where: str, given: object, value: float) -> float:
         if not (value > 0 and math.isfinite(value)):
-            raise InputError(f"{where}: {self.noun} is above 0")
+            raise InputError(f"{where} = {given}: {self.noun} is above 0, and finite")
         return value
+
+
+def _float(number: float) -> float:
+    """A number of a file, whose whole numbers have no end."""
+    try:
+        return float(number)
+    except OverflowError:
+        return math.inf
+
+
+def _joined(unit: str) -> str:
+    """A unit without spaces, and with u for the sign of a millionth, of which there are two."""
+    return "".join(unit.split()).translate(_MICRO)
 
 
 TIME = Unit("a time", {"us": 1e-6, "ns": 1e-9, "ms": 1e-3, "s": 1.0}, "80us")
@@ -66,8 +102,9 @@ SIZE = Unit("a size", _SIZES, "960GB")
 BANDWIDTH = Unit("a rate", {f"{unit}/s": size for unit, size in _SIZES.items()}, "6500MB/s")
 IOPS = Unit(
     "a rate of requests",
-    {"/s": 1, "K/s": 1e3, "M/s": 1e6, "IOPS": 1, "kIOPS": 1e3, "KIOPS": 1e3, "MIOPS": 1e6},
+    {"IOPS": 1, "K IOPS": 1e3, "M IOPS": 1e6, "K": 1e3, "M": 1e6, "/s": 1, "K/s": 1e3, "M/s": 1e6},
     "580K/s",
+    only="IOPS",
 )
 RATIO = Unit("a number", {}, "4.2")
 
