@@ -244,7 +244,8 @@ def _range(item: str, said: str) -> list[Any] | None:
     factor, step_text, step_unit = found.group(5, 6, 7)
     if step_text is None:
         if low % 1 or high % 1:
-            raise InputError(f"{said}: {item} needs a step, such as {item}:{(high - low) / 4}")
+            quarter = (high - low) / 4 / _PLAIN.get(found[2] or found[4], 1)
+            raise InputError(f"{said}: {item} needs a step, such as {item}:{quarter.normalize():f}")
         step = Decimal(1)
     else:
         letter = "" if factor else step_unit or found[2] or found[4]
