@@ -74,15 +74,17 @@ def from_mapping(source: str, table: Mapping[str, Any]) -> list[Layer]:
     ]
 
 
-def from_name(section: str, name: str | os.PathLike[str]) -> Layer:
+def from_name(section: str, name: str | os.PathLike[str], called: str | None = None) -> Layer:
     """The layer of a preset or, where there is no preset of that name, of a file.
 
-    Raises `InputError`, which lists the presets, for a name that is neither.
+    `called` is what names it in the command line, if not the option of that section. Raises
+    `InputError`, which lists the presets, for a name that is neither.
     """
     if isinstance(name, str) and (layer := _core.preset_layer(section, name)) is not None:
-        return Layer(*layer)
+        return Layer(*layer) if called is None else Layer(f"{called} {name}", layer[1])
     if isinstance(name, str) and not _looks_like_path(name):
-        raise InputError(_core.unknown_preset(section, name))
+        message = _core.unknown_preset(section, name)
+        raise InputError(message.replace(f"--{section}", called, 1) if called else message)
     if os.path.splitext(name)[1] in (".fio", ".xml"):
         return from_experiment(name)[0]
     return from_file(name)

@@ -92,7 +92,14 @@ pub(crate) fn find(name: &str) -> Option<&'static Link> {
     LINKS.iter().find(|link| link.name == name)
 }
 
-/// The link most likely meant by `typo`, if any name is near.
-pub(crate) fn near(typo: &str) -> Option<&'static str> {
-    nearest(typo, LINKS.iter().map(|link| link.name))
+/// The links most likely meant by `typo`, if any name is near: those that begin so, or else the nearest.
+pub(crate) fn near(typo: &str) -> Option<String> {
+    let names = || LINKS.iter().map(|link| link.name);
+    let begun: Vec<&str> =
+        names().filter(|name| !typo.is_empty() && name.starts_with(typo)).collect();
+    match begun.split_last() {
+        None => nearest(typo, names()).map(str::to_owned),
+        Some((last, [])) => Some((*last).to_owned()),
+        Some((last, rest)) => Some(format!("{} or {last}", rest.join(", "))),
+    }
 }

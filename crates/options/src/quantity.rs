@@ -413,6 +413,9 @@ mod tests {
             assert_eq!(crate::LINKS.iter().filter(|other| other.name == link.name).count(), 1);
         }
         assert!(refused::<Bandwidth>("sata-350").contains("did you mean sata-"));
+        assert!(
+            refused::<Bandwidth>("pcie2").contains("did you mean pcie2-x1, pcie2-x4 or pcie2-x8?")
+        );
     }
 
     #[test]

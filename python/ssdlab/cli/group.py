@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import sys
 from collections.abc import Mapping, Sequence
 from importlib import import_module
@@ -11,7 +12,7 @@ import click
 
 from ssdlab import _core, files
 from ssdlab.cli import signals
-from ssdlab.cli.options import ExamplesFirst
+from ssdlab.cli.options import ExamplesFirstGroup
 
 NOT_COMPLETED = 1
 WRONG_INPUT = 2
@@ -42,11 +43,8 @@ COMMANDS: Mapping[str, str] = {
 }
 
 
-class ExamplesFirstGroup(ExamplesFirst, click.Group):
-    """A group of commands whose help shows `examples` before its options.
-
-    A command of `COMMANDS` is imported when it is first asked for, so that the others start fast.
-    """
+class Commands(ExamplesFirstGroup):
+    """The group of `COMMANDS`, each imported when it is asked for: the others start fast."""
 
     def list_commands(self, ctx: click.Context) -> list[str]:
         """Every command."""
@@ -62,8 +60,7 @@ class ExamplesFirstGroup(ExamplesFirst, click.Group):
 
 
 @click.group(
-    cls=ExamplesFirstGroup,
-    invoke_without_command=True,
+    cls=Commands,
     context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100},
     examples=[
         ("the default device under the default workload", "ssdlab run"),
@@ -73,11 +70,8 @@ class ExamplesFirstGroup(ExamplesFirst, click.Group):
     ],
 )
 @click.version_option(_core.version, prog_name="ssdlab", message="%(prog)s %(version)s")
-@click.pass_context
-def cli(ctx: click.Context) -> None:
+def cli() -> None:
     """A laboratory for solid-state drives: simulate a workload on an SSD."""
-    if ctx.invoked_subcommand is None:
-        click.echo(ctx.get_help())
 
 
 def main(words: Sequence[str]) -> int:
@@ -95,7 +89,9 @@ def told(failure: BaseException) -> int:
         raise failure
     except click.UsageError as error:
         hint = f" (see {error.ctx.command_path} --help)" if error.ctx is not None else ""
-        return _complain(error.format_message().rstrip(".") + hint, WRONG_INPUT)
+        # click lists choices in lines of their own.
+        message = re.sub(r"\s*\n\s*", " ", error.format_message())
+        return _complain(message.rstrip(".") + hint, WRONG_INPUT)
     except click.ClickException as error:
         # A command that was interrupted says so in words of its own.
         status = signals.status_of(error) or NOT_COMPLETED

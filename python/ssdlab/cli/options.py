@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Sequence
+from difflib import get_close_matches
 from pathlib import Path
 from typing import Any, TypeGuard, TypeVar
 
@@ -21,8 +23,8 @@ def takes_one_value(param: click.Parameter) -> TypeGuard[click.Option]:
 
 
 class ExamplesFirst(click.Command):
-    """A command whose help shows `examples` before its options, and that refuses an option of one
-    value which is given twice.
+    """A command whose help shows `examples` before its options, and that refuses what click would
+    take in silence: a second value of an option of one value, and empty ones.
     """
 
     def __init__(
@@ -39,13 +41,20 @@ class ExamplesFirst(click.Command):
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
         """Read the arguments; `args` are what is left."""
         if not ctx.resilient_parsing:  # what is completed is not complete
-            self._refuse_repeated(ctx, args)
-        return super().parse_args(ctx, args)
+            self._refuse_silent(ctx, args)
+        rest = super().parse_args(ctx, args)
+        for param in self.get_params(ctx):
+            value = ctx.params.get(str(param.name))
+            # A bound holds no NaN back: it is neither below nor above it.
+            if isinstance(value, float) and math.isnan(value):
+                raise click.UsageError(f"{param.opts[-1]} {value}: is not a number", ctx)
+        return rest
 
-    def _refuse_repeated(self, ctx: click.Context, args: list[str]) -> None:
-        """Raise `UsageError` for an option that takes one value and has several.
+    def _refuse_silent(self, ctx: click.Context, args: list[str]) -> None:
+        """Raise `UsageError` for an option that takes one value and has several, or an empty one.
 
-        click takes the last one and says nothing. Flags say the same however often they are given.
+        Of several click takes the last. Flags say the same however often they are given. An empty
+        path is the current directory, and most likely a variable of a shell that is not set.
         """
         parser = self.make_parser(ctx)
         once = [param for param in self.get_params(ctx) if takes_one_value(param)]
@@ -62,6 +71,14 @@ class ExamplesFirst(click.Command):
                     f"{' and '.join(said)}",
                     ctx,
                 )
+            if "" in values:
+                raise click.UsageError(f"{param.opts[-1]} has an empty value", ctx)
+        for argument in self.get_params(ctx):
+            if isinstance(argument, click.Argument):
+                given = found.get(str(argument.name))
+                if given == "" or (isinstance(given, tuple) and "" in given):
+                    name = argument.human_readable_name.strip("[].")
+                    raise click.UsageError(f"{name} is empty", ctx)
 
     def invoke(self, ctx: click.Context) -> Any:
         """Run it, unless it needs what this build does not have."""
@@ -85,6 +102,29 @@ class ExamplesFirst(click.Command):
                     formatter.write_paragraph()
                 formatter.write_text(f"# {what}")
                 formatter.write_text(line)
+
+
+class ExamplesFirstGroup(ExamplesFirst, click.Group):
+    """A group of commands whose help shows `examples` before its options."""
+
+    def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
+        """Read the arguments; without any, show the help."""
+        if not args and not ctx.resilient_parsing:
+            click.echo(ctx.get_help())
+            ctx.exit()
+        return super().parse_args(ctx, args)
+
+    def resolve_command(
+        self, ctx: click.Context, args: list[str]
+    ) -> tuple[str | None, click.Command | None, list[str]]:
+        """The command that is asked for; one that there is not is refused with those that are."""
+        known = self.list_commands(ctx)
+        name = args[0]
+        if not (name in known or name.startswith("-") or ctx.resilient_parsing):
+            near = get_close_matches(name.lower(), known)
+            hint = f" (did you mean {' or '.join(near)}?)" if near else ""
+            ctx.fail(f'there is no command "{name}"; commands: {", ".join(known)}{hint}')
+        return super().resolve_command(ctx, args)
 
 
 ALLOW_CODE = click.option(

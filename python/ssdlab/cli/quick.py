@@ -49,7 +49,7 @@ def options_of(words: Sequence[str]) -> dict[str, Any] | None:
     rest = iter(words)
     for word in rest:
         if not word.startswith("-"):
-            if found["experiment"] is not None:
+            if found["experiment"] is not None or not word:
                 return None
             found["experiment"] = _path(word)
             continue

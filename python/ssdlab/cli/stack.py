@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from ssdlab import layers
+from ssdlab import _core, layers
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -21,6 +21,7 @@ def below(
         raise UsageError("--trace and --workload exclude each other: a trace is a workload")
     stack: list[layers.Layer] = []
     if experiment is not None:
+        _refuse_preset(experiment)
         stack += layers.from_experiment(experiment)
     if device is not None:
         stack.append(layers.from_name("device", device))
@@ -29,6 +30,16 @@ def below(
     if trace is not None:
         stack += layers.from_trace(f"--trace {trace}", trace)
     return stack
+
+
+def _refuse_preset(experiment: Path) -> None:
+    """Raise `InputError` if a preset was given as the file of an experiment."""
+    for section in ("device", "workload"):
+        if not experiment.exists() and _core.preset_layer(section, str(experiment)) is not None:
+            raise _core.InputError(
+                f"{experiment}: there is no such file; the preset of a {section} is given as "
+                f"--{section} {experiment}"
+            )
 
 
 def above(assignments: Sequence[str], seed: int | None) -> list[layers.Layer]:

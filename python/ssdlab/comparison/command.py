@@ -108,6 +108,8 @@ def compare(
             files.refuse_unwritable(path)
     if plot is not None:
         matplotlib.check("--plot", plot)
+    if workers is not None and workers < 1:
+        raise click.UsageError(f"--workers {workers}: at least 1")
     allow_code = overrides["allow_code"]
     over = any((axes, minimize, maximize)) or not all(_is_whole(it) for it in (a, b))
     with terminal.steps(sys.stderr, "compare", quiet) as bar:

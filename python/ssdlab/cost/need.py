@@ -48,7 +48,7 @@ def parse(texts: tuple[str, ...]) -> Need:
         if name in AMOUNTS:
             amounts[name] = _amount(source, name, value)
         elif is_latency(name):
-            latencies[name] = 1e6 * TIME.parse(source, value)
+            latencies[name] = 1e6 * TIME.parse(f"--need {name}", value)
         else:
             known = [*AMOUNTS, *LATENCIES]
             near = difflib.get_close_matches(name, known, n=1, cutoff=0.5)

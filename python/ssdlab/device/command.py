@@ -10,7 +10,7 @@ from pathlib import Path
 import click
 
 from ssdlab import files, layers, terminal
-from ssdlab.cli.options import PATH, ExamplesFirst
+from ssdlab.cli.options import PATH, ExamplesFirst, ExamplesFirstGroup
 from ssdlab.device import given as sheets_given
 from ssdlab.device import origins, sheet
 from ssdlab.device.check import measure
@@ -18,12 +18,8 @@ from ssdlab.device.sheet import VERDICTS
 from ssdlab.running import Experiment
 
 
-class _Group(ExamplesFirst, click.Group):
-    """The group's help shows examples as those of its commands do."""
-
-
 @click.group(
-    cls=_Group,
+    cls=ExamplesFirstGroup,
     examples=[
         ("a device from a data sheet", "ssdlab device from-datasheet --template"),
         ("the device derived from it", "ssdlab device from-datasheet SHEET.toml --out my.toml"),

@@ -63,7 +63,7 @@ class Device:
 def of(name: str) -> Device:
     """The device that is a preset or a file. Raises `InputError` for what is neither."""
     found = _core.preset_text("device", name)
-    text = from_name("device", name).text if found is None else found
+    text = from_name("device", name, "device").text if found is None else found
     rows: dict[str, Row] = {}
     source = name if found is None else f"preset {name}"
     summary = " ".join(_summary(text))

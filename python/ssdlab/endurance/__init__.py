@@ -193,7 +193,7 @@ def rate(
         raise InputError(f"--drives {drives}: from 1 to {MAX_DRIVES} drives")
     if cycles < SHORTEST:
         raise InputError(f"--cycles {cycles}: at least {SHORTEST} erasures of each block")
-    stack = [layers.from_name("device", device), *load]
+    stack = [layers.from_name("device", device, "DEVICE"), *load]
     if allow_code:
         stack = layers.permitting(stack)
     subject = Subject.of(device, load[0].source, stack, changes)

@@ -222,7 +222,7 @@ class _Search:
         self.trials: dict[Design, Trial] = {}
         self._drive, self._trace, self._given = drive, trace, [*assignments]
         self._below = [
-            layers.from_name("device", drive),
+            layers.from_name("device", drive, "--drive"),
             *layers.from_trace(f"--trace {trace}", trace),
         ]
         stack = [*self._below, *layers.from_options(self._given)]

@@ -100,8 +100,8 @@ def size(
             files.refuse_unwritable(path)
     if plot is not None:
         matplotlib.check("--plot", plot)
-    if years <= 0:
-        raise click.UsageError(f"--years {years:g}: more than 0")
+    if not 0 < years < float("inf"):
+        raise click.UsageError(f"--years {years:g}: more than 0, and finite")
     with terminal.steps(sys.stderr, "sizing", quiet) as bar:
         found = sizing.size(
             trace,

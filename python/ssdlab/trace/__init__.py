@@ -12,6 +12,7 @@ workload kind `trace` that say how the file is read: `format`, `time_unit`, `col
 from __future__ import annotations
 
 import json
+import math
 import os
 from collections.abc import Callable, Iterable
 from pathlib import Path as _Path
@@ -134,6 +135,9 @@ def _listed(name: str, kind: str, values: Iterable[Any]) -> list[Any]:
 
 
 def _json(options: dict[str, Any]) -> str:
+    for key, value in options.items():
+        if isinstance(value, float) and not math.isfinite(value):
+            raise InputError(f"workload.{key}: {value} is not a finite number")
     return json.dumps({key: value for key, value in options.items() if value is not None})
 
 

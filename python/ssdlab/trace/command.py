@@ -16,7 +16,7 @@ from ssdlab import _core, files, layers
 from ssdlab import trace as traces
 from ssdlab._core import InputError
 from ssdlab.charts import matplotlib
-from ssdlab.cli.options import ExamplesFirst
+from ssdlab.cli.options import ExamplesFirst, ExamplesFirstGroup
 from ssdlab.results import Record
 from ssdlab.trace import figures
 
@@ -50,12 +50,17 @@ OPTIONS = [
         help="Share of reads, for formats that do not record reads and writes.",
     ),
     click.option(
-        "--skip-bad", metavar="N", type=int, help="Skip at most N unreadable lines or records."
+        "--skip-bad",
+        metavar="N",
+        type=click.IntRange(min=0),
+        help="Skip at most N unreadable lines or records.",
     ),
     click.option(
         "--devices", metavar="LIST", help="Only these devices: 'first', or numbers such as 0,2."
     ),
-    click.option("--requests", metavar="N", type=int, help="Only the first N requests."),
+    click.option(
+        "--requests", metavar="N", type=click.IntRange(min=0), help="Only the first N requests."
+    ),
     click.option(
         "--duration", metavar="TIME", help="Only the first part of the trace, such as 60s."
     ),
@@ -69,12 +74,8 @@ def reading_options(command: COMMAND) -> COMMAND:
     return command
 
 
-class _Group(ExamplesFirst, click.Group):
-    """The group's help shows examples as those of its commands do."""
-
-
 @click.group(
-    cls=_Group,
+    cls=ExamplesFirstGroup,
     examples=[
         ("statistics of a trace", "ssdlab trace info FILE"),
         ("the first requests, as parsed", "ssdlab trace head FILE"),

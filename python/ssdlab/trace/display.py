@@ -108,7 +108,8 @@ def _headline(name: str, found: Record) -> RenderableType:
     title = Text(name, style="bold")
     title.append(f"  {found.format}", style="default")
     devices = "1 device" if found.devices == 1 else f"{found.devices:,} devices"
-    facts = f"{found.requests:,} requests in {_seconds(found.duration_seconds)} to {devices}"
+    requests = "1 request" if found.requests == 1 else f"{found.requests:,} requests"
+    facts = f"{requests} in {_seconds(found.duration_seconds)} to {devices}"
     return Group(title, Text(facts, style="dim"))
 
 

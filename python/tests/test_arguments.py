@@ -1,0 +1,151 @@
+"""What click would take in silence: a second value, an empty one, no number; and wrong hints."""
+
+import pytest
+from commands import EVERY
+
+from ssdlab.cli import main
+from ssdlab.cli.options import ExamplesFirst, takes_one_value
+
+ONCE = [
+    pytest.param(words, name, id=" ".join([*words, name]))
+    for words, command in EVERY
+    for param in command.params
+    if takes_one_value(param)
+    for name in param.opts
+]
+
+
+def test_every_command_is_looked_at():
+    assert len(EVERY) > 25 and len(ONCE) > 150 and len(FLOATS) > 20
+    assert [words for words, command in EVERY if not isinstance(command, ExamplesFirst)] == []
+    assert {name for _, name in (it.values for it in ONCE)} >= {"--drive", "--trace", "--device"}
+
+
+@pytest.mark.parametrize(("words", "option"), ONCE)
+def test_an_option_of_one_value_is_refused_the_second_time(words, option, capsys):
+    assert main([*words, option, "1", option, "2"]) == 2
+    said, called = capsys.readouterr(), " ".join(["ssdlab", *words])
+    assert said.out == ""
+    assert said.err == (
+        f"ssdlab: {option} takes one value, and is given 2: 1 and 2 (see {called} --help)\n"
+    )
+
+
+@pytest.mark.parametrize(
+    ("words", "values"),
+    [
+        (["run", "--seed=1", "--quiet", "--seed", "1"], "--seed takes one value, and is given 2"),
+        (["run", "--device", "a", "--device=b", "--device", "c"], "is given 3: a and b and c"),
+        (["crash", "--controls", "a", "--controls"], "is given 2: a and no value"),
+        (["trace", "head", "f", "-n", "1", "-n2"], "-n takes one value, and is given 2: 1 and 2"),
+    ],
+)  # fmt: skip
+def test_the_values_are_named(words, values, capsys):
+    assert main(words) == 2
+    assert values in capsys.readouterr().err
+
+
+def test_flags_and_lists_may_be_given_again(ssdlab, small_options):
+    twice = ["--quiet", "--quiet", "--check", "--check", *small_options]
+    done = ssdlab("run", *twice, "--set", "device.channels=2")
+    assert (done.returncode, done.stdout, done.stderr) == (0, "", "")
+
+
+FLOATS = [
+    pytest.param(words, param.opts[-1], id=" ".join([*words, param.opts[-1]]))
+    for words, command in EVERY
+    for param in command.params
+    if param.type.name == "float" or param.type.name == "float range"
+]
+#: What commands with such an option need beside it.
+NEEDED = {
+    ("calibrate",): ["t"],
+    ("cost",): ["out"],
+    ("crash",): ["--app", "sqlite"],
+    ("ctl",): ["s", "stats"],
+    ("floor",): ["f.json"],
+    ("reliability",): ["agrawal2008-array-6"],
+    ("serve",): ["--socket", "s"],
+    ("size",): ["--trace", "t", "--p99", "2ms"],
+    ("trace", "convert"): ["t", "out.csv"],
+    ("trace", "head"): ["t"],
+    ("trace", "info"): ["t"],
+}
+
+
+@pytest.mark.parametrize(("words", "option"), FLOATS)
+def test_what_is_not_a_number_is_refused(words, option, capsys, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    assert main([*words, *NEEDED[words], option, "nan"]) == 2
+    said = capsys.readouterr().err
+    assert f"{option} nan: is not a number" in said
+    assert list(tmp_path.iterdir()) == []
+
+
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        (["run", "--out", ""], "--out has an empty value"),
+        (["run", "--out="], "--out has an empty value"),
+        (["run", ""], "EXPERIMENT is empty"),
+        (["report", "a", "", "--out", "r.html"], "RESULTS is empty"),
+        (["trace", "info", ""], "FILE is empty"),
+        (["size", "--trace", "", "--p99", "2ms"], "--trace has an empty value"),
+    ],
+)
+def test_an_empty_path_is_not_the_current_directory(words, said, capsys, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    assert main(words) == 2
+    assert said in capsys.readouterr().err
+    assert list(tmp_path.iterdir()) == []
+
+
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        (["runn"], 'there is no command "runn"; commands: calibrate, compare'),
+        (["runn"], "(did you mean run?) (see ssdlab --help)"),
+        (["Run"], "(did you mean run?)"),
+        (["trace", "inf", "t"], "commands: convert, head, info (did you mean info?)"),
+        (["device", "qqq"], "commands: check, from-datasheet, show (see ssdlab device --help)"),
+    ],
+)
+def test_an_unknown_command_is_answered_with_those_that_are(words, said, capsys):
+    assert main(words) == 2
+    assert said in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("group", [[], ["trace"], ["device"]], ids=" ".join)
+def test_a_group_alone_shows_its_help(group, capsys):
+    assert main(group) == 0
+    alone = capsys.readouterr()
+    assert main([*group, "--help"]) == 0
+    assert alone == capsys.readouterr() and "Commands:" in alone.out and alone.err == ""
+
+
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        (["run", "tlc-client"], "the preset of a device is given as --device tlc-client"),
+        (["sweep", "mixed"], "the preset of a workload is given as --workload mixed"),
+        (["size", "--trace", "t", "--p99", "2ms", "--drive", "no"], "--drive no: there is no"),
+        (["endurance", "no", "--class", "enterprise"], "DEVICE no: there is no device preset"),
+        (["reliability", "no"], "ARRAY no: there is no device preset"),
+        (["device", "show", "no"], "ssdlab: device no: there is no device preset"),
+        (["compare", "a", "b", "--workers", "0"], "--workers 0: at least 1"),
+        (["endurance", "null"], "Missing option '--class'. Choose from: client, enterprise (see"),
+        (["cost", "a", "--need", "p99=20"], '--need p99 = "20": a time has a unit, as in "80us"'),
+        (["trace", "info", "t", "--requests", "-1"], "'--requests': -1 is not in the range x>=0"),
+        (["size", "--trace", "t", "--p99", "2ms", "--years", "inf"], "--years inf: more than 0"),
+        (["report", "no", "--out", "r.html"], "ssdlab: no: cannot be read: No such file"),
+    ],
+    ids=lambda it: " ".join(it) if isinstance(it, list) else "",
+)
+def test_a_message_names_what_was_given_and_what_to_write(
+    words, said, capsys, tmp_path, monkeypatch
+):
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "t").write_text("0.5 0 0 8 1\n1.5 0 8 8 1\n")
+    assert main(words) == 2
+    message = capsys.readouterr().err
+    assert said in message and message.count("\n") == 1
