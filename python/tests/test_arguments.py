@@ -16,7 +16,7 @@ ONCE = [
 
 
 def test_every_command_is_looked_at():
-    assert len(EVERY) > 25 and len(ONCE) > 150 and len(FLOATS) > 20
+    assert len(EVERY) > 25 and len(ONCE) > 150 and len(FLOATS) >= 20
     assert [words for words, command in EVERY if not isinstance(command, ExamplesFirst)] == []
     assert {name for _, name in (it.values for it in ONCE)} >= {"--drive", "--trace", "--device"}
 
@@ -137,6 +137,13 @@ def test_a_group_alone_shows_its_help(group, capsys):
         (["cost", "a", "--need", "p99=20"], '--need p99 = "20": a time has a unit, as in "80us"'),
         (["trace", "info", "t", "--requests", "-1"], "'--requests': -1 is not in the range x>=0"),
         (["size", "--trace", "t", "--p99", "2ms", "--years", "inf"], "--years inf: more than 0"),
+        (["view", "--beside", "a=1"], "ssdlab: --beside a=1: unknown key"),
+        (
+            ["view", "--beside", "device.channels=x"],
+            "--beside device.channels=x: device.ch",
+        ),
+        (["view", "--record", "r.html", "--last", "0s"], "--last 0s: a recording takes some time"),
+        (["paper", "gray", *["--input", "disks=60"] * 2], "disks is given twice; keep one"),
         (["report", "no", "--out", "r.html"], "ssdlab: no: cannot be read: No such file"),
     ],
     ids=lambda it: " ".join(it) if isinstance(it, list) else "",

@@ -151,6 +151,8 @@ def _inputs(inputs: tuple[str, ...]) -> dict[str, float]:
         key, _, value = assignment.partition("=")
         if key not in fields:
             raise InputError(f"--input {assignment}: the inputs are {', '.join(fields)}")
+        if key in changes:
+            raise InputError(f"--input {assignment}: {key} is given twice; keep one")
         try:
             number = fields[key](value)
         except ValueError:

@@ -25,6 +25,8 @@ def write(scene: Scene, path: Path, *, start: str | None, last: str | None, fram
     begin = scene.start if start is None else _seconds("--start", start)
     span = frames / FRAMES_PER_SECOND * (scene.speed or SPEED)
     span = span if last is None else _seconds("--last", last)
+    if span <= 0:
+        raise InputError(f"--last {last}: a recording takes some time, such as 500ms or 2s")
     step = max(1, round(span * 1e9 / frames))
     scene = scene._replace(start=begin)
     session = Session(scene, [{}, {}] if scene.beside else [{}], {})

@@ -145,7 +145,7 @@ class Session:
         try:
             for number, own in enumerate(turned):
                 beside = scene.beside or {}
-                stack = scene.stack + (layers.from_assignments(beside) if number else [])
+                stack = scene.stack + (_beside(beside) if number else [])
                 begun = json.loads(_core.resolve_json(stack))
                 changes = _changes(knobs.of(begun, begun), own, "drive")
                 changes |= _changes(first, load, "load")
@@ -303,3 +303,12 @@ class Sessions:
 
 def _full() -> InputError:
     return InputError(f"{MOST_SESSIONS} pages are open already; close one")
+
+
+def _beside(assignments: Mapping[str, Any]) -> list[layers.Layer]:
+    """The layer in which the second drive differs, which messages call by its own option."""
+    try:
+        found = layers.from_assignments(assignments)
+    except InputError as error:
+        raise InputError(str(error).replace("--set ", "--beside ")) from None
+    return [it._replace(source=it.source.replace("--set ", "--beside ")) for it in found]
