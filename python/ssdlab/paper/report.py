@@ -9,14 +9,14 @@ from ssdlab import _core
 from ssdlab.charts import svg
 from ssdlab.numbers import study_number as number
 from ssdlab.pages import STYLE
-from ssdlab.paper.item import VERDICTS, Item, Row
+from ssdlab.paper.item import Item, Row, counts
 
 
 def page(items: Sequence[Item], quick: bool, traces: bool) -> str:
     """The whole page as HTML."""
-    verdicts = [row.verdict for item in items for row in item.rows]
     count = ", ".join(
-        f'<span class="{kind}">{verdicts.count(kind)} {kind}</span>' for kind in VERDICTS
+        f'<span class="{_class(kind)}">{found} {kind}</span>'
+        for kind, found in counts(items).items()
     )
     how = "quick form: smaller drives, fewer requests" if quick else "full form"
     if traces:
@@ -29,8 +29,10 @@ def page(items: Sequence[Item], quick: bool, traces: bool) -> str:
         f"<h1>Published and simulated</h1><p>{count} ({how})</p><nav>{links}</nav>"
         f"{''.join(map(_item, items))}<footer><p>ssdlab {escape(_core.version)}, ssdlab paper. A "
         "row passes when neither figure exceeds the other by more than the tolerance, or when the "
-        "claim in its note holds; a fitted one was used to find constants, an arithmetic one is "
-        "made of constants alone, and neither proves anything.</p>"
+        "claim in its note holds. A fitted one was used to find constants, an arithmetic one "
+        "follows from constants alone, and neither proves anything. One that is not reproduced "
+        "is missed, or has no numbers in the documents at hand; one that is not judged needs the "
+        "full form.</p>"
         "</footer></body></html>\n"
     )
 
@@ -48,14 +50,19 @@ def _item(item: Item) -> str:
 
 def _row(row: Row) -> str:
     difference, tolerance = row.difference_percent, row.tolerance_percent
-    note = f"<small>{escape(row.note)}</small>" if row.note else ""
+    note = f"<small>{escape(row.explained)}</small>" if row.explained else ""
     cells = (
         "" if row.published is None else number(row.published),
-        number(row.simulated),
+        "" if row.simulated is None else number(row.simulated),
         "" if difference is None else f"{difference:+.1f} %",
         "" if tolerance is None else f"{tolerance:g} %",
     )
     return (
         f"<tr><td>{escape(row.name)}{note}</td>{''.join(f'<td>{cell}</td>' for cell in cells)}"
-        f'<td class="{row.verdict}">{row.verdict}</td></tr>'
+        f'<td class="{_class(row.verdict)}">{row.verdict}</td></tr>'
     )
+
+
+def _class(verdict: str) -> str:
+    """The class of a verdict in the style sheet."""
+    return verdict.replace(" ", "-")
