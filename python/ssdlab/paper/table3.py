@@ -58,7 +58,9 @@ def run(study: Study) -> Item:
     for name, (latency, rate) in PUBLISHED.items():
         note = "the writes stay within 1/8 of the drive, see below" if "cleaning" in name else ""
         us = busy_us(found[name])
-        latency_percent, rate_percent = CLEANED if "cleaning" in name else (CUT / latency, ROUNDED)
+        latency_percent, rate_percent = (
+            CLEANED if "cleaning" in name else (round(CUT / latency, 2), ROUNDED)
+        )
         rows.append(Row(f"{name}, us", latency, us, latency_percent, note))
         rows.append(Row(f"{name}, requests/s", rate, PACKAGES / us * 1e6, rate_percent))
     us = busy_us(found["whole"])
