@@ -7,6 +7,7 @@ from pathlib import Path
 from xml.etree import ElementTree
 
 import pytest
+from browser import BROWSER, Browser
 from click.testing import CliRunner
 from distorted import arithmetic_and_simulated
 from paper_rows import listed
@@ -16,6 +17,7 @@ from ssdlab.paper import ITEMS, Item, Row, Study, derived, diskspd, gray
 from ssdlab.paper.command import paper
 from ssdlab.paper.derived import Derived, consumed
 from ssdlab.paper.item import VERDICTS
+from ssdlab.paper.report import page
 
 #: The baseline with 2 GiB instead of 32: the same rates, built sooner.
 SMALL = {"preset": "agrawal2008", "blocks_per_plane": 128}
@@ -314,12 +316,35 @@ def test_verdicts_are_counted_in_every_output(ssdlab, tmp_path):
     for item in found["items"]:
         told = [row["verdict"] for row in item["rows"]]
         assert item["verdicts"] == {kind: told.count(kind) for kind in VERDICTS}
-    page = (tmp_path / "r.html").read_text()
+    written = (tmp_path / "r.html").read_text()
     for kind, number in found["verdicts"].items():
         assert f"{number} {kind}" in done.stdout.splitlines()[-1]
-        assert f'<span class="{kind.replace(" ", "-")}">{number} {kind}</span>' in page
+        assert f'<span class="{kind.replace(" ", "-")}">{number} {kind}</span>' in written
     assert found["verdicts"]["fitted"] > found["verdicts"]["pass"] > 0
-    assert '<td class="fitted">fitted</td>' in page
+    assert '<td class="fitted" data-of="verdict">fitted</td>' in written
+
+
+@pytest.mark.skipif(BROWSER is None, reason="no Chromium on this machine")
+@pytest.mark.parametrize("width", [390, 768, 1400])
+def test_the_page_is_readable_on_any_screen(tmp_path, width):
+    rows = [
+        Row("a name " * 12, 61_255, 61_256, 0.1, "a note " * 20),
+        Row("bars", None, None, note="no numbers"),
+        Row("met badly", 100, 200, 5, missed="why"),
+        Row("not measured so", 100, 200, 5, unjudged="why"),
+    ]
+    (tmp_path / "r.html").write_text(page([Item("x", "An item", rows)], True, False))
+    with Browser(tmp_path / "profile", width=width) as browser:
+        browser.open((tmp_path / "r.html").as_uri())
+        browser.until("document.readyState === 'complete'")
+        assert browser.run("document.documentElement.scrollWidth") <= width
+        # No figure lies beyond the edge, where one would have to scroll for it.
+        right = "Math.max(...[...document.querySelectorAll('td')].map(right))"
+        assert browser.run(f"(right => {right})(it => it.getBoundingClientRect().right)") <= width
+        colours = browser.run(
+            "[...document.querySelectorAll('td[class]')].map(it => getComputedStyle(it).color)"
+        )
+        assert len(set(colours)) == 3, "pass, not reproduced and not judged differ"
 
 
 def test_the_report_is_one_readable_page(ssdlab, tmp_path):

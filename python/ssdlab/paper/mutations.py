@@ -33,7 +33,11 @@ def _scaled(times: str, factor: float) -> str:
 
 
 def _waits(device: Mapping[str, Any]) -> dict[str, Any]:
-    return {"suspend.program": "none", "suspend.erase": "none"}
+    """Reads wait for programs and erases to end; nothing to change where they do."""
+    suspends = {device["suspend"][operation] for operation in ("program", "erase")} != {"none"}
+    off = {"program": "none", "erase": "none", "step": "0ns", "erase_step": "0ns"}
+    off |= {"cost": "0ns", "resume": "0ns", "unless_backlog": "unlimited"}
+    return {f"suspend.{key}": value for key, value in off.items()} if suspends else {}
 
 
 def _at_random(device: Mapping[str, Any]) -> dict[str, Any]:
@@ -41,6 +45,9 @@ def _at_random(device: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _other_way(device: Mapping[str, Any]) -> dict[str, Any]:
+    """Behind a write buffer, and where pages stream to another package, there is one way only."""
+    if device["buffer"]["size"] != "0B" or device["cleaning"]["stream"]:
+        return {}
     return {"cleaning.copy_back": not device["cleaning"]["copy_back"]}
 
 
