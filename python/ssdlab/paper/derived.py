@@ -140,6 +140,7 @@ SATA_2008 = Derived(
 )
 ZEUS_LINEAR = Derived(
     "coefficients of zeus-linear",
-    ("maghraoui: * read: [AB], us*", "maghraoui: * write: [AB], us*"),
+    # Those of a device that is served, and measured by the clock, say something of the clock.
+    ("maghraoui: [sr]*: [AB], us*",),
     preset="zeus-linear",
 )
