@@ -59,7 +59,8 @@ td small { display: block; color: var(--dim); white-space: normal }
 caption { text-align: left; color: var(--dim); font-size: 13px; padding-bottom: 6px }
 tr.strong > * { font-weight: 600 }
 .pass { color: var(--pass) } .fail { color: var(--fail); font-weight: 600 }
-.info, .fitted, .arithmetic { color: var(--dim) }
+.info, .fitted, .arithmetic, .not-judged { color: var(--dim) }
+.not-reproduced { color: var(--warn) }
 .remark { background: var(--note); padding: 8px 13px }
 .checks { list-style: none; padding: 0; margin: 0; font-size: 14px }
 .checks li { padding: 7px 0 7px 26px; border-bottom: 1px solid var(--rule); position: relative }

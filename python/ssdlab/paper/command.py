@@ -15,7 +15,7 @@ from ssdlab._core import InputError
 from ssdlab.charts import matplotlib
 from ssdlab.cli.options import ExamplesFirst
 from ssdlab.paper import ITEMS, Item, gray
-from ssdlab.paper.item import VERDICTS
+from ssdlab.paper.item import counts
 from ssdlab.paper.study import Study
 from ssdlab.running import Experiment
 
@@ -109,7 +109,9 @@ def paper(
         replay = any(name not in DISKSIM for name in chosen)
         study = Study(quick, traces, device, changes, progress, replay, live)
         found = study.run({name: ITEMS[name] for name in chosen})
-    text = json.dumps({"items": [item.to_dict() for item in found]}) + "\n"
+    text = (
+        json.dumps({"items": [item.to_dict() for item in found], "verdicts": counts(found)}) + "\n"
+    )
     if outputs[0] is not None:
         texts[outputs[0]] = text
     if outputs[1] is not None:
@@ -137,8 +139,7 @@ def paper(
 
 def _summary(items: list[Item]) -> str:
     """How many verdicts there are of each kind, and which items have failed."""
-    verdicts = [row.verdict for item in items for row in item.rows]
-    line = ", ".join(f"{verdicts.count(kind)} {kind}" for kind in VERDICTS)
+    line = ", ".join(f"{number} {kind}" for kind, number in counts(items).items())
     failed = [item.name for item in items if any(row.verdict == "fail" for row in item.rows)]
     return f"{line} (failed in {', '.join(failed)})" if failed else line
 

@@ -12,6 +12,7 @@ from typing import Any
 
 from ssdlab import _core
 from ssdlab.charts import Axis, Figure, Series
+from ssdlab.paper.derived import SATA_2008, SCSI_15K
 from ssdlab.paper.item import Item, Row
 from ssdlab.paper.study import Study
 
@@ -100,7 +101,7 @@ def run(study: Study) -> Item:
             f"not held against measured times: {', '.join(left_out)}; --traces names a directory "
             f"with DiskSim's validation traces, such as {DRIVES[0].trace}.zst."
         )
-    return Item("disks", "Hard disks", rows, figures, remarks)
+    return Item("disks", "Hard disks", rows, figures, remarks, (SATA_2008, SCSI_15K))
 
 
 ORDERS = ("fcfs", "c-look", "sstf", "sptf")

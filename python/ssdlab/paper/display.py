@@ -17,21 +17,21 @@ from ssdlab.terminal import console_for, rendered
 def item_table(item: Item, file: IO[str]) -> str:
     """An item of a study as text for `file`: rows that compare, then the series of its figures."""
     console, _ = console_for(file)
-    verdicts = {"pass": "green", "fail": "bold red"}
+    verdicts = {"pass": "green", "fail": "bold red", "not reproduced": "yellow"}
     rows = Table(box=None, padding=(0, 1), pad_edge=False)
     rows.add_column("")
     for name in "published", "simulated", "diff.", "tol.", "":
         rows.add_column(name, justify="right", header_style="dim", no_wrap=True)
-    notes = list(dict.fromkeys(row.note for row in item.rows if row.note))
+    notes = list(dict.fromkeys(row.explained for row in item.rows if row.explained))
     for row in item.rows:
         difference, tolerance = row.difference_percent, row.tolerance_percent
         label = Text(row.name)
-        if row.note:
-            label.append(f" [{notes.index(row.note) + 1}]", style="dim")
+        if row.explained:
+            label.append(f" [{notes.index(row.explained) + 1}]", style="dim")
         rows.add_row(
             label,
             "" if row.published is None else study_number(row.published),
-            study_number(row.simulated),
+            "" if row.simulated is None else study_number(row.simulated),
             "" if difference is None else f"{difference:+.1f}%",
             "" if tolerance is None else f"{tolerance:g}%",
             Text(row.verdict, style=verdicts.get(row.verdict, "dim")),

@@ -22,7 +22,7 @@ def run(study: Study) -> Item:
     sources: dict[str, None] = {}
     for sheet in cells.sheets():
         simulated = cells.simulate(study, sheet.device, sheet.cells)
-        of_sheet = cells.rows(sheet.name, sheet.cells, simulated)
+        of_sheet = cells.rows(study, sheet.name, sheet.cells, simulated)
         proving = [row for row in of_sheet if not row.fitted]
         near = sum(abs(row.difference_percent or 0.0) <= NEAR_PERCENT for row in proving)
         unknown = f"; not published: {', '.join(sheet.unknown)}" if sheet.unknown else ""

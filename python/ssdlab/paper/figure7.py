@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from ssdlab.charts import Axis, Figure, Series
-from ssdlab.paper.baseline import PACKAGES, TITLES, load
+from ssdlab.paper.baseline import NO_NUMBERS, PACKAGES, TITLES, load
 from ssdlab.paper.item import Item, Row
 from ssdlab.paper.study import Study
 from ssdlab.results import Results
@@ -70,6 +70,7 @@ def run(study: Study) -> Item:
     rows += [_late(found, kind) for kind in KINDS[1:]]
     if study.has_trace("iozone"):
         rows.append(_without_erasing(study))
+    rows.append(Row("heights of the bars", None, None, note=NO_NUMBERS))
     remarks = [
         "synchronous gangs underperform in the paper because the original simulator's code "
         "transfers the pages of a gang one after the other. With a data path for each package "

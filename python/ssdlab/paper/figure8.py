@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from ssdlab.charts import Axis, Figure, Series
-from ssdlab.paper.baseline import PACKAGES, TITLES, load
+from ssdlab.paper.baseline import NO_NUMBERS, PACKAGES, TITLES, load
 from ssdlab.paper.item import Item, Row
 from ssdlab.paper.study import Study
 
@@ -52,6 +52,7 @@ def run(study: Study) -> Item:
                     f"{title}: pages moved at most", None, max(pages), None, "none", max(pages) == 0
                 )
             )
+    rows.append(Row("points of the curves, (a) and (b)", None, None, note=NO_NUMBERS))
     label = Axis("blocks kept erased, %")
     figures = [
         Figure("(a) Latency, normalised", label, Axis("latency / latency at the least"), latency),

@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from ssdlab.cost.rule import break_even_seconds
+from ssdlab.paper.derived import SATA_2008
 from ssdlab.paper.item import Item, Row
 from ssdlab.paper.study import Study
 
@@ -108,7 +109,7 @@ def run(study: Study) -> Item:
             holds=worse[0] > worse[1] > worse[2],
         )
     )
-    return Item("fiveminute", "The five-minute rule", rows)
+    return Item("fiveminute", "The five-minute rule", rows, derived=(SATA_2008,))
 
 
 STATE = "agrawal2008 overwritten twice at random, at the price of 2007"

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from collections import Counter
+from collections.abc import Iterable
+from dataclasses import dataclass, field, replace
 from typing import Any, Literal, get_args
 
 from ssdlab.charts import Figure
+from ssdlab.paper.derived import Derived, consumed
 
-Verdict = Literal["pass", "fail", "fitted", "arithmetic", "info"]
+Verdict = Literal["pass", "fitted", "arithmetic", "not reproduced", "not judged", "info", "fail"]
 #: Every verdict, in the order in which they are counted.
 VERDICTS: tuple[Verdict, ...] = get_args(Verdict)
 
@@ -17,24 +20,31 @@ class Row:
     """One figure of an item, published and simulated, in the unit that its name says.
 
     Where the study makes a claim instead of giving a number, `holds` says whether the simulated
-    figure bears it out, and `note` is the claim. A figure that was used to find the study's own
-    constants is `fitted`: it is shown, and proves nothing. One that no simulation could change, a
-    constant of the preset or a sum of published numbers, is `arithmetic`, and proves as little.
+    figure bears it out, and `note` is the claim. A figure that was used to find a constant of the
+    simulation is `fitted`: it is shown, and proves nothing; `Item` sets that from what its
+    experiments were derived from. One that no simulation could change, a constant of the preset or
+    a sum of published numbers, is `arithmetic`, and proves as little.
+
+    A difference that is known and has an explanation is no failure: `missed` is the explanation.
+    Where nothing is simulated, since no document at hand has the numbers, `simulated` is None.
+    `unjudged` says why this form of the study cannot judge the figure.
     """
 
     name: str
     published: float | None
-    simulated: float
+    simulated: float | None
     tolerance_percent: float | None = None
     note: str = ""
     holds: bool | None = None
     fitted: bool = False
     arithmetic: bool = False
+    missed: str = ""
+    unjudged: str = ""
 
     @property
     def difference_percent(self) -> float | None:
         """How far the simulated figure lies above the published one."""
-        if not self.published:
+        if not self.published or self.simulated is None:
             return None
         return 100 * (self.simulated / self.published - 1)
 
@@ -44,28 +54,41 @@ class Row:
 
         "fitted" is no verdict on the simulation: the published figure is one of its inputs.
         Nor is "arithmetic", to which no simulation contributes.
-
-        They agree when neither exceeds the other by more than the tolerance: 100 % is a factor
-        of two up or down.
         """
         if self.fitted:
             return "fitted"
         if self.arithmetic:
             return "arithmetic"
+        if self.simulated is None:
+            return "not reproduced"
         agrees = self.agrees
         if agrees is None:
             return "info"
-        return "pass" if agrees else "fail"
+        if self.unjudged:
+            return "not judged"
+        if agrees:
+            return "pass"
+        return "not reproduced" if self.missed else "fail"
 
     @property
     def agrees(self) -> bool | None:
-        """Whether the claim holds, or the figures agree; None where neither is claimed."""
+        """Whether the claim holds, or the figures agree; None where neither is claimed.
+
+        They agree when neither exceeds the other by more than the tolerance: 25 % is 1.25 times
+        as much, or as little.
+        """
         if self.holds is not None:
             return self.holds
-        if not self.published or self.tolerance_percent is None:
+        if not self.published or self.simulated is None or self.tolerance_percent is None:
             return None
         most = 1 + self.tolerance_percent / 100
         return 1 / most <= self.simulated / self.published <= most
+
+    @property
+    def explained(self) -> str:
+        """The note, and why the figure is missed or not judged."""
+        why = {"not reproduced": self.missed, "not judged": self.unjudged}.get(self.verdict, "")
+        return "; ".join(part for part in (self.note, why) if part)
 
     def to_dict(self) -> dict[str, Any]:
         """The row as `ssdlab paper --json` has it."""
@@ -76,19 +99,37 @@ class Row:
             "difference_percent": self.difference_percent,
             "tolerance_percent": self.tolerance_percent,
             "verdict": self.verdict,
-            "note": self.note,
+            "note": self.explained,
         }
 
 
 @dataclass(frozen=True)
 class Item:
-    """What an item found; `remarks` say what rows cannot, as where a source contradicts itself."""
+    """What an item found; `remarks` say what rows cannot, as where a source contradicts itself.
+
+    `derived` are the constants of its experiments that were found from published figures: rows
+    that compare with one of these are "fitted" or "arithmetic", whatever they say of themselves.
+    """
 
     name: str
     title: str
     rows: list[Row]
     figures: list[Figure] = field(default_factory=list)
     remarks: list[str] = field(default_factory=list)
+    derived: tuple[Derived, ...] = ()
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "rows", [self._marked(row) for row in self.rows])
+
+    def _marked(self, row: Row) -> Row:
+        """The row, marked if a constant was found from the figure with which it compares."""
+        found = consumed([f"{self.name}: {row.name}"], self.derived)
+        if found is None:
+            return row
+        verdict, constant = found
+        note = "; ".join(part for part in (row.note, f"{verdict}: {constant}") if part)
+        fitted = verdict == "fitted"
+        return replace(row, note=note, fitted=fitted, arithmetic=not fitted)
 
     def to_dict(self) -> dict[str, Any]:
         """The item as `ssdlab paper --json` has it."""
@@ -105,6 +146,14 @@ class Item:
             "item": self.name,
             "title": self.title,
             "rows": [row.to_dict() for row in self.rows],
+            "verdicts": counts([self]),
+            "derived": [it.constant for it in self.derived],
             "figures": figures,
             "remarks": self.remarks,
         }
+
+
+def counts(items: Iterable[Item]) -> dict[str, int]:
+    """How many rows of `items` have each verdict."""
+    found = Counter(row.verdict for item in items for row in item.rows)
+    return {kind: found[kind] for kind in VERDICTS}

@@ -9,14 +9,29 @@ from ssdlab import _core
 from ssdlab.charts import svg
 from ssdlab.numbers import study_number as number
 from ssdlab.pages import STYLE
-from ssdlab.paper.item import VERDICTS, Item, Row
+from ssdlab.paper.item import Item, Row, counts
+
+COLUMNS = ("published", "simulated", "difference", "tolerance", "verdict")
+#: On a telephone a row is its name with the figures below, each under its word.
+NARROW = """
+.study td:first-child { white-space: normal }
+@media (max-width: 640px) {
+  .study, .study tbody { display: block } .study thead { display: none }
+  .study tr { display: grid; grid-template-columns: repeat(3, minmax(0, 1fr)); gap: 4px 10px;
+    padding: 9px 0; border-bottom: 1px solid var(--rule) }
+  .study td { border: 0; padding: 0; text-align: left; white-space: normal }
+  .study td:first-child { grid-column: 1 / -1 } .study td:empty { display: none }
+  .study td[data-of]::before { content: attr(data-of); display: block; font-size: 11px;
+    font-weight: 400; color: var(--dim) }
+}
+"""
 
 
 def page(items: Sequence[Item], quick: bool, traces: bool) -> str:
     """The whole page as HTML."""
-    verdicts = [row.verdict for item in items for row in item.rows]
     count = ", ".join(
-        f'<span class="{kind}">{verdicts.count(kind)} {kind}</span>' for kind in VERDICTS
+        f'<span class="{_class(kind)}">{found} {kind}</span>'
+        for kind, found in counts(items).items()
     )
     how = "quick form: smaller drives, fewer requests" if quick else "full form"
     if traces:
@@ -25,37 +40,48 @@ def page(items: Sequence[Item], quick: bool, traces: bool) -> str:
     return (
         '<!doctype html>\n<html lang="en"><head><meta charset="utf-8">'
         '<meta name="viewport" content="width=device-width, initial-scale=1">'
-        f"<title>Published and simulated</title><style>{STYLE}</style></head><body>"
+        f"<title>Published and simulated</title><style>{STYLE}{NARROW}</style></head><body>"
         f"<h1>Published and simulated</h1><p>{count} ({how})</p><nav>{links}</nav>"
         f"{''.join(map(_item, items))}<footer><p>ssdlab {escape(_core.version)}, ssdlab paper. A "
         "row passes when neither figure exceeds the other by more than the tolerance, or when the "
-        "claim in its note holds; a fitted one was used to find constants, an arithmetic one is "
-        "made of constants alone, and neither proves anything.</p>"
+        "claim in its note holds. A fitted one was used to find constants, an arithmetic one "
+        "follows from constants alone, and neither proves anything. One that is not reproduced "
+        "is missed, or has no numbers in the documents at hand; one that is not judged needs the "
+        "full form.</p>"
         "</footer></body></html>\n"
     )
 
 
 def _item(item: Item) -> str:
     figures = "".join(map(svg.figure, item.figures))
+    heads = "".join(f"<th>{column}</th>" for column in COLUMNS)
     remarks = "".join(f'<p class="remark">{escape(remark)}</p>' for remark in item.remarks)
+    head = f"<thead><tr><th></th>{heads}</tr></thead>"
+    table = f'<table class="study">{head}<tbody>{"".join(map(_row, item.rows))}</tbody></table>'
     return (
-        f'<section id="{item.name}"><h2>{escape(item.title)}</h2><div class="wide"><table><thead>'
-        "<tr><th></th><th>published</th><th>simulated</th><th>difference</th><th>tolerance</th>"
-        f"<th>verdict</th></tr></thead><tbody>{''.join(map(_row, item.rows))}</tbody></table></div>"
+        f'<section id="{item.name}"><h2>{escape(item.title)}</h2><div class="wide">{table}</div>'
         f"{figures}{remarks}</section>"
     )
 
 
 def _row(row: Row) -> str:
     difference, tolerance = row.difference_percent, row.tolerance_percent
-    note = f"<small>{escape(row.note)}</small>" if row.note else ""
+    note = f"<small>{escape(row.explained)}</small>" if row.explained else ""
     cells = (
         "" if row.published is None else number(row.published),
-        number(row.simulated),
+        "" if row.simulated is None else number(row.simulated),
         "" if difference is None else f"{difference:+.1f} %",
         "" if tolerance is None else f"{tolerance:g} %",
     )
-    return (
-        f"<tr><td>{escape(row.name)}{note}</td>{''.join(f'<td>{cell}</td>' for cell in cells)}"
-        f'<td class="{row.verdict}">{row.verdict}</td></tr>'
+    shown = "".join(
+        f'<td data-of="{column}">{cell}</td>' for column, cell in zip(COLUMNS, cells, strict=False)
     )
+    return (
+        f"<tr><td>{escape(row.name)}{note}</td>{shown}"
+        f'<td class="{_class(row.verdict)}" data-of="{COLUMNS[-1]}">{row.verdict}</td></tr>'
+    )
+
+
+def _class(verdict: str) -> str:
+    """The class of a verdict in the style sheet."""
+    return verdict.replace(" ", "-")

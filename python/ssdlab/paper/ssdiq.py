@@ -12,6 +12,7 @@ from collections.abc import Mapping
 
 from ssdlab.charts import Axis, Figure, Series
 from ssdlab.paper import greedy, ssdiq_load
+from ssdlab.paper.derived import Derived
 from ssdlab.paper.item import Item, Row
 from ssdlab.paper.study import Study
 
@@ -29,6 +30,20 @@ PM9A3_GIB, PM9A3, PM9A3_RAW_GIB = 894.07, 4.20, 1024.0
 SPACE_GIB = 1076.0
 ADDED = 32 / 31
 FITTED = (min(CURVE), max(CURVE))
+
+#: What was found from the published points, and the rates that follow from them by the law.
+DERIVED = (
+    Derived(
+        "the space that takes part and what is added to every page",
+        tuple(f"ssdiq: 7450 MAX, {gib:g} GiB: *" for gib in FITTED),
+        follows=("ssdiq: 7450 MAX: writes in steady state by the law*",),
+    ),
+    Derived(
+        "the PM9A3's space that takes part",
+        ("ssdiq: PM9A3: write amplification with it",),
+        follows=("ssdiq: PM9A3: writes in steady state by the law*",),
+    ),
+)
 
 #: Percent by which a point of the curve and the other drive may be missed, and, of the domain that
 #: stands for the drive, the limit of many blocks.
@@ -71,8 +86,6 @@ def run(study: Study) -> Item:
             "PM9A3: write amplification with it",
             PM9A3,
             pm9a3,
-            note="from which the space was derived",
-            fitted=True,
         ),
         *ssdiq_load.law_rows(amplified),
     ]
@@ -81,7 +94,8 @@ def run(study: Study) -> Item:
         f"pages for 31. {free_fit()}",
         ssdiq_load.REMARK,
     ]
-    return Item("ssdiq", "SSD-iq: write amplification", rows, [_figure(simulated)], remarks)
+    title = "SSD-iq: write amplification"
+    return Item("ssdiq", title, rows, [_figure(simulated)], remarks, DERIVED)
 
 
 def _curve(simulated: Mapping[float, float]) -> list[Row]:
@@ -92,11 +106,8 @@ def _curve(simulated: Mapping[float, float]) -> list[Row]:
             published,
             simulated[gib],
             TOLERANCE,
-            "one of the two points to which the two constants were fitted" if fitted else "",
-            fitted=fitted,
         )
         for gib, published in CURVE.items()
-        for fitted in (gib in FITTED,)
     ]
     name, note = f"7450 PRO, {PRO_GIB:g} GiB: write amplification", "with the constants of the MAX"
     return [*rows, Row(name, PRO, simulated[PRO_GIB], PRO_TOLERANCE, note)]

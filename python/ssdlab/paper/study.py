@@ -38,6 +38,7 @@ class Study:
       `TRACES` is missing there although `replay` says that it is wanted;
     - `device` and `inputs`: what the DiskSpd study is measured on and reckons with;
     - `live`: serve a device as well, where an item can measure it by the clock of the machine;
+    - `mutate`: changes the arguments of every experiment, as `mutations` does;
     - `progress`: told the experiments done and asked for so far.
     """
 
@@ -50,6 +51,7 @@ class Study:
         progress: Callable[[int, int], object] | None = None,
         replay: bool = True,
         live: bool = False,
+        mutate: Callable[[Mapping[str, Any]], Mapping[str, Any]] | None = None,
     ) -> None:
         self.quick = quick
         self.traces = traces
@@ -57,6 +59,7 @@ class Study:
         self.inputs = dict(inputs or {})
         self.live = live
         self._progress = progress
+        self._mutate = mutate
         self._lock = threading.Lock()
         self._running: dict[str, Future[Results]] = {}
         self._done = 0
@@ -102,6 +105,8 @@ class Study:
         self._pool.shutdown(wait=False, cancel_futures=True)
 
     def _submit(self, arguments: Mapping[str, Any]) -> Future[Results]:
+        if self._mutate is not None:
+            arguments = self._mutate(arguments)
         name = json.dumps(arguments, sort_keys=True, default=str)
         with self._lock:
             if self._cancelled.is_set():

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from ssdlab.paper.baseline import baseline
+from ssdlab.paper.derived import PART
 from ssdlab.paper.item import Item, Row
 from ssdlab.paper.study import Study
 
@@ -68,7 +69,8 @@ def run(study: Study) -> Item:
         Row("writes, one at a time, MB/s", 13, _rate(found, "write", "none"), 3, serial),
         Row("writes, dies interleaved, MB/s", 26, _rate(found, "write", "die"), 3, serial),
     ]
-    return Item("table1", "Table 1: operational flash parameters; section 2.2", rows)
+    title = "Table 1: operational flash parameters; section 2.2"
+    return Item("table1", title, rows, derived=(PART,))
 
 
 def _constant(name: str, published: float, of_preset: float, note: str = "") -> Row:

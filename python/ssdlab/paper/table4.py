@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from ssdlab.paper.derived import EXCHANGE
 from ssdlab.paper.item import Item, Row
 from ssdlab.paper.study import Study
 
@@ -54,7 +55,7 @@ def run(study: Study) -> Item:
         "900 that the text speaks of; and 1 / 237 us is 4,219 a second, not 4,425.",
     ]
     title = "Table 4: shared-bus gang performance for Exchange"
-    return Item("table4", title, rows, remarks=remarks)
+    return Item("table4", title, rows, remarks=remarks, derived=(EXCHANGE,))
 
 
 def array(width: int, **changes: Any) -> dict[str, Any]:

@@ -37,6 +37,7 @@ def run(study: Study) -> Item:
             "entries of the map, logical page 32 KiB / 4 KiB",
             _entries(found["32KiB page"]) / _entries(found["4KiB page"]),
             below=0.2,
+            arithmetic=True,
         ),
         _row(
             "large page size: read-modify-writes",
@@ -55,6 +56,7 @@ def run(study: Study) -> Item:
             "capacity, spare factor 0.25 / 0.12",
             found["spare 0.25"].capacity_bytes / found["spare 0.12"].capacity_bytes,
             below=0.9,
+            arithmetic=True,
         ),
         _row(
             "ganging: sparser wiring",

@@ -15,45 +15,56 @@ PUBLISHED = {
     "+ Migration": (43.34, 5.71, 0),
 }
 
-
 #: How much longer a run has to be for the techniques to differ in what expires.
 LONGER = 1.5
+#: Percent by which migrations, and what they add to the latency, may be missed. Of the recorded
+#: trace there are 6.4 % fewer if any of equal victims is cleaned, by number 6.2 and 11.7 % more.
+MIGRATIONS, ADDED = 10.0, 15.0
+IN_ONE_LOOP = "the generated workload has one size of request, strictly in sequence"
+RECORDED_LATENCY = "the recorded requests come in bursts, in which every migration makes all wait"
 
 
 def run(study: Study) -> Item:
     """The wear of a package, and the mean latency with migration and without."""
     found = wear.worn(study)
+    packages = wear.packages(study)
     rows = []
     for name, (mean, std, blocks) in PUBLISHED.items():
         worn = found[name].wear
+        expired = worn.expired_blocks / packages
         migrates = name == "+ Migration"
-        ties = "depends on which of equal victims is cleaned"
+        note = "" if migrates else wear.TIES_AT_RANDOM
         rows += [
-            Row(f"{name}: mean erasures left", mean, worn.mean_remaining, 100 * 0.1 / mean),
+            Row(f"{name}: mean erasures left", mean, worn.mean_remaining),
             Row(
                 f"{name}: standard deviation",
                 std,
                 worn.std_remaining,
-                5 if migrates else None,
-                "" if migrates else ties,
+                wear.TOLERANCE,
+                note,
+                missed="" if migrates or wear.recorded(study) else IN_ONE_LOOP,
             ),
             Row(
                 f"{name}: expired blocks",
                 blocks,
-                worn.expired_blocks,
-                note="nothing expires" if migrates else ties,
-                holds=worn.expired_blocks == 0 if migrates else None,
+                expired,
+                None if migrates else wear.TOLERANCE,
+                "nothing expires" if migrates else wear.TIES_AT_RANDOM,
+                holds=expired == 0 if migrates else None,
+                missed="" if migrates else "none if any is, 1,638 by number",
             ),
         ]
-    migrations = found["+ Migration"].flash.cleaning.blocks_migrated
-    rows.append(Row("+ Migration: migrations", 7_902, migrations, 20))
+    migrations = found["+ Migration"].flash.cleaning.blocks_migrated / packages
+    missed = "" if wear.recorded(study) else IN_ONE_LOOP
+    rows.append(Row("+ Migration: migrations", 7_902, migrations, MIGRATIONS, missed=missed))
     rows += [*_expired(study), *_latency(study)]
     remarks = [
         "with the superseded blocks cleaned by number instead of at random, greedy and "
         "rate-limiting wear out 1,638 blocks and end the drive, whose spare space is gone, before "
         "the run is over.",
     ]
-    return Item("table7", "Table 7: block wear in IOzone", rows, remarks=remarks)
+    title = "Table 7: block wear in IOzone"
+    return Item("table7", title, rows, remarks=remarks, derived=wear.derived(study))
 
 
 def _expired(study: Study) -> list[Row]:
@@ -75,17 +86,12 @@ def _expired(study: Study) -> list[Row]:
 def _latency(study: Study) -> list[Row]:
     """What migration adds to the mean latency of the run in time."""
     timed = wear.timed(study)
+    transfers = "4.7 % leaves no time for transfers"
     rows = []
     for copy_back in (True, False):
         without, added = (timed[rule, copy_back].host.all.mean_us for rule in ("none", "migrate"))
         way = "copied back" if copy_back else "through the pins"
-        rows.append(
-            Row(
-                f"mean latency that migration adds, %, pages {way}",
-                4.7,
-                100 * (added / without - 1),
-                15 if copy_back else None,
-                "" if copy_back else "4.7 % leaves no time for transfers",
-            )
-        )
+        missed = RECORDED_LATENCY if wear.recorded(study) else "" if copy_back else transfers
+        name = f"mean latency that migration adds, %, pages {way}"
+        rows.append(Row(name, 4.7, 100 * (added / without - 1), ADDED, missed=missed))
     return rows

@@ -23,24 +23,27 @@ EDGES = (0, 4, 8, 10, 21)
 def run(study: Study) -> Item:
     """The blocks of a package in the paper's buckets, and in steps of a tenth of the mean."""
     found = wear.worn(study)
+    packages = wear.packages(study)
     rows, series = [], []
     for name, published in PUBLISHED.items():
         tenths = found[name].wear.remaining.blocks_by_tenth_of_mean
-        counts = [sum(tenths[a:b]) for a, b in zip(EDGES, EDGES[1:], strict=False)]
+        counts = [sum(tenths[a:b]) / packages for a, b in zip(EDGES, EDGES[1:], strict=False)]
         for bucket, paper, count in zip(BUCKETS, published, counts, strict=True):
             rows.append(_row(name, bucket, paper, count))
         series.append(Series(name, [10 * step for step in range(len(tenths))], tenths))
     figure = Figure(
         "Remaining life of the blocks", Axis("% of the mean, from"), Axis("blocks"), series
     )
-    return Item("table8", "Table 8: remaining life around its mean", rows, [figure])
+    title = "Table 8: remaining life around its mean"
+    return Item("table8", title, rows, [figure], derived=wear.derived(study))
 
 
-def _row(name: str, bucket: str, published: int, count: int) -> Row:
+def _row(name: str, bucket: str, published: int, count: float) -> Row:
     title = f"{name}: blocks {bucket}"
     if published == 0:
         note = "no block is left below 80 % of the mean"
         return Row(title, published, count, note=note, holds=count == 0)
     if bucket == BUCKETS[-1] and name != "+ Migration":
-        return Row(title, published, count, 0.1, "the blocks that hold only cold data")
-    return Row(title, published, count, None, "depends on which of equal victims is cleaned")
+        return Row(title, published, count, wear.TOLERANCE, "the blocks that hold only cold data")
+    missed = "" if name == "+ Migration" else wear.TIES
+    return Row(title, published, count, wear.TOLERANCE, missed=missed)

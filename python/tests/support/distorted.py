@@ -11,6 +11,9 @@ from collections.abc import Callable
 from ssdlab.paper import Item, Row, Study
 from ssdlab.results import Results
 
+#: What no simulation decides.
+GIVEN = ("experiment", "capacity_bytes")
+
 
 class Distorted:
     """A study that has been run, with other results for the same experiments."""
@@ -27,13 +30,14 @@ class Distorted:
 
 
 def distorted(results: Results, name: str) -> Results:
-    """The results with every number but those of the experiment changed, each by another factor.
+    """The results with every number changed, each by another factor, but those of the experiment
+    and the capacity, which follows from it.
 
     `name` tells experiments apart, so that ratios change as well.
     """
     data = results.to_dict()
     return Results(
-        {key: v if key == "experiment" else _other(v, f"{name} {key}") for key, v in data.items()}
+        {key: v if key in GIVEN else _other(v, f"{name} {key}") for key, v in data.items()}
     )
 
 

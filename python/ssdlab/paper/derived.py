@@ -1,0 +1,146 @@
+"""Constants of experiments that were found from published figures, and which figures those are.
+
+Agreement with a figure from which a constant was found proves nothing. So an item names the
+constants that its experiments use, and the verdict of every row follows from that: a row is
+"fitted" when a constant was found from the figure with which it compares, and "arithmetic" when
+that figure follows from such figures whatever is simulated.
+
+A published figure is known by the item and the row that compare with it ("table4: no gang, mean
+latency, us"); `*` stands for any text.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from fnmatch import fnmatchcase
+from typing import Literal
+
+
+@dataclass(frozen=True)
+class Derived:
+    """A constant of an experiment that was found from published figures."""
+
+    constant: str
+    """What it is, for people; with its preset, if one has it."""
+    figures: tuple[str, ...]
+    """The figures from which it was found."""
+    follows: tuple[str, ...] = ()
+    """Figures that it decides by arithmetic alone: no simulation could miss them."""
+    preset: str = ""
+    """The preset of a device or workload that has the constant."""
+
+
+def consumed(
+    figures: Iterable[str], derived: Iterable[Derived]
+) -> tuple[Literal["fitted", "arithmetic"], str] | None:
+    """The verdict of a row that compares with `figures`, and the constant; None if it is judged."""
+    known = tuple(figures)
+    chosen = list(derived)
+    for it in chosen:
+        if _any(known, it.follows):
+            return "arithmetic", it.constant
+    for it in chosen:
+        if _any(known, it.figures):
+            return "fitted", it.constant
+    return None
+
+
+def _any(figures: Iterable[str], patterns: tuple[str, ...]) -> bool:
+    return any(fnmatchcase(figure, pattern) for figure in figures for pattern in patterns)
+
+
+#: Table 1 is what the preset of the part says.
+PART = Derived(
+    "cell times and the speed of the pins of agrawal2008",
+    (
+        "table1: page read to register, us",
+        "table1: serial transfer of a page's 4096 bytes, us",
+        "table1: page program from register, us",
+        "table1: block erase, us",
+    ),
+    preset="agrawal2008",
+)
+#: The insides are guesses, and sizes and depths of the requests are not published: they were chosen
+#: so that the rates come out.
+DRIVES_OF_2008 = tuple(
+    Derived(
+        f"the inside of {preset}, and size and depth of the requests",
+        (f"table2: {name}, *quential*", f"table2: {name}, random 4 KiB *"),
+        preset=preset,
+    )
+    for preset, name in (("usb-stick", "USB"), ("laptop-ssd", "MTron"), ("enterprise-ssd", "Zeus"))
+)
+EXCHANGE = Derived("request sizes of paper-exchange", ("table4: *",), preset="paper-exchange")
+TPCC_SKEWED = Derived(
+    "locality and request sizes of paper-tpcc-skewed",
+    (
+        "table5: TPC-C, inter-plane: blocks cleaned in a package",
+        "table5: TPC-C, inter-plane: cleaning efficiency, %",
+        "table5: TPC-C, copy-back: cleaning efficiency, %",
+    ),
+    preset="paper-tpcc-skewed",
+)
+#: All its writes are in sequence because all that is cleaned is superseded, and as many as that
+#: needs.
+IOZONE = Derived(
+    "order and number of the writes of paper-iozone",
+    (
+        "table5: IOzone: blocks cleaned in a package",
+        "table5: IOzone: time to clean a block, ms",
+        "table5: IOzone: cleaning efficiency, %",
+    ),
+    follows=("table5: IOzone: blocks cleaned in a package",),
+    preset="paper-iozone",
+)
+POSTMARK = Derived(
+    "order of the writes of paper-postmark",
+    ("table5: Postmark: time to clean a block, ms", "table5: Postmark: cleaning efficiency, %"),
+    preset="paper-postmark",
+)
+#: Whatever is simulated: Table 5 has the blocks cleaned, and the last row the migrations.
+WEAR_MEAN = Derived(
+    "50 rated cycles less the blocks cleaned and migrated, over 16,384 blocks",
+    (),
+    follows=("table7: *: mean erasures left",),
+)
+WEAR_LENGTH = Derived(
+    "length of the run: 101,170 blocks cleaned (Table 5)",
+    ("table5: IOzone: blocks cleaned in a package",),
+)
+WEAR_FILE = Derived(
+    "832 blocks of a package that are written",
+    ("table8: Greedy: blocks >= 100 %", "table8: + Rate-limiting: blocks >= 100 %"),
+)
+WEAR_COPY_BACK = Derived(
+    "pages are copied back, as 4.7 % leaves no time for transfers",
+    ("table7: mean latency that migration adds, %, pages copied back",),
+)
+SAMSUNG_2007 = Derived(
+    "times and link of samsung-2007, mapped in blocks, one request at a time",
+    (
+        "gray: plateau of sequential reads, MB/s",
+        "gray: plateau of sequential writes, MB/s",
+        "gray: random reads of 8 KB, 4 deep, a second",
+        "gray: random writes of 8 KB, 4 deep, cache off, a second",
+        "gray: a random write of 8 KB, ms",
+        "gray: what four deep gains over one",
+    ),
+    preset="samsung-2007",
+)
+SCSI_15K = Derived(
+    "order of the requests in scsi-15k, which keeps three outstanding to 200 a second",
+    ("gray: array of disks, requests/s", "disks: 90 of these, striped: random reads/s"),
+    preset="scsi-15k",
+)
+SATA_2008 = Derived(
+    "mean seek of sata-2008, from 83 accesses a second",
+    ("disks: SATA of 2008: random reads/s", "fiveminute: *the disk of 2007, h, simulated rate"),
+    preset="sata-2008",
+)
+ZEUS_LINEAR = Derived(
+    "coefficients of zeus-linear",
+    # Those of a device that is served, and measured by the clock, say something of the clock.
+    ("maghraoui: [sr]*: [AB], us*",),
+    preset="zeus-linear",
+)

@@ -1,0 +1,79 @@
+"""Wrong devices, on which a study must fail: what shows that its verdicts can tell.
+
+Each mutation changes every device of an experiment in one way that no drive of the studies has. A
+row that passes on the device as it is and on the wrong one says nothing of what was changed.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Mapping
+from typing import Any, TypeAlias
+
+from ssdlab.running import Experiment
+
+#: A flash device with all its keys, and the keys to change, without "device.".
+Change: TypeAlias = Callable[[Mapping[str, Any]], dict[str, Any]]
+
+_NUMBER = re.compile(r"[0-9]+(?:\.[0-9]+)?")
+
+
+def _times(factor: float, *keys: str) -> Change:
+    """Times of the cells, each page kind of them, by `factor`."""
+
+    def change(device: Mapping[str, Any]) -> dict[str, Any]:
+        timing = device["timing"]
+        return {f"timing.{key}": _scaled(timing[key], factor) for key in keys if key in timing}
+
+    return change
+
+
+def _scaled(times: str, factor: float) -> str:
+    return _NUMBER.sub(lambda found: f"{float(found[0]) * factor:.10g}", times)
+
+
+def _waits(device: Mapping[str, Any]) -> dict[str, Any]:
+    """Reads wait for programs and erases to end; nothing to change where they do."""
+    suspends = {device["suspend"][operation] for operation in ("program", "erase")} != {"none"}
+    off = {"program": "none", "erase": "none", "step": "0ns", "erase_step": "0ns"}
+    off |= {"cost": "0ns", "resume": "0ns", "unless_backlog": "unlimited"}
+    return {f"suspend.{key}": value for key, value in off.items()} if suspends else {}
+
+
+def _at_random(device: Mapping[str, Any]) -> dict[str, Any]:
+    return {"cleaning.policy": "random"}
+
+
+def _other_way(device: Mapping[str, Any]) -> dict[str, Any]:
+    """Behind a write buffer, and where pages stream to another package, there is one way only."""
+    if device["buffer"]["size"] != "0B" or device["cleaning"]["stream"]:
+        return {}
+    return {"cleaning.copy_back": not device["cleaning"]["copy_back"]}
+
+
+#: By name: what is wrong.
+MUTATIONS: Mapping[str, Change] = {
+    "tR x 2": _times(2, "read", "read_part"),
+    "program x 1.5": _times(1.5, "program"),
+    "cleaner random": _at_random,
+    "suspend off": _waits,
+    "copy-back toggled": _other_way,
+}
+
+
+def mutated(name: str) -> Callable[[Mapping[str, Any]], Mapping[str, Any]]:
+    """The mutation `name` of the arguments of `ssdlab.run`, for `Study`."""
+    change = MUTATIONS[name]
+
+    def apply(arguments: Mapping[str, Any]) -> Mapping[str, Any]:
+        sections = {key: value for key, value in arguments.items() if key != "requests"}
+        device = Experiment(**sections).to_dict()["device"]
+        where = "device."
+        while "member" in device:
+            device, where = device["member"], f"{where}member."
+        if device["kind"] != "ssd":
+            return arguments
+        keys = {f"{where}{key}": value for key, value in change(device).items()}
+        return {**arguments, "set": {**arguments.get("set", {}), **keys}}
+
+    return apply
