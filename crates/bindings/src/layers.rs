@@ -46,6 +46,13 @@ pub(crate) fn permit_code(py: Python<'_>, layers: Vec<PyLayer>) -> PyResult<()> 
         .map_err(InputError::new_err)
 }
 
+/// Raises `InputError` if the device of the experiment made of `layers` contradicts itself; it is not built.
+#[pyfunction]
+pub(crate) fn check_device(py: Python<'_>, layers: Vec<PyLayer>) -> PyResult<()> {
+    detached(py, || experiment(layers)?.check_device().map_err(|error| error.to_string()))?
+        .map_err(InputError::new_err)
+}
+
 /// The layer (source, TOML text, whether it may name code) that stands for `--set KEY=VALUE`.
 #[pyfunction]
 pub(crate) fn set_layer(assignment: &str) -> PyResult<(String, String, bool)> {
@@ -130,6 +137,6 @@ impl From<PyLayer> for Layer {
             PyLayer::Said(source, text, code) => (source, text, code),
             PyLayer::Data(source, text) => (source, text, false),
         };
-        Layer { source, text, code }
+        Layer { code, ..Layer::new(source, text) }
     }
 }

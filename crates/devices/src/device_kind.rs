@@ -33,6 +33,14 @@ pub trait DeviceKind: Setting + Default + Serialize + Clone {
         Err(Invalid::new(&["run.power_cut", "device.kind"], problem))
     }
 
+    /// Refuses what contradicts itself, without building the device: as far as its shape shows it.
+    ///
+    /// # Errors
+    /// The error names the keys.
+    fn check_shape(&self) -> Result<(), Invalid> {
+        Ok(())
+    }
+
     /// The name of the cleaning policy that must be [supplied](Supplied), if it has one.
     fn policy_name(&self) -> Option<&PolicyName> {
         None

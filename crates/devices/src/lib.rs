@@ -35,7 +35,7 @@ pub use together::{Job, Run, SharedSide, Side, Sides, Stretch, Told, Writes, tak
 use array::ArrayConfig;
 use disk::DiskConfig;
 use linear::LinearConfig;
-use options::{Invalid, KeyInfo, Setting, Values};
+use options::{Idle, Invalid, KeyInfo, Setting, Values};
 use parallel::ParallelConfig;
 use piecewise::PiecewiseConfig;
 use serde::de::IgnoredAny;
@@ -81,6 +81,20 @@ macro_rules! devices {
                 match self { $(Self::$Variant(_) => stringify!($word),)* }
             }
 
+            /// Its keys that have no effect as the others are, by their paths within it; not those of
+            /// devices within it.
+            pub fn idle(&self) -> Vec<Idle> {
+                match self { $(Self::$Variant(own) => options::idle("", &**own),)* }
+            }
+
+            /// The same with its default for each key that has no effect.
+            #[must_use]
+            pub fn settled(self) -> Self {
+                match self {
+                    $(Self::$Variant(own) => Self::$Variant(Box::new(options::settled(*own))),)*
+                }
+            }
+
             /// Whether there is simulated flash inside: a state that can be prepared, saved and
             /// found out without time, and operations that can be recorded.
             pub fn has_flash(&self) -> bool {
@@ -93,6 +107,14 @@ macro_rules! devices {
             /// Why not, with the keys to blame.
             pub fn check_power_cuts(&self) -> Result<(), Invalid> {
                 match self { $(Self::$Variant(options) => options.check_power_cuts(),)* }
+            }
+
+            /// Refuses what contradicts itself, without building the device: as far as its shape shows it.
+            ///
+            /// # Errors
+            /// The error names the keys.
+            pub fn check_shape(&self) -> Result<(), Invalid> {
+                match self { $(Self::$Variant(options) => options.check_shape(),)* }
             }
 
             /// The name of the cleaning policy that must be [supplied](Supplied), if it has one.

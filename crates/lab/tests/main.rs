@@ -7,6 +7,7 @@ mod common;
 mod digests;
 mod ended;
 mod experiment;
+mod in_force;
 mod instructions;
 mod large;
 mod laws;

@@ -14,6 +14,7 @@ mod section;
 mod share;
 mod unit_hint;
 mod values;
+mod when;
 
 pub use electric::{Current, Electric, Energy, OrPlain, Power, Voltage};
 pub use flash::{BusRate, MOST_PAGE_TYPES, Maybe, PageTimes};
@@ -21,10 +22,13 @@ pub use link::{LINKS, Link};
 pub use named::{ANY_NAME, Named};
 pub use quantity::{Bandwidth, Capacitance, Duration, PerByte, QuantityError, Size};
 pub use section::{Choice, Invalid, KeyInfo, Setting, nearest};
-pub use share::{PERCENT, share};
+pub use share::{PERCENT, percent_meant, share};
 pub use values::{NUMBER, Values};
+pub use when::{Idle, When, idle, settled};
 
 #[doc(hidden)]
 pub use serde;
 #[doc(hidden)]
 pub use share::{describe_share, read_share};
+#[doc(hidden)]
+pub use when::describe_when;

@@ -1,7 +1,8 @@
 //! Sections of one kind, each under a name that the user gives it.
 
-use crate::{KeyInfo, Setting};
+use crate::{Idle, KeyInfo, Setting};
 use serde::{Deserialize, Deserializer, Serialize};
+use std::any::Any;
 use std::collections::BTreeMap;
 
 /// The placeholder for the name in the reference of keys: `workload.classes.*.rate`.
@@ -53,6 +54,24 @@ impl<T: Setting + Default> Setting for Named<T> {
 
     fn describe(path: &str, doc: &str, _default: &Self, rows: &mut Vec<KeyInfo>) {
         T::describe(&format!("{path}.{ANY_NAME}"), doc, &T::default(), rows);
+    }
+
+    fn idle(
+        &self,
+        _default: &Self,
+        path: &str,
+        applies: Option<&'static str>,
+        whole: &dyn Any,
+        found: &mut Vec<Idle>,
+    ) {
+        for (name, one) in &self.0 {
+            one.idle(&T::default(), &format!("{path}.{name}"), applies, whole, found);
+        }
+    }
+
+    fn settle(self, _default: Self, whole: &dyn Any) -> Self {
+        let all = self.0.into_iter();
+        Named(all.map(|(name, one)| (name, one.settle(T::default(), whole))).collect())
     }
 }
 

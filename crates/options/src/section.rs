@@ -1,7 +1,8 @@
 //! Config sections: declared once, read in layers, merged, resolved, documented.
 
-use crate::Values;
+use crate::{Idle, Values};
 use serde::de::DeserializeOwned;
+use std::any::Any;
 use std::fmt;
 use std::str::FromStr;
 
@@ -9,7 +10,7 @@ use std::str::FromStr;
 ///
 /// Several layers (preset, file, command line) each give a [`Partial`](Setting::Partial); laid over
 /// one another and completed with the defaults they make the setting.
-pub trait Setting: Sized {
+pub trait Setting: Sized + PartialEq {
     /// Its keys in one layer: possibly nothing.
     type Partial: Default + DeserializeOwned;
 
@@ -21,6 +22,24 @@ pub trait Setting: Sized {
 
     /// Appends a row for this key, or for each key of this section, to the reference.
     fn describe(path: &str, doc: &str, default: &Self, rows: &mut Vec<KeyInfo>);
+
+    /// Appends this key, or the keys of this section, if they have no effect in `whole`: all of them if it
+    /// is said already where they would (`applies`), else those whose rows say so.
+    fn idle(
+        &self,
+        _default: &Self,
+        _path: &str,
+        _applies: Option<&'static str>,
+        _whole: &dyn Any,
+        _found: &mut Vec<Idle>,
+    ) {
+    }
+
+    /// The same with its default for each key that has no effect in `whole`.
+    #[must_use]
+    fn settle(self, _default: Self, _whole: &dyn Any) -> Self {
+        self
+    }
 }
 
 /// One row of the reference of config keys: the description of a key in the documentation, the lists,
@@ -71,12 +90,20 @@ pub trait Choice: FromStr<Err = String> + fmt::Display + 'static {
     const WORDS: &'static [(&'static str, &'static str)];
 }
 
-/// The word in `words` that `typo` was most likely meant to be, if any is near.
+/// Of the letters of a word, those that a typo has at least right.
+const LEAST_RIGHT: f64 = 0.6;
+
+/// The word in `words` that `typo` was most likely meant to be, if any is near: it begins so, or is misspelt in
+/// few letters. A word that only begins alike means something else.
 pub fn nearest<'a>(typo: &str, words: impl IntoIterator<Item = &'a str>) -> Option<&'a str> {
     words
         .into_iter()
         .map(|word| (strsim::jaro_winkler(typo, word), word))
         .filter(|(score, _)| *score > 0.75)
+        .filter(|(_, word)| {
+            word.starts_with(typo)
+                || strsim::normalized_damerau_levenshtein(typo, word) >= LEAST_RIGHT
+        })
         .max_by(|a, b| a.0.total_cmp(&b.0))
         .map(|(_, word)| word)
 }
@@ -104,6 +131,30 @@ macro_rules! leaf_body {
                 default: ($show)(default),
                 section: String::new(),
             });
+        }
+        $crate::idle_leaf!();
+    };
+}
+
+/// Whether a plain value has no effect.
+#[doc(hidden)]
+#[macro_export]
+macro_rules! idle_leaf {
+    () => {
+        fn idle(
+            &self,
+            default: &Self,
+            path: &str,
+            applies: Option<&'static str>,
+            _whole: &dyn ::std::any::Any,
+            found: &mut Vec<$crate::Idle>,
+        ) {
+            let is_default = PartialEq::eq(self, default);
+            found.extend(applies.map(|applies| $crate::Idle {
+                path: path.to_owned(),
+                applies,
+                is_default,
+            }));
         }
     };
 }
@@ -234,6 +285,7 @@ macro_rules! optional {
                 let row = rows.last_mut().expect("a value has a row");
                 row.default = default.as_ref().map(ToString::to_string).unwrap_or_default();
             }
+            $crate::idle_leaf!();
         }
     };
 }
@@ -260,13 +312,14 @@ leaves! {
 /// `pub struct Timing as TimingPartial { /// doc \n read: Duration = Duration::from_ns(25_000), }`
 /// makes the resolved `Timing` (with `Default` and `Serialize`) and the layer `TimingPartial` (with
 /// `Deserialize` that refuses unknown keys). A key may itself be a section. A number that is a part of
-/// something says so, `spare: f64 as Ratio = 0.1`, and is read in percent too.
+/// something says so, `spare: f64 as Ratio = 0.1`, and is read in percent too; and one that does not
+/// always apply says where it does, `limit: u32 where SUSPENDS = 8`, with a [`When`](crate::When).
 #[macro_export]
 macro_rules! options {
     ($(
         $(#[doc = $section_doc:literal])+
         pub struct $name:ident as $partial:ident {
-            $( $(#[doc = $doc:literal])+ $key:ident : $type:ty $(as $share:ident)? = $default:expr, )*
+            $( $(#[doc = $doc:literal])+ $key:ident : $type:ty $(as $share:ident)? $(where $when:ident)? = $default:expr, )*
         }
     )+) => {$(
         $(#[doc = $section_doc])+
@@ -317,11 +370,44 @@ macro_rules! options {
                 $(
                     let doc = concat!($($doc, "\n"),+);
                     let key = format!("{path}.{}", stringify!($key));
+                    let row = rows.len();
                     <$type as $crate::Setting>::describe(&key, doc, &default.$key, rows);
                     $( $crate::describe_share(rows, $crate::Values::$share); )?
+                    $crate::describe_when(&mut rows[row..], &[$( $when )?]);
                 )*
                 for row in rows[first..].iter_mut().filter(|row| row.section.is_empty()) {
                     row.section = concat!($($section_doc, "\n"),+).trim().to_owned();
+                }
+            }
+            fn idle(
+                &self,
+                default: &Self,
+                path: &str,
+                applies: Option<&'static str>,
+                whole: &dyn ::std::any::Any,
+                found: &mut Vec<$crate::Idle>,
+            ) {
+                $(
+                    let why = [applies, $( $when.fails(self, whole) )?];
+                    let why = why.into_iter().flatten().next();
+                    let dot = if path.is_empty() { "" } else { "." };
+                    let key = format!("{path}{dot}{}", stringify!($key));
+                    $crate::Setting::idle(&self.$key, &default.$key, &key, why, whole, found);
+                )*
+            }
+            fn settle(self, default: Self, whole: &dyn ::std::any::Any) -> Self {
+                $(
+                    let fails: &[Option<&str>] = &[$( $when.fails(&self, whole) )?];
+                    let $key = fails.iter().all(Option::is_none);
+                )*
+                $name {
+                    $(
+                        $key: if $key {
+                            $crate::Setting::settle(self.$key, default.$key, whole)
+                        } else {
+                            default.$key
+                        },
+                    )*
                 }
             }
         }

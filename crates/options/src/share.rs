@@ -16,6 +16,15 @@ pub fn share(text: &str) -> Option<f64> {
     format!("{number}e-2").parse().ok().filter(|_| is_plain)
 }
 
+/// The question that a number above 1 raises where a part of something is meant, after a message; none where it
+/// is unlikely to be a percentage.
+pub fn percent_meant(number: f64) -> String {
+    if !(1.0..=100.0).contains(&number) || number == 1.0 {
+        return String::new();
+    }
+    format!(" (did you mean {} or \"{number}%\"?)", share(&format!("{number}%")).unwrap_or(number / 100.0))
+}
+
 /// The value of a key whose row says that it is a part of something (`as Ratio`).
 #[doc(hidden)]
 pub fn read_share<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<f64>, D::Error> {

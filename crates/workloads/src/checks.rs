@@ -39,7 +39,8 @@ pub(crate) fn within(key: &str, value: u64, least: u64, most: u64) -> Result<(),
 /// Refuses a share outside 0 to 1.
 pub(crate) fn share(key: &str, value: f64) -> Result<(), Invalid> {
     if !(0.0..=1.0).contains(&value) {
-        return Err(Invalid::new(&[key], format!("{value} is not a share between 0 and 1")));
+        let hint = options::percent_meant(value);
+        return Err(Invalid::new(&[key], format!("{value} is not a share between 0 and 1{hint}")));
     }
     Ok(())
 }

@@ -7,7 +7,7 @@
 use crate::error::BuildError;
 use crate::kind::{Context, WorkloadKind};
 use engine::Workload;
-use options::{Invalid, KeyInfo, Setting};
+use options::{Idle, Invalid, KeyInfo, Setting};
 use serde::{Deserialize, Deserializer, Serialize};
 use std::fmt;
 
@@ -89,6 +89,17 @@ macro_rules! workloads {
             /// The word of the kind.
             pub fn kind(&self) -> &'static str {
                 match self { $(Self::$Options(_) => stringify!($module),)* }
+            }
+
+            /// Its keys that have no effect as the others are, by their paths within it.
+            pub fn idle(&self) -> Vec<Idle> {
+                match self { $(Self::$Options(own) => options::idle("", own),)* }
+            }
+
+            /// The same with its default for each key that has no effect.
+            #[must_use]
+            pub fn settled(self) -> Self {
+                match self { $(Self::$Options(own) => Self::$Options(options::settled(own)),)* }
             }
 
             /// Builds the workload.

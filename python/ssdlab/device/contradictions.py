@@ -72,7 +72,7 @@ def _sensing(given: Given) -> Found:
 def _little(given: Given) -> Found:
     for key, latency in (("rand_read", "read_latency"), ("fresh_write", "write_latency")):
         rate = given.get(key)
-        depth = given[f"{key}_depth"]
+        depth = given.depth(key)
         if rate is not None and rate > ROUNDING * depth / given[latency]:
             most = depth / given[latency]
             yield (

@@ -127,6 +127,16 @@ class Given:
         """The value in base units, or the default of the key."""
         return self.values[key] if key in self.values else DEFAULTS[key]
 
+    @property
+    def most_slots(self) -> int | None:
+        """Commands that the link queues at most: with NCQ of SATA 32 (Serial ATA 3.0, 13.6)."""
+        return 32 if self["interface"].startswith(("sata-", "ata-")) else None
+
+    def depth(self, key: str) -> int:
+        """Commands in the drive at the rate `key`: of more outstanding ones, the rest wait in the host."""
+        depth: int = self[f"{key}_depth"]
+        return min(depth, self.most_slots or depth)
+
     def get(self, key: str) -> Any:
         """The value, or None where the sheet does not say."""
         return self.values.get(key)

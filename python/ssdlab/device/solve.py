@@ -78,7 +78,7 @@ class _Solver:
             firmware_write=write,
             link=link,
             link_latency=latency,
-            slots=max(SLOTS, *(given[f"{key}_depth"] for key in ("rand_read", "rand_write"))),
+            slots=self._slots(),
             protected=given["power_loss_protected"],
             cycles=self._cycles(nand, physical),
             origins=self.origins,
@@ -338,11 +338,19 @@ class _Solver:
         self.origins["wear.rated_cycles"] = ("fitted", f"to {given.shown(key)}")
         return round(arithmetic.rated_cycles(written, amplification, physical))
 
+    def _slots(self) -> int:
+        """The command slots: what the link has, or as many as the sheet's loads need."""
+        given = self.given
+        return given.most_slots or max(SLOTS, given.depth("rand_read"), given.depth("rand_write"))
+
+    def _assumed_slots(self) -> str:
+        return "" if self.given.most_slots is not None else f", {SLOTS} command slots"
+
     def _rest(self, nand: Nand) -> None:
         """What no data sheet has."""
         self._assume(
             "suspension of programs and erases, a buffer of two stripes, cleaning at a steady "
-            f"pace, {SLOTS} command slots: no data sheet says; as of the Samsung PM9A3"
+            f"pace{self._assumed_slots()}: no data sheet says; as of the Samsung PM9A3"
         )
         for key in (
             "suspend.program",
@@ -354,6 +362,8 @@ class _Solver:
             self.origins[key] = ("guess", "fitted to the Samsung PM9A3")
         for key in ("buffer.size", "buffer.copies", "cleaning.pace", "host_link.queue_depth"):
             self.origins[key] = ("guess", "as of the Samsung PM9A3")
+        if self.given.most_slots is not None:
+            self.origins["host_link.queue_depth"] = ("published", "native command queuing of SATA")
         said = "power_loss_protected" in self.given
         self.origins |= {
             "capacity": ("published", "the sheet"),

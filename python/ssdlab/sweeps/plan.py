@@ -138,6 +138,7 @@ def make(
             stack = [*below, *layers.peers(peers), *base.above]
         resolved = _core.resolve_json(stack)
         _core.permit_code(stack)
+        _core.check_device(stack)
     except InputError as error:
         seen = {axis.name: text_of(v) for axis, v in zip(axes, values, strict=True)}
         return Point(parameters | seen, stack, _key([json.dumps(seen)]), str(error))

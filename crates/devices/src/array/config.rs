@@ -6,7 +6,7 @@ use super::redundancy::{
 use crate::DeviceConfig;
 use crate::kit::config::Duplex;
 use crate::ssd::snapshot::ARRAY_KEY;
-use options::{Bandwidth, Duration, Invalid, KeyInfo, Setting, Size, Values, choices, options};
+use options::{Bandwidth, Duration, Invalid, KeyInfo, Setting, Size, Values, choices, conditions, options};
 use serde::de::IgnoredAny;
 use serde::{Serialize, Serializer};
 
@@ -33,6 +33,12 @@ choices! {
     }
 }
 
+conditions! {
+    ControllerLink:
+    LIMITED = "with a limited device.host_link.bandwidth",
+        |link| link.bandwidth != Bandwidth::UNLIMITED;
+}
+
 options! {
     /// The link between the host and the controller of an array.
     pub struct ControllerLink as ControllerLinkPartial {
@@ -41,7 +47,7 @@ options! {
         /// Latency of the host link, from sending a request to its arrival at the controller.
         latency: Duration = Duration::from_ns(0),
         /// Half duplex (SATA), or reads and writes in both directions at once (SAS, PCI Express).
-        duplex: Duplex = Duplex::Half,
+        duplex: Duplex where LIMITED = Duplex::Half,
     }
 
     /// Identical devices behind one controller. It has as many fields as there are keys directly under

@@ -1,5 +1,6 @@
 //! The kind of device that an array is.
 
+use super::config::of_member;
 use super::{Array, ArrayConfig, CleaningTogether, Raid, Redundancy};
 use crate::ssd::config::PolicyName;
 use crate::{DeviceConfig, DeviceKind, Model, Supplied, Tick, Unbuilt};
@@ -34,6 +35,10 @@ impl DeviceKind for ArrayConfig {
 
     fn policy_name(&self) -> Option<&PolicyName> {
         self.member.policy_name()
+    }
+
+    fn check_shape(&self) -> Result<(), Invalid> {
+        self.member.check_shape().map_err(of_member)
     }
 
     fn build_watched(

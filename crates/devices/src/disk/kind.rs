@@ -22,6 +22,11 @@ impl DeviceKind for DiskConfig {
     const SUMMARY: &'static str =
         "A hard disk: seeks, rotation, zones, a buffer with read-ahead, and a scheduler.";
 
+    fn check_shape(&self) -> Result<(), Invalid> {
+        self.mechanics(0)?;
+        self.empty_buffer().map(drop)
+    }
+
     fn build_watched(
         &self,
         seed: u64,

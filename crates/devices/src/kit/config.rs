@@ -1,6 +1,6 @@
 //! The options that every device with a host link has.
 
-use options::{Bandwidth, Duration, Invalid, Values, choices, options, word_or_number};
+use options::{Bandwidth, Duration, Invalid, Values, choices, conditions, options, word_or_number};
 use std::fmt;
 
 choices! {
@@ -23,6 +23,16 @@ choices! {
     }
 }
 
+conditions! {
+    HostLink:
+    LIMITED = "with a limited device.host_link.bandwidth",
+        |link| link.bandwidth != Bandwidth::UNLIMITED;
+    WAITS = "with a limited device.host_link.queue_depth",
+        |link| link.queue_depth != Depth::UNLIMITED;
+    IN_TURN = "with device.host_link.order = \"round-robin\"",
+        |link| link.order == HostOrder::RoundRobin;
+}
+
 options! {
     /// The connection to the host.
     pub struct HostLink as HostLinkPartial {
@@ -31,14 +41,14 @@ options! {
         /// Latency of the host link, from sending a request to its arrival at the device.
         latency: Duration = Duration::from_ns(0),
         /// Half duplex (SATA), or reads and writes in both directions at once (SAS, PCI Express).
-        duplex: Duplex = Duplex::Half,
+        duplex: Duplex where LIMITED = Duplex::Half,
         /// Queue depth of the device (NVMe: command slots); further requests wait in the host.
         queue_depth: Depth = Depth::UNLIMITED,
         /// Order in which waiting requests are sent.
-        order: HostOrder = HostOrder::Fifo,
+        order: HostOrder where WAITS = HostOrder::Fifo,
         /// Submission queues of the host, served in turn by `round-robin`. A request of queue n uses queue n
         /// modulo this number.
-        queues: u32 = 1,
+        queues: u32 where IN_TURN = 1,
     }
 }
 
@@ -57,13 +67,6 @@ impl HostLink {
         if !(1..=MOST_QUEUES).contains(&queues) {
             let problem = format!("a host has 1 to {MOST_QUEUES} submission queues, not {queues}");
             return Err(Invalid::new(&[QUEUES], problem));
-        }
-        if queues > 1 && self.order != HostOrder::RoundRobin {
-            let (order, turns) = (self.order, HostOrder::RoundRobin);
-            let problem = format!(
-                "{queues} submission queues have no effect with order \"{order}\"; use order \"{turns}\""
-            );
-            return Err(Invalid::new(&[QUEUES, "device.host_link.order"], problem));
         }
         Ok(())
     }

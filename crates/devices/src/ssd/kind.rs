@@ -53,6 +53,10 @@ impl DeviceKind for SsdConfig {
         Err(Invalid::new(&["device.persistence.recovery", "run.power_cut"], problem))
     }
 
+    fn check_shape(&self) -> Result<(), Invalid> {
+        Geometry::new(self).map(drop)
+    }
+
     fn policy_name(&self) -> Option<&PolicyName> {
         match &self.cleaning.policy {
             Policy::Named(name) => Some(name),

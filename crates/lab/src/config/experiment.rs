@@ -1,6 +1,7 @@
 //! An experiment: a device, a workload and how to run one on the other, fully resolved.
 
 use super::cost::{Cost, CostPartial};
+use super::idle;
 use super::keys::CHOOSING;
 use super::layer::{Layer, Parsed, blame};
 use super::power_cut::PowerCut;
@@ -94,7 +95,7 @@ impl Experiment {
     /// # Panics
     /// Never: everything in an experiment can be written.
     pub fn to_toml(&self) -> String {
-        toml::to_string(self).expect("experiments are plain tables")
+        toml::to_string(&self.in_force()).expect("experiments are plain tables")
     }
 
     /// The experiment as JSON, without the keys that have no value.
@@ -102,8 +103,14 @@ impl Experiment {
     /// # Panics
     /// Never: everything in an experiment can be written.
     pub fn to_json(&self) -> serde_json::Value {
-        let table = toml::Table::try_from(self).expect("experiments are plain tables");
-        serde_json::to_value(table).expect("tables are JSON")
+        serde_json::to_value(self.in_force()).expect("tables are JSON")
+    }
+
+    /// The experiment as a table of the keys that have an effect.
+    fn in_force(&self) -> toml::Table {
+        let mut table = toml::Table::try_from(self).expect("experiments are plain tables");
+        idle::leave_out(&mut table, &self.device, &self.workload);
+        table
     }
 
     /// Makes the cleaning policy from outside that the device names, if it names one, as
@@ -160,6 +167,14 @@ impl Experiment {
         }
     }
 
+    /// Refuses a device that contradicts itself, without building it.
+    ///
+    /// # Errors
+    /// The contradiction, with the place of the key that is to blame.
+    pub fn check_device(&self) -> Result<(), InputError> {
+        self.device.check_shape().map_err(|invalid| self.blame(&invalid))
+    }
+
     /// What the device offers to the host, in bytes; `tick` is asked now and then, and may end this.
     ///
     /// # Errors
@@ -197,7 +212,7 @@ fn presets_below(layers: &[Layer]) -> Result<Vec<Layer>, InputError> {
     let mut presets = Vec::new();
     for (name, _) in presets::DEFAULTS {
         let top = sections(&parsed, 0, name).first().copied();
-        presets.extend(preset_of(name, name, top)?.map(presets::Preset::layer));
+        presets.extend(preset_of(name, name, top)?.into_iter().flat_map(|it| it.layers(name)));
     }
     Ok(presets)
 }
@@ -231,7 +246,7 @@ fn preset_of(
 /// The name of the preset, of those below, that says something of a section.
 fn label<'a>(presets: &'a [Layer], section: &str) -> Option<&'a str> {
     let heading = format!("[{section}]");
-    let preset = presets.iter().find(|layer| layer.text.lines().any(|line| line == heading))?;
+    let preset = presets.iter().rfind(|layer| layer.text.lines().any(|line| line == heading))?;
     preset.source.strip_prefix("preset ")
 }
 
@@ -257,7 +272,7 @@ fn values<'a>(sections: &[Section<'_, 'a>]) -> Vec<toml::de::ValueDeserializer<'
 
 fn device(sections: &[Section<'_, '_>], path: &str) -> Result<DeviceConfig, InputError> {
     let kind = kind_of(sections, "device")?;
-    let mut config = DeviceConfig::resolve(&kind, values(sections)).map_err(|error| {
+    let config = DeviceConfig::resolve(&kind, values(sections)).map_err(|error| {
         if let Some((index, error)) = error {
             return sections[index].blame(&error, path, &kind);
         }
@@ -269,6 +284,11 @@ fn device(sections: &[Section<'_, '_>], path: &str) -> Result<DeviceConfig, Inpu
         let problem = format!("{path}.kind = \"{kind}\": the kinds are {list}{hint}");
         sections[0].error_at("kind", &problem)
     })?;
+    idle::refuse(sections, path, |count| {
+        let of_those = DeviceConfig::resolve(&kind, values(&sections[..count]));
+        of_those.map_or_else(|_| Vec::new(), |config| config.idle())
+    })?;
+    let mut config = config.settled();
     if let Some(place) = config.member_mut() {
         *place = member(sections, &format!("{path}.member"), None)?;
     }
@@ -315,9 +335,9 @@ fn member(
     let Some(preset) = preset_of("device", path, stated.first().copied())? else {
         return device(stated, path);
     };
-    let layer = preset.layer();
-    let preset = layer.parse()?;
-    let below = Section::of(&preset, "device").into_iter();
+    let layers = preset.layers("device");
+    let presets = layers.iter().map(Layer::parse).collect::<Result<Vec<_>, _>>()?;
+    let below = presets.iter().filter_map(|preset| Section::of(preset, "device"));
     device(&below.chain(stated.iter().copied()).collect::<Vec<_>>(), path)
 }
 
@@ -326,10 +346,15 @@ fn workload(
     layers: &[Parsed<'_>],
 ) -> Result<WorkloadConfig, InputError> {
     let kind = kind_of(sections, "workload")?;
-    WorkloadConfig::resolve(&kind, values(sections)).map_err(|error| match error {
+    let resolve = |count: usize| WorkloadConfig::resolve(&kind, values(&sections[..count]));
+    let config = resolve(sections.len()).map_err(|error| match error {
         ResolveError::Layer { index, error } => sections[index].blame(&error, "workload", &kind),
         ResolveError::Kind(invalid) => blame(&invalid, layers),
-    })
+    })?;
+    idle::refuse(sections, "workload", |count| {
+        resolve(count).map_or_else(|_| Vec::new(), |config| config.idle())
+    })?;
+    Ok(config.settled())
 }
 
 fn run_config(sections: &[Section<'_, '_>]) -> Result<RunConfig, InputError> {

@@ -19,6 +19,9 @@ pub struct Layer {
     pub text: String,
     /// Whether it may name code to be loaded, as the command line may and a file may not.
     pub code: bool,
+    /// Whether its keys give way where they have no effect, as those of a preset do, which nobody has stated.
+    /// Of other layers such a key is refused.
+    pub gives_way: bool,
 }
 
 /// Sections of an experiment, and the keys beside them.
@@ -35,7 +38,7 @@ pub(crate) struct Parsed<'a> {
 impl Layer {
     /// A layer from its source and text, which may not name code.
     pub fn new(source: impl Into<String>, text: impl Into<String>) -> Self {
-        Layer { source: source.into(), text: text.into(), code: false }
+        Layer { source: source.into(), text: text.into(), code: false, gives_way: false }
     }
 
     /// `source:line`, or only the source when the text is a single line.
@@ -147,6 +150,7 @@ pub fn peers(layers: &[Layer]) -> Result<Layer, InputError> {
         source: joined(|it| it.source.to_owned()),
         text: joined(|it| it.line.to_owned()),
         code: layers.iter().all(|layer| layer.code),
+        gives_way: false,
     })
 }
 

@@ -5,6 +5,7 @@
 
 mod cost;
 mod experiment;
+mod idle;
 mod keys;
 mod layer;
 mod plain;

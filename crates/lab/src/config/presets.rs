@@ -1,6 +1,7 @@
 //! Built-in devices and workloads: data, each a TOML file of this crate.
 
 use super::layer::Layer;
+use super::section::Section;
 use crate::error::InputError;
 use options::nearest;
 
@@ -94,8 +95,16 @@ impl Preset {
         kind.map_or(default_kind(section), |(_, word)| word.trim().trim_matches('"'))
     }
 
-    pub(crate) fn layer(&self) -> Layer {
-        Layer::new(format!("preset {}", self.name), self.text)
+    /// What it says of `section`, above that of the preset with which it begins, if it begins with one.
+    pub(crate) fn layers(&self, section: &str) -> Vec<Layer> {
+        let own = Layer::new(format!("preset {}", self.name), self.text);
+        let own = Layer { gives_way: true, ..own };
+        let begins = own.parse().ok().and_then(|parsed| {
+            Section::of(&parsed, section)?.word("preset").ok().flatten()
+        });
+        let below = begins.and_then(|name| find(section, &name));
+        let below = below.into_iter().flat_map(|preset| preset.layers(section));
+        below.chain([own.clone()]).collect()
     }
 }
 

@@ -3,6 +3,7 @@
 use super::keys;
 use super::layer::Parsed;
 use crate::error::InputError;
+use options::Idle;
 use std::ops::Range;
 use toml::Spanned;
 use toml::de::DeValue;
@@ -72,6 +73,41 @@ impl<'p, 'a> Section<'p, 'a> {
         let layer = self.parsed.layer;
         let problem = format!("{key} = {}: {key} is a name in quotes", layer.raw(value));
         Err(layer.error(Some(value.span()), &problem))
+    }
+
+    /// Whether its keys give way where they have no effect.
+    pub(crate) fn gives_way(&self) -> bool {
+        self.parsed.layer.gives_way
+    }
+
+    /// Where a key of this section stands, by its path within it, if it does.
+    fn find(&self, path: &str) -> Option<&'p Spanned<DeValue<'a>>> {
+        let step = |value: &'p Spanned<DeValue<'a>>, word| value.get_ref().as_table()?.get(word);
+        path.split('.').try_fold(self.value, step)
+    }
+
+    /// Whether the section states a key, by its path within it.
+    pub(crate) fn states(&self, path: &str) -> bool {
+        self.find(path).is_some()
+    }
+
+    /// The refusal of keys of this section, by their paths within it, that have no effect; `name` is that of the
+    /// section.
+    pub(crate) fn refuse_idle(&self, name: &str, idle: &[&Idle]) -> InputError {
+        let layer = self.parsed.layer;
+        let (first, others) = idle.split_first().expect("there is one");
+        let value = self.find(&first.path);
+        let raw = value.map(|value| layer.raw(value)).unwrap_or_default();
+        let others: Vec<_> = others.iter().map(|other| format!("{name}.{}", other.path)).collect();
+        let others = match others.as_slice() {
+            [] => String::new(),
+            more => format!("; nor have {} an effect", more.join(", ")),
+        };
+        let problem = format!(
+            "{name}.{} = {raw}: this has no effect here, the key applies {}{others}",
+            first.path, first.applies
+        );
+        layer.error(value.map(Spanned::span), &problem)
     }
 
     /// Whether the section has a key.

@@ -41,7 +41,7 @@ pub fn set_layer(assignment: &str) -> Result<Layer, InputError> {
         _ => quoted(value),
     };
     let source = source.replace('\n', " ");
-    Ok(Layer { source, text: format!("{path} = {value}"), code: true })
+    Ok(Layer { code: true, ..Layer::new(source, format!("{path} = {value}")) })
 }
 
 /// A text as TOML on one line: its strings have the escapes of JSON.

@@ -24,6 +24,8 @@ const NO_SLC: &str = "SLC caches are not modelled; the write buffer is device.bu
 const RESULT: &str = "a figure of the results, as in ssdlab sweep --minimize write_amplification";
 const DEPTH: &[&str] =
     &["workload.outstanding", "host_link.queue_depth", "device.queue_depth", "classes.*.depth"];
+const READS: &[&str] = &["timing.read", "random_read.fixed"];
+const WRITES: &[&str] = &["timing.program", "random_write.fixed"];
 const SPARE: &[&str] =
     &["over_provisioning", "spare_factor", "spare_blocks_per_plane", "device.capacity"];
 
@@ -37,6 +39,8 @@ pub const SYNONYMS: &[Synonym] = &[
     row("dram", &["device.buffer.size"], ""),
     row("dwpd", &["rated_cycles", "service_years"], LIFE),
     row("endurance", &["rated_cycles", "service_years"], LIFE),
+    row("erase latency", &["timing.erase"], ""),
+    row("erase time", &["timing.erase"], ""),
     row("garbage collection", &["device.cleaning"], CLEANERS),
     row("gc", &["device.cleaning"], CLEANERS),
     row("gc policy", &["cleaning.policy"], CLEANERS),
@@ -44,19 +48,26 @@ pub const SYNONYMS: &[Synonym] = &[
     row("invalid", &["superseded"], ""),
     row("io depth", DEPTH, ""),
     row("io size", &["workload.block_size", "block_size"], ""),
+    row("latency", &["host_link.latency", "timing.read"], ""),
     row("ncq", &["queue_depth"], ""),
     row("numjobs", &["workload.threads", "classes.*.threads"], ""),
     row("op", SPARE, ""),
     row("op ratio", SPARE, ""),
     row("overprovisioning", SPARE, ""),
     row("p/e cycles", &["rated_cycles"], ""),
+    row("page read time", &["timing.read"], ""),
+    row("page write time", &["timing.program"], ""),
     row("pe cycles", &["rated_cycles"], ""),
     row("percentage random", &["workload.random_share"], ""),
     row("plp", &["power_loss_protected"], ""),
+    row("program latency", &["timing.program"], ""),
+    row("program time", &["timing.program"], ""),
     row("qd", DEPTH, ""),
     row("queue depth", DEPTH, ""),
     row("ramp time", &["run.warm_up"], ""),
+    row("read latency", READS, ""),
     row("read ratio", &["read_share"], ""),
+    row("read time", READS, ""),
     row("runtime", &["run.until"], ""),
     row("rwmixread", &["read_share"], ""),
     row("skew", &["locality"], ZIPF),
@@ -65,8 +76,11 @@ pub const SYNONYMS: &[Synonym] = &[
     row("slc cache size", &[], NO_SLC),
     row("spare", SPARE, ""),
     row("stale", &["superseded"], ""),
+    row("tbers", &["timing.erase"], ""),
     row("tbw", &["rated_cycles", "service_years"], LIFE),
     row("theta", &["workload.locality", "locality"], ZIPF),
+    row("tprog", &["timing.program"], ""),
+    row("tr", &["timing.read"], ""),
     row("unmap", &["trim"], ""),
     row("victim selection", &["cleaning.policy"], CLEANERS),
     row("wa", &[], RESULT),
@@ -77,6 +91,8 @@ pub const SYNONYMS: &[Synonym] = &[
     row("write amplification", &[], RESULT),
     row("write buffer", &["device.buffer.size", "device.buffer"], ""),
     row("write cache", &["device.buffer.size", "device.buffer", "write_cache"], ""),
+    row("write latency", WRITES, ""),
+    row("write time", WRITES, ""),
     row("zipf", &["workload.locality", "locality"], ZIPF),
 ];
 
@@ -177,6 +193,8 @@ mod tests {
             ("bs", "workload.block_size"),
             ("slc_cache", "SLC caches are not modelled"),
             ("waf", "a figure of the results"),
+            ("read_latency", "device.timing.read"),
+            ("write_latency", "device.timing.program"),
         ] {
             assert!(said(word).contains(key), "{word}: {}", said(word));
         }

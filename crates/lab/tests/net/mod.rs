@@ -11,7 +11,7 @@ pub mod laws;
 mod redundancy;
 pub mod shrink;
 mod today;
-mod values;
+pub mod values;
 
 use lab::{Experiment, Layer, RunError, RunSettings, run};
 use serde_json::Value;
@@ -68,7 +68,9 @@ impl Config {
         let lines: Vec<String> =
             self.0.iter().map(|(key, value)| format!("{key} = {value}\n")).collect();
         let text = lines.concat().replace(SAMPLES, &format!("{}/", samples().display()));
-        Experiment::from_layers(&[Layer::new("random", text)]).map_err(|error| error.0)
+        // Drawn, not stated: keys that have no effect give way.
+        let layer = Layer { gives_way: true, ..Layer::new("random", text) };
+        Experiment::from_layers(&[layer]).map_err(|error| error.0)
     }
 }
 

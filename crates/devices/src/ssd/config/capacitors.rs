@@ -1,5 +1,6 @@
 //! The capacitors of a protected write buffer: for how long they keep the dies programming.
 
+use super::applies::*;
 use engine::Time;
 use options::{Capacitance, OrPlain, Power, Voltage, options};
 
@@ -10,13 +11,13 @@ options! {
         /// Capacitance of the capacitors; if not given they last until the buffer is empty.
         capacitance: Option<Capacitance> = None,
         /// Charge voltage of the capacitors.
-        voltage: OrPlain<Voltage> = OrPlain(Voltage::from_smallest(12_000_000)),
+        voltage: OrPlain<Voltage> where CHARGED = OrPlain(Voltage::from_smallest(12_000_000)),
         /// Cut-off voltage of the converter.
-        cutoff: OrPlain<Voltage> = OrPlain(Voltage::from_smallest(5_000_000)),
+        cutoff: OrPlain<Voltage> where CHARGED = OrPlain(Voltage::from_smallest(5_000_000)),
         /// Power of the drive while it empties its buffer.
-        watts: OrPlain<Power> = OrPlain(Power::from_smallest(6_000_000)),
+        watts: OrPlain<Power> where CHARGED = OrPlain(Power::from_smallest(6_000_000)),
         /// Efficiency of the converter, as a share.
-        efficiency: f64 as Ratio = 0.8,
+        efficiency: f64 as Ratio where CHARGED = 0.8,
     }
 }
 

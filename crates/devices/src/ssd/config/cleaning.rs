@@ -1,6 +1,7 @@
 //! Cleaning: its keys, and the policies by name, of which the config word, the listing and the dispatch of
 //! `clean/mod.rs` are made. What a policy does is no business of the configuration.
 
+use super::applies::*;
 use super::today::{Pace, ReadOrder, Reclaim};
 use options::{Size, Values, choices, options};
 use std::fmt;
@@ -189,9 +190,9 @@ options! {
         /// How hot and cold pages are detected.
         detector: Detector = Detector::Writes,
         /// Maximum size of the detector's table in controller memory.
-        memory: Size = Size::from_bytes(1 << 20),
+        memory: Size where BY_TABLE = Size::from_bytes(1 << 20),
         /// For the detector `address`: share of the address space, from its start, that counts as hot.
-        hot_addresses: f64 as Ratio = 0.1,
+        hot_addresses: f64 as Ratio where BY_ADDRESS = 0.1,
     }
 
     /// Wear levelling around the cleaning policy (section 5 of the 2008 paper). *Life* is the
@@ -200,15 +201,15 @@ options! {
         /// Wear levelling: what is done with a victim that is more worn than the others.
         rule: LevellingRule = LevellingRule::None,
         /// Rate limiting applies to victims whose remaining life is below (1 - this share) x the mean.
-        age_variance: f64 as Ratio = 0.2,
+        age_variance: f64 as Ratio where LEVELS = 0.2,
         /// The probability of using a rate-limited victim falls from 1 there to 0 at this share of the mean.
-        rate_limit_floor: f64 as Ratio = 0.0,
+        rate_limit_floor: f64 as Ratio where LEVELS = 0.0,
         /// Cold data are migrated into a victim whose remaining life is below this share of the mean.
-        retirement_age: f64 as Ratio = 0.85,
+        retirement_age: f64 as Ratio where MIGRATES = 0.85,
         /// Cold data are taken from blocks with at least this share of the mean remaining life.
-        cold_life: f64 as Ratio = 1.0,
+        cold_life: f64 as Ratio where MIGRATES = 1.0,
         /// How the age of data is measured; the block with the oldest data is migrated.
-        temperature: Temperature = Temperature::Opened,
+        temperature: Temperature where MIGRATES = Temperature::Opened,
     }
 
     /// Cleaning (garbage collection): how superseded pages become writable again. It has as many fields as
@@ -221,43 +222,43 @@ options! {
         /// 2008 paper for S of 0.15 or more, and 0.05 x (S / 0.15)^2 below that.
         min_free: Option<f64> as Ratio = None,
         /// Whether cleaning blocks its unit or yields to requests.
-        time: CleaningTime = CleaningTime::Interleaved,
+        time: CleaningTime where UNBUFFERED = CleaningTime::Interleaved,
         /// Background cleaning: also clean while a unit is idle.
-        background: bool = false,
+        background: bool where UNBUFFERED = false,
         /// Background cleaning stops when more than this share of the blocks of a domain is free.
-        background_free: f64 as Ratio = 0.1,
+        background_free: f64 as Ratio where BACKGROUND = 0.1,
         /// Copy-back: move pages within their plane, without a bus transfer.
-        copy_back: bool = false,
+        copy_back: bool where UNBUFFERED = false,
         /// Move pages directly to another package of the gang over the shared bus.
-        stream: bool = false,
+        stream: bool where STREAMS = false,
         /// Tie break between equally good victims.
-        tie_break: TieBreak = TieBreak::Highest,
+        tie_break: TieBreak where TIES = TieBreak::Highest,
         /// Parameters of the policy `windowed-greedy`.
-        windowed_greedy: WindowedGreedy = WindowedGreedy::default(),
+        windowed_greedy: WindowedGreedy where WINDOWED = WindowedGreedy::default(),
         /// Parameters of the policy `d-choices`.
-        d_choices: DChoices = DChoices::default(),
+        d_choices: DChoices where CHOICES = DChoices::default(),
         /// Write frontiers of a domain, and which data go to which.
-        frontiers: Frontiers = Frontiers::Single,
+        frontiers: Frontiers where UNBUFFERED = Frontiers::Single,
         /// Which pages are hot, for the frontiers `hot-cold`.
-        hot_cold: HotCold = HotCold::default(),
+        hot_cold: HotCold where HOT_COLD = HotCold::default(),
         /// Wear levelling.
-        levelling: Levelling = Levelling::default(),
+        levelling: Levelling where UNBUFFERED = Levelling::default(),
         /// Unit of cleaning and erasing on a drive with a write buffer.
-        reclaim: Reclaim = Reclaim::Superblock,
+        reclaim: Reclaim where BUFFERED = Reclaim::Superblock,
         /// How host writes and cleaning share the flash behind a write buffer.
-        pace: Pace = Pace::Token,
+        pace: Pace where BUFFERED = Pace::Token,
         /// For the pace `burst`: groups of copies per burst.
-        quantum: u32 = 80,
+        quantum: u32 where BURSTS = 80,
         /// For the pace `burst`: logical pages that the host may write during a burst.
-        host_room: u32 = 128,
+        host_room: u32 where BURSTS = 128,
         /// Word-line reads of a victim's group that a die does without interruption.
-        read_batch: u32 = 3,
+        read_batch: u32 where BUFFERED = 3,
         /// Order of the reads waiting for a die.
-        read_order: ReadOrder = ReadOrder::Fifo,
+        read_order: ReadOrder where BUFFERED = ReadOrder::Fifo,
         /// For the pace `token`: commands admitted at once.
-        meter_depth: u32 = 2,
+        meter_depth: u32 where METERED = 2,
         /// For the pace `token`: writes are not metered while the host writes less than this share of the
         /// rate that cleaning leaves.
-        meter_above: f64 as Ratio = 0.55,
+        meter_above: f64 as Ratio where METERED = 0.55,
     }
 }

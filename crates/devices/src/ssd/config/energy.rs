@@ -1,5 +1,6 @@
 //! Power consumption of a drive: the keys under `device.energy`.
 
+use super::applies::*;
 use options::{Current, Energy, Power, Voltage, options};
 
 options! {
@@ -7,13 +8,13 @@ options! {
     /// a section `energy`; nothing else changes.
     pub struct SsdEnergy as SsdEnergyPartial {
         /// Supply voltage of the flash.
-        voltage: Voltage = Voltage::from_smallest(3_300_000),
+        voltage: Voltage where CURRENTS = Voltage::from_smallest(3_300_000),
         /// Current of a die during a read.
-        read: Current = Current::from_smallest(0),
+        read: Current where READ_BY_CURRENT = Current::from_smallest(0),
         /// Current of a die during a program.
-        program: Current = Current::from_smallest(0),
+        program: Current where PROGRAM_BY_CURRENT = Current::from_smallest(0),
         /// Current of a die during an erase.
-        erase: Current = Current::from_smallest(0),
+        erase: Current where ERASE_BY_CURRENT = Current::from_smallest(0),
         /// Current during a bus transfer.
         bus: Current = Current::from_smallest(0),
         /// Standby current of each die.
@@ -32,10 +33,15 @@ options! {
 impl SsdEnergy {
     /// Whether anything is known of it.
     pub fn is_known(&self) -> bool {
-        let currents = [self.read, self.program, self.erase, self.bus, self.standby];
         let measured = [self.page_read, self.page_program, self.block_erase];
-        currents.iter().any(|current| *current > Current::default())
+        self.has_currents()
             || self.controller > Power::default()
             || measured.iter().any(Option::is_some)
+    }
+
+    /// Whether any current is known.
+    pub(super) fn has_currents(&self) -> bool {
+        let currents = [self.read, self.program, self.erase, self.bus, self.standby];
+        currents.iter().any(|current| *current > Current::default())
     }
 }

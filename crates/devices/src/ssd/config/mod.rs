@@ -4,12 +4,15 @@
 //! result. Values that contradict each other are found when the [`Geometry`](super::Geometry) is
 //! derived, not here.
 
+mod applies;
 mod capacitors;
 mod cleaning;
 mod energy;
 pub mod parts;
 mod persistence;
 mod today;
+
+use applies::*;
 
 pub use crate::kit::config::{Depth, Duplex, HostLink, HostOrder};
 pub use capacitors::*;
@@ -97,18 +100,18 @@ options! {
         /// multi-bit cells one time, or one per page of a word line: `"38us, 45us, 62us"`.
         read: PageTimes = PageTimes::of(Duration::from_ns(25_000)),
         /// Partial page read; as for a whole page if not given.
-        read_part: Option<Duration> = None,
+        read_part: Option<Duration> where BUFFERED = None,
         /// Program (tPROG), from the registers to the cell array: a page, or with multi-bit cells a word
         /// line of all planes (Table 1: 200 us). Data sheets state it per page: multiply by `cell.bits`.
         program: Duration = Duration::from_ns(200_000),
         /// Block erase (tBERS; Table 1: 1.5 ms).
         erase: Duration = Duration::from_ns(1_500_000),
         /// Transfer of one byte over the bus between controller and package (a 40 MHz 8-bit bus: 25 ns).
-        bus_per_byte: PerByte = PerByte::from_ps(25_000),
+        bus_per_byte: PerByte where BY_BYTE = PerByte::from_ps(25_000),
         /// Transfer rate of the bus, instead of `bus_per_byte`.
         bus_rate: Option<BusRate> = None,
         /// Command and address cycles on the bus per page transferred.
-        command: Duration = Duration::from_ns(0),
+        command: Duration where BUFFERED = Duration::from_ns(0),
     }
 
     /// Endurance.
@@ -129,7 +132,7 @@ options! {
         /// Packages per channel; several packages on a channel form a gang.
         packages_per_channel: u32 = 1,
         /// What the packages of a gang share; with shared control each package has its own data path.
-        gang: Gang = Gang::SharedBus,
+        gang: Gang where UNBUFFERED = Gang::SharedBus,
         /// Dies in a package.
         dies_per_package: u32 = 2,
         /// Planes in a die.
@@ -145,20 +148,20 @@ options! {
         /// Reserve the last page of each block for a summary of the block.
         summary_page: bool = true,
         /// The unit that serves one operation at a time (interleaving).
-        interleave: Interleave = Interleave::None,
+        interleave: Interleave where UNBUFFERED = Interleave::None,
         /// Cache registers: a unit transfers one page while it senses or programs the next one.
         cache_commands: bool = false,
         /// Mapping granularity, from a quarter of a page to a block; a page if not given. Smaller writes
         /// need a read-modify-write.
         logical_page: Option<Size> = None,
         /// Packages over which a logical page of several pages is striped; 1 if not given.
-        page_span: Option<u32> = None,
+        page_span: Option<u32> where SPANS = None,
         /// Allocation pool: the part of the drive in which a logical page may be placed freely.
-        pool: Pool = Pool::Package,
+        pool: Pool where UNBUFFERED = Pool::Package,
         /// Open blocks of a pool; the one with most free pages is written next.
-        active_blocks: ActiveBlocks = ActiveBlocks::Auto,
+        active_blocks: ActiveBlocks where UNBUFFERED = ActiveBlocks::Auto,
         /// Stripe unit: consecutive data placed in one pool before the next; a logical page if not given.
-        stripe: Option<Size> = None,
+        stripe: Option<Size> where POOLS = None,
         /// Spare space / physical space, in data pages (definition of the 2008 paper); 0.15 if neither this
         /// nor one of the next three keys is given.
         spare_factor: Option<f64> as Ratio = None,
@@ -170,11 +173,11 @@ options! {
         capacity: Option<Size> = None,
         /// Scale factor: divides the pages per block, the exported capacity and the erase time by N and
         /// keeps everything else, so that a large drive reaches steady state in seconds.
-        scale: u32 = 1,
+        scale: u32 where BUFFERED = 1,
         /// Share of the logical pages that hold data at the start.
         fill: Fill = Fill::FULL,
         /// Order in which the initial data were written.
-        fill_order: FillOrder = FillOrder::Sequential,
+        fill_order: FillOrder where FILLED = FillOrder::Sequential,
         /// Which free (erased) block is opened next.
         free_order: FreeOrder = FreeOrder::Rotating,
         /// Times of the flash operations.
@@ -184,15 +187,15 @@ options! {
         /// Cells, and what is programmed at once.
         cell: Cell = Cell::default(),
         /// Suspending programs and erases for reads.
-        suspend: Suspend = Suspend::default(),
+        suspend: Suspend where BUFFERED = Suspend::default(),
         /// The controller's processors.
-        firmware: Firmware = Firmware::default(),
+        firmware: Firmware where BUFFERED = Firmware::default(),
         /// The write buffer.
         buffer: Buffer = Buffer::default(),
         /// The capacitors of a protected write buffer.
-        power: Capacitors = Capacitors::default(),
+        power: Capacitors where CAPACITORS = Capacitors::default(),
         /// Parity over the dies.
-        parity: Parity = Parity::default(),
+        parity: Parity where BUFFERED = Parity::default(),
         /// Cleaning.
         cleaning: Cleaning = Cleaning::default(),
         /// Endurance.

@@ -1,5 +1,6 @@
 //! Durability and recovery from power cuts: the keys under `device.persistence`.
 
+use super::applies::*;
 use options::{Duration, Values, choices, options, text_setting};
 use std::fmt;
 use std::str::FromStr;
@@ -35,19 +36,19 @@ options! {
         /// Store a sequence number with every page program. The map can then be rebuilt from the flash
         /// alone, which `--check` does; without it only where a pool is one domain with one frontier. Takes
         /// 4 bytes of memory per page. Always on with `recovery`.
-        order: bool = false,
+        order: bool where UNRECOVERED = false,
         /// How the drive rebuilds its map after a power cut (`run.power_cut`). A domain then keeps at least
         /// one free block per frontier, and one more.
         recovery: Recovery = Recovery::None,
         /// Interval between checkpoints of the map, with `recovery = "checkpoint"`.
-        checkpoint: Duration = Duration::from_ns(10_000_000_000),
+        checkpoint: Duration where CHECKPOINTS = Duration::from_ns(10_000_000_000),
         /// Which trims survive a power cut.
-        trims: Trims = Trims::Flushed,
+        trims: Trims where RECOVERS = Trims::Flushed,
         /// Time from power-on until the controller reads the flash.
-        ready: Duration = Duration::from_ns(0),
+        ready: Duration where RECOVERS = Duration::from_ns(0),
         /// Outcome of a page program that is cut: shares of pages that look erased, that are unreadable, and
         /// that are readable now but perhaps not later. A guess: no source publishes these shares.
-        tear: Tear = Tear::DEFAULT,
+        tear: Tear where RECOVERS = Tear::DEFAULT,
     }
 }
 

@@ -1,5 +1,6 @@
 //! The keys of a drive with a write buffer: cells, suspension, firmware, buffer, parity.
 
+use super::applies::*;
 use super::parts::{PARTS, Part};
 use crate::kit::config::Depth;
 use options::{Duration, Maybe, Size, Values, choices, options, text_setting};
@@ -79,19 +80,19 @@ options! {
         /// given.
         preset: CellName = CellName::NONE,
         /// Bits per cell, which is also the pages of a word line in each plane.
-        bits: u32 = 1,
+        bits: u32 where BUFFERED = 1,
         /// How the pages of a word line are programmed.
-        program: Program = Program::OneShot,
+        program: Program where BUFFERED = Program::OneShot,
         /// Word lines between the two passes of two-pass programming; the data stay in the buffer until the
         /// second pass.
-        distance: u32 = 2,
+        distance: u32 where TWO_PASS = 2,
         /// Whether the planes of a die read independently.
-        planes: Planes = Planes::Shared,
+        planes: Planes where BUFFERED = Planes::Shared,
         /// Paired pages: which pages of a block share cells, on a drive without a write buffer that recovers
         /// from power cuts. A power cut while one is programmed may destroy the other.
-        pairing: Pairing = Pairing::None,
+        pairing: Pairing where PAIRS = Pairing::None,
         /// How paired pages are protected meanwhile.
-        pairing_guard: PairingGuard = PairingGuard::None,
+        pairing_guard: PairingGuard where GUARDS = PairingGuard::None,
     }
 
     /// Suspending programs and erases for reads.
@@ -101,23 +102,23 @@ options! {
         /// Erase suspend latency, likewise.
         erase: Maybe = Maybe::NONE,
         /// Resume latency, added to the remaining time of the operation.
-        resume: Duration = Duration::from_ns(0),
+        resume: Duration where SUSPENDS = Duration::from_ns(0),
         /// A program is suspended only at a multiple of this time; 0: at any time.
-        step: Duration = Duration::from_ns(0),
+        step: Duration where STOPS_PROGRAMS = Duration::from_ns(0),
         /// An erase is suspended only at a multiple of this time; 0: at any time.
-        erase_step: Duration = Duration::from_ns(0),
+        erase_step: Duration where STOPS_ERASES = Duration::from_ns(0),
         /// Maximum number of suspensions of one operation, and of reads served ahead of a waiting one.
         limit: u32 = 8,
         /// Extra time of the operation per suspension, in addition to `resume`.
-        cost: Duration = Duration::from_ns(0),
+        cost: Duration where SUSPENDS = Duration::from_ns(0),
         /// No suspension while at least this many writes wait for the write buffer.
-        unless_backlog: Depth = Depth::UNLIMITED,
+        unless_backlog: Depth where SUSPENDS = Depth::UNLIMITED,
     }
 
     /// The controller's processors.
     pub struct Firmware as FirmwarePartial {
         /// Processor cores of the controller: commands processed at a time.
-        cores: u32 = 1,
+        cores: u32 where CORES_WORK = 1,
         /// Core time of a read command.
         read: Duration = Duration::from_ns(0),
         /// Core time of a write command.
@@ -132,11 +133,11 @@ options! {
         /// Write buffer for host data (filling, waiting and being programmed); `0B`: no write buffer.
         size: Size = Size::from_bytes(0),
         /// Buffer for pages that cleaning moves; as large as the one for host data if not given.
-        copies: Option<Size> = None,
+        copies: Option<Size> where BUFFERED = None,
         /// A partly filled program group is padded and programmed after this time.
-        linger: Maybe = Maybe::NONE,
+        linger: Maybe where BUFFERED = Maybe::NONE,
         /// Power-loss protection of the buffer: its data survive a power cut, and a flush does not wait for the flash.
-        power_loss_protected: bool = true,
+        power_loss_protected: bool where BUFFERED = true,
     }
 
     /// Parity over the dies.

@@ -6,10 +6,14 @@ use crate::ssd::config::{
 };
 use crate::ssd::shape::granule::Granule;
 use engine::SECTOR_BYTES;
-use options::{Invalid, Size};
+use options::{Invalid, Size, percent_meant};
 
 /// A stage of an operation is kept in 32 bits of nanoseconds.
 const LONGEST_STAGE_NS: u64 = 4_000_000_000;
+
+/// Spare space at most, of what is exported. Drives are sold with up to 1 or so; of more, three quarters of the
+/// flash, the number is most likely a percentage.
+const MOST_OVER_PROVISIONING: f64 = 3.0;
 
 /// Logical pages that are erased together: their number times that of all pages has 64 bits.
 pub(super) const LARGEST_BLOCK: u32 = 1 << 24;
@@ -55,16 +59,7 @@ pub(super) fn recovery(config: &SsdConfig) -> Result<(), Invalid> {
 pub(super) fn pairs(config: &SsdConfig, granule: Granule) -> Result<(), Invalid> {
     let (pairing, guard) = (config.cell.pairing, config.cell.pairing_guard);
     if pairing == Pairing::None {
-        if guard == PairingGuard::None {
-            return Ok(());
-        }
-        let problem = "no pages share their cells, so that none is to be guarded";
-        return Err(Invalid::new(&["device.cell.pairing_guard", "device.cell.pairing"], problem));
-    }
-    if !config.persistence.recovers() {
-        let problem = "that pages share their cells matters to power cuts alone, from which this drive does \
-                       not recover; use recovery = \"spare\", \"summary\" or \"checkpoint\"";
-        return Err(Invalid::new(&["device.cell.pairing", "device.persistence.recovery"], problem));
+        return Ok(());
     }
     if granule.parts > 1 || granule.pages_per_lane() > 1 {
         let problem = "a logical page is to be one page of the flash where pages share their cells";
@@ -147,7 +142,7 @@ pub(in crate::ssd) fn counts(config: &SsdConfig) -> Result<(), Invalid> {
     if let Some(share) = config.cleaning.min_free
         && !(0.0..1.0).contains(&share)
     {
-        let problem = format!("{share} is not a share from 0 to below 1");
+        let problem = format!("{share} is not a share from 0 to below 1{}", percent_meant(share));
         return Err(Invalid::new(&["device.cleaning.min_free"], problem));
     }
     let blocks = [
@@ -185,7 +180,8 @@ fn wear(config: &SsdConfig) -> Result<(), Invalid> {
     ];
     for (key, share, most) in shares {
         if !(0.0..=most).contains(&share) {
-            return Err(Invalid::new(&[key], format!("{share} is not a share from 0 to {most}")));
+            let problem = format!("{share} is not a share from 0 to {most}{}", percent_meant(share));
+            return Err(Invalid::new(&[key], problem));
         }
     }
     if levelling.rate_limit_floor >= 1.0 - levelling.age_variance {
@@ -220,14 +216,6 @@ pub(in crate::ssd) fn streams(config: &SsdConfig, granule: Granule) -> Result<()
         return pairs(config, granule);
     }
     let key = "device.cleaning.stream";
-    let wide = matches!(config.pool, Pool::Gang | Pool::Ssd);
-    if !wide || config.packages_per_channel < 2 || config.gang != Gang::SharedBus {
-        let problem = "pages can only be copied between packages that share a bus and a pool; use \
-                       packages_per_channel of 2 or more, gang = \"shared-bus\" and pool = \"gang\" \
-                       or \"ssd\"";
-        let keys = [key, "device.packages_per_channel", "device.gang", "device.pool"];
-        return Err(Invalid::new(&keys, problem));
-    }
     if config.cleaning.copy_back {
         let problem = "a page that is moved by copy-back stays in its plane; keep one of the two";
         return Err(Invalid::new(&[key, "device.cleaning.copy_back"], problem));
@@ -343,15 +331,23 @@ pub(in crate::ssd) fn spare(
     }
     if let Some(share) = config.over_provisioning {
         let key = "device.over_provisioning";
-        if !(share > 0.0 && share.is_finite()) {
-            return Err(Invalid::new(&[key], format!("{share} is not a positive share")));
+        if !(share > 0.0 && share <= MOST_OVER_PROVISIONING) {
+            let problem = format!(
+                "{share} is not a share above 0, at most {MOST_OVER_PROVISIONING} ({} %){}",
+                MOST_OVER_PROVISIONING * 100.0,
+                percent_meant(share)
+            );
+            return Err(Invalid::new(&[key], problem));
         }
         return Ok((key, (physical as f64 / (1.0 + share)) as u64));
     }
     let key = "device.spare_factor";
     let factor = config.spare_factor.unwrap_or(DEFAULT_SPARE_FACTOR);
     if !(factor > 0.0 && factor < 1.0) {
-        return Err(Invalid::new(&[key], format!("{factor} is not a share between 0 and 1")));
+        return Err(Invalid::new(&[key], format!(
+            "{factor} is not a share between 0 and 1{}",
+            percent_meant(factor)
+        )));
     }
     Ok((key, (physical as f64 * (1.0 - factor)) as u64))
 }

@@ -1,9 +1,7 @@
-//! Constraints between the keys of a drive with a write buffer, and the keys that only apply to a drive
-//! with
-//! one, or without.
+//! Constraints between the keys of a drive with a write buffer. Which keys apply with one, or without, their
+//! rows say (`config/applies.rs`).
 
 use super::groups::Groups;
-use crate::kit::config::Depth;
 use crate::ssd::config::{Program, SsdConfig};
 use engine::Time;
 use options::{Invalid, Size};
@@ -17,99 +15,17 @@ const SHORTEST_WORD_LINE_US: [Time; 5] = [0, 150, 700, 4_000, 6_000];
 const MOST_CORES: u32 = 1 << 16;
 const MOST_GROUPS: u64 = 1 << 19;
 
-/// Keys with whether they have their defaults.
-macro_rules! as_by_default {
-    ($config:expr, $default:expr, [$($($key:ident).+),+ $(,)?]) => {
-        [$((
-            concat!("device" $(, ".", stringify!($key))+),
-            $config.$($key).+ == $default.$($key).+,
-        )),+]
-    };
-}
-
-/// Keys that stand against a write buffer.
-fn against(config: &SsdConfig, default: &SsdConfig) -> Result<(), Invalid> {
-    let against = as_by_default!(
-        config,
-        default,
-        [
-            interleave,
-            gang,
-            page_span,
-            pool,
-            active_blocks,
-            stripe,
-            cleaning.time,
-            cleaning.background,
-            cleaning.copy_back,
-            cleaning.stream,
-            cleaning.frontiers,
-            cleaning.levelling,
-            cell.pairing,
-            cell.pairing_guard,
-        ]
-    );
-    if let Some((key, _)) = against.iter().find(|(_, default)| !default) {
-        let problem = "it is of a drive without a write buffer; leave it out, or use \
-                       device.buffer.size = \"0B\"";
-        return Err(Invalid::new(&[key, "device.buffer.size"], problem));
-    }
-    Ok(())
-}
-
-/// Keys that stand against a write buffer, or against there being none.
-#[expect(clippy::float_cmp, reason = "a default that nobody changed is the same number")]
+/// What a drive with a write buffer demands, or one without.
 pub(super) fn check(config: &SsdConfig) -> Result<(), Invalid> {
-    let buffered = config.is_buffered();
-    let default = SsdConfig::default();
     let (timing, cleaning) = (&config.timing, &config.cleaning);
-    if !buffered {
-        let needing = as_by_default!(
-            config,
-            default,
-            [
-                scale,
-                timing.read_part,
-                timing.command,
-                cell.bits,
-                cell.program,
-                cell.distance,
-                cell.planes,
-                suspend.program,
-                suspend.erase,
-                suspend.resume,
-                suspend.step,
-                suspend.erase_step,
-                suspend.limit,
-                suspend.cost,
-                suspend.unless_backlog,
-                firmware.cores,
-                firmware.read,
-                firmware.write,
-                firmware.per_page,
-                buffer.copies,
-                buffer.linger,
-                buffer.power_loss_protected,
-                power.capacitance,
-                power.voltage,
-                power.cutoff,
-                power.watts,
-                power.efficiency,
-                parity.of,
-                cleaning.reclaim,
-                cleaning.pace,
-                cleaning.quantum,
-                cleaning.host_room,
-                cleaning.read_batch,
-                cleaning.read_order,
-                cleaning.meter_depth,
-                cleaning.meter_above,
-            ]
-        );
-        if let Some((key, _)) = needing.iter().find(|(_, default)| !default) {
-            let problem = "it is of a drive with a write buffer, and device.buffer.size is 0B; give the \
-                           buffer a size, such as \"8MiB\"";
-            return Err(Invalid::new(&[key, "device.buffer.size"], problem));
+    if !config.is_buffered() {
+        if let Some(part) = config.cell.preset.part().filter(|part| part.bits > 1) {
+            let problem = format!(
+                "a part of {} bits a cell is programmed by word lines, which gather in a write buffer; give \
+                 it a size, such as \"8MiB\"",
+                part.bits
+            );
+            return Err(Invalid::new(&["device.cell.preset", "device.buffer.size"], problem));
         }
         if timing.read.count() > 1 {
             let problem = format!(
@@ -121,7 +37,6 @@ pub(super) fn check(config: &SsdConfig) -> Result<(), Invalid> {
         }
         return Ok(());
     }
-    against(config, &default)?;
     capacitors(config)?;
     if !(0.0..=1.0).contains(&cleaning.meter_above) {
         let problem = format!("{} is not a share from 0 to 1", cleaning.meter_above);
@@ -143,13 +58,6 @@ pub(super) fn check(config: &SsdConfig) -> Result<(), Invalid> {
 /// The capacitors of the buffer.
 fn capacitors(config: &SsdConfig) -> Result<(), Invalid> {
     let power = &config.power;
-    let default = SsdConfig::default();
-    let stated = *power != default.power;
-    if stated && !config.buffer.power_loss_protected {
-        let problem = "a buffer that is not protected has no capacitors; use \
-                       power_loss_protected = true or leave it out";
-        return Err(Invalid::new(&["device.power", "device.buffer.power_loss_protected"], problem));
-    }
     if power.cutoff.0 >= power.voltage.0 {
         let problem = format!(
             "the converter stops at {}, and the capacitors are charged to {}",
@@ -164,10 +72,6 @@ fn capacitors(config: &SsdConfig) -> Result<(), Invalid> {
     if !(power.efficiency > 0.0 && power.efficiency <= 1.0) {
         let problem = format!("{} is not a share above 0", power.efficiency);
         return Err(Invalid::new(&["device.power.efficiency"], problem));
-    }
-    if stated && power.capacitance.is_none() {
-        let problem = "nothing is said of the capacitors; state device.power.capacitance";
-        return Err(Invalid::new(&["device.power.capacitance"], problem));
     }
     Ok(())
 }
@@ -203,17 +107,6 @@ fn cells(config: &SsdConfig) -> Result<(), Invalid> {
             options::Duration::from_ns(timing.program.ns() * u64::from(cell.bits))
         );
         return Err(Invalid::new(&["device.timing.program", "device.cell.bits"], problem));
-    }
-    let suspend = &config.suspend;
-    let idle = [
-        ("device.suspend.step", suspend.step.ns() > 0 && suspend.program.ns().is_none()),
-        ("device.suspend.erase_step", suspend.erase_step.ns() > 0 && suspend.erase.ns().is_none()),
-    ];
-    if let Some((key, _)) = idle.iter().find(|(_, idle)| *idle) {
-        let other = if *key == "device.suspend.step" { "program" } else { "erase" };
-        let other = format!("device.suspend.{other}");
-        let problem = format!("nothing is stopped at safe points: {other} is \"none\"");
-        return Err(Invalid::new(&[key, &other], problem));
     }
     Ok(())
 }
@@ -267,15 +160,6 @@ pub(super) fn buffers(config: &SsdConfig, groups: &Groups) -> Result<(), Invalid
             let keys = [key, "device.planes_per_die", "device.cell.bits", "device.page_size"];
             return Err(Invalid::new(&keys, problem));
         }
-    }
-    let backlog = config.suspend.unless_backlog;
-    if backlog != Depth::UNLIMITED
-        && config.suspend.program.ns().is_none()
-        && config.suspend.erase.ns().is_none()
-    {
-        let problem = "nothing is ever stopped: device.suspend.program and erase are \"none\"";
-        let keys = ["device.suspend.unless_backlog", "device.suspend.program"];
-        return Err(Invalid::new(&keys, problem));
     }
     Ok(())
 }

@@ -1,0 +1,187 @@
+//! Where a key applies: what must be so for it to have an effect, declared in its row.
+//!
+//! From the declaration follow the reference and the schema, the refusal of a key that somebody states
+//! where it has no effect, and what a resolved configuration lists.
+
+use crate::{Invalid, KeyInfo, Setting};
+use std::any::Any;
+use std::fmt;
+
+/// A condition on a key, made by [`conditions!`](crate::conditions). It speaks of the section in which the
+/// key stands, or of the whole that the section is part of.
+#[derive(Clone, Copy)]
+pub struct When {
+    /// It, as the end of "applies ..".
+    pub words: &'static str,
+    /// Whether it holds; `None` where it does not speak of such a thing.
+    #[doc(hidden)]
+    pub test: fn(&dyn Any) -> Option<bool>,
+}
+
+impl When {
+    /// Its words, unless it holds of a section that is part of a whole.
+    #[doc(hidden)]
+    pub fn fails(&self, own: &dyn Any, whole: &dyn Any) -> Option<&'static str> {
+        let holds = (self.test)(own).or_else(|| (self.test)(whole));
+        (holds == Some(false)).then_some(self.words)
+    }
+}
+
+impl fmt::Debug for When {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.words)
+    }
+}
+
+/// Declares conditions on keys, which speak of options of one type: `conditions! { Options: NAME = "with a
+/// buffer", |it| it.buffer; }`.
+#[macro_export]
+macro_rules! conditions {
+    ($of:ty: $($(#[doc = $doc:literal])* $vis:vis $name:ident = $words:expr, $test:expr;)+) => {$(
+        $(#[doc = $doc])*
+        $vis const $name: $crate::When = $crate::When {
+            words: $words,
+            test: |it| {
+                let test: fn(&$of) -> bool = $test;
+                it.downcast_ref::<$of>().map(test)
+            },
+        };
+    )+};
+}
+
+/// A key that has no effect.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Idle {
+    /// Its full path.
+    pub path: String,
+    /// Where it would apply, as the end of "applies ..".
+    pub applies: &'static str,
+    /// Whether it has its default all the same.
+    pub is_default: bool,
+}
+
+impl Idle {
+    /// The refusal of the key where somebody states it.
+    pub fn refusal(&self) -> Invalid {
+        let problem = format!("this has no effect here; the key applies {}", self.applies);
+        Invalid::new(&[&self.path], problem)
+    }
+}
+
+/// The keys of a section that is whole which have no effect as the others are, with its path before them.
+pub fn idle<T: Setting + Default + Clone + Any>(path: &str, whole: &T) -> Vec<Idle> {
+    let of = |whole: &T| {
+        let mut found = Vec::new();
+        whole.idle(&T::default(), path, None, whole, &mut found);
+        found
+    };
+    let mut found = of(whole);
+    // And those that apply only by the value of one that has no effect.
+    let settled = settled(whole.clone());
+    if settled != *whole {
+        let known: Vec<String> = found.iter().map(|it| it.path.clone()).collect();
+        found.extend(of(&settled).into_iter().filter(|it| !known.contains(&it.path)));
+    }
+    found
+}
+
+/// The same with its default for each key that has no effect: as if nobody had stated it.
+#[must_use]
+pub fn settled<T: Setting + Default + Clone + Any>(mut whole: T) -> T {
+    loop {
+        // A key may lose its effect with another.
+        let next = whole.clone().settle(T::default(), &whole);
+        if next == whole {
+            return next;
+        }
+        whole = next;
+    }
+}
+
+/// Says of the keys where they apply.
+#[doc(hidden)]
+pub fn describe_when(rows: &mut [KeyInfo], conditions: &[When]) {
+    for row in rows {
+        for when in conditions {
+            row.doc = format!("{}\nApplies {}.", row.doc, when.words);
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate as options;
+
+    options::conditions! {
+        All:
+        BUFFERED = "with a buffer (all.buffer)", |all| all.buffer > 0;
+    }
+    options::conditions! {
+        Inner:
+        /// Of the section itself.
+        TWO = "where mode is 2", |inner| inner.mode == 2;
+    }
+
+    options::options! {
+        /// A section that does not always apply.
+        pub struct Inner as InnerPartial {
+            /// How.
+            mode: u32 = 1,
+            /// Of mode 2.
+            deep: u32 where TWO = 7,
+            /// A share.
+            part: f64 as Ratio where TWO = 0.5,
+        }
+
+        /// A whole.
+        pub struct All as AllPartial {
+            /// Its buffer.
+            buffer: u32 = 0,
+            /// Inside.
+            inner: Inner where BUFFERED = Inner::default(),
+            /// Beside it.
+            other: u32 = 3,
+        }
+    }
+
+    fn read(text: &str) -> All {
+        All::complete(toml::from_str(text).unwrap(), All::default())
+    }
+
+    #[test]
+    fn a_key_has_no_effect_where_its_row_or_that_of_its_section_says_so() {
+        let paths = |text: &str| -> Vec<(String, bool)> {
+            idle("all", &read(text)).into_iter().map(|it| (it.path, it.is_default)).collect()
+        };
+        let own = |path: &str, is_default| (format!("all.inner.{path}"), is_default);
+        let none = [own("mode", true), own("deep", true), own("part", true)];
+        assert_eq!(paths(""), none);
+        assert_eq!(
+            paths("inner.mode = 2\ninner.deep = 9"),
+            [own("mode", false), own("deep", false), own("part", true)]
+        );
+        assert_eq!(paths("buffer = 1\ninner.deep = 9"), [own("deep", false), own("part", true)]);
+        assert_eq!(paths("buffer = 1\ninner.mode = 2\ninner.deep = 9"), []);
+        assert_eq!(idle("all", &read("buffer = 1"))[0].applies, "where mode is 2");
+        assert_eq!(idle("all", &read(""))[1].applies, "with a buffer (all.buffer)");
+    }
+
+    #[test]
+    fn what_has_no_effect_gets_its_default() {
+        assert_eq!(settled(read("inner.mode = 2\ninner.deep = 9\nother = 5")), read("other = 5"));
+        let in_force = read("buffer = 1\ninner.mode = 2\ninner.deep = 9");
+        assert_eq!(settled(in_force.clone()), in_force);
+        assert_eq!(settled(read("buffer = 1\ninner.deep = 9")), read("buffer = 1"));
+    }
+
+    #[test]
+    fn the_reference_says_where_a_key_applies() {
+        let mut rows = Vec::new();
+        All::describe("all", "", &All::default(), &mut rows);
+        assert_eq!(rows[0].doc, "Its buffer.");
+        assert_eq!(rows[1].doc, "How.\nApplies with a buffer (all.buffer).");
+        let deep = "Of mode 2.\nApplies where mode is 2.\nApplies with a buffer (all.buffer).";
+        assert_eq!(rows[2].doc, deep);
+    }
+}
