@@ -5,7 +5,7 @@ use std::fs::File;
 use std::io::{self, Read, Seek, SeekFrom};
 use std::num::NonZero;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use workloads::Inputs;
 
 /// Files by their paths, and standard input as "-".
@@ -13,7 +13,29 @@ pub(crate) fn inputs() -> Inputs {
     counting_inputs(&Arc::default())
 }
 
-/// The same; `read` grows by the bytes that are read from them.
+/// The same, but only what can be read again from its start; `once` notes that something else was asked for.
+pub(crate) fn repeatable_inputs(once: &Arc<AtomicBool>) -> Inputs {
+    let all = inputs();
+    let check = |once: Arc<AtomicBool>| {
+        move |path: &str| {
+            let is_pipe = || std::path::Path::new(path).metadata().is_ok_and(|it| !it.is_file());
+            if path == "-" || is_pipe() {
+                once.store(true, Ordering::Relaxed);
+                return Err(io::Error::new(io::ErrorKind::Unsupported, "it is read only once"));
+            }
+            Ok(())
+        }
+    };
+    let (open, open_seekable) = (all.open, all.open_seekable);
+    let (first, second) = (check(Arc::clone(once)), check(Arc::clone(once)));
+    Inputs {
+        open: Arc::new(move |path| first(path).and_then(|()| open(path))),
+        open_seekable: Arc::new(move |path| second(path).and_then(|()| open_seekable(path))),
+        threads: all.threads,
+    }
+}
+
+/// The same as [`inputs`]; `read` grows by the bytes that are read from them.
 pub(crate) fn counting_inputs(read: &Arc<AtomicU64>) -> Inputs {
     let (streams, files) = (Arc::clone(read), Arc::clone(read));
     Inputs {
@@ -79,5 +101,26 @@ impl<T: Read> Read for Counting<T> {
 impl<T: Seek> Seek for Counting<T> {
     fn seek(&mut self, to: SeekFrom) -> io::Result<u64> {
         self.input.seek(to)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_can_be_read_only_once_is_not_repeated() {
+        let opened = |path: &str| {
+            let once = Arc::default();
+            let inputs = repeatable_inputs(&once);
+            let [stream, file] =
+                [(inputs.open)(path).is_ok(), (inputs.open_seekable)(path).is_ok()];
+            assert_eq!(stream, file, "{path}");
+            (stream, once.load(Ordering::Relaxed))
+        };
+        assert_eq!(opened("-"), (false, true));
+        assert_eq!(opened("/dev/null"), (false, true));
+        assert_eq!(opened(concat!(env!("CARGO_MANIFEST_DIR"), "/Cargo.toml")), (true, false));
+        assert_eq!(opened("no such file"), (false, false));
     }
 }

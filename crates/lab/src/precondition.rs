@@ -1,56 +1,158 @@
 //! Writing to a drive before a run, in no simulated time.
 
-use crate::config::{Precondition, Steady};
+use crate::config::{Precondition, RunConfig, Steady, Until};
+use crate::error::RunError;
+use crate::own_load::{self, Passes};
 use crate::steady::{Rounds, SteadyState};
 use crate::threads::{Pace, Stretch, Threads, side_by_side};
+use crate::untimed::Amplification;
 use devices::Model;
-use engine::{Random, Xoshiro256};
+use engine::{Random, SECTOR_BYTES, Time, Xoshiro256};
+use serde::Serialize;
 use std::ops::ControlFlow;
 use std::sync::OnceLock;
 
-/// Preconditions a drive. `tick` is called periodically with the writes done and to do. Returns how the
-/// drive settled, if that decides when to stop.
+/// How a drive settled while it was preconditioned, for the results.
+#[derive(Debug, Clone, Serialize)]
+pub(crate) struct Prepared {
+    #[serde(flatten)]
+    pub(crate) state: SteadyState,
+    /// What was written: the `workload` itself, or `uniform` random pages.
+    pub(crate) load: &'static str,
+    /// Why the pages were uniform.
+    pub(crate) because: Option<&'static str>,
+    /// What was written, in capacities of the drive.
+    pub(crate) capacities_written: f64,
+    /// Where it was the workload: how far the last third of the rounds is from the third before.
+    pub(crate) drift: Option<f64>,
+    /// It was given up after the most rounds.
+    #[serde(skip)]
+    pub(crate) is_given_up: bool,
+}
+
+/// Why the pages are uniform though there is a workload.
+const NO_WRITES: &str = "the workload writes nothing";
+const ENDED: &str = "the drive takes no writes";
+/// Why one thread serves the workload.
+const IN_ORDER: &str = "the workload is repeated in its order";
+
+/// Preconditions a drive. `own` is its workload, or why that is not used; `tick` is called periodically with
+/// the writes done and to do. Returns how the drive settled, if that decides when to stop.
+///
+/// # Errors
+/// Input of the workload that is broken.
 pub(crate) fn precondition(
     device: &mut dyn Model,
-    precondition: Precondition,
-    seed: u64,
-    steady: &Steady,
+    run: &RunConfig,
+    own: Result<&mut Passes<'_>, &'static str>,
     threads: &mut Threads,
     tick: &mut dyn FnMut(u64, u64) -> ControlFlow<()>,
-) -> ControlFlow<(), Option<SteadyState>> {
-    let pages = device.preparable_pages();
-    let mut settled = None;
-    if precondition != Precondition::None && pages > 0 {
-        let mut write = Writer::new(device, seed, tick);
-        write.divide(threads);
-        match precondition {
-            Precondition::None => {}
-            Precondition::Sequential => write.pages(pages, pages, false)?,
-            Precondition::Random(overwrites) => {
-                let writes = (pages as f64 * overwrites) as u64;
-                write.pages(writes, writes, true)?;
-            }
-            Precondition::Steady => {
-                let round = ((pages as f64 * steady.round_writes) as u64).max(1);
-                let mut rounds = Rounds::new(steady, "write_amplification");
-                while !rounds.is_over() {
-                    write.device.reset_counts();
-                    write.pages(round, round * u64::from(steady.rounds), true)?;
-                    let amplification =
-                        write.device.report(0).and_then(|it| it.write_amplification_bytes);
-                    // Only a drive that takes no more writes has none.
-                    let Some(amplification) = amplification else { break };
-                    rounds.add(amplification);
+) -> Result<ControlFlow<(), Option<Prepared>>, RunError> {
+    if run.precondition == Precondition::None || device.preparable_pages() == 0 {
+        return Ok(ControlFlow::Continue(None));
+    }
+    let mut because = own.as_ref().err().copied();
+    if run.precondition == Precondition::Steady
+        && let Ok(passes) = own
+    {
+        because = Some(if device.has_ended() { ENDED } else { NO_WRITES });
+        if !device.has_ended() {
+            match with_workload(device, run, passes, tick)? {
+                ControlFlow::Break(()) => return Ok(ControlFlow::Break(())),
+                ControlFlow::Continue(None) => {}
+                ControlFlow::Continue(prepared) => {
+                    threads.prepare(Err(IN_ORDER));
+                    return Ok(ControlFlow::Continue(prepared));
                 }
-                settled = Some(rounds.state());
             }
         }
-        write.unite();
-        threads.prepare(write.divided);
-        device.reset_counts();
     }
+    Ok(at_random(device, run, because, threads, tick))
+}
+
+/// Repeats the workload until the drive has settled; nothing if that writes nothing.
+fn with_workload(
+    device: &mut dyn Model,
+    run: &RunConfig,
+    passes: &mut Passes<'_>,
+    tick: &mut dyn FnMut(u64, u64) -> ControlFlow<()>,
+) -> Result<ControlFlow<(), Option<Prepared>>, RunError> {
+    device.reset_counts();
+    let steady = &run.steady;
+    let rounds = Rounds::of_workload(steady);
+    let mut amplification = Amplification::new(rounds, steady.round_writes, device);
+    let capacity = (device.capacity_sectors() * SECTOR_BYTES) as f64;
+    let expected = round_pages(device, steady) * u64::from(steady.rounds);
+    let until = if let Until::Time(time) = run.until { time.ns() } else { Time::MAX };
+    let mut tick = |done: u64| tick(done, expected.max(done));
+    let written = own_load::write(device, passes, until, &mut amplification, &mut tick)?;
+    let rounds = amplification.rounds;
+    device.reset_counts();
+    Ok(written.map_continue(|bytes| {
+        let settled = Prepared {
+            state: rounds.state(),
+            load: "workload",
+            because: None,
+            capacities_written: bytes as f64 / capacity,
+            drift: rounds.drift(),
+            is_given_up: rounds.is_given_up(),
+        };
+        (bytes > 0).then_some(settled)
+    }))
+}
+
+/// Pages of a round.
+fn round_pages(device: &dyn Model, steady: &Steady) -> u64 {
+    ((device.preparable_pages() as f64 * steady.round_writes) as u64).max(1)
+}
+
+/// Writes every page in order, or uniform random pages.
+fn at_random(
+    device: &mut dyn Model,
+    run: &RunConfig,
+    because: Option<&'static str>,
+    threads: &mut Threads,
+    tick: &mut dyn FnMut(u64, u64) -> ControlFlow<()>,
+) -> ControlFlow<(), Option<Prepared>> {
+    let pages = device.preparable_pages();
+    let mut settled = None;
+    let mut write = Writer::new(device, run.seed, tick);
+    write.divide(threads);
+    match run.precondition {
+        Precondition::None => {}
+        Precondition::Sequential => write.pages(pages, pages, false)?,
+        Precondition::Random(overwrites) => {
+            let writes = (pages as f64 * overwrites) as u64;
+            write.pages(writes, writes, true)?;
+        }
+        Precondition::Steady => {
+            let round = round_pages(&*write.device, &run.steady);
+            let mut rounds = Rounds::new(&run.steady, "write_amplification");
+            while !rounds.is_over() {
+                write.device.reset_counts();
+                write.pages(round, round * u64::from(run.steady.rounds), true)?;
+                let amplification =
+                    write.device.report(0).and_then(|it| it.write_amplification_bytes);
+                // Only a drive that takes no more writes has none.
+                let Some(amplification) = amplification else { break };
+                rounds.add(amplification);
+            }
+            settled = Some(Prepared {
+                state: rounds.state(),
+                load: "uniform",
+                because,
+                capacities_written: write.done as f64 / pages as f64,
+                drift: None,
+                is_given_up: rounds.is_given_up(),
+            });
+        }
+    }
+    write.unite();
+    threads.prepare(write.divided);
+    device.reset_counts();
     ControlFlow::Continue(settled)
 }
+
 /// Overwrites pages in order or at random.
 struct Writer<'a> {
     device: &'a mut dyn Model,

@@ -12,6 +12,7 @@ use crate::answers::{Answers, Classes};
 use crate::energy;
 use crate::health;
 use crate::power;
+use crate::precondition::Prepared;
 use crate::steady::SteadyState;
 use crate::threads::Threads;
 use crate::warnings::{self, Piece};
@@ -217,7 +218,7 @@ pub(crate) struct Results {
     pub(crate) capacity_bytes: u64,
     /// The drive was brought into a state before the run, and how it settled then.
     pub(crate) was_prepared: bool,
-    pub(crate) prepared: Option<SteadyState>,
+    pub(crate) prepared: Option<Prepared>,
     pub(crate) ran: Ran,
     pub(crate) flash: Option<SsdReport>,
     pub(crate) disk: Option<DiskReport>,
@@ -320,6 +321,7 @@ impl Results {
                 .then(|| self.ran.collected.series.bin_ns()),
             flash: self.flash.as_ref(),
             notices: &self.ran.notices,
+            prepared: self.prepared.as_ref(),
             was_prepared: self.was_prepared,
         })
     }

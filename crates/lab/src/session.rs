@@ -6,10 +6,10 @@ use crate::config::{Experiment, Precondition, RunConfig, Until};
 use crate::error::{InputError, RunError, reason};
 use crate::faults::{self, Faulty};
 use crate::figures::Figures;
-use crate::inputs::inputs;
 use crate::operations;
+use crate::own_load::{self, build, context};
 use crate::power;
-use crate::precondition::precondition;
+use crate::precondition::{Prepared, precondition};
 use crate::requests::RequestLog;
 use crate::results::{Collected, Ran, Results};
 use crate::snapshot;
@@ -27,7 +27,6 @@ use options::{Duration, Invalid, Size};
 use serde_json::Value;
 use std::ops::ControlFlow;
 use std::time::Instant;
-use workloads::{BuildError, Context};
 
 /// How far a run has come.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -59,7 +58,7 @@ pub(crate) struct Session<'a> {
     supplied: &'a Supplied,
     device: Box<dyn Model>,
     /// How it settled while it was prepared, where that decided when to stop.
-    prepared: Option<SteadyState>,
+    prepared: Option<Prepared>,
     threads: Threads,
     is_served: bool,
 }
@@ -104,9 +103,10 @@ impl<'a> Session<'a> {
             }
             tick("preconditioning", done, Some(expected))
         };
-        let threads = &mut self.threads;
-        let prepared =
-            precondition(device, run.precondition, run.seed, &run.steady, threads, &mut written);
+        let mut passes = own_load::of(self.experiment, device, self.is_served)?;
+        let own = passes.as_mut().map(|it| &mut **it).map_err(|why| *why);
+        let prepared = precondition(device, run, own, &mut self.threads, &mut written)?;
+        drop(passes);
         self.check_supplied(0)?;
         let ControlFlow::Continue(prepared) = prepared else {
             return Err(RunError::Interrupted { requests: 0 });
@@ -255,17 +255,8 @@ pub(crate) fn run_gated(
     let building = Progress { phase: "building", done: 0, expected: None, simulated_ns: 0 };
     let mut session =
         Session::new(experiment, supplied, settings.threads, &mut || progress(&building))?;
-    let mut workload = experiment.workload.build(&Context {
-        capacity_sectors: session.device.capacity_sectors(),
-        volumes: session.device.volumes(),
-        seed: experiment.run.seed,
-        inputs: inputs(),
-    });
-    let workload = match &mut workload {
-        Ok(workload) => &mut **workload,
-        Err(BuildError::Invalid(invalid)) => return Err(experiment.blame(invalid).into()),
-        Err(BuildError::Input(message)) => return Err(RunError::Input(message.clone())),
-    };
+    let mut workload = build(experiment, &context(experiment, &*session.device))?;
+    let workload = &mut *workload;
     session.prepare(&mut |phase, done, expected| {
         progress(&Progress { phase, done, expected, simulated_ns: 0 })
     })?;
@@ -357,16 +348,7 @@ fn rehearse(
     let mut experiment = experiment.clone();
     experiment.run.save_drive = None;
     let mut session = Session::new(&experiment, supplied, 1, tick)?;
-    let context = Context {
-        capacity_sectors: session.device.capacity_sectors(),
-        volumes: session.device.volumes(),
-        seed: experiment.run.seed,
-        inputs: inputs(),
-    };
-    let mut workload = experiment.workload.build(&context).map_err(|error| match error {
-        BuildError::Invalid(invalid) => experiment.blame(&invalid).into(),
-        BuildError::Input(message) => RunError::Input(message),
-    })?;
+    let mut workload = build(&experiment, &context(&experiment, &*session.device))?;
     session.prepare(&mut |_, _, _| tick())?;
     let mut observer = power::Rehearsal(tick, false);
     let mut counted = PowerCuts::new(0);

@@ -66,26 +66,23 @@ impl Steps {
     }
 }
 
-/// Measures the write amplification, in bytes, of rounds of a fixed number of pages.
-struct Amplification {
-    rounds: Rounds,
-    pages: u64,
+/// Measures the write amplification, in bytes, of rounds of a fixed number of pages, or of the first end of
+/// a workload behind that.
+pub(crate) struct Amplification {
+    pub(crate) rounds: Rounds,
+    pub(crate) round_bytes: u64,
+    /// Rounds end where the workload ends, which is repeated.
+    pub(crate) by_pass: bool,
     /// Bytes written and programmed at the end of the last round.
     mark: (u64, u64),
     bytes_left: u64,
-    page_bytes: u64,
 }
 
 impl<'a> Untimed<'a> {
     /// `steady`: the rounds, and the capacities that a round writes.
     pub(crate) fn new(device: &'a mut dyn Model, steady: Option<(Rounds, f64)>) -> Untimed<'a> {
-        let pages = device.preparable_pages();
-        let page_bytes = device.capacity_sectors() * engine::SECTOR_BYTES / pages.max(1);
-        let amplification = steady.map(|(rounds, share)| {
-            let pages = ((pages as f64 * share) as u64).max(1);
-            let bytes_left = pages * page_bytes;
-            Amplification { rounds, pages, mark: (0, 0), bytes_left, page_bytes }
-        });
+        let amplification =
+            steady.map(|(rounds, share)| Amplification::new(rounds, share, &*device));
         let steps = Steps::new(device);
         Untimed { device, answers: Vec::new(), now: 0, amplification, steps }
     }
@@ -97,12 +94,38 @@ impl<'a> Untimed<'a> {
 }
 
 impl Amplification {
-    fn written(&mut self, bytes: u64, device: &dyn Model) {
-        if bytes < self.bytes_left {
-            self.bytes_left -= bytes;
-            return;
+    /// Rounds of a share of a device whose counts are 0.
+    pub(crate) fn new(rounds: Rounds, share: f64, device: &dyn Model) -> Amplification {
+        let pages = device.preparable_pages();
+        let page_bytes = device.capacity_sectors() * engine::SECTOR_BYTES / pages.max(1);
+        let round_bytes = ((pages as f64 * share) as u64).max(1) * page_bytes;
+        Amplification { rounds, round_bytes, by_pass: false, mark: (0, 0), bytes_left: round_bytes }
+    }
+
+    pub(crate) fn written(&mut self, bytes: u64, device: &dyn Model) {
+        self.bytes_left = self.bytes_left.saturating_sub(bytes);
+        if self.bytes_left == 0 && !self.by_pass {
+            self.end_round(device);
         }
-        self.bytes_left = self.pages * self.page_bytes;
+    }
+
+    /// The workload has ended, and begins again.
+    pub(crate) fn pass_ended(&mut self, device: &dyn Model) {
+        if self.bytes_left == 0 && self.by_pass {
+            self.end_round(device);
+        }
+    }
+
+    /// Leaves out what was written since the last round.
+    pub(crate) fn begin_round(&mut self, device: &dyn Model) {
+        self.bytes_left = self.round_bytes;
+        if let Some(counts) = device.followed().map(FlashCounts::from) {
+            self.mark = (counts.host_bytes_written, counts.bytes_programmed);
+        }
+    }
+
+    fn end_round(&mut self, device: &dyn Model) {
+        self.bytes_left = self.round_bytes;
         let Some(counts) = device.followed().map(FlashCounts::from) else { return };
         let now = (counts.host_bytes_written, counts.bytes_programmed);
         let programs = (now.1 - self.mark.1) as f64;

@@ -5,6 +5,7 @@
 //! no time, equally many requests. The rules' limits were chosen on runs of known kind, which
 //! `crates/lab/tests/warnings.rs` repeats.
 
+use crate::precondition::Prepared;
 use devices::ssd::account::FlashCounts;
 use devices::ssd::{SpareReport, SsdReport};
 use engine::Bin;
@@ -12,8 +13,9 @@ use serde::Serialize;
 use serde_json::{Map, Value, json};
 
 /// The name of every warning, and what it says. `docs/warnings.md` has a section for each.
-pub(crate) const WARNINGS: [(&str, &str); 8] = [
+pub(crate) const WARNINGS: [(&str, &str); 9] = [
     ("nothing_cleaned", "the run wrote data, but no block was cleaned"),
+    ("unsettled", "preconditioning ended before write amplification had settled"),
     ("transient", "not in steady state: the drive was still changing during the run"),
     (
         "overloaded",
@@ -93,6 +95,8 @@ pub(crate) struct Facts<'a> {
     pub(crate) piece_ns: Option<u64>,
     pub(crate) flash: Option<&'a SsdReport>,
     pub(crate) notices: &'a [(&'static str, u64)],
+    /// How the drive settled while it was preconditioned, if that decided when to stop.
+    pub(crate) prepared: Option<&'a Prepared>,
     /// The drive was prepared before the run, by a preset way or a saved drive.
     pub(crate) was_prepared: bool,
 }
@@ -105,7 +109,8 @@ pub(crate) fn warnings(run: &Facts<'_>) -> Vec<Warning> {
     let changing = run.flash.filter(|_| uncleaned.is_none());
     let changing = changing.and_then(|flash| transient(run, flash, overload.is_some()));
     let spare = run.flash.and_then(|flash| effective_spare(&flash.spare));
-    let found = [uncleaned, changing, overload, spare].into_iter().flatten();
+    let unsettled = run.prepared.and_then(unsettled);
+    let found = [uncleaned, unsettled, changing, overload, spare].into_iter().flatten();
     found.chain(of_trace(run.notices)).collect()
 }
 
@@ -141,6 +146,30 @@ fn nothing_cleaned(run: &Facts<'_>, flash: &SsdReport) -> Option<Warning> {
     Some(Warning::new("nothing_cleaned", message, figures))
 }
 
+/// The drive was given up before it had settled.
+fn unsettled(prepared: &Prepared) -> Option<Warning> {
+    if !prepared.is_given_up {
+        return None;
+    }
+    let state = &prepared.state;
+    let (first, last) = (state.window().first()?, state.window().last()?);
+    let message = format!(
+        "after {} rounds of preconditioning, {:.1} capacities, write amplification had not settled: from \
+         {first:.2} to {last:.2} in the last {} of them; the results depend on how long the drive was \
+         preconditioned; raise run.steady.rounds, or run.steady.round_writes if it swings from round to \
+         round",
+        state.rounds().len(),
+        prepared.capacities_written,
+        state.window().len(),
+    );
+    let figures = json!({
+        "window": state.window(),
+        "drift": prepared.drift,
+        "capacities_written": prepared.capacities_written,
+    });
+    Some(Warning::new("unsettled", message, figures))
+}
+
 /// Batches in each fifth of a run, from which its noise is taken.
 const BATCHES: usize = 4;
 /// Parts of a run that are compared.
@@ -150,8 +179,11 @@ const LEAST_ERRORS: f64 = 6.0;
 /// Pages written, or requests answered, on average in a batch: of fewer the figures are chance, for a
 /// cleaned block alone moves dozens of pages.
 const LEAST_IN_BATCH: f64 = 100.0;
-/// Differences that matter: of write amplification by its mean, of free blocks by the spare ones.
-const LEAST_CHANGE: f64 = 0.1;
+/// Differences that matter: of write amplification by its mean, of free blocks by the spare ones. Write
+/// amplification is known to a part in a hundred, and a drive that is prepared for another load than its own
+/// is wrong by one in twenty.
+const LEAST_CHANGE: f64 = 0.05;
+const LEAST_CHANGE_OF_BLOCKS: f64 = 0.1;
 /// Latency varies with the load as well, so it must change by more, and all along.
 const LEAST_LATENCY_RATIO: f64 = 1.5;
 
@@ -256,8 +288,8 @@ fn transient(run: &Facts<'_>, flash: &SsdReport, is_overloaded: bool) -> Option<
             it.first, it.last
         ));
     }
-    if let Some(it) =
-        changed(has_writes, free_blocks).filter(|it| by(it, LEAST_CHANGE * flash.spare.blocks))
+    if let Some(it) = changed(has_writes, free_blocks)
+        .filter(|it| by(it, LEAST_CHANGE_OF_BLOCKS * flash.spare.blocks))
     {
         figures.insert("free_blocks".to_owned(), json!([it.first, it.last]));
         said.push(format!("erased blocks from {:.0} to {:.0}", it.first, it.last));

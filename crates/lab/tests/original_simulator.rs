@@ -47,6 +47,7 @@ fn responses(mut device: Box<dyn Model>, trace: &Path) -> Vec<Time> {
         capacity_sectors: device.capacity_sectors(),
         volumes: 1,
         seed: 0,
+        pass: 0,
         inputs: Inputs::streams(|path| Ok(open(&path.into()))),
     };
     let mut reader = TraceReader::new(&options, &context).unwrap();

@@ -69,6 +69,107 @@ fn a_drive_is_prepared_until_it_has_settled() {
     assert!(count(&["steady.round_writes=0.1"]).0 > rounds.len());
 }
 
+/// Writes on a skew, without time.
+const SKEWED: [&str; 3] =
+    ["run.timed=false", "workload.locality=hot-cold(0.9, 0.1)", "workload.requests=20000"];
+
+fn amplification(results: &Value) -> f64 {
+    results["flash"]["write_amplification_bytes"].as_f64().unwrap()
+}
+
+#[test]
+fn a_drive_that_its_own_load_has_settled_stays_as_it_is() {
+    // Members are written through the map of their array.
+    let array =
+        PACKAGE.replace("[device]", "[device]\nkind = 'array'\nmembers = 3\n[device.member]");
+    let striped = [&array, LOAD.split("[workload]").nth(1).unwrap()].join("[workload]\n");
+    let redundant = striped.replacen("members = 3", "members = 3\nredundancy = 'parity'", 1);
+    let zipf = ["run.timed=false", "workload.locality=zipf(0.99)", "workload.requests=20000"];
+    let rows: [(&[&str], &[&str], f64); 4] = [
+        (&[PACKAGE, LOAD], &SKEWED, 0.04),
+        (&[PACKAGE, LOAD], &zipf, 0.04),
+        (&[&striped], &SKEWED, 0.04),
+        (&[&redundant], &SKEWED, 0.04),
+    ];
+    for (texts, sets, most) in rows {
+        let run = |more: &[&str]| {
+            let experiment = common::experiment(texts, &[sets, more].concat()).unwrap();
+            outcome(&experiment, &audited()).unwrap()
+        };
+        let long = run(&["run.precondition=steady", "workload.requests=400000"]);
+        let known = amplification(&long);
+        let short = run(&["run.precondition=steady"]);
+        let off = amplification(&short) / known - 1.0;
+        assert!(off.abs() < most, "{sets:?}: {off}");
+        let seen = &short["steady_state"]["preconditioning"];
+        assert_eq!((&seen["steady"], &seen["load"]), (&true.into(), &"workload".into()), "{seen}");
+        let settled = seen["window_mean"].as_f64().unwrap() / known - 1.0;
+        assert!(settled.abs() < most, "{sets:?}: {settled}");
+        assert!(seen["drift"].as_f64().unwrap().abs() <= 0.01, "{seen}");
+        let capacities = seen["capacities_written"].as_f64().unwrap();
+        let rounds = seen["rounds"].as_array().unwrap().len() as f64;
+        assert!((2.5..12.6).contains(&capacities) && capacities >= 0.49 * rounds, "{seen}");
+        // Uniform pages bring it into another state, and it says so.
+        let other = run(&["run.precondition=random:5"]);
+        assert!((amplification(&other) / known - 1.0).abs() > most, "{sets:?}");
+        assert_eq!(other["warnings"][0]["name"], "transient", "{sets:?}");
+        assert_eq!(short["warnings"].as_array().unwrap().len(), 0, "{}", short["warnings"]);
+    }
+}
+
+#[test]
+fn what_a_drive_is_preconditioned_with_is_said() {
+    let folder = tempfile::tempdir().unwrap();
+    let trace = folder.path().join("trace.csv").display().to_string();
+    let line = |number: u64| format!("0,{},8,W,{}\n", number * 7919 % 2000 * 8, number);
+    #[expect(clippy::disallowed_methods, reason = "tests make files")]
+    std::fs::write(&trace, (0..3000).map(line).collect::<String>()).unwrap();
+    let trace = format!("workload.path='{trace}'");
+    let workload: (Value, Value) = ("workload".into(), Value::Null);
+    let uniform = |why: &str| -> (Value, Value) { ("uniform".into(), why.into()) };
+    let rows: [(&[&str], (Value, Value)); 9] = [
+        (&[], uniform("the workload itself is uniform")),
+        (&["workload.read_share=1.0"], uniform("the workload writes nothing")),
+        (&["workload.random_share=0.0"], workload.clone()),
+        (&["workload.block_size=8KiB"], workload.clone()),
+        (&["workload.block_size=512B"], workload.clone()),
+        (&["workload.footprint=0.3"], workload.clone()),
+        (&["workload.kind=postmark", "workload.trim=true", "workload.files=300"], workload.clone()),
+        (&["workload.kind=open", "workload.read_share=0.9"], workload.clone()),
+        (
+            &[
+                "workload.kind=trace",
+                &trace,
+                "workload.format=csv",
+                "workload.columns=time=5:s,op=4,offset=2:sectors,size=3:sectors",
+            ],
+            workload,
+        ),
+    ];
+    for (sets, expected) in rows {
+        let count = match sets.first() {
+            Some(it) if it.contains("kind") => vec![],
+            _ => vec!["workload.requests=1000"],
+        };
+        let sets = [sets, &["run.precondition=steady"], &count].concat();
+        let load =
+            if sets[0].contains("kind") { "[device]\ncleaning.time = 'blocking'" } else { LOAD };
+        let experiment = common::experiment(&[PACKAGE, load], &sets).unwrap();
+        let run = |threads| {
+            let settings = lab::RunSettings { threads, ..audited() };
+            let mut results = outcome(&experiment, &settings).unwrap();
+            results.as_object_mut().unwrap().remove("elapsed");
+            results
+        };
+        let results = run(1);
+        let seen = &results["steady_state"]["preconditioning"];
+        assert_eq!((seen["load"].clone(), seen["because"].clone()), expected, "{sets:?}");
+        assert_eq!(seen["steady"], true, "{sets:?}: {seen}");
+        assert!(seen["capacities_written"].as_f64().unwrap() > 2.0, "{sets:?}: {seen}");
+        assert!(results == run(3), "{sets:?}");
+    }
+}
+
 #[test]
 fn a_run_ends_when_the_drive_has_settled() {
     let untimed = results(&["run.until=steady", "run.timed=false"]);

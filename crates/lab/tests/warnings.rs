@@ -75,11 +75,17 @@ fn each_is_raised_where_it_applies_and_not_beside() {
     let bad = trace("bad.csv", "no line\n0,16,8,R,0.004\n");
     let server = SERVER.to_owned();
     let writes = [DRIVE, WRITES].concat();
-    let raised: [(&str, &str, Vec<&str>, Vec<&str>); 8] = [
+    let raised: [(&str, &str, Vec<&str>, Vec<&str>); 9] = [
         (
             "nothing_cleaned",
             &writes,
             vec!["workload.requests=500"],
+            vec!["run.precondition=steady"],
+        ),
+        (
+            "unsettled",
+            &writes,
+            vec!["run.precondition=steady", "steady.range=0.0001"],
             vec!["run.precondition=steady"],
         ),
         ("transient", &writes, vec![], vec!["run.precondition=steady"]),

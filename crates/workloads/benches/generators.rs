@@ -35,6 +35,7 @@ fn best(kind: &str, text: &str) -> f64 {
         capacity_sectors: 64 << 21,
         volumes: 1,
         seed: 42,
+        pass: 0,
         inputs: Inputs::streams(|_| Err(io::ErrorKind::NotFound.into())),
     };
     let once = || {

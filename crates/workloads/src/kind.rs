@@ -4,6 +4,7 @@
 
 use crate::error::BuildError;
 use crate::read::inputs::Inputs;
+use crate::streams::derived;
 use engine::Workload;
 use options::Setting;
 use serde::Serialize;
@@ -16,14 +17,31 @@ pub struct Context {
     pub volumes: u32,
     /// The seed of the run, from which every random draw derives.
     pub seed: u64,
+    /// 0 for the run itself; from 1 on the repetitions of the workload that precondition a drive. What is
+    /// hot lies where it lies in the run, and what is asked next is drawn anew.
+    pub pass: u64,
     /// Opens inputs by the names that the configuration gives them, each time from their start.
     pub inputs: Inputs,
+}
+
+impl Context {
+    /// The seed of what is drawn request by request; [`seed`](Context::seed) is that of where hot blocks lie.
+    pub(crate) fn draws(&self) -> u64 {
+        // Parts of a workload are numbered below.
+        derived(self.seed, self.pass << 32)
+    }
 }
 
 /// A kind of workload, implemented by its options.
 pub trait WorkloadKind: Setting + Default + Serialize + Clone {
     /// What it does, in one line.
     const SUMMARY: &'static str;
+
+    /// Whether each of its writes covers one page of `page_sectors`, and every page of the device is
+    /// equally likely: overwriting pages at random comes to the same.
+    fn writes_uniformly(&self, _capacity_sectors: u64, _page_sectors: u64) -> bool {
+        false
+    }
 
     /// Builds the workload.
     ///

@@ -110,6 +110,14 @@ macro_rules! workloads {
                 match self { $(Self::$Options(options) => options.build(context),)* }
             }
 
+            /// Whether each of its writes covers one page of `page_sectors`, and every page of the device
+            /// is equally likely: overwriting pages at random comes to the same.
+            pub fn writes_uniformly(&self, capacity_sectors: u64, page_sectors: u64) -> bool {
+                match self {
+                    $(Self::$Options(it) => it.writes_uniformly(capacity_sectors, page_sectors),)*
+                }
+            }
+
             /// Appends the reference of the kind's keys, with their defaults.
             pub fn describe(&self, rows: &mut Vec<KeyInfo>) {
                 match self {
@@ -167,7 +175,7 @@ pub(crate) mod tests {
     /// A context without inputs.
     pub(crate) fn context(capacity_sectors: u64, seed: u64) -> Context {
         let inputs = Inputs::streams(|_| Err(std::io::ErrorKind::NotFound.into()));
-        Context { capacity_sectors, volumes: 1, seed, inputs }
+        Context { capacity_sectors, volumes: 1, seed, pass: 0, inputs }
     }
 
     /// The answer to a request at `at`.
@@ -234,6 +242,80 @@ pub(crate) mod tests {
             let mut written = toml::Table::try_from(&config).unwrap();
             assert_eq!(written.remove("kind").unwrap().as_str(), Some(*word));
             assert_eq!(WorkloadConfig::resolve(word, [written]), Ok(config));
+        }
+    }
+
+    /// Requests of a kind in a pass: the first arrivals, answered 1 us after they are asked.
+    fn pass(kind: &str, text: &str, pass: u64) -> Vec<Request> {
+        let layer: toml::Table = toml::from_str(text).unwrap();
+        let config = WorkloadConfig::resolve(kind, [layer]).unwrap();
+        let mut workload = config.build(&Context { pass, ..context(1 << 21, 42) }).unwrap();
+        let mut asked = Vec::new();
+        let mut now = 0;
+        while asked.len() < 4000 {
+            let Some(arrival) = workload.next(now).unwrap() else { break };
+            now = arrival.at + 1000;
+            workload.completed(&answer(arrival.request, now));
+            asked.push(arrival.request);
+        }
+        asked
+    }
+
+    #[test]
+    fn a_pass_has_other_draws_and_the_same_hot_blocks() {
+        let class = "requests = 4000\n[classes.a]\nread_share = 0.0\nlocality = 'zipf(1.2)'";
+        let closed = "requests = 4000\nlocality = 'zipf(1.2)'";
+        let mix = format!("[[streams]]\nkind = 'closed'\n{closed}");
+        let fio = r#"job = "[a]\nrw=randwrite\nbs=4k\nnorandommap\nrandom_distribution=zipf:1.2""#;
+        let rows = [
+            ("closed", closed, true),
+            ("bursts", closed, true),
+            ("threads", class, true),
+            ("mix", &mix, true),
+            ("fio", fio, true),
+            ("fio", r#"job = "[a]\nrw=randwrite\nbs=4k\nsize=16m""#, false),
+            ("open", "requests = 4000", false),
+            ("open", "requests = 4000\ngenerator = 'drand48'", false),
+            ("jesd219", "requests = 4000", false),
+            ("postmark", "", false),
+        ];
+        for (kind, text, is_skewed) in rows {
+            let [run, first, second] = [0, 1, 2].map(|number| pass(kind, text, number));
+            assert!(run.len() > 1000, "{kind}: {}", run.len());
+            assert!(run != first && run != second && first != second, "{kind} {text}");
+            assert_eq!(first, pass(kind, text, 1), "{kind}");
+            let hottest = |asked: &[Request]| {
+                let mut counts = std::collections::BTreeMap::new();
+                asked.iter().for_each(|it| *counts.entry(it.lba.0).or_insert(0) += 1);
+                counts.into_iter().max_by_key(|(_, count)| *count).unwrap().0
+            };
+            if is_skewed {
+                assert_eq!(hottest(&run), hottest(&first), "{kind} {text}");
+                assert_eq!(hottest(&run), hottest(&second), "{kind} {text}");
+            }
+        }
+    }
+
+    #[test]
+    fn a_load_is_uniform_where_each_page_is_written_as_often() {
+        let class = |keys: &str| format!("[classes.a]\nread_share = 1.0\n[classes.b]\n{keys}");
+        let rows = [
+            ("closed", "read_share = 0.5".to_owned(), true),
+            ("bursts", "read_share = 0.5".to_owned(), true),
+            ("threads", class("read_share = 0.0"), true),
+            ("closed", "read_share = 1.0".to_owned(), false),
+            ("closed", "read_share = 0.5\nrandom_share = 0.9".to_owned(), false),
+            ("closed", "read_share = 0.5\nlocality = 'zipf(0.0)'".to_owned(), false),
+            ("closed", "read_share = 0.5\nblock_size = '8KiB'".to_owned(), false),
+            ("closed", "read_share = 0.5\nfootprint = 0.5".to_owned(), false),
+            ("threads", class("read_share = 0.0\nfootprint = 0.5"), false),
+            ("threads", class("read_share = 1.0"), false),
+            ("jesd219", String::new(), false),
+        ];
+        for (kind, text, is_uniform) in rows {
+            let layer: toml::Table = toml::from_str(&text).unwrap();
+            let config = WorkloadConfig::resolve(kind, [layer]).unwrap();
+            assert_eq!(config.writes_uniformly(1 << 21, 8), is_uniform, "{kind} {text}");
         }
     }
 

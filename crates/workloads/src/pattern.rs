@@ -5,7 +5,7 @@ use crate::footprint::Footprint;
 use crate::locality::Locality;
 use crate::locality::Skew;
 use crate::{checks, streams};
-use engine::{Lba, Op, Random, Request, Xoshiro256};
+use engine::{Lba, Op, Random, Request, SECTOR_BYTES, Xoshiro256};
 use options::{Invalid, Size};
 
 /// The keys.
@@ -18,24 +18,36 @@ pub(crate) struct PatternKeys<'a> {
     pub(crate) footprint: Footprint,
 }
 
-/// The pattern of a kind's options, which have keys of these names.
-macro_rules! pattern {
-    ($options:expr, $context:expr) => {
-        $crate::pattern::AccessPattern::new(
-            &$crate::pattern::PatternKeys {
-                read_share: $options.read_share,
-                random_share: $options.random_share,
-                locality: &$options.locality,
-                scatter: $options.scatter,
-                block_size: $options.block_size,
-                footprint: $options.footprint,
-            },
-            $context.capacity_sectors,
-            $context.seed,
-        )
+/// The keys of a kind's options, which have these names.
+macro_rules! pattern_keys {
+    ($options:expr) => {
+        $crate::pattern::PatternKeys {
+            read_share: $options.read_share,
+            random_share: $options.random_share,
+            locality: &$options.locality,
+            scatter: $options.scatter,
+            block_size: $options.block_size,
+            footprint: $options.footprint,
+        }
     };
 }
-pub(crate) use pattern;
+pub(crate) use pattern_keys;
+
+impl PatternKeys<'_> {
+    /// Whether it writes nothing.
+    pub(crate) fn only_reads(&self) -> bool {
+        self.read_share >= 1.0
+    }
+
+    /// Whether it writes, whole pages, each equally likely.
+    pub(crate) fn writes_uniformly(&self, capacity_sectors: u64, page_sectors: u64) -> bool {
+        !self.only_reads()
+            && self.random_share >= 1.0
+            && *self.locality == Locality::UNIFORM
+            && self.block_size.bytes() == page_sectors * SECTOR_BYTES
+            && self.footprint.sectors(capacity_sectors) == Ok(capacity_sectors)
+    }
+}
 
 /// How requests are drawn.
 pub(crate) struct AccessPattern {

@@ -430,7 +430,7 @@ def _steady_state(results: Results) -> RenderableType | None:
     for phase, seen in (results.get("steady_state") or {}).items():
         if not seen:
             continue
-        rounds = f"{len(seen['rounds'])} rounds"
+        rounds = f"{len(seen['rounds'])} rounds{_written(seen)}"
         line = f"Steady state of the {phase}: not reached in {rounds}"
         if seen["steady"]:
             metric = seen["metric"].replace("_", " ")
@@ -439,6 +439,16 @@ def _steady_state(results: Results) -> RenderableType | None:
             )
         lines.append(line)
     return Text("\n".join(lines)) if lines else None
+
+
+def _written(seen: Record) -> str:
+    """What a drive was preconditioned with."""
+    if "load" not in seen:
+        return ""
+    written = f"{seen['capacities_written']:.1f} capacities"
+    if seen["load"] == "workload":
+        return f" ({written} of the workload's own writes)"
+    return f" ({written} of uniform random writes: {seen['because']})"
 
 
 def _threads(threads: Record | None) -> RenderableType | None:

@@ -13,7 +13,7 @@ pub enum Precondition {
     Sequential,
     /// Uniform random pages, this many times the number of pages.
     Random(f64),
-    /// Uniform random pages until write amplification has settled.
+    /// The workload itself, repeated until write amplification has settled.
     Steady,
 }
 

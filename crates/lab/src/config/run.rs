@@ -55,7 +55,9 @@ options! {
         seed: u64 = 42,
         /// Saved drive to start from, a file written by `run.save_drive`.
         load_drive: Option<String> = None,
-        /// Preconditioning: what is written to the drive before the run, in no simulated time.
+        /// Preconditioning: what is written to the drive before the run, in no simulated time: every page in
+        /// order, N times as many uniform random pages, or with "steady" the workload itself, repeated until
+        /// write amplification has settled.
         precondition: Precondition = Precondition::None,
         /// File to which the drive is saved after preconditioning, before the first request.
         save_drive: Option<String> = None,

@@ -9,7 +9,7 @@ use crate::error::BuildError;
 use crate::footprint::Footprint;
 use crate::kind::{Context, WorkloadKind};
 use crate::locality::Locality;
-use crate::pattern::{AccessPattern, Cursor, pattern};
+use crate::pattern::{AccessPattern, Cursor, pattern_keys};
 use crate::{checks, streams};
 use engine::{Arrival, Completion, Distribution, Time, Workload, WorkloadError, Xoshiro256};
 use options::{Duration, Invalid, Size};
@@ -74,6 +74,10 @@ impl WorkloadKind for Bursts {
     const SUMMARY: &'static str =
         "open loop: timed arrivals at a rate that switches between two values";
 
+    fn writes_uniformly(&self, capacity_sectors: u64, page_sectors: u64) -> bool {
+        pattern_keys!(self).writes_uniformly(capacity_sectors, page_sectors)
+    }
+
     fn build(&self, context: &Context) -> Result<Box<dyn Workload>, BuildError> {
         checks::positive("workload.requests", self.requests)?;
         rate("workload.on_rate", self.on_rate)?;
@@ -89,11 +93,12 @@ impl WorkloadKind for Bursts {
             );
             return Err(Invalid::new(&keys, problem).into());
         }
-        let pattern = pattern!(self, context)?;
-        let mut random = Xoshiro256::new(context.seed, streams::BURSTS);
+        let pattern =
+            AccessPattern::new(&pattern_keys!(self), context.capacity_sectors, context.seed)?;
+        let mut random = Xoshiro256::new(context.draws(), streams::BURSTS);
         let left_ns = length(self.phases, self.on_time, &mut random);
         Ok(Box::new(Process {
-            cursor: pattern.cursor(0, 1, context.seed),
+            cursor: pattern.cursor(0, 1, context.draws()),
             pattern,
             options: self.clone(),
             issued: 0,

@@ -17,7 +17,7 @@ use crate::footprint::Footprint;
 use crate::in_flight::InFlight;
 use crate::kind::{Context, WorkloadKind};
 use crate::locality::Locality;
-use crate::pattern::{AccessPattern, Cursor, pattern};
+use crate::pattern::{AccessPattern, Cursor, pattern_keys};
 use engine::{Completion, Request, Time, Workload};
 use options::{Duration, Size};
 use std::collections::VecDeque;
@@ -58,13 +58,18 @@ impl WorkloadKind for Closed {
     const SUMMARY: &'static str =
         "closed loop: a fixed number of requests outstanding, random, skewed or sequential";
 
+    fn writes_uniformly(&self, capacity_sectors: u64, page_sectors: u64) -> bool {
+        pattern_keys!(self).writes_uniformly(capacity_sectors, page_sectors)
+    }
+
     fn build(&self, context: &Context) -> Result<Box<dyn Workload>, BuildError> {
         checks::positive("workload.requests", self.requests)?;
         checks::positive("workload.outstanding", u64::from(self.outstanding))?;
         checks::within("workload.threads", u64::from(self.threads), 1, u64::from(MOST_THREADS))?;
         let slots = u64::from(self.threads) * u64::from(self.outstanding);
-        let pattern = pattern!(self, context)?;
-        let cursor = |index| pattern.cursor(index, self.threads, context.seed);
+        let pattern =
+            AccessPattern::new(&pattern_keys!(self), context.capacity_sectors, context.seed)?;
+        let cursor = |index| pattern.cursor(index, self.threads, context.draws());
         let limit = Some(self.requests);
         if self.threads == 1 && self.think_time.ns() == 0 {
             let thread = Thread { cursor: cursor(0), pattern };

@@ -83,10 +83,12 @@ impl WorkloadKind for Fio {
             }
             for index in 0..job.clones {
                 let seed = streams::derived(context.seed, clones);
+                let draws = streams::derived(context.draws(), clones);
                 clones += 1;
-                let runner = Runner::new(job, index, capacity, seed).map_err(|problem| {
-                    fault(parse::BadLine::new(job.line, format!("job {}: {problem}", job.name)))
-                })?;
+                let runner =
+                    Runner::new(job, index, capacity, (seed, draws)).map_err(|problem| {
+                        fault(parse::BadLine::new(job.line, format!("job {}: {problem}", job.name)))
+                    })?;
                 phases.last_mut().expect("it was pushed").push(runner);
             }
         }

@@ -81,7 +81,7 @@ impl WorkloadKind for Jesd219 {
             reads: Chance::new(self.read_share),
             areas: bands(FOOTPRINT, &AREAS, units)?,
             units,
-            random: Xoshiro256::new(context.seed, streams::JESD219),
+            random: Xoshiro256::new(context.draws(), streams::JESD219),
         };
         Ok(Box::new(ClosedLoop::single(Some(self.requests), self.outstanding, mixture)))
     }

@@ -67,7 +67,7 @@ impl WorkloadKind for Mix {
             turn: None,
             given: None,
             in_flight: InFlight::new(limit),
-            random: Xoshiro256::new(context.seed, streams::MIX),
+            random: Xoshiro256::new(context.draws(), streams::MIX),
         }))
     }
 }
@@ -117,6 +117,7 @@ fn part(stream: &MixStream, index: usize, context: &Context) -> Result<Part, Bui
         // A part of the device has none of its own.
         volumes: 1,
         seed,
+        pass: context.pass,
         inputs: context.inputs.clone(),
     };
     Ok(Part {

@@ -73,8 +73,8 @@ impl WorkloadKind for Open {
         let footprint = self.footprint.sectors(context.capacity_sectors)?;
         let block_sectors = checks::block_sectors(self.block_size, footprint)?;
         let random: Box<dyn Random> = match self.generator {
-            Generator::Xoshiro => Box::new(Xoshiro256::new(context.seed, streams::OPEN)),
-            Generator::Drand48 => Box::new(Drand48::new(context.seed as u32)),
+            Generator::Xoshiro => Box::new(Xoshiro256::new(context.draws(), streams::OPEN)),
+            Generator::Drand48 => Box::new(Drand48::new(context.draws() as u32)),
         };
         let mut open = OpenLoop {
             options: self.clone(),
@@ -90,7 +90,8 @@ impl WorkloadKind for Open {
             Invalid::new(&["workload.size", "workload.footprint", "workload.block_size"], problem)
         })?;
         if self.generator == Generator::Drand48 {
-            open.random = Box::new(Drand48::new(DISKSIM_RUN_SEED));
+            let repeated = context.draws() ^ context.seed;
+            open.random = Box::new(Drand48::new(DISKSIM_RUN_SEED ^ repeated as u32));
         }
         Ok(Box::new(open))
     }

@@ -89,7 +89,7 @@ impl WorkloadKind for Postmark {
             created: 0,
             done: 0,
             skipped: 0,
-            random: Xoshiro256::new(context.seed, streams::POSTMARK),
+            random: Xoshiro256::new(context.draws(), streams::POSTMARK),
         };
         Ok(Box::new(ClosedLoop::single(limit, self.outstanding, Running::new(files, pool))))
     }

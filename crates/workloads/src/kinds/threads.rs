@@ -10,7 +10,7 @@ mod config;
 use crate::chance::Chance;
 use crate::error::BuildError;
 use crate::kind::{Context, WorkloadKind};
-use crate::pattern::{AccessPattern, Cursor};
+use crate::pattern::{AccessPattern, Cursor, PatternKeys};
 use crate::{checks, streams};
 pub use config::{Arrivals, ClassRate, ThreadClass, ThreadClassPartial, Threads, ThreadsPartial};
 use engine::{
@@ -23,6 +23,13 @@ use std::collections::BinaryHeap;
 impl WorkloadKind for Threads {
     const SUMMARY: &'static str =
         "classes of threads, each with its own rate, queue depth, submission queue and statistics";
+
+    fn writes_uniformly(&self, capacity_sectors: u64, page_sectors: u64) -> bool {
+        let mut writing =
+            self.classes.0.iter().map(|(_, it)| it.keys()).filter(|it| !it.only_reads());
+        let is_uniform = |it: PatternKeys<'_>| it.writes_uniformly(capacity_sectors, page_sectors);
+        writing.next().is_some_and(is_uniform) && writing.all(is_uniform)
+    }
 
     fn build(&self, context: &Context) -> Result<Box<dyn Workload>, BuildError> {
         checks::positive("workload.requests", self.requests)?;
@@ -38,8 +45,11 @@ impl WorkloadKind for Threads {
         };
         for (index, (name, class)) in self.classes.0.iter().enumerate() {
             // Each class draws for itself, and each of its threads.
-            let seed = streams::derived(context.seed, index as u64);
-            load.add(name, class, self.rate_of(class), context.capacity_sectors, seed)?;
+            let pattern = class
+                .pattern(context.capacity_sectors, streams::derived(context.seed, index as u64))
+                .map_err(|it| config::within(name, it))?;
+            let draws = streams::derived(context.draws(), index as u64);
+            load.add(name, class, self.rate_of(class), pattern, draws);
         }
         for thread in 0..load.threads.len() {
             load.wait(thread as u16, 0);
@@ -102,11 +112,9 @@ impl Load {
         name: &str,
         config: &ThreadClass,
         rate: Option<f64>,
-        capacity_sectors: u64,
+        pattern: AccessPattern,
         seed: u64,
-    ) -> Result<(), BuildError> {
-        let pattern =
-            config.pattern(capacity_sectors, seed).map_err(|it| config::within(name, it))?;
+    ) {
         let period_ns = rate.map_or(0.0, |rate| 1e9 * f64::from(config.threads) / rate);
         let first = self.threads.len() as u32;
         for index in 0..config.threads {
@@ -138,7 +146,6 @@ impl Load {
             durable: Chance::new(config.fua),
             flush_every: config.flush_every,
         });
-        Ok(())
     }
 
     /// A thread may ask when its next request is due, from `now` on.

@@ -116,6 +116,7 @@ pub fn little(case: &Case<'_>) -> Result<(), String> {
         capacity_sectors: device.capacity_sectors(),
         volumes: device.volumes(),
         seed: experiment.run.seed,
+        pass: 0,
         inputs: Inputs::streams(open),
     };
     let Ok(mut workload) = experiment.workload.build(&context) else { return Ok(()) };

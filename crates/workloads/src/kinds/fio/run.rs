@@ -79,8 +79,14 @@ fn share(whole: u64, percent: u64) -> u64 {
 }
 
 impl Runner {
-    /// Clone `index` of a job on a device of `capacity` bytes. The error is a sentence.
-    pub(super) fn new(job: &Job, index: u64, capacity: u64, seed: u64) -> Result<Self, String> {
+    /// Clone `index` of a job on a device of `capacity` bytes; the seeds are of where hot blocks lie, and of
+    /// what is drawn request by request. The error is a sentence.
+    pub(super) fn new(
+        job: &Job,
+        index: u64,
+        capacity: u64,
+        (seed, draws): (u64, u64),
+    ) -> Result<Self, String> {
         let least = job.used().map(|direction| job.sizes[direction].least()).min().unwrap_or(1);
         let place = |amount| match amount {
             Amount::Bytes(bytes) => bytes,
@@ -109,8 +115,12 @@ impl Runner {
             Some(Amount::Percent(percent)) => share(size, percent),
         };
         let mut random = Xoshiro256::new(seed, streams::FIO);
-        let places = Places::new(job, start, start + size, &mut random)
+        let mut places = Places::new(job, start, start + size, &mut random)
             .map_err(|invalid| invalid.problem)?;
+        if draws != seed {
+            random = Xoshiro256::new(draws, streams::FIO);
+            places.reset(Some(&mut random));
+        }
         let depth = if job.synchronous { 1 } else { job.depth };
         Ok(Runner {
             reads: Chance::new(job.read_percent as f64 / 100.0),

@@ -3,7 +3,7 @@
 use crate::checks;
 use crate::footprint::Footprint;
 use crate::locality::Locality;
-use crate::pattern::{AccessPattern, PatternKeys};
+use crate::pattern::{AccessPattern, PatternKeys, pattern_keys};
 use options::{Invalid, Named, Size, Values};
 use std::fmt;
 
@@ -197,20 +197,17 @@ impl Threads {
 }
 
 impl ThreadClass {
+    /// The keys of what its threads ask and where.
+    pub(super) fn keys(&self) -> PatternKeys<'_> {
+        pattern_keys!(self)
+    }
+
     /// What its threads ask and where.
     pub(super) fn pattern(
         &self,
         capacity_sectors: u64,
         seed: u64,
     ) -> Result<AccessPattern, Invalid> {
-        let keys = PatternKeys {
-            read_share: self.read_share,
-            random_share: self.random_share,
-            locality: &self.locality,
-            scatter: self.scatter,
-            block_size: self.block_size,
-            footprint: self.footprint,
-        };
-        AccessPattern::new(&keys, capacity_sectors, seed)
+        AccessPattern::new(&self.keys(), capacity_sectors, seed)
     }
 }

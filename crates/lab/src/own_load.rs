@@ -1,0 +1,235 @@
+//! Preconditioning a drive with the workload that will run on it, in no simulated time.
+//!
+//! The workload is repeated, each time with other draws, until write amplification has settled. Its writes and
+//! trims change the drive, its reads nothing. Closed loops and clocks go on beside one another because
+//! every answer takes the same short time.
+
+use crate::config::{Experiment, Precondition};
+use crate::error::RunError;
+use crate::inputs::{inputs, repeatable_inputs};
+use crate::untimed::Amplification;
+use devices::Model;
+use engine::{
+    Breakdown, Completion, Device, Observer, Op, Part, Request, Status, Time, Workload, drive,
+};
+use std::collections::VecDeque;
+use std::ops::ControlFlow;
+use std::sync::Arc;
+use std::sync::atomic::Ordering;
+use workloads::{BuildError, Context};
+
+/// Makes the workload for a pass, from 1 on.
+pub(crate) type Passes<'a> = dyn FnMut(u64) -> Result<Box<dyn Workload>, RunError> + 'a;
+
+/// From request to answer: that of a write on a drive which cleans.
+const ANSWER_NS: Time = 100_000;
+/// So many requests without a write, and a workload does not write any more.
+const MOST_QUIET: u64 = 1 << 22;
+/// Rounds end with the workload if it writes at most so many rounds.
+const LONGEST_PASS: u64 = 5;
+/// Pages that are written between two looks at whether to go on.
+const TICK: u64 = 1 << 8;
+
+/// What the workload of an experiment is built for.
+pub(crate) fn context(experiment: &Experiment, device: &dyn Model) -> Context {
+    Context {
+        capacity_sectors: device.capacity_sectors(),
+        volumes: device.volumes(),
+        seed: experiment.run.seed,
+        pass: 0,
+        inputs: inputs(),
+    }
+}
+
+/// Builds it.
+///
+/// # Errors
+/// A key against the device, or input that cannot be read.
+pub(crate) fn build(
+    experiment: &Experiment,
+    context: &Context,
+) -> Result<Box<dyn Workload>, RunError> {
+    experiment.workload.build(context).map_err(|error| match error {
+        BuildError::Invalid(invalid) => experiment.blame(&invalid).into(),
+        BuildError::Input(message) => RunError::Input(message),
+    })
+}
+
+/// Repeats the workload of an experiment to precondition a drive, or why that is not done.
+///
+/// # Errors
+/// Those of [`build`].
+pub(crate) fn of<'a>(
+    experiment: &'a Experiment,
+    device: &dyn Model,
+    is_served: bool,
+) -> Result<Result<Box<Passes<'a>>, &'static str>, RunError> {
+    let pages = device.preparable_pages();
+    if is_served {
+        return Ok(Err("a live device has no workload of its own"));
+    }
+    if experiment.run.precondition != Precondition::Steady || pages == 0 {
+        return Ok(Err("there is nothing to settle"));
+    }
+    let once = Arc::default();
+    let mut context = context(experiment, device);
+    context.inputs = repeatable_inputs(&once);
+    let sectors = context.capacity_sectors;
+    if sectors.is_multiple_of(pages)
+        && experiment.workload.writes_uniformly(sectors, sectors / pages)
+    {
+        return Ok(Err("the workload itself is uniform"));
+    }
+    context.pass = 1;
+    let first = build(experiment, &context);
+    if once.load(Ordering::Relaxed) {
+        return Ok(Err("the workload can be read only once"));
+    }
+    let mut first = Some(first?);
+    Ok(Ok(Box::new(move |pass| match first.take() {
+        Some(first) => Ok(first),
+        None => {
+            context.pass = pass;
+            build(experiment, &context)
+        }
+    })))
+}
+
+/// Repeats the workload that `passes` makes for a pass, from 1 on, until a drive has settled, whose counts are
+/// 0. Requests by the clock that come after `until` are left out. Returns the bytes that it wrote: 0 if it writes
+/// nothing.
+///
+/// # Errors
+/// Input that is broken.
+pub(crate) fn write(
+    device: &mut dyn Model,
+    passes: &mut Passes<'_>,
+    until: Time,
+    amplification: &mut Amplification,
+    tick: &mut dyn FnMut(u64) -> ControlFlow<()>,
+) -> Result<ControlFlow<(), u64>, RunError> {
+    let page_bytes = device.capacity_sectors() * engine::SECTOR_BYTES / device.preparable_pages();
+    let mut asked = Asked {
+        device,
+        amplification,
+        tick,
+        page_bytes,
+        answers: VecDeque::new(),
+        written: 0,
+        until_tick: TICK,
+        quiet: 0,
+        is_interrupted: false,
+    };
+    for pass in 1.. {
+        let mut workload = passes(pass)?;
+        let until = if workload.is_open() { until } else { Time::MAX };
+        let before = asked.written;
+        asked.quiet = 0;
+        drive(&mut asked, &mut *workload, until, &mut Unseen)
+            .map_err(|error| RunError::Input(error.to_string()))?;
+        asked.tick();
+        if asked.is_interrupted {
+            return Ok(ControlFlow::Break(()));
+        }
+        asked.pass_ended(pass, asked.written - before);
+        if asked.is_over() || asked.written == before {
+            break;
+        }
+    }
+    Ok(ControlFlow::Continue(asked.written))
+}
+
+/// A drive that answers everything after the same time, and changes at once.
+struct Asked<'a> {
+    device: &'a mut dyn Model,
+    amplification: &'a mut Amplification,
+    /// Asked with the pages written.
+    tick: &'a mut dyn FnMut(u64) -> ControlFlow<()>,
+    page_bytes: u64,
+    answers: VecDeque<Completion>,
+    written: u64,
+    /// Pages until somebody is asked whether to go on.
+    until_tick: u64,
+    /// Requests since the last write.
+    quiet: u64,
+    is_interrupted: bool,
+}
+
+impl Asked<'_> {
+    fn is_over(&self) -> bool {
+        self.device.has_ended() || self.amplification.rounds.is_over()
+    }
+
+    fn serve(&mut self, request: &Request) -> Status {
+        self.quiet += 1;
+        if !matches!(request.op, Op::Write | Op::Trim) {
+            return Status::Ok;
+        }
+        let status = self.device.serve_untimed(request);
+        if request.op == Op::Write && status.is_ok() {
+            self.quiet = 0;
+            self.written += request.bytes();
+            self.amplification.written(request.bytes(), &*self.device);
+            self.until_tick =
+                self.until_tick.saturating_sub(request.bytes().div_ceil(self.page_bytes));
+            if self.until_tick == 0 {
+                self.tick();
+            }
+        }
+        status
+    }
+
+    fn tick(&mut self) {
+        self.until_tick = TICK;
+        self.is_interrupted |= (self.tick)(self.written / self.page_bytes).is_break();
+    }
+
+    /// The workload has ended, which wrote that many bytes.
+    fn pass_ended(&mut self, pass: u64, bytes: u64) {
+        let amplification = &mut *self.amplification;
+        if pass == 1 && bytes <= LONGEST_PASS * amplification.round_bytes {
+            amplification.by_pass = true;
+            if bytes > amplification.round_bytes {
+                amplification.begin_round(&*self.device);
+            }
+        }
+        amplification.pass_ended(&*self.device);
+    }
+}
+
+impl Device for Asked<'_> {
+    fn submit(&mut self, now: Time, request: Request) {
+        let status = self.serve(&request);
+        let breakdown = Breakdown::of(Part(0), ANSWER_NS);
+        let at = now + ANSWER_NS;
+        self.answers.push_back(Completion { request, submitted: now, at, breakdown, status });
+    }
+
+    fn next_event(&self) -> Option<Time> {
+        self.answers.front().map(|answer| answer.at)
+    }
+
+    fn advance(&mut self, to: Time, completions: &mut Vec<Completion>) {
+        let due = self.answers.partition_point(|answer| answer.at <= to);
+        completions.extend(self.answers.drain(..due));
+    }
+
+    fn has_ended(&self) -> bool {
+        self.is_interrupted || self.quiet >= MOST_QUIET || self.is_over()
+    }
+
+    fn capacity_sectors(&self) -> u64 {
+        self.device.capacity_sectors()
+    }
+}
+
+/// Nobody watches.
+struct Unseen;
+
+impl Observer for Unseen {
+    fn completed(&mut self, _: &Completion) {}
+
+    fn tick(&mut self, _: Time) -> ControlFlow<()> {
+        ControlFlow::Continue(())
+    }
+}
