@@ -20,6 +20,7 @@ mod inputs;
 #[cfg(all(feature = "live", target_os = "linux"))]
 mod live;
 mod operations;
+mod overload;
 mod power;
 mod precondition;
 mod reliability;
