@@ -12,14 +12,31 @@ pub trait Observer {
     fn tick(&mut self, now: Time) -> ControlFlow<()>;
 
     /// Called before the first arrival, and then before the first event or arrival at or after the
-    /// instant that it returned last: the figures are those of the device at that instant.
-    fn sample(&mut self, _now: Time, _figures: Option<Followed>) -> Time {
+    /// instant that it returned last: the figures are those of the device at that instant, and the
+    /// load is what was due and answered before it.
+    fn sample(&mut self, _now: Time, _figures: Option<Followed>, _load: Load) -> Time {
         Time::MAX
     }
 
     /// What [`sample`](Observer::sample) would return at `now`; it has been called before.
     fn sample_after(&self, _now: Time) -> Time {
         Time::MAX
+    }
+}
+
+/// Requests of a run up to an instant.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct Load {
+    /// Due: submitted, or [held back](Workload::held_back) by the workload.
+    pub due: u64,
+    /// Answered.
+    pub answered: u64,
+}
+
+impl Load {
+    /// Of a run that has submitted `asked` requests and waits for the answers of `outstanding`.
+    pub fn of(workload: &dyn Workload, now: Time, asked: u64, outstanding: u64) -> Load {
+        Load { due: asked + workload.held_back(now), answered: asked - outstanding }
     }
 }
 
@@ -34,6 +51,8 @@ const LATEST: Time = 500 * 31_557_600 * 1_000_000_000;
 pub struct Driven {
     /// The last instant at which something was submitted or completed, or at which the device ended.
     pub last: Time,
+    /// When the last request was submitted.
+    pub last_asked: Time,
     /// Requests submitted.
     pub asked: u64,
     /// Of those, the ones without an answer, because the observer ended the run.
@@ -66,6 +85,8 @@ pub struct Drive {
     pub now: Time,
     /// The last instant at which something was submitted or completed.
     pub last: Time,
+    /// When the last request was submitted.
+    pub last_asked: Time,
     /// Requests submitted.
     pub asked: u64,
     /// Of those, the ones that wait for their answer.
@@ -89,6 +110,7 @@ impl Drive {
         Ok(Drive {
             now: 0,
             last: 0,
+            last_asked: 0,
             asked: 0,
             outstanding: 0,
             arrival: workload.next(0)?,
@@ -105,7 +127,7 @@ impl Drive {
 
     /// A request was submitted at `at`.
     pub fn was_asked(&mut self, at: Time) {
-        (self.now, self.last) = (at, at);
+        (self.now, self.last, self.last_asked) = (at, at, at);
         self.asked += 1;
         self.outstanding += 1;
     }
@@ -149,7 +171,8 @@ impl Drive {
 
     /// What it came to so far.
     pub fn broken_off(&self) -> Driven {
-        Driven { last: self.last, asked: self.asked, unanswered: self.outstanding }
+        let Drive { last, last_asked, asked, outstanding, .. } = *self;
+        Driven { last, last_asked, asked, unanswered: outstanding }
     }
 
     /// Continues to the end, as [`drive`] does.
@@ -163,8 +186,8 @@ impl Drive {
         until: Time,
         observer: &mut dyn Observer,
     ) -> Result<Driven, WorkloadError> {
-        let Drive { mut now, mut last, mut asked, mut outstanding, had_ended, .. } = self;
-        let Drive { mut arrival, mut sample_at, mut until_tick, .. } = self;
+        let Drive { mut now, mut last, mut last_asked, mut asked, mut outstanding, .. } = self;
+        let Drive { mut arrival, mut sample_at, mut until_tick, had_ended, .. } = self;
         let mut ended = false;
         let mut completions = Vec::new();
         let latest = until.min(LATEST);
@@ -174,9 +197,10 @@ impl Drive {
                 Some(next) if next.at <= latest && event.is_none_or(|at| at > next.at) => {
                     assert!(next.at >= now, "an arrival lies before the present");
                     now = next.at;
-                    last = now;
+                    (last, last_asked) = (now, now);
                     if now >= sample_at {
-                        sample_at = observer.sample(now, device.followed());
+                        let load = Load::of(workload, now, asked, outstanding);
+                        sample_at = observer.sample(now, device.followed(), load);
                     }
                     device.submit(now, next.request);
                     outstanding += 1;
@@ -189,7 +213,7 @@ impl Drive {
             }
             let more = arrival.is_some_and(|next| next.at <= latest);
             if outstanding == 0 && !more {
-                let over = Drive { last, asked, outstanding, arrival, ..self };
+                let over = Drive { last, last_asked, asked, outstanding, arrival, ..self };
                 return over.end(until);
             }
             let Some(event) = event else {
@@ -198,7 +222,8 @@ impl Drive {
             };
             now = event;
             if now >= sample_at {
-                sample_at = observer.sample(now, device.followed());
+                let load = Load::of(workload, now, asked, outstanding);
+                sample_at = observer.sample(now, device.followed(), load);
             }
             device.advance(now, &mut completions);
             if !had_ended && !ended && device.has_ended() {
@@ -220,7 +245,7 @@ impl Drive {
             if until_tick == 0 {
                 until_tick = TICK;
                 if observer.tick(now).is_break() {
-                    return Ok(Driven { last, asked, unanswered: outstanding });
+                    return Ok(Driven { last, last_asked, asked, unanswered: outstanding });
                 }
             }
             if !ended && arrival.is_none_or(|next| next.at > now && workload.take_back()) {
@@ -313,7 +338,8 @@ mod tests {
         let mut load = Steady(0, 3 * TICK);
         let run = drive(&mut Together::default(), &mut load, Time::MAX, &mut count).unwrap();
         assert_eq!((count.completions, count.ticks), (3 * TICK, 1));
-        assert_eq!(run, Driven { last: 3 * TICK - 1 + 10, asked: 3 * TICK, unanswered: 0 });
+        let (last_asked, asked) = (3 * TICK - 1, 3 * TICK);
+        assert_eq!(run, Driven { last: last_asked + 10, last_asked, asked, unanswered: 0 });
     }
 
     #[test]

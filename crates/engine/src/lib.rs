@@ -14,7 +14,7 @@ mod request;
 mod spread;
 mod stats;
 
-pub use drive::{Drive, Driven, Observer, drive};
+pub use drive::{Drive, Driven, Load, Observer, drive};
 pub use events::{EventId, EventQueue};
 pub use latencies::LatencyHistogram;
 pub use power::{PowerCuts, drive_with_cuts};

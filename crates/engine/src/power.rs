@@ -4,7 +4,7 @@
 //! a closed loop continues as soon as power is back, and timed arrivals are delayed by the time without
 //! power.
 
-use crate::{Completion, Device, Driven, Observer, Time, Workload, WorkloadError};
+use crate::{Completion, Device, Driven, Load, Observer, Time, Workload, WorkloadError};
 use std::collections::VecDeque;
 
 /// It goes at instants, or after events of the device.
@@ -94,6 +94,7 @@ pub fn drive_with_cuts(
 ) -> Result<Driven, WorkloadError> {
     let mut now: Time = 0;
     let mut last: Time = 0;
+    let mut last_asked: Time = 0;
     let mut asked: u64 = 0;
     let mut outstanding: u64 = 0;
     let had_ended = device.has_ended();
@@ -116,9 +117,10 @@ pub fn drive_with_cuts(
             {
                 assert!(next.at + without >= now, "an arrival lies before the present");
                 now = next.at + without;
-                last = now;
+                (last, last_asked) = (now, now);
                 if now >= sample_at {
-                    sample_at = observer.sample(now, device.followed());
+                    let load = Load::of(workload, now - without, asked, outstanding);
+                    sample_at = observer.sample(now, device.followed(), load);
                 }
                 device.submit(now, next.request);
                 outstanding += 1;
@@ -137,7 +139,7 @@ pub fn drive_with_cuts(
                     format!("workload: request {number} would arrive after more than 500 years");
                 return Err(WorkloadError(problem));
             }
-            return Ok(Driven { last, asked, unanswered: 0 });
+            return Ok(Driven { last, last_asked, asked, unanswered: 0 });
         }
         let cut_at = cuts.at();
         let mut goes = cut_at.is_some_and(|cut| event.is_none_or(|at| at > cut));
@@ -150,7 +152,8 @@ pub fn drive_with_cuts(
             };
             now = event;
             if now >= sample_at {
-                sample_at = observer.sample(now, device.followed());
+                let load = Load::of(workload, now - without, asked, outstanding);
+                sample_at = observer.sample(now, device.followed(), load);
             }
             device.advance(now, &mut completions);
             goes = cuts.event(now, device.is_ready());
@@ -179,7 +182,7 @@ pub fn drive_with_cuts(
         if until_tick == 0 {
             until_tick = TICK;
             if observer.tick(now).is_break() {
-                return Ok(Driven { last, asked, unanswered: outstanding });
+                return Ok(Driven { last, last_asked, asked, unanswered: outstanding });
             }
         }
         let present = now - without;

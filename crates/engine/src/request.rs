@@ -326,6 +326,18 @@ pub trait Workload {
         false
     }
 
+    /// Whether requests, all or some, come by the clock, whatever was answered: a device can then be
+    /// asked for more than it can do.
+    fn has_rate(&self) -> bool {
+        self.is_open()
+    }
+
+    /// Requests that were due by the clock before `now` and wait for an answer to be submitted, because
+    /// no more may be outstanding.
+    fn held_back(&self, _now: Time) -> u64 {
+        0
+    }
+
     /// Requests that will have been issued at the end, when that is known beforehand.
     fn expected_requests(&self) -> Option<u64>;
 

@@ -8,7 +8,7 @@
 use crate::threads::{Crew, Threads};
 use crate::warm_up::WarmUp;
 use devices::{Model, SharedSide, Stretch, Told, take};
-use engine::{Device, Drive, Driven, Observer, Time, Workload, WorkloadError};
+use engine::{Device, Drive, Driven, Load, Observer, Time, Workload, WorkloadError};
 use std::collections::VecDeque;
 
 /// Parts of requests in a stretch: enough that handing out is nothing beside them.
@@ -123,7 +123,9 @@ impl Run<'_> {
             None => device.followed(),
         };
         if is_due {
-            self.drive.sample_at = self.observer.sample(next, figures);
+            let Drive { asked, outstanding, .. } = self.drive;
+            let load = Load::of(&*self.workload, next, asked, outstanding);
+            self.drive.sample_at = self.observer.sample(next, figures, load);
         }
     }
 
@@ -216,7 +218,8 @@ impl Run<'_> {
                 let next = next.into_iter().chain(arrival).min();
                 if let Some(now) = next.filter(|_| at >= drive.sample_at) {
                     assert!(at == drive.sample_at, "figures are wanted when they are due");
-                    drive.sample_at = observer.sample(now, figures);
+                    let load = Load::of(&**workload, now, drive.asked, drive.outstanding);
+                    drive.sample_at = observer.sample(now, figures, load);
                 }
             }
         });

@@ -21,6 +21,7 @@ mod inputs;
 mod live;
 mod operations;
 mod own_load;
+mod overload;
 mod power;
 mod precondition;
 mod reliability;

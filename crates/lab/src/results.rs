@@ -11,6 +11,7 @@
 use crate::answers::{Answers, Classes};
 use crate::energy;
 use crate::health;
+use crate::overload::{Backlog, Offered};
 use crate::power;
 use crate::precondition::Prepared;
 use crate::steady::SteadyState;
@@ -21,7 +22,7 @@ use devices::disk::DiskReport;
 use devices::ssd::account::{Counter, Counts, FlashCounts, Section};
 use devices::ssd::{Milestone, SsdReport, WearMap, WearReport};
 use devices::{ArrayReport, EnergyReport};
-use engine::{Class, Completion, Followed, Op, PowerCuts, Time, TimeSeries};
+use engine::{Class, Completion, Followed, Load, Op, PowerCuts, Time, TimeSeries};
 use serde::Serialize;
 use serde_json::{Map, Value, json};
 
@@ -41,8 +42,8 @@ pub(crate) struct Collected {
     left_out: u64,
     /// What is followed of the device, before the first arrival and at the end.
     followed: Option<(Followed, Followed)>,
-    /// When the last of the requests that are measured came.
-    last_asked: Time,
+    /// The requests due and answered over time.
+    backlog: Backlog,
     /// The stretches of a run without time, which its time series cannot tell apart.
     untimed: Vec<Piece>,
 }
@@ -60,7 +61,6 @@ impl Collected {
             return false;
         }
         let start = *self.start.get_or_insert(completion.submitted);
-        self.last_asked = self.last_asked.max(completion.submitted);
         self.classes.record(completion);
         if self.answers.record(completion) {
             self.series.record(completion.at.saturating_sub(start), completion);
@@ -69,21 +69,25 @@ impl Collected {
     }
 
     /// Notes how the device is before what happens at `now`. Returns when to ask again.
-    pub(crate) fn sample(&mut self, now: Time, figures: Option<Followed>) -> Time {
+    pub(crate) fn sample(&mut self, now: Time, figures: Option<Followed>, load: Load) -> Time {
         if now < self.warm_up {
             self.start = Some(self.warm_up);
             return self.warm_up;
         }
         let start = *self.start.get_or_insert(now);
-        let Some(figures) = figures else { return Time::MAX };
-        self.followed.get_or_insert((figures, figures));
-        start + self.series.sample(now - start, figures)
+        self.backlog.sample(now - start, load);
+        if let Some(figures) = figures {
+            self.followed.get_or_insert((figures, figures));
+            self.series.sample(now - start, figures);
+        }
+        self.sample_after(now)
     }
 
     /// When to ask again after having asked at `now`, which is not during the warm-up.
     pub(crate) fn sample_after(&self, now: Time) -> Time {
         let start = self.start.unwrap_or(now);
-        start + self.series.end_of_bin(now - start)
+        let since = now - start;
+        start + self.series.end_of_bin(since).min(Backlog::end_of_step(since))
     }
 
     /// Notes how the device is at the end.
@@ -202,6 +206,8 @@ pub(crate) struct Ran {
     pub(crate) first: Option<Time>,
     pub(crate) last: Time,
     pub(crate) notices: Vec<(&'static str, u64)>,
+    /// How requests that come by the clock ended.
+    pub(crate) offered: Option<Offered>,
     /// Requests submitted, and those of them without an answer.
     pub(crate) asked: u64,
     pub(crate) unanswered: u64,
@@ -298,27 +304,25 @@ impl Results {
         results
     }
 
-    /// The rate at which requests came, where they come by the clock.
+    /// The rate at which requests were due, where they come by the clock.
     fn offered_iops(&self, began: Time) -> Option<f64> {
-        let kind = self.experiment["workload"]["kind"].as_str();
-        let by_the_clock = matches!(kind, Some("open" | "bursts"));
-        let collected = &self.ran.collected;
-        let span = collected.last_asked.saturating_sub(began);
-        let came = collected.answers.count() + self.ran.unanswered;
-        (by_the_clock && span > 0 && came > 1).then(|| (came - 1) as f64 / (span as f64 / 1e9))
+        let Offered { last, held_back } = self.ran.offered?;
+        let span = last.saturating_sub(began);
+        let due = self.ran.collected.answers.count() + self.ran.unanswered + held_back;
+        (span > 0 && due > 1).then(|| (due - 1) as f64 / (span as f64 / 1e9))
     }
 
     fn warnings(&self) -> Vec<warnings::Warning> {
+        let collected = &self.ran.collected;
+        let overload = self.ran.offered.and_then(|offered| {
+            let last = offered.last.saturating_sub(collected.start?);
+            collected.backlog.overload(last)
+        });
         warnings::warnings(&warnings::Facts {
             capacity_bytes: self.capacity_bytes,
-            written_bytes: self.ran.collected.answers.bytes(Op::Write),
-            pieces: &self.ran.collected.pieces(self.flash.is_some()),
-            piece_ns: self
-                .ran
-                .collected
-                .untimed
-                .is_empty()
-                .then(|| self.ran.collected.series.bin_ns()),
+            written_bytes: collected.answers.bytes(Op::Write),
+            pieces: &collected.pieces(self.flash.is_some()),
+            overload,
             flash: self.flash.as_ref(),
             notices: &self.ran.notices,
             prepared: self.prepared.as_ref(),

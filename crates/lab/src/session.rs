@@ -8,6 +8,7 @@ use crate::faults::{self, Faulty};
 use crate::figures::Figures;
 use crate::operations;
 use crate::own_load::{self, build, context};
+use crate::overload::Offered;
 use crate::power;
 use crate::precondition::{Prepared, precondition};
 use crate::requests::RequestLog;
@@ -20,8 +21,8 @@ use crate::view::{Gate, Gated};
 use crate::warm_up::WarmUp;
 use devices::{MOST_MEMORY, Model, Supplied, Tick};
 use engine::{
-    Completion, Device, Driven, Followed, Observer, PowerCuts, SECTOR_BYTES, Time, Workload, drive,
-    drive_with_cuts,
+    Completion, Device, Driven, Followed, Load, Observer, PowerCuts, SECTOR_BYTES, Time, Workload,
+    drive, drive_with_cuts,
 };
 use options::{Duration, Invalid, Size};
 use serde_json::Value;
@@ -192,8 +193,8 @@ impl Observer for Monitor<'_> {
         }
     }
 
-    fn sample(&mut self, now: Time, figures: Option<Followed>) -> Time {
-        self.collected.sample(now, figures)
+    fn sample(&mut self, now: Time, figures: Option<Followed>, load: Load) -> Time {
+        self.collected.sample(now, figures, load)
     }
 
     fn sample_after(&self, now: Time) -> Time {
@@ -304,6 +305,7 @@ pub(crate) fn run_gated(
         first: monitor.first,
         last: ended.driven.last,
         notices: workload.notices(),
+        offered: Offered::of(&*workload, &ended.driven),
         asked: ended.driven.asked,
         unanswered: ended.driven.unanswered,
         settled: ended.settled,

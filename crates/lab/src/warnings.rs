@@ -5,6 +5,7 @@
 //! no time, equally many requests. The rules' limits were chosen on runs of known kind, which
 //! `crates/lab/tests/warnings.rs` repeats.
 
+use crate::overload::Overload;
 use crate::precondition::Prepared;
 use devices::ssd::account::FlashCounts;
 use devices::ssd::{SpareReport, SsdReport};
@@ -19,7 +20,7 @@ pub(crate) const WARNINGS: [(&str, &str); 9] = [
     ("transient", "not in steady state: the drive was still changing during the run"),
     (
         "overloaded",
-        "the offered load exceeded the throughput: the queue grew until the end of the run",
+        "the offered load exceeded the throughput: the queue grew until the last request",
     ),
     ("effective_spare", "blocks kept free or open use most of the spare space"),
     ("wrapped", "trace requests beyond the capacity were wrapped around"),
@@ -91,8 +92,8 @@ pub(crate) struct Facts<'a> {
     pub(crate) capacity_bytes: u64,
     pub(crate) written_bytes: u64,
     pub(crate) pieces: &'a [Piece],
-    /// The length of a piece where requests take time.
-    pub(crate) piece_ns: Option<u64>,
+    /// A load that exceeded what was served.
+    pub(crate) overload: Option<Overload>,
     pub(crate) flash: Option<&'a SsdReport>,
     pub(crate) notices: &'a [(&'static str, u64)],
     /// How the drive settled while it was preconditioned, if that decided when to stop.
@@ -104,7 +105,7 @@ pub(crate) struct Facts<'a> {
 /// Every warning that applies, in the order of [`WARNINGS`].
 pub(crate) fn warnings(run: &Facts<'_>) -> Vec<Warning> {
     let uncleaned = run.flash.and_then(|flash| nothing_cleaned(run, flash));
-    let overload = run.piece_ns.and_then(|ns| overloaded(run.pieces, ns));
+    let overload = run.overload.as_ref().map(overloaded);
     // A drive that cleaned nothing was changing too, and so are latencies while a queue grows.
     let changing = run.flash.filter(|_| uncleaned.is_none());
     let changing = changing.and_then(|flash| transient(run, flash, overload.is_some()));
@@ -305,52 +306,40 @@ fn transient(run: &Facts<'_>, flash: &SsdReport, is_overloaded: bool) -> Option<
     if said.is_empty() {
         return None;
     }
+    // A state to prepare is one of the flash; a latency may change for other reasons.
+    let flash_changed = figures.keys().any(|key| key != "mean_us");
+    let advice =
+        if flash_changed { settle(run.was_prepared) } else { "run longer (workload.requests)" };
     let message = format!(
         "not in steady state; between the first and the last fifth of the run: {}; the results depend on \
-            the length of the run; {}",
+            the length of the run; {advice}",
         said.join(", "),
-        settle(run.was_prepared)
     );
     Some(Warning::new("transient", message, Value::Object(figures)))
 }
 
-/// A queue longer than this multiple of the square root of the number of requests is not chance: random
-/// arrivals at a drive that can just serve them reach about the root.
-const LONG_QUEUE: f64 = 3.0;
-
-/// Arrivals outran service: from the second fifth of the run's time on the queue never fell back to
-/// where it had been in the fifth before, and it is long at the end.
-///
-/// How many requests wait follows from Little's law: the sum of the latencies in a piece over its
-/// length. The shortest queue of a fifth is looked at, for a load that comes in bursts which are
-/// served lets its queue fall again and again.
-fn overloaded(pieces: &[Piece], piece_ns: u64) -> Option<Warning> {
-    // The last piece may have ended early.
-    let pieces = &pieces[..pieces.len().saturating_sub(1)];
-    if pieces.len() < 2 * FIFTHS {
-        return None;
-    }
-    let requests: u64 = pieces.iter().map(|it| it.requests).sum();
-    let queue = |piece: &Piece| piece.latency_ns / piece_ns as f64;
-    let shortest: Vec<f64> = (0..FIFTHS)
-        .map(|fifth| {
-            let bounds = [fifth, fifth + 1].map(|it| it * pieces.len() / FIFTHS);
-            pieces[bounds[0]..bounds[1]].iter().map(queue).fold(f64::MAX, f64::min)
-        })
-        .collect();
-    let grows = shortest[1..].windows(2).all(|it| it[1] > it[0]);
-    let last = shortest[FIFTHS - 1];
-    if !grows || last <= LONG_QUEUE * (requests as f64).sqrt() {
-        return None;
-    }
+/// More requests were due than the device answered.
+fn overloaded(overload: &Overload) -> Warning {
+    let Overload { offered_iops, served_iops, waiting, requests } = overload;
+    let times = match offered_iops / served_iops {
+        times if times.is_finite() => format!(", {times:.2} times as many"),
+        _ => String::new(),
+    };
     let message = format!(
-        "the offered load exceeded the throughput: at least {last:.0} requests were queued in the last \
-            fifth of the run, and {:.0} in the middle fifth; latencies grow with the length of the run; \
-                lower the request rate or use a closed loop",
-        shortest[FIFTHS / 2]
+        "the offered load exceeded the throughput: {} requests/s were offered and {} served{times}; \
+         the queue grew until the last request, to {}; latencies grow with the length \
+         of the run",
+        rate(*offered_iops),
+        rate(*served_iops),
+        waiting.last().copied().unwrap_or_default(),
     );
-    let figures = json!({ "least_waiting": shortest, "requests": requests });
-    Some(Warning::new("overloaded", message, figures))
+    let figures = json!({
+        "offered_iops": offered_iops,
+        "served_iops": served_iops,
+        "waiting": waiting,
+        "requests": requests,
+    });
+    Warning::new("overloaded", message, figures)
 }
 
 /// Less of the spare space than this is in effect: worth a word.
@@ -413,6 +402,15 @@ fn percent(share: f64) -> String {
         0.01.. => format!("{percent:.2} %"),
         0.0.. => format!("{percent:.1e} %"),
         _ => format!("{percent:.1} %"),
+    }
+}
+
+/// A rate, with three digits or more.
+fn rate(per_second: f64) -> String {
+    match per_second {
+        100.0.. => format!("{per_second:.0}"),
+        10.0.. => format!("{per_second:.1}"),
+        _ => format!("{per_second:.2}"),
     }
 }
 

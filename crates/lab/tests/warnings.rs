@@ -220,6 +220,116 @@ fn a_queue_that_grows_to_the_end_is_told_from_one_that_is_long() {
     }
 }
 
+/// What reads of 4 KiB at a multiple of what a drive can do raise.
+fn at_share(device: &str, load: &str, share: f64, seed: u64, sets: &[&str]) -> Value {
+    let all =
+        [sets, &["workload.kind=closed", "workload.outstanding=512", "workload.requests=20000"]];
+    let device = format!("[device]\npreset = '{device}'\n");
+    // What it can do, with a queue that leaves no unit idle.
+    let capacity = results(&[&device], &all.concat())["host"]["all"]["iops"].as_f64().unwrap();
+    let rate = capacity * share;
+    let load = match load {
+        "open" => format!(
+            "kind = 'open'\nread_share = 1.0\nsize = 'constant(8)'\n\
+            interarrival = 'exponential(0, {})'",
+            1e3 / rate
+        ),
+        "bursts" => {
+            format!("kind = 'bursts'\nread_share = 1.0\non_rate = {rate}\noff_rate = {rate}")
+        }
+        "threads" => format!(
+            "kind = 'threads'\n[workload.classes.readers]\nthreads = 8\n\
+            depth = 16\nrate = {rate}"
+        ),
+        "mix" => format!(
+            "kind = 'mix'\n[[workload.streams]]\nkind = 'bursts'\nread_share = 1.0\n\
+            on_rate = {rate}\noff_rate = {rate}"
+        ),
+        _ => format!(
+            "kind = 'fio'\njob = \"\"\"\n[reads]\nrw=randread\nbs=4k\niodepth=128\nsize=100%\n\
+            ioengine=libaio\nrate_process=poisson\nrate_iops={}\n\"\"\"",
+            rate.round()
+        ),
+    };
+    let seed = format!("run.seed={seed}");
+    let requests = "workload.requests=20000";
+    results(&[&device, &format!("[workload]\n{load}\n")], &[sets, &[&*seed, requests]].concat())
+}
+
+#[test]
+fn every_load_by_the_clock_is_compared_with_what_is_served() {
+    for load in ["open", "bursts", "threads", "mix", "fio"] {
+        for (share, seed) in [(0.5, 1), (0.9, 2), (0.95, 3)] {
+            let found = at_share("agrawal2008", load, share, seed, &[]);
+            assert_eq!(names(&found), "", "{load} at {share}: {}", found["warnings"]);
+        }
+        for (share, seed) in [(1.1, 4), (1.3, 5), (2.0, 6)] {
+            let found = at_share("agrawal2008", load, share, seed, &[]);
+            // In place of a transient: latencies rise because requests queue.
+            assert_eq!(names(&found), "overloaded", "{load} at {share}: {}", found["warnings"]);
+            let it = warning(&found, "overloaded");
+            let figure = |key: &str| it["figures"][key].as_f64().unwrap();
+            let ratio = figure("offered_iops") / figure("served_iops");
+            assert!((ratio / share - 1.0).abs() < 0.06, "{load} at {share}: {ratio}");
+            let offered = found["workload"]["offered_iops"].as_f64().unwrap();
+            assert!((figure("offered_iops") / offered - 1.0).abs() < 0.05, "{load}: {it}");
+        }
+    }
+}
+
+#[test]
+fn an_overload_is_one_whatever_ends_the_run_and_whatever_is_loaded() {
+    let prepared = "run.precondition=steady";
+    for (device, sets) in [
+        ("agrawal2008", vec!["run.until=200ms"]),
+        ("agrawal2008", vec![prepared]),
+        ("agrawal2008-array-6", vec![]),
+        ("barracuda", vec![]),
+    ] {
+        for (share, expected) in [(0.9, ""), (1.3, "overloaded")] {
+            let found = at_share(device, "open", share, 7, &sets);
+            assert_eq!(names(&found), expected, "{device} {sets:?}: {}", found["warnings"]);
+        }
+    }
+}
+
+#[test]
+fn what_a_warning_advises_ends_it() {
+    let quick = ["workload.requests=500"];
+    let cases: [(&str, &[&str], &str, &[&str]); 4] = [
+        ("nothing_cleaned", &quick, "run.precondition=steady", &["run.precondition=steady"]),
+        ("transient", &[], "run.precondition=steady", &["run.precondition=steady"]),
+        (
+            "nothing_cleaned",
+            &["workload.requests=10", "run.precondition=steady"],
+            "workload.requests",
+            &["workload.requests=20000"],
+        ),
+        (
+            "effective_spare",
+            &["device.over_provisioning=0.07", "cleaning.min_free=0.05", "run.precondition=steady"],
+            "device.cleaning.min_free=",
+            &[],
+        ),
+    ];
+    for (name, sets, advised, done) in cases {
+        let found = results(&[DRIVE, WRITES], sets);
+        let message = warning(&found, name)["message"].as_str().unwrap();
+        let (_, rest) = message.split_once(advised).unwrap_or_else(|| panic!("{message}"));
+        let value = rest.split_whitespace().next().unwrap_or_default();
+        let own = format!("{advised}{value}");
+        let done = if done.is_empty() { vec![&*own] } else { done.to_vec() };
+        let keys: Vec<_> = done.iter().map(|it| it.split('=').next().unwrap()).collect();
+        let kept: Vec<_> = sets
+            .iter()
+            .filter(|it| !keys.iter().any(|key| key.ends_with(it.split('=').next().unwrap())))
+            .copied()
+            .collect();
+        let after = results(&[DRIVE, WRITES], &[&kept[..], &done[..]].concat());
+        assert!(!names(&after).contains(name), "{name}, {done:?}: {}", after["warnings"]);
+    }
+}
+
 #[test]
 fn bursts_that_are_served_are_no_overload() {
     // 4,056 requests a second are served.

@@ -194,6 +194,7 @@ fn serve(
         first: watcher.first,
         last: watcher.last,
         notices: Vec::new(),
+        offered: None,
         unanswered: 0,
         settled: None,
         wall_seconds,

@@ -6,12 +6,17 @@ use super::settings::LiveStatus;
 use crate::faults::{Faulty, Order};
 use crate::figures::Figures;
 use crate::results::Collected;
-use engine::{Completion, Followed, Request, Time};
+use engine::{Completion, Followed, Load, Request, Time};
 use nbd::{Punctuality, Witness};
 use serde_json::{Value, json};
 use std::sync::mpsc::SyncSender;
 use std::sync::{Arc, Mutex};
 use workloads::Record;
+
+/// Clients wait for answers: nothing comes by the clock.
+fn unrated() -> Load {
+    Load::default()
+}
 
 /// Sees all requests.
 pub(super) struct Watcher {
@@ -64,12 +69,12 @@ impl Witness<Faulty<'_>> for Watcher {
 
     fn asked_again(&mut self) {
         for (now, figures) in self.alone.take().map(|it| it.samples).unwrap_or_default() {
-            self.simulated.sample(now, figures);
+            self.simulated.sample(now, figures, unrated());
         }
     }
 
     fn sample(&mut self, now: Time, figures: Option<Followed>) -> Time {
-        let Some(alone) = &mut self.alone else { return self.simulated.sample(now, figures) };
+        let Some(alone) = &mut self.alone else { return self.simulated.sample(now, figures, unrated()) };
         alone.samples.push((now, figures));
         self.simulated.sample_after(now)
     }

@@ -99,6 +99,7 @@ impl WorkloadKind for Fio {
             given: None,
             in_flight: InFlight::new(limit),
             notices: notices(&jobs),
+            has_rate: jobs.iter().any(Job::has_rate),
         }))
     }
 }
@@ -158,6 +159,8 @@ struct JobFile {
     given: Option<usize>,
     in_flight: InFlight<usize>,
     notices: Vec<(&'static str, u64)>,
+    /// A job has a rate.
+    has_rate: bool,
 }
 
 impl Workload for JobFile {
@@ -197,6 +200,14 @@ impl Workload for JobFile {
         self.running[index].take_back();
         self.in_flight.withdraw();
         true
+    }
+
+    fn has_rate(&self) -> bool {
+        self.has_rate
+    }
+
+    fn held_back(&self, now: Time) -> u64 {
+        self.running.iter().map(|job| job.held_back(now)).sum()
     }
 
     fn expected_requests(&self) -> Option<u64> {

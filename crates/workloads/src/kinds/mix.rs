@@ -262,6 +262,14 @@ impl Workload for Mixture {
         true
     }
 
+    fn has_rate(&self) -> bool {
+        self.parts.iter().any(|part| part.workload.has_rate())
+    }
+
+    fn held_back(&self, now: Time) -> u64 {
+        self.parts.iter().map(|part| part.workload.held_back(now)).sum()
+    }
+
     fn queues(&self) -> u32 {
         let parts = self.parts.iter();
         parts.map(|part| u32::from(part.first_queue) + part.workload.queues()).max().unwrap_or(1)

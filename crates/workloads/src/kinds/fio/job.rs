@@ -234,6 +234,18 @@ impl Job {
         self.directions[READ] && self.directions[WRITE]
     }
 
+    /// The rate of a direction, if it has one.
+    pub(super) fn bytes_per_s(&self, direction: usize) -> Option<u64> {
+        let least = self.sizes[direction].least();
+        let by_requests = self.rate_iops[direction].map(|rate| rate.saturating_mul(least));
+        self.rate[direction].or(by_requests)
+    }
+
+    /// Whether a direction that is asked has a rate.
+    pub(super) fn has_rate(&self) -> bool {
+        self.used().any(|direction| self.bytes_per_s(direction).is_some())
+    }
+
     /// The directions that are asked.
     pub(super) fn used(&self) -> impl Iterator<Item = usize> + '_ {
         (0..DIRECTIONS).filter(|direction| self.directions[*direction])

@@ -71,6 +71,8 @@ struct Pace {
     /// By direction: when the rate allows the next request, and the bytes that it counted.
     due: [Time; DIRECTIONS],
     bytes: [u64; DIRECTIONS],
+    /// By direction: requests drawn.
+    drawn: [u64; DIRECTIONS],
 }
 
 /// The byte that a percentage of `whole` is.
@@ -139,6 +141,7 @@ impl Runner {
                 until: Time::MAX,
                 due: [0; DIRECTIONS],
                 bytes: [0; DIRECTIONS],
+                drawn: [0; DIRECTIONS],
             },
             done: false,
             job: job.clone(),
@@ -288,12 +291,12 @@ impl Runner {
 
     /// When the rate allows this request; counts it.
     fn pace(&mut self, direction: usize, bytes: u64) -> Time {
-        let least = self.job.sizes[direction].least();
-        let by_requests = self.job.rate_iops[direction].map(|rate| rate.saturating_mul(least));
-        let Some(rate) = self.job.rate[direction].or(by_requests) else { return self.pace.started };
+        self.pace.drawn[direction] += 1;
+        let Some(rate) = self.job.bytes_per_s(direction) else { return self.pace.started };
         let at = self.pace.due[direction];
         let seconds = 1_000_000_000;
         self.pace.due[direction] = if self.job.poisson {
+            let least = self.job.sizes[direction].least();
             let mean = least as f64 / rate as f64 * 1e9;
             let gap = Distribution::Exponential { base: 0.0, mean }.sample(&mut self.random);
             at.saturating_add(gap.round() as Time)
@@ -303,6 +306,26 @@ impl Runner {
             self.pace.started.saturating_add(u64::try_from(ns).unwrap_or(u64::MAX))
         };
         at
+    }
+
+    /// Requests that its rates made due before `now` and that wait for an answer.
+    pub(super) fn held_back(&self, now: Time) -> u64 {
+        if self.done || self.in_flight < self.depth {
+            return 0;
+        }
+        let late = |direction: usize| {
+            let rate = self.job.bytes_per_s(direction)?;
+            let drawn = self.pace.drawn[direction];
+            // As long as a request of the mean size takes at this rate; Poisson gaps count the smallest.
+            let bytes = if self.job.poisson || drawn == 0 {
+                self.job.sizes[direction].least() as f64
+            } else {
+                self.pace.bytes[direction] as f64 / drawn as f64
+            };
+            let since = now.saturating_sub(self.pace.due[direction]) as f64;
+            Some((since * 1e-9 * rate as f64 / bytes).ceil() as u64)
+        };
+        self.job.used().filter_map(late).sum()
     }
 }
 

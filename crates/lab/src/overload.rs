@@ -1,0 +1,230 @@
+//! Is a device asked for more than it can do? The requests that were due are compared with those that were
+//! answered, for every workload in which requests come by the clock ([`Workload::has_rate`]).
+//!
+//! The requests that wait are those due and not answered: they queue in the device, or the workload
+//! holds them back because no more may be outstanding. A device that serves its load has a queue that
+//! goes up and down; the queue of one that does not grows until the last request. This is the only
+//! place that decides which of the two it is.
+
+use engine::{Driven, Load, Time, Workload};
+
+/// How the requests of a workload that come by the clock ended.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Offered {
+    /// When the last one was submitted.
+    pub(crate) last: Time,
+    /// Requests due by then and held back.
+    pub(crate) held_back: u64,
+}
+
+impl Offered {
+    /// `None` where all requests wait for answers.
+    pub(crate) fn of(workload: &dyn Workload, driven: &Driven) -> Option<Offered> {
+        let last = driven.last_asked;
+        workload.has_rate().then(|| Offered { last, held_back: workload.held_back(last) })
+    }
+}
+
+/// What was due and answered over time, in a bounded number of steps, whose length doubles as the run
+/// grows.
+#[derive(Debug, Clone, Default)]
+pub(crate) struct Backlog {
+    steps: Steps,
+    /// The steps when nothing more was due: those after the last request may be much longer.
+    asked: Option<Steps>,
+}
+
+#[derive(Debug, Clone)]
+struct Steps {
+    ns: Time,
+    begin: Option<Load>,
+    /// At the end of each step.
+    ends: Vec<Load>,
+}
+
+impl Default for Steps {
+    fn default() -> Steps {
+        Steps { ns: FIRST_STEP_NS, begin: None, ends: Vec::new() }
+    }
+}
+
+const FIRST_STEP_NS: Time = 1_000;
+/// Steps at most.
+const STEPS: u64 = 128;
+
+/// The length of the steps of a run in which this much time has passed.
+fn step_ns(since_start: Time) -> Time {
+    let mut ns = FIRST_STEP_NS;
+    while since_start / ns >= STEPS {
+        ns *= 2;
+    }
+    ns
+}
+
+impl Steps {
+    fn note(&mut self, since_start: Time, load: Load) {
+        self.begin.get_or_insert(load);
+        let ns = step_ns(since_start);
+        while self.ns < ns {
+            self.ns *= 2;
+            self.ends = self.ends.iter().skip(1).step_by(2).copied().collect();
+        }
+        let ended = (since_start / ns) as usize;
+        if self.ends.len() < ended {
+            self.ends.resize(ended, load);
+        }
+    }
+}
+
+impl Backlog {
+    /// Notes what was due and answered before an instant, when nothing happened since the one at which
+    /// this was to be noted.
+    pub(crate) fn sample(&mut self, since_start: Time, load: Load) {
+        let goes_on = self.steps.ends.last().is_none_or(|end| end.due < load.due);
+        if goes_on {
+            self.asked = None;
+        } else if self.asked.is_none() {
+            self.asked = Some(self.steps.clone());
+        }
+        self.steps.note(since_start, load);
+    }
+
+    /// When to note it next.
+    pub(crate) fn end_of_step(since_start: Time) -> Time {
+        let ns = step_ns(since_start);
+        (since_start / ns + 1) * ns
+    }
+
+    /// Whether and by how much the load exceeded what was served, up to the last request.
+    pub(crate) fn overload(&self, last_since_start: Time) -> Option<Overload> {
+        let Steps { ns, begin, ends } = self.asked.as_ref().unwrap_or(&self.steps);
+        let whole = ((last_since_start / ns) as usize).min(ends.len());
+        judge((*begin)?, &ends[..whole], *ns)
+    }
+}
+
+/// A load that exceeded what was served.
+#[derive(Debug, Clone, PartialEq)]
+pub(crate) struct Overload {
+    /// Requests a second, until the last one came.
+    pub(crate) offered_iops: f64,
+    pub(crate) served_iops: f64,
+    /// Requests that waited at the end of each fifth.
+    pub(crate) waiting: Vec<u64>,
+    pub(crate) requests: u64,
+}
+
+/// Parts of the run that are told apart: of the first, nothing is concluded, because the queue fills in it
+/// whatever the load.
+const FIFTHS: usize = 5;
+/// Parts of the other four fifths from which the chance of the load and of the service is taken.
+const BATCHES: usize = 16;
+/// A queue that grew by more standard deviations grew because the load is too high. At a load that can
+/// just be served a queue is as long as a random walk is far: one run in some hundreds is above this, and
+/// at 0.98 of that load one in ten thousand.
+const LEAST_DEVIATIONS: f64 = 3.0;
+/// Share of the growth that must lie in the last two of the four fifths, in which half of it is expected.
+const LEAST_LATE: f64 = 0.25;
+
+/// The queue grew by more than chance, and did so until the end.
+///
+/// The deviation is that of random arrivals, the root of their number (of a Poisson process exactly), or
+/// that of the batches where service or arrivals vary more: bursts, or cleaning.
+fn judge(begin: Load, ends: &[Load], ns: Time) -> Option<Overload> {
+    let from = ends.len() / FIFTHS;
+    if ends.len() < from + BATCHES {
+        return None;
+    }
+    let waiting = |load: &Load| load.due as f64 - load.answered as f64;
+    let (first, last) = (ends[from], ends[ends.len() - 1]);
+    let at = |batch: usize| waiting(&ends[from + (ends.len() - 1 - from) * batch / BATCHES]);
+    let grew = waiting(&last) - waiting(&first);
+    let mean = grew / BATCHES as f64;
+    let squares: f64 =
+        (0..BATCHES).map(|batch| at(batch + 1) - at(batch) - mean).map(|it| it * it).sum();
+    let of_batches = (squares / (BATCHES - 1) as f64 * BATCHES as f64).sqrt();
+    let of_arrivals = ((last.due - first.due) as f64).sqrt();
+    let grows = grew > LEAST_DEVIATIONS * of_batches.max(of_arrivals);
+    if !grows || waiting(&last) - at(BATCHES / 2) < LEAST_LATE * grew {
+        return None;
+    }
+    let seconds = (ends.len() as Time * ns) as f64 / 1e9;
+    Some(Overload {
+        offered_iops: (last.due - begin.due) as f64 / seconds,
+        served_iops: (last.answered - begin.answered) as f64 / seconds,
+        waiting: (1..=FIFTHS)
+            .map(|it| waiting(&ends[ends.len() * it / FIFTHS - 1]) as u64)
+            .collect(),
+        requests: last.due - begin.due,
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use engine::{Random, Xoshiro256};
+
+    /// Random arrivals at one server that takes `1 / share` of the mean gap for each: what is found.
+    fn queue(requests: u64, share: f64, seed: u64) -> Option<Overload> {
+        let mut random = Xoshiro256::new(seed, 1);
+        let (mut at, mut free) = (0.0_f64, 0.0_f64);
+        let (mut arrivals, mut answers) = (Vec::new(), Vec::new());
+        for _ in 0..requests {
+            at -= (1.0 - random.unit()).ln() * 10_000.0 / share;
+            free = free.max(at) + 10_000.0;
+            arrivals.push(at as Time);
+            answers.push(free as Time);
+        }
+        let mut backlog = Backlog::default();
+        let (mut due, mut answered, mut next) = (0, 0, 0);
+        while due + answered < 2 * requests as usize {
+            let arrival = arrivals.get(due).copied().unwrap_or(Time::MAX);
+            let now = arrival.min(answers[answered]);
+            if now >= next {
+                backlog.sample(now, Load { due: due as u64, answered: answered as u64 });
+                next = Backlog::end_of_step(now);
+            }
+            if answers[answered] <= arrival { answered += 1 } else { due += 1 }
+        }
+        backlog.overload(arrivals[arrivals.len() - 1])
+    }
+
+    #[test]
+    fn a_queue_that_grows_is_told_from_chance() {
+        for (requests, seeds) in [(2_000, 100), (20_000, 30), (200_000, 2)] {
+            let found =
+                |share: f64| (0..seeds).filter_map(move |seed| queue(requests, share, seed));
+            for share in [0.5, 0.8, 0.9, 0.95, 0.98] {
+                assert_eq!(found(share).next(), None, "{share}, of {requests}");
+            }
+            for share in [1.05, 1.1, 1.3, 2.0, 20.0] {
+                // Of few requests, 5 % more are no more than chance.
+                if requests as f64 * (share - 1.0) * (share - 1.0) < 45.0 {
+                    continue;
+                }
+                assert!(found(share).count() as f64 >= 0.98 * seeds as f64, "{share}, {requests}");
+                for it in found(share) {
+                    let ratio = it.offered_iops / it.served_iops;
+                    assert!((ratio / share - 1.0).abs() < 0.12, "{share}: {ratio}");
+                    assert!(it.waiting.is_sorted(), "{share}: {it:?}");
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn a_long_end_without_requests_leaves_the_steps_before_it_as_they_were() {
+        let mut backlog = Backlog::default();
+        let (mut now, mut due) = (0, 0);
+        // One in 1 us is due, one in 100 us is answered.
+        while now < 10_000_000 {
+            if now < 100_000 {
+                due += 1;
+            }
+            backlog.sample(now, Load { due, answered: now / 100_000 });
+            now += 1_000;
+        }
+        let it = backlog.overload(100_000).unwrap();
+        assert!((it.offered_iops / 1e6 - 1.0).abs() < 0.03 && it.requests > 95, "{it:?}");
+    }
+}
