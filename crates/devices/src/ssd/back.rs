@@ -124,7 +124,10 @@ impl Back {
         ftl.reset_counters(flash);
         match self {
             Back::Pages(back) => back.lanes.reset_effort(),
-            Back::Groups(back) => back.reset_effort(),
+            Back::Groups(back) => {
+                back.ftl.end_untimed(&mut back.flash);
+                back.reset_effort();
+            }
         }
     }
 
