@@ -12,7 +12,7 @@ use serde::Serialize;
 use serde_json::{Map, Value, json};
 
 /// The name of every warning, and what it says. `docs/warnings.md` has a section for each.
-pub(crate) const WARNINGS: [(&str, &str); 8] = [
+pub(crate) const WARNINGS: [(&str, &str); 9] = [
     ("nothing_cleaned", "the run wrote data, but no block was cleaned"),
     ("transient", "not in steady state: the drive was still changing during the run"),
     (
@@ -20,6 +20,10 @@ pub(crate) const WARNINGS: [(&str, &str); 8] = [
         "the offered load exceeded the throughput: the queue grew until the end of the run",
     ),
     ("effective_spare", "blocks kept free or open use most of the spare space"),
+    (
+        "buffer_untimed",
+        "pages were overwritten in the write buffer of an untimed run, as many as at saturation",
+    ),
     ("wrapped", "trace requests beyond the capacity were wrapped around"),
     ("remapped", "addresses of a trace were scaled, compacted or shifted"),
     ("clipped", "long gaps of a trace were shortened"),
@@ -105,7 +109,8 @@ pub(crate) fn warnings(run: &Facts<'_>) -> Vec<Warning> {
     let changing = run.flash.filter(|_| uncleaned.is_none());
     let changing = changing.and_then(|flash| transient(run, flash, overload.is_some()));
     let spare = run.flash.and_then(|flash| effective_spare(&flash.spare));
-    let found = [uncleaned, changing, overload, spare].into_iter().flatten();
+    let untimed = run.flash.filter(|_| run.piece_ns.is_none()).and_then(buffer_untimed);
+    let found = [uncleaned, changing, overload, spare, untimed].into_iter().flatten();
     found.chain(of_trace(run.notices)).collect()
 }
 
@@ -351,6 +356,26 @@ fn effective_spare(spare: &SpareReport) -> Option<Warning> {
         "min_free": spare.min_free,
     });
     Some(Warning::new("effective_spare", message, figures))
+}
+
+/// A smaller share of the host's pages overwritten in the buffer changes write amplification by less than the two
+/// gears agree.
+const LEAST_REPLACED: f64 = 0.02;
+
+/// Without time the buffer is as full as at saturation.
+fn buffer_untimed(flash: &SsdReport) -> Option<Warning> {
+    let counts = &flash.counts;
+    let share = counts.replaced_pages as f64 / counts.host_pages_written.max(1) as f64;
+    if share < LEAST_REPLACED {
+        return None;
+    }
+    let message = format!(
+        "{} of the pages written were overwritten in the write buffer, which an untimed run fills as writes at \
+         saturation do; at a lower load fewer are: use run.timed=true for write amplification under that load",
+        percent(share)
+    );
+    let figures = json!({ "replaced_share": share });
+    Some(Warning::new("buffer_untimed", message, figures))
 }
 
 /// What was done to the requests of a trace.
