@@ -4,7 +4,7 @@
 //! key does is in `raid_keys.rs`.
 
 use crate::common::{self, Closed, run_closed};
-use devices::array::{ArrayConfig, Redundancy, WriteRule};
+use devices::array::{ArrayConfig, HoleRule, Redundancy, WriteRule};
 use devices::linear::LinearConfig;
 use devices::ssd::SsdConfig;
 use devices::{ArrayReport, DeviceConfig, DeviceKind, Model};
@@ -244,8 +244,18 @@ fn config_of(kind: Redundancy, member: &DeviceConfig) -> ArrayConfig {
 #[test]
 fn both_gears_program_the_same_pages() {
     let member = DeviceConfig::Ssd(Box::new(common::small()));
-    for kind in [Redundancy::Mirror, Redundancy::Parity, Redundancy::DoubleParity] {
-        let config = ArrayConfig { member: member.clone(), ..array(kind, 6) };
+    // Copies and parity that a write of a page takes, and pages of log entries: a header and what is logged.
+    let arrays = [
+        (Redundancy::Mirror, HoleRule::Resync, 2),
+        (Redundancy::Parity, HoleRule::Resync, 2),
+        (Redundancy::DoubleParity, HoleRule::Resync, 3),
+        (Redundancy::Mirror, HoleRule::Journal, 2 + 2 * 2),
+        (Redundancy::Parity, HoleRule::Journal, 2 + 2 * 2),
+        (Redundancy::DoubleParity, HoleRule::Journal, 3 + 3 * 2),
+        (Redundancy::Parity, HoleRule::PartialParity, 2 + 2),
+    ];
+    for (kind, hole, copies) in arrays {
+        let config = ArrayConfig { member: member.clone(), hole, ..array(kind, 6) };
         let mut random = Xoshiro256::new(5, 0);
         let pages = build(&config).capacity_sectors() / 8;
         let requests: Vec<Request> = (0..3000)
@@ -261,8 +271,7 @@ fn both_gears_program_the_same_pages() {
             let counts = device.report(end).unwrap().counts;
             (counts.host_pages_written, counts.host_bytes_written)
         };
-        assert_eq!(counts(&*timed), counts(&*untimed), "{kind}");
-        let copies = if kind == Redundancy::DoubleParity { 3 } else { 2 };
-        assert_eq!(counts(&*timed).0, copies * 3000, "{kind}");
+        assert_eq!(counts(&*timed), counts(&*untimed), "{kind} {hole}");
+        assert_eq!(counts(&*timed).0, copies * 3000, "{kind} {hole}");
     }
 }

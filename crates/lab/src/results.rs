@@ -322,6 +322,7 @@ impl Results {
             capacity_bytes: self.capacity_bytes,
             written_bytes: collected.answers.bytes(Op::Write),
             pieces: &collected.pieces(self.flash.is_some()),
+            is_untimed: !collected.untimed.is_empty(),
             overload,
             flash: self.flash.as_ref(),
             notices: &self.ran.notices,

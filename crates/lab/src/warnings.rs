@@ -23,6 +23,10 @@ pub(crate) const WARNINGS: [(&str, &str); 9] = [
         "the offered load exceeded the throughput: the queue grew until the last request",
     ),
     ("effective_spare", "blocks kept free or open use most of the spare space"),
+    (
+        "buffer_untimed",
+        "pages were overwritten in the write buffer of an untimed run, as many as at saturation",
+    ),
     ("wrapped", "trace requests beyond the capacity were wrapped around"),
     ("remapped", "addresses of a trace were scaled, compacted or shifted"),
     ("clipped", "long gaps of a trace were shortened"),
@@ -92,6 +96,8 @@ pub(crate) struct Facts<'a> {
     pub(crate) capacity_bytes: u64,
     pub(crate) written_bytes: u64,
     pub(crate) pieces: &'a [Piece],
+    /// Requests took no time.
+    pub(crate) is_untimed: bool,
     /// A load that exceeded what was served.
     pub(crate) overload: Option<Overload>,
     pub(crate) flash: Option<&'a SsdReport>,
@@ -111,7 +117,8 @@ pub(crate) fn warnings(run: &Facts<'_>) -> Vec<Warning> {
     let changing = changing.and_then(|flash| transient(run, flash, overload.is_some()));
     let spare = run.flash.and_then(|flash| effective_spare(&flash.spare));
     let unsettled = run.prepared.and_then(unsettled);
-    let found = [uncleaned, unsettled, changing, overload, spare].into_iter().flatten();
+    let untimed = run.flash.filter(|_| run.is_untimed).and_then(buffer_untimed);
+    let found = [uncleaned, unsettled, changing, overload, spare, untimed].into_iter().flatten();
     found.chain(of_trace(run.notices)).collect()
 }
 
@@ -372,6 +379,26 @@ fn effective_spare(spare: &SpareReport) -> Option<Warning> {
         "min_free": spare.min_free,
     });
     Some(Warning::new("effective_spare", message, figures))
+}
+
+/// A smaller share of the host's pages overwritten in the buffer changes write amplification by less than the two
+/// gears agree.
+const LEAST_REPLACED: f64 = 0.02;
+
+/// Without time the buffer is as full as at saturation.
+fn buffer_untimed(flash: &SsdReport) -> Option<Warning> {
+    let counts = &flash.counts;
+    let share = counts.replaced_pages as f64 / counts.host_pages_written.max(1) as f64;
+    if share < LEAST_REPLACED {
+        return None;
+    }
+    let message = format!(
+        "{} of the pages written were overwritten in the write buffer, which an untimed run fills as writes at \
+         saturation do; at a lower load fewer are: use run.timed=true for write amplification under that load",
+        percent(share)
+    );
+    let figures = json!({ "replaced_share": share });
+    Some(Warning::new("buffer_untimed", message, figures))
 }
 
 /// What was done to the requests of a trace.

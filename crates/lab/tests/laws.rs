@@ -37,6 +37,25 @@ fn random_experiments_obey_the_laws() {
     assert!(held * 3 > EXPERIMENTS, "only {held} of {EXPERIMENTS} experiments were accepted");
 }
 
+/// A burst holds the programs of the host. Where all that is superseded lies in blocks of which some are held,
+/// cleaning gains nothing, and the write that waits for it must end the burst.
+#[test]
+fn a_buffer_of_most_of_the_spare_space_does_not_stand_still() {
+    let small = "device.kind=\"ssd\"; device.channels=1; device.planes_per_die=6; \
+                 device.blocks_per_plane=16; device.pages_per_block=12; device.over_provisioning=0.28; \
+                 device.cleaning.pace=\"burst\"; workload.kind=\"closed\"; workload.read_share=0.0";
+    let buffers = [
+        "device.buffer.size=\"6MiB\"",
+        "device.buffer.size=\"5MiB\"; device.cell.program=\"two-pass\"; device.cell.distance=1",
+        "device.buffer.size=\"4MiB\"; device.cell.program=\"two-pass\"; device.cell.bits=2; \
+         device.timing.program=\"700us\"",
+    ];
+    for buffer in buffers {
+        let outcome = outcome(&Config::from_line(&format!("{small}; {buffer}")));
+        assert!(matches!(outcome, Outcome::Results(_)), "{buffer}: {outcome:?}");
+    }
+}
+
 /// Each law of one run notices results that were tampered with: where, with what, and the law.
 #[test]
 fn the_laws_notice_what_is_wrong() {

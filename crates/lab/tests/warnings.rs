@@ -75,7 +75,9 @@ fn each_is_raised_where_it_applies_and_not_beside() {
     let bad = trace("bad.csv", "no line\n0,16,8,R,0.004\n");
     let server = SERVER.to_owned();
     let writes = [DRIVE, WRITES].concat();
-    let raised: [(&str, &str, Vec<&str>, Vec<&str>); 9] = [
+    let buffered =
+        format!("[device]\nkind = 'ssd'\nblocks_per_plane = 256\nbuffer.size = '1MiB'\n{WRITES}");
+    let raised: [(&str, &str, Vec<&str>, Vec<&str>); 10] = [
         (
             "nothing_cleaned",
             &writes,
@@ -100,6 +102,12 @@ fn each_is_raised_where_it_applies_and_not_beside() {
             &writes,
             vec!["device.over_provisioning=0.07", "cleaning.min_free=0.05"],
             vec!["device.over_provisioning=0.07", "cleaning.min_free=0.01"],
+        ),
+        (
+            "buffer_untimed",
+            &buffered,
+            vec!["run.timed=false", "workload.locality=zipf(1.2)"],
+            vec!["run.timed=false"],
         ),
         ("wrapped", &server, vec!["workload.beyond=wrap"], vec![]),
         ("remapped", &server, vec!["workload.beyond=dense"], vec![]),

@@ -19,6 +19,7 @@ ABOUT = {
     "transient": "Not in steady state",
     "overloaded": "Overloaded",
     "effective_spare": "Spare space",
+    "buffer_untimed": "Buffer untimed",
     "wrapped": "Trace wrapped",
     "remapped": "Trace moved",
     "clipped": "Trace gaps cut",

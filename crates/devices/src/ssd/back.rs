@@ -121,6 +121,7 @@ impl Back {
     /// Starts counting from zero.
     pub(in crate::ssd) fn reset_counters(&mut self) {
         let (ftl, flash) = self.state();
+        ftl.end_untimed(flash);
         ftl.reset_counters(flash);
         match self {
             Back::Pages(back) => back.lanes.reset_effort(),

@@ -52,7 +52,10 @@ impl Prepare for Ssd {
     fn serve_untimed(&mut self, request: &Request) -> Status {
         let mut status = Status::Ok;
         match request.op {
-            Op::Flush => {}
+            Op::Flush => {
+                let (ftl, flash) = self.back.state();
+                ftl.flush_untimed(flash);
+            }
             Op::Trim => {
                 let covered = host::covered(self.geometry(), request);
                 status = self.back.state().0.trim_all(covered);
@@ -62,6 +65,10 @@ impl Prepare for Ssd {
                     let page = host::page_request(self.geometry(), request, Lpn(page), None);
                     let (ftl, flash) = self.back.state();
                     status = status.and(ftl.serve_untimed(flash, &page));
+                }
+                if request.op == Op::Write && request.fua {
+                    let (ftl, flash) = self.back.state();
+                    ftl.flush_untimed(flash);
                 }
             }
         }

@@ -3,6 +3,7 @@
 use super::{near, prepared, with};
 use crate::common::{Closed, greedy, run_closed};
 use devices::ssd::Ssd;
+use devices::ssd::account::Counts;
 use devices::{Examine, Prepare};
 use engine::{Lba, Op, Random, Request, Xoshiro256};
 use serde_json::{Value, json};
@@ -101,11 +102,91 @@ fn both_gears_amplify_writes_alike() {
             Request::new(id, Op::Write, lba, sectors as u32)
         };
         run_closed(&mut timed, &mut Closed::new(64, pages, make));
-        // Pages that were written again in the buffer are programmed once, which is what differs.
-        let counts = timed.report(1).unwrap().counts;
-        let written = counts.host_pages_written - counts.replaced_pages;
-        let found = counts.page_programs as f64 / written as f64;
-        let expected = untimed.report(1).unwrap().write_amplification.unwrap();
+        let [found, expected] =
+            [&timed, &untimed].map(|ssd| ssd.report(1).unwrap().write_amplification.unwrap());
         near(found, expected, 0.01, &format!("{name}, timed against untimed"));
+    }
+}
+
+/// A page of which few are hot: the lower its number, the hotter, as in a Zipf distribution with exponent near 1.
+fn skewed(random: &mut Xoshiro256, pages: u64) -> u64 {
+    let share = random.below(1 << 32) as f64 / (1_u64 << 32) as f64;
+    let rank = libm::exp(share * libm::log(pages as f64)) as u64 - 1;
+    // Neighbours in rank are not neighbours on the drive.
+    rank * 7919 % pages
+}
+
+#[test]
+fn both_gears_overwrite_hot_pages_in_the_buffer() {
+    for protected in [true, false] {
+        let config = with(&[
+            ("device.blocks_per_plane", json!(512)),
+            ("device.pages_per_block", json!(12)),
+            ("device.cleaning.min_free", json!(0.0)),
+            ("device.buffer.power_loss_protected", json!(protected)),
+        ]);
+        let mut untimed = prepared(&config, 2);
+        let mut timed = prepared(&config, 2);
+        let pages = untimed.preparable_pages();
+        let sectors = engine::Device::capacity_sectors(&untimed) / pages;
+        let [mut random, mut same] = [(); 2].map(|()| Xoshiro256::new(13, 0));
+        let make = |id| {
+            let lba = Lba(skewed(&mut random, pages) * sectors);
+            Request::new(id, Op::Write, lba, sectors as u32)
+        };
+        for ssd in [&mut untimed, &mut timed] {
+            ssd.reset_counts();
+        }
+        let writes = 2 * pages;
+        for id in 0..writes {
+            let lba = Lba(skewed(&mut same, pages) * sectors);
+            assert!(untimed.serve_untimed(&Request::new(id, Op::Write, lba, sectors as u32)).is_ok());
+        }
+        run_closed(&mut timed, &mut Closed::new(64, writes, make));
+        untimed.check().unwrap();
+        let [one, two] = [&timed, &untimed].map(|ssd| ssd.report(1).unwrap().counts);
+        let what = format!("protected {protected}, timed against untimed");
+        let replaced = two.replaced_pages as f64 / writes as f64;
+        assert!(replaced > 0.1, "{what}: only {replaced} of the pages are overwritten in the buffer");
+        near(one.page_programs as f64, two.page_programs as f64, 0.05, &what);
+    }
+}
+
+#[test]
+fn without_time_a_flush_pads_what_a_power_cut_would_lose() {
+    for protected in [false, true] {
+        let config = with(&[("device.buffer.power_loss_protected", json!(protected))]);
+        let page = |id, page| Request::new(id, Op::Write, Lba(page * 8), 8);
+        let flush = |id| Request::new(id, Op::Flush, Lba(0), 0);
+        let forced = Request { fua: true, ..page(9, 70) };
+        let asked = [
+            page(0, 1),
+            page(1, 2),
+            page(2, 1),
+            flush(3),
+            page(4, 1),
+            page(5, 50),
+            page(6, 50),
+            flush(7),
+            page(8, 60),
+            forced,
+            page(10, 60),
+        ];
+        let count = asked.len() as u64;
+        let (mut timed, mut untimed) = (Ssd::new(&config, 1).unwrap(), Ssd::new(&config, 1).unwrap());
+        run_closed(&mut timed, &mut Closed::new(1, count, |id| asked[id as usize]));
+        for request in &asked {
+            assert!(untimed.serve_untimed(request).is_ok());
+        }
+        let [one, two] = [&timed, &untimed].map(|ssd| {
+            let counts = ssd.report(1).unwrap().counts;
+            let Counts { padding_pages, replaced_pages, groups_programmed, page_programs, .. } =
+                counts;
+            (padding_pages, replaced_pages, groups_programmed, page_programs)
+        });
+        assert_eq!(one, two, "protected {protected}");
+        // Three groups of two pages and nothing, or all in the buffer; in flash pages a page is one.
+        let expected = if protected { (0, 4) } else { (3 * 22, 2) };
+        assert_eq!((two.0, two.1), expected, "protected {protected}");
     }
 }

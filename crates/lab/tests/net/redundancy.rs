@@ -23,7 +23,7 @@ const OWN: [&str; 14] = [
     "hole",
 ];
 
-/// It came later, and is not drawn: it matters most to power cuts, of which none is.
+/// It came later, and is drawn apart.
 const NOT_DRAWN: &str = "device.hole";
 
 /// Whether a key of an array is drawn here.
@@ -64,6 +64,16 @@ pub fn draw(config: &mut Config, seed: u64) {
             config.set("device.copies", "2");
         }
         config.set("device.rebuild.unit", "\"192KiB\"");
+    }
+    let mut dice = Dice::new(seed.rotate_left(24) ^ 0x109);
+    if dice.chance(0.4) {
+        // Partial parity is of rotated parity alone.
+        let rule = if config.get("device.redundancy") == Some("parity") || dice.chance(0.1) {
+            dice.pick(&["journal", "partial-parity"])
+        } else {
+            "journal"
+        };
+        config.set(NOT_DRAWN, format!("\"{rule}\""));
     }
 }
 

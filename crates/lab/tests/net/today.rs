@@ -79,6 +79,22 @@ pub fn draw(config: &mut Config, seed: u64) {
     for (key, value) in own.0 {
         config.set(&key.replacen("device", at, 1), value);
     }
+    saturate(config, &mut dice);
+}
+
+/// Lets some of the experiments write at saturation, skewed: what a buffer holds of hot pages is most then.
+fn saturate(config: &mut Config, dice: &mut Dice) {
+    if config.get("workload.kind") != Some("\"closed\"") && config.get("workload.kind") != Some("closed")
+        || !dice.chance(0.3)
+    {
+        return;
+    }
+    config.set("workload.read_share", "0.0");
+    config.set("workload.outstanding", dice.whole(&[32, 64]));
+    config.set("workload.requests", dice.whole(&[3_000, 10_000]));
+    let localities = ["uniform", "zipf(0.5)", "zipf(0.99)", "zipf(1.2)", "hot-cold(0.9, 0.1)"];
+    config.set("workload.locality", dice.text(&localities));
+    config.0.retain(|(key, _)| key != "workload.think_time");
 }
 
 fn own_keys(config: &mut Config, at: &str, given: f64, dice: &mut Dice) {
@@ -115,6 +131,9 @@ fn buffered(own: &mut Config, given: f64, dice: &mut Dice) {
         let said = ["cell.bits", "planes_per_die", "timing.", "page_size"];
         own.0.retain(|(key, _)| !said.iter().any(|it| key["device.".len()..].starts_with(it)));
     }
+    if dice.chance(0.1) && own.get("device.cell.preset").is_none() {
+        own.set("device.planes_per_die", "6");
+    }
     let (bits, planes, page) = shape(own);
     // Whole word lines, and of them whole parts.
     let scale =
@@ -135,7 +154,8 @@ fn buffered(own: &mut Config, given: f64, dice: &mut Dice) {
     let held = if own.get("device.cell.program") == Some("two-pass") { distance + 2 } else { 1 };
     let least = page * planes * rows * dies * held;
     let room = |dice: &mut Dice| {
-        let bytes = least * dice.pick(&[4, 4, 4, 5, 8, 8, 16, 64, 3]) / 4;
+        // The largest hold more than the drive.
+        let bytes = least * dice.pick(&[4, 4, 4, 5, 8, 8, 16, 64, 256, 1024, 3]) / 4;
         format!("\"{}\"", options::Size::from_bytes(bytes))
     };
     own.set("device.buffer.size", room(dice));

@@ -82,8 +82,13 @@ impl Raid {
     /// Does to a stripe what a request does, in no time.
     fn serve_stripe(&mut self, request: &Request, stripe: u64, of: std::ops::Range<u64>) -> Status {
         let (data, width, chunk) = (self.geometry.data, self.geometry.width, self.geometry.chunk);
-        let operation = Operation::new(NONE, Kind::Write, stripe, of, 0);
-        let mut status = Status::Ok;
+        let kind = match request.op {
+            Op::Read => Kind::Read,
+            Op::Trim => Kind::Trim,
+            Op::Write | Op::Flush => Kind::Write,
+        };
+        let operation = Operation::new(NONE, kind, stripe, of, 0);
+        let mut status = self.log_untimed(&operation);
         for place in 0..width {
             let (is_mirror, is_read) = (self.geometry.is_mirror(), request.op == Op::Read);
             let span = match place < data {

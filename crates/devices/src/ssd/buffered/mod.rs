@@ -24,9 +24,9 @@ mod writes;
 
 use super::account::UnitAccount;
 use super::clock::Clock;
-use super::config::{Program, SsdConfig};
+use super::config::{Pace as PaceRule, Program, SsdConfig};
 use super::flash::{Effort, Flash};
-use super::ftl::{Ftl, Programming};
+use super::ftl::{BufferRoom, Ftl, Programming};
 use super::host;
 use super::ids::Block;
 use super::shape::{Geometry, Groups};
@@ -94,9 +94,10 @@ impl Buffered {
     pub(in crate::ssd) fn new(
         config: &SsdConfig,
         geometry: &Geometry,
-        (ftl, flash): (Ftl, Flash),
+        (mut ftl, flash): (Ftl, Flash),
     ) -> Buffered {
         let shape = geometry.groups.expect("there is a buffer");
+        ftl.write_through(untimed_room(config, &shape));
         let costs = Costs::new(config, &shape);
         let domains = geometry.domains as usize;
         Buffered {
@@ -132,6 +133,7 @@ impl Buffered {
     /// The rooms of the domains are counted when the first request comes: preconditioning is untimed and
     /// does not need them.
     fn begin(&mut self) {
+        self.ftl.end_untimed(&mut self.flash);
         if !self.pace.has_begun() {
             let domains = 0..self.ftl.geometry().domains;
             let room = domains.map(|domain| self.ftl.room_of(domain).cast_signed()).collect();
@@ -286,6 +288,20 @@ fn rooms(config: &SsdConfig, shape: &Groups) -> [u32; 2] {
     let pages = |size: options::Size| (size.bytes() / u64::from(shape.unit_bytes)) as u32;
     let host = pages(config.buffer.size);
     [host, config.buffer.copies.map_or(host, pages)]
+}
+
+/// The room of the buffer as far as untimed writes fill it.
+fn untimed_room(config: &SsdConfig, shape: &Groups) -> BufferRoom {
+    let two_pass = config.cell.program == Program::TwoPass;
+    let dies = f64::from(shape.dies);
+    BufferRoom {
+        groups: f64::from(rooms(config, shape)[0]) / f64::from(shape.units),
+        between: if two_pass { f64::from(config.cell.distance) * dies } else { 0.0 },
+        // With cache registers a die programs one and has the next.
+        at_dies: if config.cache_commands { 2.0 * dies } else { dies },
+        in_bursts: config.cleaning.pace == PaceRule::Burst,
+        volatile: config.is_volatile(),
+    }
 }
 
 /// How host writes and cleaning share the flash.

@@ -129,7 +129,12 @@ impl Buffered {
                     if self.pace.begins_burst(true, now) {
                         self.pace_changed(clock);
                     }
-                    self.clean_all(clock);
+                    if self.pace.holds_host() {
+                        // What is superseded may lie in blocks whose programs are held: then the burst gains nothing.
+                        self.go_on_cleaning(clock);
+                    } else {
+                        self.clean_all(clock);
+                    }
                     return Some(Reason::Cleaning);
                 };
                 self.ftl.counters.host_wrote(page.touched.1, u64::from(page.bytes));

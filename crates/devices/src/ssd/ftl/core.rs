@@ -6,6 +6,7 @@ use super::free::FreeBlocks;
 use super::map::PageMap;
 use super::placement::{Placement, Reserve};
 use super::streams::Streams;
+use super::window::Window;
 use crate::building::{Asking, Tick};
 use crate::ssd::account::Counters;
 use crate::ssd::clean::Custom;
@@ -42,6 +43,8 @@ pub struct Ftl {
     pub(super) marks: LowMarks,
     pub(super) reserve: Reserve,
     pub(super) ageing: Ageing,
+    /// The write buffer of untimed writes, if there is one.
+    pub(super) window: Option<Window>,
     /// Pages whose programming was ever begun.
     pub(super) programs: u64,
     /// What was done.
@@ -79,6 +82,7 @@ impl Ftl {
             marks: LowMarks::new(geometry),
             reserve: Reserve::Pages(geometry.reserved_pages()),
             ageing: Ageing::new(geometry, flash.ratings()),
+            window: None,
             programs: 0,
             counters: Counters::default(),
         };

@@ -99,7 +99,12 @@ impl Ftl {
             }
             Need::Page(work, range) => (work, range),
         };
-        if !work.writes() {
+        let is_read = !work.writes();
+        // What is in the buffer need not be read.
+        let is_waiting = is_read && self.is_waiting(lpn);
+        if is_waiting && work == PageWork::Read {
+            self.counters.buffer_hits += u64::from(pages);
+        } else if is_read && !is_waiting {
             self.clean_before_reading(flash, lpn);
             self.counters.page_read(work, range.1, granule);
         }
@@ -120,10 +125,16 @@ impl Ftl {
     /// Writes a logical page in no time; whether the drive took it.
     fn write_untimed(&mut self, flash: &mut Flash, page: HostPage) -> bool {
         let lpn = page.lpn;
+        if self.is_waiting(lpn) && !self.has_ended() {
+            self.counters.host_wrote(page.pages, page.bytes);
+            self.counters.buffer_replaced += u64::from(page.pages);
+            return true;
+        }
         let pool = self.geometry.pool_of(lpn);
         let Some(domain) = self.domain_untimed(flash, pool, page) else { return false };
         let programming = self.begin_program(domain, lpn);
         self.complete_program(flash, programming);
+        self.note_place(programming.block, self.geometry.page_in_block(programming.ppn));
         self.counters.page_written(page.pages, page.bytes);
         true
     }
@@ -136,7 +147,10 @@ impl Ftl {
         page: HostPage,
     ) -> Option<Domain> {
         loop {
-            let unit = if self.placement.pools_span_units {
+            let unit = if let Some(filling) = self.filling_untimed() {
+                // A group is filled before another one begins.
+                self.geometry.unit_of(filling)
+            } else if self.placement.pools_span_units {
                 let best = self.units_of(pool).min_by_key(|unit| self.standing(pool, *unit));
                 best.expect("a pool has a unit")
             } else {
@@ -169,6 +183,9 @@ impl Ftl {
 
     /// Cleans until no domain of a unit is low, or nothing there can be gained.
     fn clean_low(&mut self, flash: &mut Flash, unit: Unit) {
+        if self.window.is_some() {
+            return self.clean_steadily(flash, unit);
+        }
         while self.needs_cleaning(unit) {
             let Some(job) = self.begin_cleaning(flash, unit, true) else { break };
             self.clean_untimed(flash, job);
@@ -176,13 +193,29 @@ impl Ftl {
     }
 
     fn clean_untimed(&mut self, flash: &mut Flash, mut job: Relocation) {
+        let data_pages = self.geometry.data_pages;
+        self.move_pages(flash, &mut job, (0, data_pages));
+        let Some(mut filling) = self.complete_erase(flash, job) else { return };
+        while let Step::Move(programming) = self.next_step(flash, &mut filling) {
+            self.complete_move(flash, programming);
+        }
+        self.complete_erase(flash, filling);
+    }
+
+    /// Moves what is valid in a number of pages of a victim from one on.
+    pub(super) fn move_pages(
+        &mut self,
+        flash: &mut Flash,
+        job: &mut Relocation,
+        (mut first, count): (u32, u32),
+    ) {
         const BATCH: usize = 64;
         let mut pages = [0; BATCH];
-        let mut first = 0;
+        let end = first + count;
         let in_runs =
             self.config.frontiers == Frontiers::Single && self.blocks.moved_age.is_empty();
-        while first < self.geometry.data_pages {
-            let count = (self.geometry.data_pages - first).min(BATCH as u32);
+        while first < end {
+            let count = (end - first).min(BATCH as u32);
             let base = self.geometry.ppn(job.source, first);
             self.prefetch_places(flash, base, count);
             // First all look-ups, then all moves.
@@ -198,7 +231,7 @@ impl Ftl {
             job.moved += valid as u32;
             first += count;
             if in_runs {
-                self.move_run(flash, &job, &pages[..valid]);
+                self.move_run(flash, job, &pages[..valid]);
                 continue;
             }
             for lpn in &pages[..valid] {
@@ -207,11 +240,6 @@ impl Ftl {
                 self.complete_program(flash, programming);
             }
         }
-        let Some(mut filling) = self.complete_erase(flash, job) else { return };
-        while let Step::Move(programming) = self.next_step(flash, &mut filling) {
-            self.complete_move(flash, programming);
-        }
-        self.complete_erase(flash, filling);
     }
 
     /// Begins to fetch the places of the logical pages that were written to `count` pages from one on.

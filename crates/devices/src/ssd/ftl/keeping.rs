@@ -116,6 +116,7 @@ impl Ftl {
         if !fits {
             return Err("its state does not fit this drive".to_owned());
         }
+        self.forget_untimed();
         self.map = state.map;
         self.count_unmapped();
         self.blocks.valid.fill(0);

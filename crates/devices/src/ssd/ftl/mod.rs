@@ -24,6 +24,7 @@ mod programming;
 mod rebuild;
 mod relocation;
 mod streams;
+mod window;
 mod writing;
 
 pub use core::Ftl;
@@ -35,3 +36,4 @@ pub use relocation::{Reason, Relocation, Step};
 pub(in crate::ssd) use blocks::Opening;
 pub(in crate::ssd) use keeping::FtlState;
 pub(in crate::ssd) use parts::Part;
+pub(in crate::ssd) use window::BufferRoom;

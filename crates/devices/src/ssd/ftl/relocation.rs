@@ -268,6 +268,7 @@ impl Ftl {
             self.ageing.erased(domain);
         }
         flash.erase(victim);
+        self.note_erased(victim);
         self.counters.erases += 1;
         self.counters.migrated_blocks += u64::from(job.levels_wear());
         self.counters.victim_moves += u64::from(job.moved);
