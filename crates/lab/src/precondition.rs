@@ -48,6 +48,10 @@ pub(crate) fn precondition(
         write.unite();
         threads.prepare(write.divided);
         device.reset_counts();
+        // A steady state is that of the load, and so is its wear.
+        if precondition != Precondition::Steady {
+            device.begin_load();
+        }
     }
     ControlFlow::Continue(settled)
 }
