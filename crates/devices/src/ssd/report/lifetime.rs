@@ -71,8 +71,10 @@ impl Ssd {
         let (ageing, counts) = (ftl.ageing(), self.counts_now());
         let page_bytes = f64::from(geometry.sectors_per_page) * engine::SECTOR_BYTES as f64;
         let capacity = geometry.exported_pages() as f64 * page_bytes;
-        let physical =
-            f64::from(geometry.blocks()) * f64::from(geometry.data_pages) * page_bytes;
+        // Parity is programmed and counted as data, so its room is part of what the flash holds.
+        let parity = geometry.groups.as_ref().map_or(0, |it| it.parity_per_block() * it.units);
+        let block_pages = f64::from(geometry.data_pages) + f64::from(parity);
+        let physical = f64::from(geometry.blocks()) * block_pages * page_bytes;
         // A part of each block represents all of it.
         let scale = f64::from(self.config.scale);
         let days = self.config.wear.service_years * DAYS_PER_YEAR;
@@ -86,11 +88,11 @@ impl Ssd {
         let (rated, wear) = (self.mean_rating(), self.wear_at_end());
         // Pages that need cleaning: what is programmed, but by moving. In balance each victim's superseded
         // pages make room for as many of them.
-        let moved = counts.pages_moved + counts.pages_migrated;
-        let new = counts.page_programs.saturating_sub(moved) as f64;
-        let superseded = counts.victim_pages.saturating_sub(counts.victim_pages_moved);
-        let balanced = share(counts.victim_pages, superseded).map(|each| new * each);
-        let programmed = counts.page_programs.saturating_sub(counts.pages_migrated) as f64;
+        let new = ftl.counters.host_programs + ftl.counters.padding + ftl.counters.pair_copies;
+        let victims = ftl.counters.cleaned() * u64::from(geometry.data_pages);
+        let superseded = victims.saturating_sub(ftl.counters.victim_moves);
+        let balanced = share(victims, superseded).map(|each| new as f64 * each);
+        let programmed = (new + ftl.counters.moves) as f64;
         LifetimeReport {
             service_years: self.config.wear.service_years,
             estimate: amplification
