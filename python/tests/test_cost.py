@@ -288,6 +288,9 @@ def test_prices_of_an_experiment_lie_below_options(ssdlab, refused, tmp_path):
     assert ssdlab("run", "priced.toml", "--out", "out", "--quiet").returncode == 0
     found = json.loads((tmp_path / "out" / "results.json").read_text())
     assert found["experiment"]["cost"] == {"capacity_dollars_per_gb": 2.0, "years": 3.0}
+    assert "is not known from this run" in refused("cost", "out")
+    settled = ("--set", "run.precondition=steady", "--set", "workload.requests=60000")
+    assert ssdlab("run", "priced.toml", "--out", "out", "--quiet", *settled).returncode == 0
     assert "capacity_dollars_per_gb = 2, years = 3" in ssdlab("cost", "out").stdout
     done = ssdlab("cost", "out", "--device-dollars", 7)
     assert "device_dollars = 7, years = 3" in done.stdout

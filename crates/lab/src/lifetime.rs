@@ -63,8 +63,7 @@ fn judged(it: &LifetimeReport, pieces: &[Piece]) -> (&'static str, Option<String
         return ("measured", None, None);
     }
     let unknown = |because: String| {
-        let reason =
-            format!("not known from this run ({} erasures{because}); {ADVICE}", it.erases);
+        let reason = format!("not known from this run ({} erasures{because}); {ADVICE}", it.erases);
         ("unknown", Some(reason), None)
     };
     if it.erases < LEAST_ERASES {
@@ -80,7 +79,7 @@ fn judged(it: &LifetimeReport, pieces: &[Piece]) -> (&'static str, Option<String
     }
     if it.evenness_unsure > MOST_ERROR {
         let percent = 100.0 * it.evenness_unsure;
-        return unknown(format!(", {percent:.0} % of the blocks had too few to tell how even wear is"));
+        return unknown(format!(", evenness of wear known within {percent:.0} %"));
     }
     ("estimated", None, Some(amplification + it.evenness_unsure))
 }

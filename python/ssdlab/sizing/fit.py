@@ -24,8 +24,9 @@ from ssdlab.sweeps.plan import READING
 #: Requests and bytes of a run, all loops together: what takes a few seconds.
 MAX_REQUESTS = 300_000
 MAX_BYTES = 15e9
-#: Erasures from which a lifetime is told, with some to spare, at this write amplification or more.
-ERASES, AMPLIFIED = 150, 2
+#: Blocks that the measured loops write over: erasures from which a lifetime is told, with some to
+#: spare for a buffer that takes what is overwritten at once.
+ERASES = 150
 
 
 @dataclass(frozen=True)
@@ -123,7 +124,7 @@ def fit(path: Path, stack: Sequence[Layer], most_drives: int) -> Fit:
             f"{size(room * scale)} a drive; the trace touches {share:.1%} of that."
         )
     block = room * drives / int(drive["blocks_per_plane"])
-    loops, measured = _loops(found, block * ERASES / AMPLIFIED)
+    loops, measured = _loops(found, block * ERASES)
     if loops > 1:
         last = "one" if measured == 1 else f"{measured} of them"
         words.append(f"Looped: replayed {loops} times, the last {last} measured.")

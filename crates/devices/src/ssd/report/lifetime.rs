@@ -6,9 +6,10 @@
 //!
 //! Write amplification is that of the measured interval, in bytes. Evenness is the mean erasures of a block
 //! when the drive ends / the rating, in this model of wear: a share of the blocks holds data that is never
-//! overwritten and wears not at all, unless wear levelling migrates cold data; the counts of the others
-//! spread by chance, with a variance in proportion to their mean, as measured since the load began (1 is
-//! Poisson's; a log has less). The drive ends when as many blocks have reached their rating as it can lose.
+//! overwritten and wears not at all; the erasures of the others spread by rates that last, with a standard
+//! deviation in proportion to their mean, and by chance, with a variance in proportion to it. All three are
+//! measured since the load began; wear levelling that migrates cold data evens out the first two. The drive
+//! ends when as many blocks have reached their rating as it can lose.
 //! A drive that has ended is asked for its erasures instead.
 //!
 //! That write amplification rises while the last blocks are retired is left out, so a life ends a little
@@ -95,8 +96,7 @@ impl Ssd {
         let programmed = (new + ftl.counters.moves) as f64;
         LifetimeReport {
             service_years: self.config.wear.service_years,
-            estimate: amplification
-                .map(|each| milestone(physical * rated * wear.evenness / each)),
+            estimate: amplification.map(|each| milestone(physical * rated * wear.evenness / each)),
             ended: ftl.has_ended(),
             physical_bytes: physical * scale,
             rated_cycles: rated,
@@ -127,15 +127,17 @@ impl Ssd {
             let all: Vec<f64> = erases.iter().copied().map(f64::from).collect();
             return WearAtEnd { evenness: moments(&all).0 / rated, unsure: 0.0 };
         }
-        let before = &ftl.ageing().erases_before_load;
-        let since = |(at, now): (usize, &u32)| {
-            f64::from(*now) - f64::from(before.get(at).copied().unwrap_or(0))
-        };
-        let seen: Vec<f64> = erases.iter().enumerate().map(since).collect();
+        let ageing = ftl.ageing();
+        let at = |table: &[u32], block: usize| f64::from(table.get(block).copied().unwrap_or(0));
+        let parts = erases.iter().enumerate().map(|(block, now)| {
+            let begun = at(&ageing.erases_before_load, block);
+            let counted = at(&ageing.erases_before, block).max(begun);
+            (counted - begun, f64::from(*now) - counted)
+        });
         let blocks = f64::from(geometry.blocks()) / f64::from(geometry.pools);
         let losable = f64::from(geometry.losable_blocks()) / blocks;
-        let moves_cold_data = self.config.cleaning.levelling.rule == LevellingRule::Migrate;
-        Seen::of(&seen).at_end(rated, spread, losable, moves_cold_data)
+        let is_levelled = self.config.cleaning.levelling.rule == LevellingRule::Migrate;
+        Seen::of(&parts.collect::<Vec<_>>(), is_levelled).at_end(rated, spread, losable)
     }
 }
 
@@ -149,43 +151,79 @@ struct WearAtEnd {
 /// The erasures of the blocks under a load, as far as they were seen.
 #[derive(Debug, Clone, Copy, PartialEq)]
 struct Seen {
+    /// Mean over all blocks.
     mean: f64,
-    std: f64,
     /// Share of the blocks that were never erased.
     never: f64,
+    /// Mean and variance over the others.
+    mean_worn: f64,
+    variance_worn: f64,
+    /// Of their relative rates of erasure the variance that lasts: the least, as estimated, and the most.
+    lasting: [f64; 3],
+    /// Cold data is moved into worn blocks, which evens out what would last.
+    is_levelled: bool,
 }
 
 impl Seen {
-    fn of(erases: &[f64]) -> Seen {
-        let (mean, std) = moments(erases);
-        let never = erases.iter().filter(|it| **it == 0.0).count();
-        Seen { mean, std, never: never as f64 / erases.len() as f64 }
+    /// Of each block, erasures in a first and in a second part of the load.
+    ///
+    /// Rates that last make blocks that were erased more often in one part be so in the other: their
+    /// relative variance is the covariance of the parts / the product of their means, with the standard
+    /// error of a covariance. Where there is one part, all of its variance may last, or none.
+    fn of(parts: &[(f64, f64)], is_levelled: bool) -> Seen {
+        let sums: Vec<f64> = parts.iter().map(|(first, second)| first + second).collect();
+        let mean = moments(&sums).0;
+        let worn: Vec<(f64, f64)> =
+            parts.iter().copied().filter(|(first, second)| first + second > 0.0).collect();
+        let count = worn.len() as f64;
+        let never = 1.0 - count / parts.len() as f64;
+        if worn.is_empty() {
+            let lasting = [0.0, 0.0, 1.0];
+            return Seen { mean, never, mean_worn: 0.0, variance_worn: 0.0, lasting, is_levelled };
+        }
+        let each = |of: fn(&(f64, f64)) -> f64| moments(&worn.iter().map(of).collect::<Vec<_>>());
+        let (all, first, second) = (each(|it| it.0 + it.1), each(|it| it.0), each(|it| it.1));
+        let most = (all.1 / all.0).powi(2);
+        let lasting = if first.0 > 0.0 && second.0 > 0.0 {
+            let products = worn.iter().map(|it| (it.0 - first.0) * (it.1 - second.0));
+            let scale = first.0 * second.0;
+            let found = products.sum::<f64>() / count / scale;
+            let error = ERRORS * first.1 * second.1 / count.sqrt() / scale;
+            // Less than its error is no finding: a root of noise would cost every short run a few percent.
+            let told = if found > error { found } else { 0.0 };
+            [found - error, told, found + error].map(|it| it.clamp(0.0, most))
+        } else {
+            [0.0, 0.0, most]
+        };
+        let variance_worn = all.1 * all.1;
+        Seen { mean, never, mean_worn: all.0, variance_worn, lasting, is_levelled }
     }
 
     /// The end of a drive with that rating (`spread` is its standard deviation over the blocks), which can
     /// lose that share of its blocks.
-    fn at_end(self, rated: f64, spread: f64, losable: f64, moves_cold_data: bool) -> WearAtEnd {
-        let at_rest = if moves_cold_data { 0.0 } else { self.at_rest() };
+    fn at_end(self, rated: f64, spread: f64, losable: f64) -> WearAtEnd {
+        let rest = self.at_rest();
+        if self.mean_worn == 0.0 || rest >= 1.0 {
+            return WearAtEnd { evenness: 1.0, unsure: 1.0 };
+        }
         // Whether what was not erased is at rest or was spared by chance is not known yet.
-        let unsure = (self.never - self.at_rest()) / (1.0 - self.at_rest()).max(f64::MIN_POSITIVE);
-        let worn = 1.0 - at_rest;
-        if worn <= 0.0 {
-            return WearAtEnd { evenness: 0.0, unsure: 1.0 };
-        }
-        // Moments of the blocks that wear, which are all where cold data is moved.
-        let mean = self.mean / worn;
-        let square = (self.std * self.std + self.mean * self.mean) / worn;
-        let dispersion = if mean > 0.0 { ((square - mean * mean) / mean).max(0.0) } else { 1.0 };
+        let spared = (self.never - rest) / (1.0 - rest);
+        let worn = if self.is_levelled { 1.0 } else { 1.0 - rest };
         let deviations = above((losable / worn).min(0.5));
-        let left = |mean: f64| {
-            rated - mean - deviations * (dispersion * mean + spread * spread).sqrt()
+        let evenness = |lasting: f64| {
+            let lasts = if self.is_levelled { 0.0 } else { lasting };
+            let by_chance = self.variance_worn - lasting * self.mean_worn * self.mean_worn;
+            let dispersion = by_chance.max(0.0) / self.mean_worn;
+            let (mut low, mut high) = (0.0, rated);
+            for _ in 0..HALVINGS {
+                let mean = 0.5 * (low + high);
+                let variance = dispersion * mean + lasts * mean * mean + spread * spread;
+                if mean + deviations * variance.sqrt() < rated { low = mean } else { high = mean }
+            }
+            worn * low / rated
         };
-        let (mut low, mut high) = (0.0, rated);
-        for _ in 0..HALVINGS {
-            let middle = 0.5 * (low + high);
-            if left(middle) > 0.0 { low = middle } else { high = middle }
-        }
-        WearAtEnd { evenness: worn * low / rated, unsure }
+        let [most, found, least] = self.lasting.map(evenness);
+        WearAtEnd { evenness: found, unsure: spared + 0.5 * (most - least).abs() / found }
     }
 
     /// The share of the blocks that rest: what chance does not explain of those never erased.
@@ -197,11 +235,18 @@ impl Seen {
         let (mut low, mut high) = (0.0, self.never);
         for _ in 0..HALVINGS {
             let middle = 0.5 * (low + high);
-            if middle < 1.0 && by_chance(middle) < self.never { low = middle } else { high = middle }
+            if middle < 1.0 && by_chance(middle) < self.never {
+                low = middle
+            } else {
+                high = middle
+            }
         }
         if by_chance(0.0) >= self.never { 0.0 } else { low }
     }
 }
+
+/// Standard errors within which a covariance is taken to lie.
+const ERRORS: f64 = 2.0;
 
 /// Steps of a bisection, after which a float is as good as it becomes.
 const HALVINGS: usize = 60;
@@ -235,35 +280,50 @@ mod tests {
         }
     }
 
+    fn seen(first: &[f64], second: &[f64]) -> Seen {
+        let parts: Vec<_> = first.iter().copied().zip(second.iter().copied()).collect();
+        Seen::of(&parts, false)
+    }
+
     #[test]
     fn blocks_at_rest_are_told_from_those_spared_by_chance() {
         // Poisson's share of zeros: none is at rest, however few erasures were seen.
         for mean in [0.01, 0.3, 2.0] {
             let never = libm::exp(-mean);
-            let seen = Seen { mean, std: mean.sqrt(), never };
+            let seen = Seen { mean, never, ..seen(&[1.0, 1.0], &[1.0, 1.0]) };
             assert!(seen.at_rest() < 1e-9, "{mean}");
-            let unsure = seen.at_end(100.0, 0.0, 0.1, false).unsure;
+            let unsure = seen.at_end(100.0, 0.0, 0.1).unsure;
             assert!((unsure - never).abs() < 1e-9, "{mean}: {unsure}");
         }
         // Three of ten rest, and the others were erased twenty times each, as by a log.
-        let erases: Vec<f64> = (0..10).map(|it| if it < 3 { 0.0 } else { 20.0 }).collect();
-        let seen = Seen::of(&erases);
-        assert!((seen.at_rest() - 0.3).abs() < 1e-6);
-        let end = seen.at_end(1000.0, 0.0, 0.1, false);
+        let erases: Vec<f64> = (0..10).map(|it| if it < 3 { 0.0 } else { 10.0 }).collect();
+        let log = seen(&erases, &erases);
+        assert!((log.at_rest() - 0.3).abs() < 1e-6);
+        let end = log.at_end(1000.0, 0.0, 0.1);
         assert!((end.evenness - 0.7).abs() < 1e-3 && end.unsure < 1e-6, "{end:?}");
         // Levelling wears them too.
-        assert!(seen.at_end(1000.0, 0.0, 0.1, true).evenness > 0.75);
+        let levelled = Seen { is_levelled: true, ..log };
+        assert!(levelled.at_end(1000.0, 0.0, 0.1).evenness > 0.99);
     }
 
     #[test]
-    fn chance_costs_the_root_of_the_rating() {
-        let seen = Seen { mean: 100.0, std: 10.0, never: 0.0 };
-        for rated in [100.0, 400.0, 3000.0] {
-            let end = seen.at_end(rated, 0.0, 0.1, false).evenness * rated;
-            assert!((end + above(0.1) * end.sqrt() - rated).abs() < 1e-6, "{rated}: {end}");
+    fn what_lasts_costs_a_share_and_chance_the_root_of_the_rating() {
+        let half = |odd: f64, even: f64| -> Vec<f64> {
+            (0..1000).map(|it| if it % 2 == 0 { even } else { odd }).collect()
+        };
+        let quarter: Vec<f64> =
+            (0..1000).map(|it| if it / 2 % 2 == 0 { 9.0 } else { 11.0 }).collect();
+        for rated in [100.0, 3000.0] {
+            // The same blocks were erased more often in both parts, 10 %.
+            let end = seen(&half(11.0, 9.0), &half(11.0, 9.0)).at_end(rated, 0.0, 0.1);
+            assert!((1.0 / end.evenness - 1.0 - 0.1 * above(0.1)).abs() < 1e-6, "{end:?}");
+            // Others were in the second part: a variance of 2 at a mean of 20.
+            let end = seen(&half(11.0, 9.0), &quarter).at_end(rated, 0.0, 0.1);
+            let mean = end.evenness * rated;
+            assert!((mean + above(0.1) * (0.1 * mean).sqrt() - rated).abs() < 1e-6, "{end:?}");
+            // Of one part it cannot be said.
+            let one = seen(&half(0.0, 0.0), &half(11.0, 9.0)).at_end(rated, 0.0, 0.1);
+            assert!(one.unsure > 0.04, "{one:?}");
         }
-        // A log has none of it.
-        let log = Seen { std: 0.0, ..seen }.at_end(100.0, 0.0, 0.1, false);
-        assert!((log.evenness - 1.0).abs() < 1e-9);
     }
 }
