@@ -8,7 +8,17 @@ import pytest
 
 import ssdlab as lab
 from ssdlab import _core
-from ssdlab.cost import Need, Prices, bill, cheapest, display, front, of_results, rule
+from ssdlab.cost import (
+    Need,
+    Prices,
+    bill,
+    cheapest,
+    display,
+    front,
+    of_results,
+    refuse_unknown,
+    rule,
+)
 from ssdlab.cost import need as needs
 from ssdlab.paper import ITEMS, Study
 
@@ -20,9 +30,9 @@ HOURS = 5 * 365 * 24
 def results(tmp_path_factory):
     """A drive under random writes, long enough to tell how long it lasts; where it is kept."""
     found = lab.run(
-        workload={"kind": "closed", "read_share": 0.5, "outstanding": 4, "requests": 20_000},
+        workload={"kind": "closed", "read_share": 0.5, "outstanding": 4, "requests": 60_000},
         device={"preset": "agrawal2008", "blocks_per_plane": 32},
-        run={"precondition": "random:2"},
+        run={"precondition": "steady"},
     )
     path = tmp_path_factory.mktemp("results") / "results.json"
     found.save(path)
@@ -87,7 +97,7 @@ def test_power_follows_the_load(results):
 
 def test_drives_are_replaced_when_they_are_worn(results):
     it = design(results, device_dollars=600.0, years=5.0)
-    lifetime = it.lifetime_writes / 365 / 20
+    lifetime = it.lifetime.drive_writes / 365 / 20
     found = bill(it, need(dwpd=20.0))
     assert found.lifetime_years == pytest.approx(lifetime)
     assert found.times_bought == -(-5 // lifetime)
@@ -115,10 +125,18 @@ def test_a_design_that_is_too_slow_falls_short(results):
 
 
 def test_what_is_not_known_is_not_guessed(results):
-    young = {**results[1], "wear": {**results[1]["wear"], "lifetime": {"service_years": 5.0}}}
+    life = {**results[1]["wear"]["lifetime"], "status": "unknown", "host_bytes": None}
+    life |= {"drive_writes": None, "reason": "not known from this run (7 erasures)"}
+    young = {**results[1], "wear": {**results[1]["wear"], "lifetime": life}}
     prices = Prices(device_dollars=1.0, years=5.0)
     found = bill(of_results("young", young, prices), need(dwpd=1.0))
-    assert "its lifetime is unknown" in found.lacks[0]
+    assert found.lacks == ["its lifetime is not known from this run (7 erasures)"]
+    with pytest.raises(lab.InputError, match="young: the lifetime is not known from this run"):
+        refuse_unknown([found])
+    refuse_unknown([found, bill(of_results("grown", results[1], prices), need(dwpd=1.0))])
+    old = {**results[1], "wear": {**results[1]["wear"], "lifetime": {"service_years": 5.0}}}
+    with pytest.raises(lab.InputError, match="of an older version"):
+        of_results("old", old, prices)
     bare = {key: value for key, value in results[1].items() if key not in ("wear", "energy")}
     found = bill(of_results("bare", bare, prices), need())
     assert "no wear" in " ".join(found.notes)
@@ -270,6 +288,9 @@ def test_prices_of_an_experiment_lie_below_options(ssdlab, refused, tmp_path):
     assert ssdlab("run", "priced.toml", "--out", "out", "--quiet").returncode == 0
     found = json.loads((tmp_path / "out" / "results.json").read_text())
     assert found["experiment"]["cost"] == {"capacity_dollars_per_gb": 2.0, "years": 3.0}
+    assert "is not known from this run" in refused("cost", "out")
+    settled = ("--set", "run.precondition=steady", "--set", "workload.requests=60000")
+    assert ssdlab("run", "priced.toml", "--out", "out", "--quiet", *settled).returncode == 0
     assert "capacity_dollars_per_gb = 2, years = 3" in ssdlab("cost", "out").stdout
     done = ssdlab("cost", "out", "--device-dollars", 7)
     assert "device_dollars = 7, years = 3" in done.stdout

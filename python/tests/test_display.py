@@ -172,7 +172,7 @@ def test_examples_in_docstrings(module):
 
 def test_the_end_of_a_drive_and_its_settling_are_told():
     seen = {"metric": "write_amplification", "window_mean": 3.0512}
-    milestone = {"terabytes_written": 1.25, "drive_writes_per_day": 0.5}
+    amounts = {"host_bytes": 1.25e12, "drive_writes": 900.0, "drive_writes_per_day": 0.5}
     table = display.results_table(
         results(
             wear={
@@ -183,8 +183,12 @@ def test_the_end_of_a_drive_and_its_settling_are_told():
                 "ended": True,
                 "lifetime": {
                     "service_years": 5.0,
-                    "first_expiry": {"measured": True, **milestone},
-                    "spare_gone": {"measured": False, **milestone},
+                    "status": "measured",
+                    "error": None,
+                    "reason": None,
+                    "erases": 1000,
+                    **amounts,
+                    "first_expiry": {"host_bytes": 1.2e12},
                 },
             },
             steady_state={
@@ -202,7 +206,8 @@ def test_the_end_of_a_drive_and_its_settling_are_told():
         Terminal(),
     )
     assert "no spare space left" in table
-    assert "about 1.25 TB" in table
+    assert "1.25 TB" in table
+    assert "1.20 TB" in table
     assert "DWPD over 5 years" in table
     settled = "after 7 rounds (3.5 capacities of the workload's own writes): write amplification"
     assert f"Steady state of the preconditioning {settled} 3.051" in table

@@ -120,7 +120,7 @@ def test_more_drives_where_one_has_no_room(given, tmp_path):
         wide, at_ns=[0, 10**9, 2 * 10**9], op=["write"] * 3, sector=[0, 10**6, 2 * 10**6],
         sectors=[200_000] * 3,
     )  # fmt: skip
-    found = sizing.size(wide, drive=given["drive"], years=1e-6)
+    found = sizing.size(wide, drive=given["drive"])
     assert found.fit.fewest_drives == 2 and found.best.design.drives == 2
     assert "device.kind=array" not in (found.command or "")  # of a file only --out can say it
     with pytest.raises(ssdlab.InputError, match=r"1 drives have .*: --capacity 1GB has room"):
@@ -174,5 +174,5 @@ def test_examples_of_the_docs():
 def test_a_recorded_trace(given):
     trace = Path(__file__).resolve().parents[3] / "shared/traces/msr_hm_0_sample1000.csv.zst"
     small = given["drive"]
-    found = sizing.size(trace, p99_us=20_000, drives=1, years=1e-3, drive=small)
+    found = sizing.size(trace, p99_us=20_000, drives=1, drive=small)
     assert found.best is not None

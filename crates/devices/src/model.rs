@@ -181,6 +181,10 @@ pub trait Examine {
     /// Starts counting operations from zero.
     fn reset_counts(&mut self) {}
 
+    /// Writes before now were not of the load whose lifetime is reported: how evenly its wear falls is told
+    /// from what follows.
+    fn begin_load(&mut self) {}
+
     /// Begins the account anew in the middle of a run: counts start from zero, and shares of time are
     /// of the time after `now`. What happened up to `now` has been processed.
     fn begin_account(&mut self, _now: Time) {

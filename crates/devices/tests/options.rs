@@ -65,7 +65,7 @@ const BUS_BUSY: Figure = |o| o.report.bus_busy.iter().sum::<f64>();
 const SPREAD_OF_WEAR: Figure = |o| o.report.wear.std_erases;
 const REMAINING: Figure = |o| o.report.wear.mean_remaining;
 const LEVELLED: Figure = |o| o.report.counts.pages_migrated as f64;
-const DAILY_WRITES: Figure = |o| o.report.wear.lifetime.first_expiry.unwrap().drive_writes_per_day;
+const DAILY_WRITES: Figure = |o| o.report.wear.lifetime.estimate.unwrap().drive_writes_per_day;
 const EXPIRED: Figure = |o| o.report.wear.expired_blocks as f64;
 /// The share of the erasures that the lower half of the blocks had.
 const LOW_BLOCKS: Figure = |o| {

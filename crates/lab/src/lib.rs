@@ -17,6 +17,7 @@ mod faults;
 mod figures;
 mod health;
 mod inputs;
+mod lifetime;
 #[cfg(all(feature = "live", target_os = "linux"))]
 mod live;
 mod operations;

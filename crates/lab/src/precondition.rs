@@ -150,6 +150,8 @@ fn at_random(
     write.unite();
     threads.prepare(write.divided);
     device.reset_counts();
+    // Only what the workload itself writes is part of its wear.
+    device.begin_load();
     ControlFlow::Continue(settled)
 }
 

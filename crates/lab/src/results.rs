@@ -11,6 +11,7 @@
 use crate::answers::{Answers, Classes};
 use crate::energy;
 use crate::health;
+use crate::lifetime;
 use crate::overload::{Backlog, Offered};
 use crate::power;
 use crate::precondition::Prepared;
@@ -20,7 +21,7 @@ use crate::warnings::{self, Piece};
 use crate::wear::blocks_by_erases;
 use devices::disk::DiskReport;
 use devices::ssd::account::{Counter, Counts, FlashCounts, Section};
-use devices::ssd::{Milestone, SsdReport, WearMap, WearReport};
+use devices::ssd::{SsdReport, WearMap, WearReport};
 use devices::{ArrayReport, EnergyReport};
 use engine::{Class, Completion, Followed, Load, Op, PowerCuts, Time, TimeSeries};
 use serde::Serialize;
@@ -274,7 +275,8 @@ impl Results {
         }
         results["warnings"] = json!(self.warnings());
         if let (Some(flash), Some(object)) = (&self.flash, results.as_object_mut()) {
-            object.append(&mut flash_sections(flash));
+            let pieces = ran.collected.pieces(true);
+            object.append(&mut flash_sections(flash, &pieces));
             let read = ran.collected.answers.bytes(Op::Read);
             let cuts = ran.cuts.as_ref().map_or(0, |it| it.made.len());
             object.insert("health".to_owned(), health::section(&flash.health, read, cuts));
@@ -349,7 +351,7 @@ fn with_counts(section: Section, counts: &Counts, others: Value) -> Value {
 }
 
 /// The sections `flash`, `wear`, `units` and `buses`.
-fn flash_sections(report: &SsdReport) -> Map<String, Value> {
+fn flash_sections(report: &SsdReport, pieces: &[Piece]) -> Map<String, Value> {
     let cleaning = &report.cleaning;
     let wear = &report.wear;
     let units: Vec<Value> = report
@@ -387,7 +389,7 @@ fn flash_sections(report: &SsdReport) -> Map<String, Value> {
     );
     let mut sections = json!({
         "flash": flash,
-        "wear": wear_section(wear, &report.counts),
+        "wear": wear_section(wear, &report.counts, pieces),
         "units": units,
         "buses": { "busy": report.bus_busy },
     });
@@ -405,18 +407,7 @@ fn flash_sections(report: &SsdReport) -> Map<String, Value> {
 }
 
 /// The section `wear`.
-fn wear_section(wear: &WearReport, counts: &Counts) -> Value {
-    let milestone = |milestone: &Option<Milestone>| {
-        milestone.map(|it| {
-            json!({
-                "measured": it.measured,
-                "host_bytes": it.host_bytes,
-                "terabytes_written": it.host_bytes / 1e12,
-                "drive_writes": it.drive_writes,
-                "drive_writes_per_day": it.drive_writes_per_day,
-            })
-        })
-    };
+fn wear_section(wear: &WearReport, counts: &Counts, pieces: &[Piece]) -> Value {
     let mut section = json!({
         "mean_erases": wear.mean_erases,
         "std_erases": wear.std_erases,
@@ -434,11 +425,7 @@ fn wear_section(wear: &WearReport, counts: &Counts) -> Value {
             "blocks_by_twentieth_of_rated": wear.remaining_of_rated,
         },
         "blocks_by_erases": blocks_by_erases(&wear.blocks_by_erases),
-        "lifetime": {
-            "service_years": wear.lifetime.service_years,
-            "first_expiry": milestone(&wear.lifetime.first_expiry),
-            "spare_gone": milestone(&wear.lifetime.spare_gone),
-        },
+        "lifetime": lifetime::section(&wear.lifetime, pieces),
         "map": wear_map(&wear.map),
     });
     if let (Some(section), Value::Object(mut rest)) =

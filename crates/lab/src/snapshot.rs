@@ -43,6 +43,7 @@ pub(crate) fn load_drive(
     }
     loaded.map_err(|problem| RunError::Input(format!("run.load_drive = \"{path}\": {problem}")))?;
     device.reset_counts();
+    device.begin_load();
     Ok(())
 }
 

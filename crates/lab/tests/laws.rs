@@ -91,9 +91,10 @@ fn the_laws_notice_what_is_wrong() {
         ("/time_series/blocks_erased", json!([1]), "the timeline adds up to the results"),
         (
             "/wear/lifetime/spare_gone",
-            json!({"measured": true, "host_bytes": 1e12}),
+            json!({"host_bytes": 1e12}),
             "lifetimes are of bytes that were written",
         ),
+        ("/wear/lifetime/host_bytes", json!(1e12), "lifetimes are of bytes that were written"),
         ("/energy/parts/bus", json!(1.0), "energy adds up"),
         ("/time_series/watts", json!([1e9]), "energy adds up"),
         ("/simulated_seconds", json!(1.0), "a lone request's time adds up"),

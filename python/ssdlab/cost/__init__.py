@@ -20,7 +20,17 @@ from ssdlab.cost.rule import break_even_seconds
 from ssdlab.numbers import duration
 from ssdlab.sweeps.table import Goals, Objective
 
-__all__ = ["Bill", "Design", "Need", "Prices", "bill", "cheapest", "front", "of_results"]
+__all__ = [
+    "Bill",
+    "Design",
+    "Need",
+    "Prices",
+    "bill",
+    "cheapest",
+    "front",
+    "of_results",
+    "refuse_unknown",
+]
 
 HOURS_PER_DAY = 24.0
 GIB = 2**30
@@ -56,6 +66,12 @@ class Bill:
     def years(self) -> float | None:
         """For how long."""
         return self.design.prices.years
+
+    @property
+    def lasts_unknown(self) -> bool:
+        """Whether drives are replaced, and it is not known how often."""
+        asked = self.design.lifetime is not None and self.written_tb_per_day > 0
+        return asked and self.years is not None and self.lifetime_years is None
 
     @property
     def dollars(self) -> float:
@@ -130,12 +146,12 @@ def bill(design: Design, need: Need, dollars_per_gib: float | None = None) -> Bi
     written = _written_per_day(design, need, drives, requests_per_s)
     lifetime = _lifetime(design, drives, written)
     if lifetime is None and written > 0:
-        if design.wears and "dwpd" in need.amounts:
-            lacks.append(
-                "its lifetime is unknown: the run erased too few blocks; run it longer, or "
-                "precondition it with run.precondition"
-            )
-        notes.append(f"{UNWORN if design.wears else WITHOUT_WEAR}; nothing is replaced")
+        if design.lifetime is None:
+            notes.append(f"{WITHOUT_WEAR}; nothing is replaced")
+        elif prices.years is not None:
+            lacks.append(f"its lifetime is {design.lifetime.reason or UNWRITTEN}")
+        else:
+            notes.append(f"without replacements: {option('years')} is not given")
     times = 1
     if lifetime is not None and prices.years is not None:
         times = max(1, math.ceil(prices.years / lifetime * (1 - 1e-12)))
@@ -175,7 +191,7 @@ def bill(design: Design, need: Need, dollars_per_gib: float | None = None) -> Bi
     )
 
 
-UNWORN = "the run erased too few blocks to estimate a lifetime"
+UNWRITTEN = "not known under writes"
 WITHOUT_WEAR = "this device has no wear"
 
 
@@ -213,10 +229,23 @@ def _written_per_day(design: Design, need: Need, drives: int, requests_per_s: fl
 
 def _lifetime(design: Design, drives: int, written: float) -> float | None:
     """Years that a drive lasts with its share of what is written."""
-    if design.lifetime_writes is None or written <= 0:
+    if design.lifetime is None or design.lifetime.drive_writes is None or written <= 0:
         return None
     per_day = written / (drives * design.gigabytes)
-    return design.lifetime_writes / per_day / DAYS_PER_YEAR
+    return design.lifetime.drive_writes / per_day / DAYS_PER_YEAR
+
+
+def refuse_unknown(bills: Sequence[Bill]) -> None:
+    """Raise `InputError` if how long the drives last is asked for, and not known of any design."""
+    unknown = [it for it in bills if it.lasts_unknown]
+    if unknown and len(unknown) == len(bills):
+        it = unknown[0]
+        reason = it.design.lifetime.reason if it.design.lifetime else None
+        others = f" (and {len(bills) - 1} others)" if len(bills) > 1 else ""
+        raise InputError(
+            f"{it.design.name}{others}: the lifetime is {reason or UNWRITTEN}. Without it nobody "
+            "can say how often drives are bought"
+        )
 
 
 def cheapest(bills: Sequence[Bill], latency: str) -> Bill | None:

@@ -14,7 +14,7 @@ from ssdlab import files
 from ssdlab._core import InputError
 from ssdlab.charts import matplotlib
 from ssdlab.cli.options import PATH, ExamplesFirst
-from ssdlab.cost import Design, bill, cheapest, front, of_results
+from ssdlab.cost import Design, bill, cheapest, front, of_results, refuse_unknown
 from ssdlab.cost import need as needs
 from ssdlab.cost.prices import KEYS, MEANING, Prices, from_options, option
 from ssdlab.results import FILE, Results
@@ -106,6 +106,7 @@ def cost(
     if plot is not None:
         matplotlib.check("--plot", plot)
     bills = [bill(design, need, dollars_per_gib) for design in _designs(results, options)]
+    refuse_unknown(bills)
     best = front(bills, against)
     least = cheapest(bills, against)
     rows = [it.to_dict() | {"pareto": on} for it, on in zip(bills, best, strict=True)]

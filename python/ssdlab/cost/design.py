@@ -6,9 +6,11 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from ssdlab import lifetime
 from ssdlab._core import InputError
 from ssdlab.cost.need import LATENCIES
 from ssdlab.cost.prices import Prices
+from ssdlab.lifetime import Lifetime
 
 DAYS_PER_YEAR = 365.0
 SECONDS_PER_DAY = 86_400.0
@@ -19,8 +21,7 @@ class Design:
     """A device as a run found it: in its state, under its load, an array being one device.
 
     It has as many fields as a bill asks for figures of the run.
-    `lifetime_writes` are the drive writes after which its spare space is gone; None where nothing
-    is known of its wear, and then `wears` says whether it has any.
+    `lifetime` is None of a device that does not wear.
     """
 
     name: str
@@ -32,8 +33,7 @@ class Design:
     written_gb_per_request: float
     bytes_per_request: float
     latencies_us: Mapping[str, float]
-    wears: bool
-    lifetime_writes: float | None
+    lifetime: Lifetime | None
     constant_watts: float | None
     joules_per_request: float
     warnings: Sequence[str] = ()
@@ -64,8 +64,6 @@ def of_results(name: str, results: Mapping[str, Any], options: Prices) -> Design
     if not every["requests"] or not every["iops"]:
         raise InputError(f"{name}: no request completed in the run, so its throughput is zero")
     device = experiment["device"]
-    lifetime = (results.get("wear") or {}).get("lifetime") or {}
-    end = lifetime.get("spare_gone") or lifetime.get("first_expiry")
     constant, joules = _energy(results)
     return Design(
         name=name,
@@ -77,12 +75,20 @@ def of_results(name: str, results: Mapping[str, Any], options: Prices) -> Design
         written_gb_per_request=host["write"]["bytes"] / 1e9 / every["requests"],
         bytes_per_request=every["bytes"] / every["requests"],
         latencies_us=_latencies(host),
-        wears="wear" in results,
-        lifetime_writes=end["drive_writes"] if end else None,
+        lifetime=_lifetime(name, results),
         constant_watts=constant,
         joules_per_request=joules,
         warnings=[warning["name"] for warning in results.get("warnings") or []],
     )
+
+
+def _lifetime(name: str, results: Mapping[str, Any]) -> Lifetime | None:
+    found = lifetime.of(results)
+    if found is None and "wear" in results:
+        raise InputError(
+            f"{name}: results of an older version, whose lifetimes are not used; rerun it"
+        )
+    return found
 
 
 def _scale(device: Mapping[str, Any]) -> int:

@@ -13,6 +13,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Any, TypeAlias
 
+from ssdlab import lifetime
 from ssdlab._core import InputError
 from ssdlab.device.units import BANDWIDTH, IOPS, RATIO, SIZE, TIME, Unit, size_text, text
 from ssdlab.results import Results
@@ -21,6 +22,8 @@ Parameters: TypeAlias = Mapping[str, Any]
 
 #: A run ends by simulated time, not by the number of requests.
 ENDLESS = 10**12
+#: Writes that erase some hundred superblocks of a drive simulated in part.
+WEARING = 2_000_000
 #: The load of SSD-iq: its preset, its submission queues, and what its measured thread writes a
 #: second, which is the least rate; then a rate that no drive reaches.
 LOAD, LOAD_QUEUES, LEAST_RATE, UNREACHED_RATE = "ssdiq-load", 7, 5_000.0, 10e6
@@ -169,6 +172,23 @@ def _filled(given: Parameters) -> dict[str, Any]:
     return experiment
 
 
+def _worn(given: Parameters) -> dict[str, Any]:
+    """Steady random writes, as many as tell the lifetime; they need no time."""
+    experiment = _closed(32, 0, random=True, reads=False)
+    experiment["workload"] |= {"block_size": given["block"], "requests": WEARING}
+    settled = {"slope": 0.01, "window": 4}
+    experiment["run"] = {"timed": False, "precondition": "steady", "steady": settled}
+    return experiment
+
+
+def _writes_per_day(results: Results, given: Parameters) -> float:
+    life = lifetime.of(results)
+    if life is None or life.drive_writes_per_day is None:
+        why = "this device does not wear" if life is None else life.reason
+        raise InputError(f"drive writes a day: {why}")
+    return life.drive_writes_per_day
+
+
 def _loaded(rate: float) -> dict[str, Any]:
     return {
         "workload": {"preset": LOAD, "requests": ENDLESS, "rate": rate},
@@ -288,6 +308,14 @@ MEASUREMENTS: Mapping[str, Measurement] = {
         lambda results, given: float(results.steady_state.run.window_mean),
         {"fill": Parameter(_share, 1.0), "block": BLOCK},
     ),
+    "drive_writes_per_day": Measurement(
+        "DWPD, {block} at random",
+        RATIO,
+        0.05,
+        _worn,
+        _writes_per_day,
+        {"block": BLOCK},
+    ),
     "load_read": Measurement(
         "read {figure} at {rate}",
         TIME,
@@ -333,7 +361,7 @@ def experiment(
     of the time.
     """
     arguments = MEASUREMENTS[measure].experiment(parameters)
-    until = arguments["run"]["until"]
+    until = arguments["run"].get("until", "steady")
     if quick and until != "steady":
         arguments["run"]["until"] = f"{float(until.removesuffix('s')) / 4:.6g}s"
     return {"device": device, **arguments}

@@ -165,9 +165,9 @@ def _life(subject: Subject, cycles: int, seed: int, results: Results) -> Life:
         cycles,
         results.workload.asked,
         capacity,
-        capacity / (1 - flash.spare.nominal),
+        wear.lifetime.physical_bytes / subject.scale,
         flash.host_bytes_written,
-        flash.write_amplification_bytes,
+        wear.lifetime.write_amplification,
         wear.mean_erases,
         wear.max_erases,
     )

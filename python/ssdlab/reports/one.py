@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from html import escape
 
-from ssdlab import pages, readable
+from ssdlab import lifetime, pages, readable
 from ssdlab.charts import svg
 from ssdlab.pages import KeyFigure, Section
 from ssdlab.reports import parts, timeline, trust
@@ -123,14 +123,19 @@ def _key_figures(it: Results) -> list[KeyFigure]:
     if (amplification := it._amplification()) is not None:
         words = "bytes programmed per byte the host wrote"
         found.append(KeyFigure("Write amplification", readable.times(amplification), words))
-    expiry = ((it.get("wear") or {}).get("lifetime") or {}).get("first_expiry")
-    if expiry:
-        day = f"{readable.grouped(expiry['drive_writes_per_day'])} DWPD"
-        years = f"{it.wear.lifetime.service_years:g} years"
-        found.append(
-            KeyFigure("Endurance", readable.traffic(expiry["host_bytes"]), f"{day}, {years}")
-        )
+    if (life := lifetime.of(it)) is not None:
+        found.append(_endurance(life))
     return found
+
+
+def _endurance(life: lifetime.Lifetime) -> KeyFigure:
+    """What the host may write to the drive under this load, where that is known."""
+    if life.host_bytes is None or life.drive_writes_per_day is None:
+        return KeyFigure(
+            "Endurance", "not limited" if life.unlimited else "not known", life.why_not
+        )
+    day = f"{readable.grouped(life.drive_writes_per_day)} DWPD, {life.service_years:g} years"
+    return KeyFigure("Endurance", readable.traffic(life.host_bytes), day)
 
 
 def _latency_heading(it: Results) -> str:

@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from html import escape
 from typing import Any
 
-from ssdlab import _core, counters, layers, pages, readable
+from ssdlab import _core, counters, layers, lifetime, pages, readable
 from ssdlab.charts import svg
 from ssdlab.results import Kind, Record, Results
 from ssdlab.running import figures
@@ -173,19 +173,16 @@ def wear(name: str, it: Results) -> tuple[str, str]:
     if found["mean_erases"] < FEWEST_ERASES:
         # Whether blocks that were hardly erased wear evenly cannot be seen.
         heading = f"A mean erase count of {readable.grouped(found['mean_erases'])}"
-    expiry = (found.get("lifetime") or {}).get("first_expiry")
-    if expiry:
-        amount = readable.traffic(expiry["host_bytes"])
-        if found["mean_erases"] < FEWEST_ERASES:
-            heading += f": extrapolated, {amount} of host writes"
-        else:
-            heading += f" and allows {amount} of host writes"
-        years = found["lifetime"]["service_years"]
-        how = "Measured" if expiry["measured"] else "Extrapolated"
-        text += f" {how} TBW to the first worn-out block: "
-        text += f"{readable.traffic(expiry['host_bytes'])}, "
-        text += f"{readable.grouped(expiry['drive_writes_per_day'])} DWPD over "
-        text += f"{years:g} years."
+    life = lifetime.of(it)
+    if life is not None and life.host_bytes is not None and life.drive_writes_per_day is not None:
+        amount = readable.traffic(life.host_bytes)
+        heading += f"; the load may write {amount} to a new drive"
+        how = "Measured" if life.status == "measured" else "Estimated"
+        text += f" {how} TBW under this load: {amount}, "
+        text += f"{readable.grouped(life.drive_writes_per_day)} DWPD over "
+        text += f"{life.service_years:g} years."
+    elif life is not None and life.reason is not None:
+        text += f" TBW under this load: {life.reason}."
     drawn = figures.erasures(it)
     body = "" if drawn.empty() else svg.draw(drawn, height=150)
     return heading, body + f"<p>{escape(text)}</p>" + _map(name, it)

@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping, Sequence
 from html import escape
 from typing import Any, NamedTuple
 
-from ssdlab import pages, readable
+from ssdlab import lifetime, pages, readable
 from ssdlab.charts import svg
 from ssdlab.pages import Section
 from ssdlab.reports import parts, timeline, trust
@@ -43,8 +43,8 @@ def _quantile(key: str) -> Callable[[Results], float | None]:
 
 
 def _endurance(it: Results) -> float | None:
-    expiry = ((it.get("wear") or {}).get("lifetime") or {}).get("first_expiry")
-    return None if expiry is None else expiry["host_bytes"]
+    life = lifetime.of(it)
+    return None if life is None else life.host_bytes
 
 
 ROWS = (

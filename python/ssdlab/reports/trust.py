@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from ssdlab import readable
+from ssdlab import lifetime, readable
 from ssdlab.results import Results
 from ssdlab.running.facts import Facts
 from ssdlab.running.figures import FEWEST_SLOWER, kinds
@@ -46,12 +46,8 @@ def checks(it: Results) -> list[Check]:
         kind, what = ("w", "Overloaded") if Facts(it).overloaded else ("", "Load served")
         found.append((kind, what, _load(it)))
     found.append(_samples(it))
-    lifetime = ((it.get("wear") or {}).get("lifetime") or {}).get("first_expiry")
-    if lifetime and not lifetime["measured"] and it.wear.mean_erases:
-        mean = readable.grouped(it.wear.mean_erases)
-        rated = readable.count(round(it.wear.mean_erases + it.wear.mean_remaining))
-        said = f"endurance, from a mean erase count of {mean} of {rated} rated."
-        found.append(("i", "Extrapolated", said))
+    if (life := lifetime.of(it)) is not None and life.status in ("estimated", "unknown"):
+        found.append(("i", "Endurance", _endurance(life)))
     left_out = (it.get("workload") or {}).get("warm_up") or 0
     if left_out:
         are = "is" if left_out == 1 else "are"
@@ -60,6 +56,16 @@ def checks(it: Results) -> list[Check]:
     if total.get("failed"):
         found.append(("w", "Failed", f"{readable.counted(total.failed, 'request')} failed."))
     return found
+
+
+def _endurance(life: lifetime.Lifetime) -> str:
+    """What the estimate of the lifetime rests on, or why there is none."""
+    if life.error is None:
+        return f"{life.reason}."
+    return (
+        f"estimated within {100 * life.error:.2g} %, from write amplification and evenness of wear "
+        f"over {readable.counted(life.erases, 'erasure')}."
+    )
 
 
 def reserve(it: Results) -> str:

@@ -9,7 +9,7 @@ from rich.console import Group, RenderableType
 from rich.table import Table
 from rich.text import Text
 
-from ssdlab import _core, counters
+from ssdlab import _core, counters, lifetime
 from ssdlab.charts import text
 from ssdlab.numbers import count, decimal_size, duration, energy, percent, significant
 from ssdlab.results import PARTS, Host, Kind, Record, Results, part_labels
@@ -54,6 +54,7 @@ def results_table(results: Results, file: IO[str], again: Again | None = None) -
         _failures(results.host),
         _breakdown(results, console.width, plain),
         side_by_side(_flash(results), _wear(results)),
+        _lifetime(results),
         _health(results.get("health")),
         _buffer(results),
         _power(results.get("power")),
@@ -323,21 +324,31 @@ def _wear(results: Results) -> RenderableType | None:
     if wear.get("ended"):
         rows.append(("end of life reached", "no spare space left"))
     rows += _counts("wear", wear)
-    life = wear.get("lifetime", {})
-    for name, event in (
-        ("TBW to first worn-out block", "first_expiry"),
-        ("TBW to end of spare space", "spare_gone"),
-    ):
-        if milestone := life.get(event):
-            about = "" if milestone["measured"] else "about "
-            rows.append((name, f"{about}{decimal_size(milestone['terabytes_written'] * 1e12)}"))
-            rows.append(
-                (
-                    f"  DWPD over {life['service_years']:g} years",
-                    f"{milestone['drive_writes_per_day']:,.3g}",
-                )
-            )
+    if (life := lifetime.of(results)) is not None:
+        rows.append(("TBW under this load", _written(life)))
+        if life.drive_writes_per_day is not None:
+            per_day = f"{life.drive_writes_per_day:,.3g}"
+            rows.append((f"  DWPD over {life.service_years:g} years", per_day))
+        if first := wear["lifetime"].get("first_expiry"):
+            written = decimal_size(first["host_bytes"])
+            rows.append(("first block worn out after", written))
     return fact_table("Wear", rows)
+
+
+def _written(life: lifetime.Lifetime) -> str:
+    """What the host may write, with its error, or why that is not known."""
+    if life.host_bytes is None:
+        return life.why_not
+    around = f" ± {100 * life.error:.2g}%" if life.error is not None else ""
+    return f"{decimal_size(life.host_bytes)}{around}"
+
+
+def _lifetime(results: Results) -> RenderableType | None:
+    """Why the lifetime is not known, and what measures it."""
+    life = lifetime.of(results)
+    if life is None or life.known or life.unlimited or life.reason is None:
+        return None
+    return Text("Lifetime: ", style="bold").append(f"{life.reason}.", style="default")
 
 
 def _health(health: Mapping[str, Any] | None) -> RenderableType | None:

@@ -27,6 +27,8 @@ DRIVE = "tlc-enterprise"
 #: Spare / exported space of the designs.
 SPARE = (0.07, 0.1, 0.15, 0.2, 0.28, 0.4, 0.55, 0.75)
 MAX_DRIVES = 4
+#: The lifetime that is asked for where none is given.
+YEARS = 5.0
 #: Longer lifetimes are not stated in years.
 LONG = 100
 STRIPE = "64KiB"
@@ -58,9 +60,13 @@ class Sizing:
 
     def _miss(self, trial: Trial) -> float:
         """The worst ratio of a figure to its goal; below 1 where all are met."""
-        ratios = [trial.mean(goal.figure) / goal.limit for goal in self.goals]
-        pairs = zip(self.goals, ratios, strict=True)
-        return max(1 / max(r, 1e-12) if goal.at_least else r for goal, r in pairs)
+        means = [trial.mean(goal.figure) for goal in self.goals]
+        known = [
+            (goal, mean / goal.limit)
+            for goal, mean in zip(self.goals, means, strict=True)
+            if mean is not None
+        ]
+        return max((1 / max(r, 1e-12) if goal.at_least else r for goal, r in known), default=0.0)
 
     def to_dict(self) -> dict[str, Any]:
         """The sizing as `ssdlab size --json` has it; times in us, sizes in bytes."""
@@ -98,12 +104,14 @@ def experiment(stack: Sequence[Layer]) -> Experiment:
     return Experiment._from_layers(stack)
 
 
-def life(years: float) -> str:
+def life(years: float | None) -> str:
     """A time of service in words.
 
-    >>> life(5.04), life(0.0112), life(1e5), life(float("inf"))
-    ('5.04 years', '4.09 days', 'more than 100 years', 'unlimited')
+    >>> life(5.04), life(0.0112), life(1e5), life(float("inf")), life(None)
+    ('5.04 years', '4.09 days', 'more than 100 years', 'unlimited', 'not known')
     """
+    if years is None:
+        return "not known"
     if years == float("inf"):
         return "unlimited"
     if years > LONG:
@@ -114,9 +122,11 @@ def life(years: float) -> str:
 def _said(trial: Trial, goal: Goal) -> str:
     from ssdlab.numbers import duration
 
-    mean = trial.mean(goal.figure)
     if goal.figure == "years":
-        return f"lifetime is {life(mean)}, not {life(goal.limit)}"
+        lasts = trial.mean("years")
+        said = trial.why_unknown() if lasts is None else life(lasts)
+        return f"lifetime is {said}, not {life(goal.limit)}"
+    mean = trial.known(goal.figure)
     name = {"p99_us": "p99", "p999_us": "p99.9"}[goal.figure]
     return f"{name} is {duration(mean)}, not {duration(goal.limit)}"
 
@@ -126,7 +136,7 @@ def size(
     *,
     p99_us: float | None = None,
     p999_us: float | None = None,
-    years: float = 5.0,
+    years: float | None = None,
     drive: str = DRIVE,
     capacity_bytes: float | None = None,
     drives: int = MAX_DRIVES,
@@ -137,7 +147,8 @@ def size(
     """Search the smallest design of a drive that meets the goals under a trace.
 
     `drive` is a preset or a file. `p99_us` and `p999_us` are latency limits over all requests,
-    in microseconds; `years` is the lifetime of the flash at the write rate of the trace;
+    in microseconds; `years` is the lifetime of the flash at the write rate of the trace, by default
+    5 where the trace is long enough to tell it;
     `capacity_bytes` the exported capacity of a drive, by default its own; `drives` the maximum
     number of drives.
     Raises `InputError` for wrong input.
@@ -149,7 +160,7 @@ def size(
     trace = Path(trace)
     limits = (("p99_us", p99_us), ("p999_us", p999_us))
     goals = [Goal(figure, limit) for figure, limit in limits if limit is not None]
-    goals.append(Goal("years", years, at_least=True))
+    goals.append(Goal("years", years or YEARS, at_least=True, if_known=years is None))
     search = _Search(trace, drive, capacity_bytes, assignments, drives)
     done, most = 0, 1
 
@@ -174,7 +185,7 @@ def size(
     best, after = (*winners, None, None)[:2]
     command = search.command(best.design, seed) if best is not None else None
     tried = sorted(search.trials.values(), key=lambda trial: trial.flash_bytes)
-    return Sizing(drive, trace, goals, years, search.fit, tried, best, after, command)
+    return Sizing(drive, trace, goals, years or YEARS, search.fit, tried, best, after, command)
 
 
 def _counts(fewest: int, most: int) -> list[int]:
@@ -265,8 +276,7 @@ class _Search:
             stack = self._layers(design)
             found = Experiment._from_layers(stack).to_dict()["device"]
             drive = found.get("member", found)
-            cycles, scale = int(drive["wear"]["rated_cycles"]), int(drive["scale"])
-            self.trials[design] = Trial(design, cycles, scale, stack)
+            self.trials[design] = Trial(design, int(drive["scale"]), self.fit.writes, stack)
         return self.trials[design]
 
     def _blocks(self, share: float) -> str:

@@ -30,7 +30,9 @@ from ssdlab.device.units import SIZE, TIME
 @click.option("--p99", metavar="TIME", help="Target p99 latency, such as 2ms.")
 @click.option("--p999", metavar="TIME", help="Target p99.9 latency.")
 @click.option(
-    "--years", type=float, default=5.0, show_default=True, help="Target lifetime of the flash."
+    "--years",
+    type=float,
+    help="Target lifetime of the flash. [default: 5, where the trace is long enough to tell]",
 )
 @click.option(
     "--drive",
@@ -76,7 +78,7 @@ def size(
     trace: Path,
     p99: str | None,
     p999: str | None,
-    years: float,
+    years: float | None,
     drive: str,
     capacity: str | None,
     drives: int,
@@ -100,7 +102,7 @@ def size(
             files.refuse_unwritable(path)
     if plot is not None:
         matplotlib.check("--plot", plot)
-    if not 0 < years < float("inf"):
+    if years is not None and not 0 < years < float("inf"):
         raise click.UsageError(f"--years {years:g}: more than 0, and finite")
     with terminal.steps(sys.stderr, "sizing", quiet) as bar:
         found = sizing.size(

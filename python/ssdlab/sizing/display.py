@@ -35,7 +35,8 @@ def _goals(found: Sizing) -> str:
     said = []
     for goal in found.goals:
         if goal.figure == "years":
-            said.append(f"lasts {goal.limit:g} years")
+            where = " where that is known" if goal.if_known else ""
+            said.append(f"lasts {goal.limit:g} years{where}")
         else:
             name = {"p99_us": "p99", "p999_us": "p99.9"}[goal.figure]
             said.append(f"{name} <= {duration(goal.limit)}")
@@ -53,11 +54,19 @@ def _answer(found: Sizing) -> Text:
 
 
 def _facts(trial: Trial, years: float) -> str:
+    size = f"{decimal_size(trial.flash_bytes)} of flash for {decimal_size(trial.capacity_bytes)}"
+    return f"{design(trial)}, {size}; {_lasts(trial, years)}"
+
+
+def _lasts(trial: Trial, years: float) -> str:
+    written, daily = trial.mean("tbw_bytes"), trial.writes_per_day(years)
+    if not trial.writes:
+        return "lifetime unlimited under this trace, which does not write"
+    if written is None or daily is None:
+        return f"lifetime {trial.why_unknown()}"
     return (
-        f"{design(trial)}, {decimal_size(trial.flash_bytes)} of flash for "
-        f"{decimal_size(trial.capacity_bytes)}; {decimal_size(trial.mean('tbw_bytes'))} written, "
-        f"{trial.writes_per_day(years):.2g} drive writes a day for {years:g} years; lifetime "
-        f"{life(trial.mean('years'))} under this trace"
+        f"{decimal_size(written)} written, {daily:.2g} drive writes a day for {years:g} years; "
+        f"lifetime {life(trial.mean('years'))} under this trace"
     )
 
 
@@ -65,16 +74,17 @@ def _table(found: Sizing) -> Columns:
     table = Columns(["drives", "spare", "flash", "p99", "p99.9", "WA", "TBW", "life", ""], keys=2)
     for trial in found.trials:
         margin = trial.margin("p99_us")
+        written = trial.mean("tbw_bytes")
         around = f" ± {duration(margin, 2)}" if margin else ""
         kept = trial.verdict(found.goals)
         table.add_row(
             f"{trial.design.drives}",
             f"{100 * trial.over_provisioning:.0f} %",
             decimal_size(trial.flash_bytes),
-            f"{duration(trial.mean('p99_us'))}{around}",
-            duration(trial.mean("p999_us")),
-            f"{trial.mean('amplification'):.2f}",
-            decimal_size(trial.mean("tbw_bytes")),
+            f"{duration(trial.known('p99_us'))}{around}",
+            duration(trial.known("p999_us")),
+            f"{trial.known('amplification'):.2f}",
+            "" if written is None else decimal_size(written),
             life(trial.mean("years")).replace("more than", ">"),
             {True: "meets", False: "fails", None: "cannot tell"}[kept],
         )
@@ -85,5 +95,6 @@ NOTES = (
     "p99: mean and 95 % confidence interval over seeds; one seed where that is decisive.",
     "WA: write amplification of the trace if it writes 5 % of the drive, else of the random "
     "writes before it.",
-    "Life: the rated P/E cycles at even wear and the trace's write rate, around the clock.",
+    "TBW, life: estimated from the erasures of the run; at the write rate of the trace, around the "
+    "clock.",
 )

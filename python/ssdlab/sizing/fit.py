@@ -24,6 +24,9 @@ from ssdlab.sweeps.plan import READING
 #: Requests and bytes of a run, all loops together: what takes a few seconds.
 MAX_REQUESTS = 300_000
 MAX_BYTES = 15e9
+#: Blocks that the measured loops write over: erasures from which a lifetime is told, with some to
+#: spare for a buffer that takes what is overwritten at once.
+ERASES = 150
 
 
 @dataclass(frozen=True)
@@ -37,6 +40,10 @@ class Fit:
     fewest_drives: int
     """Fewer have no room for what the trace touches."""
     loops: int
+    measured: int
+    """The last loops, which are measured."""
+    writes: bool
+    """Whether the trace writes anything."""
     duration_seconds: float
     """Of one loop."""
     words: Sequence[str]
@@ -49,8 +56,8 @@ class Fit:
 
     @property
     def warm_up(self) -> str:
-        """Every loop but the last: what is measured is the last."""
-        return f"{round((self.loops - 1) * self.duration_seconds * 1e9)}ns"
+        """Every loop before those that are measured."""
+        return f"{round((self.loops - self.measured) * self.duration_seconds * 1e9)}ns"
 
 
 def read(path: Path, resolved: dict[str, Any], capacity_bytes: int) -> Record:
@@ -116,13 +123,17 @@ def fit(path: Path, stack: Sequence[Layer], most_drives: int) -> Fit:
             f"Scaled: 1 part in {scale} of each block is simulated, {size(room)} of "
             f"{size(room * scale)} a drive; the trace touches {share:.1%} of that."
         )
-    loops = _loops(found)
+    block = room * drives / int(drive["blocks_per_plane"])
+    loops, measured = _loops(found, block * ERASES)
     if loops > 1:
-        words.append(f"Looped: replayed {loops} times, the last one measured.")
+        last = "one" if measured == 1 else f"{measured} of them"
+        words.append(f"Looped: replayed {loops} times, the last {last} measured.")
     else:
         words.append("Not looped: long enough.")
     words.append("Preconditioned: full, then random writes until write amplification settled.")
-    return Fit(beyond, new_scale, drives, loops, found.duration_seconds, words)
+    writes = _written(found) > 0
+    duration = found.duration_seconds
+    return Fit(beyond, new_scale, drives, loops, measured, writes, duration, words)
 
 
 def _next_divisor(number: int, below: int) -> int:
@@ -135,11 +146,17 @@ def _written(found: Record) -> float:
     return float(found.total_bytes * (1 - reads))
 
 
-def _loops(found: Record) -> int:
-    """The number of replays after which the trace has overwritten its footprint, within limits."""
+def _loops(found: Record, enough: float) -> tuple[int, int]:
+    """Replays after which the trace has overwritten its footprint, and those measured after that.
+
+    What is measured writes `enough` bytes, within the limits of a run.
+    """
     if not found.duration_seconds:
-        return 1
+        return 1, 1
     written = _written(found)
-    wanted = 1 + math.ceil(found.footprint_bytes / max(written, 1.0)) if written else 1
     most = min(MAX_REQUESTS // found.requests, int(MAX_BYTES // max(found.total_bytes, 1)))
-    return int(max(min(wanted, most), 1))
+    if not written:
+        return 1, 1
+    before = math.ceil(found.footprint_bytes / max(written, 1.0))
+    loops = max(min(before + math.ceil(enough / written), most), 1)
+    return int(loops), int(max(loops - before, 1))

@@ -10,7 +10,7 @@ from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
 from typing import Any
 
-from ssdlab import portable
+from ssdlab import lifetime, portable
 from ssdlab.comparison import margin
 from ssdlab.layers import Layer
 from ssdlab.results import Results
@@ -24,6 +24,8 @@ ENOUGH = 0.05
 #: Number of seeds for a design near a limit or the answer, and for one still inconclusive.
 SEEDS, MOST_SEEDS = 3, 5
 DAY_SECONDS = 86_400
+#: What is said where the measured part of a trace has no writes.
+TOO_SHORT = "not known from this run: what was measured of the trace has too few writes"
 DAYS = 365
 
 
@@ -43,9 +45,17 @@ class Goal:
     figure: str
     limit: float
     at_least: bool = False
+    #: Met where the figure is not known: a limit that nobody asked for.
+    if_known: bool = False
 
-    def kept(self, values: Sequence[float]) -> bool | None:
+    def kept(self, values: Sequence[float | None]) -> bool | None:
         """Whether values of several seeds keep the limit; None if that cannot be told."""
+        known = [value for value in values if value is not None]
+        if len(known) < len(values):
+            return True if self.if_known else None
+        return self._kept(known)
+
+    def _kept(self, values: Sequence[float]) -> bool | None:
         if math.inf in values:  # what is never written to lasts for ever
             return self.at_least
         mean = statistics.fmean(values)
@@ -63,8 +73,9 @@ class Trial:
     """What the runs of a design gave, an element of each list for each seed."""
 
     design: Design
-    rated_cycles: int
     scale: int
+    #: Whether the trace writes anything.
+    writes: bool
     layers: Sequence[Layer]
     found: list[Results] = field(default_factory=list)
 
@@ -84,20 +95,30 @@ class Trial:
         """What their flash holds of data."""
         return self.capacity_bytes * (1 + self.over_provisioning)
 
-    def values(self, figure: str) -> list[float]:
-        """A figure of each run: `p99_us`, `p999_us`, `years`, `tbw_bytes`, `amplification`."""
+    def values(self, figure: str) -> list[float | None]:
+        """A figure of each run: `p99_us`, `p999_us`, `years`, `tbw_bytes`, `amplification`.
+
+        None where a run was too short to tell the lifetime.
+        """
         return [getattr(self, f"_{figure}")(results) for results in self.found]
 
-    def mean(self, figure: str) -> float:
-        """The mean of a figure."""
-        return statistics.fmean(self.values(figure))
+    def mean(self, figure: str) -> float | None:
+        """The mean of a figure; None where it is not known of each run."""
+        known = [value for value in self.values(figure) if value is not None]
+        return statistics.fmean(known) if len(known) == len(self.found) else None
+
+    def known(self, figure: str) -> float:
+        """The mean of a figure that every run has."""
+        mean = self.mean(figure)
+        assert mean is not None, figure
+        return mean
 
     def margin(self, figure: str) -> float | None:
         """Half of its interval of confidence (95 %); None for a single run."""
-        values = self.values(figure)
-        if float("inf") in values:
+        known = [value for value in self.values(figure) if value is not None]
+        if math.inf in known or len(known) < len(self.found):
             return None
-        return margin(values)
+        return margin(known)
 
     @property
     def daily_bytes(self) -> float:
@@ -105,9 +126,18 @@ class Trial:
         rates = [it.host.write.mb_per_s or 0.0 for it in self.found if "write" in it.host]
         return statistics.fmean(rates) * 1e6 * DAY_SECONDS if rates else 0.0
 
-    def writes_per_day(self, years: float) -> float:
+    def writes_per_day(self, years: float) -> float | None:
         """Drive writes per day (DWPD) over `years` years of service."""
-        return self.mean("tbw_bytes") / self.capacity_bytes / (DAYS * years)
+        written = self.mean("tbw_bytes")
+        return None if written is None else written / self.capacity_bytes / (DAYS * years)
+
+    def why_unknown(self) -> str:
+        """Why the lifetime is not known, where it is not."""
+        for results in self.found:
+            life = lifetime.of(results)
+            if life is not None and life.status == "unknown":
+                return str(life.reason)
+        return TOO_SHORT
 
     @property
     def overloaded(self) -> bool:
@@ -128,12 +158,15 @@ class Trial:
         aged = results.get("steady_state", {}).get("preconditioning")
         return float(aged.window_mean if aged else measured or 1.0)
 
-    def _tbw_bytes(self, results: Results) -> float:
-        return self.flash_bytes * self.rated_cycles / self._amplification(results)
+    def _tbw_bytes(self, results: Results) -> float | None:
+        life = lifetime.of(results)
+        return None if life is None else life.host_bytes
 
-    def _years(self, results: Results) -> float:
-        daily = self.daily_bytes
-        return self._tbw_bytes(results) / daily / DAYS if daily else float("inf")
+    def _years(self, results: Results) -> float | None:
+        if not self.writes:
+            return math.inf
+        written, daily = self._tbw_bytes(results), self.daily_bytes
+        return written / daily / DAYS if written is not None and daily else None
 
     def verdict(self, goals: Sequence[Goal]) -> bool | None:
         """Whether all goals are met; None if the seeds so far do not tell."""
@@ -149,7 +182,7 @@ class Trial:
     def to_dict(self, goals: Sequence[Goal], years: float) -> dict[str, Any]:
         """The trial as `ssdlab size --json` has it."""
         figures = ("p99_us", "p999_us", "amplification")
-        daily = self.daily_bytes
+        lasts = self.mean("years")
         return {
             "drives": self.design.drives,
             "over_provisioning": self.over_provisioning,
@@ -160,7 +193,9 @@ class Trial:
             **{f: {"mean": self.mean(f), "margin": self.margin(f)} for f in figures},
             "tbw_bytes": self.mean("tbw_bytes"),
             "drive_writes_per_day": self.writes_per_day(years),
-            "years": self.mean("years") if daily else None,
+            "years": None if lasts in (None, math.inf) else lasts,
+            "unlimited": not self.writes,
+            "lifetime_reason": self.why_unknown() if lasts is None else None,
         }
 
 

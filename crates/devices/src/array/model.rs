@@ -163,6 +163,12 @@ impl Examine for Array {
         }
     }
 
+    fn begin_load(&mut self) {
+        for member in &mut self.members {
+            member.begin_load();
+        }
+    }
+
     fn begin_account(&mut self, now: Time) {
         for member in &mut self.members {
             member.begin_account(now);

@@ -68,14 +68,6 @@ fn wear(members: &[SsdReport]) -> WearReport {
         let all: Vec<_> = members.iter().map(|it| of(&it.wear)).collect();
         std::array::from_fn(|step| all.iter().map(|counts| counts[step]).sum())
     };
-    // What happens to the first member happens to the array, when the others have taken as much.
-    let earliest = |of: fn(&LifetimeReport) -> Option<Milestone>| {
-        let all = members.iter().filter_map(|it| of(&it.wear.lifetime));
-        let first = all.min_by(|a, b| a.drive_writes.total_cmp(&b.drive_writes))?;
-        // Requests to the whole array up to then were not counted; they are assumed to be spread evenly.
-        let measured = first.measured && members.len() == 1;
-        Some(Milestone { host_bytes: first.host_bytes * count, measured, ..first })
-    };
     WearReport {
         mean_erases,
         std_erases,
@@ -92,11 +84,29 @@ fn wear(members: &[SsdReport]) -> WearReport {
         blocks_by_erases: WearReport::counted(
             members.iter().flat_map(|it| it.wear.blocks_by_erases.iter().copied()),
         ),
-        lifetime: LifetimeReport {
-            service_years: members.first().map_or(0.0, |it| it.wear.lifetime.service_years),
-            first_expiry: earliest(|it| it.first_expiry),
-            spare_gone: earliest(|it| it.spare_gone),
-        },
+        lifetime: lifetime(members),
         map: WearMap::together(members.iter().map(|it| &it.wear.map)),
+    }
+}
+
+/// What happens to the first member happens to the array, when the others have taken as much.
+fn lifetime(members: &[SsdReport]) -> LifetimeReport {
+    let count = members.len() as f64;
+    let all = || members.iter().map(|it| &it.wear.lifetime);
+    let earliest = |of: fn(&LifetimeReport) -> Option<Milestone>| {
+        all().filter_map(of).min_by(|a, b| a.drive_writes.total_cmp(&b.drive_writes))
+    };
+    // Requests to the whole array are taken to be spread evenly.
+    let of_all = |first: Milestone| Milestone { host_bytes: first.host_bytes * count, ..first };
+    let least = earliest(|it| it.estimate);
+    // The member that decides; where nothing was written, any.
+    let decides = all().find(|it| it.estimate == least).unwrap_or(&members[0].wear.lifetime);
+    LifetimeReport {
+        estimate: least.map(of_all),
+        physical_bytes: all().map(|it| it.physical_bytes).sum(),
+        erases: all().map(|it| it.erases).sum(),
+        first_expiry: earliest(|it| it.first_expiry).map(of_all),
+        spare_gone: earliest(|it| it.spare_gone).map(of_all),
+        ..decides.clone()
     }
 }

@@ -100,6 +100,11 @@ impl Examine for Ssd {
         self.back.reset_counters();
     }
 
+    fn begin_load(&mut self) {
+        let (ftl, flash) = self.back.state();
+        ftl.begin_load(flash);
+    }
+
     fn begin_account(&mut self, now: Time) {
         self.reset_counts();
         self.before = Some(Box::new(self.spent(now)));

@@ -27,6 +27,7 @@ impl Faulty<'_> {
             self.do_scripted(0, order);
         }
         self.device.reset_counts();
+        self.device.begin_load();
     }
 
     /// Whether it is idle and no completion is pending.

@@ -222,6 +222,10 @@ impl Examine for Gated {
         self.device.reset_counts();
     }
 
+    fn begin_load(&mut self) {
+        self.device.begin_load();
+    }
+
     fn begin_account(&mut self, now: Time) {
         self.device.begin_account(now);
     }

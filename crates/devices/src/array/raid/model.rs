@@ -152,6 +152,12 @@ impl Examine for Raid {
         }
     }
 
+    fn begin_load(&mut self) {
+        for drive in &mut self.drives {
+            drive.begin_load();
+        }
+    }
+
     fn begin_account(&mut self, now: Time) {
         self.counts = RaidCounts::of(self.members.len());
         for drive in &mut self.drives {

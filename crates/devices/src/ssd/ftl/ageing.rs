@@ -41,6 +41,9 @@ pub(in crate::ssd) struct Ageing {
     pub(in crate::ssd) bytes_before: u64,
     /// Erasures of each block at that time; empty when there were none.
     pub(in crate::ssd) erases_before: Vec<u32>,
+    /// Erasures of each block when the load began; empty when there were none. It is not saved: a drive
+    /// that is restored gets a load of its own.
+    pub(in crate::ssd) erases_before_load: Vec<u32>,
 }
 
 impl Ageing {
@@ -59,6 +62,7 @@ impl Ageing {
             end: None,
             bytes_before: 0,
             erases_before: Vec::new(),
+            erases_before_load: Vec::new(),
         }
     }
 

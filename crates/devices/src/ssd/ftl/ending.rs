@@ -90,6 +90,11 @@ impl Ftl {
         &self.ageing
     }
 
+    /// From now on blocks wear by a load of its own.
+    pub(in crate::ssd) fn begin_load(&mut self, flash: &Flash) {
+        self.ageing.erases_before_load = flash.erases().to_vec();
+    }
+
     /// Counts from zero; what wear has done stays.
     pub fn reset_counters(&mut self, flash: &Flash) {
         self.ageing.bytes_before += self.counters.host_bytes;

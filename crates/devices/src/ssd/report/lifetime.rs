@@ -1,19 +1,29 @@
-//! The lifetime of a drive: bytes that the host may write until the first block expires, and until the
-//! spare space is gone.
+//! The lifetime of a drive: bytes that the host may write under a load until the spare space is gone.
 //!
-//! What has happened is reported as measured. What has not is extrapolated: each block keeps its rate of
-//! erasures per byte written by the host since the counts were last reset. That
-//! blocks wear faster as others are retired is left out, so the end of the spare is an upper bound.
+//! The one estimator of the whole laboratory; everything that speaks of TBW, DWPD or years reads it:
+//!
+//! `host bytes = bytes of the flash x rated erasures x evenness / write amplification`
+//!
+//! Write amplification is that of the measured interval, in bytes. Evenness is the mean erasures of a block
+//! when the drive ends / the rating, in this model of wear: a share of the blocks holds data that is never
+//! overwritten and wears not at all; the erasures of the others spread by rates that last, with a standard
+//! deviation in proportion to their mean, and by chance, with a variance in proportion to it. All three are
+//! measured since the load began; wear levelling that migrates cold data evens out the first two. The drive
+//! ends when as many blocks have reached their rating as it can lose.
+//! A drive that has ended is asked for its erasures instead.
+//!
+//! That write amplification rises while the last blocks are retired is left out, so a life ends a little
+//! earlier. What wore the flash before the load began is no part of the estimate: it is of a new drive.
 
 use crate::ssd::Ssd;
+use crate::ssd::config::LevellingRule;
 use crate::ssd::ids::Block;
+use std::f64::consts::FRAC_1_SQRT_2;
 
-/// How much the host may write before something happens.
+/// An amount written by the host.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Milestone {
-    /// It has happened; otherwise this is extrapolated.
-    pub measured: bool,
-    /// Written by the host since the drive was new, bytes.
+    /// Bytes; of the whole drive where a part of it is simulated.
     pub host_bytes: f64,
     /// The same in capacities of the drive.
     pub drive_writes: f64,
@@ -21,68 +31,299 @@ pub struct Milestone {
     pub drive_writes_per_day: f64,
 }
 
-/// How long a drive lasts; `None` where too few erasures were seen to tell.
+/// How long a drive lasts, and what the estimate consists of. Its fields are its factors and what is known
+/// of each, so that a reader can repeat it.
 #[derive(Debug, Clone, PartialEq)]
 pub struct LifetimeReport {
     /// Years of service to which the daily figures refer.
     pub service_years: f64,
-    /// Until the first block expires.
+    /// What the host may write to a new drive under this load; `None` where it wrote nothing. It is as good as
+    /// the number of erasures behind it.
+    pub estimate: Option<Milestone>,
+    /// The drive has ended: evenness is that of its erasures.
+    pub ended: bool,
+    /// What the flash holds of data, bytes.
+    pub physical_bytes: f64,
+    /// Rated erasures of a block; the mean where they differ.
+    pub rated_cycles: f64,
+    /// Mean erasures of a block at the end / its rating.
+    pub evenness: f64,
+    /// What evenness may be less, as a share of it: blocks not erased yet may be of either kind.
+    pub evenness_unsure: f64,
+    /// Bytes programmed / bytes the host wrote, in the measured interval.
+    pub amplification: Option<f64>,
+    /// What it would be more if cleaning had kept up with the host, as a share of it. Beyond the interval
+    /// cleaning does, so this is an error of its two ends. `None` where nothing was cleaned.
+    pub out_of_balance: Option<f64>,
+    /// Erasures in the measured interval.
+    pub erases: u64,
+    /// When the first block expired: host bytes since the drive was new, with those of preconditioning.
     pub first_expiry: Option<Milestone>,
-    /// Until the spare space of some pool is gone.
+    /// The same when the spare space of some pool was gone.
     pub spare_gone: Option<Milestone>,
 }
 
 const DAYS_PER_YEAR: f64 = 365.0;
 
 impl Ssd {
-    /// The lifetime as measured and extrapolated.
+    /// The lifetime under the load of the measured interval.
     pub(in crate::ssd) fn lifetime(&self) -> LifetimeReport {
-        let ageing = self.back.ftl().ageing();
-        let geometry = self.geometry();
+        let (ftl, geometry) = (self.back.ftl(), self.geometry());
+        let (ageing, counts) = (ftl.ageing(), self.counts_now());
         let page_bytes = f64::from(geometry.sectors_per_page) * engine::SECTOR_BYTES as f64;
         let capacity = geometry.exported_pages() as f64 * page_bytes;
+        // Parity is programmed and counted as data, so its room is part of what the flash holds.
+        let parity = geometry.groups.as_ref().map_or(0, |it| it.parity_per_block() * it.units);
+        let block_pages = f64::from(geometry.data_pages) + f64::from(parity);
+        let physical = f64::from(geometry.blocks()) * block_pages * page_bytes;
+        // A part of each block represents all of it.
+        let scale = f64::from(self.config.scale);
         let days = self.config.wear.service_years * DAYS_PER_YEAR;
-        let milestone = |measured, host_bytes: f64| {
-            let drive_writes = host_bytes / capacity;
-            // A part of each block represents all of it.
-            let host_bytes = host_bytes * f64::from(self.config.scale);
-            let drive_writes_per_day = drive_writes / days;
-            Milestone { measured, host_bytes, drive_writes, drive_writes_per_day }
+        let milestone = |host_bytes: f64| Milestone {
+            host_bytes: host_bytes * scale,
+            drive_writes: host_bytes / capacity,
+            drive_writes_per_day: host_bytes / capacity / days,
         };
-        let written = ageing.bytes_before + self.back.ftl().counters.host_bytes;
-        let report = |measured: Option<u64>, more: Option<f64>| match measured {
-            Some(bytes) => Some(milestone(true, bytes as f64)),
-            None => more.map(|more| milestone(false, written as f64 + more)),
-        };
-        let (first, spare) = self.bytes_until_expiries();
+        let share = |part: u64, whole: u64| (whole > 0).then(|| part as f64 / whole as f64);
+        let amplification = share(counts.bytes_programmed, counts.host_bytes_written);
+        let (rated, wear) = (self.mean_rating(), self.wear_at_end());
+        // Pages that need cleaning: what is programmed, but by moving. In balance each victim's superseded
+        // pages make room for as many of them.
+        let new = ftl.counters.host_programs + ftl.counters.padding + ftl.counters.pair_copies;
+        let victims = ftl.counters.cleaned() * u64::from(geometry.data_pages);
+        let superseded = victims.saturating_sub(ftl.counters.victim_moves);
+        let balanced = share(victims, superseded).map(|each| new as f64 * each);
+        let programmed = (new + ftl.counters.moves) as f64;
         LifetimeReport {
             service_years: self.config.wear.service_years,
-            first_expiry: report(ageing.first_expiry, first),
-            spare_gone: report(ageing.end, spare),
+            estimate: amplification.map(|each| milestone(physical * rated * wear.evenness / each)),
+            ended: ftl.has_ended(),
+            physical_bytes: physical * scale,
+            rated_cycles: rated,
+            evenness: wear.evenness,
+            evenness_unsure: wear.unsure,
+            amplification,
+            out_of_balance: balanced.map(|balanced| balanced / programmed - 1.0),
+            erases: ftl.counters.erases,
+            first_expiry: ageing.first_expiry.map(|bytes| milestone(bytes as f64)),
+            spare_gone: ageing.end.map(|bytes| milestone(bytes as f64)),
         }
     }
 
-    /// Bytes that the host writes from now on until the next block expires, and until some pool
-    /// has lost one block more than it can.
-    fn bytes_until_expiries(&self) -> (Option<f64>, Option<f64>) {
-        let ageing = self.back.ftl().ageing();
-        let geometry = self.geometry();
-        let written = self.back.ftl().counters.host_bytes as f64;
-        let mut pools = vec![Vec::new(); geometry.pools as usize];
-        for block in (0..geometry.blocks()).map(Block) {
-            let before = ageing.erases_before.get(block.at()).copied().unwrap_or(0);
-            let seen = self.back.flash().erases()[block.at()] - before;
-            if seen > 0 && !self.back.ftl().is_retired(block) {
-                let life = f64::from(self.back.flash().life(block));
-                let pool = geometry.domain_pool[geometry.domain_of(block).at()];
-                pools[pool.at()].push(life * written / f64::from(seen));
+    fn mean_rating(&self) -> f64 {
+        let ratings = self.back.flash().ratings();
+        let blocks = self.geometry().blocks();
+        (0..blocks).map(|it| f64::from(ratings.of(Block(it)))).sum::<f64>() / f64::from(blocks)
+    }
+
+    /// How even wear will be at the end, from the erasures since the load began; or is, at the end.
+    fn wear_at_end(&self) -> WearAtEnd {
+        let (ftl, flash, geometry) = (self.back.ftl(), self.back.flash(), self.geometry());
+        let ratings: Vec<f64> =
+            (0..geometry.blocks()).map(|it| f64::from(flash.ratings().of(Block(it)))).collect();
+        let (rated, spread) = moments(&ratings);
+        let erases = flash.erases();
+        if ftl.has_ended() {
+            let all: Vec<f64> = erases.iter().copied().map(f64::from).collect();
+            return WearAtEnd { evenness: moments(&all).0 / rated, unsure: 0.0 };
+        }
+        let ageing = ftl.ageing();
+        let at = |table: &[u32], block: usize| f64::from(table.get(block).copied().unwrap_or(0));
+        let parts = erases.iter().enumerate().map(|(block, now)| {
+            let begun = at(&ageing.erases_before_load, block);
+            let counted = at(&ageing.erases_before, block).max(begun);
+            (counted - begun, f64::from(*now) - counted)
+        });
+        let blocks = f64::from(geometry.blocks()) / f64::from(geometry.pools);
+        let losable = f64::from(geometry.losable_blocks()) / blocks;
+        let is_levelled = self.config.cleaning.levelling.rule == LevellingRule::Migrate;
+        Seen::of(&parts.collect::<Vec<_>>(), is_levelled).at_end(rated, spread, losable)
+    }
+}
+
+/// Evenness at the end of a drive, and what of it is not sure yet, as a share of it.
+#[derive(Debug, Clone, Copy, PartialEq)]
+struct WearAtEnd {
+    evenness: f64,
+    unsure: f64,
+}
+
+/// The erasures of the blocks under a load, as far as they were seen.
+#[derive(Debug, Clone, Copy, PartialEq)]
+struct Seen {
+    /// Mean over all blocks.
+    mean: f64,
+    /// Share of the blocks that were never erased.
+    never: f64,
+    /// Mean and variance over the others.
+    mean_worn: f64,
+    variance_worn: f64,
+    /// Of their relative rates of erasure the variance that lasts: the least, as estimated, and the most.
+    lasting: [f64; 3],
+    /// Cold data is moved into worn blocks, which evens out what would last.
+    is_levelled: bool,
+}
+
+impl Seen {
+    /// Of each block, erasures in a first and in a second part of the load.
+    ///
+    /// Rates that last make blocks that were erased more often in one part be so in the other: their
+    /// relative variance is the covariance of the parts / the product of their means, with the standard
+    /// error of a covariance. Where there is one part, all of its variance may last, or none.
+    fn of(parts: &[(f64, f64)], is_levelled: bool) -> Seen {
+        let sums: Vec<f64> = parts.iter().map(|(first, second)| first + second).collect();
+        let mean = moments(&sums).0;
+        let worn: Vec<(f64, f64)> =
+            parts.iter().copied().filter(|(first, second)| first + second > 0.0).collect();
+        let count = worn.len() as f64;
+        let never = 1.0 - count / parts.len() as f64;
+        if worn.is_empty() {
+            let lasting = [0.0, 0.0, 1.0];
+            return Seen { mean, never, mean_worn: 0.0, variance_worn: 0.0, lasting, is_levelled };
+        }
+        let each = |of: fn(&(f64, f64)) -> f64| moments(&worn.iter().map(of).collect::<Vec<_>>());
+        let (all, first, second) = (each(|it| it.0 + it.1), each(|it| it.0), each(|it| it.1));
+        let most = (all.1 / all.0).powi(2);
+        let lasting = if first.0 > 0.0 && second.0 > 0.0 {
+            let products = worn.iter().map(|it| (it.0 - first.0) * (it.1 - second.0));
+            let scale = first.0 * second.0;
+            let found = products.sum::<f64>() / count / scale;
+            let error = ERRORS * first.1 * second.1 / count.sqrt() / scale;
+            // Less than its error is no finding: a root of noise would cost every short run a few percent.
+            let told = if found > error { found } else { 0.0 };
+            [found - error, told, found + error].map(|it| it.clamp(0.0, most))
+        } else {
+            [0.0, 0.0, most]
+        };
+        let variance_worn = all.1 * all.1;
+        Seen { mean, never, mean_worn: all.0, variance_worn, lasting, is_levelled }
+    }
+
+    /// The end of a drive with that rating (`spread` is its standard deviation over the blocks), which can
+    /// lose that share of its blocks.
+    fn at_end(self, rated: f64, spread: f64, losable: f64) -> WearAtEnd {
+        let rest = self.at_rest();
+        if self.mean_worn == 0.0 || rest >= 1.0 {
+            return WearAtEnd { evenness: 1.0, unsure: 1.0 };
+        }
+        // Whether what was not erased is at rest or was spared by chance is not known yet.
+        let spared = (self.never - rest) / (1.0 - rest);
+        let worn = if self.is_levelled { 1.0 } else { 1.0 - rest };
+        let deviations = above((losable / worn).min(0.5));
+        let evenness = |lasting: f64| {
+            let lasts = if self.is_levelled { 0.0 } else { lasting };
+            let by_chance = self.variance_worn - lasting * self.mean_worn * self.mean_worn;
+            let dispersion = by_chance.max(0.0) / self.mean_worn;
+            let (mut low, mut high) = (0.0, rated);
+            for _ in 0..HALVINGS {
+                let mean = 0.5 * (low + high);
+                let variance = dispersion * mean + lasts * mean * mean + spread * spread;
+                if mean + deviations * variance.sqrt() < rated { low = mean } else { high = mean }
+            }
+            worn * low / rated
+        };
+        let [most, found, least] = self.lasting.map(evenness);
+        WearAtEnd { evenness: found, unsure: spared + 0.5 * (most - least).abs() / found }
+    }
+
+    /// The share of the blocks that rest: what chance does not explain of those never erased.
+    fn at_rest(self) -> f64 {
+        let by_chance = |at_rest: f64| {
+            let worn = 1.0 - at_rest;
+            at_rest + worn * libm::exp(-self.mean / worn)
+        };
+        let (mut low, mut high) = (0.0, self.never);
+        for _ in 0..HALVINGS {
+            let middle = 0.5 * (low + high);
+            if middle < 1.0 && by_chance(middle) < self.never {
+                low = middle
+            } else {
+                high = middle
             }
         }
-        let first = pools.iter().flatten().copied().min_by(f64::total_cmp);
-        let ends = pools.iter_mut().zip(&ageing.spare).filter_map(|(bytes, spare)| {
-            let last = *spare as usize;
-            (last < bytes.len()).then(|| *bytes.select_nth_unstable_by(last, f64::total_cmp).1)
-        });
-        (first, ends.min_by(f64::total_cmp))
+        if by_chance(0.0) >= self.never { 0.0 } else { low }
+    }
+}
+
+/// Standard errors within which a covariance is taken to lie.
+const ERRORS: f64 = 2.0;
+
+/// Steps of a bisection, after which a float is as good as it becomes.
+const HALVINGS: usize = 60;
+
+/// Standard deviations above the mean beyond which that share of a normal distribution lies.
+fn above(share: f64) -> f64 {
+    let (mut low, mut high) = (0.0, 10.0);
+    for _ in 0..HALVINGS {
+        let middle = 0.5 * (low + high);
+        if 0.5 * libm::erfc(middle * FRAC_1_SQRT_2) > share { low = middle } else { high = middle }
+    }
+    low
+}
+
+/// Mean and standard deviation.
+fn moments(values: &[f64]) -> (f64, f64) {
+    let count = values.len() as f64;
+    let mean = values.iter().sum::<f64>() / count;
+    let squares = values.iter().map(|it| (it - mean) * (it - mean)).sum::<f64>();
+    (mean, (squares / count).sqrt())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn normal_deviations_are_those_of_the_tables() {
+        for (share, deviations) in [(0.5, 0.0), (0.1, 1.281_552), (0.025, 1.959_964)] {
+            assert!((above(share) - deviations).abs() < 1e-6, "{share}: {}", above(share));
+        }
+    }
+
+    fn seen(first: &[f64], second: &[f64]) -> Seen {
+        let parts: Vec<_> = first.iter().copied().zip(second.iter().copied()).collect();
+        Seen::of(&parts, false)
+    }
+
+    #[test]
+    fn blocks_at_rest_are_told_from_those_spared_by_chance() {
+        // Poisson's share of zeros: none is at rest, however few erasures were seen.
+        for mean in [0.01, 0.3, 2.0] {
+            let never = libm::exp(-mean);
+            let seen = Seen { mean, never, ..seen(&[1.0, 1.0], &[1.0, 1.0]) };
+            assert!(seen.at_rest() < 1e-9, "{mean}");
+            let unsure = seen.at_end(100.0, 0.0, 0.1).unsure;
+            assert!((unsure - never).abs() < 1e-9, "{mean}: {unsure}");
+        }
+        // Three of ten rest, and the others were erased twenty times each, as by a log.
+        let erases: Vec<f64> = (0..10).map(|it| if it < 3 { 0.0 } else { 10.0 }).collect();
+        let log = seen(&erases, &erases);
+        assert!((log.at_rest() - 0.3).abs() < 1e-6);
+        let end = log.at_end(1000.0, 0.0, 0.1);
+        assert!((end.evenness - 0.7).abs() < 1e-3 && end.unsure < 1e-6, "{end:?}");
+        // Levelling wears them too.
+        let levelled = Seen { is_levelled: true, ..log };
+        assert!(levelled.at_end(1000.0, 0.0, 0.1).evenness > 0.99);
+    }
+
+    #[test]
+    fn what_lasts_costs_a_share_and_chance_the_root_of_the_rating() {
+        let half = |odd: f64, even: f64| -> Vec<f64> {
+            (0..1000).map(|it| if it % 2 == 0 { even } else { odd }).collect()
+        };
+        let quarter: Vec<f64> =
+            (0..1000).map(|it| if it / 2 % 2 == 0 { 9.0 } else { 11.0 }).collect();
+        for rated in [100.0, 3000.0] {
+            // The same blocks were erased more often in both parts, 10 %.
+            let end = seen(&half(11.0, 9.0), &half(11.0, 9.0)).at_end(rated, 0.0, 0.1);
+            assert!((1.0 / end.evenness - 1.0 - 0.1 * above(0.1)).abs() < 1e-6, "{end:?}");
+            // Others were in the second part: a variance of 2 at a mean of 20.
+            let end = seen(&half(11.0, 9.0), &quarter).at_end(rated, 0.0, 0.1);
+            let mean = end.evenness * rated;
+            assert!((mean + above(0.1) * (0.1 * mean).sqrt() - rated).abs() < 1e-6, "{end:?}");
+            // Of one part it cannot be said.
+            let one = seen(&half(0.0, 0.0), &half(11.0, 9.0)).at_end(rated, 0.0, 0.1);
+            assert!(one.unsure > 0.04, "{one:?}");
+        }
     }
 }

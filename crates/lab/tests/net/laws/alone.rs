@@ -179,11 +179,27 @@ pub fn lifetime(case: &Case<'_>) -> Result<(), String> {
     for name in ["first_expiry", "spare_gone"] {
         let milestone = &case.results["wear"]["lifetime"][name];
         let bytes = milestone["host_bytes"].as_f64().unwrap_or(0.0);
-        if fresh && milestone["measured"] == Value::Bool(true) {
+        if fresh {
             must(bytes <= asked + 0.5, || {
                 format!("{name} after {bytes} bytes, of which {asked} were asked for")
             })?;
         }
+    }
+    let life = &case.results["wear"]["lifetime"];
+    let Some(status) = life["status"].as_str() else { return Ok(()) };
+    let of = |key: &str| life[key].as_f64();
+    let stated = matches!(status, "estimated" | "measured");
+    must(of("host_bytes").is_some() == stated && life["reason"].is_string() != stated, || {
+        format!("the lifetime is {status}: {life}")
+    })?;
+    must(of("error").is_none_or(|it| it <= 0.06), || format!("the lifetime is stated: {life}"))?;
+    let factors = ["physical_bytes", "rated_cycles", "evenness", "write_amplification"].map(of);
+    if let [Some(physical), Some(rated), Some(evenness), Some(amplification)] = factors {
+        let closed = physical * rated * evenness / amplification;
+        let bytes = of("host_bytes").unwrap_or(0.0);
+        must((closed - bytes).abs() <= 1e-9 * closed, || {
+            format!("the lifetime is {bytes} bytes, and {closed} by its factors")
+        })?;
     }
     Ok(())
 }

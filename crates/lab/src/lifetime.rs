@@ -1,0 +1,132 @@
+//! The section `wear.lifetime` of the results: the estimate of the drive, where the run is long enough for one.
+//!
+//! The drive computes it (`devices/src/ssd/report/lifetime.rs`); here it is decided whether it may be stated. A
+//! figure that depends on the length of the run is none, so it takes enough erasures, and write
+//! amplification that was the same all along: batches of the run tell its error, as does what cleaning
+//! owes at its end.
+
+use crate::warnings::Piece;
+use devices::ssd::{LifetimeReport, Milestone};
+use serde_json::{Value, json};
+
+/// Erasures in the measured interval: of fewer, a block that is being cleaned at either end is 1 % each.
+const LEAST_ERASES: u64 = 100;
+/// The largest error of a lifetime that is stated, as a share of it.
+const MOST_ERROR: f64 = 0.03;
+/// Batches of a run from which the error of write amplification is told.
+const BATCHES: usize = 10;
+/// Student's t for 95 % of the mean of so many batches.
+const STUDENT: f64 = 2.262;
+
+/// What to do where a lifetime is not known.
+const ADVICE: &str = "`ssdlab endurance DEVICE --class CLASS --workload NAME` measures it";
+
+/// The section, of a run that went in these pieces.
+pub(crate) fn section(it: &LifetimeReport, pieces: &[Piece]) -> Value {
+    let milestone = |it: &Milestone| {
+        json!({
+            "host_bytes": it.host_bytes,
+            "terabytes_written": it.host_bytes / 1e12,
+            "drive_writes": it.drive_writes,
+            "drive_writes_per_day": it.drive_writes_per_day,
+        })
+    };
+    let (status, reason, error) = judged(it, pieces);
+    let known = it.estimate.filter(|_| matches!(status, "measured" | "estimated"));
+    let factor = |value: f64| known.map(|_| value);
+    json!({
+        "service_years": it.service_years,
+        "status": status,
+        "host_bytes": known.map(|it| it.host_bytes),
+        "terabytes_written": known.map(|it| it.host_bytes / 1e12),
+        "drive_writes": known.map(|it| it.drive_writes),
+        "drive_writes_per_day": known.map(|it| it.drive_writes_per_day),
+        "error": known.and(error),
+        "reason": reason,
+        "erases": it.erases,
+        "physical_bytes": it.physical_bytes,
+        "rated_cycles": it.rated_cycles,
+        "evenness": factor(it.evenness),
+        "write_amplification": known.and(it.amplification),
+        "first_expiry": it.first_expiry.as_ref().map(milestone),
+        "spare_gone": it.spare_gone.as_ref().map(milestone),
+    })
+}
+
+/// Whether the lifetime is known, why not, and its error as a share of it.
+fn judged(it: &LifetimeReport, pieces: &[Piece]) -> (&'static str, Option<String>, Option<f64>) {
+    if it.estimate.is_none() {
+        let reason = "the run wrote nothing, so this load does not limit the lifetime";
+        return ("unwritten", Some(reason.to_owned()), None);
+    }
+    if it.ended {
+        return ("measured", None, None);
+    }
+    let unknown = |because: String| {
+        let reason = format!("not known from this run ({} erasures{because}); {ADVICE}", it.erases);
+        ("unknown", Some(reason), None)
+    };
+    if it.erases < LEAST_ERASES {
+        return unknown(String::new());
+    }
+    let Some(error) = amplification_error(pieces).zip(it.out_of_balance) else {
+        return unknown(String::new());
+    };
+    let amplification = error.0 + error.1.abs();
+    if amplification > MOST_ERROR {
+        let percent = 100.0 * amplification;
+        return unknown(format!(", write amplification known within {percent:.0} %"));
+    }
+    if it.evenness_unsure > MOST_ERROR {
+        let percent = 100.0 * it.evenness_unsure;
+        return unknown(format!(", evenness of wear known within {percent:.0} %"));
+    }
+    ("estimated", None, Some(amplification + it.evenness_unsure))
+}
+
+/// Half of the 95 % interval of the write amplification, as a share of it: from batches of the run, of equally
+/// many pages of the host.
+fn amplification_error(pieces: &[Piece]) -> Option<f64> {
+    let all: u64 = pieces.iter().map(|it| it.host_pages).sum();
+    let mut sums = [(0.0, 0.0); BATCHES];
+    let mut before = 0.0;
+    for piece in pieces {
+        let middle = before + 0.5 * piece.host_pages as f64;
+        before += piece.host_pages as f64;
+        let at = (middle / all as f64 * BATCHES as f64) as usize;
+        let (programs, host) = &mut sums[at.min(BATCHES - 1)];
+        *programs += piece.programs as f64;
+        *host += piece.host_pages as f64;
+    }
+    if sums.iter().any(|(_, host)| *host == 0.0) {
+        return None;
+    }
+    let each = sums.map(|(programs, host)| programs / host);
+    let mean = each.iter().sum::<f64>() / BATCHES as f64;
+    let squares = each.iter().map(|it| (it - mean) * (it - mean)).sum::<f64>();
+    let deviation = (squares / (BATCHES - 1) as f64).sqrt();
+    Some(STUDENT * deviation / (BATCHES as f64).sqrt() / mean)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn pieces(programs: impl Fn(u64) -> u64) -> Vec<Piece> {
+        let piece = |n| Piece { host_pages: 1000, programs: programs(n), ..Piece::default() };
+        (0..40).map(piece).collect()
+    }
+
+    #[test]
+    fn the_error_is_that_of_the_mean_of_batches() {
+        assert_eq!(amplification_error(&pieces(|_| 3000)), Some(0.0));
+        // Every other batch has 10 % more: a standard deviation of 5 % x sqrt(10 / 9).
+        let wavy = amplification_error(&pieces(|n| if n / 4 % 2 == 0 { 2850 } else { 3150 }));
+        let expected = STUDENT * 0.05 * (10.0_f64 / 9.0).sqrt() / 10.0_f64.sqrt();
+        assert!((wavy.unwrap() - expected).abs() < 1e-12, "{wavy:?} {expected}");
+        // A drive that was still settling has no figure, however many pieces it wrote.
+        assert!(amplification_error(&pieces(|n| 1000 + 50 * n)).unwrap() > MOST_ERROR);
+        assert_eq!(amplification_error(&[]), None);
+        assert_eq!(amplification_error(&pieces(|_| 3000)[..9]), None);
+    }
+}
