@@ -75,7 +75,7 @@ fn each_is_raised_where_it_applies_and_not_beside() {
     let bad = trace("bad.csv", "no line\n0,16,8,R,0.004\n");
     let server = SERVER.to_owned();
     let writes = [DRIVE, WRITES].concat();
-    let raised: [(&str, &str, Vec<&str>, Vec<&str>); 9] = [
+    let raised: [(&str, &str, Vec<&str>, Vec<&str>); 10] = [
         (
             "nothing_cleaned",
             &writes,
@@ -94,6 +94,16 @@ fn each_is_raised_where_it_applies_and_not_beside() {
             &server,
             vec!["workload.kind=open", "workload.interarrival=constant(0.2)"],
             vec!["workload.kind=open", "workload.interarrival=constant(0.3)"],
+        ),
+        (
+            "scaled_buffer",
+            "[device]\npreset = 'tlc-enterprise'\n",
+            vec![
+                "workload.read_share=0",
+                "workload.locality=zipf(0.99)",
+                "workload.requests=20000",
+            ],
+            vec!["workload.read_share=0", "workload.requests=20000"],
         ),
         (
             "effective_spare",
