@@ -209,8 +209,8 @@ def test_the_end_of_a_drive_and_its_settling_are_told():
     assert "1.25 TB" in table
     assert "1.20 TB" in table
     assert "DWPD over 5 years" in table
-    settled = "after 7 rounds (3.5 capacities of the workload's own writes): write amplification"
-    assert f"Steady state of the preconditioning {settled} 3.051" in table
+    assert "Steady state of the preconditioning after 7 rounds: write amplification 3.051" in table
+    assert "Preconditioned with 3.5 capacities of the workload's writes" in table
     assert "Steady state of the run: not reached in 25 rounds" in table
 
 

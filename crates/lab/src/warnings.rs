@@ -14,7 +14,7 @@ use serde::Serialize;
 use serde_json::{Map, Value, json};
 
 /// The name of every warning, and what it says. `docs/warnings.md` has a section for each.
-pub(crate) const WARNINGS: [(&str, &str); 9] = [
+pub(crate) const WARNINGS: [(&str, &str); 10] = [
     ("nothing_cleaned", "the run wrote data, but no block was cleaned"),
     ("unsettled", "preconditioning ended before write amplification had settled"),
     ("transient", "not in steady state: the drive was still changing during the run"),
@@ -22,6 +22,7 @@ pub(crate) const WARNINGS: [(&str, &str); 9] = [
         "overloaded",
         "the offered load exceeded the throughput: the queue grew until the last request",
     ),
+    ("scaled_buffer", "the write buffer absorbed requests that it would not on the whole drive"),
     ("effective_spare", "blocks kept free or open use most of the spare space"),
     (
         "buffer_untimed",
@@ -117,8 +118,10 @@ pub(crate) fn warnings(run: &Facts<'_>) -> Vec<Warning> {
     let changing = changing.and_then(|flash| transient(run, flash, overload.is_some()));
     let spare = run.flash.and_then(|flash| effective_spare(&flash.spare));
     let unsettled = run.prepared.and_then(unsettled);
+    let scaled = run.flash.and_then(scaled_buffer);
     let untimed = run.flash.filter(|_| run.is_untimed).and_then(buffer_untimed);
-    let found = [uncleaned, unsettled, changing, overload, spare, untimed].into_iter().flatten();
+    let found = [uncleaned, unsettled, changing, overload, scaled, spare, untimed];
+    let found = found.into_iter().flatten();
     found.chain(of_trace(run.notices)).collect()
 }
 
@@ -347,6 +350,39 @@ fn overloaded(overload: &Overload) -> Warning {
         "requests": requests,
     });
     Warning::new("overloaded", message, figures)
+}
+
+/// Shares of the pages below which the buffer decides no figure.
+const LEAST_ABSORBED: f64 = 0.01;
+
+/// The buffer of a scaled drive is that of the whole one, for the dies need it: of a skewed load it holds more of
+/// the hot pages than it would.
+fn scaled_buffer(flash: &SsdReport) -> Option<Warning> {
+    let (counts, scale) = (&flash.counts, flash.health.scale);
+    let share = |part: u64, of: u64| if of == 0 { 0.0 } else { part as f64 / of as f64 };
+    let replaced = share(counts.replaced_pages, counts.host_pages_written);
+    let hits = share(counts.read_hits, counts.host_pages_read);
+    if scale == 1 || replaced.max(hits) < LEAST_ABSORBED {
+        return None;
+    }
+    let programmed = flash.write_amplification.map(|it| it / (1.0 - replaced).max(f64::EPSILON));
+    let of_the_rest = programmed
+        .map(|it| format!("; write amplification of the pages that were not replaced is {it:.2}"));
+    let message = format!(
+        "the write buffer is {scale} times as large for the drive as in reality (device.scale): {} of the \
+         pages written were replaced in it, {} of the pages read were read from it, and on the whole drive \
+         fewer; the results depend on the scale{}; compare with a smaller device.scale",
+        percent(replaced),
+        percent(hits),
+        of_the_rest.unwrap_or_default(),
+    );
+    let figures = json!({
+        "scale": scale,
+        "replaced_share": replaced,
+        "read_hit_share": hits,
+        "write_amplification_not_replaced": programmed,
+    });
+    Some(Warning::new("scaled_buffer", message, figures))
 }
 
 /// Less of the spare space than this is in effect: worth a word.

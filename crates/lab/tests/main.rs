@@ -17,6 +17,7 @@ mod original_simulator;
 mod peers;
 mod reference;
 mod requests;
+mod scale;
 mod snapshot;
 mod steady;
 mod threads;

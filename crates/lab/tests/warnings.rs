@@ -77,7 +77,7 @@ fn each_is_raised_where_it_applies_and_not_beside() {
     let writes = [DRIVE, WRITES].concat();
     let buffered =
         format!("[device]\nkind = 'ssd'\nblocks_per_plane = 256\nbuffer.size = '1MiB'\n{WRITES}");
-    let raised: [(&str, &str, Vec<&str>, Vec<&str>); 10] = [
+    let raised: [(&str, &str, Vec<&str>, Vec<&str>); 11] = [
         (
             "nothing_cleaned",
             &writes,
@@ -96,6 +96,16 @@ fn each_is_raised_where_it_applies_and_not_beside() {
             &server,
             vec!["workload.kind=open", "workload.interarrival=constant(0.2)"],
             vec!["workload.kind=open", "workload.interarrival=constant(0.3)"],
+        ),
+        (
+            "scaled_buffer",
+            "[device]\npreset = 'tlc-enterprise'\n",
+            vec![
+                "workload.read_share=0",
+                "workload.locality=zipf(0.99)",
+                "workload.requests=20000",
+            ],
+            vec!["workload.read_share=0", "workload.requests=20000"],
         ),
         (
             "effective_spare",

@@ -441,25 +441,25 @@ def _steady_state(results: Results) -> RenderableType | None:
     for phase, seen in (results.get("steady_state") or {}).items():
         if not seen:
             continue
-        rounds = f"{len(seen['rounds'])} rounds{_written(seen)}"
+        rounds = f"{len(seen['rounds'])} rounds"
         line = f"Steady state of the {phase}: not reached in {rounds}"
         if seen["steady"]:
             metric = seen["metric"].replace("_", " ")
             line = (
                 f"Steady state of the {phase} after {rounds}: {metric} {seen['window_mean']:,.4g}"
             )
-        lines.append(line)
+        lines += [line, *_written(seen)]
     return Text("\n".join(lines)) if lines else None
 
 
-def _written(seen: Record) -> str:
+def _written(seen: Record) -> list[str]:
     """What a drive was preconditioned with."""
     if "load" not in seen:
-        return ""
+        return []
     written = f"{seen['capacities_written']:.1f} capacities"
     if seen["load"] == "workload":
-        return f" ({written} of the workload's own writes)"
-    return f" ({written} of uniform random writes: {seen['because']})"
+        return [f"Preconditioned with {written} of the workload's writes"]
+    return [f"Preconditioned with {written} of uniform writes ({seen['because']})"]
 
 
 def _threads(threads: Record | None) -> RenderableType | None:

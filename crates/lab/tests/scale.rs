@@ -1,0 +1,54 @@
+//! A drive at half the scale is twice the drive, and its write amplification is the same; where it is not, the
+//! results say that it depends on the scale.
+
+use crate::common::{audited, experiment, outcome};
+use serde_json::Value;
+
+/// A sixteenth of the preset, so that it settles at once.
+const DRIVE: &str = "
+[device]
+preset = 'tlc-enterprise'
+blocks_per_plane = 57
+capacity = '60012320256B'
+[workload]
+kind = 'closed'
+read_share = 0.0
+requests = 200000
+[run]
+precondition = 'steady'
+";
+
+fn results(locality: &str, scale: u32) -> Value {
+    let sets = [format!("workload.locality={locality}"), format!("device.scale={scale}")];
+    outcome(&experiment(&[DRIVE], &sets).unwrap(), &audited()).unwrap()
+}
+
+/// What a run says of its buffer.
+fn warned(results: &Value) -> Option<&Value> {
+    results["warnings"].as_array().unwrap().iter().find(|it| it["name"] == "scaled_buffer")
+}
+
+#[test]
+fn a_doubled_drive_has_the_same_results_or_says_so() {
+    for (locality, absorbs) in
+        [("uniform", false), ("hot-cold(0.9, 0.1)", false), ("zipf(0.99)", true)]
+    {
+        let [half, whole] = [64, 32].map(|scale| results(locality, scale));
+        let amplification =
+            |results: &Value| results["flash"]["write_amplification"].as_f64().unwrap();
+        let (one, two) = (amplification(&half), amplification(&whole));
+        let said = [&half, &whole].map(|it| warned(it).map(|it| &it["figures"]));
+        let off = two / one - 1.0;
+        assert_eq!(said.map(|it| it.is_some()), [absorbs; 2], "{locality}: {one} {two}");
+        let [Some(half), Some(whole)] = said else {
+            assert!(off.abs() < 0.03, "{locality}: {one} {two}");
+            continue;
+        };
+        let of = |figures: &Value, key: &str| figures[key].as_f64().unwrap();
+        assert!(off.abs() < 0.1, "{one} {two}");
+        assert!(two <= of(half, "write_amplification_not_replaced"), "{one} {two} {half}");
+        let replaced = [half, whole].map(|it| of(it, "replaced_share"));
+        assert!(replaced[0] > replaced[1] && replaced[1] > 0.01, "{replaced:?}");
+        assert_eq!((of(half, "scale"), of(whole, "scale")), (64.0, 32.0));
+    }
+}
