@@ -1,7 +1,6 @@
 //! Where the keys of a drive apply: the conditions that their rows name.
 
 use super::*;
-use crate::kit::config::Depth;
 use options::conditions;
 
 conditions! {
