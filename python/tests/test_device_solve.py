@@ -39,6 +39,17 @@ def solved(**changes: object) -> Drive:
     return solve(found)
 
 
+def test_a_sata_drive_queues_what_sata_does() -> None:
+    """NCQ has 32 commands (Serial ATA 3.0); what the host has beyond them waits there."""
+    sata = {"interface": "sata-600", "seq_read": "550MB/s", "seq_write": "500MB/s"}
+    assert solved(**sata).slots == solved(**sata, rand_read_depth=128).slots == 32
+    assert solved(**sata).origins["host_link.queue_depth"][0] == "published"
+    assert solved().slots == 256
+    assert solved(rand_read_depth=512).slots == 512
+    with pytest.raises(InputError, match="32 outstanding"):
+        solved(**sata, read_latency="400us", rand_read="98K/s")
+
+
 # The closed forms
 
 

@@ -10,7 +10,7 @@ from concurrent.futures import ThreadPoolExecutor
 import pytest
 
 import ssdlab
-from ssdlab.sweeps import backends, space, table
+from ssdlab.sweeps import backends, run, space, table
 from ssdlab.sweeps.space import Share
 
 GRID = {"device.channels": "4,8", "run.seed": "1..3"}
@@ -167,6 +167,32 @@ def test_a_scheduler_that_cannot_be_reached(refused, monkeypatch):
     pytest.importorskip("distributed")
     message = refused("sweep", "--vary", "run.seed=1,2", "--dask", "tcp://127.0.0.1:9")
     assert message.startswith("ssdlab: --dask tcp://127.0.0.1:9: the scheduler cannot be reached")
+
+
+def test_what_contradicts_itself_is_found_before_anything_runs(small, monkeypatch):
+    """A value that no point can use ends the sweep before its first point, whatever shows it."""
+    monkeypatch.setattr(run, "_crew", lambda *_: pytest.fail("something ran"))
+    for key, values, words in [
+        # The shape of the drive.
+        ("device.logical_page", ["4KiB", "3KiB"], "device.logical_page"),
+        ("device.over_provisioning", [0.1, 28], "28%"),
+        # A key without effect, though it has its default.
+        ("device.suspend.limit", [8], "no effect"),
+    ]:
+        with pytest.raises(ssdlab.InputError, match=words):
+            ssdlab.sweep(vary={key: values}, set=small, workers=1)
+
+
+def test_one_switch_turns_suspension_off(quick):
+    """Whatever the preset has of it gives way, and both points run."""
+    found = quick(
+        device="tlc-enterprise",
+        vary={"device.suspend.program": ["none", "35us"]},
+        set={"device.blocks_per_plane": 32, "device.spare_factor": 0.3, "workload.requests": 500},
+    )
+    assert found.errors == []
+    off, on = bits(found)
+    assert "step" in on and "step" not in off
 
 
 def test_a_point_that_fails_is_a_row(ssdlab, small_options, tmp_path):

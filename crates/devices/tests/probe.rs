@@ -264,12 +264,13 @@ fn submission_queues_take_turns_for_the_places_in_the_device() {
 #[test]
 fn submission_queues_without_turns_are_refused() {
     for (order, queues, key, problem) in [
-        (HostOrder::Fifo, 2, "queues", "2 submission queues have no effect with order \"fifo\""),
-        (HostOrder::Clook, 9, "queues", "use order \"round-robin\""),
+        (HostOrder::Fifo, 2, "queues", "no effect here; the key applies with"),
+        (HostOrder::Clook, 9, "queues", "device.host_link.order = \"round-robin\""),
         (HostOrder::RoundRobin, 0, "queues", "1 to 65535 submission queues, not 0"),
         (HostOrder::RoundRobin, 65_536, "queues", "not 65536"),
     ] {
-        let host_link = HostLink { order, queues, ..HostLink::default() };
+        let queue_depth = Depth::of(1);
+        let host_link = HostLink { order, queues, queue_depth, ..HostLink::default() };
         let refusal = Ssd::new(&SsdConfig { host_link, ..small() }, 0).unwrap_err();
         assert_eq!(refusal.keys[0], format!("device.host_link.{key}"));
         assert!(refusal.problem.contains(problem), "{refusal}");

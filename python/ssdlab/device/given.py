@@ -133,7 +133,7 @@ class Given:
         return 32 if self["interface"].startswith(("sata-", "ata-")) else None
 
     def depth(self, key: str) -> int:
-        """Commands in the drive at the rate `key`: of more outstanding ones, the rest wait in the host."""
+        """Commands in the drive at the rate `key`; of more, the rest wait in the host."""
         depth: int = self[f"{key}_depth"]
         return min(depth, self.most_slots or depth)
 

@@ -39,6 +39,10 @@ READING = (
 )
 
 
+#: Values at most that a message says to be of no use.
+MOST_SHOWN = 8
+
+
 @dataclass(frozen=True)
 class Base:
     """What all points of an experiment share.
@@ -72,7 +76,8 @@ def size(bases: Sequence[Base], axes: Sequence[Axis]) -> int:
 def grid(bases: Sequence[Base], axes: Sequence[Axis], check: bool) -> list[Point]:
     """Every point of the grid; the last axis varies fastest.
 
-    Raises `InputError` for two axes of one name and for a value that no point can use.
+    Raises `InputError` for two axes of one name and for values that no point can use: each point is
+    resolved, and the shape of its drive derived, before the first runs.
     """
     _refuse_twice(axes)
     footprints = Footprints()
@@ -89,9 +94,10 @@ def grid(bases: Sequence[Base], axes: Sequence[Axis], check: bool) -> list[Point
                 usable.update(enumerate(choice))
             else:
                 refused.update(dict.fromkeys(enumerate(choice), point.error))
-    for place, message in refused.items():
-        if place not in usable:
-            raise InputError(message)
+    useless = list(dict.fromkeys(why for place, why in refused.items() if place not in usable))
+    if useless:
+        more = [f"and {len(useless) - MOST_SHOWN} more"] if len(useless) > MOST_SHOWN else []
+        raise InputError("\n".join([*useless[:MOST_SHOWN], *more]))
     if all(point.error for point in points):
         raise InputError(next(point.error for point in points if point.error))
     return points

@@ -101,8 +101,7 @@ fn every_contradiction_is_refused_with_its_keys() {
             json!("summary"),
             &["device.persistence.recovery", "device.summary_page"],
         ),
-        ("device.power.watts", json!(8.0), &["device.power.capacitance"]),
-        ("device.power.cutoff", json!(13.0), &["13V", "12V"]),
+        ("device.power.watts", json!(8.0), &["device.power.watts", "device.persistence.recovery"]),
         (
             "device.cleaning.meter_above",
             json!(1.5),
@@ -112,7 +111,6 @@ fn every_contradiction_is_refused_with_its_keys() {
         ("device.cleaning.read_batch", json!(0), &["device.cleaning.read_batch", "at least 1"]),
         ("device.cleaning.meter_depth", json!(0), &["device.cleaning.meter_depth", "at least 1"]),
         ("device.cleaning.quantum", json!(0), &["device.cleaning.quantum", "at least 1"]),
-        ("device.cell.distance", json!(0), &["device.cell.distance", "at least 1"]),
         (
             "device.timing.read",
             json!("1us, 2us"),
@@ -126,17 +124,17 @@ fn every_contradiction_is_refused_with_its_keys() {
         (
             "device.suspend.step",
             json!("20us"),
-            &["device.suspend.step", "device.suspend.program is \"none\""],
+            &["device.suspend.step", "no effect", "(device.suspend.program)"],
         ),
         (
             "device.suspend.erase_step",
             json!("20us"),
-            &["device.suspend.erase_step", "device.suspend.erase is \"none\""],
+            &["device.suspend.erase_step", "no effect", "(device.suspend.erase)"],
         ),
         (
             "device.suspend.unless_backlog",
             json!(8),
-            &["device.suspend.unless_backlog", "nothing is ever stopped"],
+            &["device.suspend.unless_backlog", "no effect", "device.suspend.program"],
         ),
     ];
     for (key, value, parts) in with_buffer {
@@ -193,6 +191,8 @@ fn keys_of_a_buffer_need_one() {
             "{key}: {message}"
         );
     }
+    let message = refusal(&[("device.cell.preset", json!("hynix-176l-tlc"))]);
+    assert!(message.contains("device.buffer.size"), "{message}");
     let message = refusal(&[("device.timing.read", json!("1us, 2us"))]);
     assert!(message.contains("device.timing.read") && message.contains("2 types"), "{message}");
 }
@@ -219,6 +219,15 @@ fn buffers_have_room_for_what_is_held_and_what_is_copied() {
         ],
         &["device.buffer.power_loss_protected", "device.cell.program", "two passes"],
     );
+    refused(
+        &[("device.cell.program", json!("two-pass")), ("device.cell.distance", json!(0))],
+        &["device.cell.distance", "at least 1"],
+    );
+    let recovers = [
+        ("device.persistence.recovery", json!("spare")),
+        ("device.power.capacitance", json!("1mF")),
+    ];
+    refused(&[&recovers[..], &[("device.power.cutoff", json!(13.0))]].concat(), &["13V", "12V"]);
     // Each die has a group of copies that fills, and one more is read.
     refused(
         &[("device.cleaning.reclaim", json!("block")), ("device.buffer.copies", json!("768KiB"))],

@@ -288,7 +288,7 @@ fn kind_of(title: &str) -> &str {
 }
 
 /// The reference of every key.
-pub(super) fn catalogue() -> &'static [lab::SectionKeys] {
+pub fn catalogue() -> &'static [lab::SectionKeys] {
     static KEYS: std::sync::OnceLock<Vec<lab::SectionKeys>> = std::sync::OnceLock::new();
     KEYS.get_or_init(lab::keys)
 }

@@ -1,7 +1,6 @@
 //! Where the keys of a drive apply: the conditions that their rows name.
 
 use super::*;
-use crate::kit::config::Depth;
 use options::conditions;
 
 conditions! {
@@ -15,6 +14,8 @@ conditions! {
     };
     pub POOLS = "without a write buffer where there are several pools (device.pool)",
         |c| !c.is_buffered() && c.pool != Pool::Ssd;
+    pub TWO_PASS = "with a write buffer (device.buffer.size) and device.cell.program = \"two-pass\"",
+        |c| c.is_buffered() && c.cell.program == Program::TwoPass;
     pub FILLED = "to a drive that holds data at the start (device.fill)", |c| c.fill.share() > 0.0;
     pub BACKGROUND = "without a write buffer and with background cleaning (device.cleaning.background)",
         |c| !c.is_buffered() && c.cleaning.background;
@@ -41,11 +42,6 @@ conditions! {
         recovers from power cuts (device.persistence.recovery)", |c| {
         c.is_buffered() && c.buffer.power_loss_protected && c.persistence.recovers()
     };
-}
-
-conditions! {
-    Cell:
-    pub TWO_PASS = "with device.cell.program = \"two-pass\"", |c| c.program == Program::TwoPass;
 }
 
 conditions! {
