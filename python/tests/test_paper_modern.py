@@ -81,9 +81,9 @@ source = "A"
 fitted = true
 note = "the speed of the bus"
 [[cell]]
-measure = "rand_read_iops"
-depth = 2
-value = "50K/s"
+measure = "read_latency"
+figure = "p50"
+value = "260us"
 source = "A"
 """
 

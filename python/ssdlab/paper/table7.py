@@ -51,7 +51,7 @@ def run(study: Study) -> Item:
                 None if migrates else wear.TOLERANCE,
                 "nothing expires" if migrates else wear.TIES_AT_RANDOM,
                 holds=expired == 0 if migrates else None,
-                missed="" if migrates else "none if any is, 1,638 by number",
+                missed="" if migrates else "by the choice it is none to 1,638",
             ),
         ]
     migrations = found["+ Migration"].flash.cleaning.blocks_migrated / packages

@@ -64,8 +64,7 @@ def timed(study: Study) -> dict[tuple[str, bool], Results]:
     blocks = QUICK_BLOCKS if study.quick else BLOCKS
     return study.measure(
         {
-            # Without migration nothing is moved, one way or the other.
-            (rule, copy_back): replay(study, rule, True, copy_back and rule == "migrate")
+            (rule, copy_back): replay(study, rule, True, copy_back)
             if recorded(study)
             else experiment(rule, blocks, timed=True, copy_back=copy_back)
             for rule in ("none", "migrate")
