@@ -42,8 +42,7 @@ def checks(it: Results) -> list[Check]:
     if said := reserve(it):
         found.append(("w", "Cleaning behind", said))
     if "overloaded" not in names:
-        kind, what = ("w", "Overloaded") if Facts(it).overloaded else ("", "Load served")
-        found.append((kind, what, _load(it)))
+        found.append(("", "Load served", _load(it)))
     found.append(_samples(it))
     lifetime = ((it.get("wear") or {}).get("lifetime") or {}).get("first_expiry")
     if lifetime and not lifetime["measured"] and it.wear.mean_erases:

@@ -37,6 +37,7 @@ def run(
     check: bool,
     quiet: bool,
     show: bool,
+    advice: bool | None = None,
 ) -> None:
     """Simulate an experiment, print and write the results; the arguments are the options."""
     to_stdout = json_path == "-"
@@ -102,11 +103,34 @@ def run(
     elif not quiet:
         from ssdlab.running import display
 
-        again = partial(_again, experiment, device, trace, workload, assignments, seed)
-        if out is not None:
-            again = partial(_again, out / EXPERIMENT_FILE, None, None, None, (), None)
-        _show(display.results_table(results, sys.stdout, again))
+        _show(display.results_table(results, sys.stdout))
+        if sys.stdout.isatty() if advice is None else advice:
+            again = partial(_again, experiment, device, trace, workload, assignments, seed)
+            if out is not None:
+                again = partial(_again, out / EXPERIMENT_FILE, None, None, None, (), None)
+            _advise(results, layered, again)
     _refuse_loss(results)
+
+
+def _advise(
+    results: results_module.Results, layered: list[layers.Layer], again: Callable[[str], str]
+) -> None:
+    """Tries what may help against the cause that the verdict names, and shows what does."""
+    from ssdlab.running import display
+
+    found = display.verdict_of(results)
+    if found is None or not found.changes:
+        return
+    from ssdlab.running import advice
+
+    try:
+        with _progress(False) as progress:
+            helped = advice.tried(results, found, layered, progress)
+    except KeyboardInterrupt:  # the results are shown, and written
+        print("ssdlab: the trial of changes was interrupted", file=sys.stderr)
+        return
+    if helped is not None:
+        _show(display.advice_lines(helped, sys.stdout, again))
 
 
 def _again(
