@@ -1,14 +1,16 @@
 """The verdict of a run: a cause is found where it is the cause, and what is advised was tried."""
 
 import json
+import os
 import re
 import shlex
+import subprocess
 
 import pytest
 
 import ssdlab
 from ssdlab import Results
-from ssdlab.running import advice, layers_of
+from ssdlab.running import advice, layers_of, perform
 from ssdlab.running.verdict import RULES, Verdict, verdict
 
 SMALL = {"device.blocks_per_plane": 64, "workload.requests": 6000}
@@ -226,6 +228,41 @@ def test_the_terminal_advises_what_helped_with_a_command_that_does_it(ssdlab, tm
     more = ssdlab(*shlex.split(command)[1:], "--json", "-")
     assert json.loads(more.stdout)["experiment"]["workload"]["outstanding"] == 4
     assert "limits this drive" not in more.stdout and more.stderr == ""
+
+
+def test_an_interrupted_trial_leaves_the_results(monkeypatch, capsys):
+    arguments, settings, _ = CAUSES["outstanding"]
+    results = ran(arguments, settings)
+
+    def interrupted(*arguments):
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(advice, "tried", interrupted)
+    perform._advise(results, [], str)
+    said = capsys.readouterr()
+    assert (said.out, said.err) == ("", "ssdlab: the trial of changes was interrupted\n")
+
+
+def test_advice_follows_a_table_on_a_terminal(command, tmp_path):
+    words = ["--set", "workload.kind=closed", "--set", "outstanding=1", "--set", "requests=2k"]
+    for option, is_tried in (([], True), (["--no-advice"], False)):
+        terminal, its_end = os.openpty()
+        run = [*command, "run", *words, *option]
+        with subprocess.Popen(run, stdout=its_end, stderr=subprocess.DEVNULL, cwd=tmp_path):
+            os.close(its_end)
+            shown = b""
+            while True:
+                try:
+                    shown += os.read(terminal, 4096)
+                except OSError:  # the last writer has gone
+                    break
+        os.close(terminal)
+        assert (b"Tried with" in shown, b"Where the time goes" in shown) == (is_tried, True)
+
+
+def test_advice_without_a_table_is_refused(refused):
+    for words in (["--json", "-"], ["--quiet"], ["--format", "fio"]):
+        assert "--advice follows the table" in refused("run", "--advice", *words)
 
 
 def test_shares_of_requests_that_waited_or_met_cleaning():

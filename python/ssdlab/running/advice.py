@@ -14,7 +14,7 @@ from math import exp, inf, log
 from typing import NamedTuple
 
 from ssdlab import readable
-from ssdlab._core import InputError
+from ssdlab._core import InputError, PolicyError, resolve
 from ssdlab.cli import stack
 from ssdlab.layers import Layer
 from ssdlab.results import Results
@@ -24,10 +24,11 @@ from ssdlab.running.verdict import Verdict
 
 #: Seconds that all trials of a run may take together.
 SECONDS = 5.0
-#: Seconds that a request or a page operation takes, and a page that is written before the run:
-#: what the demo takes, and twice that for a slower machine (`crates/lab/benches/speed.rs`).
+#: Seconds that a request or a page operation takes, a page that fills a drive, and one that
+#: is overwritten before the run: what the demo takes, and twice that for a slower machine.
 PER_OPERATION = 0.6e-6
-PER_PREPARED_PAGE = 0.3e-6
+PER_FILLED_PAGE = 0.05e-6
+PER_OVERWRITTEN_PAGE = 0.3e-6
 #: Of fewer requests nothing is concluded.
 FEWEST = 1000
 #: The least change that counts, as a ratio.
@@ -69,21 +70,31 @@ def tried(
     if trial is None:
         return None
     below = [*layers, *stack.above(trial.shortened, None)]
-    try:
-        before = run_layers(below, progress=progress)
-        after = [
-            (change, run_layers([*below, *stack.above((change,), None)], progress=progress))
-            for change in trial.changes
-        ]
-    except InputError:  # what only shows when it runs, such as a warm-up longer than the trial
+    before = _outcome(below, progress)
+    if before is None:
         return None
-    better = [(change, it, gains) for change, it in after if (gains := helps(before, it))]
+    after = [
+        (change, _outcome([*below, *stack.above((change,), None)], progress))
+        for change in trial.changes
+    ]
+    known = [(change, it) for change, it in after if it is not None]
+    better = [(change, it, gains) for change, it in known if (gains := helps(before, it))]
     if not better:
         return None
     change, it, gains = max(better, key=lambda found: max(found[2].values()))
     count = readable.counted(before.host.all.requests, "request")
     said = f"Tried with {count}{_prepared(trial)}: {change} {_effect(before, it, gains)}."
     return Advice(change, said, before.host.all.requests, gains)
+
+
+def _outcome(
+    layers: Sequence[Layer], progress: Callable[[Progress], object] | None
+) -> Results | None:
+    """The results of a trial; None where it cannot be made, as with a warm-up that is longer."""
+    try:
+        return run_layers(layers, progress=progress)
+    except (InputError, PolicyError):
+        return None
 
 
 def plan(results: Results, changes: Sequence[str]) -> Trial | None:
@@ -112,14 +123,14 @@ def plan(results: Results, changes: Sequence[str]) -> Trial | None:
 def _preparation(facts: Facts) -> tuple[tuple[str, ...], float]:
     """How the drive of a trial is prepared, and the seconds that this takes."""
     way = str(facts.setting("run.precondition") or "none")
-    if way == "none":
-        return (), 0.0
     page = facts.quantity(f"{facts.drive}.logical_page") or facts.quantity(
         f"{facts.drive}.page_size"
     )
     pages = facts.results.capacity_bytes / (page or 4096)
-    seconds = pages * PER_PREPARED_PAGE
+    seconds = pages * PER_FILLED_PAGE
     kind, _, overwrites = way.partition(":")
+    if kind in ("steady", "random"):
+        seconds += pages * PER_OVERWRITTEN_PAGE
     if kind == "steady" or (kind == "random" and float(overwrites or 1) > 1):
         return ("run.precondition=random:1",), seconds
     return (), seconds
@@ -127,10 +138,8 @@ def _preparation(facts: Facts) -> tuple[tuple[str, ...], float]:
 
 def _is_possible(layers: Sequence[Layer], change: str) -> bool:
     """Whether the experiment has the key and takes the value."""
-    from ssdlab import _core
-
     try:
-        _core.resolve([*layers, *stack.above((change,), None)])
+        resolve([*layers, *stack.above((change,), None)])
     except InputError:
         return False
     return True

@@ -45,6 +45,10 @@ def run(
         from click import UsageError
 
         raise UsageError("--json - and --format exclude each other on standard output")
+    if advice and (to_stdout or form != "table" or quiet):
+        from click import UsageError
+
+        raise UsageError("--advice follows the table, which --json -, --format and --quiet omit")
     json_file = None if json_path is None or to_stdout else _path(json_path)
     if out is not None:
         files.refuse_unwritable_directory(out, (RESULTS_FILE, EXPERIMENT_FILE))
