@@ -1,14 +1,17 @@
-"""The verdict of a run: a cause is found where it is the cause, and what it says to try helps."""
+"""The verdict of a run: a cause is found where it is the cause, and what is advised was tried."""
 
 import json
+import os
 import re
 import shlex
+import subprocess
 
 import pytest
 
 import ssdlab
 from ssdlab import Results
-from ssdlab.running.verdict import RULES, verdict
+from ssdlab.running import advice, layers_of, perform
+from ssdlab.running.verdict import RULES, Verdict, verdict
 
 SMALL = {"device.blocks_per_plane": 64, "workload.requests": 6000}
 CLEANING = SMALL | {"run.precondition": "random:1", "workload.read_share": 0.5}
@@ -88,22 +91,94 @@ def ran(arguments, settings):
     return ssdlab.run(**arguments, set=settings)
 
 
+def tried(arguments, settings, results, found=None):
+    """What is advised after a run of `ran`."""
+    if settings.get("workload.kind") == "closed":
+        settings = {k: v for k, v in settings.items() if k != "workload.time_scale"}
+    layers = layers_of(None, **arguments, set=settings)
+    return advice.tried(results, found or verdict(results), layers)
+
+
 @pytest.mark.parametrize("cause", CAUSES)
-def test_a_cause_is_found_and_its_remedy_helps(cause):
+def test_a_cause_is_found_and_what_is_advised_helps_in_a_longer_run_too(cause):
     arguments, settings, says = CAUSES[cause]
     before = ran(arguments, settings)
     found = verdict(before)
     assert found.name == cause.partition(",")[0], (found, before.host.all.breakdown_us)
     assert re.search(says, found.sentence), found.sentence
-    assert found.advice.startswith(("Try", "Only")), "a cause that was not tested is advice"
-    assert found.command == f"ssdlab run experiment.toml --set {found.change}"
-    key, _, value = found.change.partition("=")
-    after = before.experiment.to_dict()
-    changed = ssdlab.Experiment(after, set={key: _parsed(value)}).run()
-    if found.name in ("nothing", "outstanding"):
-        assert changed.host.all.iops > 1.5 * before.host.all.iops
-    else:
-        assert changed.host.all.mean_us < 0.95 * before.host.all.mean_us
+    said = found.sentence + found.why
+    assert not re.search(r"\b([Tt]ry|more spare|deeper)\b", said), "untried: a cause alone"
+    if found.name == "nothing":
+        assert found.changes == () and tried(arguments, settings, before) is None
+        return
+    helped = tried(arguments, settings, before)
+    assert helped is not None and helped.change in found.changes
+    key, _, value = helped.change.partition("=")
+    longer = settings | {"workload.requests": 2 * settings["workload.requests"]}
+    before, after = ran(arguments, longer), ran(arguments, longer | {key: _parsed(value)})
+    gains = advice.helps(before, after)
+    assert gains, (helped, before.host.all, after.host.all)
+    best = max(helped.gains, key=lambda figure: helped.gains[figure])
+    assert gains[best] > max(advice.LEAST, helped.gains[best] ** 0.3), (helped.gains, gains)
+
+
+#: The load of the demo, on a drive that cleans in bursts and is small enough for a test.
+BURSTS = (
+    {"device": "tlc-enterprise", "workload": "ssdiq-load"},
+    {"run.precondition": "random:1", "device.cleaning.pace": "burst"}
+    | {"device.blocks_per_plane": 114, "device.capacity": "117200000KiB"}
+    | {"workload.requests": 60_000},
+)
+
+
+def test_a_change_that_makes_it_worse_is_not_advised():
+    arguments, settings = BURSTS
+    before = ran(arguments, settings)
+    found = verdict(before)
+    token, spare = found.changes
+    assert found.name == "cleaning" and token == "device.cleaning.pace=token"
+    assert spare.startswith("device.capacity="), "more spare space is a candidate too"
+    helped = tried(arguments, settings, before)
+    assert helped.change == token and helped.gains["p99"] > 3, helped
+    after = ran(arguments, settings | {"device.cleaning.pace": "token"})
+    assert after.host.all.percentiles_us["99"] < before.host.all.percentiles_us["99"] / 3
+    # With that done already, or where nothing helps, the cause stands alone.
+    same = Verdict("cleaning", "", "", ("device.cleaning.pace=burst",))
+    assert tried(arguments, settings, before, same) is None
+    worse = Verdict("cleaning", "", "", ("device.timing.program=4ms",))
+    assert tried(arguments, settings, before, worse) is None
+
+
+def test_a_trial_is_cut_by_counts_and_not_by_the_clock():
+    arguments, settings, _ = CAUSES["host_link"]
+    results = ran(arguments, settings)
+    assert advice.plan(results, ["a=1"]).shortened == ()
+    data = json.loads(results.to_json())
+    data["host"]["all"]["requests"] = 50_000_000
+    long = Results(data)
+    one, two = (advice.plan(long, ["a=1", "b=2"][:count]) for count in (1, 2))
+    counts = [int(it.shortened[-1].removeprefix("workload.requests=")) for it in (one, two)]
+    assert 3 * counts[1] == pytest.approx(2 * counts[0], rel=0.1)
+    each = advice.PER_OPERATION * counts[0]
+    assert each < advice.SECONDS / 2
+    # No time for both: the first is tried. None for one, or no number to cut: none.
+    data["experiment"]["run"]["precondition"] = "random:3"
+    data["capacity_bytes"] = 7 * 10**6 * 4096
+    long = Results(data)
+    assert advice.plan(long, ["a=1", "b=2"]).changes == ("a=1",)
+    assert advice.plan(long, ["a=1"]).shortened[0] == "run.precondition=random:1"
+    data["capacity_bytes"] = 10**12
+    assert advice.plan(Results(data), ["a=1"]) is None
+    data["capacity_bytes"] = 10**9
+    del data["experiment"]["workload"]["requests"]
+    assert advice.plan(Results(data), ["a=1"]) is None
+
+
+def test_a_key_that_the_device_does_not_have_is_not_tried():
+    arguments, settings, _ = CAUSES["host_link"]
+    results = ran(arguments, settings)
+    wrong = Verdict("host_link", "", "", ("device.member.channels=3", "device.gang=none"))
+    assert tried(arguments, settings, results, wrong) is None
 
 
 def _parsed(value):
@@ -134,20 +209,60 @@ def test_what_has_no_cause_is_said():
         assert verdict(ssdlab.run(device=device, workload=quick)).sentence.endswith(".")
 
 
-def test_the_terminal_says_it_with_a_command_that_tests_it(ssdlab, tmp_path):
+def test_the_terminal_advises_what_helped_with_a_command_that_does_it(ssdlab, tmp_path):
     words = ["--set", "workload.kind=closed", "--set", "workload.read_share=1", "--seed", "3"]
     words += ["--set", "outstanding=1", "--set", "workload.requests=2k"]
-    done = ssdlab("run", *words, "--out", "out")
-    lines = done.stdout.splitlines()
-    assert done.stdout.count("The host limits this drive: with one request outstanding") == 1
+    plain = ssdlab("run", *words, "--out", "out")
+    assert plain.stdout.count("The host limits this drive: with one request outstanding") == 1
+    assert "ssdlab run" not in plain.stdout and "Tried" not in plain.stdout, "not to a pipe"
+    asked = ssdlab("run", *words, "--out", "out", "--advice")
+    assert "Tried with 2,000 requests: workload.outstanding=4 gives" in " ".join(
+        asked.stdout.split()
+    )
+    lines = asked.stdout.splitlines()
     assert "ssdlab run out/experiment.toml --set workload.outstanding=4" in lines
     # What is tried takes the place of what was said of the key, and the command is one that runs.
-    alone = ssdlab("run", *words).stdout.replace(" \\\n    ", " ").splitlines()
+    alone = ssdlab("run", *words, "--advice").stdout.replace(" \\\n    ", " ").splitlines()
     (command,) = [line for line in alone if line.startswith("ssdlab run ")]
     assert "outstanding=1" not in command and command.endswith("--set workload.outstanding=4")
     more = ssdlab(*shlex.split(command)[1:], "--json", "-")
     assert json.loads(more.stdout)["experiment"]["workload"]["outstanding"] == 4
     assert "limits this drive" not in more.stdout and more.stderr == ""
+
+
+def test_an_interrupted_trial_leaves_the_results(monkeypatch, capsys):
+    arguments, settings, _ = CAUSES["outstanding"]
+    results = ran(arguments, settings)
+
+    def interrupted(*arguments):
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(advice, "tried", interrupted)
+    perform._advise(results, [], str)
+    said = capsys.readouterr()
+    assert (said.out, said.err) == ("", "ssdlab: the trial of changes was interrupted\n")
+
+
+def test_advice_follows_a_table_on_a_terminal(command, tmp_path):
+    words = ["--set", "workload.kind=closed", "--set", "outstanding=1", "--set", "requests=2k"]
+    for option, is_tried in (([], True), (["--no-advice"], False)):
+        terminal, its_end = os.openpty()
+        run = [*command, "run", *words, *option]
+        with subprocess.Popen(run, stdout=its_end, stderr=subprocess.DEVNULL, cwd=tmp_path):
+            os.close(its_end)
+            shown = b""
+            while True:
+                try:
+                    shown += os.read(terminal, 4096)
+                except OSError:  # the last writer has gone
+                    break
+        os.close(terminal)
+        assert (b"Tried with" in shown, b"Where the time goes" in shown) == (is_tried, True)
+
+
+def test_advice_without_a_table_is_refused(refused):
+    for words in (["--json", "-"], ["--quiet"], ["--format", "fio"]):
+        assert "--advice follows the table" in refused("run", "--advice", *words)
 
 
 def test_shares_of_requests_that_waited_or_met_cleaning():

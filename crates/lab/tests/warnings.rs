@@ -313,37 +313,39 @@ fn an_overload_is_one_whatever_ends_the_run_and_whatever_is_loaded() {
 
 #[test]
 fn what_a_warning_advises_ends_it() {
-    let quick = ["workload.requests=500"];
-    let cases: [(&str, &[&str], &str, &[&str]); 4] = [
-        ("nothing_cleaned", &quick, "run.precondition=steady", &["run.precondition=steady"]),
-        ("transient", &[], "run.precondition=steady", &["run.precondition=steady"]),
+    let steady = "run.precondition=steady";
+    let small = ["device.over_provisioning=0.07", "cleaning.min_free=0.05", steady];
+    let cases: [(&str, &[&str], &str, &[&str], &[&str]); 4] = [
         (
             "nothing_cleaned",
-            &["workload.requests=10", "run.precondition=steady"],
-            "workload.requests",
+            &["workload.requests=500"],
+            "set run.precondition=steady",
+            &["workload.requests=500"],
+            &[steady],
+        ),
+        ("transient", &[], "set run.precondition=steady", &[], &[steady]),
+        (
+            "nothing_cleaned",
+            &["workload.requests=10", steady],
+            "run longer (workload.requests)",
+            &[steady],
             &["workload.requests=20000"],
         ),
         (
             "effective_spare",
-            &["device.over_provisioning=0.07", "cleaning.min_free=0.05", "run.precondition=steady"],
-            "device.cleaning.min_free=",
+            &small,
+            "set device.cleaning.min_free=",
+            &["device.over_provisioning=0.07"],
             &[],
         ),
     ];
-    for (name, sets, advised, done) in cases {
+    for (name, sets, advised, kept, done) in cases {
         let found = results(&[DRIVE, WRITES], sets);
         let message = warning(&found, name)["message"].as_str().unwrap();
-        let (_, rest) = message.split_once(advised).unwrap_or_else(|| panic!("{message}"));
-        let value = rest.split_whitespace().next().unwrap_or_default();
-        let own = format!("{advised}{value}");
-        let done = if done.is_empty() { vec![&*own] } else { done.to_vec() };
-        let keys: Vec<_> = done.iter().map(|it| it.split('=').next().unwrap()).collect();
-        let kept: Vec<_> = sets
-            .iter()
-            .filter(|it| !keys.iter().any(|key| key.ends_with(it.split('=').next().unwrap())))
-            .copied()
-            .collect();
-        let after = results(&[DRIVE, WRITES], &[&kept[..], &done[..]].concat());
+        let (_, rest) = message.rsplit_once(advised).unwrap_or_else(|| panic!("{message}"));
+        let value = format!("cleaning.min_free={}", rest.split_whitespace().next().unwrap_or("0"));
+        let done = if done.is_empty() { vec![&*value] } else { done.to_vec() };
+        let after = results(&[DRIVE, WRITES], &[kept, &done[..]].concat());
         assert!(!names(&after).contains(name), "{name}, {done:?}: {}", after["warnings"]);
     }
 }

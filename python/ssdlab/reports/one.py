@@ -10,7 +10,6 @@ from ssdlab.pages import KeyFigure, Section
 from ssdlab.reports import parts, timeline, trust
 from ssdlab.results import PARTS, Results, part_labels
 from ssdlab.running import figures, over_time
-from ssdlab.running.facts import Facts
 from ssdlab.running.verdict import Verdict, verdict
 
 #: Halves of a run that differ by less count as equal.
@@ -81,11 +80,9 @@ def _lead(it: Results, found: Verdict) -> str:
     prepared = (it.experiment.get("run") or {}).get("precondition")
     if prepared and prepared != "none":
         words.append(f"prepared: {prepared}")
-    advice = f" <b>{escape(found.advice)}</b>" if found.advice else ""
     return (
         f'<p class="over">{escape(" · ".join(words))}</p><h1>{escape(found.sentence)}</h1>'
-        f'<p class="lede">{escape(found.why)}{advice}</p>'
-        + (pages.command(found.command) if found.command else "")
+        f'<p class="lede">{escape(found.why)}</p>'
         + pages.warnings([*it.warning_messages(), *trust.behind(it)])
         + pages.key_figures(_key_figures(it))
     )
@@ -239,8 +236,6 @@ def _steady(it: Results) -> str:
     names = it.warning_names()
     if "overloaded" in names:
         return "The queue grows until the end of the run"
-    if Facts(it).overloaded:
-        return "Requests arrive faster than they are served, and queue up"
     if "transient" in names:
         return "Not in steady state: the drive was still changing"
     run = over_time.Followed("", "", it)

@@ -43,8 +43,7 @@ def checks(it: Results) -> list[Check]:
     if said := reserve(it):
         found.append(("w", "Cleaning behind", said))
     if "overloaded" not in names:
-        kind, what = ("w", "Overloaded") if Facts(it).overloaded else ("", "Load served")
-        found.append((kind, what, _load(it)))
+        found.append(("", "Load served", _load(it)))
     found.append(_samples(it))
     if (life := lifetime.of(it)) is not None and life.status in ("estimated", "unknown"):
         found.append(("i", "Endurance", _endurance(life)))

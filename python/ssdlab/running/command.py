@@ -81,6 +81,12 @@ from ssdlab.running.perform import EXPERIMENT_FILE, RESULTS_FILE
 @click.option(
     "--check", is_flag=True, help="Check the consistency of the device's whole state after the run."
 )
+@click.option(
+    "--advice/--no-advice",
+    default=None,
+    help="Try changes against the bottleneck in short simulations, 5 s at most, and show one that "
+    "helps. Default: where the table goes to a terminal.",
+)
 @click.option("--quiet", is_flag=True, help="No progress bar and no table.")
 @click.option(
     "--show",

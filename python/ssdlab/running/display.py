@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from typing import IO, Any
+from typing import IO, TYPE_CHECKING, Any
 
 from rich.console import Group, RenderableType
 from rich.table import Table
@@ -24,6 +24,9 @@ from ssdlab.terminal import (
     warning_lines,
 )
 
+if TYPE_CHECKING:
+    from ssdlab.running.advice import Advice
+
 #: The command that repeats an experiment with one more assignment.
 Again = Callable[[str], str]
 
@@ -38,17 +41,15 @@ REFUSALS = {
 }
 
 
-def results_table(results: Results, file: IO[str], again: Again | None = None) -> str:
+def results_table(results: Results, file: IO[str]) -> str:
     """The table of `results` as text for `file`: in colour for a terminal, else plain.
 
-    It fits in 80 columns. `again` says the command that runs the experiment once more, with an
-    assignment.
+    It fits in 80 columns.
     """
     console, plain = console_for(file)
-    found = _verdict(results)
     sections = [
         _headline(results),
-        _sentences(found),
+        _sentence(verdict_of(results)),
         _latencies(results.host),
         _classes(results.get("classes")),
         _failures(results.host),
@@ -69,11 +70,14 @@ def results_table(results: Results, file: IO[str], again: Again | None = None) -
         _clock(results),
         _threads(results.elapsed.get("threads")),
     ]
-    text = rendered(console, [section for section in sections if section is not None])
-    if found is not None and found.change and again is not None:
-        command = continued(again(found.change), console.width)
-        text += f"\nTo try what is advised:\n{command}\n"
-    return text
+    return rendered(console, [section for section in sections if section is not None])
+
+
+def advice_lines(advice: Advice, file: IO[str], again: Again) -> str:
+    """What helped in a trial, as text for `file`; `again` says the command that does it."""
+    console, _ = console_for(file)
+    said = Text(advice.sentence.replace("\u202f", " "))
+    return f"\n{rendered(console, [said])}{continued(again(advice.change), console.width)}\n"
 
 
 def _headline(results: Results) -> RenderableType:
@@ -88,25 +92,20 @@ def _headline(results: Results) -> RenderableType:
     return Group(title, Text(facts, style="dim"))
 
 
-def _verdict(results: Results) -> Verdict | None:
+def verdict_of(results: Results) -> Verdict | None:
     """What limits the run; None for devices without a latency breakdown and for a live device."""
     host = results.host.all
     known = host.get("breakdown_us") and "min_us" in host and results.get("units")
-    if results.get("live") is not None:  # what is advised is for a simulation
+    if results.get("live") is not None:  # what limits it is also the machine that serves it
         return None
     return verdict(results) if known else None
 
 
-def _sentences(found: Verdict | None) -> RenderableType | None:
-    """What limits the run and what to try, as the report has it."""
+def _sentence(found: Verdict | None) -> RenderableType | None:
+    """What limits the run, as the report has it."""
     if found is None:
         return None
-    lines = [Text(found.sentence, style="bold")]
-    if found.advice:
-        lines.append(Text(found.advice))
-    for line in lines:
-        line.plain = line.plain.replace("\u202f", " ")
-    return Group(*lines)
+    return Text(found.sentence.replace("\u202f", " "), style="bold")
 
 
 def _kinds(host: Host) -> list[tuple[str, Kind]]:

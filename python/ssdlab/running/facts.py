@@ -12,9 +12,6 @@ from ssdlab.charts.style import part_role
 from ssdlab.results import PARTS, Kind, Record, Results
 
 _QUANTITY = re.compile(r"([\d.]+)([A-Za-zµ/]*)")
-#: Offered over achieved load of which more is an overload, and the fewest requests that tell.
-OVER = 1.1
-MANY = 100
 
 
 class Facts:
@@ -98,12 +95,8 @@ class Facts:
 
     @property
     def overloaded(self) -> bool:
-        """Whether more was asked than was answered."""
-        if "overloaded" in self.results.warning_names():
-            return True
-        offered = (self.results.get("workload") or {}).get("offered_iops") or 0.0
-        enough: bool = self.all.requests >= MANY
-        return enough and offered > OVER * (self.all.iops or 0.0)
+        """Whether more was due than was answered, as the engine found."""
+        return "overloaded" in self.results.warning_names()
 
     @cached_property
     def unit(self) -> str:
@@ -131,6 +124,12 @@ class Facts:
         for word in key.split("."):
             value = value.get(word) if isinstance(value, Mapping) else None
         return value
+
+    def quantity(self, key: str) -> float | None:
+        """The bytes of a key that is a size."""
+        found = _QUANTITY.fullmatch(str(self.setting(key)))
+        units = {"B": 1.0, "KiB": 1024.0, "MiB": 1024.0**2, "GiB": 1024.0**3}
+        return float(found[1]) * units[found[2]] if found and found[2] in units else None
 
     def times(self, key: str, factor: float) -> str | None:
         """The assignment that multiplies the quantity of a key."""

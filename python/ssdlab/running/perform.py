@@ -37,6 +37,7 @@ def run(
     check: bool,
     quiet: bool,
     show: bool,
+    advice: bool | None = None,
 ) -> None:
     """Simulate an experiment, print and write the results; the arguments are the options."""
     to_stdout = json_path == "-"
@@ -44,6 +45,10 @@ def run(
         from click import UsageError
 
         raise UsageError("--json - and --format exclude each other on standard output")
+    if advice and (to_stdout or form != "table" or quiet):
+        from click import UsageError
+
+        raise UsageError("--advice follows the table, which --json -, --format and --quiet omit")
     json_file = None if json_path is None or to_stdout else _path(json_path)
     if out is not None:
         files.refuse_unwritable_directory(out, (RESULTS_FILE, EXPERIMENT_FILE))
@@ -102,11 +107,34 @@ def run(
     elif not quiet:
         from ssdlab.running import display
 
-        again = partial(_again, experiment, device, trace, workload, assignments, seed)
-        if out is not None:
-            again = partial(_again, out / EXPERIMENT_FILE, None, None, None, (), None)
-        _show(display.results_table(results, sys.stdout, again))
+        _show(display.results_table(results, sys.stdout))
+        if sys.stdout.isatty() if advice is None else advice:
+            again = partial(_again, experiment, device, trace, workload, assignments, seed)
+            if out is not None:
+                again = partial(_again, out / EXPERIMENT_FILE, None, None, None, (), None)
+            _advise(results, layered, again)
     _refuse_loss(results)
+
+
+def _advise(
+    results: results_module.Results, layered: list[layers.Layer], again: Callable[[str], str]
+) -> None:
+    """Tries what may help against the cause that the verdict names, and shows what does."""
+    from ssdlab.running import display
+
+    found = display.verdict_of(results)
+    if found is None or not found.changes:
+        return
+    from ssdlab.running import advice
+
+    try:
+        with _progress(False) as progress:
+            helped = advice.tried(results, found, layered, progress)
+    except KeyboardInterrupt:  # the results are shown, and written
+        print("ssdlab: the trial of changes was interrupted", file=sys.stderr)
+        return
+    if helped is not None:
+        _show(display.advice_lines(helped, sys.stdout, again))
 
 
 def _again(

@@ -1,8 +1,9 @@
-"""The verdict of a run: what limits it and by how much, and what to try.
+"""The verdict of a run: what limits it and by how much.
 
 A rule looks at the facts of a run and answers with a verdict or nothing; the first of `RULES` that
-answers is believed. The parts of the mean latency decide, and how busy the units were. A cause that
-was not tested is worded as advice, with the command that tests it.
+answers is believed. The parts of the mean latency decide, and how busy the units were. A verdict
+names a cause and the changes that may help against it; which of them do, if any, is only known
+once they are tried (`advice.py`), and nothing is advised before.
 """
 
 from __future__ import annotations
@@ -40,15 +41,8 @@ class Verdict(NamedTuple):
     sentence: str
     #: The evidence, and what else was checked.
     why: str
-    #: What to try.
-    advice: str = ""
-    #: The assignment that tests it.
-    change: str = ""
-
-    @property
-    def command(self) -> str:
-        """The command that tests the advice on the kept experiment."""
-        return f"ssdlab run experiment.toml --set {self.change}" if self.change else ""
+    #: Assignments that may help, to be tried.
+    changes: tuple[str, ...] = ()
 
 
 Rule = Callable[[Facts], "Verdict | None"]
@@ -105,20 +99,22 @@ def _cleaning(facts: Facts) -> Verdict | None:
         why.append(programs if why else programs.capitalize())
     text = ", and ".join(why) + ". " if why else ""
     text += f"{facts.load().capitalize()}." if facts.load() else ""
-    drive = facts.drive
-    blocking = facts.setting(f"{drive}.cleaning.time") == "blocking"
-    if blocking and not facts.buffered:
-        advice = "Try interleaved cleaning, which yields to requests; more spare space also helps"
-        return Verdict(
-            "cleaning",
-            sentence,
-            text,
-            f"{advice}.",
-            f"{drive}.cleaning.time=interleaved",
-        )
-    advice = "Try more spare space, so that victims hold fewer valid pages"
-    change = _more_spare(facts)
-    return Verdict("cleaning", sentence, text, f"{advice}.", change)
+    return Verdict("cleaning", sentence, text, _gentler_cleaning(facts))
+
+
+def _gentler_cleaning(facts: Facts) -> tuple[str, ...]:
+    """Cleaning that is paced or yields to requests, and more spare space, which needs less."""
+    cleaning = f"{facts.drive}.cleaning"
+    found = []
+    if facts.setting(f"{cleaning}.pace") not in (None, "token") and facts.buffered:
+        found.append(f"{cleaning}.pace=token")
+    if facts.setting(f"{cleaning}.time") == "blocking":
+        found.append(f"{cleaning}.time=interleaved")
+    return _known(*found, _more_spare(facts))
+
+
+def _known(*changes: str | None) -> tuple[str, ...]:
+    return tuple(change for change in changes if change)
 
 
 def _more_spare(facts: Facts) -> str:
@@ -143,8 +139,7 @@ def _host_link(facts: Facts) -> Verdict | None:
         "host_link",
         f"The host link limits this drive: {by} is on the link or waiting for it.",
         f"{rate[0].upper()}{rate[1:]}{of}. {facts.load().capitalize()}.",
-        "Try a faster link; with an unlimited one, only the drive's own latency remains.",
-        "device.host_link.bandwidth=unlimited",
+        ("device.host_link.bandwidth=unlimited",),
     )
 
 
@@ -160,8 +155,7 @@ def _host_queue(facts: Facts) -> Verdict | None:
         "host_queue",
         f"The queue depth of {depth} limits this drive: {by} is waiting for a free slot.",
         f"Meanwhile {facts.load()}.",
-        "Try a deeper queue, which gives idle units work.",
-        "device.host_link.queue_depth=unlimited",
+        ("device.host_link.queue_depth=unlimited",),
     )
 
 
@@ -180,9 +174,7 @@ def _outstanding(facts: Facts) -> Verdict | None:
         "outstanding",
         f"The host limits this drive: with {few} outstanding its {facts.unit}s are {idle} idle.",
         f"A request takes {readable.time(facts.mean)}, {_waits(facts)} of it waiting.",
-        "Try more outstanding requests: throughput should grow until requests compete for the "
-        f"same {facts.unit}s.",
-        f"workload.outstanding={number}",
+        (f"workload.outstanding={number}",),
     )
 
 
@@ -196,8 +188,7 @@ def _buffer(facts: Facts) -> Verdict | None:
         "buffer",
         f"The write buffer limits this drive: {by} is waiting for room in it.",
         f"The host writes faster than the flash programs: {facts.load()}.",
-        "Try more dies, which drain the buffer faster; a larger buffer only delays the wait.",
-        facts.times(f"{facts.drive}.dies_per_package", 2) or "",
+        _known(facts.times(f"{facts.drive}.dies_per_package", 2), *_gentler_cleaning(facts)),
     )
 
 
@@ -211,10 +202,7 @@ def _busy_units(facts: Facts) -> Verdict | None:
     wait = f"{by} is waiting for a busy {unit}"
     if unit == "disk":
         why = f"The heads are {readable.about(busy or 0.0)} busy."
-        advice = "Try more disks: each serves one request at a time. Fewer requests at once "
-        advice += "shorten the wait, at some cost in throughput."
-        change = f"workload.outstanding={max(1, asked // 4)}" if asked else ""
-        return Verdict("busy_units", f"The disk limits this run: {wait}.", why, advice, change)
+        return Verdict("busy_units", f"The disk limits this run: {wait}.", why)
     if busy is None:
         why = "This device serves a fixed number of requests at a time."
         return Verdict("busy_units", f"The device limits this run: {wait}.", why)
@@ -239,8 +227,7 @@ def _busy_units(facts: Facts) -> Verdict | None:
         "busy_units",
         sentence,
         why,
-        f"Try twice as many channels, which doubles the number of {unit}s.",
-        facts.times(f"{facts.drive}.channels", 2) or "",
+        _known(facts.times(f"{facts.drive}.channels", 2)),
     )
 
 
@@ -259,7 +246,7 @@ def _buses(facts: Facts) -> Verdict | None:
     timing = f"{facts.drive}.timing"
     faster = facts.times(f"{timing}.bus_rate", 2) or facts.times(f"{timing}.bus_per_byte", 0.5)
     why = f"{facts.load().capitalize()}." if facts.load() else ""
-    return Verdict("buses", sentence, why, "Try buses that are twice as fast.", faster or "")
+    return Verdict("buses", sentence, why, _known(faster))
 
 
 def _cells(facts: Facts) -> Verdict | None:
@@ -270,14 +257,12 @@ def _cells(facts: Facts) -> Verdict | None:
     what = "reading" if reads else "programming"
     by = f"{readable.about(share)} of the mean latency ({readable.time(facts.mean)})"
     key = "read" if reads else "program"
-    change = facts.times(f"{facts.drive}.timing.{key}", 0.5) or ""
+    change = facts.times(f"{facts.drive}.timing.{key}", 0.5)
     return Verdict(
         "cells",
         f"The flash cells are the bottleneck: {by} is {what} them.",
         f"{facts.load().capitalize()}; {_waits(facts)} of the time is waiting.",
-        f"Only flash that is faster at {what} would shorten it much; try {what} at twice the "
-        f"speed.",
-        change,
+        _known(change),
     )
 
 
@@ -290,16 +275,11 @@ def _nothing(facts: Facts) -> Verdict | None:
     ratio = facts.mean / facts.fastest if facts.fastest else 0.0
     beside = f", {readable.grouped(ratio)} times the minimum" if ratio else ""
     load = f" {facts.load().capitalize()}." if facts.load() else ""
-    change = facts.times("workload.time_scale", 0.5)
-    if change is None:
-        change = facts.times("workload.rate", 2)
     return Verdict(
         "nothing",
         f"Nothing limits this drive at this load: the mean latency is "
         f"{readable.time(facts.mean)}{beside}.",
         f"{_waits(facts)[0].upper()}{_waits(facts)[1:]} of that is waiting.{load}",
-        "Try twice the request rate, to see what saturates first." if change else "",
-        change or "",
     )
 
 
@@ -308,15 +288,14 @@ def _largest(facts: Facts) -> Verdict:
     part = facts.largest
     by = f"{readable.about(facts.shares[part])} of the mean latency ({readable.time(facts.mean)})"
     load = f"{facts.load().capitalize()}." if facts.load() else ""
-    change = ""
+    change = None
     if part == "firmware":
-        change = facts.times(f"{facts.drive}.firmware.cores", 2) or ""
+        change = facts.times(f"{facts.drive}.firmware.cores", 2)
     return Verdict(
         part,
         f"The largest part of a request is {_label(part, facts)}: {by}.",
         load,
-        "Try twice as many cores." if change else "",
-        change,
+        _known(change),
     )
 
 

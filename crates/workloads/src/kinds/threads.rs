@@ -254,10 +254,8 @@ impl Workload for Load {
     fn held_back(&self, now: Time) -> u64 {
         let late = |thread: &Thread| {
             let period_ns = self.classes[usize::from(thread.of)].period_ns;
-            // One that may ask waits for nothing but its turn.
-            let is_full = period_ns > 0.0 && thread.free == 0;
             let since = now as f64 - thread.due_ns;
-            if is_full && since > 0.0 { (since / period_ns).ceil() as u64 } else { 0 }
+            if period_ns > 0.0 && since > 0.0 { (since / period_ns).ceil() as u64 } else { 0 }
         };
         self.threads.iter().map(late).sum()
     }

@@ -308,9 +308,10 @@ impl Runner {
         at
     }
 
-    /// Requests that its rates made due before `now` and that wait for an answer.
+    /// Requests that its rates made due before `now` and that wait for an answer. A job that thinks is
+    /// behind its rate by itself.
     pub(super) fn held_back(&self, now: Time) -> u64 {
-        if self.done || self.in_flight < self.depth {
+        if self.done || self.job.think_ns > 0 {
             return 0;
         }
         let late = |direction: usize| {

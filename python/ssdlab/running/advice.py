@@ -1,0 +1,207 @@
+"""Advice on a run: the change that helped, among those that its verdict names, when it was tried.
+
+Each change is tried on the experiment itself: the same seed and the same requests, fewer where that
+is needed, compared with the same without the change. That change is advised which shortens latency
+or raises the throughput most, by `LEAST` or more and in both halves of the trial, and worsens no
+other figure by as much. How many requests a trial has follows from counts of the run and not from a
+clock, so the same run gets the same advice on every machine.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from math import exp, inf, log
+from typing import NamedTuple
+
+from ssdlab import readable
+from ssdlab._core import InputError, PolicyError, resolve
+from ssdlab.cli import stack
+from ssdlab.layers import Layer
+from ssdlab.results import Results
+from ssdlab.running import Progress, run_layers
+from ssdlab.running.facts import Facts
+from ssdlab.running.verdict import Verdict
+
+#: Seconds that all trials of a run may take together.
+SECONDS = 5.0
+#: Seconds that a request or a page operation takes, a page that fills a drive, and one that
+#: is overwritten before the run: what the demo takes, and twice that for a slower machine.
+PER_OPERATION = 0.6e-6
+PER_FILLED_PAGE = 0.05e-6
+PER_OVERWRITTEN_PAGE = 0.3e-6
+#: Of fewer requests nothing is concluded.
+FEWEST = 1000
+#: The least change that counts, as a ratio.
+LEAST = 1.05
+#: What is looked at: the name, and whether more of it is better.
+FIGURES = {"p99": False, "mean": False, "throughput": True}
+
+
+class Advice(NamedTuple):
+    """A change that helped in a trial."""
+
+    #: The assignment.
+    change: str
+    #: What it did, in a sentence.
+    sentence: str
+    #: The requests of the trial, and by how much each figure was better, as a ratio.
+    requests: int
+    gains: dict[str, float]
+
+
+class Trial(NamedTuple):
+    """How the trials of a run are made short enough."""
+
+    #: The assignments of all of them.
+    shortened: tuple[str, ...]
+    #: The changes that there is time for.
+    changes: tuple[str, ...]
+
+
+def tried(
+    results: Results,
+    found: Verdict,
+    layers: Sequence[Layer],
+    progress: Callable[[Progress], object] | None = None,
+) -> Advice | None:
+    """The change of the verdict `found` that helps most, tried on the experiment of `layers`."""
+    changes = [change for change in found.changes if _is_possible(layers, change)]
+    trial = plan(results, changes)
+    if trial is None:
+        return None
+    below = [*layers, *stack.above(trial.shortened, None)]
+    before = _outcome(below, progress)
+    if before is None:
+        return None
+    after = [
+        (change, _outcome([*below, *stack.above((change,), None)], progress))
+        for change in trial.changes
+    ]
+    known = [(change, it) for change, it in after if it is not None]
+    better = [(change, it, gains) for change, it in known if (gains := helps(before, it))]
+    if not better:
+        return None
+    change, it, gains = max(better, key=lambda found: max(found[2].values()))
+    count = readable.counted(before.host.all.requests, "request")
+    said = f"Tried with {count}{_prepared(trial)}: {change} {_effect(before, it, gains)}."
+    return Advice(change, said, before.host.all.requests, gains)
+
+
+def _outcome(
+    layers: Sequence[Layer], progress: Callable[[Progress], object] | None
+) -> Results | None:
+    """The results of a trial; None where it cannot be made, as with a warm-up that is longer."""
+    try:
+        return run_layers(layers, progress=progress)
+    except (InputError, PolicyError):
+        return None
+
+
+def plan(results: Results, changes: Sequence[str]) -> Trial | None:
+    """The trials that fit in `SECONDS`, the first changes first; None where none does."""
+    facts = Facts(results)
+    if not changes or facts.setting("run.save_drive") not in (None, "", "none"):
+        return None
+    flash = results.get("flash") or {}
+    requests = results.host.all.requests
+    operations = sum(flash.get(key) or 0 for key in ("page_reads", "page_programs"))
+    each = PER_OPERATION * (1 + operations / max(requests, 1))
+    shortened, prepared = _preparation(facts)
+    asked = facts.setting("workload.requests")
+    for count in range(len(changes), 0, -1):
+        fitting = int((SECONDS / (1 + count) - prepared) / each)
+        if fitting >= requests:
+            return Trial(shortened, tuple(changes[:count])) if requests >= FEWEST else None
+        if fitting >= FEWEST and isinstance(asked, int):
+            # Two digits: a number that people read.
+            fitting -= fitting % 10 ** (len(str(fitting)) - 2)
+            less = (f"workload.requests={fitting}",)
+            return Trial(shortened + less, tuple(changes[:count]))
+    return None
+
+
+def _preparation(facts: Facts) -> tuple[tuple[str, ...], float]:
+    """How the drive of a trial is prepared, and the seconds that this takes."""
+    way = str(facts.setting("run.precondition") or "none")
+    page = facts.quantity(f"{facts.drive}.logical_page") or facts.quantity(
+        f"{facts.drive}.page_size"
+    )
+    pages = facts.results.capacity_bytes / (page or 4096)
+    seconds = pages * PER_FILLED_PAGE
+    kind, _, overwrites = way.partition(":")
+    if kind in ("steady", "random"):
+        seconds += pages * PER_OVERWRITTEN_PAGE
+    if kind == "steady" or (kind == "random" and float(overwrites or 1) > 1):
+        return ("run.precondition=random:1",), seconds
+    return (), seconds
+
+
+def _is_possible(layers: Sequence[Layer], change: str) -> bool:
+    """Whether the experiment has the key and takes the value."""
+    try:
+        resolve([*layers, *stack.above((change,), None)])
+    except InputError:
+        return False
+    return True
+
+
+def helps(before: Results, after: Results) -> dict[str, float]:
+    """By how much each figure is better, as a ratio; empty where the change does not help."""
+    gains = {}
+    for figure in FIGURES:
+        each = [_gain(figure, *sides) for sides in zip(_of(before), _of(after), strict=True)]
+        if None not in each:
+            gains[figure] = [gain for gain in each if gain is not None]
+    whole = {figure: it[0] for figure, it in gains.items()}
+    sure = [figure for figure, it in gains.items() if min(it) >= log(LEAST)]
+    if not sure or -min(whole.values()) >= max(whole[figure] for figure in sure):
+        return {}
+    return {figure: exp(gain) for figure, gain in whole.items()}
+
+
+def _of(results: Results) -> list[dict[str, float]]:
+    """The figures of a run, and of its first and second half."""
+    total = results.host.all
+    series = results.time_series
+    bins = len(series.requests)
+    found = [{"p99": total.percentiles_us["99"], "mean": total.mean_us, "throughput": total.iops}]
+    for half in (slice(0, bins // 2), slice(bins // 2, bins)):
+        requests = [count or 0 for count in series.requests[half]]
+        means = [mean or 0.0 for mean in series.mean_us[half]]
+        slow = sorted(p99 for p99 in series.p99_us[half] if p99 is not None)
+        count = sum(requests)
+        time = sum(n * mean for n, mean in zip(requests, means, strict=True))
+        found.append(
+            {
+                "p99": slow[len(slow) // 2] if slow else 0.0,
+                "mean": time / count if count else 0.0,
+                # Halves of unequal runs have no rate of their own.
+                "throughput": total.iops,
+            }
+        )
+    return found
+
+
+def _gain(figure: str, before: dict[str, float], after: dict[str, float]) -> float | None:
+    """The logarithm of the ratio by which a figure is better."""
+    a, b = before[figure], after[figure]
+    if not a or not b or inf in (a, b):
+        return None
+    return log(b / a) if FIGURES[figure] else log(a / b)
+
+
+def _prepared(trial: Trial) -> str:
+    ways = [it.partition("=")[2] for it in trial.shortened if it.startswith("run.precondition=")]
+    return f" after run.precondition={ways[0]}" if ways else ""
+
+
+def _effect(before: Results, after: Results, gains: dict[str, float]) -> str:
+    """What a change did to the figures that it changed by enough."""
+    said = []
+    for figure, gain in gains.items():
+        if LEAST > gain > 1 / LEAST:
+            continue
+        values = (_of(before)[0][figure], _of(after)[0][figure])
+        write = readable.rate if FIGURES[figure] else readable.time
+        said.append(f"{figure} {write(values[1])} instead of {write(values[0])}")
+    return "gives " + ", ".join(said)
