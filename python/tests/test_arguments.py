@@ -1,5 +1,7 @@
 """What click would take in silence: a second value, an empty one, no number; and wrong hints."""
 
+import re
+
 import pytest
 from commands import EVERY
 
@@ -144,6 +146,9 @@ def test_a_group_alone_shows_its_help(group, capsys):
         ),
         (["view", "--record", "r.html", "--last", "0s"], "--last 0s: a recording takes some time"),
         (["paper", "gray", *["--input", "disks=60"] * 2], "disks is given twice; keep one"),
+        (["run", "--json", "x.parquet", "--requests", "./x.parquet"], "--json and --requests are"),
+        (["sweep", "--out", "a.csv", "--json", "a.csv"], "--out and --json are both written to"),
+        (["size", "--trace", "t", "--out=a.toml", "--json=a.toml"], "give each its own file"),
         (["report", "no", "--out", "r.html"], "ssdlab: no: cannot be read: No such file"),
     ],
     ids=lambda it: " ".join(it) if isinstance(it, list) else "",
@@ -156,3 +161,25 @@ def test_a_message_names_what_was_given_and_what_to_write(
     assert main(words) == 2
     message = capsys.readouterr().err
     assert said in message and message.count("\n") == 1
+
+
+def test_a_timeline_without_operations_is_said(ssdlab, small_options):
+    done = ssdlab("run", *small_options, "--timeline", "100s..200s")
+    assert done.returncode == 0
+    assert re.search(r"--timeline 100s..200s: there were no .*; the run took 0\.\d+ s", done.stderr)
+    assert ssdlab("run", *small_options, "--timeline", "1ms..2ms").stderr == ""
+
+
+def test_a_number_that_no_file_can_hold_is_refused(refused, tmp_path):
+    (tmp_path / "e.toml").write_text("[workload]\nrequests = 18_446_744_073_709_551_615\n")
+    said = "workload.requests = 18446744073709551615: a whole number is at most 9223372036854775807"
+    words = ["--set", "workload.requests=18446744073709551615", "--set", "run.until=1ms"]
+    assert said in refused("run", *words)
+    assert "e.toml:2: workload.requests = " in refused("run", "e.toml")
+    assert "run.seed = 9223372036854775808: a whole" in refused("run", "--seed", 2**63)
+
+
+def test_a_trace_without_requests_says_so(ssdlab, tmp_path):
+    (tmp_path / "t").write_text("0.5 0 0 8 1\n1.5 0 8 8 1\n")
+    assert "no request was read" in ssdlab("trace", "info", "t", "--devices", "7").stdout
+    assert "no request was read" not in ssdlab("trace", "info", "t").stdout

@@ -193,7 +193,7 @@ def test_needs_are_read():
     [
         ([], "device_dollars or capacity_dollars_per_gb"),
         (["--device-dollars", "-5"], "--device-dollars -5: expected a number, 0 or more"),
-        (["--device-dollars", "nan"], "expected a number"),
+        (["--device-dollars", "nan"], "--device-dollars nan: is not a number"),
         (["--device-dollars", "5", "--capacity-dollars-per-gb", "1"], "keep one of the two"),
         (["--device-dollars", "5", "--pue", "0.5"], "1 or more"),
         (["--device-dollars", "5", "--years", "0"], "above 0"),

@@ -59,12 +59,7 @@ pub(crate) fn parse(text: &str, units: &[Unit], what: &str) -> Result<u128, Quan
 }
 
 /// [`parse`] of a text behind whose unit there was `per`, such as "/s".
-pub(crate) fn parse_per(
-    text: &str,
-    per: &str,
-    units: &[Unit],
-    what: &str,
-) -> Result<u128, QuantityError> {
+fn parse_per(text: &str, per: &str, units: &[Unit], what: &str) -> Result<u128, QuantityError> {
     let choices = || units.iter().map(|u| format!("{}{per}", u.0)).collect::<Vec<_>>().join(", ");
     let expected = |problem: &str| {
         QuantityError(format!("\"{text}{per}\" is not {what}: {problem} (units: {})", choices()))
@@ -84,7 +79,8 @@ pub(crate) fn parse_per(
     }
     let unit = unit.trim();
     let Some(&(_, scale)) = units.iter().find(|(name, _)| *name == unit) else {
-        return Err(expected(&unit_hint::in_other_words(number, unit, per, units)));
+        let read = |text: &str| parse_per(text, per, units, what).is_ok();
+        return Err(expected(&unit_hint::in_other_words(number, unit, per, units, read)));
     };
     let digits: u128 = format!("0{whole}{fraction}").parse().map_err(|_| expected("bad number"))?;
     let divisor = 10u128.pow(fraction.len() as u32);

@@ -1,10 +1,15 @@
 //! What may have been meant by a unit that is none: hints for messages.
 
-use crate::quantity::{Unit, parse_per};
-
 /// What is wrong with a unit that is none of `units`, and what may have been meant. What it says to write is
-/// accepted, and is the number that was written: where that could be two, both are said.
-pub(crate) fn in_other_words(number: &str, unit: &str, per: &str, units: &[Unit]) -> String {
+/// accepted, as `read` says, and is the number that was written: where that could be two, both are said.
+/// Behind each unit there is `per`, such as "/s".
+pub(crate) fn in_other_words(
+    number: &str,
+    unit: &str,
+    per: &str,
+    units: &[(&str, u128)],
+    read: impl Fn(&str) -> bool,
+) -> String {
     if unit.is_empty() {
         return "the unit is missing".to_owned();
     }
@@ -12,14 +17,13 @@ pub(crate) fn in_other_words(number: &str, unit: &str, per: &str, units: &[Unit]
         return "a number has digits and a decimal point only".to_owned();
     }
     let (problem, meant) = meant(number, unit, units);
-    let read = |text: &String| parse_per(text, per, units, "").is_ok();
     let hints: Vec<String> =
-        meant.into_iter().filter(read).map(|text| format!("{text}{per}")).collect();
+        meant.into_iter().filter(|text| read(text)).map(|text| format!("{text}{per}")).collect();
     if hints.is_empty() { problem } else { format!("{problem}, write {}", hints.join(" or ")) }
 }
 
 /// What is wrong, and what may have been meant.
-fn meant(number: &str, unit: &str, units: &[Unit]) -> (String, Vec<String>) {
+fn meant(number: &str, unit: &str, units: &[(&str, u128)]) -> (String, Vec<String>) {
     let is_unknown = || "the unit is unknown".to_owned();
     let has = |name: &str| units.iter().any(|(it, _)| *it == name);
     let micro = unit.replace(['\u{b5}', '\u{3bc}'], "u");
@@ -65,7 +69,7 @@ fn eighth(number: &str) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::quantity::{CAPACITANCE_NF, NANOSECONDS, SIZE_BYTES};
+    use crate::quantity::{CAPACITANCE_NF, NANOSECONDS, SIZE_BYTES, Unit};
     use crate::{Bandwidth, Capacitance, Duration, Size};
     use std::fmt::Debug;
     use std::str::FromStr;

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import os
 from collections.abc import Callable, Sequence
 from difflib import get_close_matches
 from pathlib import Path
@@ -15,6 +16,10 @@ from ssdlab.cli import completion
 
 PATH = click.Path(path_type=Path)
 COMMAND = TypeVar("COMMAND", bound=Callable[..., Any])
+
+
+#: Options that name a file which is written, in the commands where they have a path.
+OUTPUTS = ("--out", "--json", "--plot", "--report", "--requests", "--record")
 
 
 def takes_one_value(param: click.Parameter) -> TypeGuard[click.Option]:
@@ -48,7 +53,23 @@ class ExamplesFirst(click.Command):
             # A bound holds no NaN back: it is neither below nor above it.
             if isinstance(value, float) and math.isnan(value):
                 raise click.UsageError(f"{param.opts[-1]} {value}: is not a number", ctx)
+        self._refuse_shared(ctx)
         return rest
+
+    def _refuse_shared(self, ctx: click.Context) -> None:
+        """Raise `UsageError` where a file is named for two outputs, of which one would be lost."""
+        roles: dict[str, str] = {}
+        for param in self.get_params(ctx):
+            value, option = ctx.params.get(str(param.name)), param.opts[-1]
+            if option not in OUTPUTS or not isinstance(value, str | Path) or str(value) == "-":
+                continue
+            place = os.path.realpath(value)
+            other = roles.setdefault(place, option)
+            is_file = os.path.isfile(place) or not os.path.exists(place)  # no pipe and no device
+            if other != option and is_file:
+                raise click.UsageError(
+                    f"{other} and {option} are both written to {value}; give each its own file", ctx
+                )
 
     def _refuse_silent(self, ctx: click.Context, args: list[str]) -> None:
         """Raise `UsageError` for an option that takes one value and has several, or an empty one.

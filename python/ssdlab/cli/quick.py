@@ -6,6 +6,7 @@ here against what click reads.
 
 from __future__ import annotations
 
+import os
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
@@ -77,6 +78,9 @@ def options_of(words: Sequence[str]) -> dict[str, Any] | None:
         else:
             return None
     if found["trace"] is not None and found["workload"] is not None:
+        return None
+    written = [found[name] for name in ("json_path", "out", "requests") if found[name] is not None]
+    if len(written) > 1 and len({os.path.realpath(it) for it in written}) < len(written):
         return None
     return found
 

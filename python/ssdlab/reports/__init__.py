@@ -49,7 +49,8 @@ def page(
     try:
         return _page(sources, minimize, maximize)
     except _SHAPE as error:
-        if not files_ or isinstance(error, InputError):
+        is_named = isinstance(error, InputError) and any(it in str(error) for it in files_)
+        if not files_ or is_named:
             raise
         what = f"{type(error).__name__}: {error}"
         raise InputError(

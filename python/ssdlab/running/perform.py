@@ -98,6 +98,12 @@ def run(
     if not quiet and results.get("timeline") and results.timeline.cut:
         kept = len(results.timeline.operations.lane)
         print(f"ssdlab: the timeline stopped after {kept:,} operations", file=sys.stderr)
+    if not quiet and timeline is not None and not _has_operations(results):
+        print(
+            f"ssdlab: --timeline {timeline}: there were no flash operations; the run took "
+            f"{results.simulated_seconds:.6g} s",
+            file=sys.stderr,
+        )
     if to_stdout:
         _show(results.to_json())
     elif form != "table":
@@ -159,6 +165,11 @@ def _again(
         if key != own and not key.endswith(f".{own}"):
             words += ["--set", assignment]
     return shlex.join([*words, "--set", change])
+
+
+def _has_operations(results: results_module.Results) -> bool:
+    recorded = results.get("timeline")
+    return bool(recorded and recorded.operations.lane)
 
 
 def _notes(layered: list[layers.Layer]) -> list[str]:

@@ -189,7 +189,7 @@ def _working_set(found: Record, plain: bool) -> RenderableType | None:
 
 
 def _notes(found: Record) -> RenderableType | None:
-    notes = []
+    notes = [] if found.requests else ["no request was read, or none is left by the options"]
     odd = found.oddities
     if found.backward_steps:
         largest = _seconds(odd.largest_backward_step_seconds)

@@ -35,6 +35,24 @@ pub(crate) struct Parsed<'a> {
     pub(super) root: Spanned<DeTable<'a>>,
 }
 
+/// The first whole number of a table that TOML cannot write again, because it has 64 bits and a sign, and the
+/// path of its key.
+fn unwritable<'t, 'a>(
+    table: &'t DeTable<'a>,
+    above: &str,
+) -> Option<(String, &'t Spanned<DeValue<'a>>)> {
+    table.iter().find_map(|(key, value)| {
+        let path = format!("{above}{}", key.get_ref());
+        match value.get_ref() {
+            DeValue::Integer(it) => {
+                i64::from_str_radix(it.as_str(), it.radix()).is_err().then_some((path, value))
+            }
+            DeValue::Table(below) => unwritable(below, &format!("{path}.")),
+            _ => None,
+        }
+    })
+}
+
 impl Layer {
     /// A layer from its source and text, which may not name code.
     pub fn new(source: impl Into<String>, text: impl Into<String>) -> Self {
@@ -71,6 +89,11 @@ impl Layer {
     pub(crate) fn parse(&self) -> Result<Parsed<'_>, InputError> {
         let root = DeTable::parse(&self.text)
             .map_err(|error| self.error(error.span(), error.message()))?;
+        if let Some((path, value)) = unwritable(root.get_ref(), "") {
+            let problem =
+                format!("{path} = {}: a whole number is at most {}", self.raw(value), i64::MAX);
+            return Err(self.error(Some(value.span()), &problem));
+        }
         for (key, value) in root.get_ref() {
             let word = key.get_ref().as_ref();
             let problem = if word == VERSION {
