@@ -140,14 +140,19 @@ fn both_gears_overwrite_hot_pages_in_the_buffer() {
         let writes = 2 * pages;
         for id in 0..writes {
             let lba = Lba(skewed(&mut same, pages) * sectors);
-            assert!(untimed.serve_untimed(&Request::new(id, Op::Write, lba, sectors as u32)).is_ok());
+            assert!(
+                untimed.serve_untimed(&Request::new(id, Op::Write, lba, sectors as u32)).is_ok()
+            );
         }
         run_closed(&mut timed, &mut Closed::new(64, writes, make));
         untimed.check().unwrap();
         let [one, two] = [&timed, &untimed].map(|ssd| ssd.report(1).unwrap().counts);
         let what = format!("protected {protected}, timed against untimed");
         let replaced = two.replaced_pages as f64 / writes as f64;
-        assert!(replaced > 0.1, "{what}: only {replaced} of the pages are overwritten in the buffer");
+        assert!(
+            replaced > 0.1,
+            "{what}: only {replaced} of the pages are overwritten in the buffer"
+        );
         near(one.page_programs as f64, two.page_programs as f64, 0.05, &what);
     }
 }
@@ -173,7 +178,8 @@ fn without_time_a_flush_pads_what_a_power_cut_would_lose() {
             page(10, 60),
         ];
         let count = asked.len() as u64;
-        let (mut timed, mut untimed) = (Ssd::new(&config, 1).unwrap(), Ssd::new(&config, 1).unwrap());
+        let (mut timed, mut untimed) =
+            (Ssd::new(&config, 1).unwrap(), Ssd::new(&config, 1).unwrap());
         run_closed(&mut timed, &mut Closed::new(1, count, |id| asked[id as usize]));
         for request in &asked {
             assert!(untimed.serve_untimed(request).is_ok());

@@ -84,9 +84,7 @@ pub fn draw(config: &mut Config, seed: u64) {
 
 /// Lets some of the experiments write at saturation, skewed: what a buffer holds of hot pages is most then.
 fn saturate(config: &mut Config, dice: &mut Dice) {
-    if config.get("workload.kind") != Some("\"closed\"") && config.get("workload.kind") != Some("closed")
-        || !dice.chance(0.3)
-    {
+    if config.get("workload.kind") != Some("closed") || !dice.chance(0.3) {
         return;
     }
     config.set("workload.read_share", "0.0");

@@ -187,7 +187,8 @@ impl Ftl {
             window.filling = NONE;
             window.from.fill(NONE);
             window.victims.fill(None);
-            window.is_used = false;
+            (window.is_used, window.valid) = (false, 0.0);
+            window.measure();
         }
     }
 
