@@ -66,7 +66,7 @@ PART = Derived(
 DRIVES_OF_2008 = tuple(
     Derived(
         f"the inside of {preset}, and size and depth of the requests",
-        (f"table2: {name}, *quential*", f"table2: {name}, random 4 KiB *"),
+        (f"table2: {name}, sequential *", f"table2: {name}, random 4 KiB *"),
         preset=preset,
     )
     for preset, name in (("usb-stick", "USB"), ("laptop-ssd", "MTron"), ("enterprise-ssd", "Zeus"))
