@@ -180,7 +180,8 @@ fn wear(config: &SsdConfig) -> Result<(), Invalid> {
     ];
     for (key, share, most) in shares {
         if !(0.0..=most).contains(&share) {
-            let problem = format!("{share} is not a share from 0 to {most}{}", percent_meant(share));
+            let problem =
+                format!("{share} is not a share from 0 to {most}{}", percent_meant(share));
             return Err(Invalid::new(&[key], problem));
         }
     }
@@ -344,10 +345,10 @@ pub(in crate::ssd) fn spare(
     let key = "device.spare_factor";
     let factor = config.spare_factor.unwrap_or(DEFAULT_SPARE_FACTOR);
     if !(factor > 0.0 && factor < 1.0) {
-        return Err(Invalid::new(&[key], format!(
-            "{factor} is not a share between 0 and 1{}",
-            percent_meant(factor)
-        )));
+        return Err(Invalid::new(
+            &[key],
+            format!("{factor} is not a share between 0 and 1{}", percent_meant(factor)),
+        ));
     }
     Ok((key, (physical as f64 * (1.0 - factor)) as u64))
 }
