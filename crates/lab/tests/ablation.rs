@@ -13,11 +13,9 @@ const LIGHT: u32 = 10_000;
 const HALF: u32 = 40_000;
 const SATURATED: u32 = 120_000;
 
-const NO_SUSPEND: [&str; 4] = [
+const NO_SUSPEND: [&str; 2] = [
     "suspend.program=none",
     "suspend.erase=none",
-    "suspend.step=0us",
-    "suspend.unless_backlog=unlimited",
 ];
 
 /// Latencies of the measured thread, us.
