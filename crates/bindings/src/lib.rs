@@ -30,8 +30,8 @@ mod _core {
     use super::errors::{CheckError, InputError, InternalError, PolicyError, panic};
     #[pymodule_export]
     use super::layers::{
-        capacity_bytes, check_device, experiment_schema, list, list_categories, peers, permit_code, preset_layer,
-        preset_text, resolve, resolve_json, set_layer, set_layers, unknown_preset,
+        capacity_bytes, check_device, experiment_schema, list, list_categories, peers, permit_code,
+        preset_layer, preset_text, resolve, resolve_json, set_layer, set_layers, unknown_preset,
     };
     #[cfg(all(feature = "live", target_os = "linux"))]
     #[pymodule_export]

@@ -13,12 +13,7 @@ const LIGHT: u32 = 10_000;
 const HALF: u32 = 40_000;
 const SATURATED: u32 = 120_000;
 
-const NO_SUSPEND: [&str; 4] = [
-    "suspend.program=none",
-    "suspend.erase=none",
-    "suspend.step=0us",
-    "suspend.unless_backlog=unlimited",
-];
+const NO_SUSPEND: [&str; 2] = ["suspend.program=none", "suspend.erase=none"];
 
 /// Latencies of the measured thread, us.
 #[derive(Debug, Clone, Copy)]

@@ -61,13 +61,13 @@ fn results_without_classes_do_not_mention_them() {
 /// More is asked than the drive writes, and it takes 64 requests at a time.
 #[test]
 fn with_queues_in_turn_the_measured_thread_does_not_wait_behind_the_others() {
-    let of = |more: [&str; 2]| {
+    let of = |more: &[&str]| {
         let load = ["workload.rate=400000", "classes.measured.rate=300"];
         let slots = ["device.host_link.queue_depth=64"];
-        results(&[&load[..], &slots, &more].concat())
+        results(&[&load[..], &slots, more].concat())
     };
-    let fifo = of(["device.host_link.order=fifo", "device.host_link.queues=1"]);
-    let in_turn = of(["device.host_link.order=round-robin", "device.host_link.queues=7"]);
+    let fifo = of(&["device.host_link.order=fifo"]);
+    let in_turn = of(&["device.host_link.order=round-robin", "device.host_link.queues=7"]);
     let wait = |it: &Value| figure(it, "/classes/measured/write/breakdown_us/host_queue");
     let (before, after) = (wait(&fifo), wait(&in_turn));
     assert!(after < before / 3.0, "{before} -> {after}");

@@ -88,7 +88,9 @@ quantities! {
 }
 
 /// A quantity that can also be written without its unit.
-pub trait Electric: PartialEq + FromStr<Err = QuantityError> + fmt::Display + Copy + 'static {
+pub trait Electric:
+    PartialEq + FromStr<Err = QuantityError> + fmt::Display + Copy + 'static
+{
     /// How one is written, for people.
     const EXPECTED: &'static str;
 

@@ -22,7 +22,10 @@ pub fn percent_meant(number: f64) -> String {
     if !(1.0..=100.0).contains(&number) || number == 1.0 {
         return String::new();
     }
-    format!(" (did you mean {} or \"{number}%\"?)", share(&format!("{number}%")).unwrap_or(number / 100.0))
+    format!(
+        " (did you mean {} or \"{number}%\"?)",
+        share(&format!("{number}%")).unwrap_or(number / 100.0)
+    )
 }
 
 /// The value of a key whose row says that it is a part of something (`as Ratio`).

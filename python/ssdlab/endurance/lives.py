@@ -67,7 +67,7 @@ class Subject:
             section,
             load.removeprefix("--workload ").removeprefix("--trace "),
             int(drive["wear"]["rated_cycles"]),
-            int(drive["scale"]),
+            int(drive.get("scale", 1)),
             float(drive["wear"]["service_years"]),
             int(found["run"]["seed"]),
         )

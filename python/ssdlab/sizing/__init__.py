@@ -247,13 +247,13 @@ class _Search:
         self._wanted = _core.capacity_bytes(stack)
         self._guess = int(found["blocks_per_plane"])
         if capacity_bytes is not None:
-            self._wanted = round(capacity_bytes / int(found["scale"]))
+            self._wanted = round(capacity_bytes / int(found.get("scale", 1)))
             self._given.append(self._blocks(0.07))
             stack = [*self._below, *layers.from_options([*self._given, _spare(0.07)])]
             self._given.pop()
         self.fit = fit(trace, stack, most_drives)
         if self.fit.scale is not None:
-            self._wanted = self._wanted * int(found["scale"]) // self.fit.scale
+            self._wanted = self._wanted * int(found.get("scale", 1)) // self.fit.scale
             self._given.append(f"device.scale={self.fit.scale}")
 
     def designs(self, drives: int) -> list[Design]:
@@ -276,7 +276,8 @@ class _Search:
             stack = self._layers(design)
             found = Experiment._from_layers(stack).to_dict()["device"]
             drive = found.get("member", found)
-            self.trials[design] = Trial(design, int(drive["scale"]), self.fit.writes, stack)
+            scale = int(drive.get("scale", 1))
+            self.trials[design] = Trial(design, scale, self.fit.writes, stack)
         return self.trials[design]
 
     def _blocks(self, share: float) -> str:

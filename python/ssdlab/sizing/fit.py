@@ -94,7 +94,7 @@ def fit(path: Path, stack: Sequence[Layer], most_drives: int) -> Fit:
             f"--trace {path}: all its requests arrive at the same instant, so that it has no write "
             "rate from which a lifetime follows"
         )
-    scale = int(drive["scale"])
+    scale = int(drive.get("scale", 1))
     beyond, new_scale, drives, words = None, None, 1, []
     touched, room = found.footprint_bytes, capacity
     if workload["beyond"] != "error":
@@ -104,7 +104,7 @@ def fit(path: Path, stack: Sequence[Layer], most_drives: int) -> Fit:
     else:
         while touched > room and scale > 1:
             scale = _next_divisor(int(drive["pages_per_block"]), scale)
-            new_scale, room = scale, capacity * int(drive["scale"]) // scale
+            new_scale, room = scale, capacity * int(drive.get("scale", 1)) // scale
         drives = math.ceil(touched / room)
         if drives > most_drives:
             raise InputError(

@@ -6,7 +6,9 @@ use super::redundancy::{
 use crate::DeviceConfig;
 use crate::kit::config::Duplex;
 use crate::ssd::snapshot::ARRAY_KEY;
-use options::{Bandwidth, Duration, Invalid, KeyInfo, Setting, Size, Values, choices, conditions, options};
+use options::{
+    Bandwidth, Duration, Invalid, KeyInfo, Setting, Size, Values, choices, conditions, options,
+};
 use serde::de::IgnoredAny;
 use serde::{Serialize, Serializer};
 

@@ -99,9 +99,10 @@ impl Preset {
     pub(crate) fn layers(&self, section: &str) -> Vec<Layer> {
         let own = Layer::new(format!("preset {}", self.name), self.text);
         let own = Layer { gives_way: true, ..own };
-        let begins = own.parse().ok().and_then(|parsed| {
-            Section::of(&parsed, section)?.word("preset").ok().flatten()
-        });
+        let begins = own
+            .parse()
+            .ok()
+            .and_then(|parsed| Section::of(&parsed, section)?.word("preset").ok().flatten());
         let below = begins.and_then(|name| find(section, &name));
         let below = below.into_iter().flat_map(|preset| preset.layers(section));
         below.chain([own.clone()]).collect()

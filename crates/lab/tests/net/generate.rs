@@ -133,7 +133,7 @@ fn device(config: &mut Config, at: &str, kind: &str, given: f64, dice: &mut Dice
             }
             "device.over_provisioning" => {
                 let shares =
-                    if small { [0.5, 1.0, 2.0, 4.0, 10.0] } else { [0.07, 0.2, 0.28, 0.5, 1.0] };
+                    if small { [0.5, 1.0, 2.0, 2.5, 3.0] } else { [0.07, 0.2, 0.28, 0.5, 1.0] };
                 own.set(spare, dice.number(&shares));
             }
             "device.spare_blocks_per_plane" => {

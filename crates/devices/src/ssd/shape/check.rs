@@ -72,8 +72,11 @@ pub(super) fn pairs(config: &SsdConfig, granule: Granule) -> Result<(), Invalid>
     Ok(())
 }
 
-/// Counts and sizes that stand alone: positive, dividing, addressable.
+/// No key that has no effect is set; and counts and sizes that stand alone: positive, dividing, addressable.
 pub(in crate::ssd) fn counts(config: &SsdConfig) -> Result<(), Invalid> {
+    if let Some(idle) = options::idle("device", config).iter().find(|it| !it.is_default) {
+        return Err(idle.refusal());
+    }
     let counts = [
         ("device.channels", config.channels),
         ("device.packages_per_channel", config.packages_per_channel),
@@ -180,7 +183,8 @@ fn wear(config: &SsdConfig) -> Result<(), Invalid> {
     ];
     for (key, share, most) in shares {
         if !(0.0..=most).contains(&share) {
-            let problem = format!("{share} is not a share from 0 to {most}{}", percent_meant(share));
+            let problem =
+                format!("{share} is not a share from 0 to {most}{}", percent_meant(share));
             return Err(Invalid::new(&[key], problem));
         }
     }
@@ -344,10 +348,10 @@ pub(in crate::ssd) fn spare(
     let key = "device.spare_factor";
     let factor = config.spare_factor.unwrap_or(DEFAULT_SPARE_FACTOR);
     if !(factor > 0.0 && factor < 1.0) {
-        return Err(Invalid::new(&[key], format!(
-            "{factor} is not a share between 0 and 1{}",
-            percent_meant(factor)
-        )));
+        return Err(Invalid::new(
+            &[key],
+            format!("{factor} is not a share between 0 and 1{}", percent_meant(factor)),
+        ));
     }
     Ok((key, (physical as f64 * (1.0 - factor)) as u64))
 }

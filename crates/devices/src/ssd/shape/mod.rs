@@ -149,9 +149,6 @@ impl Geometry {
     /// Counts of zero, sizes that do not divide, a drive with too many pages, and spare space that cannot
     /// hold the blocks kept erased.
     pub fn new(config: &SsdConfig) -> Result<Geometry, Invalid> {
-        if let Some(idle) = options::idle("device", config).iter().find(|it| !it.is_default) {
-            return Err(idle.refusal());
-        }
         check::counts(config)?;
         today::check(config)?;
         let groups = config.is_buffered().then(|| Groups::new(config)).transpose()?;
