@@ -121,7 +121,7 @@ def fit(path: Path, stack: Sequence[Layer], most_drives: int) -> Fit:
         words.append(f"Looped: replayed {loops} times, the last one measured.")
     else:
         words.append("Not looped: long enough.")
-    words.append("Preconditioned: full, then random writes until write amplification settled.")
+    words.append("Preconditioned: full, then repeated until write amplification settled.")
     return Fit(beyond, new_scale, drives, loops, found.duration_seconds, words)
 
 
