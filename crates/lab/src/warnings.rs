@@ -5,7 +5,7 @@
 //! no time, equally many requests. The rules' limits were chosen on runs of known kind, which
 //! `crates/lab/tests/warnings.rs` repeats.
 
-use crate::precondition::Prepared;
+use crate::steady::Prepared;
 use devices::ssd::account::FlashCounts;
 use devices::ssd::{SpareReport, SsdReport};
 use engine::Bin;

@@ -445,10 +445,8 @@ def _written(seen: Record) -> list[str]:
     """What a drive was preconditioned with."""
     if "load" not in seen:
         return []
-    written = f"{seen['capacities_written']:.1f} capacities"
-    if seen["load"] == "workload":
-        return [f"Preconditioned with {written} of the workload's writes"]
-    return [f"Preconditioned with {written} of uniform writes ({seen['because']})"]
+    why = f"uniform writes ({seen['because']})" if seen["because"] else "the workload's writes"
+    return [f"Preconditioned with {seen['capacities_written']:.1f} capacities of {why}"]
 
 
 def _threads(threads: Record | None) -> RenderableType | None:
