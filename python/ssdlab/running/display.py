@@ -433,10 +433,8 @@ def _steady_state(results: Results) -> RenderableType | None:
         rounds = f"{len(seen['rounds'])} rounds"
         line = f"Steady state of the {phase}: not reached in {rounds}"
         if seen["steady"]:
-            metric = seen["metric"].replace("_", " ")
-            line = (
-                f"Steady state of the {phase} after {rounds}: {metric} {seen['window_mean']:,.4g}"
-            )
+            mean = f"{seen['metric'].replace('_', ' ')} {seen['window_mean']:,.4g}"
+            line = f"Steady state of the {phase} after {rounds}: {mean}"
         lines += [line, *_written(seen)]
     return Text("\n".join(lines)) if lines else None
 
