@@ -3,32 +3,13 @@
 use crate::config::{Precondition, RunConfig, Steady, Until};
 use crate::error::RunError;
 use crate::own_load::{self, Passes};
-use crate::steady::{Rounds, SteadyState};
+use crate::steady::{Prepared, Rounds};
 use crate::threads::{Pace, Stretch, Threads, side_by_side};
 use crate::untimed::Amplification;
 use devices::Model;
 use engine::{Random, SECTOR_BYTES, Time, Xoshiro256};
-use serde::Serialize;
 use std::ops::ControlFlow;
 use std::sync::OnceLock;
-
-/// How a drive settled while it was preconditioned, for the results.
-#[derive(Debug, Clone, Serialize)]
-pub(crate) struct Prepared {
-    #[serde(flatten)]
-    pub(crate) state: SteadyState,
-    /// What was written: the `workload` itself, or `uniform` random pages.
-    pub(crate) load: &'static str,
-    /// Why the pages were uniform.
-    pub(crate) because: Option<&'static str>,
-    /// What was written, in capacities of the drive.
-    pub(crate) capacities_written: f64,
-    /// Where it was the workload: how far the last third of the rounds is from the third before.
-    pub(crate) drift: Option<f64>,
-    /// It was given up after the most rounds.
-    #[serde(skip)]
-    pub(crate) is_given_up: bool,
-}
 
 /// Why the pages are uniform though there is a workload.
 const NO_WRITES: &str = "the workload writes nothing";

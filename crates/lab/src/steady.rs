@@ -33,6 +33,24 @@ impl SteadyState {
     }
 }
 
+/// How a drive settled while it was preconditioned, for the results.
+#[derive(Debug, Clone, Serialize)]
+pub(crate) struct Prepared {
+    #[serde(flatten)]
+    pub(crate) state: SteadyState,
+    /// What was written: the `workload` itself, or `uniform` random pages.
+    pub(crate) load: &'static str,
+    /// Why the pages were uniform.
+    pub(crate) because: Option<&'static str>,
+    /// What was written, in capacities of the drive.
+    pub(crate) capacities_written: f64,
+    /// Where it was the workload: how far the last third of the rounds is from the third before.
+    pub(crate) drift: Option<f64>,
+    /// It was given up after the most rounds.
+    #[serde(skip)]
+    pub(crate) is_given_up: bool,
+}
+
 /// The rounds so far, with the figure of each.
 #[derive(Debug, Clone)]
 pub(crate) struct Rounds {

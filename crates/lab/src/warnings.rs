@@ -6,7 +6,7 @@
 //! `crates/lab/tests/warnings.rs` repeats.
 
 use crate::overload::Overload;
-use crate::precondition::Prepared;
+use crate::steady::Prepared;
 use devices::ssd::account::FlashCounts;
 use devices::ssd::{SpareReport, SsdReport};
 use engine::Bin;

@@ -101,11 +101,12 @@ fn each_is_raised_where_it_applies_and_not_beside() {
             "scaled_buffer",
             "[device]\npreset = 'tlc-enterprise'\n",
             vec![
+                "workload.kind=closed",
                 "workload.read_share=0",
                 "workload.locality=zipf(0.99)",
                 "workload.requests=20000",
             ],
-            vec!["workload.read_share=0", "workload.requests=20000"],
+            vec!["workload.kind=closed", "workload.read_share=0", "workload.requests=20000"],
         ),
         (
             "effective_spare",

@@ -443,10 +443,8 @@ def _steady_state(results: Results) -> RenderableType | None:
         rounds = f"{len(seen['rounds'])} rounds"
         line = f"Steady state of the {phase}: not reached in {rounds}"
         if seen["steady"]:
-            metric = seen["metric"].replace("_", " ")
-            line = (
-                f"Steady state of the {phase} after {rounds}: {metric} {seen['window_mean']:,.4g}"
-            )
+            mean = f"{seen['metric'].replace('_', ' ')} {seen['window_mean']:,.4g}"
+            line = f"Steady state of the {phase} after {rounds}: {mean}"
         lines += [line, *_written(seen)]
     return Text("\n".join(lines)) if lines else None
 
@@ -455,10 +453,8 @@ def _written(seen: Record) -> list[str]:
     """What a drive was preconditioned with."""
     if "load" not in seen:
         return []
-    written = f"{seen['capacities_written']:.1f} capacities"
-    if seen["load"] == "workload":
-        return [f"Preconditioned with {written} of the workload's writes"]
-    return [f"Preconditioned with {written} of uniform writes ({seen['because']})"]
+    why = f"uniform writes ({seen['because']})" if seen["because"] else "the workload's writes"
+    return [f"Preconditioned with {seen['capacities_written']:.1f} capacities of {why}"]
 
 
 def _threads(threads: Record | None) -> RenderableType | None:

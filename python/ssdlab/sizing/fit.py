@@ -130,7 +130,7 @@ def fit(path: Path, stack: Sequence[Layer], most_drives: int) -> Fit:
         words.append(f"Looped: replayed {loops} times, the last {last} measured.")
     else:
         words.append("Not looped: long enough.")
-    words.append("Preconditioned: full, then random writes until write amplification settled.")
+    words.append("Preconditioned: full, then repeated until write amplification settled.")
     writes = _written(found) > 0
     duration = found.duration_seconds
     return Fit(beyond, new_scale, drives, loops, measured, writes, duration, words)

@@ -19,7 +19,7 @@ from ssdlab.running import Progress, run_layers
 #: A single run is enough if its figure is better or worse than the limit by this factor.
 CLEAR = 1.25
 #: Capacities that the trace must write for its own write amplification to be used; otherwise
-#: it is that of the preconditioning by random writes, which is higher.
+#: it is that of the preconditioning, in which the trace is repeated until it has settled.
 ENOUGH = 0.05
 #: Number of seeds for a design near a limit or the answer, and for one still inconclusive.
 SEEDS, MOST_SEEDS = 3, 5

@@ -25,8 +25,7 @@ impl WorkloadKind for Threads {
         "classes of threads, each with its own rate, queue depth, submission queue and statistics";
 
     fn writes_uniformly(&self, capacity_sectors: u64, page_sectors: u64) -> bool {
-        let mut writing =
-            self.classes.0.iter().map(|(_, it)| it.keys()).filter(|it| !it.only_reads());
+        let mut writing = self.classes.0.values().map(|it| it.keys()).filter(|it| !it.only_reads());
         let is_uniform = |it: PatternKeys<'_>| it.writes_uniformly(capacity_sectors, page_sectors);
         writing.next().is_some_and(is_uniform) && writing.all(is_uniform)
     }
