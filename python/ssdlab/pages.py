@@ -27,12 +27,6 @@ section { margin-top: 44px; min-width: 0 }
 .over, .sub, footer { color: var(--dim); font-size: 13px; max-width: none }
 .sub { margin: 0 0 12px; max-width: 860px } .over { margin: 0 0 8px }
 .lede { font-size: 17px; max-width: 62em; margin: 0 0 4px }
-.try { display: flex; align-items: center; gap: 10px; flex-wrap: wrap; margin: 12px 0 0 }
-.try code { background: var(--sunk); border: 1px solid var(--rule); border-radius: 6px;
-  padding: 6px 10px; overflow-x: auto; max-width: 100%; white-space: nowrap }
-button { font: inherit; font-size: 13px; color: var(--fg); background: var(--bg);
-  border: 1px solid var(--rule); border-radius: 6px; padding: 5px 10px; cursor: pointer }
-html:not(.js) button { display: none }
 :focus-visible { outline: 2px solid var(--link); outline-offset: 2px; border-radius: 3px }
 nav { font-size: 13px; display: flex; gap: 4px 16px; flex-wrap: wrap; margin-top: 14px }
 .row { display: grid; grid-template-columns: repeat(12, minmax(0, 1fr)); gap: 0 28px }
@@ -91,7 +85,7 @@ footer { margin-top: 48px; padding-top: 12px; border-top: 1px solid var(--rule);
 @media print { body { max-width: none; padding: 0; font-size: 11px } section { margin-top: 22px }
   * { -webkit-print-color-adjust: exact; print-color-adjust: exact }
   figure, .strip, .stacks, table, .flow { break-inside: avoid }
-  nav, button, .js .say { display: none }
+  nav, .js .say { display: none }
   .wide { overflow: visible } table { font-size: 10.5px } h1 { font-size: 20px }
   h2 { font-size: 14px } .key-figures { grid-template-columns: repeat(6, 1fr) }
   .key-figures b { font-size: 18px } .lede { font-size: 13px }
@@ -196,9 +190,3 @@ def checks(found: Sequence[tuple[str, str, str]]) -> str:
         for kind, name, said in found
     )
     return f'<ul class="checks">{items}</ul>' if items else ""
-
-
-def command(text: str) -> str:
-    """A command to copy."""
-    told = escape(text, quote=True)
-    return f'<div class="try"><code>{told}</code><button data-copy="{told}">Copy</button></div>'

@@ -301,7 +301,7 @@ fn an_overload_is_one_whatever_ends_the_run_and_whatever_is_loaded() {
     let prepared = "run.precondition=steady";
     for (device, sets) in [
         ("agrawal2008", vec!["run.until=200ms"]),
-        ("agrawal2008", vec![prepared]),
+        ("agrawal2008", vec![prepared, "device.blocks_per_plane=64"]),
         ("agrawal2008-array-6", vec![]),
         ("barracuda", vec![]),
     ] {

@@ -1,4 +1,4 @@
-"""The script of a page: a cross-hair over strips and curves, zoom, and buttons that copy.
+"""The script of a page: a cross-hair over strips and curves, and zoom.
 
 A page reads without it. It fetches nothing, and the numbers that it shows are texts which the page
 brings: how a number is written is decided in one place (`readable`).
@@ -12,9 +12,6 @@ const all = (s, r = document) => [...r.querySelectorAll(s)];
 const el = (tag, cls, parent) => { const e = document.createElement(tag); e.className = cls;
   parent.append(e); return e };
 const text = (parent, tag, cls, said) => { const e = el(tag, cls, parent); e.textContent = said };
-all('[data-copy]').forEach(b => b.addEventListener('click', () => {
-  navigator.clipboard && navigator.clipboard.writeText(b.dataset.copy);
-  b.textContent = 'Copied'; setTimeout(() => b.textContent = 'Copy', 1200) }));
 all('[data-curves]').forEach(area => {
   const D = JSON.parse(area.dataset.curves), n = D.at.length - 1, x = el('div', 'xh', area);
   const say = area.closest('figure, section').querySelector('.say');

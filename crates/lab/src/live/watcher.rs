@@ -74,7 +74,9 @@ impl Witness<Faulty<'_>> for Watcher {
     }
 
     fn sample(&mut self, now: Time, figures: Option<Followed>) -> Time {
-        let Some(alone) = &mut self.alone else { return self.simulated.sample(now, figures, unrated()) };
+        let Some(alone) = &mut self.alone else {
+            return self.simulated.sample(now, figures, unrated());
+        };
         alone.samples.push((now, figures));
         self.simulated.sample_after(now)
     }
