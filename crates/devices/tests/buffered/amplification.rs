@@ -161,7 +161,7 @@ fn both_gears_overwrite_hot_pages_in_the_buffer() {
 fn without_time_a_flush_pads_what_a_power_cut_would_lose() {
     for protected in [false, true] {
         let config = with(&[("device.buffer.power_loss_protected", json!(protected))]);
-        let page = |id, page| Request::new(id, Op::Write, Lba(page * 8), 8);
+        let page = |id, page: u64| Request::new(id, Op::Write, Lba(page * 8), 8);
         let flush = |id| Request::new(id, Op::Flush, Lba(0), 0);
         let forced = Request { fua: true, ..page(9, 70) };
         let asked = [
