@@ -134,6 +134,8 @@ impl Buffered {
                         // What is superseded may lie in blocks whose programs are held: then the burst gains nothing.
                         self.pace.settle_for_less(now);
                         self.pace_changed(clock);
+                        // Asked again, it may begin another burst; more often would come to the same.
+                        self.held.again = self.held.asked_again.replace(now) != Some(now);
                     }
                     return Some(Reason::Cleaning);
                 };
