@@ -149,10 +149,18 @@ impl Ssd {
     pub(super) fn snapshot(&self) -> Snapshot {
         let is_fresh = self.clock.now == 0 && self.host.is_idle() && self.parts.is_none();
         assert!(is_fresh || self.is_at_rest(), "a drive is kept while it rests, in one piece");
-        Snapshot {
-            shape: shape(&self.config, self.geometry()),
-            drives: vec![Drive { flash: self.back.flash().keep(), ftl: self.back.ftl().keep() }],
+        let shape = shape(&self.config, self.geometry());
+        if !self.back.ftl().rests_untimed() {
+            // Kept is what the drive comes to once what it cleans without time is erased.
+            let (mut ftl, mut flash) = (self.back.ftl().clone(), self.back.flash().clone());
+            ftl.end_untimed(&mut flash);
+            return Snapshot {
+                shape,
+                drives: vec![Drive { flash: flash.keep(), ftl: ftl.keep() }],
+            };
         }
+        let drive = Drive { flash: self.back.flash().keep(), ftl: self.back.ftl().keep() };
+        Snapshot { shape, drives: vec![drive] }
     }
 
     /// Whether a state of this shape is one of this drive, and then whether its order of programs must

@@ -54,6 +54,8 @@ pub(super) struct Held {
     /// Writes are being admitted, and must be checked again.
     pub(super) admitting: bool,
     pub(super) again: bool,
+    /// When a write asked again because a burst gained nothing.
+    pub(super) asked_again: Option<Time>,
 }
 
 /// What a write waits for.

@@ -129,11 +129,13 @@ impl Buffered {
                     if self.pace.begins_burst(true, now) {
                         self.pace_changed(clock);
                     }
-                    if self.pace.holds_host() {
+                    self.clean_all(clock);
+                    if self.pace.holds_host() && self.stands_still() {
                         // What is superseded may lie in blocks whose programs are held: then the burst gains nothing.
-                        self.go_on_cleaning(clock);
-                    } else {
-                        self.clean_all(clock);
+                        self.pace.settle_for_less(now);
+                        self.pace_changed(clock);
+                        // Asked again, it may begin another burst; more often would come to the same.
+                        self.held.again = self.held.asked_again.replace(now) != Some(now);
                     }
                     return Some(Reason::Cleaning);
                 };

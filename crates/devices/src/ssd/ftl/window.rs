@@ -172,6 +172,11 @@ impl Ftl {
         }
     }
 
+    /// Whether untimed writes are in the middle of nothing.
+    pub(in crate::ssd) fn rests_untimed(&self) -> bool {
+        self.window.as_ref().is_none_or(|window| !window.is_used)
+    }
+
     #[cold]
     fn rest(&mut self, flash: &mut Flash) {
         for domain in 0..self.window.as_ref().map_or(0, |window| window.victims.len()) {
