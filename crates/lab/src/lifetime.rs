@@ -77,6 +77,9 @@ fn judged(it: &LifetimeReport, pieces: &[Piece]) -> (&'static str, Option<String
         let percent = 100.0 * amplification;
         return unknown(format!(", write amplification known within {percent:.0} %"));
     }
+    if it.evenness_unsure >= 1.0 {
+        return unknown(", which do not tell how even wear will be".to_owned());
+    }
     if it.evenness_unsure > MOST_ERROR {
         let percent = 100.0 * it.evenness_unsure;
         return unknown(format!(", evenness of wear known within {percent:.0} %"));

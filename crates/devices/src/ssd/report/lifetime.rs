@@ -8,8 +8,9 @@
 //! when the drive ends / the rating, in this model of wear: a share of the blocks holds data that is never
 //! overwritten and wears not at all; the erasures of the others spread by rates that last, with a standard
 //! deviation in proportion to their mean, and by chance, with a variance in proportion to it. All three are
-//! measured since the load began; wear levelling that migrates cold data evens out the first two. The drive
-//! ends when as many blocks have reached their rating as it can lose.
+//! measured since the load began. The drive ends when as many blocks have reached their rating as it can lose.
+//! Rules of wear levelling act, and cost writes, as blocks near their end: of a drive with one nothing is known
+//! before (of one that migrates under uniform writes, A rose from 3.3 to 4.0 over its life).
 //! A drive that has ended is asked for its erasures instead.
 //!
 //! That write amplification rises while the last blocks are retired is left out, so a life ends a little
@@ -136,7 +137,7 @@ impl Ssd {
         });
         let blocks = f64::from(geometry.blocks()) / f64::from(geometry.pools);
         let losable = f64::from(geometry.losable_blocks()) / blocks;
-        let is_levelled = self.config.cleaning.levelling.rule == LevellingRule::Migrate;
+        let is_levelled = self.config.cleaning.levelling.rule != LevellingRule::None;
         Seen::of(&parts.collect::<Vec<_>>(), is_levelled).at_end(rated, spread, losable)
     }
 }
@@ -160,7 +161,7 @@ struct Seen {
     variance_worn: f64,
     /// Of their relative rates of erasure the variance that lasts: the least, as estimated, and the most.
     lasting: [f64; 3],
-    /// Cold data is moved into worn blocks, which evens out what would last.
+    /// A rule of wear levelling will act.
     is_levelled: bool,
 }
 
@@ -223,7 +224,10 @@ impl Seen {
             worn * low / rated
         };
         let [most, found, least] = self.lasting.map(evenness);
-        WearAtEnd { evenness: found, unsure: spared + 0.5 * (most - least).abs() / found }
+        // Levelling acts as blocks near their end, which nothing before tells.
+        let levelling = if self.is_levelled { 1.0 } else { 0.0 };
+        let unsure = spared + 0.5 * (most - least).abs() / found + levelling;
+        WearAtEnd { evenness: found, unsure }
     }
 
     /// The share of the blocks that rest: what chance does not explain of those never erased.
@@ -301,9 +305,9 @@ mod tests {
         assert!((log.at_rest() - 0.3).abs() < 1e-6);
         let end = log.at_end(1000.0, 0.0, 0.1);
         assert!((end.evenness - 0.7).abs() < 1e-3 && end.unsure < 1e-6, "{end:?}");
-        // Levelling wears them too.
+        // What levelling will do is not known.
         let levelled = Seen { is_levelled: true, ..log };
-        assert!(levelled.at_end(1000.0, 0.0, 0.1).evenness > 0.99);
+        assert!(levelled.at_end(1000.0, 0.0, 0.1).unsure >= 1.0);
     }
 
     #[test]
@@ -323,7 +327,7 @@ mod tests {
             assert!((mean + above(0.1) * (0.1 * mean).sqrt() - rated).abs() < 1e-6, "{end:?}");
             // Of one part it cannot be said.
             let one = seen(&half(0.0, 0.0), &half(11.0, 9.0)).at_end(rated, 0.0, 0.1);
-            assert!(one.unsure > 0.04, "{one:?}");
+            assert!(one.unsure > 0.03, "{one:?}");
         }
     }
 }
