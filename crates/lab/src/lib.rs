@@ -21,8 +21,8 @@ mod lifetime;
 #[cfg(all(feature = "live", target_os = "linux"))]
 mod live;
 mod operations;
-mod own_load;
 mod overload;
+mod own_load;
 mod power;
 mod precondition;
 mod reliability;

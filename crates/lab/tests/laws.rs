@@ -48,6 +48,24 @@ fn a_buffer_of_most_of_the_spare_space_does_not_stand_still() {
         let outcome = outcome(&Config::from_line(&format!("{small}; {buffer}")));
         assert!(matches!(outcome, Outcome::Results(_)), "{buffer}: {outcome:?}");
     }
+    // With two passes programs wait for later ones as well, so a buffer that the spare space cannot hold is refused;
+    // the largest that is accepted runs, and so does any with the pace that holds no programs.
+    let small = format!("{small}; device.cell.program=\"two-pass\"; device.cell.distance=1");
+    let of = |buffer: u64, more: &str| {
+        outcome(&Config::from_line(&format!("{small}; device.buffer.size=\"{buffer}B\"{more}")))
+    };
+    let Outcome::Refused(problem) = of(5 << 20, "") else {
+        panic!("the buffer is larger than the spare space")
+    };
+    assert!(problem.contains("device.buffer.size") && problem.contains("use at most"), "{problem}");
+    let largest = problem.split("use at most ").nth(1).unwrap().split(',').next().unwrap();
+    let largest = largest.parse::<options::Size>().unwrap().bytes();
+    for buffer in [largest, largest / 2] {
+        assert!(matches!(of(buffer, ""), Outcome::Results(_)), "{buffer}");
+    }
+    assert!(matches!(of(largest + 4096, ""), Outcome::Refused(_)), "{largest}");
+    let token = "; device.cleaning.pace=\"token\"";
+    assert!(matches!(of(5 << 20, token), Outcome::Results(_)));
 }
 
 /// Each law of one run notices results that were tampered with: where, with what, and the law.

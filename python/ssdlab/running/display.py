@@ -445,11 +445,11 @@ def _steady_state(results: Results) -> RenderableType | None:
         if seen["steady"]:
             mean = f"{seen['metric'].replace('_', ' ')} {seen['window_mean']:,.4g}"
             line = f"Steady state of the {phase} after {rounds}: {mean}"
-        lines += [line, *_written(seen)]
+        lines += [line, *_prepared_with(seen)]
     return Text("\n".join(lines)) if lines else None
 
 
-def _written(seen: Record) -> list[str]:
+def _prepared_with(seen: Record) -> list[str]:
     """What a drive was preconditioned with."""
     if "load" not in seen:
         return []

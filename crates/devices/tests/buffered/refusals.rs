@@ -4,7 +4,7 @@ use super::small;
 use devices::{DeviceConfig, Model};
 use serde_json::{Value, json};
 
-/// The message of a refusal.
+/// The message of a refusal: of a stated key that has no effect, as of what contradicts itself.
 fn refusal(keys: &[(&'static str, Value)]) -> String {
     let layer = |(path, value): &(&str, Value)| {
         let parts = path.split('.').skip(1).collect::<Vec<_>>();
@@ -15,6 +15,11 @@ fn refusal(keys: &[(&'static str, Value)]) -> String {
         Ok(config) => config,
         Err(error) => return format!("{error:?}"),
     };
+    let DeviceConfig::Ssd(options) = &config else { panic!("it is a drive") };
+    let idle = options::idle("device", &**options);
+    if let Some(idle) = idle.iter().find(|it| !it.is_default) {
+        return idle.refusal().to_string();
+    }
     let built: Result<Box<dyn Model>, _> = config.build(0);
     match built {
         Ok(_) => "accepted".to_owned(),
@@ -66,7 +71,7 @@ fn every_contradiction_is_refused_with_its_keys() {
         ),
         ("device.interleave", json!("die"), &["device.interleave", "device.buffer.size", "0B"]),
         ("device.gang", json!("shared-control-async"), &["device.gang", "device.buffer.size"]),
-        ("device.page_span", json!(2), &["device.page_span", "device.buffer.size"]),
+        ("device.page_span", json!(2), &["device.page_span", "without a write buffer"]),
         ("device.pool", json!("ssd"), &["device.pool", "device.buffer.size"]),
         ("device.active_blocks", json!("plane"), &["device.active_blocks", "device.buffer.size"]),
         ("device.stripe", json!("64KiB"), &["device.stripe", "device.buffer.size"]),
@@ -187,7 +192,7 @@ fn keys_of_a_buffer_need_one() {
     for (key, value) in own {
         let message = refusal(&[(key, value)]);
         assert!(
-            message.contains(key) && message.contains("device.buffer.size"),
+            message.contains(key) && message.contains("with a write buffer"),
             "{key}: {message}"
         );
     }

@@ -22,9 +22,10 @@ const INTERLEAVES: [Interleave; 4] =
 const POOLS: [Pool; 5] = [Pool::Plane, Pool::Die, Pool::Package, Pool::Gang, Pool::Ssd];
 const FRONTIERS: [Frontiers; 3] = [Frontiers::Single, Frontiers::SeparateMoved, Frontiers::HotCold];
 
-/// Drives with a write buffer and without one.
+/// Drives with a write buffer and without one; what is drawn of keys that have no effect is left out.
 pub fn config(seed: u64) -> SsdConfig {
-    if Xoshiro256::new(seed, 8).below(5) < 2 { buffered(seed) } else { unbuffered(seed) }
+    let has_buffer = Xoshiro256::new(seed, 8).below(5) < 2;
+    options::settled(if has_buffer { buffered(seed) } else { unbuffered(seed) })
 }
 
 fn buffered(seed: u64) -> SsdConfig {

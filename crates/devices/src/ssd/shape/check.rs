@@ -72,11 +72,8 @@ pub(super) fn pairs(config: &SsdConfig, granule: Granule) -> Result<(), Invalid>
     Ok(())
 }
 
-/// No key that has no effect is set; and counts and sizes that stand alone: positive, dividing, addressable.
+/// Counts and sizes that stand alone: positive, dividing, addressable.
 pub(in crate::ssd) fn counts(config: &SsdConfig) -> Result<(), Invalid> {
-    if let Some(idle) = options::idle("device", config).iter().find(|it| !it.is_default) {
-        return Err(idle.refusal());
-    }
     let counts = [
         ("device.channels", config.channels),
         ("device.packages_per_channel", config.packages_per_channel),

@@ -272,20 +272,6 @@ impl Geometry {
             let problem = format!("{} is more than a pool exports", Size::from_bytes(bytes));
             return Err(Invalid::new(&["device.stripe", key], problem));
         }
-        if let Some(groups) = self.groups.filter(|_| config.is_volatile()) {
-            let used = physical - u64::from(domains * self.kept_for_cuts).min(physical - 1);
-            let gained = f64::from(groups.per_block) * (1.0 - exported as f64 / used as f64);
-            if gained < 3.0 {
-                let problem = format!(
-                    "a block of {} groups gains {gained:.1} of them when it is cleaned, and a buffer \
-                     that is not protected fills up to two with nothing before it is erased; use larger \
-                     blocks, more spare space or power_loss_protected = true",
-                    groups.per_block
-                );
-                let keys = ["device.buffer.power_loss_protected", "device.pages_per_block", key];
-                return Err(Invalid::new(&keys, problem));
-            }
-        }
         // When every domain is down to its threshold and has one block open, the closed blocks must
         // still hold superseded pages; otherwise cleaning could not make progress.
         let held = u64::from(domains) * u64::from(self.low_blocks + self.frontiers);
@@ -301,6 +287,11 @@ impl Geometry {
                     self.low_blocks, self.frontiers
                 ),
             ));
+        }
+        if let Some(groups) = &self.groups {
+            let kept = u64::from(domains * self.kept_for_cuts).min(physical - 1);
+            today::gains(config, groups, exported as f64 / (physical - kept) as f64, key)?;
+            today::held_programs(config, groups, physical - exported, held_pages, key)?;
         }
         Ok(exported)
     }

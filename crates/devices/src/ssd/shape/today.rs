@@ -2,7 +2,7 @@
 //! rows say (`config/applies.rs`).
 
 use super::groups::Groups;
-use crate::ssd::config::{Program, SsdConfig};
+use crate::ssd::config::{Pace, Program, SsdConfig};
 use engine::Time;
 use options::{Invalid, Size};
 
@@ -162,4 +162,63 @@ pub(super) fn buffers(config: &SsdConfig, groups: &Groups) -> Result<(), Invalid
         }
     }
     Ok(())
+}
+
+/// A volatile buffer pads up to two groups before a victim is erased, which must gain more; `valid` is the share
+/// of the blocks that is in use.
+pub(super) fn gains(
+    config: &SsdConfig,
+    groups: &Groups,
+    valid: f64,
+    spare_key: &'static str,
+) -> Result<(), Invalid> {
+    let gained = f64::from(groups.per_block) * (1.0 - valid);
+    if !config.is_volatile() || gained >= 3.0 {
+        return Ok(());
+    }
+    let problem = format!(
+        "a block of {} groups gains {gained:.1} of them when it is cleaned, and a buffer that is not protected \
+         fills up to two with nothing before it is erased; use larger blocks, more spare space or \
+         power_loss_protected = true",
+        groups.per_block
+    );
+    let keys = ["device.buffer.power_loss_protected", "device.pages_per_block", spare_key];
+    Err(Invalid::new(&keys, problem))
+}
+
+/// A burst holds the programs of the host until cleaning has made room. Blocks of which a page is in the buffer
+/// cannot be cleaned meanwhile, and a second pass waits for later word lines; so of the spare space, what
+/// the buffer holds and the blocks that are kept erased or open must leave something superseded in
+/// blocks that can be cleaned. Sizes in logical pages of a pool.
+pub(super) fn held_programs(
+    config: &SsdConfig,
+    groups: &Groups,
+    spare: u64,
+    kept: u64,
+    spare_key: &'static str,
+) -> Result<(), Invalid> {
+    let waits = config.cell.program == Program::TwoPass && config.cleaning.pace != Pace::Token;
+    let page = u64::from(groups.unit_bytes);
+    let room = config.buffer.size.bytes() / page;
+    if !waits || room + kept < spare {
+        return Ok(());
+    }
+    let size = |pages: u64| Size::from_bytes(pages * page);
+    let most = (spare - kept).saturating_sub(1);
+    let least =
+        u64::from(groups.dies) * (u64::from(config.cell.distance) + 2) * groups.bytes() / page;
+    let remedy = if most >= least {
+        format!("use at most {}, more spare space or pace = \"token\"", size(most))
+    } else {
+        "use more spare space or pace = \"token\"".to_owned()
+    };
+    let problem = format!(
+        "{} and the {} of blocks that cleaning keeps erased or open are not less than the spare space of {}: \
+         bursts of cleaning hold the programs of the host, and with two passes nothing superseded would be left \
+         that can be cleaned; {remedy}",
+        config.buffer.size,
+        size(kept),
+        size(spare)
+    );
+    Err(Invalid::new(&["device.buffer.size", "device.cleaning.pace", spare_key], problem))
 }
