@@ -17,7 +17,7 @@ from ssdlab.crashes import apps, controls, namespace, run
 SCRIPT = shlex.join([sys.executable, "-S", "-E", crash_log.__file__])
 RECORDS = ("--on", "nbd", "--size", "1MiB", "--run", f"{SCRIPT} run $uri 12")
 FLUSHED = ("--on", "nbd", "--size", "1MiB", "--run", f"{SCRIPT} run $uri 12 flush")
-CHECK = ("--check", f"{SCRIPT} check $dev $acked", "--quiet", "--jobs", "2", "--points", "15")
+CHECK = ("--check", f"{SCRIPT} check $dev $acked", "--jobs", "2", "--points", "15")
 
 
 @pytest.fixture
@@ -25,7 +25,9 @@ def crash(ssdlab):
     """`ssdlab crash` on records over NBD: the status and what was found."""
 
     def call(*words):
-        done = ssdlab("crash", *CHECK, *words, "--json", "-")
+        usual = zip(CHECK[::2], CHECK[1::2], strict=True)
+        others = [word for pair in usual if pair[0] not in words for word in pair]
+        done = ssdlab("crash", *others, *words, "--quiet", "--json", "-")
         assert done.stderr == "", done.stderr
         return done.returncode, json.loads(done.stdout)
 

@@ -71,6 +71,10 @@ ONLY_SSDLAB = {
         "device.kind = 'linear'\nrun.timed = false",
     ),
     "steady state": (r"run\.steady\.\w+( =|:)", "run.steady.window = 1"),
+    "keys without an effect": (
+        r"this has no effect here, the key applies",
+        "device.cleaning.hot_cold.detector = 'address'",
+    ),
 }
 
 
@@ -103,6 +107,18 @@ def said(validator, text):
 def lines(experiment):
     """An experiment of the table as a file."""
     return "".join(f"{key} = {value}\n" for key, value in pairs(experiment))
+
+
+def in_force(experiment):
+    """Without the keys that have no effect beside the others, of which a schema does not know."""
+    while "has no effect here" in (problem := refusal(lines(experiment)) or ""):
+        named = re.findall(r"([\w.]+) = [^\n]*?: this has no effect", problem)
+        if more := re.search(r"; nor have (.*) an effect", problem):
+            named += more[1].split(", ")
+        assert named, problem
+        kept = [f"{key}={value}" for key, value in pairs(experiment) if key not in named]
+        experiment = "; ".join(kept)
+    return experiment
 
 
 def pairs(experiment):
@@ -179,7 +195,7 @@ def test_a_mistake_is_shown_where_it_is(validator, text, place, message):
 
 def test_random_experiments_are_valid(validator):
     accepted = 0
-    for experiment in RANDOM:
+    for experiment in map(in_force, RANDOM):
         text = lines(experiment)
         accepted += refusal(text) is None
         assert said(validator, text) == "", text
@@ -276,7 +292,7 @@ def test_the_schema_and_ssdlab_agree_on_changed_experiments(validator):
     agreed = {True: 0, False: 0}
     only_ssdlab = dict.fromkeys(ONLY_SSDLAB, 0)
     surprises = []
-    for experiment in RANDOM:
+    for experiment in map(in_force, RANDOM):
         for _ in range(4):
             text = mutated(draw, experiment)
             try:

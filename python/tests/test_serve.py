@@ -220,7 +220,7 @@ def test_wrong_input_is_refused(refused, tmp_path, serve):
         (("--socket", "s", "--host", "127.0.0.1", "--allow-remote"), "belong to --port"),
         (("null", "--device", "null", "--port", "0"), "DEVICE and --device say the same"),
         (("--backing", "x.csv", "--record", "x.csv", "--port", "0"), "x.csv is what --backing"),
-        (("--record", "x.csv", "--json", "x.csv", "--port", "0"), "x.csv is what --record"),
+        (("--record", "x.csv", "--json", "x.csv", "--port", "0"), "both written to x.csv"),
         (("--record", "x.csv", "--script", "x.csv.faults", "--port", "0"), "--record (.faults)"),
         (("--port", "0", "--host", "0.0.0.0"), "other machines could read and write"),
         (("--port", "0", "--host", "nowhere"), "neither an IP address nor localhost"),

@@ -17,6 +17,7 @@ from ssdlab import lifetime
 from ssdlab._core import InputError
 from ssdlab.device.units import BANDWIDTH, IOPS, RATIO, SIZE, TIME, Unit, size_text, text
 from ssdlab.results import Results
+from ssdlab.running import Experiment
 
 Parameters: TypeAlias = Mapping[str, Any]
 
@@ -352,6 +353,12 @@ MEASUREMENTS: Mapping[str, Measurement] = {
 }
 
 
+def _has_places(device: Any) -> bool:
+    """Whether the queue of a device is limited."""
+    link = Experiment(device=device).to_dict()["device"].get("host_link", {})
+    return bool(link.get("queue_depth", "unlimited") != "unlimited")
+
+
 def experiment(
     measure: str, parameters: Parameters, device: Any, quick: bool = False
 ) -> dict[str, Any]:
@@ -364,4 +371,7 @@ def experiment(
     until = arguments["run"].get("until", "steady")
     if quick and until != "steady":
         arguments["run"]["until"] = f"{float(until.removesuffix('s')) / 4:.6g}s"
+    # Submission queues take turns for the places of a limited queue; without a limit they change nothing.
+    if arguments["workload"].get("preset") == LOAD and not _has_places(device):
+        arguments["set"] = {}
     return {"device": device, **arguments}

@@ -34,10 +34,9 @@ def _scaled(times: str, factor: float) -> str:
 
 def _waits(device: Mapping[str, Any]) -> dict[str, Any]:
     """Reads wait for programs and erases to end; nothing to change where they do."""
-    suspends = {device["suspend"][operation] for operation in ("program", "erase")} != {"none"}
-    off = {"program": "none", "erase": "none", "step": "0ns", "erase_step": "0ns"}
-    off |= {"cost": "0ns", "resume": "0ns", "unless_backlog": "unlimited"}
-    return {f"suspend.{key}": value for key, value in off.items()} if suspends else {}
+    suspend = device.get("suspend", {})
+    operations = [name for name in ("program", "erase") if suspend.get(name, "none") != "none"]
+    return {f"suspend.{name}": "none" for name in operations}
 
 
 def _at_random(device: Mapping[str, Any]) -> dict[str, Any]:
@@ -46,9 +45,10 @@ def _at_random(device: Mapping[str, Any]) -> dict[str, Any]:
 
 def _other_way(device: Mapping[str, Any]) -> dict[str, Any]:
     """Behind a write buffer, and where pages stream to another package, there is one way only."""
-    if device["buffer"]["size"] != "0B" or device["cleaning"]["stream"]:
+    cleaning = device["cleaning"]
+    if "copy_back" not in cleaning or cleaning.get("stream", False):
         return {}
-    return {"cleaning.copy_back": not device["cleaning"]["copy_back"]}
+    return {"cleaning.copy_back": not cleaning["copy_back"]}
 
 
 #: By name: what is wrong.
