@@ -69,7 +69,7 @@ def test_every_length_has_one_figure_or_none_through_every_command(runs, drive, 
         flash, found = results.flash, results.wear.lifetime
         if life.known:
             physical = results.capacity_bytes / (1 - flash.spare.nominal)
-            assert found.write_amplification == flash.write_amplification_bytes
+            assert found.amplification == flash.write_amplification_bytes
             closed = physical * 400 * found.evenness / flash.write_amplification_bytes
             assert life.host_bytes == pytest.approx(closed, rel=1e-6)
             assert found.error <= 0.06

@@ -47,7 +47,7 @@ pub(crate) fn section(it: &LifetimeReport, pieces: &[Piece]) -> Value {
         "physical_bytes": it.physical_bytes,
         "rated_cycles": it.rated_cycles,
         "evenness": factor(it.evenness),
-        "write_amplification": known.and(it.amplification),
+        "amplification": known.and(it.amplification),
         "first_expiry": it.first_expiry.as_ref().map(milestone),
         "spare_gone": it.spare_gone.as_ref().map(milestone),
     })

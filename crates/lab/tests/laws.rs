@@ -60,7 +60,7 @@ fn a_buffer_of_most_of_the_spare_space_does_not_stand_still() {
     assert!(problem.contains("device.buffer.size") && problem.contains("use at most"), "{problem}");
     let largest = problem.split("use at most ").nth(1).unwrap().split(',').next().unwrap();
     let largest = largest.parse::<options::Size>().unwrap().bytes();
-    for buffer in [largest, largest / 2] {
+    for buffer in [largest, 144 << 10] {
         assert!(matches!(of(buffer, ""), Outcome::Results(_)), "{buffer}");
     }
     assert!(matches!(of(largest + 4096, ""), Outcome::Refused(_)), "{largest}");

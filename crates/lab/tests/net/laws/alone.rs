@@ -193,7 +193,7 @@ pub fn lifetime(case: &Case<'_>) -> Result<(), String> {
         format!("the lifetime is {status}: {life}")
     })?;
     must(of("error").is_none_or(|it| it <= 0.06), || format!("the lifetime is stated: {life}"))?;
-    let factors = ["physical_bytes", "rated_cycles", "evenness", "write_amplification"].map(of);
+    let factors = ["physical_bytes", "rated_cycles", "evenness", "amplification"].map(of);
     if let [Some(physical), Some(rated), Some(evenness), Some(amplification)] = factors {
         let closed = physical * rated * evenness / amplification;
         let bytes = of("host_bytes").unwrap_or(0.0);
