@@ -80,13 +80,13 @@ def runs(tmp_path_factory):
 
 @pytest.fixture(scope="module")
 def sweep(tmp_path_factory):
-    """A sweep over a number and a word, in which one point fails."""
+    """A sweep over a number and a word, in which two points fail: few blocks of a plane are spare."""
     path = tmp_path_factory.mktemp("sweep") / "s.parquet"
     from concurrent.futures import ThreadPoolExecutor
 
     ssdlab.sweep(
         set={"device.blocks_per_plane": 64, "workload.requests": 2000, "workload.read_share": 0.5},
-        vary={"device.spare_factor": [0.01, 0.15, 0.3], "device.pool": ["package", "die"]},
+        vary={"device.spare_factor": [0.055, 0.06, 0.3], "device.pool": ["package", "plane"]},
         executor=ThreadPoolExecutor(2),
         out=path,
     )

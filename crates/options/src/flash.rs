@@ -133,7 +133,7 @@ impl Maybe {
 impl FromStr for Maybe {
     type Err = QuantityError;
     fn from_str(text: &str) -> Result<Self, QuantityError> {
-        match text.trim() {
+        match text {
             "none" => Ok(Maybe(None)),
             time => time.parse().map(|time| Maybe(Some(time))),
         }
