@@ -10,6 +10,7 @@ mod flash;
 mod link;
 mod named;
 mod quantity;
+mod refusal;
 mod section;
 mod share;
 mod unit_hint;
@@ -21,10 +22,11 @@ pub use flash::{BusRate, MOST_PAGE_TYPES, Maybe, PageTimes};
 pub use link::{LINKS, Link};
 pub use named::{ANY_NAME, Named};
 pub use quantity::{Bandwidth, Capacitance, Duration, PerByte, QuantityError, Size};
-pub use section::{Choice, Invalid, KeyInfo, Setting, nearest};
+pub use refusal::{Idle, Invalid};
+pub use section::{Choice, KeyInfo, Setting, nearest};
 pub use share::{PERCENT, percent_meant, share};
 pub use values::{NUMBER, Values};
-pub use when::{Idle, When, idle, settled};
+pub use when::{When, idle, settled};
 
 #[doc(hidden)]
 pub use serde;

@@ -40,6 +40,11 @@ pub trait Setting: Sized + PartialEq {
     fn settle(self, _default: Self, _whole: &dyn Any) -> Self {
         self
     }
+
+    /// What conditions ask of it as a whole, if that is not itself.
+    fn facts(&self) -> Option<Box<dyn Any>> {
+        None
+    }
 }
 
 /// One row of the reference of config keys: the description of a key in the documentation, the lists,
@@ -59,30 +64,6 @@ pub struct KeyInfo {
     /// What the table of keys is in which it stands.
     pub section: String,
 }
-
-/// A config value that contradicts another or cannot be built.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Invalid {
-    /// The offending keys, the first the most likely culprit.
-    pub keys: Vec<String>,
-    /// What the value is and which rule it breaks, in one sentence.
-    pub problem: String,
-}
-
-impl Invalid {
-    /// An error about one or more keys.
-    pub fn new(keys: &[&str], problem: impl Into<String>) -> Self {
-        Invalid { keys: keys.iter().map(ToString::to_string).collect(), problem: problem.into() }
-    }
-}
-
-impl fmt::Display for Invalid {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{}: {}", self.keys.join(", "), self.problem)
-    }
-}
-
-impl std::error::Error for Invalid {}
 
 /// An enumeration whose values are words, made by [`choices!`](crate::choices).
 pub trait Choice: FromStr<Err = String> + fmt::Display + 'static {
@@ -313,12 +294,13 @@ leaves! {
 /// makes the resolved `Timing` (with `Default` and `Serialize`) and the layer `TimingPartial` (with
 /// `Deserialize` that refuses unknown keys). A key may itself be a section. A number that is a part of
 /// something says so, `spare: f64 as Ratio = 0.1`, and is read in percent too; and one that does not
-/// always apply says where it does, `limit: u32 where SUSPENDS = 8`, with a [`When`](crate::When).
+/// always apply says where it does, `limit: u32 where SUSPENDS = 8`, with a [`When`](crate::When). A whole of
+/// which the conditions of its sections need not know the type says what they ask, `with Facts`, which is `From` it.
 #[macro_export]
 macro_rules! options {
     ($(
         $(#[doc = $section_doc:literal])+
-        pub struct $name:ident as $partial:ident {
+        pub struct $name:ident as $partial:ident $(with $facts:ident)? {
             $( $(#[doc = $doc:literal])+ $key:ident : $type:ty $(as $share:ident)? $(where $when:ident)? = $default:expr, )*
         }
     )+) => {$(
@@ -410,6 +392,11 @@ macro_rules! options {
                     )*
                 }
             }
+            $(
+                fn facts(&self) -> Option<Box<dyn ::std::any::Any>> {
+                    Some(Box::new($facts::from(self)))
+                }
+            )?
         }
     )+};
 }

@@ -3,12 +3,12 @@
 //! From the declaration follow the reference and the schema, the refusal of a key that somebody states
 //! where it has no effect, and what a resolved configuration lists.
 
-use crate::{Invalid, KeyInfo, Setting};
+use crate::{Idle, KeyInfo, Setting};
 use std::any::Any;
 use std::fmt;
 
 /// A condition on a key, made by [`conditions!`](crate::conditions). It speaks of the section in which the
-/// key stands, or of the whole that the section is part of.
+/// key stands, or of the whole that the section is part of: of its type, or of its [facts](Setting::facts).
 #[derive(Clone, Copy)]
 pub struct When {
     /// It, as the end of "applies ..".
@@ -49,30 +49,12 @@ macro_rules! conditions {
     )+};
 }
 
-/// A key that has no effect.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Idle {
-    /// Its full path.
-    pub path: String,
-    /// Where it would apply, as the end of "applies ..".
-    pub applies: &'static str,
-    /// Whether it has its default all the same.
-    pub is_default: bool,
-}
-
-impl Idle {
-    /// The refusal of the key where somebody states it.
-    pub fn refusal(&self) -> Invalid {
-        let problem = format!("this has no effect here; the key applies {}", self.applies);
-        Invalid::new(&[&self.path], problem)
-    }
-}
-
 /// The keys of a section that is whole which have no effect as the others are, with its path before them.
 pub fn idle<T: Setting + Default + Clone + Any>(path: &str, whole: &T) -> Vec<Idle> {
     let of = |whole: &T| {
         let mut found = Vec::new();
-        whole.idle(&T::default(), path, None, whole, &mut found);
+        let facts = whole.facts();
+        whole.idle(&T::default(), path, None, facts.as_deref().unwrap_or(whole), &mut found);
         found
     };
     let mut found = of(whole);
@@ -90,7 +72,8 @@ pub fn idle<T: Setting + Default + Clone + Any>(path: &str, whole: &T) -> Vec<Id
 pub fn settled<T: Setting + Default + Clone + Any>(mut whole: T) -> T {
     loop {
         // A key may lose its effect with another.
-        let next = whole.clone().settle(T::default(), &whole);
+        let facts = whole.facts();
+        let next = whole.clone().settle(T::default(), facts.as_deref().unwrap_or(&whole));
         if next == whole {
             return next;
         }

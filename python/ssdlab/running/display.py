@@ -13,6 +13,7 @@ from ssdlab import _core, counters, lifetime
 from ssdlab.charts import text
 from ssdlab.numbers import count, decimal_size, duration, energy, percent, significant
 from ssdlab.results import PARTS, Host, Kind, Record, Results, part_labels
+from ssdlab.running import remarks
 from ssdlab.running.verdict import Verdict, verdict
 from ssdlab.terminal import (
     Columns,
@@ -63,12 +64,12 @@ def results_table(results: Results, file: IO[str]) -> str:
         _array(results),
         _energy(results.get("energy")),
         _units(results.get("units") or [], console.width, plain),
-        _warm_up(results),
-        _notices(results),
+        remarks.warm_up(results),
+        remarks.notices(results),
         warning_lines(results.warning_messages()),
-        _steady_state(results),
+        remarks.steady_state(results),
         _clock(results),
-        _threads(results.elapsed.get("threads")),
+        remarks.threads(results.elapsed.get("threads")),
     ]
     return rendered(console, [section for section in sections if section is not None])
 
@@ -414,63 +415,6 @@ def _units(units: list[Any], width: int, plain: bool) -> RenderableType | None:
         table.add_row(unit["name"], text.level(unit["busy"], cells, plain), busy, notes)
     title = "Busiest units" if len(units) > len(busiest) else "Units"
     return Group(Text(title, style="bold").append(f" (of {len(units)})", style="dim"), table)
-
-
-def _warm_up(results: Results) -> RenderableType | None:
-    """How many requests the results leave out."""
-    left_out = results.get("workload", {}).get("warm_up", 0)
-    if not left_out:
-        return None
-    return Text(
-        f"Excluding the warm-up of {results.experiment.run.warm_up}, in which {count(left_out)} "
-        f"request{'s' if left_out > 1 else ''} arrived"
-    )
-
-
-def _notices(results: Results) -> RenderableType | None:
-    notices = dict(results.get("workload", {}).get("notices", {}))
-    for warning in results.get("warnings") or []:  # which say it themselves
-        notices = {name: n for name, n in notices.items() if name not in warning["figures"]}
-    notes = [f"{count(number)} {name}" for name, number in notices.items() if number]
-    return Text(f"Note: the workload had {', '.join(notes)}", style="yellow") if notes else None
-
-
-def _steady_state(results: Results) -> RenderableType | None:
-    lines = []
-    for phase, seen in (results.get("steady_state") or {}).items():
-        if not seen:
-            continue
-        rounds = f"{len(seen['rounds'])} rounds"
-        line = f"Steady state of the {phase}: not reached in {rounds}"
-        if seen["steady"]:
-            mean = f"{seen['metric'].replace('_', ' ')} {seen['window_mean']:,.4g}"
-            line = f"Steady state of the {phase} after {rounds}: {mean}"
-        lines += [line, *_prepared_with(seen)]
-    return Text("\n".join(lines)) if lines else None
-
-
-def _prepared_with(seen: Record) -> list[str]:
-    """What a drive was preconditioned with."""
-    if "load" not in seen:
-        return []
-    why = f"uniform writes ({seen['because']})" if seen["because"] else "the workload's writes"
-    return [f"Preconditioned with {seen['capacities_written']:.1f} capacities of {why}"]
-
-
-def _threads(threads: Record | None) -> RenderableType | None:
-    """How many threads the run used, and why fewer than asked for."""
-    if not threads:
-        return None
-    phases = [
-        ("preparing", threads.preparing, threads.preparing_alone),
-        ("running", threads.running, threads.running_alone),
-    ]
-    lines = [
-        f"Threads {phase}: {number}" + (f" ({why})" if why else "")
-        for phase, number, why in phases
-        if number
-    ]
-    return Text("\n".join(lines), style="dim")
 
 
 def _errors(live: Any) -> str:

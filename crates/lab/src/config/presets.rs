@@ -1,7 +1,6 @@
 //! Built-in devices and workloads: data, each a TOML file of this crate.
 
 use super::layer::Layer;
-use super::section::Section;
 use crate::error::InputError;
 use options::nearest;
 
@@ -99,10 +98,10 @@ impl Preset {
     pub(crate) fn layers(&self, section: &str) -> Vec<Layer> {
         let own = Layer::new(format!("preset {}", self.name), self.text);
         let own = Layer { gives_way: true, ..own };
-        let begins = own
-            .parse()
-            .ok()
-            .and_then(|parsed| Section::of(&parsed, section)?.word("preset").ok().flatten());
+        let begins = own.parse().ok().and_then(|parsed| {
+            let keys = parsed.root.get_ref().get(section)?.get_ref().as_table()?;
+            keys.get("preset")?.get_ref().as_str().map(str::to_owned)
+        });
         let below = begins.and_then(|name| find(section, &name));
         let below = below.into_iter().flat_map(|preset| preset.layers(section));
         below.chain([own.clone()]).collect()

@@ -1,8 +1,12 @@
 //! The capacitors of a protected write buffer: for how long they keep the dies programming.
 
-use super::applies::*;
 use engine::Time;
-use options::{Capacitance, OrPlain, Power, Voltage, options};
+use options::{Capacitance, OrPlain, Power, Voltage, conditions, options};
+
+conditions! {
+    Capacitors:
+    CHARGED = "with device.power.capacitance", |c| c.capacitance.is_some();
+}
 
 options! {
     /// The capacitors behind a protected write buffer. What they hold, `C / 2 (V1^2 - V2^2)` times the

@@ -1,9 +1,9 @@
 //! Cleaning: its keys, and the policies by name, of which the config word, the listing and the dispatch of
 //! `clean/mod.rs` are made. What a policy does is no business of the configuration.
 
-use super::applies::*;
+use super::applies::{BACKGROUND, BUFFERED, BURSTS, HOT_COLD, METERED, STREAMS, UNBUFFERED};
 use super::today::{Pace, ReadOrder, Reclaim};
-use options::{Size, Values, choices, options};
+use options::{Size, Values, choices, conditions, options};
 use std::fmt;
 use std::str::FromStr;
 
@@ -170,6 +170,29 @@ impl Frontiers {
             Frontiers::SeparateMoved | Frontiers::HotCold => 2,
         }
     }
+}
+
+conditions! {
+    Cleaning:
+    WINDOWED = "with device.cleaning.policy = \"windowed-greedy\"",
+        |c| c.policy == Policy::WindowedGreedy;
+    CHOICES = "with device.cleaning.policy = \"d-choices\"", |c| c.policy == Policy::DChoices;
+    TIES = "to policies that compare blocks, all but random and fifo",
+        |c| !matches!(c.policy, Policy::Random | Policy::Fifo);
+}
+
+conditions! {
+    HotCold:
+    BY_TABLE = "with the detector writes or recency", |c| c.detector != Detector::Address;
+    BY_ADDRESS = "with the detector address", |c| c.detector == Detector::Address;
+}
+
+conditions! {
+    Levelling:
+    LEVELS = "with wear levelling (device.cleaning.levelling.rule)",
+        |c| c.rule != LevellingRule::None;
+    MIGRATES = "with device.cleaning.levelling.rule = \"migrate\"",
+        |c| c.rule == LevellingRule::Migrate;
 }
 
 options! {

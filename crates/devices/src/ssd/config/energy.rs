@@ -1,7 +1,14 @@
 //! Power consumption of a drive: the keys under `device.energy`.
 
-use super::applies::*;
-use options::{Current, Energy, Power, Voltage, options};
+use options::{Current, Energy, Power, Voltage, conditions, options};
+
+conditions! {
+    SsdEnergy:
+    CURRENTS = "where a current is given", SsdEnergy::has_currents;
+    READ_BY_CURRENT = "without device.energy.page_read", |c| c.page_read.is_none();
+    PROGRAM_BY_CURRENT = "without device.energy.page_program", |c| c.page_program.is_none();
+    ERASE_BY_CURRENT = "without device.energy.block_erase", |c| c.block_erase.is_none();
+}
 
 options! {
     /// Power consumption of a drive. Unknown unless a key sets it, and then results have

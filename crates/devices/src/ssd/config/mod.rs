@@ -12,7 +12,7 @@ pub mod parts;
 mod persistence;
 mod today;
 
-use applies::*;
+use applies::{BUFFERED, CAPACITORS, Facts, UNBUFFERED};
 
 pub use crate::kit::config::{Depth, Duplex, HostLink, HostOrder};
 pub use capacitors::*;
@@ -23,7 +23,8 @@ pub use persistence::*;
 pub use today::*;
 
 use options::{
-    BusRate, Duration, PageTimes, PerByte, Size, Values, choices, options, word_or_number,
+    BusRate, Duration, PageTimes, PerByte, Size, Values, choices, conditions, options,
+    word_or_number,
 };
 use std::fmt;
 
@@ -93,6 +94,23 @@ choices! {
     }
 }
 
+conditions! {
+    SsdConfig:
+    SPANS = "without a write buffer where a logical page is several pages (device.logical_page)", |c| {
+        let page = c.page_size.bytes();
+        let several = c.logical_page.is_some_and(|it| it.bytes() > page);
+        !c.is_buffered() && (several || c.gang == Gang::SharedControlSync)
+    };
+    POOLS = "without a write buffer where there are several pools (device.pool)",
+        |c| !c.is_buffered() && c.pool != Pool::Ssd;
+    FILLED = "to a drive that holds data at the start (device.fill)", |c| c.fill.share() > 0.0;
+}
+
+conditions! {
+    Timing:
+    BY_BYTE = "where device.timing.bus_rate does not state the rate", |c| c.bus_rate.is_none();
+}
+
 options! {
     /// Times of the flash operations, as in a NAND datasheet.
     pub struct Timing as TimingPartial {
@@ -126,7 +144,7 @@ options! {
 
     /// A solid-state disk. The defaults are the baseline of the 2008 paper but for cleaning time. It has as
     /// many fields as there are keys directly under `[device]`.
-    pub struct SsdConfig as SsdPartial {
+    pub struct SsdConfig as SsdPartial with Facts {
         /// Buses between controller and packages.
         channels: u32 = 8,
         /// Packages per channel; several packages on a channel form a gang.
@@ -266,6 +284,24 @@ impl SsdConfig {
     /// The share of the blocks below which cleaning starts.
     pub(in crate::ssd) fn min_free(&self) -> f64 {
         self.cleaning.min_free.unwrap_or_else(|| self.default_min_free())
+    }
+}
+
+impl From<&SsdConfig> for Facts {
+    fn from(c: &SsdConfig) -> Facts {
+        let wide = matches!(c.pool, Pool::Gang | Pool::Ssd);
+        Facts {
+            buffered: c.is_buffered(),
+            protected: c.buffer.power_loss_protected,
+            two_pass: c.cell.program == Program::TwoPass,
+            paired: c.cell.pairing != Pairing::None,
+            recovers: c.persistence.recovers(),
+            background: c.cleaning.background,
+            streams: wide && c.packages_per_channel > 1 && c.gang == Gang::SharedBus,
+            hot_cold: c.cleaning.frontiers == Frontiers::HotCold,
+            bursts: c.cleaning.pace != Pace::Token,
+            metered: c.cleaning.pace != Pace::Burst,
+        }
     }
 }
 

@@ -1,7 +1,7 @@
 //! Durability and recovery from power cuts: the keys under `device.persistence`.
 
-use super::applies::*;
-use options::{Duration, Values, choices, options, text_setting};
+use super::applies::RECOVERS;
+use options::{Duration, Values, choices, conditions, options, text_setting};
 use std::fmt;
 use std::str::FromStr;
 
@@ -27,6 +27,14 @@ choices! {
         /// All: each trim is acknowledged when its log record is written.
         Logged = "logged",
     }
+}
+
+conditions! {
+    Persistence:
+    UNRECOVERED = "with device.persistence.recovery = \"none\"; it is always on with recovery",
+        |c| !c.recovers();
+    CHECKPOINTS = "with device.persistence.recovery = \"checkpoint\"",
+        |c| c.recovery == Recovery::Checkpoint;
 }
 
 options! {

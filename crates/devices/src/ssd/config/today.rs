@@ -1,9 +1,9 @@
 //! The keys of a drive with a write buffer: cells, suspension, firmware, buffer, parity.
 
-use super::applies::*;
+use super::applies::{BUFFERED, GUARDS, PAIRS, TWO_PASS};
 use super::parts::{PARTS, Part};
 use crate::kit::config::Depth;
-use options::{Duration, Maybe, Size, Values, choices, options, text_setting};
+use options::{Duration, Maybe, Size, Values, choices, conditions, options, text_setting};
 use std::fmt;
 use std::str::FromStr;
 
@@ -71,6 +71,21 @@ choices! {
         /// Host reads first.
         HostFirst = "host-first",
     }
+}
+
+conditions! {
+    Suspend:
+    SUSPENDS = "where programs or erases are suspended (device.suspend.program, erase)",
+        |c| c.program.ns().is_some() || c.erase.ns().is_some();
+    STOPS_PROGRAMS = "where programs are suspended (device.suspend.program)",
+        |c| c.program.ns().is_some();
+    STOPS_ERASES = "where erases are suspended (device.suspend.erase)", |c| c.erase.ns().is_some();
+}
+
+conditions! {
+    Firmware:
+    CORES_WORK = "where commands take core time (device.firmware.read, write, per_page)",
+        |c| c.read.ns() + c.write.ns() + c.per_page.ns() > 0;
 }
 
 options! {

@@ -18,20 +18,23 @@ mod keeping;
 mod levelling;
 mod lists;
 mod map;
+mod moving;
 mod parts;
 mod placement;
 mod programming;
 mod rebuild;
 mod relocation;
 mod streams;
+mod untimed;
 mod window;
 mod writing;
 
 pub use core::Ftl;
 pub use map::{PageMap, Place};
+pub use moving::{Reason, Relocation};
 pub use programming::Programming;
 pub use rebuild::{Rebuilt, rebuild};
-pub use relocation::{Reason, Relocation, Step};
+pub use relocation::Step;
 
 pub(in crate::ssd) use blocks::Opening;
 pub(in crate::ssd) use keeping::FtlState;

@@ -1,0 +1,204 @@
+//! Untimed writes through a write buffer, and the cleaning that goes on beside them.
+//!
+//! Cleaning goes on as in time, a group of a victim whenever the host has written as much as that gains: what the
+//! host supersedes meanwhile need not be moved. What is in the buffer is in [`window`](super::window).
+
+use super::Ftl;
+use super::window::{BufferRoom, NONE, Victim, Window};
+use crate::ssd::flash::Flash;
+use crate::ssd::ids::{Block, Domain, Lpn, Stream, Unit};
+
+/// How much of what is known of victims the last one is, as for the pace of cleaning.
+const LAST_VICTIM: f64 = 0.125;
+
+impl Ftl {
+    /// What the host writes without time goes through a write buffer.
+    pub(in crate::ssd) fn write_through(&mut self, room: BufferRoom) {
+        let shape = self.geometry.groups;
+        let counts = (self.geometry.blocks(), self.geometry.domains);
+        self.window = shape.map(|shape| Window::new(shape, room, counts));
+    }
+
+    /// The drive rests: what untimed writes are in the middle of is over, the buffer is empty and no block is being
+    /// cleaned.
+    #[inline]
+    pub(in crate::ssd) fn end_untimed(&mut self, flash: &mut Flash) {
+        if self.window.as_ref().is_some_and(|window| window.is_used) {
+            self.rest(flash);
+        }
+    }
+
+    /// Whether untimed writes are in the middle of nothing.
+    pub(in crate::ssd) fn rests_untimed(&self) -> bool {
+        self.window.as_ref().is_none_or(|window| !window.is_used)
+    }
+
+    #[cold]
+    fn rest(&mut self, flash: &mut Flash) {
+        for domain in 0..self.window.as_ref().map_or(0, |window| window.victims.len()) {
+            while self.clean_group(flash, Domain(domain as u32)) {}
+        }
+        self.forget_untimed();
+    }
+
+    /// Nothing is known of the buffer.
+    pub(super) fn forget_untimed(&mut self) {
+        if let Some(window) = &mut self.window {
+            window.groups.clear();
+            window.filling = NONE;
+            window.from.fill(NONE);
+            window.victims.fill(None);
+            (window.is_used, window.valid) = (false, 0.0);
+            window.measure();
+        }
+    }
+
+    /// Whether a logical page is in the buffer of untimed writes.
+    #[inline]
+    pub(super) fn is_waiting(&self, lpn: Lpn) -> bool {
+        let Some(window) = &self.window else { return false };
+        let Some(ppn) = self.map.get(lpn).ppn() else { return false };
+        window.holds(self.geometry.block_of(ppn), self.geometry.page_in_block(ppn))
+    }
+
+    /// The domain whose group fills, if one does.
+    pub(super) fn filling_untimed(&self) -> Option<Domain> {
+        let block = self.window.as_ref()?.filling;
+        (block != NONE).then(|| self.geometry.domain_of(Block(block)))
+    }
+
+    /// A page that the host wrote without time has its place.
+    #[inline]
+    pub(super) fn note_place(&mut self, block: Block, page: u32) {
+        let domain = self.geometry.domain_of(block);
+        if let Some(window) = &mut self.window {
+            if let Some(victim) = &mut window.victims[domain.at()] {
+                victim.written += 1;
+            }
+            self.counters.groups += u64::from(window.wrote(block, page));
+        }
+    }
+
+    pub(super) fn note_erased(&mut self, block: Block) {
+        if let Some(window) = &mut self.window {
+            window.forget(block);
+        }
+    }
+
+    /// All that was written without time becomes durable: of a buffer that a power cut empties the group that
+    /// fills is padded, and it is empty.
+    pub(in crate::ssd) fn flush_untimed(&mut self, flash: &mut Flash) {
+        if !self.is_volatile_untimed() {
+            return;
+        }
+        self.pad_untimed(flash);
+        if let Some(window) = &mut self.window {
+            while !window.groups.is_empty() {
+                window.leave();
+            }
+        }
+    }
+
+    fn is_volatile_untimed(&self) -> bool {
+        self.window.as_ref().is_some_and(|window| window.room.volatile)
+    }
+
+    /// Fills what is left of the host's group with nothing.
+    fn pad_untimed(&mut self, flash: &mut Flash) {
+        while let Some(domain) = self.filling_untimed() {
+            let programming = self.begin_padding(domain, Stream::FIRST);
+            self.complete_program(flash, programming);
+            self.counters.padding += 1;
+            self.note_place(programming.block, self.geometry.page_in_block(programming.ppn));
+        }
+    }
+
+    /// Cleans a domain as far as untimed writes have come, and until the host has room.
+    pub(super) fn clean_steadily(&mut self, flash: &mut Flash, unit: Unit) {
+        // Behind a buffer a unit is one domain.
+        let domain = Domain(unit.0);
+        let pages = u64::from(self.geometry.data_pages);
+        loop {
+            let Some(window) = &self.window else { return };
+            if let Some(victim) = window.victims[domain.at()] {
+                let moved = u64::from(victim.next) * u64::from(window.shape.units);
+                let is_due = moved * victim.gains < victim.written * pages;
+                if !is_due && self.accepts(domain) {
+                    return;
+                }
+                self.clean_group(flash, domain);
+                continue;
+            }
+            if !self.needs_cleaning(unit) || self.gains_nothing(domain) {
+                return;
+            }
+            let Some(job) = self.begin_cleaning(flash, unit, true) else { return };
+            let gains = pages - u64::from(self.blocks.valid[job.source.at()]);
+            let victim = Victim { job, next: 0, gains, written: 0 };
+            if let Some(window) = &mut self.window {
+                window.victims[domain.at()] = Some(victim);
+            }
+        }
+    }
+
+    /// Moves what is valid in the next group of a domain's victim, and erases it behind the last; whether there is
+    /// one.
+    fn clean_group(&mut self, flash: &mut Flash, domain: Domain) -> bool {
+        let Some(window) = &mut self.window else { return false };
+        let Some(victim) = &mut window.victims[domain.at()] else { return false };
+        let (first, count) = (victim.next * window.shape.units, window.shape.units_of(victim.next));
+        victim.next += 1;
+        let (mut job, is_last) = (victim.job, victim.next == window.shape.per_block);
+        self.move_pages(flash, &mut job, (first, count));
+        let Some(window) = &mut self.window else { return false };
+        if let Some(victim) = &mut window.victims[domain.at()] {
+            victim.job = job;
+        }
+        if is_last {
+            window.victims[domain.at()] = None;
+            self.victim_moved(flash, domain, job.moved);
+            let levelling = self.complete_erase(flash, job);
+            debug_assert!(levelling.is_none(), "wear levelling goes without a buffer");
+        }
+        true
+    }
+
+    /// All that was valid in a victim has been moved: what that means for the groups. Before an erasure a buffer
+    /// that a power cut empties is padded: of copies, and of what supersedes the rest.
+    fn victim_moved(&mut self, flash: &mut Flash, domain: Domain, moved: u32) {
+        let Some(window) = &mut self.window else { return };
+        let pages = self.geometry.data_pages;
+        window.valid += LAST_VICTIM * (f64::from(moved) / f64::from(pages) - window.valid);
+        window.measure();
+        let frontier = self.streams.of(domain, Stream::SECOND);
+        let end = u64::from(self.streams.frontier[frontier.at()].next) + u64::from(pages);
+        let begin = end - u64::from(moved);
+        self.counters.groups += window.groups_in(end) - window.groups_in(begin);
+        if !window.room.volatile {
+            return;
+        }
+        let (units, shape) = (window.shape.units, window.shape);
+        loop {
+            let next = self.streams.frontier[frontier.at()].next;
+            if next == pages || next.is_multiple_of(units) {
+                break;
+            }
+            let programming = self.begin_padding(domain, Stream::SECOND);
+            self.complete_program(flash, programming);
+            self.counters.padding += 1;
+            let end = next / units * units + shape.units_of(next / units);
+            self.counters.groups += u64::from(next + 1 == end);
+        }
+        self.pad_untimed(flash);
+    }
+
+    /// Whether a victim would gain no more than the padding of a group of each stream, and the host has room.
+    fn gains_nothing(&self, domain: Domain) -> bool {
+        if !self.is_volatile_untimed() || !self.accepts(domain) {
+            return false;
+        }
+        let pages = self.geometry.data_pages;
+        let units = self.window.as_ref().map_or(0, |window| window.shape.units);
+        pages - self.least_valid(domain).min(pages) <= 2 * units
+    }
+}

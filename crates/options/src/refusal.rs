@@ -1,0 +1,46 @@
+//! What is wrong with a key: its value contradicts another, or it has no effect.
+
+use std::fmt;
+
+/// A config value that contradicts another or cannot be built.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Invalid {
+    /// The offending keys, the first the most likely culprit.
+    pub keys: Vec<String>,
+    /// What the value is and which rule it breaks, in one sentence.
+    pub problem: String,
+}
+
+impl Invalid {
+    /// An error about one or more keys.
+    pub fn new(keys: &[&str], problem: impl Into<String>) -> Self {
+        Invalid { keys: keys.iter().map(ToString::to_string).collect(), problem: problem.into() }
+    }
+}
+
+impl fmt::Display for Invalid {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}: {}", self.keys.join(", "), self.problem)
+    }
+}
+
+impl std::error::Error for Invalid {}
+
+/// A key that has no effect.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Idle {
+    /// Its full path.
+    pub path: String,
+    /// Where it would apply, as the end of "applies ..".
+    pub applies: &'static str,
+    /// Whether it has its default all the same.
+    pub is_default: bool,
+}
+
+impl Idle {
+    /// The refusal of the key where somebody states it.
+    pub fn refusal(&self) -> Invalid {
+        let problem = format!("this has no effect here; the key applies {}", self.applies);
+        Invalid::new(&[&self.path], problem)
+    }
+}

@@ -1,0 +1,68 @@
+"""What a run says beside its figures: the warm-up it leaves out, notices, steady state, threads."""
+
+from __future__ import annotations
+
+from rich.console import RenderableType
+from rich.text import Text
+
+from ssdlab.numbers import count
+from ssdlab.results import Record, Results
+
+
+def warm_up(results: Results) -> RenderableType | None:
+    """How many requests the results leave out."""
+    left_out = results.get("workload", {}).get("warm_up", 0)
+    if not left_out:
+        return None
+    return Text(
+        f"Excluding the warm-up of {results.experiment.run.warm_up}, in which {count(left_out)} "
+        f"request{'s' if left_out > 1 else ''} arrived"
+    )
+
+
+def notices(results: Results) -> RenderableType | None:
+    """What the workload had to leave out or change, unless a warning says it."""
+    found = dict(results.get("workload", {}).get("notices", {}))
+    for warning in results.get("warnings") or []:  # which say it themselves
+        found = {name: n for name, n in found.items() if name not in warning["figures"]}
+    notes = [f"{count(number)} {name}" for name, number in found.items() if number]
+    return Text(f"Note: the workload had {', '.join(notes)}", style="yellow") if notes else None
+
+
+def steady_state(results: Results) -> RenderableType | None:
+    """Whether each phase became steady, and what the drive was preconditioned with."""
+    lines = []
+    for phase, seen in (results.get("steady_state") or {}).items():
+        if not seen:
+            continue
+        rounds = f"{len(seen['rounds'])} rounds"
+        line = f"Steady state of the {phase}: not reached in {rounds}"
+        if seen["steady"]:
+            mean = f"{seen['metric'].replace('_', ' ')} {seen['window_mean']:,.4g}"
+            line = f"Steady state of the {phase} after {rounds}: {mean}"
+        lines += [line, *_prepared_with(seen)]
+    return Text("\n".join(lines)) if lines else None
+
+
+def _prepared_with(seen: Record) -> list[str]:
+    """What a drive was preconditioned with."""
+    if "load" not in seen:
+        return []
+    why = f"uniform writes ({seen['because']})" if seen["because"] else "the workload's writes"
+    return [f"Preconditioned with {seen['capacities_written']:.1f} capacities of {why}"]
+
+
+def threads(used: Record | None) -> RenderableType | None:
+    """How many threads the run used, and why fewer than asked for."""
+    if not used:
+        return None
+    phases = [
+        ("preparing", used.preparing, used.preparing_alone),
+        ("running", used.running, used.running_alone),
+    ]
+    lines = [
+        f"Threads {phase}: {number}" + (f" ({why})" if why else "")
+        for phase, number, why in phases
+        if number
+    ]
+    return Text("\n".join(lines), style="dim")
