@@ -18,6 +18,9 @@ use std::sync::Arc;
 use std::sync::atomic::Ordering;
 use workloads::{BuildError, Context};
 
+/// Why the pages may be uniform without being another load.
+pub(crate) const UNIFORM: &str = "the workload itself is uniform";
+
 /// Makes the workload for a pass, from 1 on.
 pub(crate) type Passes<'a> = dyn FnMut(u64) -> Result<Box<dyn Workload>, RunError> + 'a;
 
@@ -78,7 +81,7 @@ pub(crate) fn of<'a>(
     if sectors.is_multiple_of(pages)
         && experiment.workload.writes_uniformly(sectors, sectors / pages)
     {
-        return Ok(Err("the workload itself is uniform"));
+        return Ok(Err(UNIFORM));
     }
     context.pass = 1;
     let first = build(experiment, &context);

@@ -131,8 +131,10 @@ fn at_random(
     write.unite();
     threads.prepare(write.divided);
     device.reset_counts();
-    // Only what the workload itself writes is part of its wear.
-    device.begin_load();
+    // A steady state of the load is part of it, and so is its wear.
+    if run.precondition != Precondition::Steady || because != Some(own_load::UNIFORM) {
+        device.begin_load();
+    }
     ControlFlow::Continue(settled)
 }
 

@@ -49,10 +49,15 @@ fn a_buffer_of_most_of_the_spare_space_does_not_stand_still() {
         assert!(matches!(outcome, Outcome::Results(_)), "{buffer}: {outcome:?}");
     }
     // With two passes programs wait for later ones as well, so a buffer that the spare space cannot hold is refused;
-    // the largest that is accepted runs, and so does any with the pace that holds no programs.
+    // at every pace, and the largest that is accepted runs.
     let small = format!("{small}; device.cell.program=\"two-pass\"; device.cell.distance=1");
     let of = |buffer: u64, more: &str| {
-        outcome(&Config::from_line(&format!("{small}; device.buffer.size=\"{buffer}B\"{more}")))
+        let mut config = Config::from_line(&small);
+        config.set("device.buffer.size", format!("\"{buffer}B\""));
+        if let Some((key, value)) = more.split_once('=') {
+            config.set(key, value);
+        }
+        outcome(&config)
     };
     let Outcome::Refused(problem) = of(5 << 20, "") else {
         panic!("the buffer is larger than the spare space")
@@ -60,12 +65,13 @@ fn a_buffer_of_most_of_the_spare_space_does_not_stand_still() {
     assert!(problem.contains("device.buffer.size") && problem.contains("use at most"), "{problem}");
     let largest = problem.split("use at most ").nth(1).unwrap().split(',').next().unwrap();
     let largest = largest.parse::<options::Size>().unwrap().bytes();
-    for buffer in [largest, 144 << 10] {
-        assert!(matches!(of(buffer, ""), Outcome::Results(_)), "{buffer}");
+    for pace in ["burst", "token", "adaptive"] {
+        let of = |buffer: u64| of(buffer, &format!("device.cleaning.pace=\"{pace}\""));
+        for buffer in [largest, 144 << 10] {
+            assert!(matches!(of(buffer), Outcome::Results(_)), "{pace}: {buffer}");
+        }
+        assert!(matches!(of(largest + 4096), Outcome::Refused(_)), "{pace}: {largest}");
     }
-    assert!(matches!(of(largest + 4096, ""), Outcome::Refused(_)), "{largest}");
-    let token = "; device.cleaning.pace=\"token\"";
-    assert!(matches!(of(5 << 20, token), Outcome::Results(_)));
 }
 
 /// Each law of one run notices results that were tampered with: where, with what, and the law.

@@ -74,7 +74,7 @@ fn every_contradiction_is_refused_with_its_keys() {
         ("device.page_span", json!(2), &["device.page_span", "without a write buffer"]),
         ("device.pool", json!("ssd"), &["device.pool", "device.buffer.size"]),
         ("device.active_blocks", json!("plane"), &["device.active_blocks", "device.buffer.size"]),
-        ("device.stripe", json!("64KiB"), &["device.stripe", "device.buffer.size"]),
+        ("device.stripe", json!("64KiB"), &["device.stripe", "without a write buffer"]),
         (
             "device.cleaning.time",
             json!("blocking"),

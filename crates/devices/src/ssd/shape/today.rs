@@ -2,7 +2,7 @@
 //! rows say (`config/applies.rs`).
 
 use super::groups::Groups;
-use crate::ssd::config::{Pace, Program, SsdConfig};
+use crate::ssd::config::{Program, SsdConfig};
 use engine::Time;
 use options::{Invalid, Size};
 
@@ -186,10 +186,9 @@ pub(super) fn gains(
     Err(Invalid::new(&keys, problem))
 }
 
-/// A burst holds the programs of the host until cleaning has made room. Blocks of which a page is in the buffer
-/// cannot be cleaned meanwhile, and a second pass waits for later word lines; so of the spare space, what
-/// the buffer holds and the blocks that are kept erased or open must leave something superseded in
-/// blocks that can be cleaned. Sizes in logical pages of a pool.
+/// A block of which a page is in the buffer cannot be cleaned, and the second pass of a word line waits for
+/// later ones; so of the spare space, what the buffer holds and the blocks that are kept erased or open
+/// must leave something superseded in blocks that can be cleaned. Sizes in logical pages of a pool.
 pub(super) fn held_programs(
     config: &SsdConfig,
     groups: &Groups,
@@ -197,7 +196,7 @@ pub(super) fn held_programs(
     kept: u64,
     spare_key: &'static str,
 ) -> Result<(), Invalid> {
-    let waits = config.cell.program == Program::TwoPass && config.cleaning.pace != Pace::Token;
+    let waits = config.cell.program == Program::TwoPass;
     let page = u64::from(groups.unit_bytes);
     let room = config.buffer.size.bytes() / page;
     if !waits || room + kept < spare {
@@ -208,17 +207,17 @@ pub(super) fn held_programs(
     let least =
         u64::from(groups.dies) * (u64::from(config.cell.distance) + 2) * groups.bytes() / page;
     let remedy = if most >= least {
-        format!("use at most {}, more spare space or pace = \"token\"", size(most))
+        format!("use at most {}, or more spare space", size(most))
     } else {
-        "use more spare space or pace = \"token\"".to_owned()
+        "use more spare space".to_owned()
     };
     let problem = format!(
         "{} and the {} of blocks that cleaning keeps erased or open are not less than the spare space of {}: \
-         bursts of cleaning hold the programs of the host, and with two passes nothing superseded would be left \
+         between their two passes programs wait for later ones, and nothing superseded would be left \
          that can be cleaned; {remedy}",
         config.buffer.size,
         size(kept),
         size(spare)
     );
-    Err(Invalid::new(&["device.buffer.size", "device.cleaning.pace", spare_key], problem))
+    Err(Invalid::new(&["device.buffer.size", "device.cell.program", spare_key], problem))
 }
