@@ -167,7 +167,7 @@ def _life(subject: Subject, cycles: int, seed: int, results: Results) -> Life:
         capacity,
         wear.lifetime.physical_bytes / subject.scale,
         flash.host_bytes_written,
-        wear.lifetime.write_amplification,
+        wear.lifetime.amplification,
         wear.mean_erases,
         wear.max_erases,
     )
