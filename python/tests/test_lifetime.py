@@ -31,7 +31,7 @@ wear.rated_cycles = 400
 """
 LOAD = {"kind": "closed", "read_share": 0.0, "random_share": 1.0, "outstanding": 8}
 STEADY = {"precondition": "steady", "steady": {"slope": 0.02}}
-LENGTHS = (1_000, 10_000, 60_000, 150_000, 400_000)
+LENGTHS = (1_000, 10_000, 60_000, 400_000, 1_000_000)
 
 
 @pytest.fixture(scope="module")
@@ -125,11 +125,14 @@ def test_a_sweep_has_the_figures_of_its_runs(drive):
 
 def test_the_life_under_a_quarter_of_a_unit_is_a_quarter(drive):
     """Behind a mapping unit of 16 KiB a write of 4 KiB wears as one of 16 KiB."""
+    # Both have a warm-up, or one evenness is told with rates of erasure that last and the other
+    # without (1 %). In 500,000 requests it is chance whether they are told: the quotient was 3.988
+    # to 4.037 over four seeds. Here it was 3.988 to 4.002 over three, uniform or steady before.
     lives = []
     for block in ("4KiB", "16KiB"):
-        load = LOAD | {"block_size": block, "requests": 300_000}
+        load = LOAD | {"block_size": block, "requests": 1_200_000}
         keys = {"device.logical_page": "16KiB"}
-        run = STEADY | {"timed": False}
+        run = STEADY | {"warm_up": "600s"}
         found = lifetime.of(ssdlab.run(device=drive, workload=load, run=run, set=keys))
         assert found.known, found
         lives.append(found.host_bytes)
@@ -174,6 +177,8 @@ def test_a_short_trace_does_not_last_for_ever(drive, tmp_path, ssdlab):
     done = ssdlab(*words)
     said = " ".join(done.stdout.split())
     assert done.returncode == 0 and "unlimited" not in said, done
+    # Repeated until the drive has settled, its two writes would take a minute for each seed.
+    assert "then overwritten twice at random. The trace writes too little" in said
     assert "lasts 5 years where that is known" in said
     assert "lifetime not known from this run" in said
     done = ssdlab(*words, "--years", 5)

@@ -291,7 +291,7 @@ class _Search:
         return [*self._given, _spare(share), self._blocks(share)]
 
     def _layers(self, design: Design) -> list[Layer]:
-        aged: dict[str, Any] = {"precondition": "steady", "warm_up": self.fit.warm_up}
+        aged = {"precondition": self.fit.precondition, "warm_up": self.fit.warm_up}
         said = layers.from_mapping("ssdlab size", {"workload": self.fit.workload, "run": aged})
         stack = [*self._below, *said, *layers.from_options(self._assignments(design))]
         if design.drives == 1:
@@ -310,7 +310,8 @@ class _Search:
     def command(self, design: Design, seed: int) -> str | None:
         """The `ssdlab run` of a design; None where only a file can say it."""
         workload = {f"workload.{key}": value for key, value in self.fit.workload.items()}
-        run = {"run.precondition": "steady", "run.warm_up": self.fit.warm_up, "run.seed": seed}
+        aged = {"run.precondition": self.fit.precondition, "run.warm_up": self.fit.warm_up}
+        run = aged | {"run.seed": str(seed)}
         given = dict(_full(it) for it in self._assignments(design))
         words = {f"{key}": str(value) for key, value in (workload | run).items()} | given
         device = ["--device", self._drive]
