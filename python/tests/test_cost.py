@@ -30,9 +30,9 @@ HOURS = 5 * 365 * 24
 def results(tmp_path_factory):
     """A drive under random writes, long enough to tell how long it lasts; where it is kept."""
     found = lab.run(
-        workload={"kind": "closed", "read_share": 0.5, "outstanding": 4, "requests": 60_000},
+        workload={"kind": "closed", "read_share": 0.5, "outstanding": 4, "requests": 600_000},
         device={"preset": "agrawal2008", "blocks_per_plane": 32},
-        run={"precondition": "steady"},
+        run={"precondition": "steady", "warm_up": "30s"},
     )
     path = tmp_path_factory.mktemp("results") / "results.json"
     found.save(path)
