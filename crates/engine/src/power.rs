@@ -93,8 +93,7 @@ pub fn drive_with_cuts(
     cuts: &mut PowerCuts,
 ) -> Result<Driven, WorkloadError> {
     let mut now: Time = 0;
-    let mut last: Time = 0;
-    let mut last_asked: Time = 0;
+    let (mut last, mut last_asked): (Time, Time) = (0, 0);
     let mut asked: u64 = 0;
     let mut outstanding: u64 = 0;
     let had_ended = device.has_ended();

@@ -19,7 +19,8 @@ pub fn share(text: &str) -> Option<f64> {
 /// The question that a number above 1 raises where a part of something is meant, after a message; none where it
 /// is unlikely to be a percentage.
 pub fn percent_meant(number: f64) -> String {
-    if !(1.0..=100.0).contains(&number) || number == 1.0 {
+    let is_likely = number > 1.0 && number <= 100.0;
+    if !is_likely {
         return String::new();
     }
     format!(

@@ -240,9 +240,9 @@ impl Seen {
         for _ in 0..HALVINGS {
             let middle = 0.5 * (low + high);
             if middle < 1.0 && by_chance(middle) < self.never {
-                low = middle
+                low = middle;
             } else {
-                high = middle
+                high = middle;
             }
         }
         if by_chance(0.0) >= self.never { 0.0 } else { low }
