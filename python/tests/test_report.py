@@ -80,7 +80,7 @@ def runs(tmp_path_factory):
 
 @pytest.fixture(scope="module")
 def sweep(tmp_path_factory):
-    """A sweep over a number and a word, in which two points fail: few blocks of a plane are spare."""
+    """A sweep over a number and a word, in which two points fail: a plane has few blocks."""
     path = tmp_path_factory.mktemp("sweep") / "s.parquet"
     from concurrent.futures import ThreadPoolExecutor
 

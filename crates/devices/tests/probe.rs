@@ -263,10 +263,9 @@ fn submission_queues_take_turns_for_the_places_in_the_device() {
 
 #[test]
 fn submission_queues_beyond_those_of_the_specification_are_refused() {
-    for (queues, key, problem) in [
-        (0, "queues", "1 to 65535 submission queues, not 0"),
-        (65_536, "queues", "not 65536"),
-    ] {
+    for (queues, key, problem) in
+        [(0, "queues", "1 to 65535 submission queues, not 0"), (65_536, "queues", "not 65536")]
+    {
         let order = HostOrder::RoundRobin;
         let queue_depth = Depth::of(1);
         let host_link = HostLink { order, queues, queue_depth, ..HostLink::default() };

@@ -89,12 +89,12 @@ pub(crate) fn of<'a>(
         return Ok(Err("the workload can be read only once"));
     }
     let mut first = Some(first?);
-    Ok(Ok(Box::new(move |pass| match first.take() {
-        Some(first) => Ok(first),
-        None => {
-            context.pass = pass;
-            build(experiment, &context)
+    Ok(Ok(Box::new(move |pass| {
+        if let Some(first) = first.take() {
+            return Ok(first);
         }
+        context.pass = pass;
+        build(experiment, &context)
     })))
 }
 

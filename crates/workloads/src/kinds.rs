@@ -286,7 +286,9 @@ pub(crate) mod tests {
             assert_eq!(first, pass(kind, text, 1), "{kind}");
             let hottest = |asked: &[Request]| {
                 let mut counts = std::collections::BTreeMap::new();
-                asked.iter().for_each(|it| *counts.entry(it.lba.0).or_insert(0) += 1);
+                for it in &asked {
+                    *counts.entry(it.lba.0).or_insert(0) += 1;
+                }
                 counts.into_iter().max_by_key(|(_, count)| *count).unwrap().0
             };
             if is_skewed {

@@ -371,7 +371,7 @@ def experiment(
     until = arguments["run"].get("until", "steady")
     if quick and until != "steady":
         arguments["run"]["until"] = f"{float(until.removesuffix('s')) / 4:.6g}s"
-    # Submission queues take turns for the places of a limited queue; without a limit they change nothing.
+    # Submission queues take turns for the places of a limited queue; without one they do nothing.
     if arguments["workload"].get("preset") == LOAD and not _has_places(device):
         arguments["set"] = {}
     return {"device": device, **arguments}

@@ -244,8 +244,7 @@ fn behind_a_buffer(case: &Case<'_>) -> Result<(), String> {
     let drawn = ["random", "d-choices"].iter().any(|it| case.is("device.cleaning.policy", it));
     let victims = of(&timed, "block_erases").min(of(&untimed, "block_erases")) / planes;
     let by_chance = if drawn { one / victims.max(1.0).sqrt() } else { 0.0 };
-    let allowed =
-        blocks + NEAR * one + by_chance + in_buffer * each(&timed).max(each(&untimed));
+    let allowed = blocks + NEAR * one + by_chance + in_buffer * each(&timed).max(each(&untimed));
     must((one - two).abs() <= allowed, || {
         format!(
             "{key}: {one} timed, {two} untimed, at saturation; in the buffer {} and {}",
