@@ -124,13 +124,15 @@ fn a_timed_drive_ends_and_refuses_what_comes_after() {
     }
 }
 
+/// Draws the page to write, below a number of pages.
+type Load = fn(&mut Xoshiro256, u64) -> u64;
+
 /// What is estimated after a tenth of the life is what the drive takes until it ends: for addresses that are
 /// hot or cold, and for a part that is never written; whatever wrote the drive before.
 #[test]
 fn the_lifetime_is_foreseen_before_it_is_over() {
     let uniform = |random: &mut Xoshiro256, pages: u64| random.below(pages);
     let part = |random: &mut Xoshiro256, pages: u64| random.below(pages * 6 / 10);
-    type Load = fn(&mut Xoshiro256, u64) -> u64;
     let loads: [(&str, Load); 3] = [("uniform", uniform), ("part", part), ("skewed", skewed)];
     for (name, load) in loads {
         let rule = LevellingRule::None;
@@ -211,7 +213,7 @@ fn evenness_is_told_from_the_load_alone() {
 fn levelling_puts_the_first_expiry_off() {
     let until_expiry = |rule| {
         let mut ssd = Ssd::new(&levelled(rule, 60), 1).unwrap();
-        while !worn(&ssd).lifetime.first_expiry.is_some() {
+        while worn(&ssd).lifetime.first_expiry.is_none() {
             write(&mut ssd, 1, 5000);
         }
         let report = ssd.account(0);
@@ -253,7 +255,7 @@ fn opening_the_least_worn_block_puts_the_first_expiry_off() {
         config.cleaning.policy = Policy::Random;
         config.cleaning.min_free = Some(0.25);
         let mut ssd = Ssd::new(&config, 1).unwrap();
-        while !worn(&ssd).lifetime.first_expiry.is_some() {
+        while worn(&ssd).lifetime.first_expiry.is_none() {
             write(&mut ssd, 1, 500);
         }
         worn(&ssd).lifetime.first_expiry.unwrap().drive_writes

@@ -193,7 +193,7 @@ mod tests {
     /// Falls by three tenths with a time constant of twelve rounds: within the specification's limits at once.
     #[test]
     fn a_slow_drift_is_not_a_steady_state() {
-        let slow = |round: u32| 1.0 - 0.3 * (1.0 - (-f64::from(round) / 12.0).exp());
+        let slow = |round: u32| 1.0 - 0.3 * (1.0 - libm::exp(-f64::from(round) / 12.0));
         let rules = Steady { rounds: 1000, ..Steady::default() };
         let over = |mut rounds: Rounds| {
             (0..1000).map(slow).for_each(|figure| rounds.add(figure));

@@ -118,7 +118,6 @@ fn what_a_drive_is_preconditioned_with_is_said() {
     let folder = tempfile::tempdir().unwrap();
     let trace = folder.path().join("trace.csv").display().to_string();
     let line = |number: u64| format!("0,{},8,W,{}\n", number * 7919 % 2000 * 8, number);
-    #[expect(clippy::disallowed_methods, reason = "tests make files")]
     std::fs::write(&trace, (0..3000).map(line).collect::<String>()).unwrap();
     let trace = format!("workload.path='{trace}'");
     let workload: (Value, Value) = ("workload".into(), Value::Null);

@@ -312,11 +312,14 @@ fn an_overload_is_one_whatever_ends_the_run_and_whatever_is_loaded() {
     }
 }
 
+/// A warning, the settings that raise it, its advice, and the settings that stay and that follow the advice.
+type Case<'a> = (&'a str, &'a [&'a str], &'a str, &'a [&'a str], &'a [&'a str]);
+
 #[test]
 fn what_a_warning_advises_ends_it() {
     let steady = "run.precondition=steady";
     let small = ["device.over_provisioning=0.07", "cleaning.min_free=0.05", steady];
-    let cases: [(&str, &[&str], &str, &[&str], &[&str]); 4] = [
+    let cases: [Case<'_>; 4] = [
         (
             "nothing_cleaned",
             &["workload.requests=500"],

@@ -286,7 +286,7 @@ pub(crate) mod tests {
             assert_eq!(first, pass(kind, text, 1), "{kind}");
             let hottest = |asked: &[Request]| {
                 let mut counts = std::collections::BTreeMap::new();
-                for it in &asked {
+                for it in asked {
                     *counts.entry(it.lba.0).or_insert(0) += 1;
                 }
                 counts.into_iter().max_by_key(|(_, count)| *count).unwrap().0
