@@ -93,6 +93,7 @@ fn every_word_of_every_choice_runs() {
                     ("device.pages_per_block", json!(3)),
                     ("device.channels", json!(2)),
                     ("device.buffer.size", json!("4MiB")),
+                    ("device.spare_factor", json!(0.4)),
                 ]);
             }
             if key == "device.persistence.trims" || key.starts_with("device.cell.pairing") {

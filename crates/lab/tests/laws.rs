@@ -74,6 +74,20 @@ fn a_buffer_of_most_of_the_spare_space_does_not_stand_still() {
     }
 }
 
+/// A write that finds its unit full while the array holds its cleaning back has no other unit to go to where a pool
+/// is one unit.
+#[test]
+fn members_whose_turns_of_cleaning_are_held_take_writes_without_room() {
+    let line = "device.kind=\"array\"; device.member.kind=\"ssd\"; device.member.packages_per_channel=1; \
+                device.member.dies_per_package=1; device.member.blocks_per_plane=4; \
+                device.member.page_size=\"4KiB\"; device.member.over_provisioning=2.0; \
+                workload.kind=\"open\"; workload.read_share=0.0; device.cleaning_together=\"staggered\"; \
+                device.redundancy=\"parity-disk\"; device.members=6; device.member.channels=2; \
+                device.member.planes_per_die=2; device.member.pages_per_block=4; workload.requests=100";
+    let outcome = outcome(&Config::from_line(line));
+    assert!(matches!(outcome, Outcome::Results(_)), "{outcome:?}");
+}
+
 /// Each law of one run notices results that were tampered with: where, with what, and the law.
 #[test]
 fn the_laws_notice_what_is_wrong() {

@@ -96,7 +96,8 @@ impl Ftl {
     pub fn standing(&self, pool: PoolId, unit: Unit) -> (bool, bool, Reverse<u64>) {
         let full = self.room_for(pool, unit) == 0;
         let hopeless = full && !self.can_clean(unit);
-        (hopeless, full, Reverse(self.placement.reclaimable[unit.at()]))
+        // Not counted where pools lie in one unit, for there is no other place.
+        (hopeless, full, Reverse(self.reclaimable(unit).unwrap_or(0)))
     }
 
     /// Pages of a unit that hold no valid data, as they are kept; `None` where pools lie in one unit.

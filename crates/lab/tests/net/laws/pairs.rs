@@ -98,11 +98,13 @@ pub fn gears(case: &Case<'_>) -> Result<(), String> {
         "closed" => case.resolved("workload.threads").and_then(Value::as_u64) == Some(1),
         _ => false,
     };
-    // In time writes that wait for a stripe are done with the one before, and members fail in its course.
+    // In time writes that wait for a stripe are done with the one before, members fail in its course, and a spare
+    // is written in that of a rebuild.
     let joined = [case.results, other.results]
         .iter()
         .any(|it| it.pointer("/array/stripe_joins").and_then(Value::as_u64).unwrap_or(0) > 0);
-    let fails = case.config.get("device.failed").is_some_and(|it| it.contains("at"));
+    let is_rebuilt = case.config.get("device.spares").is_some_and(|it| it != "0");
+    let fails = case.config.get("device.failed").is_some_and(|it| it.contains("at") || is_rebuilt);
     if !fixed || joined || fails {
         return Ok(());
     }
