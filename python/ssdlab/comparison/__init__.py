@@ -156,6 +156,7 @@ def _shown() -> set[str]:
         *(f"flash.{figure}" for figure in flash),
         "wear.mean_erases",
         "wear.max_erases",
+        "wear.lifetime.terabytes_written",
     }
 
 
