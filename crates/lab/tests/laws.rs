@@ -88,6 +88,23 @@ fn members_whose_turns_of_cleaning_are_held_take_writes_without_room() {
     assert!(matches!(outcome, Outcome::Results(_)), "{outcome:?}");
 }
 
+/// What was prepared without time leaves the logs of an array where those of a saved one begin.
+#[test]
+fn an_array_with_a_log_that_is_saved_goes_on_as_if_it_were_not() {
+    for hole in ["journal", "partial-parity"] {
+        let line = format!(
+            "device.kind=\"array\"; device.member.kind=\"ssd\"; device.member.channels=2; \
+             device.member.packages_per_channel=2; device.member.planes_per_die=1; \
+             device.member.pages_per_block=8; device.member.page_size=\"4KiB\"; workload.kind=\"open\"; \
+             workload.read_share=0.2; run.precondition=\"steady\"; device.redundancy=\"parity\"; \
+             device.members=4; device.hole=\"{hole}\"; workload.requests=1; \
+             device.member.dies_per_package=2; device.member.blocks_per_plane=8"
+        );
+        let verdict = judge(&Config::from_line(&line));
+        assert_eq!(verdict, Verdict::Holds, "{hole}");
+    }
+}
+
 /// Each law of one run notices results that were tampered with: where, with what, and the law.
 #[test]
 fn the_laws_notice_what_is_wrong() {

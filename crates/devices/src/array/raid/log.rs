@@ -55,6 +55,11 @@ impl Log {
         }
     }
 
+    /// The next entry goes to the front, as in an array whose drives were saved and loaded.
+    pub(super) fn rewind(&mut self) {
+        self.next.fill(0);
+    }
+
     /// Room for an entry, if there is any.
     pub(super) fn take(&mut self, log: u32, blocks: u64) -> Option<Place> {
         let (taken, blocks) = (&mut self.taken[log as usize], blocks as usize);

@@ -147,6 +147,7 @@ impl Persist for Raid {
 impl Examine for Raid {
     fn reset_counts(&mut self) {
         self.counts = RaidCounts::of(self.members.len());
+        self.hole.log.rewind();
         for drive in &mut self.drives {
             drive.reset_counts();
         }
