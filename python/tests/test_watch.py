@@ -96,8 +96,11 @@ def test_the_flash_is_a_map(serve):
     assert cells == blank["blocks"] == len(blank["used"]) == len(blank["valid"])
     assert blank["panels"][0][0] == "package 0"
     use(client, 200, WRITE)
-    time.sleep(0.3)
-    now = ask(page, "/map")[1]
+    for _ in range(50):
+        time.sleep(0.1)
+        now = ask(page, "/map")[1]
+        if now["valid"] != blank["valid"]:
+            break
     assert "o" in now["used"] and set(now["used"]) <= set("eocvr")
     assert now["valid"] != blank["valid"]
 

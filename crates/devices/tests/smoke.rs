@@ -92,8 +92,7 @@ fn every_word_of_every_choice_runs() {
                     ("device.blocks_per_plane", json!(40)),
                     ("device.pages_per_block", json!(3)),
                     ("device.channels", json!(2)),
-                    ("device.buffer.size", json!("4MiB")),
-                    ("device.spare_factor", json!(0.4)),
+                    ("device.buffer.size", json!("1536KiB")),
                 ]);
             }
             if key == "device.persistence.trims" || key.starts_with("device.cell.pairing") {

@@ -4,7 +4,7 @@ use super::small;
 use devices::{DeviceConfig, Model};
 use serde_json::{Value, json};
 
-/// The message of a refusal: of a stated key that has no effect, as of what contradicts itself.
+/// The messages of refusals: of a stated key that has no effect, and of what contradicts itself.
 fn refusal(keys: &[(&'static str, Value)]) -> String {
     let layer = |(path, value): &(&str, Value)| {
         let parts = path.split('.').skip(1).collect::<Vec<_>>();
@@ -17,14 +17,11 @@ fn refusal(keys: &[(&'static str, Value)]) -> String {
     };
     let DeviceConfig::Ssd(options) = &config else { panic!("it is a drive") };
     let idle = options::idle("device", &**options);
-    if let Some(idle) = idle.iter().find(|it| !it.is_default) {
-        return idle.refusal().to_string();
-    }
+    let idle = idle.iter().find(|it| !it.is_default).map(|it| it.refusal().to_string());
     let built: Result<Box<dyn Model>, _> = config.build(0);
-    match built {
-        Ok(_) => "accepted".to_owned(),
-        Err(refusal) => refusal.to_string(),
-    }
+    let contradicts = built.err().map(|it| it.to_string());
+    let said: Vec<String> = idle.into_iter().chain(contradicts).collect();
+    if said.is_empty() { "accepted".to_owned() } else { said.join("; ") }
 }
 
 #[test]
