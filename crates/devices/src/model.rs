@@ -94,8 +94,8 @@ pub trait Prepare {
     }
 }
 
-/// Being driven by several threads: parts that share nothing but the host run independently, each with
-/// its requests of a stretch of time, and their events are put in order afterwards.
+/// Being driven by several threads: the members of an array share nothing but its link, so they run
+/// independently, each with its requests of a stretch of time, and their events are put in order afterwards.
 ///
 /// Stretch by stretch, what is asked is [given](Apart::ask), [handed out](Apart::hand_out), done by the
 /// sides, [collected](Apart::collect) and [told](Apart::tell). While the sides go on, the stretch before can
@@ -112,7 +112,7 @@ pub trait Apart {
     /// # Errors
     /// Why they would not come to the same as the whole.
     fn split(&mut self, _now: Time, _threads: u32) -> Result<Sides, &'static str> {
-        Err("this device is a single queue")
+        Err("only the members of an array run in parallel")
     }
 
     /// A request arrives in the stretch that is handed out next; into how many parts it falls.

@@ -1,9 +1,9 @@
-//! What do threads gain for an open workload? Instructions of the whole run on one thread against those of the
-//! busiest of two: neither the number of cores nor what else they do matters.
+//! What do threads gain for an open workload of an array? Instructions of the whole run on one thread
+//! against those of the busiest of two: neither the number of cores nor what else they do matters.
 //! `cargo bench -p lab --bench threads`, where valgrind is installed.
 //!
-//! Each row is the difference of two runs that differ in their number of requests alone. The drive is
-//! `agrawal2008` with 64 blocks a plane, whose eight packages have a bus each.
+//! Each row is the difference of two runs that differ in their number of requests alone. The array is
+//! `agrawal2008-array-6` with 64 blocks a plane.
 //!
 //! The last run (rustc 1.95, x86-64, `--release`):
 //!
@@ -14,8 +14,8 @@
 //! random 4 KiB writes, cleaning            5724            2884 and 3539     1.62
 //! ```
 //!
-//! A read has little to do in the flash: what the thread of the host does (draw it, hand it out, put its answer in
-//! its place, statistics) is nearly all of it.
+//! The thread that drives the array draws requests, hands them out, puts answers in order and has the
+//! statistics, beside its own members.
 
 use lab::{Experiment, RunSettings, preset_layer, run, set_layer};
 use std::ops::ControlFlow;
@@ -40,9 +40,9 @@ const LOADS: [Load; 3] = [
 
 /// One run, as whose instructions are counted.
 fn once(requests: u64, settings: &[&str], threads: u32) {
-    let mut layers = vec![preset_layer("device", "agrawal2008").expect("a preset")];
+    let mut layers = vec![preset_layer("device", "agrawal2008-array-6").expect("a preset")];
     let always = [
-        "device.blocks_per_plane=64",
+        "device.member.blocks_per_plane=64",
         "workload.kind=bursts",
         "workload.on_rate=20e3",
         "workload.block_size=4KiB",
@@ -103,7 +103,6 @@ fn main() {
         let of = |threads| {
             let runs = [0, 1].map(|run| instructions(number, run, threads));
             let [few, many] = runs.map(Option::unwrap_or_default);
-            // A side that is split anew has a thread anew.
             let pair =
                 few.into_iter().zip(many).map(|(few, many)| (many as f64 - few as f64) / more);
             pair.collect::<Vec<f64>>()
@@ -113,7 +112,6 @@ fn main() {
             println!("not counted: no valgrind");
             return;
         };
-        // One after the other, as the device is split anew.
         let other: f64 = others.iter().sum();
         let gain = one / main.max(other);
         println!("{name:<32} {one:>12.0} {:>24} {gain:>8.2}", format!("{main:.0} and {other:.0}"));

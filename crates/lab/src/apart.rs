@@ -1,5 +1,6 @@
-//! A run on several threads: an open workload is read ahead, the sides of the device run independently
-//! for a stretch of time, and their events are passed on in order while they run the next stretch.
+//! A run of an array on several threads: an open workload is read ahead, sides of some members each
+//! run independently for a stretch of time, and their events are passed on in order while they run the
+//! next stretch.
 //!
 //! The events are those of the loop for one thread, at the same instants and in the same order, so
 //! statistics, samples and records are the same. Before anything that concerns the whole device, the
@@ -13,9 +14,6 @@ use std::collections::VecDeque;
 
 /// Parts of requests in a stretch: enough that handing out is nothing beside them.
 const PARTS: u64 = 1 << 13;
-
-/// Parts after which the device is split anew, once, as it then knows how much its sides have to do.
-const TRIED: u64 = 1 << 14;
 
 /// Runs `workload` on `device` as [`engine::drive`] does, with its sides on as many threads as there are.
 ///
@@ -189,9 +187,7 @@ impl Run<'_> {
             self.given_at = next.at;
             self.drive.arrival = self.workload.next(next.at)?;
         }
-        let because =
-            if (first..self.given).contains(&TRIED) { Because::Stop } else { Because::Full };
-        Ok((Stretch::To(self.given_at), because))
+        Ok((Stretch::To(self.given_at), Because::Full))
     }
 
     /// Wants figures at all instants up to `to` at which they may be due.

@@ -1,4 +1,4 @@
-//! An open workload comes to the same bits on several threads, and a run says why it has one.
+//! An open workload of an array comes to the same bits on several threads, and a run says why it has one.
 
 use crate::net::dice::Dice;
 use crate::net::{Config, Outcome, generate, outcome_with};
@@ -184,19 +184,6 @@ fn random_experiments_asked_by_the_clock_are_the_same_bits() {
         }
     }
     assert!(counts.get(&2).is_some_and(|shared| *shared > 3), "{counts:?}");
-}
-
-#[test]
-fn open_workloads_are_the_same_bits_with_any_number_of_threads() {
-    let folder = tempfile::tempdir().unwrap();
-    let mut counts = BTreeMap::new();
-    let mut shared = 0;
-    for seed in 0..200 {
-        let (running, why) = hold(&draw(seed, folder.path()), folder.path());
-        shared += u32::from(running > 1);
-        *counts.entry(why).or_insert(0) += 1;
-    }
-    assert!(shared > 100, "{shared} shared: {counts:?}");
 }
 
 /// Members unlike each other go on by themselves as well.

@@ -60,15 +60,6 @@ impl Clock {
         self.events.cancel(event);
     }
 
-    /// Takes out everything to come, in order.
-    pub(in crate::ssd) fn take_all(&mut self) -> Vec<(Time, Event)> {
-        let now = self.now;
-        let all = std::iter::from_fn(|| self.go_on(Time::MAX).map(|event| (self.now, event)));
-        let all = all.collect();
-        self.now = now;
-        all
-    }
-
     /// When something happens next.
     pub(in crate::ssd) fn next_at(&self) -> Option<Time> {
         self.events.next_at()

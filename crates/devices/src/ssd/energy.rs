@@ -69,16 +69,12 @@ impl Ssd {
         self.config.energy.of(effort, self.config.scale)
     }
 
-    /// Adds the energy of this effort to the sampled figures.
-    pub(in crate::ssd) fn with_energy(
-        &self,
-        figures: Followed,
-        effort: impl FnOnce() -> Effort,
-    ) -> Followed {
+    /// Adds the energy of what was done so far to the sampled figures.
+    pub(in crate::ssd) fn with_energy(&self, figures: Followed) -> Followed {
         if !self.config.energy.is_known() {
             return figures;
         }
-        let taken = self.taken(&effort());
+        let taken = self.taken(&self.back.effort());
         energy::follow(figures, taken.flash + taken.bus)
     }
 

@@ -118,8 +118,6 @@ impl Ssd {
             before: None,
             power: Power::new(config, geometry, seed),
             parts: None,
-            in_sides: None,
-            host_load: 1.0,
         })
     }
 }

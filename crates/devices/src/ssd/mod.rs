@@ -6,7 +6,6 @@
 //! pass between them.
 
 pub mod account;
-mod apart;
 mod audit;
 mod back;
 mod buffered;
@@ -65,10 +64,6 @@ pub struct Ssd {
     power: Option<Box<power::Power>>,
     /// The other parts, while it is divided.
     parts: Option<Box<parts::Parts>>,
-    /// Its sides, while they are driven by themselves.
-    in_sides: Option<Box<apart::InSides>>,
-    /// What its host had to do when it was, in the work of all units; a guess at first.
-    host_load: f64,
 }
 
 impl Ssd {
@@ -130,7 +125,7 @@ impl Device for Ssd {
     }
 
     fn followed(&self) -> Option<Followed> {
-        Some(self.with_energy(self.counts_now().followed(), || self.back.effort()))
+        Some(self.with_energy(self.counts_now().followed()))
     }
 
     fn capacity_sectors(&self) -> u64 {

@@ -1,12 +1,12 @@
 //! The optional traits of a drive: preconditioning, saving, examining, reporting.
 
 use super::back::Back;
-use super::ids::Lpn;
+use super::ids::{Block, Lpn};
 use super::parts::Parts;
 use super::timeline::{Timeline, Window};
 use super::{Room, Snapshot, Ssd, SsdReport, host};
 use crate::energy::EnergyReport;
-use crate::{Cleans, Examine, Looks, Persist, Prepare, Run, Writes};
+use crate::{Apart, Cleans, Examine, Looks, Persist, Prepare, Run, Writes};
 use engine::{Op, Request, Status, Time};
 
 impl Prepare for Ssd {
@@ -132,6 +132,17 @@ impl Examine for Ssd {
 
     fn energy_report(&self, end: Time) -> Option<EnergyReport> {
         self.energy(end)
+    }
+}
+
+impl Apart for Ssd {
+    /// A block is erased once in the time that an erasure takes, and one erasure may be under way.
+    fn sound_until(&self, now: Time) -> Time {
+        let flash = self.back.flash();
+        let used = (0..self.geometry().blocks()).map(Block).filter(|it| !flash.is_retired(*it));
+        let least = used.map(|block| flash.life(block)).min().unwrap_or(0);
+        let erasures = Time::from(least.saturating_sub(2));
+        now.saturating_add(erasures.saturating_mul(self.config.timing.erase.ns()))
     }
 }
 

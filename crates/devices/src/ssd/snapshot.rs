@@ -139,7 +139,6 @@ impl Ssd {
             && self.host.first_done().is_none()
             && self.clock.next_at().is_none()
             && self.parts.is_none()
-            && self.in_sides.is_none()
             && self.back.programming().is_empty()
             && self.back.erasing().is_empty()
             && self.back.ftl().has_no_victim(self.back.flash())

@@ -93,24 +93,8 @@ impl Flash {
 
     /// The same flash restricted to some of the blocks: the pages of the others take no memory.
     pub(in crate::ssd) fn part(&self, blocks: &Range<usize>) -> Flash {
-        self.side(std::iter::once(blocks.clone()))
-    }
-
-    /// The same for several ranges of blocks.
-    pub(in crate::ssd) fn side(&self, blocks: impl Iterator<Item = Range<usize>>) -> Flash {
         let mut stamp = self.stamp.alike();
-        blocks.for_each(|blocks| stamp.take(&self.stamp, self.pages_of(&blocks)));
-        self.with_stamps(stamp)
-    }
-
-    /// The same including the pages, which are moved out of this flash.
-    pub(in crate::ssd) fn first_side(&mut self) -> Flash {
-        let empty = self.stamp.alike();
-        let stamp = std::mem::replace(&mut self.stamp, empty);
-        self.with_stamps(stamp)
-    }
-
-    fn with_stamps(&self, stamp: Numbers) -> Flash {
+        stamp.take(&self.stamp, self.pages_of(blocks));
         Flash {
             pages_per_block: self.pages_per_block,
             stamp,

@@ -88,11 +88,6 @@ impl Lanes {
         }
     }
 
-    /// Whether there is an operation with a stage that takes no time.
-    pub fn has_empty_stage(&self) -> bool {
-        self.plans.iter().any(|plan| plan.stages().iter().any(|stage| stage.ns() == 0))
-    }
-
     /// What operations did that have begun since counts were reset.
     pub fn effort(&self) -> Effort {
         self.plans.iter().map(|plan| plan.effort().times(plan.begun)).sum()
@@ -108,35 +103,6 @@ impl Lanes {
     /// Counts operations from zero.
     pub fn reset_effort(&mut self) {
         self.plans.iter_mut().for_each(|plan| plan.begun = 0);
-    }
-
-    /// Counts the operations of others too.
-    pub fn add_effort(&mut self, other: &Lanes) {
-        let pairs = self.plans.iter_mut().zip(&other.plans);
-        pairs.for_each(|(own, more)| own.begun += more.begun);
-    }
-
-    /// How many buses there are.
-    pub fn buses(&self) -> usize {
-        self.bus_free_at.len()
-    }
-
-    /// The bus of a lane.
-    pub fn bus_of(&self, lane: u32) -> usize {
-        self.each[lane as usize].bus as usize
-    }
-
-    /// When the stage under way on a lane without cache commands ends, if there is one.
-    pub fn ends(&self, lane: u32) -> Option<Time> {
-        self.each[lane as usize].running.as_ref().map(|running| running.ends)
-    }
-
-    /// Takes a lane and its bus as other lanes have them.
-    pub fn take_lane(&mut self, other: &Lanes, lane: u32) {
-        let (lane, bus) = (lane as usize, self.bus_of(lane));
-        self.each[lane] = other.each[lane].clone();
-        self.bus_free_at[bus] = other.bus_free_at[bus];
-        self.bus_busy_ns[bus] = other.bus_busy_ns[bus];
     }
 
     /// Whether a lane has no operation.

@@ -11,7 +11,7 @@ use super::blocks::Opening;
 use crate::ssd::account::Counters;
 use crate::ssd::config::{Detector, Frontiers, LevellingRule, Policy, Temperature, TieBreak};
 use crate::ssd::flash::Flash;
-use crate::ssd::ids::{Block, Domain, Lpn, PoolId, Unit};
+use crate::ssd::ids::{Block, Lpn, PoolId, Unit};
 use std::ops::Range;
 
 /// Some units of a drive, and what lies in them.
@@ -23,20 +23,7 @@ pub(in crate::ssd) struct Part {
     pools: Vec<PoolId>,
 }
 
-/// Numbers that count something of the whole drive.
-#[derive(Debug, Clone, Copy)]
-pub(in crate::ssd) struct Numbers {
-    opened: u64,
-    unmapped: u64,
-    programs: u64,
-}
-
 impl Part {
-    /// The domains that lie in it.
-    pub(in crate::ssd) fn domains(&self) -> impl Iterator<Item = Domain> + use<> {
-        self.domains.clone().map(|domain| Domain(domain as u32))
-    }
-
     /// The blocks that lie in it.
     pub(in crate::ssd) fn blocks(&self) -> &Range<usize> {
         &self.blocks
@@ -96,11 +83,6 @@ impl Ftl {
         let units = u64::from(self.geometry.units);
         let cut = |part: u32| (units * u64::from(part) / u64::from(count)) as u32;
         (0..count).map(|number| self.part_with(cut(number)..cut(number + 1))).collect()
-    }
-
-    /// The part that is one unit.
-    pub(in crate::ssd) fn part_of(&self, unit: Unit) -> Part {
-        self.part_with(unit.0..unit.0 + 1)
     }
 
     fn part_with(&self, units: Range<u32>) -> Part {
@@ -170,33 +152,6 @@ impl Ftl {
         let mut part = self.clone();
         (part.counters, part.programs) = (Counters::default(), 0);
         part
-    }
-
-    /// The FTL of the first of several sides: the tables of pages and the counts go with it.
-    pub(in crate::ssd) fn first_side(&mut self) -> Ftl {
-        let empty = self.map.alike();
-        let map = std::mem::replace(&mut self.map, empty);
-        let mut first = self.clone();
-        first.map = map;
-        first
-    }
-
-    /// The FTL of another part, which continues with the common numbering.
-    pub(in crate::ssd) fn other_side(&self) -> Ftl {
-        Ftl { counters: Counters::default(), ..self.clone() }
-    }
-
-    /// What sides count from where the whole was.
-    pub(in crate::ssd) fn numbers(&self) -> Numbers {
-        Numbers { opened: self.blocks.opened, unmapped: self.unmapped, programs: self.programs }
-    }
-
-    /// Counts what a side has counted that began with these numbers.
-    pub(in crate::ssd) fn take_side(&mut self, other: &Ftl, before: Numbers) {
-        self.counters += other.counters;
-        self.blocks.opened += other.blocks.opened - before.opened;
-        self.unmapped = (self.unmapped + other.unmapped) - before.unmapped;
-        self.programs += other.programs - before.programs;
     }
 
     /// Takes what lies in a part as its copy has it.

@@ -87,16 +87,6 @@ impl Host {
         self.in_device == 0
     }
 
-    /// Whether whatever is put on the link has crossed at once.
-    pub(in crate::ssd) fn is_instant(&self) -> bool {
-        self.link.is_instant()
-    }
-
-    /// Slots that were ever given out at a time.
-    pub(in crate::ssd) fn slots(&self) -> usize {
-        self.active.len()
-    }
-
     /// The requests that are answered, in order.
     #[inline]
     pub(in crate::ssd) fn done(&mut self) -> &mut Vec<Completion> {

@@ -9,7 +9,7 @@ pub use lifetime::{LifetimeReport, Milestone};
 pub use wear_map::WearMap;
 
 use crate::ssd::Ssd;
-use crate::ssd::account::{Account, Counters, Counts, Spent, UnitAccount};
+use crate::ssd::account::{Account, Counts, Spent, UnitAccount};
 use crate::ssd::ids::{Block, Domain};
 use crate::ssd::power::PowerReport;
 use engine::{SECTOR_BYTES, Time};
@@ -154,15 +154,10 @@ impl Ssd {
     /// What was counted so far.
     pub(in crate::ssd) fn counts_now(&self) -> Counts {
         let domains = 0..self.geometry().domains;
-        let free = domains.map(|domain| u64::from(self.free_blocks(domain))).sum();
-        self.counts_of(self.back.ftl().counters, free)
-    }
-
-    /// The counts of a drive with these counters and `free_blocks` free blocks.
-    pub(in crate::ssd) fn counts_of(&self, counters: Counters, free_blocks: u64) -> Counts {
+        let free_blocks = domains.map(|domain| u64::from(self.free_blocks(domain))).sum();
         let geometry = self.geometry();
         Counts::of(&Account {
-            counters,
+            counters: self.back.ftl().counters,
             granule: geometry.granule,
             data_pages: geometry.data_pages,
             page_bytes: u64::from(geometry.sectors_per_flash_page) * SECTOR_BYTES,

@@ -5,7 +5,6 @@
 //! keeps account of where each nanosecond went (`units.rs`). Data content is not modelled: a page is
 //! its number.
 
-mod apart;
 mod class;
 mod cleaning;
 mod next;
