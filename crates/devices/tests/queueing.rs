@@ -12,7 +12,7 @@
 mod oracle;
 
 use crate::common::seeds;
-use devices::ssd::flash::{Lanes, Plan, PlanId, Stage, StageEnd};
+use devices::ssd::die::{Lanes, Plan, PlanId, Stage, StageEnd};
 use engine::{Distribution, EventQueue, Random, Time, Xoshiro256};
 use oracle::Oracle;
 use std::collections::VecDeque;

@@ -40,6 +40,11 @@ impl<T: Copy> Slots<T> {
         self.values[slot as usize]
     }
 
+    /// Whether a slot is taken.
+    pub fn is_taken(&self, slot: Slot) -> bool {
+        (slot as usize) < self.values.len() && !self.free.contains(&slot)
+    }
+
     /// The slots that are taken, in order.
     pub fn taken(&self) -> Vec<Slot> {
         let mut is_free = vec![false; self.values.len()];

@@ -43,24 +43,20 @@ impl Ssd {
     /// # Errors
     /// The first broken one, with the page or block concerned.
     pub fn check(&self) -> Result<(), String> {
-        let begun = Begun::new(self.back.programming());
+        let begun = Begun::new(self.programming());
         self.audit_map(&begun)?;
         self.audit_free_lists()?;
         for block in 0..self.geometry().blocks() {
             self.audit_block(Block(block), &begun)?;
         }
         self.audit_counts(&begun)?;
-        if self.back.ftl().can_be_rebuilt(self.back.flash()) {
-            self.check_rebuild()
-        } else {
-            Ok(())
-        }
+        if self.ftl.can_be_rebuilt(&self.flash) { self.check_rebuild() } else { Ok(()) }
     }
 
     /// What the flash alone tells of the drive.
     pub fn rebuilt(&self) -> Rebuilt {
-        let being_erased: Vec<Block> = self.back.erasing();
-        rebuild(self.geometry(), self.back.flash(), &being_erased)
+        let being_erased: Vec<Block> = self.erasing();
+        rebuild(self.geometry(), &self.flash, &being_erased)
     }
 
     /// Checks that the map which the flash alone tells is that of the FTL, where the newest copy of a
@@ -73,11 +69,11 @@ impl Ssd {
     /// The first difference, with the page or block concerned.
     pub fn check_rebuild(&self) -> Result<(), String> {
         let rebuilt = self.rebuilt();
-        for (lpn, _) in self.back.ftl().mapped() {
+        for (lpn, _) in self.ftl.mapped() {
             let Some(expected) = self.newest_programmed(lpn)? else { continue };
             let found = rebuilt.map().get(lpn).ppn();
             let same = found.is_some_and(|found| {
-                found == expected || self.back.ftl().are_twins(self.back.flash(), found, expected)
+                found == expected || self.ftl.are_twins(&self.flash, found, expected)
             });
             ensure!(
                 same,
@@ -93,16 +89,16 @@ impl Ssd {
     /// The newest copy of a page that is programmed, if it was ever written and not trimmed since.
     fn newest_programmed(&self, lpn: Lpn) -> Result<Option<Ppn>, String> {
         let geometry = self.geometry();
-        let mut newest = self.back.ftl().lookup(lpn);
+        let mut newest = self.ftl.lookup(lpn);
         while let Some(ppn) = newest {
-            if geometry.page_in_block(ppn) < self.back.flash().programmed(geometry.block_of(ppn)) {
+            if geometry.page_in_block(ppn) < self.flash.programmed(geometry.block_of(ppn)) {
                 break;
             }
             if self.config.is_buffered() && self.config.buffer.power_loss_protected {
                 // What it supersedes may be erased: the buffer is as good as the flash.
                 return Ok(None);
             }
-            let begun = self.back.programming();
+            let begun = self.programming();
             let Some(programming) = begun.iter().find(|programming| programming.ppn == ppn) else {
                 let place = self.place(newest);
                 return Err(format!("the newest copy of logical page {}, {place}, is gone", lpn.0));
@@ -123,8 +119,8 @@ impl Ssd {
     fn audit_rebuilt_blocks(&self, rebuilt: &Rebuilt) -> Result<(), String> {
         let geometry = self.geometry();
         for block in (0..geometry.blocks()).map(Block) {
-            let empty = self.back.flash().programmed(block) == 0;
-            let state = match self.back.ftl().state(block) {
+            let empty = self.flash.programmed(block) == 0;
+            let state = match self.ftl.state(block) {
                 BlockState::Open | BlockState::Filling if empty => BlockState::Free,
                 BlockState::Filling => BlockState::Open,
                 BlockState::Victim => BlockState::Closed,
@@ -135,10 +131,9 @@ impl Ssd {
         }
         for domain in (0..geometry.domains).map(Domain) {
             let (d, empty) =
-                (domain.0, |block: &&Block| self.back.ftl().state(**block) != BlockState::Free);
+                (domain.0, |block: &&Block| self.ftl.state(**block) != BlockState::Free);
             let opened = rebuilt.free(domain).iter().filter(empty).count();
-            let (free, known) =
-                (rebuilt.free(domain).len(), self.back.ftl().free_blocks(domain) as usize);
+            let (free, known) = (rebuilt.free(domain).len(), self.ftl.free_blocks(domain) as usize);
             ensure!(
                 free == known + opened,
                 "domain {d} has {known} free blocks and {opened} opened ones without a page, and \
@@ -147,10 +142,10 @@ impl Ssd {
             // With two frontiers blocks are closed in another order than they were opened in.
             if geometry.frontiers == 1 {
                 let closed = rebuilt.closed(domain).iter().copied();
-                let is_closed = |block: &Block| self.back.ftl().state(*block) == BlockState::Closed;
+                let is_closed = |block: &Block| self.ftl.state(*block) == BlockState::Closed;
                 let closed = closed.filter(is_closed);
                 ensure!(
-                    closed.eq(self.back.ftl().closed(domain).filter(is_closed)),
+                    closed.eq(self.ftl.closed(domain).filter(is_closed)),
                     "the closed blocks of domain {d} are in another order than the flash says"
                 );
             }
@@ -164,15 +159,15 @@ impl Ssd {
         let geometry = self.geometry();
         let mut listed = vec![false; geometry.blocks() as usize];
         for domain in (0..geometry.domains).map(Domain) {
-            let list = self.back.ftl().free_list(domain);
-            let (names, counted) = (list.len(), self.back.ftl().free_blocks(domain));
+            let list = self.ftl.free_list(domain);
+            let (names, counted) = (list.len(), self.ftl.free_blocks(domain));
             ensure!(
                 names == counted as usize,
                 "the free list of domain {} names {names} blocks, and counts {counted}",
                 domain.0
             );
             for block in list.into_iter().map(Block) {
-                let (b, state) = (block.0, self.back.ftl().state(block));
+                let (b, state) = (block.0, self.ftl.state(block));
                 ensure!(
                     state == BlockState::Free && geometry.domain_of(block) == domain,
                     "block {b} is {state:?}, and the free list of domain {} names it",
@@ -188,7 +183,7 @@ impl Ssd {
     fn audit_map(&self, begun: &Begun) -> Result<(), String> {
         let geometry = self.geometry();
         let mut mapped = 0u64;
-        for (lpn, ppn) in self.back.ftl().mapped() {
+        for (lpn, ppn) in self.ftl.mapped() {
             mapped += 1;
             let (block, page) = (geometry.block_of(ppn), geometry.page_in_block(ppn));
             ensure!(
@@ -197,9 +192,9 @@ impl Ssd {
                 lpn.0,
                 block.0
             );
-            let there = page < self.back.flash().programmed(block)
+            let there = page < self.flash.programmed(block)
                 && page < geometry.data_pages
-                && self.back.flash().stamp(ppn) == lpn;
+                && self.flash.stamp(ppn) == lpn;
             ensure!(
                 there || begun.holds(ppn, lpn),
                 "logical page {} is mapped to page {page} of block {}, which does not hold it",
@@ -207,8 +202,7 @@ impl Ssd {
                 block.0
             );
         }
-        let valid: u64 =
-            (0..geometry.blocks()).map(|b| u64::from(self.back.ftl().valid(Block(b)))).sum();
+        let valid: u64 = (0..geometry.blocks()).map(|b| u64::from(self.ftl.valid(Block(b)))).sum();
         ensure!(valid == mapped, "{mapped} logical pages are mapped, {valid} pages are valid");
         Ok(())
     }
@@ -217,21 +211,19 @@ impl Ssd {
     fn audit_block(&self, block: Block, begun: &Begun) -> Result<(), String> {
         let geometry = self.geometry();
         let domain = geometry.domain_of(block);
-        let programmed = self.back.flash().programmed(block).min(geometry.data_pages);
+        let programmed = self.flash.programmed(block).min(geometry.data_pages);
         let held = (0..programmed).map(|page| geometry.ppn(block, page));
-        let held =
-            held.filter(|ppn| self.back.ftl().valid_at(self.back.flash(), *ppn).is_some()).count();
+        let held = held.filter(|ppn| self.ftl.valid_at(&self.flash, *ppn).is_some()).count();
         let begun = begun.within(geometry.ppn(block, 0), geometry.pages_per_block);
-        let begun_valid = begun.iter().filter(|p| self.back.ftl().lies_at(p.lpn, p.ppn)).count();
-        let (b, state, valid) =
-            (block.0, self.back.ftl().state(block), self.back.ftl().valid(block));
+        let begun_valid = begun.iter().filter(|p| self.ftl.lies_at(p.lpn, p.ppn)).count();
+        let (b, state, valid) = (block.0, self.ftl.state(block), self.ftl.valid(block));
         ensure!(
             valid as usize == held + begun_valid,
             "block {b} counts {valid} valid pages and holds {held}, {begun_valid} in flight"
         );
-        let full = self.back.flash().programmed(block) == geometry.pages_per_block;
+        let full = self.flash.programmed(block) == geometry.pages_per_block;
         ensure!(
-            self.back.ftl().is_indexed(domain, block) == (state == BlockState::Closed),
+            self.ftl.is_indexed(domain, block) == (state == BlockState::Closed),
             "block {b} is {state:?} with {valid} valid pages, and the victim index says otherwise"
         );
         match state {
@@ -239,7 +231,7 @@ impl Ssd {
                 ensure!(programmed == 0, "free block {b} has {programmed} programmed pages");
             }
             BlockState::Open => {
-                let frontier = self.back.ftl().frontier_at(domain, block);
+                let frontier = self.ftl.frontier_at(domain, block);
                 // With cache commands the next block is begun while the last page is programmed.
                 let closing = begun.iter().any(|programming| geometry.is_last(programming.ppn));
                 ensure!(frontier.is_some() || closing, "block {b} is open but not a frontier");
@@ -252,10 +244,7 @@ impl Ssd {
             }
             BlockState::Retired => {
                 ensure!(programmed == 0, "retired block {b} has {programmed} programmed pages");
-                ensure!(
-                    self.back.flash().life(block) == 0,
-                    "block {b} was retired before it expired"
-                );
+                ensure!(self.flash.life(block) == 0, "block {b} was retired before it expired");
             }
             BlockState::PassedOver => {
                 return Err(format!("block {b} is still hidden from the cleaning policy"));
@@ -279,17 +268,17 @@ impl Ssd {
             let blocks = (first..first + geometry.blocks_per_domain).map(Block);
             let mut free = 0;
             for block in blocks {
-                let valid = u64::from(self.back.ftl().valid(block));
+                let valid = u64::from(self.ftl.valid(block));
                 let begun = begun.within(geometry.ppn(block, 0), geometry.pages_per_block).len();
-                let used = u64::from(self.back.flash().programmed(block).min(geometry.data_pages))
-                    + begun as u64;
+                let used =
+                    u64::from(self.flash.programmed(block).min(geometry.data_pages)) + begun as u64;
                 ensure!(valid <= used, "block {} has more valid than used pages", block.0);
                 pages[0] += valid;
                 pages[1] += used - valid;
                 pages[2] += u64::from(geometry.data_pages) - used;
-                free += u32::from(self.back.ftl().state(block) == BlockState::Free);
+                free += u32::from(self.ftl.state(block) == BlockState::Free);
             }
-            let counted = self.back.ftl().free_blocks(domain);
+            let counted = self.ftl.free_blocks(domain);
             ensure!(free == counted, "domain {} counts {counted} free blocks of {free}", domain.0);
         }
         let all = u64::from(geometry.blocks()) * u64::from(geometry.data_pages);
@@ -299,8 +288,7 @@ impl Ssd {
             "{valid} valid + {superseded} superseded + {erased} erased pages are not {all}"
         );
         for unit in (0..geometry.units).map(Unit) {
-            let (kept, counted) =
-                (self.back.ftl().reclaimable(unit), self.back.ftl().count_reclaimable(unit));
+            let (kept, counted) = (self.ftl.reclaimable(unit), self.ftl.count_reclaimable(unit));
             ensure!(
                 kept.is_none_or(|kept| kept == counted),
                 "{} holds {counted} pages without valid data, and {kept:?} are counted",

@@ -2,12 +2,32 @@
 
 use engine::{EventId, EventQueue, Time};
 
+/// What happens at a die, or on a bus, at an instant.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(in crate::ssd) enum DieEvent {
+    /// Something has crossed this bus.
+    Crossed(u32),
+    /// What is being sensed under this number is in the registers.
+    Sensed(u32),
+    /// The cells of this die have ended a program or an erase.
+    CellDone(u32),
+    /// They have stopped one.
+    Stopped(u32),
+}
+
 /// What may happen at an instant.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(in crate::ssd) enum Event {
-    /// Something happens in the flash back end, which knows what: the number of a lane of which a stage
-    /// ends, or of whatever else it has.
-    Flash(u32),
+    /// A stage of the operation on this lane ends.
+    Lane(u32),
+    /// Something happens at a die, or on a bus to it.
+    Die(DieEvent),
+    /// A processor of the controller is done with a command.
+    Core(u32),
+    /// A group of the write buffer has had its time to fill.
+    Lingered(u32),
+    /// The write buffer may let in more.
+    MeterOpens,
     /// The host link has finished a transfer.
     LinkFree,
     /// The device sees a request that the host has sent.
@@ -18,14 +38,56 @@ pub(in crate::ssd) enum Event {
     PowerLane(u32),
 }
 
-/// Events that are not of the flash, as the queue holds them.
-const LINK_FREE: u32 = (1 << 24) - 1;
-const REQUEST_ARRIVES: u32 = (1 << 24) - 2;
-/// Those of power cuts: a few, and one for each lane.
-const POWER: u32 = 15 << 20;
-const POWER_LANE: u32 = 14 << 20;
+/// The kinds of event: the queue holds a number below 2^24, the kind above that of the object.
+macro_rules! kinds {
+    ($($kind:ident = $event:pat => $number:expr, |$given:ident| $made:expr;)+) => {
+        #[derive(Clone, Copy)]
+        enum Kind { $($kind,)+ }
 
-/// Lanes of a drive that recovers, at most.
+        impl Kind {
+            const ALL: [Kind; [$(stringify!($kind)),+].len()] = [$(Kind::$kind),+];
+        }
+
+        impl Event {
+            #[inline]
+            fn packed(self) -> u32 {
+                let (kind, number) = match self {
+                    $($event => (Kind::$kind, $number),)+
+                };
+                debug_assert!(number < MOST_LANES, "what an event is about has 20 bits");
+                (kind as u32) << NUMBER_BITS | number
+            }
+
+            #[inline]
+            fn unpacked(packed: u32) -> Event {
+                let number = packed & (MOST_LANES - 1);
+                match Kind::ALL[(packed >> NUMBER_BITS) as usize] {
+                    $(Kind::$kind => { let $given = number; $made })+
+                }
+            }
+        }
+    };
+}
+
+kinds! {
+    Lane = Event::Lane(lane) => lane, |lane| Event::Lane(lane);
+    Crossed = Event::Die(DieEvent::Crossed(bus)) => bus, |bus| Event::Die(DieEvent::Crossed(bus));
+    Sensed = Event::Die(DieEvent::Sensed(read)) => read, |read| Event::Die(DieEvent::Sensed(read));
+    CellDone = Event::Die(DieEvent::CellDone(die)) => die, |die| Event::Die(DieEvent::CellDone(die));
+    Stopped = Event::Die(DieEvent::Stopped(die)) => die, |die| Event::Die(DieEvent::Stopped(die));
+    Core = Event::Core(core) => core, |core| Event::Core(core);
+    Lingered = Event::Lingered(group) => group, |group| Event::Lingered(group);
+    MeterOpens = Event::MeterOpens => 0, |_none| Event::MeterOpens;
+    LinkFree = Event::LinkFree => 0, |_none| Event::LinkFree;
+    RequestArrives = Event::RequestArrives => 0, |_none| Event::RequestArrives;
+    Power = Event::Power(which) => which, |which| Event::Power(which);
+    PowerLane = Event::PowerLane(lane) => lane, |lane| Event::PowerLane(lane);
+}
+
+/// Bits of the number of the object within an event.
+const NUMBER_BITS: u32 = 20;
+
+/// Lanes, dies, groups and whatever else has events: fewer than this of each.
 pub(in crate::ssd) const MOST_LANES: u32 = 1 << 20;
 
 /// The present instant and the events to come, which host and flash share: what happens at one instant
@@ -45,14 +107,7 @@ impl Clock {
     /// Asks for an event.
     #[inline]
     pub(in crate::ssd) fn call(&mut self, at: Time, event: Event) -> EventId {
-        let number = match event {
-            Event::Flash(number) => number,
-            Event::LinkFree => LINK_FREE,
-            Event::RequestArrives => REQUEST_ARRIVES,
-            Event::Power(which) => POWER + which,
-            Event::PowerLane(lane) => POWER_LANE + lane,
-        };
-        self.events.push(at, number)
+        self.events.push(at, event.packed())
     }
 
     /// Takes back an event that has not happened.
@@ -70,14 +125,7 @@ impl Clock {
     pub(in crate::ssd) fn go_on(&mut self, to: Time) -> Option<Event> {
         let (at, number) = self.events.pop_until(to)?;
         self.now = at;
-        if number < POWER_LANE {
-            return Some(Event::Flash(number));
-        }
-        Some(match number {
-            LINK_FREE => Event::LinkFree,
-            REQUEST_ARRIVES => Event::RequestArrives,
-            POWER.. => Event::Power(number - POWER),
-            _ => Event::PowerLane(number - POWER_LANE),
-        })
+        // What is most frequent, without a table.
+        Some(if number < MOST_LANES { Event::Lane(number) } else { Event::unpacked(number) })
     }
 }

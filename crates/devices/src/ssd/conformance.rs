@@ -178,7 +178,7 @@ fn run(case: &Case, policy: &Policy, supplied: &Supplied) -> Result<Outcome, Str
             }
         }
         Load::Timed => {
-            let sectors = u64::from(ssd.back.ftl().geometry().sectors_per_page);
+            let sectors = u64::from(ssd.ftl.geometry().sectors_per_page);
             let mut load = Requests { left: 6 * pages, room: 8, pages, sectors, random };
             end = drive(&mut ssd, &mut load, Time::MAX, &mut Nobody)
                 .map_err(|error| error.to_string())?
@@ -189,7 +189,7 @@ fn run(case: &Case, policy: &Policy, supplied: &Supplied) -> Result<Outcome, Str
         return Err(failure);
     }
     ssd.check().map_err(|broken| format!("the audit fails: {broken}"))?;
-    let map: Vec<_> = (0..pages).map(|page| ssd.back.ftl().lookup(Lpn(page))).collect();
+    let map: Vec<_> = (0..pages).map(|page| ssd.ftl.lookup(Lpn(page))).collect();
     if case.load != Load::Timed
         && let Some(lost) = map.iter().position(Option::is_none)
     {

@@ -5,7 +5,6 @@
 //! drive reads to find its map after a power cut is left out.
 
 use super::Ssd;
-use super::back::Back;
 use super::config::{SsdConfig, SsdEnergy};
 use super::flash::Effort;
 use crate::energy::{self, EnergyReport};
@@ -43,28 +42,20 @@ impl SsdEnergy {
     }
 }
 
-impl Back {
+impl Ssd {
     /// What operations did since counts were reset.
     pub(in crate::ssd) fn effort(&self) -> Effort {
-        match self {
-            Back::Pages(back) => back.lanes.effort(),
-            Back::Groups(back) => back.effort(),
-        }
+        self.units.effort()[0] + self.dies.effort()[0]
     }
 
     /// The part of it that the host's reads had.
     fn effort_of_reads(&self) -> Effort {
-        match self {
-            Back::Pages(back) => {
-                let counters = &back.ftl.counters;
-                back.lanes.effort_of_a_read().times(counters.host_reads + counters.idle_reads)
-            }
-            Back::Groups(back) => back.effort_of_reads(),
-        }
+        let counters = &self.ftl.counters;
+        let of_units = self.units.effort()[1];
+        let reads = if self.is_buffered { 0 } else { counters.host_reads + counters.idle_reads };
+        of_units.times(reads) + self.dies.effort()[1]
     }
-}
 
-impl Ssd {
     fn taken(&self, effort: &Effort) -> Taken {
         self.config.energy.of(effort, self.config.scale)
     }
@@ -74,7 +65,7 @@ impl Ssd {
         if !self.config.energy.is_known() {
             return figures;
         }
-        let taken = self.taken(&self.back.effort());
+        let taken = self.taken(&self.effort());
         energy::follow(figures, taken.flash + taken.bus)
     }
 
@@ -85,8 +76,8 @@ impl Ssd {
             return None;
         }
         let spent = self.spent(end);
-        let taken = self.taken(&self.back.effort());
-        let reads = self.taken(&self.back.effort_of_reads());
+        let taken = self.taken(&self.effort());
+        let reads = self.taken(&self.effort_of_reads());
         let (standby, controller) = (config.standby_watts(&self.config), config.controller.watts());
         let seconds = energy::seconds(spent.time);
         let busy: Time = spent.units.iter().map(|unit| unit.busy_ns).sum();

@@ -1,13 +1,14 @@
 //! The device kind `ssd`: how its configuration is layered, and how it is built.
 
-use super::back::Back;
-use super::buffered::Buffered;
+use super::cache::{Cache, Queues, untimed_room};
 use super::clean::Supplied;
 use super::config::{CellName, Policy, PolicyName, SsdConfig, SsdPartial};
+use super::die::{Dies, Units};
+use super::front::Front;
 use super::ftl::Ftl;
-use super::host::Host;
+use super::mover::{Jobs, Mover};
 use super::power::Power;
-use super::sched::Scheduler;
+use super::shape::Groups;
 use super::{Clock, Geometry, Ssd};
 use crate::building::go_on;
 use crate::{DeviceKind, Model, Tick, Unbuilt};
@@ -104,15 +105,30 @@ impl Ssd {
         let ControlFlow::Continue(filled) = Ftl::new(config, geometry, seed, tick) else {
             return Err(Unbuilt::Interrupted);
         };
-        let mut back = if config.is_buffered() {
-            Back::Groups(Box::new(Buffered::new(config, geometry, filled)))
-        } else {
-            Back::Pages(Scheduler::new(config, geometry, filled))
-        };
-        back.state().0.supply(policy);
+        let (mut ftl, flash) = filled;
+        ftl.supply(policy);
+        if let Some(shape) = &geometry.groups {
+            ftl.write_through(untimed_room(config, shape));
+        }
+        let shape = geometry.groups.unwrap_or_else(|| Groups::of_pages(geometry));
+        let queues = Queues::new(config, geometry);
+        let alone = (queues.is_simple(), ftl.pools_span_units());
+        let dies = Dies::new(config, shape);
         Ok(Ssd {
-            host: Host::new(config),
-            back,
+            front: Front::new(config),
+            units: Units::new(config, geometry),
+            jobs: Jobs::new(config, geometry, alone),
+            queues,
+            cache: Cache::new(config, geometry, shape, dies.costs()),
+            mover: Mover::new(config, geometry, shape),
+            dies,
+            ftl,
+            flash,
+            is_buffered: geometry.groups.is_some(),
+            puts_off: false,
+            due: Vec::new(),
+            answers: Vec::new(),
+            recorder: None,
             clock: Clock::default(),
             config: config.clone(),
             before: None,

@@ -7,7 +7,7 @@ use crate::looks::{BlockLook, Looks};
 impl Ssd {
     /// Adds the blocks of this drive, by number.
     pub(super) fn show_blocks(&self, looks: &mut Looks) {
-        let (ftl, flash) = (self.back.ftl(), self.back.flash());
+        let (ftl, flash) = (&self.ftl, &self.flash);
         let geometry = self.geometry();
         let first = looks.blocks.len();
         let look = |number| {

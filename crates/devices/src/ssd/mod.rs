@@ -1,39 +1,41 @@
 //! The solid-state disk: requests in, flash operations in between, completions out.
 //!
-//! This file is the wiring. The [`Host`] cuts requests into page requests and answers when the last is
-//! done; a [`Back`] end serves them with the flash; both share one [`Clock`]. There are two: one whose units
-//! serve a page at a time, and one that gathers groups of pages in a write buffer. `pump.rs` lets requests
-//! pass between them.
+//! A drive is a few machines and the wire between them (`wire/`). The [`Front`] takes requests and gives answers;
+//! [`Queues`] and the [`Cache`] have the pages that wait for their place in the flash, or for their program;
+//! [`Units`] and [`Dies`] do operations and keep their time; [`Jobs`] and the [`Mover`] have the relocations under
+//! way. Of each pair a page takes one: without a write buffer it gets its place when a unit is free for it, with
+//! one when it comes into the buffer. All share one [`Clock`], one FTL and one flash.
 
 pub mod account;
 mod audit;
-mod back;
-mod buffered;
+mod cache;
 pub mod clean;
 mod clock;
 pub mod config;
 mod conformance;
+pub mod die;
 mod energy;
 pub mod flash;
+mod front;
 pub mod ftl;
-mod host;
 pub mod ids;
 mod kind;
 mod look;
 mod model;
+mod mover;
 pub mod numbers;
 mod page;
 mod parts;
 pub mod power;
-mod pump;
 mod report;
 mod room;
-mod sched;
 mod sets;
 pub mod shape;
 pub(crate) mod snapshot;
+pub mod timeline;
 #[cfg(test)]
 mod widths;
+mod wire;
 
 pub use config::SsdConfig;
 pub use conformance::{Check, conformance, conformance_of};
@@ -42,22 +44,42 @@ pub use report::{
     SpareReport, SsdReport, UnitReport, WearMap, WearReport, data_units,
 };
 pub use room::Room;
-pub use sched::timeline;
 pub use shape::Geometry;
 pub use snapshot::Snapshot;
 
-use back::Back;
-use clock::{Clock, Event};
+use cache::{Cache, Queues};
+use clock::Clock;
+use die::{Dies, Units};
 use engine::{Completion, Device, Followed, Request, Time};
-use host::Host;
+use flash::Flash;
+use front::Front;
+use ftl::Ftl;
+use mover::{Jobs, Mover};
+use timeline::Recorder;
+use wire::{Answer, Due};
 
 /// A simulated solid-state disk.
 #[derive(Debug, Clone)]
 pub struct Ssd {
     config: SsdConfig,
-    host: Host,
-    back: Back,
+    front: Front,
+    queues: Queues,
+    cache: Cache,
+    units: Units,
+    dies: Dies,
+    jobs: Jobs,
+    mover: Mover,
+    ftl: Ftl,
+    flash: Flash,
     clock: Clock,
+    /// Pages go through the write buffer.
+    is_buffered: bool,
+    /// Cleaning waits as long as there is room.
+    puts_off: bool,
+    /// What is still to be done at this instant, and the answers that it has come to; empty between events.
+    due: Vec<Due>,
+    answers: Vec<Answer>,
+    recorder: Option<Box<Recorder>>,
     /// What units and buses had done when the account began, where that was in the middle of a run.
     before: Option<Box<account::Spent>>,
     /// What it does about power cuts, if it recovers from them.
@@ -68,39 +90,31 @@ pub struct Ssd {
 
 impl Ssd {
     fn geometry(&self) -> &Geometry {
-        self.back.ftl().geometry()
+        self.ftl.geometry()
     }
 }
 
 impl Device for Ssd {
     fn submit(&mut self, now: Time, request: Request) {
         assert!(now >= self.clock.now, "time does not go backwards");
-        host::check(&request, self.capacity_sectors());
+        front::check(&request, self.capacity_sectors());
         self.clock.now = now;
-        match self.host.submit(request, &mut self.clock) {
+        match self.front.submit(request, &mut self.clock) {
             Some(slot) => self.arrive_at_once(slot, &request),
             None => self.pump(),
         }
     }
 
     fn next_event(&self) -> Option<Time> {
-        self.host.first_done().or_else(|| self.clock.next_at())
+        self.front.first_done().or_else(|| self.clock.next_at())
     }
 
     fn advance(&mut self, to: Time, completions: &mut Vec<Completion>) {
         while let Some(event) = self.clock.go_on(to) {
-            match event {
-                Event::Flash(number) => self.flash_event(number),
-                Event::LinkFree => self.pump(),
-                Event::RequestArrives => {
-                    self.host.request_arrives();
-                    self.pump();
-                }
-                event => self.power_event(event),
-            }
+            self.happens(event);
         }
         self.clock.now = to;
-        completions.append(self.host.done());
+        completions.append(self.front.done());
     }
 
     fn cut(&mut self, now: Time, completions: &mut Vec<Completion>) {
@@ -117,11 +131,11 @@ impl Device for Ssd {
     }
 
     fn has_ended(&self) -> bool {
-        self.back.ftl().has_ended() && self.is_ready()
+        self.ftl.has_ended() && self.is_ready()
     }
 
     fn may_refuse(&self) -> bool {
-        self.back.ftl().is_worn()
+        self.ftl.is_worn()
     }
 
     fn followed(&self) -> Option<Followed> {

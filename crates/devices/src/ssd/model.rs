@@ -1,10 +1,9 @@
 //! The optional traits of a drive: preconditioning, saving, examining, reporting.
 
-use super::back::Back;
-use super::ids::{Block, Lpn};
+use super::ids::{Block, Lpn, Unit};
 use super::parts::Parts;
 use super::timeline::{Timeline, Window};
-use super::{Room, Snapshot, Ssd, SsdReport, host};
+use super::{Room, Snapshot, Ssd, SsdReport, front};
 use crate::energy::EnergyReport;
 use crate::{Apart, Cleans, Examine, Looks, Persist, Prepare, Run, Writes};
 use engine::{Op, Request, Status, Time};
@@ -20,32 +19,32 @@ impl Prepare for Ssd {
 
     fn overwrite_untimed(&mut self, pages: &[u64]) {
         assert!(
-            self.host.is_idle() && self.clock.next_at().is_none() && self.parts.is_none(),
+            self.front.is_idle() && self.clock.next_at().is_none() && self.parts.is_none(),
             "fast-forward comes before the first request, or while the drive rests"
         );
-        let (ftl, flash) = self.back.state();
+        let (ftl, flash) = (&mut self.ftl, &mut self.flash);
         ftl.overwrite_untimed(flash, pages);
     }
 
     fn divide(&mut self, parts: u32) -> Result<u32, &'static str> {
         assert!(self.parts.is_none(), "a drive is divided once");
-        let parts = Parts::new(self.back.ftl(), self.back.flash(), parts)?;
+        let parts = Parts::new(&self.ftl, &self.flash, parts)?;
         Ok(self.parts.insert(Box::new(parts)).count())
     }
 
     fn overwrites_divided(&self) -> u64 {
-        let first = (self.back.ftl(), self.back.flash());
+        let first = (&self.ftl, &self.flash);
         self.parts.as_ref().map_or(0, |parts| parts.sure_overwrites(first))
     }
 
     fn overwrite_divided(&mut self, writes: &dyn Writes, run: &mut Run<'_>) {
         let parts = self.parts.as_mut().expect("the drive is divided");
-        parts.overwrite(self.back.state(), writes, run);
+        parts.overwrite((&mut self.ftl, &mut self.flash), writes, run);
     }
 
     fn unite(&mut self) {
         if let Some(parts) = self.parts.take() {
-            parts.unite(self.back.state());
+            parts.unite((&mut self.ftl, &mut self.flash));
         }
     }
 
@@ -53,21 +52,21 @@ impl Prepare for Ssd {
         let mut status = Status::Ok;
         match request.op {
             Op::Flush => {
-                let (ftl, flash) = self.back.state();
+                let (ftl, flash) = (&mut self.ftl, &mut self.flash);
                 ftl.flush_untimed(flash);
             }
             Op::Trim => {
-                let covered = host::covered(self.geometry(), request);
-                status = self.back.state().0.trim_all(covered);
+                let covered = front::covered(self.geometry(), request);
+                status = self.ftl.trim_all(covered);
             }
             Op::Read | Op::Write => {
-                for page in host::touched(self.geometry(), request) {
-                    let page = host::page_request(self.geometry(), request, Lpn(page), None);
-                    let (ftl, flash) = self.back.state();
+                for page in front::touched(self.geometry(), request) {
+                    let page = front::page_request(self.geometry(), request, Lpn(page), None);
+                    let (ftl, flash) = (&mut self.ftl, &mut self.flash);
                     status = status.and(ftl.serve_untimed(flash, &page));
                 }
                 if request.op == Op::Write && request.fua {
-                    let (ftl, flash) = self.back.state();
+                    let (ftl, flash) = (&mut self.ftl, &mut self.flash);
                     ftl.flush_untimed(flash);
                 }
             }
@@ -97,11 +96,11 @@ impl Persist for Ssd {
 impl Examine for Ssd {
     /// Erase counts stay: they are the drive's age.
     fn reset_counts(&mut self) {
-        self.back.reset_counters();
+        self.reset_counters();
     }
 
     fn begin_load(&mut self) {
-        let (ftl, flash) = self.back.state();
+        let (ftl, flash) = (&mut self.ftl, &mut self.flash);
         ftl.begin_load(flash);
     }
 
@@ -119,11 +118,11 @@ impl Examine for Ssd {
     }
 
     fn record_operations(&mut self, window: Window) {
-        self.back.record(window);
+        self.record_window(window);
     }
 
     fn take_operations(&mut self) -> Option<Timeline> {
-        self.back.take_record()
+        self.take_record()
     }
 
     fn report(&self, end: Time) -> Option<SsdReport> {
@@ -138,7 +137,7 @@ impl Examine for Ssd {
 impl Apart for Ssd {
     /// A block is erased once in the time that an erasure takes, and one erasure may be under way.
     fn sound_until(&self, now: Time) -> Time {
-        let flash = self.back.flash();
+        let flash = &self.flash;
         let used = (0..self.geometry().blocks()).map(Block).filter(|it| !flash.is_retired(*it));
         let least = used.map(|block| flash.life(block)).min().unwrap_or(0);
         let erasures = Time::from(least.saturating_sub(2));
@@ -148,33 +147,26 @@ impl Apart for Ssd {
 
 impl Cleans for Ssd {
     fn is_steerable(&self) -> bool {
-        matches!(self.back, Back::Pages(_))
+        !self.is_buffered
     }
 
     fn units_cleaning(&self) -> u32 {
-        match &self.back {
-            Back::Pages(back) => back.units_cleaning(),
-            Back::Groups(_) => 0,
-        }
+        if self.is_buffered { 0 } else { self.cleaning_count() }
     }
 
     fn wants_cleaning(&self) -> bool {
-        match &self.back {
-            Back::Pages(back) => back.needs_cleaning(),
-            Back::Groups(_) => false,
-        }
+        let mut units = (0..self.geometry().units).map(Unit);
+        !self.is_buffered && units.any(|unit| self.ftl.needs_cleaning(unit))
     }
 
     fn clean_now(&mut self, now: Time) {
         self.clock.now = now;
-        if let Back::Pages(back) = &mut self.back {
-            back.clean_now(&mut self.clock);
+        if !self.is_buffered {
+            self.clean_units_now();
         }
     }
 
     fn put_off_cleaning(&mut self, put_off: bool) {
-        if let Back::Pages(back) = &mut self.back {
-            back.puts_off = put_off;
-        }
+        self.puts_off = put_off;
     }
 }

@@ -135,30 +135,30 @@ impl Ssd {
     /// Whether nothing is under way: no request, no operation, no victim that is half moved, no page in
     /// the write buffer.
     pub(super) fn is_at_rest(&self) -> bool {
-        self.host.is_idle()
-            && self.host.first_done().is_none()
+        self.front.is_idle()
+            && self.front.first_done().is_none()
             && self.clock.next_at().is_none()
             && self.parts.is_none()
-            && self.back.programming().is_empty()
-            && self.back.erasing().is_empty()
-            && self.back.ftl().has_no_victim(self.back.flash())
+            && self.programming().is_empty()
+            && self.erasing().is_empty()
+            && self.ftl.has_no_victim(&self.flash)
     }
 
     /// The state of the drive, which must not be serving anything.
     pub(super) fn snapshot(&self) -> Snapshot {
-        let is_fresh = self.clock.now == 0 && self.host.is_idle() && self.parts.is_none();
+        let is_fresh = self.clock.now == 0 && self.front.is_idle() && self.parts.is_none();
         assert!(is_fresh || self.is_at_rest(), "a drive is kept while it rests, in one piece");
         let shape = shape(&self.config, self.geometry());
-        if !self.back.ftl().rests_untimed() {
+        if !self.ftl.rests_untimed() {
             // Kept is what the drive comes to once what it cleans without time is erased.
-            let (mut ftl, mut flash) = (self.back.ftl().clone(), self.back.flash().clone());
+            let (mut ftl, mut flash) = (self.ftl.clone(), self.flash.clone());
             ftl.end_untimed(&mut flash);
             return Snapshot {
                 shape,
                 drives: vec![Drive { flash: flash.keep(), ftl: ftl.keep() }],
             };
         }
-        let drive = Drive { flash: self.back.flash().keep(), ftl: self.back.ftl().keep() };
+        let drive = Drive { flash: self.flash.keep(), ftl: self.ftl.keep() };
         Snapshot { shape, drives: vec![drive] }
     }
 
@@ -181,7 +181,7 @@ impl Ssd {
         Ok(Room {
             drives: 1,
             table: Table { longest: geometry.pages(), wide: geometry.wide },
-            list: self.back.ftl().longest_list(),
+            list: self.ftl.longest_list(),
         })
     }
 
@@ -191,7 +191,7 @@ impl Ssd {
         let (Some(drive), true) = (snapshot.drives.pop(), snapshot.drives.is_empty()) else {
             return Err("it does not hold one drive".to_owned());
         };
-        let (ftl, flash) = self.back.state();
+        let (ftl, flash) = (&mut self.ftl, &mut self.flash);
         flash.restore(drive.flash, derives)?;
         ftl.restore(flash, drive.ftl)?;
         if derives {

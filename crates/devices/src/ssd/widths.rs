@@ -89,8 +89,8 @@ fn wide_page_numbers_change_nothing() {
         assert!(one == other && run(&mut again) == one, "drive {number} answers otherwise");
         for ssd in [&narrow, &wide, &again] {
             ssd.check().unwrap();
-            assert!(ssd.back.ftl().keep() == narrow.back.ftl().keep(), "drive {number}");
-            assert!(ssd.back.flash().keep() == narrow.back.flash().keep(), "drive {number}");
+            assert!(ssd.ftl.keep() == narrow.ftl.keep(), "drive {number}");
+            assert!(ssd.flash.keep() == narrow.flash.keep(), "drive {number}");
             assert!(ssd.report(1) == narrow.report(1), "drive {number}");
         }
     }

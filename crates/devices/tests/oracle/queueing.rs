@@ -2,7 +2,7 @@
 //! queue for every unit, one sorted map of events.
 
 use super::{Job, Load, Record};
-use devices::ssd::flash::Stage;
+use devices::ssd::die::Stage;
 use engine::Time;
 use std::collections::{BTreeMap, VecDeque};
 

@@ -3,8 +3,6 @@
 mod array;
 mod damage;
 mod effort;
-mod lanes;
-mod operation;
 mod pairs;
 mod ratings;
 
@@ -12,8 +10,6 @@ pub use array::Flash;
 pub(in crate::ssd) use array::FlashState;
 pub use damage::{Damage, Loose, Reading, Short, Torn};
 pub use effort::Effort;
-pub use lanes::{Finished, Lanes, StageEnd};
-pub(in crate::ssd) use operation::copies_for_summary;
-pub use operation::{Cached, CellTimes, CostTable, FlashOp, OpKind, Plan, PlanId, Stage};
+pub(in crate::ssd) use pairs::lower_in;
 pub use pairs::lower_of;
 pub use ratings::Ratings;

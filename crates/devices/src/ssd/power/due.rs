@@ -16,7 +16,7 @@ impl Ssd {
         let Some(power) = &mut self.power else { return };
         let checkpoints = &mut power.checkpoints;
         let is_idle = checkpoints.is_used && !checkpoints.is_due && checkpoints.writing.is_none();
-        let programs = Some(self.back.ftl().next_program());
+        let programs = Some(self.ftl.next_program());
         if !is_idle || checkpoints.programs == programs || !matches!(power.state, State::Serving) {
             return;
         }
@@ -27,9 +27,9 @@ impl Ssd {
 
     /// A checkpoint is due.
     pub(super) fn begin_checkpoint(&mut self) {
+        let programs = self.open_programs(self.clock.now);
         let power = self.power.as_mut().expect("it has checkpoints");
-        let programs = self.back.open_programs(self.clock.now);
-        let (ftl, flash) = (self.back.ftl(), self.back.flash());
+        let (ftl, flash) = (&self.ftl, &self.flash);
         let geometry = ftl.geometry();
         let mut map = durable(ftl, &programs);
         if geometry.groups.is_some() {
@@ -62,7 +62,7 @@ impl Ssd {
     fn write_checkpoint_page(&mut self, unit: Unit) {
         let power = self.power.as_mut().expect("it has checkpoints");
         power.own_pages.entry(unit.0).or_default().push_back(Own::Checkpoint);
-        self.back.write_own(unit, &mut self.clock);
+        self.write_own(unit);
     }
 
     /// A page of a checkpoint is written.

@@ -2,7 +2,7 @@
 
 use super::state::Power;
 use super::tear::{count_erasure, drawn, end_blocks};
-use crate::ssd::buffered::{CutGroup, Fate};
+use crate::ssd::cache::{CutGroup, Fate};
 use crate::ssd::flash::{Flash, Loose, Reading};
 use crate::ssd::ftl::Ftl;
 use crate::ssd::ids::Block;

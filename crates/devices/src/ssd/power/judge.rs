@@ -5,17 +5,16 @@
 
 use super::state::{Power, State};
 use super::truth::{Begun, Truth, durable};
-use crate::ssd::back::Back;
+use crate::ssd::cache::CutProgram;
 use crate::ssd::flash::Flash;
 use crate::ssd::ftl::{Ftl, PageMap, Place};
 use crate::ssd::ids::Lpn;
-use crate::ssd::sched::CutProgram;
 use std::collections::BTreeMap;
 
 impl Power {
     /// Notes what must be there, before anything is torn. A recovery that is cut before it has its map
     /// owes what the one before owed.
-    pub(super) fn note_truth(&mut self, back: &Back, programs: &[CutProgram]) {
+    pub(super) fn note_truth(&mut self, ftl: &Ftl, programs: &[CutProgram]) {
         let has_map = !matches!(
             self.state,
             State::Off | State::Starting | State::Reading { .. } | State::Erasing
@@ -23,7 +22,6 @@ impl Power {
         if !has_map {
             return;
         }
-        let ftl = back.ftl();
         let mut truth = Truth {
             durable: durable(ftl, programs),
             begun: BTreeMap::new(),

@@ -16,7 +16,7 @@ impl Ssd {
     /// Pages were trimmed. Whether the answer waits for the record.
     pub(in crate::ssd) fn note_trim(&mut self, slot: Slot, pages: Range<u64>) -> bool {
         let Some(power) = &mut self.power else { return false };
-        power.trims.add(pages, self.back.ftl().next_program());
+        power.trims.add(pages, self.ftl.next_program());
         power.trims.is_logged() && self.write_log(slot, Op::Trim)
     }
 
@@ -47,7 +47,7 @@ impl Ssd {
             queue.push_back(Own::Log { last, waiting });
         }
         for _ in 0..pages {
-            self.back.write_own(LOG_UNIT, &mut self.clock);
+            self.write_own(LOG_UNIT);
         }
         true
     }
@@ -63,9 +63,9 @@ impl Ssd {
                 }
                 for (slot, op) in waiting {
                     if op == Op::Flush {
-                        self.host.flushed(slot, &mut self.clock);
+                        self.front.flushed(slot, &mut self.clock);
                     } else {
-                        self.host.request_done(slot, Status::Ok, &[], &mut self.clock);
+                        self.front.answer(slot, Status::Ok, [0; 2], &mut self.clock);
                     }
                 }
             }

@@ -3,7 +3,7 @@
 
 use crate::ssd::clock::{Clock, Event, MOST_LANES};
 use crate::ssd::config::SsdConfig;
-use crate::ssd::flash::{Lanes, Plan, PlanId, Stage, StageEnd};
+use crate::ssd::die::{Lanes, Plan, PlanId, Stage, StageEnd};
 use crate::ssd::shape::Geometry;
 use crate::ssd::shape::groups::summary_bytes;
 

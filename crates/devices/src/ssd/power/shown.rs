@@ -2,19 +2,12 @@
 
 use super::state::{PowerReport, UnderWay};
 use crate::ssd::Ssd;
-use crate::ssd::back::Back;
 use crate::ssd::ids::{Block, Lpn, Ppn};
 
 impl Ssd {
     /// The programs under way, in the order in which they began.
     pub fn programs_under_way(&self) -> Vec<UnderWay> {
-        let all = match &self.back {
-            Back::Pages(back) => {
-                let all = back.owned_programs().into_iter();
-                all.map(|(it, owner)| (it, owner.map(|slot| self.host.request_of(slot)))).collect()
-            }
-            Back::Groups(back) => back.owned_programs(),
-        };
+        let all = self.owned_programs();
         let data = all.into_iter().filter(|(it, _)| it.lpn != Lpn::PADDING);
         let under_way = data.map(|(it, request)| UnderWay {
             ppn: it.ppn,
@@ -28,19 +21,19 @@ impl Ssd {
 
     /// Where a page is read from.
     pub fn place_of(&self, lpn: Lpn) -> Option<Ppn> {
-        self.back.ftl().lookup(lpn)
+        self.ftl.lookup(lpn)
     }
 
     /// The erasures of each block, and whether it is retired.
     pub fn wear_of_blocks(&self) -> (Vec<u32>, Vec<bool>) {
-        let flash = self.back.flash();
+        let flash = &self.flash;
         let blocks = (0..self.geometry().blocks()).map(Block);
         (flash.erases().to_vec(), blocks.map(|block| flash.is_retired(block)).collect())
     }
 
     /// The low 32 bits of the number of the program of a page.
     pub fn order_at(&self, ppn: Ppn) -> u32 {
-        self.back.flash().order(ppn)
+        self.flash.order(ppn)
     }
 
     /// What power cuts came to; nothing of a drive that does not recover.

@@ -5,7 +5,6 @@ use super::planted::Bug;
 use super::reader::Step;
 use super::state::{Power, State, next_program};
 use crate::ssd::Ssd;
-use crate::ssd::back::Back;
 use crate::ssd::clock::{Clock, Event};
 use crate::ssd::config::Recovery;
 use crate::ssd::flash::{Flash, Reading, Short, Torn};
@@ -20,32 +19,30 @@ pub(in crate::ssd) const STARTED: u32 = 0;
 impl Ssd {
     /// The power goes: what was asked and not answered is lost, with all that the controller knew.
     pub(in crate::ssd) fn lose_power(&mut self, now: Time, completions: &mut Vec<Completion>) {
+        let erasing = self.erasing();
+        let (programs, groups) = if self.is_buffered {
+            let is_open = |slot, request| self.front.is_open(slot, request);
+            self.cache.cut(&self.ftl, &self.dies, is_open, now)
+        } else {
+            (self.cut_programs(now), Vec::new())
+        };
         let power = self.power.as_mut().expect("a drive that recovers");
         power.report.cuts += 1;
-        let erasing = self.back.erasing();
-        match &self.back {
-            Back::Pages(back) => {
-                let programs = back.cut_programs(now);
-                power.note_truth(&self.back, &programs);
-                let (ftl, flash) = self.back.state();
-                power.tear(ftl, flash, &programs, &erasing);
-            }
-            Back::Groups(back) => {
-                let (programs, groups) = back.cut_groups(now);
-                power.note_truth(&self.back, &programs);
-                let (ftl, flash) = self.back.state();
-                power.tear_groups(ftl, flash, &groups, &erasing);
-            }
+        power.note_truth(&self.ftl, &programs);
+        if self.is_buffered {
+            power.tear_groups(&self.ftl, &mut self.flash, &groups, &erasing);
+        } else {
+            power.tear(&self.ftl, &mut self.flash, &programs, &erasing);
         }
         power.trims.lose_power();
         power.checkpoints.lose_power();
         power.own_pages.clear();
         power.reader.lose_power(now);
         power.state = State::Off;
-        self.back.lose_power(now);
+        self.machines_lose_power(now);
         self.clock = Clock::at(now);
-        self.host.lose_power(&self.config, now);
-        completions.append(self.host.done());
+        self.front.lose_power(&self.config, now);
+        completions.append(self.front.done());
     }
 
     /// The power comes back: the drive finds its map, and takes no request before it has it.
@@ -55,7 +52,7 @@ impl Ssd {
         power.state = State::Starting;
         power.on_at = now;
         self.clock.now = now;
-        self.host.hold();
+        self.front.hold();
         self.clock.call(now + power.config.ready.ns(), Event::Power(STARTED));
     }
 
@@ -65,7 +62,7 @@ impl Ssd {
         match event {
             Event::Power(super::checkpoint::DUE) => return self.begin_checkpoint(),
             Event::Power(_) => {
-                let (ftl, flash) = self.back.state();
+                let (ftl, flash) = (&mut self.ftl, &mut self.flash);
                 power.plan_first(ftl.geometry(), flash);
                 power.state = State::Reading { second: false };
                 if power.reader.start(&mut self.clock) {
@@ -85,7 +82,7 @@ impl Ssd {
     /// Everything that the lanes had to do is done.
     fn go_on_recovering(&mut self) {
         let power = self.power.as_mut().expect("it recovers");
-        let (ftl, flash) = self.back.state();
+        let (ftl, flash) = (&mut self.ftl, &mut self.flash);
         if let State::Reading { second: false } = power.state {
             power.plan_second(ftl.geometry(), flash);
             power.state = State::Reading { second: true };
@@ -102,7 +99,7 @@ impl Ssd {
         }
         power.wake(ftl, flash);
         power.state = State::Numbering;
-        self.back.write_own(Unit(0), &mut self.clock);
+        self.write_own(Unit(0));
     }
 
     /// Numbers go on from one that is recorded: what is programmed from now on has others than what the
@@ -110,11 +107,12 @@ impl Ssd {
     fn numbers_go_on(&mut self) {
         let power = self.power.as_mut().expect("it recovers");
         if !Bug::NoBootRecord.is_planted() {
-            power.first_program = self.back.ftl().next_program();
+            power.first_program = self.ftl.next_program();
         }
         let restores = std::mem::take(&mut power.restores);
         power.state = State::Restoring { left: u32::MAX };
-        let (count, left) = self.back.restore(&restores, &mut self.clock);
+        let (count, left) = self.restore_pages(&restores);
+        let power = self.power.as_mut().expect("it recovers");
         power.report.pages_rewritten += u64::from(count);
         power.state = State::Restoring { left };
         if left == 0 {
@@ -125,7 +123,7 @@ impl Ssd {
     fn record_start(&mut self) {
         let power = self.power.as_mut().expect("it recovers");
         power.state = State::Recording;
-        self.back.write_own(Unit(0), &mut self.clock);
+        self.write_own(Unit(0));
     }
 
     /// A page without an owner has been written.
@@ -151,7 +149,7 @@ impl Ssd {
     /// The start is recorded: the drive serves again.
     fn serve_again(&mut self) {
         let power = self.power.as_mut().expect("it recovers");
-        let (ftl, flash) = self.back.state();
+        let (ftl, flash) = (&mut self.ftl, &mut self.flash);
         if !Bug::NoBootRecord.is_planted() {
             for short in flash.damage_mut().short.values_mut() {
                 short.recorded = true;
@@ -165,7 +163,7 @@ impl Ssd {
         power.report.recoveries_ns.push(self.clock.now - power.on_at);
         let (pages, bytes) = (power.reader.pages_read, power.reader.bytes_read);
         (power.report.pages_read, power.report.bytes_read) = (pages, bytes);
-        self.host.release(&mut self.clock);
+        self.front.release(&mut self.clock);
         self.pump();
     }
 }

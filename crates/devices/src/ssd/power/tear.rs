@@ -2,11 +2,12 @@
 
 use super::planted::Bug;
 use super::state::{Power, PowerReport};
+use crate::ssd::cache::CutProgram;
 use crate::ssd::config::{PairingGuard, Tear};
+use crate::ssd::die::Reached;
 use crate::ssd::flash::{Flash, Loose, Reading, Short, Torn, lower_of};
 use crate::ssd::ftl::Ftl;
 use crate::ssd::ids::Block;
-use crate::ssd::sched::{CutProgram, Reached};
 use engine::{Random, Xoshiro256};
 use std::collections::BTreeMap;
 

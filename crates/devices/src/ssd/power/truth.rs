@@ -1,8 +1,8 @@
 //! The data that must survive a cut, from the map before it.
 
+use crate::ssd::cache::CutProgram;
 use crate::ssd::ftl::{Ftl, PageMap, Place};
 use crate::ssd::ids::{Lpn, Ppn};
-use crate::ssd::sched::CutProgram;
 use std::collections::BTreeMap;
 
 /// What must be there after a cut.

@@ -79,7 +79,7 @@ pub fn data_units(bytes: u64, scale: u32) -> u64 {
 impl Ssd {
     /// The health as it is now.
     pub(in crate::ssd) fn health(&self) -> HealthReport {
-        let (ftl, flash) = (self.back.ftl(), self.back.flash());
+        let (ftl, flash) = (&self.ftl, &self.flash);
         let erases: u64 = flash.erases().iter().copied().map(u64::from).sum();
         let blocks = (0..flash.erases().len() as u32).map(Block);
         let rated: u64 = blocks.map(|block| u64::from(flash.ratings().of(block))).sum();

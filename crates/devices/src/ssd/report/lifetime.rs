@@ -69,7 +69,7 @@ const DAYS_PER_YEAR: f64 = 365.0;
 impl Ssd {
     /// The lifetime under the load of the measured interval.
     pub(in crate::ssd) fn lifetime(&self) -> LifetimeReport {
-        let (ftl, geometry) = (self.back.ftl(), self.geometry());
+        let (ftl, geometry) = (&self.ftl, self.geometry());
         let (ageing, counts) = (ftl.ageing(), self.counts_now());
         let page_bytes = f64::from(geometry.sectors_per_page) * engine::SECTOR_BYTES as f64;
         let capacity = geometry.exported_pages() as f64 * page_bytes;
@@ -112,14 +112,14 @@ impl Ssd {
     }
 
     fn mean_rating(&self) -> f64 {
-        let ratings = self.back.flash().ratings();
+        let ratings = self.flash.ratings();
         let blocks = self.geometry().blocks();
         (0..blocks).map(|it| f64::from(ratings.of(Block(it)))).sum::<f64>() / f64::from(blocks)
     }
 
     /// How even wear will be at the end, from the erasures since the load began; or is, at the end.
     fn wear_at_end(&self) -> WearAtEnd {
-        let (ftl, flash, geometry) = (self.back.ftl(), self.back.flash(), self.geometry());
+        let (ftl, flash, geometry) = (&self.ftl, &self.flash, self.geometry());
         let ratings: Vec<f64> =
             (0..geometry.blocks()).map(|it| f64::from(flash.ratings().of(Block(it)))).collect();
         let (rated, spread) = moments(&ratings);

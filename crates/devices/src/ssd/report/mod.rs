@@ -148,7 +148,7 @@ pub struct UnitReport {
 impl Ssd {
     /// Erased blocks in the free list of domain `domain`.
     pub fn free_blocks(&self, domain: u32) -> u32 {
-        self.back.ftl().free_blocks(Domain(domain))
+        self.ftl.free_blocks(Domain(domain))
     }
 
     /// What was counted so far.
@@ -157,7 +157,7 @@ impl Ssd {
         let free_blocks = domains.map(|domain| u64::from(self.free_blocks(domain))).sum();
         let geometry = self.geometry();
         Counts::of(&Account {
-            counters: self.back.ftl().counters,
+            counters: self.ftl.counters,
             granule: geometry.granule,
             data_pages: geometry.data_pages,
             page_bytes: u64::from(geometry.sectors_per_flash_page) * SECTOR_BYTES,
@@ -188,7 +188,7 @@ impl Ssd {
     /// What units and buses did up to `end`, since the account began.
     pub(in crate::ssd) fn spent(&self, end: Time) -> Spent {
         let mut spent =
-            Spent { time: end, units: self.back.units(end), buses_ns: self.back.bus_busy_ns(end) };
+            Spent { time: end, units: self.unit_accounts(end), buses_ns: self.bus_busy_ns(end) };
         if let Some(before) = &self.before {
             spent.leave_out(before);
         }
@@ -217,26 +217,26 @@ impl Ssd {
 
     fn cleaning(&self, units: &[UnitAccount]) -> CleaningReport {
         let busy_ns = units.iter().map(|unit| unit.cleaning_ns).sum();
-        let mean_block_ns = ratio(busy_ns, self.back.ftl().counters.cleaned());
+        let mean_block_ns = ratio(busy_ns, self.ftl.counters.cleaned());
         CleaningReport { efficiency: None, mean_block_ns, busy_ns }
     }
 
     fn wear(&self) -> WearReport {
-        let erases = self.back.flash().erases();
-        let ageing = self.back.ftl().ageing();
+        let erases = self.flash.erases();
+        let ageing = self.ftl.ageing();
         let blocks = (0..erases.len() as u32).map(Block);
         let (mean_erases, std_erases) = moments(erases.iter().copied());
         let (mean_remaining, std_remaining) =
-            moments(blocks.clone().map(|block| self.back.flash().life(block)));
+            moments(blocks.clone().map(|block| self.flash.life(block)));
         let last = REMAINING_STEPS - 1;
         let (mut of_mean, mut of_rated) = ([0; REMAINING_STEPS], [0; REMAINING_STEPS]);
         let mut expired_blocks = 0;
         for block in blocks {
-            let life = f64::from(self.back.flash().life(block));
-            expired_blocks += u64::from(self.back.flash().life(block) == 0);
+            let life = f64::from(self.flash.life(block));
+            expired_blocks += u64::from(self.flash.life(block) == 0);
             // Without any life left, 0 / 0 becomes step 0.
             of_mean[((10.0 * life / mean_remaining) as usize).min(last)] += 1;
-            let rated = f64::from(self.back.flash().ratings().of(block));
+            let rated = f64::from(self.flash.ratings().of(block));
             of_rated[(last as f64 * life / rated) as usize] += 1;
         }
         WearReport {
@@ -248,7 +248,7 @@ impl Ssd {
             expired_blocks,
             retired_blocks: ageing.retired,
             spare_blocks: ageing.spare.iter().copied().min().unwrap_or(0),
-            ended: self.back.ftl().has_ended(),
+            ended: self.ftl.has_ended(),
             remaining_of_mean: of_mean,
             remaining_of_rated: of_rated,
             blocks_by_erases: WearReport::counted(erases.iter().map(|erases| (*erases, 1))),

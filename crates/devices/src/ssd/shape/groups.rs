@@ -180,6 +180,27 @@ impl Groups {
         })
     }
 
+    /// Groups of one page, in lines of one block, on dies of which there are none: the units of the drive have the
+    /// pages.
+    pub fn of_pages(geometry: &super::Geometry) -> Groups {
+        let bytes = geometry.sectors_per_page * SECTOR_BYTES as u32;
+        Groups {
+            dies: 0,
+            channels: 0,
+            width: 1,
+            planes: 1,
+            rows: 1,
+            page_bytes: bytes,
+            unit_bytes: bytes,
+            units: 1,
+            per_block: geometry.data_pages,
+            last_units: 1,
+            summary_groups: 0,
+            rounds: geometry.pages_per_block,
+            parity_of: 0,
+        }
+    }
+
     /// Data of a group, bytes.
     pub fn bytes(&self) -> u64 {
         u64::from(self.units) * u64::from(self.unit_bytes)

@@ -1,0 +1,54 @@
+//! Writes that wait for the buffer, and why the first of them does.
+
+use crate::kit::slots::Slot;
+use engine::{Request, Time};
+
+/// A write that waits for the buffer, or comes into it page by page.
+#[derive(Debug, Clone, Copy)]
+pub(in crate::ssd) struct Write {
+    pub(in crate::ssd) slot: Slot,
+    pub(in crate::ssd) request: Request,
+    /// The logical pages that are still to be written.
+    pub(in crate::ssd) next: u64,
+    pub(in crate::ssd) end: u64,
+    /// The pace has let it begin; it is not asked again for the rest.
+    pub(super) begun: bool,
+    /// It has waited for room.
+    pub(super) waited: bool,
+    /// How long writes had been held when it came: for cleaning, and for room.
+    pub(super) marks: [Time; 2],
+}
+
+/// Why the first of the writes that wait is held, since when, and for how long writes were before.
+#[derive(Debug, Clone, Default)]
+pub(super) struct Held {
+    reason: Option<(Reason, Time)>,
+    before: [Time; 2],
+    /// When the meter is asked again.
+    pub(super) wake: Option<Time>,
+    /// When a write asked again because a burst gained nothing.
+    pub(super) asked_again: Option<Time>,
+}
+
+/// What a write waits for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(in crate::ssd) enum Reason {
+    Cleaning = 0,
+    Room = 1,
+}
+
+impl Held {
+    /// How long writes have been held, for cleaning and for room.
+    pub(super) fn totals(&self, now: Time) -> [Time; 2] {
+        let mut totals = self.before;
+        if let Some((reason, since)) = self.reason {
+            totals[reason as usize] += now - since;
+        }
+        totals
+    }
+
+    pub(super) fn set(&mut self, reason: Option<Reason>, now: Time) {
+        self.before = self.totals(now);
+        self.reason = reason.map(|reason| (reason, now));
+    }
+}

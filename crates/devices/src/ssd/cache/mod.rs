@@ -1,0 +1,691 @@
+//! The write buffer: which write comes into it and when, the groups that fill in it, and when what was
+//! written is durable.
+//!
+//! This is a machine beside others. A page has its place in the flash from the moment that it comes into the
+//! buffer. A group that is full becomes jobs for dies, which the caller hands on; the buffer learns from the
+//! caller that the loading of one has begun, and that it is programmed.
+
+mod cut;
+mod gather;
+mod held;
+mod owned;
+mod pace;
+mod queues;
+#[cfg(test)]
+mod tests;
+
+pub(in crate::ssd) use cut::{CutGroup, CutProgram, Fate};
+pub(in crate::ssd) use gather::Class;
+pub(in crate::ssd) use held::{Reason, Write};
+pub(in crate::ssd) use queues::{PageId, PageOp, Phase, Queues};
+
+use crate::kit::slots::Slot;
+use crate::ssd::clock::{Clock, Event};
+use crate::ssd::config::{Pace as PaceRule, Program, SsdConfig};
+use crate::ssd::die::{Costs, Job};
+use crate::ssd::flash::Flash;
+use crate::ssd::front;
+use crate::ssd::ftl::{BufferRoom, Ftl, Programming};
+use crate::ssd::ids::{Block, Domain, Lpn, Ppn, Stream};
+use crate::ssd::page::PageRequest;
+use crate::ssd::shape::{Geometry, Groups};
+use engine::{Request, Time};
+use gather::{Gather, NONE, Stage};
+use held::Held;
+use owned::Owned;
+use pace::{Admission, Law, Pace};
+use std::cmp::Reverse;
+use std::collections::VecDeque;
+
+/// What the writes that wait come to next.
+#[derive(Debug, Clone, Copy)]
+pub(in crate::ssd) enum Turn {
+    /// None waits.
+    Over,
+    /// A page of this write may come in, to a group of this domain.
+    Page { domain: Domain, slot: Slot, page: PageRequest },
+    /// A write is through: all its pages are in the buffer, or it was refused.
+    Through { write: Write, refused: bool },
+    /// The first write has to wait.
+    Held(Why),
+}
+
+/// Why the first write has to wait.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(in crate::ssd) enum Why {
+    /// The buffer is full.
+    Room,
+    /// The meter is closed; it is asked again later.
+    Meter,
+    /// Cleaning must go on first.
+    Cleaning,
+    /// No block has room.
+    Blocks,
+}
+
+impl Why {
+    /// What the wait is counted as.
+    pub(in crate::ssd) fn reason(self) -> Reason {
+        if self == Why::Room { Reason::Room } else { Reason::Cleaning }
+    }
+}
+
+/// A job that a group has come to: the die, and whether cleaning wants it.
+#[derive(Debug, Clone, Copy)]
+pub(in crate::ssd) struct Asked {
+    pub(in crate::ssd) die: u32,
+    pub(in crate::ssd) job: Job,
+    pub(in crate::ssd) cleans: bool,
+}
+
+/// Who waits until everything before a moment is programmed.
+#[derive(Debug, Clone, Copy)]
+pub(in crate::ssd) enum Waiter {
+    /// A write through to the flash, or a flush: for what the host has written.
+    Write(Write),
+    Flush(Slot),
+    /// The drive itself, after a start: for everything.
+    Restores,
+}
+
+/// The buffer. Its fields are the parts of it, what passes between them, and what it needs of the
+/// configuration.
+#[derive(Debug, Clone)]
+pub(in crate::ssd) struct Cache {
+    shape: Groups,
+    config: SsdConfig,
+    gather: Gather,
+    pace: Pace,
+    /// Writes that wait for the buffer, in order, and why the first does.
+    writes: VecDeque<Write>,
+    held: Held,
+    /// A turn of the writes is being taken; another was asked for meanwhile, and follows.
+    in_turn: bool,
+    again: bool,
+    /// The group that fills, by domain and stream.
+    filling: Vec<u32>,
+    streams: u32,
+    /// What waits until all groups begun before a number are programmed.
+    durable: Vec<(u64, Waiter)>,
+    /// The domain at which the next choice begins.
+    turn: u32,
+    /// Whose the pages in the buffer are, where power cuts ask for that.
+    owned: Option<Owned>,
+    /// Jobs that were not handed on yet.
+    jobs: Vec<Asked>,
+}
+
+impl Cache {
+    pub(in crate::ssd) fn new(
+        config: &SsdConfig,
+        geometry: &Geometry,
+        shape: Groups,
+        costs: &Costs,
+    ) -> Cache {
+        let streams = geometry.frontiers;
+        Cache {
+            gather: Gather::new(geometry, shape, rooms(config, &shape)),
+            pace: pace_of(config, geometry, &shape, costs),
+            shape,
+            writes: VecDeque::new(),
+            held: Held::default(),
+            in_turn: false,
+            again: false,
+            filling: vec![NONE; (geometry.domains * streams) as usize],
+            streams,
+            durable: Vec::new(),
+            turn: 0,
+            owned: config.persistence.recovers().then(Owned::default),
+            jobs: Vec::new(),
+            config: config.clone(),
+        }
+    }
+
+    /// The rooms of the domains are counted when the first request comes: preconditioning is untimed and
+    /// does not need them.
+    pub(in crate::ssd) fn begin(&mut self, ftl: &mut Ftl, flash: &mut Flash) {
+        ftl.end_untimed(flash);
+        if !self.pace.has_begun() {
+            let domains = 0..ftl.geometry().domains;
+            let room = domains.map(|domain| ftl.room_of(domain).cast_signed()).collect();
+            let geometry = ftl.geometry();
+            let least = i64::from(geometry.reserved_pages() + geometry.data_pages);
+            self.pace.begin(room, least);
+            // Victims to come are as those that there are.
+            let pages = ftl.geometry().data_pages;
+            if let Some(valid) = ftl.least_valid_of(0).filter(|valid| *valid < pages) {
+                self.pace.note_victim(f64::from(valid) / f64::from(pages));
+            }
+        }
+    }
+
+    /// A power cut: everything that waits or is in the buffer is gone.
+    pub(in crate::ssd) fn lose_power(&mut self, geometry: &Geometry, costs: &Costs) {
+        *self = Cache::new(&self.config, geometry, self.shape, costs);
+    }
+
+    // ---- writes --------------------------------------------------------------------------------
+
+    /// A write waits for the buffer; whether it is the first, so that a turn is to be taken.
+    pub(in crate::ssd) fn join(
+        &mut self,
+        slot: Slot,
+        request: Request,
+        geometry: &Geometry,
+        now: Time,
+    ) -> bool {
+        let pages = front::touched(geometry, &request);
+        let (next, end) = (pages.start, pages.end);
+        let marks = self.held.totals(now);
+        self.writes.push_back(Write {
+            slot,
+            request,
+            next,
+            end,
+            begun: false,
+            waited: false,
+            marks,
+        });
+        self.writes.len() == 1
+    }
+
+    /// Writes that wait.
+    pub(in crate::ssd) fn backlog(&self) -> usize {
+        self.writes.len()
+    }
+
+    /// How long a write was held by now: for cleaning, and for room.
+    pub(in crate::ssd) fn held_since(&self, write: &Write, now: Time) -> [Time; 2] {
+        let held = self.held.totals(now);
+        [held[0] - write.marks[0], held[1] - write.marks[1]]
+    }
+
+    /// A turn is asked for; whether it begins now. One that is asked for in the middle of another follows it.
+    pub(in crate::ssd) fn begin_turn(&mut self) -> bool {
+        self.again = self.in_turn;
+        !std::mem::replace(&mut self.in_turn, true)
+    }
+
+    /// The first write is looked at, which was not or has to be again.
+    pub(in crate::ssd) fn look(&mut self) {
+        self.again = false;
+    }
+
+    /// The first write is to be looked at once more in this turn.
+    pub(in crate::ssd) fn look_again(&mut self) {
+        self.again = true;
+    }
+
+    /// Asked again, it may begin another burst; more often at an instant would come to the same.
+    pub(in crate::ssd) fn ask_again_once(&mut self, now: Time) {
+        self.again = self.held.asked_again.replace(now) != Some(now);
+    }
+
+    /// The turn is over; whether that changes the pace.
+    pub(in crate::ssd) fn end_turn(&mut self, now: Time) -> bool {
+        self.in_turn = false;
+        self.writes.is_empty() && self.pace.backlog_is_over(now)
+    }
+
+    /// The first write is held from now on, or none is; whether it is to be looked at again at once.
+    pub(in crate::ssd) fn hold(&mut self, reason: Option<Reason>, now: Time) -> bool {
+        self.held.set(reason, now);
+        self.again
+    }
+
+    /// What comes next of the writes that wait. `depth` has the jobs of each die.
+    pub(in crate::ssd) fn next(
+        &mut self,
+        ftl: &mut Ftl,
+        depth: impl Fn(usize) -> usize,
+        is_open: impl Fn(Slot, u64) -> bool,
+        clock: &mut Clock,
+    ) -> Turn {
+        let now = clock.now;
+        let Some(mut write) = self.writes.front().copied() else { return Turn::Over };
+        while write.next < write.end {
+            let (slot, lpn) = (write.slot, Lpn(write.next));
+            let page = front::page_request(ftl.geometry(), &write.request, lpn, Some(slot));
+            if ftl.has_ended() {
+                ftl.counters.page_refused(page.touched.1, u64::from(page.bytes));
+                write.next += 1;
+                if write.next == write.end {
+                    self.writes.pop_front();
+                    return Turn::Through { write, refused: true };
+                }
+                continue;
+            }
+            if !self.replaces(ftl, page.lpn) {
+                let why = match self.admits(ftl, &mut write, clock) {
+                    Ok(()) => match self.host_domain(ftl, &depth) {
+                        Some(domain) => {
+                            write.next += 1;
+                            self.writes[0] = write;
+                            ftl.counters.host_wrote(page.touched.1, u64::from(page.bytes));
+                            ftl.counters.host_programs += 1;
+                            self.pace.wrote(now);
+                            return Turn::Page { domain, slot, page };
+                        }
+                        None => Why::Blocks,
+                    },
+                    Err(why) => why,
+                };
+                self.writes[0] = write;
+                return Turn::Held(why);
+            }
+            self.note_owner(ftl, slot, write.request.id, page.lpn, &is_open);
+            ftl.counters.host_wrote(page.touched.1, u64::from(page.bytes));
+            ftl.counters.buffer_replaced += u64::from(page.touched.1);
+            write.next += 1;
+        }
+        self.writes.pop_front();
+        Turn::Through { write, refused: false }
+    }
+
+    /// Whether there is room for the next page of a write, and the pace lets it in.
+    fn admits(&mut self, ftl: &mut Ftl, write: &mut Write, clock: &mut Clock) -> Result<(), Why> {
+        let now = clock.now;
+        if self.gather.room(Class::Host) == 0 {
+            let waits_already = std::mem::replace(&mut write.waited, true);
+            ftl.counters.buffer_waits += u64::from(!waits_already);
+            return Err(Why::Room);
+        }
+        let begins = (!write.begun).then_some((write.end - write.next) as u32);
+        match self.pace.admits(begins, self.gather.used_share(Class::Host), now) {
+            Admission::Now => {
+                write.begun = true;
+                Ok(())
+            }
+            Admission::At(at) => {
+                if self.held.wake.is_none() {
+                    self.held.wake = Some(at);
+                    clock.call(at.max(now + 1), Event::MeterOpens);
+                }
+                Err(Why::Meter)
+            }
+            Admission::Blocked => Err(Why::Cleaning),
+        }
+    }
+
+    /// The meter is to be asked again.
+    pub(in crate::ssd) fn meter_opens(&mut self) {
+        self.held.wake = None;
+    }
+
+    /// Whether a page replaces one of the host that is in the buffer and not yet on its way to a die.
+    fn replaces(&self, ftl: &Ftl, lpn: Lpn) -> bool {
+        let Some(ppn) = ftl.lookup(lpn) else { return false };
+        let Some(group) = self.gather.holding(ppn) else { return false };
+        let group = self.gather.group(group);
+        matches!(group.stage, Stage::Filling | Stage::Waiting) && group.is_hosts()
+    }
+
+    /// The domain whose group takes the next page of the host: the one that fills, or of those with room
+    /// the one whose die has least to do, and of these the next in turn.
+    fn host_domain(&mut self, ftl: &Ftl, depth: impl Fn(usize) -> usize) -> Option<Domain> {
+        let domains = self.domains();
+        let fills = |domain: u32| self.filling[(domain * self.streams) as usize] != NONE;
+        if domains == 1 {
+            return (fills(0) || ftl.accepts(Domain(0))).then_some(Domain(0));
+        }
+        if let Some(filling) = (0..domains).find(|domain| fills(*domain)) {
+            return Some(Domain(filling));
+        }
+        let candidates = (0..domains).map(|k| Domain((self.turn + k) % domains));
+        let open = candidates.filter(|domain| ftl.accepts(*domain));
+        let best =
+            open.min_by_key(|domain| (depth(domain.at()), Reverse(ftl.reclaimable_of(*domain))))?;
+        self.turn = (best.0 + 1) % domains;
+        Some(best)
+    }
+
+    fn domains(&self) -> u32 {
+        self.filling.len() as u32 / self.streams
+    }
+
+    // ---- groups ---------------------------------------------------------------------------------
+
+    /// A page gets its place in the flash, and its place in the buffer.
+    pub(in crate::ssd) fn place(
+        &mut self,
+        ftl: &mut Ftl,
+        (domain, stream, class): (Domain, Stream, Class),
+        lpn: Lpn,
+        clock: &mut Clock,
+    ) {
+        let programming = ftl.program_for(domain, stream, lpn);
+        self.put(ftl, (domain, stream, class), programming, clock);
+    }
+
+    fn put(
+        &mut self,
+        ftl: &mut Ftl,
+        (domain, stream, class): (Domain, Stream, Class),
+        programming: Programming,
+        clock: &mut Clock,
+    ) {
+        self.pace.add(domain.0, -1);
+        let fills = (domain.0 * self.streams + stream.0) as usize;
+        let mut group = self.filling[fills];
+        if group == NONE {
+            let geometry = ftl.geometry();
+            let block = geometry.block_of(programming.ppn);
+            let page = geometry.page_in_block(programming.ppn);
+            let first = self.shape.first_die(block, geometry.blocks_per_domain);
+            let die = self.shape.place(first, page / self.shape.units).die;
+            group = self.gather.begin(block, page, die, stream);
+            self.filling[fills] = group;
+            // Copies need not be programmed soon: what they are of is still in the flash, or as safe here.
+            if let Some(linger) = self.config.buffer.linger.ns()
+                && class == Class::Host
+            {
+                clock.call(clock.now + linger, Event::Lingered(group));
+            }
+        }
+        if self.gather.add(group, class, programming) {
+            self.filling[fills] = NONE;
+            self.full(ftl, group);
+        }
+    }
+
+    /// A group is full: it waits for its die, and the parity behind it too.
+    fn full(&mut self, ftl: &mut Ftl, group: u32) {
+        let two_pass = self.passes() == 2;
+        let passes = self.passes();
+        let kept = self.gather.group_mut(group);
+        kept.stage = Stage::Waiting;
+        kept.passes = passes;
+        let (block, index, die, cleans) = (kept.block, kept.index, kept.die, !kept.is_hosts());
+        ftl.counters.groups += 1;
+        let job = Job::Program { group, last: !two_pass };
+        self.jobs.push(Asked { die, job, cleans });
+        let first = self.shape.first_die(block, ftl.geometry().blocks_per_domain);
+        if let Some(die) = self.shape.place(first, index).parity {
+            self.jobs.push(Asked { die, job: Job::Parity { passes }, cleans });
+        }
+        if index + 1 == self.shape.per_block {
+            // The groups of a block's summary that hold no data.
+            for number in 0..self.shape.summary_groups {
+                let die = first + (index + 1 + number) % self.shape.width;
+                self.jobs.push(Asked { die, job: Job::Parity { passes }, cleans });
+            }
+        }
+        if two_pass {
+            self.fine(block, index, cleans);
+        }
+    }
+
+    /// The fine pass of the word line that lies far enough behind, and at the end of a block of all that
+    /// are left.
+    fn fine(&mut self, block: Block, index: u32, cleans: bool) {
+        let behind = self.config.cell.distance * self.shape.width;
+        let first = index.checked_sub(behind);
+        let last = if index + 1 == self.shape.per_block { Some(index) } else { first };
+        let Some(last) = last else { return };
+        for index in first.unwrap_or(0)..=last {
+            if let Some(group) = self.gather.of_block(block, index) {
+                let die = self.gather.group(group).die;
+                self.jobs.push(Asked { die, job: Job::Program { group, last: true }, cleans });
+            }
+        }
+    }
+
+    /// The next job of those that full groups have come to, in order.
+    #[inline]
+    pub(in crate::ssd) fn next_job(&mut self) -> Option<Asked> {
+        if self.jobs.is_empty() { None } else { Some(self.jobs.remove(0)) }
+    }
+
+    fn passes(&self) -> u32 {
+        if self.config.cell.program == Program::TwoPass { 2 } else { 1 }
+    }
+
+    /// Fills what is left of a group with nothing.
+    fn pad(
+        &mut self,
+        ftl: &mut Ftl,
+        (domain, stream, class): (Domain, Stream, Class),
+        clock: &mut Clock,
+    ) {
+        let fills = (domain.0 * self.streams + stream.0) as usize;
+        while self.filling[fills] != NONE {
+            ftl.counters.padding += 1;
+            let programming = ftl.begin_padding(domain, stream);
+            self.put(ftl, (domain, stream, class), programming, clock);
+        }
+    }
+
+    /// Fills what is left of the groups with data of the host.
+    pub(in crate::ssd) fn pad_hosts(&mut self, ftl: &mut Ftl, clock: &mut Clock) {
+        for domain in (0..self.domains()).map(Domain) {
+            for stream in self.filling_for(domain, Class::Host) {
+                self.pad(ftl, (domain, stream, Class::Host), clock);
+            }
+        }
+    }
+
+    /// The same of the groups with copies of a domain.
+    pub(in crate::ssd) fn pad_copies(&mut self, ftl: &mut Ftl, domain: Domain, clock: &mut Clock) {
+        for stream in self.filling_for(domain, Class::Copies) {
+            self.pad(ftl, (domain, stream, Class::Copies), clock);
+        }
+    }
+
+    /// The streams of a domain of which a group with pages of a class fills.
+    fn filling_for(&self, domain: Domain, class: Class) -> Vec<Stream> {
+        let fills = |stream: &Stream| {
+            let group = self.filling[(domain.0 * self.streams + stream.0) as usize];
+            group != NONE && self.gather.group(group).has(class)
+        };
+        (0..self.streams).map(Stream).filter(fills).collect()
+    }
+
+    /// A group has had its time to fill, if it is still the one that it was.
+    pub(in crate::ssd) fn lingered(&mut self, ftl: &mut Ftl, group: u32, clock: &mut Clock) {
+        if let Some(place) = self.filling.iter().position(|filling| *filling == group)
+            && self.gather.group(group).is_hosts()
+        {
+            let (domain, stream) = (place as u32 / self.streams, place as u32 % self.streams);
+            self.pad(ftl, (Domain(domain), Stream(stream), Class::Host), clock);
+        }
+    }
+
+    /// The loading of a group into its die has begun.
+    #[inline]
+    pub(in crate::ssd) fn begins(&mut self, group: u32) {
+        self.gather.group_mut(group).stage = Stage::Programming;
+    }
+
+    /// A pass of a group is done. If it was the last, the flash learns of it when it may, and it is gone from the
+    /// buffer: its data of the host and all its data, in pages, where it has either.
+    pub(in crate::ssd) fn pass_done(
+        &mut self,
+        group: u32,
+        ftl: &mut Ftl,
+        flash: &mut Flash,
+    ) -> Option<Programmed> {
+        let kept = self.gather.group_mut(group);
+        kept.passes -= 1;
+        if kept.passes > 0 {
+            return None;
+        }
+        let programmed = Programmed { is_hosts: kept.is_hosts(), pages: kept.pages.len() as u64 };
+        let owned = &mut self.owned;
+        self.gather.programmed(group, |group| {
+            for programming in &group.pages {
+                if let Some(owned) = owned {
+                    owned.remove(programming.ppn);
+                }
+                ftl.complete_program(flash, *programming);
+            }
+        });
+        Some(programmed)
+    }
+
+    /// Whether a page of the flash is in the buffer, because it is not programmed yet.
+    #[inline]
+    pub(in crate::ssd) fn holds(&self, ppn: Ppn) -> bool {
+        self.gather.holding(ppn).is_some()
+    }
+
+    /// Pages that the map knows and the flash does not.
+    pub(in crate::ssd) fn programming(&self) -> impl Iterator<Item = Programming> + '_ {
+        self.gather.programming()
+    }
+
+    // ---- what must be durable -------------------------------------------------------------------
+
+    /// What is in the buffer goes to the flash, padded; this waits for it.
+    pub(in crate::ssd) fn await_durable(&mut self, waiter: Waiter) {
+        self.durable.push((self.gather.next_number(), waiter));
+    }
+
+    /// Whether anything waits for that.
+    pub(in crate::ssd) fn is_awaited(&self) -> bool {
+        !self.durable.is_empty()
+    }
+
+    /// The next of those for which everything is durable.
+    pub(in crate::ssd) fn next_durable(&mut self) -> Option<Waiter> {
+        let is_durable = |(number, waiter): &(u64, Waiter)| {
+            let mut open = self.gather.unfinished(*number);
+            let all = matches!(waiter, Waiter::Restores);
+            !open.any(|group| all || self.gather.group(group).is_hosts())
+        };
+        let place = self.durable.iter().position(is_durable)?;
+        Some(self.durable.remove(place).1)
+    }
+
+    /// The number that the next group will have.
+    pub(in crate::ssd) fn next_number(&self) -> u64 {
+        self.gather.next_number()
+    }
+
+    /// Whether groups begun before a number are not programmed, of the host or with copies of a domain. Copies
+    /// of other domains are of pages whose blocks wait for them.
+    pub(in crate::ssd) fn is_open(&self, before: u64, domain: Domain, geometry: &Geometry) -> bool {
+        let mut open = self.gather.unfinished(before);
+        open.any(|group| {
+            let group = self.gather.group(group);
+            group.is_hosts() || geometry.domain_of(group.block) == domain
+        })
+    }
+
+    // ---- for cleaning ---------------------------------------------------------------------------
+
+    /// Room for pages that cleaning moves.
+    pub(in crate::ssd) fn room_for_copies(&self) -> u32 {
+        self.gather.room(Class::Copies)
+    }
+
+    /// Room for these is kept, or given back.
+    pub(in crate::ssd) fn reserve(&mut self, pages: u32) {
+        self.gather.reserve(Class::Copies, pages);
+    }
+
+    pub(in crate::ssd) fn unreserve(&mut self, pages: u32) {
+        self.gather.unreserve(Class::Copies, pages);
+    }
+
+    /// Whether no write waits for room, and a victim would gain no more than the padding of a group of
+    /// each stream, which a volatile buffer may cost per victim: after a cut cleaning would never end.
+    pub(in crate::ssd) fn gains_nothing(&self, ftl: &Ftl, domain: Domain) -> bool {
+        if self.owned.is_none() || !self.config.is_volatile() || !self.writes.is_empty() {
+            return false;
+        }
+        let pages = ftl.geometry().data_pages;
+        let valid = ftl.least_valid_of(domain.0).unwrap_or(pages).min(pages);
+        pages - valid <= 2 * self.shape.units
+    }
+
+    /// How host writes and cleaning share the flash.
+    pub(in crate::ssd) fn pace(&mut self) -> &mut Pace {
+        &mut self.pace
+    }
+
+    /// Whether programs for the host are held.
+    pub(in crate::ssd) fn holds_host(&self) -> bool {
+        self.pace.holds_host()
+    }
+
+    // ---- whose pages these are ------------------------------------------------------------------
+
+    /// The page that a request writes is in the buffer. `is_open` says whether a request is not answered.
+    #[inline]
+    pub(in crate::ssd) fn note_owner(
+        &mut self,
+        ftl: &Ftl,
+        slot: Slot,
+        request: u64,
+        lpn: Lpn,
+        is_open: impl Fn(Slot, u64) -> bool,
+    ) {
+        if let Some(owned) = &mut self.owned {
+            let ppn = ftl.lookup(lpn).expect("it has its place");
+            owned.note(ppn, slot, request, is_open);
+        }
+    }
+
+    /// The request that has written a page in the buffer, if it is one of the host.
+    fn writer(&self, ppn: Ppn) -> Option<u64> {
+        self.owned.as_ref()?.request(ppn)
+    }
+}
+
+/// A group that is programmed.
+#[derive(Debug, Clone, Copy)]
+pub(in crate::ssd) struct Programmed {
+    pub(in crate::ssd) is_hosts: bool,
+    pub(in crate::ssd) pages: u64,
+}
+
+/// How many pages the buffer has room for: of the host's, and of those that cleaning moves.
+fn rooms(config: &SsdConfig, shape: &Groups) -> [u32; 2] {
+    let pages = |size: options::Size| (size.bytes() / u64::from(shape.unit_bytes)) as u32;
+    let host = pages(config.buffer.size);
+    [host, config.buffer.copies.map_or(host, pages)]
+}
+
+/// The room of the buffer as far as untimed writes fill it.
+pub(in crate::ssd) fn untimed_room(config: &SsdConfig, shape: &Groups) -> BufferRoom {
+    let two_pass = config.cell.program == Program::TwoPass;
+    let dies = f64::from(shape.dies);
+    BufferRoom {
+        groups: f64::from(rooms(config, shape)[0]) / f64::from(shape.units),
+        between: if two_pass { f64::from(config.cell.distance) * dies } else { 0.0 },
+        // With cache registers a die programs one and has the next.
+        at_dies: if config.cache_commands { 2.0 * dies } else { dies },
+        in_bursts: config.cleaning.pace == PaceRule::Burst,
+        volatile: config.is_volatile(),
+    }
+}
+
+/// How host writes and cleaning share the flash.
+fn pace_of(config: &SsdConfig, geometry: &Geometry, shape: &Groups, costs: &Costs) -> Pace {
+    let data = i64::from(geometry.data_pages);
+    let wanted = (i64::from(geometry.low_blocks) + 1) * data;
+    let stripe = i64::from(shape.units * shape.dies);
+    Pace::new(&config.cleaning, law(config, shape, costs), wanted, 2 * stripe)
+}
+
+/// Die time of a page that the host writes.
+fn law(config: &SsdConfig, shape: &Groups, costs: &Costs) -> Law {
+    let passes = if config.cell.program == Program::TwoPass { 2 } else { 1 };
+    let parity = f64::from(shape.parity_of);
+    let with_parity = if parity > 0.0 { parity / (parity - 1.0) } else { 1.0 };
+    let mut program = (passes * costs.program) as f64;
+    if !config.cache_commands {
+        // The die also waits for the data.
+        program += f64::from(passes as u32 * shape.planes * shape.rows) * costs.page as f64;
+    }
+    Law {
+        dies: f64::from(shape.dies),
+        program_ns: program * with_parity,
+        group: f64::from(shape.units),
+        row: f64::from(shape.units_per_row()),
+        page: f64::from((shape.page_bytes / shape.unit_bytes).max(1)),
+        planes: f64::from(shape.planes),
+        sense_ns: costs.mean_sense(shape.rows) as f64,
+        transfer_ns: costs.page as f64,
+    }
+}

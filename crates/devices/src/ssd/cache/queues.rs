@@ -1,0 +1,471 @@
+//! Pages that wait for their unit: without a write buffer a page gets its place in the flash only when a unit is
+//! free for it.
+//!
+//! A queue has the pages of one unit in their order, and before them the writes that found no room. *Bound* units
+//! (a gang under shared control, the two planes of a pair) begin operations together, and only of one kind.
+
+use crate::kit::slots::{Slot, Slots};
+use crate::ssd::account::Counters;
+use crate::ssd::config::SsdConfig;
+use crate::ssd::die::{OpKind, Units};
+use crate::ssd::ids::{Lpn, Ppn, Unit};
+use crate::ssd::page::{PageDone, PageRequest, PageWork, Spent};
+use crate::ssd::shape::{Geometry, Granule};
+use engine::{Status, Time};
+use std::collections::VecDeque;
+
+/// No set of bound units.
+const NONE: u32 = u32::MAX;
+
+/// What runs on bound units at the same time is of one of these kinds.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(in crate::ssd) enum Phase {
+    Read,
+    Write,
+    Move,
+    Erase,
+}
+
+/// The number of a page, from its queue to its end.
+pub(in crate::ssd) type PageId = Slot;
+
+/// One logical page of a request, waiting for or using a unit.
+#[derive(Debug, Clone, Copy)]
+pub(in crate::ssd) struct PageOp {
+    /// The owner, notified when it is done.
+    pub(in crate::ssd) owner: Option<Slot>,
+    pub(in crate::ssd) lpn: Lpn,
+    /// Where a page that is read lay when it was queued; of no meaning to a write.
+    pub(in crate::ssd) at: Ppn,
+    pub(in crate::ssd) work: PageWork,
+    /// First flash page and number of them: what is read or has new data; of `ReadForWrite` what
+    /// is written and need not be read.
+    pub(in crate::ssd) range: (u32, u32),
+    /// Flash pages that the request touches, and its bytes in them.
+    pub(in crate::ssd) touched: u32,
+    pub(in crate::ssd) bytes: u32,
+    enqueued: Time,
+    /// The unit's cleaning time when the page was queued; the difference is what it waited for.
+    cleaning_mark: Time,
+    /// Of this page so far, ns.
+    cleaning_wait: Time,
+    bus: Time,
+    cell: Time,
+}
+
+impl PageOp {
+    #[inline]
+    fn new(request: &PageRequest, work: PageWork, range: (u32, u32)) -> Self {
+        PageOp {
+            owner: request.owner,
+            lpn: request.lpn,
+            at: Ppn(0),
+            work,
+            range,
+            touched: request.touched.1,
+            bytes: request.bytes,
+            enqueued: 0,
+            cleaning_mark: 0,
+            cleaning_wait: 0,
+            bus: 0,
+            cell: 0,
+        }
+    }
+
+    #[inline]
+    fn phase(&self) -> Phase {
+        if self.work.writes() || self.work == PageWork::System { Phase::Write } else { Phase::Read }
+    }
+
+    /// Flash pages that a lane reads for it; all lanes of a synchronous gang read alike.
+    #[inline]
+    fn pages_read(&self, granule: Granule, lane: u32) -> u32 {
+        if granule.synchronous {
+            return granule.pages_per_lane();
+        }
+        let pages = granule.pages_in_lane(self.range.0, self.range.1, lane);
+        match self.work {
+            PageWork::ReadForWrite => granule.pages_per_lane() - pages,
+            _ => pages,
+        }
+    }
+
+    /// What a lane does for it, if anything, and on how many flash pages.
+    #[inline]
+    pub(in crate::ssd) fn kind_on(&self, granule: Granule, lane: u32) -> Option<(OpKind, u32)> {
+        let new_data = || granule.pages_in_lane(self.range.0, self.range.1, lane) > 0;
+        let kind = match self.work {
+            PageWork::Read | PageWork::ReadForWrite => {
+                let pages = self.pages_read(granule, lane);
+                return (pages > 0).then_some((OpKind::Read, pages));
+            }
+            PageWork::Write | PageWork::Restore | PageWork::System => OpKind::Program,
+            PageWork::Merge if new_data() => OpKind::Merge,
+            PageWork::Merge => OpKind::CopyBack,
+            PageWork::MergeAcross => OpKind::Move,
+        };
+        Some((kind, 1))
+    }
+
+    /// The lanes that it needs, as bits.
+    fn lanes_needed(&self, granule: Granule) -> u64 {
+        let lanes = (0..granule.span).filter(|lane| match self.phase() {
+            Phase::Read => self.pages_read(granule, *lane) > 0,
+            _ => true,
+        });
+        lanes.fold(0, |set, lane| set | 1 << lane)
+    }
+
+    /// The lanes of a unit that cannot begin it now, as bits.
+    fn lanes_refusing(&self, unit: Unit, units: &Units) -> u64 {
+        let kind = match self.work {
+            PageWork::Read | PageWork::ReadForWrite => OpKind::Read,
+            PageWork::Write | PageWork::Restore | PageWork::System => OpKind::Program,
+            PageWork::Merge | PageWork::MergeAcross => OpKind::Merge,
+        };
+        units.refusing(unit, kind)
+    }
+}
+
+/// The queue of a unit, and its account.
+#[derive(Debug, Clone, Default)]
+struct Queue {
+    waiting: VecDeque<PageId>,
+    /// Writes that found no room, ahead of everything that waits.
+    stalled: VecDeque<PageId>,
+    waited_ns: Time,
+    served: u64,
+}
+
+/// A set of bound units.
+#[derive(Debug, Clone)]
+struct Set {
+    units: Vec<Unit>,
+    /// They are being given their operations.
+    in_turn: bool,
+}
+
+/// All queues.
+#[derive(Debug, Clone)]
+pub(in crate::ssd) struct Queues {
+    each: Vec<Queue>,
+    /// What waits in them, and what is under way.
+    pages: Slots<PageOp>,
+    granule: Granule,
+    sets: Vec<Set>,
+    /// The set of each unit, or `NONE`; empty when there are no sets.
+    set_of: Vec<u32>,
+    /// Sets with pages that were queued at this instant and not yet looked at.
+    offered: Vec<u32>,
+    /// A busy unit may be able to begin another operation.
+    overlaps: bool,
+    /// Units are one lane each that does one operation at a time, whatever others do.
+    is_simple: bool,
+    /// Pages that were waiting when the drive ended, and are refused; empty between events.
+    refused: Vec<PageDone>,
+}
+
+impl Queues {
+    /// Of a drive whose pages go through a write buffer there are none.
+    pub(in crate::ssd) fn new(config: &SsdConfig, geometry: &Geometry) -> Queues {
+        let buffered = geometry.groups.is_some();
+        let sets = if buffered { Vec::new() } else { geometry.bound_units() };
+        let mut set_of = vec![NONE; if sets.is_empty() { 0 } else { geometry.units as usize }];
+        for (set, units) in sets.iter().enumerate() {
+            for unit in units {
+                set_of[unit.at()] = set as u32;
+            }
+        }
+        let is_simple = sets.is_empty() && geometry.granule.span == 1 && !config.cache_commands;
+        Queues {
+            each: vec![Queue::default(); if buffered { 0 } else { geometry.units as usize }],
+            pages: Slots::new(),
+            granule: geometry.granule,
+            sets: sets.into_iter().map(|units| Set { units, in_turn: false }).collect(),
+            set_of,
+            offered: Vec::new(),
+            overlaps: config.cache_commands || geometry.granule.span > 1,
+            is_simple,
+            refused: Vec::new(),
+        }
+    }
+
+    // ---- asked -----------------------------------------------------------------------------------
+
+    /// Whether units are one lane each that does one operation at a time, whatever others do.
+    #[inline]
+    pub(in crate::ssd) fn is_simple(&self) -> bool {
+        self.is_simple
+    }
+
+    /// Whether a busy unit may be able to begin another operation.
+    #[inline]
+    pub(in crate::ssd) fn overlaps(&self) -> bool {
+        self.overlaps
+    }
+
+    #[inline]
+    pub(in crate::ssd) fn page(&self, id: PageId) -> &PageOp {
+        &self.pages[id]
+    }
+
+    /// Whether a unit has anything to serve.
+    #[inline]
+    pub(in crate::ssd) fn has_waiting(&self, unit: Unit) -> bool {
+        let queue = &self.each[unit.at()];
+        !(queue.waiting.is_empty() && queue.stalled.is_empty())
+    }
+
+    /// Whether a write has found no room at a unit.
+    #[inline]
+    pub(in crate::ssd) fn has_stalled(&self, unit: Unit) -> bool {
+        !self.each[unit.at()].stalled.is_empty()
+    }
+
+    /// How much waits at a unit.
+    pub(in crate::ssd) fn length(&self, unit: Unit) -> usize {
+        let queue = &self.each[unit.at()];
+        queue.waiting.len() + queue.stalled.len()
+    }
+
+    /// Time that pages have waited for a unit, summed, ns; and pages that it served.
+    pub(in crate::ssd) fn served(&self, unit: Unit) -> (Time, u64) {
+        let queue = &self.each[unit.at()];
+        (queue.waited_ns, queue.served)
+    }
+
+    /// The set that a unit is bound in.
+    #[inline]
+    pub(in crate::ssd) fn set_of(&self, unit: Unit) -> Option<u32> {
+        self.set_of.get(unit.at()).copied().filter(|set| *set != NONE)
+    }
+
+    /// The units of a set.
+    #[inline]
+    pub(in crate::ssd) fn units_of(&self, set: u32) -> &[Unit] {
+        &self.sets[set as usize].units
+    }
+
+    /// Whether a set is being given its operations.
+    pub(in crate::ssd) fn is_in_turn(&self, set: u32) -> bool {
+        self.sets[set as usize].in_turn
+    }
+
+    /// The kinds of operation of page requests that bound units are asked for, in turn: that of the page which has
+    /// waited longest, then the other.
+    pub(in crate::ssd) fn first_phases(&self, set: u32) -> [Phase; 2] {
+        let heads = self.units_of(set).iter().filter_map(|unit| {
+            let queue = &self.each[unit.at()];
+            let first = queue.stalled.front().or(queue.waiting.front())?;
+            Some(&self.pages[*first])
+        });
+        let first = heads.min_by_key(|page| page.enqueued).map_or(Phase::Read, PageOp::phase);
+        if first == Phase::Read { [Phase::Read, Phase::Write] } else { [Phase::Write, Phase::Read] }
+    }
+
+    // ---- told ------------------------------------------------------------------------------------
+
+    /// A set is being given its operations, or not any more.
+    pub(in crate::ssd) fn set_turn(&mut self, set: u32, in_turn: bool) {
+        self.sets[set as usize].in_turn = in_turn;
+    }
+
+    /// A page has come that needs an operation.
+    #[inline]
+    pub(in crate::ssd) fn insert(
+        &mut self,
+        request: &PageRequest,
+        work: PageWork,
+        range: (u32, u32),
+    ) -> PageId {
+        self.pages.insert(PageOp::new(request, work, range))
+    }
+
+    /// It waits at a unit, which has cleaned for so long by now. It lies there, if it is read.
+    #[inline]
+    pub(in crate::ssd) fn enqueue(
+        &mut self,
+        id: PageId,
+        unit: Unit,
+        at: Ppn,
+        cleaning_ns: Time,
+        now: Time,
+    ) {
+        let page = &mut self.pages[id];
+        (page.at, page.enqueued, page.cleaning_mark) = (at, now, cleaning_ns);
+        self.each[unit.at()].waiting.push_back(id);
+    }
+
+    /// A set has pages that were queued at this instant.
+    pub(in crate::ssd) fn offer(&mut self, set: u32) {
+        if !self.offered.contains(&set) {
+            self.offered.push(set);
+        }
+    }
+
+    /// One of these sets.
+    #[inline]
+    pub(in crate::ssd) fn next_offered(&mut self) -> Option<u32> {
+        self.offered.pop()
+    }
+
+    /// The first of the writes that found no room, if a unit can begin it now; it is none of them any more. `Err`
+    /// where it cannot, with the page.
+    pub(in crate::ssd) fn take_stalled(
+        &mut self,
+        unit: Unit,
+        units: &Units,
+    ) -> Option<Result<PageId, PageId>> {
+        let id = *self.each[unit.at()].stalled.front()?;
+        if self.pages[id].lanes_refusing(unit, units) != 0 {
+            return Some(Err(id));
+        }
+        self.each[unit.at()].stalled.pop_front();
+        Some(Ok(id))
+    }
+
+    /// A write finds no room: it waits before all others, or behind those that found none before.
+    pub(in crate::ssd) fn stall(&mut self, unit: Unit, id: PageId, is_first: bool) {
+        let stalled = &mut self.each[unit.at()].stalled;
+        if is_first { stalled.push_front(id) } else { stalled.push_back(id) }
+    }
+
+    /// The page that has waited longest, if it is to be read; it waits no more.
+    #[inline]
+    pub(in crate::ssd) fn take_first_read(&mut self, unit: Unit) -> Option<PageId> {
+        let queue = &mut self.each[unit.at()];
+        let id = *queue.waiting.front()?;
+        if self.pages[id].work.writes() {
+            return None;
+        }
+        queue.waiting.pop_front()
+    }
+
+    /// The first page that can begin now: on each lane, pages are served in order. It waits no more.
+    #[inline]
+    pub(in crate::ssd) fn take_next(
+        &mut self,
+        unit: Unit,
+        only: Option<Phase>,
+        units: &Units,
+    ) -> Option<PageId> {
+        let index = self.next_to_serve(unit, only, units)?;
+        let waiting = &mut self.each[unit.at()].waiting;
+        match index {
+            0 => waiting.pop_front(),
+            _ => waiting.remove(index),
+        }
+    }
+
+    /// The place of that in the queue.
+    #[inline]
+    fn next_to_serve(&self, unit: Unit, only: Option<Phase>, units: &Units) -> Option<usize> {
+        let waiting = &self.each[unit.at()].waiting;
+        let wanted = |id: PageId| only.is_none_or(|only| only == self.pages[id].phase());
+        if self.granule.span == 1 {
+            let id = waiting.front().copied().filter(|id| wanted(*id))?;
+            let begins = if self.overlaps {
+                self.pages[id].lanes_refusing(unit, units) == 0
+            } else {
+                units.is_idle(unit)
+            };
+            return begins.then_some(0);
+        }
+        let all = u64::MAX >> (64 - self.granule.span);
+        let mut claimed = 0;
+        for (index, id) in waiting.iter().copied().enumerate() {
+            let page = &self.pages[id];
+            let needed = page.lanes_needed(self.granule);
+            if needed & claimed == 0 && needed & page.lanes_refusing(unit, units) == 0 {
+                return wanted(id).then_some(index);
+            }
+            claimed |= needed;
+            if claimed == all {
+                return None;
+            }
+        }
+        None
+    }
+
+    /// What is done for a page is known only when it begins.
+    pub(in crate::ssd) fn set_work(&mut self, id: PageId, work: PageWork) {
+        self.pages[id].work = work;
+    }
+
+    /// A unit begins with a page, having cleaned for so long by now.
+    #[inline]
+    pub(in crate::ssd) fn begin(&mut self, unit: Unit, id: PageId, cleaning_ns: Time, now: Time) {
+        let (queue, page) = (&mut self.each[unit.at()], &mut self.pages[id]);
+        page.cleaning_wait += cleaning_ns - page.cleaning_mark;
+        queue.waited_ns += now - page.enqueued;
+        queue.served += 1;
+    }
+
+    /// Moves a waiting page to another unit's queue; what it waited so far stays on its account. Both units
+    /// have cleaned for so long by now.
+    pub(in crate::ssd) fn hand_over(
+        &mut self,
+        id: PageId,
+        (from, to): (Unit, Unit),
+        cleaning_ns: [Time; 2],
+        now: Time,
+    ) {
+        let page = &mut self.pages[id];
+        page.cleaning_wait += cleaning_ns[0] - page.cleaning_mark;
+        page.cleaning_mark = cleaning_ns[1];
+        self.each[from.at()].waited_ns += now - page.enqueued;
+        page.enqueued = now;
+        self.each[to.at()].waiting.push_back(id);
+    }
+
+    /// An operation of a page has ended that took this time of the bus and the cells.
+    #[inline]
+    pub(in crate::ssd) fn spend(&mut self, id: PageId, bus_ns: Time, cell_ns: Time) -> &PageOp {
+        let page = &mut self.pages[id];
+        page.bus += bus_ns;
+        page.cell += cell_ns;
+        page
+    }
+
+    /// A page is done.
+    #[inline]
+    pub(in crate::ssd) fn finish(&mut self, id: PageId, status: Status) -> PageDone {
+        let PageOp { owner, cleaning_wait, bus, cell, .. } = self.pages.remove(id);
+        PageDone { owner, status, spent: Spent::Served { cleaning_wait, bus, cell } }
+    }
+
+    /// The drive has ended: what still waits to be written is refused, and lost.
+    pub(in crate::ssd) fn refuse_writes(&mut self, counters: &mut Counters) {
+        for queue in &mut self.each {
+            let pages = &mut self.pages;
+            let stalled = std::mem::take(&mut queue.stalled);
+            let (writes, reads): (Vec<_>, Vec<_>) = std::mem::take(&mut queue.waiting)
+                .into_iter()
+                .partition(|id| !matches!(pages[*id].work, PageWork::Read | PageWork::System));
+            queue.waiting = reads.into();
+            for id in stalled.into_iter().chain(writes) {
+                let page = pages.remove(id);
+                counters.page_refused(page.touched, u64::from(page.bytes));
+                let status = Status::ReadOnly;
+                self.refused.push(PageDone { owner: page.owner, status, spent: Spent::InVain });
+            }
+        }
+    }
+
+    /// Pages that were refused as the drive ended, in order.
+    #[inline]
+    pub(in crate::ssd) fn take_refused(&mut self) -> Vec<PageDone> {
+        if self.refused.is_empty() { Vec::new() } else { std::mem::take(&mut self.refused) }
+    }
+
+    /// Everything that waits or is under way is forgotten.
+    pub(in crate::ssd) fn lose_power(&mut self) {
+        for queue in &mut self.each {
+            queue.waiting.clear();
+            queue.stalled.clear();
+        }
+        self.pages = Slots::new();
+        self.offered.clear();
+        self.refused.clear();
+    }
+}

@@ -1,0 +1,75 @@
+//! Times of operations, ns, derived from the configuration once.
+
+use crate::ssd::config::{Program, SsdConfig};
+use crate::ssd::shape::Groups;
+use engine::Time;
+
+/// Times of the flash and what stops it.
+#[derive(Debug, Clone)]
+pub(in crate::ssd) struct Costs {
+    /// Sensing by the type of the page, and of less than a page.
+    read: [Time; options::MOST_PAGE_TYPES],
+    read_part: [Time; options::MOST_PAGE_TYPES],
+    /// A pass of programming a group.
+    pub(in crate::ssd) program: Time,
+    pub(super) erase: Time,
+    /// A whole page over the bus, with its spare area and its command.
+    pub(in crate::ssd) page: Time,
+    timing: crate::ssd::config::Timing,
+    page_bytes: u32,
+}
+
+impl Costs {
+    pub(in crate::ssd) fn new(config: &SsdConfig, groups: &Groups) -> Costs {
+        let timing = &config.timing;
+        // Programmed page by page, a group is a share of its word line, and has one type of page after the
+        // other; the time of a read is then the mean over the types.
+        let per_page = config.cell.program == Program::PerPage;
+        let bits = u64::from(config.cell.bits);
+        let all = (0..bits as usize).map(|kind| timing.read.of_type(kind).ns());
+        let mean = all.sum::<Time>() / bits;
+        let read = std::array::from_fn(|kind| {
+            if per_page { mean } else { timing.read.of_type(kind.min(bits as usize - 1)).ns() }
+        });
+        let read_part = timing.read_part.map_or(read, |part| [part.ns(); options::MOST_PAGE_TYPES]);
+        let program = match config.cell.program {
+            Program::OneShot => timing.program.ns(),
+            Program::TwoPass => timing.program.ns() / 2,
+            Program::PerPage => timing.program.ns() / bits,
+        };
+        let page = u64::from(groups.page_bytes) + config.spare_size.bytes();
+        Costs {
+            read,
+            read_part,
+            program,
+            erase: timing.erase.ns() / u64::from(config.scale),
+            page: timing.command.ns() + timing.transfer_ns(page),
+            timing: timing.clone(),
+            page_bytes: groups.page_bytes,
+        }
+    }
+
+    /// Sensing pages of a type, all or less than a whole page of them.
+    pub(super) fn sense(&self, row: u32, whole: bool) -> Time {
+        let times = if whole { &self.read } else { &self.read_part };
+        times[row as usize]
+    }
+
+    /// Time to transfer `bytes` of one page over the bus; less than a page goes without the spare area.
+    pub(super) fn transfer(&self, bytes: u32) -> Time {
+        if bytes == self.page_bytes {
+            return self.page;
+        }
+        self.timing.command.ns() + self.timing.transfer_ns(u64::from(bytes))
+    }
+
+    /// Sensing a row of a group, and moving this many of its pages over the bus.
+    pub(super) fn row(&self, row: u32, pages: u32) -> (Time, Time) {
+        (self.sense(row, true), Time::from(pages) * self.page)
+    }
+
+    /// Sensing a page of whatever type, the mean.
+    pub(in crate::ssd) fn mean_sense(&self, rows: u32) -> Time {
+        self.read[..rows as usize].iter().sum::<Time>() / u64::from(rows)
+    }
+}

@@ -1,0 +1,591 @@
+//! The machine: reads of single planes, and programs and erases of all planes, which reads may suspend.
+//!
+//! Nothing is booked ahead: a die that has become free looks at what waits for it. Reads go first, but
+//! no more than a limit of them before a program that waits. With cache registers a group is loaded while
+//! the die programs or reads, and what was sensed leaves while the next is sensed.
+
+use super::buses::{Buses, Cargo};
+use super::costs::Costs;
+use super::rows::Row;
+use super::state::{Cell, Die, Job, Load, Owner, Read, Stops, Task};
+use crate::kit::slots::Slots;
+use crate::ssd::account::UnitAccount;
+use crate::ssd::clock::{Clock, DieEvent, Event};
+use crate::ssd::config::{Planes, ReadOrder, SsdConfig};
+use crate::ssd::flash::Effort;
+use crate::ssd::shape::Groups;
+use crate::ssd::timeline::{Finished, Word};
+use engine::Time;
+
+/// What dies are shown of the rest of the drive.
+#[derive(Debug, Clone, Copy, Default)]
+pub(in crate::ssd) struct Sight {
+    /// Programs for the host are held.
+    pub(in crate::ssd) holds_host: bool,
+    /// Writes that wait for the write buffer.
+    pub(in crate::ssd) backlog: usize,
+}
+
+/// What has ended at a die.
+#[derive(Debug, Clone, Copy)]
+pub(in crate::ssd) enum Ended {
+    /// A row of a batch has crossed the bus, of which more are to be read under the same number.
+    Row { read: u32, owner: Owner },
+    /// A read, where its time went: waiting for cleaning and for a suspension, on the bus, in the cells.
+    Read { die: u32, owner: Owner, spent: [Time; 4], operation: Operation },
+    /// A program or an erase.
+    Task { die: u32, job: Job, operation: Operation },
+}
+
+/// An operation as a record has it.
+#[derive(Debug, Clone, Copy)]
+pub(in crate::ssd) struct Operation {
+    pub(in crate::ssd) word: Word,
+    pub(in crate::ssd) finished: Finished,
+}
+
+/// All dies and the buses to them.
+#[derive(Debug, Clone)]
+pub(in crate::ssd) struct Dies {
+    shape: Groups,
+    costs: Costs,
+    stops: Stops,
+    /// Dies have the registers for cache commands.
+    cached: bool,
+    /// The planes of a die read together.
+    shared: bool,
+    /// Reads of the host go before those of cleaning.
+    host_first: bool,
+    each: Vec<Die>,
+    buses: Buses,
+    reads: Slots<Read>,
+    /// Those of them that are being sensed: fewer than an event can number, however many wait.
+    sensing: Slots<u32>,
+    /// Tasks so far.
+    tasks: u64,
+    /// Groups of which the loading has begun since it was asked.
+    begun: Vec<u32>,
+    suspensions: u64,
+    /// What operations did since counts were reset: all of them, and the reads of the host.
+    effort: [Effort; 2],
+}
+
+impl Dies {
+    pub(in crate::ssd) fn new(config: &SsdConfig, shape: Groups) -> Dies {
+        Dies {
+            costs: Costs::new(config, &shape),
+            stops: Stops::new(&config.suspend),
+            cached: config.cache_commands,
+            shared: config.cell.planes == Planes::Shared,
+            host_first: config.cleaning.read_order == ReadOrder::HostFirst,
+            each: vec![Die::default(); shape.dies as usize],
+            buses: Buses::new(shape.channels),
+            reads: Slots::new(),
+            sensing: Slots::new(),
+            tasks: 0,
+            begun: Vec::new(),
+            suspensions: 0,
+            effort: [Effort::default(); 2],
+            shape,
+        }
+    }
+
+    /// How pages lie on them.
+    #[inline]
+    pub(in crate::ssd) fn shape(&self) -> Groups {
+        self.shape
+    }
+
+    /// Times of its operations.
+    pub(in crate::ssd) fn costs(&self) -> &Costs {
+        &self.costs
+    }
+
+    // ---- told ----------------------------------------------------------------------------
+
+    /// A row of pages is to be read.
+    pub(in crate::ssd) fn read(&mut self, row: &Row, sight: Sight, clock: &mut Clock) {
+        let now = clock.now;
+        let die = &mut self.each[row.die as usize];
+        let read = Read {
+            owner: row.owner,
+            die: row.die,
+            planes: row.planes,
+            sense_ns: row.sense_ns,
+            bus_ns: row.bus_ns,
+            queued: now,
+            marks: [die.account.cleaning_ns(now), die.account.stopping_ns(now)],
+            started: 0,
+            sensed: 0,
+        };
+        self.count_read(&read);
+        let die = &mut self.each[row.die as usize];
+        let id = self.reads.insert(read);
+        match read.owner {
+            Owner::Batch(_) if self.host_first => die.later_reads.push_back(id),
+            _ => die.reads.push_back(id),
+        }
+        self.run(row.die, sight, clock);
+    }
+
+    /// The next row of a batch is to be read, of which this many pages cross the bus.
+    pub(in crate::ssd) fn read_on(&mut self, id: u32, row: u32, pages: u32, clock: &mut Clock) {
+        let read = &mut self.reads[id];
+        (read.sense_ns, read.bus_ns) = self.costs.row(row, pages);
+        let read = *read;
+        self.count_read(&read);
+        let number = self.sensing.insert(id);
+        clock.call(clock.now + read.sense_ns, Event::Die(DieEvent::Sensed(number)));
+    }
+
+    /// A die has one more thing to do.
+    pub(in crate::ssd) fn give(
+        &mut self,
+        die: u32,
+        job: Job,
+        cleans: bool,
+        sight: Sight,
+        clock: &mut Clock,
+    ) {
+        let number = self.tasks;
+        self.tasks += 1;
+        let cell_ns = match job {
+            Job::Program { .. } | Job::Own => self.costs.program,
+            Job::Parity { passes } => Time::from(passes) * self.costs.program,
+            Job::Erase(_) => self.costs.erase,
+        };
+        let task = Task { job, cleans, number, cell_ns, started: 0, loaded_ns: 0 };
+        self.each[die as usize].tasks[usize::from(cleans)].push_back(task);
+        self.run(die, sight, clock);
+    }
+
+    /// What holds or frees dies has changed.
+    pub(in crate::ssd) fn run_all(&mut self, sight: Sight, clock: &mut Clock) {
+        for die in 0..self.each.len() as u32 {
+            self.run(die, sight, clock);
+        }
+    }
+
+    // ---- asked ---------------------------------------------------------------------------
+
+    /// Groups of which the loading has begun since this was asked last: what they have is settled.
+    #[inline]
+    pub(in crate::ssd) fn take_begun(&mut self) -> Option<u32> {
+        if self.begun.is_empty() { None } else { Some(self.begun.remove(0)) }
+    }
+
+    /// Programs and erases that were stopped since this was asked last.
+    #[inline]
+    pub(in crate::ssd) fn take_suspensions(&mut self) -> u64 {
+        std::mem::take(&mut self.suspensions)
+    }
+
+    /// Jobs of a die that wait or are under way.
+    pub(in crate::ssd) fn depth(&self, die: usize) -> usize {
+        self.each[die].depth()
+    }
+
+    /// Whether no die programs or erases anything, but for programs of the host that are held.
+    pub(in crate::ssd) fn stand(&self, holds_host: bool) -> bool {
+        self.each.iter().all(|die| die.is_standing(holds_host))
+    }
+
+    /// Whether a page of the drive's own waits for a die.
+    pub(in crate::ssd) fn have_own_pages(&self) -> bool {
+        let own = |die: &Die| die.tasks[0].iter().any(|task| task.job == Job::Own);
+        self.each.iter().any(own)
+    }
+
+    /// What each die did up to `end`.
+    pub(in crate::ssd) fn accounts(&self, end: Time) -> Vec<UnitAccount> {
+        let account = |(number, die): (usize, &Die)| UnitAccount {
+            name: self.shape.die_name(number as u32),
+            busy_ns: die.account.busy_ns(end),
+            cleaning_ns: die.account.cleaning_ns(end),
+            waited_ns: die.account.waited_ns,
+            operations: die.account.served,
+        };
+        self.each.iter().enumerate().map(account).collect()
+    }
+
+    /// How long each bus was in use up to `end`.
+    pub(in crate::ssd) fn bus_busy_ns(&self, end: Time) -> Vec<Time> {
+        self.buses.busy_ns(end)
+    }
+
+    /// What operations did since counts were reset: all of them, and the reads of the host.
+    pub(in crate::ssd) fn effort(&self) -> [Effort; 2] {
+        self.effort
+    }
+
+    pub(in crate::ssd) fn reset_effort(&mut self) {
+        self.effort = [Effort::default(); 2];
+    }
+
+    /// Pages of the host that a die has programmed.
+    pub(in crate::ssd) fn count_served(&mut self, die: u32, pages: u64) {
+        self.each[die as usize].account.served += pages;
+    }
+
+    /// The group in the cells of a die, and what its pass has left.
+    pub(in crate::ssd) fn in_cells(&self, die: u32, now: Time) -> Option<(u32, Time)> {
+        let (task, left) = match self.each[die as usize].cell {
+            Cell::Free => return None,
+            Cell::Running { task, since, left, .. } => (task, left.saturating_sub(now - since)),
+            Cell::Stopping { task, left } | Cell::Stopped { task, left } => (task, left),
+        };
+        match task.job {
+            Job::Program { group, .. } => Some((group, left)),
+            _ => None,
+        }
+    }
+
+    /// Everything that is under way or waits is gone; the time accounting continues.
+    pub(in crate::ssd) fn lose_power(&mut self, now: Time) {
+        self.buses.lose_power(now);
+        self.each.iter_mut().for_each(|die| die.lose_power(now));
+        self.reads = Slots::new();
+        self.sensing = Slots::new();
+        self.begun.clear();
+    }
+
+    // ---- a die -------------------------------------------------------------------------------
+
+    /// A die does what it can.
+    pub(in crate::ssd) fn run(&mut self, number: u32, sight: Sight, clock: &mut Clock) {
+        loop {
+            self.begin_load(number, sight, clock);
+            let die = &self.each[number as usize];
+            match die.cell {
+                Cell::Running { .. } => {
+                    if die.has_reads() {
+                        self.stop(number, sight, clock);
+                    }
+                    return;
+                }
+                Cell::Stopping { .. } => return,
+                Cell::Stopped { .. } | Cell::Free => {}
+            }
+            // Without cache registers a group on its way in takes those of the reads.
+            let held = !self.cached && die.load.is_some();
+            let ready = die.has_ready_task();
+            let turn = ready && self.stops.is_turn_of_task(die.passed);
+            if !held
+                && !turn
+                && let Some(read) = self.next_read(number)
+            {
+                self.start_read(read, clock);
+                continue;
+            }
+            let die = &mut self.each[number as usize];
+            let waits = die.has_reads() && !turn && !held;
+            if !ready || die.busy != 0 || waits {
+                return;
+            }
+            self.go_on(number, clock);
+        }
+    }
+
+    /// An event has come; what has ended with it. The die is to [`run`](Dies::run) when that is dealt with.
+    #[inline]
+    pub(in crate::ssd) fn event(
+        &mut self,
+        event: DieEvent,
+        sight: Sight,
+        clock: &mut Clock,
+    ) -> Option<Ended> {
+        match event {
+            DieEvent::Crossed(bus) => {
+                let (cargo, next) = self.buses.crossed(bus, clock.now);
+                if let Some(end) = next {
+                    clock.call(end, Event::Die(DieEvent::Crossed(bus)));
+                }
+                match cargo {
+                    Cargo::Read(read) => Some(self.read_crossed(read, sight, clock)),
+                    Cargo::Load(die) => {
+                        self.page_loaded(die, sight, clock);
+                        None
+                    }
+                }
+            }
+            DieEvent::Sensed(number) => {
+                let read = self.sensing.remove(number);
+                self.sensed(read, sight, clock);
+                None
+            }
+            DieEvent::CellDone(die) => Some(self.cell_done(die, clock)),
+            DieEvent::Stopped(die) => {
+                self.stopped(die, sight, clock);
+                None
+            }
+        }
+    }
+
+    /// Something crosses the bus of a die, when it is its turn.
+    fn send(&mut self, die: u32, cargo: Cargo, ns: Time, clock: &mut Clock) {
+        self.effort[0].bus_ns += ns;
+        let bus = die % self.shape.channels;
+        if let Some(end) = self.buses.send(bus, cargo, ns, clock.now) {
+            clock.call(end, Event::Die(DieEvent::Crossed(bus)));
+        }
+    }
+
+    // ---- reads -----------------------------------------------------------------------------------
+
+    /// The next read of a die that can begin, if one can.
+    fn next_read(&mut self, number: u32) -> Option<u32> {
+        let shared = self.shared;
+        let die = &mut self.each[number as usize];
+        if die.busy != 0 && shared {
+            return None;
+        }
+        let (reads, busy) = (&self.reads, die.busy);
+        for queue in [&mut die.reads, &mut die.later_reads] {
+            // Reads of other planes may go past one that waits for its own, not past one of all.
+            let mut place = 0;
+            while let Some(id) = queue.get(place).copied() {
+                let read = &reads[id];
+                if read.planes & busy == 0 {
+                    queue.remove(place);
+                    return Some(id);
+                }
+                if shared || matches!(read.owner, Owner::Batch(_)) {
+                    return None;
+                }
+                place += 1;
+            }
+        }
+        None
+    }
+
+    /// A die begins a read.
+    fn start_read(&mut self, id: u32, clock: &mut Clock) {
+        let now = clock.now;
+        let read = &mut self.reads[id];
+        read.started = now;
+        let cleans = matches!(read.owner, Owner::Batch(_));
+        let die = &mut self.each[read.die as usize];
+        if !cleans {
+            die.account.waited_ns += now - read.queued;
+        }
+        // What it waited for is known before it itself counts.
+        let wait = now - read.queued;
+        let suspend = (die.account.stopping_ns(now) - read.marks[1]).min(wait);
+        let cleaning = (die.account.cleaning_ns(now) - read.marks[0]).min(wait - suspend);
+        read.marks = [cleaning, suspend];
+        die.busy |= read.planes;
+        die.account.begin(cleans, now);
+        if die.has_waiting_task() {
+            die.passed += 1;
+        }
+        let end = now + read.sense_ns;
+        clock.call(end, Event::Die(DieEvent::Sensed(self.sensing.insert(id))));
+    }
+
+    /// A read has its data in the registers.
+    fn sensed(&mut self, id: u32, sight: Sight, clock: &mut Clock) {
+        let read = &mut self.reads[id];
+        read.sensed = clock.now;
+        let (number, planes) = (read.die, read.planes);
+        let streams = self.cached && !matches!(read.owner, Owner::Batch(_));
+        if !streams {
+            let ns = read.bus_ns;
+            self.send(number, Cargo::Read(id), ns, clock);
+            return;
+        }
+        let die = &mut self.each[number as usize];
+        if die.leaving & planes != 0 {
+            die.sensed.push_back(id);
+            return;
+        }
+        self.leave(id, sight, clock);
+    }
+
+    /// Data that were sensed leave by the cache registers, and the planes are free.
+    fn leave(&mut self, id: u32, sight: Sight, clock: &mut Clock) {
+        let Read { die: number, planes, bus_ns, .. } = self.reads[id];
+        let die = &mut self.each[number as usize];
+        die.busy &= !planes;
+        die.leaving |= planes;
+        self.send(number, Cargo::Read(id), bus_ns, clock);
+        self.run(number, sight, clock);
+    }
+
+    /// The data of a read have crossed the bus.
+    fn read_crossed(&mut self, id: u32, sight: Sight, clock: &mut Clock) -> Ended {
+        let now = clock.now;
+        let read = &mut self.reads[id];
+        if let Owner::Batch(batch) = &mut read.owner
+            && batch.next()
+        {
+            return Ended::Row { read: id, owner: read.owner };
+        }
+        let read = self.reads.remove(id);
+        let cleans = matches!(read.owner, Owner::Batch(_));
+        let die = &mut self.each[read.die as usize];
+        die.account.end(cleans, now);
+        if die.leaving & read.planes == read.planes {
+            die.leaving &= !read.planes;
+            let free = |id: &u32| self.reads[*id].planes & die.leaving == 0;
+            if let Some(place) = die.sensed.iter().position(free) {
+                let next = die.sensed.remove(place).expect("it was found");
+                self.leave(next, sight, clock);
+            }
+        } else {
+            die.busy &= !read.planes;
+        }
+        if let Owner::Request { pages, .. } = read.owner {
+            self.each[read.die as usize].account.served += u64::from(pages);
+        }
+        let word = if cleans { Word::Move } else { Word::Read };
+        let bus_ns = now - read.sensed;
+        let finished = Finished { started: read.started, cell_ns: 0, bus_ns };
+        let [cleaning, suspend] = read.marks;
+        let spent = [cleaning, suspend, bus_ns, read.sensed - read.started];
+        let operation = Operation { word, finished };
+        Ended::Read { die: read.die, owner: read.owner, spent, operation }
+    }
+
+    // ---- programs and erases ---------------------------------------------------------------------
+
+    /// The next group, if there is one, begins to be loaded.
+    fn begin_load(&mut self, number: u32, sight: Sight, clock: &mut Clock) {
+        let die = &mut self.each[number as usize];
+        let turn = !die.has_reads() || self.stops.is_turn_of_task(die.passed);
+        let free = matches!(die.cell, Cell::Free) && die.busy == 0 && turn;
+        if die.load.is_some() || !(self.cached || free) {
+            return;
+        }
+        let Some(mut task) = die.next_task(sight.holds_host) else { return };
+        task.started = clock.now;
+        if matches!(task.job, Job::Erase(_)) {
+            die.load = Some(Load { task, pages: 0 });
+            return;
+        }
+        let pages = self.shape.planes * self.shape.rows;
+        die.load = Some(Load { task, pages });
+        die.account.begin(task.cleans, clock.now);
+        if let Job::Program { group, .. } = task.job {
+            self.begun.push(group);
+        }
+        let ns = self.costs.page;
+        self.send(number, Cargo::Load(number), ns, clock);
+    }
+
+    /// A page of a group has come into a die.
+    fn page_loaded(&mut self, number: u32, sight: Sight, clock: &mut Clock) {
+        let now = clock.now;
+        let die = &mut self.each[number as usize];
+        let load = die.load.as_mut().expect("a group is being loaded");
+        load.pages -= 1;
+        if load.pages > 0 {
+            let ns = self.costs.page;
+            self.send(number, Cargo::Load(number), ns, clock);
+            return;
+        }
+        load.task.loaded_ns = now - load.task.started;
+        let cleans = load.task.cleans;
+        die.account.end(cleans, now);
+        self.run(number, sight, clock);
+    }
+
+    /// A suspended program resumes, or a loaded one begins.
+    fn go_on(&mut self, number: u32, clock: &mut Clock) {
+        let now = clock.now;
+        let die = &mut self.each[number as usize];
+        let (task, left) = if let Cell::Stopped { task, left } = die.cell {
+            (task, left)
+        } else {
+            let load = die.load.take().expect("it is loaded");
+            die.stops = 0;
+            (load.task, load.task.cell_ns)
+        };
+        die.passed = 0;
+        die.account.begin(task.cleans, now);
+        let end = clock.call(now + left, Event::Die(DieEvent::CellDone(number)));
+        die.cell = Cell::Running { task, since: now, left, end };
+    }
+
+    /// A read waits for cells that are busy: they stop if they may.
+    fn stop(&mut self, number: u32, sight: Sight, clock: &mut Clock) {
+        let now = clock.now;
+        let die = &mut self.each[number as usize];
+        let Cell::Running { task, since, left, end } = die.cell else { return };
+        let stop = self.stops.stop(&task, (since, left), die.stops, sight.backlog, now);
+        let Some((at, left)) = stop else { return };
+        clock.take_back(end);
+        clock.call(at, Event::Die(DieEvent::Stopped(number)));
+        die.stops += 1;
+        self.suspensions += 1;
+        let of_host = |id: &u32| !matches!(self.reads[*id].owner, Owner::Batch(_));
+        let for_host = die.reads.iter().any(of_host);
+        let left = left + self.stops.resume_ns(for_host);
+        die.account.begin_stopping(now);
+        die.cell = Cell::Stopping { task, left };
+    }
+
+    /// A program or an erase has stopped.
+    fn stopped(&mut self, number: u32, sight: Sight, clock: &mut Clock) {
+        let die = &mut self.each[number as usize];
+        let Cell::Stopping { task, left } = die.cell else { unreachable!("it was stopping") };
+        die.cell = Cell::Stopped { task, left };
+        die.account.end_stopping(clock.now);
+        die.account.end(task.cleans, clock.now);
+        self.run(number, sight, clock);
+    }
+
+    /// A program or an erase has ended.
+    fn cell_done(&mut self, number: u32, clock: &mut Clock) -> Ended {
+        let now = clock.now;
+        let die = &mut self.each[number as usize];
+        let Cell::Running { task, .. } = die.cell else { unreachable!("it was running") };
+        die.cell = Cell::Free;
+        die.account.end(task.cleans, now);
+        self.count_task(&task);
+        let word = match task.job {
+            Job::Erase(_) => Word::Erase,
+            _ if task.cleans => Word::Move,
+            _ => Word::Program,
+        };
+        let Task { job, started, cell_ns, loaded_ns, .. } = task;
+        let finished = Finished { started, cell_ns, bus_ns: loaded_ns };
+        Ended::Task { die: number, job, operation: Operation { word, finished } }
+    }
+
+    // ---- work, from which energy is computed -----------------------------------------------------
+
+    /// A row of pages must be sensed. What crosses the bus is counted where it does.
+    fn count_read(&mut self, read: &Read) {
+        let senses = u64::from(read.planes.count_ones());
+        let sensing = Effort { senses, sense_ns: read.sense_ns, ..Effort::default() };
+        self.effort[0] += sensing;
+        if let Owner::Request { reads: true, .. } = read.owner {
+            self.effort[1] += Effort { bus_ns: read.bus_ns, ..sensing };
+        }
+    }
+
+    /// A program or an erase has ended.
+    fn count_task(&mut self, task: &Task) {
+        let pages = u64::from(self.shape.planes * self.shape.rows);
+        let effort = &mut self.effort[0];
+        match task.job {
+            // Of two passes the last one makes it a group that is programmed.
+            Job::Program { last, .. } => {
+                effort.program_ns += task.cell_ns;
+                effort.programs += if last { pages } else { 0 };
+            }
+            Job::Parity { .. } => {
+                effort.program_ns += task.cell_ns;
+                effort.programs += pages;
+            }
+            Job::Own => {
+                effort.program_ns += task.cell_ns;
+                effort.programs += 1;
+            }
+            Job::Erase(_) => {
+                effort.erase_ns += task.cell_ns;
+                effort.erases += u64::from(self.shape.planes);
+            }
+        }
+    }
+}

@@ -1,0 +1,128 @@
+//! From logical pages to what dies read in one go: pages of a row are read together.
+
+use super::batch::Batch;
+use super::costs::Costs;
+use super::state::Owner;
+use crate::ssd::ids::Block;
+use crate::ssd::shape::Groups;
+use engine::Time;
+
+/// Where a logical page lies: its block, the group in that, and its number in the group.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(in crate::ssd) struct Place {
+    pub(in crate::ssd) block: Block,
+    pub(in crate::ssd) group: u32,
+    pub(in crate::ssd) unit: u32,
+}
+
+/// What a die reads in one go.
+#[derive(Debug, Clone, Copy)]
+pub(in crate::ssd) struct Row {
+    pub(super) owner: Owner,
+    pub(super) die: u32,
+    pub(super) planes: u32,
+    pub(super) sense_ns: Time,
+    pub(super) bus_ns: Time,
+}
+
+/// A row that is being put together, page by page; its kind is its number in the group.
+#[derive(Debug, Clone, Copy)]
+struct Open {
+    block: Block,
+    group: u32,
+    kind: u32,
+    planes: u32,
+    /// The plane that is being added to, and the bytes of its page.
+    plane: u32,
+    bytes: u32,
+    bus_ns: Time,
+    whole: bool,
+    pages: u32,
+}
+
+/// Puts rows together.
+#[derive(Debug, Clone)]
+pub(in crate::ssd) struct Rows {
+    shape: Groups,
+    blocks_per_domain: u32,
+    open: Option<Open>,
+}
+
+impl Rows {
+    pub(in crate::ssd) fn new(shape: Groups, blocks_per_domain: u32) -> Rows {
+        Rows { shape, blocks_per_domain, open: None }
+    }
+
+    /// Adds a logical page, given by its place and the bytes that are read of it; another row begins where it
+    /// is of none before, and the one before is whole.
+    pub(in crate::ssd) fn add(
+        &mut self,
+        place: Place,
+        (skipped, bytes): (u32, u32),
+        owner: impl Fn(u32) -> Owner,
+        costs: &Costs,
+    ) -> Option<Row> {
+        let Place { block, group, unit } = place;
+        let span = self.shape.span(unit);
+        let mut before = None;
+        let mut row = match self.open {
+            Some(row) if (row.block, row.group, row.kind) == (block, group, span.row) => row,
+            _ => {
+                before = self.finish(owner, costs);
+                let plane = u32::MAX;
+                let (planes, bytes, bus_ns, whole, pages) = (0, 0, 0, false, 0);
+                Open { block, group, kind: span.row, planes, plane, bytes, bus_ns, whole, pages }
+            }
+        };
+        row.pages += 1;
+        let (mut at, mut left) = (skipped, bytes);
+        while left > 0 {
+            let plane = span.plane + at / self.shape.page_bytes;
+            let part = left.min(self.shape.page_bytes - at % self.shape.page_bytes);
+            if plane != row.plane {
+                self.close_page(&mut row, costs);
+                row.plane = plane;
+                row.planes |= 1 << plane;
+            }
+            row.bytes += part;
+            at += part;
+            left -= part;
+        }
+        self.open = Some(row);
+        before
+    }
+
+    /// The page that is being added to is complete.
+    fn close_page(&self, row: &mut Open, costs: &Costs) {
+        if row.bytes > 0 {
+            row.bus_ns += costs.transfer(row.bytes);
+            row.whole |= row.bytes == self.shape.page_bytes;
+            row.bytes = 0;
+        }
+    }
+
+    /// The row that was put together last, if there is one; `owner` says whose that many pages are.
+    pub(in crate::ssd) fn finish(
+        &mut self,
+        owner: impl Fn(u32) -> Owner,
+        costs: &Costs,
+    ) -> Option<Row> {
+        let mut row = self.open.take()?;
+        self.close_page(&mut row, costs);
+        let first = self.shape.first_die(row.block, self.blocks_per_domain);
+        Some(Row {
+            owner: owner(row.pages),
+            die: self.shape.place(first, row.group).die,
+            planes: row.planes,
+            sense_ns: costs.sense(row.kind, row.whole),
+            bus_ns: row.bus_ns,
+        })
+    }
+
+    /// A batch of rows of a victim, of the first of which this many pages cross the bus.
+    pub(in crate::ssd) fn batch(&self, batch: Batch, die: u32, pages: u32, costs: &Costs) -> Row {
+        let (sense_ns, bus_ns) = costs.row(batch.row(), pages);
+        let planes = u32::MAX >> (32 - self.shape.planes);
+        Row { owner: Owner::Batch(batch), die, planes, sense_ns, bus_ns }
+    }
+}

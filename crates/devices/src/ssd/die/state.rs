@@ -1,0 +1,304 @@
+//! The state of a die: what waits, what is under way, where its time went; and when reads stop what it does.
+
+use super::batch::Batch;
+use crate::kit::config::Depth;
+use crate::kit::slots::Slot;
+use crate::ssd::config::Suspend;
+use engine::{EventId, Time};
+use std::collections::VecDeque;
+
+/// What a die programs or erases.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(in crate::ssd) enum Job {
+    /// A pass of a group; the last one makes it a group that is programmed.
+    Program { group: u32, last: bool },
+    /// A group of parity, or of the summary of a block, in all its passes.
+    Parity { passes: u32 },
+    /// A page of the drive's own: of a record, or of a checkpoint.
+    Own,
+    /// A block of a victim that is erased, given by the number of the erasure.
+    Erase(u32),
+}
+
+/// What waits for a read.
+#[derive(Debug, Clone, Copy)]
+pub(in crate::ssd) enum Owner {
+    /// A request that has asked for this many of its pages: one that reads, or a write that covers them in part.
+    Request { slot: Slot, pages: u32, reads: bool },
+    /// Cleaning.
+    Batch(Batch),
+}
+
+/// A read that a die does in one go.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Read {
+    pub(super) owner: Owner,
+    pub(super) die: u32,
+    /// The planes that take part.
+    pub(super) planes: u32,
+    /// What it senses next, ns, and what of it crosses the bus.
+    pub(super) sense_ns: Time,
+    pub(super) bus_ns: Time,
+    /// When it began to wait, and how long the die had been cleaning and stopping then.
+    pub(super) queued: Time,
+    pub(super) marks: [Time; 2],
+    pub(super) started: Time,
+    pub(super) sensed: Time,
+}
+
+/// A job that waits, or is under way.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Task {
+    pub(super) job: Job,
+    /// It is of cleaning.
+    pub(super) cleans: bool,
+    /// In the order of its arrival among all of the drive.
+    pub(super) number: u64,
+    /// Its time in the cells, ns.
+    pub(super) cell_ns: Time,
+    /// When the die began with it, and what it took of the bus.
+    pub(super) started: Time,
+    pub(super) loaded_ns: Time,
+}
+
+/// The cells of a die, as far as programs and erases go.
+#[derive(Debug, Clone, Copy, Default)]
+pub(super) enum Cell {
+    #[default]
+    Free,
+    Running {
+        task: Task,
+        since: Time,
+        left: Time,
+        end: EventId,
+    },
+    /// It stops at an instant to come; `left` is what it then has left.
+    Stopping {
+        task: Task,
+        left: Time,
+    },
+    Stopped {
+        task: Task,
+        left: Time,
+    },
+}
+
+/// A task on its way into the registers.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Load {
+    pub(super) task: Task,
+    /// Pages that have not crossed the bus.
+    pub(super) pages: u32,
+}
+
+/// A die.
+#[derive(Debug, Clone, Default)]
+pub(super) struct Die {
+    /// Reads that wait, in order; and those of cleaning where the host's go first.
+    pub(super) reads: VecDeque<u32>,
+    pub(super) later_reads: VecDeque<u32>,
+    /// Programs and erases for the host and for cleaning.
+    pub(super) tasks: [VecDeque<Task>; 2],
+    pub(super) load: Option<Load>,
+    pub(super) cell: Cell,
+    /// Planes whose arrays are in use by reads, and those whose sensed data still leave.
+    pub(super) busy: u32,
+    pub(super) leaving: u32,
+    /// Reads that have been sensed and wait for the register of the one before.
+    pub(super) sensed: VecDeque<u32>,
+    /// How often the present operation was stopped, and reads that have gone before one that waits.
+    pub(super) stops: u32,
+    pub(super) passed: u32,
+    pub(super) account: Account,
+}
+
+/// Where the time of a die goes.
+#[derive(Debug, Clone, Copy, Default)]
+pub(super) struct Account {
+    busy: Meter,
+    cleaning: Meter,
+    stopping: Meter,
+    /// What pages have waited for it, summed.
+    pub(super) waited_ns: Time,
+    /// Pages read or programmed for the host.
+    pub(super) served: u64,
+}
+
+/// The time in which something went on, perhaps several times at once.
+#[derive(Debug, Clone, Copy, Default)]
+struct Meter {
+    going: u32,
+    since: Time,
+    total: Time,
+}
+
+impl Meter {
+    fn begin(&mut self, now: Time) {
+        if self.going == 0 {
+            self.since = now;
+        }
+        self.going += 1;
+    }
+
+    fn end(&mut self, now: Time) {
+        self.going -= 1;
+        if self.going == 0 {
+            self.total += now - self.since;
+        }
+    }
+
+    fn lose_power(&mut self, now: Time) {
+        *self = Meter { total: self.at(now), ..Meter::default() };
+    }
+
+    fn at(&self, now: Time) -> Time {
+        self.total + if self.going > 0 { now.saturating_sub(self.since) } else { 0 }
+    }
+}
+
+impl Account {
+    /// An operation begins, which cleaning wants or not.
+    pub(super) fn begin(&mut self, cleans: bool, now: Time) {
+        self.busy.begin(now);
+        if cleans {
+            self.cleaning.begin(now);
+        }
+    }
+
+    /// It has ended.
+    pub(super) fn end(&mut self, cleans: bool, now: Time) {
+        self.busy.end(now);
+        if cleans {
+            self.cleaning.end(now);
+        }
+    }
+
+    /// A program or an erase is to stop.
+    pub(super) fn begin_stopping(&mut self, now: Time) {
+        self.stopping.begin(now);
+    }
+
+    pub(super) fn end_stopping(&mut self, now: Time) {
+        self.stopping.end(now);
+    }
+
+    pub(super) fn busy_ns(&self, now: Time) -> Time {
+        self.busy.at(now)
+    }
+
+    pub(super) fn cleaning_ns(&self, now: Time) -> Time {
+        self.cleaning.at(now)
+    }
+
+    pub(super) fn stopping_ns(&self, now: Time) -> Time {
+        self.stopping.at(now)
+    }
+}
+
+impl Die {
+    /// What it does is gone; its time accounting continues.
+    pub(super) fn lose_power(&mut self, now: Time) {
+        let mut account = self.account;
+        for meter in [&mut account.busy, &mut account.cleaning, &mut account.stopping] {
+            meter.lose_power(now);
+        }
+        *self = Die { account, ..Die::default() };
+    }
+
+    /// Whether a read waits.
+    pub(super) fn has_reads(&self) -> bool {
+        !self.reads.is_empty() || !self.later_reads.is_empty()
+    }
+
+    /// Whether a program or an erase could go on now but for the reads.
+    pub(super) fn has_ready_task(&self) -> bool {
+        match self.cell {
+            Cell::Stopped { .. } => true,
+            Cell::Free => self.load.is_some_and(|load| load.pages == 0),
+            Cell::Running { .. } | Cell::Stopping { .. } => false,
+        }
+    }
+
+    /// Whether a program or an erase waits for reads.
+    pub(super) fn has_waiting_task(&self) -> bool {
+        let waits = self.load.is_some() || self.tasks.iter().any(|tasks| !tasks.is_empty());
+        matches!(self.cell, Cell::Stopped { .. }) || matches!(self.cell, Cell::Free) && waits
+    }
+
+    /// The task to load next: of those of cleaning and, unless they are held, of the host the one that
+    /// came first.
+    pub(super) fn next_task(&mut self, holds_host: bool) -> Option<Task> {
+        let first = |queue: &VecDeque<Task>| queue.front().map_or(u64::MAX, |task| task.number);
+        let (host, cleaning) = (first(&self.tasks[0]), first(&self.tasks[1]));
+        let host = if holds_host { u64::MAX } else { host };
+        if host == cleaning {
+            return None;
+        }
+        self.tasks[usize::from(cleaning < host)].pop_front()
+    }
+
+    /// Whether it programs and erases nothing, but for programs of the host that are held.
+    pub(super) fn is_standing(&self, holds_host: bool) -> bool {
+        self.tasks[1].is_empty()
+            && (holds_host || self.tasks[0].is_empty())
+            && self.load.is_none()
+            && matches!(self.cell, Cell::Free)
+    }
+
+    /// Jobs that wait or are under way.
+    pub(super) fn depth(&self) -> usize {
+        let running = usize::from(!matches!(self.cell, Cell::Free));
+        self.tasks[0].len() + self.tasks[1].len() + usize::from(self.load.is_some()) + running
+    }
+}
+
+/// When reads stop programs and erases.
+#[derive(Debug, Clone)]
+pub(super) struct Stops {
+    config: Suspend,
+}
+
+impl Stops {
+    pub(super) fn new(config: &Suspend) -> Stops {
+        Stops { config: config.clone() }
+    }
+
+    /// Whether a waiting task goes next, after `passed` reads have gone before it.
+    pub(super) fn is_turn_of_task(&self, passed: u32) -> bool {
+        passed >= self.config.limit.max(1)
+    }
+
+    /// When a task that runs has stopped, if a read may stop it and it has not ended by then; and what
+    /// it has left.
+    pub(super) fn stop(
+        &self,
+        task: &Task,
+        (since, left): (Time, Time),
+        stops: u32,
+        backlog: usize,
+        now: Time,
+    ) -> Option<(Time, Time)> {
+        let suspend = &self.config;
+        let (latency, step) = match task.job {
+            Job::Erase(_) => (suspend.erase.ns()?, suspend.erase_step.ns()),
+            Job::Program { .. } | Job::Parity { .. } | Job::Own => {
+                (suspend.program.ns()?, suspend.step.ns())
+            }
+        };
+        let backlogged = suspend.unless_backlog != Depth::UNLIMITED
+            && backlog >= suspend.unless_backlog.requests() as usize;
+        if stops >= suspend.limit || backlogged {
+            return None;
+        }
+        // Safe points are counted from where it went on last.
+        let done = now - since;
+        let point = if step == 0 { done } else { done.div_ceil(step) * step };
+        (point + latency < left).then(|| (since + point + latency, left - point))
+    }
+
+    /// The cost of resuming.
+    pub(super) fn resume_ns(&self, for_host: bool) -> Time {
+        let cost = if for_host { self.config.cost.ns() } else { 0 };
+        self.config.resume.ns() + cost
+    }
+}

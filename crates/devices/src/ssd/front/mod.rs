@@ -1,0 +1,447 @@
+//! The front of the drive: requests in, page requests out; pages done in, completions out.
+//!
+//! A request waits in the host for a place in the device, crosses the link, takes a processor of the
+//! controller, and is cut into page requests; when the last of them is done its answer crosses the link.
+//! Nothing here knows what the flash does.
+
+mod cores;
+mod cut;
+mod flush;
+
+pub(in crate::ssd) use cut::{check, covered, page_request, touched};
+
+use crate::kit::link::{HostQueue, Link, Turn};
+use crate::kit::slots::{Slot, Slots};
+use crate::latency::{
+    BUFFER, BUS, CELL, CLEANING_WAIT, FIRMWARE, HOST_LINK, HOST_QUEUE, SUSPEND, UNIT_WAIT,
+};
+use crate::ssd::clock::{Clock, Event};
+use crate::ssd::config::{Recovery, SsdConfig};
+use crate::ssd::page::{PageDone, Spent};
+use cores::Cores;
+use engine::{Breakdown, Completion, Op, Request, Status, Time};
+use flush::Epochs;
+
+/// A request inside the device.
+#[derive(Debug, Clone, Copy)]
+struct Active {
+    request: Request,
+    submitted: Time,
+    /// When it was sent to the device.
+    sent: Time,
+    /// When its pages were queued, and later when the last of them was done.
+    at_flash: Time,
+    done: Time,
+    pages_left: u32,
+    /// The flash part is that of the last page done.
+    breakdown: Breakdown,
+    /// Of all its parts so far.
+    status: Status,
+    /// Between which flushes it came.
+    epoch: u64,
+    /// Its answer is decided, and waits to be sent.
+    answered: bool,
+}
+
+/// The requests of the host, from submission to completion.
+#[derive(Debug, Clone)]
+pub(in crate::ssd) struct Front {
+    link: Link,
+    queue: HostQueue,
+    queue_depth: u32,
+    in_device: u32,
+    active: Slots<Active>,
+    epochs: Epochs,
+    /// The back end answers writes before they are durable, and is asked for each flush.
+    volatile: bool,
+    /// Flushes to request from the back end.
+    flushes: Vec<Slot>,
+    /// The device is not ready, after a power cut: nothing enters it; and the flushes that wait for that.
+    holds: bool,
+    held_flushes: Vec<Slot>,
+    done: Vec<Completion>,
+    cores: Cores,
+}
+
+impl Front {
+    pub(in crate::ssd) fn new(config: &SsdConfig) -> Front {
+        let volatile = config.is_volatile() || config.records_trims();
+        let has_more_to_do =
+            config.records_trims() || config.persistence.recovery == Recovery::Checkpoint;
+        let cores = Cores::new(&config.firmware);
+        let config = &config.host_link;
+        let mut link = Link::new(config);
+        if has_more_to_do {
+            // Flushes, and the need of a checkpoint, are looked for whenever the link takes its turn.
+            link.takes_turns();
+        }
+        Front {
+            link,
+            queue: HostQueue::new(config),
+            queue_depth: config.queue_depth.requests(),
+            in_device: 0,
+            active: Slots::new(),
+            epochs: Epochs::new(),
+            volatile,
+            flushes: Vec::new(),
+            holds: false,
+            held_flushes: Vec::new(),
+            done: Vec::new(),
+            cores,
+        }
+    }
+
+    /// Whether no request is in the device; flushes do not count.
+    pub(in crate::ssd) fn is_idle(&self) -> bool {
+        self.in_device == 0
+    }
+
+    /// The requests that are answered, in order.
+    #[inline]
+    pub(in crate::ssd) fn done(&mut self) -> &mut Vec<Completion> {
+        &mut self.done
+    }
+
+    /// When the first request was answered that has not been handed over.
+    #[inline]
+    pub(in crate::ssd) fn first_done(&self) -> Option<Time> {
+        self.done.first().map(|completion| completion.at)
+    }
+
+    // ---- towards the flash ----------------------------------------------------------------
+
+    /// The host submits a request: it is sent, or waits for a place in the device. Returns its slot if
+    /// it is at the flash already; else the link's [turn](Front::turn) comes next.
+    #[expect(clippy::inline_always, reason = "every request passes here, from two places")]
+    #[inline(always)]
+    pub(in crate::ssd) fn submit(&mut self, request: Request, clock: &mut Clock) -> Option<Slot> {
+        let now = clock.now;
+        let slot = self.active.insert(Active {
+            request,
+            submitted: now,
+            sent: now,
+            at_flash: now,
+            done: now,
+            pages_left: 0,
+            breakdown: Breakdown::default(),
+            status: Status::Ok,
+            epoch: self.epochs.current(),
+            answered: false,
+        });
+        match request.op {
+            // A flush takes no place in the device, or it could keep out what it waits for.
+            Op::Flush => {
+                self.epochs.begin_flush(slot);
+                if self.holds {
+                    self.held_flushes.push(slot);
+                } else {
+                    self.send(slot, clock);
+                }
+            }
+            op => {
+                if op == Op::Write {
+                    self.epochs.begin_write();
+                }
+                if self.in_device < self.queue_depth {
+                    self.in_device += 1;
+                    if self.link.is_clear() {
+                        // What sending and a turn of the link come to.
+                        self.queue.sent(request.lba);
+                        return Some(slot);
+                    }
+                    self.send(slot, clock);
+                } else {
+                    self.queue.push(slot, &request);
+                }
+            }
+        }
+        None
+    }
+
+    /// Whether the link has nothing to do.
+    #[inline]
+    pub(in crate::ssd) fn is_link_clear(&self) -> bool {
+        self.link.is_clear()
+    }
+
+    #[inline]
+    fn send(&mut self, slot: Slot, clock: &mut Clock) {
+        let active = &mut self.active[slot];
+        active.sent = clock.now;
+        active.breakdown[HOST_QUEUE] = clock.now - active.submitted;
+        if active.request.op != Op::Flush {
+            self.queue.sent(active.request.lba);
+        }
+        let bytes = inward_bytes(&active.request);
+        if let Some(at) = self.link.send(slot, bytes, clock.now) {
+            clock.call(at, Event::RequestArrives);
+        }
+    }
+
+    /// The device sees the oldest request that is on its way.
+    pub(in crate::ssd) fn request_arrives(&mut self) {
+        let active = &self.active;
+        self.link.arrive(|slot| inward_bytes(&active[slot].request));
+    }
+
+    /// Lets the link take its turns until a read, write or trim reaches the flash, or nothing can
+    /// cross it now; to be called until there is none.
+    #[inline]
+    pub(in crate::ssd) fn turn(&mut self, clock: &mut Clock) -> Option<(Slot, Request)> {
+        loop {
+            match self.link.turn(clock.now) {
+                Turn::Arrived(slot) => {
+                    let active = &mut self.active[slot];
+                    active.at_flash = clock.now;
+                    if active.request.op != Op::Flush {
+                        return Some((slot, active.request));
+                    }
+                    self.epochs.flush_arrived(active.epoch);
+                    self.release_flushes(clock);
+                }
+                Turn::Answered(slot) => self.complete(slot, clock),
+                Turn::Busy(end) => {
+                    clock.call(end, Event::LinkFree);
+                }
+                Turn::Idle => return None,
+            }
+        }
+    }
+
+    /// A request has come to the controller: until when a processor works on it, and which; nothing where it waits
+    /// for one, and also where it takes no time of any, so that it [goes on](Front::begin) at once.
+    pub(in crate::ssd) fn process(&mut self, slot: Slot, pages: u32, clock: &mut Clock) -> bool {
+        let ns = self.cores.time(&self.active[slot].request, pages);
+        if ns == 0 {
+            return true;
+        }
+        if let Some((core, end)) = self.cores.take(slot, ns, clock.now) {
+            clock.call(end, Event::Core(core));
+        }
+        false
+    }
+
+    /// Whether some command takes time of a processor.
+    #[inline]
+    pub(in crate::ssd) fn has_work_for_cores(&self) -> bool {
+        self.cores.have_work()
+    }
+
+    /// A processor is done with a request, which is returned, and takes the next.
+    pub(in crate::ssd) fn core_done(&mut self, core: u32, clock: &mut Clock) -> (Slot, Request) {
+        let (slot, next) = self.cores.done(core, clock.now);
+        if let Some(end) = next {
+            clock.call(end, Event::Core(core));
+        }
+        let active = &mut self.active[slot];
+        active.breakdown[FIRMWARE] = clock.now - active.at_flash;
+        (slot, active.request)
+    }
+
+    /// The request of a slot.
+    #[inline]
+    pub(in crate::ssd) fn request(&self, slot: Slot) -> &Request {
+        &self.active[slot].request
+    }
+
+    /// Whether this request is in the device and not answered.
+    pub(in crate::ssd) fn is_open(&self, slot: Slot, request: u64) -> bool {
+        let is_this = |active: &Active| active.request.id == request && !active.answered;
+        self.active.is_taken(slot) && is_this(&self.active[slot])
+    }
+
+    /// The answer to a request is decided: for whoever asks, it is answered.
+    pub(in crate::ssd) fn decide(&mut self, slot: Slot) {
+        self.active[slot].answered = true;
+    }
+
+    /// A request waits for `pages` more page requests.
+    #[inline]
+    pub(in crate::ssd) fn expect(&mut self, slot: Slot, pages: u32) {
+        self.active[slot].pages_left = pages;
+    }
+
+    /// It waits for one more read.
+    #[inline]
+    pub(in crate::ssd) fn expect_read(&mut self, slot: Slot) {
+        self.active[slot].pages_left += 1;
+    }
+
+    /// Whether it waits for no page.
+    #[inline]
+    pub(in crate::ssd) fn expects_nothing(&self, slot: Slot) -> bool {
+        self.active[slot].pages_left == 0
+    }
+
+    /// One of the reads that it waits for is done: where its time went, which counts if it is the last: waiting
+    /// for cleaning and for a suspension, on the bus, in the cells.
+    #[inline]
+    pub(in crate::ssd) fn read_done(&mut self, slot: Slot, spent: [Time; 4]) {
+        let active = &mut self.active[slot];
+        let part = &mut active.breakdown;
+        [part[CLEANING_WAIT], part[SUSPEND], part[BUS], part[CELL]] = spent;
+        active.pages_left -= 1;
+    }
+
+    // ---- and back -------------------------------------------------------------------------
+
+    /// A page request is done; nothing to the host if it was not its own.
+    #[inline]
+    pub(in crate::ssd) fn page_done(&mut self, page: &PageDone, clock: &mut Clock) {
+        let Some(slot) = page.owner else { return };
+        let now = clock.now;
+        let active = &mut self.active[slot];
+        let part = &mut active.breakdown;
+        let (cleaning_wait, bus, cell) = match page.spent {
+            Spent::Served { cleaning_wait, bus, cell } => (cleaning_wait, bus, cell),
+            Spent::InVain => (now - active.at_flash, 0, 0),
+        };
+        part[CLEANING_WAIT] = cleaning_wait;
+        part[BUS] = bus;
+        part[CELL] = cell;
+        part[UNIT_WAIT] = now - active.at_flash - cleaning_wait - bus - cell;
+        if !page.status.is_ok() {
+            active.status = page.status;
+        }
+        active.pages_left -= 1;
+        if active.pages_left == 0 {
+            self.leave_flash(slot, clock);
+        }
+    }
+
+    /// What needed no page of the flash is done.
+    pub(in crate::ssd) fn done_at_once(&mut self, slot: Slot, status: Status, clock: &mut Clock) {
+        self.active[slot].status = status;
+        self.leave_flash(slot, clock);
+    }
+
+    /// The flash part of a request is over; its answer goes to the link.
+    #[inline]
+    fn leave_flash(&mut self, slot: Slot, clock: &mut Clock) {
+        let active = &mut self.active[slot];
+        active.done = clock.now;
+        let (request, epoch) = (active.request, active.epoch);
+        if self.link.is_clear() {
+            self.complete(slot, clock);
+        } else {
+            self.link.answer(slot, if request.op == Op::Read { request.bytes() } else { 0 });
+        }
+        if request.op == Op::Write && self.epochs.write_done(epoch) {
+            self.release_flushes(clock);
+        }
+    }
+
+    /// Lets every flush go whose writes, and all before them, are durable.
+    fn release_flushes(&mut self, clock: &mut Clock) {
+        while let Some(slot) = self.epochs.next_flush() {
+            if self.volatile {
+                self.flushes.push(slot);
+            } else {
+                self.flushed(slot, clock);
+            }
+        }
+    }
+
+    /// Whether there is a flush to request from the back end.
+    #[inline]
+    pub(in crate::ssd) fn has_flushes(&self) -> bool {
+        !self.flushes.is_empty()
+    }
+
+    /// A flush to request from the back end, if there is one.
+    pub(in crate::ssd) fn next_flush(&mut self) -> Option<Slot> {
+        self.flushes.pop()
+    }
+
+    /// Everything that was written before a flush is durable.
+    pub(in crate::ssd) fn flushed(&mut self, slot: Slot, clock: &mut Clock) {
+        let active = &mut self.active[slot];
+        active.breakdown[UNIT_WAIT] = clock.now - active.at_flash;
+        self.leave_flash(slot, clock);
+    }
+
+    /// All of a request is done, and what it waited for on its way into the buffer, for cleaning and for room.
+    pub(in crate::ssd) fn answer(
+        &mut self,
+        slot: Slot,
+        status: Status,
+        [cleaning, room]: [Time; 2],
+        clock: &mut Clock,
+    ) {
+        let active = &mut self.active[slot];
+        let part = &mut active.breakdown;
+        part[CLEANING_WAIT] += cleaning;
+        part[BUFFER] = room;
+        let known = [FIRMWARE, CLEANING_WAIT, BUFFER, SUSPEND, BUS, CELL];
+        let rest: Time = known.iter().map(|known| part[*known]).sum();
+        part[UNIT_WAIT] = clock.now - active.at_flash - rest;
+        active.status = status;
+        self.leave_flash(slot, clock);
+    }
+
+    // ---- power cuts -----------------------------------------------------------------------
+
+    /// The power goes: whatever is not answered never will be.
+    pub(in crate::ssd) fn lose_power(&mut self, config: &SsdConfig, now: Time) {
+        let mut done = std::mem::take(&mut self.done);
+        let mut lost: Vec<Active> =
+            self.active.taken().into_iter().map(|slot| self.active[slot]).collect();
+        lost.sort_by_key(|active| (active.submitted, active.request.id));
+        let (status, at) = (Status::PowerLost, now);
+        done.extend(lost.into_iter().map(|Active { request, submitted, .. }| Completion {
+            request,
+            submitted,
+            at,
+            breakdown: Breakdown::of(UNIT_WAIT, at - submitted),
+            status,
+        }));
+        *self = Front { done, ..Front::new(config) };
+    }
+
+    /// Until it is [released](Front::release), whatever is asked waits in the host.
+    pub(in crate::ssd) fn hold(&mut self) {
+        self.holds = true;
+        self.in_device = self.queue_depth;
+    }
+
+    /// What waits in the host may enter the device.
+    pub(in crate::ssd) fn release(&mut self, clock: &mut Clock) {
+        self.holds = false;
+        self.in_device = 0;
+        for slot in std::mem::take(&mut self.held_flushes) {
+            self.send(slot, clock);
+        }
+        while self.in_device < self.queue_depth
+            && let Some(next) = self.queue.pop()
+        {
+            self.in_device += 1;
+            self.send(next, clock);
+        }
+    }
+
+    #[inline]
+    fn complete(&mut self, slot: Slot, clock: &mut Clock) {
+        let active = &mut self.active[slot];
+        let at = clock.now;
+        active.breakdown[HOST_LINK] = (active.at_flash - active.sent) + (at - active.done);
+        let Active { request, submitted, breakdown, status, .. } = *active;
+        self.active.remove(slot);
+        let completion = Completion { request, submitted, at, breakdown, status };
+        debug_assert_eq!(completion.latency(), completion.breakdown.total());
+        self.done.push(completion);
+        if request.op == Op::Flush {
+            return;
+        }
+        self.in_device -= 1;
+        if let Some(next) = self.queue.pop() {
+            self.in_device += 1;
+            self.send(next, clock);
+        }
+    }
+}
+
+/// Data that a request sends to the device, bytes.
+#[inline]
+fn inward_bytes(request: &Request) -> u64 {
+    if request.op == Op::Write { request.bytes() } else { 0 }
+}

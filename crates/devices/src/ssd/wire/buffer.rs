@@ -1,0 +1,536 @@
+//! Pages that go through the write buffer: the host's on their way in, copies of cleaning, and the groups on
+//! their way to the dies.
+
+use super::Due;
+use crate::kit::slots::Slot;
+use crate::ssd::cache::{Asked, Class, Turn, Waiter, Why, Write};
+use crate::ssd::clock::DieEvent;
+use crate::ssd::die::{Batch, Ended, Job, Operation, Owner, Place, Rows, Sight};
+use crate::ssd::ftl::Relocation;
+use crate::ssd::ids::{Domain, Lpn, Stream, Unit};
+use crate::ssd::page::PageWork;
+use crate::ssd::{Ssd, front};
+use engine::{Op, Request, SECTOR_BYTES, Status, Time};
+
+/// An answer to the host, or to the drive itself, which is given when all that belongs to an event is done.
+#[derive(Debug, Clone, Copy)]
+pub(in crate::ssd) enum Answer {
+    /// A request is done; how long it was held for cleaning, and for room.
+    Done { slot: Slot, status: Status, held: [Time; 2] },
+    /// All that was written before a flush is durable.
+    Flushed(Slot),
+    /// A page of the drive's own is written on a die.
+    Own(Unit),
+}
+
+impl Ssd {
+    // ---- requests -------------------------------------------------------------------------------
+
+    /// The controller has processed a request.
+    pub(super) fn begin_buffered(&mut self, slot: Slot, request: &Request) {
+        self.cache.begin(&mut self.ftl, &mut self.flash);
+        self.front.expect(slot, 0);
+        match request.op {
+            Op::Read => self.begin_reads(slot, request),
+            _ => self.begin_write(slot, request),
+        }
+    }
+
+    /// A read of the host begins: pages in the buffer and unmapped pages are available at once, the rest
+    /// is read from the dies, pages of a row together.
+    fn begin_reads(&mut self, slot: Slot, request: &Request) {
+        let mut rows = Rows::new(self.dies.shape(), self.ftl.geometry().blocks_per_domain);
+        let owner = |pages| Owner::Request { slot, pages, reads: true };
+        for lpn in front::touched(self.ftl.geometry(), request).map(Lpn) {
+            let page = front::page_request(self.ftl.geometry(), request, lpn, Some(slot));
+            let Some(place) = self.place_in_flash(lpn, page.touched.1) else { continue };
+            let granule = self.ftl.geometry().granule;
+            self.ftl.counters.page_read(PageWork::Read, page.touched.1, granule);
+            let start = lpn.0 * u64::from(self.ftl.geometry().sectors_per_page);
+            let skipped = request.lba.0.saturating_sub(start) * SECTOR_BYTES;
+            let bytes = (skipped as u32, page.bytes);
+            if let Some(row) = rows.add(place, bytes, owner, self.dies.costs()) {
+                self.front.expect_read(slot);
+                self.dies.read(&row, self.sight(), &mut self.clock);
+            }
+        }
+        if let Some(row) = rows.finish(owner, self.dies.costs()) {
+            self.front.expect_read(slot);
+            self.dies.read(&row, self.sight(), &mut self.clock);
+        }
+        self.hear_dies();
+        if self.front.expects_nothing(slot) {
+            self.answer(slot, Status::Ok, [0; 2]);
+        }
+    }
+
+    /// Where a logical page must be read; nothing where it is in the buffer or was never written, which is
+    /// counted.
+    fn place_in_flash(&mut self, lpn: Lpn, pages: u32) -> Option<Place> {
+        let Some(ppn) = self.ftl.lookup(lpn) else {
+            self.ftl.counters.unmapped_reads += u64::from(pages);
+            return None;
+        };
+        if self.cache.holds(ppn) {
+            self.ftl.counters.buffer_hits += u64::from(pages);
+            return None;
+        }
+        let geometry = self.ftl.geometry();
+        let (block, page) = (geometry.block_of(ppn), geometry.page_in_block(ppn));
+        let units = self.dies.shape().units;
+        Some(Place { block, group: page / units, unit: page % units })
+    }
+
+    /// A write of the host begins: what it covers in part is read first.
+    fn begin_write(&mut self, slot: Slot, request: &Request) {
+        let pages = front::touched(self.ftl.geometry(), request);
+        let (first, last) = (pages.start, pages.end - 1);
+        self.begin_merge(slot, request, Lpn(first));
+        if last != first {
+            self.begin_merge(slot, request, Lpn(last));
+        }
+        if self.front.expects_nothing(slot) {
+            self.join(slot);
+        }
+    }
+
+    /// Reads the rest of a logical page that a write covers in part, if that is needed.
+    fn begin_merge(&mut self, slot: Slot, request: &Request, lpn: Lpn) {
+        let page = front::page_request(self.ftl.geometry(), request, lpn, None);
+        if page.covered {
+            return;
+        }
+        let Some(place) = self.place_in_flash(lpn, 0) else { return };
+        let geometry = self.ftl.geometry();
+        let (granule, per_domain) = (geometry.granule, geometry.blocks_per_domain);
+        self.ftl.counters.page_read(PageWork::ReadForWrite, page.whole.1, granule);
+        let shape = self.dies.shape();
+        let mut rows = Rows::new(shape, per_domain);
+        let owner = |pages| Owner::Request { slot, pages, reads: false };
+        rows.add(place, (0, shape.unit_bytes), owner, self.dies.costs());
+        if let Some(row) = rows.finish(owner, self.dies.costs()) {
+            self.front.expect_read(slot);
+            self.dies.read(&row, self.sight(), &mut self.clock);
+            self.hear_dies();
+        }
+    }
+
+    /// A write waits for the buffer.
+    fn join(&mut self, slot: Slot) {
+        let request = *self.front.request(slot);
+        if self.cache.join(slot, request, self.ftl.geometry(), self.clock.now) {
+            self.due.push(Due::Admit);
+        }
+    }
+
+    fn answer(&mut self, slot: Slot, status: Status, held: [Time; 2]) {
+        self.front.decide(slot);
+        self.answers.push(Answer::Done { slot, status, held });
+    }
+
+    /// A write is through: it is answered, unless it has to be in the flash first.
+    fn written(&mut self, write: &Write, refused: bool) {
+        let held = self.cache.held_since(write, self.clock.now);
+        if refused {
+            return self.answer(write.slot, Status::ReadOnly, held);
+        }
+        if self.config.is_volatile() && write.request.fua {
+            self.await_durable(Waiter::Write(*write));
+        } else {
+            self.answer(write.slot, Status::Ok, held);
+        }
+    }
+
+    // ---- what follows ---------------------------------------------------------------------------
+
+    /// These are due, in this order.
+    #[inline]
+    pub(super) fn then(&mut self, steps: &[Due]) {
+        self.due.extend(steps.iter().rev());
+    }
+
+    pub(super) fn sight(&self) -> Sight {
+        Sight {
+            holds_host: self.cache.holds_host() && !self.mover.erasures_wait(),
+            backlog: self.cache.backlog(),
+        }
+    }
+
+    /// Whether no die does anything that would make room.
+    pub(super) fn stands_still(&self) -> bool {
+        self.mover.stands() && self.dies.stand(self.cache.holds_host())
+    }
+
+    /// Dies have begun to load groups, and have stopped operations for reads.
+    #[inline]
+    pub(super) fn hear_dies(&mut self) {
+        while let Some(group) = self.dies.take_begun() {
+            self.cache.begins(group);
+        }
+        self.ftl.counters.suspensions += self.dies.take_suspensions();
+    }
+
+    /// Full groups have come to jobs, which dies are given.
+    fn give_jobs(&mut self) {
+        while let Some(Asked { die, job, cleans }) = self.cache.next_job() {
+            self.give(die, job, cleans);
+        }
+    }
+
+    fn give(&mut self, die: u32, job: Job, cleans: bool) {
+        self.dies.give(die, job, cleans, self.sight(), &mut self.clock);
+        self.hear_dies();
+    }
+
+    // ---- writes ---------------------------------------------------------------------------------
+
+    /// Pages of writes come into the buffer until one has to wait.
+    pub(super) fn admit(&mut self) {
+        loop {
+            let (dies, front) = (&self.dies, &self.front);
+            let is_open = |slot, request| front.is_open(slot, request);
+            let depth = |die| dies.depth(die);
+            match self.cache.next(&mut self.ftl, depth, is_open, &mut self.clock) {
+                Turn::Over => return self.due.push(Due::Over),
+                Turn::Through { write, refused } => {
+                    self.cache.hold(None, self.clock.now);
+                    self.due.push(Due::Look);
+                    return self.written(&write, refused);
+                }
+                Turn::Held(why) => return self.hold(why),
+                Turn::Page { domain, slot, page } => {
+                    self.put((domain, Stream::FIRST, Class::Host), page.lpn);
+                    let request = self.front.request(slot).id;
+                    let front = &self.front;
+                    let is_open = |slot, request| front.is_open(slot, request);
+                    self.cache.note_owner(&self.ftl, slot, request, page.lpn, is_open);
+                    let begins_burst = self.cache.pace().begins_burst(false, self.clock.now);
+                    if begins_burst {
+                        return self.then(&[Due::PaceChanged, Due::CameIn(domain), Due::Next]);
+                    }
+                    if self.cache.pace().cleans(domain.0) {
+                        return self.then(&[Due::Clean(domain), Due::Next]);
+                    }
+                }
+            }
+        }
+    }
+
+    /// The first write has to wait: what can be done about that is due.
+    fn hold(&mut self, why: Why) {
+        self.due.push(Due::Hold(why.reason()));
+        match why {
+            Why::Room if self.cache.holds_host() => self.due.push(Due::CleanOn),
+            Why::Cleaning => self.due.push(Due::CleanOn),
+            Why::Room | Why::Meter => {}
+            Why::Blocks => {
+                let begins = self.cache.pace().begins_burst(true, self.clock.now);
+                self.then(&[Due::CleanAll, Due::Stuck]);
+                if begins {
+                    self.due.push(Due::PaceChanged);
+                }
+            }
+        }
+    }
+
+    /// What is superseded may lie in blocks whose programs are held: then a burst gains nothing.
+    pub(super) fn stuck(&mut self) {
+        if self.cache.holds_host() && self.stands_still() {
+            self.cache.pace().settle_for_less(self.clock.now);
+            self.then(&[Due::PaceChanged, Due::StuckAgain]);
+        }
+    }
+
+    /// A page gets its place in the flash and in the buffer; a group that is full with it goes to its die.
+    fn put(&mut self, to: (Domain, Stream, Class), lpn: Lpn) {
+        self.cache.place(&mut self.ftl, to, lpn, &mut self.clock);
+        self.give_jobs();
+    }
+
+    // ---- what must be durable -------------------------------------------------------------------
+
+    /// A flush comes to the buffer.
+    pub(super) fn flush(&mut self, slot: Slot) {
+        self.await_durable(Waiter::Flush(slot));
+    }
+
+    /// What is in the buffer goes to the flash, padded; this waits for it.
+    fn await_durable(&mut self, waiter: Waiter) {
+        self.cache.pad_hosts(&mut self.ftl, &mut self.clock);
+        self.give_jobs();
+        self.cache.await_durable(waiter);
+        self.then(&[Due::Settle, Due::EndIdleBurst]);
+    }
+
+    /// Answers those for which everything is durable.
+    pub(super) fn settle(&mut self) {
+        while let Some(waiter) = self.cache.next_durable() {
+            match waiter {
+                Waiter::Restores => self.answers.push(Answer::Own(Unit(0))),
+                Waiter::Flush(slot) => self.answers.push(Answer::Flushed(slot)),
+                Waiter::Write(write) => {
+                    let held = self.cache.held_since(&write, self.clock.now);
+                    self.answer(write.slot, Status::Ok, held);
+                }
+            }
+        }
+    }
+
+    /// Programs for the host are held for a burst that does nothing any more, and a flush waits for them, or for a
+    /// page of the drive's own: the burst is over.
+    pub(super) fn end_idle_burst(&mut self) {
+        let waits = || self.cache.is_awaited() || self.dies.have_own_pages();
+        if self.cache.holds_host() && self.stands_still() && waits() {
+            self.cache.pace().settle_for_less(self.clock.now);
+            self.due.push(Due::PaceChanged);
+        }
+    }
+
+    // ---- cleaning -------------------------------------------------------------------------------
+
+    /// Cleans a domain by one more group of a victim, as far as the pace asks for it and the buffer has room.
+    pub(super) fn clean(&mut self, domain: Domain) {
+        if !self.cache.pace().cleans(domain.0) || self.cache.room_for_copies() == 0 {
+            return;
+        }
+        if !self.mover.has_victim(domain) {
+            if self.cache.gains_nothing(&self.ftl, domain) {
+                if self.cache.holds_host() {
+                    // Or the burst would come to no end.
+                    self.cache.pace().settle_for_less(self.clock.now);
+                    self.due.push(Due::PaceChanged);
+                }
+                return;
+            }
+            if !self.choose_victim(domain) {
+                return;
+            }
+        }
+        let most = self.cache.pace().most_batches();
+        let media = (&self.ftl, &self.flash);
+        let room = self.cache.room_for_copies();
+        let Some(scan) = self.mover.scan(domain, media, room, most) else { return };
+        self.cache.pace().add(domain.0, i64::from(scan.pages));
+        // Nothing has to be read: no event will tell the writes that wait of the room.
+        let gained = scan.batches().next().is_none() && self.cache.backlog() > 0;
+        self.due.push(Due::Clean(domain));
+        if gained {
+            self.due.push(Due::Admit);
+        }
+        self.due.push(Due::BurstOver);
+        for batch in scan.batches() {
+            self.cache.reserve(batch.reserved());
+            let pages = self.mover.pages_of_row(&batch, &self.ftl, &self.flash);
+            let rows = Rows::new(self.dies.shape(), self.ftl.geometry().blocks_per_domain);
+            let row = rows.batch(batch, scan.die, pages, self.dies.costs());
+            self.dies.read(&row, self.sight(), &mut self.clock);
+            self.hear_dies();
+        }
+        self.emptied(domain);
+    }
+
+    /// Asks the policy for a victim; whether there is one, and room to move what it holds.
+    fn choose_victim(&mut self, domain: Domain) -> bool {
+        let data_pages = self.ftl.geometry().data_pages;
+        let left = self.ftl.left_on(domain, Stream::SECOND);
+        if self.ftl.free_blocks(domain) == 0 && left < data_pages {
+            return false;
+        }
+        let Some(job) = self.ftl.begin_cleaning(&self.flash, Unit(domain.0), true) else {
+            return false;
+        };
+        let valid = f64::from(self.ftl.valid(job.source)) / f64::from(data_pages);
+        self.cache.pace().note_victim(valid);
+        self.mover.begin(job);
+        true
+    }
+
+    /// When all of a victim has been read, it is due for erasure.
+    fn emptied(&mut self, domain: Domain) {
+        let Some(job) = self.mover.take_read(domain) else { return };
+        self.ftl.release_victim(&job);
+        let mut after = 0;
+        if self.config.is_volatile() {
+            // The buffer may be lost: what was moved, and what supersedes the rest, goes first.
+            self.cache.pad_copies(&mut self.ftl, domain, &mut self.clock);
+            self.cache.pad_hosts(&mut self.ftl, &mut self.clock);
+            self.give_jobs();
+            after = self.cache.next_number();
+        }
+        let number = self.mover.erase_after(job, after);
+        self.begin_erasure(number);
+        if self.cache.holds_host() && self.mover.erasures_wait() {
+            self.dies.run_all(self.sight(), &mut self.clock);
+            self.hear_dies();
+        }
+    }
+
+    /// Begins to erase a victim, unless copies of what it held are not programmed yet.
+    pub(super) fn begin_erasure(&mut self, number: u32) {
+        let (domain, after) = self.mover.waits_for(number);
+        if after > 0 && self.cache.is_open(after, domain, self.ftl.geometry()) {
+            return;
+        }
+        for die in self.mover.begin_erasure(number) {
+            self.give(die, Job::Erase(number), true);
+        }
+    }
+
+    /// A batch has been read: what is still valid goes into the buffer.
+    fn batch_read(&mut self, batch: &Batch, die: u32) {
+        self.cache.unreserve(batch.reserved());
+        let mut moved = 0;
+        let domain = batch.domain();
+        for ppn in self.mover.batch_read(batch, die, self.ftl.geometry()) {
+            if let Some(lpn) = self.ftl.valid_at(&self.flash, ppn) {
+                moved += 1;
+                self.put((domain, Stream::SECOND, Class::Copies), lpn);
+            }
+        }
+        self.ftl.counters.moves += u64::from(moved);
+        self.mover.batch_moved(batch, moved);
+        self.emptied(domain);
+        self.then(&[Due::BurstOver, Due::Admit, Due::Clean(domain), Due::EndIdleBurst]);
+    }
+
+    /// All dies have erased their blocks of a victim.
+    fn erased(&mut self, job: Relocation) {
+        let domain = job.domain;
+        let before = self.ftl.room_of(domain.0);
+        let levelling = self.ftl.complete_erase(&mut self.flash, job);
+        debug_assert!(levelling.is_none(), "wear levelling goes without a buffer");
+        // A block that is retired does not come back.
+        let gained = self.ftl.room_of(domain.0) - before;
+        let pages = i64::from(self.ftl.geometry().data_pages);
+        self.cache.pace().add(domain.0, gained.cast_signed() - pages);
+        self.then(&[Due::Clean(domain), Due::Admit, Due::EndIdleBurst]);
+    }
+
+    // ---- what dies have done --------------------------------------------------------------------
+
+    /// Something happens at a die.
+    #[inline]
+    pub(super) fn die_event(&mut self, event: DieEvent) {
+        let ended = self.dies.event(event, self.sight(), &mut self.clock);
+        self.hear_dies();
+        match ended {
+            None => return,
+            Some(Ended::Row { read, owner }) => {
+                let Owner::Batch(batch) = owner else { unreachable!("batches have rows") };
+                let pages = self.mover.pages_of_row(&batch, &self.ftl, &self.flash);
+                return self.dies.read_on(read, batch.row(), pages, &mut self.clock);
+            }
+            Some(Ended::Read { die, owner, spent, operation }) => {
+                self.record(die, operation);
+                self.due.push(Due::Run(die));
+                match owner {
+                    Owner::Batch(batch) => self.batch_read(&batch, die),
+                    Owner::Request { slot, .. } => self.row_read(slot, spent),
+                }
+            }
+            Some(Ended::Task { die, job, operation }) => {
+                self.record(die, operation);
+                self.due.push(Due::Run(die));
+                match job {
+                    Job::Program { group, .. } => self.pass_done(group, die),
+                    Job::Erase(number) => {
+                        if let Some(job) = self.mover.die_erased(number) {
+                            self.erased(job);
+                        }
+                    }
+                    Job::Parity { .. } => {}
+                    Job::Own => self.answers.push(Answer::Own(Unit(die))),
+                }
+            }
+        }
+        self.work_off();
+    }
+
+    /// A read that a request waits for is done.
+    fn row_read(&mut self, slot: Slot, spent: [Time; 4]) {
+        self.front.read_done(slot, spent);
+        if self.front.expects_nothing(slot) {
+            if self.front.request(slot).op == Op::Read {
+                self.answer(slot, Status::Ok, [0; 2]);
+            } else {
+                self.join(slot);
+            }
+        }
+    }
+
+    /// A pass of a group is done.
+    fn pass_done(&mut self, group: u32, die: u32) {
+        let done = self.cache.pass_done(group, &mut self.ftl, &mut self.flash);
+        let Some(done) = done else { return };
+        if done.is_hosts {
+            self.dies.count_served(die, done.pages);
+        }
+        if done.is_hosts {
+            self.due.push(Due::Admit);
+        } else {
+            self.then(&[Due::CleanAll, Due::AdmitIfStuck, Due::EndIdleBurst]);
+        }
+        // An erasure may wait for what supersedes the victim's pages as well as for their copies.
+        self.due.push(Due::Erasures);
+        if self.cache.is_awaited() {
+            self.due.push(Due::Settle);
+        }
+    }
+
+    /// Notes an operation of a die, if that was asked for.
+    fn record(&mut self, die: u32, Operation { word, finished }: Operation) {
+        if let Some(recorder) = &mut self.recorder {
+            recorder.record(die, word, finished, self.clock.now);
+        }
+    }
+
+    // ---- other events ---------------------------------------------------------------------------
+
+    /// A group has had its time to fill.
+    pub(super) fn lingered(&mut self, group: u32) {
+        self.cache.lingered(&mut self.ftl, group, &mut self.clock);
+        self.give_jobs();
+    }
+
+    /// The write buffer may let in more.
+    pub(super) fn meter_opens(&mut self) {
+        self.cache.meter_opens();
+        self.due.push(Due::Admit);
+        self.work_off();
+    }
+
+    /// Writes a page of the drive's own on a die.
+    pub(super) fn write_own_on_die(&mut self, die: u32) {
+        self.give(die, Job::Own, false);
+        self.due.push(Due::EndIdleBurst);
+        self.work_off();
+    }
+
+    /// Writes pages anew that lie where a power cut may have harmed them, as far as there is room; how many.
+    /// An answer to the drive itself says that they are programmed.
+    pub(super) fn restore_buffered(&mut self, lpns: &[Lpn]) -> u32 {
+        self.cache.begin(&mut self.ftl, &mut self.flash);
+        let mut count = 0;
+        for lpn in lpns {
+            let domains = (0..self.ftl.geometry().domains).map(Domain);
+            let room = |domain: &Domain| {
+                // Where cleaning continues with the rest of a group.
+                let left = self.ftl.left_on(*domain, Stream::SECOND) > 0;
+                (left, self.ftl.free_blocks(*domain))
+            };
+            let Some(best) = domains.max_by_key(room).filter(|it| room(it) > (false, 0)) else {
+                continue;
+            };
+            self.put((best, Stream::SECOND, Class::Copies), *lpn);
+            count += 1;
+        }
+        if count > 0 {
+            for domain in (0..self.ftl.geometry().domains).map(Domain) {
+                self.cache.pad_copies(&mut self.ftl, domain, &mut self.clock);
+                self.give_jobs();
+            }
+            self.cache.await_durable(Waiter::Restores);
+        }
+        count
+    }
+}

@@ -1,0 +1,165 @@
+//! Requests between the host and the flash, and what happens at an instant.
+
+use super::Answer;
+use crate::kit::slots::Slot;
+use crate::ssd::clock::Event;
+use crate::ssd::ids::Lpn;
+use crate::ssd::{Ssd, front};
+use engine::{Op, Request};
+
+impl Ssd {
+    /// Something happens.
+    #[inline]
+    pub(in crate::ssd) fn happens(&mut self, event: Event) {
+        if let Event::Lane(lane) = event {
+            self.lane_event(lane);
+        } else {
+            self.else_happens(event);
+        }
+    }
+
+    fn else_happens(&mut self, event: Event) {
+        match event {
+            Event::Lane(lane) => return self.lane_event(lane),
+            Event::Die(event) => self.die_event(event),
+            Event::Core(core) => {
+                let (slot, request) = self.front.core_done(core, &mut self.clock);
+                self.begin_request(slot, &request);
+                if !self.is_buffered && !self.front.is_link_clear() {
+                    return self.pump();
+                }
+            }
+            Event::Lingered(group) => self.lingered(group),
+            Event::MeterOpens => self.meter_opens(),
+            Event::LinkFree => return self.pump(),
+            Event::RequestArrives => {
+                self.front.request_arrives();
+                return self.pump();
+            }
+            Event::Power(_) | Event::PowerLane(_) => return self.power_event(event),
+        }
+        if self.give_answers() {
+            self.pump();
+        }
+    }
+
+    /// Lets the host link take its turns until it is busy or idle, and hands what has crossed it to the
+    /// flash.
+    pub(in crate::ssd) fn pump(&mut self) {
+        self.await_checkpoint();
+        while let Some((slot, request)) = self.front.turn(&mut self.clock) {
+            self.reach_flash(slot, &request);
+        }
+        self.ask_for_flushes();
+    }
+
+    /// A request that the host has just submitted is at the flash.
+    #[inline]
+    pub(in crate::ssd) fn arrive_at_once(&mut self, slot: Slot, request: &Request) {
+        self.reach_flash(slot, request);
+        if self.front.is_link_clear() {
+            self.ask_for_flushes();
+        } else {
+            self.pump();
+        }
+    }
+
+    /// A read, write or trim has reached the controller.
+    #[inline]
+    fn reach_flash(&mut self, slot: Slot, request: &Request) {
+        if request.op == Op::Trim {
+            return self.trim(slot, request);
+        }
+        if self.front.has_work_for_cores() {
+            let pages = front::touched(self.ftl.geometry(), request);
+            let count = (pages.end - pages.start) as u32;
+            if !self.front.process(slot, count, &mut self.clock) {
+                return;
+            }
+        }
+        self.begin_request(slot, request);
+        self.give_answers();
+    }
+
+    /// The controller has processed a request: its pages go to the write buffer and the dies, or to the queues of
+    /// units.
+    #[inline]
+    fn begin_request(&mut self, slot: Slot, request: &Request) {
+        if self.is_buffered {
+            self.begin_buffered(slot, request);
+            return self.work_off();
+        }
+        let pages = front::touched(self.ftl.geometry(), request);
+        self.front.expect(slot, (pages.end - pages.start) as u32);
+        for page in pages {
+            let geometry = self.ftl.geometry();
+            let page = front::page_request(geometry, request, Lpn(page), Some(slot));
+            if let Some(done) = self.accept(&page) {
+                self.front.page_done(&done, &mut self.clock);
+            }
+        }
+        self.serve_offered();
+    }
+
+    fn trim(&mut self, slot: Slot, request: &Request) {
+        let covered = front::covered(self.ftl.geometry(), request);
+        let status = self.ftl.trim_all(covered.clone());
+        if !(status.is_ok() && self.note_trim(slot, covered)) {
+            self.front.done_at_once(slot, status, &mut self.clock);
+        }
+        if !self.is_buffered && status.is_ok() {
+            self.wake_stalled();
+        }
+    }
+
+    /// Hands over the answers that belong to an event; whether there was anything.
+    #[inline]
+    fn give_answers(&mut self) -> bool {
+        let any = !self.answers.is_empty();
+        while !self.answers.is_empty() {
+            let mut answers = std::mem::take(&mut self.answers);
+            for answer in answers.drain(..) {
+                match answer {
+                    Answer::Done { slot, status, held } => {
+                        self.front.answer(slot, status, held, &mut self.clock);
+                    }
+                    Answer::Flushed(slot) if self.flush_trims(slot) => {}
+                    Answer::Flushed(slot) => self.front.flushed(slot, &mut self.clock),
+                    Answer::Own(unit) => self.own_page_written(unit),
+                }
+            }
+            if self.answers.is_empty() {
+                // Its room is kept.
+                self.answers = answers;
+            }
+        }
+        any
+    }
+
+    /// Asks for the flushes that have come.
+    #[inline]
+    fn ask_for_flushes(&mut self) {
+        if self.front.has_flushes() {
+            self.ask_for_those();
+        }
+    }
+
+    /// A volatile write buffer is asked for them; other drives wait for records of trims, if for anything.
+    fn ask_for_those(&mut self) {
+        let volatile = self.config.is_volatile();
+        let mut any = false;
+        while let Some(slot) = self.front.next_flush() {
+            if volatile {
+                self.flush(slot);
+                self.work_off();
+                any = true;
+            } else if !self.flush_trims(slot) {
+                self.front.flushed(slot, &mut self.clock);
+                any = true;
+            }
+        }
+        if any && (!volatile || self.give_answers()) {
+            self.pump();
+        }
+    }
+}
