@@ -161,15 +161,15 @@ fn a_refusal_names_who_the_key_and_what_would_make_it_apply() {
             )
         );
     }
-    let several = on("agrawal2008", &["suspend.limit=8", "cleaning.background_free=0.1"]);
+    let several = on("agrawal2008", &["buffer.linger=8ms", "cleaning.background_free=0.1"]);
     assert_eq!(
         several.unwrap_err(),
-        "--set suspend.limit=8: device.suspend.limit = 8: this has no effect here, the key applies with a \
-         write buffer (device.buffer.size); nor have device.cleaning.background_free an effect"
+        "--set buffer.linger=8ms: device.buffer.linger = \"8ms\": this has no effect here, the key applies with \
+         a write buffer (device.buffer.size); nor have device.cleaning.background_free an effect"
     );
-    let file = Layer::new("mine.toml", "[device]\nsuspend.limit = 8\n[workload]\nrequests = 5");
+    let file = Layer::new("mine.toml", "[device]\nparity.of = 8\n[workload]\nrequests = 5");
     let refused = resolved(&[preset_layer("device", "agrawal2008").unwrap(), file]).unwrap_err();
-    assert!(refused.starts_with("mine.toml:2: device.suspend.limit = 8: "), "{refused}");
+    assert!(refused.starts_with("mine.toml:2: device.parity.of = 8: "), "{refused}");
     let member = on("agrawal2008-array-6", &["device.member.cleaning.pace=token"]).unwrap_err();
     assert!(
         member.contains("device.member.cleaning.pace = \"token\": this has no effect"),

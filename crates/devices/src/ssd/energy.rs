@@ -45,15 +45,14 @@ impl SsdEnergy {
 impl Ssd {
     /// What operations did since counts were reset.
     pub(in crate::ssd) fn effort(&self) -> Effort {
-        self.units.effort()[0] + self.dies.effort()[0]
+        self.units.effort() + self.dies.effort()[0]
     }
 
     /// The part of it that the host's reads had.
     fn effort_of_reads(&self) -> Effort {
         let counters = &self.ftl.counters;
-        let of_units = self.units.effort()[1];
         let reads = if self.is_buffered { 0 } else { counters.host_reads + counters.idle_reads };
-        of_units.times(reads) + self.dies.effort()[1]
+        self.units.effort_of_reads(reads) + self.dies.effort()[1]
     }
 
     fn taken(&self, effort: &Effort) -> Taken {

@@ -141,7 +141,7 @@ impl Apart for Ssd {
         let used = (0..self.geometry().blocks()).map(Block).filter(|it| !flash.is_retired(*it));
         let least = used.map(|block| flash.life(block)).min().unwrap_or(0);
         let erasures = Time::from(least.saturating_sub(2));
-        now.saturating_add(erasures.saturating_mul(self.config.timing.erase.ns()))
+        now.saturating_add(erasures.saturating_mul(self.config.erase_ns()))
     }
 }
 

@@ -44,15 +44,17 @@ pub(in crate::ssd) struct PageDone {
 /// Where the time of a page request went; what is left of it was spent waiting for other requests.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(in crate::ssd) enum Spent {
-    /// On the flash: waiting for cleaning, on the bus with the wait for it, and in the cell array; ns.
-    Served { cleaning_wait: Time, bus: Time, cell: Time },
+    /// On the flash: waiting for cleaning and for an operation to stop, on the bus with the wait for it, and in the
+    /// cell array; ns.
+    Served { cleaning_wait: Time, suspend: Time, bus: Time, cell: Time },
     /// All of it waiting for cleaning that never made room.
     InVain,
 }
 
 impl Spent {
     /// No time at all.
-    pub(in crate::ssd) const NOTHING: Spent = Spent::Served { cleaning_wait: 0, bus: 0, cell: 0 };
+    pub(in crate::ssd) const NOTHING: Spent =
+        Spent::Served { cleaning_wait: 0, suspend: 0, bus: 0, cell: 0 };
 }
 
 /// What a page request needs of the flash.

@@ -162,25 +162,11 @@ fn every_contradiction_is_refused_with_its_keys() {
 #[test]
 fn keys_of_a_buffer_need_one() {
     let own: Vec<(&'static str, Value)> = vec![
-        ("device.scale", json!(2)),
         ("device.timing.read_part", json!("20us")),
-        ("device.timing.command", json!("1us")),
-        ("device.cell.bits", json!(3)),
         ("device.cell.program", json!("two-pass")),
         ("device.cell.distance", json!(3)),
         ("device.cell.planes", json!("independent")),
-        ("device.suspend.program", json!("1us")),
-        ("device.suspend.erase", json!("1us")),
-        ("device.suspend.resume", json!("1us")),
-        ("device.suspend.step", json!("1us")),
-        ("device.suspend.erase_step", json!("1us")),
-        ("device.suspend.limit", json!(1)),
-        ("device.suspend.cost", json!("1us")),
         ("device.suspend.unless_backlog", json!(1)),
-        ("device.firmware.cores", json!(2)),
-        ("device.firmware.read", json!("1us")),
-        ("device.firmware.write", json!("1us")),
-        ("device.firmware.per_page", json!("1us")),
         ("device.buffer.copies", json!("1MiB")),
         ("device.buffer.linger", json!("1ms")),
         ("device.buffer.power_loss_protected", json!(false)),
@@ -201,10 +187,12 @@ fn keys_of_a_buffer_need_one() {
             "{key}: {message}"
         );
     }
-    let message = refusal(&[("device.cell.preset", json!("hynix-176l-tlc"))]);
-    assert!(message.contains("device.buffer.size"), "{message}");
     let message = refusal(&[("device.timing.read", json!("1us, 2us"))]);
-    assert!(message.contains("device.timing.read") && message.contains("2 types"), "{message}");
+    assert!(message.contains("device.timing.read") && message.contains("2 times"), "{message}");
+    for scale in [0, 3, 64] {
+        let message = refusal(&[("device.scale", json!(scale))]);
+        assert!(message.contains("device.scale") && message.contains("64 pages"), "{message}");
+    }
 }
 
 #[test]

@@ -114,7 +114,7 @@ impl<'a> Oracle<'a> {
         }
         let ticket = self.owners[unit].ticket;
         match self.stages(unit)[self.owners[unit].stage] {
-            Stage::Cell(ns) => {
+            Stage::Cell(ns) | Stage::Write(ns) => {
                 self.events.insert((now + Time::from(ns), ticket), unit);
             }
             Stage::Bus(ns) => {

@@ -49,6 +49,7 @@ pub(in crate::ssd) struct PageOp {
     cleaning_mark: Time,
     /// Of this page so far, ns.
     cleaning_wait: Time,
+    suspend: Time,
     bus: Time,
     cell: Time,
 }
@@ -67,6 +68,7 @@ impl PageOp {
             enqueued: 0,
             cleaning_mark: 0,
             cleaning_wait: 0,
+            suspend: 0,
             bus: 0,
             cell: 0,
         }
@@ -392,6 +394,27 @@ impl Queues {
         self.pages[id].work = work;
     }
 
+    /// The first page that is to be read, whatever waits before it; it waits no more.
+    pub(in crate::ssd) fn take_read(&mut self, unit: Unit) -> Option<PageId> {
+        let pages = &self.pages;
+        let waiting = &mut self.each[unit.at()].waiting;
+        let place = waiting.iter().position(|id| pages[*id].phase() == Phase::Read)?;
+        waiting.remove(place)
+    }
+
+    /// Since when a page waits.
+    #[inline]
+    pub(in crate::ssd) fn since(&self, id: PageId) -> Time {
+        self.pages[id].enqueued
+    }
+
+    /// A page has waited so long for an operation to stop that cleaning may have been.
+    pub(in crate::ssd) fn waited_for_stop(&mut self, id: PageId, ns: Time) {
+        let page = &mut self.pages[id];
+        page.suspend += ns;
+        page.cleaning_wait = page.cleaning_wait.saturating_sub(ns);
+    }
+
     /// A unit begins with a page, having cleaned for so long by now.
     #[inline]
     pub(in crate::ssd) fn begin(&mut self, unit: Unit, id: PageId, cleaning_ns: Time, now: Time) {
@@ -430,8 +453,8 @@ impl Queues {
     /// A page is done.
     #[inline]
     pub(in crate::ssd) fn finish(&mut self, id: PageId, status: Status) -> PageDone {
-        let PageOp { owner, cleaning_wait, bus, cell, .. } = self.pages.remove(id);
-        PageDone { owner, status, spent: Spent::Served { cleaning_wait, bus, cell } }
+        let PageOp { owner, cleaning_wait, suspend, bus, cell, .. } = self.pages.remove(id);
+        PageDone { owner, status, spent: Spent::Served { cleaning_wait, suspend, bus, cell } }
     }
 
     /// The drive has ended: what still waits to be written is refused, and lost.

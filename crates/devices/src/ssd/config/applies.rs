@@ -26,6 +26,12 @@ pub(super) struct Facts {
     pub(super) bursts: bool,
     /// A meter may space the writes.
     pub(super) metered: bool,
+    /// Reads stop programs or erases.
+    pub(super) suspends: bool,
+    /// Cleaning yields to requests.
+    pub(super) yields: bool,
+    /// Units do one operation at a time, without a write buffer, and depend on no other.
+    pub(super) one_by_one: bool,
 }
 
 conditions! {
@@ -34,6 +40,15 @@ conditions! {
     pub(super) UNBUFFERED = "without a write buffer (device.buffer.size = \"0B\")", |it| !it.buffered;
     pub(super) TWO_PASS = "with a write buffer (device.buffer.size) and device.cell.program = \"two-pass\"",
         |it| it.buffered && it.two_pass;
+    pub(super) SUSPENDABLE = "with a write buffer (device.buffer.size), or where a unit does one operation at a time \
+        that depends on no other unit: without cache commands, packages under shared control, and planes of a \
+        pair or packages that work together", |it| it.buffered || it.one_by_one;
+    pub(super) YIELDS = "with a write buffer (device.buffer.size), or where cleaning yields to requests \
+        (device.cleaning.time = \"interleaved\")", |it| it.buffered || it.yields;
+    pub(super) LIMITS = "with a write buffer (device.buffer.size), or where programs or erases are suspended \
+        (device.suspend.program, erase)", |it| it.buffered || it.suspends;
+    pub(super) BACKLOGS = "with a write buffer (device.buffer.size) where programs or erases are suspended \
+        (device.suspend.program, erase)", |it| it.buffered && it.suspends;
     pub(super) BACKGROUND = "without a write buffer and with background cleaning (device.cleaning.background)",
         |it| !it.buffered && it.background;
     pub(super) STREAMS = "without a write buffer where packages share a bus and a pool: with \

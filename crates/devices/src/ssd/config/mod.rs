@@ -12,7 +12,7 @@ pub mod parts;
 mod persistence;
 mod today;
 
-use applies::{BUFFERED, CAPACITORS, Facts, UNBUFFERED};
+use applies::{BUFFERED, CAPACITORS, Facts, SUSPENDABLE, UNBUFFERED};
 
 pub use crate::kit::config::{Depth, Duplex, HostLink, HostOrder};
 pub use capacitors::*;
@@ -129,7 +129,7 @@ options! {
         /// Transfer rate of the bus, instead of `bus_per_byte`.
         bus_rate: Option<BusRate> = None,
         /// Command and address cycles on the bus per page transferred.
-        command: Duration where BUFFERED = Duration::from_ns(0),
+        command: Duration = Duration::from_ns(0),
     }
 
     /// Endurance.
@@ -191,7 +191,7 @@ options! {
         capacity: Option<Size> = None,
         /// Scale factor: divides the pages per block, the exported capacity and the erase time by N and
         /// keeps everything else, so that a large drive reaches steady state in seconds.
-        scale: u32 where BUFFERED = 1,
+        scale: u32 = 1,
         /// Share of the logical pages that hold data at the start.
         fill: Fill = Fill::FULL,
         /// Order in which the initial data were written.
@@ -205,9 +205,9 @@ options! {
         /// Cells, and what is programmed at once.
         cell: Cell = Cell::default(),
         /// Suspending programs and erases for reads.
-        suspend: Suspend where BUFFERED = Suspend::default(),
+        suspend: Suspend where SUSPENDABLE = Suspend::default(),
         /// The controller's processors.
-        firmware: Firmware where BUFFERED = Firmware::default(),
+        firmware: Firmware = Firmware::default(),
         /// The write buffer.
         buffer: Buffer = Buffer::default(),
         /// The capacitors of a protected write buffer.
@@ -250,6 +250,27 @@ impl SsdConfig {
     /// Whether there is a write buffer that a power cut empties: flushes wait for the flash.
     pub(crate) fn is_volatile(&self) -> bool {
         self.is_buffered() && !self.buffer.power_loss_protected
+    }
+
+    /// Whether a unit does one operation at a time that depends on no other unit: no write buffer, no cache
+    /// commands, nothing that packages or planes of a pair do together.
+    fn serves_one_by_one(&self) -> bool {
+        let page = self.page_size.bytes();
+        let wide = self.page_span.unwrap_or(1) > 1
+            && self.logical_page.is_some_and(|it| it.bytes() > page);
+        let bound = self.packages_per_channel > 1 && self.gang != Gang::SharedBus
+            || self.interleave == Interleave::Plane && self.planes_per_die > 1;
+        !(self.is_buffered() || self.cache_commands || wide || bound)
+    }
+
+    /// Pages of a block that are simulated.
+    pub(in crate::ssd) fn simulated_pages_per_block(&self) -> u32 {
+        self.pages_per_block / self.scale.max(1)
+    }
+
+    /// Time to erase a block of which that part is simulated, ns.
+    pub(in crate::ssd) fn erase_ns(&self) -> u64 {
+        self.timing.erase.ns() / u64::from(self.scale.max(1))
     }
 
     /// Whether flushes wait for the record of trims.
@@ -301,6 +322,9 @@ impl From<&SsdConfig> for Facts {
             hot_cold: c.cleaning.frontiers == Frontiers::HotCold,
             bursts: c.cleaning.pace != Pace::Token,
             metered: c.cleaning.pace != Pace::Burst,
+            suspends: c.suspend.suspends(),
+            yields: c.cleaning.time == CleaningTime::Interleaved,
+            one_by_one: c.serves_one_by_one(),
         }
     }
 }

@@ -1,6 +1,6 @@
-//! The keys of a drive with a write buffer: cells, suspension, firmware, buffer, parity.
+//! Keys that drives of 2008 did not have: cells of several bits, suspension, processors, write buffer, parity.
 
-use super::applies::{BUFFERED, GUARDS, PAIRS, TWO_PASS};
+use super::applies::{BACKLOGS, BUFFERED, GUARDS, LIMITS, PAIRS, TWO_PASS, YIELDS};
 use super::parts::{PARTS, Part};
 use crate::kit::config::Depth;
 use options::{Duration, Maybe, Size, Values, choices, conditions, options, text_setting};
@@ -94,8 +94,9 @@ options! {
         /// Flash part by name (`ssdlab list cells`): sets bits, planes, page size, times and bus where not
         /// given.
         preset: CellName = CellName::NONE,
-        /// Bits per cell, which is also the pages of a word line in each plane.
-        bits: u32 where BUFFERED = 1,
+        /// Bits per cell, which is also the pages of a word line in each plane. Without a write buffer pages are
+        /// programmed one by one, each in its share of the time of a word line.
+        bits: u32 = 1,
         /// How the pages of a word line are programmed.
         program: Program where BUFFERED = Program::OneShot,
         /// Word lines between the two passes of two-pass programming; the data stay in the buffer until the
@@ -115,7 +116,7 @@ options! {
         /// Program suspend latency, until the die can read; `none`: reads wait for the program to end.
         program: Maybe = Maybe::NONE,
         /// Erase suspend latency, likewise.
-        erase: Maybe = Maybe::NONE,
+        erase: Maybe where YIELDS = Maybe::NONE,
         /// Resume latency, added to the remaining time of the operation.
         resume: Duration where SUSPENDS = Duration::from_ns(0),
         /// A program is suspended only at a multiple of this time; 0: at any time.
@@ -123,11 +124,11 @@ options! {
         /// An erase is suspended only at a multiple of this time; 0: at any time.
         erase_step: Duration where STOPS_ERASES = Duration::from_ns(0),
         /// Maximum number of suspensions of one operation, and of reads served ahead of a waiting one.
-        limit: u32 = 8,
+        limit: u32 where LIMITS = 8,
         /// Extra time of the operation per suspension, in addition to `resume`.
         cost: Duration where SUSPENDS = Duration::from_ns(0),
         /// No suspension while at least this many writes wait for the write buffer.
-        unless_backlog: Depth where SUSPENDS = Depth::UNLIMITED,
+        unless_backlog: Depth where BACKLOGS = Depth::UNLIMITED,
     }
 
     /// The controller's processors.
@@ -159,6 +160,13 @@ options! {
     pub struct Parity as ParityPartial {
         /// One of every N groups of a superblock is parity; 0: no parity.
         of: u32 = 0,
+    }
+}
+
+impl Suspend {
+    /// Whether reads stop anything.
+    pub(in crate::ssd) fn suspends(&self) -> bool {
+        self.program.ns().is_some() || self.erase.ns().is_some()
     }
 }
 

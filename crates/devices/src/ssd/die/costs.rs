@@ -42,7 +42,7 @@ impl Costs {
             read,
             read_part,
             program,
-            erase: timing.erase.ns() / u64::from(config.scale),
+            erase: config.erase_ns(),
             page: timing.command.ns() + timing.transfer_ns(page),
             timing: timing.clone(),
             page_bytes: groups.page_bytes,

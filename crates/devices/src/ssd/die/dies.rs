@@ -511,7 +511,8 @@ impl Dies {
         let now = clock.now;
         let die = &mut self.each[number as usize];
         let Cell::Running { task, since, left, end } = die.cell else { return };
-        let stop = self.stops.stop(&task, (since, left), die.stops, sight.backlog, now);
+        let erases = matches!(task.job, Job::Erase(_));
+        let stop = self.stops.stop(erases, (since, left), die.stops, sight.backlog, now);
         let Some((at, left)) = stop else { return };
         clock.take_back(end);
         clock.call(at, Event::Die(DieEvent::Stopped(number)));

@@ -24,7 +24,7 @@ pub enum StageEnd {
 }
 
 #[derive(Debug, Clone)]
-struct Running {
+pub(super) struct Running {
     started: Time,
     plan: PlanId,
     /// The stage whose end is pending; of an operation that is one event, the last.
@@ -82,11 +82,19 @@ impl Lanes {
         self.plans.iter().map(|plan| plan.effort().times(plan.begun)).sum()
     }
 
-    /// What reading a page does.
-    pub fn effort_of_a_read(&self) -> Effort {
-        let mut efforts = self.plans.iter().map(Plan::effort);
-        let reads = |effort: &Effort| effort.programs == 0 && effort.erases == 0;
-        efforts.find(reads).unwrap_or_default()
+    /// What reading so many pages does. Where pages of several types are read, each type has its share.
+    pub fn effort_of_reads(&self, pages: u64) -> Effort {
+        let is_read = |plan: &&Plan| plan.effort().programs == 0 && plan.effort().erases == 0;
+        let mut reads = self.plans.iter().filter(is_read);
+        let begun: Vec<&Plan> =
+            self.plans.iter().filter(is_read).filter(|it| it.begun > 0).collect();
+        let first = reads.next().map_or_else(Effort::default, Plan::effort);
+        if begun.iter().all(|plan| plan.effort().sense_ns == first.sense_ns * plan.effort().senses)
+        {
+            return first.times(pages);
+        }
+        let all: Effort = begun.iter().map(|plan| plan.effort().times(plan.begun)).sum();
+        all.share(pages, all.senses)
     }
 
     /// Counts operations from zero.
@@ -149,11 +157,11 @@ impl Lanes {
         let state = &self.each[lane as usize];
         let plan = &self.plans[running.plan.at()];
         running.ends = match plan.stages()[running.stage as usize] {
-            Stage::Cell(ns) => {
+            Stage::Cell(ns) | Stage::Write(ns) => {
                 // Behind a transfer the array is free; behind another program it is not.
                 let programs = |tail: &Running| {
                     let stages = self.plans[tail.plan.at()].stages();
-                    matches!(stages.last(), Some(Stage::Cell(_)))
+                    matches!(stages.last(), Some(Stage::Cell(_) | Stage::Write(_)))
                 };
                 let array = state.tail.as_ref().filter(|tail| programs(tail));
                 let start = array.map_or(now, |tail| tail.ends.max(now));
@@ -218,7 +226,8 @@ impl Lanes {
         let stages = self.plans[running.plan.at()].stages();
         let (mut stage, mut begun) = (usize::from(running.stage), true);
         if state.lone {
-            let mut ends = running.started;
+            // What stopped and went on is as if it had begun later.
+            let mut ends = running.started + running.waited_ns;
             let is_under_way = |stage: &Stage| {
                 ends += stage.ns();
                 ends > now
@@ -227,9 +236,42 @@ impl Lanes {
         } else {
             begun = running.ends.saturating_sub(stages[stage].ns()) <= now;
         }
-        let is_cell = |stage: &&Stage| matches!(stage, Stage::Cell(_));
+        let is_cell = |stage: &&Stage| !matches!(stage, Stage::Bus(_));
         let cells = stages[..stage + usize::from(begun)].iter().filter(is_cell).count();
         Some((stage, cells as u32))
+    }
+
+    /// The program or erasure of a lane without cache commands that a read could stop now: since when it runs, and
+    /// until when.
+    pub(super) fn interruptible(&self, lane: u32, now: Time) -> Option<(Time, Time)> {
+        let state = &self.each[lane as usize];
+        let running = state.running.as_ref()?;
+        let stages = self.plans[running.plan.at()].stages();
+        if !state.lone {
+            let stage = stages[usize::from(running.stage)];
+            let is_write = matches!(stage, Stage::Write(_));
+            return is_write.then(|| (running.ends - stage.ns(), running.ends));
+        }
+        let mut ends = running.started + running.waited_ns;
+        let stage = stages.iter().find(|stage| {
+            ends += stage.ns();
+            ends > now
+        })?;
+        matches!(stage, Stage::Write(_)).then(|| (ends - stage.ns(), ends))
+    }
+
+    /// What a lane does stops: it is free until that [goes on](Lanes::go_on).
+    pub(super) fn stop(&mut self, lane: u32) -> Running {
+        self.each[lane as usize].running.take().expect("something is under way")
+    }
+
+    /// What was stopped goes on, and its stage ends so much later than it would have; when its event comes.
+    pub(super) fn go_on(&mut self, lane: u32, mut running: Running, later: Time) -> Time {
+        running.ends += later;
+        running.waited_ns += later;
+        let ends = running.ends;
+        self.each[lane as usize].running = Some(running);
+        ends
     }
 
     /// Whatever was under way is over, without an end; buses are free.
@@ -272,13 +314,13 @@ impl Lanes {
 
     /// Bus time of an operation of a lone lane that lies after `now`, ns.
     fn bus_ns_after(&self, running: &Running, now: Time) -> Time {
-        let mut ends = running.started;
+        let mut ends = running.started + running.waited_ns;
         let after = |stage: &Stage| {
             let starts = ends;
             ends += stage.ns();
             match stage {
                 Stage::Bus(_) => ends.saturating_sub(starts.max(now)),
-                Stage::Cell(_) => 0,
+                Stage::Cell(_) | Stage::Write(_) => 0,
             }
         };
         self.plans[running.plan.at()].stages().iter().map(after).sum()

@@ -8,6 +8,7 @@ mod batch;
 mod buses;
 mod costs;
 mod dies;
+mod halts;
 mod lanes;
 mod operation;
 mod rows;

@@ -13,6 +13,8 @@ use engine::Time;
 pub enum Stage {
     /// The cell array, for this many nanoseconds.
     Cell(u32),
+    /// The same for a program or an erasure, which a read may stop.
+    Write(u32),
     /// The bus, for this many nanoseconds.
     Bus(u32),
 }
@@ -20,7 +22,7 @@ pub enum Stage {
 impl Stage {
     fn cell(self) -> Option<Time> {
         match self {
-            Stage::Cell(ns) => Some(Time::from(ns)),
+            Stage::Cell(ns) | Stage::Write(ns) => Some(Time::from(ns)),
             Stage::Bus(_) => None,
         }
     }
@@ -28,7 +30,7 @@ impl Stage {
     /// How long it lasts, ns.
     pub fn ns(self) -> Time {
         match self {
-            Stage::Cell(ns) | Stage::Bus(ns) => Time::from(ns),
+            Stage::Cell(ns) | Stage::Write(ns) | Stage::Bus(ns) => Time::from(ns),
         }
     }
 }
@@ -227,16 +229,21 @@ impl CostTable {
         (table, plans)
     }
 
-    /// A drive's configuration of its cells: one mode, one type of page.
+    /// A drive's configuration of its cells: one mode, whose types of page take turns in a block. A page of several
+    /// bits a cell is programmed in its share of the time of a word line.
     pub fn cells(config: &SsdConfig) -> Vec<Vec<CellTimes>> {
-        let sense_ns = config.timing.read.of_type(0).ns() as u32;
-        let program_ns = config.timing.program.ns() as u32;
-        let times = |copies| CellTimes { sense_ns, program_ns, copies };
+        let bits = config.cell.bits;
+        let program_ns = (config.timing.program.ns() / u64::from(bits)) as u32;
+        let types = config.timing.read.count() as u32;
+        let times = |page: u32, copies| {
+            let sense_ns = config.timing.read.of_type((page % types) as usize).ns() as u32;
+            CellTimes { sense_ns, program_ns, copies }
+        };
         if config.cell.pairing_guard != PairingGuard::Copy {
-            return vec![vec![times(false)]];
+            return vec![(0..types).map(|page| times(page, false)).collect()];
         }
-        let pages = 0..config.pages_per_block;
-        vec![pages.map(|page| times(lower_in(config, page).is_some())).collect()]
+        let pages = 0..config.simulated_pages_per_block();
+        vec![pages.map(|page| times(page, lower_in(config, page).is_some())).collect()]
     }
 
     /// The number of the plan of an operation.
@@ -288,13 +295,15 @@ fn copied_pages(cells: &[Vec<CellTimes>], pages_per_block: u32) -> Vec<bool> {
 fn push_row(plans: &mut Vec<Plan>, config: &SsdConfig, granule: Granule, times: CellTimes) {
     let CellTimes { sense_ns: sense, program_ns: program, copies } = times;
     let (page, spare) = (config.page_size.bytes(), config.spare_size.bytes());
-    let transfer = |bytes| config.timing.transfer_ns(bytes) as u32;
+    let command = config.timing.command.ns();
+    let transfer = |bytes| (command + config.timing.transfer_ns(bytes)) as u32;
     let bus = transfer((page + spare) / u64::from(granule.parts));
     // A summary is one sector with its share of the spare area (the 2008 simulator's 528 B).
     let summary_bus = transfer(512 + spare * 512 / page);
-    let summary = [Stage::Bus(summary_bus), Stage::Cell(program)];
-    let copy =
-        |copies: bool| if copies { vec![Stage::Cell(sense), Stage::Cell(program)] } else { vec![] };
+    let summary = [Stage::Bus(summary_bus), Stage::Write(program)];
+    let copy = |copies: bool| {
+        if copies { vec![Stage::Cell(sense), Stage::Write(program)] } else { vec![] }
+    };
     let (before, copies_last) = (copy(copies), copies_for_summary(config));
     let summary = [copy(copies_last), summary.to_vec()].concat();
     let pages = granule.pages_per_lane();
@@ -303,7 +312,7 @@ fn push_row(plans: &mut Vec<Plan>, config: &SsdConfig, granule: Granule, times: 
     let write = |pages| programs(program, bus, pages, cache);
     let each = |stages: &[Stage]| stages.repeat(pages as usize);
     let efforts = Efforts::new(config, times, bus, u64::from(pages));
-    let (sense, out, back) = (Stage::Cell(sense), Stage::Bus(bus), Stage::Cell(program));
+    let (sense, out, back) = (Stage::Cell(sense), Stage::Bus(bus), Stage::Write(program));
     let one = Efforts::new(config, times, bus, 1);
     let copying = |copies: bool| (one.sensing + one.programming).times(u64::from(copies));
     let mut pair = |kind: OpKind, stages: Vec<Stage>, effort: Effort| {
@@ -326,7 +335,7 @@ fn push_row(plans: &mut Vec<Plan>, config: &SsdConfig, granule: Granule, times: 
     pair(OpKind::Move, moved, sensing + programming + crossing.times(2));
     pair(OpKind::Merge, each(&[sense, out, back]), sensing + programming + crossing);
     pair(OpKind::StreamIn, each(&[back]), programming);
-    let erase = Plan::new(vec![Stage::Cell(config.timing.erase.ns() as u32)]);
+    let erase = Plan::new(vec![Stage::Write(config.erase_ns() as u32)]);
     plans.push(erase.doing(erasing));
     plans.extend((1..=pages).map(|count| {
         let effort = Efforts::new(config, times, bus, u64::from(count));
@@ -352,7 +361,7 @@ impl Efforts {
             sensing: Effort { senses: 1, sense_ns, ..none }.times(pages),
             programming: Effort { programs: 1, program_ns, ..none }.times(pages),
             crossing: Effort { bus_ns: Time::from(bus), ..none }.times(pages),
-            erasing: Effort { erases: 1, erase_ns: config.timing.erase.ns(), ..none },
+            erasing: Effort { erases: 1, erase_ns: config.erase_ns(), ..none },
             program_ns,
         }
     }
@@ -365,7 +374,7 @@ impl Efforts {
 
 /// Whether the page that shares the cells of the summary page is copied before that is programmed.
 pub(super) fn copies_for_summary(config: &SsdConfig) -> bool {
-    let last = config.pages_per_block - 1;
+    let last = config.simulated_pages_per_block() - 1;
     config.summary_page
         && config.cell.pairing_guard == PairingGuard::Copy
         && lower_in(config, last).is_some()
@@ -387,13 +396,13 @@ fn senses(sense: u32, bus: u32, pages: u32, cache: bool) -> Vec<Stage> {
 /// transfer of the next overlaps the programming:
 /// `transfer + (pages - 1) max(transfer, program) + program`.
 fn programs(program: u32, bus: u32, pages: u32, cache: bool) -> Vec<Stage> {
-    let (transfer, array) = (Stage::Bus(bus), Stage::Cell(program));
+    let (transfer, array) = (Stage::Bus(bus), Stage::Write(program));
     if !cache {
         return [transfer, array].repeat(pages as usize);
     }
     let mut stages = vec![transfer];
     for _ in 1..pages {
-        stages.extend([transfer, Stage::Cell(program.saturating_sub(bus))]);
+        stages.extend([transfer, Stage::Write(program.saturating_sub(bus))]);
     }
     stages.push(array);
     stages

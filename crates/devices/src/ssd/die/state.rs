@@ -272,18 +272,17 @@ impl Stops {
     /// it has left.
     pub(super) fn stop(
         &self,
-        task: &Task,
+        erases: bool,
         (since, left): (Time, Time),
         stops: u32,
         backlog: usize,
         now: Time,
     ) -> Option<(Time, Time)> {
         let suspend = &self.config;
-        let (latency, step) = match task.job {
-            Job::Erase(_) => (suspend.erase.ns()?, suspend.erase_step.ns()),
-            Job::Program { .. } | Job::Parity { .. } | Job::Own => {
-                (suspend.program.ns()?, suspend.step.ns())
-            }
+        let (latency, step) = if erases {
+            (suspend.erase.ns()?, suspend.erase_step.ns())
+        } else {
+            (suspend.program.ns()?, suspend.step.ns())
         };
         let backlogged = suspend.unless_backlog != Depth::UNLIMITED
             && backlog >= suspend.unless_backlog.requests() as usize;

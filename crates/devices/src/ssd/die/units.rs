@@ -6,6 +6,7 @@
 //!
 //! This is a machine beside others: it is given operations, and says what a stage that ends means.
 
+use super::halts::{Halts, Stopped};
 use super::lanes::{Lanes, StageEnd};
 use super::operation::{CostTable, FlashOp, OpKind, copies_for_summary};
 use crate::kit::slots::Slot;
@@ -87,6 +88,8 @@ pub(in crate::ssd) enum UnitEnd {
     Accepts(Unit),
     /// One lane has done its part; others have not.
     Lane { unit: Unit, word: Word, finished: Finished },
+    /// It has stopped for reads; what it is for.
+    Stopped { unit: Unit, work: Work },
     /// The source of a copy has done its part: the page has crossed the bus.
     Crossed {
         flight: u32,
@@ -112,6 +115,7 @@ pub(in crate::ssd) struct Units {
     states: Vec<LaneState>,
     flights: Vec<Flight>,
     free: Vec<u32>,
+    halts: Halts,
     /// Pages that were copied because they share cells, since this was asked last.
     pair_copies: u64,
 }
@@ -122,6 +126,7 @@ impl Units {
         let (costs, plans) = CostTable::new(config, geometry, &CostTable::cells(config));
         let buses = if geometry.groups.is_some() { Vec::new() } else { geometry.lane_buses() };
         let lane = LaneState { flights: [NONE; 2], busy_ns: 0, counted_to: 0 };
+        let one_by_one = geometry.granule.span == 1 && geometry.bound_units().is_empty();
         Units {
             states: vec![lane; buses.len()],
             lanes: Lanes::new(plans, &buses, config.cache_commands),
@@ -131,6 +136,10 @@ impl Units {
             granule: geometry.granule,
             flights: Vec::new(),
             free: Vec::new(),
+            halts: Halts::new(
+                config,
+                if one_by_one && !config.cache_commands { buses.len() } else { 0 },
+            ),
             pair_copies: 0,
         }
     }
@@ -226,6 +235,9 @@ impl Units {
         geometry: &Geometry,
         now: Time,
     ) -> Reached {
+        if self.halts.flight(lane) == Some(id) {
+            return Reached::Cells;
+        }
         let flights = self.states[lane as usize].flights;
         let Some(place) = flights.iter().position(|flight| *flight == id) else {
             return Reached::Data;
@@ -264,9 +276,14 @@ impl Units {
         self.lanes.bus_busy_ns(end)
     }
 
-    /// What operations did since counts were reset, and what reading a page does.
-    pub(in crate::ssd) fn effort(&self) -> [Effort; 2] {
-        [self.lanes.effort(), self.lanes.effort_of_a_read()]
+    /// What operations did since counts were reset.
+    pub(in crate::ssd) fn effort(&self) -> Effort {
+        self.lanes.effort()
+    }
+
+    /// What reading so many pages did.
+    pub(in crate::ssd) fn effort_of_reads(&self, pages: u64) -> Effort {
+        self.lanes.effort_of_reads(pages)
     }
 
     pub(in crate::ssd) fn reset_effort(&mut self) {
@@ -383,7 +400,10 @@ impl Units {
             self.pair_copies += u64::from(self.costs.copies(op));
         }
         let ends = self.lanes.start(lane, self.costs.plan(op), clock.now);
-        clock.call(ends, Event::Lane(lane));
+        let event = clock.call(ends, Event::Lane(lane));
+        if self.halts.are_on() {
+            self.halts.note_event(lane, event, true);
+        }
         let flights = &mut self.states[lane as usize].flights;
         flights[usize::from(flights[0] != NONE)] = id;
     }
@@ -392,9 +412,15 @@ impl Units {
     #[expect(clippy::inline_always, reason = "every operation passes here, from two places")]
     #[inline(always)]
     pub(in crate::ssd) fn stage_ended(&mut self, lane: u32, clock: &mut Clock) -> UnitEnd {
+        if self.halts.is_stopping(lane) {
+            return self.stopped(lane, clock.now);
+        }
         match self.lanes.stage_ended(lane, clock.now) {
             StageEnd::GoesOn(ends) => {
-                clock.call(ends, Event::Lane(lane));
+                let event = clock.call(ends, Event::Lane(lane));
+                if self.halts.are_on() {
+                    self.halts.note_event(lane, event, false);
+                }
                 UnitEnd::Nothing
             }
             StageEnd::Accepts(ends) => {
@@ -435,6 +461,77 @@ impl Units {
         UnitEnd::Ended { flight: id, unit, work, word, finished }
     }
 
+    // ---- stopping for reads ----------------------------------------------------------------------
+
+    /// A read waits for a unit: what it programs or erases stops, if it may. `may_stop` says so of what it is for.
+    /// Whether it does.
+    pub(in crate::ssd) fn stop_for_read(
+        &mut self,
+        unit: Unit,
+        may_stop: impl Fn(&Work) -> bool,
+        clock: &mut Clock,
+    ) -> bool {
+        if !self.halts.are_on() {
+            return false;
+        }
+        let lane = unit.0;
+        let flight = self.states[lane as usize].flights[0];
+        let Some(flight) = self.flights.get(flight as usize) else { return false };
+        let Some(work) = flight.work.filter(|work| may_stop(work)) else { return false };
+        let Some(times) = self.lanes.interruptible(lane, clock.now) else { return false };
+        let erases = matches!(work, Work::Erase(_));
+        let Some((event, at)) = self.halts.stop(lane, erases, times, clock.now) else {
+            return false;
+        };
+        clock.take_back(event);
+        clock.call(at, Event::Lane(lane));
+        true
+    }
+
+    #[cold]
+    fn stopped(&mut self, lane: u32, now: Time) -> UnitEnd {
+        let since = self.lanes.running_since(lane).unwrap_or(now);
+        let running = self.lanes.stop(lane);
+        let state = &mut self.states[lane as usize];
+        state.busy_ns += now - since.max(state.counted_to);
+        state.counted_to = now;
+        let flight = state.flights[0];
+        state.flights = [NONE; 2];
+        self.halts.stopped(lane, Stopped { flight, running });
+        let Flight { work, unit, .. } = self.flights[flight as usize];
+        UnitEnd::Stopped { unit, work: work.expect("it is under way") }
+    }
+
+    /// Whether a unit has an operation that has stopped for reads.
+    #[inline]
+    pub(in crate::ssd) fn has_stopped(&self, unit: Unit) -> bool {
+        self.halts.has_stopped(unit.0)
+    }
+
+    /// Whether one more read may go before that.
+    pub(in crate::ssd) fn lets_pass(&mut self, unit: Unit) -> bool {
+        self.halts.lets_pass(unit.0)
+    }
+
+    /// How long what waits since an instant has waited for an operation to stop.
+    #[inline]
+    pub(in crate::ssd) fn waited_for_stop(&self, unit: Unit, since: Time) -> Time {
+        if self.halts.are_on() { self.halts.waited(unit.0, since) } else { 0 }
+    }
+
+    /// What has stopped goes on; what it is for.
+    pub(in crate::ssd) fn resume(&mut self, unit: Unit, clock: &mut Clock) -> Option<Work> {
+        let lane = unit.0;
+        let (Stopped { flight, running }, later) = self.halts.take(lane, clock.now)?;
+        let ends = self.lanes.go_on(lane, running, later);
+        let event = clock.call(ends, Event::Lane(lane));
+        self.halts.note_event(lane, event, false);
+        let state = &mut self.states[lane as usize];
+        state.flights = [flight, NONE];
+        state.counted_to = clock.now;
+        self.flights[flight as usize].work
+    }
+
     /// Everything that is under way is gone; the time accounting continues.
     pub(in crate::ssd) fn lose_power(&mut self, now: Time) {
         for lane in 0..self.states.len() as u32 {
@@ -445,6 +542,7 @@ impl Units {
                 LaneState { flights: [NONE; 2], busy_ns: state.busy_ns + busy, counted_to: now };
         }
         self.lanes.lose_power(now);
+        self.halts.lose_power();
         self.flights.clear();
         self.free.clear();
     }

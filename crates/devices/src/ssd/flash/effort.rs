@@ -39,6 +39,23 @@ impl Effort {
     }
 }
 
+impl Effort {
+    /// The share `part` of `whole` of it.
+    pub(in crate::ssd) fn share(self, part: u64, whole: u64) -> Effort {
+        let of =
+            |count: u64| (u128::from(count) * u128::from(part) / u128::from(whole.max(1))) as u64;
+        Effort {
+            senses: of(self.senses),
+            sense_ns: of(self.sense_ns),
+            programs: of(self.programs),
+            program_ns: of(self.program_ns),
+            erases: of(self.erases),
+            erase_ns: of(self.erase_ns),
+            bus_ns: of(self.bus_ns),
+        }
+    }
+}
+
 impl Add for Effort {
     type Output = Effort;
 

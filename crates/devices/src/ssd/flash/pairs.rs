@@ -24,7 +24,7 @@ pub fn lower_of(pairing: Pairing, page: u32, pages_per_block: u32) -> Option<u32
 
 /// The same of a drive.
 pub(in crate::ssd) fn lower_in(config: &SsdConfig, page: u32) -> Option<u32> {
-    lower_of(config.cell.pairing, page, config.pages_per_block)
+    lower_of(config.cell.pairing, page, config.simulated_pages_per_block())
 }
 
 #[cfg(test)]

@@ -61,6 +61,7 @@ pub(in crate::ssd) struct Front {
     held_flushes: Vec<Slot>,
     done: Vec<Completion>,
     cores: Cores,
+    has_work_for_cores: bool,
 }
 
 impl Front {
@@ -87,6 +88,7 @@ impl Front {
             holds: false,
             held_flushes: Vec::new(),
             done: Vec::new(),
+            has_work_for_cores: cores.have_work(),
             cores,
         }
     }
@@ -224,7 +226,7 @@ impl Front {
     /// Whether some command takes time of a processor.
     #[inline]
     pub(in crate::ssd) fn has_work_for_cores(&self) -> bool {
-        self.cores.have_work()
+        self.has_work_for_cores
     }
 
     /// A processor is done with a request, which is returned, and takes the next.
@@ -292,14 +294,18 @@ impl Front {
         let now = clock.now;
         let active = &mut self.active[slot];
         let part = &mut active.breakdown;
-        let (cleaning_wait, bus, cell) = match page.spent {
-            Spent::Served { cleaning_wait, bus, cell } => (cleaning_wait, bus, cell),
-            Spent::InVain => (now - active.at_flash, 0, 0),
+        let in_flash = now - active.at_flash - part[FIRMWARE];
+        let (cleaning_wait, suspend, bus, cell) = match page.spent {
+            Spent::Served { cleaning_wait, suspend, bus, cell } => {
+                (cleaning_wait, suspend, bus, cell)
+            }
+            Spent::InVain => (in_flash, 0, 0, 0),
         };
         part[CLEANING_WAIT] = cleaning_wait;
+        part[SUSPEND] = suspend;
         part[BUS] = bus;
         part[CELL] = cell;
-        part[UNIT_WAIT] = now - active.at_flash - cleaning_wait - bus - cell;
+        part[UNIT_WAIT] = in_flash - cleaning_wait - suspend - bus - cell;
         if !page.status.is_ok() {
             active.status = page.status;
         }

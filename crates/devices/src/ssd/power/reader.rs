@@ -58,7 +58,7 @@ impl Reader {
             read(part, bytes[0]),
             read(part, bytes[1]),
             read(whole, bytes[2]),
-            Plan::new(vec![Stage::Cell((timing.erase.ns() / u64::from(config.scale)) as u32)]),
+            Plan::new(vec![Stage::Cell(config.erase_ns() as u32)]),
         ];
         let buses = match &geometry.groups {
             Some(groups) => (0..groups.dies).map(|die| die % groups.channels).collect(),

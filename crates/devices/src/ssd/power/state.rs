@@ -184,7 +184,11 @@ impl Power {
                 taken: Vec::new(),
                 restores: Vec::new(),
                 harmed: Vec::new(),
-                pairs: (config.cell.pairing, config.pages_per_block, config.cell.pairing_guard),
+                pairs: (
+                    config.cell.pairing,
+                    config.simulated_pages_per_block(),
+                    config.cell.pairing_guard,
+                ),
                 erasures: Vec::new(),
                 trims: TrimLog::new(config),
                 checkpoints: Checkpoints::new(config, geometry),

@@ -94,6 +94,7 @@ pub(in crate::ssd) fn counts(config: &SsdConfig) -> Result<(), Invalid> {
         let problem = "a block of 1 page is all summary; use more pages or summary_page = false";
         return Err(Invalid::new(&["device.pages_per_block", "device.summary_page"], problem));
     }
+    scale(config)?;
     if config.pages_per_block > 16_384 {
         let problem = format!("{} is too many; at most 16384", config.pages_per_block);
         return Err(Invalid::new(&["device.pages_per_block"], problem));
@@ -163,8 +164,20 @@ pub(in crate::ssd) fn counts(config: &SsdConfig) -> Result<(), Invalid> {
 }
 
 /// What else helps a drive that is too large.
-pub(super) fn scale(config: &SsdConfig) -> &'static str {
-    if config.is_buffered() { ", or simulate a part of each block (device.scale)" } else { "" }
+pub(super) const SCALE: &str = ", or simulate a part of each block (device.scale)";
+
+/// Without a write buffer a part of a block is so many pages; with one, so many word lines.
+fn scale(config: &SsdConfig) -> Result<(), Invalid> {
+    let (pages, scale) = (config.pages_per_block, config.scale);
+    let least = if config.summary_page { 2 } else { 1 };
+    if !config.is_buffered()
+        && (scale == 0 || !pages.is_multiple_of(scale) || pages / scale < least)
+    {
+        let problem =
+            format!("a block of {pages} pages has no {least} or more pages in one part of {scale}");
+        return Err(Invalid::new(&["device.scale", "device.pages_per_block"], problem));
+    }
+    Ok(())
 }
 
 /// Wear and its levelling.

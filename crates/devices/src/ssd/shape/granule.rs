@@ -64,7 +64,7 @@ impl Granule {
         }
         let whole = logical >= page && logical.is_multiple_of(page) && logical <= 1 << 30;
         let flash_pages = logical / page;
-        if !whole || flash_pages > u64::from(config.pages_per_block) * u64::from(span) {
+        if !whole || flash_pages > u64::from(config.simulated_pages_per_block()) * u64::from(span) {
             let problem = format!(
                 "{} is not possible; a logical page is a quarter or half of the page of {} (at \
                  least 512B), or a whole number of pages up to a block",
@@ -120,7 +120,7 @@ impl Granule {
 }
 
 fn data_pages(config: &SsdConfig) -> u32 {
-    config.pages_per_block - u32::from(config.summary_page)
+    config.simulated_pages_per_block() - u32::from(config.summary_page)
 }
 
 #[cfg(test)]

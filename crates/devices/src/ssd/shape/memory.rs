@@ -1,7 +1,7 @@
 //! The number of pages of a drive, the pages of a sector or a pool, and the memory for pages that hold data.
 
 use super::Geometry;
-use super::check::{LARGEST_BLOCK, scale};
+use super::check::{LARGEST_BLOCK, SCALE};
 use crate::kit::memory::MOST_MEMORY;
 use crate::ssd::config::SsdConfig;
 use crate::ssd::ids::{Lpn, PoolId};
@@ -63,7 +63,7 @@ impl Geometry {
     }
 
     /// The numbers of all pages have 40 bits, and those of a block 24.
-    pub(super) fn check_pages(&self, config: &SsdConfig) -> Result<(), Invalid> {
+    pub(super) fn check_pages(&self) -> Result<(), Invalid> {
         let each = u64::from(self.sectors_per_page) * SECTOR_BYTES;
         let size = |pages: u64| Size::from_bytes(pages.saturating_mul(each));
         let (pages, most) = (self.pages(), numbers::LARGEST - 1);
@@ -73,7 +73,7 @@ impl Geometry {
                  use larger ones (device.logical_page){}",
                 Size::from_bytes(each),
                 size(most),
-                scale(config)
+                SCALE
             );
             return Err(Invalid::new(&["device.channels", "device.blocks_per_plane"], problem));
         }
@@ -84,7 +84,7 @@ impl Geometry {
                 self.pages_per_block,
                 Size::from_bytes(each),
                 size(LARGEST_BLOCK.into()),
-                scale(config)
+                SCALE
             );
             return Err(Invalid::new(
                 &["device.pages_per_block", "device.cleaning.reclaim"],
@@ -109,7 +109,7 @@ impl Geometry {
             self.bytes_per_page(config),
             self.exported_pages(),
             Size::from_bytes(each),
-            scale(config)
+            SCALE
         );
         Err(Invalid::new(&["device.fill", "device.blocks_per_plane"], problem))
     }

@@ -217,7 +217,7 @@ impl Geometry {
             by_blocks_per_domain: Divisor::new(blocks),
             by_domains_per_unit: Divisor::new(planes_in(unit) / planes_per_domain),
         };
-        geometry.check_pages(config)?;
+        geometry.check_pages()?;
         geometry.wide = geometry.pages() >= u64::from(u32::MAX);
         geometry.place_pools(pool);
         let share = f64::from(geometry.blocks_per_domain) * config.min_free();

@@ -1,5 +1,5 @@
-//! Constraints between the keys of a drive with a write buffer. Which keys apply with one, or without, their
-//! rows say (`config/applies.rs`).
+//! Constraints between the keys of cells, processors and write buffer. Which keys apply with a buffer, or without,
+//! their rows say (`config/applies.rs`).
 
 use super::groups::Groups;
 use crate::ssd::config::{Program, SsdConfig};
@@ -17,24 +17,13 @@ const MOST_GROUPS: u64 = 1 << 19;
 
 /// What a drive with a write buffer demands, or one without.
 pub(super) fn check(config: &SsdConfig) -> Result<(), Invalid> {
-    let (timing, cleaning) = (&config.timing, &config.cleaning);
+    let cleaning = &config.cleaning;
+    if config.firmware.cores == 0 {
+        let problem = "0 is not possible; it must be at least 1";
+        return Err(Invalid::new(&["device.firmware.cores"], problem));
+    }
+    cells(config)?;
     if !config.is_buffered() {
-        if let Some(part) = config.cell.preset.part().filter(|part| part.bits > 1) {
-            let problem = format!(
-                "a part of {} bits a cell is programmed by word lines, which gather in a write buffer; give \
-                 it a size, such as \"8MiB\"",
-                part.bits
-            );
-            return Err(Invalid::new(&["device.cell.preset", "device.buffer.size"], problem));
-        }
-        if timing.read.count() > 1 {
-            let problem = format!(
-                "{} are the times of {} types of page, and device.cell.bits is 1",
-                timing.read,
-                timing.read.count()
-            );
-            return Err(Invalid::new(&["device.timing.read", "device.cell.bits"], problem));
-        }
         return Ok(());
     }
     capacitors(config)?;
@@ -43,7 +32,6 @@ pub(super) fn check(config: &SsdConfig) -> Result<(), Invalid> {
         return Err(Invalid::new(&["device.cleaning.meter_above"], problem));
     }
     let counts = [
-        ("device.firmware.cores", config.firmware.cores),
         ("device.cleaning.read_batch", cleaning.read_batch),
         ("device.cleaning.meter_depth", cleaning.meter_depth),
         ("device.cleaning.quantum", cleaning.quantum),
@@ -52,7 +40,7 @@ pub(super) fn check(config: &SsdConfig) -> Result<(), Invalid> {
     if let Some((key, _)) = counts.iter().find(|(_, count)| *count == 0) {
         return Err(Invalid::new(&[key], "0 is not possible; it must be at least 1"));
     }
-    cells(config)
+    Ok(())
 }
 
 /// The capacitors of the buffer.
@@ -96,7 +84,9 @@ fn cells(config: &SsdConfig) -> Result<(), Invalid> {
         return Err(Invalid::new(&["device.timing.read", "device.cell.bits"], problem));
     }
     let shortest = SHORTEST_WORD_LINE_US[cell.bits as usize - 1];
-    if timing.program.ns() < shortest * 1000 {
+    // Single pages of one bit may be programmed in any time; with a buffer all planes take part.
+    let is_word_line = cell.bits > 1 || config.is_buffered();
+    if is_word_line && timing.program.ns() < shortest * 1000 {
         let problem = format!(
             "{} is too short for a word line of {} bits a cell; data sheets state the time of one \
              page: {} x {} = {}",

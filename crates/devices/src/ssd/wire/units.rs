@@ -90,6 +90,9 @@ impl Ssd {
         let now = self.clock.now;
         self.queues.enqueue(id, unit, at, self.jobs.cleaning_ns(unit, now), now);
         if self.queues.is_simple() && !self.is_idle(unit) {
+            if matches!(work, PageWork::Read | PageWork::ReadForWrite) {
+                self.stop_for_read(unit);
+            }
             return;
         }
         if let Some(set) = self.queues.set_of(unit) {
@@ -97,6 +100,36 @@ impl Ssd {
         } else {
             self.serve_unit(unit, None);
             self.work_off();
+        }
+    }
+
+    /// A read waits for a unit: what that programs or erases stops, if it may. Cleaning that does not yield does not.
+    #[inline]
+    fn stop_for_read(&mut self, unit: Unit) {
+        let blocks = self.jobs.block();
+        let may_stop = |work: &Work| match work {
+            Work::Page(..) => true,
+            Work::Move(_) | Work::Erase(_) => !blocks,
+            Work::Stream(..) => false,
+        };
+        if self.units.stop_for_read(unit, may_stop, &mut self.clock) {
+            self.ftl.counters.suspensions += 1;
+        }
+    }
+
+    /// An operation has stopped for reads, or one of these has ended: the next of them goes, or the operation goes on.
+    fn serve_stopped(&mut self, unit: Unit) {
+        if self.units.lets_pass(unit)
+            && let Some(id) = self.queues.take_read(unit)
+        {
+            return match self.new_holder(id, unit) {
+                Some(other) => self.hand_over(id, unit, other, Due::Serve(unit)),
+                None => self.start(unit, id, None),
+            };
+        }
+        let resumed = self.units.resume(unit, &mut self.clock);
+        if matches!(resumed, Some(Work::Move(_) | Work::Erase(_))) {
+            self.jobs.begin_operation(unit, self.clock.now);
         }
     }
 
@@ -240,6 +273,9 @@ impl Ssd {
     pub(super) fn serve_unit(&mut self, unit: Unit, only: Option<Phase>) {
         if !(self.queues.overlaps() || self.is_idle(unit)) {
             return;
+        }
+        if self.units.has_stopped(unit) {
+            return self.serve_stopped(unit);
         }
         if self.queues.is_simple()
             && !self.jobs.has_job(unit)
@@ -427,7 +463,11 @@ impl Ssd {
     /// A unit begins with a page.
     #[inline]
     fn start(&mut self, unit: Unit, id: PageId, programming: Option<Programming>) {
+        let stopping = self.units.waited_for_stop(unit, self.queues.since(id));
         self.queues.begin(unit, id, self.jobs.ended_ns(unit), self.clock.now);
+        if stopping > 0 {
+            self.queues.waited_for_stop(id, stopping);
+        }
         let page = self.queues.page(id);
         let (at, last) = match programming {
             Some(it) => (it.ppn, self.ftl.geometry().is_last(it.ppn)),
@@ -670,6 +710,12 @@ impl Ssd {
             UnitEnd::Accepts(unit) => self.serve(unit),
             UnitEnd::Lane { unit, word, finished } => {
                 self.record_lane(lane, word, finished);
+                self.serve(unit);
+            }
+            UnitEnd::Stopped { unit, work } => {
+                if matches!(work, Work::Move(_) | Work::Erase(_)) {
+                    self.jobs.end_operation(unit, self.clock.now);
+                }
                 self.serve(unit);
             }
             UnitEnd::Crossed { flight, from, to, programming, word, finished } => {
