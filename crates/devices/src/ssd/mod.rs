@@ -100,7 +100,9 @@ impl Device for Ssd {
             }
         }
         self.clock.now = to;
-        completions.append(self.host.done());
+        if !self.host.done().is_empty() {
+            completions.append(self.host.done());
+        }
     }
 
     fn cut(&mut self, now: Time, completions: &mut Vec<Completion>) {

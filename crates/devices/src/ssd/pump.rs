@@ -23,7 +23,7 @@ impl Ssd {
     #[inline]
     pub(super) fn arrive_at_once(&mut self, slot: Slot, request: &Request) {
         self.reach_flash(slot, request);
-        if self.host.is_link_clear() {
+        if self.host.is_link_idle(self.clock.now) {
             self.ask_for_flushes();
         } else {
             self.pump();
