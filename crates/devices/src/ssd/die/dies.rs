@@ -252,7 +252,14 @@ impl Dies {
     // ---- a die -------------------------------------------------------------------------------
 
     /// A die does what it can.
+    #[inline]
     pub(in crate::ssd) fn run(&mut self, number: u32, sight: Sight, clock: &mut Clock) {
+        if !self.each[number as usize].is_at_rest() {
+            self.run_on(number, sight, clock);
+        }
+    }
+
+    fn run_on(&mut self, number: u32, sight: Sight, clock: &mut Clock) {
         loop {
             self.begin_load(number, sight, clock);
             let die = &self.each[number as usize];
@@ -275,6 +282,9 @@ impl Dies {
                 && let Some(read) = self.next_read(number)
             {
                 self.start_read(read, clock);
+                if self.each[number as usize].is_at_rest() {
+                    return;
+                }
                 continue;
             }
             let die = &mut self.each[number as usize];

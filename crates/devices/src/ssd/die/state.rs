@@ -205,6 +205,16 @@ impl Die {
         *self = Die { account, ..Die::default() };
     }
 
+    /// Whether nothing waits for it, but for the bus.
+    #[inline]
+    pub(super) fn is_at_rest(&self) -> bool {
+        matches!(self.cell, Cell::Free)
+            && self.load.is_none()
+            && !self.has_reads()
+            && self.tasks[0].is_empty()
+            && self.tasks[1].is_empty()
+    }
+
     /// Whether a read waits.
     pub(super) fn has_reads(&self) -> bool {
         !self.reads.is_empty() || !self.later_reads.is_empty()
