@@ -4,7 +4,8 @@ import re
 import pytest
 
 import ssdlab
-from ssdlab.comparison import Row, margin, student_quantile
+from ssdlab.comparison import Row
+from ssdlab.confidence import margin, student_quantile
 
 
 @pytest.fixture

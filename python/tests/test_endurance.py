@@ -6,7 +6,7 @@ import json
 import pytest
 
 import ssdlab
-from ssdlab import layers
+from ssdlab import layers, sources
 from ssdlab.endurance import CLASSES, FAILURES, closed_form, display, rate
 
 #: A drive of four packages that ends within a second.
@@ -28,7 +28,7 @@ BUFFERED = {
 
 
 def load(name="jesd219"):
-    return [layers.from_name("workload", name)]
+    return [sources.from_name("workload", name)]
 
 
 def rated(erasures, workload="jesd219", **options):

@@ -9,7 +9,7 @@ from typing import Any
 
 import click
 
-from ssdlab import files, layers
+from ssdlab import files, layers, sources
 from ssdlab._core import InputError
 from ssdlab.cli.options import ALLOW_CODE, PATH, ExamplesFirst
 from ssdlab.cli.signals import SigtermInterrupts
@@ -221,7 +221,7 @@ def _case(
     size: str | None,
     device: str | None,
 ) -> Case:
-    stack = [layers.from_name("device", device or run.DEFAULT_DEVICE)]
+    stack = [sources.from_name("device", device or run.DEFAULT_DEVICE)]
     if app is not None:
         return case_of_app(app, stack, size)
     assert run_command is not None

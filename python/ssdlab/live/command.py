@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from ssdlab import files, layers
+from ssdlab import files, layers, sources
 from ssdlab.cli import completion
 from ssdlab.cli.options import ALLOW_CODE, PATH, ExamplesFirst
 from ssdlab.cli.signals import SigtermInterrupts
@@ -305,7 +305,7 @@ def serve(
         rooms = [room_of(it, assignments, seed, settings, allow_code) for it in exports]
     else:
         if device is not None:
-            stack.append(layers.from_name("device", device))
+            stack.append(sources.from_name("device", device))
         stack += above(assignments, seed)
         if script is not None:
             stack.extend(layers.from_mapping("--script", {"run": {"faults": os.fspath(script)}}))

@@ -12,7 +12,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import asdict, dataclass
 from typing import Any
 
-from ssdlab import _core, layers
+from ssdlab import _core, layers, sources
 from ssdlab._core import InputError
 from ssdlab.device.units import BANDWIDTH
 
@@ -94,7 +94,7 @@ class Outlook:
 def read(array: str | os.PathLike[str], changes: Sequence[layers.Layer] = ()) -> Array:
     """The array that a preset or a TOML file describes. Raises `InputError` if it is none."""
     name = os.fspath(array)
-    stack = [layers.from_name("device", array, "ARRAY"), *changes]
+    stack = [sources.from_name("device", array, "ARRAY"), *changes]
     device = json.loads(_core.resolve_json(stack))["device"]
     if device["kind"] != "array":
         raise InputError(f'{name}: device.kind is "{device["kind"]}"; reliability is of an "array"')

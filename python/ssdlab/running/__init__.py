@@ -7,7 +7,7 @@ import os
 from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
 
-from ssdlab import _core, files, layers
+from ssdlab import _core, files, layers, sources
 from ssdlab.layers import Layer
 from ssdlab.results import Results
 
@@ -300,7 +300,7 @@ def _file_or_mapping(source: str, part: Part) -> list[layers.Layer]:
         return list(part.layers)
     if isinstance(part, Mapping):
         return layers.from_mapping(source, part)
-    return layers.from_experiment(part)
+    return sources.from_experiment(part)
 
 
 def _section(section: str, part: Part) -> list[layers.Layer]:
@@ -308,4 +308,4 @@ def _section(section: str, part: Part) -> list[layers.Layer]:
         raise _core.InputError(f"argument {section}: expected a section, not an experiment")
     if isinstance(part, Mapping):
         return layers.from_mapping(f"argument {section}", {section: part})
-    return [layers.from_name(section, part)]
+    return [sources.from_name(section, part)]

@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from ssdlab import lifetime, portable
-from ssdlab.comparison import margin
+from ssdlab.confidence import margin
 from ssdlab.layers import Layer
 from ssdlab.results import Results
 from ssdlab.running import Progress, run_layers

@@ -12,7 +12,7 @@ from typing import Any, TypeVar
 
 import click
 
-from ssdlab import _core, files, layers
+from ssdlab import _core, files, sources
 from ssdlab import trace as traces
 from ssdlab._core import InputError
 from ssdlab.charts import matplotlib
@@ -133,7 +133,7 @@ def info(
     if device is not None:
         if options["capacity"] is not None:
             raise click.UsageError("--capacity and --device exclude each other")
-        options["capacity"] = f"{_core.capacity_bytes([layers.from_name('device', device)])}B"
+        options["capacity"] = f"{_core.capacity_bytes([sources.from_name('device', device)])}B"
     with _errors(), _progress(quiet) as progress:
         found = traces.info(file, progress=progress, **options)
     _print(found, json_path)
