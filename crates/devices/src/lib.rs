@@ -1,9 +1,8 @@
 //! Everything that answers: the simulated devices.
 //!
-//! A device is an [`engine::Device`]: a state machine that gets the time as input. It reads no clock,
-//! opens
-//! no file and knows nothing of workloads. Each kind is one module with its own config section and
-//! one row in the table below.
+//! A device is an [`engine::Device`]: a state machine that gets the time as input. It reads no
+//! clock, opens no file and knows nothing of workloads. Each kind is one module with its own config
+//! section and one row in the table below.
 
 pub mod array;
 mod array_report;

@@ -65,9 +65,8 @@ pub trait Prepare {
         self.overwrite_untimed(&[page]);
     }
 
-    /// Divides the state into at most the given number of parts, which are overwritten in parallel until
-    /// they are
-    /// [united](Prepare::unite); into how many.
+    /// Divides the state into at most the given number of parts, which are overwritten in parallel
+    /// until they are [united](Prepare::unite); into how many.
     ///
     /// # Errors
     /// Why the parts would not come to the same as the whole.

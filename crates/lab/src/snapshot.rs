@@ -215,8 +215,7 @@ fn load_from(
     let decoder = Asking { inner: decoder, tick, left: ASK_AFTER };
     let mut texts = vec![0; TEXTS];
     // A few bytes of a compressed file may expand to any size: what is read is bounded by what the
-    // device can
-    // have, first the texts and then, once it is known that they are its own, the rest.
+    // device can have, first the texts and then, once it is known that they are its own, the rest.
     let reader = BufReader::new(decoder).take(TEXTS as u64);
     let read = postcard::from_io::<Vec<(String, String)>, _>((reader, &mut texts));
     let (shape, (mut rest, _)) = read.map_err(|error| damaged(&error))?;

@@ -14,7 +14,7 @@ use serde::Serialize;
 use serde_json::{Map, Value, json};
 
 /// The name of every warning, and what it says. `docs/warnings.md` has a section for each.
-pub(crate) const WARNINGS: [(&str, &str); 11] = [
+pub(crate) const WARNINGS: &[(&str, &str)] = &[
     ("nothing_cleaned", "the run wrote data, but no block was cleaned"),
     ("unsettled", "preconditioning ended before write amplification had settled"),
     ("transient", "not in steady state: the drive was still changing during the run"),

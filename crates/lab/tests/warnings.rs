@@ -77,7 +77,7 @@ fn each_is_raised_where_it_applies_and_not_beside() {
     let writes = [DRIVE, WRITES].concat();
     let buffered =
         format!("[device]\nkind = 'ssd'\nblocks_per_plane = 256\nbuffer.size = '1MiB'\n{WRITES}");
-    let raised: [(&str, &str, Vec<&str>, Vec<&str>); 11] = [
+    let raised: Vec<(&str, &str, Vec<&str>, Vec<&str>)> = vec![
         (
             "nothing_cleaned",
             &writes,

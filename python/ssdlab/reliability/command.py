@@ -100,10 +100,9 @@ def reliability(
 ) -> None:
     """Estimate the data losses of ARRAY (a preset or a TOML file) over years of operation.
 
-    Redundancy and members are those of the array; failures and repairs are simulated, no
-    requests. A TIME is
-    "exponential(MEAN)", "weibull(SCALE, SHAPE)", "weibull(SCALE, SHAPE, LOCATION)",
-    "constant(12h)", or a mean alone, in h, d or y.
+    Redundancy and members are as in the array; failures and repairs are simulated, no
+    requests. A TIME is "exponential(MEAN)", "weibull(SCALE, SHAPE)",
+    "weibull(SCALE, SHAPE, LOCATION)", "constant(12h)", or a mean alone, in h, d or y.
     """
     json_file = None if json_path in (None, "-") else Path(str(json_path))
     if json_file is not None:

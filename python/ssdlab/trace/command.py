@@ -196,8 +196,7 @@ def convert(file: str, out: str, to: str | None, quiet: bool, **options: Any) ->
     """Convert a trace to another format and report what that format cannot represent.
 
     OUT is written completely or not at all. A further extension .gz or .zst compresses it; - is
-    standard
-    output.
+    standard output.
     """
     if out != "-":
         files.refuse_unwritable(Path(out))

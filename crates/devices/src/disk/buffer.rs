@@ -228,9 +228,8 @@ impl Buffer {
         }
     }
 
-    /// Continues to read ahead to a sector that a read wants, and reports the sectors that pass. Returns
-    /// the instant
-    /// after that sector.
+    /// Continues to read ahead to a sector that a read wants, and reports the sectors that pass.
+    /// Returns the instant after that sector.
     pub(super) fn catch_up(
         &mut self,
         end: u64,

@@ -1,6 +1,6 @@
-//! The reader compared with a slow one that reads line by line: same requests, numbers, lines, counts
-//! and
-//! messages, whatever the pieces in which the input comes in, and with a thread or without.
+//! The reader compared with a slow one that reads line by line: same requests, numbers, lines,
+//! counts and messages, whatever the pieces in which the input comes in, and with a thread or
+//! without.
 
 use super::*;
 use crate::formats::tests::stated;
