@@ -79,7 +79,7 @@ print(third.returncode)
 
 
 @pytest.mark.parametrize("system", SYSTEMS)
-def test_everyday_commands_work(tmp_path, system):
+def test_commands_without_the_live_device_work(tmp_path, system):
     small = ["--set", "workload.requests=2000"]
     for words in (
         ["run", *small, "--out", "out", "--threads", "auto"],

@@ -49,7 +49,7 @@ def shown(tmp_path_factory):
 
 @pytest.mark.parametrize("width", [60, 40])
 @pytest.mark.parametrize("what", ["run", "cleaned", "sweep", "long", "comparison", "endurance"])
-def test_nothing_is_cut(shown, what, width, monkeypatch):
+def test_no_word_is_cut_in_a_narrow_terminal(shown, what, width, monkeypatch):
     monkeypatch.setenv("COLUMNS", "200")
     # Beside the bars of units there are words that go where there is no room for them.
     whole = shown[what](io.StringIO()).partition("nits (of")[0].split()

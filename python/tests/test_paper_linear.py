@@ -57,7 +57,7 @@ def test_a_late_server_proves_nothing(served):
     assert [row.verdict for row in more] == ["info"] * 4
 
 
-def test_a_drive_that_follows_the_line_is_met(served):
+def test_a_drive_that_follows_the_linear_model_is_predicted(served):
     rows = maghraoui.run(Study()).rows
     errors = [row for row in rows if "mean error" in row.name]
     assert len(errors) == 8

@@ -127,7 +127,7 @@ h.shutdown()
 """)
 
 
-def test_who_does_not_ask_for_block_sizes_may_ask_for_bytes(live):
+def test_clients_that_do_not_ask_for_block_sizes_may_read_bytes(live):
     path = address_of(live["one"].uri)
     nbdsh(f"""
 h.set_request_block_size(False)

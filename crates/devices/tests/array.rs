@@ -269,7 +269,7 @@ fn prepared(device: &mut dyn Model) {
 }
 
 #[test]
-fn an_array_that_was_kept_goes_on() {
+fn a_saved_array_continues_bit_identically() {
     let mut member = SsdConfig { pages_per_block: 16, ..common::small() };
     member.cleaning.policy = "d-choices".parse().unwrap();
     let member = || DeviceConfig::Ssd(Box::new(member.clone()));

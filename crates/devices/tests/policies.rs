@@ -176,7 +176,7 @@ fn a_window_leads_from_fifo_to_greedy() {
 /// The share of writes that hit a share of the data, FIFO with one log: A solves
 /// `A = sum of r / (1 - exp(-(r / f) alpha / A))`.
 #[test]
-fn fifo_on_hot_and_cold_data() {
+fn fifo_amplifies_hot_and_cold_data_as_the_theory_says() {
     let (hot_writes, hot_data) = (0.9, 0.1);
     let parts = [(hot_writes, hot_data), (1.0 - hot_writes, 1.0 - hot_data)];
     let alpha: f64 = 1.20;
@@ -233,7 +233,7 @@ fn frontiers_matter_on_hot_and_cold_data_only() {
 /// Variance over mean of the erase counts tends to the squared coefficient of variation of the time
 /// between two erasures of a block.
 #[test]
-fn wear_spreads_as_the_choice_is_left_to_chance() {
+fn the_more_random_the_choice_of_victims_the_wider_the_spread_of_wear() {
     let cases = [
         ("greedy", Cleaning { tie_break: TieBreak::Random, ..cleaning(Policy::Greedy) }, 0.048),
         ("d = 10", d_choices(10), 0.067),

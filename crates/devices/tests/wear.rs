@@ -130,7 +130,7 @@ type Load = fn(&mut Xoshiro256, u64) -> u64;
 /// What is estimated after a tenth of the life is what the drive takes until it ends: for addresses that are
 /// hot or cold, and for a part that is never written; whatever wrote the drive before.
 #[test]
-fn the_lifetime_is_foreseen_before_it_is_over() {
+fn the_lifetime_is_estimated_after_a_tenth_of_it() {
     let uniform = |random: &mut Xoshiro256, pages: u64| random.below(pages);
     let part = |random: &mut Xoshiro256, pages: u64| random.below(pages * 6 / 10);
     let loads: [(&str, Load); 3] = [("uniform", uniform), ("part", part), ("skewed", skewed)];
@@ -186,7 +186,7 @@ fn the_lifetime_is_foreseen_before_it_is_over() {
 }
 
 #[test]
-fn evenness_is_told_from_the_load_alone() {
+fn the_evenness_of_wear_is_estimated_from_the_load_alone() {
     let half = |random: &mut Xoshiro256, pages: u64| random.below(pages / 2);
     let evenness = |begins: bool| {
         let mut ssd = Ssd::new(&config(3000), 1).unwrap();

@@ -431,7 +431,7 @@ fn the_default_threshold_leaves_small_spare_space_its_effect() {
 }
 
 #[test]
-fn the_clock_never_stands_still_in_silence() {
+fn requests_beyond_the_range_of_the_clock_are_an_error() {
     let load = "[workload]\nkind = 'closed'\noutstanding = 1\nrequests = 300\n";
     let error = outcome(&[SERVER, load], &["workload.think_time=9000000000s"]).unwrap_err();
     assert!(error.contains("request 2 would arrive after more than 500 years"), "{error}");

@@ -233,7 +233,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_transport_takes_time_and_more_for_more() {
+    fn the_transport_takes_longer_for_larger_requests() {
         for tcp in [false, true] {
             let floor = Floor::measure(tcp).unwrap();
             for op in [Op::Read, Op::Write] {

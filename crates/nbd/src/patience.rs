@@ -108,7 +108,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn who_waits_sleeps_and_who_has_slept_watches() {
+    fn a_server_spins_only_once_its_sleep_is_over() {
         let mut it = Patience { asked: 1, ..Patience::default() };
         assert!(it.may_watch(WINDOW_NS));
         it.sleepy_until = 5 * WINDOW_NS;

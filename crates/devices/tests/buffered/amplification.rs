@@ -59,7 +59,7 @@ fn superblocks_amplify_writes_as_the_theory_says() {
 }
 
 #[test]
-fn both_gears_amplify_writes_alike() {
+fn timed_and_untimed_runs_have_the_same_write_amplification() {
     let cases: [(&str, &[(&'static str, Value)]); 6] = [
         ("superblock", &[]),
         ("block", &[("device.cleaning.reclaim", json!("block"))]),
@@ -117,7 +117,7 @@ fn skewed(random: &mut Xoshiro256, pages: u64) -> u64 {
 }
 
 #[test]
-fn both_gears_overwrite_hot_pages_in_the_buffer() {
+fn timed_and_untimed_runs_overwrite_hot_pages_in_the_buffer() {
     for protected in [true, false] {
         let config = with(&[
             ("device.blocks_per_plane", json!(512)),

@@ -16,7 +16,7 @@ fn refusal(keys: &Value) -> (Vec<String>, String) {
 }
 
 #[test]
-fn what_cannot_be_is_refused_by_name() {
+fn impossible_disks_are_refused_with_their_keys() {
     let plain = super::plain();
     let rows = [
         (json!({"cylinders": 500}), "device.zones", "cylinders 0 to 999 lies beyond the 500"),

@@ -205,7 +205,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn orders_are_read_as_they_are_written() {
+    fn orders_are_read_back_as_written() {
         for line in [
             "slow 2.5",
             "latency add 2000000ns p=0.01",

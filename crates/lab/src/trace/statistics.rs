@@ -332,7 +332,7 @@ mod tests {
     }
 
     #[test]
-    fn nothing_and_the_extremes_are_survived() {
+    fn empty_traces_and_extreme_requests_have_statistics() {
         let nothing = found(&[]);
         assert_eq!(nothing["requests"], 0);
         assert_eq!(nothing["read_share"], Value::Null);

@@ -166,7 +166,7 @@ mod tests {
     }
 
     #[test]
-    fn of_several_blocks_the_busiest_shows() {
+    fn a_cell_of_several_blocks_shows_the_busiest() {
         let [mut a, mut b] = [block(9, 1, 100), block(10, 1, 100)];
         assert_eq!(Cell::of(&[a, a]).head & 7, BlockState::Free as u8);
         assert_eq!(Cell::of(&[a, b]).head & 7, BlockState::Closed as u8);

@@ -254,7 +254,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_missing_is_named() {
+    fn missing_columns_are_named() {
         let error =
             |text: &str, columns: &str| read_with(text.as_bytes(), &with(columns)).unwrap_err();
         let no_op = error("1,2,3\n", "time=1:s,offset=2:bytes,size=3");

@@ -152,12 +152,12 @@ mod tests {
 
     proptest! {
         #[test]
-        fn any_bytes_are_survived(line in proptest::collection::vec(any::<u8>(), 0..80)) {
+        fn any_bytes_are_read_or_refused_without_a_panic(line in proptest::collection::vec(any::<u8>(), 0..80)) {
             let _ = parse(&line);
         }
 
         #[test]
-        fn near_misses_are_survived(line in "[-0-9.x a]{0,40}") {
+        fn lines_with_small_faults_are_read_or_refused_without_a_panic(line in "[-0-9.x a]{0,40}") {
             let _ = parse(line.as_bytes());
             let _ = sniff(&[&line]);
         }

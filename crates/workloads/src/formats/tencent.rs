@@ -71,7 +71,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn zero_is_a_read() {
+    fn a_type_of_0_is_a_read() {
         let all = read(&FORMAT, &(FORMAT.sample)());
         let expected = Record {
             at: 1_538_323_200 * S,

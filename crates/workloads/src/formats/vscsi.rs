@@ -181,7 +181,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_broken_says_where() {
+    fn errors_in_broken_traces_name_the_place() {
         let first = &LAYOUTS[0];
         let good = sample(first).repeat(EXAMINED);
         let error = |tail: Vec<u8>| {

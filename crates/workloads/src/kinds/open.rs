@@ -366,7 +366,7 @@ mod tests {
     }
 
     #[test]
-    fn what_cannot_be_is_refused() {
+    fn impossible_settings_are_refused() {
         let rows = [
             ("requests = 0", "workload.requests", "at least 1"),
             ("sequential_share = 2.0", "workload.sequential_share", "2 is not a share"),

@@ -211,7 +211,7 @@ fn long_texts_of_every_format_are_read_as_by_the_oracle() {
 }
 
 #[test]
-fn lines_without_end_or_too_long_are_told_alike() {
+fn lines_without_end_or_too_long_are_refused_as_by_the_oracle() {
     let format = crate::formats::format_named("disksim").unwrap();
     let options = ReadOptions::default();
     let good = b"1.5 0 100 8 1\n".repeat(6000);

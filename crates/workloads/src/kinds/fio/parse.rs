@@ -114,7 +114,7 @@ mod tests {
     }
 
     #[test]
-    fn faults_have_their_line() {
+    fn errors_name_their_line() {
         for (text, line, part) in [
             ("[global]\nbs=4k\n", 1, "there is no job"),
             ("\nbs=4k\n[a]", 2, "stands before the first section"),
