@@ -17,7 +17,7 @@ A, B = b"a" * 4096, b"b" * 4096
 
 @pytest.fixture
 def content_of(tmp_path):
-    """The content that a log comes to, on a drive that was empty."""
+    """The content that a log leaves on an empty drive."""
 
     def call(log, promise=VOLATILE, hashing=False):
         (tmp_path / "log").write_bytes(log.bytes())

@@ -129,7 +129,7 @@ def test_no_mount_or_process_is_left_whenever_a_test_ends(command, tmp_path, num
         assert err.lstrip() == "ssdlab: interrupted; nothing was written\n"
         assert left(work) == []
         return
-    # Whoever is killed cannot remove its files; but nothing stays mounted or running.
+    # A killed process cannot remove its files; but nothing stays mounted or running.
     until = time.monotonic() + 30
     while [it for it in left(work) if not it.startswith("ssdlab-crash-")]:
         assert time.monotonic() < until, left(work)

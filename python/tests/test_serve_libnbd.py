@@ -66,7 +66,7 @@ assert h.aio_is_negotiating() and h.get_protocol() == "newstyle-fixed"
 found = []
 assert h.opt_list(lambda *export: found.append(export)) == 2
 assert found == [("one", "the first"), ("two", "null, simulated by ssdlab")], found
-# Without a name, by name, and by a name that nobody has.
+# Without a name, by name, and by a name that does not exist.
 for name, size in (("", 64 << 20), ("one", 64 << 20), ("two", 1 << 20)):
     h.set_export_name(name)
     h.opt_info()

@@ -55,7 +55,7 @@ pub trait DeviceKind: Setting + Default + Serialize + Clone {
         self.build_watched(seed, supplied, &mut go_on).map_err(Unbuilt::invalid)
     }
 
-    /// The same for somebody who waits: `tick` is asked now and then, and may end this.
+    /// The same with progress: `tick` is called now and then, and may end this.
     ///
     /// # Errors
     /// Also when it was ended.

@@ -16,7 +16,7 @@ pub struct LatencyPart {
 }
 
 impl LatencyPart {
-    /// Results have it only where it is not zero: it is of drives with a write buffer.
+    /// Results have it only where it is not zero: on drives with a write buffer.
     pub fn may_be_left_out(&self) -> bool {
         [FIRMWARE, BUFFER, SUSPEND].contains(&self.part)
     }

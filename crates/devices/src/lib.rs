@@ -80,7 +80,7 @@ macro_rules! devices {
                 match self { $(Self::$Variant(_) => stringify!($word),)* }
             }
 
-            /// Its keys that have no effect as the others are, by their paths within it; not those of
+            /// Its keys that have no effect given the others, by their paths within it; not the keys of
             /// devices within it.
             pub fn idle(&self) -> Vec<Idle> {
                 match self { $(Self::$Variant(own) => options::idle("", &**own),)* }
@@ -134,7 +134,7 @@ macro_rules! devices {
                 match self { $(Self::$Variant(options) => options.build_with(seed, supplied),)* }
             }
 
-            /// The same for somebody who waits: `tick` is asked now and then, and may end this.
+            /// The same with progress: `tick` is called now and then, and may end this.
             ///
             /// # Errors
             /// Also when it was ended.

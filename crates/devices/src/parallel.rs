@@ -113,7 +113,7 @@ impl fmt::Display for Lines {
 }
 
 options! {
-    /// A device that serves several requests at once. The defaults are those of `linear`, one at a
+    /// A device that serves several requests at once. The defaults are as in `linear`, one at a
     /// time.
     pub struct ParallelConfig as ParallelPartial {
         /// Exported capacity.

@@ -1,4 +1,4 @@
-//! Health in the words of `NVMe`: what is used up, what spare is left, and what a drive warns of.
+//! Health in `NVMe`'s terms: what is used up, what spare is left, and what a drive warns of.
 
 use crate::common;
 use devices::array::ArrayConfig;

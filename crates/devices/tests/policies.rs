@@ -1,4 +1,4 @@
-//! Are the policies those of the literature? Their write amplification and their wear under uniform
+//! Do the policies behave as in the literature? Their write amplification and their wear under uniform
 //! random writes against the mean-field results for many blocks.
 //!
 //! Random: A = 1 / spare factor. FIFO: A = alpha / (alpha + W0(-alpha exp(-alpha))) (Desnoyers,
@@ -224,7 +224,7 @@ fn frontiers_matter_on_hot_and_cold_data_only() {
     let [hinted, counted, recent] =
         [Detector::Address, Detector::Writes, Detector::Recency].map(detected);
     println!("kept apart by hint {hinted:.3}, by counts {counted:.3}, by recency {recent:.3}");
-    // In proportion to the data they would come to the uniform 3.05; greedy shares better.
+    // In proportion to the data it would be the uniform 3.05; greedy shares better.
     assert!(hinted > 2.9 && hinted < 3.05, "{hinted}");
     assert!(counted < 1.02 * hinted, "{counted}");
     assert!(hinted < recent && recent < 3.55, "{recent}");

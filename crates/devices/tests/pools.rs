@@ -45,7 +45,7 @@ fn shape(interleave: Interleave, pool: Pool, spare: f64, policy: &Policy) -> Ssd
     }
 }
 
-/// Blocks of a domain: those of the smaller of unit and pool.
+/// Blocks of a domain: the smaller of unit and pool.
 fn blocks_per_domain(interleave: Interleave, pool: Pool) -> u32 {
     let of_unit = match interleave {
         Interleave::None => 4,

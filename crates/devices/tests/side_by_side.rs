@@ -1,4 +1,4 @@
-//! Drives that are overwritten in parts, side by side, come to what one thread makes of them, to the bit;
+//! Drives that are overwritten in parts, side by side, have the state that one thread gives them, to the bit;
 //! and what cannot be divided says why.
 
 use crate::common::{fill, seeds};

@@ -176,7 +176,7 @@ fn a_drive_of_another_shape_is_refused() {
     other.check().unwrap();
 }
 
-/// A drive that was used, in time, and has come to rest is as good: what it has gone through is kept.
+/// A drive that was used in a timed run and is idle can be saved as well, with all its history.
 #[test]
 fn an_idle_drive_is_saved_after_its_run() {
     for frontiers in [Frontiers::Single, Frontiers::HotCold] {
@@ -206,7 +206,7 @@ fn an_idle_drive_is_saved_after_its_run() {
         let erased = ssd.report(now).expect("it has flash").wear.mean_erases;
         assert!(erased > 0.0);
         let mut other = Ssd::new(&config, 2).expect("it is valid");
-        other.restore(ssd.save().expect("it has a state")).expect("it is of the same shape");
+        other.restore(ssd.save().expect("it has a state")).expect("it has the same shape");
         other.audit().expect("it is sound");
         let kept = other.report(0).expect("it has flash").wear.mean_erases;
         assert_eq!(kept.to_bits(), erased.to_bits());

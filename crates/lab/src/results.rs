@@ -208,7 +208,7 @@ pub(crate) struct Ran {
     pub(crate) notices: Vec<(&'static str, u64)>,
     /// How requests that come by the clock ended.
     pub(crate) offered: Option<Offered>,
-    /// Requests submitted, and those of them without an answer.
+    /// Requests submitted, and how many of them had no answer.
     pub(crate) asked: u64,
     pub(crate) unanswered: u64,
     /// How the drive settled, where that decided the end.

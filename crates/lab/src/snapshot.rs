@@ -104,7 +104,7 @@ pub(crate) fn save(
     encoder.finish()?.finish()
 }
 
-/// A reader or writer of a state: after so many bytes it asks whether to go on, and fails if not.
+/// A reader or writer of a state: after a number of bytes it asks whether to go on, and fails if not.
 struct Asking<'a, T> {
     inner: T,
     tick: Tick<'a>,
@@ -207,7 +207,7 @@ fn load_from(
     let version = head[MAGIC.len()..].try_into().map_or(0, u32::from_le_bytes);
     if version != VERSION {
         return Err(format!(
-            "it is of version {version}, and this ssdlab reads version {VERSION}: prepare the drive \
+            "it has version {version}, and this ssdlab reads version {VERSION}: prepare the drive \
              again, and save it with this one"
         ));
     }

@@ -1,7 +1,7 @@
 //! Steady state as the SNIA's Performance Test Specification defines it: over a window of rounds
 //! the figure ranges over at most a fifth of its mean, and the fitted line rises or falls by at most
 //! a tenth of it. A drive that is preconditioned by its own workload has to have stopped drifting as well:
-//! skewed loads come to their state slowly, and a tenth in a window would hide that.
+//! skewed loads reach their steady state slowly, and a tenth in a window would hide that.
 
 use crate::config::{Metric, Steady};
 use engine::{Completion, Time};

@@ -125,7 +125,7 @@ pub(crate) fn warnings(run: &Facts<'_>) -> Vec<Warning> {
     found.chain(of_trace(run.notices)).collect()
 }
 
-/// What to do about a drive that was not measured in the state that it comes to.
+/// What to do about a drive that was not measured in steady state.
 fn settle(was_prepared: bool) -> &'static str {
     if was_prepared {
         "run longer (workload.requests)"

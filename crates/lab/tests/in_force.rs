@@ -45,7 +45,7 @@ fn layers(device: &str, sets: &[String]) -> Result<Vec<Layer>, String> {
     Ok(vec![below, Layer::new("load", own), set])
 }
 
-/// What the experiment comes to, without what it says of itself.
+/// The results of the experiment, without its own description.
 fn results(device: &str, sets: &[String]) -> Result<Value, String> {
     let experiment =
         Experiment::from_layers(&layers(device, sets)?).map_err(|error| error.to_string())?;
@@ -195,7 +195,7 @@ fn what_a_layer_below_has_gives_way_to_what_is_switched_off_above() {
     assert!(resolved(&[[preset].as_slice(), &layers].concat()).unwrap().contains("quantum = 40"));
 }
 
-/// The bits are those of the drive without the keys that gave way.
+/// The bits are the same as without the keys that gave way.
 #[test]
 fn keys_that_give_way_are_not_in_the_resolved_experiment() {
     let sets = |sets: &[&str]| sets.iter().map(|it| (*it).to_owned()).collect::<Vec<_>>();

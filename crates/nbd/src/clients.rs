@@ -264,7 +264,7 @@ mod tests {
             choose(&mut clients, number, &mut end);
             ends.push(end);
         }
-        // All have chosen an export, so none is overdue, but nobody has asked for anything.
+        // All have chosen an export, so none is overdue, but none has sent a request.
         assert!(clients.overdue(10 * HANDSHAKE_NS).is_empty());
         let (_early, leaves) = come(&mut clients, UNUSED_NS - 1);
         assert_eq!(leaves, None);

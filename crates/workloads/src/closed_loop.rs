@@ -14,7 +14,7 @@ pub(crate) trait Asker {
     /// Whose turn it may be.
     type Turn;
 
-    /// Takes the right to ask, and says from when on it holds; `None` while somebody has to wait for
+    /// Takes the right to ask, and says from when on it holds; `None` while it has to wait for
     /// an answer, or when there is nothing more to ask.
     fn turn(&mut self, now: Time) -> Option<(Time, Self::Turn)>;
 

@@ -24,7 +24,7 @@ class Axis:
     log: int = 0
     """The base of its logarithm; 0 for a linear axis. One of base 2 is marked at the points."""
     percentile: bool = False
-    """Whether it is of shares, 0 to 1, and stretched towards 1: -log10(1 - share)."""
+    """Whether its values are shares, 0 to 1, stretched towards 1: -log10(1 - share)."""
     unit: str = ""
     """What marks and values are, one of `readable.FORMS`; without, a mark is a plain number."""
     low: float | None = None

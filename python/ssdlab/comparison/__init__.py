@@ -181,7 +181,7 @@ def compare(
     True
 
     A cleaning policy in Python that files or results name is loaded only with `allow_code`.
-    `workers`, `executor` and `progress` are those of `ssdlab.sweep`. Raises `InputError` for wrong
+    `workers`, `executor` and `progress` are as for `ssdlab.sweep`. Raises `InputError` for wrong
     input, and for results of another schema.
     """
     if repeat is not None and not 2 <= repeat <= MAX_REPEATS:

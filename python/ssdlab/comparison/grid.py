@@ -74,7 +74,7 @@ class Cell:
 
 @dataclass(frozen=True)
 class Overall:
-    """A figure over all conditions: how many times A's it is of B, the geometric mean."""
+    """A figure over all conditions: the geometric mean of its ratio B / A."""
 
     objective: Objective
     difference_percent: float | None

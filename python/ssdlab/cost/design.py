@@ -55,7 +55,7 @@ class Design:
 
 
 def of_results(name: str, results: Mapping[str, Any], options: Prices) -> Design:
-    """The design that results tell of, with the prices of its experiment below those of options.
+    """The design of these results; prices given as options precede those of its experiment.
 
     Raises `InputError` where no request was answered in time.
     """

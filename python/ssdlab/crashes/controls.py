@@ -15,7 +15,7 @@ from ssdlab.crashes.run import DEFAULT_DEVICE, Findings, Progress, Search, lacki
 
 
 class Control(NamedTuple):
-    """A run, and what it must come to."""
+    """A run, and what it must find."""
 
     name: str
     app: str

@@ -64,7 +64,7 @@ def serve(
       `tls_verify_peer` they must show a certificate that `ca-cert.pem` there has signed.
 
     With `backing` a drive that has a state is kept beside the data, in a file with the same name
-    and `.drive`, and taken up again: it stays as old as it is.
+    and `.drive`, and restored at the next start: its wear stays.
 
     Raises `InputError` for wrong input and on systems other than Linux, and `OSError` for what the
     system refuses.

@@ -94,7 +94,7 @@ class LiveDevice:
     def stop(self) -> Results:
         """Answer what was asked, end, and return the `Results`.
 
-        They are those of a simulation, with a section `live` about the timing. Raises `OSError` if
+        They are as of a simulation, with a section `live` about the timing. Raises `OSError` if
         the recorded trace cannot be written.
         """
         if self._door is not None:

@@ -47,7 +47,7 @@ def room_of(
         elif key not in WORDS or not value:
             raise InputError(
                 f'--export {name}: "{piece}" is no KEY=VALUE of an export; the keys are '
-                f"{', '.join(WORDS)}, the flag {', '.join(FLAGS)}, and those of --set"
+                f"{', '.join(WORDS)}, the flag {', '.join(FLAGS)}, and keys as for --set"
             )
         elif key == "seed":
             if not value.isdecimal():

@@ -97,7 +97,7 @@ def read(array: str | os.PathLike[str], changes: Sequence[layers.Layer] = ()) ->
     stack = [sources.from_name("device", array, "ARRAY"), *changes]
     device = json.loads(_core.resolve_json(stack))["device"]
     if device["kind"] != "array":
-        raise InputError(f'{name}: device.kind is "{device["kind"]}"; reliability is of an "array"')
+        raise InputError(f'{name}: device.kind is "{device["kind"]}"; reliability needs an "array"')
     redundancy, count = device["redundancy"], device["members"]
     tolerated = {"none": 0, "mirror": device["copies"] - 1, "double-parity": 2}.get(redundancy, 1)
     members = {"none": count, "mirror": device["copies"]}.get(redundancy, count)

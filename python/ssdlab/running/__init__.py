@@ -129,7 +129,7 @@ def run_layers(
     if isinstance(requests, int):
         raise _core.InputError(
             f"argument requests: {requests} is no file for a record of every request; write "
-            f'set={{"workload.requests": {requests}}} for so many'
+            f'set={{"workload.requests": {requests}}} instead'
         )
     record = None if requests is None else os.fspath(requests)
     count = _threads(threads)

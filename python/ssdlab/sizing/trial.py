@@ -45,7 +45,7 @@ class Goal:
     figure: str
     limit: float
     at_least: bool = False
-    #: Met where the figure is not known: a limit that nobody asked for.
+    #: Met where the figure is not known: a limit that was not asked for.
     if_known: bool = False
 
     def kept(self, values: Sequence[float | None]) -> bool | None:

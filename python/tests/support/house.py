@@ -2,7 +2,7 @@
 
 Of imports these count: in Python all but those under `TYPE_CHECKING`, also those inside a function;
 in Rust every path outside of tests, in a `use` or in line, to the module that defines the name,
-whoever hands it on. That a module declares its children, or hands on their names, is no import.
+through however many re-exports. That a module declares or re-exports its children is no import.
 
 Every file is read and split into tokens once in a process.
 """

@@ -169,7 +169,7 @@ def circles_of_calls(crate):
     for (_, name), (calls, files) in types.items():
         known = {a: {b: () for b in to if b in calls} for a, to in calls.items()}
         for circle in circles(known):
-            # One name alone is a method that hands on to another type's of the same name.
+            # One name alone is a method that calls another type's of the same name.
             if len(circle) > 1 and len(set().union(*(files[it] for it in circle))) > 1:
                 yield name, circle
 

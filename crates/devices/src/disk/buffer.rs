@@ -1,6 +1,6 @@
 //! The buffer of a disk: segments of consecutive sectors, and what is read ahead into one of them.
 //!
-//! Reading ahead has no events. How far it has come is found out when somebody asks, which is whenever a
+//! Reading ahead has no events. How far it has come is computed when it is needed, which is whenever a
 //! request begins: nothing else can tell the difference.
 
 use super::config::ReadAheadTo;

@@ -7,7 +7,7 @@ use serde_json::{Value, json};
 fn refusal(keys: &Value) -> (Vec<String>, String) {
     match DeviceConfig::resolve("disk", [keys]) {
         Err(Some((_, error))) => (Vec::new(), error.to_string()),
-        Err(None) => panic!("there is such a kind"),
+        Err(None) => panic!("the kind is known"),
         Ok(config) => match config.build(0) {
             Err(invalid) => (invalid.keys, invalid.problem),
             Ok(_) => panic!("{keys} is accepted"),

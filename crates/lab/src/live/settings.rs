@@ -69,7 +69,8 @@ pub struct LiveSettings {
 /// What is known once clients can come.
 #[derive(Debug, Clone)]
 pub struct Ready {
-    /// By what those of NBD find the device; nothing as long as a door that it shares is not open.
+    /// The address under which clients of NBD find the device; none as long as a door that it shares is not
+    /// open.
     pub uri: Option<String>,
     /// The file that is the device.
     pub file: Option<PathBuf>,

@@ -48,7 +48,7 @@ impl Alone {
 
 impl Witness<Faulty<'_>> for Watcher {
     fn begins(&mut self, device: &mut Faulty<'_>, at: Time) {
-        // Shares of time are of the time from the first request on, as in a replay.
+        // Shares of time count from the first request on, as in a replay.
         device.begin_account(at);
     }
 

@@ -1,4 +1,4 @@
-//! Does the Monte Carlo come to the closed forms, and are they too hopeful where the literature says so?
+//! Does the Monte Carlo agree with the closed forms, and are they too optimistic where the literature says so?
 
 use super::*;
 
@@ -51,7 +51,7 @@ fn exponential_times_give_the_closed_forms() {
     near(run(&settings(0)).losses, 8.0 * 87_600.0 / 1e6, 0.01);
 }
 
-/// Where losses are frequent they can be counted, and the trials come to the same.
+/// Where losses are frequent they can be counted, and the trials agree.
 #[test]
 fn trials_agree_with_direct_simulation() {
     let aging = ReliabilitySettings {

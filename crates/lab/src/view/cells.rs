@@ -23,7 +23,7 @@ pub(super) struct Cell {
 const UNKNOWN: u8 = 15;
 
 impl Cell {
-    /// What blocks come to as one. A victim among them shows, then one that is open; it is free if all are.
+    /// Several blocks as one. A victim among them is shown, then one that is open; it is free if all are.
     pub(super) fn of(blocks: &[BlockLook]) -> Cell {
         let sum = |of: fn(&BlockLook) -> u32| {
             let sum: u64 = blocks.iter().map(|block| u64::from(of(block))).sum();

@@ -146,7 +146,7 @@ impl Case<'_> {
         self.resolved(key).and_then(Value::as_str) == Some(word)
     }
 
-    /// Whether it is a drive with a write buffer, or an array of such.
+    /// Whether it is a drive with a write buffer, or an array of them.
     pub fn is_buffered(&self) -> bool {
         self.results.get("buffer").is_some()
     }

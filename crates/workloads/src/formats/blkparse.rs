@@ -1,4 +1,4 @@
-//! The output of blkparse: its default lines, or those of a format that is declared as for `-f`.
+//! The output of blkparse: its default lines, or lines in a format that is declared as for `-f`.
 //!
 //! A declared format is that text with its `%` letters; it must tell action, direction, sector,
 //! size and time. The summary at the end, and every line that begins with a word, is left out.

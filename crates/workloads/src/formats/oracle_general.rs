@@ -1,7 +1,7 @@
 //! libCacheSim's oracleGeneral: time, object, size and next access, without a direction.
 //!
 //! The format is for caches: times are whole seconds, an object's number is taken for its first
-//! sector of 512 B, and what share of the requests reads must be stated.
+//! sector of 512 B, and the share of reads must be stated.
 
 use super::row::{Format, Reader};
 use crate::error::BuildError;

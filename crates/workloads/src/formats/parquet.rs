@@ -127,7 +127,7 @@ struct Column {
     bytes: bool,
 }
 
-/// Rows decoded and not yet given out, column by column: the numbers are those of the places in
+/// Rows decoded and not yet given out, column by column: the numbers are places in
 /// [`COLUMNS`], and a column that is not there has none.
 #[derive(Default)]
 struct Rows {

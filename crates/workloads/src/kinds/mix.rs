@@ -2,7 +2,7 @@
 //!
 //! A stream without a weight keeps its own pace: its clock or its number outstanding. Streams with
 //! weights take turns: whose turn it is is drawn by weight, and the turn waits until that stream
-//! can ask, so that the shares of the requests are those of the weights for as long as all last.
+//! can ask, so that requests are shared out by the weights for as long as all last.
 //! Streams draw from independent randomness, and each is built as if its part were the device.
 
 mod config;

@@ -114,7 +114,7 @@ struct Extent {
     blocks: u64,
 }
 
-/// The generator while it runs; `now` and `clock_ms` are those of the request drawn last.
+/// The generator while it runs; `now` and `clock_ms` belong to the request drawn last.
 struct OpenLoop {
     options: Open,
     scale: TimeScale,

@@ -174,7 +174,7 @@ fn check(text: &[u8], format: &'static Format, options: &ReadOptions) {
     }
 }
 
-/// Lines of a format: those of its sample, again and again, with other digits.
+/// Lines of a format: the lines of its sample repeated with other digits.
 fn lines(format: &Format, count: usize, seed: u64) -> Vec<Vec<u8>> {
     let sample = (format.sample)();
     let lines: Vec<&[u8]> =

@@ -143,9 +143,10 @@ fn amplifications(case: &Case<'_>) -> Result<(), String> {
         && off("device.cleaning.background")
         // Its logical page is not a key.
         && !case.is("device.gang", "shared-control-sync");
-    // Where a pool has several units, one in 600 drives differs, of a few blocks each and by up to 35 %:
-    // a write may go past a unit without room, where it would wait in time and not here.
-    // `devices/tests/account.rs` holds 270 such layouts to equality, and `pools.rs` larger ones to 1 %.
+    // Where a pool has several units, one in 600 drives differs, of a few blocks each and by up to 35 %: a
+    // write may go past a unit without room, where it would wait in time and not here.
+    // `devices/tests/account.rs` compares 270 of these layouts for equality, and `pools.rs` larger ones
+    // to 1 %.
     if !plain || pools_span_units(case) {
         return Ok(());
     }

@@ -8,7 +8,7 @@ pub(super) struct Entry {
     pub(super) value: Option<String>,
 }
 
-/// A job with its keys, those of the global sections before it first.
+/// A job with its keys, after the keys of the global sections before it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct JobSection {
     pub(super) line: usize,
