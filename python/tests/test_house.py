@@ -116,7 +116,7 @@ def test_an_invariant_that_nothing_holds_is_found():
 
 
 def test_the_ftl_has_no_time():
-    """Decisions about places take none from a clock: both gears are one FTL."""
+    """Decisions about places take none from a clock: timed and untimed runs have one FTL."""
     files = sources("crates/devices/src/ssd/ftl/**/*.rs")
     assert len(files) > 5
     for path in files:

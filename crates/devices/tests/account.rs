@@ -1,4 +1,4 @@
-//! Is what is counted true, and the same in both gears? Pages, bytes, merges and trims over every way
+//! Are counts right, and the same in timed and untimed runs? Pages, bytes, merges and trims over every way
 //! of laying pages out; and the shares and ratios of drives that end in the midst of things.
 
 use crate::common::{Closed, run_closed, small};

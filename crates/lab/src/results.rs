@@ -4,7 +4,7 @@
 //! amplification of a run without writes) are null, never zero.
 //!
 //! A request that the device refused is counted by its status, and nowhere else: latencies, rates,
-//! bytes and the series over time are of the requests that were answered well. So
+//! bytes and the series over time count the requests that succeeded. So
 //! `workload.asked = workload.warm_up + host.all.requests + host.all.failed + workload.unanswered`,
 //! where the first are those answered requests that came before the warm-up was over.
 
@@ -108,7 +108,7 @@ impl Collected {
         let bins = self.series.bins().len();
         let mut ends: Vec<_> = self.series.followed().iter().take(bins).copied().collect();
         ends.resize(bins, last);
-        // What happened after the last answer is of the last bin, however long it took.
+        // Events after the last answer belong to the last bin, however long they took.
         if let Some(end) = ends.last_mut() {
             *end = last;
         }

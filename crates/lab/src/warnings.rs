@@ -417,8 +417,8 @@ fn effective_spare(spare: &SpareReport) -> Option<Warning> {
     Some(Warning::new("effective_spare", message, figures))
 }
 
-/// A smaller share of the host's pages overwritten in the buffer changes write amplification by less than the two
-/// gears agree.
+/// A smaller share of the host's pages overwritten in the buffer changes write amplification by less than the
+/// difference of timed and untimed runs.
 const LEAST_REPLACED: f64 = 0.02;
 
 /// Without time the buffer is as full as at saturation.

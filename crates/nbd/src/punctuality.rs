@@ -9,7 +9,7 @@ const LATE: f64 = 0.05;
 const MOST_LATE: f64 = 0.01;
 const MOST_DIFFERENCE: f64 = 0.05;
 
-/// Statistics of all completed requests; times are of the wall clock.
+/// Statistics of all completed requests; times are wall-clock times.
 #[derive(Debug, Clone, Copy, Default, PartialEq)]
 pub struct Punctuality {
     /// Requests answered.

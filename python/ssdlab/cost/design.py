@@ -48,7 +48,7 @@ class Design:
         return self.constant_watts + self.joules_per_request * self.iops
 
     def watts(self, requests_per_s: float) -> float | None:
-        """What it takes under that load, which is its share of what is needed."""
+        """Its power under its share of the load."""
         if self.prices.watts is not None or self.constant_watts is None:
             return self.prices.watts
         return self.constant_watts + self.joules_per_request * min(requests_per_s, self.iops)

@@ -15,7 +15,7 @@ _QUANTITY = re.compile(r"([\d.]+)([A-Za-zµ/]*)")
 
 
 class Facts:
-    """A run as the rules see it. Shares are of the mean latency of all requests."""
+    """A run as the rules see it. Shares are relative to the mean latency of all requests."""
 
     def __init__(self, results: Results) -> None:
         self.results = results

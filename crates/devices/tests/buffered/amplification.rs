@@ -1,4 +1,4 @@
-//! Write amplification of superblocks and of both gears.
+//! Write amplification of superblocks, timed and untimed.
 
 use super::{near, prepared, with};
 use crate::common::{Closed, greedy, run_closed};
@@ -75,7 +75,7 @@ fn timed_and_untimed_runs_have_the_same_write_amplification() {
         ("small buffer", &[("device.buffer.size", json!("768KiB"))]),
     ];
     for (name, more) in cases {
-        // Small superblocks, so that there are many: the gears differ by about one that is erased.
+        // Small superblocks, so that there are many: timed and untimed runs differ by about one that is erased.
         let mut keys = vec![
             ("device.blocks_per_plane", json!(1024)),
             ("device.pages_per_block", json!(3)),

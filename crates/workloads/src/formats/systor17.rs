@@ -1,6 +1,6 @@
 //! The traces of SYSTOR '17: block requests of a virtual desktop infrastructure, with a header.
 //!
-//! Times are of a Unix clock with nine digits. Requests without a type got no answer within the
+//! Times are Unix times with nine digits. Requests without a type got no answer within the
 //! trace; they are left out and counted. The files are in order of nothing in particular.
 
 use super::row::{Format, Reader};
