@@ -22,7 +22,7 @@ VISIBLE = {
     "crates/engine/src": 21,
     "crates/lab/src": 424,
     "crates/nbd/src": 309,
-    "crates/options/src": 11,
+    "crates/options/src": 13,
     "crates/workloads/src": 483,
 }
 WRITTEN = {
@@ -31,7 +31,6 @@ WRITTEN = {
     "crates/devices/src/ssd": 440,
     "crates/lab/src": 18,
     "crates/nbd/src": 75,
-    "crates/options/src": 3,
     "crates/workloads/src": 14,
 }
 

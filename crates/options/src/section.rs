@@ -65,6 +65,19 @@ pub struct KeyInfo {
     pub section: String,
 }
 
+impl KeyInfo {
+    /// It takes other values than its type has by itself.
+    pub(crate) fn takes(&mut self, values: Values, expected: &str) {
+        self.values = values;
+        expected.clone_into(&mut self.expected);
+    }
+
+    /// It applies only under a condition, in words.
+    pub(crate) fn applies(&mut self, when: &str) {
+        self.doc = format!("{}\nApplies {when}.", self.doc);
+    }
+}
+
 /// An enumeration whose values are words, made by [`choices!`](crate::choices).
 pub trait Choice: FromStr<Err = String> + fmt::Display + 'static {
     /// Every word, with its meaning.

@@ -86,7 +86,7 @@ pub fn settled<T: Setting + Default + Clone + Any>(mut whole: T) -> T {
 pub fn describe_when(rows: &mut [KeyInfo], conditions: &[When]) {
     for row in rows {
         for when in conditions {
-            row.doc = format!("{}\nApplies {}.", row.doc, when.words);
+            row.applies(when.words);
         }
     }
 }
