@@ -20,7 +20,7 @@ VISIBLE = {
     "crates/devices/src/array": 288,
     "crates/devices/src/ssd": 980,
     "crates/engine/src": 21,
-    "crates/lab/src": 424,
+    "crates/lab/src": 426,
     "crates/nbd/src": 309,
     "crates/options/src": 13,
     "crates/workloads/src": 483,
@@ -29,7 +29,7 @@ WRITTEN = {
     "crates/devices/src": 54,
     "crates/devices/src/array": 133,
     "crates/devices/src/ssd": 440,
-    "crates/lab/src": 18,
+    "crates/lab/src": 13,
     "crates/nbd/src": 75,
     "crates/workloads/src": 14,
 }

@@ -83,7 +83,8 @@ from ssdlab.crashes.record import Case, Recorded, case_of_app, workplace
     type=click.IntRange(0),
     default=4,
     show_default=True,
-    help="Torn images per power cut: with some of the open writes, in addition to those with none and all.",
+    help="Torn images per power cut, with some of the open writes. One with none and one with all "
+    "of them are always made.",
 )
 @click.option(
     "--seed",

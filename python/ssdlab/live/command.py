@@ -83,7 +83,7 @@ STATUS_SECONDS = 1.0
     metavar="NAME=DEVICE[,KEY=VALUE]...",
     multiple=True,
     help="Serve this device under a name; may be repeated. Its keys are size, backing, record, "
-    "control, script, floor, seed, description, read-only, and keys as for --set.",
+    "control, script, floor, seed, description, read-only, and those that --set takes.",
 )
 @click.option(
     "--size", metavar="SIZE", help="Size of the block device, such as 1GiB. [default: all]"
@@ -236,7 +236,7 @@ def serve(
     Programs find it over NBD (--socket, --port), as a file (--mount) or in a virtual machine
     (--vhost-user), or all of these at once.
 
-    It ends with Ctrl-C or SIGTERM, answers what was asked and prints the results, as after a
+    It ends with Ctrl-C or SIGTERM, answers all requests received and prints the results, as after a
     simulation of the same requests, and whether they were answered in time. docs/live.md has
     databases, file systems and swap on it, step by step.
     """

@@ -48,8 +48,8 @@ from ssdlab.reliability import LIFE, REPAIR, Times, outlook, read
 @click.option(
     "--repair",
     metavar="TIME",
-    help="Until a failed member is replaced and rebuilt; by default what device.rebuild.rate takes "
-    f"for a member, or {REPAIR} if that is unlimited.",
+    help="Time until a failed member is replaced and rebuilt. Default: by device.rebuild.rate, or "
+    f"{REPAIR} if it is unlimited.",
 )
 @click.option(
     "--repairs-together",
@@ -67,7 +67,11 @@ from ssdlab.reliability import LIFE, REPAIR, Times, outlook, read
     help="Distribution of the time until a scrub finds an error. [default: never]",
 )
 @click.option(
-    "--defect-size", metavar="SIZE", default="4KiB", show_default=True, help="What one costs."
+    "--defect-size",
+    metavar="SIZE",
+    default="4KiB",
+    show_default=True,
+    help="Data lost by one latent sector error.",
 )
 @click.option(
     "assignments",

@@ -1,6 +1,7 @@
 //! Settings of a live device, and its properties once it is served.
 
 use crate::error::RunError;
+use engine::Completion;
 use nbd::{Arrivals, Export};
 use std::io;
 use std::path::PathBuf;
@@ -95,6 +96,20 @@ pub struct LiveStatus {
     pub write_amplification: Option<f64>,
     /// The share of requests that were late; about once a second.
     pub late_share: f64,
+}
+
+impl LiveStatus {
+    /// Counts an answered request.
+    pub(super) fn count(&mut self, completion: &Completion) {
+        self.requests += 1;
+        self.bytes += completion.request.bytes();
+        self.latency_ns += completion.latency();
+    }
+
+    /// Renews the figures that take longer to find out.
+    pub(super) fn renew(&mut self, late_share: f64, write_amplification: Option<f64>) {
+        (self.late_share, self.write_amplification) = (late_share, write_amplification);
+    }
 }
 
 pub(super) fn system(error: &io::Error) -> RunError {
