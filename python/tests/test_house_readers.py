@@ -63,6 +63,15 @@ def test_circles_in_rust_are_found():
     assert "a/mod.rs" in circles(Crate(files).imports())[0]
 
 
+def test_imports_within_a_function_count_in_rust():
+    files = {
+        "lib.rs": "mod a; mod b;",
+        "a.rs": "pub struct A; fn f() { if x { use crate::b::B; } }",
+        "b.rs": "pub struct B; fn f(_: crate::a::A) {}",
+    }
+    assert circles(Crate(files).imports()) == [["a.rs", "b.rs"]]
+
+
 def test_what_is_compiled_for_tests_does_not_count():
     cut = "struct A { #[cfg(test)] log: Vec<u8>, kept: u8 }\nfn f() {}"
     words, _ = without_tests(tokens(cut))

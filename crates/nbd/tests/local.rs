@@ -210,7 +210,7 @@ fn each_request_is_answered_once_however_the_server_ends() {
 }
 
 #[test]
-fn several_requests_are_answered_at_once() {
+fn requests_sent_together_are_answered_once() {
     serve(0, false, |client| {
         let get = |wanted: Vec<Wanted>| {
             let (sender, receiver) = channel();

@@ -209,7 +209,7 @@ mod tests {
     }
 
     #[test]
-    fn actions_of_another_version_are_refused() {
+    fn malformed_lines_of_each_version_are_refused() {
         let third = "fio version 3 iolog\n1 f ";
         refused(&FORMAT, &format!("{third}wait 3 0\n"), "line 2: bad action \"wait\"");
         refused(&FORMAT, &format!("{third}read 3\n"), "bad size \"\"");
