@@ -166,9 +166,9 @@ impl AsFd for Listener {
 /// A connection's socket.
 #[derive(Debug)]
 pub enum ClientStream {
-    /// Of a Unix socket.
+    /// By a Unix socket.
     Unix(UnixStream),
-    /// Of TCP.
+    /// By TCP.
     Tcp(TcpStream),
 }
 

@@ -36,7 +36,7 @@ pub(crate) struct Watch {
     pub(crate) warm: Vec<usize>,
     /// The place that is read first in the next round.
     pub(crate) first: usize,
-    /// Of a round: the places in order, and the events of each descriptor.
+    /// The places polled in a round, in order, and the events of each descriptor.
     pub(crate) places: Vec<usize>,
     pub(crate) events: Vec<PollFlags>,
 }

@@ -84,7 +84,7 @@ pub trait Choice: FromStr<Err = String> + fmt::Display + 'static {
     const WORDS: &'static [(&'static str, &'static str)];
 }
 
-/// Of the letters of a word, those that a typo has at least right.
+/// Least share of the letters of a word that a typo has right.
 const LEAST_RIGHT: f64 = 0.6;
 
 /// The word in `words` that `typo` was most likely meant to be, if any is near: it begins so, or is misspelt in

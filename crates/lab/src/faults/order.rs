@@ -18,7 +18,7 @@ pub(crate) struct Fail {
     pub(crate) sectors: Option<(u64, u64)>,
     /// How many more fail; without a limit `None`.
     pub(crate) left: Option<u64>,
-    /// Of those that it concerns, this share fails.
+    /// The share of the requests concerned that fails.
     pub(crate) share: f64,
 }
 

@@ -33,7 +33,7 @@ pub(super) struct Keeper {
 }
 
 impl Keeper {
-    /// Of a device that has a state and a place for it.
+    /// For a device that has a state, and a file for it.
     pub(super) fn new(
         run: &RunConfig,
         backing: Option<&Path>,

@@ -33,7 +33,7 @@ pub struct Behind {
     pub(super) is_tcp: bool,
     /// What the device is for its clients, once it is ready.
     pub(super) export: Arc<OnceLock<Export>>,
-    /// By what they find it, once the door is open.
+    /// The address for clients, once the door is open.
     pub(super) uri: Arc<OnceLock<String>>,
 }
 
@@ -92,7 +92,7 @@ pub struct LiveStatus {
     pub bytes: u64,
     /// The sum of their latencies in the model, ns.
     pub latency_ns: u64,
-    /// Of the drive so far, where it has one.
+    /// Write amplification of the drive so far, where it has one.
     pub write_amplification: Option<f64>,
     /// The share of requests that were late; about once a second.
     pub late_share: f64,

@@ -21,7 +21,7 @@ struct Axis {
     shift: u32,
     /// The number of the first bin, counted from 0 in this width.
     base: u64,
-    /// Of all values.
+    /// The range of all values.
     low: u64,
     high: u64,
 }

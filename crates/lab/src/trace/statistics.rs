@@ -129,7 +129,7 @@ pub(super) struct Statistics {
     density: Density,
     sequential: u64,
     alignment: Alignment,
-    /// Of the device that the trace is meant for, sectors.
+    /// Capacity of the device that the trace is meant for, sectors.
     capacity: Option<u64>,
     beyond: u64,
 }

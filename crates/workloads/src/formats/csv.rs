@@ -63,7 +63,7 @@ fn parser(options: &ReadOptions, head: &Head) -> Result<Box<dyn LineParser>, Inv
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Role {
     Nothing,
-    /// Of a power of ten of ns.
+    /// A time in units of a power of ten of ns.
     Time(usize),
     FileTime,
     Word,

@@ -91,7 +91,7 @@ impl WorkloadKind for Jesd219 {
 struct Mixture {
     reads: Chance,
     areas: Vec<Band>,
-    /// Of 4 KiB, in the footprint.
+    /// Units of 4 KiB in the footprint.
     units: u64,
     random: Xoshiro256,
 }

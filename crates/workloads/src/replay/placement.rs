@@ -26,17 +26,17 @@ options::choices! {
 pub(crate) enum FixedPlace {
     /// Nothing may be beyond.
     Refuse {
-        /// Of the device, sectors.
+        /// Capacity of the device, sectors.
         capacity: u64,
     },
     /// Addresses modulo the capacity.
     Wrap {
-        /// Of the device, sectors.
+        /// Capacity of the device, sectors.
         capacity: u64,
     },
     /// Addresses times capacity over span.
     Shrink {
-        /// Of the device, sectors.
+        /// Capacity of the device, sectors.
         capacity: u64,
         /// The largest end of a request in the trace, sectors; more than `capacity`.
         span: u64,

@@ -42,7 +42,7 @@ struct Round {
     /// Bytes of one loop.
     budget: u64,
     loops_left: u64,
-    /// Of this loop, so far.
+    /// Bytes and requests of this loop, so far.
     bytes: u64,
     requests: u64,
 }
