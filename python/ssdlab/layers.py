@@ -18,7 +18,7 @@ from ssdlab._core import InputError
 
 
 class Layer(NamedTuple):
-    """What one source says of an experiment."""
+    """Part of an experiment, from one source."""
 
     source: str
     """Its name in error messages."""

@@ -92,7 +92,7 @@ def _lifetime(name: str, results: Mapping[str, Any]) -> Lifetime | None:
 
 
 def _scale(device: Mapping[str, Any]) -> int:
-    """Of a drive that is simulated in part, how many parts the whole has."""
+    """Scale of the simulated drive: by how many times the whole drive is larger."""
     while "member" in device:
         device = device["member"]
     return int(device.get("scale", 1))

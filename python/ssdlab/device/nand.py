@@ -24,7 +24,7 @@ class Nand:
     planes: int
     page: int
     word_lines: int
-    """Of a block."""
+    """Word lines of a block."""
     die: int
     """Capacity of a die."""
     cycles: int

@@ -28,7 +28,7 @@ class Status(NamedTuple):
     latency_seconds: float
     """The sum of their latencies, as the model says."""
     write_amplification: float | None
-    """Of the drive so far, where it has one; renewed about once a second."""
+    """Write amplification so far, if the device has one; renewed about once a second."""
     late_share: float
     """The share of requests that were late; renewed about once a second."""
 
@@ -42,7 +42,7 @@ class LiveDevice:
     def __init__(self, core: _core.LiveDevice) -> None:
         self._core = core
         self.uri: str = core.uri or ""
-        """By what clients of NBD find the device, such as `nbd+unix:///?socket=/ssd`, or empty."""
+        """Address for NBD clients, such as `nbd+unix:///?socket=/ssd`, or empty."""
         self.file: Path | None = None if core.file is None else Path(core.file)
         """The file that is the device, such as `/tmp/ssd/disk`; None if it is not mounted."""
         self.size_bytes: int = core.size_bytes

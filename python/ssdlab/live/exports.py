@@ -23,7 +23,7 @@ class Room(NamedTuple):
     """A device behind a door."""
 
     name: str
-    """Under which clients find it."""
+    """Name under which clients find it."""
     description: str
     """A line for people."""
     stack: list[Layer]

@@ -29,7 +29,7 @@ class Array:
     redundancy: str
     groups: int
     members: int
-    """Of a group."""
+    """Members of a group."""
     tolerated: int
     member_bytes: int
     rebuild_hours: float | None

@@ -50,7 +50,7 @@ class Fit:
     precondition: str
     """How each drive is preconditioned."""
     duration_seconds: float
-    """Of one loop."""
+    """Length of one loop."""
     words: Sequence[str]
     """What was done, a sentence each."""
 
