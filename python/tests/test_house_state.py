@@ -23,7 +23,7 @@ VISIBLE = {
     "crates/lab/src": 426,
     "crates/nbd/src": 309,
     "crates/options/src": 13,
-    "crates/workloads/src": 483,
+    "crates/workloads/src": 470,
 }
 WRITTEN = {
     "crates/devices/src": 54,

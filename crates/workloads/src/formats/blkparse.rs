@@ -13,7 +13,7 @@ use crate::record::{Clock, Line, LineError, device_number};
 use engine::{SECTOR_BYTES, Time};
 use options::Invalid;
 
-pub(super) const FORMAT: Format = Format {
+pub const FORMAT: Format = Format {
     detect: Some(|head: &Head| head.mostly(has_shape)),
     clock: Clock::Epoch,
     may_state: &["layout", "event"],

@@ -15,7 +15,7 @@ use crate::record::{Clock, Line, LineError, Record};
 use engine::Op;
 use options::Invalid;
 
-pub(super) const FORMAT: Format = Format {
+pub const FORMAT: Format = Format {
     detect: Some(|head: &Head| head.columns_stated),
     clock: Clock::Epoch,
     stated: &[("columns", "time=1:us,op=3,offset=4:bytes,size=5,device=2")],

@@ -15,7 +15,7 @@ use engine::{Op, SECTOR_BYTES, Time};
 use options::Invalid;
 use std::io::{self, Write};
 
-pub(super) const FORMAT: Format = Format {
+pub const FORMAT: Format = Format {
     detect: Some(detect),
     may_state: &["time_unit"],
     write: Some(write),

@@ -13,7 +13,7 @@ use crate::record::{Clock, Record};
 use engine::{Op, SECTOR_BYTES};
 use options::Invalid;
 
-pub(super) const FORMAT: Format = Format {
+pub const FORMAT: Format = Format {
     detect: Some(detect),
     clock: Clock::Epoch,
     tick_ns: Some(S),

@@ -11,7 +11,7 @@ use crate::read::plain::{Plain, of_bytes};
 use crate::record::{Clock, Line, LineError, Record};
 use engine::Time;
 
-pub(super) const FORMAT: Format = Format {
+pub const FORMAT: Format = Format {
     detect: Some(|head: &Head| head.starts(HEADER)),
     clock: Clock::Epoch,
     disorder_ns: 60_000_000_000,

@@ -11,7 +11,7 @@ use crate::read::plain::Plain;
 use crate::record::{Clock, Line, LineError, Record};
 use engine::Op;
 
-pub(super) const FORMAT: Format = Format {
+pub const FORMAT: Format = Format {
     detect: Some(|head: &Head| head.mostly(has_shape)),
     clock: Clock::Epoch,
     tick_ns: Some(S),

@@ -12,7 +12,7 @@ use crate::read::source::{Bytes, OneByOne, Unreadable, u16_at, u32_at, u64_at};
 use crate::record::{Clock, LineError, Record};
 use engine::{Op, SECTOR_BYTES};
 
-pub(super) const FORMAT: Format = Format {
+pub const FORMAT: Format = Format {
     detect: Some(|head: &Head| head.lines.is_empty() && version(head.bytes).is_some()),
     clock: Clock::Epoch,
     ..Format::new(
