@@ -107,7 +107,7 @@ def continued(command: str, width: int) -> str:
 
 
 def side_by_side(*parts: RenderableType | None) -> RenderableType | None:
-    """Those of the parts that there are, beside each other where they fit."""
+    """The parts that are not None, side by side where they fit."""
     shown = [part for part in parts if part is not None]
     return _SideBySide(shown) if shown else None
 

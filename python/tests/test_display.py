@@ -231,7 +231,7 @@ def test_health_is_told_on_a_line_and_what_it_warns_of_on_another():
 
 
 def test_the_bars_of_units_leave_room_for_what_is_said_of_them():
-    """Names of dies are longer than those of packages: nothing is cut off in 80 columns."""
+    """Names of dies are longer than of packages: nothing is cut off in 80 columns."""
     units = [
         {"name": name, "busy": 0.5, "cleaning": 0.295, "queue_mean": 0.01}
         for name in ("channel 15 die 13", "channel 3 die 1")

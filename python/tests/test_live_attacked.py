@@ -105,7 +105,7 @@ class Server:
 
 @pytest.fixture
 def server(command, tmp_path):
-    """Starts a server; its arguments are those of `ssdlab serve`."""
+    """Starts a server; its arguments are as for `ssdlab serve`."""
     running = []
 
     def start(*arguments):

@@ -69,7 +69,7 @@ pub trait DeviceKind: Setting + Default + Serialize + Clone {
     /// Builds a device whose configuration is all there is to it.
     ///
     /// # Errors
-    /// Those of [`build_with`](DeviceKind::build_with).
+    /// As [`build_with`](DeviceKind::build_with).
     fn build(&self, seed: u64) -> Result<Box<dyn Model>, Invalid> {
         self.build_with(seed, &Supplied::default())
     }

@@ -152,7 +152,7 @@ macro_rules! devices {
             /// Builds a device whose configuration is all there is to it.
             ///
             /// # Errors
-            /// Those of [`build_with`](Self::build_with).
+            /// As [`build_with`](Self::build_with).
             pub fn build(&self, seed: u64) -> Result<Box<dyn Model>, Invalid> {
                 self.build_with(seed, &Supplied::default())
             }

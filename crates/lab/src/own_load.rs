@@ -61,7 +61,7 @@ pub(crate) fn build(
 /// Repeats the workload of an experiment to precondition a drive, or why that is not done.
 ///
 /// # Errors
-/// Those of [`build`].
+/// As [`build`].
 pub(crate) fn of<'a>(
     experiment: &'a Experiment,
     device: &dyn Model,

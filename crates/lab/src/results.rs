@@ -33,7 +33,7 @@ pub const SCHEMA: u32 = 1;
 #[derive(Debug, Default)]
 pub(crate) struct Collected {
     answers: Answers,
-    /// Those of the classes of the workload, if it has any.
+    /// Statistics of the classes of the workload, if it has any.
     classes: Classes,
     series: TimeSeries,
     start: Option<Time>,

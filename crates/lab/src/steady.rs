@@ -27,7 +27,7 @@ impl SteadyState {
         &self.rounds
     }
 
-    /// Those of the last rounds, over which it must settle.
+    /// The figures of the last rounds, over which it must settle.
     pub(crate) fn window(&self) -> &[f64] {
         &self.rounds[self.rounds.len().saturating_sub(self.window)..]
     }
@@ -85,7 +85,7 @@ impl Rounds {
         Rounds { rules: rules.clone(), metric, figures: Vec::new(), drift: None }
     }
 
-    /// Those of the write amplification under the workload itself.
+    /// Rounds of the write amplification under the workload itself.
     pub(crate) fn of_workload(rules: &Steady) -> Rounds {
         Rounds { drift: Some(MOST_DRIFT), ..Rounds::new(rules, "write_amplification") }
     }

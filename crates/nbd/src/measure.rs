@@ -51,7 +51,7 @@ impl Floor {
     /// Measures that to a file in a directory, which can be [mounted](Mount) on.
     ///
     /// # Errors
-    /// Those of [`Mount::new`], or when the system gives no thread.
+    /// As [`Mount::new`], or when the system gives no thread.
     pub fn measure_mounted(path: &Path) -> Result<Self, Error> {
         let system = |error: io::Error| Error::System(reason(&error));
         let (mut device, mut inside) = (Constant::default(), Inside::default());

@@ -149,7 +149,7 @@ fn a_client_with_too_many_requests_outstanding_waits() {
             let inside = asked.fetch_add(1, Ordering::SeqCst) + 1 - answered.load(Ordering::SeqCst);
             assert!(inside <= 512 + 1, "{inside}");
         }
-        // Those of 16 MiB by their bytes.
+        // Requests of 16 MiB are limited by their bytes.
         let (sender, receiver) = channel();
         for _ in 0..8 {
             let sender = sender.clone();

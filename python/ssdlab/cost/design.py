@@ -55,7 +55,7 @@ class Design:
 
 
 def of_results(name: str, results: Mapping[str, Any], options: Prices) -> Design:
-    """The design of these results; prices given as options precede those of its experiment.
+    """The design of these results; prices given as options precede its experiment's.
 
     Raises `InputError` where no request was answered in time.
     """

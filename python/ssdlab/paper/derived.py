@@ -140,7 +140,7 @@ SATA_2008 = Derived(
 )
 ZEUS_LINEAR = Derived(
     "coefficients of zeus-linear",
-    # Those of a device that is served, and measured by the clock, say something of the clock.
+    # Figures of a served device, measured by the clock, depend on the machine.
     ("maghraoui: [sr]*: [AB], us*",),
     preset="zeus-linear",
 )

@@ -199,7 +199,7 @@ def _refuse_key(name: str, value: Any) -> None:
 class Experiment:
     """A device, a workload and how to run one on the other, checked for validity.
 
-    The arguments are those of `run`. Raises `InputError` for wrong input.
+    The arguments are as for `run`. Raises `InputError` for wrong input.
 
     >>> import ssdlab
     >>> e = ssdlab.Experiment(device="agrawal2008", set={"workload.requests": 1000})
@@ -241,7 +241,7 @@ class Experiment:
         return experiment
 
     def changed(self, **arguments: Any) -> Experiment:
-        """A copy of this experiment with some settings changed; the arguments are those of
+        """A copy of this experiment with some settings changed; the arguments are as for
         `run`."""
         return Experiment(self, **arguments)
 
@@ -253,13 +253,13 @@ class Experiment:
         threads: int | str = 1,
         progress: Callable[[Progress], object] | None = None,
     ) -> Results:
-        """Simulate it; the arguments and what is raised are those of `ssdlab.run`."""
+        """Simulate it; arguments and exceptions are as for `ssdlab.run`."""
         return run_layers(
             self.layers, check=check, requests=requests, threads=threads, progress=progress
         )
 
     def sweep(self, vary: Mapping[str, Any] | None = None, **arguments: Any) -> Sweep:
-        """Simulate a sweep from it; the arguments are those of `ssdlab.sweep`."""
+        """Simulate a sweep from it; the arguments are as for `ssdlab.sweep`."""
         from ssdlab.sweeps import sweep
 
         return sweep(self, vary=vary, **arguments)

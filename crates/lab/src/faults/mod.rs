@@ -81,7 +81,7 @@ pub(crate) struct Faulty<'a> {
     wrong: Wrong,
     /// Orders to come, by the time after the first request.
     script: VecDeque<(Time, Order)>,
-    /// Those of them that wait until the drive rests.
+    /// Orders that wait until the drive rests.
     waiting: VecDeque<Order>,
     /// When the first request came.
     first: Option<Time>,

@@ -102,7 +102,7 @@ impl View {
     /// Continues to the end without more frames, and returns the results as JSON text.
     ///
     /// # Errors
-    /// Those of a run.
+    /// As for a run.
     pub fn finish(mut self) -> Result<String, RunError> {
         self.orders = None;
         self.join()

@@ -275,7 +275,7 @@ impl Workload for Mixture {
         parts.map(|part| u32::from(part.first_queue) + part.workload.queues()).max().unwrap_or(1)
     }
 
-    /// Those of its streams, each with the number of its stream, from 1.
+    /// Errors of its streams, each with the number of its stream, from 1.
     fn classes(&self) -> Vec<Class> {
         let numbered = self.parts.iter().zip(1..);
         let of_part = |(part, number): (&Part, u32)| {

@@ -134,7 +134,7 @@ async function fill(generation = app.generation) {
       message(`Preparing: ${shares.map((share, d) => named(d) + percent(share)).join(', ')}`, true);
     }
     if (generation !== app.generation) return;
-    if (found.closed) throw new Refused('This session was replaced by those of other pages; press Start again');
+    if (found.closed) throw new Refused('This session was replaced by newer ones; press Start again');
     took(found.lists);
   } catch (refused) { refuse(refused); } finally { if (generation === app.generation) app.asking = false; }
 }

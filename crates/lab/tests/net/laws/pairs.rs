@@ -313,7 +313,7 @@ const TIMES: [(&str, u64); 4] = [
     ("device.host_link.latency", 0),
 ];
 
-/// Those of a drive with a write buffer, where they are given.
+/// Times of a drive with a write buffer, where they are given.
 const TIMES_BEHIND_A_BUFFER: [&str; 11] = [
     "device.timing.read_part",
     "device.timing.command",
