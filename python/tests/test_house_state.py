@@ -18,7 +18,7 @@ VISIBLE = {
     "crates/bindings/src": 43,
     "crates/devices/src": 140,
     "crates/devices/src/array": 288,
-    "crates/devices/src/ssd": 980,
+    "crates/devices/src/ssd": 981,
     "crates/engine/src": 21,
     "crates/lab/src": 426,
     "crates/nbd/src": 309,
@@ -28,7 +28,7 @@ VISIBLE = {
 WRITTEN = {
     "crates/devices/src": 54,
     "crates/devices/src/array": 133,
-    "crates/devices/src/ssd": 440,
+    "crates/devices/src/ssd": 311,
     "crates/lab/src": 13,
     "crates/nbd/src": 75,
     "crates/workloads/src": 14,
@@ -37,14 +37,12 @@ WRITTEN = {
 #: By crate and type: how many methods call each other in a circle over several files. Whoever
 #: breaks a circle removes its row.
 CIRCLES_OF_CALLS = {
-    ("crates/devices/src", "Buffered"): 11,
     ("crates/devices/src", "Raid"): 19,
-    ("crates/devices/src", "Scheduler"): 6,
-    ("crates/devices/src", "Ssd"): 8,
+    ("crates/devices/src", "Ssd"): 7,
 }
 
 #: Files that match on the numbers of an enum instead of its variants.
-DECODED = {"crates/devices/src/ssd/buffered/mod.rs"}
+DECODED: set[str] = set()
 
 
 def room(path):
