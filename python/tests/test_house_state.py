@@ -18,7 +18,7 @@ VISIBLE = {
     "crates/bindings/src": 43,
     "crates/devices/src": 140,
     "crates/devices/src/array": 288,
-    "crates/devices/src/ssd": 981,
+    "crates/devices/src/ssd": 1021,
     "crates/engine/src": 21,
     "crates/lab/src": 426,
     "crates/nbd/src": 309,
@@ -28,7 +28,7 @@ VISIBLE = {
 WRITTEN = {
     "crates/devices/src": 54,
     "crates/devices/src/array": 133,
-    "crates/devices/src/ssd": 311,
+    "crates/devices/src/ssd": 312,
     "crates/lab/src": 13,
     "crates/nbd/src": 75,
     "crates/workloads/src": 14,
