@@ -80,7 +80,7 @@ test-nightly: test ## the tests, and what repeats them at full size
 .PHONY: prove
 prove: check-tools ## cut the power of drives of all shapes 100,000 times, and find the planted mistakes
 	cargo test --quiet --release --locked -p devices --test power -- --ignored --nocapture \
-	  a_hundred_thousand a_package_of_the_baseline
+	  a_hundred_thousand the_full_package_of_the_baseline
 	cargo test --quiet --release --locked -p devices --features planted --test power -- --ignored --nocapture \
 	  planted
 

@@ -85,7 +85,7 @@ def cluster(address, workers, directory):
 
 
 def main():
-    """Prepare, run, and say what came of it and what it cost."""
+    """Prepare, run, and print the results and their cost."""
     parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
     parser.add_argument("--drives", type=int, default=20)
     parser.add_argument("--requests", type=int, default=2000, help="of each trace")

@@ -33,7 +33,7 @@ class Form(NamedTuple):
 
     what: str
     endings: tuple[str, ...]
-    """The endings of names of such files."""
+    """The extensions of these files."""
     instead: str = ""
     """What to do for another."""
 

@@ -18,7 +18,7 @@ from ssdlab._core import InputError
 
 
 class Layer(NamedTuple):
-    """What one source says of an experiment."""
+    """Part of an experiment, from one source."""
 
     source: str
     """Its name in error messages."""
@@ -44,20 +44,6 @@ def from_file(path: str | os.PathLike[str]) -> Layer:
         raise InputError(f"{path}: cannot be read: {reason}") from None
 
 
-def from_experiment(path: str | os.PathLike[str]) -> list[Layer]:
-    """The layers of what says what is run: TOML, results, a fio job, or a file of MQSim.
-
-    Results are a file, or the directory of `ssdlab run --out`. Raises `InputError`.
-    """
-    from ssdlab import foreign
-
-    if (read := foreign.reader(path)) is not None:
-        from pathlib import Path
-
-        return read(Path(path))
-    return [from_file(path)]
-
-
 def _text(path: str | os.PathLike[str]) -> str:
     with open(path, encoding="utf-8") as file:
         return file.read()
@@ -72,22 +58,6 @@ def from_mapping(source: str, table: Mapping[str, Any]) -> list[Layer]:
         Layer(source, f"{_inline(source, key)} = {_inline(f'{source}, {key}', value)}")
         for key, value in table.items()
     ]
-
-
-def from_name(section: str, name: str | os.PathLike[str], called: str | None = None) -> Layer:
-    """The layer of a preset or, where there is no preset of that name, of a file.
-
-    `called` is what names it in the command line, if not the option of that section. Raises
-    `InputError`, which lists the presets, for a name that is neither.
-    """
-    if isinstance(name, str) and (layer := _core.preset_layer(section, name)) is not None:
-        return Layer(*layer) if called is None else Layer(f"{called} {name}", layer[1])
-    if isinstance(name, str) and not _looks_like_path(name):
-        message = _core.unknown_preset(section, name)
-        raise InputError(message.replace(f"--{section}", called, 1) if called else message)
-    if os.path.splitext(name)[1] in (".fio", ".xml"):
-        return from_experiment(name)[0]
-    return from_file(name)
 
 
 def from_assignment(key: str, value: Any) -> Layer:
@@ -128,15 +98,6 @@ def from_trace(source: str, path: str | os.PathLike[str]) -> list[Layer]:
 def from_seed(source: str, seed: int) -> list[Layer]:
     """The layers that seed the generator."""
     return from_mapping(source, {"run": {"seed": seed}})
-
-
-def _looks_like_path(name: str) -> bool:
-    return (
-        os.path.lexists(name)
-        or os.sep in name
-        or "/" in name
-        or name.endswith((".toml", ".fio", ".xml"))
-    )
 
 
 def _inline(where: str, value: Any) -> str:

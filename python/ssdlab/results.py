@@ -42,7 +42,7 @@ class Part(Mapping[str, Any]):
     """
 
     __slots__ = ("_data",)
-    #: What the objects in it are, by their keys; those of other keys are `_other`.
+    #: Classes of the objects in it, by their keys; other keys have `_other`.
     _parts: ClassVar[Mapping[str, type[Part]]] = {}
     _other: ClassVar[type[Part]]
 

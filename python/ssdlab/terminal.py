@@ -107,7 +107,7 @@ def continued(command: str, width: int) -> str:
 
 
 def side_by_side(*parts: RenderableType | None) -> RenderableType | None:
-    """Those of the parts that there are, beside each other where they fit."""
+    """The parts that are not None, side by side where they fit."""
     shown = [part for part in parts if part is not None]
     return _SideBySide(shown) if shown else None
 
@@ -115,7 +115,7 @@ def side_by_side(*parts: RenderableType | None) -> RenderableType | None:
 class Columns:
     """A table without cut numbers: columns that do not fit follow in a table below.
 
-    The first `keys` columns say what a row is about, and stand in each of them.
+    The first `keys` columns say what a row is about, and are repeated in each part.
     """
 
     def __init__(self, names: Sequence[str], keys: int, left: Sequence[str] = ()) -> None:

@@ -59,7 +59,7 @@ FLOATS = [
     for param in command.params
     if param.type.name == "float" or param.type.name == "float range"
 ]
-#: What commands with such an option need beside it.
+#: What commands need besides the option under test.
 NEEDED = {
     ("calibrate",): ["t"],
     ("cost",): ["out"],

@@ -50,7 +50,7 @@ def test_lost_data_are_counted_and_said_and_the_results_are_kept(ssdlab, tmp_pat
     assert results["host"]["all"]["failures"]["unreadable"] > 0
 
 
-def test_what_contradicts_itself_is_refused_by_key(ssdlab, tmp_path):
+def test_contradictions_are_refused_with_their_keys(ssdlab, tmp_path):
     for given, key in [
         ("device.members=2", "device.members"),
         ('device.parity_share="50,20,20,5"', "device.parity_share"),
@@ -92,7 +92,7 @@ def test_a_power_cut_of_an_array_shows_its_torn_stripes(ssdlab, tmp_path):
     assert wrong["resync"] > 0 == wrong["partial-parity"]
 
 
-def test_what_is_no_remedy_of_the_write_hole_is_refused_by_name(ssdlab, tmp_path):
+def test_unknown_remedies_of_the_write_hole_are_refused_by_name(ssdlab, tmp_path):
     for given, word in [
         ("device.hole=bitmap", "partial-parity"),
         ("run.power_cut=at 1ms", "power"),

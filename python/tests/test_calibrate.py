@@ -100,7 +100,7 @@ def test_a_parallel_device_is_recognised_and_found_again(tmp_path):
     assert "2: 1" in package.calibrate(folder, kind="parallel").toml()
 
 
-def test_a_device_in_pieces_is_recognised(tmp_path):
+def test_a_piecewise_device_is_recognised(tmp_path):
     steps = "512B: 300us, 4KiB: 100us, 64KiB: 110us, 128KiB: 900us, 1MiB: 1ms"
     device = {"kind": "piecewise", "random_read": steps}
     folder = sweep(tmp_path / "fio", device, (1,), SIZES, ["rand_read"])
@@ -126,7 +126,7 @@ def test_weights_by_relative_error_fit_a_real_disk_better():
         assert mine.better == "parallel"
 
 
-def test_what_was_not_measured_is_said(tmp_path):
+def test_access_patterns_that_were_not_measured_are_named(tmp_path):
     folder = sweep(tmp_path / "fio", "zeus-linear", patterns=["rand_read"])
     text = package.calibrate(folder).toml()
     assert "# sequential_read: not measured; taken to be random_read" in text
@@ -164,7 +164,7 @@ def result(**changes):
     return {"fio version": "fio-3.33", "jobs": [job | changes]}
 
 
-def test_forms_of_fio_s_options(tmp_path):
+def test_options_of_fio_are_read_in_all_their_forms(tmp_path):
     for number, (size, text) in enumerate(
         [(4096, "4k"), (8192, "8KiB"), (512, "512"), (1 << 20, "1M")]
     ):

@@ -59,7 +59,7 @@ def test_timings_and_interleaving_are_found_again(tmp_path):
     assert again.experiment.device.interleave == "die"
 
 
-def test_what_the_points_cannot_tell_is_said(tmp_path):
+def test_parameters_that_the_points_do_not_determine_are_named(tmp_path):
     truth = {**SMALL, "timing": {"read": "60us", "bus_per_byte": "12ns"}}
     # One page at a time: only the sum of sensing and transfer shows; nothing is written.
     folder = measured(tmp_path / "fio", truth, [(1.0, 1.0)], (4,), (1,))
@@ -71,7 +71,7 @@ def test_what_the_points_cannot_tell_is_said(tmp_path):
     assert "hardly tell timing.read and timing.bus_per_byte apart" in notes
 
 
-def test_a_value_at_its_bound_is_said(tmp_path):
+def test_a_value_at_its_bound_is_reported(tmp_path):
     truth = {"kind": "linear", "random_read": {"fixed": "300us"}}
     folder = measured(tmp_path / "fio", truth, [(1.0, 1.0)], (4, 16, 64), (1,))
     found = package.calibrate(folder, device="zeus-linear", fit=["random_read.fixed=100us..200us"])
@@ -131,7 +131,7 @@ def test_the_command_prints_points_before_and_after(tmp_path, ssdlab):
     }
 
 
-def test_forms_of_a_range():
+def test_ranges_are_read_in_all_their_forms():
     assert search.parameter("timing.read=10us..1000us").text(0.5) == "100.000us"
     assert search.parameter("host_link.latency=0us..10us").text(0.5) == "5.000us"
     assert search.parameter("device.channels=2..32").text(0.5) == "8"

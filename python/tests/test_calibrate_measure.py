@@ -38,7 +38,7 @@ def test_reads_leave_the_file_as_it_is(data, ssdlab, tmp_path):
     assert results.host.read.requests == 100
 
 
-def test_writes_when_asked_for(data):
+def test_writes_are_measured_only_if_asked_for(data):
     before, size = data.read_bytes(), data.stat().st_size
     found = package.calibrate(
         data, write=True, seconds=0.01, block_sizes=[4096, 8192, 16384], outstanding=[1, 3]
@@ -88,7 +88,7 @@ def test_what_cannot_be_measured_is_refused(data, tmp_path, refused):
 
 
 @pytest.mark.parametrize(("name", "offset", "magic"), safety.SIGNATURES)
-def test_nothing_is_written_over_what_can_be_recognised(data, name, offset, magic):
+def test_targets_with_recognisable_contents_are_not_overwritten(data, name, offset, magic):
     with data.open("r+b") as file:
         file.truncate(1 << 20)
         file.write(bytes(1 << 20))

@@ -89,7 +89,7 @@ def test_a_server_that_is_not_there_is_refused(refused, tmp_path):
 
 
 @pytest.mark.parametrize("statistic", ["mean", "low"])
-def test_what_the_way_takes_is_subtracted(monkeypatch, statistic):
+def test_the_time_of_the_transport_is_subtracted(monkeypatch, statistic):
     # The way grows while it is measured, and once the machine was busy with something else.
     way = iter([10.0, 10.0, 20.0, 20.0, 500.0, 30.0, 30.0, 700.0, 40.0, 40.0])
 
@@ -105,7 +105,7 @@ def test_what_the_way_takes_is_subtracted(monkeypatch, statistic):
     assert taken == (10.0 if statistic == "low" else 30.0)
 
 
-def test_only_the_way_to_a_server_can_be_subtracted(refused, tmp_path):
+def test_only_the_transport_to_a_server_can_be_subtracted(refused, tmp_path):
     file = tmp_path / "data"
     file.write_bytes(bytes(1 << 20))
     arguments = ("--as", "device", "--subtract-way", "other")
@@ -117,7 +117,7 @@ def test_only_the_way_to_a_server_can_be_subtracted(refused, tmp_path):
 
 @pytest.mark.nightly
 @pytest.mark.skipif(not fio_speaks_nbd(), reason="fio with its nbd engine is not installed")
-def test_at_its_own_speed_it_is_found_again_less_the_way(tmp_path):
+def test_a_server_at_its_own_speed_is_found_again_less_the_transport(tmp_path):
     """As docs/calibrate.md has it, of reads: once in three times, also on a busy machine."""
     errors = []
     for attempt in range(3):

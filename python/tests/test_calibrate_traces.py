@@ -34,7 +34,7 @@ def check(found):
         assert [row.bytes for row in it.sizes] == [1024 * kib for kib in SIZES]
 
 
-def test_response_columns(tmp_path):
+def test_service_times_come_from_response_columns(tmp_path):
     file = tmp_path / "msr.csv"
     base = 128_166_372_000_000_000
     lines = [
@@ -64,7 +64,7 @@ def blkparse(events):
     return "\n".join(lines) + "\n"
 
 
-def test_issues_and_completions(tmp_path):
+def test_service_times_come_from_issues_and_completions(tmp_path):
     file = tmp_path / "blk.txt"
     events = []
     for start, sector, kib, time in requests():
@@ -109,7 +109,7 @@ def test_traces_without_service_times_are_refused(tmp_path, refused):
     assert "--write" in refused("calibrate", unanswered, "--write")
 
 
-def test_the_record_of_a_run(tmp_path, ssdlab, refused):
+def test_the_record_of_a_run_calibrates_its_device(tmp_path, ssdlab, refused):
     record = tmp_path / "requests.parquet"
     for size in (1, 8, 64, 512):
         package.run(

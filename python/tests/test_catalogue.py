@@ -93,7 +93,7 @@ def test_keys_on_the_command_line(ssdlab, refused):
     assert 'no key is about "zzz"' in refused("keys", "zzz")
 
 
-def test_details(ssdlab, refused):
+def test_show_finds_whatever_has_that_name(ssdlab, refused):
     drive = ssdlab("show", "samsung-pm9a3").stdout
     assert "ssdlab run --device samsung-pm9a3" in drive and "[device]" in drive
     policy = ssdlab("show", "d-choices").stdout
@@ -148,6 +148,6 @@ def test_the_scripts_for_shells(ssdlab, shell):
     assert complete(ssdlab, ["ssdlab", "ru"], "bash") == ["plain,run"]
 
 
-def test_nothing_of_it_is_repeated_by_hand():
+def test_no_word_of_the_catalogue_is_repeated_in_python():
     assert set(search.USES) <= set(catalogue.categories())
     assert package.list("devices") == catalogue.list("devices")

@@ -315,7 +315,7 @@ def test_what_cannot_be_drawn_to_is_refused_first(tmp_path):
 
 @pytest.fixture(scope="module")
 def every(tmp_path_factory):
-    """Every figure of the product but those of studies, by where it is described."""
+    """Every figure of the product except in studies, by where it is described."""
     cleaning = {
         "device.blocks_per_plane": 64,
         "workload.requests": 3000,

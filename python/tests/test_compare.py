@@ -4,7 +4,8 @@ import re
 import pytest
 
 import ssdlab
-from ssdlab.comparison import Row, margin, student_quantile
+from ssdlab.comparison import Row
+from ssdlab.confidence import margin, student_quantile
 
 
 @pytest.fixture
@@ -35,7 +36,7 @@ def test_the_margin_is_that_of_the_mean():
     assert Row("x", 10.0, 12.0, 1, 1, 2.5).significant is False
 
 
-def test_two_results(experiments):
+def test_two_results_are_compared_figure_by_figure(experiments):
     a, b = (experiment.run() for experiment in experiments)
     found = ssdlab.compare(a, b)
     assert found.changed == {"device.channels": (8, 4)}
@@ -92,7 +93,7 @@ def test_devices_by_name_under_one_workload_and_drawn(ssdlab, tmp_path):
     assert rows["host.read.mean_us"]["a"] > 20 * rows["host.read.mean_us"]["b"]
 
 
-def test_refused(refused, tmp_path):
+def test_wrong_comparisons_are_refused(refused, tmp_path):
     assert "cannot be read" in refused("compare", "no", "no")
     (tmp_path / "a.json").write_text("{}")
     assert "not results" in refused("compare", "a.json", "a.json")

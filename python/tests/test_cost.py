@@ -124,7 +124,7 @@ def test_a_design_that_is_too_slow_falls_short(results):
     assert "is unknown" in bill(of_results("r", reads, it.prices), unknown).lacks[0]
 
 
-def test_what_is_not_known_is_not_guessed(results):
+def test_figures_that_results_lack_are_not_guessed(results):
     life = {**results[1]["wear"]["lifetime"], "status": "unknown", "host_bytes": None}
     life |= {"drive_writes": None, "reason": "not known from this run (7 erasures)"}
     young = {**results[1], "wear": {**results[1]["wear"], "lifetime": life}}
@@ -176,7 +176,7 @@ def test_the_front_is_of_what_no_other_beats(results):
         ("", "expected NAME=VALUE"),
     ],
 )
-def test_needs_that_are_none_are_refused(text, said):
+def test_malformed_needs_are_refused(text, said):
     with pytest.raises(lab.InputError, match=said) as refused:
         needs.parse((text,))
     assert "--need" in str(refused.value)
@@ -253,7 +253,7 @@ def test_the_command_shows_writes_and_draws(ssdlab, results, tmp_path):
     assert (tmp_path / "bill.png").stat().st_size > 5_000
 
 
-def test_none_does_and_why(ssdlab, results):
+def test_when_no_design_suffices_the_reasons_are_given(ssdlab, results):
     done = ssdlab("cost", results[0], results[0], "--need", "p99=1us", "--device-dollars", 1)
     assert done.returncode == 1
     assert "None meets the requirements" in done.stdout

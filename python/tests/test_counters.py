@@ -29,7 +29,7 @@ def results():
 
 @pytest.fixture(scope="module")
 def buffered():
-    """A drive with a write buffer: what it counts beside stands in a section of its own."""
+    """A drive with a write buffer: its additional counters are in a section of their own."""
     return ssdlab.run(device="tlc-enterprise", set={"device.scale": 384, "workload.requests": 3000})
 
 

@@ -17,7 +17,7 @@ A, B = b"a" * 4096, b"b" * 4096
 
 @pytest.fixture
 def content_of(tmp_path):
-    """The content that a log comes to, on a drive that was empty."""
+    """The content that a log leaves on an empty drive."""
 
     def call(log, promise=VOLATILE, hashing=False):
         (tmp_path / "log").write_bytes(log.bytes())
@@ -56,7 +56,7 @@ def test_a_flush_covers_what_was_answered_before_it_was_asked(content_of):
     assert states(content_of(log)) == "- -a -a -a -a -a a"
 
 
-def test_what_is_answered_is_sure_without_a_volatile_buffer_or_when_forced(content_of):
+def test_answered_writes_are_durable_without_a_volatile_buffer_or_when_forced(content_of):
     for promise, fua, expected in [
         (VOLATILE, False, "- -a -a"),
         (VOLATILE, True, "- -a a"),
@@ -67,7 +67,7 @@ def test_what_is_answered_is_sure_without_a_volatile_buffer_or_when_forced(conte
         assert states(content_of(log, promise)) == expected
 
 
-def test_what_is_refused_was_never_there(content_of):
+def test_refused_writes_are_never_in_an_image(content_of):
     log = Log()
     log.answer(log.write(0, A), refused=True)
     assert states(content_of(log)) == "- -a -"

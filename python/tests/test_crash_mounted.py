@@ -109,7 +109,7 @@ def test_what_a_checker_starts_does_not_outlive_it(crash):
 
 @pytest.mark.parametrize("when", ["recorded", "judged"])
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGKILL])
-def test_nothing_is_left_whenever_it_ends(command, tmp_path, number, when):
+def test_no_mount_or_process_is_left_whenever_a_test_ends(command, tmp_path, number, when):
     work = tmp_path / "work"
     work.mkdir()
     wait = f"touch {tmp_path}/there; sleep 1000"
@@ -129,7 +129,7 @@ def test_nothing_is_left_whenever_it_ends(command, tmp_path, number, when):
         assert err.lstrip() == "ssdlab: interrupted; nothing was written\n"
         assert left(work) == []
         return
-    # Whoever is killed cannot remove its files; but nothing stays mounted or running.
+    # A killed process cannot remove its files; but nothing stays mounted or running.
     until = time.monotonic() + 30
     while [it for it in left(work) if not it.startswith("ssdlab-crash-")]:
         assert time.monotonic() < until, left(work)

@@ -87,7 +87,7 @@ def test_the_function_finds_what_the_command_finds(crash, tmp_path):
         ({"app": "copy", "device": "nothing"}, "nothing"),
     ],
 )
-def test_the_function_refuses(arguments, message):
+def test_the_function_refuses_wrong_arguments(arguments, message):
     import ssdlab
 
     with pytest.raises(ssdlab.InputError, match=message):
@@ -164,7 +164,7 @@ def test_a_checker_that_does_not_end_has_found_something(crash):
     assert "did not end within 0.2 s" in found["failures"][0]["reason"]
 
 
-def test_what_comes_before_the_run_is_sure(crash):
+def test_writes_before_the_run_are_durable(crash):
     seen = ("--check", "head -c 5 $dev | grep -q hello")
     status, _ = crash(
         *RECORDS, *seen, "--setup", "printf hello | dd of=$dev conv=notrunc status=none"

@@ -1,4 +1,4 @@
-"""Sheets of real drives, solved and simulated: given cells are met, the others predicted."""
+"""Sheets of real drives, solved and simulated: given cells are reproduced, the others predicted."""
 
 import json
 import time

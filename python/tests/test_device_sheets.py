@@ -93,7 +93,7 @@ def test_a_cell_is_judged_by_its_tolerance_unless_it_was_fitted() -> None:
         (RATIO, 4.2, 4.2),
     ],
 )
-def test_quantities(unit: Unit, value: object, expected: float) -> None:
+def test_quantities_are_read_with_their_units(unit: Unit, value: object, expected: float) -> None:
     assert unit.parse("here", value) == pytest.approx(expected)
 
 
@@ -119,7 +119,7 @@ def test_a_hint_is_accepted_and_means_the_number_that_was_given(unit: Unit, valu
 
 
 @pytest.mark.parametrize("value", [float("nan"), float("inf"), -5, 0, 10**400, "0us", True, None])
-def test_what_is_no_quantity_is_refused(value: object) -> None:
+def test_malformed_quantities_are_refused(value: object) -> None:
     with pytest.raises(InputError, match="^here = "):
         TIME.parse("here", value)
 

@@ -84,7 +84,7 @@ def test_the_bar_shows_each_part_in_proportion():
 
 
 @pytest.mark.parametrize("values", [[1, 1, 1], [0.001, 1000], [5], [3, 1, 4, 1, 5, 9]])
-def test_shares_add_up(values):
+def test_the_shares_of_a_breakdown_add_up(values):
     assert sum(characters.shares(values, 77)) == 77
 
 
@@ -158,7 +158,7 @@ def test_notices_are_shown_when_there_are_any():
     assert "3 sorted" in table(workload={"notices": {"sorted": 3, "cut": 0}})
 
 
-def test_ascii_suffices():
+def test_tables_can_be_drawn_in_ascii():
     units = [{"name": "die 0", "busy": 0.5}]
     text = display.results_table(results(units=units), Terminal("ascii"))
     assert text.isascii()
@@ -231,7 +231,7 @@ def test_health_is_told_on_a_line_and_what_it_warns_of_on_another():
 
 
 def test_the_bars_of_units_leave_room_for_what_is_said_of_them():
-    """Names of dies are longer than those of packages: nothing is cut off in 80 columns."""
+    """Names of dies are longer than of packages: nothing is cut off in 80 columns."""
     units = [
         {"name": name, "busy": 0.5, "cleaning": 0.295, "queue_mean": 0.01}
         for name in ("channel 15 die 13", "channel 3 die 1")

@@ -20,7 +20,7 @@ SWEEP = ["--vary", "device.channels=2,4", "--set", "workload.requests=2000", "--
 
 
 def python(system, *words, cwd):
-    """Python with such words where it lacks what it lacks on that system."""
+    """Python, run with these arguments, without the functions that the other system lacks."""
     environment = os.environ | {
         "PYTHONPATH": f"{HERE}{os.pathsep}{PACKAGE}",
         "ELSEWHERE": system,
@@ -79,7 +79,7 @@ print(third.returncode)
 
 
 @pytest.mark.parametrize("system", SYSTEMS)
-def test_everyday_commands_work(tmp_path, system):
+def test_commands_without_the_live_device_work(tmp_path, system):
     small = ["--set", "workload.requests=2000"]
     for words in (
         ["run", *small, "--out", "out", "--threads", "auto"],

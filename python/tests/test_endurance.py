@@ -6,7 +6,7 @@ import json
 import pytest
 
 import ssdlab
-from ssdlab import layers
+from ssdlab import layers, sources
 from ssdlab.endurance import CLASSES, FAILURES, closed_form, display, rate
 
 #: A drive of four packages that ends within a second.
@@ -28,7 +28,7 @@ BUFFERED = {
 
 
 def load(name="jesd219"):
-    return [layers.from_name("workload", name)]
+    return [sources.from_name("workload", name)]
 
 
 def rated(erasures, workload="jesd219", **options):
@@ -72,7 +72,7 @@ def test_behind_a_write_buffer_too(reclaim):
     assert found.closed_form_bytes == pytest.approx(found.tbw_bytes, rel=0.03)
 
 
-def test_a_search_would_find_the_same():
+def test_a_run_to_a_smaller_tbw_is_the_beginning_of_the_run_to_the_end():
     """A run to a smaller TBW is the beginning of the run to the end."""
     life = rated(40).lives[0]
 

@@ -117,5 +117,5 @@ def test_energy_is_shown(ssdlab, written, tmp_path):
         ("device.energy.reed=1mA", "did you mean"),
     ],
 )
-def test_what_is_no_energy_is_refused(refused, assignment, said):
+def test_wrong_keys_of_energy_are_refused(refused, assignment, said):
     assert said in refused("run", "--set", assignment)

@@ -7,7 +7,7 @@ import pytest
 from ssdlab import InputError, files
 
 
-def test_texts_arrive_and_nothing_else(tmp_path):
+def test_a_written_text_leaves_no_other_file(tmp_path):
     files.write_together({tmp_path / "a" / "b" / "one": "1", tmp_path / "two": "2"})
     assert (tmp_path / "a" / "b" / "one").read_text() == "1"
     assert sorted(os.listdir(tmp_path)) == ["a", "two"]

@@ -1,6 +1,7 @@
-"""The readers behind the law of the house, on sources made up for the purpose."""
+"""The readers behind the laws of the house, on sources made up for the purpose."""
 
-from house import Crate, circles, python_imports, structs, ties
+import house_state
+from house import Crate, circles, python_imports, structs, ties, tokens, without_tests
 
 
 def test_fields_are_counted():
@@ -11,17 +12,19 @@ def test_fields_are_counted():
 
 
 def test_circles_in_python_are_found():
-    lazy = "from typing import TYPE_CHECKING\nif TYPE_CHECKING:\n    import p.a\n"
+    typing = "from typing import TYPE_CHECKING\nif TYPE_CHECKING:\n    from p import e\n"
     files = {
         "p": "from p import a\n",
         "p.a": "try:\n    from p.b import x, y\nexcept ImportError:\n    pass\n",
         "p.b": "class C:\n    from p import c\n",
         "p.c": "import p.a\n",
-        "p.d": lazy + "from p import e\n",
-        "p.e": "def f():\n    from p.d import z\n",
+        "p.d": typing,
+        "p.e": "from p.d import z\n",
+        "p.f": "def f():\n    with x:\n        from p.g import z\n",
+        "p.g": "class G:\n    async def f(self):\n        import p.f\n",
     }
     imports = python_imports(files)
-    assert circles(imports) == [["p.a", "p.b", "p.c"]]
+    assert circles(imports) == [["p.a", "p.b", "p.c"], ["p.f", "p.g"]]
     assert ties(["p.a", "p.b"], imports)["p.a"] == "in a circle: takes x, y from p.b"
 
 
@@ -58,3 +61,90 @@ def test_circles_in_rust_are_found():
     files["a/mod.rs"] += "pub struct Own(deep::Deep);"
     files["a/deep.rs"] += "\nuse super::*;"
     assert "a/mod.rs" in circles(Crate(files).imports())[0]
+
+
+def test_imports_within_a_function_count_in_rust():
+    files = {
+        "lib.rs": "mod a; mod b;",
+        "a.rs": "pub struct A; fn f() { if x { use crate::b::B; } }",
+        "b.rs": "pub struct B; fn f(_: crate::a::A) {}",
+    }
+    assert circles(Crate(files).imports()) == [["a.rs", "b.rs"]]
+
+
+def test_what_is_compiled_for_tests_does_not_count():
+    cut = "struct A { #[cfg(test)] log: Vec<u8>, kept: u8 }\nfn f() {}"
+    words, _ = without_tests(tokens(cut))
+    assert " ".join(words) == "struct A { kept : u8 } fn f ( ) { }"
+
+
+def test_writes_from_other_files_are_found():
+    writer = """
+impl A {
+    fn f(&mut self) {
+        self.total += 1;
+        self.inner.list[self.n].when = 2;
+        self.many.push(3);
+        let it = &mut self.lent[0];
+        if self.read == 1 && self.read <= 2 || self.read >= 3 {}
+        match self.read { 1 => self.kept <<= 4, _ => {} }
+        call(&mut self.asked.get(), &self.read);
+        let Own { mine } = Own { mine: self.read };
+        own.mine = 5;
+    }
+}
+struct Own { mine: u8 }
+"""
+    declared = ["total", "when", "many", "lent", "read", "kept", "asked", "mine", "inner", "n"]
+    types = "pub struct A<T> where T: X { " + ", ".join(
+        f"pub {it}: Vec<(u8, T)>" for it in declared
+    )
+    files = {"lib.rs": "mod a; mod b;", "a.rs": types + " }", "b.rs": writer}
+    found = ["total", "when", "many", "lent", "kept"]
+    assert [*house_state.foreign_writes(Crate(files))] == [("b.rs", it, ["a.rs"]) for it in found]
+    # A type that a folder declares is written within the folder.
+    for path, by in (("a/b.rs", "a/mod.rs"), ("a/b/c.rs", "a.rs")):
+        files = {"lib.rs": "mod a;", by: types + " }", path: writer}
+        assert [*house_state.foreign_writes(Crate(files))] == []
+    files = {"lib.rs": types + " }", "b.rs": writer}
+    assert len([*house_state.foreign_writes(Crate(files))]) == len(found)
+
+
+def test_circles_of_calls_over_several_files_are_found():
+    files = {
+        "lib.rs": "mod a; mod b; mod c;",
+        "a.rs": "pub struct A<T>;\nimpl<T: Fn() -> u8> A<T> { fn f(&self) { self.g() } }",
+        "b.rs": "use super::a::A;\nimpl<T> A<T> where T: X { fn g(&self) { if x { Self::h(1) } } }",
+        "c.rs": "use crate::a::*;\nimpl Run for A<u8> { fn h(&self) -> impl B { self.f::<u8>() } }",
+    }
+    assert [*house_state.circles_of_calls(Crate(files))] == [("A", ["f", "g", "h"])]
+    # A circle within a file is recursion, and another type of the same name another type.
+    whole = {"lib.rs": "mod a;", "a.rs": "struct A; impl A { fn f(&self) { self.f(); self.g() } }"}
+    whole["a.rs"] += " impl A { fn g(&self) { self.f() } }"
+    assert [*house_state.circles_of_calls(Crate(whole))] == []
+    files["c.rs"] = "struct A;\nimpl Run for A { fn h(&self) { self.f() } }"
+    assert [*house_state.circles_of_calls(Crate(files))] == []
+
+
+def test_numbers_that_stand_for_variants_are_found():
+    def decodes(text):
+        return house_state.decodes_numbers([it for it, _ in tokens(text)])
+
+    assert decodes(
+        "match n >> 4 { 0 => A, 1 => { match m { B => {} } } 2 => C, _ => unreachable!() }"
+    )
+    assert not decodes("match n { 0 | 1 => A, 2 => B, even if even % 2 == 0 => C, 4 => D }")
+    assert not decodes("match n { 1.0 => A, 2.0 => B, 3.0.. => C, 4..6 => D }")
+
+
+def test_the_share_of_the_largest_type_is_told():
+    one = "use a::b;\n\n/// A.\npub struct A {\n    b: u8,\n}\n\n"
+    one += "impl Run for A {\n    fn f() {\n    }\n}\n"
+    tests = "#[cfg(test)]\nmod tests {\n    fn long() {\n    }\n}\n"
+    assert house_state.largest_share(one + tests) == 1
+    assert house_state.largest_share(one + "fn g() {\n}\nstruct B;\n") == 7 / 10
+    assert (
+        house_state.largest_share("import x\n\nclass A(B):\n    a = 1\n\n    b = 2\n\n\nc = 3\n")
+        == 3 / 4
+    )
+    assert house_state.largest_share("fn f() {}\n") == 0

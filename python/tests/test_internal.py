@@ -22,7 +22,7 @@ def test_a_panic_is_an_internal_error():
     assert not isinstance(said.value, package.InputError)
 
 
-def test_the_command_line_says_it_in_one_line(defective, capfd):
+def test_the_command_line_reports_a_panic_in_one_line(defective, capfd):
     assert cli.main(["run", "--quiet", "--set", "workload.requests=10"]) == 1
     lines = capfd.readouterr().err.splitlines()
     own = [line for line in lines if line.startswith("ssdlab: ")]
@@ -31,5 +31,5 @@ def test_the_command_line_says_it_in_one_line(defective, capfd):
     assert any("panicked at" in line for line in lines) and "Traceback" not in "".join(lines)
 
 
-def test_it_ends_a_point_and_not_the_sweep(defective):
+def test_a_panic_ends_a_point_and_not_the_sweep(defective):
     assert work.run_point([], False)[1].startswith("internal error: block 7 is nowhere")

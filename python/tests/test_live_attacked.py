@@ -105,7 +105,7 @@ class Server:
 
 @pytest.fixture
 def server(command, tmp_path):
-    """Starts a server; its arguments are those of `ssdlab serve`."""
+    """Starts a server; its arguments are as for `ssdlab serve`."""
     running = []
 
     def start(*arguments):
@@ -122,7 +122,7 @@ DRIVE = ("--device", "agrawal2008", "--size", "256MiB", "--set", "device.blocks_
 
 
 @pytest.mark.parametrize("device", [NULL, DRIVE], ids=["null", "drive"])
-def test_answers_that_nobody_takes_cost_little(server, device):
+def test_replies_that_no_client_reads_cost_little(server, device):
     it = server(*device)
     good = connected(it.path)
     asked(good, WRITE, data=bytes(4096))

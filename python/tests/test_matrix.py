@@ -27,8 +27,8 @@ TOLERANCE = 0.03
 BAND = 0.2
 
 # The streams of some runs arrive more slowly than those of the files they name: by these factors.
-# Those of the gangs were found with the gangs of one package, the other where the means of two runs
-# deviate as the blocks that they clean do.
+# The factors of the gangs were found with the gangs of one package, the other where the means of
+# two runs deviate as the blocks that they clean do.
 GANG_TIME_SCALE = {"w_tpcc": 8, "w_rd128k": 10}
 SLOW_TIME_SCALE = {"reserve__w_rw4k__res5_cb1": 3, "reserve__w_rw4k__res8_cb1": 3}
 BUS = {1: "none", 2: "die", 4: "plane-pair", 8: "plane"}
@@ -101,7 +101,7 @@ def simulated(workload, keys):
 
 
 def published():
-    """The runs of the original as parameters; those of the longest trace are for the night."""
+    """The runs of the original as parameters; runs of the longest trace are nightly."""
     if not MATRIX.exists():
         return [pytest.param(None, None, id="absent")]
     matrix = json.loads(MATRIX.read_text())

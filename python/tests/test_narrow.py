@@ -8,7 +8,7 @@ import pytest
 from rich.console import Console
 
 import ssdlab as package
-from ssdlab import layers
+from ssdlab import layers, sources
 from ssdlab.comparison import display as comparison_display
 from ssdlab.endurance import display as endurance_display
 from ssdlab.endurance import rate
@@ -32,7 +32,7 @@ def shown(tmp_path_factory):
     )
     quick = {"device.channels": 1, "device.blocks_per_plane": 64, "device.wear.rated_cycles": 40}
     rated = rate(
-        "enterprise-ssd", "client", [layers.from_name("workload", "random-write")],
+        "enterprise-ssd", "client", [sources.from_name("workload", "random-write")],
         layers.from_assignments(quick | {"device.pages_per_block": 16}),
     )  # fmt: skip
     faster = package.Experiment(set=aged | {"device.cleaning.time": "interleaved"})
@@ -49,7 +49,7 @@ def shown(tmp_path_factory):
 
 @pytest.mark.parametrize("width", [60, 40])
 @pytest.mark.parametrize("what", ["run", "cleaned", "sweep", "long", "comparison", "endurance"])
-def test_nothing_is_cut(shown, what, width, monkeypatch):
+def test_no_word_is_cut_in_a_narrow_terminal(shown, what, width, monkeypatch):
     monkeypatch.setenv("COLUMNS", "200")
     # Beside the bars of units there are words that go where there is no room for them.
     whole = shown[what](io.StringIO()).partition("nits (of")[0].split()

@@ -14,7 +14,7 @@ def read():
     return lambda path: nbformat.read(path, as_version=4)
 
 
-def test_there_are_two():
+def test_both_notebooks_are_found():
     assert [path.stem for path in NOTEBOOKS] == ["first-results", "over-provisioning"]
 
 

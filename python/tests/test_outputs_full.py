@@ -1,4 +1,4 @@
-"""A full disk is reported as such, with the name of the file, and no partial file is left."""
+"""A full disk is reported with the name of the file, and no partial file is left."""
 
 import os
 import re
@@ -148,7 +148,7 @@ with backends.local(1) as crew:
 
 
 def test_a_sweep_ends_though_a_worker_was_cut_short_while_it_answered():
-    """Such as by Ctrl-C, or by a disk that is full: nobody waits for the rest of the answer."""
+    """For example by Ctrl-C or a full disk: the rest of the answer is not awaited."""
     assert backends.local is not None
     subprocess.run([sys.executable, "-c", LEAVE], check=True, timeout=60)
 

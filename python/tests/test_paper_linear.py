@@ -57,12 +57,12 @@ def test_a_late_server_proves_nothing(served):
     assert [row.verdict for row in more] == ["info"] * 4
 
 
-def test_a_drive_that_follows_the_line_is_met(served):
+def test_a_drive_that_follows_the_linear_model_is_predicted(served):
     rows = maghraoui.run(Study()).rows
     errors = [row for row in rows if "mean error" in row.name]
     assert len(errors) == 8
     assert all(row.simulated < 0.01 for row in errors)
-    # The claim is of their way, least squares; ours is shown beside it.
+    # The claim is about their method, least squares; ours is shown for comparison.
     assert [row.verdict for row in errors] == ["pass"] * 4 + ["info"] * 4
     device = maghraoui._linear(LINES, "equal")
     assert device["random_write"] == {"fixed": "770000ns", "per_kib": "5382ns"}

@@ -65,7 +65,7 @@ def test_the_table_shows_the_recovery():
         ({"device.persistence.tear": "1, 1, 1"}, ["device.persistence.tear", "add up to 1"]),
     ],
 )
-def test_a_cut_that_cannot_be_is_refused_by_name(keys, words):
+def test_impossible_power_cuts_are_refused_with_their_keys(keys, words):
     with pytest.raises(ssdlab.InputError) as refusal:
         run(**{"run.power_cut": "at 100ms", **keys})
     for word in words:

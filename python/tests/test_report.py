@@ -175,7 +175,7 @@ def test_a_long_record_is_cut_and_drawn_within_bounds(ssdlab, tmp_path):
     assert page.texts.count("10,000 of 20,000 operations are drawn.") == 2
 
 
-def test_a_window_that_is_none_is_refused(refused):
+def test_a_malformed_window_is_refused(refused):
     message = refused("run", "--timeline", "2ms")
     assert "--timeline 2ms" in message and "10ms..12ms" in message
     assert "no flash" in refused("run", "--timeline", "0s..1s", "--set", "device.kind=linear")
@@ -275,7 +275,7 @@ def test_sections_that_a_file_lacks_are_left_out(runs, tmp_path):
         assert key == "warnings" or key.replace("_", "-") not in read(tmp_path / "r.html").sections
 
 
-def test_refused(refused, runs, sweep, tmp_path):
+def test_wrong_arguments_are_refused(refused, runs, sweep, tmp_path):
     assert "one sweep, or results" in refused("report", sweep, runs / "a", "--out", "r.html")
     assert "cannot be read" in refused("report", "no.json", "--out", "r.html")
     assert "does not exist" in refused("report", runs / "a", "--out", "no/r.html")
@@ -335,7 +335,7 @@ def opened(page, directory, width=1200):
 @pytest.mark.skipif(BROWSER is None, reason="no Chromium on this machine")
 @pytest.mark.parametrize("kind", ["run", "runs", "sweep"])
 @pytest.mark.parametrize("width", [390, 768, 1400])
-def test_in_a_browser(runs, sweep, tmp_path, kind, width):
+def test_the_page_loads_nothing_and_logs_no_error_in_a_browser(runs, sweep, tmp_path, kind, width):
     sources = {"run": runs / "a", "runs": [runs / "a", runs / "b"], "sweep": sweep}
     page = tmp_path / "r.html"
     ssdlab.report(sources[kind], page)

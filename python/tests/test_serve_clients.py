@@ -190,7 +190,7 @@ def test_the_live_device_is_hardly_faster_than_its_model(tmp_path):
         found = medians(live, [], 20, "lat_ns")
     if live.results.live.timing == "invalid":
         pytest.skip(f"timing: invalid, {live.results.live.reason}")
-    # fio's percentiles are those of a histogram, to 1 %.
+    # fio's percentiles come from a histogram, to 1 %.
     assert min(found.values()) > 0.95, found
 
 

@@ -149,7 +149,7 @@ def test_a_cut_takes_the_clients_of_one(serve, tmp_path):
         assert read(a, 0, 4096) == b"x" * 4096
 
 
-def test_places_are_for_all_of_them_together(serve):
+def test_the_limit_on_clients_is_for_all_exports_together(serve):
     live = serve({it: {"device": "null", "size": "1MiB"} for it in "ab"})
     inside = [client(live, "ab"[number % 2]) for number in range(64)]
     for it in inside[1:]:
@@ -177,7 +177,7 @@ def test_places_are_for_all_of_them_together(serve):
         raise AssertionError("nobody who left made room")
 
 
-def test_who_speaks_no_nbd_has_to_leave(serve):
+def test_clients_that_do_not_speak_nbd_are_disconnected(serve):
     live = serve({"a": "null", "b": "null"})
     for words in (b"GET / HTTP/1.1\r\n\r\n", b"\xff" * 64, b"\0\0\0\x03" + b"x" * 4000):
         with Haggler(live["a"].uri) as it:

@@ -66,7 +66,7 @@ assert h.aio_is_negotiating() and h.get_protocol() == "newstyle-fixed"
 found = []
 assert h.opt_list(lambda *export: found.append(export)) == 2
 assert found == [("one", "the first"), ("two", "null, simulated by ssdlab")], found
-# Without a name, by name, and by a name that nobody has.
+# Without a name, by name, and by a name that does not exist.
 for name, size in (("", 64 << 20), ("one", 64 << 20), ("two", 1 << 20)):
     h.set_export_name(name)
     h.opt_info()
@@ -127,7 +127,7 @@ h.shutdown()
 """)
 
 
-def test_who_does_not_ask_for_block_sizes_may_ask_for_bytes(live):
+def test_clients_that_do_not_ask_for_block_sizes_may_read_bytes(live):
     path = address_of(live["one"].uri)
     nbdsh(f"""
 h.set_request_block_size(False)

@@ -195,7 +195,7 @@ def test_nothing_is_left_however_the_server_ends(served, place, number):
     assert os.listdir(place) == []
 
 
-def test_who_uses_it_is_told_when_it_ends(served, place):
+def test_programs_that_use_the_file_get_an_error_when_the_server_ends(served, place):
     process = served()
     with open(place / "disk", "rb", buffering=0) as file:
         assert file.read(512) == bytes(512)

@@ -83,7 +83,7 @@ def test_qemu_comes_in(serve, pki, tmp_path):
     assert target.read_bytes()[3 * MIB : 3 * MIB + 4] == b"\t\t\t\t"
 
 
-def test_what_is_not_within_tls_is_not_heard(serve):
+def test_clients_outside_tls_are_not_served(serve):
     live = serve()
     with Haggler(live.uri) as it:
         for number, data in [
@@ -137,7 +137,7 @@ def test_clients_show_whose_they_are(serve, pki, others):
     assert live.stop().host is not None
 
 
-def test_words_slipped_in_before_tls_count_for_nothing(serve, pki):
+def test_data_injected_before_tls_are_discarded(serve, pki):
     live = serve()
     # Behind STARTTLS, in the clear: an attacker on the network could have sent it.
     for slipped in (option(haggler.GO, name("")), option(haggler.STRUCTURED), b"x"):
@@ -185,7 +185,7 @@ def threads():
     return names.count("tls")
 
 
-def test_who_does_not_finish_has_to_leave(serve):
+def test_clients_that_do_not_finish_the_handshake_are_disconnected(serve):
     live = serve()
     with Haggler(live.uri) as before, Haggler(live.uri) as within:
         assert within.kinds(haggler.STARTTLS) == [haggler.ACK]
@@ -200,7 +200,7 @@ def test_who_does_not_finish_has_to_leave(serve):
     assert threads() == 0
 
 
-def test_who_takes_nothing_costs_little_and_holds_up_nobody(serve, pki):
+def test_clients_that_read_nothing_cost_little_and_delay_no_other(serve, pki):
     live = serve()
     with Haggler(live.uri) as greedy, Haggler(live.uri) as other:
         for it in (greedy, other):

@@ -81,7 +81,7 @@ def test_each_goal_decides(given):
     assert least(years=0.0002, capacity_bytes=5e8) > easy
 
 
-def test_none_does_says_why(given, ssdlab, tmp_path):
+def test_when_no_drive_suffices_the_reasons_are_given(given, ssdlab, tmp_path):
     words = ["size", "--trace", given["trace"], "--drive", given["drive"], "--drives", 1]
     done = ssdlab(*words, "--p99", "1us", "--years", 1)
     assert done.returncode == 1
@@ -91,7 +91,7 @@ def test_none_does_says_why(given, ssdlab, tmp_path):
 
 
 @pytest.mark.parametrize("op", ["read", "trim"])
-def test_what_is_never_written_to_lasts_for_ever(given, ssdlab, tmp_path, op):
+def test_a_drive_that_is_never_written_lasts_for_ever(given, ssdlab, tmp_path, op):
     n, quiet = 200, tmp_path / "quiet.parquet"
     import ssdlab as package
 

@@ -41,7 +41,7 @@ MOST = {"--version": 8, "run": 60}
 
 
 def imported(words, cwd):
-    """The modules that the command imports, without those of a bare Python."""
+    """The modules that the command imports, without the modules of a bare Python."""
     said = "import sys; bare = {*sys.modules}\n"
     said += "from ssdlab.cli import main\n"
     said += f"status = main({[*map(str, words)]!r})\n"

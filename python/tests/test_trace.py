@@ -160,7 +160,7 @@ def test_wrong_input_is_one_line(refused, tmp_path, text, words, part):
     assert os.listdir(tmp_path) == ["t"]
 
 
-def test_so_many_bad_lines_are_left_out(ssdlab, refused, tmp_path):
+def test_the_stated_number_of_bad_lines_is_skipped(ssdlab, refused, tmp_path):
     (tmp_path / "t").write_text(SMALL + "rubbish\nrubbish\n")
     found = info(ssdlab, "t", "--skip-bad", "2")
     assert (found["requests"], found["skipped"]) == (3, {"unreadable_lines": 2})
@@ -196,7 +196,7 @@ def test_targets_that_cannot_be_are_refused(refused, trace, tmp_path):
         ("out.mqsim", ["--format", "mqsim", "--time-unit", "ns"]),
     ],
 )
-def test_what_is_converted_says_the_same(ssdlab, tmp_path, name, words):
+def test_a_converted_trace_has_the_same_statistics(ssdlab, tmp_path, name, words):
     (tmp_path / "t").write_text(generated())
     done = ssdlab("trace", "convert", "t", name)
     assert (done.returncode, done.stderr) == (0, "")

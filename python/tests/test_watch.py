@@ -259,7 +259,7 @@ def test_a_replay_knows_the_orders_and_nothing_of_the_looks(serve, tmp_path):
         assert again[part] == results[part], part
 
 
-def test_what_is_said_within_is_answered_as_at_the_socket(serve):
+def test_orders_from_python_are_answered_as_at_the_socket(serve):
     live, client, page = serve()
     use(client, 3)
     assert live.say("stats")["requests"] == 6
@@ -307,12 +307,12 @@ def test_the_address_is_on_the_terminal_and_the_port_must_be_free(command, refus
         process.stdout.close()
 
 
-def test_who_does_not_watch_loads_no_server():
+def test_without_watch_no_server_is_imported():
     script = "import sys, ssdlab.live.command as c; sys.exit('http.server' in sys.modules)"
     assert subprocess.run([sys.executable, "-c", script], check=False).returncode == 0
 
 
-def test_nobody_watches_nobody_is_asked_often(serve):
+def test_the_device_is_asked_rarely_while_nobody_watches(serve):
     live, _, page = serve()
     asked = []
     page.close()

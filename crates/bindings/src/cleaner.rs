@@ -136,7 +136,7 @@ impl Array {
     }
 }
 
-#[expect(deprecated, reason = "what stands in for it needs unsafe code")]
+#[expect(deprecated, reason = "its replacement needs unsafe code")]
 fn references<T>(py: Python<'_>, object: &Py<T>) -> isize {
     object.get_refcnt(py)
 }
@@ -387,7 +387,7 @@ pub fn is_final(py: Python<'_>, error: &PyErr) -> bool {
 pub struct PythonCleaner {
     step: Py<PyAny>,
     raised: Raised,
-    /// The arrays of each domain that it has been asked about, by where those of valid pages lie.
+    /// The arrays of each domain that it has been asked about, by the address of the array of valid pages.
     arrays: HashMap<usize, Arrays>,
 }
 

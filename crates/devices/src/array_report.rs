@@ -72,7 +72,7 @@ pub struct StripeWrites {
 pub struct RebuildReport {
     /// The share that is there of what went to spares.
     pub progress: f64,
-    /// Since the rebuilds began, up to their ends or now; those of several members add up.
+    /// Since the rebuilds began, up to their ends or now; rebuilds of several members add up.
     pub seconds: f64,
     /// Rebuilds that are over.
     pub finished: u64,

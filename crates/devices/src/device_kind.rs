@@ -55,7 +55,7 @@ pub trait DeviceKind: Setting + Default + Serialize + Clone {
         self.build_watched(seed, supplied, &mut go_on).map_err(Unbuilt::invalid)
     }
 
-    /// The same for somebody who waits: `tick` is asked now and then, and may end this.
+    /// The same with progress: `tick` is called now and then, and may end this.
     ///
     /// # Errors
     /// Also when it was ended.
@@ -69,7 +69,7 @@ pub trait DeviceKind: Setting + Default + Serialize + Clone {
     /// Builds a device whose configuration is all there is to it.
     ///
     /// # Errors
-    /// Those of [`build_with`](DeviceKind::build_with).
+    /// As [`build_with`](DeviceKind::build_with).
     fn build(&self, seed: u64) -> Result<Box<dyn Model>, Invalid> {
         self.build_with(seed, &Supplied::default())
     }

@@ -29,7 +29,7 @@ pub struct EnergyReport {
     pub service: f64,
     /// What is taken whatever happens, beside the controller: dies that stand by, a disk that turns, joules.
     pub idle: f64,
-    /// Of what operations took, the part of reads, if that is known apart; joules.
+    /// The part of the energy of operations that reads took, joules, if known separately.
     pub reads: Option<f64>,
     /// What is taken at any time, watts: it is in `controller` and `idle`.
     pub constant_watts: f64,

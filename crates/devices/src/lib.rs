@@ -1,9 +1,8 @@
 //! Everything that answers: the simulated devices.
 //!
-//! A device is an [`engine::Device`]: a state machine that gets the time as input. It reads no clock,
-//! opens
-//! no file and knows nothing of workloads. Each kind is one module with its own config section and
-//! one row in the table below.
+//! A device is an [`engine::Device`]: a state machine that gets the time as input. It reads no
+//! clock, opens no file and knows nothing of workloads. Each kind is one module with its own config
+//! section and one row in the table below.
 
 pub mod array;
 mod array_report;
@@ -81,7 +80,7 @@ macro_rules! devices {
                 match self { $(Self::$Variant(_) => stringify!($word),)* }
             }
 
-            /// Its keys that have no effect as the others are, by their paths within it; not those of
+            /// Its keys that have no effect given the others, by their paths within it; not the keys of
             /// devices within it.
             pub fn idle(&self) -> Vec<Idle> {
                 match self { $(Self::$Variant(own) => options::idle("", &**own),)* }
@@ -135,7 +134,7 @@ macro_rules! devices {
                 match self { $(Self::$Variant(options) => options.build_with(seed, supplied),)* }
             }
 
-            /// The same for somebody who waits: `tick` is asked now and then, and may end this.
+            /// The same with progress: `tick` is called now and then, and may end this.
             ///
             /// # Errors
             /// Also when it was ended.
@@ -153,7 +152,7 @@ macro_rules! devices {
             /// Builds a device whose configuration is all there is to it.
             ///
             /// # Errors
-            /// Those of [`build_with`](Self::build_with).
+            /// As [`build_with`](Self::build_with).
             pub fn build(&self, seed: u64) -> Result<Box<dyn Model>, Invalid> {
                 self.build_with(seed, &Supplied::default())
             }

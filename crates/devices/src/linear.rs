@@ -105,7 +105,7 @@ mod tests {
     }
 
     #[test]
-    fn each_pattern_has_its_line() {
+    fn each_access_pattern_has_its_own_line() {
         let requests = [
             (Op::Read, 0, 8),
             (Op::Read, 8, 8),

@@ -54,7 +54,7 @@ impl Looks {
         self.blocks.clear();
     }
 
-    /// The blocks from `first` on are those of a drive; what it is called is asked the first time only.
+    /// The blocks from `first` on belong to one drive; its name is asked for the first time only.
     pub(crate) fn add_drive(
         &mut self,
         first: usize,

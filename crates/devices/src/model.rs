@@ -16,7 +16,7 @@ impl<D: Device + Prepare + Persist + Examine + Apart + Cleans + Send> Model for 
 
 /// Cleaning that the caller can coordinate, for devices that clean.
 pub trait Cleans {
-    /// Whether somebody may have a say in it.
+    /// Whether cleaning can be coordinated from outside.
     fn is_steerable(&self) -> bool {
         false
     }
@@ -65,12 +65,11 @@ pub trait Prepare {
         self.overwrite_untimed(&[page]);
     }
 
-    /// Divides the state into at most the given number of parts, which are overwritten in parallel until
-    /// they are
-    /// [united](Prepare::unite); into how many.
+    /// Divides the state into at most the given number of parts, which are overwritten in parallel
+    /// until they are [united](Prepare::unite); into how many.
     ///
     /// # Errors
-    /// Why the parts would not come to the same as the whole.
+    /// Why the parts would not give the result of the whole.
     fn divide(&mut self, _parts: u32) -> Result<u32, &'static str> {
         Err("this device has no state to divide")
     }
@@ -110,7 +109,7 @@ pub trait Apart {
     /// Divides the device into sides for the given number of threads, 2 or more.
     ///
     /// # Errors
-    /// Why they would not come to the same as the whole.
+    /// Why they would not give the result of the whole.
     fn split(&mut self, _now: Time, _threads: u32) -> Result<Sides, &'static str> {
         Err("only the members of an array run in parallel")
     }

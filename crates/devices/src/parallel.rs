@@ -113,7 +113,7 @@ impl fmt::Display for Lines {
 }
 
 options! {
-    /// A device that serves several requests at once. The defaults are those of `linear`, one at a
+    /// A device that serves several requests at once. The defaults are as in `linear`, one at a
     /// time.
     pub struct ParallelConfig as ParallelPartial {
         /// Exported capacity.
@@ -210,7 +210,7 @@ mod tests {
     }
 
     #[test]
-    fn a_closed_loop_takes_the_line_of_its_number() {
+    fn a_closed_loop_is_served_by_the_line_of_its_requests_outstanding() {
         // Between 2 and 4 outstanding: half way; above 4, the fifth waits for one of four.
         for (outstanding, us) in [(1, 110), (2, 130), (3, 180), (4, 230)] {
             let mut device =
@@ -235,7 +235,7 @@ mod tests {
     }
 
     #[test]
-    fn a_pattern_with_fewer_lines_does_no_more_at_once() {
+    fn a_pattern_serves_no_more_requests_at_once_than_it_has_lines() {
         let sequential_read = "1: 1us + 1us/KiB, 4: 1us + 1us/KiB".parse().unwrap();
         let random_read: Lines = "1: 100us + 10us/KiB, 2: 150us + 10us/KiB".parse().unwrap();
         let config = ParallelConfig { sequential_read, random_read, ..Default::default() };

@@ -145,7 +145,7 @@ mod tests {
     use engine::Op;
 
     #[test]
-    fn between_the_sizes_lie_straight_lines() {
+    fn times_between_two_sizes_are_interpolated() {
         let points: Points = "1KiB: 100us, 2KiB: 300us, 4KiB: 350us".parse().unwrap();
         let times = [512, 1024, 1536, 2048, 3072, 4096, 8192].map(|bytes| points.time(bytes));
         assert_eq!(times, [100, 100, 200, 300, 325, 350, 450].map(|us| us * 1000));
@@ -174,7 +174,7 @@ mod tests {
     }
 
     #[test]
-    fn a_device_takes_the_time_of_the_table() {
+    fn a_request_takes_the_time_that_the_table_has_for_its_size() {
         let random_read: Points = "512B: 10us, 8KiB: 40us".parse().unwrap();
         let config = PiecewiseConfig { random_read, ..PiecewiseConfig::default() };
         let mut device = config.build(0).unwrap();

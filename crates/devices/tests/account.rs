@@ -1,4 +1,4 @@
-//! Is what is counted true, and the same in both gears? Pages, bytes, merges and trims over every way
+//! Are counts right, and the same in timed and untimed runs? Pages, bytes, merges and trims over every way
 //! of laying pages out; and the shares and ratios of drives that end in the midst of things.
 
 use crate::common::{Closed, run_closed, small};
@@ -118,7 +118,7 @@ fn of_the_host(report: &SsdReport) -> [u64; 6] {
 }
 
 #[test]
-fn both_gears_count_alike_whatever_the_layout() {
+fn timed_and_untimed_runs_count_alike_in_every_layout() {
     let layouts = layouts();
     let (mut merged, mut trimmed) = (0, 0);
     for (number, (config, geometry)) in layouts.iter().enumerate() {
@@ -157,7 +157,7 @@ fn both_gears_count_alike_whatever_the_layout() {
 }
 
 #[test]
-fn both_gears_clean_alike_whatever_the_layout() {
+fn timed_and_untimed_runs_clean_alike_in_every_layout() {
     let mut wide = 0;
     for (number, (config, geometry)) in layouts().iter().enumerate() {
         let mut random = Xoshiro256::new(number as u64, 1);
@@ -186,7 +186,7 @@ fn both_gears_clean_alike_whatever_the_layout() {
 }
 
 #[test]
-fn amplification_in_bytes_is_of_what_the_host_asked() {
+fn write_amplification_in_bytes_is_relative_to_bytes_that_the_host_wrote() {
     // Half a flash page in each write: a logical page of four flash pages is programmed for it.
     let mut config = tiny(Interleave::None, Pool::Package, Gang::SharedBus);
     config.logical_page = Some(Size::from_bytes(4 * PAGE));
@@ -334,7 +334,7 @@ fn what_an_ended_drive_refuses_is_not_written() {
 /// What is foreseen after a third of the life is what is measured at its end, of a log, which wears all blocks
 /// alike, and of greedy, of whose victims some come up more often by chance.
 #[test]
-fn lifetimes_are_of_the_hosts_bytes_and_foreseen() {
+fn lifetimes_count_bytes_of_the_host_and_are_estimated_in_advance() {
     for (policy, seen) in [(Policy::Fifo, 0.35), (Policy::Greedy, 0.35)] {
         for page in [4096, 16_384] {
             for block in [4096, 16_384, 65_536] {

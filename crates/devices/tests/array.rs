@@ -269,7 +269,7 @@ fn prepared(device: &mut dyn Model) {
 }
 
 #[test]
-fn an_array_that_was_kept_goes_on() {
+fn a_saved_array_continues_bit_identically() {
     let mut member = SsdConfig { pages_per_block: 16, ..common::small() };
     member.cleaning.policy = "d-choices".parse().unwrap();
     let member = || DeviceConfig::Ssd(Box::new(member.clone()));
@@ -466,7 +466,7 @@ fn every_key_changes_a_result_in_the_right_direction() {
     let mut reference = Vec::new();
     devices::describe("array", &mut reference);
     let keys = reference.iter().map(|row| &row.path[..]);
-    // They make no difference to reads alone, and have tests of their own, as those of redundancy do.
+    // They make no difference to reads alone, and have tests of their own, like the keys of redundancy.
     let others = ["device.host_link.duplex", "device.cleaning_together", "device.each"];
     let apart = |key: &&str| others.contains(key) || crate::raid_keys::KEYS.contains(key);
     let keys: Vec<&str> = keys.filter(|key| !apart(key)).collect();
@@ -481,7 +481,7 @@ fn full_duplex_of_an_array_moves_reads_and_writes_at_once() {
         config.host_link.bandwidth = "1MB/s".parse().unwrap();
         config.host_link.duplex = duplex.parse().unwrap();
         let mut device = build(&config);
-        // While the data of the read cross, those of the write are submitted.
+        // While the data of the read are transferred, the write is submitted.
         let latency =
             answered(&mut *build(&array(2, linear())), 0, Request::new(0, Op::Read, Lba(0), 8)).at;
         device.submit(0, Request::new(0, Op::Read, Lba(0), 8));

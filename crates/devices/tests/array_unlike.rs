@@ -28,7 +28,7 @@ fn build(config: &ArrayConfig) -> Box<dyn Model> {
 }
 
 #[test]
-fn the_smallest_decides_what_is_used_of_each() {
+fn the_smallest_member_decides_how_much_of_each_is_used() {
     for (layout, redundancy, data) in [
         (Layout::Striped, Redundancy::None, 4),
         (Layout::Concatenated, Redundancy::None, 4),
@@ -44,7 +44,7 @@ fn the_smallest_decides_what_is_used_of_each() {
 
 /// Disks beside an SSD: each chunk has the latency of its member.
 #[test]
-fn each_member_answers_as_it_is() {
+fn each_member_answers_in_its_own_time() {
     let disk = || DeviceConfig::Disk(Box::default());
     let ssd = DeviceConfig::Ssd(Box::new(SsdConfig { blocks_per_plane: 256, ..common::small() }));
     let each = vec![(0, disk()), (1, ssd), (3, disk())];
@@ -71,7 +71,7 @@ fn each_member_answers_as_it_is() {
 }
 
 #[test]
-fn nonsense_is_refused_by_name() {
+fn impossible_members_are_refused_with_their_keys() {
     let refused = |each| array(Redundancy::Mirror, each).build(0).err().unwrap();
     let beyond = refused(vec![(4, law(1))]);
     assert_eq!(beyond.keys, ["device.each", "device.members"]);

@@ -141,7 +141,7 @@ fn bad_blocks_are_left_alone_to_the_end() {
 }
 
 #[test]
-fn the_same_seed_decides_alike() {
+fn the_same_seed_gives_the_same_decisions() {
     let mut differing = 0;
     for (policy, rule) in all() {
         let config = tight(&policy, rule, CleaningTime::Interleaved, 200);

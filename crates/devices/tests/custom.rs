@@ -150,7 +150,7 @@ fn a_policy_may_rest_until_no_room_is_left() {
 }
 
 #[test]
-fn what_a_policy_keeps_stays_as_it_was() {
+fn arrays_that_a_policy_keeps_do_not_change() {
     type Kept = Vec<(Arc<Vec<u32>>, Vec<u32>, Arc<Vec<u32>>, Vec<u32>)>;
     let kept: Arc<Mutex<Kept>> = Arc::default();
     let keeper = {
@@ -196,7 +196,7 @@ fn nothing_is_copied_for_a_policy_that_keeps_nothing() {
 }
 
 #[test]
-fn a_name_alone_is_no_policy() {
+fn a_policy_that_is_named_and_not_supplied_is_refused() {
     let named: Policy = "mine:Policy".parse().unwrap();
     assert_eq!(named.to_string(), "mine:Policy");
     let refused = Ssd::new(&config(named), 3).unwrap_err();

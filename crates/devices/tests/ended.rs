@@ -26,7 +26,7 @@ fn ended() -> Snapshot {
 }
 
 #[test]
-fn a_run_to_the_end_answers_all_that_was_asked() {
+fn a_run_to_end_of_life_answers_every_request() {
     for outstanding in [1, 4, 64] {
         let mut ssd = Ssd::new(&mortal(), 1).unwrap();
         assert!(!ssd.may_refuse());
@@ -73,7 +73,7 @@ fn a_request_is_refused_when_some_of_its_pages_are() {
 }
 
 #[test]
-fn an_ended_drive_reads_and_refuses_in_time_as_without() {
+fn an_ended_drive_reads_and_refuses_alike_timed_and_untimed() {
     let state = ended();
     let drive_of = || {
         let mut ssd = Ssd::new(&mortal(), 1).unwrap();

@@ -63,7 +63,7 @@ fn drained(device: &mut dyn Model, end: Time) -> Time {
 }
 
 #[test]
-fn a_page_takes_what_its_stages_draw() {
+fn the_energy_of_a_page_is_that_of_its_stages() {
     let mut device = baseline(&currents());
     let (end, _) = random(device.as_mut(), Op::Read, 1, 1_000);
     let report = energy(device.as_ref(), end);
@@ -144,7 +144,7 @@ fn measured_energies_take_the_place_of_current_and_time() {
 
 /// Idle parts use their power all the time.
 #[test]
-fn dies_stand_by_and_the_controller_runs() {
+fn standby_and_controller_draw_constant_power() {
     let mut device = baseline(&json!({ "standby": "50uA", "controller": "240mW" }));
     let (end, _) = random(device.as_mut(), Op::Read, 1, 100);
     let report = energy(device.as_ref(), end);
@@ -157,7 +157,7 @@ fn dies_stand_by_and_the_controller_runs() {
 
 /// A drive with a write buffer: three pages of each of two planes are programmed at once.
 #[test]
-fn groups_take_what_their_dies_draw() {
+fn the_energy_of_a_group_is_that_of_its_dies() {
     let keys = |energy: Value| {
         json!({
             "channels": 2, "dies_per_package": 2, "planes_per_die": 2, "blocks_per_plane": 32,
@@ -190,7 +190,7 @@ fn groups_take_what_their_dies_draw() {
 }
 
 #[test]
-fn a_disk_turns_and_its_heads_move() {
+fn a_disk_draws_idle_seek_and_transfer_power() {
     let keys = json!({ "energy": { "idle": "8W", "seek": "4W", "transfer": "2W" } });
     let mut device = built("disk", keys);
     let (end, _) = random(device.as_mut(), Op::Read, 1, 2_000);
@@ -205,7 +205,7 @@ fn a_disk_turns_and_its_heads_move() {
 }
 
 #[test]
-fn a_law_is_active_or_idle() {
+fn a_law_of_service_times_draws_active_or_idle_power() {
     let energy_keys = json!({ "active": "1W", "idle": "100mW" });
     let mut device = built("linear", json!({ "energy": energy_keys }));
     let (end, _) = random(device.as_mut(), Op::Read, 1, 100);
@@ -223,7 +223,7 @@ fn a_law_is_active_or_idle() {
 }
 
 #[test]
-fn the_members_of_an_array_add_up() {
+fn the_energy_of_an_array_is_the_sum_over_its_members() {
     let member = json!({ "blocks_per_plane": 64, "energy": currents() });
     let keys = |redundancy: &str| json!({ "members": 4, "redundancy": redundancy });
     let array = |redundancy: &str| {
@@ -245,7 +245,7 @@ fn the_members_of_an_array_add_up() {
 }
 
 #[test]
-fn nothing_is_said_where_nothing_is_known() {
+fn devices_without_energy_keys_report_no_energy() {
     for (kind, keys) in
         [("ssd", json!({ "blocks_per_plane": 64 })), ("disk", json!({})), ("linear", json!({}))]
     {
@@ -256,7 +256,7 @@ fn nothing_is_said_where_nothing_is_known() {
 }
 
 #[test]
-fn the_account_begins_anew() {
+fn a_reset_of_the_counts_resets_the_energy() {
     for (kind, keys) in [
         (
             "ssd",
@@ -283,6 +283,6 @@ fn an_active_device_takes_no_less_than_an_idle_one() {
 }
 
 #[test]
-fn no_counter_has_the_place_of_energy() {
+fn no_counter_has_the_place_of_energy_among_sampled_figures() {
     assert!(Counter::over_time().iter().all(|(_, place, _)| *place != FOLLOWED));
 }

@@ -1,4 +1,4 @@
-//! Health in the words of `NVMe`: what is used up, what spare is left, and what a drive warns of.
+//! Health in `NVMe`'s terms: what is used up, what spare is left, and what a drive warns of.
 
 use crate::common;
 use devices::array::ArrayConfig;
@@ -44,7 +44,7 @@ fn life(device: &mut dyn Model) -> Vec<HealthReport> {
 }
 
 #[test]
-fn a_life_in_the_words_of_the_log() {
+fn the_health_of_a_drive_falls_from_new_to_end_of_life() {
     let drives =
         [("plain", plain()), ("superblock", buffered("superblock")), ("block", buffered("block"))];
     // How often a drive warned of its spare before it ended: some lose the last of it with one write.

@@ -77,7 +77,7 @@ fn cut(config: &ArrayConfig, requests: u64) -> (HoleReport, Vec<Completion>, u64
 }
 
 #[test]
-fn the_power_of_an_array_goes_and_its_stripes_are_gone_through() {
+fn an_array_resyncs_its_stripes_after_a_power_cut() {
     for redundancy in [Redundancy::Parity, Redundancy::DoubleParity, Redundancy::Mirror] {
         let (report, completions, _) = cut(&ssds(redundancy, HoleRule::Resync), 2000);
         let lost = completions.iter().filter(|it| it.status == Status::PowerLost).count();
@@ -102,7 +102,7 @@ fn the_power_of_an_array_goes_and_its_stripes_are_gone_through() {
 
 /// A member that is lost before the recovery ends: the control finds wrong chunks.
 #[test]
-fn the_hole_is_found_and_logs_close_it() {
+fn the_write_hole_is_found_and_logs_close_it() {
     let wrong = |hole: HoleRule| {
         let mut all = 0;
         for member in 0..4 {
@@ -119,7 +119,7 @@ fn the_hole_is_found_and_logs_close_it() {
 }
 
 #[test]
-fn arrays_whose_power_cannot_go_are_refused_by_name() {
+fn arrays_that_do_not_support_power_cuts_are_refused_with_their_keys() {
     type Change = fn(&mut ArrayConfig);
     let good = ssds(Redundancy::Parity, HoleRule::Resync);
     good.check_power_cuts().unwrap();

@@ -93,7 +93,7 @@ fn victims_are_seen_while_they_are_cleaned() {
 }
 
 #[test]
-fn looking_changes_nothing() {
+fn looking_at_blocks_changes_no_result() {
     let run = |looks: bool| {
         let mut ssd = used(&paged()).0;
         if looks {

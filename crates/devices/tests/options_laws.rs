@@ -1,5 +1,5 @@
 //! No dead options among the devices that are laws of service times: every kind but `ssd`, whose keys are
-//! in `options.rs`, `array`, whose are in `array.rs`, and `disk`, whose are in `disk/keys.rs`. Those of energy are in `energy.rs`. One row a key: a value beside the default, and whether a load that is under that key
+//! in `options.rs`, `array`, whose are in `array.rs`, and `disk`, whose are in `disk/keys.rs`. Keys of energy are in `energy.rs`. One row a key: a value beside the default, and whether a load that is under that key
 //! gets more or less of a figure. A key of the reference without a row fails.
 
 use crate::common::{Closed, run_closed};

@@ -1,4 +1,4 @@
-//! Are the policies those of the literature? Their write amplification and their wear under uniform
+//! Do the policies behave as in the literature? Their write amplification and their wear under uniform
 //! random writes against the mean-field results for many blocks.
 //!
 //! Random: A = 1 / spare factor. FIFO: A = alpha / (alpha + W0(-alpha exp(-alpha))) (Desnoyers,
@@ -176,7 +176,7 @@ fn a_window_leads_from_fifo_to_greedy() {
 /// The share of writes that hit a share of the data, FIFO with one log: A solves
 /// `A = sum of r / (1 - exp(-(r / f) alpha / A))`.
 #[test]
-fn fifo_on_hot_and_cold_data() {
+fn fifo_amplifies_hot_and_cold_data_as_the_theory_says() {
     let (hot_writes, hot_data) = (0.9, 0.1);
     let parts = [(hot_writes, hot_data), (1.0 - hot_writes, 1.0 - hot_data)];
     let alpha: f64 = 1.20;
@@ -224,7 +224,7 @@ fn frontiers_matter_on_hot_and_cold_data_only() {
     let [hinted, counted, recent] =
         [Detector::Address, Detector::Writes, Detector::Recency].map(detected);
     println!("kept apart by hint {hinted:.3}, by counts {counted:.3}, by recency {recent:.3}");
-    // In proportion to the data they would come to the uniform 3.05; greedy shares better.
+    // In proportion to the data it would be the uniform 3.05; greedy shares better.
     assert!(hinted > 2.9 && hinted < 3.05, "{hinted}");
     assert!(counted < 1.02 * hinted, "{counted}");
     assert!(hinted < recent && recent < 3.55, "{recent}");
@@ -233,7 +233,7 @@ fn frontiers_matter_on_hot_and_cold_data_only() {
 /// Variance over mean of the erase counts tends to the squared coefficient of variation of the time
 /// between two erasures of a block.
 #[test]
-fn wear_spreads_as_the_choice_is_left_to_chance() {
+fn the_more_random_the_choice_of_victims_the_wider_the_spread_of_wear() {
     let cases = [
         ("greedy", Cleaning { tie_break: TieBreak::Random, ..cleaning(Policy::Greedy) }, 0.048),
         ("d = 10", d_choices(10), 0.067),

@@ -1,4 +1,4 @@
-//! Pools that reach over several units: cleaning there is as cheap as theory says, in both gears.
+//! Pools that reach over several units: cleaning there is as cheap as theory says, timed and untimed.
 //!
 //! Under uniform random writes a pool of several units is several drives of the same spare space side
 //! by side, if writes keep them alike. Then the write amplification is that of one unit, for which
@@ -45,7 +45,7 @@ fn shape(interleave: Interleave, pool: Pool, spare: f64, policy: &Policy) -> Ssd
     }
 }
 
-/// Blocks of a domain: those of the smaller of unit and pool.
+/// Blocks of a domain: the smaller of unit and pool.
 fn blocks_per_domain(interleave: Interleave, pool: Pool) -> u32 {
     let of_unit = match interleave {
         Interleave::None => 4,
@@ -79,13 +79,13 @@ fn theory(policy: &Policy, alpha: f64) -> f64 {
 
 /// How the writes of a measurement reach the drive.
 #[derive(Debug, Clone, Copy)]
-enum Gear {
+enum Run {
     Untimed,
     Timed { outstanding: u32 },
 }
 
 /// Write amplification of one overwrite at random, after enough others to settle.
-fn amplification(config: &SsdConfig, gear: Gear) -> f64 {
+fn amplification(config: &SsdConfig, run: Run) -> f64 {
     let mut ssd = Ssd::new(config, 1).unwrap();
     let logical = ssd.preparable_pages();
     let mut random = Xoshiro256::new(5, 0);
@@ -97,11 +97,11 @@ fn amplification(config: &SsdConfig, gear: Gear) -> f64 {
         if part == 1 {
             ssd.reset_counts();
         }
-        match gear {
-            Gear::Untimed => {
+        match run {
+            Run::Untimed => {
                 (0..logical).for_each(|_| ssd.write_untimed(random.below(logical)));
             }
-            Gear::Timed { outstanding } => {
+            Run::Timed { outstanding } => {
                 let mut load = Closed::new(outstanding, logical, |id| {
                     let lba = Lba(random.below(logical) * 8);
                     Request::new(id, Op::Write, lba, 8)
@@ -115,25 +115,24 @@ fn amplification(config: &SsdConfig, gear: Gear) -> f64 {
     ssd.account(now).write_amplification.unwrap()
 }
 
-/// Holds a drive against theory in both gears.
+/// Compares a drive with theory, timed and untimed.
 fn compare(policy: &Policy, spare: f64, interleave: Interleave, pool: Pool) {
     let config = shape(interleave, pool, spare, policy);
     let blocks = blocks_per_domain(interleave, pool);
     let alpha = f64::from(blocks - HELD) / (f64::from(blocks) * (1.0 - spare));
     let expected = theory(policy, alpha);
     let name = format!("{policy}, spare {spare}, interleave {interleave}, pool {pool}");
-    let gears = [Gear::Untimed, Gear::Timed { outstanding: 1 }, Gear::Timed { outstanding: 16 }];
-    let found = gears.map(|gear| amplification(&config, gear));
+    let runs = [Run::Untimed, Run::Timed { outstanding: 1 }, Run::Timed { outstanding: 16 }];
+    let found = runs.map(|run| amplification(&config, run));
     let untimed = found[0];
-    for (gear, found) in gears.iter().zip(found) {
+    for (run, found) in runs.iter().zip(found) {
         // With several outstanding the draws of a policy of chance fall otherwise: 1.5 % at random.
-        let by_chance =
-            *policy == Policy::Random && matches!(gear, Gear::Timed { outstanding: 16 });
+        let by_chance = *policy == Policy::Random && matches!(run, Run::Timed { outstanding: 16 });
         let alike = by_chance || (found / untimed - 1.0).abs() < 0.01;
-        assert!(alike, "{name}, {gear:?}: {found}, untimed {untimed}");
+        assert!(alike, "{name}, {run:?}: {found}, untimed {untimed}");
         let off = found / expected - 1.0;
-        println!("{name}, {gear:?}: {found:.3}, theory {expected:.3} ({:+.2} %)", 100.0 * off);
-        assert!(off.abs() < 0.03, "{name}, {gear:?}: {found} where theory says {expected}");
+        println!("{name}, {run:?}: {found:.3}, theory {expected:.3} ({:+.2} %)", 100.0 * off);
+        assert!(off.abs() < 0.03, "{name}, {run:?}: {found} where theory says {expected}");
     }
 }
 

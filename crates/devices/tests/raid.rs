@@ -206,7 +206,7 @@ fn a_flush_waits_for_the_parity_of_writes_before_it() {
 }
 
 #[test]
-fn an_array_with_redundancy_that_was_kept_goes_on() {
+fn a_saved_array_with_redundancy_continues_bit_identically() {
     let member = DeviceConfig::Ssd(Box::new(common::small()));
     for kind in [Redundancy::Mirror, Redundancy::Parity] {
         let config = ArrayConfig { member: member.clone(), ..array(kind, 4) };
@@ -242,7 +242,7 @@ fn config_of(kind: Redundancy, member: &DeviceConfig) -> ArrayConfig {
 
 /// Without time the members are written as in time.
 #[test]
-fn both_gears_program_the_same_pages() {
+fn timed_and_untimed_runs_program_the_same_pages() {
     let member = DeviceConfig::Ssd(Box::new(common::small()));
     // Copies and parity that a write of a page takes, and pages of log entries: a header and what is logged.
     let arrays = [

@@ -255,7 +255,7 @@ fn one_number_a_block_is_enough_where_pages_are_written_in_turn() {
 
 /// What goes with the data of a page must fit its spare area.
 #[test]
-fn an_order_has_its_place_in_the_spare_area() {
+fn sequence_numbers_must_fit_the_spare_area() {
     let drive = |spare, logical_page, order| {
         let config = SsdConfig {
             spare_size: Size::from_bytes(spare),

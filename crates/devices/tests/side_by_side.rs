@@ -1,4 +1,4 @@
-//! Drives that are overwritten in parts, side by side, come to what one thread makes of them, to the bit;
+//! Drives that are overwritten in parts, side by side, have the state that one thread gives them, to the bit;
 //! and what cannot be divided says why.
 
 use crate::common::{fill, seeds};
@@ -101,7 +101,7 @@ fn drawn(seed: u64) -> SsdConfig {
 }
 
 #[test]
-fn parts_come_to_what_the_whole_does() {
+fn overwriting_a_drive_in_parts_gives_the_state_of_overwriting_it_whole() {
     let (mut divided, mut cleaned) = (0, 0);
     seeds(0..60, |seed| {
         let config = drawn(seed);
@@ -126,7 +126,7 @@ fn parts_come_to_what_the_whole_does() {
 }
 
 #[test]
-fn what_is_shared_is_named() {
+fn drives_that_cannot_be_divided_name_the_shared_state() {
     struct Own;
     impl Cleaner for Own {
         fn step(&mut self, _: &DomainState) -> Result<Answer, String> {

@@ -133,7 +133,7 @@ fn every_policy_runs_in_every_way_of_cleaning() {
 }
 
 #[test]
-fn every_kind_runs_as_it_comes() {
+fn every_kind_of_device_runs_with_its_defaults() {
     for (kind, summary) in devices::kinds() {
         assert!(!summary.is_empty());
         let none: [Value; 0] = [];

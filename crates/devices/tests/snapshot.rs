@@ -53,7 +53,7 @@ fn write(ssd: &mut Ssd, seed: u64, writes: u32) {
 }
 
 #[test]
-fn a_drive_goes_on_as_if_nothing_had_happened() {
+fn a_restored_drive_continues_bit_identically() {
     for free_order in [FreeOrder::Rotating, FreeOrder::Fifo, FreeOrder::LeastWorn] {
         for (frontiers, detector) in [
             (Frontiers::Single, Detector::Writes),
@@ -89,7 +89,7 @@ fn read_for(ssd: &Ssd, kept: &[u8]) -> Snapshot {
 
 /// Everything random continues with the same draws, and everything else where it was.
 #[test]
-fn every_policy_and_rule_goes_on_as_if_nothing_had_happened() {
+fn a_restored_drive_continues_bit_identically_with_every_policy_and_rule() {
     let rules = [LevellingRule::None, LevellingRule::RateLimit, LevellingRule::Migrate];
     let frontiers = [Frontiers::Single, Frontiers::SeparateMoved, Frontiers::HotCold];
     for (word, _) in <Policy as options::Choice>::WORDS {
@@ -176,9 +176,9 @@ fn a_drive_of_another_shape_is_refused() {
     other.check().unwrap();
 }
 
-/// A drive that was used, in time, and has come to rest is as good: what it has gone through is kept.
+/// A drive that was used in a timed run and is idle can be saved as well, with all its history.
 #[test]
-fn a_drive_that_rests_after_its_run_is_kept_as_well() {
+fn an_idle_drive_is_saved_after_its_run() {
     for frontiers in [Frontiers::Single, Frontiers::HotCold] {
         let mut config = config(FreeOrder::Rotating, frontiers, Detector::Writes);
         config.wear = Wear::default();
@@ -206,7 +206,7 @@ fn a_drive_that_rests_after_its_run_is_kept_as_well() {
         let erased = ssd.report(now).expect("it has flash").wear.mean_erases;
         assert!(erased > 0.0);
         let mut other = Ssd::new(&config, 2).expect("it is valid");
-        other.restore(ssd.save().expect("it has a state")).expect("it is of the same shape");
+        other.restore(ssd.save().expect("it has a state")).expect("it has the same shape");
         other.audit().expect("it is sound");
         let kept = other.report(0).expect("it has flash").wear.mean_erases;
         assert_eq!(kept.to_bits(), erased.to_bits());

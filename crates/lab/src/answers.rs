@@ -60,7 +60,7 @@ impl Met {
 #[derive(Debug, Default)]
 pub(crate) struct Answers {
     by_op: [LatencyStats; 4],
-    /// Of those that were answered well.
+    /// What requests that succeeded waited for.
     met: [Met; 4],
     /// How the requests of each operation ended.
     ended: [Ended; 4],

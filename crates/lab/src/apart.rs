@@ -2,7 +2,7 @@
 //! run independently for a stretch of time, and their events are passed on in order while they run the
 //! next stretch.
 //!
-//! The events are those of the loop for one thread, at the same instants and in the same order, so
+//! The events are the same as in the loop for one thread, at the same instants and in the same order, so
 //! statistics, samples and records are the same. Before anything that concerns the whole device, the
 //! sides are joined: at the end of the warm-up, and before blocks may wear out.
 

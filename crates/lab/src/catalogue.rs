@@ -37,7 +37,9 @@ pub fn list(what: &str) -> Option<Vec<(String, String)>> {
             .collect(),
         "links" => options::LINKS.iter().map(link_row).collect(),
         "cells" => PARTS.iter().map(|part| (part.name.to_owned(), part.summary())).collect(),
-        "warnings" => WARNINGS.map(|(name, what)| (name.to_owned(), what.to_owned())).to_vec(),
+        "warnings" => {
+            WARNINGS.iter().map(|(name, what)| ((*name).to_owned(), (*what).to_owned())).collect()
+        }
         "keys" => keys().into_iter().flat_map(|s| s.keys).map(key_row).collect(),
         _ => return None,
     };

@@ -5,7 +5,7 @@ use serde_json::{Value, json};
 
 /// The section of a drive or an array, of which this run read `bytes_read`.
 ///
-/// Reads and power cuts are those of the run, because a drive keeps no account of them.
+/// Reads and power cuts are counted in the run, because a drive keeps no account of them.
 pub(crate) fn section(health: &HealthReport, bytes_read: u64, cuts: usize) -> Value {
     json!({
         "critical_warning": health.critical_warning(),

@@ -15,7 +15,7 @@ const LEAST_ERASES: u64 = 100;
 const MOST_ERROR: f64 = 0.03;
 /// Batches of a run from which the error of write amplification is told.
 const BATCHES: usize = 10;
-/// Student's t for 95 % of the mean of so many batches.
+/// Student's t for 95 % of the mean of `BATCHES` batches.
 const STUDENT: f64 = 2.262;
 
 /// What to do where a lifetime is not known.

@@ -123,7 +123,7 @@ const BATCHES: usize = 16;
 /// just be served a queue is as long as a random walk is far: one run in some hundreds is above this, and
 /// at 0.98 of that load one in ten thousand.
 const LEAST_DEVIATIONS: f64 = 3.0;
-/// Share of the growth that must lie in the last two of the four fifths, in which half of it is expected.
+/// Least share of the growth in the last two of the four fifths, in which half of it is expected.
 const LEAST_LATE: f64 = 0.25;
 
 /// The queue grew by more than chance, and did so until the end.

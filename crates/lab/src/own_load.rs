@@ -26,9 +26,9 @@ pub(crate) type Passes<'a> = dyn FnMut(u64) -> Result<Box<dyn Workload>, RunErro
 
 /// From request to answer: that of a write on a drive which cleans.
 const ANSWER_NS: Time = 100_000;
-/// So many requests without a write, and a workload does not write any more.
+/// After this number of requests without a write, a workload is taken not to write any more.
 const MOST_QUIET: u64 = 1 << 22;
-/// Rounds end with the workload if it writes at most so many rounds.
+/// Rounds end with the workload if it writes at most this number of rounds.
 const LONGEST_PASS: u64 = 5;
 /// Pages that are written between two looks at whether to go on.
 const TICK: u64 = 1 << 8;
@@ -61,7 +61,7 @@ pub(crate) fn build(
 /// Repeats the workload of an experiment to precondition a drive, or why that is not done.
 ///
 /// # Errors
-/// Those of [`build`].
+/// As [`build`].
 pub(crate) fn of<'a>(
     experiment: &'a Experiment,
     device: &dyn Model,
@@ -151,7 +151,7 @@ struct Asked<'a> {
     page_bytes: u64,
     answers: VecDeque<Completion>,
     written: u64,
-    /// Pages until somebody is asked whether to go on.
+    /// Pages until the caller is asked whether to go on.
     until_tick: u64,
     /// Requests since the last write.
     quiet: u64,

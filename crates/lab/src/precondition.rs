@@ -159,7 +159,7 @@ impl<'a> Writer<'a> {
         Writer { device, random, done: 0, tick, divided: Ok(1), pace: Pace::new() }
     }
 
-    /// Divides the device among threads, where that comes to the same.
+    /// Divides the device among threads, where that gives the same result.
     fn divide(&mut self, threads: &Threads) {
         if threads.asked > 1 {
             self.divided = self.device.divide(threads.asked);
@@ -177,7 +177,7 @@ impl<'a> Writer<'a> {
         self.divided.is_ok_and(|parts| parts > 1)
     }
 
-    /// Writes pages side by side as long as that comes to the same as in one piece; how many.
+    /// Writes pages side by side as long as that gives the same result as in one piece; how many.
     fn side_by_side(
         &mut self,
         writes: u64,

@@ -4,7 +4,7 @@
 //! amplification of a run without writes) are null, never zero.
 //!
 //! A request that the device refused is counted by its status, and nowhere else: latencies, rates,
-//! bytes and the series over time are of the requests that were answered well. So
+//! bytes and the series over time count the requests that succeeded. So
 //! `workload.asked = workload.warm_up + host.all.requests + host.all.failed + workload.unanswered`,
 //! where the first are those answered requests that came before the warm-up was over.
 
@@ -33,7 +33,7 @@ pub const SCHEMA: u32 = 1;
 #[derive(Debug, Default)]
 pub(crate) struct Collected {
     answers: Answers,
-    /// Those of the classes of the workload, if it has any.
+    /// Statistics of the classes of the workload, if it has any.
     classes: Classes,
     series: TimeSeries,
     start: Option<Time>,
@@ -108,7 +108,7 @@ impl Collected {
         let bins = self.series.bins().len();
         let mut ends: Vec<_> = self.series.followed().iter().take(bins).copied().collect();
         ends.resize(bins, last);
-        // What happened after the last answer is of the last bin, however long it took.
+        // Events after the last answer belong to the last bin, however long they took.
         if let Some(end) = ends.last_mut() {
             *end = last;
         }
@@ -208,7 +208,7 @@ pub(crate) struct Ran {
     pub(crate) notices: Vec<(&'static str, u64)>,
     /// How requests that come by the clock ended.
     pub(crate) offered: Option<Offered>,
-    /// Requests submitted, and those of them without an answer.
+    /// Requests submitted, and how many of them had no answer.
     pub(crate) asked: u64,
     pub(crate) unanswered: u64,
     /// How the drive settled, where that decided the end.

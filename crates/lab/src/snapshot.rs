@@ -104,7 +104,7 @@ pub(crate) fn save(
     encoder.finish()?.finish()
 }
 
-/// A reader or writer of a state: after so many bytes it asks whether to go on, and fails if not.
+/// A reader or writer of a state: after a number of bytes it asks whether to go on, and fails if not.
 struct Asking<'a, T> {
     inner: T,
     tick: Tick<'a>,
@@ -207,7 +207,7 @@ fn load_from(
     let version = head[MAGIC.len()..].try_into().map_or(0, u32::from_le_bytes);
     if version != VERSION {
         return Err(format!(
-            "it is of version {version}, and this ssdlab reads version {VERSION}: prepare the drive \
+            "it has version {version}, and this ssdlab reads version {VERSION}: prepare the drive \
              again, and save it with this one"
         ));
     }
@@ -215,8 +215,7 @@ fn load_from(
     let decoder = Asking { inner: decoder, tick, left: ASK_AFTER };
     let mut texts = vec![0; TEXTS];
     // A few bytes of a compressed file may expand to any size: what is read is bounded by what the
-    // device can
-    // have, first the texts and then, once it is known that they are its own, the rest.
+    // device can have, first the texts and then, once it is known that they are its own, the rest.
     let reader = BufReader::new(decoder).take(TEXTS as u64);
     let read = postcard::from_io::<Vec<(String, String)>, _>((reader, &mut texts));
     let (shape, (mut rest, _)) = read.map_err(|error| damaged(&error))?;

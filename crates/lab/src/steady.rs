@@ -1,7 +1,7 @@
 //! Steady state as the SNIA's Performance Test Specification defines it: over a window of rounds
 //! the figure ranges over at most a fifth of its mean, and the fitted line rises or falls by at most
 //! a tenth of it. A drive that is preconditioned by its own workload has to have stopped drifting as well:
-//! skewed loads come to their state slowly, and a tenth in a window would hide that.
+//! skewed loads reach their steady state slowly, and a tenth in a window would hide that.
 
 use crate::config::{Metric, Steady};
 use engine::{Completion, Time};
@@ -27,7 +27,7 @@ impl SteadyState {
         &self.rounds
     }
 
-    /// Those of the last rounds, over which it must settle.
+    /// The figures of the last rounds, over which it must settle.
     pub(crate) fn window(&self) -> &[f64] {
         &self.rounds[self.rounds.len().saturating_sub(self.window)..]
     }
@@ -85,7 +85,7 @@ impl Rounds {
         Rounds { rules: rules.clone(), metric, figures: Vec::new(), drift: None }
     }
 
-    /// Those of the write amplification under the workload itself.
+    /// Rounds of the write amplification under the workload itself.
     pub(crate) fn of_workload(rules: &Steady) -> Rounds {
         Rounds { drift: Some(MOST_DRIFT), ..Rounds::new(rules, "write_amplification") }
     }

@@ -114,7 +114,7 @@ mod tests {
     use parquet::record::Field;
 
     #[test]
-    fn what_is_written_is_read_again() {
+    fn tables_are_read_back_as_written() {
         let columns = vec![
             ("device.channels".to_owned(), Column::Integers(vec![Some(4), Some(8)])),
             ("host.all.mean_us".to_owned(), Column::Numbers(vec![Some(1.5), None])),

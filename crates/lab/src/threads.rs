@@ -141,7 +141,7 @@ impl Writes for Stretch {
     }
 }
 
-/// Number of overwrites in a stretch: those of a moment, so that progress is reported often enough.
+/// Number of overwrites in a stretch: few enough that progress is reported often.
 pub(crate) struct Pace {
     writes: u64,
 }

@@ -1,4 +1,4 @@
-//! Traces as such, without a device: what one holds, how its lines are read, the same in another
+//! Traces without a device: what one holds, how its lines are read, the same in another
 //! format.
 //!
 //! Traces are streamed: memory grows with the pages that a trace touches, never with its length.

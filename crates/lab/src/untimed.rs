@@ -94,7 +94,7 @@ impl<'a> Untimed<'a> {
 }
 
 impl Amplification {
-    /// Rounds of a share of a device whose counts are 0.
+    /// Rounds over part of a device whose counts are 0.
     pub(crate) fn new(rounds: Rounds, share: f64, device: &dyn Model) -> Amplification {
         let pages = device.preparable_pages();
         let page_bytes = device.capacity_sectors() * engine::SECTOR_BYTES / pages.max(1);

@@ -14,7 +14,7 @@ use serde::Serialize;
 use serde_json::{Map, Value, json};
 
 /// The name of every warning, and what it says. `docs/warnings.md` has a section for each.
-pub(crate) const WARNINGS: [(&str, &str); 11] = [
+pub(crate) const WARNINGS: &[(&str, &str)] = &[
     ("nothing_cleaned", "the run wrote data, but no block was cleaned"),
     ("unsettled", "preconditioning ended before write amplification had settled"),
     ("transient", "not in steady state: the drive was still changing during the run"),
@@ -125,7 +125,7 @@ pub(crate) fn warnings(run: &Facts<'_>) -> Vec<Warning> {
     found.chain(of_trace(run.notices)).collect()
 }
 
-/// What to do about a drive that was not measured in the state that it comes to.
+/// What to do about a drive that was not measured in steady state.
 fn settle(was_prepared: bool) -> &'static str {
     if was_prepared {
         "run longer (workload.requests)"
@@ -417,8 +417,8 @@ fn effective_spare(spare: &SpareReport) -> Option<Warning> {
     Some(Warning::new("effective_spare", message, figures))
 }
 
-/// A smaller share of the host's pages overwritten in the buffer changes write amplification by less than the two
-/// gears agree.
+/// A smaller share of the host's pages overwritten in the buffer changes write amplification by less than the
+/// difference of timed and untimed runs.
 const LEAST_REPLACED: f64 = 0.02;
 
 /// Without time the buffer is as full as at saturation.

@@ -94,7 +94,7 @@ fn under_backlog_it_is_the_rule_that_decides_about_suspending() {
     same(suspends.read_p99, whole.read_p99, 0.02);
 }
 
-/// It is both their order and their going in batches that makes reads of the host wait for those of
+/// Both their order and their batches make reads of the host wait for the reads of
 /// cleaning: what has begun is not stopped.
 #[test]
 fn cleaning_reads_make_the_tail_of_reads() {

@@ -1,4 +1,5 @@
-//! An open workload of an array comes to the same bits on several threads, and a run says why it has one.
+//! An open workload of an array has the same results, bit for bit, on several threads, and a run says why
+//! it has one.
 
 use crate::net::dice::Dice;
 use crate::net::{Config, Outcome, generate, outcome_with};

@@ -1,4 +1,4 @@
-//! What the tests share: experiments of texts and `--set`, and what they come to.
+//! What the tests share: experiments of texts and `--set`, and their results.
 
 use lab::{Experiment, Layer, RunError, RunSettings, run, set_layer};
 use serde_json::Value;

@@ -33,7 +33,7 @@ fn sum(value: &Value, path: &str) -> u64 {
     value.pointer(path).unwrap().as_array().unwrap().iter().map(|it| it.as_u64().unwrap()).sum()
 }
 
-/// What was asked was answered well or refused, and the figures are of what was answered well.
+/// Every request was served or refused, and the figures are of those served.
 fn assert_accounted(results: &Value) {
     let [asked, unanswered] =
         ["asked", "unanswered"].map(|key| number(results, &format!("/workload/{key}")));

@@ -42,7 +42,7 @@ outstanding = 4
 ";
 
 #[test]
-fn nothing_said_runs_the_defaults() {
+fn an_empty_experiment_runs_with_the_defaults() {
     let experiment = toml_of(&[]);
     assert_eq!(experiment["device"]["channels"].as_integer(), Some(8));
     assert_eq!(experiment["device"]["cleaning"]["time"].as_str(), Some("blocking"));

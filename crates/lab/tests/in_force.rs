@@ -45,7 +45,7 @@ fn layers(device: &str, sets: &[String]) -> Result<Vec<Layer>, String> {
     Ok(vec![below, Layer::new("load", own), set])
 }
 
-/// What the experiment comes to, without what it says of itself.
+/// The results of the experiment, without its own description.
 fn results(device: &str, sets: &[String]) -> Result<Value, String> {
     let experiment =
         Experiment::from_layers(&layers(device, sets)?).map_err(|error| error.to_string())?;
@@ -195,9 +195,9 @@ fn what_a_layer_below_has_gives_way_to_what_is_switched_off_above() {
     assert!(resolved(&[[preset].as_slice(), &layers].concat()).unwrap().contains("quantum = 40"));
 }
 
-/// The bits are those of the drive without the keys that gave way.
+/// The bits are the same as without the keys that gave way.
 #[test]
-fn what_gives_way_leaves_no_trace() {
+fn keys_that_give_way_are_not_in_the_resolved_experiment() {
     let sets = |sets: &[&str]| sets.iter().map(|it| (*it).to_owned()).collect::<Vec<_>>();
     let off = results("tlc-enterprise", &sets(&["suspend.program=none"])).unwrap();
     let experiment = layers("tlc-enterprise", &sets(&["suspend.program=none"])).unwrap();
@@ -263,7 +263,7 @@ fn a_percentage_without_its_sign_is_refused_with_the_share() {
 }
 
 #[test]
-fn a_name_of_something_else_is_no_hint() {
+fn hints_name_keys_of_the_same_section() {
     let refused = |text: &str| set_layer(text).unwrap_err().to_string();
     let latency = refused("read_latency=50us");
     assert!(latency.contains("here it is device.timing.read"), "{latency}");

@@ -88,7 +88,7 @@ fn members_whose_turns_of_cleaning_are_held_take_writes_without_room() {
     assert!(matches!(outcome, Outcome::Results(_)), "{outcome:?}");
 }
 
-/// What was prepared without time leaves the logs of an array where those of a saved one begin.
+/// Untimed preparation leaves the logs of an array where the logs of a saved one begin.
 #[test]
 fn an_array_with_a_log_that_is_saved_goes_on_as_if_it_were_not() {
     for hole in ["journal", "partial-parity"] {

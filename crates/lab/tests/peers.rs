@@ -195,7 +195,7 @@ fn a_kind_and_a_preset_in_one_layer_are_refused() {
 }
 
 #[test]
-fn peers_of_peers_are_peers() {
+fn assignments_that_were_merged_are_merged_again() {
     let layer = |text| set_layer(text).unwrap();
     let inner = peers(&[layer("run.seed=7"), layer("device.channels=4")]).unwrap();
     let all = peers(&[layer("workload.requests=9"), inner]).unwrap();

@@ -53,7 +53,7 @@ fn the_key_reference_is_fresh() {
 const COUNTERS_HEAD: &str = "# Counters
 
 The counters of a drive, and their place in the results. Counters are reset after preconditioning, and
-are the same in timed and untimed runs; those of an array are sums over its members. A page is a flash
+are the same in timed and untimed runs; an array reports sums over its members. A page is a flash
 page, or a logical page where that is smaller.
 
 This page is generated from the program's own table.

@@ -74,7 +74,7 @@ fn a_run_that_does_not_end_leaves_nothing() {
 }
 
 #[test]
-fn what_cannot_be_written_is_said() {
+fn an_unwritable_record_is_an_error() {
     let directory = tempfile::tempdir().unwrap();
     let message = run_to("requests.csv", LOAD, &[]).unwrap_err();
     assert!(matches!(message, RunError::Input(text) if text.contains("must end in .parquet")));

@@ -1,4 +1,4 @@
-//! Drives in files: saved once, taken up by any number of runs, refused when they do not fit.
+//! Drives in files: saved once, loaded by any number of runs, refused when they do not fit.
 
 use crate::common::{audited, experiment, outcome};
 use lab::RunError;
@@ -88,7 +88,7 @@ fn files_that_do_not_fit_are_refused() {
     damaged(&older, "reads version 3: prepare the drive again, and save it with this one");
     let mut newer = whole.clone();
     newer[13] = 9;
-    damaged(&newer, "it is of version 9, and this ssdlab reads version 3");
+    damaged(&newer, "it has version 9, and this ssdlab reads version 3");
     for at in [40, whole.len() / 3, whole.len() - 2] {
         let mut flipped = whole.clone();
         flipped[at] ^= 0x10;

@@ -114,7 +114,7 @@ fn a_drive_that_its_own_load_has_settled_stays_as_it_is() {
 }
 
 #[test]
-fn what_a_drive_is_preconditioned_with_is_said() {
+fn results_say_how_the_drive_was_preconditioned() {
     let folder = tempfile::tempdir().unwrap();
     let trace = folder.path().join("trace.csv").display().to_string();
     let line = |number: u64| format!("0,{},8,W,{}\n", number * 7919 % 2000 * 8, number);

@@ -126,7 +126,7 @@ fn progress_comes_from_the_thread_that_waits_and_ends_the_run() {
 }
 
 #[test]
-fn a_run_says_what_came_of_its_threads() {
+fn results_say_how_many_threads_worked_and_why_not_more() {
     let threads = |threads, sets: &[&str]| {
         let experiment = experiment(&[SMALL], sets).unwrap();
         let settings = RunSettings { threads, ..RunSettings::default() };

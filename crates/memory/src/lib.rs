@@ -39,7 +39,7 @@ pub fn prefer_large_pages<T>(table: &mut [T]) {
     {
         use rustix::mm::{Advice, madvise};
         const LARGE: usize = 2 << 20;
-        // Only whole large pages inside of the table: what lies around it is somebody else's.
+        // Only whole large pages inside of the table: the memory around it belongs to others.
         let start = table.as_mut_ptr() as usize;
         let first = start.next_multiple_of(LARGE);
         let len = (start + bytes).saturating_sub(first) / LARGE * LARGE;

@@ -77,7 +77,7 @@ impl Ahead {
     }
 }
 
-/// What becomes of the events of a device without outstanding requests.
+/// How the events of a device without outstanding requests are handled.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Background {
     /// They wait, as in a replay, which does not process them before the next request.
@@ -157,7 +157,7 @@ impl<'a, D: Device + ?Sized> Attached<'a, D> {
         self.submitted
     }
 
-    /// Processes the device's events up to `to`; `background` tells what becomes of those after the last
+    /// Processes the device's events up to `to`; `background` says how to handle events after the last
     /// outstanding completion.
     pub(crate) fn advance<W: Witness<D> + ?Sized>(
         &mut self,

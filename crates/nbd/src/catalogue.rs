@@ -98,7 +98,7 @@ mod tests {
     }
 
     #[test]
-    fn the_first_needs_no_name() {
+    fn clients_that_give_no_name_get_the_first_export() {
         let it = Catalogue::new(vec![offer("a"), offer("b")], Security::Off).unwrap();
         let found = ["a", "b", "", "c"].map(|name| it.find(name.as_bytes()));
         assert_eq!(found, [Some(0), Some(1), Some(0), None]);

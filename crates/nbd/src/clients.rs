@@ -245,7 +245,7 @@ mod tests {
     }
 
     #[test]
-    fn who_never_says_what_it_wants_has_to_leave() {
+    fn clients_that_never_choose_an_export_are_disconnected() {
         let mut clients = Clients::default();
         let (_silent, _) = come(&mut clients, 0);
         let (mut quick, _) = come(&mut clients, 0);
@@ -255,7 +255,7 @@ mod tests {
     }
 
     #[test]
-    fn who_asks_for_nothing_holds_no_place_for_long() {
+    fn clients_without_requests_lose_their_place() {
         let mut clients = Clients::default();
         let mut ends: Vec<UnixStream> = Vec::new();
         for number in 0..MOST_CLIENTS {
@@ -264,7 +264,7 @@ mod tests {
             choose(&mut clients, number, &mut end);
             ends.push(end);
         }
-        // All have chosen an export, so none is overdue, but nobody has asked for anything.
+        // All have chosen an export, so none is overdue, but none has sent a request.
         assert!(clients.overdue(10 * HANDSHAKE_NS).is_empty());
         let (_early, leaves) = come(&mut clients, UNUSED_NS - 1);
         assert_eq!(leaves, None);

@@ -104,7 +104,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_scale_slows_or_speeds() {
+    fn the_time_scale_slows_the_clock_down_or_speeds_it_up() {
         let slow = Scale::new(10.0).unwrap();
         assert_eq!((slow.wall(1000), slow.model(10_000)), (10_000, 1000));
         let fast = Scale::new(0.5).unwrap();

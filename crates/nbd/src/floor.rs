@@ -69,7 +69,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn curves_go_on_beyond_their_points() {
+    fn floors_are_extrapolated_beyond_their_points() {
         let curve = Curve(vec![(100, 10), (200, 20), (400, 60)]);
         let at: Vec<u64> = [0, 100, 150, 200, 300, 400, 500].map(|x| curve.at(x)).to_vec();
         assert_eq!(at, [10, 10, 15, 20, 40, 60, 80]);

@@ -77,7 +77,7 @@ impl Listener {
     /// Whether [`new`](Listener::new) would succeed now: it is known before a long preparation.
     ///
     /// # Errors
-    /// Those of [`new`](Listener::new).
+    /// As [`new`](Listener::new).
     pub fn check(address: &Address) -> Result<(), Error> {
         Listener::new(address).map(drop)
     }
@@ -166,9 +166,9 @@ impl AsFd for Listener {
 /// A connection's socket.
 #[derive(Debug)]
 pub enum ClientStream {
-    /// Of a Unix socket.
+    /// By a Unix socket.
     Unix(UnixStream),
-    /// Of TCP.
+    /// By TCP.
     Tcp(TcpStream),
 }
 

@@ -51,7 +51,7 @@ impl Floor {
     /// Measures that to a file in a directory, which can be [mounted](Mount) on.
     ///
     /// # Errors
-    /// Those of [`Mount::new`], or when the system gives no thread.
+    /// As [`Mount::new`], or when the system gives no thread.
     pub fn measure_mounted(path: &Path) -> Result<Self, Error> {
         let system = |error: io::Error| Error::System(reason(&error));
         let (mut device, mut inside) = (Constant::default(), Inside::default());
@@ -233,7 +233,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_transport_takes_time_and_more_for_more() {
+    fn the_transport_takes_longer_for_larger_requests() {
         for tcp in [false, true] {
             let floor = Floor::measure(tcp).unwrap();
             for op in [Op::Read, Op::Write] {

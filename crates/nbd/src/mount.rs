@@ -84,7 +84,7 @@ impl Mount {
     /// Shows a client's device as a file in a directory.
     ///
     /// # Errors
-    /// Those of [`check`](Mount::check), and errors of the system.
+    /// As [`check`](Mount::check), and errors of the system.
     pub fn new(path: &Path, client: &LocalClient) -> Result<Self, Error> {
         Mount::with(path, client, true)
     }

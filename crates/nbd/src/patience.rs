@@ -36,7 +36,7 @@ pub(crate) struct Watch {
     pub(crate) warm: Vec<usize>,
     /// The place that is read first in the next round.
     pub(crate) first: usize,
-    /// Of a round: the places in order, and the events of each descriptor.
+    /// The places polled in a round, in order, and the events of each descriptor.
     pub(crate) places: Vec<usize>,
     pub(crate) events: Vec<PollFlags>,
 }
@@ -108,7 +108,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn who_waits_sleeps_and_who_has_slept_watches() {
+    fn a_server_spins_only_once_its_sleep_is_over() {
         let mut it = Patience { asked: 1, ..Patience::default() };
         assert!(it.may_watch(WINDOW_NS));
         it.sleepy_until = 5 * WINDOW_NS;

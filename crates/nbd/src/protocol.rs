@@ -2,7 +2,7 @@
 //!
 //! After the [protocol document](https://github.com/NetworkBlockDevice/nbd/blob/master/doc/proto.md):
 //! fixed newstyle negotiation (`negotiation.rs`), then requests. Answers are made in `answer.rs`. Names of
-//! constants are those of the document without their prefix. Any input is safe: input that is not NBD
+//! constants have the names of the document without their prefix. Any input is safe: input that is not NBD
 //! ends the connection, invalid requests get an error, and lengths that a client claims never decide how
 //! much memory is taken.
 
@@ -108,7 +108,7 @@ pub(crate) enum Phase {
     Flags,
     /// Options are negotiated.
     Options,
-    /// The next bytes are those of TLS, handled elsewhere.
+    /// The next bytes belong to TLS, which is handled elsewhere.
     Securing,
     /// Requests.
     Transmission,

@@ -95,7 +95,7 @@ fn the_greeting_is_fixed_newstyle() {
 }
 
 #[test]
-fn a_client_looks_around_and_goes() {
+fn a_client_may_list_the_exports_and_leave() {
     let (mut conversation, _) = conversation();
     let words = [
         vec![0, 0, 0, 3],
@@ -156,7 +156,7 @@ fn what_cannot_be_negotiated_is_refused() {
 }
 
 #[test]
-fn who_speaks_no_nbd_is_hung_up_on() {
+fn clients_that_do_not_speak_nbd_are_disconnected() {
     let flags = vec![0, 0, 0, 3];
     let rows = [
         vec![0, 0, 0, 0],
@@ -245,7 +245,7 @@ fn word() -> impl Strategy<Value = Vec<u8>> {
 
 proptest! {
     #[test]
-    fn how_bytes_are_cut_makes_no_difference(
+    fn requests_are_read_alike_however_their_bytes_are_split(
         words in prop::collection::vec(word(), 0..20),
         fixed in any::<bool>(),
         piece in 1usize..100,
@@ -312,7 +312,7 @@ fn nothing_is_changed_in_an_export_that_is_read_only() {
 }
 
 #[test]
-fn who_finds_no_place_is_told_so() {
+fn clients_beyond_the_limit_are_refused_with_the_reason() {
     let mut out = Vec::new();
     let mut conversation = Conversation::new(None, &mut out);
     let words = [vec![0, 0, 0, 3], option(OPT_GO, &go("", &[]))].concat();
@@ -412,7 +412,7 @@ fn nothing_is_said_before_tls_where_it_is_required() {
 }
 
 #[test]
-fn what_was_said_before_tls_counts_for_nothing_within() {
+fn options_set_before_tls_are_forgotten_within() {
     let mut conversation = several(Security::Offered);
     let set = option(OPT_SET_META_CONTEXT, &contexts("", &["base:allocation"]));
     let words = [option(OPT_STRUCTURED_REPLY, &[]), set, option(OPT_STARTTLS, &[])].concat();
@@ -437,7 +437,7 @@ fn what_was_said_before_tls_counts_for_nothing_within() {
 }
 
 #[test]
-fn who_knows_the_block_sizes_keeps_to_them() {
+fn clients_that_asked_for_block_sizes_must_keep_to_them() {
     for (infos, expected) in [(&[INFO_BLOCK_SIZE][..], 0), (&[], 1)] {
         for (command, offset, length) in
             [(CMD_READ, 1, 512), (CMD_READ, 0, 511), (CMD_TRIM, 256, 512), (CMD_WRITE, 0, 1)]

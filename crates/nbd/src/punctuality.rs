@@ -9,7 +9,7 @@ const LATE: f64 = 0.05;
 const MOST_LATE: f64 = 0.01;
 const MOST_DIFFERENCE: f64 = 0.05;
 
-/// Statistics of all completed requests; times are of the wall clock.
+/// Statistics of all completed requests; times are wall-clock times.
 #[derive(Debug, Clone, Copy, Default, PartialEq)]
 pub struct Punctuality {
     /// Requests answered.
@@ -154,7 +154,7 @@ mod tests {
     }
 
     #[test]
-    fn in_time_is_valid() {
+    fn a_run_answered_in_time_is_valid() {
         assert_eq!(punctuality(&[(100, 104); 1000]).verdict(), Verdict::Valid);
         assert_eq!(punctuality(&[(100, 99); 1000]).verdict(), Verdict::Valid);
     }
@@ -178,7 +178,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_faster_than_the_transport_is_told_apart() {
+    fn replies_due_sooner_than_the_transport_allows_are_counted_apart() {
         let punctuality = punctuality(&[(10, 20), (10, 20), (10, 20), (100, 100)]);
         assert_eq!((punctuality.below_floor, punctuality.late), (3, 0));
         assert!(reason(&punctuality).contains("75.0 % of the requests take less in the model"));

@@ -150,7 +150,7 @@ mod tests {
     }
 
     #[test]
-    fn events_are_counted_and_reads_are_none() {
+    fn events_are_counted_without_reads() {
         let mut file = Vec::new();
         let mut it = Recording::new(&mut file, 4096).unwrap();
         let events = it.events();
@@ -169,7 +169,7 @@ mod tests {
     }
 
     #[test]
-    fn what_cannot_be_written_is_told_at_the_end() {
+    fn an_unwritable_recording_is_reported_at_the_end() {
         struct Full;
         impl Write for Full {
             fn write(&mut self, _: &[u8]) -> io::Result<usize> {

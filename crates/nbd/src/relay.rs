@@ -15,7 +15,7 @@ use std::time::{Duration, Instant};
 
 /// Bytes that are copied at once.
 const PIECE_BYTES: usize = 64 << 10;
-/// The stack of a thread; those of all clients may be locked in memory.
+/// The stack of a thread; the stacks for all clients may be locked in memory.
 const STACK_BYTES: usize = 256 << 10;
 /// Time limit for a client to receive the last replies.
 const FAREWELL: Duration = Duration::from_secs(2);

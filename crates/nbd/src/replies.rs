@@ -145,7 +145,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn whatever_is_taken_at_once_the_words_are_the_same(
+        fn replies_are_the_same_however_they_are_split(
             pieces in prop::collection::vec(1usize..300_000, 1..40), structured in any::<bool>(),
         ) {
             let mut store = Store::memory();

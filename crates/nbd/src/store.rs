@@ -221,7 +221,7 @@ mod tests {
     proptest! {
         #![proptest_config(ProptestConfig::with_cases(64))]
         #[test]
-        fn both_stores_are_as_an_array(changes in prop::collection::vec(change(), 1..12)) {
+        fn both_stores_hold_data_like_an_array(changes in prop::collection::vec(change(), 1..12)) {
             let directory = tempfile::tempdir().unwrap();
             let (file, _) = Store::file(&directory.path().join("f"), Some(BYTES), 0).unwrap();
             let mut array = vec![0u8; BYTES as usize];

@@ -54,7 +54,7 @@ impl VhostUser {
     /// Whether [`new`](VhostUser::new) would succeed now.
     ///
     /// # Errors
-    /// Those of [`new`](VhostUser::new).
+    /// As [`new`](VhostUser::new).
     pub fn check(path: &Path) -> Result<(), Error> {
         Listener::check(&Address::Unix(path.to_owned()))
     }

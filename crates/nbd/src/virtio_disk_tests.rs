@@ -96,7 +96,7 @@ fn each_request_is_what_the_driver_means() {
 }
 
 #[test]
-fn what_makes_no_sense_is_answered_by_an_error() {
+fn malformed_requests_are_answered_by_an_error() {
     let memory = guest();
     for (kind, sector, data, flags, status) in [
         // No sectors, beyond all numbers, nothing to read into, more than is served at once.

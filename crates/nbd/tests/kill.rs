@@ -1,7 +1,7 @@
 //! Nothing that was answered after a flush is lost when the server is killed.
 //!
 //! The test starts itself again as a server with a backing file, writes to it, and kills it with
-//! SIGKILL after a random time, 200 times. Each sector holds the number of the write that it is of, so
+//! SIGKILL after a random time, 200 times. Each sector holds the number of the write that wrote it, so
 //! that the file tells which writes it has.
 
 mod common;

@@ -95,7 +95,7 @@ fn data_come_back_and_the_device_is_asked() {
 }
 
 #[test]
-fn what_cannot_be_served_is_refused() {
+fn impossible_servers_are_refused() {
     serve(0, false, |client| {
         let beyond = BYTES - 512;
         for (wanted, refusal) in [
@@ -132,7 +132,7 @@ fn answers_come_at_the_device_s_time() {
 }
 
 #[test]
-fn who_asks_for_too_much_waits() {
+fn a_client_with_too_many_requests_outstanding_waits() {
     const SERVICE_NS: u64 = 1_000_000;
     let (_, punctuality) = serve(SERVICE_NS, false, |client| {
         // The device serves one at a time, so that 512 of them cannot be done at once.
@@ -149,7 +149,7 @@ fn who_asks_for_too_much_waits() {
             let inside = asked.fetch_add(1, Ordering::SeqCst) + 1 - answered.load(Ordering::SeqCst);
             assert!(inside <= 512 + 1, "{inside}");
         }
-        // Those of 16 MiB by their bytes.
+        // Requests of 16 MiB are limited by their bytes.
         let (sender, receiver) = channel();
         for _ in 0..8 {
             let sender = sender.clone();
@@ -210,7 +210,7 @@ fn each_request_is_answered_once_however_the_server_ends() {
 }
 
 #[test]
-fn several_are_answered_as_one() {
+fn requests_sent_together_are_answered_once() {
     serve(0, false, |client| {
         let get = |wanted: Vec<Wanted>| {
             let (sender, receiver) = channel();

@@ -163,7 +163,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_is_written_is_read_back() {
+    fn quantities_are_read_back_as_written() {
         for text in ["3.3V", "1.8V", "250mV", "0uV"] {
             assert_eq!(text.parse::<Voltage>().unwrap().to_string(), text);
         }
@@ -178,7 +178,7 @@ mod tests {
     }
 
     #[test]
-    fn what_was_a_plain_number_still_is_one() {
+    fn quantities_without_a_unit_are_still_read() {
         #[derive(serde::Deserialize)]
         struct Keys {
             voltage: OrPlain<Voltage>,

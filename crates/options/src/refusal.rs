@@ -38,7 +38,7 @@ pub struct Idle {
 }
 
 impl Idle {
-    /// The refusal of the key where somebody states it.
+    /// The refusal of the key where it is stated.
     pub fn refusal(&self) -> Invalid {
         let problem = format!("this has no effect here; the key applies {}", self.applies);
         Invalid::new(&[&self.path], problem)

@@ -65,13 +65,26 @@ pub struct KeyInfo {
     pub section: String,
 }
 
+impl KeyInfo {
+    /// It takes other values than its type has by itself.
+    pub(crate) fn takes(&mut self, values: Values, expected: &str) {
+        self.values = values;
+        expected.clone_into(&mut self.expected);
+    }
+
+    /// It applies only under a condition, in words.
+    pub(crate) fn applies(&mut self, when: &str) {
+        self.doc = format!("{}\nApplies {when}.", self.doc);
+    }
+}
+
 /// An enumeration whose values are words, made by [`choices!`](crate::choices).
 pub trait Choice: FromStr<Err = String> + fmt::Display + 'static {
     /// Every word, with its meaning.
     const WORDS: &'static [(&'static str, &'static str)];
 }
 
-/// Of the letters of a word, those that a typo has at least right.
+/// Least share of the letters of a word that a typo has right.
 const LEAST_RIGHT: f64 = 0.6;
 
 /// The word in `words` that `typo` was most likely meant to be, if any is near: it begins so, or is misspelt in

@@ -58,8 +58,7 @@ pub fn read_share<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<f
 #[doc(hidden)]
 pub fn describe_share(rows: &mut [KeyInfo], values: Values) {
     let row = rows.last_mut().expect("a value has a row");
-    "a share, such as 0.28 or \"28%\"".clone_into(&mut row.expected);
-    row.values = values;
+    row.takes(values, "a share, such as 0.28 or \"28%\"");
 }
 
 #[cfg(test)]

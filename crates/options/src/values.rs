@@ -1,6 +1,5 @@
 //! The values that a key accepts, in a form that other programs can check: the schema of experiment
-//! files
-//! is made of it.
+//! files is made of it.
 
 /// A decimal fraction with an optional exponent, as Rust reads one.
 pub const NUMBER: &str = r"[+-]?(?:[0-9]+\.?[0-9]*|\.[0-9]+)(?:[eE][+-]?[0-9]+)?";

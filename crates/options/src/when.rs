@@ -1,6 +1,6 @@
 //! Where a key applies: what must be so for it to have an effect, declared in its row.
 //!
-//! From the declaration follow the reference and the schema, the refusal of a key that somebody states
+//! From the declaration follow the reference and the schema, the refusal of a key that is stated
 //! where it has no effect, and what a resolved configuration lists.
 
 use crate::{Idle, KeyInfo, Setting};
@@ -13,7 +13,7 @@ use std::fmt;
 pub struct When {
     /// It, as the end of "applies ..".
     pub words: &'static str,
-    /// Whether it holds; `None` where it does not speak of such a thing.
+    /// Whether it holds; `None` where it says nothing about this.
     #[doc(hidden)]
     pub test: fn(&dyn Any) -> Option<bool>,
 }
@@ -67,7 +67,7 @@ pub fn idle<T: Setting + Default + Clone + Any>(path: &str, whole: &T) -> Vec<Id
     found
 }
 
-/// The same with its default for each key that has no effect: as if nobody had stated it.
+/// The same with its default for each key that has no effect: as if it had not been stated.
 #[must_use]
 pub fn settled<T: Setting + Default + Clone + Any>(mut whole: T) -> T {
     loop {
@@ -86,7 +86,7 @@ pub fn settled<T: Setting + Default + Clone + Any>(mut whole: T) -> T {
 pub fn describe_when(rows: &mut [KeyInfo], conditions: &[When]) {
     for row in rows {
         for when in conditions {
-            row.doc = format!("{}\nApplies {}.", row.doc, when.words);
+            row.applies(when.words);
         }
     }
 }

@@ -11,10 +11,10 @@ pub(crate) type Notices = Vec<(&'static str, u64)>;
 /// Decides the source, time and content of requests. Turn and request are two calls, so that the request
 /// is written in place and not copied.
 pub(crate) trait Asker {
-    /// Whose turn it may be.
+    /// The thread, stream or job that asks next.
     type Turn;
 
-    /// Takes the right to ask, and says from when on it holds; `None` while somebody has to wait for
+    /// Takes the right to ask, and says from when on it holds; `None` while it has to wait for
     /// an answer, or when there is nothing more to ask.
     fn turn(&mut self, now: Time) -> Option<(Time, Self::Turn)>;
 

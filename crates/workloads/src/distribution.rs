@@ -1,7 +1,7 @@
 //! Distributions as config values: "uniform(0, 1)", "exponential(0, 8)" and their like.
 //!
 //! What is accepted can be drawn from in bounded time and is written back as it was read. Units
-//! are those of the key that holds the value; whether negative values make sense is its affair.
+//! are the units of the key that holds the value, which decides whether negative values make sense.
 
 use engine::Distribution;
 use options::{NUMBER, Values};

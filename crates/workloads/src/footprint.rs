@@ -171,7 +171,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_footprint_is_refused() {
+    fn wrong_footprints_are_refused() {
         for json in ["0", "-1", "1.5", "0.0", "\"NaN\"", "\"2\"", "true"] {
             let error = read(json).unwrap_err();
             assert!(error.contains("a share of the device above 0 and up to 1"), "{error}");
@@ -180,7 +180,7 @@ mod tests {
     }
 
     #[test]
-    fn what_does_not_fit_names_both() {
+    fn a_footprint_larger_than_the_device_is_refused_with_both_sizes() {
         let rows = [
             ("\"1GiB\"", 2048, "1GiB is more than the device's 1MiB"),
             ("\"1000B\"", 2048, "1000B is no multiple of 512B"),

@@ -152,7 +152,7 @@ fn what_a_format_writes_it_reads_back() {
 }
 
 #[test]
-fn what_nobody_or_everybody_claims_is_an_error_with_names() {
+fn files_that_fit_no_format_or_several_are_refused_with_the_names() {
     let claim = |name: &'static str, detect: fn(&Head) -> bool| Format {
         detect: Some(detect),
         ..Format::new(name, "s", Reader::Line(|_| Ok(Line::Skip(""))), Vec::new)
@@ -188,7 +188,7 @@ fn statements_that_a_format_has_no_use_for_are_refused() {
 
 proptest! {
     #[test]
-    fn changed_samples_are_survived(
+    fn changed_samples_are_read_or_refused_without_a_panic(
         which in 0..FORMATS.len(), changes in proptest::collection::vec(any::<(u16, u8)>(), 0..6),
         cut in any::<u16>(),
     ) {
@@ -204,7 +204,7 @@ proptest! {
     }
 
     #[test]
-    fn any_bytes_are_survived(
+    fn any_bytes_are_read_or_refused_without_a_panic(
         which in 0..FORMATS.len(), bytes in proptest::collection::vec(any::<u8>(), 0..300),
     ) {
         let format = &FORMATS[which];

@@ -62,7 +62,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn values_come_back_in_any_order() {
+    fn values_of_requests_are_found_in_any_order_of_answers() {
         let mut in_flight = InFlight::new(Some(6));
         for id in 0..4 {
             assert_eq!(in_flight.issue(id * 10), id);

@@ -38,7 +38,7 @@ pub trait WorkloadKind: Setting + Default + Serialize + Clone {
     const SUMMARY: &'static str;
 
     /// Whether each of its writes covers one page of `page_sectors`, and every page of the device is
-    /// equally likely: overwriting pages at random comes to the same.
+    /// equally likely: overwriting pages at random gives the same state.
     fn writes_uniformly(&self, _capacity_sectors: u64, _page_sectors: u64) -> bool {
         false
     }

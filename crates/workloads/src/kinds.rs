@@ -111,7 +111,7 @@ macro_rules! workloads {
             }
 
             /// Whether each of its writes covers one page of `page_sectors`, and every page of the device
-            /// is equally likely: overwriting pages at random comes to the same.
+            /// is equally likely: overwriting pages at random gives the same state.
             pub fn writes_uniformly(&self, capacity_sectors: u64, page_sectors: u64) -> bool {
                 match self {
                     $(Self::$Options(it) => it.writes_uniformly(capacity_sectors, page_sectors),)*

@@ -7,7 +7,7 @@
 //! A trace passes five rooms, none of which knows one behind it: `read/` is what formats are made of,
 //! `formats/` has a row each, `records.rs` opens a trace and reads it, `replay/` has the keys and what
 //! they do, `kinds/` builds. One thread may be started, which reads a trace ahead (`records/ahead.rs`); no
-//! request depends on it. `record.rs`, what they hand on, needs none of them.
+//! request depends on it. `record.rs`, which they pass on, needs none of them.
 
 mod chance;
 mod checks;

@@ -27,7 +27,7 @@ enum Shape {
     Zones(Vec<Zone>),
 }
 
-/// A share of the requests that goes to a share of the blocks.
+/// A share of requests that goes to a share of the blocks.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(crate) struct Zone {
     pub(crate) requests: f64,

@@ -76,7 +76,7 @@ mod tests {
     }
 
     #[test]
-    fn every_number_is_met_once() {
+    fn a_permutation_visits_every_number_once() {
         for bound in [1, 2, 3, 4, 5, 7, 8, 9, 100, 1023, 1024, 1025, 70_000] {
             let mut met = order(bound, bound);
             met.sort_unstable();

@@ -29,7 +29,7 @@ impl Record {
     }
 }
 
-/// What one line of a trace turned out to be.
+/// What a line of a trace holds.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Line {
     /// A request.

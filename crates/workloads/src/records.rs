@@ -252,7 +252,7 @@ fn recognise(
         };
     }
     if head.bytes.is_empty() {
-        // Of the files of a blktrace, those of idle processors are empty.
+        // The files of idle processors in a blktrace are empty.
         return match FORMATS.iter().find(|row| row.name == siblings::FORMAT) {
             Some(format) if siblings::prefix(name).is_some() => Ok(format),
             _ => Err("the file is empty, expected a trace".to_owned()),

@@ -58,7 +58,7 @@ fn blank_lines_and_comments_are_skipped_and_counted() {
 }
 
 #[test]
-fn what_is_no_trace_is_told_apart() {
+fn files_that_are_no_traces_are_refused_with_what_they_are() {
     let good = b"1.5 0 100 8 1\n".repeat(4);
     let long_line = [&good[..], &b"1".repeat(1 << 17)].concat();
     let rows: [(&[u8], &str); 9] = [
@@ -138,13 +138,13 @@ fn corrupt_compressed_files_are_errors() {
 
 proptest! {
     #[test]
-    fn any_bytes_are_survived(bytes in proptest::collection::vec(any::<u8>(), 0..300)) {
+    fn any_bytes_are_read_or_refused_without_a_panic(bytes in proptest::collection::vec(any::<u8>(), 0..300)) {
         let _ = read(&bytes, None);
         let _ = read(&bytes, format_named("disksim").ok());
     }
 
     #[test]
-    fn any_compressed_bytes_are_survived(
+    fn any_compressed_bytes_are_read_or_refused_without_a_panic(
         which in 0..4_usize, tail in proptest::collection::vec(any::<u8>(), 0..100),
     ) {
         let mut bytes = compressed(b"1.5 0 100 8 1\n").swap_remove(which).1;

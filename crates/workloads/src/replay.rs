@@ -118,7 +118,7 @@ impl TraceReader {
     fn read(&mut self) -> Result<bool, WorkloadError> {
         let Some(record) = self.feed.next()? else { return Ok(false) };
         let Record { at, op, fua, .. } = record;
-        // A flush is of no sectors, whatever its record says.
+        // A flush has no sectors, whatever its record says.
         let (place, sectors) = match op {
             Op::Flush => (Ok(Some(0)), 0),
             _ => (self.targets.place(&record), record.sectors),

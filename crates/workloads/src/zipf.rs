@@ -6,7 +6,7 @@ use engine::{Random, Xoshiro256};
 ///
 /// Rejection-inversion: W. Hörmann and G. Derflinger, "Rejection-inversion to generate variates
 /// from monotone discrete distributions", ACM TOMACS 6(3), 1996. The law is exact, and fewer than
-/// 1.1 draws are needed on average. Names are those of the paper.
+/// 1.1 draws are needed on average. Names are as in the paper.
 #[derive(Debug, Clone)]
 pub(crate) struct Zipf {
     n: f64,

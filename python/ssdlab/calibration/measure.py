@@ -59,9 +59,9 @@ class Plan:
     write: bool = False
     seed: int = 42
     statistic: str = "mean"
-    """Of the times of a point: one of `STATISTICS`."""
+    """Statistic of the times of a point: one of `STATISTICS`."""
     subtract_way: str | None = None
-    """Whose way there and back is subtracted, of an NBD server: "ssdlab"'s, or an "other"'s."""
+    """Server whose round trip is subtracted, for NBD: "ssdlab", or an "other"."""
 
     def patterns(self) -> list[str]:
         """Reads, and writes if they were asked for."""

@@ -23,7 +23,7 @@ class Line:
     r2: float
     """The weighted coefficient of determination."""
     p_value: float | None
-    """Of the slope (two-sided t test); None without a degree of freedom."""
+    """p-value of the slope (two-sided t test); None without a degree of freedom."""
 
     def at(self, x: float) -> float:
         """The line's y."""

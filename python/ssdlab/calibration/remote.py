@@ -120,7 +120,7 @@ def _points(tool: str, uri: str, cell: Cell, plan: Plan, seconds: float) -> list
         "iodepth": str(cell.outstanding),
         "runtime": f"{max(1, round(seconds * 1000))}ms",
         "randseed": str(plan.seed),
-        # Those of the whole latency, not of the completion alone.
+        # Percentiles of the whole latency, not of the completion alone.
         "lat_percentiles": "1",
         "percentile_list": "20:50",
     }

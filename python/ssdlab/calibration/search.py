@@ -28,9 +28,9 @@ from ssdlab.running import Part, _section, run_layers
 REQUESTS_EACH, FEWEST_REQUESTS = 100, 400
 #: Combinations of words that are searched.
 MOST_COMBINATIONS = 64
-#: Of the evolution: trials for each number in a generation, and generations.
+#: Differential evolution: trials for each number in a generation, and generations.
 POPULATION, GENERATIONS = 8, 20
-#: Of the descent after it.
+#: Steps of the descent after it, at most.
 MOST_STEPS = 15
 #: The step of its derivatives, as a share of the range: large against the noise of a random load.
 STEP = 0.004

@@ -22,7 +22,7 @@ def read(
     options: Mapping[str, Any],
     progress: Callable[[int, int, int | None], object] | None = None,
 ) -> Measured:
-    """The points in the trace `target`; `options` are those of `ssdlab.trace.info`.
+    """The points in the trace `target`; `options` are as for `ssdlab.trace.info`.
 
     The number outstanding is counted when a request arrives, itself included.
     """

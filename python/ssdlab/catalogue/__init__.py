@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 from ssdlab import _core
 
-#: The studies of `ssdlab paper`; the other categories are those of the engine.
+#: The studies of `ssdlab paper`; the other categories come from the engine.
 FIGURES = "figures"
 
 

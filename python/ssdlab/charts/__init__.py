@@ -3,7 +3,7 @@
 `figure` is the model; `svg` draws a figure for a page that reads without script, `matplotlib` for
 `.plot()`, `--plot` and notebooks, `text` with characters for a terminal. What a figure shows is
 said where its numbers are known: `running/figures.py`, `running/over_time.py`, `sweeps/figures.py`,
-`trace/figures.py`, `calibration/figures.py` and the items of `paper`. Colours are those of
+`trace/figures.py`, `calibration/figures.py` and the items of `paper`. Colours come from
 `style.ROLES` everywhere.
 """
 

@@ -24,7 +24,7 @@ class Axis:
     log: int = 0
     """The base of its logarithm; 0 for a linear axis. One of base 2 is marked at the points."""
     percentile: bool = False
-    """Whether it is of shares, 0 to 1, and stretched towards 1: -log10(1 - share)."""
+    """Whether its values are shares, 0 to 1, stretched towards 1: -log10(1 - share)."""
     unit: str = ""
     """What marks and values are, one of `readable.FORMS`; without, a mark is a plain number."""
     low: float | None = None
@@ -39,7 +39,7 @@ class Axis:
     below: Sequence[str] = ()
     """What is said, dim, below each word."""
     ends: Sequence[tuple[str, str]] = ()
-    """Of an axis that `Threads` cross: what the least and the greatest value of each word are."""
+    """Least and greatest value at each word, on an axis that `Threads` cross."""
 
 
 @dataclass(frozen=True)
@@ -56,7 +56,7 @@ class Series:
     colour: int | None = None
     """The place in the palette; by default that of the words before a comma in the name."""
     width: float = 0.0
-    """Of bars over numbers: each covers `x` to `x + width`."""
+    """Width of bars over numbers: each covers `x` to `x + width`."""
     strong: bool = False
     """Whether dots stand out from others."""
     role: str = ""

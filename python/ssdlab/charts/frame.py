@@ -37,7 +37,7 @@ FEW_MARKS = 5
 READ_AT = 100
 #: Bars that have their number above them.
 TOLD_BARS = 10
-#: Of more bars a narrow figure leaves the numbers out.
+#: Most bars whose numbers a narrow figure shows.
 TOLD_NARROW = 4
 
 

@@ -22,7 +22,7 @@ LOOKS = (
     ("═", "=", "cyan"),
     ("█", "#", "green"),
 )
-#: That of parts beyond.
+#: Look of all other parts.
 OTHER_LOOK = ("▪", "?", "magenta")
 #: Two layers of a grid, two series of bars.
 COLOURS = ("green", "yellow")

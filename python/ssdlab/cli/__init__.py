@@ -5,7 +5,7 @@ status 0 done, 1 the run could not be completed, 2 the input was wrong, 130 inte
 143 by SIGTERM, with one message that begins with "ssdlab: ".
 
 Many scripts start it for a short run, so what is plain is done without click, whose import takes
-longer than such a run: to say the version, and a run whose options leave nothing to say. Everything
+longer than a short run: printing the version, and a run with plain options. Everything
 else, and whatever fails, is the business of `group`.
 """
 
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    """Run the command line with `arguments` (those of the process if None); the exit status."""
+    """Run the command line with `arguments` (the process's if None); the exit status."""
     words = sys.argv[1:] if arguments is None else [*arguments]
     try:
         if words == ["--version"]:

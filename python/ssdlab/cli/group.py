@@ -119,7 +119,7 @@ def told(failure: BaseException) -> int:
             return _complain(f"{error.filename}: {error.strerror}", NOT_COMPLETED)
         # What is left in the buffer would fail once more when the interpreter flushes it.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-        if isinstance(error, BrokenPipeError):  # whoever read it has gone
+        if isinstance(error, BrokenPipeError):  # the reader of the pipe has gone
             return NOT_COMPLETED
         return _complain(f"standard output: cannot be written: {error.strerror}", NOT_COMPLETED)
 

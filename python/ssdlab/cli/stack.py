@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from ssdlab import _core, layers
+from ssdlab import _core, layers, sources
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -22,11 +22,11 @@ def below(
     stack: list[layers.Layer] = []
     if experiment is not None:
         _refuse_preset(experiment)
-        stack += layers.from_experiment(experiment)
+        stack += sources.from_experiment(experiment)
     if device is not None:
-        stack.append(layers.from_name("device", device))
+        stack.append(sources.from_name("device", device))
     if workload is not None:
-        stack.append(layers.from_name("workload", workload))
+        stack.append(sources.from_name("workload", workload))
     if trace is not None:
         stack += layers.from_trace(f"--trace {trace}", trace)
     return stack

@@ -8,9 +8,7 @@ differences between pairs that vary.
 from __future__ import annotations
 
 import contextlib
-import functools
 import html
-import math
 import os
 import statistics
 from collections.abc import Callable, Mapping, Sequence
@@ -19,6 +17,7 @@ from typing import Any, TypeAlias
 
 from ssdlab import _core, layers, portable, running
 from ssdlab._core import InputError
+from ssdlab.confidence import CONFIDENCE, margin
 from ssdlab.layers import Layer
 from ssdlab.numbers import cell_text
 from ssdlab.optional import required
@@ -30,8 +29,6 @@ from ssdlab.sweeps.plan import Point
 
 Side: TypeAlias = "str | os.PathLike[str] | Mapping[str, Any] | Results | Experiment"
 
-#: The share of repetitions of the whole study whose intervals hold the true value.
-CONFIDENCE = 0.95
 MAX_REPEATS = 1000
 
 
@@ -184,7 +181,7 @@ def compare(
     True
 
     A cleaning policy in Python that files or results name is loaded only with `allow_code`.
-    `workers`, `executor` and `progress` are those of `ssdlab.sweep`. Raises `InputError` for wrong
+    `workers`, `executor` and `progress` are as for `ssdlab.sweep`. Raises `InputError` for wrong
     input, and for results of another schema.
     """
     if repeat is not None and not 2 <= repeat <= MAX_REPEATS:
@@ -308,43 +305,3 @@ def _rows(a: Sequence[Mapping[str, Any]], b: Sequence[Mapping[str, Any]]) -> lis
         margins = [margin(side) for side in (left, right, pairs)]
         rows.append(Row(name, statistics.fmean(left), statistics.fmean(right), *margins))
     return rows
-
-
-def margin(values: Sequence[float]) -> float | None:
-    """Half of the interval of confidence around the mean; None for a single value.
-
-    >>> round(margin([1.0, 2.0, 3.0]), 3)
-    2.484
-    """
-    if len(values) < 2:
-        return None
-    error = statistics.stdev(values) / math.sqrt(len(values))
-    return student_quantile((1 + CONFIDENCE) / 2, len(values) - 1) * error
-
-
-@functools.cache  # every figure of a comparison needs the same one
-def student_quantile(probability: float, freedom: int) -> float:
-    """Student's t below which lies `probability`, for at least one half.
-
-    The density is integrated by Simpson's rule in the angle atan(t / sqrt(freedom)), in which its
-    range is finite; the error is below 1e-9 for up to 1,000 degrees of freedom.
-
-    >>> round(student_quantile(0.975, 4), 4), round(student_quantile(0.975, 1), 3)
-    (2.7764, 12.706)
-    """
-    scale = math.exp(math.lgamma((freedom + 1) / 2) - math.lgamma(freedom / 2)) / math.sqrt(math.pi)
-
-    def below(angle: float) -> float:
-        steps = 2000
-        width = angle / steps
-        total = sum(
-            (1 if k in (0, steps) else 4 if k % 2 else 2) * math.cos(k * width) ** (freedom - 1)
-            for k in range(steps + 1)
-        )
-        return 0.5 + scale * total * width / 3
-
-    low, high = 0.0, math.pi / 2
-    for _ in range(60):
-        middle = (low + high) / 2
-        low, high = (middle, high) if below(middle) < probability else (low, middle)
-    return math.tan(low) * math.sqrt(freedom)

@@ -10,8 +10,9 @@ from rich.console import Group, RenderableType
 from rich.table import Table
 from rich.text import Text
 
-from ssdlab.comparison import Comparison, grid, margin
+from ssdlab.comparison import Comparison, grid
 from ssdlab.comparison.grid import Cell, Grid, Overall
+from ssdlab.confidence import margin
 from ssdlab.numbers import duration
 from ssdlab.sweeps.table import Objective, said, spoken
 from ssdlab.terminal import Columns, console_for, rendered, warning_lines

@@ -14,9 +14,10 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from ssdlab import _core, layers
+from ssdlab import _core, layers, sources
 from ssdlab._core import InputError
-from ssdlab.comparison import CONFIDENCE, MAX_REPEATS, margin, run_points
+from ssdlab.comparison import MAX_REPEATS, run_points
+from ssdlab.confidence import CONFIDENCE, margin
 from ssdlab.layers import Layer
 from ssdlab.results import Results
 from ssdlab.sweeps import plan, table
@@ -73,7 +74,7 @@ class Cell:
 
 @dataclass(frozen=True)
 class Overall:
-    """A figure over all conditions: how many times A's it is of B, the geometric mean."""
+    """A figure over all conditions: the geometric mean of its ratio B / A."""
 
     objective: Objective
     difference_percent: float | None
@@ -162,7 +163,7 @@ def side(name: str, said: str) -> tuple[list[Layer], list[Layer]]:
         found = Results.load(said).experiment.to_dict()
         return layers.from_mapping(f"the experiment of {name}", found), []
     if _core.preset_layer("device", said) is not None:
-        return [layers.from_name("device", said)], []
+        return [sources.from_name("device", said)], []
     known = [policy for policy, _ in _core.list("cleaners") or ()]
     if key in known or ":" in key:
         return [], layers.from_options([f"device.cleaning.policy={said}"])

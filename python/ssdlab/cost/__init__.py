@@ -228,7 +228,7 @@ def _written_per_day(design: Design, need: Need, drives: int, requests_per_s: fl
 
 
 def _lifetime(design: Design, drives: int, written: float) -> float | None:
-    """Years that a drive lasts with its share of what is written."""
+    """Years that a drive lasts under its share of the writes."""
     if design.lifetime is None or design.lifetime.drive_writes is None or written <= 0:
         return None
     per_day = written / (drives * design.gigabytes)

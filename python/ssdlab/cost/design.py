@@ -48,14 +48,14 @@ class Design:
         return self.constant_watts + self.joules_per_request * self.iops
 
     def watts(self, requests_per_s: float) -> float | None:
-        """What it takes under that load, which is its share of what is needed."""
+        """Its power under its share of the load."""
         if self.prices.watts is not None or self.constant_watts is None:
             return self.prices.watts
         return self.constant_watts + self.joules_per_request * min(requests_per_s, self.iops)
 
 
 def of_results(name: str, results: Mapping[str, Any], options: Prices) -> Design:
-    """The design that results tell of, with the prices of its experiment below those of options.
+    """The design of these results; prices given as options precede its experiment's.
 
     Raises `InputError` where no request was answered in time.
     """
@@ -92,7 +92,7 @@ def _lifetime(name: str, results: Mapping[str, Any]) -> Lifetime | None:
 
 
 def _scale(device: Mapping[str, Any]) -> int:
-    """Of a drive that is simulated in part, how many parts the whole has."""
+    """Scale of the simulated drive: by how many times the whole drive is larger."""
     while "member" in device:
         device = device["member"]
     return int(device.get("scale", 1))

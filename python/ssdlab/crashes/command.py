@@ -9,7 +9,7 @@ from typing import Any
 
 import click
 
-from ssdlab import files, layers
+from ssdlab import files, layers, sources
 from ssdlab._core import InputError
 from ssdlab.cli.options import ALLOW_CODE, PATH, ExamplesFirst
 from ssdlab.cli.signals import SigtermInterrupts
@@ -83,7 +83,8 @@ from ssdlab.crashes.record import Case, Recorded, case_of_app, workplace
     type=click.IntRange(0),
     default=4,
     show_default=True,
-    help="Torn images per power cut: with some of the open writes, beside those with none and all.",
+    help="Torn images per power cut, with some of the open writes. One with none and one with all "
+    "of them are always made.",
 )
 @click.option(
     "--seed",
@@ -221,7 +222,7 @@ def _case(
     size: str | None,
     device: str | None,
 ) -> Case:
-    stack = [layers.from_name("device", device or run.DEFAULT_DEVICE)]
+    stack = [sources.from_name("device", device or run.DEFAULT_DEVICE)]
     if app is not None:
         return case_of_app(app, stack, size)
     assert run_command is not None

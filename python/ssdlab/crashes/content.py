@@ -56,7 +56,7 @@ class Piece(NamedTuple):
     """Bytes that may be on the drive."""
 
     number: int
-    """Of the event with which they were asked: later ones lie above earlier ones."""
+    """Number of the event of the request: later writes lie above earlier ones."""
     offset: int
     length: int
     data: int

@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from ssdlab import layers
+from ssdlab import sources
 from ssdlab.crashes import BROKEN, LOST
 from ssdlab.crashes.apps import load
 from ssdlab.crashes.record import case_of_app, workplace
@@ -15,7 +15,7 @@ from ssdlab.crashes.run import DEFAULT_DEVICE, Findings, Progress, Search, lacki
 
 
 class Control(NamedTuple):
-    """A run, and what it must come to."""
+    """A run, and what it must find."""
 
     name: str
     app: str
@@ -112,7 +112,7 @@ def perform(
         if problem is not None:
             outcome = Outcome(control, None, problem)
         else:
-            case = case_of_app(control.app, [layers.from_name("device", control.device)], None)
+            case = case_of_app(control.app, [sources.from_name("device", control.device)], None)
             one = replace(search, points=max(1, search.points // control.cost))
             place = (
                 None if keep is None else keep / control.name.replace(", ", "-").replace(" ", "-")

@@ -21,7 +21,7 @@ class Image(NamedTuple):
 
     @property
     def name(self) -> str:
-        """By what the user asks for it again."""
+        """Its name, by which it can be judged again."""
         return f"{self.event}:{self.choice}"
 
 

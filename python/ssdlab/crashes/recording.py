@@ -29,7 +29,7 @@ class Event(NamedTuple):
     kind: int
     flags: int
     id: int
-    """Of what was asked; of an answer, what it answers."""
+    """Number of the request, or of the request answered."""
     offset: int
     length: int
     at: int

@@ -1,6 +1,6 @@
 """What can be measured of a drive, a row each: an experiment, and the figure read from its results.
 
-The cells of data sheets are numbers of these rows. Latencies under load are those of *SSD-iq*
+The cells of data sheets are numbers of these rows. Latencies under load are as in *SSD-iq*
 (Haas, Lee, Bonnet, Leis, PVLDB 18(11), 2025), the workload `ssdiq-load`: one thread asks each 100
 us, a read or a write, and only its latencies count; six others make up the rate. The first bursts
 meet a buffer that is empty, and are left out.

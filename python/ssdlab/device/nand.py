@@ -1,6 +1,6 @@
 """Assumptions on a drive's flash where its data sheet is silent, by bits per cell.
 
-The parts are those of the engine's table (`ssdlab list cells`), whose sources these name.
+The parts are in the engine's table (`ssdlab list cells`), whose sources these name.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ class Nand:
     planes: int
     page: int
     word_lines: int
-    """Of a block."""
+    """Word lines of a block."""
     die: int
     """Capacity of a die."""
     cycles: int

@@ -18,7 +18,7 @@ from pathlib import Path
 from typing import Any, Literal
 
 from ssdlab import _core, toml
-from ssdlab.layers import from_name
+from ssdlab.sources import from_name
 
 Kind = Literal["published", "fitted", "guess", ""]
 

@@ -17,7 +17,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from ssdlab import layers
+from ssdlab import layers, sources
 from ssdlab._core import InputError
 from ssdlab.endurance import closed_form
 from ssdlab.endurance.lives import Life, Subject, live, several
@@ -193,7 +193,7 @@ def rate(
         raise InputError(f"--drives {drives}: from 1 to {MAX_DRIVES} drives")
     if cycles < SHORTEST:
         raise InputError(f"--cycles {cycles}: at least {SHORTEST} erasures of each block")
-    stack = [layers.from_name("device", device, "DEVICE"), *load]
+    stack = [sources.from_name("device", device, "DEVICE"), *load]
     if allow_code:
         stack = layers.permitting(stack)
     subject = Subject.of(device, load[0].source, stack, changes)

@@ -35,7 +35,7 @@ def drive_writes_per_day(bytes_written: float, capacity_bytes: float, years: flo
 class Uneven(NamedTuple):
     """What is lost to uneven wear: the erasures that a block lacks, on average, when a drive ends.
 
-    Wear that always falls on the same blocks loses a share of the erasures. Wear that is drawn by
+    Wear that always falls on the same blocks loses part of the erasures. Wear that is drawn by
     chance loses by their square root, which matters less the more there are.
     """
 

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import click
 
-from ssdlab import files, layers, terminal
+from ssdlab import files, layers, sources, terminal
 from ssdlab.cli import completion
 from ssdlab.cli.options import ALLOW_CODE, PATH, ExamplesFirst
 from ssdlab.device.units import SIZE
@@ -136,4 +136,4 @@ def _load(of: str, trace: Path | None, workload: str | None) -> list[layers.Laye
             "the workload of class client is a recorded trace, which ssdlab does not have: give "
             "one with --trace FILE, or another workload with --workload, such as zipf-mixed"
         )
-    return [layers.from_name("workload", workload or ENTERPRISE)]
+    return [sources.from_name("workload", workload or ENTERPRISE)]

@@ -50,7 +50,7 @@ class Subject:
         if "wear" not in drive:
             raise InputError(
                 f'device {device}: kind "{drive["kind"]}" has no flash that could wear out; '
-                "`ssdlab list devices` has those of kind ssd, and arrays of them"
+                "`ssdlab list devices` has devices of kind ssd, and arrays of them"
             )
         for key in "precondition", "load_drive":
             if (given_as := found["run"].get(key)) not in (None, "none"):

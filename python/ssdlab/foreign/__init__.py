@@ -1,6 +1,6 @@
 """Files other than TOML that describe a run: results, fio jobs, MQSim's XML.
 
-Each becomes layers like those of an experiment file. What could not be carried over stands in them
+Each becomes layers, as an experiment file does. What could not be converted is kept in them
 as comments, which `notes` finds again.
 """
 

@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from ssdlab import files, layers
+from ssdlab import files, layers, sources
 from ssdlab.cli import completion
 from ssdlab.cli.options import ALLOW_CODE, PATH, ExamplesFirst
 from ssdlab.cli.signals import SigtermInterrupts
@@ -83,7 +83,7 @@ STATUS_SECONDS = 1.0
     metavar="NAME=DEVICE[,KEY=VALUE]...",
     multiple=True,
     help="Serve this device under a name; may be repeated. Its keys are size, backing, record, "
-    "control, script, floor, seed, description, read-only, and those of --set.",
+    "control, script, floor, seed, description, read-only, and those that --set takes.",
 )
 @click.option(
     "--size", metavar="SIZE", help="Size of the block device, such as 1GiB. [default: all]"
@@ -236,7 +236,7 @@ def serve(
     Programs find it over NBD (--socket, --port), as a file (--mount) or in a virtual machine
     (--vhost-user), or all of these at once.
 
-    It ends with Ctrl-C or SIGTERM, answers what was asked and prints the results: those of a
+    It ends with Ctrl-C or SIGTERM, answers all requests received and prints the results, as after a
     simulation of the same requests, and whether they were answered in time. docs/live.md has
     databases, file systems and swap on it, step by step.
     """
@@ -305,7 +305,7 @@ def serve(
         rooms = [room_of(it, assignments, seed, settings, allow_code) for it in exports]
     else:
         if device is not None:
-            stack.append(layers.from_name("device", device))
+            stack.append(sources.from_name("device", device))
         stack += above(assignments, seed)
         if script is not None:
             stack.extend(layers.from_mapping("--script", {"run": {"faults": os.fspath(script)}}))

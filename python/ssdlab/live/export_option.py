@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from ssdlab import files, layers
+from ssdlab import files, layers, sources
 from ssdlab._core import InputError
 from ssdlab.cli.stack import above
 from ssdlab.live.exports import Room, describe
@@ -47,7 +47,7 @@ def room_of(
         elif key not in WORDS or not value:
             raise InputError(
                 f'--export {name}: "{piece}" is no KEY=VALUE of an export; the keys are '
-                f"{', '.join(WORDS)}, the flag {', '.join(FLAGS)}, and those of --set"
+                f"{', '.join(WORDS)}, the flag {', '.join(FLAGS)}, and keys as for --set"
             )
         elif key == "seed":
             if not value.isdecimal():
@@ -64,7 +64,7 @@ def room_of(
     # What is said here replaces what is said for all, key by key.
     said = {piece.partition("=")[0].strip() for piece in own}
     rest = [it for it in assignments if it.partition("=")[0].strip() not in said]
-    stack = [layers.from_name("device", device), *above([*rest, *own], seed)]
+    stack = [sources.from_name("device", device), *above([*rest, *own], seed)]
     if script is not None:
         stack += layers.from_mapping(f"--export {name}, script", {"run": {"faults": script}})
     return Room(name, description, layers.permitting(stack) if allow_code else stack, settings)

@@ -10,7 +10,8 @@ from typing import Any, NamedTuple
 
 from ssdlab import _core
 from ssdlab.layers import Layer
-from ssdlab.live import LOOPBACK, LiveDevice, Status, roles, serve_layers
+from ssdlab.live import roles
+from ssdlab.live.device import LOOPBACK, LiveDevice, Status, serve_layers
 from ssdlab.results import Results
 from ssdlab.running import Part, layers_of
 
@@ -22,7 +23,7 @@ class Room(NamedTuple):
     """A device behind a door."""
 
     name: str
-    """Under which clients find it."""
+    """Name under which clients find it."""
     description: str
     """A line for people."""
     stack: list[Layer]

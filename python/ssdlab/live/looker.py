@@ -1,8 +1,8 @@
 """Samples a live device periodically, and keeps the samples.
 
 The device counts since its beginning. The looker asks for these counts, a few times a second while
-somebody watches and once a second otherwise, and makes rates and percentiles of what lies between
-two looks. However many watch, the device is asked no more often.
+a page is open and once a second otherwise, and derives rates and percentiles from the difference
+between two looks. However many pages are open, the device is asked no more often.
 """
 
 from __future__ import annotations

@@ -17,7 +17,7 @@ Role = tuple[str, "str | os.PathLike[str] | None"]
 
 
 def of_device(settings: Mapping[str, Any], prefix: str = "") -> Iterable[Role]:
-    """All files that are named by how a device is served; the first names are those of options."""
+    """All files that are named by how a device is served; the first names are options."""
     for key, beside in WRITTEN.items():
         path = settings.get(key)
         if path is not None and os.fspath(path) != "-":

@@ -3,7 +3,7 @@
 Agreement with a figure from which a constant was found proves nothing. So an item names the
 constants that its experiments use, and the verdict of every row follows from that: a row is
 "fitted" when a constant was found from the figure with which it compares, and "arithmetic" when
-that figure follows from such figures whatever is simulated.
+that figure follows from fitted figures whatever is simulated.
 
 A published figure is known by the item and the row that compare with it ("table4: no gang, mean
 latency, us"); `*` stands for any text.
@@ -140,7 +140,7 @@ SATA_2008 = Derived(
 )
 ZEUS_LINEAR = Derived(
     "coefficients of zeus-linear",
-    # Those of a device that is served, and measured by the clock, say something of the clock.
+    # Figures of a served device, measured by the clock, depend on the machine.
     ("maghraoui: [sr]*: [AB], us*",),
     preset="zeus-linear",
 )

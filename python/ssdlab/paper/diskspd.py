@@ -2,7 +2,7 @@
 
 Sequential and random reads and writes of 512 B to 1 MiB, with 1, 2 and 4 requests outstanding, in
 a file of 1 GiB; then what the figures mean when flash replaces an array of disks. They measured a
-beta of a 32 GB Samsung drive, so their figures stand beside those of another device as information.
+beta of a 32 GB Samsung drive, so their figures are shown beside another device's for information.
 What the article itself says is the item `gray`.
 """
 

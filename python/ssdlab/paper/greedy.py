@@ -1,7 +1,7 @@
 """An untimed drive of one domain with greedy cleaning, compared with theory.
 
 For studies of write amplification. The blocks that cleaning keeps to itself lie beside those that
-take part, so that the share of the space that holds data is the one that formulas speak of.
+take part, so that the share of space that holds data is the one in the formulas.
 """
 
 from __future__ import annotations

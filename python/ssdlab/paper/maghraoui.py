@@ -71,8 +71,8 @@ def run(study: Study) -> Item:
         [Series(name, sizes, _throughput(times)) for name, times in zeus.items()],
     )
     remarks = [
-        "their errors are those of their simulator against the drive whose coefficients it had; "
-        "ours are those of a linear device against a simulated drive, made in the same way, at 512 "
+        "their errors are of their simulator against the drive whose coefficients it had; "
+        "ours are of a linear device against a simulated drive, made in the same way, at 512 "
         "B to 1 MiB. Least squares fit the largest requests and miss the small ones; which sizes "
         "they averaged over the slides do not say.",
         "of SPECjbb and DayTrader the slides have bars and no numbers: only that throughput is met "

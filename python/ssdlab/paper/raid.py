@@ -148,10 +148,10 @@ def _six(study: Study, keys: dict[str, Any], read_share: float) -> dict[str, Any
 
 
 def _wear(study: Study) -> list[Row]:
-    """Erasures of the first of five members over those of the others, by its share of the parity.
+    """Erasures of the first of five members relative to the others, by its share of the parity.
 
     Erasures begin when the erased blocks are used up, later on a member that is written less; so
-    those of the first half of a run are not counted.
+    the first half of a run is not counted.
     """
     halves = (WRITES_OF_PARITY, 2 * WRITES_OF_PARITY)
     found = study.measure(

@@ -136,7 +136,7 @@ def space_of(gib: float, amplification: float) -> float:
 
 
 def free_fit() -> str:
-    """What becomes of the other points if the two meet the fitted ones to the last digit."""
+    """The other points if the two constants meet the fitted ones to the last digit."""
     first, last = FITTED
     ratio = CURVE[last] / CURVE[first]
 

@@ -1,6 +1,6 @@
 """*SSD-iq*: greedy under writes of two zones, as the authors' own simulator has it.
 
-A share f of the writes goes to the share 1 - f of the addresses. The published figures are those of
+A share f of the writes goes to the share 1 - f of the addresses. The published figures are from
 their simulator, whose blocks have 2,048 pages; with half of that they change by 0.3 %.
 """
 

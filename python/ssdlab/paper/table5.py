@@ -99,7 +99,7 @@ def _ms(results: Results) -> float:
 
 
 def _scale(study: Study, name: str) -> tuple[int, str]:
-    """By what the blocks cleaned are multiplied, and why."""
+    """Factor of the blocks cleaned, and its reason."""
     if name == "IOzone" and study.has_trace("iozone"):
         return 1, REPLAYED
     if name == "Postmark" and study.has_trace("postmark"):

@@ -12,7 +12,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import asdict, dataclass
 from typing import Any
 
-from ssdlab import _core, layers
+from ssdlab import _core, layers, sources
 from ssdlab._core import InputError
 from ssdlab.device.units import BANDWIDTH
 
@@ -29,7 +29,7 @@ class Array:
     redundancy: str
     groups: int
     members: int
-    """Of a group."""
+    """Members of a group."""
     tolerated: int
     member_bytes: int
     rebuild_hours: float | None
@@ -94,10 +94,10 @@ class Outlook:
 def read(array: str | os.PathLike[str], changes: Sequence[layers.Layer] = ()) -> Array:
     """The array that a preset or a TOML file describes. Raises `InputError` if it is none."""
     name = os.fspath(array)
-    stack = [layers.from_name("device", array, "ARRAY"), *changes]
+    stack = [sources.from_name("device", array, "ARRAY"), *changes]
     device = json.loads(_core.resolve_json(stack))["device"]
     if device["kind"] != "array":
-        raise InputError(f'{name}: device.kind is "{device["kind"]}"; reliability is of an "array"')
+        raise InputError(f'{name}: device.kind is "{device["kind"]}"; reliability needs an "array"')
     redundancy, count = device["redundancy"], device["members"]
     tolerated = {"none": 0, "mirror": device["copies"] - 1, "double-parity": 2}.get(redundancy, 1)
     members = {"none": count, "mirror": device["copies"]}.get(redundancy, count)

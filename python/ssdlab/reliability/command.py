@@ -48,8 +48,8 @@ from ssdlab.reliability import LIFE, REPAIR, Times, outlook, read
 @click.option(
     "--repair",
     metavar="TIME",
-    help="Until a failed member is replaced and rebuilt; by default what device.rebuild.rate takes "
-    f"for a member, or {REPAIR} if that is unlimited.",
+    help="Time until a failed member is replaced and rebuilt. Default: by device.rebuild.rate, or "
+    f"{REPAIR} if it is unlimited.",
 )
 @click.option(
     "--repairs-together",
@@ -67,7 +67,11 @@ from ssdlab.reliability import LIFE, REPAIR, Times, outlook, read
     help="Distribution of the time until a scrub finds an error. [default: never]",
 )
 @click.option(
-    "--defect-size", metavar="SIZE", default="4KiB", show_default=True, help="What one costs."
+    "--defect-size",
+    metavar="SIZE",
+    default="4KiB",
+    show_default=True,
+    help="Data lost by one latent sector error.",
 )
 @click.option(
     "assignments",
@@ -100,10 +104,9 @@ def reliability(
 ) -> None:
     """Estimate the data losses of ARRAY (a preset or a TOML file) over years of operation.
 
-    Redundancy and members are those of the array; failures and repairs are simulated, no
-    requests. A TIME is
-    "exponential(MEAN)", "weibull(SCALE, SHAPE)", "weibull(SCALE, SHAPE, LOCATION)",
-    "constant(12h)", or a mean alone, in h, d or y.
+    Redundancy and members are as in the array; failures and repairs are simulated, no
+    requests. A TIME is "exponential(MEAN)", "weibull(SCALE, SHAPE)",
+    "weibull(SCALE, SHAPE, LOCATION)", "constant(12h)", or a mean alone, in h, d or y.
     """
     json_file = None if json_path in (None, "-") else Path(str(json_path))
     if json_file is not None:

@@ -264,7 +264,7 @@ def setting(value: Any) -> str:
 
 
 def changed_keys(it: Results) -> dict[str, tuple[Any, Any]]:
-    """The keys whose values are not those of the default experiment, with both."""
+    """The keys whose values differ from the default experiment, with both."""
     from ssdlab.running import Experiment
 
     mine, default = it.experiment.to_dict(), Experiment().to_dict()

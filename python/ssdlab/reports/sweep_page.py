@@ -100,7 +100,7 @@ def _values(rows: Rows, name: str) -> list[float]:
 
 
 def _unmet(rows: Rows, varied: Sequence[str], goals: Goals) -> str:
-    """That no point keeps the constraints, in the words of a page."""
+    """The sentence that no point keeps the constraints."""
     limits = (
         f"{short(it.column)} {it.sign} {figures.value_text(it.limit, it.column)}"
         for it in goals.constraints

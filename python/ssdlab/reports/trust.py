@@ -68,7 +68,7 @@ def _endurance(life: lifetime.Lifetime) -> str:
 
 
 def reserve(it: Results) -> str:
-    """That writes went to erased blocks faster than cleaning made them, where they did."""
+    """The warning that writes used up erased blocks faster than cleaning made them, if they did."""
     erased = (it.get("flash") or {}).get("block_erases") or 0
     free = (it.get("time_series") or {}).get("free_blocks") or []
     used = free[0] - free[-1] if free and erased else 0

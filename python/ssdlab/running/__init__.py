@@ -7,7 +7,7 @@ import os
 from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
 
-from ssdlab import _core, files, layers
+from ssdlab import _core, files, layers, sources
 from ssdlab.layers import Layer
 from ssdlab.results import Results
 
@@ -129,7 +129,7 @@ def run_layers(
     if isinstance(requests, int):
         raise _core.InputError(
             f"argument requests: {requests} is no file for a record of every request; write "
-            f'set={{"workload.requests": {requests}}} for so many'
+            f'set={{"workload.requests": {requests}}} instead'
         )
     record = None if requests is None else os.fspath(requests)
     count = _threads(threads)
@@ -199,7 +199,7 @@ def _refuse_key(name: str, value: Any) -> None:
 class Experiment:
     """A device, a workload and how to run one on the other, checked for validity.
 
-    The arguments are those of `run`. Raises `InputError` for wrong input.
+    The arguments are as for `run`. Raises `InputError` for wrong input.
 
     >>> import ssdlab
     >>> e = ssdlab.Experiment(device="agrawal2008", set={"workload.requests": 1000})
@@ -241,7 +241,7 @@ class Experiment:
         return experiment
 
     def changed(self, **arguments: Any) -> Experiment:
-        """A copy of this experiment with some settings changed; the arguments are those of
+        """A copy of this experiment with some settings changed; the arguments are as for
         `run`."""
         return Experiment(self, **arguments)
 
@@ -253,13 +253,13 @@ class Experiment:
         threads: int | str = 1,
         progress: Callable[[Progress], object] | None = None,
     ) -> Results:
-        """Simulate it; the arguments and what is raised are those of `ssdlab.run`."""
+        """Simulate it; arguments and exceptions are as for `ssdlab.run`."""
         return run_layers(
             self.layers, check=check, requests=requests, threads=threads, progress=progress
         )
 
     def sweep(self, vary: Mapping[str, Any] | None = None, **arguments: Any) -> Sweep:
-        """Simulate a sweep from it; the arguments are those of `ssdlab.sweep`."""
+        """Simulate a sweep from it; the arguments are as for `ssdlab.sweep`."""
         from ssdlab.sweeps import sweep
 
         return sweep(self, vary=vary, **arguments)
@@ -300,7 +300,7 @@ def _file_or_mapping(source: str, part: Part) -> list[layers.Layer]:
         return list(part.layers)
     if isinstance(part, Mapping):
         return layers.from_mapping(source, part)
-    return layers.from_experiment(part)
+    return sources.from_experiment(part)
 
 
 def _section(section: str, part: Part) -> list[layers.Layer]:
@@ -308,4 +308,4 @@ def _section(section: str, part: Part) -> list[layers.Layer]:
         raise _core.InputError(f"argument {section}: expected a section, not an experiment")
     if isinstance(part, Mapping):
         return layers.from_mapping(f"argument {section}", {section: part})
-    return [layers.from_name(section, part)]
+    return [sources.from_name(section, part)]

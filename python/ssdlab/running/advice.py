@@ -29,7 +29,7 @@ SECONDS = 5.0
 PER_OPERATION = 0.6e-6
 PER_FILLED_PAGE = 0.05e-6
 PER_OVERWRITTEN_PAGE = 0.3e-6
-#: Of fewer requests nothing is concluded.
+#: Fewest requests from which something is concluded.
 FEWEST = 1000
 #: The least change that counts, as a ratio.
 LEAST = 1.05

@@ -15,7 +15,7 @@ _QUANTITY = re.compile(r"([\d.]+)([A-Za-zµ/]*)")
 
 
 class Facts:
-    """A run as the rules see it. Shares are of the mean latency of all requests."""
+    """A run as the rules see it. Shares are relative to the mean latency of all requests."""
 
     def __init__(self, results: Results) -> None:
         self.results = results
@@ -80,7 +80,7 @@ class Facts:
 
     @property
     def bandwidth(self) -> float | None:
-        """Of the host link, in MB/s."""
+        """Bandwidth of the host link, MB/s."""
         found = _QUANTITY.fullmatch(str(self.setting("device.host_link.bandwidth")))
         sizes = {"B/s": 1e-6, "kB/s": 1e-3, "MB/s": 1.0, "GB/s": 1e3, "MiB/s": 1.048576}
         return float(found[1]) * sizes[found[2]] if found and found[2] in sizes else None

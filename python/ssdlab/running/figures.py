@@ -62,7 +62,7 @@ def each(named: Named) -> list[tuple[str, str, Kind | Record]]:
 
 
 def of_classes(named: Named) -> list[tuple[str, str, Kind | Record]]:
-    """Every kind of request of every class of a workload, as `each` has those of all classes."""
+    """Every kind of request of every class of a workload, as `each` for all classes together."""
     return [
         (letter(name), f"{of} {kind}", host)
         for name, it in named

@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from ssdlab import _core, layers
+from ssdlab import _core, layers, sources
 from ssdlab._core import InputError
 from ssdlab.layers import Layer
 from ssdlab.running import Experiment
@@ -233,7 +233,7 @@ class _Search:
         self.trials: dict[Design, Trial] = {}
         self._drive, self._trace, self._given = drive, trace, [*assignments]
         self._below = [
-            layers.from_name("device", drive, "--drive"),
+            sources.from_name("device", drive, "--drive"),
             *layers.from_trace(f"--trace {trace}", trace),
         ]
         stack = [*self._below, *layers.from_options(self._given)]

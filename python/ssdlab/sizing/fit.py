@@ -1,7 +1,7 @@
 """Fitting a trace to a drive other than the one it was recorded on.
 
 A drive is simulated in part (`device.scale`), and a recorded volume is rarely as large as the drive
-that is looked for. What is done about both is said in words.
+that is looked for. What is done about both is said in the output.
 """
 
 from __future__ import annotations
@@ -50,7 +50,7 @@ class Fit:
     precondition: str
     """How each drive is preconditioned."""
     duration_seconds: float
-    """Of one loop."""
+    """Length of one loop."""
     words: Sequence[str]
     """What was done, a sentence each."""
 

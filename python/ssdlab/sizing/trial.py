@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from ssdlab import lifetime, portable
-from ssdlab.comparison import margin
+from ssdlab.confidence import margin
 from ssdlab.layers import Layer
 from ssdlab.results import Results
 from ssdlab.running import Progress, run_layers
@@ -45,7 +45,7 @@ class Goal:
     figure: str
     limit: float
     at_least: bool = False
-    #: Met where the figure is not known: a limit that nobody asked for.
+    #: Met where the figure is not known: a limit that was not asked for.
     if_known: bool = False
 
     def kept(self, values: Sequence[float | None]) -> bool | None:

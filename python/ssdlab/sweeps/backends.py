@@ -107,7 +107,7 @@ def _without_main() -> Iterator[None]:
 
 
 class _Foreign:
-    """A place in somebody else's executor."""
+    """A place in an executor of the caller's."""
 
     def __init__(self, executor: Executor) -> None:
         self._executor = executor

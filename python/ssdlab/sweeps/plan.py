@@ -16,7 +16,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from ssdlab import _core, layers
+from ssdlab import _core, layers, sources
 from ssdlab import trace as traces
 from ssdlab._core import InputError
 from ssdlab.layers import Layer
@@ -157,7 +157,7 @@ def _layers(axis: Axis, value: Any) -> list[Layer]:
     if axis.name == "trace":
         return layers.from_trace(source, value)
     if axis.name in NAMES:
-        return [layers.from_name(axis.name, value)]
+        return [sources.from_name(axis.name, value)]
     return [layers.from_assignment(axis.name, value)._replace(source=source)]
 
 

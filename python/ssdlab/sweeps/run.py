@@ -46,7 +46,7 @@ def sweep(
 ) -> Sweep:
     """Simulate many experiments and return them as a `Sweep`.
 
-    - `experiment` and further arguments are those of `ssdlab.run`; `experiment` may be a list.
+    - `experiment` and further arguments are as for `ssdlab.run`; `experiment` may be a list.
     - `vary`: parameters and their values, by key (or `device`, `workload`, `trace`): a list of
     values, or a text
       such as "4,8,16", "1..8", "0.05..0.3:0.05" (a step), "4KiB..1MiB:*2" (a factor); the grid is

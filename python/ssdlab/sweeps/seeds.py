@@ -6,6 +6,8 @@ import statistics
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+from ssdlab.confidence import margin
+
 if TYPE_CHECKING:
     from ssdlab.sweeps.result import Sweep
 
@@ -31,8 +33,6 @@ class Design(NamedTuple):
 
 def designs(sweep: Sweep) -> list[Design]:
     """The points of a sweep by design, each with the means over its seeds; none without seeds."""
-    from ssdlab.comparison import margin
-
     columns = sweep.columns
     if len(set(columns.get(SEED, ()))) < 2:
         return []

@@ -12,7 +12,7 @@ from typing import Any, TypeVar
 
 import click
 
-from ssdlab import _core, files, layers
+from ssdlab import _core, files, sources
 from ssdlab import trace as traces
 from ssdlab._core import InputError
 from ssdlab.charts import matplotlib
@@ -133,7 +133,7 @@ def info(
     if device is not None:
         if options["capacity"] is not None:
             raise click.UsageError("--capacity and --device exclude each other")
-        options["capacity"] = f"{_core.capacity_bytes([layers.from_name('device', device)])}B"
+        options["capacity"] = f"{_core.capacity_bytes([sources.from_name('device', device)])}B"
     with _errors(), _progress(quiet) as progress:
         found = traces.info(file, progress=progress, **options)
     _print(found, json_path)
@@ -196,8 +196,7 @@ def convert(file: str, out: str, to: str | None, quiet: bool, **options: Any) ->
     """Convert a trace to another format and report what that format cannot represent.
 
     OUT is written completely or not at all. A further extension .gz or .zst compresses it; - is
-    standard
-    output.
+    standard output.
     """
     if out != "-":
         files.refuse_unwritable(Path(out))

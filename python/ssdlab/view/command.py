@@ -158,7 +158,7 @@ def _scene(
 
 
 def _beside(assignments: tuple[str, ...]) -> Mapping[str, Any] | None:
-    """The keys of `--beside`, as they were written; their values are texts, as those of `--set`."""
+    """The keys of `--beside`, as they were written; their values are texts, as for `--set`."""
     found: dict[str, Any] = {}
     for assignment in assignments:
         key, is_value, value = assignment.partition("=")

@@ -26,7 +26,7 @@ class Scene(NamedTuple):
     beside: Mapping[str, Any] | None = None
     """Keys in which a second drive differs, if there is one."""
     colour: str = "valid"
-    """By what the blocks are coloured."""
+    """Property that colours the blocks."""
     speed: float | None = None
     """Seconds of simulated time that are shown in one; None: as many as can be followed."""
     start: float = 0.0

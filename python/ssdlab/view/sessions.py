@@ -156,7 +156,7 @@ class Session:
             raise
 
     def first(self) -> list[bytes]:
-        """Of each drive, the frame of its beginning, and that of where the scene begins.
+        """The first frame of each drive, and the frame where the scene begins.
 
         Nothing when they were told before.
         """
@@ -181,7 +181,7 @@ class Session:
         return [it + drive.take() for it, drive in zip(before, self.drives, strict=True)]
 
     def slow(self, number: int, limit_ns: int) -> list[bytes]:
-        """Of each drive, the frame of the next slow request of one of them."""
+        """The frames of all drives at the next slow request of one of them."""
         leader = self.drives[number]
         before = self.first()
         leader.seek_slow(limit_ns)

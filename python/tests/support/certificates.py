@@ -11,7 +11,7 @@ def _openssl(directory, *words):
 
 
 def make(directory):
-    """A directory with those of an authority, a server on this machine, and a client."""
+    """A directory with certificates of an authority, a server on this machine, and a client."""
     need("openssl")
     directory.mkdir()
     key = ("-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:P-256", "-nodes")

@@ -1,22 +1,62 @@
 """Reads what the law of the house is about out of sources: structs, imports and their circles.
 
-Of imports these count: in Python those that run when a module is imported, so neither those inside
-a function nor those under `TYPE_CHECKING`; in Rust every path outside of tests, in a `use` or in
-line, to the module that defines the name, whoever hands it on. That a module declares its children,
-or hands on their names, is no import.
+Of imports these count: in Python all but those under `TYPE_CHECKING`, also those inside a function;
+in Rust every path outside of tests, in a `use` or in line, to the module that defines the name,
+through however many re-exports. That a module declares or re-exports its children is no import.
+
+Every file is read and split into tokens once in a process.
 """
 
 import ast
 import re
 from collections import defaultdict
+from functools import cache
 from pathlib import Path
+
+ROOT = Path(__file__).parents[3]
+
+
+def sources(*patterns):
+    return sorted(path for pattern in patterns for path in ROOT.glob(pattern))
+
+
+def place(path):
+    return path.relative_to(ROOT).as_posix()
+
+
+@cache
+def text_of(path):
+    return path.read_text()
+
+
+@cache
+def package():
+    """The modules of the Python package, by name."""
+    modules = {"ssdlab._core": ""}
+    for path in sources("python/ssdlab/**/*.py"):
+        parts = path.relative_to(ROOT / "python").with_suffix("").parts
+        modules[".".join(parts[:-1] if parts[-1] == "__init__" else parts)] = text_of(path)
+    return modules
+
+
+@cache
+def crates():
+    """Every crate, by the path of its `src`."""
+    return {
+        place(src): Crate({path.relative_to(src).as_posix(): text_of(path) for path in files})
+        for src in sources("crates/*/src")
+        if (files := sorted(src.rglob("*.rs")))
+    }
 
 
 def structs(text):
     """Every struct with named fields: its name, how many, and the comment directly above it."""
     head = r"^([ \t]*(?:pub(?:\([^)]*\))?\s+)?struct\s+(\w+)[^;{}()]*)\{"
     for found in re.finditer(head, text, re.M):
-        rest = [kind for kind, _ in tokens(text[found.end() :])]
+        end = re.compile(rf"^{re.match(r'[ 	]*', found[1])[0]}}}", re.M).search(
+            text, found.end()
+        )
+        rest = [kind for kind, _ in _tokens(text[found.end() : end.end() if end else None])]
         depth = fields = 0
         for token, following in zip(rest, [*rest[1:], ""], strict=True):
             if token == "}" and depth == 0:
@@ -31,8 +71,13 @@ def structs(text):
         yield found[2], fields, " ".join(reversed(above))
 
 
+@cache
 def tokens(text):
     """The tokens of Rust, each with its text; without comments, a string or a character as one."""
+    return [*_tokens(text)]
+
+
+def _tokens(text):
     pattern = (
         r"//[^\n]*|/\*.*?\*/|(?P<string>b?r(#*)\".*?\"\2|b?\"(?:\\.|[^\"\\])*\"|b?'(?:\\[^']+|[^'\\])')"
         r"|'\w+|(?P<token>\$?\w+|::|[^\s\w])"
@@ -59,7 +104,9 @@ def without_tests(words):
             item.append(words[n])
             n += 1
             depth += (token in "([{") - (token in ")]}")
-            if depth == 0 and token in ("}", ";"):
+            # A field ends at its comma, all else at a brace or semicolon.
+            ends = "," if [it[0] for it in item[1:2]] == [":"] else "};"
+            if depth == 0 and token in ends:
                 break
         plain = [it[0] for it in item]
         if plain[-1] == ";" and "mod" in plain:
@@ -96,7 +143,7 @@ class Crate:
     def __init__(self, files):
         self.files, self.words, tests = {}, {}, set()
         for path, text in files.items():
-            words, of_tests = without_tests([*tokens(text)])
+            words, of_tests = without_tests(tokens(text))
             parts = Path(path).with_suffix("").parts
             name = () if parts == ("lib",) else parts[:-1] if parts[-1] == "mod" else parts
             self.files[name], self.words[name] = path, words
@@ -215,21 +262,17 @@ class Crate:
 
 
 def python_imports(files):
-    """What each module takes from each other one when it is imported, by name."""
+    """What each module takes from each other one, by name."""
     found = defaultdict(lambda: defaultdict(set))
 
     def statements(body):
         for it in body:
-            if isinstance(it, ast.FunctionDef | ast.AsyncFunctionDef):
-                continue
             if isinstance(it, ast.If) and "TYPE_CHECKING" in ast.unparse(it.test):
                 yield from statements(it.orelse)
                 continue
             yield it
-            for part in ("body", "orelse", "finalbody"):
+            for part in ("body", "orelse", "finalbody", "handlers", "cases"):
                 yield from statements(getattr(it, part, []))
-            for handler in getattr(it, "handlers", []):
-                yield from statements(handler.body)
 
     for module, text in files.items():
         for it in statements(ast.parse(text).body):

@@ -1,6 +1,6 @@
 //! The buffer of a disk: segments of consecutive sectors, and what is read ahead into one of them.
 //!
-//! Reading ahead has no events. How far it has come is found out when somebody asks, which is whenever a
+//! Reading ahead has no events. How far it has come is computed when it is needed, which is whenever a
 //! request begins: nothing else can tell the difference.
 
 use super::config::ReadAheadTo;
@@ -228,9 +228,8 @@ impl Buffer {
         }
     }
 
-    /// Continues to read ahead to a sector that a read wants, and reports the sectors that pass. Returns
-    /// the instant
-    /// after that sector.
+    /// Continues to read ahead to a sector that a read wants, and reports the sectors that pass.
+    /// Returns the instant after that sector.
     pub(super) fn catch_up(
         &mut self,
         end: u64,

@@ -14,15 +14,15 @@ pub(super) enum Curve {
     Law { a: f64, b: f64, knee: f64, at_knee: f64, slope: f64 },
 }
 
-/// Where the curve becomes a straight line, as a share of the cylinders. That of the Cheetah 9LP, whose
-/// measured times follow such a curve within 0.07 ms, does at 1,000 of 6,962.
+/// Where the curve becomes a straight line, as a share of the cylinders: as for the Cheetah 9LP, whose
+/// measured times follow this curve within 0.07 ms, does at 1,000 of 6,962.
 const KNEE: f64 = 1.0 / 7.0;
 
 impl Curve {
     /// The curve of a disk with the given number of cylinders.
     ///
     /// # Errors
-    /// When there is no such curve.
+    /// When no curve has these times.
     pub(super) fn new(options: &SeekOptions, cylinders: u32) -> Result<Curve, Invalid> {
         let SeekTable(points) = &options.table;
         if !points.is_empty() {

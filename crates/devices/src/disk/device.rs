@@ -135,7 +135,7 @@ impl Disk {
         self.dirty.is_empty() && self.destage.is_none()
     }
 
-    /// A write has come to the disk.
+    /// A write is on the media.
     fn end_destage(&mut self, dirty: Dirty, now: Time) {
         self.destage = None;
         self.buffer.segments[dirty.segment].is_dirty = false;

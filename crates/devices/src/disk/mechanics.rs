@@ -20,7 +20,7 @@ pub(super) struct Mechanics {
     pub(super) surface: u32,
 }
 
-/// The heads have come to a sector.
+/// The heads are at a sector.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Arrival {
     pub(super) place: Place,

@@ -110,7 +110,10 @@ impl Ssd {
         if let Some(shape) = &geometry.groups {
             ftl.write_through(untimed_room(config, shape));
         }
-        let shape = geometry.groups.unwrap_or_else(|| Groups::of_pages(geometry));
+        let shape = geometry.groups.unwrap_or_else(|| {
+            let bytes = geometry.sectors_per_page * engine::SECTOR_BYTES as u32;
+            Groups::of_pages(bytes, geometry.data_pages, geometry.pages_per_block)
+        });
         let queues = Queues::new(config, geometry);
         let alone = (queues.is_simple(), ftl.pools_span_units());
         let dies = Dies::new(config, shape);

@@ -14,6 +14,7 @@ mod clock;
 pub mod config;
 mod conformance;
 pub mod die;
+mod due;
 mod energy;
 pub mod flash;
 mod front;
@@ -50,15 +51,15 @@ pub use snapshot::Snapshot;
 use cache::{Cache, Queues};
 use clock::Clock;
 use die::{Dies, Units};
+use due::{Answer, Due};
 use engine::{Completion, Device, Followed, Request, Time};
 use flash::Flash;
 use front::Front;
 use ftl::Ftl;
 use mover::{Jobs, Mover};
 use timeline::Recorder;
-use wire::{Answer, Due};
 
-/// A simulated solid-state disk.
+/// A simulated solid-state disk. Its fields are its machines, what they share, and what the wire has in hand.
 #[derive(Debug, Clone)]
 pub struct Ssd {
     config: SsdConfig,

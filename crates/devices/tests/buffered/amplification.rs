@@ -1,4 +1,4 @@
-//! Write amplification of superblocks and of both gears.
+//! Write amplification of superblocks, timed and untimed.
 
 use super::{near, prepared, with};
 use crate::common::{Closed, greedy, run_closed};
@@ -59,7 +59,7 @@ fn superblocks_amplify_writes_as_the_theory_says() {
 }
 
 #[test]
-fn both_gears_amplify_writes_alike() {
+fn timed_and_untimed_runs_have_the_same_write_amplification() {
     let cases: [(&str, &[(&'static str, Value)]); 6] = [
         ("superblock", &[]),
         ("block", &[("device.cleaning.reclaim", json!("block"))]),
@@ -75,7 +75,7 @@ fn both_gears_amplify_writes_alike() {
         ("small buffer", &[("device.buffer.size", json!("768KiB"))]),
     ];
     for (name, more) in cases {
-        // Small superblocks, so that there are many: the gears differ by about one that is erased.
+        // Small superblocks, so that there are many: timed and untimed runs differ by about one that is erased.
         let mut keys = vec![
             ("device.blocks_per_plane", json!(1024)),
             ("device.pages_per_block", json!(3)),
@@ -117,7 +117,7 @@ fn skewed(random: &mut Xoshiro256, pages: u64) -> u64 {
 }
 
 #[test]
-fn both_gears_overwrite_hot_pages_in_the_buffer() {
+fn timed_and_untimed_runs_overwrite_hot_pages_in_the_buffer() {
     for protected in [true, false] {
         let config = with(&[
             ("device.blocks_per_plane", json!(512)),

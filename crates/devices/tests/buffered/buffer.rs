@@ -12,7 +12,7 @@ fn volatile() -> Vec<(&'static str, serde_json::Value)> {
 }
 
 #[test]
-fn a_write_takes_its_way_and_the_firmware() {
+fn a_write_with_room_takes_the_time_of_link_and_firmware() {
     let keys = [
         ("device.firmware.cores", json!(2)),
         ("device.firmware.write", json!("9us")),
@@ -54,7 +54,7 @@ fn above_the_steady_rate_writes_wait_for_one_another() {
 }
 
 #[test]
-fn a_flush_waits_for_what_a_power_cut_would_take() {
+fn a_flush_waits_for_all_data_that_a_power_cut_would_lose() {
     // Seven pages: a group, padded.
     let mut steps: Vec<Step> = (0..7).map(|n| (n, Op::Write, n * 100, 1)).collect();
     steps.push((10_000, Op::Flush, 0, 0));

@@ -101,7 +101,7 @@ fn mixed(ssd: &mut Ssd, seed: u64, requests: u64) {
 }
 
 #[test]
-fn random_drives_hold_the_audit() {
+fn random_drives_pass_the_audit() {
     let mut accepted = 0;
     seeds(0..120, |seed| {
         let (config, keys) = drawn(seed);
@@ -122,7 +122,7 @@ fn random_drives_hold_the_audit() {
 }
 
 #[test]
-fn a_drive_that_was_kept_goes_on_with_the_same_bits() {
+fn a_saved_drive_continues_bit_identically() {
     for (reclaim, pace) in [("superblock", "token"), ("block", "burst"), ("superblock", "adaptive")]
     {
         let mut keys = small();

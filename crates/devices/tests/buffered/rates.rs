@@ -52,8 +52,7 @@ fn a_word_line_takes_its_time_however_it_is_programmed() {
     });
     assert_eq!(many - few, 40 * P / 3);
     // Two passes of half the time each; since a flush does not wait for them, measured by the
-    // completions. Over
-    // whole blocks, at whose ends the last word lines get their second pass.
+    // completions. Over whole blocks, at whose ends the last word lines get their second pass.
     let [few, many] = [40, 80].map(|rounds| {
         let keys = [
             ("device.cell.program", json!("two-pass")),

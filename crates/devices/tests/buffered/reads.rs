@@ -47,7 +47,7 @@ fn beside_programs(changes: &super::Keys, every_ns: Time) -> (f64, u64, f64) {
 }
 
 #[test]
-fn reads_beside_programs_wait_for_half_of_one_or_stop_it() {
+fn reads_wait_for_half_a_program_on_average_or_suspend_it() {
     let idle = (SENSE + PART) as f64;
     for rho in [0.25, 0.5] {
         let every = (P as f64 / 8.0 / rho) as Time;
@@ -117,7 +117,7 @@ fn suspended_work_is_never_lost() {
 }
 
 #[test]
-fn safe_points_and_the_limit_hold() {
+fn programs_are_suspended_at_safe_points_and_no_more_often_than_the_limit() {
     // 200 us after its beginning a program is stopped at the next multiple of 90 us.
     let keys = suspending(&[("device.suspend.step", json!("90us"))]);
     let (reads, end) = one_program(&keys, &[200]);
@@ -185,7 +185,7 @@ fn buffered_reads_are_those_of_the_drive_that_programs_page_by_page() {
 }
 
 #[test]
-fn times_by_type_of_page_may_change_places() {
+fn the_order_of_sensing_times_by_page_type_does_not_change_their_sum() {
     let of = |times: &str| {
         let steps: Vec<Step> =
             (0..200).map(|n| (n * 1_000_000, Op::Read, n * UNITS, UNITS as u32)).collect();
@@ -201,7 +201,7 @@ fn times_by_type_of_page_may_change_places() {
 }
 
 #[test]
-fn less_than_a_page_may_be_sensed_faster() {
+fn reads_of_less_than_a_page_may_be_sensed_faster() {
     let read = |pages: u32| {
         let keys = [("device.timing.read_part", json!("36us"))];
         run(&keys, &[(0, Op::Read, 0, pages)])[0].latency()

@@ -28,7 +28,7 @@ fn ahead() -> [Value; 2] {
 }
 
 #[test]
-fn what_has_been_read_ahead_is_there_at_once() {
+fn sectors_that_were_read_ahead_are_answered_from_the_buffer() {
     // 4 sectors, then 50 more within 5 ms; a hit costs its overhead and the bus.
     let steps = [
         (0, Op::Read, 0, 4),
@@ -46,7 +46,7 @@ fn what_has_been_read_ahead_is_there_at_once() {
 }
 
 #[test]
-fn what_is_still_being_read_comes_as_it_passes() {
+fn sectors_that_are_being_read_ahead_are_answered_as_they_pass() {
     // Right after the first read: sectors 4 to 7 have yet to pass, which takes 400 us.
     let mut device = disk(&ahead());
     let first = run(device.as_mut(), &[(0, Op::Read, 0, 4)])[0].at;
@@ -62,7 +62,7 @@ fn what_is_still_being_read_comes_as_it_passes() {
 }
 
 #[test]
-fn a_request_elsewhere_ends_it() {
+fn a_request_elsewhere_ends_read_ahead() {
     let far = 150_000;
     let steps = [(0, Op::Read, 0, 4), (0, Op::Read, far, 1), (60 * MS, Op::Read, 50, 4)];
     let mut device = disk(&ahead());
@@ -127,7 +127,7 @@ fn sequential_writes_go_to_the_disk_together_and_old_data_not_at_all() {
 }
 
 #[test]
-fn destaging_goes_on_while_nobody_asks_and_reads_wait_for_it() {
+fn destaging_continues_while_idle_and_reads_wait_for_it() {
     let steps = [(0, Op::Write, 100_000, 4), (MS, Op::Read, 0, 1)];
     let with = latencies_us(&cached(), &steps)[1];
     let without = latencies_us(&cached(), &[(MS, Op::Read, 100_000, 4), (MS, Op::Read, 0, 1)])[1];
@@ -137,7 +137,7 @@ fn destaging_goes_on_while_nobody_asks_and_reads_wait_for_it() {
 
 /// Any mixture ends, every request is answered once, and the account fits.
 #[test]
-fn every_mixture_ends() {
+fn every_mixture_of_requests_on_any_disk_ends() {
     for seed in 0..60 {
         let mut random = Xoshiro256::new(seed, 9);
         let mut pick =

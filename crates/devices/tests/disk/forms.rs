@@ -34,7 +34,7 @@ fn a_read_is_a_seek_and_a_rotation_and_a_transfer() {
 }
 
 #[test]
-fn the_disk_turns_on_while_nothing_is_asked() {
+fn the_disk_keeps_rotating_while_idle() {
     // After a year the phase is what it must be: the spindle does not drift. 7 turns are no whole
     // number of nanoseconds at 4,321 turns a minute.
     let keys = [plain(), json!({"rpm": 4321})];
@@ -89,7 +89,7 @@ fn half_the_disk_has_half_the_seeks() {
 }
 
 #[test]
-fn a_curve_has_the_mean_that_it_was_made_of() {
+fn a_seek_curve_has_the_mean_seek_time_from_which_it_was_derived() {
     for (single, mean, full) in [("0.8ms", 8_500.0, "17ms"), ("0.23ms", 7_400.0, "15ms")] {
         let seek = json!({"single": single, "mean": format!("{mean}us"), "full": full});
         let keys = [json!({"seek": seek, "zones": "0-309999: 1500", "write_cache": "off",
@@ -102,7 +102,7 @@ fn a_curve_has_the_mean_that_it_was_made_of() {
 /// Requests of 8 KiB at random, coming by chance: the mean wait is that of M/G/1, from the moments of the
 /// service times.
 #[test]
-fn random_arrivals_wait_as_the_queue_says() {
+fn random_arrivals_wait_as_long_as_in_m_g_1() {
     let (_, alone, _) = Load::reads(1, 100_000).run(disk(&[plain()]).as_mut());
     let times: Vec<f64> = alone.iter().map(|it| it.latency() as f64 / 1e3).collect();
     let moment =

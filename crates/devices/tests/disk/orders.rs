@@ -16,7 +16,7 @@ fn under(scheduler: &str) -> (f64, Time) {
 }
 
 #[test]
-fn the_more_an_order_looks_at_the_faster_and_the_less_fair() {
+fn orders_that_consider_more_are_faster_and_less_fair() {
     let [fcfs, c_look, scan, sstf, sptf] = ["fcfs", "c-look", "scan", "sstf", "sptf"].map(under);
     assert!(sptf.0 > 1.1 * sstf.0 && sstf.0 >= c_look.0 && c_look.0 > 1.2 * fcfs.0);
     assert!(sptf.1 > sstf.1 && sstf.1 > scan.1 && scan.1 > c_look.1 && c_look.1 > fcfs.1);
@@ -35,7 +35,7 @@ fn order(scheduler: &str, sectors: &[u64]) -> Vec<u64> {
 }
 
 #[test]
-fn each_order_is_what_it_says() {
+fn each_order_serves_requests_as_its_name_says() {
     let sectors = [10_000, 180_000, 90_000, 120_000, 101_000];
     assert_eq!(order("fcfs", &sectors), sectors);
     assert_eq!(order("sstf", &sectors), [101_000, 90_000, 120_000, 180_000, 10_000]);
@@ -45,14 +45,14 @@ fn each_order_is_what_it_says() {
 }
 
 #[test]
-fn the_shortest_positioning_counts_the_turn() {
+fn shortest_positioning_time_includes_rotation() {
     // Three on the track under the head: in the order in which they pass, whatever the order of arrival.
     let found = order("sptf", &[100_090, 100_050, 100_020]);
     assert_eq!(found, [100_020, 100_050, 100_090]);
 }
 
 #[test]
-fn whoever_has_waited_too_long_is_next() {
+fn a_request_that_has_waited_too_long_is_next() {
     let slowest = |keys| {
         let (_, done, _) = Load::reads(16, 20_000).run(disk(&[plain(), keys]).as_mut());
         done.iter().map(Completion::latency).max().unwrap()

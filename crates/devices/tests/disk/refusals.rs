@@ -7,7 +7,7 @@ use serde_json::{Value, json};
 fn refusal(keys: &Value) -> (Vec<String>, String) {
     match DeviceConfig::resolve("disk", [keys]) {
         Err(Some((_, error))) => (Vec::new(), error.to_string()),
-        Err(None) => panic!("there is such a kind"),
+        Err(None) => panic!("the kind is known"),
         Ok(config) => match config.build(0) {
             Err(invalid) => (invalid.keys, invalid.problem),
             Ok(_) => panic!("{keys} is accepted"),
@@ -16,7 +16,7 @@ fn refusal(keys: &Value) -> (Vec<String>, String) {
 }
 
 #[test]
-fn what_cannot_be_is_refused_by_name() {
+fn impossible_disks_are_refused_with_their_keys() {
     let plain = super::plain();
     let rows = [
         (json!({"cylinders": 500}), "device.zones", "cylinders 0 to 999 lies beyond the 500"),

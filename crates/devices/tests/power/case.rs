@@ -9,7 +9,7 @@ use engine::{Completion, Device, Op, Random, Request, Status, Time, Xoshiro256};
 use std::collections::BTreeMap;
 use std::fmt;
 
-/// Events of a run, at most: it has come to no end.
+/// Most events of a run: one with more would never end.
 const MOST_EVENTS: u64 = 500_000;
 
 /// What makes a run.

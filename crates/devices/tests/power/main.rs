@@ -25,7 +25,7 @@ fn two_thousand_cuts_lose_nothing() {
 
 /// Runs the case that the variable `POWER` names, as a search prints it.
 #[test]
-fn again() {
+fn the_case_named_by_the_variable_power_loses_nothing() {
     let Ok(named) = std::env::var("POWER") else { return };
     let parts: Vec<&str> = named.split_whitespace().collect();
     let number = |text: &str| text.parse().expect("a number");

@@ -9,7 +9,7 @@ std::thread_local! {
     static TRYING: std::cell::Cell<bool> = const { std::cell::Cell::new(false) };
 }
 
-/// Runs a case, whatever it comes to; nothing if its drive is not possible.
+/// Runs a case and returns its result; none if its drive is not possible.
 pub fn tried(case: &Case) -> Option<Result<Came, String>> {
     static QUIET: std::sync::Once = std::sync::Once::new();
     QUIET.call_once(|| {

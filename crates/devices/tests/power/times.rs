@@ -98,7 +98,7 @@ fn summaries_take_as_long_as_the_closed_form_says() {
 /// without one, 29.57 s by spare areas.
 #[test]
 #[ignore = "a package of a million pages: make prove"]
-fn a_package_of_the_baseline() {
+fn the_full_package_of_the_baseline_recovers_in_the_time_of_the_closed_form() {
     for (units, by_spare, by_summary) in [(1, 29.57, 0.626), (2, 14.78, 0.313), (4, 7.39, 0.216)] {
         let (found, _) = recovery(&baseline(units, 2048, Recovery::Spare), 0);
         near(found, by_spare);

@@ -117,7 +117,7 @@ impl Experiment {
     /// [`supply_policy`](Self::supply_policy) does, provided that its name may be trusted.
     ///
     /// # Errors
-    /// Those of [`permit_code`](Self::permit_code) before anything is made, and what `make` says.
+    /// As [`permit_code`](Self::permit_code) before anything is made, and errors of `make`.
     pub fn load_policy(
         &self,
         make: impl FnOnce(&str) -> Result<Box<dyn Cleaner>, String>,

@@ -1,7 +1,8 @@
 //! Keys that have no effect: refused where a layer states them, left out of what is resolved.
 //!
-//! A preset is nobody's statement, so its keys give way. So do those of a layer that had an effect until a layer
-//! above it changed something: `--set suspend.program=none` need not take back the rest of a file's section.
+//! A preset states nothing for the user, so its keys give way. So do the keys of a layer that had an effect
+//! until a layer above it changed something: `--set suspend.program=none` need not take back the rest of a
+//! file's section.
 
 use super::section::Section;
 use crate::error::InputError;

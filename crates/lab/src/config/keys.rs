@@ -116,7 +116,7 @@ pub(crate) fn in_reference(path: &str) -> String {
 }
 
 /// The sentence for the unknown key `word` of the table `parent`, in a section of that kind: which kind
-/// has it, or the nearest one; and those of the table.
+/// has it, or the nearest one; and the keys of the table.
 pub(crate) fn unknown_key(parent: &str, word: &str, kind: &str) -> String {
     let all = keys();
     let table = in_reference(&of_device(parent));

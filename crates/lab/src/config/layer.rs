@@ -19,8 +19,8 @@ pub struct Layer {
     pub text: String,
     /// Whether it may name code to be loaded, as the command line may and a file may not.
     pub code: bool,
-    /// Whether its keys give way where they have no effect, as those of a preset do, which nobody has stated.
-    /// Of other layers such a key is refused.
+    /// Whether its keys give way where they have no effect, like the keys of a preset, which the user has not
+    /// stated. In other layers a key without effect is refused.
     pub gives_way: bool,
 }
 

@@ -75,7 +75,7 @@ fn is_part(values: &Values) -> bool {
 struct Written<'a> {
     negative: bool,
     digits: u128,
-    /// Of the digits' power of ten.
+    /// Power of ten by which the digits are multiplied.
     exponent: i32,
     suffix: &'a str,
 }

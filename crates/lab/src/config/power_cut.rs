@@ -81,7 +81,7 @@ mod tests {
     use super::PowerCut;
 
     #[test]
-    fn what_is_written_is_read() {
+    fn settings_are_read_back_as_written() {
         for text in ["none", "at 1.5s", "every 100ms", "random:3", "events:20"] {
             assert_eq!(text.parse::<PowerCut>().unwrap().to_string(), text);
         }

@@ -216,7 +216,7 @@ fn section(name: &str, all: &[&SectionKeys], description: &str) -> Value {
     json!({ "description": description, "type": "object", "allOf": parts })
 }
 
-/// A stream of a mix: the keys of a workload of its kind, and those of a stream.
+/// A stream of a mix: the keys of a workload of its kind, and the keys that every stream has.
 fn stream(workloads: &[&SectionKeys]) -> Value {
     let own = workloads::stream_keys();
     let own: Vec<_> = own.iter().map(|key| (key.path.as_str(), key)).collect();
@@ -264,7 +264,7 @@ fn by_kind(tables: &[KindKeys<'_>], chosen: impl Fn(&str) -> Value) -> Vec<Value
     std::iter::once(json!({ "properties": every })).chain(of_kind).collect()
 }
 
-/// Every key of any kind: its values, or those of any kind.
+/// Every key of any kind: its values, whichever kind has it.
 fn every_key(tables: &[KindKeys<'_>]) -> Map<String, Value> {
     let mut every: Map<String, Value> = Map::new();
     for (name, value) in tables.iter().flat_map(|table| &table.keys) {

@@ -52,7 +52,7 @@ fn quoted(text: &str) -> String {
 /// The layer of several `--set`, which are [`peers`].
 ///
 /// # Errors
-/// Those of [`set_layer`], and when two of them give a key different values.
+/// As [`set_layer`], and when two of them give a key different values.
 pub fn set_layers<T: AsRef<str>>(assignments: &[T]) -> Result<Layer, InputError> {
     let mut layers = Vec::new();
     let mut refused = Vec::new();

@@ -129,8 +129,7 @@ fn meant<'a>(row: &Synonym, paths: &[&'a str]) -> Vec<&'a str> {
 }
 
 /// The hint in a message about an unknown key, if it is a name used elsewhere: which of the keys it
-/// means, and
-/// of those that of `section` where it has some.
+/// means, and of those that of `section` where it has some.
 pub(crate) fn hint(word: &str, section: Option<&str>, paths: &[&str]) -> Option<String> {
     let row = synonym(word)?;
     let all = meant(row, paths);

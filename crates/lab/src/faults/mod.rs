@@ -71,7 +71,7 @@ pub(crate) fn of(experiment: &Experiment) -> Result<Vec<(Time, Order)>, RunError
     Ok(orders)
 }
 
-/// Whether nobody waits for what is being done any more.
+/// Whether the work was given up.
 pub(crate) type IsStopped<'a> = &'a dyn Fn() -> bool;
 
 /// A device with what is wrong with it, and its orders; these are its fields.
@@ -81,7 +81,7 @@ pub(crate) struct Faulty<'a> {
     wrong: Wrong,
     /// Orders to come, by the time after the first request.
     script: VecDeque<(Time, Order)>,
-    /// Those of them that wait until the drive rests.
+    /// Orders that wait until the drive rests.
     waiting: VecDeque<Order>,
     /// When the first request came.
     first: Option<Time>,
@@ -102,7 +102,7 @@ pub(crate) struct Faulty<'a> {
 
 impl<'a> Faulty<'a> {
     /// A device to which the orders of a script will be given; those about its age that stand at its
-    /// very beginning are done, as far as nobody says that it `is_stopped`.
+    /// very beginning are done, unless it `is_stopped`.
     pub(crate) fn new(
         device: &'a mut (dyn Model + 'static),
         experiment: &'a Experiment,

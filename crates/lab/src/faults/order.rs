@@ -18,7 +18,7 @@ pub(crate) struct Fail {
     pub(crate) sectors: Option<(u64, u64)>,
     /// How many more fail; without a limit `None`.
     pub(crate) left: Option<u64>,
-    /// Of those that it concerns, this share fails.
+    /// The share of the requests concerned that fails.
     pub(crate) share: f64,
 }
 
@@ -205,7 +205,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn orders_are_read_as_they_are_written() {
+    fn orders_are_read_back_as_written() {
         for line in [
             "slow 2.5",
             "latency add 2000000ns p=0.01",

@@ -102,7 +102,7 @@ impl<'a> Doors<'a> {
         }
     }
 
-    /// By what they find it; nothing as long as a shared door is not open.
+    /// The address for clients; none as long as a shared door is not open.
     pub(super) fn uri(&self) -> Option<String> {
         let shared = self.shared.and_then(|behind| behind.uri.get().cloned());
         shared.or_else(|| self.listener.as_ref().map(Listener::uri))

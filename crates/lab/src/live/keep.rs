@@ -33,7 +33,7 @@ pub(super) struct Keeper {
 }
 
 impl Keeper {
-    /// Of a device that has a state and a place for it.
+    /// For a device that has a state, and a file for it.
     pub(super) fn new(
         run: &RunConfig,
         backing: Option<&Path>,
@@ -57,7 +57,7 @@ impl Keeper {
         &self.path
     }
 
-    /// Lets the device take up the drive that was kept beside the backing file; whether there is one. `tick`
+    /// Restores the drive that was saved beside the backing file; whether there is one. `tick`
     /// may end it.
     pub(super) fn find(&self, device: &mut dyn Model, tick: Tick<'_>) -> Result<bool, RunError> {
         let Some(backing) = self.backing.as_ref().filter(|_| self.path.exists()) else {

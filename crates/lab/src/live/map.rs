@@ -146,7 +146,7 @@ mod tests {
     }
 
     #[test]
-    fn a_cell_is_a_letter_of_each() {
+    fn each_block_is_a_letter_in_each_map() {
         let mut looks = looks(8, 1, 2);
         looks.blocks[2].state = BlockState::Victim;
         looks.blocks[4].is_frontier = true;
@@ -162,7 +162,7 @@ mod tests {
     }
 
     #[test]
-    fn it_is_bounded_however_many_there_are() {
+    fn the_map_is_bounded_however_many_blocks_there_are() {
         for (blocks, drives, units, panels) in
             [(16_000, 1, 8, 8), (1_000_000, 1, 8, 8), (120_000, 6, 16, 6), (64, 1, 128, 1)]
         {
@@ -176,7 +176,7 @@ mod tests {
     }
 
     #[test]
-    fn of_neighbours_what_happens_to_one_is_shown() {
+    fn a_cell_of_several_blocks_shows_the_one_being_cleaned() {
         let mut looks = looks(40_000, 1, 1);
         looks.blocks[1].state = BlockState::Victim;
         looks.blocks[3].state = BlockState::Free;

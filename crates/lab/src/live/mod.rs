@@ -92,7 +92,7 @@ impl Live {
         *self.status.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// By what lines are said to it, as at its control socket, from any thread.
+    /// Accepts orders as its control socket does, from any thread.
     pub fn control(&self) -> Control {
         self.control.clone()
     }

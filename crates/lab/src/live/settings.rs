@@ -1,6 +1,7 @@
 //! Settings of a live device, and its properties once it is served.
 
 use crate::error::RunError;
+use engine::Completion;
 use nbd::{Arrivals, Export};
 use std::io;
 use std::path::PathBuf;
@@ -32,7 +33,7 @@ pub struct Behind {
     pub(super) is_tcp: bool,
     /// What the device is for its clients, once it is ready.
     pub(super) export: Arc<OnceLock<Export>>,
-    /// By what they find it, once the door is open.
+    /// The address for clients, once the door is open.
     pub(super) uri: Arc<OnceLock<String>>,
 }
 
@@ -69,7 +70,8 @@ pub struct LiveSettings {
 /// What is known once clients can come.
 #[derive(Debug, Clone)]
 pub struct Ready {
-    /// By what those of NBD find the device; nothing as long as a door that it shares is not open.
+    /// The address under which clients of NBD find the device; none as long as a door that it shares is not
+    /// open.
     pub uri: Option<String>,
     /// The file that is the device.
     pub file: Option<PathBuf>,
@@ -90,10 +92,24 @@ pub struct LiveStatus {
     pub bytes: u64,
     /// The sum of their latencies in the model, ns.
     pub latency_ns: u64,
-    /// Of the drive so far, where it has one.
+    /// Write amplification of the drive so far, where it has one.
     pub write_amplification: Option<f64>,
     /// The share of requests that were late; about once a second.
     pub late_share: f64,
+}
+
+impl LiveStatus {
+    /// Counts an answered request.
+    pub(super) fn count(&mut self, completion: &Completion) {
+        self.requests += 1;
+        self.bytes += completion.request.bytes();
+        self.latency_ns += completion.latency();
+    }
+
+    /// Renews the figures that take longer to find out.
+    pub(super) fn renew(&mut self, late_share: f64, write_amplification: Option<f64>) {
+        (self.late_share, self.write_amplification) = (late_share, write_amplification);
+    }
 }
 
 pub(super) fn system(error: &io::Error) -> RunError {

@@ -48,7 +48,7 @@ impl Alone {
 
 impl Witness<Faulty<'_>> for Watcher {
     fn begins(&mut self, device: &mut Faulty<'_>, at: Time) {
-        // Shares of time are of the time from the first request on, as in a replay.
+        // Shares of time count from the first request on, as in a replay.
         device.begin_account(at);
     }
 
@@ -89,18 +89,15 @@ impl Witness<Faulty<'_>> for Watcher {
     fn completed(&mut self, completion: &Completion) {
         self.last = self.last.max(completion.at);
         self.simulated.record(completion);
-        self.fresh.requests += 1;
-        self.fresh.bytes += completion.request.bytes();
-        self.fresh.latency_ns += completion.latency();
+        self.fresh.count(completion);
         if let Ok(mut status) = self.status.try_lock() {
             *status = self.fresh;
         }
     }
 
     fn idle(&mut self, device: &mut Faulty<'_>, now: Time, timing: &Punctuality) {
-        self.fresh.late_share = timing.late_share();
         let report = device.device.report(now);
-        self.fresh.write_amplification = report.and_then(|it| it.write_amplification_bytes);
+        self.fresh.renew(timing.late_share(), report.and_then(|it| it.write_amplification_bytes));
         if let Some(keeper) = &mut self.keeper
             && keeper.is_due(self.fresh.requests)
             && device.device.rests()

@@ -42,7 +42,7 @@ struct Member {
 /// What an event has lost.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(super) enum Loss {
-    /// More members were gone than the redundancy bears: a share of them that was not yet rebuilt.
+    /// More members were missing than the redundancy tolerates: the share of them that was not yet rebuilt.
     Members { share: f64 },
     /// Defects of the others, when members were gone that would have corrected them.
     Defects { count: usize },

@@ -103,7 +103,7 @@ mod tests {
     use engine::Xoshiro256;
 
     #[test]
-    fn samples_have_their_mean_whatever_has_been_lived() {
+    fn samples_have_the_mean_of_the_law_at_every_age() {
         for text in ["1000h", "weibull(1000h, 1.12)", "weibull(168h, 3, 6h)", "constant(12h)"] {
             let law = Law::parse("--life", text).unwrap();
             let mut random = Xoshiro256::new(1, 2);
@@ -123,7 +123,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_wrong_is_said() {
+    fn wrong_laws_are_refused_with_the_reason() {
         for (text, problem) in [
             ("12", "has no unit"),
             ("weibull(12h)", "does not take 1 values"),

@@ -52,7 +52,7 @@ pub struct ReliabilitySettings {
     pub years: f64,
     /// Groups that are simulated.
     pub groups: u64,
-    /// Of the generators.
+    /// Seed of the random generators.
     pub seed: u64,
 }
 
@@ -65,9 +65,9 @@ pub struct Reliability {
     pub losses: f64,
     /// The standard error of `losses`.
     pub losses_error: f64,
-    /// Of these, because too many members were missing.
+    /// Losses among these because too many members were missing.
     pub by_members: f64,
-    /// Of these, because of a defect of another member when a rebuild needed all of them.
+    /// Losses among these because of a defect of another member when a rebuild needed all of them.
     pub by_defects: f64,
     /// Losses in all groups together that were seen without faster failures.
     pub seen: u64,

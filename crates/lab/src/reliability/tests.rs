@@ -1,4 +1,4 @@
-//! Does the Monte Carlo come to the closed forms, and are they too hopeful where the literature says so?
+//! Does the Monte Carlo agree with the closed forms, and are they too optimistic where the literature says so?
 
 use super::*;
 
@@ -32,7 +32,7 @@ fn near(found: f64, expected: f64, share: f64) {
 
 /// Gibson 1992: `MTTF^2 / (N (N-1) MTTR)`, and of double parity `MTTF^3 / (N (N-1) (N-2) MTTR^2)`.
 #[test]
-fn exponential_times_come_to_the_closed_forms() {
+fn exponential_times_give_the_closed_forms() {
     for (tolerated, years) in [(1, 84_879.0), (2, 5.89e8)] {
         let found = run(&settings(tolerated));
         near(found.mttdl_hours / YEAR, years, 0.002);
@@ -51,9 +51,9 @@ fn exponential_times_come_to_the_closed_forms() {
     near(run(&settings(0)).losses, 8.0 * 87_600.0 / 1e6, 0.01);
 }
 
-/// Where losses are frequent they can be counted, and the trials come to the same.
+/// Where losses are frequent they can be counted, and the trials agree.
 #[test]
-fn trials_find_what_is_seen() {
+fn trials_agree_with_direct_simulation() {
     let aging = ReliabilitySettings {
         life: "weibull(40000h, 1.4, 200h)".into(),
         repair: "weibull(600h, 2, 20h)".into(),
@@ -76,7 +76,7 @@ fn trials_find_what_is_seen() {
 
 /// A failure meets a defect with the chance `1 - exp(-(N - 1) mean scrub / mean time between)`.
 #[test]
-fn defects_come_to_their_closed_form() {
+fn latent_errors_give_their_closed_form() {
     for scrub in ["weibull(168h, 3, 6h)", "exponential(300h)"] {
         let found = run(&ReliabilitySettings {
             defects: Some("9259h".into()),
@@ -94,7 +94,7 @@ fn defects_come_to_their_closed_form() {
 
 /// Elerath and Pecht (DSN 2007): 2 to 1,500 times as many losses as the formula expects.
 #[test]
-fn the_formula_is_too_hopeful() {
+fn the_formula_expects_too_few_losses() {
     let base = ReliabilitySettings {
         life: "weibull(461386h, 1.12)".into(),
         repair: "weibull(12h, 2, 6h)".into(),
@@ -117,7 +117,7 @@ fn the_formula_is_too_hopeful() {
 }
 
 #[test]
-fn what_helps_helps() {
+fn better_members_repair_and_scrubbing_reduce_losses() {
     let losses = |change: Change| {
         let mut base = ReliabilitySettings {
             defects: Some("20000h".into()),
@@ -152,7 +152,7 @@ fn the_seed_decides_and_nothing_else() {
 }
 
 #[test]
-fn it_ends_when_it_is_told_to() {
+fn an_interrupted_simulation_ends() {
     let mut told = Vec::new();
     let ended = reliability(&settings(1), &mut |done| {
         told.push(done);
@@ -163,7 +163,7 @@ fn it_ends_when_it_is_told_to() {
 }
 
 #[test]
-fn what_cannot_be_is_refused() {
+fn impossible_settings_are_refused() {
     let cases: [(Change, &str); 6] = [
         (|it| it.life = "constant(5y)".into(), "--life: needs a random distribution"),
         (|it| it.repair = "soon".into(), "--repair \"soon\": \"soon\" has no unit"),

@@ -21,7 +21,7 @@ struct Axis {
     shift: u32,
     /// The number of the first bin, counted from 0 in this width.
     base: u64,
-    /// Of all values.
+    /// The range of all values.
     low: u64,
     high: u64,
 }
@@ -137,7 +137,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn nothing_is_lost_when_the_grid_grows() {
+    fn a_growing_grid_keeps_all_counts() {
         let mut density = Density::default();
         let mut random: u64 = 1;
         for count in 1..=2000_u64 {

@@ -132,7 +132,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn counts_are_near() {
+    fn estimated_working_sets_are_within_two_and_a_half_percent() {
         for pages in [0, 1, 100, 10_000, 40_000, 1_000_000_u64] {
             let mut set = WorkingSet::default();
             for _ in 0..2 {

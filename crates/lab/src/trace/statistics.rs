@@ -1,7 +1,7 @@
 //! Statistics of a trace, from one pass over its requests in the order of the file.
 //!
 //! Requests are reads, writes and trims; flushes, which ask for no sectors, are counted beside them.
-//! Shares are of the reads and writes. The span is that of each device, added up.
+//! Shares are relative to reads and writes. The span is the sum over the devices.
 
 use super::arrivals::Arrivals;
 use super::bytes::number;
@@ -129,7 +129,7 @@ pub(super) struct Statistics {
     density: Density,
     sequential: u64,
     alignment: Alignment,
-    /// Of the device that the trace is meant for, sectors.
+    /// Capacity of the device that the trace is meant for, sectors.
     capacity: Option<u64>,
     beyond: u64,
 }
@@ -173,7 +173,7 @@ impl Statistics {
         }
     }
 
-    /// Everything, in the words of the command line.
+    /// Everything, under the names of the command line.
     pub(super) fn to_json(&self) -> Value {
         let ByOp([reads, writes, trims, flushes]) = self.counts;
         let directed = reads + writes;
@@ -332,7 +332,7 @@ mod tests {
     }
 
     #[test]
-    fn nothing_and_the_extremes_are_survived() {
+    fn empty_traces_and_extreme_requests_have_statistics() {
         let nothing = found(&[]);
         assert_eq!(nothing["requests"], 0);
         assert_eq!(nothing["read_share"], Value::Null);

@@ -58,7 +58,7 @@ fn head_shows_lines_beside_requests() {
 }
 
 #[test]
-fn what_is_converted_is_read_back() {
+fn converted_traces_are_read_back_unchanged() {
     let (directory, path) = directory(DISKSIM);
     let original = info(&path, "{}").unwrap();
     for (name, options) in [
@@ -82,7 +82,7 @@ fn what_is_converted_is_read_back() {
 }
 
 #[test]
-fn what_fails_leaves_nothing() {
+fn a_failed_conversion_leaves_no_file() {
     let (directory, path) = directory("0.5 0 0 8 1\n0.6 0 0 8 1\nrubbish\n");
     let before = files(&directory);
     for name in ["a.parquet", "a.disksim.gz"] {

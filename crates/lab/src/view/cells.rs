@@ -23,7 +23,7 @@ pub(super) struct Cell {
 const UNKNOWN: u8 = 15;
 
 impl Cell {
-    /// What blocks come to as one. A victim among them shows, then one that is open; it is free if all are.
+    /// Several blocks as one. A victim among them is shown, then one that is open; it is free if all are.
     pub(super) fn of(blocks: &[BlockLook]) -> Cell {
         let sum = |of: fn(&BlockLook) -> u32| {
             let sum: u64 = blocks.iter().map(|block| u64::from(of(block))).sum();
@@ -166,7 +166,7 @@ mod tests {
     }
 
     #[test]
-    fn of_several_blocks_the_busiest_shows() {
+    fn a_cell_of_several_blocks_shows_the_busiest() {
         let [mut a, mut b] = [block(9, 1, 100), block(10, 1, 100)];
         assert_eq!(Cell::of(&[a, a]).head & 7, BlockState::Free as u8);
         assert_eq!(Cell::of(&[a, b]).head & 7, BlockState::Closed as u8);

@@ -11,7 +11,7 @@ use engine::{Completion, Op, Time};
 use serde_json::{Map, Value, json};
 use std::collections::VecDeque;
 
-/// Percentiles are those of the last `WINDOW` requests.
+/// Percentiles are of the last `WINDOW` requests.
 const WINDOW: usize = 10_000;
 /// A percentile is shown if at least this many requests are slower.
 const SLOWER: usize = 10;

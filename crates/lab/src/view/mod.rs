@@ -2,7 +2,7 @@
 //!
 //! It is the run of [`run_with`](crate::run_with), on a thread of its own, whose device stands behind a
 //! [gate](gate): before time advances past an instant the gate emits the state of the device, and waits
-//! for the next command. So the view shows the run itself, and its results are those of a run without a
+//! for the next command. So the view shows the run itself, and its results are the same as without a
 //! view.
 
 mod cells;
@@ -102,7 +102,7 @@ impl View {
     /// Continues to the end without more frames, and returns the results as JSON text.
     ///
     /// # Errors
-    /// Those of a run.
+    /// As for a run.
     pub fn finish(mut self) -> Result<String, RunError> {
         self.orders = None;
         self.join()
@@ -112,7 +112,7 @@ impl View {
     pub fn stop(mut self) {
         self.is_stopped.store(true, Ordering::Relaxed);
         self.orders = None;
-        // It was given up: what became of it is of no interest.
+        // It was given up, so its result does not matter.
         let _ = self.join();
     }
 

@@ -36,7 +36,7 @@ pub fn draw(config: &mut Config, seed: u64) {
     }
 }
 
-/// A value of such a key.
+/// A value of a key of energy.
 pub fn of_energy(path: &str, dice: &mut Dice) -> Option<String> {
     let value = match path.strip_prefix("device.energy.")? {
         "voltage" => dice.text(&["3.3V", "1.8V", "0V"]),

@@ -1,7 +1,7 @@
 //! What must hold for every experiment that is accepted, and of every refusal.
 //!
 //! A law is a function and a row of [`LAWS`]. It sees the configuration and its results and may run
-//! variants: the other gear, the same again, saved and loaded. It says what is wrong, with figures.
+//! variants: timed instead of untimed, the same again, saved and loaded. It says what is wrong, with figures.
 
 use super::{Config, Outcome, outcome};
 use serde_json::Value;
@@ -59,7 +59,7 @@ pub const LAWS: &[Law] = &[
     ("the order of --set does not matter", pairs::order),
     ("every request is answered once, Little's law", watched::little),
     ("the same bits twice", pairs::twice),
-    ("timed and untimed agree", pairs::gears),
+    ("timed and untimed agree", pairs::timed_and_untimed),
     ("saved and loaded = uninterrupted", pairs::saved),
     ("twice the times, twice the latencies", pairs::doubled),
     ("one drive = an array of one", pairs::array_of_one),
@@ -146,7 +146,7 @@ impl Case<'_> {
         self.resolved(key).and_then(Value::as_str) == Some(word)
     }
 
-    /// Whether it is a drive with a write buffer, or an array of such.
+    /// Whether it is a drive with a write buffer, or an array of them.
     pub fn is_buffered(&self) -> bool {
         self.results.get("buffer").is_some()
     }

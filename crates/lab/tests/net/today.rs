@@ -1,4 +1,4 @@
-//! Drives with a write buffer: their keys are drawn together, so that a share of the experiments has one.
+//! Drives with a write buffer: their keys are drawn together, so that part of the experiments has one.
 //!
 //! Apart from a buffer these keys are refusals, and with one so are keys of the other drives. Draws for
 //! itself, so that what else a seed draws stays.

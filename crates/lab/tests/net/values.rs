@@ -100,7 +100,7 @@ fn of_device(kind: &str, path: &str, so_far: &Config, dice: &mut Dice) -> Option
     Some(value)
 }
 
-/// Of hard disks, small ones.
+/// Values for keys of hard disks, which are small.
 fn of_disk(path: &str, dice: &mut Dice) -> Option<String> {
     let value = match path.strip_prefix("device.")? {
         "rpm" => dice.whole(&[60, 5_400, 7_200, 10_025, 100_000]),
@@ -128,7 +128,7 @@ fn of_disk(path: &str, dice: &mut Dice) -> Option<String> {
     Some(value)
 }
 
-/// Of drives with a write buffer; see [`today`].
+/// Values for keys of drives with a write buffer; see [`today`].
 fn of_today(path: &str, dice: &mut Dice) -> Option<String> {
     let value = match path.strip_prefix("device.")? {
         "scale" => dice.whole(&[1, 2, 2, 3]),
@@ -238,7 +238,7 @@ fn of_workload(kind: &str, path: &str, dice: &mut Dice) -> Option<String> {
     Some(value)
 }
 
-/// Of a class of threads; what it has in common with other kinds is drawn as theirs.
+/// Values for keys of a class of threads; keys that other kinds have too are drawn alike.
 fn of_class(path: &str, dice: &mut Dice) -> Option<String> {
     let key = path.rsplit('.').next()?;
     Some(match key {

@@ -97,7 +97,7 @@ pub fn message(
     bytes
 }
 
-/// A linear device on which everything takes so long.
+/// A linear device on which every request takes this time.
 pub fn device(ns: Time) -> Box<dyn Model> {
     use devices::DeviceKind;
     let mut config = LinearConfig::default();

@@ -7,7 +7,7 @@ use crate::read::lines::Each;
 use crate::read::plain::{Plain, of_bytes};
 use crate::record::{Clock, Line, LineError, Record};
 
-pub(super) const FORMAT: Format = Format {
+pub const FORMAT: Format = Format {
     detect: Some(|head: &Head| head.mostly(has_shape)),
     clock: Clock::Epoch,
     ..Format::new(

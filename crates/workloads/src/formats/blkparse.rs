@@ -1,4 +1,4 @@
-//! The output of blkparse: its default lines, or those of a format that is declared as for `-f`.
+//! The output of blkparse: its default lines, or lines in a format that is declared as for `-f`.
 //!
 //! A declared format is that text with its `%` letters; it must tell action, direction, sector,
 //! size and time. The summary at the end, and every line that begins with a word, is left out.
@@ -13,7 +13,7 @@ use crate::record::{Clock, Line, LineError, device_number};
 use engine::{SECTOR_BYTES, Time};
 use options::Invalid;
 
-pub(super) const FORMAT: Format = Format {
+pub const FORMAT: Format = Format {
     detect: Some(|head: &Head| head.mostly(has_shape)),
     clock: Clock::Epoch,
     may_state: &["layout", "event"],

@@ -16,7 +16,7 @@ use engine::SECTOR_BYTES;
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 
-pub(super) const FORMAT: Format = Format {
+pub const FORMAT: Format = Format {
     detect: Some(detect),
     clock: Clock::Epoch,
     may_state: &["event"],

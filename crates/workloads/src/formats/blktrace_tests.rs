@@ -77,7 +77,7 @@ fn processors_are_merged_by_time_from_files_or_a_tar() {
 }
 
 #[test]
-fn what_is_broken_says_where() {
+fn errors_in_broken_traces_name_the_place() {
     let mut bytes = sample(false);
     bytes.truncate(bytes.len() - 1);
     let error = read_with(&bytes, &ReadOptions::default()).unwrap_err();

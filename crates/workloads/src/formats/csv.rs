@@ -15,7 +15,7 @@ use crate::record::{Clock, Line, LineError, Record};
 use engine::Op;
 use options::Invalid;
 
-pub(super) const FORMAT: Format = Format {
+pub const FORMAT: Format = Format {
     detect: Some(|head: &Head| head.columns_stated),
     clock: Clock::Epoch,
     stated: &[("columns", "time=1:us,op=3,offset=4:bytes,size=5,device=2")],
@@ -63,7 +63,7 @@ fn parser(options: &ReadOptions, head: &Head) -> Result<Box<dyn LineParser>, Inv
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Role {
     Nothing,
-    /// Of a power of ten of ns.
+    /// A time in units of a power of ten of ns.
     Time(usize),
     FileTime,
     Word,
@@ -254,7 +254,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_missing_is_named() {
+    fn missing_columns_are_named() {
         let error =
             |text: &str, columns: &str| read_with(text.as_bytes(), &with(columns)).unwrap_err();
         let no_op = error("1,2,3\n", "time=1:s,offset=2:bytes,size=3");

@@ -13,7 +13,7 @@ use crate::record::{Line, LineError, Losses, Record};
 use engine::Op;
 use std::io::{self, Write};
 
-pub(super) const FORMAT: Format = Format {
+pub const FORMAT: Format = Format {
     detect: Some(|head: &Head| head.mostly(has_shape)),
     write: Some(write),
     ..Format::new(
@@ -30,7 +30,7 @@ const TIME: Field = Field::new("time", "a time in ms such as 5265.313");
 const FLAGS: Field = Field::new("flags", "flags in hex, bit 0 set for a read");
 
 /// Whether a line has five fields as they must be, the sign aside. The decimal point tells these
-/// lines from those of formats that have the same columns in integers.
+/// lines from formats that have the same columns in integers.
 fn has_shape(line: &str) -> bool {
     let fields = blank_fields(line);
     let [time, integers @ .., flags] = &fields[..] else { return false };
@@ -152,12 +152,12 @@ mod tests {
 
     proptest! {
         #[test]
-        fn any_bytes_are_survived(line in proptest::collection::vec(any::<u8>(), 0..80)) {
+        fn any_bytes_are_read_or_refused_without_a_panic(line in proptest::collection::vec(any::<u8>(), 0..80)) {
             let _ = parse(&line);
         }
 
         #[test]
-        fn near_misses_are_survived(line in "[-0-9.x a]{0,40}") {
+        fn lines_with_small_faults_are_read_or_refused_without_a_panic(line in "[-0-9.x a]{0,40}") {
             let _ = parse(line.as_bytes());
             let _ = sniff(&[&line]);
         }

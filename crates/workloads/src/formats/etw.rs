@@ -11,7 +11,7 @@ use crate::read::lines::LineParser;
 use crate::record::{Line, LineError, Record};
 use engine::Op;
 
-pub(super) const FORMAT: Format = Format {
+pub const FORMAT: Format = Format {
     detect: Some(detect),
     disorder_ns: 60_000_000_000,
     ..Format::new(

@@ -15,7 +15,7 @@ use engine::{Op, SECTOR_BYTES, Time};
 use options::Invalid;
 use std::io::{self, Write};
 
-pub(super) const FORMAT: Format = Format {
+pub const FORMAT: Format = Format {
     detect: Some(detect),
     may_state: &["time_unit"],
     write: Some(write),
@@ -190,7 +190,7 @@ mod tests {
     }
 
     #[test]
-    fn the_three_versions() {
+    fn all_three_versions_are_read() {
         let third = read(&FORMAT, &(FORMAT.sample)());
         let expected = [
             (878_000, 0, Op::Write),
@@ -209,7 +209,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_not_in_a_version_is_refused() {
+    fn malformed_lines_of_each_version_are_refused() {
         let third = "fio version 3 iolog\n1 f ";
         refused(&FORMAT, &format!("{third}wait 3 0\n"), "line 2: bad action \"wait\"");
         refused(&FORMAT, &format!("{third}read 3\n"), "bad size \"\"");

@@ -9,7 +9,7 @@ use crate::read::lines::Each;
 use crate::read::plain::Plain;
 use crate::record::{Clock, Line, LineError, Record, device_number};
 
-pub(super) const FORMAT: Format = Format {
+pub const FORMAT: Format = Format {
     detect: Some(|head: &Head| head.mostly(has_shape)),
     clock: Clock::Epoch,
     ..Format::new(

@@ -9,7 +9,7 @@ use crate::record::{Line, LineError, Record};
 use crate::units::PAGE_SECTORS;
 use engine::Op;
 
-pub(super) const FORMAT: Format = Format::new(
+pub const FORMAT: Format = Format::new(
     "flashsim",
     "FlashSim ASCII: as disksim, but sizes in 4 KiB pages; only if it is named",
     Reader::Line(parse),

@@ -9,7 +9,7 @@ use crate::read::scsi;
 use crate::record::{Clock, Line, LineError, Record};
 use engine::{Op, SECTOR_BYTES};
 
-pub(super) const FORMAT: Format = Format {
+pub const FORMAT: Format = Format {
     detect: Some(|head: &Head| head.starts(HEADER)),
     clock: Clock::Epoch,
     tick_ns: Some(S),

@@ -13,7 +13,7 @@ use crate::record::{Line, LineError, Losses, Record};
 use engine::{Op, Time};
 use std::io::{self, Write};
 
-pub(super) const FORMAT: Format = Format {
+pub const FORMAT: Format = Format {
     detect: Some(|head: &Head| head.mostly(has_shape)),
     stated: &[("time_unit", "ns")],
     write: Some(write),

@@ -13,7 +13,7 @@ use crate::record::{Clock, Line, LineError, Losses, Record};
 use engine::{SECTOR_BYTES, Time};
 use std::io::{self, Write};
 
-pub(super) const FORMAT: Format = Format {
+pub const FORMAT: Format = Format {
     detect: Some(|head: &Head| head.mostly(has_shape)),
     clock: Clock::Epoch,
     disorder_ns: 60_000_000_000,

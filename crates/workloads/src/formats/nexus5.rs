@@ -10,7 +10,7 @@ use crate::read::plain::Plain;
 use crate::record::{Clock, Line, LineError, Record};
 use engine::{Op, Time};
 
-pub(super) const FORMAT: Format = Format {
+pub const FORMAT: Format = Format {
     detect: Some(|head: &Head| head.mostly(has_shape)),
     clock: Clock::Epoch,
     disorder_ns: 60_000_000_000,

@@ -1,7 +1,7 @@
 //! libCacheSim's oracleGeneral: time, object, size and next access, without a direction.
 //!
 //! The format is for caches: times are whole seconds, an object's number is taken for its first
-//! sector of 512 B, and what share of the requests reads must be stated.
+//! sector of 512 B, and the share of reads must be stated.
 
 use super::row::{Format, Reader};
 use crate::error::BuildError;
@@ -13,7 +13,7 @@ use crate::record::{Clock, Record};
 use engine::{Op, SECTOR_BYTES};
 use options::Invalid;
 
-pub(super) const FORMAT: Format = Format {
+pub const FORMAT: Format = Format {
     detect: Some(detect),
     clock: Clock::Epoch,
     tick_ns: Some(S),

@@ -28,7 +28,7 @@ use parquet::schema::parser::parse_message_type;
 use std::io::{self, Read, Write};
 use std::sync::Arc;
 
-pub(super) const FORMAT: Format = Format {
+pub const FORMAT: Format = Format {
     detect: Some(|head: &crate::read::head::Head| head.bytes.starts_with(MAGIC)),
     clock: Clock::Epoch,
     write: Some(write),
@@ -127,7 +127,7 @@ struct Column {
     bytes: bool,
 }
 
-/// Rows decoded and not yet given out, column by column: the numbers are those of the places in
+/// Rows decoded and not yet given out, column by column: the numbers are places in
 /// [`COLUMNS`], and a column that is not there has none.
 #[derive(Default)]
 struct Rows {

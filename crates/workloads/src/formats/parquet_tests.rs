@@ -101,7 +101,7 @@ fn a_stream_or_a_broken_file_is_refused() {
 
 proptest! {
     #[test]
-    fn nothing_is_lost(
+    fn traces_are_read_back_as_written(
         rows in proptest::collection::vec(
             (any::<u64>(), any::<u32>(), 0..4_usize, any::<u64>(), 1..=u32::MAX, any::<bool>()),
             0..50,

@@ -12,7 +12,7 @@ use crate::read::plain::{Plain, of_bytes};
 use crate::record::{Line, LineError, Record};
 use engine::SECTOR_BYTES;
 
-pub(super) const FORMAT: Format = Format {
+pub const FORMAT: Format = Format {
     detect: Some(|head: &Head| head.mostly(has_shape)),
     ..Format::new(
         "spc",

@@ -12,7 +12,7 @@ use crate::read::source::{Bytes, OneByOne, Opening, Source, Unreadable, u32_at};
 use crate::record::{LineError, Record};
 use engine::{Op, SECTOR_BYTES};
 
-pub(super) const FORMAT: Format = Format {
+pub const FORMAT: Format = Format {
     detect: Some(|head: &Head| head.bytes.starts_with(MAGIC)),
     disorder_ns: S,
     ..Format::new("srt", "HP SRT binary (hplajw, cello)", Reader::Bytes(open), || {

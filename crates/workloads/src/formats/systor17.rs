@@ -1,6 +1,6 @@
 //! The traces of SYSTOR '17: block requests of a virtual desktop infrastructure, with a header.
 //!
-//! Times are of a Unix clock with nine digits. Requests without a type got no answer within the
+//! Times are Unix times with nine digits. Requests without a type got no answer within the
 //! trace; they are left out and counted. The files are in order of nothing in particular.
 
 use super::row::{Format, Reader};
@@ -11,7 +11,7 @@ use crate::read::plain::{Plain, of_bytes};
 use crate::record::{Clock, Line, LineError, Record};
 use engine::Time;
 
-pub(super) const FORMAT: Format = Format {
+pub const FORMAT: Format = Format {
     detect: Some(|head: &Head| head.starts(HEADER)),
     clock: Clock::Epoch,
     disorder_ns: 60_000_000_000,

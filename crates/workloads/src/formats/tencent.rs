@@ -11,7 +11,7 @@ use crate::read::plain::Plain;
 use crate::record::{Clock, Line, LineError, Record};
 use engine::Op;
 
-pub(super) const FORMAT: Format = Format {
+pub const FORMAT: Format = Format {
     detect: Some(|head: &Head| head.mostly(has_shape)),
     clock: Clock::Epoch,
     tick_ns: Some(S),
@@ -71,7 +71,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn zero_is_a_read() {
+    fn a_type_of_0_is_a_read() {
         let all = read(&FORMAT, &(FORMAT.sample)());
         let expected = Record {
             at: 1_538_323_200 * S,

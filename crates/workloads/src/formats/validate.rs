@@ -11,7 +11,7 @@ use crate::read::plain::Plain;
 use crate::record::{Line, LineError, Record};
 use engine::Time;
 
-pub(super) const FORMAT: Format = Format {
+pub const FORMAT: Format = Format {
     detect: Some(|head: &Head| head.mostly(has_shape)),
     response: Some(response),
     gaps_after_answers: true,

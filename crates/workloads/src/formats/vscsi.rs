@@ -12,7 +12,7 @@ use crate::read::source::{Bytes, OneByOne, Unreadable, u16_at, u32_at, u64_at};
 use crate::record::{Clock, LineError, Record};
 use engine::{Op, SECTOR_BYTES};
 
-pub(super) const FORMAT: Format = Format {
+pub const FORMAT: Format = Format {
     detect: Some(|head: &Head| head.lines.is_empty() && version(head.bytes).is_some()),
     clock: Clock::Epoch,
     ..Format::new(
@@ -181,7 +181,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_broken_says_where() {
+    fn errors_in_broken_traces_name_the_place() {
         let first = &LAYOUTS[0];
         let good = sample(first).repeat(EXAMINED);
         let error = |tail: Vec<u8>| {

@@ -8,7 +8,7 @@ use crate::read::head::{Head, blank_fields, is_decimal, is_digits};
 use crate::record::{Line, LineError};
 use engine::Op;
 
-pub(super) const FORMAT: Format = Format {
+pub const FORMAT: Format = Format {
     detect: Some(|head: &Head| head.mostly(has_shape)),
     ..Format::new(
         "wiscsee",

@@ -282,7 +282,7 @@ mod tests {
     }
 
     #[test]
-    fn what_cannot_be_is_refused() {
+    fn impossible_settings_are_refused() {
         for (text, key, problem) in [
             ("requests = 0", "workload.requests", "at least 1"),
             ("on_rate = -1.0", "workload.on_rate", "-1 is not a rate"),

@@ -273,7 +273,7 @@ mod tests {
     }
 
     #[test]
-    fn what_cannot_be_is_refused() {
+    fn impossible_settings_are_refused() {
         let rows = [
             ("requests = 0", "workload.requests", "at least 1"),
             ("threads = 0", "workload.threads", "it must be from 1 to 65536"),

@@ -136,7 +136,7 @@ impl Fio {
     }
 }
 
-/// What of the jobs is not honoured to the letter, and in how many jobs.
+/// Options of the jobs that are not followed exactly, and in how many jobs.
 fn notices(jobs: &[Job]) -> Vec<(&'static str, u64)> {
     let mut notices = Vec::new();
     for (index, (_, notice)) in IGNORED.iter().enumerate() {

@@ -202,7 +202,7 @@ mod tests {
     }
 
     #[test]
-    fn what_cannot_be_is_refused() {
+    fn impossible_settings_are_refused() {
         for (text, key, problem) in [
             ("requests = 0", "workload.requests", "at least 1"),
             ("runs = 0", "workload.runs", "at least 1"),

@@ -91,7 +91,7 @@ impl WorkloadKind for Jesd219 {
 struct Mixture {
     reads: Chance,
     areas: Vec<Band>,
-    /// Of 4 KiB, in the footprint.
+    /// Units of 4 KiB in the footprint.
     units: u64,
     random: Xoshiro256,
 }
@@ -184,7 +184,7 @@ mod tests {
     }
 
     #[test]
-    fn what_cannot_be_is_refused() {
+    fn impossible_settings_are_refused() {
         for (text, key, problem) in [
             ("requests = 0", "workload.requests", "at least 1"),
             ("outstanding = 0", "workload.outstanding", "at least 1"),

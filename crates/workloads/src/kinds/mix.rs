@@ -2,7 +2,7 @@
 //!
 //! A stream without a weight keeps its own pace: its clock or its number outstanding. Streams with
 //! weights take turns: whose turn it is is drawn by weight, and the turn waits until that stream
-//! can ask, so that the shares of the requests are those of the weights for as long as all last.
+//! can ask, so that requests are shared out by the weights for as long as all last.
 //! Streams draw from independent randomness, and each is built as if its part were the device.
 
 mod config;
@@ -275,7 +275,7 @@ impl Workload for Mixture {
         parts.map(|part| u32::from(part.first_queue) + part.workload.queues()).max().unwrap_or(1)
     }
 
-    /// Those of its streams, each with the number of its stream, from 1.
+    /// Errors of its streams, each with the number of its stream, from 1.
     fn classes(&self) -> Vec<Class> {
         let numbered = self.parts.iter().zip(1..);
         let of_part = |(part, number): (&Part, u32)| {

@@ -114,7 +114,7 @@ struct Extent {
     blocks: u64,
 }
 
-/// The generator while it runs; `now` and `clock_ms` are those of the request drawn last.
+/// The generator while it runs; `now` and `clock_ms` belong to the request drawn last.
 struct OpenLoop {
     options: Open,
     scale: TimeScale,
@@ -366,7 +366,7 @@ mod tests {
     }
 
     #[test]
-    fn what_cannot_be_is_refused() {
+    fn impossible_settings_are_refused() {
         let rows = [
             ("requests = 0", "workload.requests", "at least 1"),
             ("sequential_share = 2.0", "workload.sequential_share", "2 is not a share"),

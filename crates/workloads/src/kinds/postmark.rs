@@ -247,7 +247,7 @@ mod tests {
     }
 
     #[test]
-    fn what_cannot_be_is_refused() {
+    fn impossible_settings_are_refused() {
         for (text, key, problem) in [
             ("requests = 0", "workload.requests", "at least 1"),
             ("files = 0", "workload.files", "0 is not possible"),

@@ -137,7 +137,7 @@ fn times_that_scale_beyond_the_clock_are_refused() {
 }
 
 #[test]
-fn what_cannot_be_built_says_why() {
+fn settings_that_do_not_fit_a_trace_are_refused_with_the_reason() {
     let context = super::super::tests::context(1000, 1);
     let with = |options: Trace| options.build(&context).err().unwrap();
     let path = "there".to_owned();
@@ -164,7 +164,7 @@ fn what_cannot_be_built_says_why() {
 
 proptest! {
     #[test]
-    fn any_bytes_are_survived(bytes in proptest::collection::vec(any::<u8>(), 0..200)) {
+    fn any_bytes_are_read_or_refused_without_a_panic(bytes in proptest::collection::vec(any::<u8>(), 0..200)) {
         let context = on(1000, 1, Inputs::memory("", bytes));
         for beyond in [Beyond::Error, Beyond::Wrap, Beyond::Scale, Beyond::Dense] {
             let format = Some("disksim".to_owned());

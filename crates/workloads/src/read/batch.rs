@@ -13,9 +13,9 @@ use memchr::{memchr, memchr_iter};
 pub(crate) struct Batch {
     /// The requests, in the order of their file.
     pub(crate) records: Vec<Record>,
-    /// Of each, where its line begins in `text`; or its number among the records of a binary file.
+    /// Where the line of each record begins in `text`, or its number among the records of a binary file.
     marks: Vec<u64>,
-    /// Of each the time that it took, ns, where the file says so; 0 where it does not.
+    /// The response time of each record, ns; 0 where the file does not state it.
     pub(crate) responses: Vec<Time>,
     /// What was left out or changed on the way.
     pub(crate) notes: Notes,

@@ -132,7 +132,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_missing_or_unknown_is_named() {
+    fn missing_and_unknown_columns_are_named() {
         let rows = [
             ("time=1,offset=2:bytes,size=3", "the unit of time is missing"),
             ("time=1:us,offset=2,size=3", "the unit of offset is missing"),

@@ -1,7 +1,7 @@
 //! Compressed input, recognised by its first bytes and never by a file's name.
 //!
 //! Files made of several compressed streams one after the other are read to their end. What no
-//! magic number marks is handed on as it is.
+//! magic number marks is passed on unchanged.
 
 use std::io::{self, Cursor, Read};
 

@@ -311,7 +311,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn any_bytes_are_survived(text in proptest::collection::vec(any::<u8>(), 0..40)) {
+        fn any_bytes_are_read_or_refused_without_a_panic(text in proptest::collection::vec(any::<u8>(), 0..40)) {
             let _ = (integer(&text, 10), integer(&text, 16), decimal(&text, S));
             let _ = (blanks::<3>(&text), commas::<3>(&text));
         }

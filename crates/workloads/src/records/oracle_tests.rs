@@ -1,6 +1,6 @@
-//! The reader compared with a slow one that reads line by line: same requests, numbers, lines, counts
-//! and
-//! messages, whatever the pieces in which the input comes in, and with a thread or without.
+//! The reader compared with a slow one that reads line by line: same requests, numbers, lines,
+//! counts and messages, whatever the pieces in which the input comes in, and with a thread or
+//! without.
 
 use super::*;
 use crate::formats::tests::stated;
@@ -174,7 +174,7 @@ fn check(text: &[u8], format: &'static Format, options: &ReadOptions) {
     }
 }
 
-/// Lines of a format: those of its sample, again and again, with other digits.
+/// Lines of a format: the lines of its sample repeated with other digits.
 fn lines(format: &Format, count: usize, seed: u64) -> Vec<Vec<u8>> {
     let sample = (format.sample)();
     let lines: Vec<&[u8]> =
@@ -211,7 +211,7 @@ fn long_texts_of_every_format_are_read_as_by_the_oracle() {
 }
 
 #[test]
-fn lines_without_end_or_too_long_are_told_alike() {
+fn lines_without_end_or_too_long_are_refused_as_by_the_oracle() {
     let format = crate::formats::format_named("disksim").unwrap();
     let options = ReadOptions::default();
     let good = b"1.5 0 100 8 1\n".repeat(6000);

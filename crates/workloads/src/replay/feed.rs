@@ -1,4 +1,4 @@
-//! The requests of a trace that are replayed, in the order of its file: those of the chosen devices,
+//! The requests of a trace that are replayed, in the order of its file: the requests of the chosen devices,
 //! up to a limit, once more for each repetition.
 
 use super::keys::Trace;

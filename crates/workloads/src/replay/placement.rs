@@ -26,17 +26,17 @@ options::choices! {
 pub(crate) enum FixedPlace {
     /// Nothing may be beyond.
     Refuse {
-        /// Of the device, sectors.
+        /// Capacity of the device, sectors.
         capacity: u64,
     },
     /// Addresses modulo the capacity.
     Wrap {
-        /// Of the device, sectors.
+        /// Capacity of the device, sectors.
         capacity: u64,
     },
     /// Addresses times capacity over span.
     Shrink {
-        /// Of the device, sectors.
+        /// Capacity of the device, sectors.
         capacity: u64,
         /// The largest end of a request in the trace, sectors; more than `capacity`.
         span: u64,
@@ -140,7 +140,7 @@ mod tests {
     use proptest::prelude::*;
 
     #[test]
-    fn each_choice_in_small() {
+    fn addresses_beyond_the_capacity_are_refused_wrapped_or_scaled() {
         let refuse = FixedPlace::Refuse { capacity: 100 };
         let wrap = FixedPlace::Wrap { capacity: 100 };
         let shrink = FixedPlace::Shrink { capacity: 800, span: 1600 };
@@ -187,7 +187,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn what_is_placed_fits(
+        fn placed_requests_lie_within_the_capacity(
             capacity in 1..=u64::MAX / 2, more in 1..=u64::MAX / 2,
             part in 0..=u64::MAX, sectors in 1..=u32::MAX,
         ) {

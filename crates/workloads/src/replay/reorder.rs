@@ -179,14 +179,14 @@ mod tests {
     }
 
     #[test]
-    fn the_window_is_exact() {
+    fn requests_are_reordered_exactly_within_the_window() {
         assert_eq!(ordered(3, &[10, 7, 10]), Ok(vec![(7, 1), (10, 0), (10, 2)]));
         assert_eq!(ordered(2, &[10, 7]), Err(Late::BeyondWindow { newest: 10 }));
         assert_eq!(ordered(0, &[5, 5, 6]), Ok(vec![(5, 0), (5, 1), (6, 2)]));
     }
 
     #[test]
-    fn nothing_is_held_longer_than_needed() {
+    fn no_request_is_held_longer_than_the_window() {
         let mut reorder = Reorder::new(5);
         for at in [10, 14] {
             reorder.push(at, ()).unwrap();

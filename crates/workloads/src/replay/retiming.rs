@@ -1,4 +1,4 @@
-//! From the times of a trace to those of its replay: where they begin, gaps, repetitions.
+//! From times in a trace to times in its replay: where they begin, gaps, repetitions.
 //!
 //! Times come in order. A repetition begins one mean gap after the last request of the one before.
 

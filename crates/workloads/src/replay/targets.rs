@@ -18,7 +18,7 @@ pub(super) struct Targets {
     /// Where each device goes, if not all to the start of the first volume.
     places: BTreeMap<u32, Place>,
     align_shift: u64,
-    /// Of the request placed last, if it is not in one piece.
+    /// The pieces of the request placed last, if there are several.
     pieces: Vec<(u64, u32)>,
     shifted: u64,
     misaligned: u64,

@@ -81,7 +81,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_tick_is_shared_evenly() {
+    fn requests_of_one_tick_are_spread_evenly_over_it() {
         let mut spread = TickSpread::new(100);
         let mut left = Vec::new();
         for (index, at) in [0, 100, 100, 100, 100, 300].into_iter().enumerate() {

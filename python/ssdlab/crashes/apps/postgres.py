@@ -164,7 +164,7 @@ def run(place: Place, settings: Settings) -> None:
 
 
 def check(place: Place, settings: Settings, lines: Sequence[str]) -> None:
-    """Recover, read everything, and compare with what the transfers come to."""
+    """Recover, read everything, and compare with the sum of the transfers."""
     data = place.dir / "pg"
     # The number of a process of before the cut means nothing after it.
     (data / "postmaster.pid").unlink(missing_ok=True)

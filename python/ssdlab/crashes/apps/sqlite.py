@@ -61,7 +61,7 @@ def run(place: Place, settings: Settings) -> None:
 
 
 def check(place: Place, settings: Settings, lines: Sequence[str]) -> None:
-    """Recover, and compare with what the transfers come to."""
+    """Recover, and compare with the sum of the transfers."""
     database = sqlite3.connect(place.dir / "db", isolation_level=None)
     problems = [row[0] for row in database.execute("PRAGMA integrity_check(3)")]
     if problems != ["ok"]:

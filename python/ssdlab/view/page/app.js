@@ -24,7 +24,7 @@ function message(words, plain = false) { byId('message').textContent = words; by
 /** Begins: of the engine a new run, of a recording its first frame. */
 async function begin() {
   const generation = ++app.generation;
-  // Until the new run is there nobody asks: it would be for what was shown before.
+  // No request until the new run is there: it would be for the old one.
   app.asking = true;
   try {
     const said = await source.open(app.turned, app.load);
@@ -134,7 +134,7 @@ async function fill(generation = app.generation) {
       message(`Preparing: ${shares.map((share, d) => named(d) + percent(share)).join(', ')}`, true);
     }
     if (generation !== app.generation) return;
-    if (found.closed) throw new Refused('This session was replaced by those of other pages; press Start again');
+    if (found.closed) throw new Refused('This session was replaced by newer ones; press Start again');
     took(found.lists);
   } catch (refused) { refuse(refused); } finally { if (generation === app.generation) app.asking = false; }
 }

@@ -1,5 +1,5 @@
 // Frames: what the engine says of an instant. Cells of the map come as changes, so that a frame is small;
-// whoever applies one notes what was there before, and time can go back.
+// what it replaces is noted when it is applied, so that time can go back.
 
 const utf8 = new TextDecoder();
 

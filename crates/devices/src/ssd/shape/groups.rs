@@ -182,21 +182,20 @@ impl Groups {
 
     /// Groups of one page, in lines of one block, on dies of which there are none: the units of the drive have the
     /// pages.
-    pub fn of_pages(geometry: &super::Geometry) -> Groups {
-        let bytes = geometry.sectors_per_page * SECTOR_BYTES as u32;
+    pub fn of_pages(unit_bytes: u32, data_pages: u32, pages_per_block: u32) -> Groups {
         Groups {
             dies: 0,
             channels: 0,
             width: 1,
             planes: 1,
             rows: 1,
-            page_bytes: bytes,
-            unit_bytes: bytes,
+            page_bytes: unit_bytes,
+            unit_bytes,
             units: 1,
-            per_block: geometry.data_pages,
+            per_block: data_pages,
             last_units: 1,
             summary_groups: 0,
-            rounds: geometry.pages_per_block,
+            rounds: pages_per_block,
             parity_of: 0,
         }
     }

@@ -1,27 +1,16 @@
 //! Pages that go through the write buffer: the host's on their way in, copies of cleaning, and the groups on
 //! their way to the dies.
 
-use super::Due;
 use crate::kit::slots::Slot;
 use crate::ssd::cache::{Asked, Class, Turn, Waiter, Why, Write};
 use crate::ssd::clock::DieEvent;
 use crate::ssd::die::{Batch, Ended, Job, Operation, Owner, Place, Rows, Sight};
+use crate::ssd::due::{Answer, Due};
 use crate::ssd::ftl::Relocation;
 use crate::ssd::ids::{Domain, Lpn, Stream, Unit};
 use crate::ssd::page::PageWork;
 use crate::ssd::{Ssd, front};
 use engine::{Op, Request, SECTOR_BYTES, Status, Time};
-
-/// An answer to the host, or to the drive itself, which is given when all that belongs to an event is done.
-#[derive(Debug, Clone, Copy)]
-pub(in crate::ssd) enum Answer {
-    /// A request is done; how long it was held for cleaning, and for room.
-    Done { slot: Slot, status: Status, held: [Time; 2] },
-    /// All that was written before a flush is durable.
-    Flushed(Slot),
-    /// A page of the drive's own is written on a die.
-    Own(Unit),
-}
 
 impl Ssd {
     // ---- requests -------------------------------------------------------------------------------

@@ -2,7 +2,7 @@
 //!
 //! The machines are the front (`front/`), the queues and the write buffer (`cache/`), dies (`die/`) and
 //! relocations (`mover/`); beside them stand the FTL, which decides where pages go and has no time, and the
-//! flash. No machine calls another. What follows from a message is put on a stack of what is [`Due`] and taken from
+//! flash. No machine calls another. What follows from a message is put on a stack of what is [`Due`](super::due::Due) and taken from
 //! there: nothing here calls itself, so nothing has to be kept from doing so.
 
 mod buffer;
@@ -10,6 +10,3 @@ mod due;
 mod own;
 mod requests;
 mod units;
-
-pub(in crate::ssd) use buffer::Answer;
-pub(in crate::ssd) use due::Due;

@@ -1,8 +1,8 @@
 //! Requests between the host and the flash, and what happens at an instant.
 
-use super::Answer;
 use crate::kit::slots::Slot;
 use crate::ssd::clock::Event;
+use crate::ssd::due::Answer;
 use crate::ssd::ids::Lpn;
 use crate::ssd::{Ssd, front};
 use engine::{Op, Request};

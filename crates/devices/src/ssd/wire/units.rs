@@ -4,10 +4,10 @@
 //! Bound units begin operations together, and only of one kind. Nothing here books the future: a unit is asked when
 //! it can begin something.
 
-use super::Due;
 use crate::ssd::Ssd;
 use crate::ssd::cache::{PageId, PageOp, Phase};
 use crate::ssd::die::{OpKind, UnitEnd, Work, op};
+use crate::ssd::due::{Due, SetTurn};
 use crate::ssd::ftl::{Programming, Relocation, Step};
 use crate::ssd::ids::{Lpn, PoolId, Ppn, Unit};
 use crate::ssd::page::{Access, Need, PageDone, PageRequest, PageWork, Spent};
@@ -22,15 +22,6 @@ enum Class {
     Requests,
     /// Moves out of a victim, and its erasure.
     Cleaning,
-}
-
-/// Where bound units are in their turn: which kind of operation they are asked for.
-#[derive(Debug, Clone, Copy)]
-pub(in crate::ssd) struct SetTurn {
-    set: u32,
-    round: u32,
-    phases: [Phase; 4],
-    phase: u8,
 }
 
 /// What cleaning does about the next page of a victim.

@@ -75,7 +75,7 @@ fn has_flash(case: &Case<'_>) -> bool {
     case.results.get("flash").is_some()
 }
 
-pub fn gears(case: &Case<'_>) -> Result<(), String> {
+pub fn timed_and_untimed(case: &Case<'_>) -> Result<(), String> {
     if !has_flash(case) || !case.is("run.until", "end") {
         return Ok(());
     }
@@ -126,14 +126,14 @@ pub fn gears(case: &Case<'_>) -> Result<(), String> {
     if case.is_buffered() { behind_a_buffer(case) } else { amplifications(case) }
 }
 
-/// The two gears decide alike where one request of one logical page is in the drive at a time and a
+/// Timed and untimed runs decide alike where one request of one logical page is in the drive at a time and a
 /// block is cleaned in one go: then they do the same to the flash.
 fn amplifications(case: &Case<'_>) -> Result<(), String> {
     let off = |key: &str| case.resolved(key) == Some(&Value::Bool(false));
     let plain = case.is("device.kind", "ssd")
         && case.is("workload.kind", "closed")
         // Copies between packages are only made in time: write amplification up to 31 % apart.
-        // Its two gears are compared in `devices/tests/buffered`: they place alike, and decide when to
+        // Timed and untimed runs of it are compared in `devices/tests/buffered`: they place alike, and decide when to
         // clean apart.
         && !case.is_buffered()
         && off("device.cleaning.stream")
@@ -143,9 +143,10 @@ fn amplifications(case: &Case<'_>) -> Result<(), String> {
         && off("device.cleaning.background")
         // Its logical page is not a key.
         && !case.is("device.gang", "shared-control-sync");
-    // Where a pool has several units, one in 600 drives differs, of a few blocks each and by up to 35 %:
-    // a write may go past a unit without room, where it would wait in time and not here.
-    // `devices/tests/account.rs` holds 270 such layouts to equality, and `pools.rs` larger ones to 1 %.
+    // Where a pool has several units, one in 600 drives differs, of a few blocks each and by up to 35 %: a
+    // write may go past a unit without room, where it would wait in time and not here.
+    // `devices/tests/account.rs` compares 270 of these layouts for equality, and `pools.rs` larger ones
+    // to 1 %.
     if !plain || pools_span_units(case) {
         return Ok(());
     }
@@ -185,7 +186,7 @@ fn amplifications(case: &Case<'_>) -> Result<(), String> {
     Ok(())
 }
 
-/// Behind a buffer the two gears do nearly the same to the flash where writes come as fast as the drive takes
+/// Behind a buffer timed and untimed runs do nearly the same to the flash where writes come as fast as the drive takes
 /// them: that is how full a buffer is without time.
 fn behind_a_buffer(case: &Case<'_>) -> Result<(), String> {
     let size = |key: &str| {
@@ -237,12 +238,12 @@ fn behind_a_buffer(case: &Case<'_>) -> Result<(), String> {
     let keys = ["channels", "packages_per_channel", "dies_per_package", "planes_per_die"];
     let planes: f64 = keys.iter().map(|key| number(&format!("device.{key}"))).product();
     let blocks = 2.0 * planes * number("device.pages_per_block");
-    // What one gear overwrites more in the buffer the other programs, and cleans for it.
+    // Pages that one run overwrites in the buffer the other programs, and cleans for them.
     let each = |results: &Value| {
         of(results, key) / (of(results, "host_pages_written") - replaced(results)).max(1.0)
     };
     let in_buffer = (replaced(&timed) - replaced(&untimed)).abs();
-    // Each gear draws victims of its own: the valid share of one is anywhere from 0 to 1.
+    // Each run draws victims of its own: the valid share of one is anywhere from 0 to 1.
     let drawn = ["random", "d-choices"].iter().any(|it| case.is("device.cleaning.policy", it));
     let victims = of(&timed, "block_erases").min(of(&untimed, "block_erases")) / planes;
     let by_chance = if drawn { one / victims.max(1.0).sqrt() } else { 0.0 };
@@ -256,7 +257,7 @@ fn behind_a_buffer(case: &Case<'_>) -> Result<(), String> {
     })
 }
 
-/// How far apart the gears are behind a buffer, as a share, beside what they overwrite in it.
+/// How far apart timed and untimed runs are behind a buffer, as a share, apart from pages overwritten in it.
 const NEAR: f64 = 0.25;
 
 fn pools_span_units(case: &Case<'_>) -> bool {
@@ -312,7 +313,7 @@ const TIMES: [(&str, u64); 4] = [
     ("device.host_link.latency", 0),
 ];
 
-/// Those of a drive with a write buffer, where they are given.
+/// Times of a drive with a write buffer, where they are given.
 const TIMES_BEHIND_A_BUFFER: [&str; 11] = [
     "device.timing.read_part",
     "device.timing.command",

@@ -83,7 +83,7 @@ const JOBS: &[(&str, &str)] = &[
     ("trims", "rw=randtrim\nbs=64k\nsize=512m"),
 ];
 
-/// The share of the requests that a difference may be by chance, five deviations at 65,536 of them.
+/// The largest difference in shares that may be chance: five standard deviations at 65,536 requests.
 const CHANCE: f64 = 0.014;
 
 /// How far the mean sizes of two streams may be apart by chance, and so their numbers of requests,
@@ -174,7 +174,7 @@ fn difference(ours: &[Row], theirs: &[Row], category: impl Fn(&Row) -> u64) -> f
     shares.values().map(|(ours, theirs)| (ours - theirs).abs()).fold(0.0, f64::max)
 }
 
-/// The share of the requests that begin where the one before of their direction ended.
+/// The share of requests that begin where the previous one of their direction ended.
 fn follows(rows: &[Row]) -> f64 {
     let mut last: [Option<u64>; 4] = [None; 4];
     let mut follows = 0;

@@ -97,7 +97,7 @@ mod tests {
     use engine::{Random, Xoshiro256};
 
     #[test]
-    fn it_agrees_with_a_plain_list() {
+    fn the_map_finds_the_free_blocks_of_a_plain_list() {
         for blocks in [1, 2, 63, 64, 65, 4095, 4096, 4097, 10_000] {
             let mut map = Map::new(blocks);
             let mut plain = vec![false; blocks as usize];

@@ -8,7 +8,7 @@ pub(super) struct Entry {
     pub(super) value: Option<String>,
 }
 
-/// A job with its keys, those of the global sections before it first.
+/// A job with its keys, after the keys of the global sections before it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct JobSection {
     pub(super) line: usize,
@@ -114,7 +114,7 @@ mod tests {
     }
 
     #[test]
-    fn faults_have_their_line() {
+    fn errors_name_their_line() {
         for (text, line, part) in [
             ("[global]\nbs=4k\n", 1, "there is no job"),
             ("\nbs=4k\n[a]", 2, "stands before the first section"),

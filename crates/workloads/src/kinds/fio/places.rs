@@ -345,7 +345,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn zeta_is_the_sum() {
+    fn zeta_is_the_sum_of_its_terms() {
         for (n, theta) in [(1, 1.2), (999, 0.8), (1000, 0.8), (1001, 1.2), (50_000, 0.5)] {
             let sum: f64 = (1..=n).map(|k| libm::pow(k as f64, -theta)).sum();
             let error = (zeta(n, theta) - sum).abs() / sum;

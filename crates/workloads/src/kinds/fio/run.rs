@@ -42,7 +42,7 @@ struct Round {
     /// Bytes of one loop.
     budget: u64,
     loops_left: u64,
-    /// Of this loop, so far.
+    /// Bytes and requests of this loop, so far.
     bytes: u64,
     requests: u64,
 }
@@ -213,7 +213,7 @@ impl Runner {
         }
     }
 
-    /// Draws the next request; `None` when the job has come to its end.
+    /// Draws the next request; `None` at the end of the job.
     fn draw(&mut self, now: Time) -> Option<Drawn> {
         if std::mem::take(&mut self.flushes.due) {
             return Some(Drawn { op: Op::Flush, at: 0, bytes: 0, not_before: now });

@@ -293,7 +293,7 @@ fn a_job_file_is_opened_and_limited() {
 }
 
 #[test]
-fn what_cannot_be_is_refused_with_its_line() {
+fn impossible_settings_are_refused_with_their_line() {
     for (job, message) in [
         (
             "[j]\nrwmixred=70",
@@ -339,7 +339,7 @@ fn what_cannot_be_is_refused_with_its_line() {
 }
 
 #[test]
-fn any_text_is_survived() {
+fn any_text_is_read_or_refused_without_a_panic() {
     use proptest::prelude::*;
     let keys = "(rw|bs|bssplit|size|offset|rate|iodepth|random_distribution|ba|numjobs|x)";
     let line = format!("{keys}(=[a-z0-9:/,%.-]{{0,12}})?");

@@ -46,7 +46,7 @@ impl<'de> Deserialize<'de> for MixStreams {
     }
 }
 
-/// The reference of the keys that a stream has beside those of its workload, by their names.
+/// The reference of the keys that a stream has in addition to its workload's, by their names.
 pub fn stream_keys() -> Vec<KeyInfo> {
     let mut rows = Vec::new();
     let weight = "Its share among the streams with weights; without it, it keeps its own pace.";

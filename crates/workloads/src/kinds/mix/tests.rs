@@ -166,7 +166,7 @@ fn every_key_of_a_stream_changes_the_requests() {
 }
 
 #[test]
-fn what_cannot_be_is_refused() {
+fn impossible_settings_are_refused() {
     let one = |keys: &str| format!("[[streams]]\nkind = 'closed'\n{keys}");
     for (text, key, problem) in [
         (String::new(), "workload.streams", "here are 0"),
@@ -193,7 +193,7 @@ fn what_cannot_be_is_refused() {
 }
 
 #[test]
-fn what_cannot_be_read_is_refused_with_its_stream() {
+fn malformed_settings_are_refused_with_their_stream() {
     for (text, message) in [
         (
             "[[streams]]\nkind = 'closed'\n[[streams]]\nkind = 'closed'\noutstandig = 1",

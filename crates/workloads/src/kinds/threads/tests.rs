@@ -192,7 +192,7 @@ fn every_key_changes_the_requests() {
 }
 
 #[test]
-fn what_cannot_be_is_refused() {
+fn impossible_settings_are_refused() {
     let one = |keys: &str| format!("[classes.a]\n{keys}");
     for (text, key, problem) in [
         (String::new(), "workload.classes", "at least one class"),
@@ -222,7 +222,7 @@ fn what_cannot_be_is_refused() {
 }
 
 #[test]
-fn what_cannot_be_read_is_refused() {
+fn malformed_settings_are_refused() {
     for (text, message) in [
         ("[classes.a]\nrat = 1", "unknown field `rat`, expected one of `threads`, `rate`, "),
         ("[classes.a]\nrate = 0", "expected a number above 0, \"workload\" or \"unlimited\""),

@@ -1,0 +1,51 @@
+"""How sure a mean of few values is."""
+
+from __future__ import annotations
+
+import functools
+import math
+import statistics
+from collections.abc import Sequence
+
+#: The share of repetitions of the whole study whose intervals hold the true value.
+CONFIDENCE = 0.95
+
+
+def margin(values: Sequence[float]) -> float | None:
+    """Half of the interval of confidence around the mean; None for a single value.
+
+    >>> round(margin([1.0, 2.0, 3.0]), 3)
+    2.484
+    """
+    if len(values) < 2:
+        return None
+    error = statistics.stdev(values) / math.sqrt(len(values))
+    return student_quantile((1 + CONFIDENCE) / 2, len(values) - 1) * error
+
+
+@functools.cache  # every figure of a comparison needs the same one
+def student_quantile(probability: float, freedom: int) -> float:
+    """Student's t below which lies `probability`, for at least one half.
+
+    The density is integrated by Simpson's rule in the angle atan(t / sqrt(freedom)), in which its
+    range is finite; the error is below 1e-9 for up to 1,000 degrees of freedom.
+
+    >>> round(student_quantile(0.975, 4), 4), round(student_quantile(0.975, 1), 3)
+    (2.7764, 12.706)
+    """
+    scale = math.exp(math.lgamma((freedom + 1) / 2) - math.lgamma(freedom / 2)) / math.sqrt(math.pi)
+
+    def below(angle: float) -> float:
+        steps = 2000
+        width = angle / steps
+        total = sum(
+            (1 if k in (0, steps) else 4 if k % 2 else 2) * math.cos(k * width) ** (freedom - 1)
+            for k in range(steps + 1)
+        )
+        return 0.5 + scale * total * width / 3
+
+    low, high = 0.0, math.pi / 2
+    for _ in range(60):
+        middle = (low + high) / 2
+        low, high = (middle, high) if below(middle) < probability else (low, middle)
+    return math.tan(low) * math.sqrt(freedom)

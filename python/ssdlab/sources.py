@@ -1,0 +1,48 @@
+"""What a user names to be run: a preset or a file, as layers."""
+
+from __future__ import annotations
+
+import os
+
+from ssdlab import _core, layers
+from ssdlab._core import InputError
+from ssdlab.layers import Layer
+
+
+def from_experiment(path: str | os.PathLike[str]) -> list[Layer]:
+    """The layers of what says what is run: TOML, results, a fio job, or a file of MQSim.
+
+    Results are a file, or the directory of `ssdlab run --out`. Raises `InputError`.
+    """
+    from ssdlab import foreign
+
+    if (read := foreign.reader(path)) is not None:
+        from pathlib import Path
+
+        return read(Path(path))
+    return [layers.from_file(path)]
+
+
+def from_name(section: str, name: str | os.PathLike[str], called: str | None = None) -> Layer:
+    """The layer of a preset or, where there is no preset of that name, of a file.
+
+    `called` is what names it in the command line, if not the option of that section. Raises
+    `InputError`, which lists the presets, for a name that is neither.
+    """
+    if isinstance(name, str) and (layer := _core.preset_layer(section, name)) is not None:
+        return Layer(*layer) if called is None else Layer(f"{called} {name}", layer[1])
+    if isinstance(name, str) and not _looks_like_path(name):
+        message = _core.unknown_preset(section, name)
+        raise InputError(message.replace(f"--{section}", called, 1) if called else message)
+    if os.path.splitext(name)[1] in (".fio", ".xml"):
+        return from_experiment(name)[0]
+    return layers.from_file(name)
+
+
+def _looks_like_path(name: str) -> bool:
+    return (
+        os.path.lexists(name)
+        or os.sep in name
+        or "/" in name
+        or name.endswith((".toml", ".fio", ".xml"))
+    )
