@@ -1,10 +1,9 @@
 //! The solid-state disk: requests in, flash operations in between, completions out.
 //!
 //! A drive is a few machines and the wire between them (`wire/`). The [`Front`] takes requests and gives answers;
-//! [`Queues`] and the [`Cache`] have the pages that wait for their place in the flash, or for their program;
-//! [`Units`] and [`Dies`] do operations and keep their time; [`Jobs`] and the [`Mover`] have the relocations under
-//! way. Of each pair a page takes one: without a write buffer it gets its place when a unit is free for it, with
-//! one when it comes into the buffer. All share one [`Clock`], one FTL and one flash.
+//! [`Queues`] and the [`Cache`] have the pages that wait for their place or their program, [`Units`] and [`Dies`] do
+//! operations, [`Jobs`] and the [`Mover`] have relocations under way. Of each pair a page takes one: without a write
+//! buffer it gets its place when a unit is free for it. All share one [`Clock`], one FTL and one flash.
 
 pub mod account;
 mod audit;
@@ -44,9 +43,7 @@ pub use report::{
     CleaningReport, HealthReport, LifetimeReport, Milestone, REMAINING_STEPS, SPARE_THRESHOLD,
     SpareReport, SsdReport, UnitReport, WearMap, WearReport, data_units,
 };
-pub use room::Room;
-pub use shape::Geometry;
-pub use snapshot::Snapshot;
+pub use {room::Room, shape::Geometry, snapshot::Snapshot};
 
 use cache::{Cache, Queues};
 use clock::Clock;
@@ -77,7 +74,7 @@ pub struct Ssd {
     is_buffered: bool,
     /// Cleaning waits as long as there is room.
     puts_off: bool,
-    /// What is still to be done at this instant, and the answers that it has come to; empty between events.
+    /// What is still to be done at this instant, and the answers of it; empty between events.
     due: Vec<Due>,
     answers: Vec<Answer>,
     recorder: Option<Box<Recorder>>,

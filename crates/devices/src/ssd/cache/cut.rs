@@ -13,7 +13,7 @@ use std::collections::{BTreeMap, VecDeque};
 
 /// How far a group had come when the power was gone.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(in crate::ssd) enum Fate {
+pub enum Fate {
     /// Its cells are as they were.
     Untouched,
     /// Its cells were being programmed.
@@ -26,23 +26,23 @@ pub(in crate::ssd) enum Fate {
 
 /// A program that the cut has stopped.
 #[derive(Debug, Clone)]
-pub(in crate::ssd) struct CutProgram {
-    pub(in crate::ssd) programming: Programming,
+pub struct CutProgram {
+    pub programming: Programming,
     /// It was for a request of the host.
-    pub(in crate::ssd) is_hosts: bool,
+    pub is_hosts: bool,
     /// Its data had been answered: it was in a write buffer.
-    pub(in crate::ssd) answered: bool,
+    pub answered: bool,
     /// By lane.
-    pub(in crate::ssd) reached: Vec<Reached>,
+    pub reached: Vec<Reached>,
 }
 
 /// A group in the buffer at a power cut.
 #[derive(Debug, Clone)]
-pub(in crate::ssd) struct CutGroup {
-    pub(in crate::ssd) block: Block,
+pub struct CutGroup {
+    pub block: Block,
     /// Its pages that the flash does not know, in a row.
-    pub(in crate::ssd) pages: Vec<Programming>,
-    pub(in crate::ssd) fate: Fate,
+    pub pages: Vec<Programming>,
+    pub fate: Fate,
 }
 
 /// A group to be programmed on the energy of the capacitors.
@@ -59,7 +59,7 @@ impl Cache {
     /// The effect of a cut on the groups in the buffer, and the programs without a guarantee: all lost
     /// ones with a volatile buffer, unacknowledged ones with a protected buffer. `is_open` says whether a
     /// request is not answered.
-    pub(in crate::ssd) fn cut(
+    pub fn cut(
         &self,
         ftl: &Ftl,
         dies: &Dies,
@@ -98,7 +98,7 @@ impl Cache {
 
     /// The programs that the flash does not know yet, in the order in which they were begun, and the requests
     /// of which they have the data.
-    pub(in crate::ssd) fn owned_programs(&self, ftl: &Ftl) -> Vec<(Programming, Option<u64>)> {
+    pub fn owned_programs(&self, ftl: &Ftl) -> Vec<(Programming, Option<u64>)> {
         let mut all: Vec<_> =
             self.gather.programming().map(|it| (it, self.writer(it.ppn))).collect();
         all.sort_by_key(|(it, _)| it.order.wrapping_sub(ftl.next_order()));

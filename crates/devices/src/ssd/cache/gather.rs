@@ -15,7 +15,7 @@ pub(super) const NONE: u32 = u32::MAX;
 
 /// Whose a page in the buffer is, which says in which part of it there must be room.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(in crate::ssd) enum Class {
+pub enum Class {
     /// The host's.
     Host = 0,
     /// One that cleaning moves.

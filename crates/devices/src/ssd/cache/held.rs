@@ -5,12 +5,12 @@ use engine::{Request, Time};
 
 /// A write that waits for the buffer, or comes into it page by page.
 #[derive(Debug, Clone, Copy)]
-pub(in crate::ssd) struct Write {
-    pub(in crate::ssd) slot: Slot,
-    pub(in crate::ssd) request: Request,
+pub struct Write {
+    pub slot: Slot,
+    pub request: Request,
     /// The logical pages that are still to be written.
-    pub(in crate::ssd) next: u64,
-    pub(in crate::ssd) end: u64,
+    pub next: u64,
+    pub end: u64,
     /// The pace has let it begin; it is not asked again for the rest.
     pub(super) begun: bool,
     /// It has waited for room.
@@ -32,7 +32,7 @@ pub(super) struct Held {
 
 /// What a write waits for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(in crate::ssd) enum Reason {
+pub enum Reason {
     Cleaning = 0,
     Room = 1,
 }

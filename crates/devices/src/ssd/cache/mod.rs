@@ -14,10 +14,10 @@ mod queues;
 #[cfg(test)]
 mod tests;
 
-pub(in crate::ssd) use cut::{CutGroup, CutProgram, Fate};
-pub(in crate::ssd) use gather::Class;
-pub(in crate::ssd) use held::{Reason, Write};
-pub(in crate::ssd) use queues::{PageId, PageOp, Phase, Queues};
+pub use cut::{CutGroup, CutProgram, Fate};
+pub use gather::Class;
+pub use held::{Reason, Write};
+pub use queues::{PageId, PageOp, Phase, Queues};
 
 use crate::kit::slots::Slot;
 use crate::ssd::clock::{Clock, Event};
@@ -39,7 +39,7 @@ use std::collections::VecDeque;
 
 /// What the writes that wait come to next.
 #[derive(Debug, Clone, Copy)]
-pub(in crate::ssd) enum Turn {
+pub enum Turn {
     /// None waits.
     Over,
     /// A page of this write may come in, to a group of this domain.
@@ -52,7 +52,7 @@ pub(in crate::ssd) enum Turn {
 
 /// Why the first write has to wait.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(in crate::ssd) enum Why {
+pub enum Why {
     /// The buffer is full.
     Room,
     /// The meter is closed; it is asked again later.
@@ -65,22 +65,22 @@ pub(in crate::ssd) enum Why {
 
 impl Why {
     /// What the wait is counted as.
-    pub(in crate::ssd) fn reason(self) -> Reason {
+    pub fn reason(self) -> Reason {
         if self == Why::Room { Reason::Room } else { Reason::Cleaning }
     }
 }
 
 /// A job that a group has come to: the die, and whether cleaning wants it.
 #[derive(Debug, Clone, Copy)]
-pub(in crate::ssd) struct Asked {
-    pub(in crate::ssd) die: u32,
-    pub(in crate::ssd) job: Job,
-    pub(in crate::ssd) cleans: bool,
+pub struct Asked {
+    pub die: u32,
+    pub job: Job,
+    pub cleans: bool,
 }
 
 /// Who waits until everything before a moment is programmed.
 #[derive(Debug, Clone, Copy)]
-pub(in crate::ssd) enum Waiter {
+pub enum Waiter {
     /// A write through to the flash, or a flush: for what the host has written.
     Write(Write),
     Flush(Slot),
@@ -91,7 +91,7 @@ pub(in crate::ssd) enum Waiter {
 /// The buffer. Its fields are the parts of it, what passes between them, and what it needs of the
 /// configuration.
 #[derive(Debug, Clone)]
-pub(in crate::ssd) struct Cache {
+pub struct Cache {
     shape: Groups,
     config: SsdConfig,
     gather: Gather,
@@ -116,12 +116,7 @@ pub(in crate::ssd) struct Cache {
 }
 
 impl Cache {
-    pub(in crate::ssd) fn new(
-        config: &SsdConfig,
-        geometry: &Geometry,
-        shape: Groups,
-        costs: &Costs,
-    ) -> Cache {
+    pub fn new(config: &SsdConfig, geometry: &Geometry, shape: Groups, costs: &Costs) -> Cache {
         let streams = geometry.frontiers;
         Cache {
             gather: Gather::new(geometry, shape, rooms(config, &shape)),
@@ -143,7 +138,7 @@ impl Cache {
 
     /// The rooms of the domains are counted when the first request comes: preconditioning is untimed and
     /// does not need them.
-    pub(in crate::ssd) fn begin(&mut self, ftl: &mut Ftl, flash: &mut Flash) {
+    pub fn begin(&mut self, ftl: &mut Ftl, flash: &mut Flash) {
         ftl.end_untimed(flash);
         if !self.pace.has_begun() {
             let domains = 0..ftl.geometry().domains;
@@ -160,20 +155,14 @@ impl Cache {
     }
 
     /// A power cut: everything that waits or is in the buffer is gone.
-    pub(in crate::ssd) fn lose_power(&mut self, geometry: &Geometry, costs: &Costs) {
+    pub fn lose_power(&mut self, geometry: &Geometry, costs: &Costs) {
         *self = Cache::new(&self.config, geometry, self.shape, costs);
     }
 
     // ---- writes --------------------------------------------------------------------------------
 
     /// A write waits for the buffer; whether it is the first, so that a turn is to be taken.
-    pub(in crate::ssd) fn join(
-        &mut self,
-        slot: Slot,
-        request: Request,
-        geometry: &Geometry,
-        now: Time,
-    ) -> bool {
+    pub fn join(&mut self, slot: Slot, request: Request, geometry: &Geometry, now: Time) -> bool {
         let pages = front::touched(geometry, &request);
         let (next, end) = (pages.start, pages.end);
         let marks = self.held.totals(now);
@@ -190,51 +179,51 @@ impl Cache {
     }
 
     /// Writes that wait.
-    pub(in crate::ssd) fn backlog(&self) -> usize {
+    pub fn backlog(&self) -> usize {
         self.writes.len()
     }
 
     /// How long a write was held by now: for cleaning, and for room.
-    pub(in crate::ssd) fn held_since(&self, write: &Write, now: Time) -> [Time; 2] {
+    pub fn held_since(&self, write: &Write, now: Time) -> [Time; 2] {
         let held = self.held.totals(now);
         [held[0] - write.marks[0], held[1] - write.marks[1]]
     }
 
     /// A turn is asked for; whether it begins now. One that is asked for in the middle of another follows it.
-    pub(in crate::ssd) fn begin_turn(&mut self) -> bool {
+    pub fn begin_turn(&mut self) -> bool {
         self.again = self.in_turn;
         !std::mem::replace(&mut self.in_turn, true)
     }
 
     /// The first write is looked at, which was not or has to be again.
-    pub(in crate::ssd) fn look(&mut self) {
+    pub fn look(&mut self) {
         self.again = false;
     }
 
     /// The first write is to be looked at once more in this turn.
-    pub(in crate::ssd) fn look_again(&mut self) {
+    pub fn look_again(&mut self) {
         self.again = true;
     }
 
     /// Asked again, it may begin another burst; more often at an instant would come to the same.
-    pub(in crate::ssd) fn ask_again_once(&mut self, now: Time) {
+    pub fn ask_again_once(&mut self, now: Time) {
         self.again = self.held.asked_again.replace(now) != Some(now);
     }
 
     /// The turn is over; whether that changes the pace.
-    pub(in crate::ssd) fn end_turn(&mut self, now: Time) -> bool {
+    pub fn end_turn(&mut self, now: Time) -> bool {
         self.in_turn = false;
         self.writes.is_empty() && self.pace.backlog_is_over(now)
     }
 
     /// The first write is held from now on, or none is; whether it is to be looked at again at once.
-    pub(in crate::ssd) fn hold(&mut self, reason: Option<Reason>, now: Time) -> bool {
+    pub fn hold(&mut self, reason: Option<Reason>, now: Time) -> bool {
         self.held.set(reason, now);
         self.again
     }
 
     /// What comes next of the writes that wait. `depth` has the jobs of each die.
-    pub(in crate::ssd) fn next(
+    pub fn next(
         &mut self,
         ftl: &mut Ftl,
         depth: impl Fn(usize) -> usize,
@@ -308,7 +297,7 @@ impl Cache {
     }
 
     /// The meter is to be asked again.
-    pub(in crate::ssd) fn meter_opens(&mut self) {
+    pub fn meter_opens(&mut self) {
         self.held.wake = None;
     }
 
@@ -346,7 +335,7 @@ impl Cache {
     // ---- groups ---------------------------------------------------------------------------------
 
     /// A page gets its place in the flash, and its place in the buffer.
-    pub(in crate::ssd) fn place(
+    pub fn place(
         &mut self,
         ftl: &mut Ftl,
         (domain, stream, class): (Domain, Stream, Class),
@@ -432,7 +421,7 @@ impl Cache {
 
     /// The next job of those that full groups have come to, in order.
     #[inline]
-    pub(in crate::ssd) fn next_job(&mut self) -> Option<Asked> {
+    pub fn next_job(&mut self) -> Option<Asked> {
         if self.jobs.is_empty() { None } else { Some(self.jobs.remove(0)) }
     }
 
@@ -456,7 +445,7 @@ impl Cache {
     }
 
     /// Fills what is left of the groups with data of the host.
-    pub(in crate::ssd) fn pad_hosts(&mut self, ftl: &mut Ftl, clock: &mut Clock) {
+    pub fn pad_hosts(&mut self, ftl: &mut Ftl, clock: &mut Clock) {
         for domain in (0..self.domains()).map(Domain) {
             for stream in self.filling_for(domain, Class::Host) {
                 self.pad(ftl, (domain, stream, Class::Host), clock);
@@ -465,7 +454,7 @@ impl Cache {
     }
 
     /// The same of the groups with copies of a domain.
-    pub(in crate::ssd) fn pad_copies(&mut self, ftl: &mut Ftl, domain: Domain, clock: &mut Clock) {
+    pub fn pad_copies(&mut self, ftl: &mut Ftl, domain: Domain, clock: &mut Clock) {
         for stream in self.filling_for(domain, Class::Copies) {
             self.pad(ftl, (domain, stream, Class::Copies), clock);
         }
@@ -481,7 +470,7 @@ impl Cache {
     }
 
     /// A group has had its time to fill, if it is still the one that it was.
-    pub(in crate::ssd) fn lingered(&mut self, ftl: &mut Ftl, group: u32, clock: &mut Clock) {
+    pub fn lingered(&mut self, ftl: &mut Ftl, group: u32, clock: &mut Clock) {
         if let Some(place) = self.filling.iter().position(|filling| *filling == group)
             && self.gather.group(group).is_hosts()
         {
@@ -492,13 +481,13 @@ impl Cache {
 
     /// The loading of a group into its die has begun.
     #[inline]
-    pub(in crate::ssd) fn begins(&mut self, group: u32) {
+    pub fn begins(&mut self, group: u32) {
         self.gather.group_mut(group).stage = Stage::Programming;
     }
 
     /// A pass of a group is done. If it was the last, the flash learns of it when it may, and it is gone from the
     /// buffer: its data of the host and all its data, in pages, where it has either.
-    pub(in crate::ssd) fn pass_done(
+    pub fn pass_done(
         &mut self,
         group: u32,
         ftl: &mut Ftl,
@@ -524,29 +513,29 @@ impl Cache {
 
     /// Whether a page of the flash is in the buffer, because it is not programmed yet.
     #[inline]
-    pub(in crate::ssd) fn holds(&self, ppn: Ppn) -> bool {
+    pub fn holds(&self, ppn: Ppn) -> bool {
         self.gather.holding(ppn).is_some()
     }
 
     /// Pages that the map knows and the flash does not.
-    pub(in crate::ssd) fn programming(&self) -> impl Iterator<Item = Programming> + '_ {
+    pub fn programming(&self) -> impl Iterator<Item = Programming> + '_ {
         self.gather.programming()
     }
 
     // ---- what must be durable -------------------------------------------------------------------
 
     /// What is in the buffer goes to the flash, padded; this waits for it.
-    pub(in crate::ssd) fn await_durable(&mut self, waiter: Waiter) {
+    pub fn await_durable(&mut self, waiter: Waiter) {
         self.durable.push((self.gather.next_number(), waiter));
     }
 
     /// Whether anything waits for that.
-    pub(in crate::ssd) fn is_awaited(&self) -> bool {
+    pub fn is_awaited(&self) -> bool {
         !self.durable.is_empty()
     }
 
     /// The next of those for which everything is durable.
-    pub(in crate::ssd) fn next_durable(&mut self) -> Option<Waiter> {
+    pub fn next_durable(&mut self) -> Option<Waiter> {
         let is_durable = |(number, waiter): &(u64, Waiter)| {
             let mut open = self.gather.unfinished(*number);
             let all = matches!(waiter, Waiter::Restores);
@@ -557,13 +546,13 @@ impl Cache {
     }
 
     /// The number that the next group will have.
-    pub(in crate::ssd) fn next_number(&self) -> u64 {
+    pub fn next_number(&self) -> u64 {
         self.gather.next_number()
     }
 
     /// Whether groups begun before a number are not programmed, of the host or with copies of a domain. Copies
     /// of other domains are of pages whose blocks wait for them.
-    pub(in crate::ssd) fn is_open(&self, before: u64, domain: Domain, geometry: &Geometry) -> bool {
+    pub fn is_open(&self, before: u64, domain: Domain, geometry: &Geometry) -> bool {
         let mut open = self.gather.unfinished(before);
         open.any(|group| {
             let group = self.gather.group(group);
@@ -574,22 +563,22 @@ impl Cache {
     // ---- for cleaning ---------------------------------------------------------------------------
 
     /// Room for pages that cleaning moves.
-    pub(in crate::ssd) fn room_for_copies(&self) -> u32 {
+    pub fn room_for_copies(&self) -> u32 {
         self.gather.room(Class::Copies)
     }
 
     /// Room for these is kept, or given back.
-    pub(in crate::ssd) fn reserve(&mut self, pages: u32) {
+    pub fn reserve(&mut self, pages: u32) {
         self.gather.reserve(Class::Copies, pages);
     }
 
-    pub(in crate::ssd) fn unreserve(&mut self, pages: u32) {
+    pub fn unreserve(&mut self, pages: u32) {
         self.gather.unreserve(Class::Copies, pages);
     }
 
     /// Whether no write waits for room, and a victim would gain no more than the padding of a group of
     /// each stream, which a volatile buffer may cost per victim: after a cut cleaning would never end.
-    pub(in crate::ssd) fn gains_nothing(&self, ftl: &Ftl, domain: Domain) -> bool {
+    pub fn gains_nothing(&self, ftl: &Ftl, domain: Domain) -> bool {
         if self.owned.is_none() || !self.config.is_volatile() || !self.writes.is_empty() {
             return false;
         }
@@ -599,12 +588,12 @@ impl Cache {
     }
 
     /// How host writes and cleaning share the flash.
-    pub(in crate::ssd) fn pace(&mut self) -> &mut Pace {
+    pub fn pace(&mut self) -> &mut Pace {
         &mut self.pace
     }
 
     /// Whether programs for the host are held.
-    pub(in crate::ssd) fn holds_host(&self) -> bool {
+    pub fn holds_host(&self) -> bool {
         self.pace.holds_host()
     }
 
@@ -612,7 +601,7 @@ impl Cache {
 
     /// The page that a request writes is in the buffer. `is_open` says whether a request is not answered.
     #[inline]
-    pub(in crate::ssd) fn note_owner(
+    pub fn note_owner(
         &mut self,
         ftl: &Ftl,
         slot: Slot,
@@ -634,9 +623,9 @@ impl Cache {
 
 /// A group that is programmed.
 #[derive(Debug, Clone, Copy)]
-pub(in crate::ssd) struct Programmed {
-    pub(in crate::ssd) is_hosts: bool,
-    pub(in crate::ssd) pages: u64,
+pub struct Programmed {
+    pub is_hosts: bool,
+    pub pages: u64,
 }
 
 /// How many pages the buffer has room for: of the host's, and of those that cleaning moves.
@@ -647,7 +636,7 @@ fn rooms(config: &SsdConfig, shape: &Groups) -> [u32; 2] {
 }
 
 /// The room of the buffer as far as untimed writes fill it.
-pub(in crate::ssd) fn untimed_room(config: &SsdConfig, shape: &Groups) -> BufferRoom {
+pub fn untimed_room(config: &SsdConfig, shape: &Groups) -> BufferRoom {
     let two_pass = config.cell.program == Program::TwoPass;
     let dies = f64::from(shape.dies);
     BufferRoom {

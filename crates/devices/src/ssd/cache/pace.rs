@@ -70,7 +70,7 @@ pub(super) enum Admission {
 
 /// The state of a rule. It has many fields because three rules share them.
 #[derive(Debug, Clone)]
-pub(in crate::ssd) struct Pace {
+pub struct Pace {
     config: Cleaning,
     law: Law,
     /// Room of each domain, and of all; and how much each should have.
@@ -141,13 +141,13 @@ impl Pace {
 
     /// Room is taken or comes back.
     #[inline]
-    pub(in crate::ssd) fn add(&mut self, domain: u32, pages: i64) {
+    pub fn add(&mut self, domain: u32, pages: i64) {
         self.room[domain as usize] += pages;
         self.total += pages;
     }
 
     /// A victim is chosen of which a share is valid.
-    pub(in crate::ssd) fn note_victim(&mut self, valid: f64) {
+    pub fn note_victim(&mut self, valid: f64) {
         if self.valid == 0.0 {
             self.valid = valid;
         }
@@ -162,7 +162,7 @@ impl Pace {
     /// Whether a domain must be cleaned: from when it lacks room until it has two thirds of a group for
     /// each die to
     /// spare, so that victims are read in rounds.
-    pub(in crate::ssd) fn cleans(&mut self, domain: u32) -> bool {
+    pub fn cleans(&mut self, domain: u32) -> bool {
         let (room, cleaning) = (self.room[domain as usize], &mut self.cleaning[domain as usize]);
         let spare = if self.metered { self.slack / 3 } else { 0 };
         *cleaning = room < self.wanted || *cleaning && room < self.wanted + spare;
@@ -172,17 +172,17 @@ impl Pace {
     /// How many groups of victims a die is asked for at a time: two, that it continues at once with the
     /// next;
     /// in a burst, when every die reads all the time, one, because the host's reads wait behind them.
-    pub(in crate::ssd) fn most_batches(&self) -> u32 {
+    pub fn most_batches(&self) -> u32 {
         if self.bursting { 1 } else { 2 }
     }
 
     /// Whether programs for the host are held.
-    pub(in crate::ssd) fn holds_host(&self) -> bool {
+    pub fn holds_host(&self) -> bool {
         self.bursting
     }
 
     /// A burst begins when what is owed fills a quantum, or when the host finds no room; whether it did.
-    pub(in crate::ssd) fn begins_burst(&mut self, is_stuck: bool, now: Time) -> bool {
+    pub fn begins_burst(&mut self, is_stuck: bool, now: Time) -> bool {
         if self.metered || self.bursting {
             return false;
         }
@@ -211,13 +211,13 @@ impl Pace {
 
     /// Cleaning can gain no more, though room is missing: blocks have worn out, or hold nothing superseded.
     /// The host continues with the available space.
-    pub(in crate::ssd) fn settle_for_less(&mut self, now: Time) {
+    pub fn settle_for_less(&mut self, now: Time) {
         self.wanted_in_all = self.wanted_in_all.min(self.total);
         self.ends_burst(now);
     }
 
     /// A burst ends when nothing is missing; whether it did.
-    pub(in crate::ssd) fn ends_burst(&mut self, now: Time) -> bool {
+    pub fn ends_burst(&mut self, now: Time) -> bool {
         let over = self.bursting && self.missing() <= 0;
         if over {
             self.bursting = false;

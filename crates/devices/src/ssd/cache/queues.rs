@@ -19,7 +19,7 @@ const NONE: u32 = u32::MAX;
 
 /// What runs on bound units at the same time is of one of these kinds.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(in crate::ssd) enum Phase {
+pub enum Phase {
     Read,
     Write,
     Move,
@@ -27,23 +27,23 @@ pub(in crate::ssd) enum Phase {
 }
 
 /// The number of a page, from its queue to its end.
-pub(in crate::ssd) type PageId = Slot;
+pub type PageId = Slot;
 
 /// One logical page of a request, waiting for or using a unit.
 #[derive(Debug, Clone, Copy)]
-pub(in crate::ssd) struct PageOp {
+pub struct PageOp {
     /// The owner, notified when it is done.
-    pub(in crate::ssd) owner: Option<Slot>,
-    pub(in crate::ssd) lpn: Lpn,
+    pub owner: Option<Slot>,
+    pub lpn: Lpn,
     /// Where a page that is read lay when it was queued; of no meaning to a write.
-    pub(in crate::ssd) at: Ppn,
-    pub(in crate::ssd) work: PageWork,
+    pub at: Ppn,
+    pub work: PageWork,
     /// First flash page and number of them: what is read or has new data; of `ReadForWrite` what
     /// is written and need not be read.
-    pub(in crate::ssd) range: (u32, u32),
+    pub range: (u32, u32),
     /// Flash pages that the request touches, and its bytes in them.
-    pub(in crate::ssd) touched: u32,
-    pub(in crate::ssd) bytes: u32,
+    pub touched: u32,
+    pub bytes: u32,
     enqueued: Time,
     /// The unit's cleaning time when the page was queued; the difference is what it waited for.
     cleaning_mark: Time,
@@ -94,7 +94,7 @@ impl PageOp {
 
     /// What a lane does for it, if anything, and on how many flash pages.
     #[inline]
-    pub(in crate::ssd) fn kind_on(&self, granule: Granule, lane: u32) -> Option<(OpKind, u32)> {
+    pub fn kind_on(&self, granule: Granule, lane: u32) -> Option<(OpKind, u32)> {
         let new_data = || granule.pages_in_lane(self.range.0, self.range.1, lane) > 0;
         let kind = match self.work {
             PageWork::Read | PageWork::ReadForWrite => {
@@ -149,7 +149,7 @@ struct Set {
 
 /// All queues.
 #[derive(Debug, Clone)]
-pub(in crate::ssd) struct Queues {
+pub struct Queues {
     each: Vec<Queue>,
     /// What waits in them, and what is under way.
     pages: Slots<PageOp>,
@@ -169,7 +169,7 @@ pub(in crate::ssd) struct Queues {
 
 impl Queues {
     /// Of a drive whose pages go through a write buffer there are none.
-    pub(in crate::ssd) fn new(config: &SsdConfig, geometry: &Geometry) -> Queues {
+    pub fn new(config: &SsdConfig, geometry: &Geometry) -> Queues {
         let buffered = geometry.groups.is_some();
         let sets = if buffered { Vec::new() } else { geometry.bound_units() };
         let mut set_of = vec![NONE; if sets.is_empty() { 0 } else { geometry.units as usize }];
@@ -196,66 +196,66 @@ impl Queues {
 
     /// Whether units are one lane each that does one operation at a time, whatever others do.
     #[inline]
-    pub(in crate::ssd) fn is_simple(&self) -> bool {
+    pub fn is_simple(&self) -> bool {
         self.is_simple
     }
 
     /// Whether a busy unit may be able to begin another operation.
     #[inline]
-    pub(in crate::ssd) fn overlaps(&self) -> bool {
+    pub fn overlaps(&self) -> bool {
         self.overlaps
     }
 
     #[inline]
-    pub(in crate::ssd) fn page(&self, id: PageId) -> &PageOp {
+    pub fn page(&self, id: PageId) -> &PageOp {
         &self.pages[id]
     }
 
     /// Whether a unit has anything to serve.
     #[inline]
-    pub(in crate::ssd) fn has_waiting(&self, unit: Unit) -> bool {
+    pub fn has_waiting(&self, unit: Unit) -> bool {
         let queue = &self.each[unit.at()];
         !(queue.waiting.is_empty() && queue.stalled.is_empty())
     }
 
     /// Whether a write has found no room at a unit.
     #[inline]
-    pub(in crate::ssd) fn has_stalled(&self, unit: Unit) -> bool {
+    pub fn has_stalled(&self, unit: Unit) -> bool {
         !self.each[unit.at()].stalled.is_empty()
     }
 
     /// How much waits at a unit.
-    pub(in crate::ssd) fn length(&self, unit: Unit) -> usize {
+    pub fn length(&self, unit: Unit) -> usize {
         let queue = &self.each[unit.at()];
         queue.waiting.len() + queue.stalled.len()
     }
 
     /// Time that pages have waited for a unit, summed, ns; and pages that it served.
-    pub(in crate::ssd) fn served(&self, unit: Unit) -> (Time, u64) {
+    pub fn served(&self, unit: Unit) -> (Time, u64) {
         let queue = &self.each[unit.at()];
         (queue.waited_ns, queue.served)
     }
 
     /// The set that a unit is bound in.
     #[inline]
-    pub(in crate::ssd) fn set_of(&self, unit: Unit) -> Option<u32> {
+    pub fn set_of(&self, unit: Unit) -> Option<u32> {
         self.set_of.get(unit.at()).copied().filter(|set| *set != NONE)
     }
 
     /// The units of a set.
     #[inline]
-    pub(in crate::ssd) fn units_of(&self, set: u32) -> &[Unit] {
+    pub fn units_of(&self, set: u32) -> &[Unit] {
         &self.sets[set as usize].units
     }
 
     /// Whether a set is being given its operations.
-    pub(in crate::ssd) fn is_in_turn(&self, set: u32) -> bool {
+    pub fn is_in_turn(&self, set: u32) -> bool {
         self.sets[set as usize].in_turn
     }
 
     /// The kinds of operation of page requests that bound units are asked for, in turn: that of the page which has
     /// waited longest, then the other.
-    pub(in crate::ssd) fn first_phases(&self, set: u32) -> [Phase; 2] {
+    pub fn first_phases(&self, set: u32) -> [Phase; 2] {
         let heads = self.units_of(set).iter().filter_map(|unit| {
             let queue = &self.each[unit.at()];
             let first = queue.stalled.front().or(queue.waiting.front())?;
@@ -268,38 +268,26 @@ impl Queues {
     // ---- told ------------------------------------------------------------------------------------
 
     /// A set is being given its operations, or not any more.
-    pub(in crate::ssd) fn set_turn(&mut self, set: u32, in_turn: bool) {
+    pub fn set_turn(&mut self, set: u32, in_turn: bool) {
         self.sets[set as usize].in_turn = in_turn;
     }
 
     /// A page has come that needs an operation.
     #[inline]
-    pub(in crate::ssd) fn insert(
-        &mut self,
-        request: &PageRequest,
-        work: PageWork,
-        range: (u32, u32),
-    ) -> PageId {
+    pub fn insert(&mut self, request: &PageRequest, work: PageWork, range: (u32, u32)) -> PageId {
         self.pages.insert(PageOp::new(request, work, range))
     }
 
     /// It waits at a unit, which has cleaned for so long by now. It lies there, if it is read.
     #[inline]
-    pub(in crate::ssd) fn enqueue(
-        &mut self,
-        id: PageId,
-        unit: Unit,
-        at: Ppn,
-        cleaning_ns: Time,
-        now: Time,
-    ) {
+    pub fn enqueue(&mut self, id: PageId, unit: Unit, at: Ppn, cleaning_ns: Time, now: Time) {
         let page = &mut self.pages[id];
         (page.at, page.enqueued, page.cleaning_mark) = (at, now, cleaning_ns);
         self.each[unit.at()].waiting.push_back(id);
     }
 
     /// A set has pages that were queued at this instant.
-    pub(in crate::ssd) fn offer(&mut self, set: u32) {
+    pub fn offer(&mut self, set: u32) {
         if !self.offered.contains(&set) {
             self.offered.push(set);
         }
@@ -307,17 +295,13 @@ impl Queues {
 
     /// One of these sets.
     #[inline]
-    pub(in crate::ssd) fn next_offered(&mut self) -> Option<u32> {
+    pub fn next_offered(&mut self) -> Option<u32> {
         self.offered.pop()
     }
 
     /// The first of the writes that found no room, if a unit can begin it now; it is none of them any more. `Err`
     /// where it cannot, with the page.
-    pub(in crate::ssd) fn take_stalled(
-        &mut self,
-        unit: Unit,
-        units: &Units,
-    ) -> Option<Result<PageId, PageId>> {
+    pub fn take_stalled(&mut self, unit: Unit, units: &Units) -> Option<Result<PageId, PageId>> {
         let id = *self.each[unit.at()].stalled.front()?;
         if self.pages[id].lanes_refusing(unit, units) != 0 {
             return Some(Err(id));
@@ -327,14 +311,14 @@ impl Queues {
     }
 
     /// A write finds no room: it waits before all others, or behind those that found none before.
-    pub(in crate::ssd) fn stall(&mut self, unit: Unit, id: PageId, is_first: bool) {
+    pub fn stall(&mut self, unit: Unit, id: PageId, is_first: bool) {
         let stalled = &mut self.each[unit.at()].stalled;
         if is_first { stalled.push_front(id) } else { stalled.push_back(id) }
     }
 
     /// The page that has waited longest, if it is to be read; it waits no more.
     #[inline]
-    pub(in crate::ssd) fn take_first_read(&mut self, unit: Unit) -> Option<PageId> {
+    pub fn take_first_read(&mut self, unit: Unit) -> Option<PageId> {
         let queue = &mut self.each[unit.at()];
         let id = *queue.waiting.front()?;
         if self.pages[id].work.writes() {
@@ -345,12 +329,7 @@ impl Queues {
 
     /// The first page that can begin now: on each lane, pages are served in order. It waits no more.
     #[inline]
-    pub(in crate::ssd) fn take_next(
-        &mut self,
-        unit: Unit,
-        only: Option<Phase>,
-        units: &Units,
-    ) -> Option<PageId> {
+    pub fn take_next(&mut self, unit: Unit, only: Option<Phase>, units: &Units) -> Option<PageId> {
         let index = self.next_to_serve(unit, only, units)?;
         let waiting = &mut self.each[unit.at()].waiting;
         match index {
@@ -390,12 +369,12 @@ impl Queues {
     }
 
     /// What is done for a page is known only when it begins.
-    pub(in crate::ssd) fn set_work(&mut self, id: PageId, work: PageWork) {
+    pub fn set_work(&mut self, id: PageId, work: PageWork) {
         self.pages[id].work = work;
     }
 
     /// The first page that is to be read, whatever waits before it; it waits no more.
-    pub(in crate::ssd) fn take_read(&mut self, unit: Unit) -> Option<PageId> {
+    pub fn take_read(&mut self, unit: Unit) -> Option<PageId> {
         let pages = &self.pages;
         let waiting = &mut self.each[unit.at()].waiting;
         let place = waiting.iter().position(|id| pages[*id].phase() == Phase::Read)?;
@@ -404,12 +383,12 @@ impl Queues {
 
     /// Since when a page waits.
     #[inline]
-    pub(in crate::ssd) fn since(&self, id: PageId) -> Time {
+    pub fn since(&self, id: PageId) -> Time {
         self.pages[id].enqueued
     }
 
     /// A page has waited so long for an operation to stop that cleaning may have been.
-    pub(in crate::ssd) fn waited_for_stop(&mut self, id: PageId, ns: Time) {
+    pub fn waited_for_stop(&mut self, id: PageId, ns: Time) {
         let page = &mut self.pages[id];
         page.suspend += ns;
         page.cleaning_wait = page.cleaning_wait.saturating_sub(ns);
@@ -417,7 +396,7 @@ impl Queues {
 
     /// A unit begins with a page, having cleaned for so long by now.
     #[inline]
-    pub(in crate::ssd) fn begin(&mut self, unit: Unit, id: PageId, cleaning_ns: Time, now: Time) {
+    pub fn begin(&mut self, unit: Unit, id: PageId, cleaning_ns: Time, now: Time) {
         let (queue, page) = (&mut self.each[unit.at()], &mut self.pages[id]);
         page.cleaning_wait += cleaning_ns - page.cleaning_mark;
         queue.waited_ns += now - page.enqueued;
@@ -426,7 +405,7 @@ impl Queues {
 
     /// Moves a waiting page to another unit's queue; what it waited so far stays on its account. Both units
     /// have cleaned for so long by now.
-    pub(in crate::ssd) fn hand_over(
+    pub fn hand_over(
         &mut self,
         id: PageId,
         (from, to): (Unit, Unit),
@@ -443,7 +422,7 @@ impl Queues {
 
     /// An operation of a page has ended that took this time of the bus and the cells.
     #[inline]
-    pub(in crate::ssd) fn spend(&mut self, id: PageId, bus_ns: Time, cell_ns: Time) -> &PageOp {
+    pub fn spend(&mut self, id: PageId, bus_ns: Time, cell_ns: Time) -> &PageOp {
         let page = &mut self.pages[id];
         page.bus += bus_ns;
         page.cell += cell_ns;
@@ -452,13 +431,13 @@ impl Queues {
 
     /// A page is done.
     #[inline]
-    pub(in crate::ssd) fn finish(&mut self, id: PageId, status: Status) -> PageDone {
+    pub fn finish(&mut self, id: PageId, status: Status) -> PageDone {
         let PageOp { owner, cleaning_wait, suspend, bus, cell, .. } = self.pages.remove(id);
         PageDone { owner, status, spent: Spent::Served { cleaning_wait, suspend, bus, cell } }
     }
 
     /// The drive has ended: what still waits to be written is refused, and lost.
-    pub(in crate::ssd) fn refuse_writes(&mut self, counters: &mut Counters) {
+    pub fn refuse_writes(&mut self, counters: &mut Counters) {
         for queue in &mut self.each {
             let pages = &mut self.pages;
             let stalled = std::mem::take(&mut queue.stalled);
@@ -477,12 +456,12 @@ impl Queues {
 
     /// Pages that were refused as the drive ended, in order.
     #[inline]
-    pub(in crate::ssd) fn take_refused(&mut self) -> Vec<PageDone> {
+    pub fn take_refused(&mut self) -> Vec<PageDone> {
         if self.refused.is_empty() { Vec::new() } else { std::mem::take(&mut self.refused) }
     }
 
     /// Everything that waits or is under way is forgotten.
-    pub(in crate::ssd) fn lose_power(&mut self) {
+    pub fn lose_power(&mut self) {
         for queue in &mut self.each {
             queue.waiting.clear();
             queue.stalled.clear();

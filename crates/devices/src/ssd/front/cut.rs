@@ -14,7 +14,7 @@ use std::ops::Range;
 /// # Panics
 /// When it does not: the caller of a device guarantees it.
 #[inline]
-pub(in crate::ssd) fn check(request: &Request, capacity_sectors: u64) {
+pub fn check(request: &Request, capacity_sectors: u64) {
     let end = request.lba.0.checked_add(u64::from(request.sectors));
     let inside = end.is_some_and(|end| end <= capacity_sectors);
     assert!(inside || request.op == Op::Flush, "a request lies within the capacity");
@@ -23,13 +23,13 @@ pub(in crate::ssd) fn check(request: &Request, capacity_sectors: u64) {
 
 /// The logical pages that a request touches.
 #[inline]
-pub(in crate::ssd) fn touched(geometry: &Geometry, request: &Request) -> Range<u64> {
+pub fn touched(geometry: &Geometry, request: &Request) -> Range<u64> {
     let (start, end) = range(request);
     geometry.page_at(start).0..geometry.page_at(end - 1).0 + 1
 }
 
 /// The logical pages that a request covers whole.
-pub(in crate::ssd) fn covered(geometry: &Geometry, request: &Request) -> Range<u64> {
+pub fn covered(geometry: &Geometry, request: &Request) -> Range<u64> {
     let sectors = u64::from(geometry.sectors_per_page);
     let (start, end) = range(request);
     start.div_ceil(sectors)..end / sectors
@@ -51,7 +51,7 @@ fn within(geometry: &Geometry, request: &Request, lpn: Lpn) -> (u64, u64) {
 
 /// The part of a read or a write that falls on a logical page which it touches.
 #[inline]
-pub(in crate::ssd) fn page_request(
+pub fn page_request(
     geometry: &Geometry,
     request: &Request,
     lpn: Lpn,

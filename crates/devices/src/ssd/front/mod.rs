@@ -8,7 +8,7 @@ mod cores;
 mod cut;
 mod flush;
 
-pub(in crate::ssd) use cut::{check, covered, page_request, touched};
+pub use cut::{check, covered, page_request, touched};
 
 use crate::kit::link::{HostQueue, Link, Turn};
 use crate::kit::slots::{Slot, Slots};
@@ -45,7 +45,7 @@ struct Active {
 
 /// The requests of the host, from submission to completion.
 #[derive(Debug, Clone)]
-pub(in crate::ssd) struct Front {
+pub struct Front {
     link: Link,
     queue: HostQueue,
     queue_depth: u32,
@@ -65,7 +65,7 @@ pub(in crate::ssd) struct Front {
 }
 
 impl Front {
-    pub(in crate::ssd) fn new(config: &SsdConfig) -> Front {
+    pub fn new(config: &SsdConfig) -> Front {
         let volatile = config.is_volatile() || config.records_trims();
         let has_more_to_do =
             config.records_trims() || config.persistence.recovery == Recovery::Checkpoint;
@@ -94,19 +94,19 @@ impl Front {
     }
 
     /// Whether no request is in the device; flushes do not count.
-    pub(in crate::ssd) fn is_idle(&self) -> bool {
+    pub fn is_idle(&self) -> bool {
         self.in_device == 0
     }
 
     /// The requests that are answered, in order.
     #[inline]
-    pub(in crate::ssd) fn done(&mut self) -> &mut Vec<Completion> {
+    pub fn done(&mut self) -> &mut Vec<Completion> {
         &mut self.done
     }
 
     /// When the first request was answered that has not been handed over.
     #[inline]
-    pub(in crate::ssd) fn first_done(&self) -> Option<Time> {
+    pub fn first_done(&self) -> Option<Time> {
         self.done.first().map(|completion| completion.at)
     }
 
@@ -116,7 +116,7 @@ impl Front {
     /// it is at the flash already; else the link's [turn](Front::turn) comes next.
     #[expect(clippy::inline_always, reason = "every request passes here, from two places")]
     #[inline(always)]
-    pub(in crate::ssd) fn submit(&mut self, request: Request, clock: &mut Clock) -> Option<Slot> {
+    pub fn submit(&mut self, request: Request, clock: &mut Clock) -> Option<Slot> {
         let now = clock.now;
         let slot = self.active.insert(Active {
             request,
@@ -162,13 +162,13 @@ impl Front {
 
     /// Whether the link has nothing to do, and nothing put on it would take time.
     #[inline]
-    pub(in crate::ssd) fn is_link_clear(&self) -> bool {
+    pub fn is_link_clear(&self) -> bool {
         self.link.is_clear()
     }
 
     /// Whether the link has nothing to do at present.
     #[inline]
-    pub(in crate::ssd) fn is_link_idle(&self, now: Time) -> bool {
+    pub fn is_link_idle(&self, now: Time) -> bool {
         self.link.is_idle(now)
     }
 
@@ -187,7 +187,7 @@ impl Front {
     }
 
     /// The device sees the oldest request that is on its way.
-    pub(in crate::ssd) fn request_arrives(&mut self) {
+    pub fn request_arrives(&mut self) {
         let active = &self.active;
         self.link.arrive(|slot| inward_bytes(&active[slot].request));
     }
@@ -195,7 +195,7 @@ impl Front {
     /// Lets the link take its turns until a read, write or trim reaches the flash, or nothing can
     /// cross it now; to be called until there is none.
     #[inline]
-    pub(in crate::ssd) fn turn(&mut self, clock: &mut Clock) -> Option<(Slot, Request)> {
+    pub fn turn(&mut self, clock: &mut Clock) -> Option<(Slot, Request)> {
         loop {
             match self.link.turn(clock.now) {
                 Turn::Arrived(slot) => {
@@ -218,7 +218,7 @@ impl Front {
 
     /// A request has come to the controller: until when a processor works on it, and which; nothing where it waits
     /// for one, and also where it takes no time of any, so that it [goes on](Front::begin) at once.
-    pub(in crate::ssd) fn process(&mut self, slot: Slot, pages: u32, clock: &mut Clock) -> bool {
+    pub fn process(&mut self, slot: Slot, pages: u32, clock: &mut Clock) -> bool {
         let ns = self.cores.time(&self.active[slot].request, pages);
         if ns == 0 {
             return true;
@@ -231,12 +231,12 @@ impl Front {
 
     /// Whether some command takes time of a processor.
     #[inline]
-    pub(in crate::ssd) fn has_work_for_cores(&self) -> bool {
+    pub fn has_work_for_cores(&self) -> bool {
         self.has_work_for_cores
     }
 
     /// A processor is done with a request, which is returned, and takes the next.
-    pub(in crate::ssd) fn core_done(&mut self, core: u32, clock: &mut Clock) -> (Slot, Request) {
+    pub fn core_done(&mut self, core: u32, clock: &mut Clock) -> (Slot, Request) {
         let (slot, next) = self.cores.done(core, clock.now);
         if let Some(end) = next {
             clock.call(end, Event::Core(core));
@@ -248,43 +248,43 @@ impl Front {
 
     /// The request of a slot.
     #[inline]
-    pub(in crate::ssd) fn request(&self, slot: Slot) -> &Request {
+    pub fn request(&self, slot: Slot) -> &Request {
         &self.active[slot].request
     }
 
     /// Whether this request is in the device and not answered.
-    pub(in crate::ssd) fn is_open(&self, slot: Slot, request: u64) -> bool {
+    pub fn is_open(&self, slot: Slot, request: u64) -> bool {
         let is_this = |active: &Active| active.request.id == request && !active.answered;
         self.active.is_taken(slot) && is_this(&self.active[slot])
     }
 
     /// The answer to a request is decided: for whoever asks, it is answered.
-    pub(in crate::ssd) fn decide(&mut self, slot: Slot) {
+    pub fn decide(&mut self, slot: Slot) {
         self.active[slot].answered = true;
     }
 
     /// A request waits for `pages` more page requests.
     #[inline]
-    pub(in crate::ssd) fn expect(&mut self, slot: Slot, pages: u32) {
+    pub fn expect(&mut self, slot: Slot, pages: u32) {
         self.active[slot].pages_left = pages;
     }
 
     /// It waits for one more read.
     #[inline]
-    pub(in crate::ssd) fn expect_read(&mut self, slot: Slot) {
+    pub fn expect_read(&mut self, slot: Slot) {
         self.active[slot].pages_left += 1;
     }
 
     /// Whether it waits for no page.
     #[inline]
-    pub(in crate::ssd) fn expects_nothing(&self, slot: Slot) -> bool {
+    pub fn expects_nothing(&self, slot: Slot) -> bool {
         self.active[slot].pages_left == 0
     }
 
     /// One of the reads that it waits for is done: where its time went, which counts if it is the last: waiting
     /// for cleaning and for a suspension, on the bus, in the cells.
     #[inline]
-    pub(in crate::ssd) fn read_done(&mut self, slot: Slot, spent: [Time; 4]) {
+    pub fn read_done(&mut self, slot: Slot, spent: [Time; 4]) {
         let active = &mut self.active[slot];
         let part = &mut active.breakdown;
         [part[CLEANING_WAIT], part[SUSPEND], part[BUS], part[CELL]] = spent;
@@ -295,7 +295,7 @@ impl Front {
 
     /// A page request is done; nothing to the host if it was not its own.
     #[inline]
-    pub(in crate::ssd) fn page_done(&mut self, page: &PageDone, clock: &mut Clock) {
+    pub fn page_done(&mut self, page: &PageDone, clock: &mut Clock) {
         let Some(slot) = page.owner else { return };
         let now = clock.now;
         let active = &mut self.active[slot];
@@ -322,7 +322,7 @@ impl Front {
     }
 
     /// What needed no page of the flash is done.
-    pub(in crate::ssd) fn done_at_once(&mut self, slot: Slot, status: Status, clock: &mut Clock) {
+    pub fn done_at_once(&mut self, slot: Slot, status: Status, clock: &mut Clock) {
         self.active[slot].status = status;
         self.leave_flash(slot, clock);
     }
@@ -356,24 +356,24 @@ impl Front {
 
     /// Whether there is a flush to request from the back end.
     #[inline]
-    pub(in crate::ssd) fn has_flushes(&self) -> bool {
+    pub fn has_flushes(&self) -> bool {
         !self.flushes.is_empty()
     }
 
     /// A flush to request from the back end, if there is one.
-    pub(in crate::ssd) fn next_flush(&mut self) -> Option<Slot> {
+    pub fn next_flush(&mut self) -> Option<Slot> {
         self.flushes.pop()
     }
 
     /// Everything that was written before a flush is durable.
-    pub(in crate::ssd) fn flushed(&mut self, slot: Slot, clock: &mut Clock) {
+    pub fn flushed(&mut self, slot: Slot, clock: &mut Clock) {
         let active = &mut self.active[slot];
         active.breakdown[UNIT_WAIT] = clock.now - active.at_flash;
         self.leave_flash(slot, clock);
     }
 
     /// All of a request is done, and what it waited for on its way into the buffer, for cleaning and for room.
-    pub(in crate::ssd) fn answer(
+    pub fn answer(
         &mut self,
         slot: Slot,
         status: Status,
@@ -394,7 +394,7 @@ impl Front {
     // ---- power cuts -----------------------------------------------------------------------
 
     /// The power goes: whatever is not answered never will be.
-    pub(in crate::ssd) fn lose_power(&mut self, config: &SsdConfig, now: Time) {
+    pub fn lose_power(&mut self, config: &SsdConfig, now: Time) {
         let mut done = std::mem::take(&mut self.done);
         let mut lost: Vec<Active> =
             self.active.taken().into_iter().map(|slot| self.active[slot]).collect();
@@ -411,13 +411,13 @@ impl Front {
     }
 
     /// Until it is [released](Front::release), whatever is asked waits in the host.
-    pub(in crate::ssd) fn hold(&mut self) {
+    pub fn hold(&mut self) {
         self.holds = true;
         self.in_device = self.queue_depth;
     }
 
     /// What waits in the host may enter the device.
-    pub(in crate::ssd) fn release(&mut self, clock: &mut Clock) {
+    pub fn release(&mut self, clock: &mut Clock) {
         self.holds = false;
         self.in_device = 0;
         for slot in std::mem::take(&mut self.held_flushes) {

@@ -23,7 +23,7 @@ struct Job {
 
 /// The cleaning of all units.
 #[derive(Debug, Clone)]
-pub(in crate::ssd) struct Jobs {
+pub struct Jobs {
     each: Vec<Job>,
     /// Units whose erasure waits for a program elsewhere.
     barred: Vec<Unit>,
@@ -35,11 +35,7 @@ pub(in crate::ssd) struct Jobs {
 impl Jobs {
     /// Of a drive that cleans through a write buffer there are none. `is_simple` where units do not depend on
     /// each other, `spans` where pools span several.
-    pub(in crate::ssd) fn new(
-        config: &SsdConfig,
-        geometry: &Geometry,
-        (is_simple, spans): (bool, bool),
-    ) -> Jobs {
+    pub fn new(config: &SsdConfig, geometry: &Geometry, (is_simple, spans): (bool, bool)) -> Jobs {
         let config = config.cleaning.clone();
         let blocking = config.time == CleaningTime::Blocking;
         let units = if geometry.groups.is_some() { 0 } else { geometry.units };
@@ -55,79 +51,79 @@ impl Jobs {
 
     /// Whether a unit that cleans does nothing else before it is through.
     #[inline]
-    pub(in crate::ssd) fn block(&self) -> bool {
+    pub fn block(&self) -> bool {
         self.config.time == CleaningTime::Blocking
     }
 
     /// Whether while a unit cleans nothing else begins on it, nor elsewhere because of it.
     #[inline]
-    pub(in crate::ssd) fn clean_alone(&self) -> bool {
+    pub fn clean_alone(&self) -> bool {
         self.cleans_alone
     }
 
     /// Whether pages are copied to other packages.
     #[inline]
-    pub(in crate::ssd) fn stream(&self) -> bool {
+    pub fn stream(&self) -> bool {
         self.config.stream
     }
 
     /// How a page is moved within a unit.
     #[inline]
-    pub(in crate::ssd) fn kind_of_move(&self) -> OpKind {
+    pub fn kind_of_move(&self) -> OpKind {
         if self.config.copy_back { OpKind::CopyBack } else { OpKind::Move }
     }
 
     /// Whether a unit that is `low` on erased blocks begins to clean, or one that could use the time in which
     /// nothing waits.
     #[inline]
-    pub(in crate::ssd) fn begin(&self, low: bool, waiting: bool, idle: impl Fn() -> bool) -> bool {
+    pub fn begin(&self, low: bool, waiting: bool, idle: impl Fn() -> bool) -> bool {
         let begins = low && (waiting || self.config.background || !self.block());
         begins || !waiting && self.config.background && idle()
     }
 
     /// What a unit is cleaning.
     #[inline]
-    pub(in crate::ssd) fn job(&self, unit: Unit) -> Option<Relocation> {
+    pub fn job(&self, unit: Unit) -> Option<Relocation> {
         self.each[unit.at()].victim
     }
 
     /// Whether it is cleaning.
     #[inline]
-    pub(in crate::ssd) fn has_job(&self, unit: Unit) -> bool {
+    pub fn has_job(&self, unit: Unit) -> bool {
         self.each[unit.at()].victim.is_some()
     }
 
     /// How many are.
-    pub(in crate::ssd) fn count(&self) -> u32 {
+    pub fn count(&self) -> u32 {
         self.each.iter().map(|it| u32::from(it.victim.is_some())).sum()
     }
 
     /// Whether a unit has an operation of cleaning, or waits for a page to be copied to it.
     #[inline]
-    pub(in crate::ssd) fn is_busy(&self, unit: Unit) -> bool {
+    pub fn is_busy(&self, unit: Unit) -> bool {
         self.each[unit.at()].since.is_some()
     }
 
     /// How long a unit has been cleaning, without what is under way, ns.
     #[inline]
-    pub(in crate::ssd) fn ended_ns(&self, unit: Unit) -> Time {
+    pub fn ended_ns(&self, unit: Unit) -> Time {
         self.each[unit.at()].total_ns
     }
 
     /// How long a unit has been cleaning up to now, ns.
     #[inline]
-    pub(in crate::ssd) fn cleaning_ns(&self, unit: Unit, now: Time) -> Time {
+    pub fn cleaning_ns(&self, unit: Unit, now: Time) -> Time {
         let it = &self.each[unit.at()];
         it.total_ns + it.since.map_or(0, |since| now.saturating_sub(since))
     }
 
     /// Pages of the victim of a unit on their way to other units.
-    pub(in crate::ssd) fn streaming(&self, unit: Unit) -> u32 {
+    pub fn streaming(&self, unit: Unit) -> u32 {
         self.each[unit.at()].streaming
     }
 
     /// Whether pages are being copied to a unit, or from it.
-    pub(in crate::ssd) fn takes_part_in_streams(&self, unit: Unit) -> bool {
+    pub fn takes_part_in_streams(&self, unit: Unit) -> bool {
         let it = &self.each[unit.at()];
         it.receiving || it.streaming > 0
     }
@@ -136,32 +132,26 @@ impl Jobs {
 
     /// What a unit is cleaning, to go on with.
     #[inline]
-    pub(in crate::ssd) fn job_mut(&mut self, unit: Unit) -> &mut Option<Relocation> {
+    pub fn job_mut(&mut self, unit: Unit) -> &mut Option<Relocation> {
         &mut self.each[unit.at()].victim
     }
 
     /// An operation of cleaning begins at a unit, if it did not.
     #[inline]
-    pub(in crate::ssd) fn begin_operation(&mut self, unit: Unit, now: Time) {
+    pub fn begin_operation(&mut self, unit: Unit, now: Time) {
         self.each[unit.at()].since.get_or_insert(now);
     }
 
     /// A unit is free for other work again.
     #[inline]
-    pub(in crate::ssd) fn end_operation(&mut self, unit: Unit, now: Time) {
+    pub fn end_operation(&mut self, unit: Unit, now: Time) {
         let it = &mut self.each[unit.at()];
         let since = it.since.take().expect("it was cleaning");
         it.total_ns += now - since;
     }
 
     /// A copy begins, for which both units are needed.
-    pub(in crate::ssd) fn begin_stream(
-        &mut self,
-        from: Unit,
-        job: Relocation,
-        to: Unit,
-        now: Time,
-    ) {
+    pub fn begin_stream(&mut self, from: Unit, job: Relocation, to: Unit, now: Time) {
         let it = &mut self.each[from.at()];
         it.victim = Some(job);
         it.streaming += 1;
@@ -172,7 +162,7 @@ impl Jobs {
     }
 
     /// A copy has ended.
-    pub(in crate::ssd) fn end_stream(&mut self, from: Unit, to: Unit, now: Time) {
+    pub fn end_stream(&mut self, from: Unit, to: Unit, now: Time) {
         self.each[from.at()].streaming -= 1;
         self.each[to.at()].receiving = false;
         self.end_operation(to, now);
@@ -180,7 +170,7 @@ impl Jobs {
 
     /// The erasure of a unit has to wait. Blocking cleaning keeps holding its unit, and counts the wait; else
     /// the unit serves what else there is.
-    pub(in crate::ssd) fn bar(&mut self, unit: Unit, now: Time) {
+    pub fn bar(&mut self, unit: Unit, now: Time) {
         if !self.barred.contains(&unit) {
             self.barred.push(unit);
         }
@@ -191,7 +181,7 @@ impl Jobs {
 
     /// It waits no more.
     #[inline]
-    pub(in crate::ssd) fn unbar(&mut self, unit: Unit) {
+    pub fn unbar(&mut self, unit: Unit) {
         if !self.barred.is_empty() {
             self.barred.retain(|barred| *barred != unit);
         }
@@ -199,12 +189,12 @@ impl Jobs {
 
     /// Whether an erasure waits.
     #[inline]
-    pub(in crate::ssd) fn any_barred(&self) -> bool {
+    pub fn any_barred(&self) -> bool {
         !self.barred.is_empty()
     }
 
     /// The units whose erasures wait are asked again.
-    pub(in crate::ssd) fn take_barred(&mut self, now: Time) -> Vec<Unit> {
+    pub fn take_barred(&mut self, now: Time) -> Vec<Unit> {
         let units = std::mem::take(&mut self.barred);
         if self.block() {
             for unit in &units {
@@ -215,7 +205,7 @@ impl Jobs {
     }
 
     /// Whatever is under way is gone; the time accounting continues.
-    pub(in crate::ssd) fn lose_power(&mut self, now: Time) {
+    pub fn lose_power(&mut self, now: Time) {
         for it in &mut self.each {
             let since = it.since.map_or(0, |since| now.saturating_sub(since));
             *it = Job { total_ns: it.total_ns + since, ..Job::default() };

@@ -9,5 +9,5 @@ mod jobs;
 mod tests;
 mod victims;
 
-pub(in crate::ssd) use jobs::Jobs;
-pub(in crate::ssd) use victims::Mover;
+pub use jobs::Jobs;
+pub use victims::Mover;

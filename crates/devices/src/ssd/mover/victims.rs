@@ -32,23 +32,23 @@ struct Erasing {
 
 /// A group of a victim that was looked at.
 #[derive(Debug, Clone)]
-pub(in crate::ssd) struct Scan {
-    pub(in crate::ssd) die: u32,
+pub struct Scan {
+    pub die: u32,
     /// Logical pages of the group, which come back when the victim is erased.
-    pub(in crate::ssd) pages: u32,
+    pub pages: u32,
     batches: [Option<Batch>; options::MOST_PAGE_TYPES],
 }
 
 impl Scan {
     /// What is to be read of it.
-    pub(in crate::ssd) fn batches(&self) -> impl Iterator<Item = Batch> + '_ {
+    pub fn batches(&self) -> impl Iterator<Item = Batch> + '_ {
         self.batches.iter().copied().flatten()
     }
 }
 
 /// The machine.
 #[derive(Debug, Clone)]
-pub(in crate::ssd) struct Mover {
+pub struct Mover {
     shape: Groups,
     blocks_per_domain: u32,
     /// Rows of a batch, at most.
@@ -63,7 +63,7 @@ pub(in crate::ssd) struct Mover {
 }
 
 impl Mover {
-    pub(in crate::ssd) fn new(config: &SsdConfig, geometry: &Geometry, shape: Groups) -> Mover {
+    pub fn new(config: &SsdConfig, geometry: &Geometry, shape: Groups) -> Mover {
         Mover {
             shape,
             blocks_per_domain: geometry.blocks_per_domain,
@@ -76,7 +76,7 @@ impl Mover {
     }
 
     /// Everything that is under way is gone.
-    pub(in crate::ssd) fn lose_power(&mut self) {
+    pub fn lose_power(&mut self) {
         self.victims.fill(None);
         self.erasing = Slots::new();
         self.collecting.fill(0);
@@ -85,23 +85,23 @@ impl Mover {
     // ---- victims ---------------------------------------------------------------------------------
 
     /// Whether a block of a domain is being emptied.
-    pub(in crate::ssd) fn has_victim(&self, domain: Domain) -> bool {
+    pub fn has_victim(&self, domain: Domain) -> bool {
         self.victims[domain.at()].is_some()
     }
 
     /// How many domains have one.
-    pub(in crate::ssd) fn victims(&self) -> u32 {
+    pub fn victims(&self) -> u32 {
         self.victims.iter().flatten().count() as u32
     }
 
     /// A block of a domain is to be emptied.
-    pub(in crate::ssd) fn begin(&mut self, job: Relocation) {
+    pub fn begin(&mut self, job: Relocation) {
         self.victims[job.domain.at()] = Some(Victim { job, next: 0, reading: 0 });
     }
 
     /// Looks at the next group of a victim: what is valid of it is to be read, if there is `room` for it in the
     /// buffer and its die is asked for fewer than `most_batches`.
-    pub(in crate::ssd) fn scan(
+    pub fn scan(
         &mut self,
         domain: Domain,
         (ftl, flash): (&Ftl, &Flash),
@@ -151,7 +151,7 @@ impl Mover {
     }
 
     /// How many pages of the row of a batch that is read now have valid data, and cross the bus.
-    pub(in crate::ssd) fn pages_of_row(&self, batch: &Batch, ftl: &Ftl, flash: &Flash) -> u32 {
+    pub fn pages_of_row(&self, batch: &Batch, ftl: &Ftl, flash: &Flash) -> u32 {
         let (row, (block, group)) = (batch.row(), batch.place());
         let units = self.shape.units_per_row();
         let page = group * self.shape.units + row * units;
@@ -168,7 +168,7 @@ impl Mover {
     }
 
     /// A die has read a batch: its logical pages, by their places, of which the valid ones go into the buffer.
-    pub(in crate::ssd) fn batch_read(
+    pub fn batch_read(
         &mut self,
         batch: &Batch,
         die: u32,
@@ -184,14 +184,14 @@ impl Mover {
     }
 
     /// So many of its pages were valid, and are in the buffer.
-    pub(in crate::ssd) fn batch_moved(&mut self, batch: &Batch, moved: u32) {
+    pub fn batch_moved(&mut self, batch: &Batch, moved: u32) {
         let victim = self.victims[batch.domain().at()].as_mut().expect("it is being read");
         victim.reading -= 1;
         victim.job.note_moved(moved);
     }
 
     /// The victim of a domain, if all of it has been read: it is none any more, and due for erasure.
-    pub(in crate::ssd) fn take_read(&mut self, domain: Domain) -> Option<Relocation> {
+    pub fn take_read(&mut self, domain: Domain) -> Option<Relocation> {
         let Some(Victim { job, next, reading: 0 }) = self.victims[domain.at()] else { return None };
         if next < self.shape.per_block {
             return None;
@@ -201,7 +201,7 @@ impl Mover {
     }
 
     /// Whether no die is asked for what cleaning reads.
-    pub(in crate::ssd) fn stands(&self) -> bool {
+    pub fn stands(&self) -> bool {
         self.collecting.iter().all(|batches| *batches == 0)
     }
 
@@ -209,26 +209,26 @@ impl Mover {
 
     /// A block is due for erasure, when the groups that were begun before a number are programmed; its number
     /// among all.
-    pub(in crate::ssd) fn erase_after(&mut self, job: Relocation, after: u64) -> u32 {
+    pub fn erase_after(&mut self, job: Relocation, after: u64) -> u32 {
         let left = self.shape.width;
         self.erasing.insert(Erasing { job, after, left, begun: false, there: true })
     }
 
     /// What an erasure waits for: the domain, and the number of a group.
-    pub(in crate::ssd) fn waits_for(&self, number: u32) -> (Domain, u64) {
+    pub fn waits_for(&self, number: u32) -> (Domain, u64) {
         let Erasing { job, after, .. } = self.erasing[number];
         (job.domain, after)
     }
 
     /// An erasure begins: on these dies.
-    pub(in crate::ssd) fn begin_erasure(&mut self, number: u32) -> std::ops::Range<u32> {
+    pub fn begin_erasure(&mut self, number: u32) -> std::ops::Range<u32> {
         self.erasing[number].begun = true;
         let first = self.shape.first_die(self.erasing[number].job.source, self.blocks_per_domain);
         first..first + self.shape.width
     }
 
     /// The erasures that wait for programs.
-    pub(in crate::ssd) fn waiting_erasures(&self) -> impl Iterator<Item = u32> + use<> {
+    pub fn waiting_erasures(&self) -> impl Iterator<Item = u32> + use<> {
         let all = if self.protected { 0 } else { self.erasing.len() as u32 };
         let waits = |number: &u32| self.erasing[*number].there && !self.erasing[*number].begun;
         (0..all).filter(waits).collect::<Vec<u32>>().into_iter()
@@ -236,14 +236,14 @@ impl Mover {
 
     /// Whether an erasure waits for programs, of the host among others.
     #[inline]
-    pub(in crate::ssd) fn erasures_wait(&self) -> bool {
+    pub fn erasures_wait(&self) -> bool {
         let mut all = 0..self.erasing.len() as u32;
         let waits = |number: u32| self.erasing[number].there && !self.erasing[number].begun;
         !self.protected && all.any(waits)
     }
 
     /// A die has erased its blocks of a victim; the job, if it was the last.
-    pub(in crate::ssd) fn die_erased(&mut self, number: u32) -> Option<Relocation> {
+    pub fn die_erased(&mut self, number: u32) -> Option<Relocation> {
         let erasing = &mut self.erasing[number];
         erasing.left -= 1;
         if erasing.left > 0 {
@@ -256,7 +256,7 @@ impl Mover {
     }
 
     /// Blocks whose erasure has begun.
-    pub(in crate::ssd) fn erasing(&self) -> Vec<Block> {
+    pub fn erasing(&self) -> Vec<Block> {
         let all = 0..self.erasing.len() as u32;
         let begun = all.map(|number| self.erasing[number]).filter(|it| it.there && it.begun);
         begun.map(|erasing| erasing.job.source).collect()

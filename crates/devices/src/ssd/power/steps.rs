@@ -126,7 +126,7 @@ impl Ssd {
         self.write_own(Unit(0));
     }
 
-    /// A page without an owner has been written.
+    /// A page without an owner has been written. The link is to take its turns then: the drive may serve again.
     pub(in crate::ssd) fn own_page_written(&mut self, unit: Unit) {
         let Some(power) = &mut self.power else { return };
         match &mut power.state {
@@ -164,7 +164,6 @@ impl Ssd {
         let (pages, bytes) = (power.reader.pages_read, power.reader.bytes_read);
         (power.report.pages_read, power.report.bytes_read) = (pages, bytes);
         self.front.release(&mut self.clock);
-        self.pump();
     }
 }
 

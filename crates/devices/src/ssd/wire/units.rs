@@ -746,7 +746,10 @@ impl Ssd {
                     Some(done) if done.owner.is_some() => {
                         self.front.page_done(&done, &mut self.clock);
                     }
-                    Some(_) => self.own_page_written(unit),
+                    Some(_) => {
+                        self.own_page_written(unit);
+                        self.pump();
+                    }
                     None => {}
                 }
                 if !self.front.is_link_clear() {
