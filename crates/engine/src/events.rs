@@ -9,48 +9,56 @@ use std::collections::BinaryHeap;
 /// Time, insertion number and payload are packed in one integer, so that comparing two events is
 /// one comparison and ties can only fall in order of insertion. The earliest events are in a short list in
 /// order, all others in a heap: most of what is asked for comes after everything that is asked for
-/// already, and then costs hardly more than to write it down. An event that is
-/// [cancelled](EventQueue::cancel) stays until its time and is then passed over, so that what is never
-/// cancelled costs nothing.
+/// already or before nearly all of it, and then costs hardly more than to write it down. An event that is
+/// [cancelled](EventQueue::cancel) is found by a binary search and marked, and passed over later.
 #[derive(Debug, Clone)]
 pub struct EventQueue {
-    /// A ring: `soon` events from `first` on, in order; none only when there are no events at all.
-    ring: Box<[u128; RING]>,
+    /// The list: events in order from `first` to `end`, with room on both sides; none only when there are
+    /// no events at all. The earliest is never a cancelled one.
+    list: Box<[u128; ROOM]>,
     first: usize,
-    soon: usize,
-    /// Those that come after all in the ring.
+    end: usize,
+    /// Cancelled events in the list.
+    marked: usize,
+    /// Those that come after all in the list.
     heap: BinaryHeap<Reverse<u128>>,
+    /// The cancelled ones of the heap.
+    cancelled: BinaryHeap<Reverse<u128>>,
     inserted: u64,
-    /// Numbers of the events that wait to be passed over; never that of the earliest.
-    cancelled: Vec<u64>,
 }
 
-/// Maximum number of events in the ring, a power of two. Inserting an event before all others moves all
-/// of them.
-const RING: usize = 64;
+/// Maximum number of events in the list. Inserting an event in its middle moves half of them.
+const MOST: usize = 64;
 
-/// Events that the ring takes from the heap when it is empty; the rest of it is room for others.
-const REFILL: usize = RING / 2;
+/// Places for them: the list wanders towards the end, and is brought back to the middle.
+const ROOM: usize = 2 * MOST;
+
+/// Events that the list takes from the heap when it is empty; the rest of it is left for others.
+const REFILL: usize = MOST / 2;
 
 impl Default for EventQueue {
     fn default() -> Self {
         EventQueue {
-            ring: Box::new([0; RING]),
+            list: Box::new([0; ROOM]),
             first: 0,
-            soon: 0,
+            end: 0,
+            marked: 0,
             heap: BinaryHeap::new(),
+            cancelled: BinaryHeap::new(),
             inserted: 0,
-            cancelled: Vec::new(),
         }
     }
 }
 
 /// One event of a queue, for as long as it has not happened.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct EventId(u64);
+pub struct EventId(u128);
 
+/// From the highest bit: when, the insertion number, the payload, and whether it is cancelled.
 const PAYLOAD_BITS: u32 = 24;
-const ORDER_BITS: u32 = 40;
+const ORDER_BITS: u32 = 39;
+const TIME_SHIFT: u32 = 1 + PAYLOAD_BITS + ORDER_BITS;
+const CANCELLED: u128 = 1;
 
 impl EventQueue {
     /// An empty queue.
@@ -62,79 +70,121 @@ impl EventQueue {
     #[inline]
     pub fn push(&mut self, at: Time, payload: u32) -> EventId {
         debug_assert!(payload < 1 << PAYLOAD_BITS);
-        // 2^40 insertions wrap after more than 10^12 events; ties then only lose their order.
+        // 2^39 insertions wrap after more than 5 x 10^11 events; ties then only lose their order.
         let order = self.inserted & ((1 << ORDER_BITS) - 1);
         self.inserted += 1;
-        let key = (u128::from(at) << (PAYLOAD_BITS + ORDER_BITS))
-            | (u128::from(order) << PAYLOAD_BITS)
-            | u128::from(payload);
+        let key = (u128::from(at) << TIME_SHIFT)
+            | (u128::from(order) << (1 + PAYLOAD_BITS))
+            | (u128::from(payload) << 1);
         self.insert(key);
-        EventId(order)
+        EventId(key)
     }
 
     /// Takes back an event that has not happened yet.
     pub fn cancel(&mut self, event: EventId) {
-        debug_assert!(!self.cancelled.contains(&event.0), "an event is cancelled once");
-        self.cancelled.push(event.0);
+        let EventId(key) = event;
+        let soon = &mut self.list[self.first..self.end];
+        let place = soon.partition_point(|it| *it < key);
+        let Some(found) = soon.get_mut(place) else {
+            debug_assert!(
+                self.heap.iter().any(|it| it.0 == key)
+                    && self.cancelled.iter().all(|it| it.0 != key),
+                "an event is cancelled once, and before it happens"
+            );
+            self.cancelled.push(Reverse(key));
+            return;
+        };
+        debug_assert!(*found == key, "an event is cancelled once, and before it happens");
+        *found |= CANCELLED;
+        self.marked += 1;
         self.pass_over();
     }
 
     #[inline]
     fn insert(&mut self, key: u128) {
-        let last = self.ring[(self.first + self.soon).wrapping_sub(1) % RING];
-        if self.soon > 0 && key > last {
-            // Behind the ring; in it only if nothing is in the heap, where it would have to be compared.
-            if self.soon == RING || !self.heap.is_empty() {
+        if self.first == 0 || self.end == ROOM {
+            self.centre();
+        }
+        let soon = &self.list[self.first..self.end];
+        let Some(last) = soon.last().filter(|last| key < **last) else {
+            // Behind the list; in it only if nothing is in the heap, where it would have to be compared.
+            if soon.len() == MOST || !self.heap.is_empty() {
                 self.heap.push(Reverse(key));
-                return;
+            } else {
+                self.list[self.end] = key;
+                self.end += 1;
             }
-        } else if self.soon == RING {
+            return;
+        };
+        if soon.len() == MOST {
+            let last = *last;
+            self.spill(last);
+        }
+        let soon = &self.list[self.first..self.end];
+        // The shorter half makes room.
+        let place = if key < soon[soon.len() / 2] {
+            let before = soon.iter().take_while(|it| **it < key).count();
+            self.list.copy_within(self.first..self.first + before, self.first - 1);
+            self.first -= 1;
+            self.first + before
+        } else {
+            let behind = soon.iter().rev().take_while(|it| **it > key).count();
+            let place = self.end - behind;
+            self.list.copy_within(place..self.end, place + 1);
+            self.end += 1;
+            place
+        };
+        self.list[place] = key;
+    }
+
+    /// Makes room on both sides of the list.
+    #[cold]
+    fn centre(&mut self) {
+        let count = self.end - self.first;
+        let first = (ROOM - count) / 2;
+        self.list.copy_within(self.first..self.end, first);
+        (self.first, self.end) = (first, first + count);
+    }
+
+    /// The last event of a full list goes to the heap.
+    fn spill(&mut self, last: u128) {
+        if last & CANCELLED == 0 {
             self.heap.push(Reverse(last));
-            self.soon -= 1;
+        } else {
+            self.marked -= 1;
         }
-        let mut at = self.soon;
-        while at > 0 {
-            let before = self.ring[(self.first + at - 1) % RING];
-            if before < key {
-                break;
-            }
-            self.ring[(self.first + at) % RING] = before;
-            at -= 1;
-        }
-        self.ring[(self.first + at) % RING] = key;
-        self.soon += 1;
+        self.end -= 1;
     }
 
     /// Removes the earliest event; there is one.
     #[inline]
     fn take_first(&mut self) {
-        self.first = (self.first + 1) % RING;
-        self.soon -= 1;
-        if self.soon == 0 && !self.heap.is_empty() {
+        self.first += 1;
+        if self.first == self.end && !self.heap.is_empty() {
             self.refill();
         }
     }
 
     #[cold]
     fn refill(&mut self) {
-        while self.soon < REFILL
+        (self.first, self.end) = (MOST / 2, MOST / 2);
+        while self.end - self.first < REFILL
             && let Some(Reverse(key)) = self.heap.pop()
         {
-            self.ring[(self.first + self.soon) % RING] = key;
-            self.soon += 1;
+            if self.cancelled.peek() == Some(&Reverse(key)) {
+                self.cancelled.pop();
+                continue;
+            }
+            self.list[self.end] = key;
+            self.end += 1;
         }
     }
 
     /// Removes cancelled events from the front, so that the earliest is always one that happens.
-    #[cold]
+    #[inline]
     fn pass_over(&mut self) {
-        while self.soon > 0 {
-            let key = self.ring[self.first];
-            let order = (key >> PAYLOAD_BITS) as u64 & ((1 << ORDER_BITS) - 1);
-            let Some(found) = self.cancelled.iter().position(|number| *number == order) else {
-                return;
-            };
-            self.cancelled.swap_remove(found);
+        while self.marked > 0 && self.list[self.first] & CANCELLED != 0 {
+            self.marked -= 1;
             self.take_first();
         }
     }
@@ -142,23 +192,17 @@ impl EventQueue {
     /// When the earliest event happens.
     #[inline]
     pub fn next_at(&self) -> Option<Time> {
-        let key = self.ring[self.first % RING];
-        (self.soon > 0).then_some((key >> (PAYLOAD_BITS + ORDER_BITS)) as Time)
+        (self.first < self.end).then(|| (self.list[self.first] >> TIME_SHIFT) as Time)
     }
 
     /// Removes the earliest event if it happens at or before `to`.
     #[inline]
     pub fn pop_until(&mut self, to: Time) -> Option<(Time, u32)> {
-        let at = self.next_at()?;
-        if at > to {
-            return None;
-        }
-        let key = self.ring[self.first % RING];
+        let at = self.next_at().filter(|at| *at <= to)?;
+        let key = self.list[self.first];
         self.take_first();
-        if !self.cancelled.is_empty() {
-            self.pass_over();
-        }
-        Some((at, (key as u32) & ((1 << PAYLOAD_BITS) - 1)))
+        self.pass_over();
+        Some((at, (key as u32 >> 1) & ((1 << PAYLOAD_BITS) - 1)))
     }
 }
 
@@ -166,6 +210,7 @@ impl EventQueue {
 mod tests {
     use super::*;
     use crate::Random;
+    use std::collections::BTreeMap;
 
     #[test]
     fn equal_times_leave_in_order_of_insertion() {
@@ -200,36 +245,43 @@ mod tests {
         queue.push(11, 3);
         let order: Vec<_> = std::iter::from_fn(|| queue.pop_until(Time::MAX)).collect();
         assert_eq!(order, [(11, 2), (11, 3), (12, 4), (12, 5)]);
-        assert!(queue.cancelled.is_empty());
+        assert_eq!((queue.marked, queue.cancelled.len()), (0, 0));
     }
 
-    /// Against a list that is sorted: few events and many, near ones and far ones, cancelled ones.
+    /// Against a sorted map: few events and many, near ones and far ones, cancelled ones.
     #[test]
     fn whatever_is_asked_for_leaves_in_order() {
         let mut random = crate::Xoshiro256::new(3, 5);
-        for most in [1, 3, RING as u64 - 1, RING as u64, RING as u64 + 1, 500] {
-            let mut queue = EventQueue::new();
-            let mut wanted: Vec<(Time, u64, u32, EventId)> = Vec::new();
-            let mut now = 0;
-            for number in 0..20_000 {
-                if (wanted.len() as u64) < 1 + random.below(most) {
-                    let span = if random.below(9) == 0 { 1000 } else { 40 };
-                    let at = now + random.below(span);
-                    let payload = random.below(1 << 24) as u32;
-                    wanted.push((at, number, payload, queue.push(at, payload)));
-                } else if random.below(20) == 0 {
-                    let taken = random.below(wanted.len() as u64) as usize;
-                    queue.cancel(wanted.remove(taken).3);
-                } else {
-                    wanted.sort_unstable_by_key(|(at, number, ..)| (*at, *number));
-                    let (at, _, payload, _) = wanted.remove(0);
-                    assert_eq!(
-                        (queue.next_at(), queue.pop_until(at)),
-                        (Some(at), Some((at, payload)))
-                    );
-                    now = at;
+        let list = MOST as u64;
+        for most in [1, 3, list - 1, list, list + 1, 3 * list, 500] {
+            for cancelled in [0, 20, 3] {
+                let mut queue = EventQueue::new();
+                let mut wanted = BTreeMap::new();
+                let mut now = 0;
+                for number in 0..20_000 {
+                    if (wanted.len() as u64) < 1 + random.below(most) {
+                        let span = [40, 40, 40, 1000, 1][random.below(5) as usize];
+                        let at = now + random.below(span);
+                        let payload = random.below(1 << PAYLOAD_BITS) as u32;
+                        wanted.insert((at, number), (payload, queue.push(at, payload)));
+                    } else if cancelled > 0 && random.below(cancelled) == 0 {
+                        let which = random.below(wanted.len() as u64) as usize;
+                        let key = *wanted.keys().nth(which).unwrap();
+                        let (_, event) = wanted.remove(&key).unwrap();
+                        queue.cancel(event);
+                    } else {
+                        let ((at, _), (payload, _)) = wanted.pop_first().unwrap();
+                        let before = at.checked_sub(1).and_then(|before| queue.pop_until(before));
+                        assert_eq!((before, queue.pop_until(at)), (None, Some((at, payload))));
+                        now = at;
+                    }
+                    let next = wanted.first_key_value().map(|((at, _), _)| *at);
+                    assert_eq!(queue.next_at(), next);
                 }
-                assert_eq!(queue.next_at(), wanted.iter().map(|(at, ..)| *at).min());
+                let left: Vec<_> = std::iter::from_fn(|| queue.pop_until(Time::MAX)).collect();
+                let wanted = wanted.into_iter().map(|((at, _), (payload, _))| (at, payload));
+                assert_eq!(left, wanted.collect::<Vec<_>>());
+                assert_eq!((queue.marked, queue.cancelled.len()), (0, 0));
             }
         }
     }
