@@ -38,6 +38,8 @@ pub struct Link {
     config: HostLink,
     /// Whatever crosses it is there at once, so that nothing is ever on the way.
     is_instant: bool,
+    /// The caller has other events at its turns, so none is left out.
+    takes_turns: bool,
     /// What is under way until when: outwards and, of a link of full duplex, inwards. The transfers of
     /// half duplex share the first.
     ways: [Option<(Transfer, Time)>; 2],
@@ -55,6 +57,7 @@ impl Link {
         Link {
             config: config.clone(),
             is_instant: config.latency.ns() == 0 && config.bandwidth == Bandwidth::UNLIMITED,
+            takes_turns: false,
             ways: [None; 2],
             delayed: VecDeque::new(),
             incoming: VecDeque::new(),
@@ -64,7 +67,8 @@ impl Link {
 
     /// Whatever was on it is gone.
     pub fn lose_power(&mut self) {
-        *self = Link { is_instant: self.is_instant, ..Link::new(&self.config) };
+        let Link { is_instant, takes_turns, .. } = *self;
+        *self = Link { is_instant, takes_turns, ..Link::new(&self.config) };
     }
 
     /// Whether whatever is put on the link has crossed at once.
@@ -76,6 +80,7 @@ impl Link {
     /// its instants.
     pub fn takes_turns(&mut self) {
         self.is_instant = false;
+        self.takes_turns = true;
     }
 
     /// Whether nothing is on the link, and whatever is put on it has crossed at once: then it can be
@@ -83,6 +88,38 @@ impl Link {
     #[inline]
     pub fn is_clear(&self) -> bool {
         self.is_instant && self.incoming.is_empty() && self.outgoing.is_empty()
+    }
+
+    /// The way on which requests come.
+    #[inline]
+    fn inward(&self) -> usize {
+        usize::from(self.config.duplex == Duplex::Full)
+    }
+
+    /// Whether its next turn at `now` would be `Idle`.
+    #[inline]
+    pub fn is_idle(&self, now: Time) -> bool {
+        if self.is_instant {
+            return self.is_clear();
+        }
+        let is_over = |way: &Option<(Transfer, Time)>| way.is_some_and(|(_, end)| end <= now);
+        let waits = self.ways[0].is_none() && !self.outgoing.is_empty()
+            || self.ways[self.inward()].is_none() && !self.incoming.is_empty();
+        !waits && !self.ways.iter().any(is_over)
+    }
+
+    /// Whether a request with `bytes` of data that is sent at `now` is at the flash at once, and before
+    /// anything else crosses: then it can pass by the link.
+    #[inline]
+    pub fn lets_pass(&self, bytes: u64, now: Time) -> bool {
+        if self.is_instant {
+            return self.is_clear();
+        }
+        bytes == 0
+            && !self.takes_turns
+            && self.config.latency.ns() == 0
+            && self.ways[self.inward()].is_none()
+            && self.is_idle(now)
     }
 
     /// The host sends a request with `bytes` of data. Returns when the device sees it, if that is
@@ -132,7 +169,7 @@ impl Link {
                 return transfer.over();
             }
         }
-        let inward = usize::from(self.config.duplex == Duplex::Full);
+        let inward = self.inward();
         if self.ways[0].is_none()
             && let Some((slot, bytes)) = self.outgoing.pop_front()
         {
@@ -189,6 +226,8 @@ pub enum HostQueue {
         queues: Vec<VecDeque<Slot>>,
         /// The queue whose turn is next; passed over while nothing waits in it.
         turn: usize,
+        /// Requests that wait in all of them.
+        waiting: usize,
     },
 }
 
@@ -202,7 +241,7 @@ impl HostQueue {
             }
             HostOrder::RoundRobin => {
                 let queues = vec![VecDeque::new(); config.queues as usize];
-                HostQueue::RoundRobin { queues, turn: 0 }
+                HostQueue::RoundRobin { queues, turn: 0, waiting: 0 }
             }
         }
     }
@@ -215,7 +254,8 @@ impl HostQueue {
                 waiting.insert((request.lba, *arrivals), slot);
                 *arrivals += 1;
             }
-            HostQueue::RoundRobin { queues, .. } => {
+            HostQueue::RoundRobin { queues, waiting, .. } => {
+                *waiting += 1;
                 let queue = usize::from(request.queue) % queues.len();
                 queues[queue].push_back(slot);
             }
@@ -233,7 +273,8 @@ impl HostQueue {
                 let key = above.or_else(|| waiting.first_key_value().map(|(key, _)| *key))?;
                 waiting.remove(&key)
             }
-            HostQueue::RoundRobin { queues, turn } => {
+            HostQueue::RoundRobin { queues, turn, waiting } => {
+                *waiting = waiting.checked_sub(1)?;
                 let (before, from) = queues.split_at_mut(*turn);
                 let mut in_turn = from.iter_mut().chain(before);
                 let (passed, slot) = in_turn
@@ -342,6 +383,43 @@ mod tests {
         assert_eq!(link.turn(4608), Turn::Idle);
         assert_eq!(link.turn(5096), Turn::Arrived(2));
         assert_eq!(link.turn(5096), Turn::Idle);
+    }
+
+    /// A request without data passes by a link exactly when sending it and taking turns would bring it
+    /// to the flash at once, and nothing else across.
+    #[test]
+    fn what_passes_by_the_link_would_have_crossed_it_first() {
+        let mut passed = [0, 0];
+        for duplex in [Duplex::Half, Duplex::Full] {
+            for case in 0..32 {
+                let bandwidth = "1GB/s".parse().unwrap();
+                let mut link = Link::new(&HostLink { bandwidth, duplex, ..HostLink::default() });
+                let turns = |link: &mut Link, now| {
+                    let turns = std::iter::from_fn(|| Some(link.turn(now)));
+                    turns.take_while(|turn| *turn != Turn::Idle).collect::<Vec<_>>()
+                };
+                if case & 1 != 0 {
+                    link.send(1, 100, 0);
+                }
+                if case & 2 != 0 {
+                    link.answer(2, 300);
+                }
+                if case & 4 != 0 {
+                    turns(&mut link, 0);
+                }
+                if case & 8 != 0 {
+                    link.answer(3, 0);
+                }
+                let now = if case & 16 != 0 { 350 } else { 50 };
+                let (passes, is_idle) = (link.lets_pass(0, now), link.is_idle(now));
+                assert_eq!(is_idle, turns(&mut link.clone(), now).is_empty(), "{case}");
+                link.send(4, 0, now);
+                let crossed = turns(&mut link, now);
+                assert_eq!(passes, crossed == [Turn::Arrived(4)], "{case}: {crossed:?}");
+                passed[usize::from(passes)] += 1;
+            }
+        }
+        assert!(passed.iter().all(|cases| *cases >= 10), "{passed:?}");
     }
 
     #[test]

@@ -114,7 +114,9 @@ impl Device for Ssd {
             self.happens(event);
         }
         self.clock.now = to;
-        completions.append(self.front.done());
+        if !self.front.done().is_empty() {
+            completions.append(self.front.done());
+        }
     }
 
     fn cut(&mut self, now: Time, completions: &mut Vec<Completion>) {

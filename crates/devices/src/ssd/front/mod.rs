@@ -146,7 +146,7 @@ impl Front {
                 }
                 if self.in_device < self.queue_depth {
                     self.in_device += 1;
-                    if self.link.is_clear() {
+                    if self.link.lets_pass(inward_bytes(&request), now) {
                         // What sending and a turn of the link come to.
                         self.queue.sent(request.lba);
                         return Some(slot);
@@ -160,10 +160,16 @@ impl Front {
         None
     }
 
-    /// Whether the link has nothing to do.
+    /// Whether the link has nothing to do, and nothing put on it would take time.
     #[inline]
     pub(in crate::ssd) fn is_link_clear(&self) -> bool {
         self.link.is_clear()
+    }
+
+    /// Whether the link has nothing to do at present.
+    #[inline]
+    pub(in crate::ssd) fn is_link_idle(&self, now: Time) -> bool {
+        self.link.is_idle(now)
     }
 
     #[inline]

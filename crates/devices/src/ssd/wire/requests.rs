@@ -57,7 +57,7 @@ impl Ssd {
     #[inline]
     pub(in crate::ssd) fn arrive_at_once(&mut self, slot: Slot, request: &Request) {
         self.reach_flash(slot, request);
-        if self.front.is_link_clear() {
+        if self.front.is_link_idle(self.clock.now) {
             self.ask_for_flushes();
         } else {
             self.pump();
