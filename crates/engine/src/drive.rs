@@ -40,6 +40,49 @@ impl Load {
     }
 }
 
+/// What breaks into a run between two events of the device: power cuts, or nothing.
+///
+/// While the device is interrupted the clock of the workload stands still. So a closed loop continues as
+/// soon as the device is back, and timed arrivals are delayed by the time in between.
+pub trait Interrupt {
+    /// The instant of the next one, if that is known: it comes after all events of that instant, and
+    /// before its arrivals.
+    fn at(&self) -> Option<Time> {
+        None
+    }
+
+    /// The device has had an event at `now`; whether the interruption comes at once.
+    fn event(&mut self, _now: Time, _device: &dyn Device) -> bool {
+        false
+    }
+
+    /// It comes at `now`: appends what the device answers, and returns how long it lasts.
+    fn begin(
+        &mut self,
+        _now: Time,
+        _device: &mut dyn Device,
+        _completions: &mut Vec<Completion>,
+    ) -> Time {
+        unreachable!("nothing interrupts the run")
+    }
+
+    /// It is over at `now`.
+    fn end(&mut self, _now: Time, _device: &mut dyn Device) {
+        unreachable!("nothing interrupts the run")
+    }
+
+    /// Whether a run with nothing left to ask and to answer is over.
+    fn may_end(&self, _device: &dyn Device) -> bool {
+        true
+    }
+}
+
+/// Nothing interrupts the run.
+#[derive(Debug, Clone, Copy)]
+pub struct Never;
+
+impl Interrupt for Never {}
+
 /// How many completions pass between two calls of [`Observer::tick`].
 const TICK: u64 = 8192;
 
@@ -75,7 +118,21 @@ pub fn drive(
     until: Time,
     observer: &mut dyn Observer,
 ) -> Result<Driven, WorkloadError> {
-    Drive::begin(device, workload)?.go_on(device, workload, until, observer)
+    drive_with(device, workload, until, observer, &mut Never)
+}
+
+/// The same with interruptions.
+///
+/// # Errors
+/// Those of [`drive`].
+pub fn drive_with(
+    device: &mut dyn Device,
+    workload: &mut dyn Workload,
+    until: Time,
+    observer: &mut dyn Observer,
+    interrupt: &mut impl Interrupt,
+) -> Result<Driven, WorkloadError> {
+    Drive::begin(device, workload)?.go_on(device, workload, until, observer, interrupt)
 }
 
 /// A run under way, between two events.
@@ -126,31 +183,59 @@ impl Drive {
     }
 
     /// A request was submitted at `at`.
+    #[inline]
     pub fn was_asked(&mut self, at: Time) {
         (self.now, self.last, self.last_asked) = (at, at, at);
         self.asked += 1;
         self.outstanding += 1;
     }
 
-    /// A request has completed: observers are notified.
-    ///
-    /// Returns whether the run is to end.
+    /// A request has completed: the workload is told in its own time, `without` behind that of the device.
+    #[inline]
     pub fn was_answered(
         &mut self,
         completion: &Completion,
+        without: Time,
         workload: &mut dyn Workload,
         observer: &mut dyn Observer,
-    ) -> ControlFlow<()> {
+    ) {
         (self.now, self.last) = (completion.at, completion.at);
         self.outstanding -= 1;
-        workload.completed(completion);
+        if without == 0 {
+            workload.completed(completion);
+        } else {
+            let Completion { submitted, at, .. } = *completion;
+            let (submitted, at) = (submitted - without, at - without);
+            workload.completed(&Completion { submitted, at, ..*completion });
+        }
         observer.completed(completion);
         self.until_tick = self.until_tick.saturating_sub(1);
+    }
+
+    /// Asks the observer whether to go on, if it is time for that.
+    #[inline]
+    pub fn tick(&mut self, observer: &mut dyn Observer) -> ControlFlow<()> {
         if self.until_tick > 0 {
             return ControlFlow::Continue(());
         }
         self.until_tick = TICK;
         observer.tick(self.now)
+    }
+
+    /// Shows the observer the device, if it is time for that at `now`.
+    #[inline]
+    fn sample(
+        &mut self,
+        now: Time,
+        without: Time,
+        device: &dyn Device,
+        workload: &dyn Workload,
+        observer: &mut dyn Observer,
+    ) {
+        if now >= self.sample_at {
+            let load = Load::of(workload, now - without, self.asked, self.outstanding);
+            self.sample_at = observer.sample(now, device.followed(), load);
+        }
     }
 
     /// What it came to, when nothing is left to ask for and everything is answered.
@@ -175,81 +260,82 @@ impl Drive {
         Driven { last, last_asked, asked, unanswered: outstanding }
     }
 
-    /// Continues to the end, as [`drive`] does.
+    /// Continues to the end, as [`drive_with`] does.
     ///
     /// # Errors
     /// Those of [`drive`].
     pub fn go_on(
-        self,
+        mut self,
         device: &mut dyn Device,
         workload: &mut dyn Workload,
         until: Time,
         observer: &mut dyn Observer,
+        interrupt: &mut impl Interrupt,
     ) -> Result<Driven, WorkloadError> {
-        let Drive { mut now, mut last, mut last_asked, mut asked, mut outstanding, .. } = self;
-        let Drive { mut arrival, mut sample_at, mut until_tick, had_ended, .. } = self;
         let mut ended = false;
         let mut completions = Vec::new();
         let latest = until.min(LATEST);
+        // How long the clock of the workload has stood still.
+        let mut without: Time = 0;
         loop {
             let event = device.next_event();
-            match arrival {
-                Some(next) if next.at <= latest && event.is_none_or(|at| at > next.at) => {
-                    assert!(next.at >= now, "an arrival lies before the present");
-                    now = next.at;
-                    (last, last_asked) = (now, now);
-                    if now >= sample_at {
-                        let load = Load::of(workload, now, asked, outstanding);
-                        sample_at = observer.sample(now, device.followed(), load);
-                    }
-                    device.submit(now, next.request);
-                    outstanding += 1;
-                    asked += 1;
-                    arrival = workload.next(now)?;
-                    // Some requests are answered at once; they then have an event at `now`.
-                    continue;
-                }
-                _ => {}
-            }
-            let more = arrival.is_some_and(|next| next.at <= latest);
-            if outstanding == 0 && !more {
-                let over = Drive { last, last_asked, asked, outstanding, arrival, ..self };
-                return over.end(until);
-            }
-            let Some(event) = event else {
-                // Requests are outstanding, but the device has nothing left to do for them.
-                panic!("the device holds {outstanding} requests and has no next event");
-            };
-            now = event;
-            if now >= sample_at {
-                let load = Load::of(workload, now, asked, outstanding);
-                sample_at = observer.sample(now, device.followed(), load);
-            }
-            device.advance(now, &mut completions);
-            if !had_ended && !ended && device.has_ended() {
-                ended = true;
-                arrival = None;
-                last = now;
-            }
-            if completions.is_empty() {
+            let arrival = self.arrival.filter(|next| next.at + without <= latest);
+            let comes = interrupt.at().filter(|at| event.is_none_or(|event| event > *at));
+            if let Some(next) = arrival
+                && event.is_none_or(|at| at > next.at + without)
+                && comes.is_none_or(|at| at > next.at + without)
+            {
+                let now = next.at + without;
+                assert!(now >= self.now, "an arrival lies before the present");
+                self.sample(now, without, device, workload, observer);
+                self.was_asked(now);
+                device.submit(now, next.request);
+                self.arrival = workload.next(next.at)?;
+                // Some requests are answered at once; they then have an event at `now`.
                 continue;
             }
-            last = now;
+            if self.outstanding == 0 && arrival.is_none() && interrupt.may_end(device) {
+                return self.end(until);
+            }
+            let goes = if let Some(at) = comes {
+                self.now = self.now.max(at);
+                true
+            } else {
+                let Some(now) = event else {
+                    // Requests are outstanding, but the device has nothing left to do for them.
+                    panic!("the device holds {} requests and has no next event", self.outstanding);
+                };
+                self.now = now;
+                self.sample(now, without, device, workload, observer);
+                device.advance(now, &mut completions);
+                interrupt.event(now, device)
+            };
+            let now = self.now;
+            let lasts = if goes { interrupt.begin(now, device, &mut completions) } else { 0 };
+            if !self.had_ended && !ended && device.has_ended() {
+                ended = true;
+                self.arrival = None;
+                self.last = now;
+            }
+            if completions.is_empty() && !goes {
+                continue;
+            }
             for completion in &completions {
-                outstanding -= 1;
-                workload.completed(completion);
-                observer.completed(completion);
-                until_tick = until_tick.saturating_sub(1);
+                self.was_answered(completion, without, workload, observer);
             }
             completions.clear();
-            if until_tick == 0 {
-                until_tick = TICK;
-                if observer.tick(now).is_break() {
-                    return Ok(Driven { last, last_asked, asked, unanswered: outstanding });
-                }
+            (self.now, self.last) = (now, now);
+            if self.tick(observer).is_break() {
+                return Ok(self.broken_off());
             }
-            if !ended && arrival.is_none_or(|next| next.at > now && workload.take_back()) {
-                arrival = workload.next(now)?;
+            let present = now - without;
+            if goes {
+                self.now += lasts;
+                without += lasts;
+                interrupt.end(self.now, device);
+            }
+            if !ended && self.arrival.is_none_or(|next| next.at > present && workload.take_back()) {
+                self.arrival = workload.next(present)?;
             }
         }
     }

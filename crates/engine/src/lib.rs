@@ -14,10 +14,10 @@ mod request;
 mod spread;
 mod stats;
 
-pub use drive::{Drive, Driven, Load, Observer, drive};
+pub use drive::{Drive, Driven, Interrupt, Load, Never, Observer, drive, drive_with};
 pub use events::{EventId, EventQueue};
 pub use latencies::LatencyHistogram;
-pub use power::{PowerCuts, drive_with_cuts};
+pub use power::PowerCuts;
 pub use random::{Distribution, Drand48, Random, Xoshiro256};
 pub use ranks::Between;
 pub use request::{

@@ -9,7 +9,7 @@
 use crate::threads::{Crew, Threads};
 use crate::warm_up::WarmUp;
 use devices::{Model, SharedSide, Stretch, Told, take};
-use engine::{Device, Drive, Driven, Load, Observer, Time, Workload, WorkloadError};
+use engine::{Device, Drive, Driven, Load, Never, Observer, Time, Workload, WorkloadError};
 use std::collections::VecDeque;
 
 /// Parts of requests in a stretch: enough that handing out is nothing beside them.
@@ -61,8 +61,11 @@ pub(crate) fn drive(
     }
     let Run { drive, workload, observer, .. } = run;
     match warming {
-        Some(ends) => drive.go_on(&mut WarmUp::new(device, ends), workload, until, observer),
-        None => drive.go_on(device, workload, until, observer),
+        Some(ends) => {
+            let device = &mut WarmUp::new(device, ends);
+            drive.go_on(device, workload, until, observer, &mut Never)
+        }
+        None => drive.go_on(device, workload, until, observer, &mut Never),
     }
 }
 
@@ -205,8 +208,8 @@ impl Run<'_> {
         device.tell(&mut |told| match told {
             Told::Asked(at) => drive.was_asked(at),
             Told::Answered(completion) => {
-                let flow = drive.was_answered(completion, &mut **workload, &mut **observer);
-                *is_over |= flow.is_break();
+                drive.was_answered(completion, 0, &mut **workload, &mut **observer);
+                *is_over |= drive.tick(&mut **observer).is_break();
             }
             Told::Looked(figures, next) => {
                 let (at, arrival) = looks.pop_front().expect("it was wanted");

@@ -22,7 +22,7 @@ use crate::warm_up::WarmUp;
 use devices::{MOST_MEMORY, Model, Supplied, Tick};
 use engine::{
     Completion, Device, Driven, Followed, Load, Observer, PowerCuts, SECTOR_BYTES, Time, Workload,
-    drive, drive_with_cuts,
+    drive, drive_with,
 };
 use options::{Duration, Invalid, Size};
 use serde_json::Value;
@@ -354,9 +354,8 @@ fn rehearse(
     session.prepare(&mut |_, _, _| tick())?;
     let mut observer = power::Rehearsal(tick, false);
     let mut counted = PowerCuts::new(0);
-    let driven =
-        drive_with_cuts(session.device(), &mut *workload, until, &mut observer, &mut counted)
-            .map_err(|error| RunError::Input(error.to_string()))?;
+    let driven = drive_with(session.device(), &mut *workload, until, &mut observer, &mut counted)
+        .map_err(|error| RunError::Input(error.to_string()))?;
     if observer.1 {
         return Err(RunError::Interrupted { requests: driven.asked });
     }
@@ -397,7 +396,7 @@ fn ask(
             let (inner, experiment) = (&mut *session.device, session.experiment);
             let mut device = Faulty::new(inner, experiment, faults, &|| false);
             let driven = match cuts {
-                Some(cuts) => drive_with_cuts(&mut device, workload, until, monitor, cuts),
+                Some(cuts) => drive_with(&mut device, workload, until, monitor, cuts),
                 None => drive(&mut device, workload, until, monitor),
             };
             device.check_script()?;
@@ -412,7 +411,7 @@ fn ask(
                 &mut *session.device
             };
             match cuts {
-                Some(cuts) => drive_with_cuts(device, workload, until, monitor, cuts),
+                Some(cuts) => drive_with(device, workload, until, monitor, cuts),
                 None => drive(device, workload, until, monitor),
             }
         };

@@ -6,7 +6,7 @@ use devices::ssd::{Ssd, SsdConfig};
 use devices::{DeviceConfig, Model};
 use engine::{
     Arrival, Completion, Lba, Observer, Op, PowerCuts, Request, Time, Workload, WorkloadError,
-    drive, drive_with_cuts,
+    drive, drive_with,
 };
 use options::{KeyInfo, Setting};
 use std::ops::ControlFlow;
@@ -181,7 +181,7 @@ pub fn run_cut(
 ) -> (Time, Vec<Completion>) {
     let mut keep = Keep::default();
     let mut cuts = PowerCuts { times: [at].into(), ..PowerCuts::new(1_000_000) };
-    let end = drive_with_cuts(device, workload, Time::MAX, &mut keep, &mut cuts).unwrap().last;
+    let end = drive_with(device, workload, Time::MAX, &mut keep, &mut cuts).unwrap().last;
     assert_eq!(cuts.made, [at], "the run was longer");
     device.audit().unwrap();
     (end, keep.0)
