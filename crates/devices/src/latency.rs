@@ -13,17 +13,12 @@ pub struct LatencyPart {
     pub label: &'static str,
     /// Where the time is spent.
     pub doc: &'static str,
-}
-
-impl LatencyPart {
-    /// Results have it only where it is not zero: it is of drives with a write buffer.
-    pub fn may_be_left_out(&self) -> bool {
-        [FIRMWARE, BUFFER, SUSPEND].contains(&self.part)
-    }
+    /// Results have it only where it is not zero: it is of some devices alone.
+    pub may_be_left_out: bool,
 }
 
 macro_rules! latency_parts {
-    ($($NAME:ident: $key:literal, $label:literal, $doc:literal;)*) => {
+    ($($NAME:ident: $key:literal, $label:literal, $doc:literal $(, $left_out:ident)?;)*) => {
         #[expect(non_camel_case_types, clippy::upper_case_acronyms, reason = "numbers the constants")]
         enum Place { $($NAME),* }
 
@@ -34,8 +29,16 @@ macro_rules! latency_parts {
 
         /// Every part, in the order in which a request meets them.
         pub const LATENCY_PARTS: &[LatencyPart] =
-            &[$(LatencyPart { part: $NAME, key: $key, label: $label, doc: $doc }),*];
+            &[$(LatencyPart {
+                part: $NAME,
+                key: $key,
+                label: $label,
+                doc: $doc,
+                may_be_left_out: latency_parts!(@ $($left_out)?),
+            }),*];
     };
+    (@ may_be_left_out) => { true };
+    (@) => { false };
 }
 
 latency_parts! {
@@ -44,15 +47,17 @@ latency_parts! {
     HOST_LINK: "host_link", "on the host link",
         "transfer on the host link, waiting included";
     FIRMWARE: "firmware", "in the controller's firmware",
-        "processing on a controller core, waiting included";
-    BUFFER: "buffer", "waiting for the write buffer", "waiting for room in the write buffer";
+        "processing on a controller core, waiting included", may_be_left_out;
+    BUFFER: "buffer", "waiting for the write buffer",
+        "waiting for room in the write buffer", may_be_left_out;
     UNIT_WAIT: "unit_wait", "waiting for a busy unit",
         "waiting for a unit that serves other requests";
     CLEANING_WAIT: "cleaning_wait", "waiting for cleaning", "waiting for a unit that is cleaning";
     SUSPEND: "suspend", "waiting for a suspension",
-        "waiting for a program or erase to suspend";
+        "waiting for a program or erase to suspend", may_be_left_out;
     BUS: "bus", "on the bus", "transfer on the flash bus, waiting included";
     CELL: "cell", "in the flash cells", "read, program or erase in the cell array";
 }
 
-const _: () = assert!(LATENCY_PARTS.len() <= Breakdown::MOST, "a breakdown has a place for each");
+const _: () =
+    assert!(LATENCY_PARTS.len() == Breakdown::PARTS, "Breakdown::PARTS is the number of rows");

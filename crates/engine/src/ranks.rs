@@ -11,7 +11,7 @@ use crate::{Breakdown, Time};
 #[derive(Debug, Clone, Copy, Default)]
 pub(crate) struct Sums<T> {
     pub(crate) latency: T,
-    pub(crate) parts: [T; Breakdown::MOST],
+    pub(crate) parts: [T; Breakdown::PARTS],
 }
 
 impl Sums<u128> {
@@ -95,7 +95,7 @@ impl SumsByLatency {
     pub(crate) fn between(&self, ranks: &[u64], latencies: &Latencies) -> Vec<Between> {
         let mut found: Vec<Between> = ranks
             .windows(2)
-            .map(|pair| Between { requests: pair[1] - pair[0], parts_ns: [0.0; Breakdown::MOST] })
+            .map(|pair| Between { requests: pair[1] - pair[0], parts_ns: [0.0; Breakdown::PARTS] })
             .collect();
         let mut begin = 0;
         for (count, sums) in latencies.bins().zip(self.bins()) {
@@ -121,5 +121,5 @@ pub struct Between {
     /// How many they are.
     pub requests: u64,
     /// The sum of each part of their latencies, ns.
-    pub parts_ns: [f64; Breakdown::MOST],
+    pub parts_ns: [f64; Breakdown::PARTS],
 }

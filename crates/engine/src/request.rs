@@ -77,11 +77,11 @@ pub struct Part(pub u8);
 /// What the parts are, the devices declare. For a request of several pages they are those of the page
 /// that finished last.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub struct Breakdown([Time; Breakdown::MOST]);
+pub struct Breakdown([Time; Breakdown::PARTS]);
 
 impl Breakdown {
-    /// Parts at most.
-    pub const MOST: usize = 9;
+    /// As many as the devices' table has rows: it does not compile with another number.
+    pub const PARTS: usize = 9;
 
     /// All of the time in one part.
     pub fn of(part: Part, time: Time) -> Breakdown {
@@ -92,7 +92,7 @@ impl Breakdown {
 
     /// Every part, in the order of the devices' table.
     #[inline]
-    pub fn parts(&self) -> &[Time; Breakdown::MOST] {
+    pub fn parts(&self) -> &[Time; Breakdown::PARTS] {
         &self.0
     }
 
@@ -254,11 +254,11 @@ pub trait Device {
 /// Figures of a device that are followed over time: what it has done since its counts were reset, and
 /// how things stand. How many there are, and what each of them is, the devices declare.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub struct Followed(pub [u64; Followed::MOST]);
+pub struct Followed(pub [u64; Followed::FIGURES]);
 
 impl Followed {
-    /// Figures at most.
-    pub const MOST: usize = 8;
+    /// As many as the devices declare: their tables do not compile with another number.
+    pub const FIGURES: usize = 7;
 }
 
 impl AddAssign for Followed {

@@ -121,9 +121,9 @@ impl LatencyStats {
 
     /// Mean of each part of the breakdown, ns, in the order of the devices' table; the parts add up
     /// to the mean latency.
-    pub fn mean_breakdown_ns(&self) -> [f64; Breakdown::MOST] {
+    pub fn mean_breakdown_ns(&self) -> [f64; Breakdown::PARTS] {
         if self.requests == 0 {
-            return [0.0; Breakdown::MOST];
+            return [0.0; Breakdown::PARTS];
         }
         self.sums.all().parts.map(|sum| sum as f64 / self.requests as f64)
     }
@@ -373,7 +373,7 @@ mod tests {
     #[test]
     fn figures_are_sampled_at_the_ends_of_bins_whatever_their_width() {
         let mut series = TimeSeries::new();
-        let counts = |erases| Followed([0, erases, 0, 0, 0, 0, 0, 0]);
+        let counts = |erases| Followed([0, erases, 0, 0, 0, 0, 0]);
         // An erasure every 300 us; between 100 ms and 150 ms nothing happens.
         let mut next = 0;
         for number in 0..2000u64 {

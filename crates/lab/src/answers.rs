@@ -197,7 +197,7 @@ fn latency(stats: &LatencyStats, ended: &Ended, met: &Met, simulated_ns: Time) -
     let breakdown: Map<String, Value> = LATENCY_PARTS
         .iter()
         .zip(stats.mean_breakdown_ns())
-        .filter(|(part, ns)| *ns > 0.0 || !part.may_be_left_out())
+        .filter(|(part, ns)| *ns > 0.0 || !part.may_be_left_out)
         .map(|(part, ns)| (part.key.to_owned(), json!(us(ns))))
         .collect();
     // What a power cut or a lost member has cost is listed where there is some.
@@ -251,7 +251,7 @@ fn bands(stats: &LatencyStats) -> Vec<Value> {
                 .iter()
                 .zip(band.parts_ns)
                 .zip(mean)
-                .filter(|((part, _), mean)| *mean > 0.0 || !part.may_be_left_out())
+                .filter(|((part, _), mean)| *mean > 0.0 || !part.may_be_left_out)
                 .map(|((part, ns), _)| (part.key.to_owned(), json!(ns / requests / 1e3)))
                 .collect();
             json!({

@@ -9,6 +9,7 @@
 //! results, the terminal (where the row has words for it), the reports and the docs. Every count adds
 //! up over drives.
 
+use crate::energy::FOLLOWED;
 use crate::ssd::page::PageWork;
 use crate::ssd::shape::Granule;
 use engine::{Followed, Time};
@@ -30,6 +31,19 @@ pub struct Counter {
     /// Its place among the figures that are followed over time, and its name there.
     pub over_time: Option<(usize, &'static str)>,
 }
+
+/// The figures that are followed over time have a place each, the energy too, and none is left over.
+const _: () = {
+    let (mut taken, mut row) = (1_usize << FOLLOWED, 0);
+    while row < COUNTERS.len() {
+        if let Some((place, _)) = COUNTERS[row].over_time {
+            assert!(taken >> place & 1 == 0, "two figures have one place");
+            taken |= 1 << place;
+        }
+        row += 1;
+    }
+    assert!(taken == (1 << Followed::FIGURES) - 1, "Followed::FIGURES is the number of figures");
+};
 
 impl Counter {
     /// The words for it.
