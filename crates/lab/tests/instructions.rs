@@ -20,7 +20,7 @@ const FULL: &str = "[run]\nprecondition = 'random:1'";
 
 const BUDGETS: [Budget; 8] = [
     (PAGES, "random-read", [10_000, 40_000], "", 2_150),
-    (PAGES, "mixed", [10_000, 30_000], FULL, 6_100),
+    (PAGES, "mixed", [10_000, 30_000], FULL, 4_400),
     (PAGES, "random-write", [10_000, 30_000], FULL, 6_100),
     (
         PAGES,
@@ -29,10 +29,10 @@ const BUDGETS: [Budget; 8] = [
         "[run]\nprecondition = 'random:1'\n[device.cleaning]\ntime = 'interleaved'",
         6_100,
     ),
-    (TLC, "random-read", [10_000, 40_000], "", 9_000),
-    (TLC, "mixed", [10_000, 30_000], FULL, 9_000),
-    (TLC, "random-write", [10_000, 30_000], FULL, 9_000),
-    (QLC, "random-write", [10_000, 30_000], FULL, 19_000),
+    (TLC, "random-read", [10_000, 40_000], "", 5_350),
+    (TLC, "mixed", [10_000, 30_000], FULL, 5_600),
+    (TLC, "random-write", [10_000, 30_000], FULL, 6_400),
+    (QLC, "random-write", [10_000, 30_000], FULL, 13_800),
 ];
 
 fn counted(load: usize, run: usize) -> u64 {
