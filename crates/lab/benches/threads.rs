@@ -5,15 +5,6 @@
 //! Each row is the difference of two runs that differ in their number of requests alone. The array is
 //! `agrawal2008-array-6` with 64 blocks a plane.
 //!
-//! The last run (rustc 1.95, x86-64, `--release`):
-//!
-//! ```text
-//! instructions a request             one thread              each of two     gain
-//! random 4 KiB reads                       1964            1897 and 1047     1.04
-//! half of them writes, cleaning            3864            2279 and 2359     1.64
-//! random 4 KiB writes, cleaning            5724            2884 and 3539     1.62
-//! ```
-//!
 //! The thread that drives the array draws requests, hands them out, puts answers in order and has the
 //! statistics, beside its own members.
 
