@@ -3,7 +3,7 @@
 use super::Raid;
 use super::symbolic::Shadow;
 use crate::array::{ArrayConfig, Redundancy, Rotation, WriteRule};
-use crate::parallel::ParallelConfig;
+use crate::law::{LawConfig, Pattern};
 use crate::{DeviceConfig, DeviceKind as _};
 use engine::{Device as _, Lba, Op, Random as _, Request, Time, Xoshiro256};
 use options::{Choice as _, Size};
@@ -14,14 +14,17 @@ const ROWS: u64 = 5;
 
 /// An array of devices that do several requests at once and overtake each other.
 pub(super) fn array(config: ArrayConfig, spares: u32) -> Raid {
-    let law = |fixed: u32| format!("1: {fixed}us + 9us/KiB, 3: {}us + 17us/KiB", fixed + 30);
-    let member = ParallelConfig {
+    let law = |fixed: u32| {
+        let text = format!("1: {fixed}us + 9us/KiB, 3: {}us + 17us/KiB", fixed + 30);
+        Pattern::of(text.parse().unwrap())
+    };
+    let member = LawConfig {
         size: Size::from_bytes((ROWS * CHUNK + super::Log::sectors(&config)) * SECTOR),
-        sequential_read: law(20).parse().unwrap(),
-        random_read: law(50).parse().unwrap(),
-        sequential_write: law(35).parse().unwrap(),
-        random_write: law(80).parse().unwrap(),
-        ..ParallelConfig::default()
+        sequential_read: law(20),
+        random_read: law(50),
+        sequential_write: law(35),
+        random_write: law(80),
+        ..LawConfig::default()
     };
     let count = u64::from(config.members + spares);
     let config = ArrayConfig {
@@ -31,7 +34,7 @@ pub(super) fn array(config: ArrayConfig, spares: u32) -> Raid {
             unit: Size::from_bytes(2 * CHUNK * SECTOR),
             ..Default::default()
         },
-        member: DeviceConfig::Parallel(Box::new(member.clone())),
+        member: DeviceConfig::Law(Box::new(member.clone())),
         ..config
     };
     let drives = (0..count).map(|_| member.build(0).unwrap()).collect();
