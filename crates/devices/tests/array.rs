@@ -78,8 +78,7 @@ fn parts_cover_their_request_exactly() {
         for (members, stripe) in [(1, 4096), (2, 512), (3, 8192), (7, 65536)] {
             let stripe = Size::from_bytes(stripe);
             let size = Size::from_bytes(100 << 10);
-            let member =
-                DeviceConfig::Law(Box::new(LawConfig { size, ..LawConfig::default() }));
+            let member = DeviceConfig::Law(Box::new(LawConfig { size, ..LawConfig::default() }));
             let config = ArrayConfig { layout, stripe, ..array(members, member) };
             let mut device = build(&config);
             let unit = match layout {

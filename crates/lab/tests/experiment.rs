@@ -242,10 +242,7 @@ fn mistakes_are_refused_with_their_place_their_value_and_the_choices() {
             "[device]\npreset = 'agraval'\n",
             "e.toml:2: device.preset = \"agraval\": there is no device preset",
         ),
-        (
-            "[device]\nkind = 'hdd'\n\n",
-            "e.toml:2: device.kind = \"hdd\": the kinds are ssd, law",
-        ),
+        ("[device]\nkind = 'hdd'\n\n", "e.toml:2: device.kind = \"hdd\": the kinds are ssd, law"),
         ("[device]\nkind = 3\n\n", "e.toml:2: kind = 3: kind is a name in quotes"),
         (
             "[devise]\n\n",
